@@ -1,0 +1,53 @@
+/**
+ * Every way in which tritune can refuse or fail, by a stable code. `src/cli/exit-codes.ts` must name an exit code
+ * for each of them; nothing else in the program chooses one.
+ */
+export type ErrorCode =
+  | 'USAGE' // an option or a combination of options that makes no sense
+  | 'UNSUPPORTED' // a known request that this version or this server cannot do
+  | 'SPACE_INVALID' // a search-space file that cannot be read or is wrong
+  | 'CONFIG_INVALID' // a config.pbtxt or model config that cannot be read or breaks a rule of Triton's
+  | 'PROFILE_INVALID' // an emulator profile that cannot be read or is wrong
+  | 'INPUT_INVALID' // any other file or value that the user gave
+  | 'OUTPUT_UNWRITABLE' // the output directory cannot be made or written
+  | 'OUTPUT_LOCKED' // another run is writing to the output directory
+  | 'OUTPUT_EXISTS' // the output directory already holds a study
+  | 'JOURNAL_INVALID' // a journal that is missing, damaged before its last line, or of another study
+  | 'MODEL_UNKNOWN' // the server has no such model
+  | 'MODEL_UNREADY' // the model exists but does not become ready
+  | 'SERVER_UNREACHABLE' // nothing answers at the address
+  | 'SERVER_TIMEOUT' // a call's deadline passed
+  | 'SERVER_FAILED' // the server answered with an error that is no verdict on a candidate
+  | 'CONTROL_DISABLED' // the server is not in explicit model-control mode
+  | 'LOAD_REFUSED' // the server refused to load a candidate; a trial outcome
+  | 'CONFIG_MISMATCH' // the config read back differs from the one sent
+  | 'LAUNCH_FAILED' // a server that we started for the run did not come up
+  | 'INSTALL_FAILED' // fetching Triton from PyPI failed
+  | 'RESTORE_FAILED' // the model could not be put back as it was
+  | 'INFEASIBLE' // no configuration met the constraints
+  | 'REGRESSION' // a gate found one
+  | 'INTERRUPTED' // the user or the system asked us to stop
+  | 'INTERNAL'; // a defect of ours
+
+/** An error meant to be read by a person: what happened (`message`) and what to do about it (`hint`). */
+export class TrituneError extends Error {
+  override readonly name: string = 'TrituneError';
+  readonly code: ErrorCode;
+  readonly hint: string;
+
+  constructor(code: ErrorCode, message: string, hint: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.code = code;
+    this.hint = hint;
+  }
+}
+
+/** True for a TrituneError, with one of the given codes if any are given. */
+export function isTrituneError(error: unknown, ...codes: ErrorCode[]): error is TrituneError {
+  return error instanceof TrituneError && (codes.length === 0 || codes.includes(error.code));
+}
+
+/** The text of anything that was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

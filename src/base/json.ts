@@ -1,0 +1,20 @@
+/** A JSON value. An undefined field is an absent one. */
+export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
+export type JsonObject = { readonly [key: string]: Json | undefined };
+
+/**
+ * The value as JSON with object keys sorted, so that two equal values print alike.
+ * Used for fingerprints and for comparing configs.
+ */
+export function canonicalJson(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  if (value !== null && typeof value === 'object') {
+    const object = value as JsonObject;
+    const fields = Object.keys(object)
+      .filter((key) => object[key] !== undefined)
+      .sort()
+      .map((key) => `${JSON.stringify(key)}:${canonicalJson(object[key] as Json)}`);
+    return `{${fields.join(',')}}`;
+  }
+  return JSON.stringify(value);
+}

@@ -1,0 +1,8 @@
+export const NS_PER_US = 1e3;
+export const NS_PER_MS = 1e6;
+export const NS_PER_S = 1e9;
+export const MS_PER_S = 1e3;
+
+export const nsToMs = (ns: number): number => ns / NS_PER_MS;
+export const msToNs = (ms: number): number => ms * NS_PER_MS;
+export const nsToSeconds = (ns: number): number => ns / NS_PER_S;

@@ -1,0 +1,53 @@
+/** How much traffic: `concurrency` keeps that many requests in flight (closed loop), `request-rate` sends so many per second (open loop). */
+export interface LoadLevel {
+  readonly mode: 'concurrency' | 'request-rate';
+  readonly value: number;
+}
+
+/** One tensor of a request, raw as KServe v2 wants it: little-endian, row-major; BYTES elements with a 4-byte length each. */
+export interface RequestTensor {
+  readonly name: string;
+  readonly datatype: string;
+  /** With the batch dimension when the model has one. */
+  readonly shape: readonly number[];
+  readonly raw: Uint8Array;
+}
+
+/** What is sent. A transport encodes it once and sends it many times. */
+export interface InferRequest {
+  readonly model: string;
+  /** '' lets the server choose. */
+  readonly version: string;
+  readonly inputs: readonly RequestTensor[];
+  /** Samples in one request: the client batch. */
+  readonly batch: number;
+}
+
+/** How one request ended. `kind` groups failures; `message` is the server's or the socket's own words. */
+export type SendOutcome =
+  | { readonly ok: true }
+  | { readonly ok: false; readonly kind: SendFailureKind; readonly message: string };
+
+export type SendFailureKind = 'status' | 'timeout' | 'reset' | 'refused' | 'malformed';
+
+/** A request in the transport's own wire form. */
+export interface PreparedRequest {
+  readonly request: InferRequest;
+}
+
+/**
+ * Sends requests to one server. `send` never throws and calls `done` exactly once, whatever the server does, at the
+ * latest when the request's timeout passes. It may call `done` from within `send` only for failures known at once.
+ */
+export interface Transport<P extends PreparedRequest = PreparedRequest> {
+  prepare(request: InferRequest): P;
+  send(prepared: P, done: (outcome: SendOutcome) => void): void;
+  /** Ends every request in flight with a failure and lets go of the sockets. */
+  close(): Promise<void>;
+}
+
+export interface TransportOptions {
+  /** HOST:PORT */
+  readonly url: string;
+  readonly timeoutMs: number;
+}

@@ -1,0 +1,67 @@
+import type { LoadLevel } from '../loadgen/types.ts';
+import type { Interval } from '../stats/interval.ts';
+
+/** Latency over all requests of the counted windows, in milliseconds. */
+export interface LatencySummary {
+  readonly avg: number;
+  readonly p50: number;
+  readonly p90: number;
+  readonly p95: number;
+  readonly p99: number;
+  readonly max: number;
+}
+
+/** Where the server says the time of the same windows went; per request, in microseconds. */
+export interface ServerBreakdown {
+  readonly queueUs: number;
+  readonly computeInputUs: number;
+  readonly computeInferUs: number;
+  readonly computeOutputUs: number;
+  /** What is left of the server's own request time. */
+  readonly overheadUs: number;
+  readonly inferenceCount: number;
+  readonly executionCount: number;
+  readonly failCount: number;
+  /** How often the server ran a batch of each size, and the mean time of one execution of it. */
+  readonly batches: readonly { readonly size: number; readonly executions: number; readonly meanExecutionUs: number }[];
+}
+
+/** Means over the windows of what the metrics endpoint reports; a field is missing when the server does not report it. */
+export interface DeviceMetrics {
+  readonly gpuUtilizationPercent?: number;
+  readonly gpuMemoryMiB?: number;
+  readonly gpuPowerW?: number;
+  readonly cpuUtilizationPercent?: number;
+}
+
+export interface FailureCount {
+  readonly kind: string;
+  readonly count: number;
+  readonly firstMessage: string;
+}
+
+/**
+ * What one candidate did under one load level. Immutable.
+ * `stable` is false when the limit of windows was reached first: the figures are still those measured.
+ */
+export interface Measurement {
+  readonly level: LoadLevel;
+  /** infer/s of successful requests (request rate × client batch). */
+  readonly throughput: Interval;
+  readonly latencyMs: LatencySummary;
+  /** The percentile that the latency budget is about, with its interval, in milliseconds. */
+  readonly budgetLatencyMs: Interval & { readonly percentile: number };
+  readonly stable: boolean;
+  readonly windows: number;
+  readonly durationMs: number;
+  readonly requests: number;
+  readonly failures: readonly FailureCount[];
+  /** Failed requests / all requests. */
+  readonly errorRate: number;
+  /** null when the server gave no usable statistics; `serverNote` says why. */
+  readonly server: ServerBreakdown | null;
+  readonly serverNote?: string;
+  readonly device: DeviceMetrics;
+  /** Client CPU microseconds per request, and the largest event-loop delay seen. */
+  readonly client: { readonly cpuUsPerRequest: number; readonly eventLoopDelayMs: number };
+}

@@ -1,0 +1,125 @@
+import type { JsonObject } from '../base/json.ts';
+import type { Measurement } from '../profiler/measurement.ts';
+import type { Candidate } from '../space/types.ts';
+import type { Interval } from '../stats/interval.ts';
+import type { ModelConfig } from '../triton/model-config.ts';
+import type { Goal, LevelRange, TrialFailure, TrialRole } from './types.ts';
+
+/**
+ * The journal's lines, one JSON object each: everything that happened to a study, and all that reports, resume and
+ * restore need. A field may be added; none is renamed or given another meaning within one `schemaVersion`.
+ */
+export type StudyRecord =
+  | StudyStarted
+  | StudyResumed
+  | TrialStarted
+  | TrialApplied
+  | TrialMeasured
+  | TrialFinished
+  | FinalMeasured
+  | GainDecided
+  | ModelRestored
+  | StudyFinished;
+
+interface Stamped {
+  /** ISO 8601, UTC. */
+  readonly at: string;
+}
+
+export interface StudyStarted extends Stamped {
+  readonly type: 'study-started';
+  readonly schemaVersion: 1;
+  readonly model: string;
+  readonly server: ServerIdentity;
+  /** The config that the server had before the first change: what `restore` puts back. */
+  readonly originalConfig: ModelConfig;
+  /** False when the model was not loaded before the run: it is unloaded at the end. */
+  readonly wasLoaded: boolean;
+  readonly goal: Goal;
+  readonly levels: LevelRange;
+  readonly sampler: string;
+  readonly seed: number;
+  /** The search space as it was used, in the file's own vocabulary. */
+  readonly space: JsonObject;
+  /** Options of the run that a resumed run goes on with. */
+  readonly options: JsonObject;
+  readonly commandLine: readonly string[];
+  readonly trituneVersion: string;
+}
+
+export interface ServerIdentity {
+  readonly name: string;
+  readonly version: string;
+  /** HOST:PORT of the traffic. */
+  readonly url: string;
+  readonly protocol: 'grpc' | 'http';
+  /** HOST:PORT of the control calls, and how they go. */
+  readonly controlUrl: string;
+  readonly controlProtocol: 'grpc' | 'http';
+  /** The emulator's profile when the server says that it is our emulator, else null. */
+  readonly emulated: string | null;
+}
+
+export interface StudyResumed extends Stamped {
+  readonly type: 'study-resumed';
+  readonly server: ServerIdentity;
+}
+
+export interface TrialStarted extends Stamped {
+  readonly type: 'trial-started';
+  readonly trial: number;
+  readonly role: TrialRole;
+  readonly candidate: Candidate;
+}
+
+/** `in-place`: only instances changed and the server kept its statistics; `full`: it loaded the model anew. */
+export interface TrialApplied extends Stamped {
+  readonly type: 'trial-applied';
+  readonly trial: number;
+  readonly change: 'none' | 'in-place' | 'full';
+  readonly loadMs: number;
+}
+
+export interface TrialMeasured extends Stamped {
+  readonly type: 'trial-measured';
+  readonly trial: number;
+  readonly measurement: Measurement;
+}
+
+export interface TrialFinished extends Stamped {
+  readonly type: 'trial-finished';
+  readonly trial: number;
+  readonly chosen: number | null;
+  readonly feasible: boolean;
+  readonly failure: TrialFailure | null;
+}
+
+/** One turn of the final, in which the best and the baseline are measured alternately. */
+export interface FinalMeasured extends Stamped {
+  readonly type: 'final-measured';
+  readonly round: number;
+  readonly trial: number;
+  readonly measurement: Measurement;
+}
+
+/** The outcome of the final: the trial to emit, and its throughput over the baseline's. */
+export interface GainDecided extends Stamped {
+  readonly type: 'gain-decided';
+  readonly best: number;
+  readonly gain: Interval;
+}
+
+/** `verified`: the config read back equals the original one. */
+export interface ModelRestored extends Stamped {
+  readonly type: 'model-restored';
+  readonly how: 'config' | 'reload' | 'unload' | 'nothing-changed';
+  readonly verified: boolean;
+  readonly detail: string;
+}
+
+export interface StudyFinished extends Stamped {
+  readonly type: 'study-finished';
+  readonly stopReason: string;
+  readonly interrupted: boolean;
+  readonly wallSeconds: number;
+}

@@ -1,0 +1,93 @@
+import type { LoadLevel } from '../loadgen/types.ts';
+import type { Measurement } from '../profiler/measurement.ts';
+import type { Assignment, Candidate } from '../space/types.ts';
+
+/** The budget on one latency percentile. */
+export interface LatencyBudget {
+  readonly percentile: number;
+  readonly latencyMs: number;
+}
+
+/** `METRIC<=VALUE` or `METRIC>=VALUE` over the metric table of `metrics.ts`. */
+export interface Constraint {
+  readonly metric: string;
+  readonly relation: '<=' | '>=';
+  readonly value: number;
+}
+
+export interface Objective {
+  readonly metric: string;
+  readonly weight: number;
+}
+
+/** What is asked of the study: the objective, and what a measurement must satisfy to be feasible. */
+export interface Goal {
+  readonly budget: LatencyBudget | null;
+  readonly constraints: readonly Constraint[];
+  readonly objectives: readonly Objective[];
+}
+
+/** The levels that a trial may be measured at, both included. */
+export interface LevelRange {
+  readonly mode: LoadLevel['mode'];
+  readonly low: number;
+  readonly high: number;
+}
+
+/** `search`: find the highest level that meets the goal. `fixed`: measure exactly these. */
+export type LevelPlan = { readonly kind: 'search' } | { readonly kind: 'fixed'; readonly values: readonly number[] };
+
+export type FailureKind =
+  | 'illegal' // breaks a rule of the space or of Triton's; never sent
+  | 'pruned' // must fail because another candidate did
+  | 'invalid-config' // the server could not parse it
+  | 'out-of-memory'
+  | 'no-gpu'
+  | 'init-failed'
+  | 'load-timeout'
+  | 'config-mismatch' // the config read back is not the one sent
+  | 'requests-failed' // loaded, but did not serve
+  | 'server-lost';
+
+export interface TrialFailure {
+  readonly kind: FailureKind;
+  /** For people; the server's own words where it spoke. */
+  readonly reason: string;
+}
+
+/** baseline: the original config. search: proposed by the sampler. */
+export type TrialRole = 'baseline' | 'search';
+
+/**
+ * A finished trial: one candidate at the load levels of one plan.
+ * `chosen` is the index in `measurements` of the level it stands for: the best feasible one, or the least infeasible one
+ * when none is feasible; null when nothing was measured.
+ */
+export interface Trial {
+  readonly number: number;
+  readonly role: TrialRole;
+  readonly candidate: Candidate;
+  readonly measurements: readonly Measurement[];
+  readonly chosen: number | null;
+  readonly feasible: boolean;
+  readonly failure: TrialFailure | null;
+}
+
+/** What a sampler sees: finished trials in the order of their numbers, the baseline first when it was measured. */
+export interface History {
+  readonly trials: readonly Trial[];
+}
+
+/** What is left; Infinity where there is no limit. */
+export interface Remaining {
+  readonly trials: number;
+  readonly seconds: number;
+}
+
+export type Proposal = { readonly kind: 'trial'; readonly assignment: Assignment; readonly levels: LevelPlan };
+export type Stop = { readonly kind: 'stop'; readonly reason: string };
+
+/** Pure: the same seed and history give the same answer, so that a resumed study goes on as it would have. */
+export interface Sampler {
+  ask(history: History, remaining: Remaining): Proposal | Stop;
+}

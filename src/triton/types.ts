@@ -1,0 +1,106 @@
+import type { ModelConfig } from './model-config.ts';
+
+/** The seams of the wire. Each has a gRPC and an HTTP implementation that pass one conformance suite. */
+
+export interface CallOptions {
+  /** Deadline of this call; each implementation has its own default. */
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface ServerMetadata {
+  readonly name: string;
+  readonly version: string;
+  readonly extensions: readonly string[];
+}
+
+export interface TensorMetadata {
+  readonly name: string;
+  /** KServe name: FP32, INT64, BYTES, … */
+  readonly datatype: string;
+  /** With the batch dimension when the model has one; -1 is any size. */
+  readonly shape: readonly number[];
+}
+
+export interface ModelMetadata {
+  readonly name: string;
+  readonly versions: readonly string[];
+  readonly platform: string;
+  readonly inputs: readonly TensorMetadata[];
+  readonly outputs: readonly TensorMetadata[];
+}
+
+/** `state` is '' for a model that was never loaded. A `reason` says nothing about a model whose state is READY. */
+export interface ModelIndexEntry {
+  readonly name: string;
+  readonly version: string;
+  readonly state: '' | 'READY' | 'LOADING' | 'UNLOADING' | 'UNAVAILABLE' | 'UNKNOWN';
+  readonly reason: string;
+}
+
+export interface StatisticDuration {
+  readonly count: number;
+  readonly ns: number;
+}
+
+export interface BatchStatistics {
+  readonly batchSize: number;
+  readonly computeInput: StatisticDuration;
+  readonly computeInfer: StatisticDuration;
+  readonly computeOutput: StatisticDuration;
+}
+
+/** Cumulative since the model version was last fully loaded. The wire's uint64 counters, exact up to 2^53. */
+export interface ModelStatistics {
+  readonly name: string;
+  readonly version: string;
+  readonly lastInferenceMs: number;
+  readonly inferenceCount: number;
+  readonly executionCount: number;
+  readonly success: StatisticDuration;
+  readonly fail: StatisticDuration;
+  readonly queue: StatisticDuration;
+  readonly computeInput: StatisticDuration;
+  readonly computeInfer: StatisticDuration;
+  readonly computeOutput: StatisticDuration;
+  readonly cacheHit: StatisticDuration;
+  readonly cacheMiss: StatisticDuration;
+  readonly batchStats: readonly BatchStatistics[];
+  readonly memoryUsage: readonly { readonly type: string; readonly id: number; readonly byteSize: number }[];
+}
+
+export interface ServerHealth {
+  live(call?: CallOptions): Promise<boolean>;
+  ready(call?: CallOptions): Promise<boolean>;
+  modelReady(model: string, call?: CallOptions): Promise<boolean>;
+  serverMetadata(call?: CallOptions): Promise<ServerMetadata>;
+  /** Errors: MODEL_UNKNOWN. */
+  modelMetadata(model: string, call?: CallOptions): Promise<ModelMetadata>;
+}
+
+export interface ModelControl {
+  index(call?: CallOptions): Promise<readonly ModelIndexEntry[]>;
+  /** The effective config, defaults and auto-completed fields included. Errors: MODEL_UNKNOWN. */
+  modelConfig(model: string, call?: CallOptions): Promise<ModelConfig>;
+  /**
+   * Loads the model: with `config` as a whole-config override, without it from the repository. Resolves when the
+   * server says that it is loaded. Errors: LOAD_REFUSED (a LoadRefusedError with the server's own words and a class),
+   * CONTROL_DISABLED, MODEL_UNKNOWN, SERVER_TIMEOUT (the load may still go on inside the server).
+   */
+  load(model: string, config?: ModelConfig, call?: CallOptions): Promise<void>;
+  /** Errors: CONTROL_DISABLED. The unload goes on after the reply; poll `index`. */
+  unload(model: string, call?: CallOptions): Promise<void>;
+}
+
+export interface ServerStats {
+  /** One entry per version, highest version last. Errors: MODEL_UNKNOWN, MODEL_UNREADY. */
+  statistics(model: string, call?: CallOptions): Promise<readonly ModelStatistics[]>;
+}
+
+/** One connection to one server. Every call has a deadline. Common errors: SERVER_UNREACHABLE, SERVER_TIMEOUT, SERVER_FAILED. */
+export interface TritonClient extends ServerHealth, ModelControl, ServerStats {
+  readonly protocol: 'grpc' | 'http';
+  /** HOST:PORT */
+  readonly url: string;
+  close(): Promise<void>;
+}

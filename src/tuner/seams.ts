@@ -1,0 +1,51 @@
+import type { LoadLevel } from '../loadgen/types.ts';
+import type { Measurement } from '../profiler/measurement.ts';
+import type { Candidate } from '../space/types.ts';
+import type { StudyRecord } from '../study/records.ts';
+
+export interface Applied {
+  readonly candidate: Candidate;
+  readonly change: 'none' | 'in-place' | 'full';
+  readonly loadMs: number;
+}
+
+export interface Restored {
+  readonly how: 'config' | 'reload' | 'unload' | 'nothing-changed';
+  readonly verified: boolean;
+  readonly detail: string;
+}
+
+/** Puts a candidate on the server and, at the end, the model back as it was. */
+export interface Control {
+  /** Resolves when the candidate serves and the config read back is the one sent. Errors: LOAD_REFUSED, CONFIG_MISMATCH, SERVER_*. */
+  apply(candidate: Candidate, signal: AbortSignal): Promise<Applied>;
+  /** Safe to call at any time and more than once; never takes the run's signal, because it must finish. */
+  restore(): Promise<Restored>;
+}
+
+/** What the profiler is doing now, for whoever watches. */
+export type ProfileProgress =
+  | { readonly phase: 'warm-up' }
+  | { readonly phase: 'window'; readonly window: number; readonly throughput: number; readonly latencyMs: number };
+
+export interface MeasureOptions {
+  readonly signal: AbortSignal;
+  readonly onProgress: (progress: ProfileProgress) => void;
+}
+
+export interface Profile {
+  measure(applied: Applied, level: LoadLevel, options: MeasureOptions): Promise<Measurement>;
+}
+
+/** What the tuner tells whoever watches: every journal record, and the moments between them. */
+export type TunerEvent =
+  | StudyRecord
+  | { readonly type: 'applying'; readonly trial: number }
+  | { readonly type: 'measuring'; readonly trial: number; readonly level: LoadLevel }
+  | {
+      readonly type: 'progress';
+      readonly trial: number;
+      readonly level: LoadLevel;
+      readonly progress: ProfileProgress;
+    }
+  | { readonly type: 'restoring' };

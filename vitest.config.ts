@@ -1,0 +1,26 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/triton/**'],
+          testTimeout: 20_000,
+        },
+      },
+      {
+        test: {
+          name: 'triton',
+          include: ['test/triton/**/*.test.ts'],
+          globalSetup: ['test/triton/global-setup.ts'],
+          fileParallelism: false,
+          testTimeout: 120_000,
+          hookTimeout: 180_000,
+        },
+      },
+    ],
+  },
+});
