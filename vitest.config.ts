@@ -7,15 +7,15 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/triton/**'],
+          exclude: ['test/real/**'],
           testTimeout: 20_000,
         },
       },
       {
         test: {
           name: 'triton',
-          include: ['test/triton/**/*.test.ts'],
-          globalSetup: ['test/triton/global-setup.ts'],
+          include: ['test/real/**/*.test.ts'],
+          globalSetup: ['test/real/global-setup.ts'],
           fileParallelism: false,
           testTimeout: 120_000,
           hookTimeout: 180_000,
