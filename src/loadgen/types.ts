@@ -23,10 +23,18 @@ export interface InferRequest {
   readonly batch: number;
 }
 
-/** How one request ended. `kind` groups failures; `message` is the server's or the socket's own words. */
-export type SendOutcome =
-  | { readonly ok: true }
-  | { readonly ok: false; readonly kind: SendFailureKind; readonly message: string };
+/**
+ * How one request ended. `kind` groups failures; `message` is the server's or the socket's own words; `status`, with
+ * kind 'status' only, is the protocol's name of what the server answered: NOT_FOUND over gRPC, 404 over HTTP.
+ */
+export type SendOutcome = { readonly ok: true } | SendFailure;
+
+export interface SendFailure {
+  readonly ok: false;
+  readonly kind: SendFailureKind;
+  readonly message: string;
+  readonly status?: string;
+}
 
 export type SendFailureKind = 'status' | 'timeout' | 'reset' | 'refused' | 'malformed';
 

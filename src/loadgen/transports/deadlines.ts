@@ -1,0 +1,59 @@
+import { realClock } from '../../base/clock.ts';
+import { msToNs } from '../../base/units.ts';
+
+/** How often in-flight requests are looked over: often enough that a timeout is late by a few per cent at most. */
+const SWEEPS_PER_TIMEOUT = 20;
+const MIN_SWEEP_MS = 2;
+const MAX_SWEEP_MS = 100;
+
+/** The sweep's period for a timeout, in milliseconds. */
+export function sweepPeriodMs(timeoutMs: number): number {
+  return Math.min(Math.max(timeoutMs / SWEEPS_PER_TIMEOUT, MIN_SWEEP_MS), MAX_SWEEP_MS);
+}
+
+/** A request in flight that can be ended because its time is up. */
+export interface Expirable {
+  expire(): void;
+}
+
+/**
+ * One timer for all requests of a transport. All have the same timeout, so they expire in the order in which they
+ * were sent, and a sweep stops at the first that still has time.
+ */
+export class Deadlines<T extends Expirable> {
+  readonly #timeoutNs: number;
+  readonly #dueNs = new Map<T, number>();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(timeoutMs: number) {
+    this.#timeoutNs = msToNs(timeoutMs);
+    this.#timer = setInterval(() => this.#sweep(), sweepPeriodMs(timeoutMs));
+  }
+
+  add(request: T): void {
+    this.#dueNs.set(request, realClock.nowNs() + this.#timeoutNs);
+  }
+
+  remove(request: T): void {
+    this.#dueNs.delete(request);
+  }
+
+  /** Everything in flight, oldest first. */
+  pending(): T[] {
+    return [...this.#dueNs.keys()];
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#dueNs.clear();
+  }
+
+  #sweep(): void {
+    const nowNs = realClock.nowNs();
+    for (const [request, dueNs] of this.#dueNs) {
+      if (dueNs > nowNs) return;
+      this.#dueNs.delete(request);
+      request.expire();
+    }
+  }
+}

@@ -1,0 +1,104 @@
+import { Client, type ClientUnaryCall, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js';
+import type {
+  InferRequest,
+  PreparedRequest,
+  SendFailureKind,
+  SendOutcome,
+  Transport,
+  TransportOptions,
+} from '../types.ts';
+import { Deadlines, type Expirable } from './deadlines.ts';
+import { grpcStatusName, INFER_PATH } from './grpc-status.ts';
+import { encodeInferMessage } from './infer-message.ts';
+import { badStatus, CLOSED, failed, SENT, timedOut } from './outcome.ts';
+
+interface GrpcRequest extends PreparedRequest {
+  readonly message: Buffer;
+}
+
+const channelOptions = {
+  // A load generator counts every attempt: no hidden second try, no proxy on the way, no look-up of a service config.
+  'grpc.enable_retries': 0,
+  'grpc.enable_http_proxy': 0,
+  'grpc.service_config_disable_resolution': 1,
+  'grpc.use_local_subchannel_pool': 1,
+  'grpc.max_send_message_length': -1,
+  'grpc.max_receive_message_length': -1,
+  'grpc.initial_reconnect_backoff_ms': 100,
+  'grpc.max_reconnect_backoff_ms': 1000,
+};
+
+const asIs = (bytes: Buffer): Buffer => bytes;
+
+/** gRPC unary through `@grpc/grpc-js`: the fallback of our own client, and the oracle it is tested against. */
+export function openGrpcJs(options: TransportOptions): Transport<GrpcRequest> {
+  const client = new Client(options.url, credentials.createInsecure(), channelOptions);
+  const deadlines = new Deadlines<Call>(options.timeoutMs);
+  const noMetadata = new Metadata();
+  let open = true;
+
+  class Call implements Expirable {
+    readonly #done: (outcome: SendOutcome) => void;
+    readonly #call: ClientUnaryCall;
+    #settled = false;
+
+    constructor(prepared: GrpcRequest, done: (outcome: SendOutcome) => void) {
+      this.#done = done;
+      this.#call = client.makeUnaryRequest(INFER_PATH, asIs, asIs, prepared.message, noMetadata, (error) => {
+        this.settle(error ? outcomeOf(error) : SENT);
+      });
+      deadlines.add(this);
+    }
+
+    settle(outcome: SendOutcome): void {
+      if (this.#settled) return;
+      this.#settled = true;
+      deadlines.remove(this);
+      this.#done(outcome);
+    }
+
+    end(outcome: SendOutcome): void {
+      this.settle(outcome);
+      this.#call.cancel();
+    }
+
+    expire(): void {
+      this.end(timedOut(options.timeoutMs));
+    }
+  }
+
+  return {
+    prepare: (request: InferRequest) => ({ request, message: encodeInferMessage(request) }),
+    send(prepared, done) {
+      if (open) new Call(prepared, done);
+      else done(CLOSED);
+    },
+    async close() {
+      open = false;
+      for (const call of deadlines.pending()) call.end(CLOSED);
+      deadlines.stop();
+      client.close();
+    },
+  };
+}
+
+/**
+ * grpc-js gives what happened to the connection in the same form as a server's status; only its words tell them apart
+ * (`subchannel-call.js`, `load-balancer-pick-first.js` and `client.js` of version 1.14).
+ */
+const ownWords: readonly (readonly [RegExp, SendFailureKind])[] = [
+  [/^No connection established.*(Protocol error|Session closed with error)/i, 'malformed'],
+  [/^(No connection established|Name resolution failed|Failed to connect)/, 'refused'],
+  [/^Received RST_STREAM with code .*(internal client error|without gRPC status)/, 'malformed'],
+  [/^(No message received|Too many responses received|Received message larger than max)/, 'malformed'],
+  [/^Received HTTP status code 200/, 'malformed'],
+  [/^Received RST_STREAM with code/, 'reset'],
+  [/^(Connection dropped|Stream refused by server|Call cancelled|Write error|Write failed|Failed to start)/, 'reset'],
+  [/^(Bandwidth exhausted or memory limit exceeded|Protocol not secure enough)$/, 'reset'],
+  [/^(read|write) E[A-Z]+/, 'reset'],
+];
+
+function outcomeOf(error: ServiceError): SendOutcome {
+  const words = error.code === status.OK ? undefined : ownWords.find(([pattern]) => pattern.test(error.details));
+  return words ? failed(words[1], error.details) : badStatus(grpcStatusName(error.code), error.details);
+}

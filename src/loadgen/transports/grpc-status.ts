@@ -1,0 +1,9 @@
+import { status } from '@grpc/grpc-js';
+
+/** The method of every inference call. */
+export const INFER_PATH = '/inference.GRPCInferenceService/ModelInfer';
+
+/** NOT_FOUND for 5, and so on; a code that gRPC does not define by its number. */
+export function grpcStatusName(code: number): string {
+  return status[code] ?? `CODE_${code}`;
+}

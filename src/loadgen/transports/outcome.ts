@@ -1,0 +1,27 @@
+import { messageOf } from '../../base/errors.ts';
+import type { SendFailure, SendFailureKind, SendOutcome } from '../types.ts';
+
+/** The one outcome of every request that went well: no object per request. */
+export const SENT: SendOutcome = Object.freeze({ ok: true });
+
+/** What `close()` tells the requests that were in flight, and what a send after it gets. */
+export const CLOSED: SendOutcome = Object.freeze({ ok: false, kind: 'reset', message: 'the transport was closed' });
+
+export function failed(kind: SendFailureKind, message: string): SendFailure {
+  return { ok: false, kind, message };
+}
+
+/** The server's own verdict on a request. `status` stands for an empty message. */
+export function badStatus(status: string, message: string): SendFailure {
+  return { ok: false, kind: 'status', message: message === '' ? status : message, status };
+}
+
+export function timedOut(timeoutMs: number): SendFailure {
+  return failed('timeout', `no answer within ${timeoutMs} ms`);
+}
+
+/** The words of a socket's error. A name with several addresses fails with one error for each of them. */
+export function socketMessage(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(messageOf).join('; ');
+  return messageOf(error);
+}

@@ -1,0 +1,108 @@
+import { type Dispatcher, errors, Pool } from 'undici';
+import type { InferRequest, PreparedRequest, SendOutcome, Transport, TransportOptions } from '../types.ts';
+import { Deadlines, type Expirable } from './deadlines.ts';
+import { encodeInferCall, errorOfBody } from './infer-http.ts';
+import { badStatus, CLOSED, failed, SENT, socketMessage, timedOut } from './outcome.ts';
+
+interface HttpRequest extends PreparedRequest {
+  readonly dispatch: Dispatcher.DispatchOptions;
+}
+
+/** As much of a failed call's body as is kept for its message. */
+const MAX_ERROR_BYTES = 64 * 1024;
+
+/** KServe v2 over HTTP/1.1 through undici: one connection for each request in flight, kept alive. */
+export function openUndici(options: TransportOptions): Transport<HttpRequest> {
+  const pool = new Pool(`http://${options.url}`, {
+    connections: null,
+    pipelining: 1,
+    // Our own deadlines end a request; the connection itself may idle as long as the server lets it.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    keepAliveTimeout: 600_000,
+    connect: { timeout: options.timeoutMs },
+  });
+  const deadlines = new Deadlines<Call>(options.timeoutMs);
+  let open = true;
+
+  class Call implements Expirable, Dispatcher.DispatchHandler {
+    readonly #done: (outcome: SendOutcome) => void;
+    #controller: Dispatcher.DispatchController | undefined;
+    #settled = false;
+    #statusCode = 0;
+    #errorBody = '';
+
+    constructor(done: (outcome: SendOutcome) => void) {
+      this.#done = done;
+      deadlines.add(this);
+    }
+
+    onRequestStart(controller: Dispatcher.DispatchController): void {
+      this.#controller = controller;
+      if (this.#settled) controller.abort(new Error('the request was given up before it was sent'));
+    }
+
+    onResponseStart(_: Dispatcher.DispatchController, statusCode: number): void {
+      this.#statusCode = statusCode;
+    }
+
+    onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+      if (this.#isGood() || this.#errorBody.length > MAX_ERROR_BYTES) return;
+      this.#errorBody += chunk.toString('utf8');
+    }
+
+    onResponseEnd(): void {
+      this.settle(this.#isGood() ? SENT : badStatus(String(this.#statusCode), errorOfBody(this.#errorBody)));
+    }
+
+    onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+      this.settle(outcomeOf(error, this.#controller !== undefined));
+    }
+
+    settle(outcome: SendOutcome): void {
+      if (this.#settled) return;
+      this.#settled = true;
+      deadlines.remove(this);
+      this.#done(outcome);
+    }
+
+    end(outcome: SendOutcome): void {
+      this.settle(outcome);
+      this.#controller?.abort(new Error('the request was given up'));
+    }
+
+    expire(): void {
+      this.end(timedOut(options.timeoutMs));
+    }
+
+    #isGood(): boolean {
+      return this.#statusCode >= 200 && this.#statusCode < 300;
+    }
+  }
+
+  return {
+    prepare: (request) => ({ request, dispatch: dispatchOf(request) }),
+    send(prepared, done) {
+      if (open) pool.dispatch(prepared.dispatch, new Call(done));
+      else done(CLOSED);
+    },
+    async close() {
+      open = false;
+      for (const call of deadlines.pending()) call.end(CLOSED);
+      deadlines.stop();
+      await pool.destroy();
+    },
+  };
+}
+
+function dispatchOf(request: InferRequest): Dispatcher.DispatchOptions {
+  const { path, jsonBytes, body } = encodeInferCall(request);
+  const headers = ['Content-Type', 'application/octet-stream', 'Inference-Header-Content-Length', String(jsonBytes)];
+  return { method: 'POST', path, headers, body };
+}
+
+function outcomeOf(error: Error, connected: boolean): SendOutcome {
+  if (error instanceof errors.ConnectTimeoutError) return failed('timeout', error.message);
+  if (error instanceof errors.HTTPParserError) return failed('malformed', error.message);
+  return failed(connected ? 'reset' : 'refused', socketMessage(error));
+}
