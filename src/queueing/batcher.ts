@@ -1,0 +1,317 @@
+import { TrituneError } from '../base/errors.ts';
+import { type BatcherPolicy, checkInstanceCount, checkPolicy } from './batcher-policy.ts';
+import { Instances } from './instances.ts';
+import { NumberRing, RequestRing } from './ring.ts';
+
+/** An execution that has just started. A view: read it before the next call of any method of its batcher. */
+export interface Execution {
+  /** The instance that runs it, from 0. It runs nothing else until `complete` is called with it. */
+  readonly instance: number;
+  /** Samples in the batch. */
+  readonly batchSize: number;
+  readonly requestCount: number;
+  /** Identifier of the index-th request of the batch, as it was given to `arrive`. */
+  requestId(index: number): number;
+  /** Samples of the index-th request. */
+  samples(index: number): number;
+  /** When the index-th request arrived. */
+  enqueuedNs(index: number): number;
+}
+
+/**
+ * Triton's scheduler of one model version, without a clock: whoever drives it says what happens and when, with times
+ * that never decrease. After each of `arrive`, `complete`, `wake` and `setInstances` the driver
+ *
+ * 1. calls `takeStarted()` until it gives undefined; each value is an execution that began at that very moment, and the
+ *    driver decides when it ends (then it calls `complete` with its instance);
+ * 2. reads `nextWakeNs` and sees to it that `wake(now)` is called then, unless `nextWakeNs` has changed by that time.
+ *    A call that comes too early does nothing; one that comes late acts late, as a real server would.
+ *
+ * Requests are executed in order of arrival. Not modelled: priorities, queue timeouts, inputs of differing shapes, and
+ * Triton's look around every 500 ms, which only matters when an execution takes longer than that.
+ */
+export interface Batcher {
+  /** A request joins the queue. Throws INPUT_INVALID when it has more samples than a batch may have. */
+  arrive(nowNs: number, requestId: number, samples: number): void;
+  /** The execution that ran on the instance has ended. */
+  complete(nowNs: number, instance: number): void;
+  /** The time in `nextWakeNs` has come. */
+  wake(nowNs: number): void;
+  /** Changes the number of instances in place, as Triton does: busy ones that are too many end their execution first. */
+  setInstances(nowNs: number, instances: number): void;
+  takeStarted(): Execution | undefined;
+  /** Infinity when nothing needs to be woken. */
+  readonly nextWakeNs: number;
+  /** Requests that have arrived and are not yet executing. */
+  readonly waitingRequests: number;
+  readonly busyInstances: number;
+}
+
+/**
+ * A batcher with nothing in it. Throws CONFIG_INVALID for a policy that Triton would refuse.
+ * The algorithm is that of Triton's dynamic batch scheduler (releases 24.10 to 26.09, rate limiter off): a growing
+ * batch, a queue of up to two formed batches per instance, and merging of overdue batches when an instance takes one.
+ */
+export function createBatcher(policy: BatcherPolicy): Batcher {
+  checkPolicy(policy);
+  return new TritonBatcher(policy);
+}
+
+/** The batch that is being filled: nothing in it yet, formed but still growing, or out of the batcher's hands. */
+type Current = 'empty' | 'growing' | 'gone';
+
+class TritonBatcher implements Batcher {
+  nextWakeNs = Number.POSITIVE_INFINITY;
+
+  readonly #batching: boolean;
+  readonly #prefetch: boolean;
+  readonly #maxSamples: number;
+  readonly #preferred: readonly number[];
+  readonly #largestPreferred: number;
+  readonly #delayNs: number;
+
+  /** All requests in order of arrival: [started, not yet taken | in formed batches | queued]. */
+  readonly #requests = new RequestRing();
+  readonly #instances: Instances;
+  /** Position of the first request that is in no batch yet. */
+  #queueStart = 0;
+  #queuedSamples = 0;
+  /** Position of the first request that is not executing. */
+  #formedStart = 0;
+  /** Formed batches, oldest first: one past their last position, and their samples. The last one may be `current`. */
+  readonly #formedEnds = new NumberRing();
+  readonly #formedSamples = new NumberRing();
+
+  #current: Current = 'empty';
+  #saturated = false;
+  /** An arrival wakes the batcher only when so many samples are queued. */
+  #samplesToWake = 0;
+  #waitsForSlot = false;
+
+  readonly #startedInstances = new NumberRing();
+  readonly #startedEnds = new NumberRing();
+  readonly #startedSamples = new NumberRing();
+  readonly #view: ExecutionView;
+
+  constructor(policy: BatcherPolicy) {
+    this.#batching = policy.dynamicBatching;
+    this.#prefetch = policy.prefetch ?? true;
+    this.#maxSamples = Math.max(1, policy.maxBatchSize);
+    const preferred = [...new Set(policy.preferredBatchSizes)].sort((a, b) => a - b);
+    this.#preferred = preferred.length > 0 || policy.maxBatchSize === 0 ? preferred : [policy.maxBatchSize];
+    this.#largestPreferred = this.#preferred.at(-1) ?? 0;
+    this.#delayNs = policy.dynamicBatching ? policy.maxQueueDelayNs : 0;
+    this.#instances = new Instances(policy.instances);
+    this.#view = new ExecutionView(this.#requests);
+  }
+
+  get waitingRequests(): number {
+    return this.#requests.end - this.#formedStart;
+  }
+
+  get busyInstances(): number {
+    return this.#instances.busy;
+  }
+
+  arrive(nowNs: number, requestId: number, samples: number): void {
+    if (!(samples >= 1 && samples <= this.#maxSamples)) {
+      throw new TrituneError(
+        'INPUT_INVALID',
+        `a request has ${samples} samples, and a batch of this model may have 1 to ${this.#maxSamples}`,
+        'send smaller requests or raise max_batch_size',
+      );
+    }
+    this.#requests.push(requestId, samples, nowNs);
+    if (!this.#batching) {
+      this.#queueStart++;
+      this.#pushFormed(samples);
+      this.#dispatch(nowNs);
+      return;
+    }
+    this.#queuedSamples += samples;
+    const wanted = this.#saturated || this.#current === 'gone' || this.#queuedSamples >= this.#samplesToWake;
+    if (wanted && this.#hasSlot()) this.#notify(nowNs);
+  }
+
+  complete(nowNs: number, instance: number): void {
+    this.#instances.release(instance);
+    this.#dispatch(nowNs);
+    this.#notify(nowNs);
+  }
+
+  wake(nowNs: number): void {
+    if (nowNs >= this.nextWakeNs) this.#formBatches(nowNs);
+  }
+
+  setInstances(nowNs: number, instances: number): void {
+    checkInstanceCount(instances);
+    this.#instances.resize(instances);
+    this.#dispatch(nowNs);
+    this.#notify(nowNs);
+  }
+
+  takeStarted(): Execution | undefined {
+    this.#requests.releaseTo(this.#view.end);
+    if (this.#startedInstances.length === 0) return undefined;
+    this.#view.show(this.#startedInstances.shift(), this.#startedSamples.shift(), this.#startedEnds.shift());
+    return this.#view;
+  }
+
+  /** Whether one more batch may be formed. */
+  #hasSlot(): boolean {
+    const formed = this.#formedEnds.length;
+    return this.#prefetch ? formed < 2 * this.#instances.count : this.#instances.idle > formed;
+  }
+
+  #notify(nowNs: number): void {
+    if (!this.#batching || (this.#waitsForSlot && !this.#hasSlot())) return;
+    this.#formBatches(nowNs);
+  }
+
+  /** Triton's batcher thread: forms batches until it has to wait, for requests, for a slot, or for the delay to pass. */
+  #formBatches(nowNs: number): void {
+    this.nextWakeNs = Number.POSITIVE_INFINITY;
+    for (;;) {
+      if (this.#saturated || this.#current === 'gone') {
+        this.#current = 'empty';
+        this.#saturated = false;
+        this.#samplesToWake = 0;
+      }
+      const queueIsEmpty = this.#queueStart === this.#requests.end;
+      this.#waitsForSlot = !queueIsEmpty && !this.#hasSlot();
+      if (queueIsEmpty || this.#waitsForSlot) return;
+      const requests = this.#choose(nowNs);
+      if (requests < 0) {
+        this.nextWakeNs = this.#requests.enqueuedNs(this.#queueStart) + this.#delayNs;
+        return;
+      }
+      this.#moveToCurrent(requests, nowNs);
+    }
+  }
+
+  /** How many queued requests the current batch shall get now; -1: none before the delay has passed. */
+  #choose(nowNs: number): number {
+    const held = this.#current === 'growing' ? this.#formedSamples.last() : 0;
+    let samples = held;
+    let position = this.#queueStart;
+    let best = 0;
+    let full = false;
+    for (; position < this.#requests.end; position++) {
+      const next = samples + this.#requests.samples(position);
+      if (samples > 0) {
+        if (next > this.#largestPreferred && best === 0) {
+          best = position - this.#queueStart;
+          this.#saturated = true;
+        }
+        if (next > this.#maxSamples) {
+          full = true;
+          break;
+        }
+      }
+      samples = next;
+      if (this.#preferred.includes(samples)) best = position + 1 - this.#queueStart;
+    }
+    const pending = position - this.#queueStart;
+    const hasDelay = this.#delayNs > 0;
+    const late = hasDelay && nowNs >= this.#requests.enqueuedNs(this.#queueStart) + this.#delayNs;
+    if (best > 0 && !late) {
+      if (!hasDelay) this.#saturated = true;
+      return best;
+    }
+    if (pending === 0) return 0;
+    if (full || samples >= this.#largestPreferred) {
+      this.#saturated = true;
+      return pending;
+    }
+    if (late || !hasDelay) return pending;
+    const goal = this.#preferred.find((size) => size > samples) ?? (this.#preferred[0] as number);
+    this.#samplesToWake = goal - held;
+    // A batch that was formed at an odd size is topped up at once; it will not be held back for a better one.
+    if (!this.#saturated && held > 0 && !this.#preferred.includes(held)) return pending;
+    return -1;
+  }
+
+  #moveToCurrent(requests: number, nowNs: number): void {
+    if (requests === 0) return;
+    let samples = 0;
+    for (let left = requests; left > 0; left--) samples += this.#requests.samples(this.#queueStart++);
+    this.#queuedSamples -= samples;
+    if (this.#current === 'growing') {
+      this.#formedEnds.setLast(this.#queueStart);
+      this.#formedSamples.setLast(this.#formedSamples.last() + samples);
+      return;
+    }
+    this.#current = 'growing';
+    this.#pushFormed(samples);
+    this.#dispatch(nowNs);
+  }
+
+  #pushFormed(samples: number): void {
+    this.#formedEnds.push(this.#queueStart);
+    this.#formedSamples.push(samples);
+  }
+
+  /** Triton's instance threads: every idle one takes the oldest formed batch, and overdue ones that fit into it. */
+  #dispatch(nowNs: number): void {
+    while (this.#instances.idle > 0 && this.#formedEnds.length > 0) {
+      const instance = this.#instances.take();
+      this.#freezeFirst();
+      let samples = this.#formedSamples.shift();
+      this.#formedStart = this.#formedEnds.shift();
+      while (this.#delayNs > 0 && this.#maxSamples > 1 && this.#firstFormedIsOverdue(nowNs)) {
+        // Triton stops the growth of the next batch before it checks whether it fits.
+        this.#freezeFirst();
+        if (samples + this.#formedSamples.first() > this.#maxSamples) break;
+        samples += this.#formedSamples.shift();
+        this.#formedStart = this.#formedEnds.shift();
+      }
+      this.#startedInstances.push(instance);
+      this.#startedSamples.push(samples);
+      this.#startedEnds.push(this.#formedStart);
+    }
+  }
+
+  #firstFormedIsOverdue(nowNs: number): boolean {
+    return this.#formedEnds.length > 0 && nowNs > this.#requests.enqueuedNs(this.#formedStart) + this.#delayNs;
+  }
+
+  /** The oldest formed batch gets no more requests. */
+  #freezeFirst(): void {
+    if (this.#formedEnds.length === 1 && this.#current === 'growing') this.#current = 'gone';
+  }
+}
+
+class ExecutionView implements Execution {
+  readonly #requests: RequestRing;
+  #start = 0;
+  end = 0;
+  instance = 0;
+  batchSize = 0;
+
+  constructor(requests: RequestRing) {
+    this.#requests = requests;
+  }
+
+  show(instance: number, batchSize: number, end: number): void {
+    this.#start = this.end;
+    this.end = end;
+    this.instance = instance;
+    this.batchSize = batchSize;
+  }
+
+  get requestCount(): number {
+    return this.end - this.#start;
+  }
+
+  requestId(index: number): number {
+    return this.#requests.id(this.#start + index);
+  }
+
+  samples(index: number): number {
+    return this.#requests.samples(this.#start + index);
+  }
+
+  enqueuedNs(index: number): number {
+    return this.#requests.enqueuedNs(this.#start + index);
+  }
+}
