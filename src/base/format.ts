@@ -1,0 +1,40 @@
+/** Figures as people read them, the same on every screen and in every document. */
+
+const grouped = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
+
+/** Three significant digits below 1000, whole and grouped above: 0.512, 8.25, 52.4, 12,010. */
+export function formatFigure(value: number): string {
+  if (!Number.isFinite(value)) return '–';
+  if (Math.abs(value) >= 999.5) return grouped.format(value);
+  return Number(value.toPrecision(3)).toString();
+}
+
+export const formatRate = (perSecond: number): string => `${formatFigure(perSecond)} infer/s`;
+export const formatMs = (ms: number): string => `${formatFigure(ms)} ms`;
+export const formatPercent = (fraction: number): string => `${formatFigure(fraction * 100)} %`;
+/** A ratio to two decimals: 4.30×. */
+export const formatRatio = (ratio: number): string => (Number.isFinite(ratio) ? `${ratio.toFixed(2)}×` : '–');
+
+/** Seconds as people say them: 850 ms, 12 s, 3 min 20 s, 2 h 5 min. */
+export function formatDuration(seconds: number): string {
+  if (!Number.isFinite(seconds)) return 'no limit';
+  if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
+  if (seconds < 10) return `${Number(seconds.toFixed(1))} s`;
+  const whole = Math.round(seconds);
+  if (whole < 60) return `${whole} s`;
+  if (whole < 3600) return joined(Math.floor(whole / 60), 'min', whole % 60, 's');
+  return joined(Math.floor(whole / 3600), 'h', Math.floor((whole % 3600) / 60), 'min');
+}
+
+const joined = (large: number, largeUnit: string, small: number, smallUnit: string): string =>
+  small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`;
+
+/**
+ * Text from elsewhere (a server, a file) made fit for one terminal line: control characters and line breaks become
+ * spaces, so that it can neither move the cursor nor fake a line of ours.
+ */
+export function plainLine(text: string, maxLength = 300): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  const line = text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ').trim();
+  return line.length > maxLength ? `${line.slice(0, maxLength - 1)}…` : line;
+}

@@ -1,0 +1,44 @@
+import type { ErrorCode } from '../base/errors.ts';
+
+/** The contract: what the process's exit code says. The one place that chooses it. */
+export const exitCodes = {
+  done: 0,
+  internal: 1,
+  usage: 2,
+  infeasible: 3,
+  server: 4,
+  regression: 5,
+  interrupted: 130,
+} as const;
+
+const exitCodeOf: Readonly<Record<ErrorCode, number>> = {
+  USAGE: exitCodes.usage,
+  UNSUPPORTED: exitCodes.usage,
+  SPACE_INVALID: exitCodes.usage,
+  CONFIG_INVALID: exitCodes.usage,
+  PROFILE_INVALID: exitCodes.usage,
+  INPUT_INVALID: exitCodes.usage,
+  OUTPUT_UNWRITABLE: exitCodes.usage,
+  OUTPUT_LOCKED: exitCodes.usage,
+  OUTPUT_EXISTS: exitCodes.usage,
+  JOURNAL_INVALID: exitCodes.usage,
+  MODEL_UNKNOWN: exitCodes.usage,
+  MODEL_UNREADY: exitCodes.server,
+  SERVER_UNREACHABLE: exitCodes.server,
+  SERVER_TIMEOUT: exitCodes.server,
+  SERVER_FAILED: exitCodes.server,
+  CONTROL_DISABLED: exitCodes.server,
+  LOAD_REFUSED: exitCodes.server,
+  CONFIG_MISMATCH: exitCodes.server,
+  LAUNCH_FAILED: exitCodes.server,
+  INSTALL_FAILED: exitCodes.server,
+  RESTORE_FAILED: exitCodes.server,
+  INFEASIBLE: exitCodes.infeasible,
+  REGRESSION: exitCodes.regression,
+  INTERRUPTED: exitCodes.interrupted,
+  INTERNAL: exitCodes.internal,
+};
+
+export function exitCodeFor(code: ErrorCode): number {
+  return exitCodeOf[code];
+}

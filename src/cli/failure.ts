@@ -1,0 +1,31 @@
+import { CommanderError } from 'commander';
+import { isTrituneError, messageOf } from '../base/errors.ts';
+import { exitCodeFor, exitCodes } from './exit-codes.ts';
+
+/** What a thrown value means to the user: the line for stderr (null when it was already printed) and the exit code. */
+export interface Failure {
+  readonly line: string | null;
+  readonly exitCode: number;
+}
+
+/** The single mapping from anything thrown to a line and an exit code. A stack trace only with `verbose`. */
+export function failureOf(error: unknown, verbose: boolean): Failure {
+  if (error instanceof CommanderError) {
+    // Commander has printed its own message; --help and --version end with 0.
+    return { line: null, exitCode: error.exitCode === 0 ? exitCodes.done : exitCodes.usage };
+  }
+  if (isTrituneError(error)) {
+    const line = `tritune: ${error.code}: ${oneLine(error.message)} (${oneLine(error.hint)})`;
+    return { line: withStack(line, error, verbose), exitCode: exitCodeFor(error.code) };
+  }
+  const line = `tritune: INTERNAL: ${oneLine(messageOf(error))} (this is a defect of tritune: please report it, with --verbose)`;
+  return { line: withStack(line, error, verbose), exitCode: exitCodes.internal };
+}
+
+const oneLine = (text: string): string => text.replace(/\s*\n\s*/g, ' ').trim();
+
+function withStack(line: string, error: unknown, verbose: boolean): string {
+  if (!verbose || !(error instanceof Error)) return line;
+  const cause = error.cause instanceof Error ? `\ncaused by ${error.cause.stack}` : '';
+  return `${line}\n${error.stack}${cause}`;
+}

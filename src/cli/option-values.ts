@@ -1,0 +1,71 @@
+import { TrituneError } from '../base/errors.ts';
+
+/** Parsers of option texts. Errors: USAGE, with what was expected. */
+
+const usage = (message: string, hint: string): TrituneError => new TrituneError('USAGE', message, hint);
+
+export function positiveNumber(text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || !Number.isFinite(value) || value <= 0) {
+    throw usage(`'${text}' is no positive number`, 'for example 8 or 0.5');
+  }
+  return value;
+}
+
+export function wholeNumber(text: string): number {
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(Number(text))) {
+    throw usage(`'${text}' is no whole number`, 'for example 42');
+  }
+  return Number(text);
+}
+
+export function positiveWhole(text: string): number {
+  const value = wholeNumber(text);
+  if (value === 0) throw usage('0 is too small', 'give 1 or more');
+  return value;
+}
+
+/** A percentile between 1 and 99.99. */
+export function percentile(text: string): number {
+  const value = positiveNumber(text.replace(/^p/, ''));
+  if (value < 1 || value > 99.99) throw usage(`there is no percentile '${text}' here`, 'give 1 to 99.99');
+  return value;
+}
+
+const secondsPer: Readonly<Record<string, number>> = { ms: 0.001, s: 1, m: 60, h: 3600 };
+
+/** '90s', '10m', '1.5h', '500ms', or a plain number of seconds → seconds. */
+export function durationSeconds(text: string): number {
+  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text.trim());
+  if (!match || Number(match[1]) === 0) throw usage(`'${text}' is no duration`, 'for example 90s, 10m or 1.5h');
+  return Number(match[1]) * (secondsPer[match[2] ?? 's'] as number);
+}
+
+export interface NumberRange {
+  readonly low: number;
+  readonly high: number;
+}
+
+/** 'A:B', or 'A' for A:A; whole numbers from 1. */
+export function wholeRange(text: string): NumberRange {
+  const [low, high = low, ...rest] = text.split(':');
+  if (rest.length > 0) throw usage(`'${text}' is no range`, 'write LOW:HIGH, for example 1:256');
+  const range = { low: positiveWhole(low ?? ''), high: positiveWhole(high ?? '') };
+  if (range.low > range.high) throw usage(`'${text}' ends before it begins`, 'write LOW:HIGH, for example 1:256');
+  return range;
+}
+
+/** For repeatable options: the values so far and this one. */
+export const collect = (text: string, previous: readonly string[] | undefined): readonly string[] => [
+  ...(previous ?? []),
+  text,
+];
+
+/** HOST:PORT; a host alone gets the default port, an http:// or grpc:// in front is dropped. */
+export function serverAddress(text: string, defaultPort: number): string {
+  const address = text.replace(/^(?:https?|grpc):\/\//, '').replace(/\/+$/, '');
+  const match = /^(\[[0-9a-fA-F:]+\]|[^:/\s]+)(?::(\d{1,5}))?$/.exec(address);
+  const port = Number(match?.[2] ?? defaultPort);
+  if (!match || port > 65535 || port === 0) throw usage(`'${text}' is no server address`, 'write HOST:PORT');
+  return `${match[1]}:${port}`;
+}

@@ -1,0 +1,57 @@
+import { TrituneError } from '../base/errors.ts';
+import { launchDocker } from '../launch/docker-server.ts';
+import { launchEmulator } from '../launch/emulator-server.ts';
+import { launchLocal } from '../launch/local-server.ts';
+import type { LaunchedServer, LaunchOptions } from '../launch/types.ts';
+import type { TuneOptions } from './tune-options.ts';
+
+const DEFAULT_EMULATOR_PROFILE = 'demo';
+
+/** Starts the server that `--launch` names. Errors: USAGE, LAUNCH_FAILED. */
+export async function launchServer(
+  options: Pick<TuneOptions, 'launch' | 'modelRepository' | 'tritonserver' | 'dockerImage'>,
+  model: string,
+  common: LaunchOptions,
+): Promise<LaunchedServer> {
+  const [what, profile, ...rest] = (options.launch ?? '').split(':');
+  if (what === 'emulator') {
+    return launchEmulator({
+      ...common,
+      profile: [profile, ...rest].join(':') || DEFAULT_EMULATOR_PROFILE,
+      script: process.argv[1] as string,
+    });
+  }
+  if (what === 'local') {
+    return launchLocal({
+      ...common,
+      modelRepository: needsRepository(options),
+      loadModels: [model],
+      ...(options.tritonserver !== undefined && { binary: options.tritonserver }),
+    });
+  }
+  if (what === 'docker') {
+    return launchDocker({
+      ...common,
+      modelRepository: needsRepository(options),
+      loadModels: [model],
+      image: options.dockerImage,
+      gpus: 'all',
+    });
+  }
+  throw new TrituneError(
+    'USAGE',
+    `there is no --launch '${options.launch}'`,
+    'use emulator[:PROFILE], local or docker',
+  );
+}
+
+function needsRepository(options: Pick<TuneOptions, 'launch' | 'modelRepository'>): string {
+  if (options.modelRepository === undefined) {
+    throw new TrituneError(
+      'USAGE',
+      `--launch ${options.launch} needs a model repository`,
+      'give --model-repository DIR',
+    );
+  }
+  return options.modelRepository;
+}

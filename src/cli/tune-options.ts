@@ -1,0 +1,131 @@
+import type { OptionTable } from './option-table.ts';
+import {
+  collect,
+  durationSeconds,
+  type NumberRange,
+  percentile,
+  positiveNumber,
+  positiveWhole,
+  wholeNumber,
+  wholeRange,
+} from './option-values.ts';
+
+/** The samplers that `--sampler` takes, and the screens that `--ui` takes. */
+export const samplerNames = ['random', 'grid'] as const;
+export const uiNames = ['auto', 'lines', 'json', 'none'] as const;
+
+export type SamplerName = (typeof samplerNames)[number];
+export type UiName = (typeof uiNames)[number];
+export type Protocol = 'grpc' | 'http';
+
+/** The options of `tritune tune`, parsed. */
+export interface TuneOptions {
+  readonly model?: string;
+  readonly url?: string;
+  readonly protocol: Protocol;
+  readonly controlUrl?: string;
+  readonly metricsUrl?: string;
+  readonly launch?: string;
+  readonly modelRepository?: string;
+  readonly tritonserver?: string;
+  readonly dockerImage: string;
+  readonly space?: string;
+  readonly latencyBudget?: number;
+  readonly percentile: number;
+  readonly constraint?: readonly string[];
+  readonly objective?: readonly string[];
+  readonly sampler: SamplerName;
+  readonly seed: number;
+  readonly maxTrials?: number;
+  readonly timeBudget?: number;
+  readonly concurrency: NumberRange;
+  readonly batch: number;
+  readonly inputData: 'zero' | 'random';
+  readonly restore: 'config' | 'reload';
+  readonly ui: UiName;
+  readonly output?: string;
+  readonly resume?: string;
+  readonly dryRun: boolean;
+  readonly verbose: boolean;
+}
+
+export const tuneOptionTable: OptionTable<TuneOptions> = {
+  model: { flags: '-m, --model <name>', help: 'the model to tune' },
+  url: {
+    flags: '-u, --url <host:port>',
+    help: 'the server (default: localhost:8001 for grpc, localhost:8000 for http)',
+  },
+  protocol: {
+    flags: '-i, --protocol <protocol>',
+    help: 'how the traffic goes',
+    choices: ['grpc', 'http'],
+    default: 'grpc',
+  },
+  controlUrl: {
+    flags: '--control-url <host:port>',
+    help: "gRPC port for the control calls when the traffic is HTTP (default: port 8001 beside HTTP's 8000; else control goes over HTTP too)",
+  },
+  metricsUrl: { flags: '--metrics-url <url>', help: 'Prometheus metrics (default: http://HOST:8002/metrics)' },
+  launch: {
+    flags: '--launch <what>',
+    help: 'start a server for the run: emulator[:PROFILE], local or docker (these two need --model-repository)',
+  },
+  modelRepository: { flags: '--model-repository <directory>', help: 'the model repository for --launch local|docker' },
+  tritonserver: {
+    flags: '--tritonserver <path>',
+    help: 'binary for --launch local (default: the one of install-triton)',
+  },
+  dockerImage: {
+    flags: '--docker-image <image>',
+    help: 'image for --launch docker',
+    default: 'nvcr.io/nvidia/tritonserver:24.10-py3',
+  },
+  space: {
+    flags: '--space <file|preset>',
+    help: "the search space (default: the preset of the model's backend)",
+  },
+  latencyBudget: { flags: '--latency-budget <ms>', help: 'budget on the percentile', parse: positiveNumber },
+  percentile: {
+    flags: '--percentile <p>',
+    help: 'the percentile that the budget is about',
+    parse: percentile,
+    default: 99,
+  },
+  constraint: {
+    flags: '--constraint <metric<=value>',
+    help: "repeatable, for example 'gpu-memory<=8000'",
+    parse: collect,
+  },
+  objective: {
+    flags: '--objective <name[:weight]>',
+    help: 'what to improve (default: throughput); repeatable',
+    parse: collect,
+  },
+  sampler: { flags: '--sampler <name>', help: 'how candidates are chosen', choices: samplerNames, default: 'random' },
+  seed: { flags: '--seed <n>', help: 'seed of everything random', parse: wholeNumber, default: 1 },
+  maxTrials: { flags: '--max-trials <n>', help: 'stop after so many candidates', parse: positiveWhole },
+  timeBudget: { flags: '--time-budget <duration>', help: 'stop after 90s, 10m, 2h …', parse: durationSeconds },
+  concurrency: {
+    flags: '--concurrency <low:high>',
+    help: 'range of requests in flight to consider',
+    parse: wholeRange,
+    default: { low: 1, high: 256 },
+  },
+  batch: { flags: '-b, --batch <n>', help: 'samples in one request', parse: positiveWhole, default: 1 },
+  inputData: { flags: '--input-data <kind>', help: 'what is sent', choices: ['zero', 'random'], default: 'random' },
+  restore: {
+    flags: '--restore <how>',
+    help: 'put the model back by its config (no outage) or by a reload from the repository',
+    choices: ['config', 'reload'],
+    default: 'config',
+  },
+  ui: { flags: '--ui <screen>', help: 'what to show', choices: uiNames, default: 'auto' },
+  output: { flags: '-o, --output <directory>', help: 'where results go (default: tritune-runs/MODEL-TIMESTAMP)' },
+  resume: { flags: '--resume <directory>', help: 'continue the study in this directory' },
+  dryRun: {
+    flags: '--dry-run',
+    help: 'say what would be done and how long it would take; change nothing',
+    default: false,
+  },
+  verbose: { flags: '--verbose', help: 'stack traces with errors', default: false },
+};

@@ -1,0 +1,101 @@
+import { formatDuration, formatMs, formatRate, plainLine } from '../base/format.ts';
+import type { LoadLevel } from '../loadgen/types.ts';
+import type { Measurement } from '../profiler/measurement.ts';
+import type { Assignment } from '../space/types.ts';
+import type { Goal, TrialFailure } from '../study/types.ts';
+import type { TunerEvent } from '../tuner/seams.ts';
+
+/** Writes one line of text. */
+export type Print = (line: string) => void;
+
+/**
+ * The run as lines for a log: what is tried, what each measurement gave, and what failed and why.
+ * Returns a function to call with every event.
+ */
+export function createLines(print: Print): (event: TunerEvent) => void {
+  let goal: Goal | undefined;
+  let finals = 0;
+  return (event) => {
+    switch (event.type) {
+      case 'study-started':
+        goal = event.goal;
+        for (const line of opening(event)) print(line);
+        return;
+      case 'study-resumed':
+        print(`resuming on ${event.server.name} ${event.server.version} at ${event.server.url}`);
+        return;
+      case 'trial-started':
+        print(
+          `trial ${event.trial}: ${event.role === 'baseline' ? 'the original config' : describe(event.candidate.assignment)}`,
+        );
+        return;
+      case 'trial-measured':
+        print(`    ${describeMeasurement(event.measurement, goal)}`);
+        return;
+      case 'trial-finished':
+        if (event.failure) print(`    failed: ${describeFailure(event.failure)}`);
+        return;
+      case 'final-measured':
+        if (finals++ === 0) print('final: the best and the original config, measured in turn');
+        print(`    trial ${event.trial}: ${describeMeasurement(event.measurement, goal)}`);
+        return;
+      case 'model-restored':
+        print(event.verified ? `restored: ${event.detail}` : `NOT RESTORED: ${event.detail}`);
+        return;
+      case 'study-finished':
+        print(`stopped after ${formatDuration(event.wallSeconds)}: ${event.stopReason}`);
+        return;
+      default:
+        return;
+    }
+  };
+}
+
+function opening(event: Extract<TunerEvent, { type: 'study-started' }>): string[] {
+  const { server, goal } = event;
+  const emulated =
+    server.emulated === null
+      ? []
+      : [`EMULATOR (${server.emulated}): these figures are of an emulated server, not of a real one`];
+  const control =
+    server.controlUrl === server.url ? '' : `, control at ${server.controlUrl} (${server.controlProtocol})`;
+  return [
+    ...emulated,
+    `model ${event.model} on ${server.name} ${server.version} at ${server.url} (${server.protocol})${control}`,
+    `goal: ${describeGoal(goal)}; sampler ${event.sampler}, seed ${event.seed}`,
+  ];
+}
+
+function describeGoal(goal: Goal): string {
+  const objectives = goal.objectives.map(({ metric, weight }) => (weight === 1 ? metric : `${metric}:${weight}`));
+  const constraints = goal.constraints.map(({ metric, relation, value }) => `${metric} ${relation} ${value}`);
+  const budget = goal.budget ? [`p${goal.budget.percentile} ≤ ${formatMs(goal.budget.latencyMs)}`] : [];
+  return [`best ${objectives.join(' and ')}`, ...budget, ...constraints].join(', ');
+}
+
+/** The assignment on one line: instances=2 max_batch_size=8. */
+export function describe(assignment: Assignment): string {
+  const parts = Object.entries(assignment).map(
+    ([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  );
+  return parts.length === 0 ? 'the original config' : plainLine(parts.join(' '));
+}
+
+export const describeLevel = (level: LoadLevel): string =>
+  level.mode === 'concurrency' ? `concurrency ${level.value}` : `${level.value} requests/s`;
+
+function describeMeasurement(measurement: Measurement, goal: Goal | undefined): string {
+  const { throughput, budgetLatencyMs: latency } = measurement;
+  const halfWidth = (throughput.high - throughput.low) / 2;
+  const spread = throughput.value > 0 ? ` ±${((halfWidth / throughput.value) * 100).toFixed(1)} %` : '';
+  const verdict = goal?.budget ? (latency.value <= goal.budget.latencyMs ? ', within budget' : ', over budget') : '';
+  const notes = [
+    measurement.stable ? '' : ', not stable',
+    measurement.errorRate > 0
+      ? `, ${(measurement.errorRate * 100).toFixed(1)} % failed: ${plainLine(measurement.failures[0]?.firstMessage ?? '', 80)}`
+      : '',
+  ];
+  return `${describeLevel(measurement.level)}: ${formatRate(throughput.value)}${spread}, p${latency.percentile} ${formatMs(latency.value)}${verdict}${notes.join('')}`;
+}
+
+const describeFailure = (failure: TrialFailure): string => `${failure.kind}: ${plainLine(failure.reason)}`;

@@ -1,0 +1,54 @@
+import { randomUUID } from 'node:crypto';
+import { resolve } from 'node:path';
+import { execa } from 'execa';
+import { freePorts } from './free-ports.ts';
+import { startServerProcess } from './server-process.ts';
+import type { LaunchedServer, LaunchOptions } from './types.ts';
+
+export interface DockerLaunch extends LaunchOptions {
+  readonly modelRepository: string;
+  readonly image: string;
+  readonly loadModels?: readonly string[];
+  /** As for `docker run --gpus`; null for none. */
+  readonly gpus: string | null;
+}
+
+/**
+ * Triton in a container, its three ports published on free loopback ports; the repository is mounted read-only.
+ * Errors: LAUNCH_FAILED (no docker, no such image, or the server did not come up).
+ */
+export async function launchDocker(options: DockerLaunch): Promise<LaunchedServer> {
+  const [grpc, http, metrics] = (await freePorts(3)) as [number, number, number];
+  const name = `tritune-${randomUUID().slice(0, 8)}`;
+  const publish = (outside: number, inside: number): string[] => ['--publish', `127.0.0.1:${outside}:${inside}`];
+  const args = [
+    'run',
+    '--rm',
+    `--name=${name}`,
+    ...(options.gpus === null ? [] : [`--gpus=${options.gpus}`]),
+    '--shm-size=1g',
+    ...publish(grpc, 8001),
+    ...publish(http, 8000),
+    ...publish(metrics, 8002),
+    '--volume',
+    `${resolve(options.modelRepository)}:/models:ro`,
+    options.image,
+    'tritonserver',
+    '--model-repository=/models',
+    '--model-control-mode=explicit',
+    ...(options.loadModels ?? []).map((model) => `--load-model=${model}`),
+  ];
+  return startServerProcess(
+    {
+      file: 'docker',
+      args,
+      description: `docker container ${name} of ${options.image}`,
+      ports: { grpc, http, metrics },
+      cleanUp: async () => {
+        // The client's end does not always end the container.
+        await execa('docker', ['rm', '--force', name], { reject: false, timeout: 30_000 });
+      },
+    },
+    options,
+  );
+}

@@ -1,0 +1,68 @@
+import { TrituneError } from '../base/errors.ts';
+import { freePorts } from './free-ports.ts';
+import { startServerProcess } from './server-process.ts';
+import { findTriton, type TritonInstall } from './triton-install.ts';
+import type { LaunchedServer, LaunchOptions } from './types.ts';
+
+export interface LocalLaunch extends LaunchOptions {
+  readonly modelRepository: string;
+  /** A tritonserver binary of the user's own; without it the one that `install-triton` fetched. */
+  readonly binary?: string;
+  readonly installDirectory?: string;
+  /** Models to load at the start; the others can be loaded by name later. */
+  readonly loadModels?: readonly string[];
+  readonly controlMode?: 'explicit' | 'none' | 'poll';
+  /** More options of tritonserver, as they are. */
+  readonly extraArgs?: readonly string[];
+}
+
+/**
+ * A tritonserver on free loopback ports in explicit control mode, for this run only.
+ * Errors: LAUNCH_FAILED (not installed, or it did not come up).
+ */
+export async function launchLocal(options: LocalLaunch): Promise<LaunchedServer> {
+  const install = options.binary ? null : await findTriton(options.installDirectory);
+  if (!options.binary && !install) {
+    throw new TrituneError(
+      'LAUNCH_FAILED',
+      'no Triton is installed for --launch local',
+      'run `tritune install-triton` first, or give --tritonserver PATH',
+    );
+  }
+  const [grpc, http, metrics] = (await freePorts(3)) as [number, number, number];
+  const controlMode = options.controlMode ?? 'explicit';
+  const args = [
+    `--model-repository=${options.modelRepository}`,
+    `--model-control-mode=${controlMode}`,
+    ...(controlMode === 'explicit' ? (options.loadModels ?? []).map((model) => `--load-model=${model}`) : []),
+    ...(install ? [`--backend-directory=${install.backendDirectory}`] : []),
+    '--http-address=127.0.0.1',
+    '--grpc-address=127.0.0.1',
+    '--metrics-address=127.0.0.1',
+    `--grpc-port=${grpc}`,
+    `--http-port=${http}`,
+    `--metrics-port=${metrics}`,
+    '--exit-on-error=false',
+    // After a refused load this Triton does not end in order; its default would keep us waiting 30 s.
+    '--exit-timeout-secs=3',
+    ...(options.extraArgs ?? []),
+  ];
+  return startServerProcess(
+    {
+      file: install?.binary ?? (options.binary as string),
+      args,
+      env: install ? environmentOf(install) : {},
+      description: 'tritonserver',
+      ports: { grpc, http, metrics },
+    },
+    options,
+  );
+}
+
+function environmentOf(install: TritonInstall): Record<string, string> {
+  const joined = (first: string, rest: string | undefined): string => (rest ? `${first}:${rest}` : first);
+  return {
+    PATH: joined(install.binDirectory, process.env.PATH),
+    LD_LIBRARY_PATH: joined(install.libraryDirectory, process.env.LD_LIBRARY_PATH),
+  };
+}

@@ -1,0 +1,112 @@
+import { createWriteStream, readFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { throwIfInterrupted } from '../base/abort.ts';
+import { realClock } from '../base/clock.ts';
+import { TrituneError } from '../base/errors.ts';
+import { connectHttp } from '../triton/connect.ts';
+import type { LaunchedServer, LaunchOptions } from './types.ts';
+
+export interface ServerCommand {
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly description: string;
+  readonly ports: { readonly grpc: number; readonly http: number; readonly metrics: number };
+  /** Called after the process has ended, for what it may have left behind. */
+  readonly cleanUp?: () => Promise<void>;
+}
+
+const POLL_MS = 50;
+const STOP_GRACE_MS = 10_000;
+const LOG_TAIL_LINES = 6;
+
+/**
+ * Starts a Triton-compatible server and waits until it is live. No shell is involved; the process ends with ours.
+ * Errors: LAUNCH_FAILED with the last lines of its log; INTERRUPTED.
+ */
+export async function startServerProcess(command: ServerCommand, options: LaunchOptions): Promise<LaunchedServer> {
+  await mkdir(options.logDirectory, { recursive: true });
+  const logFile = join(options.logDirectory, 'server.log');
+  const log = createWriteStream(logFile);
+  const child = execa(command.file, command.args, {
+    env: command.env ?? {},
+    stdin: 'ignore',
+    // Its own process group: a Ctrl-C in the terminal is for us; we restore the model first, then end the server.
+    detached: true,
+    buffer: false,
+    reject: false,
+    all: true,
+    forceKillAfterDelay: STOP_GRACE_MS,
+  });
+  child.all.pipe(log);
+  // A process of another group does not end with ours by itself.
+  const endWithUs = (): void => {
+    child.kill('SIGTERM');
+  };
+  process.once('exit', endWithUs);
+  let ended = false;
+  const end = child.then((outcome) => {
+    ended = true;
+    process.off('exit', endWithUs);
+    return outcome;
+  });
+
+  let stopping: Promise<void> | undefined;
+  const stop = (): Promise<void> => {
+    stopping ??= (async () => {
+      child.kill('SIGTERM');
+      await end;
+      await command.cleanUp?.();
+    })();
+    return stopping;
+  };
+
+  const httpUrl = `127.0.0.1:${command.ports.http}`;
+  try {
+    await waitUntilLive(httpUrl, () => ended, options);
+  } catch (error) {
+    await stop();
+    if (!(error instanceof NotLive)) throw error;
+    const launchError = (await end).shortMessage ?? '';
+    throw new TrituneError(
+      'LAUNCH_FAILED',
+      `${command.description} did not come up: ${lastLines(logFile) || launchError || error.message}`,
+      `its whole log is in ${logFile}`,
+    );
+  }
+  return {
+    grpcUrl: `127.0.0.1:${command.ports.grpc}`,
+    httpUrl,
+    metricsUrl: `http://127.0.0.1:${command.ports.metrics}/metrics`,
+    description: command.description,
+    logFile,
+    stop,
+  };
+}
+
+class NotLive extends Error {}
+
+async function waitUntilLive(httpUrl: string, hasEnded: () => boolean, options: LaunchOptions): Promise<void> {
+  const client = connectHttp(httpUrl, { defaultTimeoutMs: 1000 });
+  const deadlineNs = realClock.nowNs() + (options.readyTimeoutMs ?? 60_000) * 1e6;
+  try {
+    while (!(await client.live().catch(() => false))) {
+      throwIfInterrupted(options.signal);
+      if (hasEnded()) throw new NotLive('the process ended');
+      if (realClock.nowNs() > deadlineNs) throw new NotLive('no answer before the deadline');
+      await realClock.sleep(POLL_MS);
+    }
+  } finally {
+    await client.close();
+  }
+}
+
+function lastLines(file: string): string {
+  try {
+    return readFileSync(file, 'utf8').trim().split('\n').slice(-LOG_TAIL_LINES).join(' | ');
+  } catch {
+    return '';
+  }
+}

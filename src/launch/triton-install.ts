@@ -1,0 +1,156 @@
+import { access, chmod, copyFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { messageOf, TrituneError } from '../base/errors.ts';
+
+/**
+ * Triton from PyPI: the wheel of nvidia-pytriton carries the tritonserver binary with the Python backend, without GPU
+ * libraries (Linux x86-64). The version pair was checked by running it: 0.7.0 is Triton 2.51.0.
+ */
+const WHEEL = 'nvidia-pytriton==0.7.0';
+export const TRITON_WHEEL_VERSION = '2.51.0';
+/** The Python backend's stub of that release is built against numpy 1. */
+const NUMPY = 'numpy<2';
+const MARKER = 'tritune-install.json';
+
+/** Where a Triton from PyPI lies, and what its process needs to start. */
+export interface TritonInstall {
+  readonly directory: string;
+  readonly binary: string;
+  readonly backendDirectory: string;
+  /** First on PATH, so that the backend's embedded interpreter finds its packages. */
+  readonly binDirectory: string;
+  /** On the loader's path: it holds libpython. */
+  readonly libraryDirectory: string;
+  readonly packages: readonly string[];
+}
+
+export interface InstallOptions {
+  readonly directory?: string;
+  readonly python?: string;
+  /** More PyPI requirements for the models to import. */
+  readonly packages?: readonly string[];
+  readonly onStep?: (step: string) => void;
+  readonly signal?: AbortSignal;
+}
+
+/** The per-user cache directory of the installation. */
+export function defaultInstallDirectory(): string {
+  const cache = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
+  return join(cache, 'tritune', `triton-${TRITON_WHEEL_VERSION}`);
+}
+
+/** The installation in the directory, or null when there is none or it was not finished. */
+export async function findTriton(directory = defaultInstallDirectory()): Promise<TritonInstall | null> {
+  try {
+    const install = JSON.parse(await readFile(join(directory, MARKER), 'utf8')) as TritonInstall;
+    await Promise.all([access(install.binary), access(install.libraryDirectory)]);
+    return install;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Fetches Triton from PyPI into its own virtual environment; a finished installation with the same packages is kept.
+ * Errors: INSTALL_FAILED.
+ */
+export async function installTriton(options: InstallOptions = {}): Promise<TritonInstall> {
+  const directory = options.directory ?? defaultInstallDirectory();
+  const present = await findTriton(directory);
+  const packages = [...new Set([...(present?.packages ?? []), ...(options.packages ?? [])])].sort();
+  if (present && packages.length === present.packages.length) return present;
+
+  const step = options.onStep ?? (() => undefined);
+  const python = options.python ?? 'python3';
+  const facts = await pythonFacts(python, options.signal);
+  step(`making a virtual environment with Python ${facts.version} in ${directory}`);
+  await rm(join(directory, MARKER), { force: true });
+  await mkdir(directory, { recursive: true });
+  const environment = join(directory, 'venv');
+  await run(python, ['-m', 'venv', environment], options.signal);
+  const binDirectory = join(environment, 'bin');
+  const pip = (requirements: readonly string[]) =>
+    run(
+      join(binDirectory, 'python'),
+      ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...requirements],
+      options.signal,
+    );
+  step(`fetching ${WHEEL}`);
+  // Its Python dependencies serve a way of running it that is not ours.
+  await pip(['--no-deps', WHEEL]);
+  step(`fetching ${[NUMPY, ...packages].join(', ')}`);
+  await pip([NUMPY, ...packages]);
+
+  const server = join(environment, 'lib', `python${facts.version}`, 'site-packages', 'pytriton', 'tritonserver');
+  const backendDirectory = join(server, 'backends');
+  const stub = join(backendDirectory, 'python', 'triton_python_backend_stub');
+  await copyFile(join(server, 'python_backend_stubs', facts.version, 'triton_python_backend_stub'), stub).catch(
+    (error) => {
+      throw failed(
+        `the wheel has no Python-backend stub for Python ${facts.version}`,
+        'use --python with Python 3.8 to 3.13',
+        error,
+      );
+    },
+  );
+  const binary = join(server, 'bin', 'tritonserver');
+  await Promise.all([chmod(stub, 0o755), chmod(binary, 0o755)]);
+  const install = {
+    directory,
+    binary,
+    backendDirectory,
+    binDirectory,
+    libraryDirectory: facts.libraryDirectory,
+    packages,
+  };
+  await writeFile(join(directory, `${MARKER}.part`), JSON.stringify(install, null, 2));
+  await rename(join(directory, `${MARKER}.part`), join(directory, MARKER));
+  return install;
+}
+
+interface PythonFacts {
+  readonly version: string;
+  readonly libraryDirectory: string;
+}
+
+async function pythonFacts(python: string, signal?: AbortSignal): Promise<PythonFacts> {
+  const program = [
+    'import sys, sysconfig, json, platform',
+    'print(json.dumps(["%d.%d" % sys.version_info[:2], sysconfig.get_config_var("LIBDIR"), sysconfig.get_config_var("INSTSONAME"), platform.machine(), sys.platform]))',
+  ].join('\n');
+  const answer = JSON.parse(await run(python, ['-c', program], signal)) as [string, string, string, string, string];
+  const [version, libraryDirectory, library, machine, platform] = answer;
+  if (platform !== 'linux' || machine !== 'x86_64') {
+    throw failed(
+      `Triton's wheel is for Linux on x86-64, this is ${platform} on ${machine}`,
+      'use --launch docker or a server elsewhere (-u)',
+    );
+  }
+  const shared = `libpython${version}.so.1.0`;
+  await access(join(libraryDirectory, library?.endsWith('.so.1.0') ? library : shared)).catch(() => {
+    throw failed(
+      `${shared} is not in ${libraryDirectory}`,
+      `install the shared library of Python ${version} (Debian: libpython${version}) or use --python`,
+    );
+  });
+  return { version, libraryDirectory };
+}
+
+async function run(file: string, args: readonly string[], signal?: AbortSignal): Promise<string> {
+  try {
+    const outcome = await execa(file, args, { timeout: 600_000, ...(signal && { cancelSignal: signal }) });
+    return outcome.stdout;
+  } catch (error) {
+    throw failed(
+      `'${file} ${args.slice(0, 3).join(' ')} …' failed: ${messageOf(error).split('\n').slice(-3).join(' | ')}`,
+      'Python 3.8 to 3.13 with pip and venv, and access to PyPI, are needed',
+      error,
+    );
+  }
+}
+
+function failed(message: string, hint: string, cause?: unknown): TrituneError {
+  return new TrituneError('INSTALL_FAILED', message, hint, { cause });
+}

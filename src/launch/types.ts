@@ -1,0 +1,20 @@
+/** A server that runs only as long as the run that started it. */
+export interface LaunchedServer {
+  /** HOST:PORT of each endpoint. */
+  readonly grpcUrl: string;
+  readonly httpUrl: string;
+  readonly metricsUrl: string;
+  /** What runs, for people. */
+  readonly description: string;
+  /** Where its output goes. */
+  readonly logFile: string;
+  /** Ends the process: politely, then by force. Safe to call more than once. */
+  stop(): Promise<void>;
+}
+
+export interface LaunchOptions {
+  /** Directory for the server's log. */
+  readonly logDirectory: string;
+  readonly readyTimeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
