@@ -61,7 +61,16 @@ export interface Measurement {
   /** null when the server gave no usable statistics; `serverNote` says why. */
   readonly server: ServerBreakdown | null;
   readonly serverNote?: string;
+  /** Requests that the server counted and this client did not send: someone else uses the model. Absent when none. */
+  readonly foreignRequests?: number;
+  /** The measurement ended early because the latency budget was clearly met or missed, if it was asked to. */
+  readonly budgetVerdict?: 'met' | 'missed';
   readonly device: DeviceMetrics;
   /** Client CPU microseconds per request, and the largest event-loop delay seen. */
   readonly client: { readonly cpuUsPerRequest: number; readonly eventLoopDelayMs: number };
 }
+
+/** What the profiler is doing now, for whoever watches. */
+export type ProfileProgress =
+  | { readonly phase: 'warm-up' }
+  | { readonly phase: 'window'; readonly window: number; readonly throughput: number; readonly latencyMs: number };

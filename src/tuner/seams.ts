@@ -1,5 +1,5 @@
 import type { LoadLevel } from '../loadgen/types.ts';
-import type { Measurement } from '../profiler/measurement.ts';
+import type { Measurement, ProfileProgress } from '../profiler/measurement.ts';
 import type { Candidate } from '../space/types.ts';
 import type { StudyRecord } from '../study/records.ts';
 
@@ -22,11 +22,6 @@ export interface Control {
   /** Safe to call at any time and more than once; never takes the run's signal, because it must finish. */
   restore(): Promise<Restored>;
 }
-
-/** What the profiler is doing now, for whoever watches. */
-export type ProfileProgress =
-  | { readonly phase: 'warm-up' }
-  | { readonly phase: 'window'; readonly window: number; readonly throughput: number; readonly latencyMs: number };
 
 export interface MeasureOptions {
   readonly signal: AbortSignal;

@@ -1,0 +1,52 @@
+import type { Interval } from './interval.ts';
+import { studentTQuantile } from './student-t.ts';
+
+const CONFIDENCE_P = 0.975;
+/** Neighbours more alike than this leave too little to estimate from; the interval is then as wide as for this. */
+const MOST_CORRELATED = 0.9;
+
+/** A ratio of two totals over consecutive batches, its standard error, and the degrees of freedom of that. */
+export interface RatioEstimate {
+  readonly value: number;
+  readonly standardError: number;
+  readonly degrees: number;
+}
+
+/**
+ * Σ numerator / Σ denominator over consecutive batches, with the standard error of the ratio estimator (Cochran, Sampling
+ * Techniques, section 6.3) from the spread between the batches. Where neighbouring batches are alike, the
+ * number of batches counts as n(1−ρ)/(1+ρ), with ρ their lag-1 correlation: the effective size of an AR(1) sequence.
+ */
+export function ratioOfBatches(numerators: readonly number[], denominators: readonly number[]): RatioEstimate {
+  const n = numerators.length;
+  const total = sum(denominators);
+  const value = total > 0 ? sum(numerators) / total : 0;
+  if (n < 2 || total <= 0) return { value, standardError: Number.POSITIVE_INFINITY, degrees: 1 };
+  const residuals = numerators.map((numerator, index) => numerator - value * (denominators[index] as number));
+  const squares = sum(residuals.map((residual) => residual * residual));
+  if (squares === 0) return { value, standardError: 0, degrees: n - 1 };
+  const products = sum(residuals.slice(1).map((residual, index) => residual * (residuals[index] as number)));
+  const correlation = Math.min(Math.max(products / squares, 0), MOST_CORRELATED);
+  const effective = Math.max((n * (1 - correlation)) / (1 + correlation), 2);
+  const standardError = Math.sqrt(squares / (n - 1) / effective) / (total / n);
+  return { value, standardError, degrees: effective - 1 };
+}
+
+/** Requests per second over consecutive batches, with its 95 % interval (Student t on batch means). */
+export function rateInterval(counts: readonly number[], seconds: readonly number[]): Interval {
+  return toInterval(ratioOfBatches(counts, seconds), 0);
+}
+
+/** Two-sided 95 % factor for an estimate with so many degrees of freedom. */
+export const confidenceFactor = (degrees: number): number => studentTQuantile(CONFIDENCE_P, degrees);
+
+function toInterval(estimate: RatioEstimate, lowest: number): Interval {
+  const half = confidenceFactor(estimate.degrees) * estimate.standardError;
+  return { value: estimate.value, low: Math.max(lowest, estimate.value - half), high: estimate.value + half };
+}
+
+function sum(values: readonly number[]): number {
+  let total = 0;
+  for (const value of values) total += value;
+  return total;
+}

@@ -1,0 +1,70 @@
+import { Int32Histogram } from 'hdr-histogram-js';
+
+/** One hour. A longer latency is counted as this long. */
+const HIGHEST_NS = 3.6e12;
+const SIGNIFICANT_DIGITS = 3;
+
+/**
+ * Latencies in nanoseconds, from 1 ns to one hour, in constant memory (about 130 KiB). Quantiles have a relative error
+ * of at most 0.1 %; count, mean, smallest and largest are exact.
+ */
+export class LatencyHistogram {
+  readonly #counts = new Int32Histogram(1, HIGHEST_NS, SIGNIFICANT_DIGITS);
+  #sumNs = 0;
+  #minNs = Number.POSITIVE_INFINITY;
+  #maxNs = 0;
+
+  record(latencyNs: number): void {
+    const ns = Math.max(latencyNs, 0);
+    this.#counts.recordValue(Math.min(Math.round(ns), HIGHEST_NS));
+    this.#sumNs += ns;
+    if (ns < this.#minNs) this.#minNs = ns;
+    if (ns > this.#maxNs) this.#maxNs = ns;
+  }
+
+  get count(): number {
+    return this.#counts.totalCount;
+  }
+
+  /** 0 when empty. */
+  get meanNs(): number {
+    return this.count === 0 ? 0 : this.#sumNs / this.count;
+  }
+
+  /** 0 when empty. */
+  get minNs(): number {
+    return this.count === 0 ? 0 : this.#minNs;
+  }
+
+  /** 0 when empty. */
+  get maxNs(): number {
+    return this.#maxNs;
+  }
+
+  /** The smallest latency that at least the share `p` (0 to 1) of all requests did not exceed; 0 when empty. */
+  quantileNs(p: number): number {
+    if (this.count === 0) return 0;
+    const middle = this.#counts.medianEquivalentValue(this.#counts.getValueAtPercentile(p * 100));
+    return Math.min(Math.max(middle, this.#minNs), this.#maxNs);
+  }
+
+  /** How many requests took longer than `latencyNs`, to the resolution of the histogram. */
+  countAbove(latencyNs: number): number {
+    if (latencyNs >= this.#maxNs) return 0;
+    const last = this.#counts.countsArrayIndex(Math.min(Math.round(this.#maxNs), HIGHEST_NS));
+    let above = 0;
+    for (let index = this.#counts.countsArrayIndex(Math.round(latencyNs)) + 1; index <= last; index++) {
+      above += this.#counts.getCountAtIndex(index);
+    }
+    return above;
+  }
+
+  /** Adds all of the other's requests to this one. */
+  merge(other: LatencyHistogram): void {
+    if (other.count === 0) return;
+    this.#counts.add(other.#counts);
+    this.#sumNs += other.#sumNs;
+    this.#minNs = Math.min(this.#minNs, other.#minNs);
+    this.#maxNs = Math.max(this.#maxNs, other.#maxNs);
+  }
+}

@@ -1,0 +1,28 @@
+import { confidenceFactor, ratioOfBatches } from './batch-means.ts';
+import type { LatencyHistogram } from './histogram.ts';
+import type { Interval } from './interval.ts';
+
+/**
+ * The quantile `p` (0 to 1) of all latencies with its 95 % interval, in nanoseconds. `whole` is the sum of the
+ * consecutive `batches`.
+ *
+ * Woodruff's method: the share of requests above the quantile is estimated by batch means, which see the correlation of
+ * neighbouring requests; its interval is carried through the quantile function of the whole. It is never narrower than
+ * for as many independent requests (the binomial error that order-statistics intervals rest on). When there are too few
+ * requests to bound the quantile from above, `high` is the largest latency seen.
+ */
+export function quantileInterval(batches: readonly LatencyHistogram[], whole: LatencyHistogram, p: number): Interval {
+  const value = whole.quantileNs(p);
+  if (whole.count === 0) return { value: 0, low: 0, high: 0 };
+  const above = ratioOfBatches(
+    batches.map((batch) => batch.countAbove(value)),
+    batches.map((batch) => batch.count),
+  );
+  const independent = Math.sqrt((p * (1 - p)) / whole.count);
+  const half = confidenceFactor(above.degrees) * Math.max(above.standardError, independent);
+  return {
+    value,
+    low: p - half <= 0 ? whole.minNs : whole.quantileNs(p - half),
+    high: p + half >= 1 ? whole.maxNs : whole.quantileNs(p + half),
+  };
+}

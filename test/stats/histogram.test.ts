@@ -1,0 +1,68 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { LatencyHistogram } from '../../src/stats/histogram.ts';
+
+const histogramOf = (values: readonly number[]): LatencyHistogram => {
+  const histogram = new LatencyHistogram();
+  for (const value of values) histogram.record(value);
+  return histogram;
+};
+
+const exactQuantile = (values: readonly number[], p: number): number => {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.max(Math.ceil(p * sorted.length - 1e-9), 1) - 1] as number;
+};
+
+// From nanoseconds to ten minutes, evenly over the orders of magnitude.
+const latency = fc.double({ min: 0, max: Math.log(6e11), noNaN: true }).map((log) => Math.round(Math.exp(log)));
+const latencies = fc.array(latency, { minLength: 1, maxLength: 200 });
+
+describe('LatencyHistogram', () => {
+  it('gives every quantile within 0.1 % of the exact one', () => {
+    fc.assert(
+      fc.property(latencies, fc.constantFrom(0.01, 0.5, 0.9, 0.99, 0.999, 1), (values, p) => {
+        const exact = exactQuantile(values, p);
+        expect(Math.abs(histogramOf(values).quantileNs(p) - exact)).toBeLessThanOrEqual(exact * 0.001);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('keeps count, mean, smallest and largest exact', () => {
+    fc.assert(
+      fc.property(latencies, (values) => {
+        const histogram = histogramOf(values);
+        expect(histogram.count).toBe(values.length);
+        expect(histogram.meanNs).toBeCloseTo(values.reduce((a, b) => a + b) / values.length, 3);
+        expect([histogram.minNs, histogram.maxNs]).toEqual([Math.min(...values), Math.max(...values)]);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('is the same whether requests are recorded in one or merged from two', () => {
+    fc.assert(
+      fc.property(latencies, latencies, (first, second) => {
+        const merged = histogramOf(first);
+        merged.merge(histogramOf(second));
+        const one = histogramOf([...first, ...second]);
+        expect(merged.count).toBe(one.count);
+        expect(merged.meanNs).toBeCloseTo(one.meanNs, 3);
+        for (const p of [0, 0.25, 0.5, 0.99, 1]) expect(merged.quantileNs(p)).toBe(one.quantileNs(p));
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('counts what is above a value', () => {
+    const histogram = histogramOf([10, 20, 30, 40, 5e6]);
+    expect([5, 10, 25, 40, 5e6, 6e6].map((value) => histogram.countAbove(value))).toEqual([5, 4, 3, 1, 0, 0]);
+  });
+
+  it('answers when empty and takes latencies beyond its range', () => {
+    const histogram = new LatencyHistogram();
+    expect([histogram.quantileNs(0.99), histogram.meanNs, histogram.minNs, histogram.maxNs]).toEqual([0, 0, 0, 0]);
+    histogram.record(1e13);
+    expect(histogram.quantileNs(0.99)).toBe(1e13);
+  });
+});
