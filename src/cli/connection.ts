@@ -1,0 +1,106 @@
+import { isTrituneError, TrituneError } from '../base/errors.ts';
+import type { LaunchedServer } from '../launch/types.ts';
+import type { ServerIdentity } from '../study/records.ts';
+import { connectGrpc, connectHttp } from '../triton/connect.ts';
+import type { TritonClient } from '../triton/types.ts';
+import { serverAddress } from './option-values.ts';
+import type { Protocol } from './tune-options.ts';
+
+const DEFAULT_PORTS = { grpc: 8001, http: 8000, metrics: 8002 } as const;
+/** How our emulator names itself in the server metadata. */
+const EMULATOR_NAME = 'tritune-emulator';
+
+/** Where the traffic, the control calls and the metrics of one server are. */
+export interface Addresses {
+  readonly protocol: Protocol;
+  readonly url: string;
+  /** A gRPC address, or null for control over HTTP. `isGuess`: nobody named it, so it may not be there. */
+  readonly control: { readonly url: string; readonly isGuess: boolean } | null;
+  readonly metricsUrl: string;
+}
+
+export interface AddressOptions {
+  readonly protocol: Protocol;
+  readonly url?: string;
+  readonly controlUrl?: string;
+  readonly metricsUrl?: string;
+}
+
+/** The addresses that the options mean. Errors: USAGE. */
+export function addressesOf(options: AddressOptions): Addresses {
+  const { protocol } = options;
+  const url = serverAddress(options.url ?? 'localhost', DEFAULT_PORTS[protocol]);
+  const host = url.slice(0, url.lastIndexOf(':'));
+  const metricsUrl = options.metricsUrl ?? `http://${host}:${DEFAULT_PORTS.metrics}/metrics`;
+  return { protocol, url, control: controlAddress(options, url, host), metricsUrl };
+}
+
+function controlAddress(options: AddressOptions, url: string, host: string): Addresses['control'] {
+  if (options.controlUrl !== undefined) {
+    return { url: serverAddress(options.controlUrl, DEFAULT_PORTS.grpc), isGuess: false };
+  }
+  if (options.protocol === 'grpc') return { url, isGuess: false };
+  return url === `${host}:${DEFAULT_PORTS.http}` ? { url: `${host}:${DEFAULT_PORTS.grpc}`, isGuess: true } : null;
+}
+
+/** The addresses of a server that was started for the run. */
+export function addressesOfLaunched(server: LaunchedServer, protocol: Protocol): Addresses {
+  return {
+    protocol,
+    url: protocol === 'grpc' ? server.grpcUrl : server.httpUrl,
+    control: { url: server.grpcUrl, isGuess: false },
+    metricsUrl: server.metricsUrl,
+  };
+}
+
+export interface ControlConnection {
+  readonly client: TritonClient;
+  readonly server: ServerIdentity;
+}
+
+/**
+ * Connects the control calls, over gRPC where it can: an HTTP load call holds one of the server's HTTP workers, and
+ * inference with it. Errors: SERVER_UNREACHABLE when nothing is live at either address.
+ */
+export async function connectControl(addresses: Addresses): Promise<ControlConnection> {
+  const client = await controlClient(addresses);
+  try {
+    if (!(await client.live())) {
+      throw new TrituneError(
+        'SERVER_FAILED',
+        `the server at ${client.url} says that it is not live`,
+        'wait for it, or restart it',
+      );
+    }
+    const metadata = await client.serverMetadata();
+    return {
+      client,
+      server: {
+        name: metadata.name,
+        version: metadata.version,
+        url: addresses.url,
+        protocol: addresses.protocol,
+        controlUrl: client.url,
+        controlProtocol: client.protocol,
+        emulated: metadata.name === EMULATOR_NAME ? metadata.version : null,
+      },
+    };
+  } catch (error) {
+    await client.close();
+    throw error;
+  }
+}
+
+async function controlClient(addresses: Addresses): Promise<TritonClient> {
+  if (addresses.control === null) return connectHttp(addresses.url);
+  const grpc = connectGrpc(addresses.control.url);
+  if (!addresses.control.isGuess) return grpc;
+  try {
+    await grpc.live({ timeoutMs: 2000 });
+    return grpc;
+  } catch (error) {
+    if (!isTrituneError(error)) throw error;
+    await grpc.close();
+    return connectHttp(addresses.url);
+  }
+}
