@@ -13,12 +13,18 @@ export class LoadRefusedError extends TrituneError {
   readonly serverMessage: string;
 
   constructor(model: string, kind: LoadRefusalKind, serverMessage: string) {
-    super(
-      'LOAD_REFUSED',
-      `the server refused to load '${model}': ${serverMessage}`,
-      'the model keeps serving as before',
-    );
+    const oneLine = serverMessage.trim().replace(/\s*\n\s*/g, ' ');
+    super('LOAD_REFUSED', `the server refused to load '${model}': ${oneLine}`, hints[kind]);
     this.kind = kind;
     this.serverMessage = serverMessage;
   }
 }
+
+const stillServing = 'if the model was loaded before, it keeps serving as it was';
+
+const hints: Readonly<Record<LoadRefusalKind, string>> = {
+  'invalid-config': `the server's log may say more; ${stillServing}`,
+  'out-of-memory': `use fewer instances or smaller batches; ${stillServing}`,
+  'no-gpu': `use KIND_CPU, or a server with that GPU; ${stillServing}`,
+  'init-failed': `the server's log may say more; ${stillServing}`,
+};

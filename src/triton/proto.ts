@@ -4,6 +4,7 @@ import protobuf from 'protobufjs';
 
 /** The package's `proto/` folder: two levels up from `src/triton` and from `dist/triton` alike. */
 const protoFolder = fileURLToPath(new URL('../../proto/', import.meta.url));
+const serviceName = 'inference.GRPCInferenceService';
 
 let loaded: protobuf.Root | undefined;
 
@@ -24,8 +25,10 @@ export function messageType(name: string): protobuf.Type {
   return root().lookupType(`inference.${name}`);
 }
 
-/** One method of the service: its path on the wire (`/inference.GRPCInferenceService/ModelInfer`) and its messages. */
+/** One method of the service: its path on the wire and its messages. */
 export interface ServiceMethod {
+  readonly name: string;
+  /** `/inference.GRPCInferenceService/ModelInfer` */
   readonly path: string;
   readonly requestType: protobuf.Type;
   readonly responseType: protobuf.Type;
@@ -33,22 +36,53 @@ export interface ServiceMethod {
   readonly responseStream: boolean;
 }
 
-/** The methods of `GRPCInferenceService` by name, such as `ModelInfer`. */
-export function serviceMethods(): ReadonlyMap<string, ServiceMethod> {
-  const service = root().lookupService('inference.GRPCInferenceService');
-  return new Map(
-    service.methodsArray.map((method) => {
-      method.resolve();
-      return [
-        method.name,
-        {
-          path: `/inference.GRPCInferenceService/${method.name}`,
-          requestType: method.resolvedRequestType as protobuf.Type,
-          responseType: method.resolvedResponseType as protobuf.Type,
-          requestStream: method.requestStream === true,
-          responseStream: method.responseStream === true,
-        },
-      ];
-    }),
-  );
+/** The method of `GRPCInferenceService` with this name, such as `ModelInfer`. */
+export function serviceMethod(name: string): ServiceMethod {
+  const method = root().lookupService(serviceName).methods[name];
+  if (!method) throw new RangeError(`the service has no method ${name}`);
+  return describe(method);
+}
+
+/** All methods of `GRPCInferenceService`. */
+export function serviceMethods(): readonly ServiceMethod[] {
+  return root().lookupService(serviceName).methodsArray.map(describe);
+}
+
+function describe(method: protobuf.Method): ServiceMethod {
+  return {
+    name: method.name,
+    path: `/${serviceName}/${method.name}`,
+    requestType: method.resolvedRequestType as protobuf.Type,
+    responseType: method.resolvedResponseType as protobuf.Type,
+    requestStream: method.requestStream === true,
+    responseStream: method.responseStream === true,
+  };
+}
+
+/**
+ * Where a decoded message holds fields that its type does not know, at any depth: paths such as
+ * `config.instance_group.12`, the last part a field number. Each path once.
+ */
+export function unknownFieldsOf(message: object): readonly string[] {
+  const found = new Set<string>();
+  collectUnknown(message, '', found);
+  return [...found];
+}
+
+function collectUnknown(value: unknown, path: string, found: Set<string>): void {
+  if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return;
+  if (Array.isArray(value)) {
+    for (const element of value) collectUnknown(element, path, found);
+    return;
+  }
+  for (const bytes of unknownBytesOf(value)) {
+    // A field starts with its tag: the number, then three bits of wire type.
+    found.add(`${path}${protobuf.Reader.create(bytes).uint32() >>> 3}`);
+  }
+  for (const [name, field] of Object.entries(value)) collectUnknown(field, `${path}${name}.`, found);
+}
+
+/** protobufjs keeps the bytes of each field that it does not know beside the message, out of enumeration. */
+function unknownBytesOf(value: object): readonly Uint8Array[] {
+  return (value as { readonly $unknowns?: readonly Uint8Array[] }).$unknowns ?? [];
 }

@@ -74,13 +74,16 @@ export interface ServerHealth {
   ready(call?: CallOptions): Promise<boolean>;
   modelReady(model: string, call?: CallOptions): Promise<boolean>;
   serverMetadata(call?: CallOptions): Promise<ServerMetadata>;
-  /** Errors: MODEL_UNKNOWN. */
+  /** Errors: MODEL_UNKNOWN; MODEL_UNREADY when it is in the repository but not loaded. */
   modelMetadata(model: string, call?: CallOptions): Promise<ModelMetadata>;
 }
 
 export interface ModelControl {
   index(call?: CallOptions): Promise<readonly ModelIndexEntry[]>;
-  /** The effective config, defaults and auto-completed fields included. Errors: MODEL_UNKNOWN. */
+  /**
+   * The effective config, auto-completed fields included, in normal form. Errors: MODEL_UNKNOWN; MODEL_UNREADY when it is
+   * in the repository but not loaded; UNSUPPORTED when a newer server sent fields that would be lost (gRPC only).
+   */
   modelConfig(model: string, call?: CallOptions): Promise<ModelConfig>;
   /**
    * Loads the model: with `config` as a whole-config override, without it from the repository. Resolves when the

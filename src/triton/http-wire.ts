@@ -1,0 +1,170 @@
+import { Agent, errors, request } from 'undici';
+import { interrupted, throwIfInterrupted } from '../base/abort.ts';
+import { messageOf } from '../base/errors.ts';
+import type { Json, JsonObject } from '../base/json.ts';
+import { type CallLimits, type FaultKind, type Operation, type Wire, WireFault } from './wire.ts';
+
+interface HttpCall {
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  readonly body?: JsonObject;
+}
+
+/** The HTTP/REST protocol, on connections of its own. */
+export function httpWire(url: string): Wire {
+  // No idle connections: control calls are few, and a server may close an idle one just as we use it.
+  const agent = new Agent({ pipelining: 0, headersTimeout: 0, bodyTimeout: 0 });
+  return {
+    protocol: 'http',
+    url,
+    call: async (operation, limits) => {
+      const answer = await exchange(agent, url, httpCallOf(operation), limits);
+      return replyOf(operation, answer);
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+function httpCallOf(operation: Operation): HttpCall {
+  switch (operation.kind) {
+    case 'live':
+      return { method: 'GET', path: '/v2/health/live' };
+    case 'ready':
+      return { method: 'GET', path: '/v2/health/ready' };
+    case 'server-metadata':
+      return { method: 'GET', path: '/v2' };
+    case 'index':
+      return { method: 'POST', path: '/v2/repository/index', body: {} };
+    case 'model-ready':
+      return { method: 'GET', path: `${modelPath(operation.model)}/ready` };
+    case 'model-metadata':
+      return { method: 'GET', path: modelPath(operation.model) };
+    case 'model-config':
+      return { method: 'GET', path: `${modelPath(operation.model)}/config` };
+    case 'statistics':
+      return { method: 'GET', path: `${modelPath(operation.model)}/stats` };
+    case 'load': {
+      // The value is a string that holds JSON; Triton refuses the config as an object.
+      const body = operation.configJson === undefined ? {} : { parameters: { config: operation.configJson } };
+      return { method: 'POST', path: `${repositoryPath(operation.model)}/load`, body };
+    }
+    case 'unload':
+      return { method: 'POST', path: `${repositoryPath(operation.model)}/unload`, body: {} };
+  }
+}
+
+const modelPath = (model: string): string => `/v2/models/${encodeURIComponent(model)}`;
+const repositoryPath = (model: string): string => `/v2/repository/models/${encodeURIComponent(model)}`;
+
+interface HttpAnswer {
+  readonly status: number;
+  readonly text: string;
+}
+
+async function exchange(agent: Agent, url: string, call: HttpCall, limits: CallLimits): Promise<HttpAnswer> {
+  throwIfInterrupted(limits.signal);
+  const deadline = AbortSignal.timeout(limits.timeoutMs);
+  const signal = limits.signal ? AbortSignal.any([deadline, limits.signal]) : deadline;
+  try {
+    const response = await request(`http://${url}${call.path}`, {
+      dispatcher: agent,
+      method: call.method,
+      signal,
+      ...(call.body && { body: JSON.stringify(call.body), headers: { 'content-type': 'application/json' } }),
+    });
+    return { status: response.statusCode, text: await response.body.text() };
+  } catch (error) {
+    if (limits.signal?.aborted) throw interrupted(limits.signal);
+    throw transportFault(error, deadline.aborted, limits.timeoutMs);
+  }
+}
+
+function transportFault(error: unknown, deadlinePassed: boolean, timeoutMs: number): WireFault {
+  if (deadlinePassed) return new WireFault('timeout', `no answer within ${timeoutMs} ms`, { cause: error });
+  const kind: FaultKind = error instanceof errors.HTTPParserError ? 'wrong-protocol' : 'unreachable';
+  return new WireFault(kind, transportText(error), { cause: error });
+}
+
+/** An AggregateError (several addresses of one host) has an empty message of its own. */
+function transportText(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(messageOf).join('; ');
+  return messageOf(error);
+}
+
+function replyOf(operation: Operation, answer: HttpAnswer): JsonObject {
+  switch (operation.kind) {
+    case 'live':
+      return { live: healthOf(answer) };
+    case 'ready':
+    case 'model-ready':
+      return { ready: healthOf(answer) };
+    case 'load':
+    case 'unload':
+      if (answer.status !== 200) throw answeredFault(answer);
+      return {};
+    case 'index':
+      return { models: jsonOf(answer) };
+    case 'model-config':
+      return { config: jsonOf(answer) };
+    default: {
+      const reply = jsonOf(answer);
+      if (isJsonObject(reply)) return reply;
+      throw new WireFault('wrong-protocol', `the answer is not a JSON object: ${excerpt(answer.text)}`);
+    }
+  }
+}
+
+/** Triton says 200 for yes and 400 for no; a proxy before it, 503. */
+function healthOf(answer: HttpAnswer): boolean {
+  if (answer.status === 200) return true;
+  if (answer.status === 400 || answer.status === 503) return false;
+  throw answeredFault(answer);
+}
+
+function jsonOf(answer: HttpAnswer): Json {
+  if (answer.status !== 200) throw answeredFault(answer);
+  try {
+    return JSON.parse(answer.text, exactInteger as (key: string, value: Json) => Json) as Json;
+  } catch (error) {
+    throw new WireFault('wrong-protocol', `the answer is not JSON: ${excerpt(answer.text)}`, { cause: error });
+  }
+}
+
+/** A 64-bit integer that a JavaScript number cannot hold stays text, as protobuf's JSON mapping allows. */
+function exactInteger(_key: string, value: Json, context: { readonly source?: string }): Json {
+  const lossy = typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value);
+  return lossy && context.source !== undefined && /^-?\d+$/.test(context.source) ? context.source : value;
+}
+
+/** The server's own words, when they come in Triton's form. */
+function answeredFault(answer: HttpAnswer): WireFault {
+  const words = errorText(answer.text);
+  if (words === undefined) {
+    const text = `HTTP status ${answer.status} without an error text of Triton's: ${excerpt(answer.text)}`;
+    return new WireFault(answer.status >= 500 ? 'other' : 'wrong-protocol', text);
+  }
+  return new WireFault(faultKinds[answer.status] ?? 'other', words);
+}
+
+const faultKinds: Readonly<Record<number, FaultKind>> = {
+  400: 'rejected',
+  403: 'restricted',
+  404: 'not-found',
+  405: 'wrong-protocol',
+  500: 'failed',
+};
+
+function errorText(text: string): string | undefined {
+  try {
+    const body = JSON.parse(text) as Json;
+    return isJsonObject(body) && typeof body.error === 'string' ? body.error : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isJsonObject(value: Json): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+const excerpt = (text: string): string => (text.length > 80 ? `${text.slice(0, 80)}…` : text || '(empty)');

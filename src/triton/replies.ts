@@ -1,0 +1,75 @@
+import type { Json, JsonObject } from '../base/json.ts';
+import type { ModelIndexEntry, ModelMetadata, ServerMetadata, TensorMetadata } from './types.ts';
+
+/**
+ * Readers of reply fields. A field at its default may be missing (always so over gRPC), and 64-bit integers may come as
+ * text. A value of another shape reads as the default: a newer server must not stop us.
+ */
+export function textIn(reply: JsonObject, field: string): string {
+  const value = reply[field];
+  return typeof value === 'string' ? value : '';
+}
+
+export function numberIn(reply: JsonObject, field: string): number {
+  const value = Number(reply[field] ?? 0);
+  return Number.isFinite(value) ? value : 0;
+}
+
+export function messageIn(reply: JsonObject, field: string): JsonObject {
+  return asObject(reply[field]);
+}
+
+export function messagesIn(reply: JsonObject, field: string): readonly JsonObject[] {
+  return listIn(reply, field).map(asObject);
+}
+
+function listIn(reply: JsonObject, field: string): readonly Json[] {
+  const value = reply[field];
+  return Array.isArray(value) ? value : [];
+}
+
+function textsIn(reply: JsonObject, field: string): readonly string[] {
+  return listIn(reply, field).map(String);
+}
+
+function asObject(value: Json | undefined): JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
+}
+
+export function serverMetadataOf(reply: JsonObject): ServerMetadata {
+  return {
+    name: textIn(reply, 'name'),
+    version: textIn(reply, 'version'),
+    extensions: textsIn(reply, 'extensions'),
+  };
+}
+
+export function modelMetadataOf(reply: JsonObject): ModelMetadata {
+  return {
+    name: textIn(reply, 'name'),
+    versions: textsIn(reply, 'versions'),
+    platform: textIn(reply, 'platform'),
+    inputs: messagesIn(reply, 'inputs').map(tensorMetadataOf),
+    outputs: messagesIn(reply, 'outputs').map(tensorMetadataOf),
+  };
+}
+
+function tensorMetadataOf(reply: JsonObject): TensorMetadata {
+  return {
+    name: textIn(reply, 'name'),
+    datatype: textIn(reply, 'datatype'),
+    shape: listIn(reply, 'shape').map(Number),
+  };
+}
+
+const modelStates = ['', 'READY', 'LOADING', 'UNLOADING', 'UNAVAILABLE', 'UNKNOWN'] as const;
+
+/** A model that was never loaded comes without version and state. */
+export function indexOf(reply: JsonObject): readonly ModelIndexEntry[] {
+  return messagesIn(reply, 'models').map((entry) => ({
+    name: textIn(entry, 'name'),
+    version: textIn(entry, 'version'),
+    state: modelStates.find((state) => state === textIn(entry, 'state')) ?? 'UNKNOWN',
+    reason: textIn(entry, 'reason'),
+  }));
+}

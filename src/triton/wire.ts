@@ -1,0 +1,61 @@
+import type { JsonObject } from '../base/json.ts';
+
+/** What a client asks of a server; each protocol has its own spelling of it. */
+export type Operation =
+  | { readonly kind: 'live' }
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'server-metadata' }
+  | { readonly kind: 'index' }
+  | { readonly kind: 'model-ready'; readonly model: string }
+  | { readonly kind: 'model-metadata'; readonly model: string }
+  | { readonly kind: 'model-config'; readonly model: string }
+  | { readonly kind: 'statistics'; readonly model: string }
+  | { readonly kind: 'load'; readonly model: string; readonly configJson?: string }
+  | { readonly kind: 'unload'; readonly model: string };
+
+export interface CallLimits {
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * One protocol, without policy. A reply has the fields of the gRPC response message, whichever protocol it came by,
+ * so that one reader serves both. Throws a WireFault, or INTERRUPTED when the signal aborts.
+ */
+export interface Wire {
+  readonly protocol: 'grpc' | 'http';
+  /** HOST:PORT */
+  readonly url: string;
+  call(operation: Operation, limits: CallLimits): Promise<JsonObject>;
+  close(): Promise<void>;
+}
+
+/**
+ * How a call failed. Up to `other` the server answered with an error, in words that both protocols share.
+ * `unreachable`: no answer, or the connection broke. `wrong-protocol`: something answers that does not speak this protocol.
+ */
+export type FaultKind =
+  | 'not-found'
+  | 'rejected' // HTTP 400, INVALID_ARGUMENT
+  | 'failed' // HTTP 500, INTERNAL
+  | 'restricted' // the API wants a secret header
+  | 'other' // HTTP 503, UNAVAILABLE, and whatever else
+  | 'unreachable'
+  | 'timeout'
+  | 'wrong-protocol';
+
+export class WireFault extends Error {
+  override readonly name = 'WireFault';
+  readonly kind: FaultKind;
+
+  constructor(kind: FaultKind, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.kind = kind;
+  }
+}
+
+/** True for HOST:PORT, the form of every server address here; IPv6 hosts in brackets. */
+export function isHostAndPort(url: string): boolean {
+  const port = /^(?:\[[0-9a-fA-F:.]+\]|[^\s:/?#@[\]]+):(\d{1,5})$/.exec(url)?.[1];
+  return port !== undefined && Number(port) > 0 && Number(port) < 65_536;
+}
