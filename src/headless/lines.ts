@@ -1,7 +1,6 @@
 import { formatDuration, formatMs, formatRate, plainLine } from '../base/format.ts';
-import type { LoadLevel } from '../loadgen/types.ts';
 import type { Measurement } from '../profiler/measurement.ts';
-import type { Assignment } from '../space/types.ts';
+import { describeAssignment, describeLevel } from '../study/describe.ts';
 import type { Goal, TrialFailure } from '../study/types.ts';
 import type { TunerEvent } from '../tuner/seams.ts';
 
@@ -25,9 +24,7 @@ export function createLines(print: Print): (event: TunerEvent) => void {
         print(`resuming on ${event.server.name} ${event.server.version} at ${event.server.url}`);
         return;
       case 'trial-started':
-        print(
-          `trial ${event.trial}: ${event.role === 'baseline' ? 'the original config' : describe(event.candidate.assignment)}`,
-        );
+        print(`trial ${event.trial}: ${describeAssignment(event.candidate.assignment)}`);
         return;
       case 'trial-measured':
         print(`    ${describeMeasurement(event.measurement, goal)}`);
@@ -72,17 +69,6 @@ function describeGoal(goal: Goal): string {
   const budget = goal.budget ? [`p${goal.budget.percentile} ≤ ${formatMs(goal.budget.latencyMs)}`] : [];
   return [`best ${objectives.join(' and ')}`, ...budget, ...constraints].join(', ');
 }
-
-/** The assignment on one line: instances=2 max_batch_size=8. */
-export function describe(assignment: Assignment): string {
-  const parts = Object.entries(assignment).map(
-    ([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
-  );
-  return parts.length === 0 ? 'the original config' : plainLine(parts.join(' '));
-}
-
-export const describeLevel = (level: LoadLevel): string =>
-  level.mode === 'concurrency' ? `concurrency ${level.value}` : `${level.value} requests/s`;
 
 function describeMeasurement(measurement: Measurement, goal: Goal | undefined): string {
   const { throughput, budgetLatencyMs: latency } = measurement;

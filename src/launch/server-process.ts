@@ -1,6 +1,6 @@
 import { createWriteStream, readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { extname, join } from 'node:path';
 import { execa } from 'execa';
 import { throwIfInterrupted } from '../base/abort.ts';
 import { realClock } from '../base/clock.ts';
@@ -18,21 +18,24 @@ export interface ServerCommand {
   readonly cleanUp?: () => Promise<void>;
 }
 
+/** The script beside this one, as source or as built. */
+const supervisor = join(import.meta.dirname, `supervise${extname(import.meta.filename)}`);
 const POLL_MS = 50;
 const STOP_GRACE_MS = 10_000;
 const LOG_TAIL_LINES = 6;
 
 /**
- * Starts a Triton-compatible server and waits until it is live. No shell is involved; the process ends with ours.
+ * Starts a Triton-compatible server and waits until it is live. No shell is involved, and it ends when we do, however we do.
  * Errors: LAUNCH_FAILED with the last lines of its log; INTERRUPTED.
  */
 export async function startServerProcess(command: ServerCommand, options: LaunchOptions): Promise<LaunchedServer> {
   await mkdir(options.logDirectory, { recursive: true });
   const logFile = join(options.logDirectory, 'server.log');
   const log = createWriteStream(logFile);
-  const child = execa(command.file, command.args, {
+  const child = execa(process.execPath, [supervisor, command.file, ...command.args], {
     env: command.env ?? {},
-    stdin: 'ignore',
+    // Stays open as long as we live; the supervisor ends the server when it closes.
+    stdin: 'pipe',
     // Its own process group: a Ctrl-C in the terminal is for us; we restore the model first, then end the server.
     detached: true,
     buffer: false,
@@ -41,15 +44,9 @@ export async function startServerProcess(command: ServerCommand, options: Launch
     forceKillAfterDelay: STOP_GRACE_MS,
   });
   child.all.pipe(log);
-  // A process of another group does not end with ours by itself.
-  const endWithUs = (): void => {
-    child.kill('SIGTERM');
-  };
-  process.once('exit', endWithUs);
   let ended = false;
   const end = child.then((outcome) => {
     ended = true;
-    process.off('exit', endWithUs);
     return outcome;
   });
 
@@ -69,10 +66,9 @@ export async function startServerProcess(command: ServerCommand, options: Launch
   } catch (error) {
     await stop();
     if (!(error instanceof NotLive)) throw error;
-    const launchError = (await end).shortMessage ?? '';
     throw new TrituneError(
       'LAUNCH_FAILED',
-      `${command.description} did not come up: ${lastLines(logFile) || launchError || error.message}`,
+      `${command.description} did not come up: ${lastLines(logFile) || error.message}`,
       `its whole log is in ${logFile}`,
     );
   }

@@ -1,5 +1,6 @@
 import { formatDuration, formatMs, formatRate, formatRatio } from '../base/format.ts';
 import type { Measurement } from '../profiler/measurement.ts';
+import { describeAssignment } from '../study/describe.ts';
 import type { StudyState } from '../study/state.ts';
 import type { Trial } from '../study/types.ts';
 import { Html, html } from './html.ts';
@@ -75,7 +76,7 @@ function pointsOf(trial: Trial | null, at: (measurement: Measurement) => [number
 function trialTable(state: StudyState): Html {
   const rows = state.trials.map((trial) => {
     const name = `${trial.number}${trial === state.best ? ' best' : ''}`;
-    const assignment = trial.role === 'baseline' ? 'the original config' : assignmentText(trial);
+    const assignment = describeAssignment(trial.candidate.assignment);
     const measurement = chosenOf(trial);
     if (trial.failure || !measurement) {
       return html`<tr class="failed"><td>${name}</td><td>${assignment}</td><td colspan="6">${trial.failure ? `${trial.failure.kind}: ${trial.failure.reason}` : 'not measured'}</td></tr>`;
@@ -111,11 +112,6 @@ function method(state: StudyState): Html {
 
 const chosenOf = (trial: Trial): Measurement | undefined =>
   trial.chosen === null ? undefined : trial.measurements[trial.chosen];
-
-const assignmentText = (trial: Trial): string =>
-  Object.entries(trial.candidate.assignment)
-    .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
-    .join(' ');
 
 const style = new Html(`
 :root { color-scheme: light dark; --ink: #1d2127; --page: #fff; --line: #d8dce2; --soft: #6b7280; --good: #2ca05a; --bad: #c0392b; }

@@ -1,0 +1,120 @@
+import { spawn } from 'node:child_process';
+import { chmod, mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { launchDocker } from '../../src/launch/docker-server.ts';
+import { freePorts } from '../../src/launch/free-ports.ts';
+import { launchLocal } from '../../src/launch/local-server.ts';
+import { findTriton } from '../../src/launch/triton-install.ts';
+import type { LaunchedServer } from '../../src/launch/types.ts';
+
+/** A server that is live on the port of its `--http-port=` or `--publish HOST:PORT:8000`, and writes down how it was called. */
+const fakeServer = (calls: string) => `#!${process.execPath}
+const { createServer } = require('node:http');
+const { appendFileSync } = require('node:fs');
+appendFileSync(${JSON.stringify(calls)}, JSON.stringify({ args: process.argv.slice(2), pid: process.pid }) + '\\n');
+const args = process.argv.slice(2);
+const port = args.map((arg) => /^--http-port=(\\d+)$/.exec(arg)?.[1] ?? /:(\\d+):8000$/.exec(arg)?.[1]).find(Boolean);
+if (port) createServer((_, response) => response.end()).listen(Number(port), '127.0.0.1');
+`;
+
+const directory = await mkdtemp(join(tmpdir(), 'tritune-launch-'));
+const calls = join(directory, 'calls');
+const binary = join(directory, 'docker');
+await writeFile(binary, fakeServer(calls));
+await chmod(binary, 0o755);
+
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+async function untilDead(pid: number): Promise<void> {
+  for (let tries = 0; isAlive(pid) && tries < 500; tries++) await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(isAlive(pid)).toBe(false);
+}
+
+const lastCall = async (): Promise<{ args: string[]; pid: number }> =>
+  JSON.parse((await readFile(calls, 'utf8')).trim().split('\n').at(-1) as string);
+
+let server: LaunchedServer | undefined;
+afterEach(() => server?.stop());
+
+describe('launch', () => {
+  it('gives different free ports', async () => {
+    expect(new Set(await freePorts(5)).size).toBe(5);
+  });
+
+  it('starts a local server in explicit mode and ends it', async () => {
+    server = await launchLocal({ binary, modelRepository: '/models', loadModels: ['a', 'b'], logDirectory: directory });
+    const { args, pid } = await lastCall();
+    expect(args).toEqual(expect.arrayContaining(['--model-control-mode=explicit', '--load-model=a', '--load-model=b']));
+    expect(args).toContain(`--http-port=${server.httpUrl.split(':')[1]}`);
+    await server.stop();
+    await untilDead(pid);
+  });
+
+  it('ends the server when the process that started it is killed', async () => {
+    const starter = join(directory, 'starter.ts');
+    const launchModule = new URL('../../src/launch/local-server.ts', import.meta.url).pathname;
+    await writeFile(
+      starter,
+      `import { launchLocal } from ${JSON.stringify(launchModule)};
+       await launchLocal(${JSON.stringify({ binary, modelRepository: '/models', logDirectory: directory })});
+       console.log('up');
+       setInterval(() => undefined, 1000);`,
+    );
+    const child = spawn(process.execPath, [starter], { stdio: ['ignore', 'pipe', 'inherit'] });
+    await new Promise((resolve) => child.stdout.once('data', resolve));
+    const { pid } = await lastCall();
+    expect(isAlive(pid)).toBe(true);
+    child.kill('SIGKILL');
+    await untilDead(pid);
+  });
+
+  it('runs a container with the repository read-only and its ports on loopback', async () => {
+    const path = process.env.PATH;
+    process.env.PATH = `${directory}:${path}`;
+    try {
+      server = await launchDocker({
+        image: 'triton:x',
+        modelRepository: '/models',
+        gpus: 'all',
+        logDirectory: directory,
+      });
+      const { args } = await lastCall();
+      expect(args.slice(0, 2)).toEqual(['run', '--rm']);
+      expect(args).toEqual(expect.arrayContaining(['--gpus=all', '/models:/models:ro', 'triton:x']));
+      expect(args.filter((arg) => arg.startsWith('127.0.0.1:'))).toHaveLength(3);
+      await server.stop();
+      expect((await lastCall()).args.slice(0, 2)).toEqual(['rm', '--force']);
+    } finally {
+      process.env.PATH = path;
+    }
+  });
+
+  it('says what a server that does not come up said', async () => {
+    const broken = join(directory, 'broken');
+    await writeFile(broken, `#!${process.execPath}\nconsole.error('no such option');process.exit(1);\n`);
+    await chmod(broken, 0o755);
+    await expect(launchLocal({ binary: broken, modelRepository: '/m', logDirectory: directory })).rejects.toMatchObject(
+      {
+        code: 'LAUNCH_FAILED',
+        message: expect.stringContaining('no such option'),
+      },
+    );
+  });
+
+  it('says how to get a Triton when none is installed', async () => {
+    const installDirectory = join(directory, 'nothing');
+    expect(await findTriton(installDirectory)).toBeNull();
+    await expect(
+      launchLocal({ installDirectory, modelRepository: '/m', logDirectory: directory }),
+    ).rejects.toMatchObject({ code: 'LAUNCH_FAILED', hint: expect.stringContaining('install-triton') });
+  });
+});
