@@ -1,0 +1,140 @@
+import protobuf from 'protobufjs';
+import { chosenOutputs, type InferCall, type InferInput, type ModelSignature } from './infer-call.ts';
+import { zeroTensor } from './tensors.ts';
+
+/**
+ * The infer path's own reader and writer of ModelInferRequest and ModelInferResponse: tensors are measured, not
+ * decoded, and a response is encoded once per batch size. Field numbers are those of `proto/grpc_service.proto`.
+ */
+export function readInferRequest(bytes: Uint8Array): InferCall {
+  const reader = protobuf.Reader.create(bytes);
+  let model = '';
+  let version = '';
+  let id = '';
+  const inputs: ReadInput[] = [];
+  const outputs: string[] = [];
+  const rawSizes: number[] = [];
+  while (reader.pos < reader.len) {
+    const tag = reader.uint32();
+    if (tag === tagOf(1)) model = reader.string();
+    else if (tag === tagOf(2)) version = reader.string();
+    else if (tag === tagOf(3)) id = reader.string();
+    else if (tag === tagOf(5)) inputs.push(readInput(reader));
+    else if (tag === tagOf(6)) outputs.push(readOutputName(reader));
+    else if (tag === tagOf(7)) rawSizes.push(skipBytes(reader));
+    else reader.skipType(tag & 7);
+  }
+  let raw = 0;
+  return {
+    model,
+    version,
+    id,
+    outputs,
+    inputs: inputs.map(({ elements, ...input }): InferInput => {
+      if (elements !== null) return { ...input, size: { elements } };
+      const bytesGiven = rawSizes[raw] ?? 0;
+      raw += 1;
+      return { ...input, size: { bytes: bytesGiven } };
+    }),
+  };
+}
+
+interface ReadInput {
+  name: string;
+  datatype: string;
+  readonly shape: number[];
+  /** Of typed contents; null when the values come raw. */
+  elements: number | null;
+}
+
+/** The tag of a length-delimited field. */
+function tagOf(field: number): number {
+  return (field << 3) | 2;
+}
+
+function skipBytes(reader: protobuf.Reader): number {
+  const length = reader.uint32();
+  reader.skip(length);
+  return length;
+}
+
+function readInput(reader: protobuf.Reader): ReadInput {
+  const end = reader.uint32() + reader.pos;
+  const input: ReadInput = { name: '', datatype: '', shape: [], elements: null };
+  while (reader.pos < end) {
+    const tag = reader.uint32();
+    if (tag === tagOf(1)) input.name = reader.string();
+    else if (tag === tagOf(2)) input.datatype = reader.string();
+    else if (tag === tagOf(3)) readPackedShape(reader, input.shape);
+    else if (tag === 3 << 3) input.shape.push(Number(reader.int64()));
+    else if (tag === tagOf(5)) input.elements = countContents(reader);
+    else reader.skipType(tag & 7);
+  }
+  return input;
+}
+
+function readPackedShape(reader: protobuf.Reader, shape: number[]): void {
+  const end = reader.uint32() + reader.pos;
+  while (reader.pos < end) shape.push(Number(reader.int64()));
+}
+
+/** How many elements an InferTensorContents holds: packed fp32 and fp64 by length, packed varints by last bytes. */
+function countContents(reader: protobuf.Reader): number {
+  const end = reader.uint32() + reader.pos;
+  let elements = 0;
+  while (reader.pos < end) {
+    const tag = reader.uint32();
+    if ((tag & 7) !== 2) {
+      reader.skipType(tag & 7);
+      elements += 1;
+      continue;
+    }
+    const length = reader.uint32();
+    const field = tag >>> 3;
+    if (field === 6) elements += length / 4;
+    else if (field === 7) elements += length / 8;
+    else if (field === 8) elements += 1;
+    else
+      for (let at = reader.pos; at < reader.pos + length; at += 1) if ((reader.buf[at] as number) < 0x80) elements += 1;
+    reader.skip(length);
+  }
+  return elements;
+}
+
+function readOutputName(reader: protobuf.Reader): string {
+  const end = reader.uint32() + reader.pos;
+  let name = '';
+  while (reader.pos < end) {
+    const tag = reader.uint32();
+    if (tag === tagOf(1)) name = reader.string();
+    else reader.skipType(tag & 7);
+  }
+  return name;
+}
+
+/** A ModelInferResponse with zero tensors, without the request's id. */
+export function writeInferResponse(
+  signature: ModelSignature,
+  version: string,
+  batch: number,
+  outputNames: readonly string[],
+): Buffer {
+  const writer = protobuf.Writer.create();
+  writer.uint32(tagOf(1)).string(signature.model).uint32(tagOf(2)).string(version);
+  const outputs = chosenOutputs(signature, batch, outputNames);
+  for (const output of outputs) {
+    writer.uint32(tagOf(5)).fork();
+    writer.uint32(tagOf(1)).string(output.name).uint32(tagOf(2)).string(output.datatype);
+    writer.uint32(tagOf(3)).fork();
+    for (const size of output.shape) writer.int64(size);
+    writer.ldelim().ldelim();
+  }
+  for (const output of outputs) writer.uint32(tagOf(6)).bytes(zeroTensor(output.datatype, output.shape));
+  return Buffer.from(writer.finish());
+}
+
+/** The same response with the request's id: protobuf takes fields in any order. */
+export function withRequestId(response: Buffer, id: string): Buffer {
+  if (id === '') return response;
+  return Buffer.concat([response, protobuf.Writer.create().uint32(tagOf(3)).string(id).finish()]);
+}

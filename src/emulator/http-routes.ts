@@ -1,0 +1,100 @@
+import type { Json } from '../base/json.ts';
+import type { Backstage } from './grpc-front.ts';
+import { ProtocolFailure } from './protocol-failure.ts';
+import { configJson, statisticsMessage } from './wire-messages.ts';
+
+/** Gives the JSON of the reply, or undefined for one without a body. */
+type Route = (stage: Backstage, body: Buffer) => Json | undefined | Promise<Json | undefined>;
+
+interface Pattern {
+  readonly method: 'GET' | 'POST';
+  readonly path: RegExp;
+  /** The path's groups, decoded; '' where one is missing. */
+  readonly route: (model: string, version: string) => Route;
+}
+
+const MODEL = '^/v2/models/([^/]+)(?:/versions/([^/]+))?';
+const CONTROLLED = '^/v2/repository/models/([^/]+)';
+
+const patterns: readonly Pattern[] = [
+  get('^/v2/?$', () => (stage) => ({ ...stage.identity })),
+  get('^/v2/health/live$', () => () => undefined),
+  get('^/v2/health/ready$', () => (stage) => whenTrue(stage.repository.isReady, 'Server not ready')),
+  get('^/v2/models/stats$', () => (stage) => ({
+    model_stats: stage.repository.statistics('', '').map(statisticsMessage),
+  })),
+  get(
+    `${MODEL}/ready$`,
+    (model, version) => (stage) => whenTrue(stage.repository.isModelReady(model, version), 'Model version not ready'),
+  ),
+  get(`${MODEL}/config$`, (model, version) => (stage) => configJson(stage.repository.effectiveConfig(model, version))),
+  get(`${MODEL}/stats$`, (model, version) => (stage) => ({
+    model_stats: stage.repository.statistics(model, version).map(statisticsMessage),
+  })),
+  get(`${MODEL}$`, (model, version) => (stage) => stage.repository.metadata(model, version) as unknown as Json),
+  post('^/v2/repository/index$', () => (stage, body) => indexReply(stage, body)),
+  post(`${CONTROLLED}/load$`, (model) => async (stage, body) => {
+    await stage.repository.load(model, loadConfigOf(body));
+    return undefined;
+  }),
+  post(`${CONTROLLED}/unload$`, (model) => (stage) => {
+    stage.repository.unload(model);
+    return undefined;
+  }),
+];
+
+/** The route of a request, or undefined when there is none. */
+export function routeOf(method: string, path: string): Route | undefined {
+  for (const pattern of patterns) {
+    const match = pattern.method === method ? pattern.path.exec(path) : null;
+    if (match) return pattern.route(decodeURIComponent(match[1] ?? ''), decodeURIComponent(match[2] ?? ''));
+  }
+  return undefined;
+}
+
+function get(path: string, route: Pattern['route']): Pattern {
+  return { method: 'GET', path: new RegExp(path), route };
+}
+
+function post(path: string, route: Pattern['route']): Pattern {
+  return { method: 'POST', path: new RegExp(path), route };
+}
+
+function whenTrue(holds: boolean, otherwise: string): undefined {
+  if (!holds) throw new ProtocolFailure('INVALID_ARGUMENT', otherwise);
+  return undefined;
+}
+
+/** A model that was never loaded has its name only. */
+function indexReply(stage: Backstage, body: Buffer): Json {
+  const { ready } = parseBody(body);
+  return stage.repository.index(ready === true).map(({ name, version, state, reason }) => {
+    if (state === '') return { name };
+    return { name, version, state, ...(reason !== '' && { reason }) };
+  });
+}
+
+/** The `config` parameter of a load body, which must be a string that holds JSON. */
+function loadConfigOf(body: Buffer): string | undefined {
+  const { parameters } = parseBody(body);
+  const entries = Object.entries((parameters ?? {}) as Record<string, unknown>);
+  for (const [key, value] of entries) {
+    if (key.startsWith('file:'))
+      throw new ProtocolFailure('UNIMPLEMENTED', 'the emulator takes no model files, only a config');
+    if (key !== 'config')
+      throw new ProtocolFailure('INTERNAL', `unexpected error on creating Triton parameter '${key}'`);
+    if (typeof value !== 'string') throw new ProtocolFailure('INTERNAL', 'attempt to access JSON non-string as string');
+  }
+  return entries[0]?.[1] as string | undefined;
+}
+
+function parseBody(body: Buffer): { readonly [key: string]: unknown } {
+  if (body.length === 0) return {};
+  try {
+    const json: unknown = JSON.parse(body.toString('utf8'));
+    if (json !== null && typeof json === 'object') return json as { readonly [key: string]: unknown };
+  } catch {
+    // Told below, in the words for everything that is no JSON object.
+  }
+  throw new ProtocolFailure('INTERNAL', 'failed to parse the request JSON buffer');
+}

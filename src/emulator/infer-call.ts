@@ -1,0 +1,121 @@
+import type { ModelConfig } from '../triton/model-config.ts';
+import type { TensorMetadata } from '../triton/types.ts';
+import { ProtocolFailure } from './protocol-failure.ts';
+import { elementBytes, elementCount, tensorMetadata } from './tensors.ts';
+
+/** One inference request, as much of it as the emulator looks at: never the values of a tensor. */
+export interface InferCall {
+  readonly model: string;
+  readonly version: string;
+  readonly id: string;
+  readonly inputs: readonly InferInput[];
+  /** Names; empty asks for all outputs. */
+  readonly outputs: readonly string[];
+}
+
+export interface InferInput {
+  readonly name: string;
+  readonly datatype: string;
+  readonly shape: readonly number[];
+  /** What came with it: bytes when raw, elements when typed. */
+  readonly size: { readonly bytes: number } | { readonly elements: number };
+}
+
+/** What requests to one loaded config are checked against. */
+export interface ModelSignature {
+  readonly model: string;
+  readonly maxBatchSize: number;
+  readonly inputs: readonly (TensorMetadata & { readonly optional: boolean })[];
+  readonly outputs: readonly TensorMetadata[];
+}
+
+export function signatureOf(model: string, config: ModelConfig): ModelSignature {
+  const optional = new Set(config.input?.filter((tensor) => tensor.optional).map((tensor) => tensor.name));
+  return {
+    model,
+    maxBatchSize: config.max_batch_size ?? 0,
+    inputs: tensorMetadata(config, config.input).map((input) => ({ ...input, optional: optional.has(input.name) })),
+    outputs: tensorMetadata(config, config.output),
+  };
+}
+
+/** The request's client batch (1 for a model without batching). Throws INVALID_ARGUMENT in Triton's manner. */
+export function checkedBatch(signature: ModelSignature, call: InferCall): number {
+  checkInputNames(signature, call);
+  let batch = 0;
+  for (const input of call.inputs) {
+    const expected = signature.inputs.find((candidate) => candidate.name === input.name) as TensorMetadata;
+    checkTensor(signature, input, expected);
+    if (signature.maxBatchSize === 0) continue;
+    const own = input.shape[0] as number;
+    if (batch !== 0 && own !== batch)
+      refuse(`input '${input.name}' batch size does not match other inputs for '${signature.model}'`);
+    batch = own;
+  }
+  if (batch > signature.maxBatchSize)
+    refuse(`inference request batch-size must be <= ${signature.maxBatchSize} for '${signature.model}'`);
+  for (const name of call.outputs) {
+    if (!signature.outputs.some((output) => output.name === name))
+      refuse(`unexpected inference output '${name}' for model '${signature.model}'`);
+  }
+  return Math.max(1, batch);
+}
+
+function checkInputNames(signature: ModelSignature, call: InferCall): void {
+  const required = signature.inputs.filter((input) => !input.optional).length;
+  const count = call.inputs.length;
+  if (count < required || count > signature.inputs.length)
+    refuse(`expected ${signature.inputs.length} inputs but got ${count} inputs for model '${signature.model}'`);
+  const unknown = call.inputs.find((input) => !signature.inputs.some((expected) => expected.name === input.name));
+  if (unknown) refuse(`unexpected inference input '${unknown.name}' for model '${signature.model}'`);
+}
+
+function checkTensor(signature: ModelSignature, input: InferInput, expected: TensorMetadata): void {
+  if (input.datatype !== expected.datatype) {
+    refuse(
+      `inference input '${input.name}' data-type is '${input.datatype}', but model '${signature.model}' ` +
+        `expects '${expected.datatype}'`,
+    );
+  }
+  if (!fits(input.shape, expected.shape)) {
+    refuse(
+      `unexpected shape for input '${input.name}' for model '${signature.model}'. ` +
+        `Expected [${expected.shape.join(',')}], got [${input.shape.join(',')}]`,
+    );
+  }
+  const elements = elementCount(input.shape);
+  if ('elements' in input.size) {
+    if (input.size.elements !== elements)
+      refuse(`unexpected number of elements ${input.size.elements} for input '${input.name}', expecting ${elements}`);
+    return;
+  }
+  const bytes = elementBytes(input.datatype);
+  if (bytes !== null && input.size.bytes !== elements * bytes)
+    refuse(`unexpected total byte size ${input.size.bytes} for input '${input.name}', expecting ${elements * bytes}`);
+}
+
+function fits(shape: readonly number[], expected: readonly number[]): boolean {
+  return (
+    shape.length === expected.length &&
+    shape.every((size, index) => (expected[index] === -1 ? size > 0 : size === expected[index]))
+  );
+}
+
+function refuse(message: string): never {
+  throw new ProtocolFailure('INVALID_ARGUMENT', message);
+}
+
+/** The outputs to give, with their whole shapes: the client's batch in front, 1 where the config leaves a size open. */
+export function chosenOutputs(
+  signature: ModelSignature,
+  batch: number,
+  names: readonly string[],
+): { name: string; datatype: string; shape: number[] }[] {
+  return signature.outputs
+    .filter((output) => names.length === 0 || names.includes(output.name))
+    .map(({ name, datatype, shape }) => ({
+      name,
+      datatype,
+      shape: shape.map((size, index) => (index === 0 && signature.maxBatchSize > 0 ? batch : Math.max(1, size))),
+    }));
+}

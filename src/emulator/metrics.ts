@@ -1,0 +1,146 @@
+import { cpus, freemem, totalmem } from 'node:os';
+import type { Clock } from '../base/clock.ts';
+import { NS_PER_MS, NS_PER_US } from '../base/units.ts';
+import type { Device } from './device.ts';
+import type { ModelEntry } from './model-entry.ts';
+import type { Profile } from './profile-schema.ts';
+
+const BYTES_PER_MIB = 2 ** 20;
+/** GPU and CPU use are means over at least this long, as the real server refreshes them at an interval. */
+const REFRESH_MS = 250;
+
+/**
+ * Gives the Prometheus text of Triton's metrics for the models and, when the profile has one, its GPU. Names and units
+ * are those of the real server; durations are in microseconds. CPU figures are those of the machine we run on.
+ */
+export function metricsOf(profile: Profile, models: readonly ModelEntry[], device: Device, clock: Clock): () => string {
+  const gpuUse = sampled(clock, () => ({ part: device.busyNs(), whole: clock.nowNs() }));
+  const cpuUse = sampled(clock, cpuTimes);
+  return () => {
+    const lines = [...modelFamilies(models), ...cpuFamilies(cpuUse())];
+    if (profile.device.kind === 'gpu') lines.push(...gpuFamilies(profile.device, device, gpuUse()));
+    return `${lines.join('\n')}\n`;
+  };
+}
+
+type Sample = readonly [labels: string, value: number];
+
+function family(type: 'counter' | 'gauge', name: string, help: string, samples: readonly Sample[]): string[] {
+  return [
+    `# HELP ${name} ${help}`,
+    `# TYPE ${name} ${type}`,
+    ...samples.map(([labels, value]) => `${name}${labels} ${value}`),
+  ];
+}
+
+function modelFamilies(models: readonly ModelEntry[]): string[] {
+  const loaded = models.filter((model) => model.index().state !== '');
+  const labels = (model: ModelEntry): string => `{model="${model.name}",version="1"}`;
+  const each = (value: (model: ModelEntry) => number): Sample[] =>
+    loaded.map((model) => [labels(model), value(model)] as const);
+  const us = (tally: (model: ModelEntry) => { readonly ns: number }): Sample[] =>
+    each((model) => Math.round(tally(model).ns / NS_PER_US));
+  return [
+    family(
+      'counter',
+      'nv_inference_request_success',
+      'Successful requests',
+      each((m) => m.lifetime.success.count),
+    ),
+    family(
+      'counter',
+      'nv_inference_request_failure',
+      'Failed requests',
+      loaded.map((model) => [`{model="${model.name}",reason="BACKEND",version="1"}`, model.lifetime.fail.count]),
+    ),
+    family(
+      'counter',
+      'nv_inference_count',
+      'Inferences: samples',
+      each((m) => m.lifetime.inferenceCount),
+    ),
+    family(
+      'counter',
+      'nv_inference_exec_count',
+      'Executions of a model',
+      each((m) => m.lifetime.executionCount),
+    ),
+    family(
+      'counter',
+      'nv_inference_request_duration_us',
+      'Time of requests',
+      us((m) => m.lifetime.success),
+    ),
+    family(
+      'counter',
+      'nv_inference_queue_duration_us',
+      'Time in the queue',
+      us((m) => m.lifetime.queue),
+    ),
+    family(
+      'counter',
+      'nv_inference_compute_input_duration_us',
+      'Compute input',
+      us((m) => m.lifetime.computeInput),
+    ),
+    family(
+      'counter',
+      'nv_inference_compute_infer_duration_us',
+      'Compute infer',
+      us((m) => m.lifetime.computeInfer),
+    ),
+    family(
+      'counter',
+      'nv_inference_compute_output_duration_us',
+      'Compute output',
+      us((m) => m.lifetime.computeOutput),
+    ),
+    family(
+      'gauge',
+      'nv_inference_pending_request_count',
+      'Requests not executing yet',
+      each((m) => m.waitingRequests),
+    ),
+  ].flat();
+}
+
+function cpuFamilies(utilization: number): string[] {
+  return [
+    family('gauge', 'nv_cpu_utilization', 'CPU use, 0 to 1', [['', utilization]]),
+    family('gauge', 'nv_cpu_memory_total_bytes', 'Memory of the machine', [['', totalmem()]]),
+    family('gauge', 'nv_cpu_memory_used_bytes', 'Memory in use', [['', totalmem() - freemem()]]),
+  ].flat();
+}
+
+function gpuFamilies(gpu: Extract<Profile['device'], { kind: 'gpu' }>, device: Device, utilization: number): string[] {
+  const one = (value: number): Sample[] => [['{gpu_uuid="EMULATED-GPU-0"}', value]];
+  const { idle, busy } = gpu.power_w;
+  return [
+    family('gauge', 'nv_gpu_utilization', 'GPU use, 0 to 1', one(utilization)),
+    family('gauge', 'nv_gpu_memory_total_bytes', 'GPU memory', one(gpu.memory_mib * BYTES_PER_MIB)),
+    family('gauge', 'nv_gpu_memory_used_bytes', 'GPU memory in use', one(device.usedMib * BYTES_PER_MIB)),
+    family('gauge', 'nv_gpu_power_usage', 'GPU power in watts', one(idle + (busy - idle) * utilization)),
+    family('gauge', 'nv_gpu_power_limit', 'GPU power limit in watts', one(busy)),
+  ].flat();
+}
+
+/** The share of `part` in `whole` since the last refresh; asked sooner than that it repeats its last answer. */
+function sampled(clock: Clock, read: () => { part: number; whole: number }): () => number {
+  let last = read();
+  let lastNs = clock.nowNs();
+  let share = 0;
+  return () => {
+    if (clock.nowNs() - lastNs < REFRESH_MS * NS_PER_MS) return share;
+    const now = read();
+    share = now.whole > last.whole ? (now.part - last.part) / (now.whole - last.whole) : 0;
+    last = now;
+    lastNs = clock.nowNs();
+    return share;
+  };
+}
+
+function cpuTimes(): { part: number; whole: number } {
+  const times = cpus().map((cpu) => cpu.times);
+  const whole = times.reduce((sum, one) => sum + one.user + one.nice + one.sys + one.idle + one.irq, 0);
+  return { part: whole - times.reduce((sum, one) => sum + one.idle, 0), whole };
+}

@@ -1,0 +1,23 @@
+/** How one model with one config behaves on the emulated device. */
+export interface ModelPhysics {
+  /** Time of one execution, in nanoseconds; `busyInstances` counts the one that starts. Draws its own noise. */
+  executionNs(batchSize: number, busyInstances: number): number;
+  /** Added to the first execution of every instance. */
+  readonly firstExecutionMs: number;
+  /** Shares of an execution's time; the rest is compute-infer. */
+  readonly split: { readonly input: number; readonly output: number };
+  /** Device memory of so many instances, in MiB. */
+  memoryMib(instances: number): number;
+  /** The backend refuses to start more; Infinity when it never does. */
+  readonly maxInstances: number;
+  readonly load: LoadTimes;
+}
+
+export interface LoadTimes {
+  /** A full load, instances included. */
+  readonly fullSeconds: number;
+  /** Adding instances in place: they start side by side. */
+  readonly addSeconds: number;
+  /** Removing instances in place: for each one, one after the other. */
+  readonly removeSeconds: number;
+}

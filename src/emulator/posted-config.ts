@@ -1,0 +1,67 @@
+import { isTrituneError } from '../base/errors.ts';
+import type { Json } from '../base/json.ts';
+import { normaliseConfig } from '../triton/config-normal-form.ts';
+import { type MessageSchema, modelConfigSchema, type ValueSchema } from '../triton/config-schema.ts';
+import type { ModelConfig } from '../triton/model-config.ts';
+import { notPolled, ProtocolFailure } from './protocol-failure.ts';
+import { withTritonDefaults } from './triton-defaults.ts';
+
+/** What a posted config is read for. */
+export interface PostedFor {
+  readonly name: string;
+  /** The model's own config: its backend is the only one that the emulator has a law for. */
+  readonly stored: ModelConfig;
+}
+
+/**
+ * The config of a load call, read as Triton reads one: protobuf JSON without unknown fields, then the rules of a model
+ * config, then defaults. Throws INTERNAL with the one generic text for all of that, INVALID_ARGUMENT for a backend that
+ * the emulator does not have.
+ */
+export function readPostedConfig(model: PostedFor, configJson: string): ModelConfig {
+  const config = parse(model.name, configJson);
+  if ((config.name ?? model.name) !== model.name) throw notPolled(model.name);
+  const { backend, platform } = model.stored;
+  if (config.backend === undefined && config.platform === undefined)
+    return withTritonDefaults({ ...config, ...(backend && { backend }), ...(platform && { platform }) }, model.name);
+  const known = config.backend === undefined || config.backend === backend;
+  if (!known || (config.platform !== undefined && config.platform !== platform)) {
+    throw new ProtocolFailure(
+      'INVALID_ARGUMENT',
+      `load failed for model '${model.name}': version 1 is at UNAVAILABLE state: Invalid argument: unable to find ` +
+        `backend library for backend '${config.backend ?? config.platform}' (the emulator has only '${backend}');\n`,
+    );
+  }
+  return withTritonDefaults(config, model.name);
+}
+
+function parse(model: string, configJson: string): ModelConfig {
+  try {
+    const config = normaliseConfig(JSON.parse(configJson));
+    if (isKnown(modelConfigSchema(), config)) return config;
+  } catch (error) {
+    if (!(error instanceof SyntaxError) && !isTrituneError(error, 'CONFIG_INVALID')) throw error;
+  }
+  throw notPolled(model);
+}
+
+/** False when a field or an enum's value is none that ModelConfig has; protobuf's JSON reader takes no such thing. */
+function isKnown(schema: MessageSchema, message: { readonly [field: string]: Json | undefined }): boolean {
+  return Object.entries(message).every(([name, value]) => {
+    const field = schema.field(name);
+    if (!field || value === undefined) return value === undefined;
+    if (field.shape === 'single') return isKnownValue(field.value, value);
+    return Object.values(value as object).every((item: Json) => isKnownValue(field.value, item));
+  });
+}
+
+function isKnownValue(schema: ValueSchema, value: Json): boolean {
+  if (schema.type === 'enum') return schema.numbers.has(String(value));
+  return schema.type === 'scalar' || isKnown(schema.message, value as { readonly [field: string]: Json });
+}
+
+/** A profile's own config, with Triton's defaults. Errors: CONFIG_INVALID. */
+export function readStoredConfig(json: unknown): ModelConfig {
+  const config = normaliseConfig(json);
+  return withTritonDefaults(config, config.name ?? '');
+}

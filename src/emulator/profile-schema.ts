@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import type { Json } from '../base/json.ts';
+
+const positive = z.number().positive();
+const atLeastZero = z.number().min(0);
+const share = z.number().min(0).max(1);
+
+/** Pairs of batch size and milliseconds, batch sizes rising. */
+const executionTable = z
+  .array(z.tuple([z.int().min(1), positive]))
+  .min(1)
+  .refine((rows) => rows.every(([batch], index) => index === 0 || batch > (rows[index - 1]?.[0] ?? 0)), {
+    error: 'batch sizes must rise',
+  });
+
+const json: z.ZodType<Json> = z.json();
+
+const split = z
+  .strictObject({ input: share, output: share })
+  .refine(({ input, output }) => input + output <= 1, { error: 'input and output together must not exceed 1' });
+
+const law = z.strictObject({
+  /** Time of one execution that runs alone, by batch size; straight lines between the rows and beyond the last two. */
+  execution_ms: executionTable,
+  /** How much each further busy instance lengthens an execution: 0 not at all, 1 by a whole execution (one after the other). */
+  interference: share.default(0),
+  /** Coefficient of variation of an execution's time. */
+  cv: z.number().min(0).max(1).default(0),
+  /** Shares of compute-input and compute-output; the rest is compute-infer. */
+  split: split.default({ input: 0, output: 0 }),
+});
+
+const arm = z.strictObject({
+  name: z.string().min(1),
+  /** Dotted config paths and the values that must stand there; in a list any element will do. All must hold. */
+  when: z.record(z.string().min(1), json),
+  /** Multiplies execution times. */
+  scale: positive.default(1),
+  /** Takes the place of the model's own table. */
+  execution_ms: executionTable.optional(),
+  /** Takes the place of `load.full_s`. */
+  load_s: atLeastZero.optional(),
+  /** Multiplies the model's memory. */
+  memory_scale: positive.default(1),
+});
+
+const tensor = z.looseObject({ name: z.string().min(1), data_type: z.string(), dims: z.array(z.int()) });
+
+const model = z.strictObject({
+  /** A whole model config, in the field names of config.pbtxt; read like one that a client posts. */
+  config: z.looseObject({
+    name: z.string().min(1),
+    backend: z.string().min(1),
+    input: z.array(tensor).min(1),
+    output: z.array(tensor).min(1),
+  }),
+  law,
+  arms: z.array(arm).default([]),
+  memory: z
+    .strictObject({ model_mib: atLeastZero, instance_mib: atLeastZero, sample_mib: atLeastZero })
+    .default({ model_mib: 0, instance_mib: 0, sample_mib: 0 }),
+  /** The backend refuses more. */
+  max_instances: z.int().min(1).optional(),
+  load: z.strictObject({ full_s: atLeastZero, add_s: atLeastZero, remove_s: atLeastZero }),
+  /** Added to the first execution of each instance after it was made. */
+  first_execution_ms: atLeastZero.default(0),
+});
+
+const device = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('cpu'), name: z.string().min(1), memory_mib: positive }),
+  z.strictObject({
+    kind: z.literal('gpu'),
+    name: z.string().min(1),
+    memory_mib: positive,
+    /** Power when idle and when always busy; straight between. */
+    power_w: z.strictObject({ idle: atLeastZero, busy: positive }),
+  }),
+]);
+
+/** The file format of an emulator profile. */
+export const profileSchema = z.strictObject({
+  name: z.string().regex(/^[a-z0-9][a-z0-9-]*$/, { error: 'must be lower-case letters, digits and dashes' }),
+  description: z.string().min(1),
+  /** Where the figures come from. */
+  source: z.string().min(1),
+  /** A p99 budget that makes the profile an interesting task. */
+  suggested_latency_budget_ms: positive.optional(),
+  device,
+  models: z.array(model).min(1),
+});
+
+/** A checked profile, defaults filled in. Field names are those of the file. */
+export type Profile = z.infer<typeof profileSchema>;
+export type ModelProfile = Profile['models'][number];

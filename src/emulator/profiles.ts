@@ -1,0 +1,72 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseDocument } from 'yaml';
+import { messageOf, TrituneError } from '../base/errors.ts';
+import { readStoredConfig } from './posted-config.ts';
+import { type Profile, profileSchema } from './profile-schema.ts';
+
+/** The package's own profiles: two levels up from `src/emulator` and from `dist/emulator` alike. */
+const folder = fileURLToPath(new URL('../../emulator-profiles/', import.meta.url));
+
+/** The names of the profiles that come with the package. */
+export function profileNames(): string[] {
+  return readdirSync(folder)
+    .filter((file) => file.endsWith('.yaml'))
+    .map((file) => basename(file, '.yaml'))
+    .sort();
+}
+
+/**
+ * A profile of the package by its name, or any by the path of its file (anything with a `/`, `\` or `.`).
+ * Errors: PROFILE_INVALID, with the file, the place in it and the reason.
+ */
+export function loadProfile(nameOrFile: string): Profile {
+  const isFile = /[./\\]/.test(nameOrFile);
+  if (!isFile && !profileNames().includes(nameOrFile)) {
+    throw new TrituneError(
+      'PROFILE_INVALID',
+      `there is no emulator profile '${nameOrFile}'`,
+      `choose one of ${profileNames().join(', ')}, or give the path of a profile file`,
+    );
+  }
+  const file = isFile ? nameOrFile : join(folder, `${nameOrFile}.yaml`);
+  return parseProfile(readText(file), file);
+}
+
+/** Reads the text of a profile file; `file` is for messages. Errors: PROFILE_INVALID. */
+export function parseProfile(text: string, file: string): Profile {
+  const document = parseDocument(text);
+  const [fault] = document.errors;
+  if (fault) throw invalid(file, `line ${fault.linePos?.[0].line ?? '?'}`, fault.message.split('\n')[0] as string);
+  const checked = profileSchema.safeParse(document.toJS());
+  if (!checked.success) {
+    const [issue] = checked.error.issues;
+    throw invalid(file, issue?.path.join('.') || 'the whole file', issue?.message ?? 'is not a profile');
+  }
+  for (const [index, { config }] of checked.data.models.entries()) {
+    try {
+      readStoredConfig(config);
+    } catch (error) {
+      throw invalid(file, `models.${index}.config`, messageOf(error), error);
+    }
+  }
+  return checked.data;
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw invalid(file, 'the file', messageOf(error), error);
+  }
+}
+
+function invalid(file: string, place: string, reason: string, cause?: unknown): TrituneError {
+  return new TrituneError(
+    'PROFILE_INVALID',
+    `emulator profile ${file}: ${place}: ${reason}`,
+    'the profiles that come with tritune show the format',
+    { cause },
+  );
+}

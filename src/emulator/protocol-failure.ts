@@ -1,0 +1,43 @@
+/** The status names of Triton's core that a client can get, as gRPC spells them. */
+export type FailureStatus =
+  | 'INTERNAL'
+  | 'NOT_FOUND'
+  | 'INVALID_ARGUMENT'
+  | 'UNAVAILABLE'
+  | 'UNIMPLEMENTED'
+  | 'CANCELLED'
+  | 'UNKNOWN';
+
+/** A refusal that goes to the client as a gRPC status or an HTTP error body. Not for people: the text is the server's. */
+export class ProtocolFailure extends Error {
+  override readonly name = 'ProtocolFailure';
+  readonly status: FailureStatus;
+
+  constructor(status: FailureStatus, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** What was thrown, as a failure that a client can be told. Anything unforeseen is INTERNAL with its own text. */
+export function asProtocolFailure(error: unknown): ProtocolFailure {
+  if (error instanceof ProtocolFailure) return error;
+  return new ProtocolFailure('INTERNAL', error instanceof Error ? error.message : String(error));
+}
+
+const httpStatuses: Partial<Record<FailureStatus, number>> = {
+  INTERNAL: 500,
+  NOT_FOUND: 404,
+  UNAVAILABLE: 503,
+  UNIMPLEMENTED: 501,
+};
+
+/** Triton's map from its codes to HTTP: four have their own status, every other is 400. */
+export function httpStatusOf(failure: ProtocolFailure): number {
+  return httpStatuses[failure.status] ?? 400;
+}
+
+/** Triton's only answer to a config that it cannot parse or that breaks a rule; the reason stays in its log. */
+export function notPolled(model: string): ProtocolFailure {
+  return new ProtocolFailure('INTERNAL', `failed to load '${model}', failed to poll from model repository`);
+}

@@ -1,0 +1,47 @@
+import { onTestFinished } from 'vitest';
+import { type Profile, profileSchema } from '../../src/emulator/profile-schema.ts';
+import { loadProfile } from '../../src/emulator/profiles.ts';
+import { type Emulator, type EmulatorOptions, startEmulator } from '../../src/emulator/start-emulator.ts';
+
+/** An emulator on free ports of the loopback interface that ends with the test; profile `sleeper` unless told otherwise. */
+export async function emulatorForTest(options: Partial<EmulatorOptions> = {}): Promise<Emulator> {
+  const emulator = await startEmulator({ profile: loadProfile('sleeper'), ...options });
+  onTestFinished(() => emulator.close());
+  return emulator;
+}
+
+/** A profile with one model `m` on a CPU: FP32 [4] in and out, `a + b × batch` ms, quick loads; fields can be replaced. */
+export function smallProfile(
+  change: { config?: object; model?: object; profile?: object; law?: object; a?: number; b?: number } = {},
+): Profile {
+  const { a = 1, b = 0.1 } = change;
+  return profileSchema.parse({
+    name: 'small',
+    description: 'for tests',
+    source: 'synthetic',
+    device: { kind: 'cpu', name: 'CPU', memory_mib: 1000 },
+    models: [
+      {
+        config: {
+          name: 'm',
+          backend: 'python',
+          max_batch_size: 8,
+          input: [{ name: 'IN', data_type: 'TYPE_FP32', dims: [4] }],
+          output: [{ name: 'OUT', data_type: 'TYPE_FP32', dims: [4] }],
+          instance_group: [{ count: 1, kind: 'KIND_CPU' }],
+          ...change.config,
+        },
+        law: {
+          execution_ms: [
+            [1, a + b],
+            [2, a + 2 * b],
+          ],
+          ...change.law,
+        },
+        load: { full_s: 0.02, add_s: 0.01, remove_s: 0.01 },
+        ...change.model,
+      },
+    ],
+    ...change.profile,
+  });
+}
