@@ -9,8 +9,8 @@ import {
   modelUnknown,
   modelUnready,
 } from './call-errors.ts';
+import { normaliseConfig } from './config-normal-form.ts';
 import { LoadRefusedError } from './load-refused.ts';
-import { normalizeModelConfig } from './normal-form.ts';
 import { classifyRefusal, isGenericRefusal } from './refusal.ts';
 import { indexOf, messageIn, modelMetadataOf, serverMetadataOf } from './replies.ts';
 import { statisticsOf } from './statistics.ts';
@@ -81,7 +81,7 @@ export function clientOver(wire: Wire, deadlines: Deadlines): TritonClient {
     modelMetadata: async (model, call) => modelMetadataOf(await ask({ kind: 'model-metadata', model }, call)),
     index,
     modelConfig: async (model, call) =>
-      normalizeModelConfig(messageIn(await ask({ kind: 'model-config', model }, call), 'config')),
+      normaliseConfig(messageIn(await ask({ kind: 'model-config', model }, call), 'config')),
     load: async (model, config, call) => {
       await ask({ kind: 'load', model, ...(config && { configJson: JSON.stringify(config) }) }, call);
     },
