@@ -1,0 +1,132 @@
+import { Command } from 'commander';
+import { describe, expect, it } from 'vitest';
+import { TrituneError } from '../../src/base/errors.ts';
+import { addressesOf } from '../../src/cli/connection.ts';
+import { failureOf } from '../../src/cli/failure.ts';
+import { addOptions } from '../../src/cli/option-table.ts';
+import { durationSeconds, percentile, positiveNumber, serverAddress, wholeRange } from '../../src/cli/option-values.ts';
+import { safeName } from '../../src/cli/output-directory.ts';
+import { type TuneOptions, tuneOptionTable } from '../../src/cli/tune-options.ts';
+
+const parseTune = (...args: string[]): TuneOptions => {
+  const command = addOptions(new Command(), tuneOptionTable)
+    .exitOverride()
+    .configureOutput({ writeErr: () => undefined });
+  return command.parse(args, { from: 'user' }).opts();
+};
+
+describe('the options of tune', () => {
+  it('are parsed to typed values', () => {
+    const options = parseTune(
+      '-m',
+      'mlp',
+      '--latency-budget',
+      '0.75',
+      '--percentile',
+      '95',
+      '--time-budget',
+      '10m',
+      '--concurrency',
+      '2:64',
+      '--constraint',
+      'a<=1',
+      '--constraint',
+      'b<=2',
+    );
+    expect(options).toMatchObject({
+      model: 'mlp',
+      protocol: 'grpc',
+      latencyBudget: 0.75,
+      percentile: 95,
+      timeBudget: 600,
+      concurrency: { low: 2, high: 64 },
+      constraint: ['a<=1', 'b<=2'],
+    });
+  });
+
+  it.each([
+    ['--latency-budget', '-8'],
+    ['--latency-budget', 'eight'],
+    ['--percentile', '100'],
+    ['--time-budget', '0s'],
+    ['--concurrency', '8:2'],
+    ['--concurrency', '1:2:3'],
+    ['--seed', '1.5'],
+    ['--sampler', 'magic'],
+    ['--ui', 'hologram'],
+  ])('refuse %s %s', (flag, value) => {
+    expect(() => parseTune(flag, value)).toThrow();
+  });
+});
+
+describe('option values', () => {
+  it.each([
+    ['90s', 90],
+    ['10m', 600],
+    ['1.5h', 5400],
+    ['500ms', 0.5],
+    ['30', 30],
+  ])('reads the duration %s', (text, seconds) => {
+    expect(durationSeconds(text)).toBe(seconds);
+  });
+
+  it('reads ranges, percentiles and numbers', () => {
+    expect(wholeRange('7')).toEqual({ low: 7, high: 7 });
+    expect(percentile('p99.9')).toBe(99.9);
+    expect(positiveNumber('0.05')).toBe(0.05);
+  });
+
+  it.each([
+    ['gpu-box', 'gpu-box:8001'],
+    ['gpu-box:9001', 'gpu-box:9001'],
+    ['http://10.0.0.7:80/', '10.0.0.7:80'],
+    ['[::1]:8001', '[::1]:8001'],
+  ])('reads the address %s', (text, address) => {
+    expect(serverAddress(text, 8001)).toBe(address);
+  });
+
+  it.each(['a b', 'host:port', 'host:99999', 'host:0', '', 'host:1/path'])('refuses the address %j', (text) => {
+    expect(() => serverAddress(text, 8001)).toThrow(TrituneError);
+  });
+});
+
+describe('addresses', () => {
+  it('puts traffic and control on the same port for gRPC', () => {
+    expect(addressesOf({ protocol: 'grpc', url: 'gpu:9001' })).toMatchObject({
+      url: 'gpu:9001',
+      control: { url: 'gpu:9001', isGuess: false },
+      metricsUrl: 'http://gpu:8002/metrics',
+    });
+  });
+
+  it('guesses the control port only beside the usual HTTP port', () => {
+    expect(addressesOf({ protocol: 'http' }).control).toEqual({ url: 'localhost:8001', isGuess: true });
+    expect(addressesOf({ protocol: 'http', url: 'gpu:5000' }).control).toBeNull();
+    expect(addressesOf({ protocol: 'http', url: 'gpu:5000', controlUrl: 'gpu' }).control?.url).toBe('gpu:8001');
+  });
+});
+
+describe('failures', () => {
+  it('are one line with a code, what happened and what to do', () => {
+    const failure = failureOf(new TrituneError('MODEL_UNKNOWN', "no model\n 'x'", 'ask for another'), false);
+    expect(failure).toEqual({ line: "tritune: MODEL_UNKNOWN: no model 'x' (ask for another)", exitCode: 2 });
+  });
+
+  it('show a stack only with verbose', () => {
+    const error = new Error('odd');
+    expect(failureOf(error, false)).toMatchObject({ exitCode: 1, line: expect.not.stringContaining('at ') });
+    expect(failureOf(error, true).line).toContain(import.meta.filename);
+  });
+});
+
+describe('safeName', () => {
+  it.each([
+    ['mlp', 'mlp'],
+    ['../../etc/passwd', '__.._etc_passwd'],
+    ['a/b\\c:d', 'a_b_c_d'],
+    ['..', '_'],
+    ['', '_'],
+  ])('makes %j one path segment', (model, name) => {
+    expect(safeName(model)).toBe(name);
+  });
+});
