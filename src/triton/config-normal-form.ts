@@ -2,6 +2,7 @@ import { type ErrorCode, TrituneError } from '../base/errors.ts';
 import type { Json, JsonObject } from '../base/json.ts';
 import { floatValue, integerValue, type Refuse } from './config-scalars.ts';
 import {
+  defaultValue,
   type FieldSchema,
   type MessageSchema,
   modelConfigSchema,
@@ -56,7 +57,7 @@ function normalMessage(schema: MessageSchema, json: unknown, path: string): Json
   const known = schema.fields.flatMap((field): [string, Json][] => {
     const place = at(path, field.name);
     const value = values.has(field) ? normalField(field, values.get(field), place) : undefined;
-    const kept = value ?? (promised[schema.name]?.includes(field.name) ? defaultOf(field) : undefined);
+    const kept = value ?? (promised[schema.name]?.includes(field.name) ? defaultValue(field) : undefined);
     return kept === undefined ? [] : [[field.name, kept]];
   });
   // fromEntries makes own properties even of a key such as __proto__.
@@ -78,7 +79,7 @@ function normalField(field: FieldSchema, json: unknown, path: string): Json | un
   }
   const value = normalValue(field.value, json, path);
   const hasPresence = field.oneof !== undefined || field.value.type === 'message';
-  return !hasPresence && value === defaultOf(field) ? undefined : value;
+  return !hasPresence && value === defaultValue(field) ? undefined : value;
 }
 
 function normalValue(schema: ValueSchema, json: unknown, path: string): Json {
@@ -93,7 +94,8 @@ function normalValue(schema: ValueSchema, json: unknown, path: string): Json {
 function normalScalar(kind: ScalarKind, json: unknown, refuse: Refuse): Json {
   switch (kind) {
     case 'string':
-      return typeof json === 'string' ? json : refuse(`expected text, found ${kindOf(json)}`);
+      if (typeof json !== 'string') return refuse(`expected text, found ${kindOf(json)}`);
+      return json.isWellFormed() ? json : refuse('the text holds half a character');
     case 'bool':
       if (json === true || json === 'true') return true;
       return json === false || json === 'false' ? false : refuse(`expected true or false, found ${kindOf(json)}`);
@@ -110,14 +112,6 @@ function normalScalar(kind: ScalarKind, json: unknown, refuse: Refuse): Json {
       if (typeof json === 'string' && /^-?\d{1,20}$/.test(json)) return integerValue(kind, BigInt(json), refuse);
       return refuse(`expected a whole number, found ${kindOf(json)}`);
   }
-}
-
-function defaultOf(field: FieldSchema): Json {
-  if (field.shape !== 'single') return [];
-  if (field.value.type === 'message') return {};
-  if (field.value.type === 'enum') return field.value.names.get(0) ?? 0;
-  if (field.value.scalar === 'string') return '';
-  return field.value.scalar === 'bool' ? false : 0;
 }
 
 const at = (path: string, name: string): string => (path ? `${path}.${name}` : name);

@@ -1,4 +1,5 @@
 import protobuf from 'protobufjs';
+import type { Json } from '../base/json.ts';
 import { messageType } from './proto.ts';
 
 /** The scalar types that ModelConfig uses, by their protobuf names. */
@@ -28,6 +29,7 @@ export interface FieldSchema {
 
 export interface MessageSchema {
   readonly name: string;
+  readonly isMapEntry: boolean;
   /** In the order of the field numbers. */
   readonly fields: readonly FieldSchema[];
   field(protoName: string): FieldSchema | undefined;
@@ -57,16 +59,47 @@ function schemaOf(type: protobuf.Type): MessageSchema {
   const known = schemas.get(type);
   if (known) return known;
   const fields = type.fieldsArray.map(fieldSchema).sort((a, b) => a.number - b.number);
-  const byName = new Map(fields.map((field) => [field.name, field]));
-  const byJsonName = new Map(fields.map((field) => [camelCase(field.name), field]));
-  const schema: MessageSchema = {
-    name: type.name,
-    fields,
-    field: (name) => byName.get(name),
-    jsonField: (name) => byName.get(name) ?? byJsonName.get(name),
-  };
+  const schema = messageSchema(type.name, fields, false);
   schemas.set(type, schema);
   return schema;
+}
+
+const entrySchemas = new Map<FieldSchema, MessageSchema>();
+
+/** The message that an entry of the map is in text format: `key` and `value`. */
+export function mapEntrySchema(map: FieldSchema): MessageSchema {
+  const known = entrySchemas.get(map);
+  if (known) return known;
+  const key: ValueSchema = { type: 'scalar', scalar: map.mapKey ?? 'string' };
+  const fields: FieldSchema[] = [
+    { name: 'key', number: 1, shape: 'single', value: key },
+    { name: 'value', number: 2, shape: 'single', value: map.value },
+  ];
+  const schema = messageSchema(`an entry of ${map.name}`, fields, true);
+  entrySchemas.set(map, schema);
+  return schema;
+}
+
+/** What the field holds when it is not given. */
+export function defaultValue(field: FieldSchema): Json {
+  if (field.shape === 'map') return {};
+  if (field.shape === 'repeated') return [];
+  if (field.value.type === 'message') return {};
+  if (field.value.type === 'enum') return field.value.names.get(0) ?? 0;
+  if (field.value.scalar === 'string') return '';
+  return field.value.scalar === 'bool' ? false : 0;
+}
+
+function messageSchema(name: string, fields: readonly FieldSchema[], isMapEntry: boolean): MessageSchema {
+  const byName = new Map(fields.map((field) => [field.name, field]));
+  const byJsonName = new Map(fields.map((field) => [camelCase(field.name), field]));
+  return {
+    name,
+    isMapEntry,
+    fields,
+    field: (protoName) => byName.get(protoName),
+    jsonField: (either) => byName.get(either) ?? byJsonName.get(either),
+  };
 }
 
 function fieldSchema(field: protobuf.Field): FieldSchema {
