@@ -1,0 +1,117 @@
+import type { Clock } from '../base/clock.ts';
+import type { Recorder } from './recorder.ts';
+import type { PreparedRequest, SendOutcome, Transport } from './types.ts';
+
+/** Pause of a slot after its first failure in a row; it doubles with each further one, so that errors do not spin. */
+const FIRST_PAUSE_MS = 1;
+const LONGEST_PAUSE_MS = 256;
+
+/** One place for a request in flight. */
+interface Slot {
+  sentNs: number;
+  busy: boolean;
+  failuresInRow: number;
+  readonly done: (outcome: SendOutcome) => void;
+}
+
+/**
+ * Keeps exactly so many requests in flight: each completion sends the next request from the same slot. Only a slot whose
+ * request failed pauses before it sends again. Slots are reused, so that a request allocates nothing here.
+ */
+export class ClosedLoop<P extends PreparedRequest> {
+  readonly #transport: Transport<P>;
+  readonly #prepared: P;
+  readonly #recorder: Recorder;
+  readonly #clock: Clock;
+  readonly #slots: Slot[] = [];
+  readonly #pauses = new AbortController();
+  #concurrency = 0;
+  #inFlight = 0;
+  #sent = 0;
+  #onIdle: (() => void) | null = null;
+
+  constructor(transport: Transport<P>, prepared: P, recorder: Recorder, clock: Clock) {
+    this.#transport = transport;
+    this.#prepared = prepared;
+    this.#recorder = recorder;
+    this.#clock = clock;
+  }
+
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  /** Requests sent since the start. */
+  get sent(): number {
+    return this.#sent;
+  }
+
+  /** Changes the level, on the same connections: new slots send at once, surplus ones end with their request. */
+  setConcurrency(concurrency: number): void {
+    const before = this.#concurrency;
+    this.#concurrency = concurrency;
+    for (let index = before; index < concurrency; index++) {
+      if (index === this.#slots.length) this.#slots.push(this.#newSlot(index));
+      const slot = this.#slots[index] as Slot;
+      if (!slot.busy) this.#send(slot);
+    }
+  }
+
+  /** Stops sending and waits up to `limitMs` for what is in flight. Gives the number of requests still in flight then. */
+  async drain(limitMs: number): Promise<number> {
+    this.#concurrency = 0;
+    this.#pauses.abort();
+    if (this.#inFlight === 0) return 0;
+    const waiting = new AbortController();
+    const idle = new Promise<void>((resolve) => {
+      this.#onIdle = resolve;
+    });
+    await Promise.race([idle, this.#clock.sleep(limitMs, waiting.signal).catch(() => undefined)]);
+    waiting.abort();
+    return this.#inFlight;
+  }
+
+  #newSlot(index: number): Slot {
+    return { sentNs: 0, busy: false, failuresInRow: 0, done: (outcome) => this.#complete(index, outcome) };
+  }
+
+  #send(slot: Slot): void {
+    slot.busy = true;
+    this.#inFlight++;
+    this.#sent++;
+    slot.sentNs = this.#clock.nowNs();
+    this.#transport.send(this.#prepared, slot.done);
+  }
+
+  #complete(index: number, outcome: SendOutcome): void {
+    const slot = this.#slots[index] as Slot;
+    const nowNs = this.#clock.nowNs();
+    this.#inFlight--;
+    slot.busy = false;
+    this.#recorder.record(nowNs, nowNs - slot.sentNs, outcome);
+    if (index >= this.#concurrency) {
+      if (this.#inFlight === 0) this.#onIdle?.();
+    } else if (outcome.ok) {
+      slot.failuresInRow = 0;
+      this.#send(slot);
+    } else {
+      this.#sendAfterPause(slot, index);
+    }
+  }
+
+  #sendAfterPause(slot: Slot, index: number): void {
+    const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** slot.failuresInRow, LONGEST_PAUSE_MS);
+    slot.failuresInRow++;
+    // Busy, so that a change of level during the pause does not send from this slot too.
+    slot.busy = true;
+    this.#clock.sleep(pauseMs, this.#pauses.signal).then(
+      () => {
+        slot.busy = false;
+        if (index < this.#concurrency) this.#send(slot);
+      },
+      () => {
+        slot.busy = false;
+      },
+    );
+  }
+}

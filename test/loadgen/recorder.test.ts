@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest';
+import { type Batch, Recorder } from '../../src/loadgen/recorder.ts';
+import type { SendOutcome } from '../../src/loadgen/types.ts';
+
+const ok: SendOutcome = { ok: true };
+const failed = (kind: 'status' | 'refused' | 'timeout', message = kind as string): SendOutcome => ({
+  ok: false,
+  kind,
+  message,
+});
+
+function started(rule = { lengthNs: 100, minRequests: 1 }) {
+  const recorder = new Recorder();
+  const batches: Batch[] = [];
+  recorder.start(1000, rule, (batch) => batches.push(batch));
+  return { recorder, batches };
+}
+
+describe('Recorder', () => {
+  it('ends a batch with the first completion past its length, leaving no gap', () => {
+    const { recorder, batches } = started();
+    for (const at of [1040, 1090, 1130, 1150, 1229, 1230]) recorder.record(at, 50, ok);
+    expect(batches.map(({ startNs, endNs, succeeded }) => [startNs, endNs, succeeded])).toEqual([
+      [1000, 1130, 3],
+      [1130, 1230, 3],
+    ]);
+  });
+
+  it('gives requests that complete together a steady rate, wherever the batch ends among them', () => {
+    const { recorder, batches } = started({ lengthNs: 90, minRequests: 1 });
+    for (let time = 1000; time < 4000; time += 20) for (let i = 0; i < 8; i++) recorder.record(time, 20, ok);
+    const rates = batches.slice(1).map((batch) => batch.succeeded / (batch.endNs - batch.startNs));
+    for (const rate of rates) expect(rate).toBeCloseTo(8 / 20, 12);
+  });
+
+  it('waits for the number of requests that the rule asks for, unless told to end', () => {
+    const { recorder, batches } = started({ lengthNs: 10, minRequests: 3 });
+    recorder.closeNow(1050);
+    recorder.record(1100, 5, ok);
+    recorder.record(1200, 5, failed('status'));
+    expect(batches).toEqual([]);
+    recorder.record(1300, 5, ok);
+    recorder.record(1400, 5, ok);
+    recorder.closeNow(1500);
+    expect(batches.map(({ endNs, succeeded, failed }) => [endNs, succeeded, failed])).toEqual([
+      [1300, 2, 1],
+      [1500, 1, 0],
+    ]);
+  });
+
+  it('counts failures by kind with the first message, and their time in no latency', () => {
+    const { recorder, batches } = started();
+    recorder.record(1010, 5, failed('status', 'first'));
+    recorder.record(1020, 5, failed('status', 'second'));
+    recorder.record(1030, 900, failed('timeout'));
+    recorder.record(1120, 7, ok);
+    expect(recorder.failures).toEqual([
+      { kind: 'status', count: 2, firstMessage: 'first' },
+      { kind: 'timeout', count: 1, firstMessage: 'timeout' },
+    ]);
+    expect(batches[0]).toMatchObject({ succeeded: 1, failed: 3 });
+    expect(batches[0]?.latencies.maxNs).toBe(7);
+    recorder.start(2000, { lengthNs: 100, minRequests: 1 }, () => undefined);
+    expect(recorder.failures).toEqual([]);
+  });
+
+  it('counts nothing once stopped', () => {
+    const { recorder, batches } = started();
+    recorder.stop();
+    recorder.record(5000, 1, ok);
+    recorder.closeNow(6000);
+    expect([batches, recorder.failures]).toEqual([[], []]);
+  });
+
+  it('knows since when nothing was served', () => {
+    const { recorder } = started();
+    expect(recorder.unservedSinceNs).toBeNull();
+    recorder.record(1010, 1, failed('refused'));
+    recorder.record(1020, 1, failed('refused'));
+    expect(recorder.unservedSinceNs).toBe(1010);
+    recorder.record(1030, 1, ok);
+    expect(recorder.unservedSinceNs).toBeNull();
+  });
+});
