@@ -3,7 +3,7 @@ import type { Message } from 'protobufjs';
 import { interrupted, throwIfInterrupted } from '../base/abort.ts';
 import { TrituneError } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
-import { type ServiceMethod, serviceMethod, unknownFieldsOf } from './proto.ts';
+import { decodeWithUnknown, type ServiceMethod, serviceMethod, unknownFieldsOf } from './proto.ts';
 import { type CallLimits, type FaultKind, type Operation, type Wire, WireFault } from './wire.ts';
 
 const UNLIMITED = -1;
@@ -72,7 +72,7 @@ function unary(client: Client, method: ServiceMethod, request: JsonObject, limit
     const call = client.makeUnaryRequest<Message, Message>(
       method.path,
       (message) => Buffer.from(requestType.encode(message).finish()),
-      (bytes) => responseType.decode(bytes),
+      (bytes) => decodeWithUnknown(responseType, bytes),
       requestType.fromObject(request),
       new Metadata(),
       { deadline: Date.now() + limits.timeoutMs },

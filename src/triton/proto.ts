@@ -59,8 +59,15 @@ function describe(method: protobuf.Method): ServiceMethod {
   };
 }
 
+/** Decodes a message, with the fields that its type does not know kept for `unknownFieldsOf`. Throws on bytes that are no such message. */
+export function decodeWithUnknown(type: protobuf.Type, bytes: Uint8Array): protobuf.Message {
+  const reader = protobuf.Reader.create(bytes);
+  reader.discardUnknown = false;
+  return type.decode(reader);
+}
+
 /**
- * Where a decoded message holds fields that its type does not know, at any depth: paths such as
+ * Where a message from `decodeWithUnknown` holds fields that its type does not know, at any depth: paths such as
  * `config.instance_group.12`, the last part a field number. Each path once.
  */
 export function unknownFieldsOf(message: object): readonly string[] {
