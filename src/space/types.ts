@@ -1,4 +1,4 @@
-import type { Json } from '../base/json.ts';
+import type { Json, JsonObject } from '../base/json.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 
 /** A value that a parameter can take: what is written at its path, or null to leave the base config's own value. */
@@ -18,3 +18,83 @@ export interface Candidate {
 export type CandidateOutcome =
   | { readonly legal: true; readonly candidate: Candidate }
   | { readonly legal: false; readonly reason: string };
+
+/** A search space, read and checked: what can be set, to which values, when, and which combinations are legal. */
+export interface SearchSpace {
+  readonly name: string;
+  readonly description: string;
+  /** The backend that the space is for; null when it is for any. */
+  readonly backend: string | null;
+  /** Figures that rules refer to; null when nobody stated it, and then the rules that need it do not count. */
+  readonly limits: Limits;
+  /** The slowest to change first: `assignments` varies the last one fastest. */
+  readonly parameters: readonly Parameter[];
+  readonly rules: readonly Rule[];
+  /** The whole space in the vocabulary of the file, nothing inherited: for the journal. */
+  readonly definition: JsonObject;
+}
+
+export type Limits = { readonly [name: string]: number | null };
+
+/** What a change of the parameter costs: instances only, a full load, or a load that takes long (an engine build). */
+export type ChangeCost = 'in-place' | 'reload' | 'expensive';
+
+export interface Parameter {
+  readonly name: string;
+  readonly description: string;
+  /** The one field that it sets; null when its choices set several. */
+  readonly path: ConfigPath | null;
+  /** The first case whose condition holds gives the options; when none holds, the parameter does not apply. */
+  readonly cases: readonly ParameterCase[];
+  readonly change: ChangeCost;
+}
+
+export interface ParameterCase {
+  readonly when: Condition;
+  readonly options: readonly ParameterOption[];
+}
+
+/** One value of a parameter and what it writes into the config; a choice is known by its name. */
+export interface ParameterOption {
+  readonly value: ParameterValue;
+  readonly writes: readonly FieldWrite[];
+}
+
+/** `set` a value, `ensure` that a message is there (as the base config has it, or empty), or `remove` the field. */
+export type FieldWrite =
+  | { readonly action: 'set'; readonly path: ConfigPath; readonly value: Json }
+  | { readonly action: 'ensure' | 'remove'; readonly path: ConfigPath };
+
+/** A field or map key, an index, or the list item whose field has this value. */
+export type PathSegment = string | number | { readonly field: string; readonly value: string };
+export type ConfigPath = readonly PathSegment[];
+
+/** What a condition or a rule looks at. `device` is cpu, gpu, model or auto: the base config's first instance group. */
+export type Subject =
+  | { readonly scope: 'parameter' | 'limits'; readonly name: string }
+  | { readonly scope: 'base' | 'config'; readonly path: ConfigPath }
+  | { readonly scope: 'device' };
+
+export type Condition =
+  | { readonly kind: 'all' | 'any'; readonly of: readonly Condition[] }
+  | { readonly kind: 'not'; readonly of: Condition }
+  | { readonly kind: 'test'; readonly subject: Subject; readonly label: string; readonly test: Test };
+
+export type Test =
+  | { readonly operator: 'in' | 'not-in'; readonly operand: readonly Json[] }
+  | { readonly operator: 'above' | 'at least' | 'below' | 'at most'; readonly operand: number }
+  | { readonly operator: 'present'; readonly operand: boolean };
+
+/** A relation that every candidate must keep. */
+export interface Rule {
+  readonly name: string;
+  readonly when: Condition;
+  readonly require: Expression;
+  readonly message: string;
+}
+
+export type Expression =
+  | { readonly kind: 'value'; readonly value: number | string | boolean }
+  | { readonly kind: 'subject'; readonly subject: Subject }
+  | { readonly kind: 'call'; readonly function: string; readonly of: readonly Expression[] }
+  | { readonly kind: 'operation'; readonly operator: string; readonly of: readonly Expression[] };

@@ -1,0 +1,106 @@
+import type { Json } from '../base/json.ts';
+import type { ModelConfig } from '../triton/model-config.ts';
+import { inapplicable } from './applicability.ts';
+import { holds } from './condition.ts';
+import { isMessage } from './config-fields.ts';
+import { readPath } from './config-path.ts';
+import { knownKnob } from './known-knobs.ts';
+import { withoutServerDefaults } from './server-defaults.ts';
+import { requirePath, type Scene } from './subject.ts';
+import type { Assignment, Condition, ConfigPath, Parameter, ParameterOption, SearchSpace } from './types.ts';
+
+/** A search space over one base config: only what can be set on that model is left. */
+export interface BoundSpace {
+  readonly space: SearchSpace;
+  /** The base config without what the server fills in. */
+  readonly base: ModelConfig;
+  /** In the order of `space.parameters`. */
+  readonly settings: readonly Setting[];
+  readonly byName: ReadonlyMap<string, Setting>;
+}
+
+export interface Setting {
+  readonly parameter: Parameter;
+  readonly cases: readonly { readonly when: Condition; readonly options: readonly ParameterOption[] }[];
+  /** Why values had to go on this base config; '' when none had to. */
+  readonly obstacle: string;
+}
+
+/** Samplers build thousands of candidates of one space and one base config; neither ever changes. */
+const bound = new WeakMap<SearchSpace, WeakMap<ModelConfig, BoundSpace>>();
+
+/** Leaves out of the space what must not be set on this base config. Errors: CONFIG_INVALID for a wrong base config. */
+export function bindSpace(space: SearchSpace, base: ModelConfig): BoundSpace {
+  const known = bound.get(space)?.get(base);
+  if (known !== undefined) return known;
+  const fresh = bindAfresh(space, base);
+  bound.set(space, (bound.get(space) ?? new WeakMap()).set(base, fresh));
+  return fresh;
+}
+
+function bindAfresh(space: SearchSpace, base: ModelConfig): BoundSpace {
+  const plainBase = withoutServerDefaults(base);
+  const choosesKind = space.parameters.some(setsKind);
+  const settings = space.parameters.map((parameter) => bindParameter(parameter, plainBase, choosesKind));
+  return { space, base: plainBase, settings, byName: new Map(settings.map((one) => [one.parameter.name, one])) };
+}
+
+function setsKind({ cases }: Parameter): boolean {
+  const writes = cases.flatMap(({ options }) => options.flatMap((option) => option.writes));
+  return writes.some(({ path }) => path[0] === 'instance_group' && (path.length === 1 || path[2] === 'kind'));
+}
+
+function bindParameter(parameter: Parameter, base: ModelConfig, choosesKind: boolean): Setting {
+  let obstacle = '';
+  const cases = parameter.cases.map(({ when, options }) => {
+    const possible = options.filter(({ writes }) => {
+      const reason = writes.map(({ path }) => inapplicable(path, base, choosesKind)).find((text) => text !== undefined);
+      if (reason !== undefined) obstacle = reason;
+      return reason === undefined;
+    });
+    const isIdle = possible.length < options.length && possible.every(({ writes }) => writes.length === 0);
+    return { when, options: isIdle ? [] : possible };
+  });
+  return { parameter, cases, obstacle };
+}
+
+/** The values that the parameter can take where the others are as in the scene; none when it does not apply. */
+export function optionsIn(setting: Setting, scene: Scene): readonly ParameterOption[] {
+  return setting.cases.find(({ when }) => holds(when, scene))?.options ?? [];
+}
+
+/**
+ * What conditions and rules see of an assignment. A parameter that applies but has no value of its own, or null, counts with
+ * the base config's value; so does a short name that is no parameter of the space.
+ */
+export function sceneOf(bound: BoundSpace, assignment: Assignment, config?: ModelConfig): Scene {
+  const known = new Map<string, Json | undefined>();
+  const scene: Scene = {
+    base: bound.base,
+    limits: bound.space.limits,
+    ...(config === undefined ? {} : { config }),
+    parameter: (name) => {
+      if (!known.has(name)) known.set(name, parameterValue(bound, assignment, name, scene));
+      return known.get(name);
+    },
+  };
+  return scene;
+}
+
+function parameterValue(bound: BoundSpace, assignment: Assignment, name: string, scene: Scene): Json | undefined {
+  const setting = bound.byName.get(name);
+  if (setting === undefined) {
+    const knob = knownKnob(name);
+    return knob === undefined ? undefined : baseValue(bound.base, requirePath(knob.path));
+  }
+  if (optionsIn(setting, scene).length === 0) return undefined;
+  const own = Object.hasOwn(assignment, name) ? assignment[name] : null;
+  if (own !== null && own !== undefined) return own;
+  return setting.parameter.path === null ? undefined : baseValue(bound.base, setting.parameter.path);
+}
+
+/** The base config's own value of a field; of a whole message, whether it is there. */
+function baseValue(base: ModelConfig, path: ConfigPath): Json | undefined {
+  const value = readPath(base as Json, path);
+  return isMessage(path) ? value !== undefined : value;
+}

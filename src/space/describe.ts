@@ -1,0 +1,49 @@
+import type { ModelConfig } from '../triton/model-config.ts';
+import { bindSpace } from './bound-space.ts';
+import { always, describeCondition } from './condition.ts';
+import { formatPath } from './config-path.ts';
+import { spaceSize } from './enumerate.ts';
+import type { Parameter, ParameterCase, SearchSpace } from './types.ts';
+
+/** The space in lines for a terminal; with a base config also how many assignments are legal on it. */
+export function describeSpace(space: SearchSpace, base?: ModelConfig): string {
+  const backend = space.backend === null ? '' : ` (backend ${space.backend})`;
+  const lines = [`${space.name}${backend}${space.description === '' ? '' : `: ${space.description.trim()}`}`];
+  if (base !== undefined) lines.push(`${sizeText(spaceSize(space, base))} on model '${base.name ?? ''}'`);
+  lines.push('parameters, the slowest to change first:', ...space.parameters.flatMap((one) => parameterLines(one)));
+  if (base !== undefined) lines.push(...obstacleLines(space, base));
+  if (space.rules.length > 0) lines.push('rules:', ...space.rules.map(({ name, message }) => `  ${name}: ${message}`));
+  const limits = Object.entries(space.limits).map(([name, value]) => `${name} ${value ?? 'not stated'}`);
+  if (limits.length > 0) lines.push(`limits: ${limits.join(', ')}`);
+  return lines.join('\n');
+}
+
+/** One parameter in one line: its name, values, field, and when it applies. */
+export function describeParameter(parameter: Parameter): string {
+  const field = parameter.path === null ? 'choices' : formatPath(parameter.path);
+  return `${parameter.name} = ${parameter.cases.map(caseText).join('; ')} [${field}, ${parameter.change}]`;
+}
+
+function parameterLines(parameter: Parameter): string[] {
+  const text = `  ${describeParameter(parameter)}`;
+  return parameter.description === '' ? [text] : [text, `    ${parameter.description.trim()}`];
+}
+
+function caseText({ when, options }: ParameterCase): string {
+  const values = options.map(({ value }) => {
+    if (value === null) return "the base config's";
+    return typeof value === 'string' ? value : JSON.stringify(value);
+  });
+  return `${values.join(', ')}${when === always ? '' : ` when ${describeCondition(when)}`}`;
+}
+
+function obstacleLines(space: SearchSpace, base: ModelConfig): string[] {
+  const idle = bindSpace(space, base).settings.filter(({ cases }) =>
+    cases.every(({ options }) => options.length === 0),
+  );
+  return idle.map(({ parameter, obstacle }) => `  ${parameter.name} does not apply: ${obstacle}`);
+}
+
+function sizeText(size: number): string {
+  return size === Number.POSITIVE_INFINITY ? 'more than 100000 assignments' : `${size} legal assignments`;
+}

@@ -1,0 +1,73 @@
+import type { Json } from '../base/json.ts';
+import type { ModelConfig } from '../triton/model-config.ts';
+import { checkPath, FieldFault } from './config-fields.ts';
+import { parseConfigPath, readPath } from './config-path.ts';
+import { didYouMean } from './nearest.ts';
+import type { ConfigPath, Limits, Subject } from './types.ts';
+
+/** What is known where a condition or a rule is evaluated. */
+export interface Scene {
+  readonly base: ModelConfig;
+  readonly limits: Limits;
+  /** The finished candidate's config; undefined while its parameters are still being chosen. */
+  readonly config?: ModelConfig;
+  /** The parameter's value; undefined when it does not apply. */
+  parameter(name: string): Json | undefined;
+}
+
+/** The names that a subject may refer to. */
+export interface Names {
+  readonly parameters: ReadonlySet<string>;
+  readonly limits: ReadonlySet<string>;
+  /** Whether the finished config can be looked at. */
+  readonly config: boolean;
+}
+
+/** Reads a subject such as `max_batch_size`, `base.max_batch_size`, `limits.cores`. Throws a FieldFault for an unknown one. */
+export function parseSubject(text: string, names: Names): Subject {
+  if (names.parameters.has(text)) return { scope: 'parameter', name: text };
+  if (text === 'device') return { scope: 'device' };
+  const [, scope, rest] = /^(base|config|limits)\.(.+)$/.exec(text) ?? [];
+  if (scope === 'limits') return limitSubject(rest as string, names);
+  if (scope === 'base' || scope === 'config') {
+    if (scope === 'config' && !names.config)
+      throw new FieldFault(`'${text}': only a rule can look at the new config; use base.…`);
+    return { scope, path: requirePath(rest as string) };
+  }
+  const known = [...names.parameters, ...[...names.limits].map((name) => `limits.${name}`), 'device'];
+  throw new FieldFault(`there is no parameter '${text}'${didYouMean(text, known)}`);
+}
+
+function limitSubject(name: string, names: Names): Subject {
+  if (names.limits.has(name)) return { scope: 'limits', name };
+  throw new FieldFault(`there is no limit '${name}'${didYouMean(name, names.limits)}; name it under limits`);
+}
+
+/** The path that the text spells, if it names a field of the model config; else a FieldFault. */
+export function requirePath(text: string): ConfigPath {
+  const parsed = parseConfigPath(text);
+  if (!parsed.ok) throw new FieldFault(parsed.reason);
+  checkPath(parsed.path);
+  return parsed.path;
+}
+
+/** The subject's value in the scene; undefined when there is none. */
+export function subjectValue(subject: Subject, scene: Scene): Json | undefined {
+  switch (subject.scope) {
+    case 'parameter':
+      return scene.parameter(subject.name);
+    case 'limits':
+      return (Object.hasOwn(scene.limits, subject.name) ? scene.limits[subject.name] : undefined) ?? undefined;
+    case 'base':
+      return readPath(scene.base as Json, subject.path);
+    case 'config':
+      return readPath(scene.config as Json | undefined, subject.path);
+    case 'device':
+      return deviceOf(scene.base);
+  }
+}
+
+/** Where the base config's instances run, by its first instance group. */
+export function deviceOf(base: ModelConfig): string {
+  return (base.instance_group?.[0]?.kind ?? 'KIND_AUTO').replace('KIND_', '').toLowerCase();
+}

@@ -1,0 +1,127 @@
+import { readdirSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { canonicalJson } from '../../src/base/json.ts';
+import { buildCandidate } from '../../src/space/candidate.ts';
+import { describeParameter, describeSpace } from '../../src/space/describe.ts';
+import { assignments, spaceSize } from '../../src/space/enumerate.ts';
+import { loadSpace, spaceFromJson, spaceToJson } from '../../src/space/load.ts';
+import { presetFor, presetNames } from '../../src/space/presets.ts';
+import type { ModelConfig } from '../../src/triton/model-config.ts';
+import { cpuModel, gpuModel } from './fixtures.ts';
+
+const gpuOnly = /optimization\.cuda|gpu_execution_accelerator|"gpus"/;
+
+/** Every seventh of the configs that the preset can send for the model, as text. */
+function configsOf(preset: string, base: ModelConfig): string[] {
+  const space = loadSpace(preset);
+  const some = [...assignments(space, base)].filter((_, index) => index % 7 === 0);
+  return some.map((assignment) => {
+    const outcome = buildCandidate(space, base, assignment);
+    if (!outcome.legal) throw new Error(outcome.reason);
+    return JSON.stringify(outcome.candidate.config);
+  });
+}
+
+describe('presetFor', () => {
+  it.each([
+    ['onnxruntime', 'onnxruntime'],
+    ['onnxruntime_onnx', 'onnxruntime'],
+    ['tensorrt_plan', 'tensorrt'],
+    ['pytorch_libtorch', 'pytorch'],
+    ['tensorflow_savedmodel', 'tensorflow'],
+    ['python', 'python'],
+    ['tensorrt_llm', 'base'],
+    ['dali', 'base'],
+    ['base', 'base'],
+    ['../base', 'base'],
+    ['', 'base'],
+    [undefined, 'base'],
+  ])('gives for %s the preset %s', (backend, preset) => {
+    expect(presetFor(backend)).toBe(preset);
+  });
+});
+
+describe('the presets', () => {
+  it('are the files of search-spaces/', () => {
+    const files = readdirSync(new URL('../../search-spaces/', import.meta.url));
+    expect(presetNames()).toEqual(files.flatMap((file) => (file.endsWith('.yaml') ? [file.slice(0, -5)] : [])));
+    expect(presetNames()).toEqual(['base', 'onnxruntime', 'openvino', 'python', 'pytorch', 'tensorflow', 'tensorrt']);
+  });
+
+  it.each(presetNames())('%s is named as its file and is for its backend', (name) => {
+    const space = loadSpace(name);
+    expect(space.name).toBe(name);
+    expect(space.backend).toBe(name === 'base' ? null : name);
+    expect(space.description).not.toBe('');
+  });
+
+  it.each(presetNames())('%s ends with the instances, which change in place', (name) => {
+    const last = loadSpace(name).parameters.at(-1);
+    expect(last?.name).toBe('instances');
+    expect(last?.change).toBe('in-place');
+  });
+
+  it.each(presetNames())('%s sends nothing of a GPU to a model on the CPU', (name) => {
+    expect(configsOf(name, cpuModel).filter((config) => gpuOnly.test(config))).toEqual([]);
+  });
+
+  it.each(presetNames())('%s keeps its hands off the batching of a model that must not have any', (name) => {
+    const { dynamic_batching: _, ...plain } = cpuModel;
+    const sequences = configsOf(name, { ...plain, sequence_batching: { max_sequence_idle_microseconds: 5_000_000 } });
+    expect(sequences.filter((config) => config.includes('dynamic_batching'))).toEqual([]);
+    const unbatched = configsOf(name, { ...plain, max_batch_size: 0 });
+    expect(unbatched.filter((config) => /dynamic_batching|max_batch_size/.test(config))).toEqual([]);
+    expect(unbatched.length).toBeGreaterThan(1);
+  });
+
+  it.each(presetNames())('%s leaves an ensemble without instances and batching', (name) => {
+    const { dynamic_batching: _, instance_group: __, ...plain } = cpuModel;
+    const ensemble = { ...plain, ensemble_scheduling: { step: [{ model_name: 'a', model_version: -1 }] } };
+    expect(configsOf(name, ensemble).filter((text) => /dynamic_batching|instance_group/.test(text))).toEqual([]);
+  });
+
+  it.each(presetNames())('%s comes back from the journal as it was', (name) => {
+    const space = loadSpace(name, { limits: { cores: 4 } });
+    const again = spaceFromJson(JSON.parse(JSON.stringify(spaceToJson(space))));
+    expect(again).toEqual(space);
+  });
+
+  it('have GPU knobs for a model on a GPU', () => {
+    expect(configsOf('tensorrt', gpuModel).some((text) => text.includes('"graphs":true'))).toBe(true);
+    expect(configsOf('onnxruntime', gpuModel).some((text) => text.includes('"precision_mode":"FP16"'))).toBe(true);
+    expect(configsOf('tensorflow', gpuModel).some((text) => text.includes('auto_mixed_precision'))).toBe(true);
+  });
+
+  it('respect what is stated about the model and the machine', () => {
+    const free = loadSpace('base');
+    const stated = loadSpace('base', {
+      limits: { max_batch_size: 16, cores: 2, instances: 1, latency_budget_us: 1000 },
+    });
+    const of = (name: string): unknown[] => [
+      ...new Set([...assignments(stated, cpuModel)].map((assignment) => canonicalJson(assignment[name] ?? null))),
+    ];
+    expect(of('max_batch_size')).toEqual(['1', '2', '4', '8', '16']);
+    expect(of('instances')).toEqual(['1']);
+    expect(of('queue_delay_us')).toEqual(['null', '0', '100', '500']);
+    expect(spaceSize(free, cpuModel)).toBeGreaterThan(spaceSize(stated, cpuModel));
+  });
+
+  it('do not raise the largest batch of a TensorRT plan unless it is stated', () => {
+    const largest = (limits: Record<string, number>): number =>
+      Math.max(
+        ...[...assignments(loadSpace('tensorrt', { limits }), gpuModel)].map((one) => Number(one.max_batch_size)),
+      );
+    expect(largest({})).toBe(8);
+    expect(largest({ max_batch_size: 32 })).toBe(32);
+  });
+
+  it('describe themselves', () => {
+    const text = describeSpace(loadSpace('onnxruntime'), cpuModel);
+    expect(text).toContain('legal assignments');
+    expect(text).toContain('tensorrt_precision does not apply: the model runs on the CPU');
+    const delay = loadSpace('base').parameters.find(({ name }) => name === 'queue_delay_us');
+    expect(delay && describeParameter(delay)).toBe(
+      'queue_delay_us = 0, 100, 500, 1000, 2000, 5000 when dynamic_batching is on [dynamic_batching.max_queue_delay_microseconds, reload]',
+    );
+  });
+});

@@ -1,0 +1,17 @@
+import { describe, expect, it } from 'vitest';
+import { knownKnobNames } from '../../src/space/known-knobs.ts';
+import { spaceJsonSchema } from '../../src/space/schema.ts';
+
+describe('the JSON Schema for editors', () => {
+  // To bring the file up to date: npx vitest run --project unit test/space/schema.test.ts -u
+  it('is the one in search-spaces/', async () => {
+    await expect(`${JSON.stringify(spaceJsonSchema(), null, 2)}\n`).toMatchFileSnapshot(
+      '../../search-spaces/schema.json',
+    );
+  });
+
+  it('offers every short name', () => {
+    const { properties } = spaceJsonSchema() as { properties: { parameters: { properties: object } } };
+    expect(Object.keys(properties.parameters.properties)).toEqual(knownKnobNames);
+  });
+});
