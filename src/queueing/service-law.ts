@@ -1,0 +1,125 @@
+import { TrituneError } from '../base/errors.ts';
+import type { Random } from '../base/random.ts';
+
+/** Mean time of an execution that runs alone. */
+export type LawPoint = { readonly batchSize: number; readonly executionNs: number };
+
+/** Time of one execution as a function of its batch size and of the instances that are busy. */
+export type ServiceLaw = {
+  /** Batch sizes rising, at least one point. Straight lines between the points, and on beyond the outermost two. */
+  readonly points: readonly LawPoint[];
+  readonly interference: {
+    /** How much one more busy instance lengthens an execution of one sample: 0 not at all, 1 by its whole time alone. */
+    readonly perInstance: number;
+    /** Larger batches interfere more: the above grows as the batch size to this power. 0: all alike. */
+    readonly batchExponent: number;
+  };
+  /**
+   * Sizes that the model really executes, rising; a batch costs as much as the next of them. Beyond the last one,
+   * multiples of it. Empty: every size as it is.
+   */
+  readonly paddedSizes: readonly number[];
+  /** Coefficient of variation of an execution's time. */
+  readonly cv: number;
+  /** Time that the server's front end spends on each request, on one after the other, before it is queued. */
+  readonly frontEndNs: number;
+  /** Shares of an execution's time that are compute-input and compute-output; the rest is compute-infer. */
+  readonly split: { readonly input: number; readonly output: number };
+};
+
+/** Slower than one after the other does happen (caches, clocks), but seldom by more than this. */
+const LARGEST_INTERFERENCE = 2.5;
+
+/** A law of a fixed part and a part per sample, without interference, padding, spread or front end. */
+export function affineLaw(fixedNs: number, perSampleNs: number): ServiceLaw {
+  const at = (batchSize: number): LawPoint => ({ batchSize, executionNs: fixedNs + perSampleNs * batchSize });
+  return {
+    points: [at(1), at(2)],
+    interference: { perInstance: 0, batchExponent: 0 },
+    paddedSizes: [],
+    cv: 0,
+    frontEndNs: 0,
+    split: { input: 0, output: 0 },
+  };
+}
+
+/** Throws INPUT_INVALID, naming the figure, for a law that no server could have. */
+export function checkServiceLaw(law: ServiceLaw): void {
+  const { points, interference, paddedSizes, cv, frontEndNs, split } = law;
+  if (points.length === 0) refuse('it has no points', 'give the execution time of one batch size at least');
+  points.forEach(({ batchSize, executionNs }) => {
+    if (!isAbove(executionNs, 0)) refuse(`batch size ${batchSize} takes ${executionNs} ns`, 'give a time above 0');
+  });
+  checkSizes(
+    'the batch sizes of its points',
+    points.map(({ batchSize }) => batchSize),
+  );
+  checkSizes('its padded sizes', paddedSizes);
+  const figures = { ...interference, cv, frontEndNs, 'split.input': split.input, 'split.output': split.output };
+  for (const [name, value] of Object.entries(figures)) {
+    if (!(Number.isFinite(value) && value >= 0)) refuse(`${name} is ${value}`, 'give a finite number of at least 0');
+  }
+  if (split.input + split.output > 1) refuse('input and output are more than the whole', 'give shares of at most 1');
+}
+
+/** Mean time of one execution, in nanoseconds; `busyInstances` counts the one that executes. */
+export function executionNs(law: ServiceLaw, batchSize: number, busyInstances: number): number {
+  const size = paddedSize(law.paddedSizes, batchSize);
+  const { perInstance, batchExponent } = law.interference;
+  const alone = timeAlone(law.points, size);
+  if (perInstance === 0 || busyInstances <= 1) return alone;
+  const each = Math.min(LARGEST_INTERFERENCE, perInstance * size ** batchExponent);
+  return alone * (1 + each * (busyInstances - 1));
+}
+
+/** A log-normal factor of mean 1 with the given coefficient of variation; 1, and nothing drawn, when that is 0. */
+export function drawSpread(cv: number, random: Random): number {
+  if (cv === 0) return 1;
+  const variance = Math.log1p(cv * cv);
+  const normal = Math.sqrt(-2 * Math.log(1 - random.float())) * Math.cos(2 * Math.PI * random.float());
+  return Math.exp(Math.sqrt(variance) * normal - variance / 2);
+}
+
+/** An execution's time as Triton's statistics divide it. */
+export function splitExecution(
+  law: ServiceLaw,
+  totalNs: number,
+): { inputNs: number; inferNs: number; outputNs: number } {
+  const inputNs = totalNs * law.split.input;
+  const outputNs = totalNs * law.split.output;
+  return { inputNs, inferNs: totalNs - inputNs - outputNs, outputNs };
+}
+
+function paddedSize(sizes: readonly number[], batchSize: number): number {
+  for (const size of sizes) if (size >= batchSize) return size;
+  const last = sizes.at(-1);
+  return last === undefined ? batchSize : Math.ceil(batchSize / last) * last;
+}
+
+function timeAlone(points: readonly LawPoint[], batchSize: number): number {
+  const first = points[0] as LawPoint;
+  if (points.length === 1) return first.executionNs;
+  let upper = 1;
+  while (upper < points.length - 1 && (points[upper] as LawPoint).batchSize < batchSize) upper++;
+  const a = points[upper - 1] as LawPoint;
+  const b = points[upper] as LawPoint;
+  const slope = (b.executionNs - a.executionNs) / (b.batchSize - a.batchSize);
+  if (batchSize > b.batchSize) return b.executionNs + Math.max(0, slope) * (batchSize - b.batchSize);
+  const straight = a.executionNs + slope * (batchSize - a.batchSize);
+  if (batchSize >= first.batchSize) return straight;
+  // Fewer samples never take longer, nor less than their share: a line through two noisy points may say either.
+  return Math.min(first.executionNs, Math.max(straight, (first.executionNs * batchSize) / first.batchSize));
+}
+
+function checkSizes(what: string, sizes: readonly number[]): void {
+  const rise = sizes.every((size, index) => Number.isInteger(size) && size > (sizes[index - 1] ?? 0));
+  if (!rise) refuse(`${what} are ${sizes.join(', ')}`, 'give integers from 1, each larger than the one before');
+}
+
+function isAbove(value: number, limit: number): boolean {
+  return Number.isFinite(value) && value > limit;
+}
+
+function refuse(what: string, hint: string): never {
+  throw new TrituneError('INPUT_INVALID', `this is no service law: ${what}`, hint);
+}
