@@ -130,6 +130,6 @@ function refuseUnknownFields(message: Message, model: string): void {
   throw new TrituneError(
     'UNSUPPORTED',
     `the config of '${model}' has fields that this version of tritune does not know (${unknown.join(', ')})`,
-    'the server is newer: control it over HTTP (-i http), which keeps such fields',
+    'the server is newer: update tritune, or control the server over HTTP, which keeps such fields',
   );
 }
