@@ -1,4 +1,4 @@
-import { type ErrorCode, TrituneError } from '../base/errors.ts';
+import { TrituneError } from '../base/errors.ts';
 import type { Json, JsonObject } from '../base/json.ts';
 import { floatValue, integerValue, type Refuse } from './config-scalars.ts';
 import {
@@ -19,8 +19,7 @@ export class ConfigValueError extends TrituneError {
   readonly reason: string;
 
   constructor(path: string, reason: string) {
-    const code: ErrorCode = 'CONFIG_INVALID';
-    super(code, `model config: ${path || 'the whole'}: ${reason}`, 'give the field a value of its type');
+    super('CONFIG_INVALID', `model config: ${path || 'the whole'}: ${reason}`, 'give the field a value of its type');
     this.path = path;
     this.reason = reason;
   }
