@@ -1,0 +1,280 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { canonicalJson, type Json } from '../../src/base/json.ts';
+import { buildCandidate } from '../../src/space/candidate.ts';
+import { assignments } from '../../src/space/enumerate.ts';
+import { loadSpace } from '../../src/space/load.ts';
+import type { Assignment, Candidate, SearchSpace } from '../../src/space/types.ts';
+import type { ModelConfig } from '../../src/triton/model-config.ts';
+import { cpuModel, gpuModel, spaceOf } from './fixtures.ts';
+
+function candidateOf(space: SearchSpace, base: ModelConfig, assignment: Assignment): Candidate {
+  const outcome = buildCandidate(space, base, assignment);
+  if (!outcome.legal) throw new Error(outcome.reason);
+  return outcome.candidate;
+}
+
+const configOf = (text: string, base: ModelConfig, assignment: Assignment): ModelConfig =>
+  candidateOf(spaceOf(text), base, assignment).config;
+
+function reasonOf(space: SearchSpace, base: ModelConfig, assignment: Assignment): string {
+  const outcome = buildCandidate(space, base, assignment);
+  return outcome.legal ? 'legal' : outcome.reason;
+}
+
+describe('a candidate', () => {
+  it('with the empty assignment is the base config, as little as the server fills it in', () => {
+    const { config } = candidateOf(loadSpace('base'), cpuModel, {});
+    expect(config).toEqual({
+      ...cpuModel,
+      instance_group: [{ count: 1, kind: 'KIND_CPU' }],
+      dynamic_batching: {},
+    });
+  });
+
+  it('is the same candidate whether the server has filled in its defaults or not', () => {
+    const space = loadSpace('base');
+    const written: ModelConfig = {
+      ...cpuModel,
+      instance_group: [{ count: 1, kind: 'KIND_CPU' }],
+      dynamic_batching: { max_queue_delay_microseconds: 0, preserve_ordering: false },
+    };
+    const assignment = { instances: 1, max_batch_size: 8, dynamic_batching: true, queue_delay_us: 0 };
+    const fingerprints = [
+      candidateOf(space, cpuModel, {}),
+      candidateOf(space, written, {}),
+      candidateOf(space, cpuModel, assignment),
+      candidateOf(space, cpuModel, { instances: 1 }),
+    ].map(({ fingerprint }) => fingerprint);
+    expect(new Set(fingerprints).size).toBe(1);
+    expect(fingerprints[0]).toMatch(/^[0-9a-f]{12}$/);
+  });
+
+  it('has another fingerprint when its config differs', () => {
+    const space = loadSpace('base');
+    const prints = [...assignments(space, cpuModel)].map((one) => candidateOf(space, cpuModel, one).fingerprint);
+    expect(new Set(prints).size).toBe(prints.length);
+  });
+
+  it('has one instance group with the kind and GPUs of the first, when instances are set', () => {
+    const two: ModelConfig = {
+      ...gpuModel,
+      instance_group: [
+        { name: 'mine', count: 2, kind: 'KIND_GPU', gpus: [0], host_policy: 'p' },
+        { name: 'mlp_1', count: 1, kind: 'KIND_GPU', gpus: [1] },
+      ],
+    };
+    const { config } = candidateOf(loadSpace('base'), two, { instances: 3 });
+    expect(config.instance_group).toEqual([{ name: 'mine', count: 3, kind: 'KIND_GPU', gpus: [0], host_policy: 'p' }]);
+    const other = candidateOf(loadSpace('base'), two, { queue_delay_us: 100 }).config;
+    expect(other.instance_group?.map(({ name }) => name)).toEqual(['mine', undefined]);
+  });
+
+  it('has as many groups as the space addresses', () => {
+    const text = `parameters:
+      first: { path: "instance_group[0].count", range: [1, 2] }
+      second: { path: "instance_group[1].count", range: [1, 2] }
+      second_kind: { path: "instance_group[1].kind", values: [KIND_CPU] }`;
+    const config = configOf(text, gpuModel, { first: 1, second: 2, second_kind: 'KIND_CPU' });
+    expect(config.instance_group).toEqual([
+      { count: 1, kind: 'KIND_GPU', gpus: [0] },
+      { count: 2, kind: 'KIND_CPU' },
+    ]);
+  });
+
+  it('gives up the GPUs of the base config when instances move to the CPU', () => {
+    const text = 'parameters: { instance_kind: [KIND_GPU, KIND_CPU], gpus: [[0], [0, 1]] }';
+    const toCpu = configOf(text, gpuModel, { instance_kind: 'KIND_CPU' });
+    expect(toCpu.instance_group).toEqual([{ count: 1, kind: 'KIND_CPU' }]);
+    const onBoth = configOf(text, gpuModel, { instance_kind: 'KIND_GPU', gpus: [0, 1] });
+    expect(onBoth.instance_group).toEqual([{ count: 1, kind: 'KIND_GPU', gpus: [0, 1] }]);
+  });
+
+  it('without dynamic batching has no such field, with it keeps what the base config says of it', () => {
+    const space = loadSpace('base');
+    const base: ModelConfig = {
+      ...cpuModel,
+      dynamic_batching: { max_queue_delay_microseconds: 300, priority_levels: 2 },
+    };
+    expect(candidateOf(space, base, { max_batch_size: 4, dynamic_batching: false }).config).not.toHaveProperty(
+      'dynamic_batching',
+    );
+    expect(candidateOf(space, base, { max_batch_size: 4, dynamic_batching: true }).config.dynamic_batching).toEqual({
+      max_queue_delay_microseconds: 300,
+      priority_levels: 2,
+    });
+    const { dynamic_batching: _, ...without } = cpuModel;
+    const config = candidateOf(space, without, {
+      max_batch_size: 4,
+      dynamic_batching: true,
+      queue_delay_us: 500,
+    }).config;
+    expect(config.dynamic_batching).toEqual({ max_queue_delay_microseconds: 500 });
+  });
+
+  it('keeps of the preferred batch sizes those that still fit', () => {
+    const space = loadSpace('base');
+    const sizesAt = (preferred: number[], max: number): unknown =>
+      candidateOf(
+        space,
+        { ...cpuModel, dynamic_batching: { preferred_batch_size: preferred } },
+        { max_batch_size: max },
+      ).config.dynamic_batching?.preferred_batch_size;
+    expect(sizesAt([8], 4)).toBeUndefined();
+    expect(sizesAt([8], 16)).toBeUndefined();
+    expect(sizesAt([2, 4, 8], 4)).toEqual([2, 4]);
+    expect(sizesAt([2, 4], 16)).toEqual([2, 4]);
+  });
+
+  it('has preferred batch sizes from the space only when they fit', () => {
+    const space = spaceOf('extends: base\nparameters: { preferred_batch_size: [4, [8, 16]] }');
+    expect(candidateOf(space, cpuModel, { preferred_batch_size: 4 }).config.dynamic_batching).toEqual({
+      preferred_batch_size: [4],
+    });
+    expect(reasonOf(space, cpuModel, { preferred_batch_size: [8, 16] })).toBe(
+      'a preferred batch size is above max_batch_size',
+    );
+  });
+
+  it.each<readonly [string, string, Assignment, Json]>([
+    ['CUDA graphs', 'cuda_graphs: [on]', { cuda_graphs: true }, { optimization: { cuda: { graphs: true } } }],
+    [
+      'a backend parameter as text',
+      'parameters.intra_op_thread_count: [1, 4]',
+      { 'parameters.intra_op_thread_count': 4 },
+      { parameters: { intra_op_thread_count: { string_value: '4' } } },
+    ],
+    [
+      'a backend parameter with dots in its name',
+      `shrink: { path: 'parameters["memory.enable_memory_arena_shrinkage"]', values: ["gpu:0"] }`,
+      { shrink: 'gpu:0' },
+      { parameters: { 'memory.enable_memory_arena_shrinkage': { string_value: 'gpu:0' } } },
+    ],
+    [
+      'the precision of the TensorRT accelerator',
+      'tensorrt_precision: [none, FP16]',
+      { tensorrt_precision: 'FP16' },
+      {
+        optimization: {
+          execution_accelerators: {
+            gpu_execution_accelerator: [{ name: 'tensorrt', parameters: { precision_mode: 'FP16' } }],
+          },
+        },
+      },
+    ],
+    [
+      "an accelerator's parameter, found by name",
+      'workspace: { path: "optimization.execution_accelerators.gpu_execution_accelerator[name=tensorrt].parameters.max_workspace_size_bytes", values: [1024] }',
+      { workspace: 1024 },
+      {
+        optimization: {
+          execution_accelerators: {
+            gpu_execution_accelerator: [{ name: 'tensorrt', parameters: { max_workspace_size_bytes: '1024' } }],
+          },
+        },
+      },
+    ],
+    ['a plan file', 'plan_file: [a.plan, b.plan]', { plan_file: 'b.plan' }, { default_model_filename: 'b.plan' }],
+    [
+      'a plan version',
+      'plan_version: [1, 3]',
+      { plan_version: 3 },
+      { version_policy: { specific: { versions: [3] } } },
+    ],
+    ['the response cache', 'response_cache: [on]', { response_cache: true }, { response_cache: { enable: true } }],
+    [
+      'a choice that sets several fields',
+      'precision: { choices: { fp32: {}, fp16: { parameters.precision: fp16, optimization.cuda.graphs: on, default_model_filename: f.plan } } }',
+      { precision: 'fp16' },
+      {
+        parameters: { precision: { string_value: 'fp16' } },
+        optimization: { cuda: { graphs: true } },
+        default_model_filename: 'f.plan',
+      },
+    ],
+    ['nothing for null', 'cuda_graphs: [null, on]', { cuda_graphs: null }, {}],
+  ])('can be given %s', (_, parameter, assignment, fields) => {
+    const { version_policy: __, optimization: ___, ...plain } = gpuModel;
+    const before = candidateOf(spaceOf(''), plain, {}).config;
+    expect(configOf(`parameters:\n  ${parameter}\n`, plain, assignment)).toEqual({ ...before, ...(fields as object) });
+  });
+
+  it('loses a field for null in a choice, and an accelerator for none', () => {
+    const accelerators = { gpu_execution_accelerator: [{ name: 'cuda' }] };
+    const base: ModelConfig = { ...gpuModel, optimization: { execution_accelerators: accelerators }, runtime: 'x' };
+    const config = configOf(
+      'parameters: { tensorrt_precision: [none], plain: { choices: { yes: { runtime: null } } } }',
+      base,
+      { tensorrt_precision: 'none', plain: 'yes' },
+    );
+    expect(config).not.toHaveProperty('runtime');
+    expect(config.optimization).toEqual({ execution_accelerators: {} });
+  });
+});
+
+describe('an assignment that is not legal', () => {
+  const space = loadSpace('base', { limits: { max_batch_size: 16 } });
+
+  it.each<readonly [string, Assignment, string]>([
+    [
+      'of an unknown parameter',
+      { instance: 1 },
+      "the search space has no parameter 'instance' (did you mean 'instances'?)",
+    ],
+    ['of a name from the prototype', { constructor: 1 }, "the search space has no parameter 'constructor'"],
+    ['of a value that is not there', { instances: 99 }, '99 is not one of the values of instances'],
+    [
+      'of a parameter that does not apply',
+      { max_batch_size: 4, dynamic_batching: false, queue_delay_us: 100 },
+      'queue_delay_us does not apply: it needs that dynamic_batching is on',
+    ],
+    ['that breaks a rule', { max_batch_size: 32 }, 'max_batch_size is above the limit that you stated for the model'],
+  ])('%s says why', (_, assignment, reason) => {
+    expect(reasonOf(space, cpuModel, assignment)).toBe(reason);
+  });
+
+  it('on this model says what is in the way', () => {
+    const { dynamic_batching: _, ...plain } = cpuModel;
+    const sequences = { ...plain, sequence_batching: {} };
+    expect(reasonOf(space, sequences, { dynamic_batching: true })).toBe(
+      'dynamic_batching does not apply: the model uses sequence batching',
+    );
+    expect(reasonOf(space, { ...plain, max_batch_size: 0 }, { max_batch_size: 4 })).toBe(
+      'max_batch_size does not apply: the model has no batch dimension',
+    );
+    expect(reasonOf(loadSpace('tensorrt'), cpuModel, { cuda_graphs: true })).toBe(
+      'cuda_graphs does not apply: the model runs on the CPU',
+    );
+  });
+
+  it('cannot set a list item far beyond the end', () => {
+    const far = spaceOf('parameters: { x: { path: "instance_group[5].count", values: [1] } }');
+    expect(reasonOf(far, cpuModel, { x: 1 })).toMatch(/the list before it has only 1 item/);
+  });
+});
+
+describe('buildCandidate', () => {
+  const space = loadSpace('onnxruntime');
+  const all = [...assignments(space, gpuModel)];
+  const some = fc.nat({ max: all.length - 1 }).map((index) => all[index] as Assignment);
+
+  it('is pure: it leaves the base config as it was and gives the same again', () => {
+    const before = canonicalJson(gpuModel as Json);
+    fc.assert(
+      fc.property(some, (assignment) => {
+        const first = buildCandidate(space, gpuModel, assignment);
+        expect(buildCandidate(space, structuredClone(gpuModel), assignment)).toEqual(first);
+        expect(canonicalJson(gpuModel as Json)).toBe(before);
+      }),
+    );
+  });
+
+  it('changes a candidate by its own assignment no more: it is a base config that already has the values', () => {
+    fc.assert(
+      fc.property(some, (assignment) => {
+        const first = candidateOf(space, gpuModel, assignment);
+        expect(candidateOf(space, first.config, assignment).fingerprint).toBe(first.fingerprint);
+      }),
+    );
+  });
+});
