@@ -5,7 +5,7 @@ import type { SendFailure, SendFailureKind, SendOutcome } from '../types.ts';
 export const SENT: SendOutcome = Object.freeze({ ok: true });
 
 /** What `close()` tells the requests that were in flight, and what a send after it gets. */
-export const CLOSED: SendOutcome = Object.freeze({ ok: false, kind: 'reset', message: 'the transport was closed' });
+export const CLOSED: SendFailure = Object.freeze({ ok: false, kind: 'reset', message: 'the transport was closed' });
 
 export function failed(kind: SendFailureKind, message: string): SendFailure {
   return { ok: false, kind, message };

@@ -1,0 +1,141 @@
+import type { SendOutcome } from '../../types.ts';
+import { grpcStatusName } from '../grpc-status.ts';
+import { badStatus, failed, SENT } from '../outcome.ts';
+import type { FieldSink } from './hpack-decoder.ts';
+
+/** Five bytes before a gRPC message: compressed or not, and its length. */
+const PREFIX_BYTES = 5;
+
+const NOTHING = Buffer.alloc(0);
+const nobody = (): void => undefined;
+
+/**
+ * One unary call: what is to be sent, and what has come back so far. Objects are used again for other calls; `begin`
+ * makes one as good as new.
+ */
+export class Call implements FieldSink {
+  /** The framed message. */
+  body: Buffer = NOTHING;
+  done: (outcome: SendOutcome) => void = nobody;
+  dueNs = 0;
+  streamId = 0;
+  /** Bytes of the body that the peer takes now, by the stream's own window. */
+  window = 0;
+  sentBytes = 0;
+
+  #httpStatus = 0;
+  #grpcStatus = -1;
+  #grpcMessage = '';
+  /** True between the response's first header block and its trailers. */
+  #started = false;
+  #prefixBytes = 0;
+  #messageBytes = 0;
+  #messages = 0;
+  #compressed = false;
+
+  begin(body: Buffer, done: (outcome: SendOutcome) => void, dueNs: number): void {
+    this.body = body;
+    this.done = done;
+    this.dueNs = dueNs;
+    this.streamId = 0;
+  }
+
+  /** Lets go of what the call held, so that an idle object keeps nothing alive. */
+  end(): void {
+    this.body = NOTHING;
+    this.done = nobody;
+  }
+
+  /** Sends from the beginning, on this stream. */
+  onStream(streamId: number, window: number): void {
+    this.streamId = streamId;
+    this.window = window;
+    this.sentBytes = 0;
+    this.#httpStatus = 0;
+    this.#grpcStatus = -1;
+    this.#grpcMessage = '';
+    this.#started = false;
+    this.#prefixBytes = 0;
+    this.#messageBytes = 0;
+    this.#messages = 0;
+    this.#compressed = false;
+  }
+
+  field(name: string, value: string): void {
+    if (name === 'grpc-status') this.#grpcStatus = /^\d+$/.test(value) ? Number(value) : -1;
+    else if (name === 'grpc-message') this.#grpcMessage = value;
+    else if (name === ':status') this.#httpStatus = Number(value);
+  }
+
+  /** A header block without END_STREAM is over. False when it may not be there. */
+  headersEnd(): boolean {
+    if (this.#started) return false;
+    // 1xx only announces another block.
+    this.#started = this.#httpStatus >= 200;
+    return true;
+  }
+
+  /** Counts messages; what is in them is of no use to a load generator. False when no data may come yet. */
+  data(bytes: Buffer, start: number, end: number): boolean {
+    if (!this.#started) return false;
+    let at = start;
+    while (at < end) {
+      if (this.#prefixBytes === PREFIX_BYTES) {
+        const taken = Math.min(this.#messageBytes, end - at);
+        this.#messageBytes -= taken;
+        at += taken;
+        if (this.#messageBytes === 0) this.#prefixBytes = 0;
+        continue;
+      }
+      const byte = bytes[at++] as number;
+      if (this.#prefixBytes === 0) {
+        this.#compressed ||= byte !== 0;
+        this.#messageBytes = 0;
+      } else {
+        this.#messageBytes = this.#messageBytes * 256 + byte;
+      }
+      if (++this.#prefixBytes === PREFIX_BYTES) {
+        this.#messages++;
+        if (this.#messageBytes === 0) this.#prefixBytes = 0;
+      }
+    }
+    return true;
+  }
+
+  get isSent(): boolean {
+    return this.sentBytes === this.body.length;
+  }
+
+  /** How the call ended, once the peer has ended the stream. */
+  outcome(): SendOutcome {
+    if (this.#grpcStatus === 0) return this.#outcomeOfMessages();
+    if (this.#grpcStatus > 0) return badStatus(grpcStatusName(this.#grpcStatus), percentDecoded(this.#grpcMessage));
+    if (this.#httpStatus !== 200 && this.#httpStatus !== 0) {
+      return badStatus(grpcNameOfHttp(this.#httpStatus), `Received HTTP status code ${this.#httpStatus}`);
+    }
+    return failed('malformed', 'the response ended without a gRPC status');
+  }
+
+  #outcomeOfMessages(): SendOutcome {
+    if (this.#prefixBytes > 0) return failed('malformed', 'the response ended within its message');
+    if (this.#messages !== 1) return failed('malformed', `the response has ${this.#messages} messages in place of one`);
+    if (this.#compressed) return failed('malformed', 'the response is compressed though we did not ask for it');
+    return SENT;
+  }
+}
+
+/** grpc-message is UTF-8 with %XX for what is not printable ASCII. Wrong escapes are left as they are. */
+function percentDecoded(text: string): string {
+  if (!text.includes('%')) return Buffer.from(text, 'latin1').toString('utf8');
+  const bytes = text.replace(/%([0-9a-fA-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return Buffer.from(bytes, 'latin1').toString('utf8');
+}
+
+/** What a response without grpc-status means by its HTTP status: `http-grpc-status-mapping.md` of the gRPC project. */
+function grpcNameOfHttp(httpStatus: number): string {
+  if (httpStatus === 400) return 'INTERNAL';
+  if (httpStatus === 401) return 'UNAUTHENTICATED';
+  if (httpStatus === 403) return 'PERMISSION_DENIED';
+  if (httpStatus === 404) return 'UNIMPLEMENTED';
+  return [429, 502, 503, 504].includes(httpStatus) ? 'UNAVAILABLE' : 'UNKNOWN';
+}

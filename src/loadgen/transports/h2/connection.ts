@@ -1,0 +1,233 @@
+import { connect, type Socket } from 'node:net';
+import type { SendFailure, SendOutcome } from '../../types.ts';
+import { failed, socketMessage } from '../outcome.ts';
+import type { Call } from './call.ts';
+import { FrameReader, type FrameSink } from './frame-reader.ts';
+import { FrameWriter } from './frame-writer.ts';
+import * as h2 from './frames.ts';
+import { HeaderBlocks } from './header-blocks.ts';
+import { PeerSettings } from './peer-settings.ts';
+import { Streams, type StreamsOptions } from './streams.ts';
+
+/** Read into again and again: nothing of a response outlives the turn in which it came. */
+const READ_BYTES = 64 * 1024;
+/** We give the connection's window back in pieces of this size; it never runs low. */
+const WINDOW_PIECE = 2 ** 28;
+
+/** What a connection tells the one who opened it. */
+export interface ConnectionOwner {
+  /** There may be room for another call: the peer has said its settings, or a call has ended. */
+  roomy(connection: Connection): void;
+  /** The call is over; it may be used again at once. */
+  settle(call: Call, outcome: SendOutcome): void;
+  /** The peer takes no more calls here, and did not look at these. */
+  turnedAway(connection: Connection, calls: readonly Call[]): void;
+  /** The connection is lost. Its calls are settled after this. */
+  gone(connection: Connection, why: SendFailure): void;
+}
+
+export interface ConnectionOptions extends StreamsOptions {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** One HTTP/2 connection for unary calls (RFC 9113). It never throws: what goes wrong ends calls, or the connection. */
+export class Connection implements FrameSink {
+  readonly #owner: ConnectionOwner;
+  readonly #socket: Socket;
+  readonly #writer: FrameWriter;
+  readonly #reader: FrameReader;
+  readonly #peer = new PeerSettings();
+  readonly #blocks = new HeaderBlocks();
+  readonly #streams: Streams;
+  #state: 'connecting' | 'ready' | 'draining' | 'gone' = 'connecting';
+  #wasReady = false;
+  /** Bytes of DATA that came and were not given back to the connection's window yet. */
+  #unreturned = 0;
+  /** Since when we wait for a sign of life: from the start, and from a PING on. 0: we do not. */
+  #waitingSinceNs: number;
+
+  constructor(options: ConnectionOptions, owner: ConnectionOwner, nowNs: number) {
+    this.#owner = owner;
+    this.#waitingSinceNs = nowNs;
+    this.#reader = new FrameReader(this);
+    this.#socket = connect({
+      host: options.host,
+      port: options.port,
+      noDelay: true,
+      onread: {
+        buffer: Buffer.allocUnsafeSlow(READ_BYTES),
+        callback: (bytes, buffer) => this.#read(buffer as Buffer, bytes),
+      },
+    });
+    this.#writer = new FrameWriter(this.#socket);
+    this.#streams = new Streams(options, this.#writer, this.#peer, (call, outcome) => this.#ended(call, outcome));
+    this.#socket.on('connect', () => this.#writer.bytes(h2.clientPreface()));
+    this.#socket.on('error', (error) => this.#lose(socketMessage(error)));
+    this.#socket.on('end', () => this.#lose('the server closed the connection'));
+    this.#socket.on('close', () => this.#lose('the connection was closed'));
+  }
+
+  get isConnecting(): boolean {
+    return this.#state === 'connecting';
+  }
+
+  /** True while it takes calls, or soon will. */
+  get isUsable(): boolean {
+    return this.#state === 'connecting' || this.#state === 'ready';
+  }
+
+  /** True once the peer has spoken HTTP/2 here. */
+  get wasReady(): boolean {
+    return this.#wasReady;
+  }
+
+  get hasRoom(): boolean {
+    return this.#state === 'ready' && this.#streams.size < this.#peer.maxConcurrentStreams;
+  }
+
+  get inFlight(): number {
+    return this.#streams.size;
+  }
+
+  /** Calls that the peer has answered here. */
+  get answered(): number {
+    return this.#streams.answered;
+  }
+
+  /** Sends the call. Only while `hasRoom`. */
+  start(call: Call): void {
+    this.#streams.open(call);
+    if (this.#streams.isExhausted) this.#drain([]);
+  }
+
+  /** Ends every call that is due, and a connection on which the peer gives no sign of life for `timeoutNs`. */
+  expire(nowNs: number, timeoutNs: number, outcome: SendOutcome): void {
+    const expired = this.#streams.expire(nowNs, outcome);
+    if (this.#waitingSinceNs > 0 && nowNs - this.#waitingSinceNs >= timeoutNs) {
+      this.close(failed('timeout', 'the server gives no sign of life on this connection'));
+    } else if (expired && this.#waitingSinceNs === 0) {
+      this.#waitingSinceNs = nowNs;
+      this.#writer.bytes(h2.pingFrame());
+    }
+  }
+
+  /** Ends the connection, and its calls with `why`. */
+  close(why: SendFailure): void {
+    if (this.#state === 'gone') return;
+    this.#state = 'gone';
+    this.#reader.stop();
+    this.#socket.destroy();
+    const calls = this.#streams.removeAll();
+    this.#owner.gone(this, why);
+    for (const call of calls) this.#owner.settle(call, why);
+  }
+
+  #lose(message: string): void {
+    this.close(failed(this.#wasReady ? 'reset' : 'refused', message));
+  }
+
+  #read(buffer: Buffer, bytes: number): boolean {
+    if (this.#state === 'gone') return false;
+    if (this.#wasReady) this.#waitingSinceNs = 0;
+    this.#writer.hold();
+    try {
+      if (!this.#wasReady && buffer.toString('latin1', 0, Math.min(bytes, 5)) === 'HTTP/') {
+        throw protocolError('the server answers in HTTP/1: is this its gRPC port?');
+      }
+      this.#reader.push(buffer, bytes);
+    } catch (error) {
+      if (!(error instanceof h2.ProtocolError)) throw error;
+      this.#writer.bytes(h2.goAwayFrame(error.code));
+      this.#writer.flush();
+      this.close(failed('malformed', error.message));
+    } finally {
+      this.#writer.release();
+    }
+    return true;
+  }
+
+  data(streamId: number, bytes: Buffer, start: number, end: number): void {
+    this.#streams.data(streamId, bytes, start, end);
+  }
+
+  dataEnd(streamId: number, flags: number, length: number): void {
+    this.#unreturned += length;
+    if (this.#unreturned >= WINDOW_PIECE) {
+      this.#writer.bytes(h2.windowUpdateFrame(this.#unreturned));
+      this.#unreturned = 0;
+    }
+    this.#streams.dataEnd(streamId, flags);
+  }
+
+  frame(type: number, flags: number, streamId: number, payload: Buffer, start: number, end: number): void {
+    if (this.#blocks.isOpen && type !== h2.CONTINUATION) throw protocolError('a header block is interrupted');
+    if (!this.#wasReady && type !== h2.SETTINGS) throw protocolError('SETTINGS must come first');
+    if (type === h2.HEADERS) {
+      if (this.#blocks.open(flags, streamId, payload, start, end)) this.#streams.headers(this.#blocks);
+    } else if (type === h2.CONTINUATION) {
+      if (this.#blocks.extend(flags, streamId, payload, start, end)) this.#streams.headers(this.#blocks);
+    } else if (type === h2.WINDOW_UPDATE) {
+      checkLength(4, start, end);
+      this.#streams.windowUpdate(streamId, payload.readUInt32BE(start) & h2.MAX_WINDOW);
+    } else if (type === h2.SETTINGS) {
+      if (streamId !== 0) throw protocolError('SETTINGS of a stream');
+      if ((flags & h2.ACK) !== 0) checkLength(0, start, end);
+      else this.#onSettings(payload, start, end);
+    } else if (type === h2.PING) {
+      checkLength(8, start, end);
+      if ((flags & h2.ACK) === 0) this.#writer.bytes(h2.pingAckFrame(payload.subarray(start, end)));
+    } else if (type === h2.RST_STREAM) {
+      checkLength(4, start, end);
+      this.#streams.reset(streamId, payload.readUInt32BE(start));
+    } else if (type === h2.GOAWAY) {
+      if (end - start < 8) throw new h2.ProtocolError('FRAME_SIZE_ERROR', 'a GOAWAY frame is too short');
+      this.#drain(this.#streams.removeAfter(payload.readUInt32BE(start) & h2.MAX_STREAM_ID));
+    } else if (type === h2.PUSH_PROMISE) {
+      throw protocolError('the server pushes though we forbade it');
+    }
+    // Other types are to be ignored.
+  }
+
+  #onSettings(payload: Buffer, start: number, end: number): void {
+    const { initialWindow, headerTableSize } = this.#peer;
+    this.#peer.update(payload, start, end);
+    this.#writer.bytes(h2.settingsAckFrame());
+    this.#streams.settingsChanged({ initialWindow, headerTableSize });
+    if (this.#state === 'connecting') {
+      this.#state = 'ready';
+      this.#wasReady = true;
+      this.#waitingSinceNs = 0;
+    }
+    this.#owner.roomy(this);
+  }
+
+  #ended(call: Call, outcome: SendOutcome): void {
+    this.#owner.settle(call, outcome);
+    if (this.#state === 'ready') this.#owner.roomy(this);
+    else this.#closeIfDrained();
+  }
+
+  /** Takes no more calls; goes when those in flight have ended. `unseen` are calls that the peer did not look at. */
+  #drain(unseen: readonly Call[]): void {
+    if (this.#state === 'gone') return;
+    this.#state = 'draining';
+    this.#owner.turnedAway(this, unseen);
+    this.#closeIfDrained();
+  }
+
+  #closeIfDrained(): void {
+    if (this.#state !== 'draining' || this.#streams.size > 0) return;
+    this.#writer.flush();
+    this.close(failed('reset', 'the server asked us to leave this connection'));
+  }
+}
+
+function protocolError(message: string): h2.ProtocolError {
+  return new h2.ProtocolError('PROTOCOL_ERROR', message);
+}
+
+function checkLength(bytes: number, start: number, end: number): void {
+  if (end - start !== bytes)
+    throw new h2.ProtocolError('FRAME_SIZE_ERROR', `${end - start} bytes in place of ${bytes}`);
+}

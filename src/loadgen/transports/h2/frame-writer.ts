@@ -1,0 +1,110 @@
+import type { Socket } from 'node:net';
+import { FRAME_HEADER_BYTES } from './frames.ts';
+
+const BUFFER_BYTES = 64 * 1024;
+/** Payloads up to this are copied into the buffer; longer ones are cheaper to hand to the kernel where they lie. */
+const MAX_COPY_BYTES = 8 * 1024;
+
+/**
+ * Gathers the frames of one turn of the event loop and writes them at once. The buffer is used again as soon as the
+ * kernel has taken it; while a slow peer keeps it, the next turn gets a new one.
+ */
+export class FrameWriter {
+  readonly #socket: Socket;
+  #buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
+  /** What lies in the buffer and in no chunk yet: from `#from` to `#to`. */
+  #from = 0;
+  #to = 0;
+  readonly #chunks: Buffer[] = [];
+  readonly #flushNow = (): void => {
+    this.#scheduled = false;
+    this.flush();
+  };
+  #scheduled = false;
+  #held = false;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+  }
+
+  frame(type: number, flags: number, streamId: number, payload: Buffer, start: number, end: number): void {
+    const length = end - start;
+    const copied = length <= MAX_COPY_BYTES;
+    this.#reserve(FRAME_HEADER_BYTES + (copied ? length : 0));
+    const buffer = this.#buffer;
+    const at = this.#to;
+    buffer[at] = length >>> 16;
+    buffer[at + 1] = length >>> 8;
+    buffer[at + 2] = length;
+    buffer[at + 3] = type;
+    buffer[at + 4] = flags;
+    buffer[at + 5] = streamId >>> 24;
+    buffer[at + 6] = streamId >>> 16;
+    buffer[at + 7] = streamId >>> 8;
+    buffer[at + 8] = streamId;
+    this.#to = at + FRAME_HEADER_BYTES;
+    if (copied) this.#copy(payload, start, end);
+    else this.#refer(payload, start, end);
+    this.#schedule();
+  }
+
+  /** Bytes that are a frame already, or several. */
+  bytes(frames: Buffer): void {
+    this.#reserve(frames.length);
+    this.#copy(frames, 0, frames.length);
+    this.#schedule();
+  }
+
+  /** Between `hold` and `release` nothing is written but by `flush`: the reader's turn ends with one write. */
+  hold(): void {
+    this.#held = true;
+  }
+
+  release(): void {
+    this.#held = false;
+    this.flush();
+  }
+
+  flush(): void {
+    if (this.#to > this.#from) {
+      this.#chunks.push(this.#buffer.subarray(this.#from, this.#to));
+      this.#from = this.#to;
+    }
+    if (this.#chunks.length === 0 || this.#socket.destroyed) return;
+    if (this.#chunks.length === 1) {
+      this.#socket.write(this.#chunks[0] as Buffer);
+    } else {
+      this.#socket.cork();
+      for (const chunk of this.#chunks) this.#socket.write(chunk);
+      this.#socket.uncork();
+    }
+    this.#chunks.length = 0;
+    if (this.#socket.writableLength > 0) this.#buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
+    this.#from = 0;
+    this.#to = 0;
+  }
+
+  #reserve(bytes: number): void {
+    if (this.#to + bytes <= this.#buffer.length) return;
+    if (this.#to > this.#from) this.#chunks.push(this.#buffer.subarray(this.#from, this.#to));
+    this.#buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
+    this.#from = 0;
+    this.#to = 0;
+  }
+
+  #copy(payload: Buffer, start: number, end: number): void {
+    payload.copy(this.#buffer, this.#to, start, end);
+    this.#to += end - start;
+  }
+
+  #refer(payload: Buffer, start: number, end: number): void {
+    this.#chunks.push(this.#buffer.subarray(this.#from, this.#to), payload.subarray(start, end));
+    this.#from = this.#to;
+  }
+
+  #schedule(): void {
+    if (this.#held || this.#scheduled) return;
+    this.#scheduled = true;
+    process.nextTick(this.#flushNow);
+  }
+}

@@ -1,0 +1,56 @@
+import * as h2 from './frames.ts';
+import { type FieldSink, HpackDecoder } from './hpack-decoder.ts';
+
+/** Puts header blocks together from HEADERS and CONTINUATION frames and decodes them. */
+export class HeaderBlocks {
+  readonly #decoder = new HpackDecoder();
+  #block: Buffer = Buffer.alloc(0);
+  #start = 0;
+  #end = 0;
+  #isOpen = false;
+  /** Of the block at hand. */
+  streamId = 0;
+  endsStream = false;
+
+  /** True between a HEADERS frame and the end of its block: no other frame may come then. */
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  /** Takes a HEADERS frame. True when its block is whole; it must be decoded at once. */
+  open(flags: number, streamId: number, payload: Buffer, from: number, to: number): boolean {
+    let start = from;
+    let end = to;
+    if ((flags & h2.PADDED) !== 0) end -= payload[start++] ?? 0;
+    // Five bytes of priority, which mean nothing any more.
+    if ((flags & h2.PRIORITY) !== 0) start += 5;
+    if (start > end) throw new h2.ProtocolError('PROTOCOL_ERROR', 'a HEADERS frame with more padding than frame');
+    this.streamId = streamId;
+    this.endsStream = (flags & h2.END_STREAM) !== 0;
+    this.#isOpen = (flags & h2.END_HEADERS) === 0;
+    this.#block = this.#isOpen ? Buffer.from(payload.subarray(start, end)) : payload;
+    this.#start = this.#isOpen ? 0 : start;
+    this.#end = this.#isOpen ? this.#block.length : end;
+    return !this.#isOpen;
+  }
+
+  /** Takes a CONTINUATION frame. True when the block is whole. */
+  extend(flags: number, streamId: number, payload: Buffer, start: number, end: number): boolean {
+    if (!this.#isOpen || streamId !== this.streamId) {
+      throw new h2.ProtocolError('PROTOCOL_ERROR', 'a CONTINUATION frame that continues nothing');
+    }
+    // Empty ones are counted as a byte, or a peer could send them for ever.
+    if (this.#block.length + end - start + 1 > h2.MAX_HEADER_BLOCK) {
+      throw new h2.ProtocolError('ENHANCE_YOUR_CALM', `a header block of more than ${h2.MAX_HEADER_BLOCK} bytes`);
+    }
+    this.#block = Buffer.concat([this.#block, payload.subarray(start, end)]);
+    this.#end = this.#block.length;
+    this.#isOpen = (flags & h2.END_HEADERS) === 0;
+    return !this.#isOpen;
+  }
+
+  /** Errors: ProtocolError. */
+  decode(sink: FieldSink): void {
+    this.#decoder.decode(this.#block, this.#start, this.#end, sink);
+  }
+}

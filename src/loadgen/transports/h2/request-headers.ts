@@ -1,0 +1,67 @@
+import { DEFAULT_TABLE_SIZE } from './frames.ts';
+import { FIRST_DYNAMIC_INDEX, fieldSize, staticIndexOf } from './header-table.ts';
+
+type Fields = readonly (readonly [name: string, value: string])[];
+
+/**
+ * The header blocks of one connection, all of the same fields. The first block puts the fields that HPACK does not
+ * know into the peer's dynamic table; every later one names them by their index, one byte each.
+ */
+export class RequestHeaders {
+  readonly #fields: Fields;
+  readonly #tableBytes: number;
+  readonly #indexed: Buffer;
+  #state: 'first' | 'indexed' | 'never' = 'first';
+  /** Dynamic table size to announce before the next block. */
+  #announce: number | undefined;
+
+  constructor(fields: Fields) {
+    this.#fields = fields;
+    const dynamic = fields.filter(([name, value]) => staticIndexOf(name, value) === 0);
+    this.#tableBytes = dynamic.reduce((sum, [name, value]) => sum + fieldSize(name, value), 0);
+    if (this.#tableBytes > DEFAULT_TABLE_SIZE) this.#state = 'never';
+    let newest = FIRST_DYNAMIC_INDEX + dynamic.length;
+    this.#indexed = Buffer.from(fields.map(([name, value]) => 0x80 | (staticIndexOf(name, value) || --newest)));
+  }
+
+  /** The peer's SETTINGS_HEADER_TABLE_SIZE. A smaller table than the default must be acknowledged in the next block. */
+  peerTableSize(bytes: number): void {
+    const size = Math.min(bytes, DEFAULT_TABLE_SIZE);
+    if (size === DEFAULT_TABLE_SIZE && this.#announce === undefined) return;
+    this.#announce = size;
+    this.#state = this.#tableBytes > size ? 'never' : 'first';
+  }
+
+  /** The block of the next request. */
+  next(): Buffer {
+    if (this.#state === 'indexed') return this.#indexed;
+    const parts: number[] = [];
+    if (this.#announce !== undefined) {
+      // Zero first: whatever the peer still held is gone, so that the indexes below count from the fields of this block.
+      if (this.#announce > 0) parts.push(0x20);
+      parts.push(...integer(0x20, 5, this.#announce));
+      this.#announce = undefined;
+    }
+    for (const [name, value] of this.#fields) {
+      const known = staticIndexOf(name, value);
+      if (known > 0) parts.push(0x80 | known);
+      else parts.push(this.#state === 'first' ? 0x40 : 0x00, ...string(name), ...string(value));
+    }
+    if (this.#state === 'first') this.#state = 'indexed';
+    return Buffer.from(parts);
+  }
+}
+
+function integer(pattern: number, prefixBits: number, value: number): number[] {
+  const mask = (1 << prefixBits) - 1;
+  if (value < mask) return [pattern | value];
+  const bytes = [pattern | mask];
+  let rest = value - mask;
+  for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) bytes.push((rest % 0x80) | 0x80);
+  return [...bytes, rest];
+}
+
+function string(text: string): number[] {
+  const bytes = Buffer.from(text, 'latin1');
+  return [...integer(0, 7, bytes.byteLength), ...bytes];
+}

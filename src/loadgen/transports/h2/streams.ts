@@ -1,0 +1,175 @@
+import type { SendOutcome } from '../../types.ts';
+import { failed } from '../outcome.ts';
+import { BodySender } from './body-sender.ts';
+import type { Call } from './call.ts';
+import type { FrameWriter } from './frame-writer.ts';
+import * as h2 from './frames.ts';
+import type { HeaderBlocks } from './header-blocks.ts';
+import type { PeerSettings } from './peer-settings.ts';
+import { RequestHeaders } from './request-headers.ts';
+
+export interface StreamsOptions {
+  /** Of every request, pseudo-headers first. */
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  /** Odd. */
+  readonly firstStreamId: number;
+}
+
+const NOWHERE = { field: (): void => undefined };
+
+/** The streams of one connection, a call on each. Frames that break HTTP/2 throw ProtocolError. */
+export class Streams {
+  readonly #writer: FrameWriter;
+  readonly #peer: PeerSettings;
+  readonly #ended: (call: Call, outcome: SendOutcome) => void;
+  readonly #bodies: BodySender;
+  readonly #requestHeaders: RequestHeaders;
+  readonly #calls = new Map<number, Call>();
+  #nextId: number;
+  #answered = 0;
+
+  /** `ended` gets each call once, when it is over; not those that were taken back by `removeAll` or `removeAfter`. */
+  constructor(
+    options: StreamsOptions,
+    writer: FrameWriter,
+    peer: PeerSettings,
+    ended: (call: Call, outcome: SendOutcome) => void,
+  ) {
+    this.#requestHeaders = new RequestHeaders(options.headers);
+    this.#nextId = options.firstStreamId;
+    this.#writer = writer;
+    this.#peer = peer;
+    this.#ended = ended;
+    this.#bodies = new BodySender(writer, peer);
+  }
+
+  /** Open streams. */
+  get size(): number {
+    return this.#calls.size;
+  }
+
+  /** Streams that the peer has ended by an answer of whatever kind. */
+  get answered(): number {
+    return this.#answered;
+  }
+
+  /** True when there is no stream id left: they are never used twice. */
+  get isExhausted(): boolean {
+    return this.#nextId > h2.MAX_STREAM_ID;
+  }
+
+  open(call: Call): void {
+    const id = this.#nextId;
+    this.#nextId += 2;
+    call.onStream(id, this.#peer.initialWindow);
+    this.#calls.set(id, call);
+    const block = this.#requestHeaders.next();
+    this.#writer.frame(h2.HEADERS, h2.END_HEADERS, id, block, 0, block.length);
+    this.#bodies.send(call);
+  }
+
+  /** Ends every call that is due. True if there was one. */
+  expire(nowNs: number, outcome: SendOutcome): boolean {
+    let expired = false;
+    for (const [id, call] of this.#calls) {
+      if (call.dueNs > nowNs) continue;
+      expired = true;
+      this.#cancel(id, call, 'CANCEL', outcome);
+    }
+    return expired;
+  }
+
+  removeAll(): Call[] {
+    return this.removeAfter(0);
+  }
+
+  /** Takes back the calls on streams after this one, oldest first. */
+  removeAfter(lastId: number): Call[] {
+    const after = [...this.#calls].filter(([id]) => id > lastId);
+    for (const [id, call] of after) {
+      this.#calls.delete(id);
+      this.#bodies.forget(call);
+    }
+    return after.map(([, call]) => call);
+  }
+
+  headers(blocks: HeaderBlocks): void {
+    const { streamId, endsStream } = blocks;
+    const call = this.#callOn(streamId);
+    blocks.decode(call ?? NOWHERE);
+    if (!call) return;
+    if (endsStream) this.#finish(streamId, call);
+    else if (!call.headersEnd()) this.#malformed(streamId, call, 'a header block in the middle of the response');
+  }
+
+  data(streamId: number, bytes: Buffer, start: number, end: number): void {
+    const call = this.#callOn(streamId);
+    if (call && !call.data(bytes, start, end)) this.#malformed(streamId, call, 'data before headers');
+  }
+
+  dataEnd(streamId: number, flags: number): void {
+    const call = this.#callOn(streamId);
+    if (call && (flags & h2.END_STREAM) !== 0) this.#finish(streamId, call);
+  }
+
+  reset(streamId: number, code: number): void {
+    const call = this.#callOn(streamId);
+    if (call) this.#end(streamId, call, failed('reset', `the server reset the stream: ${h2.errorName(code)}`));
+  }
+
+  windowUpdate(streamId: number, bytes: number): void {
+    if (streamId === 0) {
+      this.#bodies.growConnection(bytes);
+      return;
+    }
+    const call = this.#callOn(streamId);
+    if (call && (bytes === 0 || !this.#bodies.growStream(call, bytes))) throw windowError();
+  }
+
+  /** The peer's settings have changed from these. */
+  settingsChanged(from: { readonly initialWindow: number; readonly headerTableSize: number }): void {
+    if (this.#peer.headerTableSize !== from.headerTableSize) {
+      this.#requestHeaders.peerTableSize(this.#peer.headerTableSize);
+    }
+    const growth = this.#peer.initialWindow - from.initialWindow;
+    if (growth === 0) return;
+    for (const call of this.#calls.values()) {
+      if (!this.#bodies.growStream(call, growth)) throw windowError();
+    }
+  }
+
+  /** The call in flight on this stream, if it has not ended yet. */
+  #callOn(streamId: number): Call | undefined {
+    const call = this.#calls.get(streamId);
+    if (!call && (streamId === 0 || streamId % 2 === 0 || streamId >= this.#nextId)) {
+      throw new h2.ProtocolError('PROTOCOL_ERROR', `a frame of stream ${streamId}, which was never opened`);
+    }
+    return call;
+  }
+
+  /** The peer has ended the stream. */
+  #finish(id: number, call: Call): void {
+    this.#answered++;
+    if (call.isSent) this.#end(id, call, call.outcome());
+    else this.#cancel(id, call, 'NO_ERROR', call.outcome());
+  }
+
+  #malformed(id: number, call: Call, message: string): void {
+    this.#cancel(id, call, 'PROTOCOL_ERROR', failed('malformed', message));
+  }
+
+  #cancel(id: number, call: Call, code: h2.ErrorName, outcome: SendOutcome): void {
+    this.#writer.bytes(h2.rstStreamFrame(id, code));
+    this.#end(id, call, outcome);
+  }
+
+  #end(id: number, call: Call, outcome: SendOutcome): void {
+    this.#calls.delete(id);
+    this.#bodies.forget(call);
+    this.#ended(call, outcome);
+  }
+}
+
+function windowError(): h2.ProtocolError {
+  return new h2.ProtocolError('FLOW_CONTROL_ERROR', 'a window changes by an amount that it cannot change by');
+}
