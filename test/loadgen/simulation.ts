@@ -55,10 +55,11 @@ export class SimulatedClock implements Clock {
   }
 
   #pump(): void {
-    // Before and after a wake-up, whoever waits for a promise has the next word.
+    // Whoever waits for a promise has the next word: before and after a wake-up, and always while nobody sleeps.
     const wakesNow = this.#events.at(-1)?.wakes;
     if (wakesNow) this.#runNext();
-    while (this.#events.length > 0 && !wakesNow && !this.#events.at(-1)?.wakes) this.#runNext();
+    else if (!this.#events.some((event) => event.wakes)) this.#runNext();
+    else while (!this.#events.at(-1)?.wakes) this.#runNext();
     this.#pumping = this.#events.length > 0;
     if (this.#pumping) setImmediate(() => this.#pump());
   }

@@ -1,0 +1,105 @@
+import { NS_PER_US } from '../base/units.ts';
+import type { BatchStatistics, ModelStatistics, StatisticDuration } from '../triton/types.ts';
+import type { ServerBreakdown } from './measurement.ts';
+
+export type BreakdownOutcome =
+  | { readonly usable: true; readonly breakdown: ServerBreakdown }
+  | { readonly usable: false; readonly note: string };
+
+/**
+ * Where the server's time went between two readings of a model's statistics, which hold one entry per version, the
+ * highest last. Without a `version` it is the highest one that served. Unusable when a counter went backwards (Triton
+ * starts again at 0 when it loads a model anew) or when nothing was served.
+ */
+export function serverBreakdown(
+  before: readonly ModelStatistics[],
+  after: readonly ModelStatistics[],
+  version: string,
+): BreakdownOutcome {
+  const pairs = pairVersions(before, after, version);
+  if (pairs.some(([first, second]) => first && wentBackwards(first, second))) {
+    return unusable("the server's counters went backwards: the model was loaded anew during the measurement");
+  }
+  const served = pairs.findLast(([first, second]) => second.success.count > (first?.success.count ?? 0));
+  if (!served) return unusable('the server counted no successful request in these windows');
+  const [first, second] = served;
+  const meanUs = (of: (statistics: ModelStatistics) => StatisticDuration): number =>
+    meanDurationUs(first && of(first), of(second));
+  const queueUs = meanUs((statistics) => statistics.queue);
+  const computeInputUs = meanUs((statistics) => statistics.computeInput);
+  const computeInferUs = meanUs((statistics) => statistics.computeInfer);
+  const computeOutputUs = meanUs((statistics) => statistics.computeOutput);
+  const wholeUs = meanUs((statistics) => statistics.success);
+  return {
+    usable: true,
+    breakdown: {
+      queueUs,
+      computeInputUs,
+      computeInferUs,
+      computeOutputUs,
+      overheadUs: Math.max(0, wholeUs - queueUs - computeInputUs - computeInferUs - computeOutputUs),
+      inferenceCount: second.inferenceCount - (first?.inferenceCount ?? 0),
+      executionCount: second.executionCount - (first?.executionCount ?? 0),
+      failCount: second.fail.count - (first?.fail.count ?? 0),
+      batches: batchSizes(first?.batchStats ?? [], second.batchStats),
+    },
+  };
+}
+
+/** Requests that the server finished between two readings, over all versions asked for; null after a reset. */
+export function requestsServed(
+  before: readonly ModelStatistics[],
+  after: readonly ModelStatistics[],
+  version: string,
+): number | null {
+  const pairs = pairVersions(before, after, version);
+  if (pairs.some(([first, second]) => first && wentBackwards(first, second))) return null;
+  const finished = (statistics: ModelStatistics | undefined): number =>
+    statistics ? statistics.success.count + statistics.fail.count : 0;
+  return pairs.reduce((total, [first, second]) => total + finished(second) - finished(first), 0);
+}
+
+type VersionPair = readonly [ModelStatistics | undefined, ModelStatistics];
+
+function pairVersions(
+  before: readonly ModelStatistics[],
+  after: readonly ModelStatistics[],
+  version: string,
+): VersionPair[] {
+  return after
+    .filter((second) => version === '' || second.version === version)
+    .map((second) => [before.find((first) => first.version === second.version), second]);
+}
+
+function wentBackwards(first: ModelStatistics, second: ModelStatistics): boolean {
+  return (
+    second.executionCount < first.executionCount ||
+    second.inferenceCount < first.inferenceCount ||
+    second.success.count < first.success.count ||
+    second.success.ns < first.success.ns
+  );
+}
+
+/** Mean of one duration per request, over its own count: cache hits and failures have no compute time. */
+function meanDurationUs(first: StatisticDuration | undefined, second: StatisticDuration): number {
+  const count = second.count - (first?.count ?? 0);
+  return count > 0 ? (second.ns - (first?.ns ?? 0)) / count / NS_PER_US : 0;
+}
+
+/** `batch_stats` count each execution once, so their means are what one execution took. */
+function batchSizes(before: readonly BatchStatistics[], after: readonly BatchStatistics[]): ServerBreakdown['batches'] {
+  return after
+    .map((second) => {
+      const first = before.find((candidate) => candidate.batchSize === second.batchSize);
+      const executions = second.computeInfer.count - (first?.computeInfer.count ?? 0);
+      const ns = computeNs(second) - (first ? computeNs(first) : 0);
+      return { size: second.batchSize, executions, meanExecutionUs: executions > 0 ? ns / executions / NS_PER_US : 0 };
+    })
+    .filter((batch) => batch.executions > 0)
+    .sort((one, other) => one.size - other.size);
+}
+
+const computeNs = (batch: BatchStatistics): number =>
+  batch.computeInput.ns + batch.computeInfer.ns + batch.computeOutput.ns;
+
+const unusable = (note: string): BreakdownOutcome => ({ usable: false, note });

@@ -1,0 +1,48 @@
+import { msToNs, NS_PER_S } from '../base/units.ts';
+import type { Batch } from '../loadgen/recorder.ts';
+import type { LevelOptions, WindowRule } from './level-options.ts';
+import type { Traffic } from './traffic.ts';
+
+const ROUND_MS = 20;
+const LEAST_REQUESTS_PER_ROUND = 4;
+/** Requests for each instance: the scheduler hands them out unevenly, so one each would leave some cold. */
+const REQUESTS_PER_INSTANCE = 4;
+/** The mean latency of a round counts as still falling when it is below this share of the round before. */
+const FALLING = 0.9;
+
+/** What the last round of the warm-up was like; zeros when no request succeeded. */
+export interface Warmth {
+  readonly meanLatencyNs: number;
+  readonly requestsPerSecond: number;
+}
+
+/**
+ * Sends at the level without counting anything until every instance has had requests and the mean latency has stopped
+ * falling from one round to the next: the first executions after a load are slow (lazy allocation, graph capture, autotuning).
+ * Bounded by `maxWarmUpMs`, or by the first completion if that comes later.
+ */
+export async function warmUp(traffic: Traffic, options: LevelOptions, rule: WindowRule): Promise<Warmth> {
+  const rounds: Batch[] = [];
+  const perRound = Math.max(options.level.value, LEAST_REQUESTS_PER_ROUND);
+  const needed = Math.max(2 * perRound, REQUESTS_PER_INSTANCE * (options.instances ?? 1));
+  traffic.record({ lengthNs: msToNs(ROUND_MS), minRequests: perRound }, (round) => rounds.push(round));
+  const isWarm = (): boolean => requestsOf(rounds) >= needed && hasSettled(rounds);
+  await traffic.waitUntil(isWarm, msToNs(rule.maxWarmUpMs));
+  // A window's length is chosen by the latency, so one completion at least must be seen; the transport's timeout bounds this.
+  while (rounds.length === 0) await traffic.waitUntil(isWarm, 0);
+  return warmthOf(rounds.at(-1) as Batch);
+}
+
+const requestsOf = (rounds: readonly Batch[]): number =>
+  rounds.reduce((total, round) => total + round.succeeded + round.failed, 0);
+
+function hasSettled(rounds: readonly Batch[]): boolean {
+  const [before, last] = rounds.slice(-2);
+  if (!before || !last) return false;
+  return last.latencies.meanNs >= FALLING * before.latencies.meanNs;
+}
+
+function warmthOf(round: Batch): Warmth {
+  const seconds = (round.endNs - round.startNs) / NS_PER_S;
+  return { meanLatencyNs: round.latencies.meanNs, requestsPerSecond: seconds > 0 ? round.succeeded / seconds : 0 };
+}

@@ -1,0 +1,115 @@
+import { msToNs, NS_PER_S, nsToMs } from '../base/units.ts';
+import type { Batch } from '../loadgen/recorder.ts';
+import { rateInterval } from '../stats/batch-means.ts';
+import { LatencyHistogram } from '../stats/histogram.ts';
+import type { Interval } from '../stats/interval.ts';
+import { isPrecise } from '../stats/precision.ts';
+import { quantileInterval } from '../stats/quantile-interval.ts';
+import { defaultPrecision, type LevelOptions, type WindowRule } from './level-options.ts';
+import type { Traffic } from './traffic.ts';
+import type { Warmth } from './warm-up.ts';
+
+/** A window is cut into so many batches, whose spread tells how sure the figures are. */
+const BATCHES_PER_WINDOW = 5;
+/** A window holds so many latencies one after the other: shorter, neighbouring windows would share their requests. */
+const LATENCIES_PER_WINDOW = 20;
+/** All windows together may take so many times their planned length; then a stalled server has the last word. */
+const PATIENCE = 3;
+/** Fewer windows than this do not say that a budget is missed. */
+const LEAST_WINDOWS_TO_MISS = 2;
+
+type Ending = 'stable' | 'met' | 'missed' | 'failing' | 'limit';
+
+/** What the counted windows gave. */
+export interface WindowedFigures {
+  readonly windows: number;
+  readonly durationNs: number;
+  readonly succeeded: number;
+  readonly failed: number;
+  /** Of the successful requests. */
+  readonly latencies: LatencyHistogram;
+  /** Requests per second. */
+  readonly rate: Interval;
+  readonly percentileMs: Interval;
+}
+
+/**
+ * Counts windows until the rate and the percentile are precise, or the budget's verdict is clear, or nothing succeeds, or
+ * the limit is reached. `onWindow` is called after each.
+ */
+export async function measureWindows(
+  traffic: Traffic,
+  options: LevelOptions,
+  rule: WindowRule,
+  warmth: Warmth,
+  onWindow: (figures: WindowedFigures) => void,
+): Promise<WindowedFigures & { readonly ending: Ending }> {
+  const batches: Batch[] = [];
+  const latencies = new LatencyHistogram();
+  const windowNs = windowLengthNs(warmth, rule);
+  const deadlineNs = options.clock.nowNs() + PATIENCE * rule.maxWindows * windowNs;
+  traffic.record({ lengthNs: windowNs / BATCHES_PER_WINDOW, minRequests: 1 }, (batch) => {
+    batches.push(batch);
+    latencies.merge(batch.latencies);
+  });
+  for (let window = 1; ; window++) {
+    const full = (): boolean => batches.length >= window * BATCHES_PER_WINDOW;
+    await traffic.waitUntil(full, deadlineNs - options.clock.nowNs());
+    const figures = figuresOf(batches, latencies, options.percentile, window);
+    const ending = full() ? endingAt(figures, window, options, rule) : 'limit';
+    onWindow(figures);
+    if (ending !== null) {
+      traffic.stopRecording();
+      return { ...figures, ending };
+    }
+  }
+}
+
+/** Long enough for `minRequests` and for 20 latencies, within the rule's bounds. */
+export function windowLengthNs(warmth: Warmth, rule: WindowRule): number {
+  const forRequestsNs = warmth.requestsPerSecond > 0 ? (rule.minRequests / warmth.requestsPerSecond) * NS_PER_S : 0;
+  const wantedNs = Math.max(forRequestsNs, LATENCIES_PER_WINDOW * warmth.meanLatencyNs);
+  return Math.min(Math.max(wantedNs, msToNs(rule.minWindowMs)), msToNs(rule.maxWindowMs));
+}
+
+function figuresOf(
+  batches: readonly Batch[],
+  latencies: LatencyHistogram,
+  percentile: number,
+  windows: number,
+): WindowedFigures {
+  const histograms = batches.map((batch) => batch.latencies);
+  const inMs = (interval: Interval): Interval => ({
+    value: nsToMs(interval.value),
+    low: nsToMs(interval.low),
+    high: nsToMs(interval.high),
+  });
+  return {
+    windows,
+    durationNs: (batches.at(-1)?.endNs ?? 0) - (batches[0]?.startNs ?? 0),
+    succeeded: latencies.count,
+    failed: batches.reduce((total, batch) => total + batch.failed, 0),
+    latencies,
+    rate: rateInterval(
+      batches.map((batch) => batch.succeeded),
+      batches.map((batch) => (batch.endNs - batch.startNs) / NS_PER_S),
+    ),
+    percentileMs: inMs(quantileInterval(histograms, latencies, percentile / 100)),
+  };
+}
+
+function endingAt(figures: WindowedFigures, windows: number, options: LevelOptions, rule: WindowRule): Ending | null {
+  if (figures.succeeded === 0) return 'failing';
+  const precision = options.precision ?? defaultPrecision;
+  const { rate, percentileMs } = figures;
+  const budgetMs = options.budgetMs;
+  const enough = windows >= rule.minWindows;
+  if (budgetMs !== undefined && windows >= LEAST_WINDOWS_TO_MISS && percentileMs.low > budgetMs * (1 + precision)) {
+    return 'missed';
+  }
+  if (enough && isPrecise(rate, precision)) {
+    if (isPrecise(percentileMs, precision)) return 'stable';
+    if (budgetMs !== undefined && percentileMs.high < budgetMs * (1 - precision)) return 'met';
+  }
+  return windows >= rule.maxWindows ? 'limit' : null;
+}
