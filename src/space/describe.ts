@@ -2,7 +2,7 @@ import type { ModelConfig } from '../triton/model-config.ts';
 import { bindSpace } from './bound-space.ts';
 import { always, describeCondition } from './condition.ts';
 import { formatPath } from './config-path.ts';
-import { spaceSize } from './enumerate.ts';
+import { countLimit, spaceSize } from './enumerate.ts';
 import type { Parameter, ParameterCase, SearchSpace } from './types.ts';
 
 /** The space in lines for a terminal; with a base config also how many assignments are legal on it. */
@@ -45,5 +45,5 @@ function obstacleLines(space: SearchSpace, base: ModelConfig): string[] {
 }
 
 function sizeText(size: number): string {
-  return size === Number.POSITIVE_INFINITY ? 'more than 100000 assignments' : `${size} legal assignments`;
+  return size === Number.POSITIVE_INFINITY ? `more than ${countLimit} combinations` : `${size} legal assignments`;
 }

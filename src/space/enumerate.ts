@@ -6,7 +6,7 @@ import { configOf } from './candidate.ts';
 import type { Assignment, ParameterValue, SearchSpace } from './types.ts';
 
 /** Above so many combinations a space is not counted. */
-const countLimit = 100_000;
+export const countLimit = 50_000;
 const drawLimit = 20_000;
 
 /**
@@ -18,16 +18,16 @@ export function* assignments(space: SearchSpace, base: ModelConfig): Generator<A
   for (const assignment of combinations(bound, 0, {})) if (isLegal(bound, assignment)) yield assignment;
 }
 
-/** How many assignments are legal; Infinity when there are more than 100 000 combinations to look at. */
+/** How many assignments are legal; Infinity when there are more than 50 000 combinations to look at. */
 export function spaceSize(space: SearchSpace, base: ModelConfig): number {
   const bound = bindSpace(space, base);
   let seen = 0;
-  let legal = 0;
-  for (const assignment of combinations(bound, 0, {})) {
+  for (const _ of combinations(bound, 0, {})) {
     seen += 1;
     if (seen > countLimit) return Number.POSITIVE_INFINITY;
-    if (isLegal(bound, assignment)) legal += 1;
   }
+  let legal = 0;
+  for (const _ of assignments(space, base)) legal += 1;
   return legal;
 }
 
