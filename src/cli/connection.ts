@@ -1,4 +1,5 @@
 import { isTrituneError, TrituneError } from '../base/errors.ts';
+import { emulatedProfileOf } from '../emulator/server-identity.ts';
 import type { LaunchedServer } from '../launch/types.ts';
 import type { ServerIdentity } from '../study/records.ts';
 import { connectGrpc, connectHttp } from '../triton/connect.ts';
@@ -7,8 +8,6 @@ import { serverAddress } from './option-values.ts';
 import type { Protocol } from './tune-options.ts';
 
 const DEFAULT_PORTS = { grpc: 8001, http: 8000, metrics: 8002 } as const;
-/** How our emulator names itself in the server metadata. */
-const EMULATOR_NAME = 'tritune-emulator';
 
 /** Where the traffic, the control calls and the metrics of one server are. */
 export interface Addresses {
@@ -82,7 +81,7 @@ export async function connectControl(addresses: Addresses): Promise<ControlConne
         protocol: addresses.protocol,
         controlUrl: client.url,
         controlProtocol: client.protocol,
-        emulated: metadata.name === EMULATOR_NAME ? metadata.version : null,
+        emulated: emulatedProfileOf(metadata),
       },
     };
   } catch (error) {

@@ -1,4 +1,4 @@
-import { access, constants, mkdir } from 'node:fs/promises';
+import { access, constants, mkdir, rm, rmdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf, TrituneError } from '../base/errors.ts';
 
@@ -34,3 +34,15 @@ export function safeName(model: string): string {
 
 const timestamp = (wallMs: number): string =>
   new Date(wallMs).toISOString().slice(0, 19).replace(/[-:]/g, '').replace('T', '-');
+
+/** After a run that ended before it wrote anything down: takes its empty journal away, and the directory if nothing else is in it. */
+export async function discardEmpty(directory: string): Promise<void> {
+  const { journal } = studyFiles(directory);
+  const size = await stat(journal).then(
+    (found) => found.size,
+    () => null,
+  );
+  if (size !== 0) return;
+  await rm(journal, { force: true });
+  await rmdir(directory).catch(() => undefined);
+}

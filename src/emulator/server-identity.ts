@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs';
 import type { ServerMetadata } from '../triton/types.ts';
 
 /** What the server says that it is: never Triton, so that no figure of it passes for one of a real server. */
-export const EMULATOR_NAME = 'tritune-emulator';
+const EMULATOR_NAME = 'tritune-emulator';
+
+const PROFILE_PREFIX = 'emulator_profile:';
 
 const extensions = [
   'model_repository',
@@ -17,5 +19,12 @@ export function serverIdentity(profile: string): ServerMetadata {
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
     version: string;
   };
-  return { name: EMULATOR_NAME, version, extensions: [...extensions, `emulator_profile:${profile}`] };
+  return { name: EMULATOR_NAME, version, extensions: [...extensions, `${PROFILE_PREFIX}${profile}`] };
+}
+
+/** The profile of a server that says that it is our emulator; null for every other server. */
+export function emulatedProfileOf(metadata: ServerMetadata): string | null {
+  if (metadata.name !== EMULATOR_NAME) return null;
+  const extension = metadata.extensions.find((name) => name.startsWith(PROFILE_PREFIX));
+  return extension?.slice(PROFILE_PREFIX.length) ?? '';
 }

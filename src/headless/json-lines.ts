@@ -1,7 +1,8 @@
-import type { TunerEvent } from '../tuner/seams.ts';
 import type { Print } from './lines.ts';
 
 /** Every event as one JSON object per line, for programs. */
-export function createJsonLines(print: Print): (event: TunerEvent) => void {
+export function createJsonLines(
+  print: Print,
+): (event: Readonly<object & { type: string }>) => void {
   return (event) => print(JSON.stringify(event));
 }

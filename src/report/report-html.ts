@@ -41,8 +41,9 @@ function verdict(state: StudyState): string {
   const budget = state.goal.budget ? ` within the budget of ${formatMs(state.goal.budget.latencyMs)}` : '';
   if (!state.best.feasible) return `No configuration met the constraints; the nearest gives ${what}.`;
   if (state.best.role === 'baseline') return `The original config is the best found: ${what}${budget}.`;
-  const gain = state.gain
-    ? `, ${formatRatio(state.gain.gain.value)} the original config (95 % interval ${formatRatio(state.gain.gain.low)} to ${formatRatio(state.gain.gain.high)}, measured in turn)`
+  const ratio = state.gain?.gain;
+  const gain = ratio
+    ? `, ${formatRatio(ratio.value)} the original config (95 % interval ${formatRatio(ratio.low)} to ${formatRatio(ratio.high)}, measured in turn)`
     : '';
   return `Trial ${state.best.number} serves ${what}${budget}${gain}.`;
 }

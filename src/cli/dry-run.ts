@@ -1,0 +1,40 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { formatDuration } from '../base/format.ts';
+import { describeSpace } from '../space/describe.ts';
+import { spaceSize } from '../space/enumerate.ts';
+import { exitCodes } from './exit-codes.ts';
+import { openServer, readOriginal } from './open-server.ts';
+import { planStudy } from './plan-study.ts';
+import type { Terminal } from './terminal.ts';
+import type { TuneOptions } from './tune-options.ts';
+import { modelOf } from './tune-request.ts';
+
+/** What trials of small models took on a real Triton: levels of one trial, seconds of one measurement and of one load. */
+const TYPICAL = { levels: 6, measurementSeconds: 1.5, loadSeconds: 2 };
+
+/** `--dry-run`: says what would be tried and about how long it would take. Nothing is changed on a server that was there. */
+export async function dryRun(options: TuneOptions, terminal: Terminal): Promise<number> {
+  const model = modelOf(options);
+  const logs = await mkdtemp(join(tmpdir(), 'tritune-plan-'));
+  const opened = await openServer(options, model, logs, new AbortController().signal);
+  try {
+    const original = await readOriginal(opened.client, model);
+    const { plan, space } = planStudy({ options, model, earlier: [], started: null }, opened.server, original);
+    const base = plan.study.originalConfig;
+    const trials = Math.min(plan.maxTrials, spaceSize(space, base));
+    const { levels, measurementSeconds, loadSeconds } = TYPICAL;
+    const measurements = (trials + 1) * levels + 2 * plan.finalRounds;
+    const seconds = measurements * measurementSeconds + (trials + 1 + 2 * plan.finalRounds) * loadSeconds;
+    terminal.print(describeSpace(space, base));
+    terminal.print(`sampler ${options.sampler}: up to ${trials} trials and about ${measurements} measurements`);
+    terminal.print(
+      `expected: ${formatDuration(Math.min(seconds, plan.timeBudgetMs / 1e3))} for a small model that loads fast; nothing was changed`,
+    );
+    return exitCodes.done;
+  } finally {
+    await opened.close();
+    await rm(logs, { recursive: true, force: true });
+  }
+}

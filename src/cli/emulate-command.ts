@@ -1,0 +1,57 @@
+import { Command } from 'commander';
+import { loadProfile, profileNames } from '../emulator/profiles.ts';
+import { startEmulator } from '../emulator/start-emulator.ts';
+import { addOptions, type OptionTable } from './option-table.ts';
+import { wholeNumber } from './option-values.ts';
+import type { Terminal } from './terminal.ts';
+
+interface EmulateOptions {
+  readonly profile: string;
+  readonly host: string;
+  readonly grpcPort: number;
+  readonly httpPort: number;
+  readonly metricsPort: number;
+  readonly controlMode: 'explicit' | 'none' | 'poll';
+  readonly seed: number;
+}
+
+const port = (name: string, value: number) => ({
+  flags: `--${name}-port <port>`,
+  help: `0 takes a free one`,
+  parse: wholeNumber,
+  default: value,
+});
+
+const table: OptionTable<EmulateOptions> = {
+  profile: {
+    flags: '-p, --profile <name|file>',
+    help: `which server and models: ${profileNames().join(', ')}`,
+    default: 'demo',
+  },
+  host: { flags: '--host <address>', help: 'where to listen', default: '127.0.0.1' },
+  grpcPort: port('grpc', 8001),
+  httpPort: port('http', 8000),
+  metricsPort: port('metrics', 8002),
+  controlMode: {
+    flags: '--control-mode <mode>',
+    help: 'as --model-control-mode of Triton',
+    choices: ['explicit', 'none', 'poll'],
+    default: 'explicit',
+  },
+  seed: { flags: '--seed <n>', help: 'seed of the noise', parse: wholeNumber, default: 1 },
+};
+
+/** `tritune emulate`: serves until it is interrupted. */
+export function emulateCommand(terminal: Terminal): Command {
+  const command = new Command('emulate').description(
+    "serve a profile's models as a Triton would: same protocols, emulated compute",
+  );
+  return addOptions(command, table).action(async ({ profile, ...options }: EmulateOptions) => {
+    const emulator = await startEmulator({ profile: loadProfile(profile), ...options });
+    terminal.print(emulator.startupLine);
+    await new Promise<void>((resolve) => {
+      for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => resolve());
+    });
+    await emulator.close();
+  });
+}

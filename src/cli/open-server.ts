@@ -1,0 +1,77 @@
+import { join } from 'node:path';
+import { TrituneError } from '../base/errors.ts';
+import type { ServerIdentity } from '../study/records.ts';
+import type { ModelConfig } from '../triton/model-config.ts';
+import type { ModelMetadata, TritonClient } from '../triton/types.ts';
+import { addressesOf, addressesOfLaunched, connectControl } from './connection.ts';
+import { launchServer } from './serve.ts';
+import type { TuneOptions } from './tune-options.ts';
+
+/** The server of a run, connected; and what to do when it is over, the last opened first. */
+export interface OpenServer {
+  readonly client: TritonClient;
+  readonly server: ServerIdentity;
+  readonly metricsUrl: string;
+  close(): Promise<void>;
+}
+
+/** Starts the server if the options say so, and connects to it. Errors: LAUNCH_FAILED, SERVER_*, USAGE. */
+export async function openServer(
+  options: TuneOptions,
+  model: string,
+  logDirectory: string,
+  signal: AbortSignal,
+): Promise<OpenServer> {
+  const launched =
+    options.launch === undefined
+      ? null
+      : await launchServer(options, model, { logDirectory: join(logDirectory, 'server'), signal });
+  try {
+    const addresses = launched ? addressesOfLaunched(launched, options.protocol) : addressesOf(options);
+    const { client, server } = await connectControl(addresses);
+    return {
+      client,
+      server,
+      metricsUrl: options.metricsUrl ?? addresses.metricsUrl,
+      close: async () => {
+        await client.close();
+        await launched?.stop();
+      },
+    };
+  } catch (error) {
+    await launched?.stop();
+    throw error;
+  }
+}
+
+/** A name that no repository has: to unload it changes nothing. */
+const NO_MODEL = 'tritune-asks-whether-models-can-be-controlled';
+
+/**
+ * Errors: CONTROL_DISABLED when the server does not take load calls. Unloading a model that there is none of is answered
+ * with success in explicit mode and refused in the others (checked on Triton 2.51).
+ */
+export async function checkControllable(client: TritonClient): Promise<void> {
+  await client.unload(NO_MODEL);
+}
+
+/** The model as it is before the run. */
+export interface OriginalModel {
+  readonly config: ModelConfig;
+  readonly metadata: ModelMetadata;
+  readonly wasLoaded: boolean;
+}
+
+/** Reads the model's config, and loads it first when it is not loaded. Errors: MODEL_UNKNOWN with the known names, MODEL_UNREADY, LOAD_REFUSED. */
+export async function readOriginal(client: TritonClient, model: string): Promise<OriginalModel> {
+  const index = await client.index();
+  const entries = index.filter((entry) => entry.name === model);
+  if (entries.length === 0) {
+    const known = [...new Set(index.map((entry) => entry.name))].join(', ') || 'none';
+    throw new TrituneError('MODEL_UNKNOWN', `the server has no model '${model}'`, `its models: ${known}`);
+  }
+  const wasLoaded = entries.some((entry) => entry.state === 'READY');
+  if (!wasLoaded) await client.load(model);
+  const [config, metadata] = await Promise.all([client.modelConfig(model), client.modelMetadata(model)]);
+  return { config, metadata, wasLoaded };
+}

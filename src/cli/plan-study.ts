@@ -1,0 +1,92 @@
+import { TrituneError } from '../base/errors.ts';
+import { buildCandidate } from '../space/candidate.ts';
+import { assignments, sampleAssignment } from '../space/enumerate.ts';
+import { loadSpace, spaceFromJson, spaceToJson } from '../space/load.ts';
+import { presetFor } from '../space/presets.ts';
+import type { SearchSpace } from '../space/types.ts';
+import type { ServerIdentity } from '../study/records.ts';
+import { gridSampler } from '../study/samplers/grid.ts';
+import { randomSampler } from '../study/samplers/random.ts';
+import type { SpaceView } from '../study/samplers/space-view.ts';
+import type { Sampler } from '../study/types.ts';
+import type { ModelConfig } from '../triton/model-config.ts';
+import type { TunePlan } from '../tuner/run.ts';
+import type { OriginalModel } from './open-server.ts';
+import { trituneVersion } from './package-facts.ts';
+import type { SamplerName, TuneOptions } from './tune-options.ts';
+import { goalOf, recordedOptions, type TuneRequest } from './tune-request.ts';
+
+/** Without any limit of the user's, a sampler that would never stop by itself stops after so many trials. */
+const DEFAULT_RANDOM_TRIALS = 30;
+const FINAL_ROUNDS = 3;
+
+/** What a run will do, before it does anything. */
+export interface PlannedStudy {
+  readonly plan: TunePlan;
+  readonly space: SearchSpace;
+  readonly sampler: Sampler;
+}
+
+/** A resumed study keeps the config, goal and space that its journal says. Errors: SPACE_INVALID, USAGE. */
+export function planStudy(
+  request: Pick<TuneRequest, 'options' | 'model' | 'earlier' | 'started'>,
+  server: ServerIdentity,
+  original: OriginalModel,
+): PlannedStudy {
+  const { options, model, earlier, started } = request;
+  const originalConfig = started?.originalConfig ?? original.config;
+  const space = started ? spaceFromJson(started.space) : spaceOf(options, originalConfig);
+  const view: SpaceView = {
+    assignments: () => assignments(space, originalConfig),
+    sample: (random) => sampleAssignment(space, originalConfig, random),
+    build: (assignment) => buildCandidate(space, originalConfig, assignment),
+  };
+  const baseline = view.build({});
+  if (!baseline.legal)
+    throw new TrituneError('INTERNAL', `the original config is refused: ${baseline.reason}`, 'please report it');
+  const goal = started?.goal ?? goalOf(options);
+  return {
+    space,
+    sampler: samplers[options.sampler](view, options.seed),
+    plan: {
+      study: {
+        schemaVersion: 1,
+        model,
+        server,
+        originalConfig,
+        wasLoaded: started?.wasLoaded ?? original.wasLoaded,
+        goal,
+        levels: { mode: 'concurrency', ...options.concurrency },
+        sampler: options.sampler,
+        seed: options.seed,
+        space: spaceToJson(space),
+        options: recordedOptions(options),
+        commandLine: process.argv.slice(2),
+        trituneVersion,
+      },
+      baseline: baseline.candidate,
+      build: view.build,
+      maxTrials: maxTrials(options),
+      timeBudgetMs: (options.timeBudget ?? Number.POSITIVE_INFINITY) * 1e3,
+      finalRounds: FINAL_ROUNDS,
+      earlier,
+    },
+  };
+}
+
+const samplers: Readonly<Record<SamplerName, (view: SpaceView, seed: number) => Sampler>> = {
+  grid: (view) => gridSampler(view),
+  random: randomSampler,
+};
+
+function maxTrials({ maxTrials, timeBudget, sampler }: TuneOptions): number {
+  if (maxTrials !== undefined) return maxTrials;
+  return sampler === 'random' && timeBudget === undefined ? DEFAULT_RANDOM_TRIALS : Number.POSITIVE_INFINITY;
+}
+
+function spaceOf(options: TuneOptions, config: ModelConfig): SearchSpace {
+  const budget = options.latencyBudget;
+  return loadSpace(options.space ?? presetFor(config.backend || config.platform), {
+    limits: budget === undefined ? {} : { latency_budget_us: budget * 1e3 },
+  });
+}

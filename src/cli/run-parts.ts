@@ -1,0 +1,57 @@
+import { realClock } from '../base/clock.ts';
+import { prepareInputs } from '../loadgen/inputs.ts';
+import { openTransport } from '../loadgen/transports/open.ts';
+import type { InferRequest } from '../loadgen/types.ts';
+import { metricsProbe } from '../profiler/device-probe.ts';
+import type { Candidate } from '../space/types.ts';
+import type { StudyStarted } from '../study/records.ts';
+import { type ControlClient, createControl } from '../tuner/control.ts';
+import { createProfile } from '../tuner/profile.ts';
+import type { TuneParts } from '../tuner/run.ts';
+import type { Control } from '../tuner/seams.ts';
+import type { OpenServer, OriginalModel } from './open-server.ts';
+import type { PlannedStudy } from './plan-study.ts';
+import type { TuneRequest } from './tune-request.ts';
+
+const REQUEST_TIMEOUT_MS = 30_000;
+const LOAD_TIMEOUT_MS = 600_000;
+const SETTLE_TIMEOUT_MS = 60_000;
+
+/** The parts of a run, wired to its server; `close` lets go of the traffic's sockets. Errors: INPUT_INVALID, UNSUPPORTED. */
+export function assembleParts(
+  { options, model, journal }: TuneRequest,
+  { plan, sampler }: PlannedStudy,
+  { client, server, metricsUrl }: OpenServer,
+  { metadata }: OriginalModel,
+): { readonly parts: TuneParts; close(): Promise<void> } {
+  const requestFor = (candidate: Candidate): InferRequest =>
+    prepareInputs(metadata, candidate.config, { batch: options.batch, seed: options.seed, kind: options.inputData });
+  requestFor(plan.baseline);
+  const transport = openTransport(server.protocol, { url: server.url, timeoutMs: REQUEST_TIMEOUT_MS });
+  const profile = createProfile({
+    transport,
+    requestFor,
+    stats: client,
+    clock: realClock,
+    percentile: options.percentile,
+    deviceProbe: metricsProbe(metricsUrl),
+    ...(options.latencyBudget !== undefined && { budgetMs: options.latencyBudget }),
+  });
+  const control = controlOver(client, model, plan.study, options.restore);
+  return { parts: { control, profile, sampler, journal, clock: realClock }, close: () => transport.close() };
+}
+
+/** Control over a model whose original state is the one that its study's journal names. */
+export function controlOver(
+  client: ControlClient,
+  model: string,
+  { originalConfig, wasLoaded }: Pick<StudyStarted, 'originalConfig' | 'wasLoaded'>,
+  restore: 'config' | 'reload',
+): Control {
+  return createControl(client, model, originalConfig, wasLoaded, {
+    clock: realClock,
+    restore,
+    loadTimeoutMs: LOAD_TIMEOUT_MS,
+    settleTimeoutMs: SETTLE_TIMEOUT_MS,
+  });
+}

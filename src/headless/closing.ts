@@ -1,0 +1,62 @@
+import { formatMs, formatRate, formatRatio } from '../base/format.ts';
+import { describeAssignment, describeLevel } from '../study/describe.ts';
+import type { Summary, SummaryPoint } from '../study/summary.ts';
+
+/** Where the documents of a run lie, by name. */
+export type DocumentPaths = { readonly [document: string]: string | null };
+
+/** What a run came to: the best, the original, the gain, the files, and last in which state the model was left. */
+export function closingLines(summary: Summary, files: DocumentPaths): string[] {
+  return ['', ...verdict(summary), ...documents(files), modelState(summary)];
+}
+
+function verdict(summary: Summary): string[] {
+  const { best, baseline, budget } = summary;
+  if (!best) return ['nothing could be measured'];
+  const emulated =
+    summary.emulated === null
+      ? []
+      : [row('emulated', `by tritune's emulator (${summary.emulated}): not figures of a real server`)];
+  const missed =
+    budget && !summary.feasible
+      ? [row('infeasible', `nothing met p${budget.percentile} ≤ ${formatMs(budget.latencyMs)}; this is the nearest`)]
+      : [];
+  const isBaseline = baseline !== null && best.trial === baseline.trial;
+  return [
+    ...emulated,
+    ...missed,
+    row(
+      'best',
+      isBaseline
+        ? 'the original config; nothing better was found'
+        : `trial ${best.trial}: ${describeAssignment(best.assignment)}`,
+    ),
+    row('', figures(best)),
+    ...(baseline && !isBaseline ? [row('original', figures(baseline))] : []),
+    ...gain(summary, isBaseline),
+  ];
+}
+
+function figures({ throughput, load, budgetLatencyMs, latencyMs }: SummaryPoint): string {
+  const interval = `${formatRate(throughput.low ?? Number.NaN)} to ${formatRate(throughput.high ?? Number.NaN)}`;
+  const latency = `p${budgetLatencyMs.percentile} ${formatMs(budgetLatencyMs.value ?? Number.NaN)}, p50 ${formatMs(latencyMs.p50 ?? Number.NaN)}`;
+  return `${formatRate(throughput.value ?? Number.NaN)} (95 %: ${interval}) at ${describeLevel(load)}, ${latency}`;
+}
+
+function gain(summary: Summary, isBaseline: boolean): string[] {
+  if (isBaseline || !summary.gain) return [];
+  const { ratio, low, high } = summary.gain;
+  const interval = `95 %: ${formatRatio(low ?? Number.NaN)} to ${formatRatio(high ?? Number.NaN)}`;
+  return [row('gain', `${formatRatio(ratio ?? Number.NaN)} (${interval}), both measured in turn`)];
+}
+
+function documents(files: DocumentPaths): string[] {
+  return Object.entries(files).flatMap(([name, path]) => (path === null ? [] : [row(name, path)]));
+}
+
+function modelState({ model, restored }: Summary): string {
+  if (!restored) return row('model', `${model} was NOT put back: run \`tritune restore\``);
+  return row('model', restored.verified ? restored.detail : `NOT as it was: ${restored.detail}`);
+}
+
+const row = (name: string, text: string): string => `${name.padEnd(11)}${text}`;
