@@ -1,4 +1,5 @@
 import type { Json } from '../base/json.ts';
+import { validateConfig } from '../triton/config-validation.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import { inapplicable } from './applicability.ts';
 import { holds } from './condition.ts';
@@ -14,6 +15,8 @@ export interface BoundSpace {
   readonly space: SearchSpace;
   /** The base config without what the server fills in. */
   readonly base: ModelConfig;
+  /** What Triton's rules as we know them hold against the base config, though the server serves it. */
+  readonly baseFaults: ReadonlySet<string>;
   /** In the order of `space.parameters`. */
   readonly settings: readonly Setting[];
   readonly byName: ReadonlyMap<string, Setting>;
@@ -42,7 +45,13 @@ function bindAfresh(space: SearchSpace, base: ModelConfig): BoundSpace {
   const plainBase = withoutServerDefaults(base);
   const choosesKind = space.parameters.some(setsKind);
   const settings = space.parameters.map((parameter) => bindParameter(parameter, plainBase, choosesKind));
-  return { space, base: plainBase, settings, byName: new Map(settings.map((one) => [one.parameter.name, one])) };
+  const byName = new Map(settings.map((one) => [one.parameter.name, one]));
+  return { space, base: plainBase, baseFaults: new Set(tritonFaults(plainBase)), settings, byName };
+}
+
+/** What Triton's own rules hold against the config, in words. */
+export function tritonFaults(config: ModelConfig): string[] {
+  return validateConfig(config).map(({ path, reason }) => `${path} ${reason}`);
 }
 
 function setsKind({ cases }: Parameter): boolean {

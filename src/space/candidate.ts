@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { isTrituneError } from '../base/errors.ts';
 import { canonicalJson, type Json } from '../base/json.ts';
 import type { InstanceGroup, ModelConfig } from '../triton/model-config.ts';
-import { type BoundSpace, bindSpace, optionsIn, sceneOf } from './bound-space.ts';
+import { type BoundSpace, bindSpace, optionsIn, sceneOf, tritonFaults } from './bound-space.ts';
 import { describeCondition, holds } from './condition.ts';
 import { evaluate } from './evaluate.ts';
 import { didYouMean } from './nearest.ts';
@@ -38,7 +38,7 @@ export function configOf(bound: BoundSpace, assignment: Assignment): Built {
   const writes = (chosen as ParameterOption[]).flatMap((option) => option.writes);
   const written = applyWrites(bound.base, writes);
   if ('reason' in written) return written;
-  const reason = brokenRule(bound, assignment, written.config);
+  const reason = brokenRule(bound, assignment, written.config) ?? newFault(bound, written.config);
   return reason === undefined ? written : { reason };
 }
 
@@ -112,6 +112,12 @@ function leaveNoContradiction(config: ModelConfigDraft, writes: readonly FieldWr
   config.instance_group = groups.map(({ gpus, ...group }: InstanceGroup) =>
     gpus === undefined || group.kind === 'KIND_CPU' || group.kind === 'KIND_MODEL' ? group : { ...group, gpus },
   );
+}
+
+/** A fault by Triton's rules that the base config, which the server has accepted, does not have as well. */
+function newFault(bound: BoundSpace, config: ModelConfig): string | undefined {
+  const fault = tritonFaults(config).find((text) => !bound.baseFaults.has(text));
+  return fault === undefined ? undefined : `Triton would refuse it: ${fault}`;
 }
 
 function brokenRule(bound: BoundSpace, assignment: Assignment, config: ModelConfig): string | undefined {

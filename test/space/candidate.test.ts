@@ -247,6 +247,16 @@ describe('an assignment that is not legal', () => {
     );
   });
 
+  it('says what Triton itself would refuse, where no rule of the space does', () => {
+    const own = spaceOf(
+      'parameters: { preferred_batch_size: [[16]], levels: { path: dynamic_batching.priority_levels, values: [2] } }',
+    );
+    expect(reasonOf(own, cpuModel, { preferred_batch_size: [16] })).toMatch(
+      /^Triton would refuse it: .*preferred_batch_size/,
+    );
+    expect(reasonOf(own, cpuModel, { levels: 2 })).toMatch(/^Triton would refuse it: .*priority_level/);
+  });
+
   it('cannot set a list item far beyond the end', () => {
     const far = spaceOf('parameters: { x: { path: "instance_group[5].count", values: [1] } }');
     expect(reasonOf(far, cpuModel, { x: 1 })).toMatch(/the list before it has only 1 item/);
