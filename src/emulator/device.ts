@@ -1,5 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 
+export const BYTES_PER_MIB = 2 ** 20;
+
 /** The one device that all models of an emulator share: its memory, and how busy it is. Sizes in MiB. */
 export class Device {
   readonly #limitMib: number;
@@ -22,6 +24,10 @@ export class Device {
     let sum = 0;
     for (const mib of this.#reserved.values()) sum += mib;
     return sum;
+  }
+
+  heldMib(owner: object): number {
+    return this.#reserved.get(owner) ?? 0;
   }
 
   /** Sets what `owner` holds; when that does not fit nothing changes, and `missingMib` is above 0. */

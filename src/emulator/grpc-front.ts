@@ -153,10 +153,10 @@ function encodedAnswer(served: ServedVersion, batch: number, outputs: readonly s
   const key = outputs.length === 0 ? `grpc ${batch}` : `grpc ${batch} ${outputs.join(' ')}`;
   let encoded = served.encoded.get(key);
   if (!encoded) {
-    encoded = writeInferResponse(served.signature, served.version, batch, outputs);
+    encoded = { body: writeInferResponse(served.signature, served.version, batch, outputs), headerLength: null };
     served.encoded.set(key, encoded);
   }
-  return encoded;
+  return encoded.body;
 }
 
 function loadConfigOf(request: JsonObject): string | undefined {

@@ -1,10 +1,11 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import type { Backstage, Front } from './grpc-front.ts';
 import { listen } from './grpc-front.ts';
-import { readHttpInfer, writeHttpInfer } from './http-infer-codec.ts';
+import { type HttpInferCall, readHttpInfer, writeHttpInfer } from './http-infer-codec.ts';
 import { routeOf } from './http-routes.ts';
 import { runInfer } from './infer.ts';
 import { asProtocolFailure, httpStatusOf, ProtocolFailure } from './protocol-failure.ts';
+import type { EncodedAnswer, ServedVersion } from './served-version.ts';
 
 /** The HTTP/REST protocol. Rejects when it cannot listen. */
 export function startHttpFront(stage: Backstage, host: string, port: number): Promise<Front> {
@@ -73,7 +74,7 @@ function infer(
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
-  let call: ReturnType<typeof readHttpInfer>;
+  let call: HttpInferCall;
   try {
     // An unknown model is told before a bad body, as by the real server.
     stage.repository.serving(model, version);
@@ -86,7 +87,7 @@ function infer(
     if (outcome.kind === 'dropped') request.socket.destroy();
     else if (outcome.kind === 'failed') sendFailure(response, outcome.failure);
     else {
-      const reply = writeHttpInfer(outcome.served.signature, outcome.served.version, outcome.batch, call);
+      const reply = encodedAnswer(outcome.served, outcome.batch, call);
       response.writeHead(200, {
         'content-type': reply.headerLength === null ? 'application/json' : 'application/octet-stream',
         'content-length': reply.body.length,
@@ -95,6 +96,15 @@ function infer(
       response.end(reply.body);
     }
   });
+}
+
+function encodedAnswer(served: ServedVersion, batch: number, call: HttpInferCall): EncodedAnswer {
+  const write = (): EncodedAnswer => writeHttpInfer(served.signature, served.version, batch, call);
+  if (call.id !== '') return write();
+  const key = `http ${batch} ${call.binaryByDefault} ${call.outputs.join(' ')} ${[...call.binaryByOutput].join(' ')}`;
+  const encoded = served.encoded.get(key) ?? write();
+  served.encoded.set(key, encoded);
+  return encoded;
 }
 
 function headerLengthOf(request: IncomingMessage, body: Buffer): number | undefined {

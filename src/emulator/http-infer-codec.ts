@@ -1,5 +1,6 @@
 import { chosenOutputs, type InferCall, type InferInput, type ModelSignature } from './infer-call.ts';
 import { ProtocolFailure } from './protocol-failure.ts';
+import type { EncodedAnswer } from './served-version.ts';
 import { elementBytes, elementCount, zeroTensor } from './tensors.ts';
 
 /** An infer call over HTTP, with what only HTTP asks: which outputs shall come as binary. */
@@ -88,19 +89,13 @@ function countValues(data: unknown): number {
   return Array.isArray(data[0]) ? data.reduce((sum: number, part) => sum + countValues(part), 0) : data.length;
 }
 
-/** An encoded answer; `headerLength` is null when it is JSON alone. */
-export interface HttpInferReply {
-  readonly body: Buffer;
-  readonly headerLength: number | null;
-}
-
 /** The answer with zero tensors of the output shapes. */
 export function writeHttpInfer(
   signature: ModelSignature,
   version: string,
   batch: number,
   call: HttpInferCall,
-): HttpInferReply {
+): EncodedAnswer {
   const binaries: Buffer[] = [];
   const outputs = chosenOutputs(signature, batch, call.outputs).map((output) => {
     if (call.binaryByOutput.get(output.name) ?? call.binaryByDefault) {

@@ -1,11 +1,10 @@
 import { cpus, freemem, totalmem } from 'node:os';
 import type { Clock } from '../base/clock.ts';
 import { NS_PER_MS, NS_PER_US } from '../base/units.ts';
-import type { Device } from './device.ts';
+import { BYTES_PER_MIB, type Device } from './device.ts';
 import type { ModelEntry } from './model-entry.ts';
 import type { Profile } from './profile-schema.ts';
 
-const BYTES_PER_MIB = 2 ** 20;
 /** GPU and CPU use are means over at least this long, as the real server refreshes them at an interval. */
 const REFRESH_MS = 250;
 

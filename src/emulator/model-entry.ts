@@ -2,6 +2,7 @@ import { canonicalJson } from '../base/json.ts';
 import { MS_PER_S } from '../base/units.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import type { ModelIndexEntry, ModelStatistics } from '../triton/types.ts';
+import { BYTES_PER_MIB } from './device.ts';
 import type { Faults } from './faults.ts';
 import type { ModelPhysics } from './physics.ts';
 import { type Placement, place } from './placement.ts';
@@ -73,7 +74,9 @@ export class ModelEntry {
   }
 
   readStatistics(): ModelStatistics | null {
-    return this.serving?.statistics.read(this.name, VERSION, []) ?? null;
+    const mib = this.#around.device.heldMib(this);
+    const gpu = { type: 'GPU', id: 0, byteSize: mib * BYTES_PER_MIB };
+    return this.serving?.statistics.read(this.name, VERSION, this.#options.gpus > 0 && mib > 0 ? [gpu] : []) ?? null;
   }
 
   /**

@@ -1,7 +1,8 @@
-import { isTrituneError } from '../base/errors.ts';
+import { isTrituneError, TrituneError } from '../base/errors.ts';
 import type { Json } from '../base/json.ts';
 import { normaliseConfig } from '../triton/config-normal-form.ts';
 import { type MessageSchema, modelConfigSchema, type ValueSchema } from '../triton/config-schema.ts';
+import { validateConfig } from '../triton/config-validation.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import { notPolled, ProtocolFailure } from './protocol-failure.ts';
 import { withTritonDefaults } from './triton-defaults.ts';
@@ -19,11 +20,11 @@ export interface PostedFor {
  * the emulator does not have.
  */
 export function readPostedConfig(model: PostedFor, configJson: string): ModelConfig {
-  const config = parse(model.name, configJson);
-  if ((config.name ?? model.name) !== model.name) throw notPolled(model.name);
+  const posted = parse(model.name, configJson);
+  if ((posted.name ?? model.name) !== model.name) throw notPolled(model.name);
   const { backend, platform } = model.stored;
-  if (config.backend === undefined && config.platform === undefined)
-    return withTritonDefaults({ ...config, ...(backend && { backend }), ...(platform && { platform }) }, model.name);
+  const names = posted.backend !== undefined || posted.platform !== undefined;
+  const config = names ? posted : { ...posted, ...(backend && { backend }), ...(platform && { platform }) };
   const known = config.backend === undefined || config.backend === backend;
   if (!known || (config.platform !== undefined && config.platform !== platform)) {
     throw new ProtocolFailure(
@@ -32,8 +33,12 @@ export function readPostedConfig(model: PostedFor, configJson: string): ModelCon
         `backend library for backend '${config.backend ?? config.platform}' (the emulator has only '${backend}');\n`,
     );
   }
+  if (validateConfig(config).some(({ path }) => !toldByPlacement.test(path))) throw notPolled(model.name);
   return withTritonDefaults(config, model.name);
 }
+
+/** Where instances may stand is checked when they are made, with words of its own; a count below 1 is taken as 1. */
+const toldByPlacement = /^instance_group\[\d+\]\.(kind|gpus|count)/;
 
 function parse(model: string, configJson: string): ModelConfig {
   try {
@@ -63,5 +68,7 @@ function isKnownValue(schema: ValueSchema, value: Json): boolean {
 /** A profile's own config, with Triton's defaults. Errors: CONFIG_INVALID. */
 export function readStoredConfig(json: unknown): ModelConfig {
   const config = normaliseConfig(json);
+  const [fault] = validateConfig(config);
+  if (fault) throw new TrituneError('CONFIG_INVALID', `${fault.path} ${fault.reason}`, 'correct the model config');
   return withTritonDefaults(config, config.name ?? '');
 }

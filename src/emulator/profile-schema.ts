@@ -20,10 +20,14 @@ const split = z
   .refine(({ input, output }) => input + output <= 1, { error: 'input and output together must not exceed 1' });
 
 const law = z.strictObject({
-  /** Time of one execution that runs alone, by batch size; straight lines between the rows and beyond the last two. */
+  /** Time of one execution that runs alone, by batch size; straight lines between the rows and beyond the outermost two. */
   execution_ms: executionTable,
-  /** How much each further busy instance lengthens an execution: 0 not at all, 1 by a whole execution (one after the other). */
-  interference: share.default(0),
+  /** How much each further busy instance lengthens an execution of one sample, and how that grows with the batch size. */
+  interference: z
+    .strictObject({ per_instance: atLeastZero, batch_exponent: atLeastZero.default(0) })
+    .default({ per_instance: 0, batch_exponent: 0 }),
+  /** Sizes that the model really executes; a batch costs as much as the next of them. */
+  padded_sizes: z.array(z.int().min(1)).default([]),
   /** Coefficient of variation of an execution's time. */
   cv: z.number().min(0).max(1).default(0),
   /** Shares of compute-input and compute-output; the rest is compute-infer. */
@@ -92,3 +96,5 @@ export const profileSchema = z.strictObject({
 /** A checked profile, defaults filled in. Field names are those of the file. */
 export type Profile = z.infer<typeof profileSchema>;
 export type ModelProfile = Profile['models'][number];
+/** A variant of a model that its config chooses, such as a precision. */
+export type Arm = ModelProfile['arms'][number];

@@ -3,7 +3,9 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseDocument } from 'yaml';
 import { messageOf, TrituneError } from '../base/errors.ts';
+import { checkServiceLaw } from '../queueing/service-law.ts';
 import { readStoredConfig } from './posted-config.ts';
+import { lawOf } from './profile-physics.ts';
 import { type Profile, profileSchema } from './profile-schema.ts';
 
 /** The package's own profiles: two levels up from `src/emulator` and from `dist/emulator` alike. */
@@ -44,14 +46,21 @@ export function parseProfile(text: string, file: string): Profile {
     const [issue] = checked.error.issues;
     throw invalid(file, issue?.path.join('.') || 'the whole file', issue?.message ?? 'is not a profile');
   }
-  for (const [index, { config }] of checked.data.models.entries()) {
-    try {
-      readStoredConfig(config);
-    } catch (error) {
-      throw invalid(file, `models.${index}.config`, messageOf(error), error);
-    }
+  for (const [index, model] of checked.data.models.entries()) {
+    check(file, `models.${index}.config`, () => readStoredConfig(model.config));
+    check(file, `models.${index}.law`, () => checkServiceLaw(lawOf(model, [])));
+    for (const [at, arm] of model.arms.entries())
+      check(file, `models.${index}.arms.${at}`, () => checkServiceLaw(lawOf(model, [arm])));
   }
   return checked.data;
+}
+
+function check(file: string, place: string, rule: () => unknown): void {
+  try {
+    rule();
+  } catch (error) {
+    throw invalid(file, place, messageOf(error), error);
+  }
 }
 
 function readText(file: string): string {

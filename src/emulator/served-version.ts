@@ -26,6 +26,12 @@ export interface VersionOptions {
   readonly lifetime: VersionStatistics;
 }
 
+/** `headerLength`: of the JSON in front of binary tensors, over HTTP; null without any. */
+export interface EncodedAnswer {
+  readonly body: Buffer;
+  readonly headerLength: number | null;
+}
+
 interface Ticket {
   readonly samples: number;
   readonly enqueuedNs: number;
@@ -42,7 +48,7 @@ export class ServedVersion {
   readonly signature: ModelSignature;
   readonly statistics: VersionStatistics;
   /** Encoded answers by what was asked; the front ends fill it. */
-  readonly encoded = new Map<string, Buffer>();
+  readonly encoded = new Map<string, EncodedAnswer>();
   config: ModelConfig;
 
   readonly #lifetime: VersionStatistics;

@@ -1,0 +1,124 @@
+import { request } from 'undici';
+import { expect, it, onTestFinished } from 'vitest';
+import { realClock } from '../../src/base/clock.ts';
+import type { Profile } from '../../src/emulator/profile-schema.ts';
+import { startWakeUps } from '../../src/emulator/wake-ups.ts';
+import { connectGrpc } from '../../src/triton/connect.ts';
+import type { ModelStatistics } from '../../src/triton/types.ts';
+import { emulatorForTest, smallProfile } from '../support/emulator.ts';
+import { fp32Input, grpcInferClient } from '../support/infer-clients.ts';
+
+interface Run {
+  readonly answered: number;
+  readonly seconds: number;
+  readonly statistics: ModelStatistics;
+  readonly metrics: string;
+}
+
+/** A closed loop of so many requests at a time. */
+async function drive(profile: Profile, concurrency: number, requests: number): Promise<Run> {
+  const { grpcUrl, metricsUrl } = await emulatorForTest({ profile });
+  const control = connectGrpc(grpcUrl);
+  const traffic = grpcInferClient(grpcUrl);
+  onTestFinished(() => Promise.all([control.close(), traffic.close()]).then(() => undefined));
+  let left = requests;
+  let answered = 0;
+  const startMs = performance.now();
+  const loop = async (): Promise<void> => {
+    while (left-- > 0) if ((await traffic.infer('m', [fp32Input([1, 4])])).status === 0) answered += 1;
+  };
+  await Promise.all(Array.from({ length: concurrency }, loop));
+  const seconds = (performance.now() - startMs) / 1000;
+  const [statistics] = await control.statistics('m');
+  const metrics = await (await request(metricsUrl)).body.text();
+  return { answered, seconds, statistics: statistics as ModelStatistics, metrics };
+}
+
+const busyNs = ({ batchStats }: ModelStatistics): number =>
+  batchStats.reduce((sum, { computeInput, computeInfer, computeOutput }) => {
+    return sum + computeInput.ns + computeInfer.ns + computeOutput.ns;
+  }, 0);
+
+it('reaches about the throughput of its law with full batches on every instance', async () => {
+  const config = { dynamic_batching: {}, instance_group: [{ count: 2, kind: 'KIND_CPU' }] };
+  const { answered, seconds, statistics } = await drive(smallProfile({ a: 20, b: 1, config }), 48, 480);
+  const ideal = (2 * 8) / 0.028;
+  expect(answered / seconds / ideal).toBeGreaterThan(0.5);
+  expect(answered / seconds / ideal).toBeLessThan(1.02);
+  const full = statistics.batchStats.find(({ batchSize }) => batchSize === 8);
+  expect((full?.computeInfer.count ?? 0) / statistics.executionCount).toBeGreaterThan(0.7);
+});
+
+it('runs one request at a time without dynamic batching', async () => {
+  const { statistics } = await drive(smallProfile({ a: 2 }), 8, 40);
+  expect(statistics.batchStats.map(({ batchSize }) => batchSize)).toEqual([1]);
+  expect(statistics.executionCount).toBe(40);
+});
+
+it('holds requests back for the queue delay', async () => {
+  const config = { dynamic_batching: { max_queue_delay_microseconds: 30_000 } };
+  const { statistics } = await drive(smallProfile({ config }), 1, 3);
+  expect(statistics.queue.ns / statistics.queue.count / 30e6).toBeGreaterThanOrEqual(1);
+});
+
+it('keeps accounts that agree with each other and with the metrics', async () => {
+  const config = { dynamic_batching: {} };
+  const law = { split: { input: 0.25, output: 0.25 } };
+  const { answered, statistics, metrics } = await drive(smallProfile({ a: 5, config, law }), 12, 60);
+  expect(answered).toBe(60);
+  expect(statistics).toMatchObject({
+    inferenceCount: 60,
+    success: { count: 60 },
+    fail: { count: 0 },
+    queue: { count: 60 },
+  });
+  const executions = statistics.batchStats.reduce((sum, { computeInfer }) => sum + computeInfer.count, 0);
+  expect(executions).toBe(statistics.executionCount);
+  const samples = statistics.batchStats.reduce(
+    (sum, { batchSize, computeInfer }) => sum + batchSize * computeInfer.count,
+    0,
+  );
+  expect(samples).toBe(60);
+  // No execution is shorter than its law, and a request's time is its queue time and its whole batch's compute time.
+  expect(busyNs(statistics) / statistics.executionCount / 5e6).toBeGreaterThanOrEqual(1);
+  const parts =
+    statistics.queue.ns + statistics.computeInput.ns + statistics.computeInfer.ns + statistics.computeOutput.ns;
+  expect(statistics.success.ns / parts).toBeCloseTo(1, 6);
+  expect(statistics.computeInput.ns / statistics.computeInfer.ns).toBeCloseTo(0.5, 6);
+  expect(metrics).toContain('nv_inference_count{model="m",version="1"} 60\n');
+  expect(metrics).toContain('nv_inference_pending_request_count{model="m",version="1"} 0\n');
+  expect(metrics).toContain('nv_cpu_utilization ');
+  expect(metrics).not.toContain('nv_gpu');
+});
+
+it('is slower in the first execution of every instance after a load', async () => {
+  const { statistics } = await drive(smallProfile({ model: { first_execution_ms: 40 } }), 1, 2);
+  expect(busyNs(statistics) / 40e6).toBeGreaterThanOrEqual(1);
+});
+
+it('shows a GPU in the metrics when the profile has one', async () => {
+  const device = { kind: 'gpu', name: 'GPU', memory_mib: 1000, power_w: { idle: 10, busy: 100 } };
+  const config = { instance_group: [{ count: 2, kind: 'KIND_GPU' }] };
+  const model = { memory: { model_mib: 100, instance_mib: 50, sample_mib: 1 } };
+  const { metrics, statistics } = await drive(smallProfile({ config, model, profile: { device } }), 1, 2);
+  const mib = 100 + 2 * (50 + 8);
+  expect(metrics).toContain(`nv_gpu_memory_used_bytes{gpu_uuid="EMULATED-GPU-0"} ${mib * 2 ** 20}\n`);
+  expect(metrics).toMatch(/nv_gpu_power_usage\{gpu_uuid="EMULATED-GPU-0"\} \d/);
+  expect(statistics.memoryUsage).toEqual([{ type: 'GPU', id: 0, byteSize: mib * 2 ** 20 }]);
+});
+
+it('wakes in order, never early, and not what was cancelled', async () => {
+  const wakeUps = startWakeUps(realClock);
+  const startNs = realClock.nowNs();
+  const woken: { ms: number; lateNs: number }[] = [];
+  const plan = (ms: number): (() => void) => {
+    const dueNs = startNs + ms * 1e6;
+    return wakeUps.at(dueNs, () => woken.push({ ms, lateNs: realClock.nowNs() - dueNs }));
+  };
+  for (const ms of [9, 3.5, 0.2, 30]) plan(ms);
+  plan(5)();
+  await expect.poll(() => woken.length).toBe(4);
+  wakeUps.close();
+  expect(woken.map(({ ms }) => ms)).toEqual([0.2, 3.5, 9, 30]);
+  expect(woken.every(({ lateNs }) => lateNs >= 0)).toBe(true);
+});

@@ -1,0 +1,72 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { seededRandom } from '../../src/base/random.ts';
+import { physicsOf } from '../../src/emulator/profile-physics.ts';
+import type { ModelProfile } from '../../src/emulator/profile-schema.ts';
+import { loadProfile, parseProfile, profileNames } from '../../src/emulator/profiles.ts';
+import { connectGrpc } from '../../src/triton/connect.ts';
+import type { ModelConfig } from '../../src/triton/model-config.ts';
+import { emulatorForTest } from '../support/emulator.ts';
+
+const [sleeperText] = [readFileSync(new URL('../../emulator-profiles/sleeper.yaml', import.meta.url), 'utf8')];
+
+describe('the profiles of the package', () => {
+  it('include those that other rooms count on', () => {
+    expect(profileNames()).toEqual(expect.arrayContaining(['demo', 'sleeper', 'oom', 'cliff', 'slow-precision']));
+  });
+
+  it.each(profileNames())('%s starts with every model ready, and takes its own config back', async (name) => {
+    const profile = loadProfile(name);
+    expect(profile.name).toBe(name);
+    const { grpcUrl } = await emulatorForTest({ profile });
+    const client = connectGrpc(grpcUrl);
+    onTestFinished(() => client.close());
+    expect(await client.ready()).toBe(true);
+    for (const { config } of profile.models) {
+      const served = await client.modelConfig(config.name);
+      await client.load(config.name, served);
+      expect(await client.modelConfig(config.name)).toEqual(served);
+    }
+  });
+});
+
+describe('a bad profile', () => {
+  it.each([
+    ['no YAML', 'name: [', /line 1/],
+    ['an unknown key', sleeperText.replace('suggested_latency', 'sugested_latency'), /sugested_latency/],
+    ['a batch size that does not rise', sleeperText.replace('- [2, 2.1]', '- [1, 2.1]'), /models\.0\.law/],
+    [
+      'a model config that Triton would refuse',
+      sleeperText.replace('max_batch_size: 8', 'max_batch_size: -8'),
+      /models\.0\.config: .*max_batch_size/,
+    ],
+  ])('is refused with its place: %s', (_, text, words) => {
+    expect(() => parseProfile(text, 'my.yaml')).toThrow(words);
+    expect(() => parseProfile(text, 'my.yaml')).toThrow(expect.objectContaining({ code: 'PROFILE_INVALID' }));
+  });
+
+  it('is refused when there is none of that name or path', () => {
+    expect(() => loadProfile('nothing')).toThrow(expect.objectContaining({ code: 'PROFILE_INVALID' }));
+    expect(() => loadProfile('./nothing.yaml')).toThrow(expect.objectContaining({ code: 'PROFILE_INVALID' }));
+  });
+});
+
+describe('an arm', () => {
+  const model = loadProfile('slow-precision').models[0] as ModelProfile;
+  const physics = (precision: string | null) => {
+    const accelerators = precision ? [{ name: 'tensorrt', parameters: { precision_mode: precision } }] : [];
+    const config: ModelConfig = {
+      max_batch_size: 16,
+      optimization: { execution_accelerators: { gpu_execution_accelerator: accelerators } },
+    };
+    return physicsOf({ ...model, law: { ...model.law, cv: 0 } }, config, seededRandom(1));
+  };
+
+  it('changes the law, the memory and the load time when the config chooses it', () => {
+    const [plain, half] = [physics(null), physics('FP16')];
+    expect(half.executionNs(16, 1) / plain.executionNs(16, 1)).toBeCloseTo(0.5, 3);
+    expect(half.memoryMib(2) / plain.memoryMib(2)).toBeCloseTo(0.6, 6);
+    expect(half.load.fullSeconds).toBeGreaterThan(plain.load.fullSeconds);
+    expect(physics('FP32').executionNs(1, 1)).toBeGreaterThan(half.executionNs(1, 1));
+  });
+});
