@@ -3,7 +3,7 @@ import type { Measurement } from '../profiler/measurement.ts';
 import type { Candidate } from '../space/types.ts';
 import type { Interval } from '../stats/interval.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
-import type { Goal, LevelRange, TrialFailure, TrialRole } from './types.ts';
+import type { Goal, LevelPlan, LevelRange, TrialFailure, TrialRole } from './types.ts';
 
 /**
  * The journal's lines, one JSON object each: everything that happened to a study, and all that reports, resume and
@@ -70,6 +70,8 @@ export interface TrialStarted extends Stamped {
   readonly trial: number;
   readonly role: TrialRole;
   readonly candidate: Candidate;
+  /** Absent in the baseline, whose level is searched. */
+  readonly levels?: LevelPlan;
 }
 
 /** `in-place`: only instances changed and the server kept its statistics; `full`: it loaded the model anew. */
@@ -102,17 +104,22 @@ export interface FinalMeasured extends Stamped {
   readonly measurement: Measurement;
 }
 
-/** The outcome of the final: the trial to emit, and its throughput over the baseline's. */
+/**
+ * The outcome of the final: the trial to emit, and how many times better than the baseline it is by the objective: for
+ * throughput, the ratio of throughputs. null when the baseline served nothing to compare with; 1 when the baseline itself
+ * is emitted, and `rejected` then says what was not better.
+ */
 export interface GainDecided extends Stamped {
   readonly type: 'gain-decided';
   readonly best: number;
-  readonly gain: Interval;
+  readonly gain: Interval | null;
+  readonly rejected?: { readonly trial: number; readonly gain: Interval | null; readonly reason: string };
 }
 
-/** `verified`: the config read back equals the original one. */
+/** `verified`: the config read back equals the original one. `failed`: it could not be put back; `detail` says why. */
 export interface ModelRestored extends Stamped {
   readonly type: 'model-restored';
-  readonly how: 'config' | 'reload' | 'unload' | 'nothing-changed';
+  readonly how: 'config' | 'reload' | 'unload' | 'nothing-changed' | 'failed';
   readonly verified: boolean;
   readonly detail: string;
 }

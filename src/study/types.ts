@@ -47,6 +47,7 @@ export type FailureKind =
   | 'load-timeout'
   | 'config-mismatch' // the config read back is not the one sent
   | 'requests-failed' // loaded, but did not serve
+  | 'metric-missing' // measured, but without a metric that the goal needs
   | 'server-lost';
 
 export interface TrialFailure {
@@ -67,6 +68,8 @@ export interface Trial {
   readonly number: number;
   readonly role: TrialRole;
   readonly candidate: Candidate;
+  /** How it got onto the server and how long that took; absent when it never did. */
+  readonly applied?: { readonly change: 'none' | 'in-place' | 'full'; readonly loadMs: number };
   readonly measurements: readonly Measurement[];
   readonly chosen: number | null;
   readonly feasible: boolean;

@@ -1,0 +1,153 @@
+import type { Measurement } from '../profiler/measurement.ts';
+import type { Candidate } from '../space/types.ts';
+import type { Interval } from '../stats/interval.ts';
+import { ratioInterval } from '../stats/ratio.ts';
+import { assess, isFeasible, missingMetrics } from './goal.ts';
+import type { GainDecided } from './records.ts';
+import type { StudyState } from './state.ts';
+import type { Goal, Trial } from './types.ts';
+
+/** What the final does next. */
+export type FinalStep =
+  | { readonly kind: 'measure'; readonly trial: Trial; readonly level: number; readonly round: number }
+  | { readonly kind: 'decide'; readonly decision: Decision };
+
+export type Decision = Omit<GainDecided, 'type' | 'at'>;
+
+/** How often one side may go to a lower level because the one that the search chose does not hold. */
+const MAX_STEPS_DOWN = 2;
+
+/** One side of the final: a trial, and the level that it is measured at. */
+interface Side {
+  readonly trial: Trial;
+  level: number;
+  steps: number;
+}
+
+interface Standoff {
+  readonly contender: Side;
+  readonly baseline: Side;
+  /** Measurements of both sides at their present levels, the contender's first. */
+  readonly pairs: (readonly [Measurement, Measurement])[];
+  /** The contender's measurement that has no partner yet. */
+  pending: Measurement | null;
+  rounds: number;
+}
+
+/**
+ * The final between the contender and the baseline: A B A B at their own levels for so many rounds, then the decision.
+ * A side that misses the goal in most of its rounds is measured again at its next lower feasible level, so that what is
+ * reported as within the budget is so in the final too. null when there is nothing to compare.
+ */
+export function nextFinal(state: StudyState, rounds: number): FinalStep | null {
+  const standoff = replay(state, rounds);
+  if (!standoff) return null;
+  const { contender, baseline, pairs, pending } = standoff;
+  if (pairs.length >= rounds) return { kind: 'decide', decision: decide(standoff, state.goal) };
+  const side = pending ? baseline : contender;
+  return { kind: 'measure', trial: side.trial, level: side.level, round: standoff.rounds + 1 };
+}
+
+/** The decision on the rounds so far, for a final that is cut short; null before the first whole round. */
+export function decideNow(state: StudyState, rounds: number): Decision | null {
+  const standoff = replay(state, rounds);
+  return standoff && standoff.pairs.length > 0 ? decide(standoff, state.goal) : null;
+}
+
+/**
+ * The measurement that stands for a trial in reports, and whether the goal is met: the one of median throughput among
+ * its final rounds (those that agree with the majority on feasibility), else the one that the search chose.
+ */
+export function representative(
+  state: StudyState,
+  trial: Trial,
+): { measurement: Measurement; feasible: boolean } | null {
+  const own = state.gain ? state.finals.filter((final) => final.trial === trial.number) : [];
+  const level = own.at(-1)?.measurement.level.value;
+  const finals = own.map((final) => final.measurement).filter((measurement) => measurement.level.value === level);
+  if (finals.length > 0) {
+    const met = finals.filter((measurement) => isFeasible(measurement, trial.candidate, state.goal));
+    const feasible = met.length * 2 > finals.length;
+    const agreeing = feasible ? met : finals;
+    const byThroughput = [...agreeing].sort((a, b) => a.throughput.value - b.throughput.value);
+    return { measurement: byThroughput[(byThroughput.length - 1) >> 1] as Measurement, feasible };
+  }
+  const chosen = trial.chosen === null ? undefined : trial.measurements[trial.chosen];
+  return chosen ? { measurement: chosen, feasible: trial.feasible } : null;
+}
+
+function replay(state: StudyState, rounds: number): Standoff | null {
+  const contender = sideOf(state.contender);
+  const baseline = sideOf(state.baseline);
+  if (!contender || !baseline || contender.trial.number === baseline.trial.number) return null;
+  const standoff: Standoff = { contender, baseline, pairs: [], pending: null, rounds: 0 };
+  for (const { trial, measurement } of state.finals) {
+    const level = measurement.level.value;
+    if (trial === contender.trial.number && level === contender.level) standoff.pending = measurement;
+    else if (trial === baseline.trial.number && level === baseline.level && standoff.pending) {
+      standoff.pairs.push([standoff.pending, measurement]);
+      standoff.pending = null;
+      standoff.rounds++;
+      stepDown(standoff, state.goal, rounds);
+    }
+  }
+  return standoff;
+}
+
+function sideOf(trial: Trial | null): Side | null {
+  const chosen = trial?.chosen == null ? undefined : trial.measurements[trial.chosen];
+  return trial && chosen ? { trial, level: chosen.level.value, steps: 0 } : null;
+}
+
+function stepDown(standoff: Standoff, goal: Goal, rounds: number): void {
+  let moved = false;
+  for (const [index, side] of [standoff.contender, standoff.baseline].entries()) {
+    const missed = standoff.pairs.filter(
+      (pair) => !isFeasible(pair[index] as Measurement, side.trial.candidate, goal),
+    ).length;
+    const lower = side.steps < MAX_STEPS_DOWN ? lowerLevel(side, goal) : null;
+    if (missed * 2 <= rounds || lower === null) continue;
+    side.level = lower;
+    side.steps++;
+    moved = true;
+  }
+  if (moved) standoff.pairs.length = 0;
+}
+
+function lowerLevel({ trial, level }: Side, goal: Goal): number | null {
+  const lower = trial.measurements
+    .filter((measurement) => measurement.level.value < level && isFeasible(measurement, trial.candidate, goal))
+    .map((measurement) => measurement.level.value);
+  return trial.feasible && lower.length > 0 ? Math.max(...lower) : null;
+}
+
+function decide({ contender, baseline, pairs }: Standoff, goal: Goal): Decision {
+  const holds = mostly(pairs, (pair) => isFeasible(pair[0], contender.trial.candidate, goal));
+  const baselineHolds = mostly(pairs, (pair) => isFeasible(pair[1], baseline.trial.candidate, goal));
+  const gain = gainOf(pairs, contender.trial.candidate, baseline.trial.candidate, goal);
+  const reason =
+    baselineHolds && !holds ? 'it missed the goal in the final' : 'it was not better than the original config';
+  const rejected = holds === baselineHolds ? gain === null || gain.high < 1 : baselineHolds;
+  if (!rejected) return { best: contender.trial.number, gain };
+  return {
+    best: baseline.trial.number,
+    gain: { value: 1, low: 1, high: 1 },
+    rejected: { trial: contender.trial.number, gain, reason },
+  };
+}
+
+/** exp(-cost) is the throughput itself when that is the objective; null when a side served nothing. */
+function gainOf(pairs: Standoff['pairs'], a: Candidate, b: Candidate, goal: Goal): Interval | null {
+  const usable = pairs
+    .filter((pair) => missingMetrics(pair[0], a, goal).length === 0 && missingMetrics(pair[1], b, goal).length === 0)
+    .map((pair) => ({
+      numerator: Math.exp(-assess(pair[0], a, goal).cost),
+      denominator: Math.exp(-assess(pair[1], b, goal).cost),
+    }))
+    .filter(({ numerator, denominator }) => numerator > 0 && denominator > 0);
+  return usable.length > 0 ? ratioInterval(usable) : null;
+}
+
+function mostly<T>(items: readonly T[], test: (item: T) => boolean): boolean {
+  return items.filter(test).length * 2 > items.length;
+}

@@ -1,0 +1,199 @@
+import { TrituneError } from '../base/errors.ts';
+import type { Measurement } from '../profiler/measurement.ts';
+import { requireMetrics } from './goal.ts';
+import { bestTrial, frontOf, standingOf } from './ranking.ts';
+import type {
+  FinalMeasured,
+  GainDecided,
+  ModelRestored,
+  ServerIdentity,
+  StudyFinished,
+  StudyRecord,
+  StudyStarted,
+  TrialApplied,
+  TrialFinished,
+  TrialStarted,
+} from './records.ts';
+import type { StudyState, UnfinishedTrial } from './state.ts';
+import type { Goal, Trial } from './types.ts';
+
+/** The state that the records give. Errors: JOURNAL_INVALID when they contradict each other; UNSUPPORTED as `StudyFold.state`. */
+export function foldStudy(records: readonly StudyRecord[], goal?: Goal): StudyState {
+  const fold = new StudyFold();
+  for (const record of records) fold.add(record);
+  return fold.state(goal);
+}
+
+interface OpenTrial {
+  readonly start: TrialStarted;
+  readonly measurements: Measurement[];
+  applied?: NonNullable<Trial['applied']>;
+}
+
+/** Takes records one by one and gives the state after the last of them. */
+export class StudyFold {
+  #started: StudyStarted | null = null;
+  #server: ServerIdentity | null = null;
+  readonly #open = new Map<number, OpenTrial>();
+  readonly #trials = new Map<number, Trial>();
+  readonly #finals: FinalMeasured[] = [];
+  #gain: GainDecided | null = null;
+  #restored: ModelRestored | null = null;
+  #finished: StudyFinished | null = null;
+  #measurements = 0;
+  #reloads = 0;
+  #elapsedMs = 0;
+  #lastMs = 0;
+
+  /** Errors: JOURNAL_INVALID when the record contradicts the earlier ones. */
+  add(record: StudyRecord): void {
+    if (record.type === 'study-started') this.#start(record);
+    else if (!this.#started) contradiction(`${record.type} before study-started`);
+    else this.#apply(record);
+    this.#passTime(record);
+  }
+
+  /**
+   * Under the study's own goal, or ranked anew under another one. Errors: UNSUPPORTED when no measurement has the
+   * metrics that the other goal needs.
+   */
+  state(otherGoal?: Goal): StudyState {
+    const started = this.#started ?? contradiction('it has no study-started');
+    const goal = otherGoal ?? started.goal;
+    const trials = this.#ranked(otherGoal);
+    const contender = bestTrial(trials, goal);
+    const gain = otherGoal ? null : this.#gain;
+    const unfinished = [...this.#open.values()].at(-1);
+    return {
+      started,
+      server: this.#server ?? started.server,
+      goal,
+      trials,
+      unfinished: unfinished ? unfinishedOf(unfinished) : null,
+      baseline: trials.find((trial) => trial.role === 'baseline') ?? null,
+      contender,
+      best: gain ? (trials.find((trial) => trial.number === gain.best) ?? null) : contender,
+      finals: [...this.#finals],
+      gain,
+      front: frontOf(trials, goal),
+      restored: this.#restored,
+      finished: this.#finished,
+      counts: {
+        trials: trials.length,
+        measurements: this.#measurements,
+        reloads: this.#reloads,
+        failed: trials.filter((trial) => trial.failure !== null).length,
+      },
+      elapsedSeconds: this.#elapsedMs / 1e3,
+    };
+  }
+
+  #start(record: StudyStarted): void {
+    if (this.#started) contradiction('a second study-started');
+    this.#started = record;
+    this.#server = record.server;
+  }
+
+  #apply(record: Exclude<StudyRecord, StudyStarted>): void {
+    switch (record.type) {
+      case 'study-resumed':
+        this.#server = record.server;
+        this.#finished = null;
+        return;
+      case 'trial-started':
+        if (this.#trials.has(record.trial)) contradiction(`trial ${record.trial} started again`);
+        this.#open.set(record.trial, { start: record, measurements: [] });
+        return;
+      case 'trial-applied':
+        this.#applied(record);
+        return;
+      case 'trial-measured':
+        this.#openTrial(record.trial).measurements.push(record.measurement);
+        this.#measurements++;
+        return;
+      case 'trial-finished':
+        this.#finish(record);
+        return;
+      case 'final-measured':
+        this.#finishedTrial(record.trial);
+        this.#finals.push(record);
+        this.#measurements++;
+        return;
+      case 'gain-decided':
+        this.#finishedTrial(record.best);
+        this.#gain = record;
+        return;
+      case 'model-restored':
+        this.#restored = record;
+        return;
+      case 'study-finished':
+        this.#finished = record;
+    }
+  }
+
+  /** Of a trial under way, or of a finished one in the final. From here on the model is no longer as it was. */
+  #applied({ trial, change, loadMs }: TrialApplied): void {
+    const open = this.#open.get(trial);
+    if (open) open.applied = { change, loadMs };
+    else this.#finishedTrial(trial);
+    if (change === 'full') this.#reloads++;
+    if (change !== 'none') this.#restored = null;
+  }
+
+  #finish({ trial, chosen, feasible, failure }: TrialFinished): void {
+    const { start, measurements, applied } = this.#openTrial(trial);
+    if (chosen !== null && chosen >= measurements.length) contradiction(`trial ${trial} chose what it did not measure`);
+    const { role, candidate } = start;
+    this.#trials.set(trial, {
+      number: trial,
+      role,
+      candidate,
+      ...(applied && { applied }),
+      measurements,
+      chosen,
+      feasible,
+      failure,
+    });
+    this.#open.delete(trial);
+  }
+
+  #ranked(otherGoal: Goal | undefined): readonly Trial[] {
+    const trials = [...this.#trials.values()].sort((a, b) => a.number - b.number);
+    if (!otherGoal) return trials;
+    const ranked = trials.map((trial) => ({ ...trial, ...standingOf(trial.measurements, trial.candidate, otherGoal) }));
+    const measured = ranked.find((trial) => trial.measurements.length > 0);
+    if (measured && ranked.every((trial) => trial.chosen === null)) {
+      requireMetrics(measured.measurements[0] as Measurement, measured.candidate, otherGoal);
+    }
+    return ranked;
+  }
+
+  /** Time between runs does not count. */
+  #passTime(record: StudyRecord): void {
+    const now = Date.parse(record.at);
+    const runs = record.type === 'study-started' || record.type === 'study-resumed';
+    if (!runs && now > this.#lastMs) this.#elapsedMs += now - this.#lastMs;
+    this.#lastMs = now;
+  }
+
+  #openTrial(number: number): OpenTrial {
+    return this.#open.get(number) ?? contradiction(`trial ${number} was not started`);
+  }
+
+  #finishedTrial(number: number): Trial {
+    return this.#trials.get(number) ?? contradiction(`trial ${number} is not finished`);
+  }
+}
+
+function unfinishedOf({ start, measurements }: OpenTrial): UnfinishedTrial {
+  const { trial: number, role, candidate, levels = { kind: 'search' } } = start;
+  return { number, role, candidate, levels, measurements: [...measurements] };
+}
+
+function contradiction(fault: string): never {
+  throw new TrituneError(
+    'JOURNAL_INVALID',
+    `the journal contradicts itself: ${fault}`,
+    'start a new study in another --output directory',
+  );
+}

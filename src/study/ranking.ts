@@ -1,0 +1,70 @@
+import type { Measurement } from '../profiler/measurement.ts';
+import type { Candidate } from '../space/types.ts';
+import { lowerIsBetter, paretoFront } from '../stats/front.ts';
+import { type Assessment, assess, compareAssessments, constraintsOf, isFeasible, missingMetrics } from './goal.ts';
+import { chooseLevel } from './levels.ts';
+import { metricNamed, readMetric } from './metrics.ts';
+import type { Goal, Trial } from './types.ts';
+
+/** A trial at one of its levels. */
+export interface Point {
+  readonly trial: Trial;
+  readonly measurement: Measurement;
+  readonly feasible: boolean;
+}
+
+/** Where a trial stands under a goal; `chosen` is the index of the level that it stands for. */
+export interface Standing {
+  readonly chosen: number | null;
+  readonly feasible: boolean;
+}
+
+/** By the level search's own rule. Measurements that lack a metric which the goal needs do not count. */
+export function standingOf(measurements: readonly Measurement[], candidate: Candidate, goal: Goal): Standing {
+  const usable = measurements.filter((each) => missingMetrics(each, candidate, goal).length === 0);
+  const outcomes = usable.map((each) => ({ level: each.level.value, ...assess(each, candidate, goal) }));
+  const index = chooseLevel(outcomes);
+  if (index === null) return { chosen: null, feasible: false };
+  return { chosen: measurements.indexOf(usable[index] as Measurement), feasible: outcomes[index]?.feasible === true };
+}
+
+/** The best trial that did not fail: feasible ones by the objective, else the one that misses by least; ties go to the earlier. */
+export function bestTrial(trials: readonly Trial[], goal: Goal): Trial | null {
+  let best: { trial: Trial; assessment: Assessment } | null = null;
+  for (const trial of trials) {
+    const measurement = trial.failure === null && trial.chosen !== null ? trial.measurements[trial.chosen] : undefined;
+    if (!measurement) continue;
+    const assessment = assess(measurement, trial.candidate, goal);
+    if (best === null || compareAssessments(assessment, best.assessment) < 0) best = { trial, assessment };
+  }
+  return best?.trial ?? null;
+}
+
+/**
+ * The points that no other beats in throughput, the goal's latency, and every other objective at once; by rising
+ * throughput. The latency budget does not count here, the other constraints do: a front is there to choose a budget from.
+ */
+export function frontOf(trials: readonly Trial[], goal: Goal): readonly Point[] {
+  const axes = [...new Set(['throughput', 'latency', ...goal.objectives.map((objective) => objective.metric)])];
+  const unbudgeted: Goal = { ...goal, budget: null };
+  const points = trials
+    .filter((trial) => trial.failure === null)
+    .flatMap((trial) => trial.measurements.map((measurement) => ({ trial, measurement })))
+    .filter(({ trial, measurement }) => meets(measurement, trial.candidate, unbudgeted));
+  const costs = points.map(({ trial, measurement }) =>
+    lowerIsBetter(
+      axes.map((axis) => readMetric(axis, measurement, trial.candidate) ?? Number.NaN),
+      axes.map((axis) => metricNamed(axis).better),
+    ),
+  );
+  return paretoFront(costs)
+    .map((index) => points[index] as Omit<Point, 'feasible'>)
+    .map((point) => ({ ...point, feasible: isFeasible(point.measurement, point.trial.candidate, goal) }))
+    .sort((a, b) => a.measurement.throughput.value - b.measurement.throughput.value);
+}
+
+/** Constraints on a latency percentile are budgets too. */
+function meets(measurement: Measurement, candidate: Candidate, goal: Goal): boolean {
+  const kept = { ...goal, constraints: constraintsOf(goal).filter(({ metric }) => !metric.startsWith('latency')) };
+  return isFeasible(measurement, candidate, kept);
+}

@@ -1,0 +1,120 @@
+import { z } from 'zod';
+import type { StudyRecord } from './records.ts';
+
+/** JSON has no NaN: a figure that could not be computed was written as null, and is read as NaN again. */
+const figure = z.union([z.number(), z.null().transform(() => Number.NaN)]);
+const count = z.number().int().nonnegative();
+const text = z.string();
+const json = z.looseObject({});
+const at = text;
+
+const level = z.looseObject({ mode: z.enum(['concurrency', 'request-rate']), value: z.number() });
+const interval = z.looseObject({ value: figure, low: figure, high: figure });
+const failure = z.looseObject({ kind: text, reason: text });
+
+const measurement = z.looseObject({
+  level,
+  throughput: interval,
+  latencyMs: z.looseObject({ avg: figure, p50: figure, p90: figure, p95: figure, p99: figure, max: figure }),
+  budgetLatencyMs: interval.extend({ percentile: z.number() }),
+  stable: z.boolean(),
+  windows: count,
+  durationMs: figure,
+  requests: count,
+  failures: z.array(z.looseObject({ kind: text, count, firstMessage: text })),
+  errorRate: figure,
+  server: z.nullable(json),
+  device: json,
+  client: z.looseObject({ cpuUsPerRequest: figure, eventLoopDelayMs: figure }),
+});
+
+const candidate = z.looseObject({ fingerprint: text, assignment: json, config: json });
+
+const server = z.looseObject({
+  name: text,
+  version: text,
+  url: text,
+  protocol: z.enum(['grpc', 'http']),
+  controlUrl: text,
+  controlProtocol: z.enum(['grpc', 'http']),
+  emulated: z.nullable(text),
+});
+
+const goal = z.looseObject({
+  budget: z.nullable(z.looseObject({ percentile: z.number(), latencyMs: z.number() })),
+  constraints: z.array(z.looseObject({ metric: text, relation: z.enum(['<=', '>=']), value: z.number() })),
+  objectives: z.array(z.looseObject({ metric: text, weight: z.number().positive() })).min(1),
+});
+
+const levels = z.discriminatedUnion('kind', [
+  z.looseObject({ kind: z.literal('search') }),
+  z.looseObject({ kind: z.literal('fixed'), values: z.array(z.number()) }),
+]);
+
+const trial = { at, trial: count };
+
+const record = z.discriminatedUnion('type', [
+  z.looseObject({
+    type: z.literal('study-started'),
+    at,
+    schemaVersion: z.literal(1),
+    model: text,
+    server,
+    originalConfig: json,
+    wasLoaded: z.boolean(),
+    goal,
+    levels: z.looseObject({ mode: z.enum(['concurrency', 'request-rate']), low: z.number(), high: z.number() }),
+    sampler: text,
+    seed: z.number(),
+    space: json,
+    options: json,
+    commandLine: z.array(text),
+    trituneVersion: text,
+  }),
+  z.looseObject({ type: z.literal('study-resumed'), at, server }),
+  z.looseObject({
+    type: z.literal('trial-started'),
+    ...trial,
+    role: z.enum(['baseline', 'search']),
+    candidate,
+    levels: levels.optional(),
+  }),
+  z.looseObject({
+    type: z.literal('trial-applied'),
+    ...trial,
+    change: z.enum(['none', 'in-place', 'full']),
+    loadMs: figure,
+  }),
+  z.looseObject({ type: z.literal('trial-measured'), ...trial, measurement }),
+  z.looseObject({
+    type: z.literal('trial-finished'),
+    ...trial,
+    chosen: z.nullable(count),
+    feasible: z.boolean(),
+    failure: z.nullable(failure),
+  }),
+  z.looseObject({ type: z.literal('final-measured'), ...trial, round: count, measurement }),
+  z.looseObject({ type: z.literal('gain-decided'), at, best: count, gain: z.nullable(interval) }),
+  z.looseObject({
+    type: z.literal('model-restored'),
+    at,
+    how: z.enum(['config', 'reload', 'unload', 'nothing-changed', 'failed']),
+    verified: z.boolean(),
+    detail: text,
+  }),
+  z.looseObject({
+    type: z.literal('study-finished'),
+    at,
+    stopReason: text,
+    interrupted: z.boolean(),
+    wallSeconds: figure,
+  }),
+]);
+
+/** The value as a record, or what is wrong with it. Fields that this version does not know are kept. */
+export function checkRecord(value: unknown): { readonly record: StudyRecord } | { readonly fault: string } {
+  const outcome = record.safeParse(value);
+  if (outcome.success) return { record: outcome.data as unknown as StudyRecord };
+  const issue = outcome.error.issues[0];
+  return { fault: issue ? `${issue.path.join('.') || 'record'}: ${issue.message}` : 'not a record' };
+}

@@ -1,0 +1,54 @@
+import type { Measurement } from '../profiler/measurement.ts';
+import type { Candidate } from '../space/types.ts';
+import type { Point } from './ranking.ts';
+import type {
+  FinalMeasured,
+  GainDecided,
+  ModelRestored,
+  ServerIdentity,
+  StudyFinished,
+  StudyStarted,
+} from './records.ts';
+import type { Goal, LevelPlan, Trial, TrialRole } from './types.ts';
+
+/** A trial that was started and not finished: the run ended in it, or is in it. */
+export interface UnfinishedTrial {
+  readonly number: number;
+  readonly role: TrialRole;
+  readonly candidate: Candidate;
+  readonly levels: LevelPlan;
+  readonly measurements: readonly Measurement[];
+}
+
+export interface Counts {
+  readonly trials: number;
+  readonly measurements: number;
+  /** Full loads of the model; changes of the instance count alone are none. */
+  readonly reloads: number;
+  readonly failed: number;
+}
+
+/** Everything that a study's records say, folded. Recomputed for another goal when one is given. */
+export interface StudyState {
+  readonly started: StudyStarted;
+  /** Of the latest run: a study may be resumed on another address. */
+  readonly server: ServerIdentity;
+  readonly goal: Goal;
+  /** Finished trials by number. */
+  readonly trials: readonly Trial[];
+  readonly unfinished: UnfinishedTrial | null;
+  readonly baseline: Trial | null;
+  /** The best by the search alone: what the final compares with the baseline. */
+  readonly contender: Trial | null;
+  /** What to emit: the contender, unless the final decided for the baseline. */
+  readonly best: Trial | null;
+  readonly finals: readonly FinalMeasured[];
+  /** Of the final; null before it, and under another goal than the study's. */
+  readonly gain: GainDecided | null;
+  readonly front: readonly Point[];
+  readonly restored: ModelRestored | null;
+  readonly finished: StudyFinished | null;
+  readonly counts: Counts;
+  /** Seconds in which a run was under way, all runs of the study together, up to the last record. */
+  readonly elapsedSeconds: number;
+}

@@ -1,0 +1,129 @@
+import type { LoadLevel } from '../loadgen/types.ts';
+import type { Measurement } from '../profiler/measurement.ts';
+import type { Assignment } from '../space/types.ts';
+import type { Interval } from '../stats/interval.ts';
+import type { ModelConfig } from '../triton/model-config.ts';
+import { representative } from './final.ts';
+import type { Counts, StudyState } from './state.ts';
+import type { Constraint, Objective, Trial } from './types.ts';
+
+/** A figure of the summary; null where there is no finite one, never a zero in its place. */
+type Figure = number | null;
+type IntervalFigures = { readonly value: Figure; readonly low: Figure; readonly high: Figure };
+
+export interface SummaryPoint {
+  readonly trial: number;
+  readonly fingerprint: string;
+  readonly assignment: Assignment;
+  readonly config: ModelConfig;
+  readonly load: LoadLevel;
+  readonly feasible: boolean;
+  /** infer/s, 95 % interval. */
+  readonly throughput: IntervalFigures;
+  readonly latencyMs: { readonly [percentile in 'avg' | 'p50' | 'p90' | 'p95' | 'p99']: Figure };
+  /** The budgeted percentile. */
+  readonly budgetLatencyMs: IntervalFigures & { readonly percentile: number };
+  readonly errorRate: Figure;
+  readonly stable: boolean;
+}
+
+/** The object of `summary.json`: DESIGN's contract, and beside it what a script may want to know. */
+export interface Summary {
+  readonly schemaVersion: 1;
+  readonly model: string;
+  readonly server: { readonly name: string; readonly version: string };
+  /** The profile when the figures are of the embedded emulator, else null. */
+  readonly emulated: string | null;
+  readonly budget: { readonly percentile: number; readonly latencyMs: number } | null;
+  readonly constraints: readonly Constraint[];
+  readonly objectives: readonly Objective[];
+  /** Whether `best` meets the budget and the constraints. */
+  readonly feasible: boolean;
+  readonly best: SummaryPoint | null;
+  readonly baseline: SummaryPoint | null;
+  /** Best over baseline, of the final; null when there was none. */
+  readonly gain: { readonly ratio: Figure; readonly low: Figure; readonly high: Figure } | null;
+  readonly rejected: { readonly trial: number; readonly reason: string } | null;
+  readonly pareto: readonly SummaryPoint[];
+  readonly counts: Counts;
+  readonly wallSeconds: Figure;
+  readonly stopReason: string;
+  readonly interrupted: boolean;
+  /** null while the model is not back as it was. */
+  readonly restored: { readonly how: string; readonly verified: boolean; readonly detail: string } | null;
+  readonly sampler: string;
+  readonly seed: number;
+  readonly journal: string;
+  readonly trituneVersion: string;
+}
+
+/** `journal`: the path of the journal, as a reader of the summary finds it. */
+export function summarize(state: StudyState, journal: string): Summary {
+  const { started, goal } = state;
+  const best = state.best && finalPoint(state, state.best);
+  const { restored, finished } = state;
+  return {
+    schemaVersion: 1,
+    model: started.model,
+    server: { name: state.server.name, version: state.server.version },
+    emulated: state.server.emulated,
+    budget: goal.budget,
+    constraints: goal.constraints,
+    objectives: goal.objectives,
+    feasible: best?.feasible ?? false,
+    best,
+    baseline: state.baseline && finalPoint(state, state.baseline),
+    gain: gainOf(state),
+    rejected: state.gain?.rejected ? { trial: state.gain.rejected.trial, reason: state.gain.rejected.reason } : null,
+    pareto: state.front.map(({ trial, measurement, feasible }) => pointOf(trial, measurement, feasible)),
+    counts: state.counts,
+    wallSeconds: figure(state.elapsedSeconds),
+    stopReason: finished?.stopReason ?? 'the run did not end by itself',
+    interrupted: finished?.interrupted ?? true,
+    restored: restored && { how: restored.how, verified: restored.verified, detail: restored.detail },
+    sampler: started.sampler,
+    seed: started.seed,
+    journal,
+    trituneVersion: started.trituneVersion,
+  };
+}
+
+function finalPoint(state: StudyState, trial: Trial): SummaryPoint | null {
+  const stands = representative(state, trial);
+  return stands && pointOf(trial, stands.measurement, stands.feasible);
+}
+
+function pointOf({ number, candidate }: Trial, measurement: Measurement, feasible: boolean): SummaryPoint {
+  const { avg, p50, p90, p95, p99 } = measurement.latencyMs;
+  return {
+    trial: number,
+    fingerprint: candidate.fingerprint,
+    assignment: candidate.assignment,
+    config: candidate.config,
+    load: measurement.level,
+    feasible,
+    throughput: intervalFigures(measurement.throughput),
+    latencyMs: { avg: figure(avg), p50: figure(p50), p90: figure(p90), p95: figure(p95), p99: figure(p99) },
+    budgetLatencyMs: {
+      percentile: measurement.budgetLatencyMs.percentile,
+      ...intervalFigures(measurement.budgetLatencyMs),
+    },
+    errorRate: figure(measurement.errorRate),
+    stable: measurement.stable,
+  };
+}
+
+/** The baseline is once itself, measured or not. */
+function gainOf(state: StudyState): Summary['gain'] {
+  if (state.best && state.best === state.baseline) return { ratio: 1, low: 1, high: 1 };
+  const gain = state.gain?.gain;
+  return gain ? { ratio: figure(gain.value), low: figure(gain.low), high: figure(gain.high) } : null;
+}
+
+function intervalFigures({ value, low, high }: Interval): IntervalFigures {
+  return { value: figure(value), low: figure(low), high: figure(high) };
+}
+
+function figure(value: number): Figure {
+  return Number.isFinite(value) ? value : null;
+}

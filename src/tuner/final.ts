@@ -1,0 +1,37 @@
+import { decideNow, nextFinal } from '../study/final.ts';
+import { failureOf } from './outcome.ts';
+import type { Run } from './run.ts';
+import { applyCandidate, measureOnce } from './trial.ts';
+
+/**
+ * Measures the best and the baseline in turn and writes down what that decides. Returns why it was cut short, or null.
+ * Errors: what ends the run.
+ */
+export async function runFinal(run: Run): Promise<string | null> {
+  const rounds = run.plan.finalRounds;
+  for (let turn = 0; ; turn++) {
+    const step = rounds > 0 ? nextFinal(run.ledger.state, rounds) : null;
+    if (step === null) return null;
+    if (step.kind === 'decide') {
+      await run.ledger.record({ type: 'gain-decided', ...step.decision });
+      return null;
+    }
+    if (turn % 2 === 0 && !run.time.allowsFinalRound) return cutShort(run, 'the time budget ended in the final');
+    const { number, candidate } = step.trial;
+    try {
+      const applied = await applyCandidate(run, number, candidate);
+      const measurement = await measureOnce(run, number, applied, step.level);
+      await run.ledger.record({ type: 'final-measured', trial: number, round: step.round, measurement });
+    } catch (error) {
+      const failure = failureOf(error, 'measure');
+      if (failure === null || failure.kind === 'server-lost' || run.signal.aborted) throw error;
+      return cutShort(run, `trial ${number} failed in the final: ${failure.reason}`);
+    }
+  }
+}
+
+async function cutShort(run: Run, reason: string): Promise<string> {
+  const decision = decideNow(run.ledger.state, run.plan.finalRounds);
+  if (decision) await run.ledger.record({ type: 'gain-decided', ...decision });
+  return reason;
+}

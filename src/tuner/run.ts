@@ -1,0 +1,46 @@
+import type { Clock } from '../base/clock.ts';
+import type { Assignment, Candidate, CandidateOutcome } from '../space/types.ts';
+import type { Journal } from '../study/journal.ts';
+import type { StudyRecord, StudyStarted } from '../study/records.ts';
+import type { Sampler } from '../study/types.ts';
+import type { Ledger } from './ledger.ts';
+import type { Control, Profile } from './seams.ts';
+import type { TimeKeeper } from './time-keeper.ts';
+
+/** What is to be tuned, and within which limits. */
+export interface TunePlan {
+  /** What is written down before anything is changed; a resumed study keeps what its journal says. */
+  readonly study: Omit<StudyStarted, 'type' | 'at'>;
+  /** The original config as a candidate. */
+  readonly baseline: Candidate;
+  readonly build: (assignment: Assignment) => CandidateOutcome;
+  /** Trials of the search, the baseline not among them; Infinity for no limit. */
+  readonly maxTrials: number;
+  /** Of all runs of the study together; Infinity for no limit. */
+  readonly timeBudgetMs: number;
+  /** How often the best and the baseline are measured in turn at the end; 0 for no final. */
+  readonly finalRounds: number;
+  /** The records of the study that is resumed; empty for a new one. */
+  readonly earlier: readonly StudyRecord[];
+}
+
+/** What the tuner works with. */
+export interface TuneParts {
+  readonly control: Control;
+  readonly profile: Profile;
+  readonly sampler: Sampler;
+  readonly journal: Pick<Journal, 'append'>;
+  readonly clock: Clock;
+}
+
+/** One run under way: the plan, the parts, and what the steps share. */
+export interface Run {
+  readonly plan: TunePlan;
+  readonly parts: TuneParts;
+  readonly ledger: Ledger;
+  readonly time: TimeKeeper;
+  readonly signal: AbortSignal;
+}
+
+/** Trial number of the original config; the search counts from 1. */
+export const BASELINE = 0;

@@ -1,0 +1,87 @@
+import type { Clock } from '../base/clock.ts';
+import { MS_PER_S, nsToMs } from '../base/units.ts';
+
+/** What is kept for the final never takes more of the budget than this part. */
+const MAX_RESERVE = 1 / 3;
+
+/** Holds a run to its time budget: knows what one step takes from those it has timed, and keeps time for the final. */
+export class TimeKeeper {
+  readonly #clock: Clock;
+  readonly #budgetMs: number;
+  readonly #finalRounds: number;
+  readonly #startNs: number;
+  readonly #spentMs: number;
+  readonly #applies = new Mean();
+  readonly #measurements = new Mean();
+
+  /** `spentMs`: what earlier runs of the study took. */
+  constructor(clock: Clock, budgetMs: number, finalRounds: number, spentMs: number) {
+    this.#clock = clock;
+    this.#budgetMs = budgetMs;
+    this.#finalRounds = finalRounds;
+    this.#startNs = clock.nowNs();
+    this.#spentMs = spentMs;
+  }
+
+  /** Of all runs of the study, this one included. */
+  get elapsedMs(): number {
+    return this.#spentMs + nsToMs(this.#clock.nowNs() - this.#startNs);
+  }
+
+  /** Seconds left for the search. */
+  get searchSecondsLeft(): number {
+    return Math.max(0, this.#left - this.#reserve) / MS_PER_S;
+  }
+
+  get allowsTrial(): boolean {
+    return this.#applies.value + this.#measurements.value <= this.#left - this.#reserve;
+  }
+
+  get allowsLevel(): boolean {
+    return this.#measurements.value <= this.#left - this.#reserve;
+  }
+
+  /** One round measures two candidates. */
+  get allowsFinalRound(): boolean {
+    return 2 * (this.#applies.value + this.#measurements.value) <= this.#left;
+  }
+
+  timeApply<T>(work: () => Promise<T>): Promise<T> {
+    return this.#time(this.#applies, work);
+  }
+
+  timeMeasure<T>(work: () => Promise<T>): Promise<T> {
+    return this.#time(this.#measurements, work);
+  }
+
+  get #left(): number {
+    return this.#budgetMs - this.elapsedMs;
+  }
+
+  get #reserve(): number {
+    const round = 2 * (this.#applies.value + this.#measurements.value);
+    return Math.min(this.#finalRounds * round + this.#applies.value, this.#budgetMs * MAX_RESERVE);
+  }
+
+  async #time<T>(mean: Mean, work: () => Promise<T>): Promise<T> {
+    const startNs = this.#clock.nowNs();
+    const outcome = await work();
+    mean.add(nsToMs(this.#clock.nowNs() - startNs));
+    return outcome;
+  }
+}
+
+class Mean {
+  #sum = 0;
+  #count = 0;
+
+  add(value: number): void {
+    this.#sum += value;
+    this.#count++;
+  }
+
+  /** 0 until something was added. */
+  get value(): number {
+    return this.#count === 0 ? 0 : this.#sum / this.#count;
+  }
+}

@@ -1,0 +1,130 @@
+import { TrituneError } from '../base/errors.ts';
+import type { Measurement } from '../profiler/measurement.ts';
+import type { Candidate } from '../space/types.ts';
+import { assess, requireMetrics } from '../study/goal.ts';
+import { type NextLevel, nextLevel } from '../study/levels.ts';
+import { bestTrial, standingOf } from '../study/ranking.ts';
+import type { LevelPlan, TrialFailure, TrialRole } from '../study/types.ts';
+import { failureOf, outlasting } from './outcome.ts';
+import type { Run } from './run.ts';
+import type { Applied } from './seams.ts';
+
+/** One trial to run. */
+export interface Assigned {
+  readonly number: number;
+  readonly role: TrialRole;
+  readonly candidate: Candidate;
+  readonly levels: LevelPlan;
+}
+
+/**
+ * Applies the candidate and measures it at the levels of its plan; what goes wrong with it is its outcome. Errors: what
+ * ends the run: SERVER_UNREACHABLE, INTERRUPTED, those of the journal, and any that is no verdict on a candidate.
+ */
+export async function runTrial(run: Run, trial: Assigned): Promise<void> {
+  const { number, role, candidate, levels } = trial;
+  await run.ledger.record({ type: 'trial-started', trial: number, role, candidate, levels });
+  const measurements: Measurement[] = [];
+  let failure: TrialFailure | null = null;
+  let fatal: unknown = null;
+  let step: 'apply' | 'measure' = 'apply';
+  try {
+    const applied = await applyCandidate(run, number, candidate);
+    step = 'measure';
+    await measureLevels(run, trial, applied, measurements);
+    failure = servedNothing(measurements);
+  } catch (error) {
+    failure = failureOf(error, step);
+    if (failure === null || run.signal.aborted || endsStudy(run, trial, failure)) throw error;
+    if (failure.kind === 'server-lost') fatal = error;
+  }
+  if (failure && role === 'baseline' && failure.kind === 'requests-failed') throw baselineFails(failure);
+  await finishTrial(run, trial, measurements, failure);
+  if (fatal !== null) throw fatal;
+}
+
+/** A trial that never reaches the server: illegal, or known to fail. */
+export async function refuseTrial(run: Run, trial: Assigned, failure: TrialFailure): Promise<void> {
+  const { number, role, candidate, levels } = trial;
+  await run.ledger.record({ type: 'trial-started', trial: number, role, candidate, levels });
+  await run.ledger.record({ type: 'trial-finished', trial: number, chosen: null, feasible: false, failure });
+}
+
+/** Puts the candidate on the server and writes down how that went. Errors: those of `Control.apply`. */
+export async function applyCandidate(run: Run, trial: number, candidate: Candidate): Promise<Applied> {
+  const { control } = run.parts;
+  run.ledger.notify({ type: 'applying', trial });
+  const applied = await outlasting(run, () => run.time.timeApply(() => control.apply(candidate, run.signal)));
+  await run.ledger.record({ type: 'trial-applied', trial, change: applied.change, loadMs: applied.loadMs });
+  return applied;
+}
+
+/** One measurement. A server that went away and came back has forgotten the candidate, so it is applied again. */
+export function measureOnce(run: Run, trial: number, applied: Applied, value: number): Promise<Measurement> {
+  const level = { mode: run.ledger.state.started.levels.mode, value };
+  const measure = (on: Applied): Promise<Measurement> => {
+    run.ledger.notify({ type: 'measuring', trial, level });
+    const onProgress = (progress: Parameters<Parameters<typeof run.parts.profile.measure>[2]['onProgress']>[0]): void =>
+      run.ledger.notify({ type: 'progress', trial, level, progress });
+    return run.time.timeMeasure(() => run.parts.profile.measure(on, level, { signal: run.signal, onProgress }));
+  };
+  return outlasting(
+    run,
+    () => measure(applied),
+    async () => measure(await applyCandidate(run, trial, applied.candidate)),
+  );
+}
+
+async function measureLevels(run: Run, trial: Assigned, applied: Applied, measurements: Measurement[]): Promise<void> {
+  const { goal, started, trials } = run.ledger.state;
+  const near = bestTrial(trials, goal);
+  const hint = near?.chosen == null ? undefined : near.measurements[near.chosen]?.level.value;
+  for (;;) {
+    const outcomes = measurements.map((each) => ({ level: each.level.value, ...assess(each, trial.candidate, goal) }));
+    const search = { range: started.levels, ...(hint !== undefined && { hint }) };
+    const next =
+      trial.levels.kind === 'search' ? nextLevel(outcomes, search) : fixedLevel(trial.levels.values, measurements);
+    if (next.kind === 'done' || (measurements.length > 0 && !run.time.allowsLevel)) return;
+    const measurement = await measureOnce(run, trial.number, applied, next.level);
+    await run.ledger.record({ type: 'trial-measured', trial: trial.number, measurement });
+    measurements.push(measurement);
+    requireMetrics(measurement, trial.candidate, goal);
+  }
+}
+
+function fixedLevel(values: readonly number[], measurements: readonly Measurement[]): NextLevel {
+  const level = values[measurements.length];
+  return level === undefined ? { kind: 'done', reason: 'the list' } : { kind: 'measure', level };
+}
+
+async function finishTrial(
+  run: Run,
+  { number, candidate }: Assigned,
+  measurements: readonly Measurement[],
+  failure: TrialFailure | null,
+): Promise<void> {
+  const standing = standingOf(measurements, candidate, run.ledger.state.goal);
+  const feasible = standing.feasible && failure === null;
+  await run.ledger.record({ type: 'trial-finished', trial: number, chosen: standing.chosen, feasible, failure });
+}
+
+/** A metric that not even the first measured trial has is the server's lack, and no trial can do better. */
+function endsStudy(run: Run, trial: Assigned, failure: TrialFailure): boolean {
+  if (failure.kind === 'server-lost') return trial.role === 'baseline';
+  const measured = run.ledger.state.trials.some((earlier) => earlier.chosen !== null);
+  return failure.kind === 'metric-missing' && !measured;
+}
+
+function servedNothing(measurements: readonly Measurement[]): TrialFailure | null {
+  if (measurements.some((measurement) => measurement.throughput.value > 0)) return null;
+  const words = measurements.flatMap((measurement) => measurement.failures.map((failure) => failure.firstMessage));
+  return { kind: 'requests-failed', reason: words[0] ?? 'no request was answered' };
+}
+
+function baselineFails({ reason }: TrialFailure): TrituneError {
+  return new TrituneError(
+    'SERVER_FAILED',
+    `the model does not serve with its original config: ${reason}`,
+    'check the input data and shapes that are sent, and that the model works',
+  );
+}

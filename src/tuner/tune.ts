@@ -1,0 +1,167 @@
+import { throwIfInterrupted } from '../base/abort.ts';
+import { TrituneError } from '../base/errors.ts';
+import { MS_PER_S } from '../base/units.ts';
+import { pruneReason } from '../study/pruning.ts';
+import type { StudyState } from '../study/state.ts';
+import type { Proposal } from '../study/types.ts';
+import { runFinal } from './final.ts';
+import { Ledger } from './ledger.ts';
+import { coded } from './outcome.ts';
+import { BASELINE, type Run, type TuneParts, type TunePlan } from './run.ts';
+import type { TunerEvent } from './seams.ts';
+import { TimeKeeper } from './time-keeper.ts';
+import { type Assigned, refuseTrial, runTrial } from './trial.ts';
+
+/** So many trials in a row that the server fails without a verdict on the candidate end the run. */
+const MAX_SERVER_FAILURES = 3;
+
+interface Ending {
+  readonly stopReason: string;
+  /** null for a run that came to its end or was interrupted. */
+  readonly error: TrituneError | null;
+  readonly interrupted: boolean;
+}
+
+/**
+ * Tunes: baseline, search, final; then, whatever happened, puts the model back. A resumed study goes on after its last
+ * finished trial. An interrupted run resolves, with what was found so far. Errors: RESTORE_FAILED when the model could
+ * not be put back; else what ended the run: SERVER_UNREACHABLE, SERVER_FAILED, UNSUPPORTED, OUTPUT_UNWRITABLE, INTERNAL, …
+ * The journal holds the partial results in every case.
+ */
+export async function tune(
+  plan: TunePlan,
+  parts: TuneParts,
+  emit: (event: TunerEvent) => void,
+  signal: AbortSignal,
+): Promise<StudyState> {
+  const run = begin(plan, parts, emit, signal);
+  await writeOpening(run);
+  const ending = await search(run).catch(endingOf(signal));
+  const restoreError = await restore(run);
+  await run.ledger.record({
+    type: 'study-finished',
+    stopReason: ending.stopReason,
+    interrupted: ending.interrupted,
+    wallSeconds: run.time.elapsedMs / MS_PER_S,
+  });
+  const error = restoreError ? joined(restoreError, ending) : ending.error;
+  if (error) throw error;
+  if (run.ledger.watcherFault) throw coded(run.ledger.watcherFault.error);
+  return run.ledger.state;
+}
+
+function begin(plan: TunePlan, parts: TuneParts, emit: (event: TunerEvent) => void, signal: AbortSignal): Run {
+  const ledger = new Ledger(parts.journal, parts.clock, emit, plan.earlier);
+  const spentMs = plan.earlier.length > 0 ? ledger.state.elapsedSeconds * MS_PER_S : 0;
+  const time = new TimeKeeper(parts.clock, plan.timeBudgetMs, plan.finalRounds, spentMs);
+  return { plan, parts, ledger, time, signal };
+}
+
+/** Before anything is changed: from here on `tritune restore` can put the model back. */
+async function writeOpening({ plan, ledger }: Run): Promise<void> {
+  if (plan.earlier.length === 0) await ledger.record({ type: 'study-started', ...plan.study });
+  else await ledger.record({ type: 'study-resumed', server: plan.study.server });
+}
+
+async function search(run: Run): Promise<Ending> {
+  const { ledger, plan } = run;
+  if (ledger.state.gain) return ended('the study was already finished');
+  if (!ledger.state.baseline) {
+    const candidate = ledger.state.unfinished?.candidate ?? plan.baseline;
+    await runTrial(run, { number: BASELINE, role: 'baseline', candidate, levels: { kind: 'search' } });
+  }
+  const stopReason = ledger.state.finals.length > 0 ? 'resumed in the final' : await runSearch(run);
+  const cutShort = await runFinal(run);
+  return ended(cutShort ? `${stopReason}; ${cutShort}` : stopReason);
+}
+
+/** The loop: ask, apply, measure, tell. Returns why it stopped. */
+async function runSearch(run: Run): Promise<string> {
+  const { plan, ledger, time } = run;
+  for (;;) {
+    throwIfInterrupted(run.signal);
+    const { trials, unfinished } = ledger.state;
+    if (unfinished) {
+      await runTrial(run, unfinished);
+      continue;
+    }
+    checkServer(run);
+    const done = trials.filter((trial) => trial.role === 'search').length;
+    if (done >= plan.maxTrials) return `the limit of ${plan.maxTrials} trials`;
+    if (!time.allowsTrial) return 'the time budget';
+    const answer = run.parts.sampler.ask(
+      { trials },
+      { trials: plan.maxTrials - done, seconds: time.searchSecondsLeft },
+    );
+    if (answer.kind === 'stop') return answer.reason;
+    await runProposal(run, answer, BASELINE + 1 + done);
+  }
+}
+
+async function runProposal(run: Run, { assignment, levels }: Proposal, number: number): Promise<void> {
+  const outcome = run.plan.build(assignment);
+  if (!outcome.legal) {
+    const unbuilt = { fingerprint: `illegal-${number}`, assignment, config: {} };
+    const trial: Assigned = { number, role: 'search', candidate: unbuilt, levels };
+    return refuseTrial(run, trial, { kind: 'illegal', reason: outcome.reason });
+  }
+  const trial: Assigned = { number, role: 'search', candidate: outcome.candidate, levels };
+  const pruned = pruneReason(outcome.candidate, run.ledger.state.trials);
+  return pruned ? refuseTrial(run, trial, { kind: 'pruned', reason: pruned }) : runTrial(run, trial);
+}
+
+/** Errors: SERVER_FAILED when the last few trials all failed without a verdict on their candidates. */
+function checkServer(run: Run): void {
+  const last = run.ledger.state.trials.slice(-MAX_SERVER_FAILURES);
+  const kinds = ['requests-failed', 'load-timeout'];
+  if (last.length < MAX_SERVER_FAILURES || !last.every((trial) => kinds.includes(trial.failure?.kind ?? ''))) return;
+  const reason = last.at(-1)?.failure?.reason ?? '';
+  throw new TrituneError(
+    'SERVER_FAILED',
+    `${MAX_SERVER_FAILURES} trials in a row were not served: ${reason}`,
+    'look at the log of the server; continue the run with --resume when it works again',
+  );
+}
+
+/** Puts the model back and writes down how. Never throws: the run's own outcome must come out too. */
+async function restore(run: Run): Promise<TrituneError | null> {
+  run.ledger.notify({ type: 'restoring' });
+  try {
+    const restored = await run.parts.control.restore();
+    await run.ledger.record({ type: 'model-restored', ...restored });
+    return restored.verified ? null : notVerified(restored.detail);
+  } catch (error) {
+    const { message } = coded(error);
+    await run.ledger
+      .record({ type: 'model-restored', how: 'failed', verified: false, detail: message })
+      .catch(() => undefined);
+    return coded(error);
+  }
+}
+
+const ended = (stopReason: string): Ending => ({ stopReason, error: null, interrupted: false });
+
+function endingOf(signal: AbortSignal): (error: unknown) => Ending {
+  return (thrown) => {
+    if (signal.aborted) return { stopReason: 'interrupted', error: null, interrupted: true };
+    const error = coded(thrown);
+    return { stopReason: `${error.code}: ${error.message}`, error, interrupted: false };
+  };
+}
+
+function notVerified(detail: string): TrituneError {
+  return new TrituneError(
+    'RESTORE_FAILED',
+    `the model's config is not the original one: ${detail}`,
+    'run `tritune restore` on the output directory',
+  );
+}
+
+/** The failed restore is what matters most now; why the run ended before it must not be lost. */
+function joined(restoreError: TrituneError, ending: Ending): TrituneError {
+  const before = ending.error ? ` (the run had ended with ${ending.error.code}: ${ending.error.message})` : '';
+  if (restoreError.code === 'RESTORE_FAILED' && before === '') return restoreError;
+  return new TrituneError('RESTORE_FAILED', `${restoreError.message}${before}`, restoreError.hint, {
+    cause: restoreError,
+  });
+}

@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import { pruneReason } from '../../src/study/pruning.ts';
+import { candidateOf, configOf, failedTrial, trialOf } from './builders.ts';
+
+const at = (instances: number, batch: number, more = {}) => candidateOf(configOf(instances, batch, more));
+
+describe('pruning', () => {
+  it('lets everything through when nothing failed', () => {
+    expect(pruneReason(at(9, 99), [trialOf(0, configOf(1, 4))])).toBeNull();
+  });
+
+  it('after out of memory: what has as many instances and as large a batch, and names the trial', () => {
+    const trials = [trialOf(0, configOf(1, 4)), failedTrial(3, configOf(3, 8), 'out-of-memory')];
+    expect(pruneReason(at(3, 16), trials)).toMatch(/memory.*trial 3/);
+    expect(pruneReason(at(4, 8), trials)).not.toBeNull();
+    expect(pruneReason(at(2, 16), trials)).toBeNull();
+    expect(pruneReason(at(4, 4), trials)).toBeNull();
+  });
+
+  it('does not carry over to another precision, place or parameter, but does to another way of queueing', () => {
+    const trials = [failedTrial(1, configOf(3, 8), 'out-of-memory')];
+    expect(pruneReason(at(3, 8, { parameters: { threads: { string_value: '2' } } }), trials)).toBeNull();
+    expect(pruneReason(at(3, 8, { instance_group: [{ kind: 'KIND_GPU', count: 4, gpus: [0] }] }), trials)).toBeNull();
+    const queueing = at(3, 8, { dynamic_batching: { max_queue_delay_microseconds: 100 } });
+    expect(pruneReason(queueing, trials)).not.toBeNull();
+  });
+
+  it('after a refused start: puts it down to instances once fewer of them were seen to load', () => {
+    const refused = failedTrial(2, configOf(3, 4), 'init-failed');
+    expect(pruneReason(at(4, 4), [refused])).toBeNull();
+    const trials = [trialOf(0, configOf(1, 4)), refused];
+    expect(pruneReason(at(3, 2), trials)).toMatch(/instances.*trial 2/);
+    expect(pruneReason(at(4, 16), trials)).not.toBeNull();
+    expect(pruneReason(at(2, 4), trials)).toBeNull();
+  });
+
+  it('after a refused start with a larger batch too: prunes only what is heavier in both', () => {
+    const trials = [trialOf(0, configOf(1, 4)), failedTrial(2, configOf(3, 8), 'init-failed')];
+    expect(pruneReason(at(3, 8), trials)).not.toBeNull();
+    expect(pruneReason(at(3, 4), trials)).toBeNull();
+  });
+
+  it('after an invalid config: that config only', () => {
+    const trials = [failedTrial(1, configOf(3, 8), 'invalid-config')];
+    expect(pruneReason(at(3, 8), trials)).toMatch(/trial 1/);
+    expect(pruneReason(at(4, 8), trials)).toBeNull();
+  });
+
+  it('without a GPU: whatever asks for the same one', () => {
+    const gpu = (count: number) => ({ instance_group: [{ kind: 'KIND_GPU' as const, count, gpus: [0] }] });
+    const trials = [failedTrial(1, configOf(1, 8, gpu(1)), 'no-gpu')];
+    expect(pruneReason(at(2, 4, gpu(2)), trials)).toMatch(/GPU.*trial 1/);
+    expect(pruneReason(at(2, 4), trials)).toBeNull();
+  });
+
+  it('concludes nothing from a timeout or a lost server', () => {
+    for (const kind of ['load-timeout', 'server-lost', 'requests-failed', 'config-mismatch'] as const) {
+      expect(pruneReason(at(3, 8), [trialOf(0, configOf(1, 4)), failedTrial(1, configOf(3, 8), kind)])).toBeNull();
+    }
+  });
+});

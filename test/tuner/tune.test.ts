@@ -1,0 +1,281 @@
+import { describe, expect, it } from 'vitest';
+import { TrituneError } from '../../src/base/errors.ts';
+import type { Assignment } from '../../src/space/types.ts';
+import { foldStudy } from '../../src/study/fold.ts';
+import { gridSampler } from '../../src/study/samplers/grid.ts';
+import type { Sampler } from '../../src/study/types.ts';
+import { tune } from '../../src/tuner/tune.ts';
+import { candidateOf, goalOf, measured, originalConfig, studyStarted } from '../study/builders.ts';
+import { lost, play, refuseAbove, space, World } from './world.ts';
+
+const codeOf = (error: unknown): unknown => (error as TrituneError | null)?.code;
+
+describe('a full run', () => {
+  it('measures the baseline, the space, and the final in turn, restores, and finds the best', async () => {
+    const world = new World();
+    const { state, error, records } = await play({ world });
+    expect(error).toBeNull();
+    expect(state?.trials.map((trial) => trial.number)).toEqual([...Array(12).keys()]);
+    expect(state?.best?.candidate.assignment).toEqual({ batch: 8, count: 4 });
+    expect(state?.gain?.gain?.value).toBeCloseTo(720 / 140, 1);
+    expect(state?.finals.map((final) => final.trial === state.best?.number)).toEqual([
+      true,
+      false,
+      true,
+      false,
+      true,
+      false,
+    ]);
+    expect(state?.finished).toMatchObject({
+      interrupted: false,
+      stopReason: 'every candidate of the search space was tried',
+    });
+    expect(state?.restored).toMatchObject({ verified: true });
+    expect(world.served).toBe(originalConfig);
+    expect(records[0]?.type).toBe('study-started');
+    expect(records.slice(-2).map((record) => record.type)).toEqual(['model-restored', 'study-finished']);
+    expect(foldStudy(records).best?.number).toBe(state?.best?.number);
+  });
+
+  it('writes the start down before it touches the server', async () => {
+    const world = new World();
+    const journal = { append: async () => Promise.reject(new TrituneError('OUTPUT_UNWRITABLE', 'full', 'free some')) };
+    const { error } = await play({ world, parts: { journal } });
+    expect(codeOf(error)).toBe('OUTPUT_UNWRITABLE');
+    expect(world.loads).toEqual([]);
+  });
+
+  it('spends fewer measurements on later trials than on the baseline', async () => {
+    const { state } = await play({});
+    const counts = state?.trials.map((trial) => trial.measurements.length) ?? [];
+    const later = counts.slice(1).reduce((sum, count) => sum + count, 0) / (counts.length - 1);
+    expect(later).toBeLessThan(counts[0] as number);
+  });
+
+  it('stops at the limit of trials', async () => {
+    const { state } = await play({ plan: { maxTrials: 3 } });
+    expect(state?.counts.trials).toBe(4);
+    expect(state?.finished?.stopReason).toBe('the limit of 3 trials');
+  });
+
+  it('keeps the time budget within one measurement, final included', async () => {
+    for (const timeBudgetMs of [40_000, 60_000, 80_000]) {
+      const { state } = await play({ plan: { timeBudgetMs } });
+      expect(state?.finished?.stopReason).toContain('the time budget');
+      expect(state?.finished?.wallSeconds).toBeLessThanOrEqual(timeBudgetMs / 1000 + 4);
+      expect(state?.gain, `${timeBudgetMs}`).not.toBeNull();
+    }
+  });
+
+  it('emits the original when the best of the search does not beat it in the final', async () => {
+    const world = new World();
+    const grid = gridSampler(space);
+    let inFinal = false;
+    const sampler: Sampler = {
+      ask: (history, remaining) => {
+        const answer = grid.ask(history, remaining);
+        inFinal = answer.kind === 'stop';
+        return answer;
+      },
+    };
+    world.bend = (measurement, config) =>
+      inFinal && config !== originalConfig
+        ? { ...measurement, throughput: { value: 50, low: 49, high: 51 } }
+        : measurement;
+    const { state } = await play({ world, parts: { sampler } });
+    expect(state?.best?.role).toBe('baseline');
+    expect(state?.gain).toMatchObject({
+      gain: { value: 1, low: 1, high: 1 },
+      rejected: { trial: state?.contender?.number },
+    });
+  });
+});
+
+describe('failures', () => {
+  it('records a refused load with the words of the server, goes on, and prunes', async () => {
+    const world = new World();
+    world.refuse = refuseAbove(2);
+    const { state, error } = await play({ world });
+    expect(error).toBeNull();
+    const failed = state?.trials.filter((trial) => trial.failure) ?? [];
+    // 3 instances with a batch of 1 fail first; all that is as heavy is never sent.
+    expect(failed.map((trial) => trial.failure)).toEqual([{ kind: 'out-of-memory', reason: 'CUDA out of memory' }]);
+    expect(state?.best?.candidate.assignment).toEqual({ batch: 8, count: 2 });
+  });
+
+  it('records an illegal proposal and one that is known to fail, without sending either', async () => {
+    const world = new World();
+    world.refuse = refuseAbove(2);
+    const proposals: Assignment[] = [{ batch: 4, count: 3 }, { batch: 8, count: 4 }, { illegal: true }];
+    const sampler: Sampler = {
+      ask: ({ trials }) => {
+        const assignment = proposals[trials.length - 1];
+        return assignment
+          ? ({ kind: 'trial', assignment, levels: { kind: 'fixed', values: [4, 8] } } as const)
+          : ({ kind: 'stop', reason: 'the list' } as const);
+      },
+    };
+    const build: typeof space.build = (assignment) =>
+      'illegal' in assignment ? { legal: false, reason: 'against a rule' } : space.build(assignment);
+    const { state } = await play({ world, parts: { sampler }, plan: { build } });
+    expect(state?.trials.slice(1).map((trial) => trial.failure?.kind)).toEqual(['out-of-memory', 'pruned', 'illegal']);
+    expect(world.loads).toEqual([]);
+  });
+
+  it('measures exactly the levels of a fixed plan', async () => {
+    const answers = [
+      { kind: 'trial', assignment: { batch: 4, count: 2 }, levels: { kind: 'fixed', values: [3, 50] } } as const,
+    ];
+    const sampler = { ask: () => answers.pop() ?? ({ kind: 'stop', reason: 'the list' } as const) };
+    const { state } = await play({ parts: { sampler } });
+    expect(state?.trials[1]?.measurements.map((measurement) => measurement.level.value)).toEqual([3, 50]);
+  });
+
+  it('outlasts a server that is away for a while, and applies the candidate again', async () => {
+    const world = new World();
+    let calls = 0;
+    world.bend = (measurement) => {
+      if (++calls !== 12) return measurement;
+      world.served = originalConfig;
+      return lost();
+    };
+    const { state, error } = await play({ world });
+    expect(error).toBeNull();
+    expect(state?.best?.candidate.assignment).toEqual({ batch: 8, count: 4 });
+    expect(state?.counts.failed).toBe(0);
+  });
+
+  it('ends with SERVER_UNREACHABLE when the server stays away, and still tries to restore', async () => {
+    const world = new World();
+    let calls = 0;
+    world.bend = (measurement) => (++calls > 12 ? lost() : measurement);
+    const { error, records } = await play({ world });
+    expect(codeOf(error)).toBe('SERVER_UNREACHABLE');
+    expect(world.restores).toBe(1);
+    expect(foldStudy(records)).toMatchObject({ restored: { verified: true }, finished: { interrupted: false } });
+    expect(foldStudy(records).trials.at(-1)?.failure?.kind).toBe('server-lost');
+  });
+
+  it('ends when several trials in a row are not served', async () => {
+    const world = new World();
+    world.bend = (measurement, config) =>
+      config === originalConfig ? measurement : measured(1, 0, Number.NaN, { errorRate: 1 });
+    const { error, records } = await play({ world });
+    expect(codeOf(error)).toBe('SERVER_FAILED');
+    expect(foldStudy(records).counts).toMatchObject({ trials: 4, failed: 3 });
+  });
+
+  it('refuses to tune a model that does not serve with its original config', async () => {
+    const world = new World();
+    const failures = [{ kind: 'status', count: 9, firstMessage: 'unexpected shape' }];
+    world.bend = () => measured(1, 0, Number.NaN, { errorRate: 1, failures });
+    const { error } = await play({ world });
+    expect(error).toMatchObject({ code: 'SERVER_FAILED', message: expect.stringContaining('unexpected shape') });
+    expect(world.restores).toBe(1);
+  });
+
+  it('ends at once when the server lacks a metric that the goal needs', async () => {
+    const goal = goalOf(40, { objectives: [{ metric: 'gpu-memory', weight: 1 }] });
+    const { error, records } = await play({ goal });
+    expect(error).toMatchObject({ code: 'UNSUPPORTED', message: expect.stringContaining('gpu-memory') });
+    expect(foldStudy(records).counts.measurements).toBe(1);
+  });
+
+  it('says that the restore failed, and why the run had ended before it', async () => {
+    const world = new World();
+    world.restoreError = new TrituneError('RESTORE_FAILED', 'it would not load', 'run restore');
+    const plain = await play({ world });
+    expect(plain.error).toMatchObject({ code: 'RESTORE_FAILED', message: 'it would not load' });
+    expect(foldStudy(plain.records)).toMatchObject({
+      restored: { how: 'failed', verified: false },
+      gain: { best: 11 },
+    });
+    const both = new World();
+    both.restoreError = world.restoreError;
+    both.bend = () => lost();
+    expect((await play({ world: both })).error).toMatchObject({
+      code: 'RESTORE_FAILED',
+      message: expect.stringContaining('SERVER_UNREACHABLE'),
+    });
+  });
+
+  it('restores although whoever watches throws, and says so in the end', async () => {
+    const world = new World();
+    const controller = new AbortController();
+    const { type: _, at: __, ...study } = studyStarted(goalOf(40));
+    const plan = {
+      study,
+      baseline: candidateOf(originalConfig),
+      build: space.build,
+      maxTrials: 2,
+      timeBudgetMs: Number.POSITIVE_INFINITY,
+      finalRounds: 1,
+      earlier: [],
+    };
+    const parts = {
+      ...world,
+      sampler: gridSampler(space),
+      journal: { append: async () => undefined },
+      clock: world.clock,
+    };
+    const run = tune(
+      plan,
+      parts,
+      () => {
+        throw new Error('the screen broke');
+      },
+      controller.signal,
+    );
+    await expect(run).rejects.toMatchObject({ code: 'INTERNAL', message: 'the screen broke' });
+    expect(world.served).toBe(originalConfig);
+  });
+});
+
+describe('an interrupted run', () => {
+  it('restores and keeps what it has, whenever it is interrupted', async () => {
+    const { events } = await play({ plan: { maxTrials: 4 } });
+    for (let abortAt = 1; abortAt <= events.length; abortAt++) {
+      const world = new World();
+      const { state, error, records } = await play({ world, abortAt, plan: { maxTrials: 4 } });
+      expect(error).toBeNull();
+      expect(world.served).toBe(originalConfig);
+      expect(world.restores).toBe(1);
+      expect(state?.restored?.verified).toBe(true);
+      expect(records.at(-1)?.type).toBe('study-finished');
+    }
+  });
+});
+
+describe('a resumed run', () => {
+  it('repeats no finished trial and comes to the same best, wherever the first run ended', async () => {
+    const first = new World();
+    first.refuse = refuseAbove(3);
+    const whole = await play({ world: first, plan: { maxTrials: 6 } });
+    const cut = whole.records.findIndex((record) => record.type === 'model-restored');
+    for (let length = 1; length <= cut; length++) {
+      const earlier = whole.records.slice(0, length);
+      const before = foldStudy(earlier);
+      const world = new World();
+      world.refuse = refuseAbove(3);
+      const { state, error, records } = await play({ world, plan: { earlier, maxTrials: 6 } });
+      expect(error).toBeNull();
+      const started = records.slice(length).filter((record) => record.type === 'trial-started');
+      const finished = new Set(before.trials.map((trial) => trial.number));
+      expect(started.some((record) => finished.has(record.trial))).toBe(false);
+      expect(state?.best?.candidate.fingerprint).toBe(whole.state?.best?.candidate.fingerprint);
+      expect(state?.trials.map((trial) => trial.candidate.fingerprint)).toEqual(
+        whole.state?.trials.map((trial) => trial.candidate.fingerprint),
+      );
+      expect(state?.gain?.best).toBe(whole.state?.gain?.best);
+    }
+  });
+
+  it('restores and ends when the study was finished already', async () => {
+    const { records } = await play({ plan: { maxTrials: 2 } });
+    const world = new World();
+    const { state } = await play({ world, plan: { earlier: records, maxTrials: 2 } });
+    expect(state?.finished?.stopReason).toBe('the study was already finished');
+    expect(world.loads).toEqual([]);
+    expect(world.restores).toBe(1);
+  });
+});

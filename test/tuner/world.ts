@@ -1,0 +1,143 @@
+import { VirtualClock } from '../../src/base/clock.ts';
+import { TrituneError } from '../../src/base/errors.ts';
+import type { Measurement } from '../../src/profiler/measurement.ts';
+import type { Candidate } from '../../src/space/types.ts';
+import type { StudyRecord } from '../../src/study/records.ts';
+import { gridSampler } from '../../src/study/samplers/grid.ts';
+import type { SpaceView } from '../../src/study/samplers/space-view.ts';
+import type { StudyState } from '../../src/study/state.ts';
+import type { Goal } from '../../src/study/types.ts';
+import { LoadRefusedError } from '../../src/triton/load-refused.ts';
+import type { ModelConfig } from '../../src/triton/model-config.ts';
+import type { TuneParts, TunePlan } from '../../src/tuner/run.ts';
+import type { Control, Profile, Restored, TunerEvent } from '../../src/tuner/seams.ts';
+import { tune } from '../../src/tuner/tune.ts';
+import { candidateOf, configOf, goalOf, measured, originalConfig, studyStarted } from '../study/builders.ts';
+
+const MEASURE_MS = 3_000;
+const LOAD_MS = 1_000;
+
+const instancesIn = (config: ModelConfig): number => config.instance_group?.[0]?.count ?? 1;
+
+/** Instances 1 to 4 by batch 1, 4, 8. */
+export const space: SpaceView = {
+  *assignments() {
+    for (const batch of [1, 4, 8]) for (const count of [1, 2, 3, 4]) yield { batch, count };
+  },
+  sample: (random) => ({ batch: [1, 4, 8][random.int(0, 2)] as number, count: random.int(1, 4) }),
+  build(assignment) {
+    const { batch, count } = assignment as { batch: number; count: number };
+    return { legal: true, candidate: candidateOf(configOf(count, batch), assignment) };
+  },
+};
+
+/** A model in memory and virtual time: each instance adds 100 infer/s, more with larger batches; latency by Little's law. */
+export class World {
+  readonly clock = new VirtualClock(Date.parse('2026-01-01T00:00:00Z'));
+  served: ModelConfig = originalConfig;
+  readonly loads: string[] = [];
+  restores = 0;
+  /** Throws for a candidate that the server does not take. */
+  refuse: (candidate: Candidate) => void = () => undefined;
+  /** Throws, or bends the measurement. */
+  bend: (measurement: Measurement, config: ModelConfig) => Measurement = (measurement) => measurement;
+  restoreError: TrituneError | null = null;
+
+  readonly control: Control = {
+    apply: async (candidate, signal) => {
+      signal.throwIfAborted();
+      const change = candidate.fingerprint === candidateOf(this.served).fingerprint ? 'none' : 'full';
+      if (change === 'none') return { candidate, change, loadMs: 0 };
+      await this.clock.sleep(LOAD_MS, signal);
+      this.refuse(candidate);
+      this.served = candidate.config;
+      this.loads.push(candidate.fingerprint);
+      return { candidate, change, loadMs: LOAD_MS };
+    },
+    restore: async (): Promise<Restored> => {
+      this.restores++;
+      if (this.restoreError) throw this.restoreError;
+      this.served = originalConfig;
+      return { how: 'config', verified: true, detail: 'put back' };
+    },
+  };
+
+  readonly profile: Profile = {
+    measure: async ({ candidate }, level, { signal, onProgress }) => {
+      if (candidate.fingerprint !== candidateOf(this.served).fingerprint)
+        throw new Error('measured what is not served');
+      onProgress({ phase: 'warm-up' });
+      await this.clock.sleep(MEASURE_MS, signal);
+      const { served: config } = this;
+      const capacity = 100 * instancesIn(config) * (1 + 0.1 * (config.max_batch_size ?? 0));
+      const throughput = Math.min(capacity, level.value * 100);
+      return this.bend(measured(level.value, throughput, (level.value * 1000) / throughput), config);
+    },
+  };
+}
+
+export interface Played {
+  readonly state: StudyState | null;
+  readonly error: unknown;
+  readonly records: readonly StudyRecord[];
+  readonly events: readonly TunerEvent[];
+}
+
+export interface Play {
+  readonly world?: World;
+  readonly plan?: Partial<TunePlan>;
+  readonly parts?: Partial<TuneParts>;
+  readonly goal?: Goal;
+  /** Aborts after this many events. */
+  readonly abortAt?: number;
+}
+
+/** Runs a tuner in a world and gives all that came of it; `records` holds the earlier ones too. */
+export async function play({
+  world = new World(),
+  plan = {},
+  parts = {},
+  goal = goalOf(40),
+  abortAt,
+}: Play): Promise<Played> {
+  const records: StudyRecord[] = [...(plan.earlier ?? [])];
+  const events: TunerEvent[] = [];
+  const controller = new AbortController();
+  const { type: _, at: __, ...study } = studyStarted(goal);
+  const full: TunePlan = {
+    study,
+    baseline: candidateOf(originalConfig),
+    build: space.build,
+    maxTrials: 100,
+    timeBudgetMs: Number.POSITIVE_INFINITY,
+    finalRounds: 3,
+    earlier: [],
+    ...plan,
+  };
+  const journal = { append: async (record: StudyRecord) => void records.push(JSON.parse(JSON.stringify(record))) };
+  const all: TuneParts = {
+    control: world.control,
+    profile: world.profile,
+    sampler: gridSampler(space),
+    journal,
+    clock: world.clock,
+    ...parts,
+  };
+  const emit = (event: TunerEvent): void => {
+    if (events.push(event) === abortAt) controller.abort(new Error('stop'));
+  };
+  try {
+    return { state: await tune(full, all, emit, controller.signal), error: null, records, events };
+  } catch (error) {
+    return { state: null, error, records, events };
+  }
+}
+
+export const refuseAbove = (instances: number) => (candidate: Candidate) => {
+  if (instancesIn(candidate.config) > instances)
+    throw new LoadRefusedError('m', 'out-of-memory', 'CUDA out of memory\n');
+};
+
+export const lost = (): never => {
+  throw new TrituneError('SERVER_UNREACHABLE', 'nothing answers', 'start it');
+};
