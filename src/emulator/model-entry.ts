@@ -2,6 +2,7 @@ import { canonicalJson } from '../base/json.ts';
 import { MS_PER_S } from '../base/units.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import type { ModelIndexEntry, ModelStatistics } from '../triton/types.ts';
+import { admit } from './admission.ts';
 import { BYTES_PER_MIB } from './device.ts';
 import type { Faults } from './faults.ts';
 import type { ModelPhysics } from './physics.ts';
@@ -98,7 +99,7 @@ export class ModelEntry {
   loadAtStart(): void {
     const placement = place(this.name, this.#options.stored, { gpus: this.#options.gpus });
     const physics = this.#options.physicsOf(placement.config);
-    this.#admit(placement, physics, this);
+    admit(this.#around.device, this, placement, physics);
     this.#serve(placement, physics);
     this.#posted = this.#options.stored;
   }
@@ -133,7 +134,7 @@ export class ModelEntry {
     const seconds = added > 0 ? physics.load.addSeconds : -added * physics.load.removeSeconds;
     try {
       await this.#wait(placement, seconds, true);
-      this.#admit(placement, physics, this);
+      admit(this.#around.device, this, placement, physics);
     } catch (error) {
       const failure = asProtocolFailure(error);
       this.#reason = `Internal: ${failure.message}`;
@@ -149,7 +150,7 @@ export class ModelEntry {
     const physics = this.#options.physicsOf(placement.config);
     try {
       await this.#wait(placement, physics.load.fullSeconds, false);
-      this.#admit(placement, physics, this);
+      admit(this.#around.device, this, placement, physics);
     } catch (error) {
       const failure = this.#loadFailed('UNAVAILABLE', asProtocolFailure(error));
       if (!this.#serving) {
@@ -169,25 +170,6 @@ export class ModelEntry {
     await this.#around.clock.sleep(seconds * MS_PER_S + (faults.delayLoadMs?.(load) ?? 0));
     const refusal = faults.refuseLoad?.(load) ?? null;
     if (refusal !== null) throw new ProtocolFailure('INVALID_ARGUMENT', refusal);
-  }
-
-  /** Takes the device memory for the placement, or throws the backend's words when there is not enough. */
-  #admit(placement: Placement, physics: ModelPhysics, owner: object): void {
-    if (placement.instances > physics.maxInstances) {
-      throw new ProtocolFailure(
-        'INVALID_ARGUMENT',
-        `failed to create instance ${physics.maxInstances}: the model allows ${physics.maxInstances} instances`,
-      );
-    }
-    const mib = physics.memoryMib(placement.instances);
-    const { missingMib } = this.#around.device.reserve(owner, mib);
-    if (missingMib > 0) {
-      throw new ProtocolFailure(
-        'INVALID_ARGUMENT',
-        `out of memory: failed to allocate ${Math.ceil(mib)} MiB for ${placement.instances} instances ` +
-          `(${Math.ceil(missingMib)} MiB too few of ${this.#around.device.limitMib} MiB)`,
-      );
-    }
   }
 
   #serve(placement: Placement, physics: ModelPhysics): void {

@@ -1,0 +1,26 @@
+import type { Device } from './device.ts';
+import type { ModelPhysics } from './physics.ts';
+import type { Placement } from './placement.ts';
+import { ProtocolFailure } from './protocol-failure.ts';
+
+/**
+ * Takes the device's memory for all instances of a model, in place of what it held before. Throws INVALID_ARGUMENT with
+ * a backend's words when there are too many of them or too little memory; then nothing has changed.
+ */
+export function admit(device: Device, owner: object, { instances }: Placement, physics: ModelPhysics): void {
+  if (instances > physics.maxInstances) {
+    throw new ProtocolFailure(
+      'INVALID_ARGUMENT',
+      `failed to create instance ${physics.maxInstances}: the model allows ${physics.maxInstances} instances`,
+    );
+  }
+  const mib = physics.memoryMib(instances);
+  const { missingMib } = device.reserve(owner, mib);
+  if (missingMib > 0) {
+    throw new ProtocolFailure(
+      'INVALID_ARGUMENT',
+      `out of memory: failed to allocate ${Math.ceil(mib)} MiB for ${instances} instances ` +
+        `(${Math.ceil(missingMib)} MiB too few of ${device.limitMib} MiB)`,
+    );
+  }
+}
