@@ -47,7 +47,7 @@ function joinOne(parent: JoinedSpace, { place, file }: SpaceSource): JoinedSpace
   const replaced = new Set(ownRules.flatMap(({ value }) => value.name ?? []));
   return {
     name: file.name ?? basename(place.label).replace(/\.\w+$/, ''),
-    description: file.description ?? parent.description,
+    description: file.description ?? '',
     backend: file.backend ?? parent.backend,
     limits: { ...parent.limits, ...file.limits },
     parameters: joinParameters(kept.parameters, place, file.parameters ?? {}),
@@ -97,7 +97,8 @@ const valueKeys = ['values', 'range', 'step', 'points', 'powers', 'choices', 'ca
 /** What a parameter keeps from its ancestor: all but the values when it brings its own. */
 function heritage(before: ParameterFile, spec: ParameterFile): ParameterFile {
   if (!valueKeys.some((key) => key in spec)) return before;
-  const kept = Object.entries(before).filter(([key]) => !(valueKeys as readonly string[]).includes(key));
+  const replaced: readonly string[] = spec.choices === undefined ? valueKeys : [...valueKeys, 'path'];
+  const kept = Object.entries(before).filter(([key]) => !replaced.includes(key));
   return Object.fromEntries(kept);
 }
 
