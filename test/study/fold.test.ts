@@ -1,0 +1,301 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Measurement } from '../../src/profiler/measurement.ts';
+import { decideNow, nextFinal, representative } from '../../src/study/final.ts';
+import { foldStudy } from '../../src/study/fold.ts';
+import type { StudyRecord } from '../../src/study/records.ts';
+import { summarize } from '../../src/study/summary.ts';
+import { candidateOf, configOf, goalOf, measured, studyStarted } from './builders.ts';
+
+const at = (second: number): string => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString();
+
+/** The records of one finished trial; `levels` are [level, throughput, latency ms]. */
+function trial(
+  number: number,
+  levels: readonly (readonly [number, number, number])[],
+  chosen: number | null,
+  feasible: boolean,
+): StudyRecord[] {
+  const measurements = levels.map(([level, throughput, latency]) => measured(level, throughput, latency));
+  return [
+    {
+      type: 'trial-started',
+      at: at(number * 10),
+      trial: number,
+      role: number === 0 ? 'baseline' : 'search',
+      candidate: candidateOf(configOf(number + 1, 4), { count: number + 1 }),
+    },
+    {
+      type: 'trial-applied',
+      at: at(number * 10 + 1),
+      trial: number,
+      change: number === 0 ? 'none' : 'full',
+      loadMs: 900,
+    },
+    ...measurements.map(
+      (measurement, index): StudyRecord => ({
+        type: 'trial-measured',
+        at: at(number * 10 + 2 + index),
+        trial: number,
+        measurement,
+      }),
+    ),
+    { type: 'trial-finished', at: at(number * 10 + 9), trial: number, chosen, feasible, failure: null },
+  ];
+}
+
+const searched: readonly StudyRecord[] = [
+  studyStarted(goalOf(10)),
+  ...trial(
+    0,
+    [
+      [1, 100, 5],
+      [2, 150, 9],
+      [4, 160, 20],
+    ],
+    1,
+    true,
+  ),
+  ...trial(
+    1,
+    [
+      [2, 200, 4],
+      [4, 300, 9],
+      [8, 400, 14],
+    ],
+    1,
+    true,
+  ),
+  ...trial(
+    2,
+    [
+      [2, 180, 12],
+      [4, 500, 30],
+    ],
+    0,
+    false,
+  ),
+];
+
+const final = (trialNumber: number, measurement: Measurement, round = 1): StudyRecord => ({
+  type: 'final-measured',
+  at: at(60),
+  trial: trialNumber,
+  round,
+  measurement,
+});
+
+describe('the fold', () => {
+  it('gives trials, best, counts and time', () => {
+    const state = foldStudy(searched);
+    expect(state.trials.map((each) => each.number)).toEqual([0, 1, 2]);
+    expect(state.baseline?.number).toBe(0);
+    expect(state.best?.number).toBe(1);
+    expect(state.counts).toEqual({ trials: 3, measurements: 8, reloads: 2, failed: 0 });
+    expect(state.elapsedSeconds).toBe(29);
+    expect(state.finished).toBeNull();
+  });
+
+  it('has a front of measured points that no other beats, budget or not', () => {
+    const front = foldStudy(searched).front.map(({ trial: each, measurement, feasible }) => [
+      each.number,
+      measurement.level.value,
+      feasible,
+    ]);
+    expect(front).toEqual([
+      [1, 2, true],
+      [1, 4, true],
+      [1, 8, false],
+      [2, 4, false],
+    ]);
+  });
+
+  it('ranks anew under another budget, from the same records', () => {
+    expect(foldStudy(searched, goalOf(15)).best).toMatchObject({ number: 1, chosen: 2, feasible: true });
+    expect(foldStudy(searched, goalOf(40)).best).toMatchObject({ number: 2, chosen: 1 });
+    expect(foldStudy(searched, goalOf(1)).best).toMatchObject({ number: 1, chosen: 0, feasible: false });
+    const goal = goalOf(1, { objectives: [{ metric: 'gpu-power', weight: 1 }] });
+    expect(() => foldStudy(searched, goal)).toThrowError(expect.objectContaining({ code: 'UNSUPPORTED' }));
+  });
+
+  it('knows the trial that the run ended in, and forgets its first attempt when it is started anew', () => {
+    const cut = searched.slice(0, 10);
+    expect(foldStudy(cut).unfinished).toMatchObject({ number: 1, levels: { kind: 'search' }, measurements: [{}] });
+    expect(foldStudy([...cut, cut[7] as StudyRecord]).unfinished?.measurements).toEqual([]);
+  });
+
+  it('folds any beginning of a journal without complaint, and counts only what is finished', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: searched.length }), (length) => {
+        const part = searched.slice(0, length);
+        const finished = part.filter((record) => record.type === 'trial-finished').length;
+        const state = foldStudy(part);
+        expect(state.trials).toHaveLength(finished);
+        expect(state.unfinished !== null).toBe(
+          part.filter((record) => record.type === 'trial-started').length > finished,
+        );
+        JSON.stringify(summarize(state, 'journal.jsonl'));
+      }),
+    );
+  });
+
+  it('reads as contradictory, not as something else, when records are missing or twice', () => {
+    fc.assert(
+      fc.property(fc.shuffledSubarray([...searched, ...searched]), (shuffled) => {
+        try {
+          foldStudy(shuffled);
+        } catch (error) {
+          expect(error).toMatchObject({ code: 'JOURNAL_INVALID' });
+        }
+      }),
+    );
+  });
+
+  it('does not count the time between runs', () => {
+    const resumed: StudyRecord = { type: 'study-resumed', at: at(3000), server: studyStarted(goalOf(1)).server };
+    const done: StudyRecord = {
+      type: 'study-finished',
+      at: at(3005),
+      stopReason: 'x',
+      interrupted: false,
+      wallSeconds: 1,
+    };
+    expect(foldStudy([...searched, resumed, done]).elapsedSeconds).toBe(34);
+  });
+});
+
+describe('the final', () => {
+  /** Plays the final with `law` giving each measurement, and returns who was measured at which level. */
+  function play(law: (trialNumber: number, level: number) => Measurement, rounds = 3) {
+    const records = [...searched];
+    const turns: string[] = [];
+    for (let turn = 0; turn < 50; turn++) {
+      const step = nextFinal(foldStudy(records), rounds);
+      if (step?.kind !== 'measure') return { turns, decision: step?.decision, records };
+      turns.push(`${step.trial.number}@${step.level}`);
+      records.push(final(step.trial.number, law(step.trial.number, step.level), step.round));
+    }
+    throw new Error('the final does not end');
+  }
+
+  it('measures both in turn at their own levels, and decides by the ratio of the pairs', () => {
+    const { turns, decision } = play((number) => (number === 1 ? measured(4, 300, 9) : measured(2, 150, 9)));
+    expect(turns).toEqual(['1@4', '0@2', '1@4', '0@2', '1@4', '0@2']);
+    expect(decision?.best).toBe(1);
+    expect(decision?.gain?.value).toBeCloseTo(2, 12);
+  });
+
+  it('goes to a lower level when one does not hold, for both sides by themselves', () => {
+    const { turns, decision } = play((number, level) =>
+      number === 1 ? measured(level, level === 4 ? 300 : 200, level === 4 ? 11 : 4) : measured(level, 150, 9),
+    );
+    expect(turns).toEqual(['1@4', '0@2', '1@4', '0@2', '1@2', '0@2', '1@2', '0@2', '1@2', '0@2']);
+    expect(decision).toMatchObject({ best: 1, gain: { value: expect.closeTo(200 / 150, 9) } });
+  });
+
+  it('falls back to the original when the contender is slower, or never within the goal', () => {
+    const slower = play((number, level) => measured(level, number === 1 ? 100 : 150, 9)).decision;
+    expect(slower).toMatchObject({
+      best: 0,
+      gain: { value: 1, low: 1, high: 1 },
+      rejected: { trial: 1, reason: /better/ },
+    });
+    const late = play((number, level) => measured(level, number === 1 ? 300 : 150, number === 1 ? 12 : 9)).decision;
+    expect(late).toMatchObject({ best: 0, rejected: { trial: 1, reason: expect.stringContaining('missed the goal') } });
+  });
+
+  it('keeps a contender whose gain is uncertain', () => {
+    let turn = 0;
+    const { decision } = play((_, level) => measured(level, 150 + 20 * (turn++ % 3), 9));
+    expect(decision?.best).toBe(1);
+    expect(decision?.gain?.low).toBeLessThan(1);
+  });
+
+  it('has nothing to compare when the baseline is the best, and nothing to decide before a whole round', () => {
+    expect(nextFinal(foldStudy(searched.slice(0, 7)), 3)).toBeNull();
+    expect(decideNow(foldStudy([...searched, final(1, measured(4, 300, 9))]), 3)).toBeNull();
+    const one = [...searched, final(1, measured(4, 300, 9)), final(0, measured(2, 150, 9))];
+    expect(decideNow(foldStudy(one), 3)).toMatchObject({ best: 1, gain: { low: 0, high: Number.POSITIVE_INFINITY } });
+  });
+
+  it('is what reports show: the median of the rounds that agree with the majority', () => {
+    const throughputs = [310, 290, 300];
+    const { records, decision } = play((number, level) =>
+      number === 1 ? measured(level, throughputs.pop() ?? 0, 9) : measured(level, 150, 9),
+    );
+    if (!decision) throw new Error('no decision');
+    const state = foldStudy([...records, { type: 'gain-decided', at: at(70), ...decision }]);
+    if (!state.best) throw new Error('no best');
+    expect(representative(state, state.best)).toMatchObject({
+      feasible: true,
+      measurement: { throughput: { value: 300 } },
+    });
+    expect(summarize(state, 'journal.jsonl').best?.throughput.value).toBe(300);
+  });
+});
+
+describe('the summary', () => {
+  it('is the object of the contract', () => {
+    const done: StudyRecord = {
+      type: 'study-finished',
+      at: at(90),
+      stopReason: 'the list',
+      interrupted: false,
+      wallSeconds: 90,
+    };
+    const restored: StudyRecord = {
+      type: 'model-restored',
+      at: at(80),
+      how: 'config',
+      verified: true,
+      detail: 'put back',
+    };
+    const gain: StudyRecord = { type: 'gain-decided', at: at(70), best: 1, gain: { value: 2, low: 1.9, high: 2.1 } };
+    const summary = summarize(foldStudy([...searched, gain, restored, done]), 'journal.jsonl');
+    expect(summary).toMatchObject({
+      schemaVersion: 1,
+      model: 'm',
+      server: { name: 'triton', version: '2.51.0' },
+      emulated: null,
+      budget: { percentile: 99, latencyMs: 10 },
+      feasible: true,
+      best: {
+        trial: 1,
+        assignment: { count: 2 },
+        config: configOf(2, 4),
+        load: { mode: 'concurrency', value: 4 },
+        throughput: { value: 300, low: 294, high: 306 },
+        latencyMs: { avg: 9, p50: 9, p90: 9, p95: 9, p99: 9 },
+      },
+      baseline: { trial: 0, load: { value: 2 } },
+      gain: { ratio: 2, low: 1.9, high: 2.1 },
+      counts: { trials: 3, measurements: 8, reloads: 2, failed: 0 },
+      wallSeconds: 90,
+      stopReason: 'the list',
+      restored: { how: 'config', verified: true },
+    });
+    expect(summary.pareto).toHaveLength(4);
+    expect(Object.keys(summary.server)).toEqual(['name', 'version']);
+  });
+
+  it('holds no figure that JSON cannot say', () => {
+    const dead = [studyStarted(goalOf(10)), ...trial(0, [[1, 0, Number.NaN]], 0, false)];
+    const gain: StudyRecord = {
+      type: 'gain-decided',
+      at: at(70),
+      best: 1,
+      gain: { value: 2, low: 0, high: Number.POSITIVE_INFINITY },
+    };
+    for (const records of [dead, [studyStarted(goalOf(10))], [...searched, gain]]) {
+      const summary = summarize(foldStudy(records), 'journal.jsonl');
+      expect(JSON.parse(JSON.stringify(summary))).toEqual(summary);
+    }
+  });
+
+  it('calls the baseline once itself, and best what misses least when nothing meets the goal', () => {
+    const alone = summarize(foldStudy(searched.slice(0, 7)), 'j');
+    expect(alone).toMatchObject({ gain: { ratio: 1, low: 1, high: 1 }, interrupted: true });
+    const infeasible = summarize(foldStudy(searched, goalOf(3)), 'j');
+    expect(infeasible).toMatchObject({ feasible: false, best: { trial: 1, load: { value: 2 }, feasible: false } });
+  });
+});

@@ -1,0 +1,175 @@
+import { describe, expect, it } from 'vitest';
+import { VirtualClock } from '../../src/base/clock.ts';
+import { TrituneError } from '../../src/base/errors.ts';
+import { LoadRefusedError } from '../../src/triton/load-refused.ts';
+import type { ModelConfig } from '../../src/triton/model-config.ts';
+import { type ControlClient, type ControlOptions, createControl } from '../../src/tuner/control.ts';
+import { candidateOf, configOf, originalConfig } from '../study/builders.ts';
+
+/** One model of a server in memory, with what a real one does: defaults filled in, a slow unload, an override that only an unload ends. */
+class ServedModel implements ControlClient {
+  repository: ModelConfig = originalConfig;
+  loaded: ModelConfig | null = originalConfig;
+  readonly calls: string[] = [];
+  readyAfter = 0;
+  goneAfter = 2;
+  onLoad: (config: ModelConfig | undefined) => ModelConfig | undefined = (config) => config;
+
+  async index() {
+    const state = this.loaded ? 'READY' : this.goneAfter-- > 0 ? 'UNLOADING' : 'UNAVAILABLE';
+    return [
+      { name: 'other', version: '1', state: 'READY', reason: '' },
+      { name: 'm', version: '1', state, reason: '' },
+    ] as const;
+  }
+
+  async modelConfig(): Promise<ModelConfig> {
+    if (!this.loaded) throw new TrituneError('MODEL_UNREADY', 'not loaded', 'load it');
+    return { ...this.loaded, default_model_filename: 'model.py' };
+  }
+
+  async load(_: string, config?: ModelConfig): Promise<void> {
+    this.calls.push(config ? `load ${config.instance_group?.[0]?.count}x${config.max_batch_size}` : 'load');
+    const taken = this.onLoad(config);
+    this.loaded = taken ?? this.loaded ?? this.repository;
+  }
+
+  async unload(): Promise<void> {
+    this.calls.push('unload');
+    this.loaded = null;
+  }
+
+  async modelReady(): Promise<boolean> {
+    return this.loaded !== null && this.readyAfter-- <= 0;
+  }
+}
+
+const signal = new AbortController().signal;
+const original: ModelConfig = { ...originalConfig, default_model_filename: 'model.py' };
+const baseline = candidateOf(original);
+const candidate = (instances: number, batch: number) =>
+  candidateOf({ ...configOf(instances, batch), default_model_filename: 'model.py' });
+
+function controlled(more: Partial<ControlOptions> = {}, wasLoaded = true) {
+  const served = new ServedModel();
+  const clock = new VirtualClock();
+  const options = { clock, restore: 'config', loadTimeoutMs: 1000, settleTimeoutMs: 1000, ...more } as const;
+  return { served, clock, control: createControl(served, 'm', original, wasLoaded, options) };
+}
+
+describe('applying a candidate', () => {
+  it('knows a change of nothing, of instances only, and of anything else', async () => {
+    const { served, control } = controlled();
+    const changes: string[] = [];
+    for (const each of [baseline, candidate(2, 4), candidate(2, 8), candidate(2, 8), baseline]) {
+      changes.push((await control.apply(each, signal)).change);
+    }
+    expect(changes).toEqual(['none', 'in-place', 'full', 'none', 'full']);
+    expect(served.calls).toEqual(['load 2x4', 'load 2x8', 'load 1x4']);
+  });
+
+  it('loads anew when someone else has changed the model, and when it is gone', async () => {
+    const { served, control } = controlled();
+    served.loaded = configOf(7, 7);
+    expect((await control.apply(baseline, signal)).change).toBe('full');
+    served.loaded = null;
+    expect((await control.apply(baseline, signal)).change).toBe('full');
+  });
+
+  it('waits until the model is ready, and no longer than it may', async () => {
+    const { served, control, clock } = controlled();
+    served.readyAfter = 5;
+    expect((await control.apply(candidate(2, 4), signal)).loadMs).toBe(250);
+    served.readyAfter = Number.POSITIVE_INFINITY;
+    await expect(control.apply(candidate(3, 4), signal)).rejects.toMatchObject({ code: 'MODEL_UNREADY' });
+    expect(clock.nowNs()).toBeLessThan(2e9);
+  });
+
+  it('tells a refusal and a config that is not the one sent', async () => {
+    const { served, control } = controlled();
+    served.onLoad = () => {
+      throw new LoadRefusedError('m', 'out-of-memory', 'no memory');
+    };
+    await expect(control.apply(candidate(2, 4), signal)).rejects.toMatchObject({ kind: 'out-of-memory' });
+    served.onLoad = (config) => ({ ...config, max_batch_size: 2 });
+    await expect(control.apply(candidate(2, 4), signal)).rejects.toMatchObject({
+      code: 'CONFIG_MISMATCH',
+      message: expect.stringContaining('max_batch_size is 2, not 4'),
+    });
+  });
+});
+
+describe('restoring', () => {
+  it('does nothing to a model that was not changed, but looks', async () => {
+    const { served, control } = controlled();
+    expect(await control.restore()).toMatchObject({ how: 'nothing-changed', verified: true });
+    expect(served.calls).toEqual([]);
+  });
+
+  it('sends the original config, and can be called again', async () => {
+    const { served, control } = controlled();
+    await control.apply(candidate(2, 8), signal);
+    expect(await control.restore()).toMatchObject({ how: 'config', verified: true });
+    expect(await control.restore()).toMatchObject({ how: 'nothing-changed' });
+    expect(served.calls).toEqual(['load 2x8', 'load 1x4']);
+  });
+
+  it('puts back what an earlier, killed run has left', async () => {
+    const { served, control } = controlled();
+    served.loaded = configOf(3, 8);
+    expect(await control.restore()).toMatchObject({ how: 'config', verified: true });
+    expect(served.loaded).toMatchObject(originalConfig);
+  });
+
+  it('sends the original even where it seems to be there, after a load that was not seen to end', async () => {
+    const { served, control } = controlled();
+    served.onLoad = () => {
+      throw new TrituneError('SERVER_TIMEOUT', 'no answer', 'wait');
+    };
+    await expect(control.apply(candidate(2, 8), signal)).rejects.toMatchObject({ code: 'SERVER_TIMEOUT' });
+    served.onLoad = (config) => config;
+    expect(await control.restore()).toMatchObject({ how: 'config' });
+    expect(served.calls).toEqual(['load 2x8', 'load 1x4']);
+  });
+
+  it('tries again for a while, then says what to do', async () => {
+    const { served, control } = controlled();
+    await control.apply(candidate(2, 8), signal);
+    let failures = 3;
+    served.onLoad = (config) => {
+      if (failures-- > 0) throw new TrituneError('SERVER_UNREACHABLE', 'nothing answers', 'start it');
+      return config;
+    };
+    expect(await control.restore()).toMatchObject({ how: 'config', verified: true });
+    await control.apply(candidate(2, 8), signal);
+    failures = 100;
+    await expect(control.restore()).rejects.toMatchObject({
+      code: 'RESTORE_FAILED',
+      message: expect.stringContaining('nothing answers'),
+      hint: expect.stringContaining('tritune restore'),
+    });
+  });
+
+  it('reloads from the repository when asked to, and waits until the old one is gone', async () => {
+    const { served, control } = controlled({ restore: 'reload' });
+    await control.apply(candidate(2, 8), signal);
+    expect(await control.restore()).toMatchObject({ how: 'reload', verified: true });
+    expect(served.calls).toEqual(['load 2x8', 'unload', 'load']);
+    expect(served.loaded).toEqual(originalConfig);
+  });
+
+  it('sends the original after a reload that gave another config, because it was an override itself', async () => {
+    const { served, control } = controlled({ restore: 'reload' });
+    served.repository = configOf(1, 2);
+    await control.apply(candidate(2, 8), signal);
+    expect(await control.restore()).toMatchObject({ how: 'config', verified: true });
+    expect(served.loaded).toMatchObject(originalConfig);
+  });
+
+  it('unloads a model that was not loaded before', async () => {
+    const { served, control } = controlled({}, false);
+    await control.apply(candidate(2, 8), signal);
+    expect(await control.restore()).toMatchObject({ how: 'unload', verified: true });
+    expect(served.loaded).toBeNull();
+  });
+});
