@@ -137,9 +137,10 @@ class GrpcLean implements Transport<LeanRequest>, ConnectionOwner {
       }, RECONNECT_MS);
       return;
     }
-    const usable = this.#connections.filter((connection) => connection.isUsable).length;
-    const connecting = this.#connections.some((connection) => connection.isConnecting);
-    const wanted = Math.max(this.#wanted - usable, connecting ? 0 : 1);
+    const usable = this.#connections.filter((connection) => connection.isUsable);
+    // A connection that is being made will take what waits; one that has no room though idle is no reason for another.
+    const enough = usable.some((connection) => connection.isConnecting || connection.inFlight === 0);
+    const wanted = Math.max(this.#wanted - usable.length, enough ? 0 : 1);
     for (let count = Math.min(wanted, MAX_CONNECTIONS - this.#connections.length); count > 0; count--) {
       this.#connections.push(new Connection(this.#options, this, realClock.nowNs()));
     }

@@ -12,7 +12,7 @@ import { Streams, type StreamsOptions } from './streams.ts';
 /** Read into again and again: nothing of a response outlives the turn in which it came. */
 const READ_BYTES = 64 * 1024;
 /** We give the connection's window back in pieces of this size; it never runs low. */
-const WINDOW_PIECE = 2 ** 28;
+const WINDOW_PIECE = 2 ** 24;
 
 /** What a connection tells the one who opened it. */
 export interface ConnectionOwner {
