@@ -167,7 +167,8 @@ export class ModelEntry {
   async #wait(placement: Placement, seconds: number, inPlace: boolean): Promise<void> {
     const { faults } = this.#options;
     const load = { model: this.name, config: placement.config, inPlace };
-    await this.#around.clock.sleep(seconds * MS_PER_S + (faults.delayLoadMs?.(load) ?? 0));
+    const ms = seconds * MS_PER_S + (faults.delayLoadMs?.(load) ?? 0);
+    await this.#around.clock.sleep(ms, this.#around.closing);
     const refusal = faults.refuseLoad?.(load) ?? null;
     if (refusal !== null) throw new ProtocolFailure('INVALID_ARGUMENT', refusal);
   }

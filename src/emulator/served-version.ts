@@ -14,6 +14,8 @@ export interface Surroundings {
   readonly clock: Clock;
   readonly wakeUps: WakeUps;
   readonly device: Device;
+  /** Aborts when the emulator closes: a load that goes on then ends. */
+  readonly closing: AbortSignal;
 }
 
 export interface VersionOptions {

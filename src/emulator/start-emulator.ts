@@ -12,6 +12,7 @@ import { type ControlMode, ModelRepository } from './model-repository.ts';
 import { readStoredConfig } from './posted-config.ts';
 import { physicsOf } from './profile-physics.ts';
 import type { ModelProfile, Profile } from './profile-schema.ts';
+import { ProtocolFailure } from './protocol-failure.ts';
 import type { Surroundings } from './served-version.ts';
 import { serverIdentity } from './server-identity.ts';
 import { startWakeUps } from './wake-ups.ts';
@@ -53,7 +54,8 @@ export async function startEmulator(options: EmulatorOptions): Promise<Emulator>
   const { profile, host = '127.0.0.1', faults = {} } = options;
   const wakeUps = startWakeUps(realClock);
   const device = new Device(profile.device.memory_mib, realClock);
-  const around = { clock: realClock, wakeUps, device };
+  const closing = new AbortController();
+  const around = { clock: realClock, wakeUps, device, closing: closing.signal };
   const models = entriesOf(options, faults, around);
   loadAtStart(profile, models, options.loadAtStart);
   const repository = new ModelRepository(models, options.controlMode ?? 'explicit');
@@ -73,6 +75,7 @@ export async function startEmulator(options: EmulatorOptions): Promise<Emulator>
       `tritune emulator (not a real Triton) with profile '${profile.name}': ` +
       `grpc ${grpcUrl}, http ${httpUrl}, metrics http://${metricsAddress}/metrics`,
     close: async () => {
+      closing.abort(new ProtocolFailure('UNAVAILABLE', 'Server exiting'));
       await Promise.all(fronts.map((front) => front.close()));
       wakeUps.close();
     },
