@@ -64,6 +64,7 @@ export class StudyFold {
     const contender = bestTrial(trials, goal);
     const gain = otherGoal ? null : this.#gain;
     const unfinished = [...this.#open.values()].at(-1);
+    let front: StudyState['front'] | undefined;
     return {
       started,
       server: this.#server ?? started.server,
@@ -75,7 +76,11 @@ export class StudyFold {
       best: gain ? (trials.find((trial) => trial.number === gain.best) ?? null) : contender,
       finals: [...this.#finals],
       gain,
-      front: frontOf(trials, goal),
+      // The loop asks for the state after every record, and hardly ever for the front of all measurements.
+      get front() {
+        front ??= frontOf(trials, goal);
+        return front;
+      },
       restored: this.#restored,
       finished: this.#finished,
       counts: {
