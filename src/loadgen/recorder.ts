@@ -20,31 +20,34 @@ export interface BatchRule {
 
 export interface FailureTally {
   readonly kind: SendFailureKind;
-  count: number;
+  readonly count: number;
   readonly firstMessage: string;
 }
 
 /**
- * Sorts completed requests into batches. A batch ends with the first completion that meets its rule, and that moment is
- * its exact length: were it cut at a fixed time instead, requests that complete together, as a server's batch does, would
- * fall on one side or the other and make the rate look noisier than it is.
+ * Sorts completed requests into batches. A batch begins with a completion, which it does not count, and ends with the
+ * first one that meets its rule, which it does; its length between them is exact. Were it cut at a fixed time instead,
+ * requests that complete together, as a server's batch does, would fall on one side or the other and make the rate look
+ * noisier than it is.
  */
 export class Recorder {
   #rule: BatchRule | null = null;
   #onBatch: (batch: Batch) => void = () => undefined;
-  #startNs = 0;
+  /** null until the completion that opens the first batch. */
+  #startNs: number | null = null;
   #succeeded = 0;
   #failed = 0;
   #latencies = new LatencyHistogram();
   readonly #failures = new Map<SendFailureKind, FailureTally>();
-  #unservedSinceNs: number | null = null;
+  #openFailures: { kind: SendFailureKind; message: string; count: number }[] = [];
+  #unserved: { readonly sinceNs: number; readonly message: string } | null = null;
 
-  /** Begins anew at `nowNs`: what came before, failures included, is forgotten. */
-  start(nowNs: number, rule: BatchRule, onBatch: (batch: Batch) => void): void {
+  /** Begins anew with the next completion: what came before, failures included, is forgotten. */
+  start(rule: BatchRule, onBatch: (batch: Batch) => void): void {
     this.#rule = rule;
     this.#onBatch = onBatch;
     this.#failures.clear();
-    this.#open(nowNs);
+    this.#open(null);
   }
 
   /** What completes from now on is not counted. */
@@ -53,9 +56,15 @@ export class Recorder {
   }
 
   record(nowNs: number, latencyNs: number, outcome: SendOutcome): void {
-    if (outcome.ok) this.#unservedSinceNs = null;
-    else if (outcome.kind === 'refused' || outcome.kind === 'reset') this.#unservedSinceNs ??= nowNs;
+    if (outcome.ok) this.#unserved = null;
+    else if (outcome.kind === 'refused' || outcome.kind === 'reset') {
+      this.#unserved ??= { sinceNs: nowNs, message: outcome.message };
+    }
     if (this.#rule === null) return;
+    if (this.#startNs === null) {
+      this.#startNs = nowNs;
+      return;
+    }
     if (outcome.ok) {
       this.#succeeded++;
       this.#latencies.record(latencyNs);
@@ -63,9 +72,8 @@ export class Recorder {
       this.#failed++;
       this.#countFailure(outcome.kind, outcome.message);
     }
-    if (nowNs - this.#startNs >= this.#rule.lengthNs && this.#succeeded + this.#failed >= this.#rule.minRequests) {
-      this.#close(nowNs);
-    }
+    const due = nowNs - this.#startNs >= this.#rule.lengthNs;
+    if (due && this.#succeeded + this.#failed >= this.#rule.minRequests) this.#close(nowNs);
   }
 
   /** Ends the open batch now if anything completed in it, whatever its rule says. */
@@ -73,38 +81,47 @@ export class Recorder {
     if (this.#rule !== null && this.#succeeded + this.#failed > 0) this.#close(nowNs);
   }
 
-  /** Failures since `start`, by kind, each with the first message. */
+  /** Failures in the batches that have ended since `start`, by kind, each with the first message. */
   get failures(): readonly FailureTally[] {
-    return [...this.#failures.values()].map((tally) => ({ ...tally }));
+    return [...this.#failures.values()];
   }
 
   /** Since when every connection was refused or cut, with nothing served in between; null when the server serves. */
-  get unservedSinceNs(): number | null {
-    return this.#unservedSinceNs;
+  get unserved(): { readonly sinceNs: number; readonly message: string } | null {
+    return this.#unserved;
   }
 
-  #open(nowNs: number): void {
-    this.#startNs = nowNs;
+  #open(startNs: number | null): void {
+    this.#startNs = startNs;
     this.#succeeded = 0;
     this.#failed = 0;
     this.#latencies = new LatencyHistogram();
+    this.#openFailures = [];
   }
 
   #close(nowNs: number): void {
     const batch = {
-      startNs: this.#startNs,
+      startNs: this.#startNs as number,
       endNs: nowNs,
       succeeded: this.#succeeded,
       failed: this.#failed,
       latencies: this.#latencies,
     };
+    for (const { kind, message, count } of this.#openFailures) {
+      const before = this.#failures.get(kind);
+      this.#failures.set(kind, {
+        kind,
+        count: count + (before?.count ?? 0),
+        firstMessage: before?.firstMessage ?? message,
+      });
+    }
     this.#open(nowNs);
     this.#onBatch(batch);
   }
 
   #countFailure(kind: SendFailureKind, message: string): void {
-    const tally = this.#failures.get(kind);
-    if (tally) tally.count++;
-    else this.#failures.set(kind, { kind, count: 1, firstMessage: message });
+    const open = this.#openFailures.find((failure) => failure.kind === kind);
+    if (open) open.count++;
+    else this.#openFailures.push({ kind, message, count: 1 });
   }
 }

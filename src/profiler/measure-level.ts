@@ -14,6 +14,8 @@ import { warmUp } from './warm-up.ts';
 import { measureWindows, type WindowedFigures } from './windows.ts';
 
 const STATISTICS_TIMEOUT_MS = 2000;
+/** Statistics that hold less than this share of the requests answered are not about the same requests. */
+const LEAST_COUNTED = 0.9;
 
 /**
  * Measures what is served now at one load level: warms up, counts windows until the figures are trustworthy, and takes the
@@ -41,6 +43,7 @@ export async function measureLevel(options: LevelOptions): Promise<Measurement> 
     const cpuUs = cost.cpuUs() - cpuBeforeUs;
     const failures = traffic.failures;
     const after = await readStatistics(options);
+    await traffic.confirmReachable();
 
     await traffic.drain();
     const afterRest = await readStatistics(options);
@@ -57,7 +60,7 @@ export async function measureLevel(options: LevelOptions): Promise<Measurement> 
       requests,
       failures,
       errorRate: requests === 0 ? 1 : figures.failed / requests,
-      ...serverSide(before, after, options.request.version),
+      ...serverSide(before, after, figures.succeeded, options),
       ...foreignTraffic(atRest, afterRest, traffic.sent, options),
       device: await devices.mean(),
       client: { cpuUsPerRequest: cpuUs / Math.max(requests, 1), eventLoopDelayMs: cost.eventLoopDelayMs() },
@@ -81,11 +84,22 @@ async function readStatistics(options: LevelOptions): Promise<Reading> {
   }
 }
 
-function serverSide(before: Reading, after: Reading, version: string): Pick<Measurement, 'server' | 'serverNote'> {
+function serverSide(
+  before: Reading,
+  after: Reading,
+  succeeded: number,
+  options: LevelOptions,
+): Pick<Measurement, 'server' | 'serverNote'> {
   if ('unread' in before) return { server: null, serverNote: before.unread };
   if ('unread' in after) return { server: null, serverNote: after.unread };
-  const outcome = serverBreakdown(before, after, version);
-  return outcome.usable ? { server: outcome.breakdown } : { server: null, serverNote: outcome.note };
+  const outcome = serverBreakdown(before, after, options.request.version);
+  if (!outcome.usable) return { server: null, serverNote: outcome.note };
+  const counted = requestsServed(before, after, options.request.version) ?? 0;
+  if (counted < LEAST_COUNTED * succeeded - 2 * options.level.value) {
+    const note = `the server counted ${counted} requests where it answered ${succeeded}: was the model loaded anew, or is it one server of several?`;
+    return { server: null, serverNote: note };
+  }
+  return { server: outcome.breakdown };
 }
 
 /**

@@ -50,7 +50,7 @@ export class Traffic {
   /** From now on completed requests go into batches of this rule, one after the other. */
   record(rule: BatchRule, onBatch: (batch: Batch) => void): void {
     this.#lookMs = Math.min(Math.max(nsToMs(rule.lengthNs) / 4, SHORTEST_LOOK_MS), LONGEST_LOOK_MS);
-    this.#recorder.start(this.#clock.nowNs(), rule, onBatch);
+    this.#recorder.start(rule, onBatch);
   }
 
   /** What completes from now on is not counted. */
@@ -75,6 +75,11 @@ export class Traffic {
     }
   }
 
+  /** Waits, when connections are being refused, until it is clear whether the server is gone. Errors: as `waitUntil`. */
+  async confirmReachable(): Promise<void> {
+    await this.waitUntil(() => this.#recorder.unserved === null, Number.POSITIVE_INFINITY);
+  }
+
   /** Stops sending and waits, bounded, for what is in flight. Safe to call more than once. */
   async drain(): Promise<void> {
     const limitMs = this.#signal.aborted ? INTERRUPTED_DRAIN_MS : (this.#options.drainMs ?? DEFAULT_DRAIN_MS);
@@ -90,13 +95,12 @@ export class Traffic {
   }
 
   #checkReachable(nowNs: number): void {
-    const sinceNs = this.#recorder.unservedSinceNs;
+    const unserved = this.#recorder.unserved;
     const limitMs = this.#options.unreachableMs ?? DEFAULT_UNREACHABLE_MS;
-    if (sinceNs === null || nowNs - sinceNs < msToNs(limitMs)) return;
-    const reason = this.#recorder.failures[0]?.firstMessage ?? 'connection refused';
+    if (unserved === null || nowNs - unserved.sinceNs < msToNs(limitMs)) return;
     throw new TrituneError(
       'SERVER_UNREACHABLE',
-      `the server took no request for ${limitMs / MS_PER_S} s: ${reason}`,
+      `the server took no request for ${limitMs / MS_PER_S} s: ${unserved.message}`,
       'see whether it still runs, and its log if it ended',
     );
   }

@@ -7,8 +7,9 @@ const ROUND_MS = 20;
 const LEAST_REQUESTS_PER_ROUND = 4;
 /** Requests for each instance: the scheduler hands them out unevenly, so one each would leave some cold. */
 const REQUESTS_PER_INSTANCE = 4;
-/** The mean latency of a round counts as still falling when it is below this share of the round before. */
-const FALLING = 0.9;
+const LEAST_ROUNDS = 3;
+/** Latency counts as still falling when the last round's mean is below this share of the one half-way back. */
+const FALLING = 0.95;
 
 /** What the last round of the warm-up was like; zeros when no request succeeded. */
 export interface Warmth {
@@ -18,7 +19,7 @@ export interface Warmth {
 
 /**
  * Sends at the level without counting anything until every instance has had requests and the mean latency has stopped
- * falling from one round to the next: the first executions after a load are slow (lazy allocation, graph capture, autotuning).
+ * falling: the first executions after a load are slow (lazy allocation, graph capture, autotuning).
  * Bounded by `maxWarmUpMs`, or by the first completion if that comes later.
  */
 export async function warmUp(traffic: Traffic, options: LevelOptions, rule: WindowRule): Promise<Warmth> {
@@ -36,10 +37,12 @@ export async function warmUp(traffic: Traffic, options: LevelOptions, rule: Wind
 const requestsOf = (rounds: readonly Batch[]): number =>
   rounds.reduce((total, round) => total + round.succeeded + round.failed, 0);
 
+/** Looks half-way back, so that a slow decline, small from one round to the next, is seen too. */
 function hasSettled(rounds: readonly Batch[]): boolean {
-  const [before, last] = rounds.slice(-2);
-  if (!before || !last) return false;
-  return last.latencies.meanNs >= FALLING * before.latencies.meanNs;
+  if (rounds.length < LEAST_ROUNDS) return false;
+  const last = rounds.at(-1) as Batch;
+  const halfWay = rounds[Math.floor((rounds.length - 1) / 2)] as Batch;
+  return last.latencies.meanNs >= FALLING * halfWay.latencies.meanNs;
 }
 
 function warmthOf(round: Batch): Warmth {

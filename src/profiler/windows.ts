@@ -52,11 +52,13 @@ export async function measureWindows(
     batches.push(batch);
     latencies.merge(batch.latencies);
   });
+  let preciseBefore = false;
   for (let window = 1; ; window++) {
     const full = (): boolean => batches.length >= window * BATCHES_PER_WINDOW;
     await traffic.waitUntil(full, deadlineNs - options.clock.nowNs());
     const figures = figuresOf(batches, latencies, options.percentile, window);
-    const ending = full() ? endingAt(figures, window, options, rule) : 'limit';
+    const ending = full() ? endingAt(figures, preciseBefore, options, rule) : 'limit';
+    preciseBefore = isStable(figures, options);
     onWindow(figures);
     if (ending !== null) {
       traffic.stopRecording();
@@ -98,18 +100,29 @@ function figuresOf(
   };
 }
 
-function endingAt(figures: WindowedFigures, windows: number, options: LevelOptions, rule: WindowRule): Ending | null {
+function isStable(figures: WindowedFigures, options: LevelOptions): boolean {
+  const precision = options.precision ?? defaultPrecision;
+  return isPrecise(figures.rate, precision) && isPrecise(figures.percentileMs, precision);
+}
+
+/** Precision must hold at two windows in a row: an interval is at times too narrow by chance, seldom twice. */
+function endingAt(
+  figures: WindowedFigures,
+  preciseBefore: boolean,
+  options: LevelOptions,
+  rule: WindowRule,
+): Ending | null {
   if (figures.succeeded === 0) return 'failing';
   const precision = options.precision ?? defaultPrecision;
-  const { rate, percentileMs } = figures;
-  const budgetMs = options.budgetMs;
-  const enough = windows >= rule.minWindows;
+  const { rate, percentileMs, windows } = figures;
+  const { budgetMs } = options;
   if (budgetMs !== undefined && windows >= LEAST_WINDOWS_TO_MISS && percentileMs.low > budgetMs * (1 + precision)) {
     return 'missed';
   }
-  if (enough && isPrecise(rate, precision)) {
-    if (isPrecise(percentileMs, precision)) return 'stable';
-    if (budgetMs !== undefined && percentileMs.high < budgetMs * (1 - precision)) return 'met';
+  if (windows >= rule.minWindows) {
+    if (preciseBefore && isStable(figures, options)) return 'stable';
+    const clearlyMet = budgetMs !== undefined && percentileMs.high < budgetMs * (1 - precision);
+    if (clearlyMet && isPrecise(rate, precision)) return 'met';
   }
   return windows >= rule.maxWindows ? 'limit' : null;
 }

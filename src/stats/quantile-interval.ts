@@ -2,6 +2,9 @@ import { confidenceFactor, ratioOfBatches } from './batch-means.ts';
 import type { LatencyHistogram } from './histogram.ts';
 import type { Interval } from './interval.ts';
 
+/** With fewer requests than this beyond the quantile, the spread between batches says little about them. */
+const LEAST_IN_TAIL = 10;
+
 /**
  * The quantile `p` (0 to 1) of all latencies with its 95 % interval, in nanoseconds. `whole` is the sum of the
  * consecutive `batches`.
@@ -9,7 +12,7 @@ import type { Interval } from './interval.ts';
  * Woodruff's method: the share of requests above the quantile is estimated by batch means, which see the correlation of
  * neighbouring requests; its interval is carried through the quantile function of the whole. It is never narrower than
  * for as many independent requests (the binomial error that order-statistics intervals rest on). When there are too few
- * requests to bound the quantile from above, `high` is the largest latency seen.
+ * requests to bound the quantile from above, `high` lies as far beyond the largest latency as that beyond the quantile.
  */
 export function quantileInterval(batches: readonly LatencyHistogram[], whole: LatencyHistogram, p: number): Interval {
   const value = whole.quantileNs(p);
@@ -20,9 +23,10 @@ export function quantileInterval(batches: readonly LatencyHistogram[], whole: La
   );
   const independent = Math.sqrt((p * (1 - p)) / whole.count);
   const half = confidenceFactor(above.degrees) * Math.max(above.standardError, independent);
+  const short = p + half >= 1 || whole.count * (1 - p) < LEAST_IN_TAIL;
   return {
     value,
     low: p - half <= 0 ? whole.minNs : whole.quantileNs(p - half),
-    high: p + half >= 1 ? whole.maxNs : whole.quantileNs(p + half),
+    high: short ? 2 * whole.maxNs - value : whole.quantileNs(p + half),
   };
 }

@@ -76,13 +76,13 @@ describe('ClosedLoop', () => {
   it('measures each request from its sending to its completion', async () => {
     const { clock, recorder, loop } = start({ executionNs: () => 2e6 });
     const batches: Batch[] = [];
-    recorder.start(0, { lengthNs: 100e6, minRequests: 1 }, (batch) => batches.push(batch));
+    recorder.start({ lengthNs: 100e6, minRequests: 1 }, (batch) => batches.push(batch));
     loop.setConcurrency(4);
     await clock.sleep(110);
     await loop.drain(1000);
-    // Four wait for one instance: the first three see a shorter queue, all others four executions.
-    expect(batches[0]).toMatchObject({ startNs: 0, endNs: 100e6, succeeded: 50, failed: 0 });
+    // Four wait for one instance: the first completion opens the batch, the next two see a shorter queue.
+    expect(batches[0]).toMatchObject({ startNs: 2e6, endNs: 102e6, succeeded: 50, failed: 0 });
     expect(batches[0]?.latencies.maxNs).toBe(8e6);
-    expect(batches[0]?.latencies.countAbove(7.9e6)).toBe(47);
+    expect(batches[0]?.latencies.countAbove(7.9e6)).toBe(48);
   });
 });

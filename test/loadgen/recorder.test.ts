@@ -12,7 +12,8 @@ const failed = (kind: 'status' | 'refused' | 'timeout', message = kind as string
 function started(rule = { lengthNs: 100, minRequests: 1 }) {
   const recorder = new Recorder();
   const batches: Batch[] = [];
-  recorder.start(1000, rule, (batch) => batches.push(batch));
+  recorder.start(rule, (batch) => batches.push(batch));
+  recorder.record(1000, 50, ok);
   return { recorder, batches };
 }
 
@@ -28,8 +29,9 @@ describe('Recorder', () => {
 
   it('gives requests that complete together a steady rate, wherever the batch ends among them', () => {
     const { recorder, batches } = started({ lengthNs: 90, minRequests: 1 });
-    for (let time = 1000; time < 4000; time += 20) for (let i = 0; i < 8; i++) recorder.record(time, 20, ok);
-    const rates = batches.slice(1).map((batch) => batch.succeeded / (batch.endNs - batch.startNs));
+    for (let i = 1; i < 8; i++) recorder.record(1000, 20, ok);
+    for (let time = 1020; time < 4000; time += 20) for (let i = 0; i < 8; i++) recorder.record(time, 20, ok);
+    const rates = batches.map((batch) => batch.succeeded / (batch.endNs - batch.startNs));
     for (const rate of rates) expect(rate).toBeCloseTo(8 / 20, 12);
   });
 
@@ -48,7 +50,7 @@ describe('Recorder', () => {
     ]);
   });
 
-  it('counts failures by kind with the first message, and their time in no latency', () => {
+  it('counts failures by kind with the first message, and their time in no latency, in the batches that have ended', () => {
     const { recorder, batches } = started();
     recorder.record(1010, 5, failed('status', 'first'));
     recorder.record(1020, 5, failed('status', 'second'));
@@ -60,7 +62,9 @@ describe('Recorder', () => {
     ]);
     expect(batches[0]).toMatchObject({ succeeded: 1, failed: 3 });
     expect(batches[0]?.latencies.maxNs).toBe(7);
-    recorder.start(2000, { lengthNs: 100, minRequests: 1 }, () => undefined);
+    recorder.record(1125, 5, failed('status'));
+    expect(recorder.failures[0]?.count).toBe(2);
+    recorder.start({ lengthNs: 100, minRequests: 1 }, () => undefined);
     expect(recorder.failures).toEqual([]);
   });
 
@@ -74,11 +78,11 @@ describe('Recorder', () => {
 
   it('knows since when nothing was served', () => {
     const { recorder } = started();
-    expect(recorder.unservedSinceNs).toBeNull();
+    expect(recorder.unserved).toBeNull();
     recorder.record(1010, 1, failed('refused'));
     recorder.record(1020, 1, failed('refused'));
-    expect(recorder.unservedSinceNs).toBe(1010);
+    expect(recorder.unserved).toEqual({ sinceNs: 1010, message: 'refused' });
     recorder.record(1030, 1, ok);
-    expect(recorder.unservedSinceNs).toBeNull();
+    expect(recorder.unserved).toBeNull();
   });
 });

@@ -9,6 +9,7 @@ import type { ModelStatistics, ServerStats } from '../../src/triton/types.ts';
 export class SimulatedClock implements Clock {
   #nowNs = 0;
   #pumping = false;
+  #sleepers = 0;
   /** The next one last. */
   readonly #events: SimulatedEvent[] = [];
 
@@ -30,7 +31,10 @@ export class SimulatedClock implements Clock {
       const event = this.#add(ms * 1e6, wake, true);
       const cancel = (): void => {
         const index = this.#events.indexOf(event);
-        if (index >= 0) this.#events.splice(index, 1);
+        if (index >= 0) {
+          this.#events.splice(index, 1);
+          this.#sleepers--;
+        }
         reject(signal?.reason);
       };
       signal?.addEventListener('abort', cancel, { once: true });
@@ -47,6 +51,7 @@ export class SimulatedClock implements Clock {
     let index = this.#events.length;
     while (index > 0 && (this.#events[index - 1] as SimulatedEvent).dueNs <= event.dueNs) index--;
     this.#events.splice(index, 0, event);
+    if (wakes) this.#sleepers++;
     if (!this.#pumping) {
       this.#pumping = true;
       setImmediate(() => this.#pump());
@@ -56,18 +61,16 @@ export class SimulatedClock implements Clock {
 
   #pump(): void {
     // Whoever waits for a promise has the next word: before and after a wake-up, and always while nobody sleeps.
-    const wakesNow = this.#events.at(-1)?.wakes;
-    if (wakesNow) this.#runNext();
-    else if (!this.#events.some((event) => event.wakes)) this.#runNext();
-    else while (!this.#events.at(-1)?.wakes) this.#runNext();
+    let hasWord = false;
+    while (this.#events.length > 0 && !hasWord) {
+      const event = this.#events.pop() as SimulatedEvent;
+      this.#nowNs = event.dueNs;
+      if (event.wakes) this.#sleepers--;
+      event.action();
+      hasWord = event.wakes || this.#sleepers === 0 || this.#events.at(-1)?.wakes === true;
+    }
     this.#pumping = this.#events.length > 0;
     if (this.#pumping) setImmediate(() => this.#pump());
-  }
-
-  #runNext(): void {
-    const event = this.#events.pop() as SimulatedEvent;
-    this.#nowNs = event.dueNs;
-    event.action();
   }
 }
 

@@ -1,0 +1,261 @@
+import { describe, expect, it } from 'vitest';
+import { type Random, seededRandom } from '../../src/base/random.ts';
+import type { SendOutcome } from '../../src/loadgen/types.ts';
+import type { LevelOptions } from '../../src/profiler/level-options.ts';
+import { measureLevel } from '../../src/profiler/measure-level.ts';
+import type { Measurement, ProfileProgress } from '../../src/profiler/measurement.ts';
+import { aRequest, SimulatedClock, type SimulatedModel, SimulatedServer } from '../loadgen/simulation.ts';
+
+const failure = (kind: 'status' | 'refused', message: string): SendOutcome => ({ ok: false, kind, message });
+
+function simulate(model: SimulatedModel, level: number, change: Partial<LevelOptions> = {}) {
+  const clock = new SimulatedClock();
+  const server = new SimulatedServer(clock, model);
+  const options: LevelOptions = {
+    transport: server,
+    request: aRequest,
+    level: { mode: 'concurrency', value: level },
+    stats: server,
+    clock,
+    signal: new AbortController().signal,
+    percentile: 99,
+    ...change,
+  };
+  return { clock, server, measurement: measureLevel(options) };
+}
+
+const measure = (model: SimulatedModel, level: number, change: Partial<LevelOptions> = {}): Promise<Measurement> =>
+  simulate(model, level, change).measurement;
+
+/** Lognormal with mean 1. */
+function noise(random: Random, sigma: number): number {
+  const normal = Math.sqrt(-2 * Math.log(1 - random.float())) * Math.cos(2 * Math.PI * random.float());
+  return Math.exp(sigma * normal - sigma ** 2 / 2);
+}
+
+describe('measureLevel', () => {
+  it('gives the figures of a deterministic server exactly', async () => {
+    const measurement = await measure({ instances: 2, executionNs: () => 4e6 }, 8);
+    expect(measurement.level).toEqual({ mode: 'concurrency', value: 8 });
+    expect(measurement.throughput.value).toBeCloseTo(500, 6);
+    expect(measurement.latencyMs.avg).toBeCloseTo(16, 6);
+    expect(measurement.budgetLatencyMs).toMatchObject({ percentile: 99, value: 16, low: 16, high: 16 });
+    expect(measurement).toMatchObject({ stable: true, windows: 3, errorRate: 0, failures: [] });
+    expect(measurement.latencyMs).toMatchObject({ p50: 16, p90: 16, p95: 16, p99: 16, max: 16 });
+    expect(measurement.requests / measurement.durationMs).toBeCloseTo(0.5, 9);
+  });
+
+  it('takes well under two seconds for a fast model, and at least 20 latencies a window for a slow one', async () => {
+    const fast = simulate({ executionNs: () => 0.2e6 }, 2);
+    await fast.measurement;
+    expect(fast.clock.nowNs()).toBeLessThan(1.2e9);
+    const slow = await measure({ executionNs: () => 50e6 }, 1);
+    expect(slow.durationMs / slow.windows).toBeGreaterThanOrEqual(1000);
+  });
+
+  it('is not fooled by requests that complete together', async () => {
+    const model = { maxBatch: 8, executionNs: (batch: number) => 6e6 + batch * 0.5e6 };
+    const measurement = await measure(model, 8);
+    expect(measurement).toMatchObject({ stable: true, windows: 3 });
+    expect(measurement.throughput.value).toBeCloseTo(800, 6);
+  });
+
+  it('multiplies by the client batch', async () => {
+    const measurement = await measure({ executionNs: () => 4e6 }, 1, { request: { ...aRequest, batch: 16 } });
+    expect(measurement.throughput.value).toBeCloseTo(250 * 16, 6);
+  });
+
+  it('keeps cold executions out', async () => {
+    const cold = (_: number, execution: number): number => (execution < 6 ? 40e6 : 1e6);
+    const measurement = await measure({ instances: 2, executionNs: cold }, 4);
+    expect(measurement.latencyMs.max).toBeLessThan(4);
+    expect(measurement.stable).toBe(true);
+  });
+
+  it('waits until latency has stopped falling', async () => {
+    const settling = (_: number, execution: number): number => 1e6 * (1 + 20 * Math.exp(-execution / 60));
+    const measurement = await measure({ executionNs: settling }, 1);
+    expect(measurement.latencyMs.max).toBeLessThan(2.5);
+  });
+
+  it('bounds the warm-up and the measurement of a model that never settles', async () => {
+    const random = seededRandom(4);
+    const wild = simulate({ executionNs: () => 3e6 * noise(random, 1.5) }, 4);
+    const measurement = await wild.measurement;
+    expect(measurement).toMatchObject({ stable: false, windows: 10 });
+    expect(measurement.throughput.value).toBeGreaterThan(0);
+    expect(wild.clock.nowNs()).toBeLessThan(60e9);
+  });
+
+  it('says where the server spent the time, over the counted windows only', async () => {
+    const model = { maxBatch: 4, executionNs: (batch: number) => (2 + batch) * 1e6 };
+    const { server: breakdown } = await measure(model, 8);
+    expect(breakdown?.queueUs).toBeCloseTo(6000, 0);
+    expect(breakdown?.computeInferUs).toBeCloseTo(6000, 0);
+    expect(breakdown?.overheadUs).toBeCloseTo(0, 6);
+    expect(breakdown?.batches).toEqual([
+      { size: 4, executions: breakdown?.executionCount, meanExecutionUs: expect.closeTo(6000, 6) },
+    ]);
+    expect((breakdown?.inferenceCount as number) / (breakdown?.executionCount as number)).toBe(4);
+  });
+
+  it('reports failures with their share, beside the figures of the requests that succeeded', async () => {
+    const outcome = (request: number): SendOutcome => (request % 10 === 3 ? failure('status', 'no') : { ok: true });
+    const measurement = await measure({ instances: 4, executionNs: () => 2e6, outcome }, 4);
+    expect(measurement.errorRate).toBeCloseTo(0.1, 1);
+    expect(measurement.failures).toEqual([
+      { kind: 'status', count: Math.round(measurement.errorRate * measurement.requests), firstMessage: 'no' },
+    ]);
+    expect(measurement.latencyMs.max).toBe(2);
+  });
+
+  it('reports a model that fails every request, without an exception and soon', async () => {
+    const run = simulate({ executionNs: () => 1e6, outcome: () => failure('status', 'broken model') }, 4);
+    const measurement = await run.measurement;
+    expect(measurement).toMatchObject({ errorRate: 1, stable: false, throughput: { value: 0, low: 0, high: 0 } });
+    expect(measurement.failures[0]).toMatchObject({ kind: 'status', firstMessage: 'broken model' });
+    expect(JSON.parse(JSON.stringify(measurement))).toEqual(measurement);
+    expect(run.clock.nowNs()).toBeLessThan(5e9);
+  });
+
+  it('ends with SERVER_UNREACHABLE when the server goes away, at the start or later', async () => {
+    for (const servedFirst of [0, 500]) {
+      const gone = (request: number): SendOutcome =>
+        request < servedFirst ? { ok: true } : failure('refused', 'connection refused');
+      const run = simulate({ executionNs: () => 1e6, outcome: gone }, 4);
+      await expect(run.measurement).rejects.toMatchObject({ code: 'SERVER_UNREACHABLE' });
+      expect(run.server.inFlight).toBe(0);
+    }
+  });
+
+  it('ends a stalled server by its patience, and says that it did not settle', async () => {
+    const stall = (_: number, execution: number): number => (execution === 600 ? 300e9 : 1e6);
+    const run = simulate({ executionNs: stall }, 1, { drainMs: 100 });
+    const measurement = await run.measurement;
+    expect(measurement.stable).toBe(false);
+    expect(run.clock.nowNs()).toBeLessThan(20e9);
+  });
+
+  it('stops when interrupted, with nothing left in flight', async () => {
+    const controller = new AbortController();
+    const run = simulate({ instances: 4, executionNs: () => 2e6 }, 4, { signal: controller.signal });
+    run.clock.after(300e6, () => controller.abort(new Error('SIGINT')));
+    await expect(run.measurement).rejects.toMatchObject({ code: 'INTERRUPTED' });
+    expect(run.server.inFlight).toBe(0);
+    expect(run.clock.nowNs()).toBeLessThan(1e9);
+    await expect(measure({ executionNs: () => 1e6 }, 1, { signal: controller.signal })).rejects.toMatchObject({
+      code: 'INTERRUPTED',
+    });
+  });
+
+  it('leaves nothing in flight and the transport open for the next level', async () => {
+    const run = simulate({ executionNs: () => 1e6 }, 16);
+    await run.measurement;
+    expect([run.server.inFlight, run.server.mostInFlight, run.server.closed]).toEqual([0, 16, false]);
+  });
+
+  it('ends early at a budget that is clearly missed or met, if asked to', async () => {
+    const seeded = (): SimulatedModel => {
+      const random = seededRandom(9);
+      return { executionNs: () => 2e6 * noise(random, 0.5) };
+    };
+    const whole = await measure(seeded(), 4);
+    const p99 = whole.budgetLatencyMs.value;
+    const missed = await measure(seeded(), 4, { budgetMs: p99 / 2 });
+    expect(missed).toMatchObject({ budgetVerdict: 'missed', stable: true, windows: 2 });
+    const met = await measure(seeded(), 4, { budgetMs: p99 * 3, precision: 0.05 });
+    expect(met.budgetVerdict).toBe('met');
+    expect(met.windows).toBeLessThanOrEqual(whole.windows);
+    expect(whole.budgetVerdict).toBeUndefined();
+  });
+
+  it('says when the statistics cannot be used: unreadable, or started anew', async () => {
+    const unreadable = { statistics: () => Promise.reject(new Error('no statistics here')) };
+    const unread = await measure({ executionNs: () => 1e6 }, 1, { stats: unreadable });
+    expect(unread).toMatchObject({ server: null, serverNote: 'no statistics here', stable: true });
+    const run = simulate({ executionNs: () => 1e6 }, 1);
+    run.clock.after(500e6, () => {
+      run.server.served = { requests: 0, executions: 0, successNs: 0, queueNs: 0, computeNs: 0 };
+    });
+    const reset = await run.measurement;
+    expect(reset.server).toBeNull();
+    expect(reset.serverNote).toMatch(/loaded anew/);
+    expect(reset.foreignRequests).toBeUndefined();
+  });
+
+  it('notices requests of others, and none where there are none', async () => {
+    const alone = await measure({ executionNs: () => 1e6 }, 4);
+    expect(alone.foreignRequests).toBeUndefined();
+    const run = simulate({ executionNs: () => 1e6 }, 4);
+    run.clock.after(400e6, () => {
+      run.server.served.requests += 250;
+    });
+    expect((await run.measurement).foreignRequests).toBe(250);
+  });
+
+  it('tells its progress and takes the mean of the devices', async () => {
+    const progress: ProfileProgress[] = [];
+    let reading = 0;
+    const measurement = await measure({ executionNs: () => 1e6 }, 1, {
+      onProgress: (step) => progress.push(step),
+      deviceProbe: async () => ({ gpuUtilizationPercent: 10 * ++reading, gpuMemoryMiB: 100 }),
+    });
+    expect(progress.map((step) => step.phase)).toEqual(['warm-up', 'window', 'window', 'window']);
+    expect(progress.at(-1)).toMatchObject({ window: 3, throughput: expect.closeTo(1000, 6), latencyMs: 1 });
+    expect(measurement.device).toEqual({ gpuUtilizationPercent: 20, gpuMemoryMiB: 100 });
+    const without = await measure({ executionNs: () => 1e6 }, 1, { deviceProbe: async () => null });
+    expect(without.device).toEqual({});
+  });
+
+  it('refuses a request rate for now', async () => {
+    const rate = { level: { mode: 'request-rate', value: 100 } } as const;
+    await expect(measure({ executionNs: () => 1e6 }, 1, rate)).rejects.toMatchObject({ code: 'UNSUPPORTED' });
+  });
+});
+
+describe('how far the figures can be trusted', () => {
+  // Eight requests before one instance: each latency holds eight executions, seven of which its neighbour's holds too.
+  const runs = 100;
+  const level = 8;
+  const measured = Promise.all(
+    Array.from({ length: runs }, (_, seed) => {
+      const random = seededRandom(1000 + seed);
+      return measure({ executionNs: () => 1e6 * noise(random, 0.3) }, level, {
+        windows: { minWindowMs: 150, minWindows: 3, maxWindows: 12 },
+      });
+    }),
+  );
+
+  it('covers the true throughput and the true mean latency in at least 90 % of runs', async () => {
+    const all = await measured;
+    const covering = all.filter(({ throughput }) => throughput.low <= 1000 && 1000 <= throughput.high);
+    expect(covering.length / runs).toBeGreaterThanOrEqual(0.9);
+    for (const { latencyMs, throughput } of all)
+      expect((latencyMs.avg * throughput.value) / 1000).toBeCloseTo(level, 0);
+  });
+
+  it('covers the true 99th percentile of latency in at least 90 % of runs', async () => {
+    const random = seededRandom(5);
+    const sums = Array.from({ length: 100_000 }, () => 0).map(() => {
+      let sum = 0;
+      for (let i = 0; i < level; i++) sum += noise(random, 0.3);
+      return sum;
+    });
+    const truth = sums.sort((a, b) => a - b)[Math.floor(0.99 * sums.length)] as number;
+    const covering = (await measured).filter(
+      ({ budgetLatencyMs }) => budgetLatencyMs.low <= truth && truth <= budgetLatencyMs.high,
+    );
+    expect(covering.length / runs).toBeGreaterThanOrEqual(0.9);
+  });
+
+  it('calls the same model different from itself in at most 5 % of pairs', async () => {
+    const all = await measured;
+    const halfOf = ({ throughput }: Measurement): number => (throughput.high - throughput.low) / 2;
+    const pairs = all.slice(0, runs / 2).map((one, index) => [one, all[runs / 2 + index] as Measurement] as const);
+    const different = pairs.filter(
+      ([one, other]) =>
+        Math.abs(one.throughput.value - other.throughput.value) > Math.hypot(halfOf(one), halfOf(other)),
+    );
+    expect(different.length / pairs.length).toBeLessThanOrEqual(0.05);
+  });
+});
