@@ -1,0 +1,46 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { realClock } from '../../src/base/clock.ts';
+import { prepareInputs } from '../../src/loadgen/inputs.ts';
+import { openTransport } from '../../src/loadgen/transports/open.ts';
+import { metricsProbe } from '../../src/profiler/device-probe.ts';
+import { measureLevel } from '../../src/profiler/measure-level.ts';
+import { connectHttp } from '../../src/triton/connect.ts';
+import { emulatorForTest, smallProfile } from '../support/emulator.ts';
+
+it.each(['grpc', 'http'] as const)('measures the emulated law over real sockets: %s', async (protocol) => {
+  const emulator = await emulatorForTest({ profile: smallProfile({ a: 8, b: 0.5 }) });
+  const client = connectHttp(emulator.httpUrl, {});
+  const url = protocol === 'grpc' ? emulator.grpcUrl : emulator.httpUrl;
+  const transport = openTransport(protocol, { url, timeoutMs: 5000 });
+  onTestFinished(async () => {
+    await transport.close();
+    await client.close();
+  });
+  const [metadata, config] = [await client.modelMetadata('m'), await client.modelConfig('m')];
+  const request = prepareInputs(metadata, config, { batch: 2, seed: 1, kind: 'random' });
+  const measure = (concurrency: number) =>
+    measureLevel({
+      transport,
+      request,
+      level: { mode: 'concurrency', value: concurrency },
+      stats: client,
+      clock: realClock,
+      signal: new AbortController().signal,
+      percentile: 90,
+      precision: 0.2,
+      deviceProbe: metricsProbe(emulator.metricsUrl),
+      windows: { minWindows: 2, maxWindows: 4, minRequests: 20 },
+    });
+  const measurement = await measure(2);
+  // One instance and no dynamic batching: the server's own count of executions is the known truth.
+  const execution = measurement.server?.batches[0];
+  expect(execution?.size).toBe(2);
+  expect(measurement).toMatchObject({ failures: [], errorRate: 0 });
+  expect(measurement.foreignRequests).toBeUndefined();
+  const lawThroughput = 2 / 0.009;
+  expect(measurement.throughput.value / lawThroughput).toBeGreaterThan(0.6);
+  expect(measurement.throughput.value / lawThroughput).toBeLessThan(1.05);
+  const littlesLaw = (measurement.throughput.value / 2) * (measurement.latencyMs.avg / 1000);
+  expect(littlesLaw).toBeCloseTo(2, 0);
+  expect((measurement.server?.inferenceCount as number) / (2 * measurement.requests)).toBeGreaterThan(0.9);
+});
