@@ -68,7 +68,7 @@ export async function measureWindows(
 }
 
 /** Long enough for `minRequests` and for 20 latencies, within the rule's bounds. */
-export function windowLengthNs(warmth: Warmth, rule: WindowRule): number {
+function windowLengthNs(warmth: Warmth, rule: WindowRule): number {
   const forRequestsNs = warmth.requestsPerSecond > 0 ? (rule.minRequests / warmth.requestsPerSecond) * NS_PER_S : 0;
   const wantedNs = Math.max(forRequestsNs, LATENCIES_PER_WINDOW * warmth.meanLatencyNs);
   return Math.min(Math.max(wantedNs, msToNs(rule.minWindowMs)), msToNs(rule.maxWindowMs));
@@ -92,13 +92,19 @@ function figuresOf(
     succeeded: latencies.count,
     failed: batches.reduce((total, batch) => total + batch.failed, 0),
     latencies,
-    rate: rateInterval(
-      batches.map((batch) => batch.succeeded),
-      batches.map((batch) => (batch.endNs - batch.startNs) / NS_PER_S),
+    rate: writable(
+      rateInterval(
+        batches.map((batch) => batch.succeeded),
+        batches.map((batch) => (batch.endNs - batch.startNs) / NS_PER_S),
+      ),
     ),
     percentileMs: inMs(quantileInterval(histograms, latencies, percentile / 100)),
   };
 }
+
+/** One batch alone bounds nothing, but a journal cannot hold Infinity: ±100 % says as much. */
+const writable = (interval: Interval): Interval =>
+  Number.isFinite(interval.high) ? interval : { value: interval.value, low: 0, high: 2 * interval.value };
 
 function isStable(figures: WindowedFigures, options: LevelOptions): boolean {
   const precision = options.precision ?? defaultPrecision;

@@ -129,11 +129,14 @@ describe('measureLevel', () => {
   });
 
   it('ends a stalled server by its patience, and says that it did not settle', async () => {
-    const stall = (_: number, execution: number): number => (execution === 600 ? 300e9 : 1e6);
-    const run = simulate({ executionNs: stall }, 1, { drainMs: 100 });
-    const measurement = await run.measurement;
-    expect(measurement.stable).toBe(false);
-    expect(run.clock.nowNs()).toBeLessThan(20e9);
+    for (const stalledAt of [90, 150, 600]) {
+      const stall = (_: number, execution: number): number => (execution === stalledAt ? 300e9 : 1e6);
+      const run = simulate({ executionNs: stall }, 1, { drainMs: 100 });
+      const measurement = await run.measurement;
+      expect(measurement.stable).toBe(false);
+      expect(JSON.parse(JSON.stringify(measurement))).toEqual(measurement);
+      expect(run.clock.nowNs()).toBeLessThan(20e9);
+    }
   });
 
   it('stops when interrupted, with nothing left in flight', async () => {
