@@ -124,7 +124,8 @@ export class Connection implements FrameSink {
   }
 
   #lose(message: string): void {
-    this.close(failed(this.#wasReady ? 'reset' : 'refused', message));
+    if (this.#wasReady) this.close(failed('reset', message));
+    else this.close(failed('refused', `no HTTP/2 connection: ${message}`));
   }
 
   #read(buffer: Buffer, bytes: number): boolean {
