@@ -6,6 +6,7 @@ import { median } from 'simple-statistics';
 import { openGrpcJs } from '../src/loadgen/transports/grpc-js.ts';
 import { openGrpcLean } from '../src/loadgen/transports/grpc-lean.ts';
 import { INFER_PATH } from '../src/loadgen/transports/grpc-status.ts';
+import { openHttpLean } from '../src/loadgen/transports/http-lean.ts';
 import { failed, SENT } from '../src/loadgen/transports/outcome.ts';
 import { openUndici } from '../src/loadgen/transports/undici.ts';
 import type { InferRequest, SendOutcome, Transport } from '../src/loadgen/types.ts';
@@ -108,7 +109,12 @@ async function main(): Promise<void> {
     contender('gRPC, node:http2', openNodeHttp2(server.url)),
   ];
   const http = process.env.TRITUNE_BENCH_HTTP;
-  if (http) contenders.push(contender('HTTP, undici', openUndici({ url: http, timeoutMs: TIMEOUT_MS })));
+  if (http) {
+    contenders.push(
+      contender('HTTP, our own', openHttpLean({ url: http, timeoutMs: TIMEOUT_MS })),
+      contender('HTTP, undici', openUndici({ url: http, timeoutMs: TIMEOUT_MS })),
+    );
+  }
 
   for (const { transport } of contenders) await measure(transport, ROUND_MS / 2);
   for (let round = 0; round < ROUNDS; round++) {

@@ -1,7 +1,7 @@
 import { realClock } from '../../base/clock.ts';
-import { TrituneError } from '../../base/errors.ts';
 import { msToNs } from '../../base/units.ts';
 import type { InferRequest, PreparedRequest, SendFailure, SendOutcome, Transport, TransportOptions } from '../types.ts';
+import { addressOf } from './address.ts';
 import { sweepPeriodMs } from './deadlines.ts';
 import { INFER_PATH } from './grpc-status.ts';
 import { Call } from './h2/call.ts';
@@ -175,10 +175,4 @@ function connectionOptions({ url, firstStreamId = 1 }: LeanOptions): ConnectionO
     ['user-agent', 'tritune'],
   ] as const;
   return { host, port, headers, firstStreamId };
-}
-
-function addressOf(url: string): { host: string; port: number } {
-  const match = /^(?:\[([^\]]+)\]|([^:/]+)):(\d+)$/.exec(url);
-  if (!match) throw new TrituneError('USAGE', `'${url}' is no server address`, 'give it as HOST:PORT');
-  return { host: (match[1] ?? match[2]) as string, port: Number(match[3]) };
 }

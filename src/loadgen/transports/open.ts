@@ -1,8 +1,8 @@
 import type { Transport, TransportOptions } from '../types.ts';
 import { openGrpcLean } from './grpc-lean.ts';
-import { openUndici } from './undici.ts';
+import { openHttpLean } from './http-lean.ts';
 
-/** A transport to one server. It holds a timer and sockets until `close()`. */
+/** A plaintext transport to one server. It holds a timer and sockets until `close()`. Errors: USAGE for a bad address. */
 export function openTransport(protocol: 'grpc' | 'http', options: TransportOptions): Transport {
-  return protocol === 'grpc' ? openGrpcLean(options) : openUndici(options);
+  return protocol === 'grpc' ? openGrpcLean(options) : openHttpLean(options);
 }

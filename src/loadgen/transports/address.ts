@@ -1,0 +1,14 @@
+import { TrituneError } from '../../base/errors.ts';
+
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** The parts of HOST:PORT or [IPV6]:PORT. Errors: USAGE. */
+export function addressOf(url: string): Address {
+  const match = /^(?:\[([^\]]+)\]|([^:/]+)):(\d+)$/.exec(url);
+  const port = Number(match?.[3]);
+  if (!match || port > 65_535) throw new TrituneError('USAGE', `'${url}' is no server address`, 'give it as HOST:PORT');
+  return { host: (match[1] ?? match[2]) as string, port };
+}

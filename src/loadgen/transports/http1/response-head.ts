@@ -1,0 +1,61 @@
+/** The peer's bytes are no HTTP/1.1 response. */
+export class MalformedResponse extends Error {
+  override readonly name = 'MalformedResponse';
+}
+
+export interface ResponseHead {
+  /** Status line and fields, without the empty line. */
+  readonly text: string;
+  readonly statusCode: number;
+  /** How the end of the body is known (RFC 9112, section 6.3). */
+  readonly framing: 'length' | 'chunked' | 'until-close';
+  /** Of framing 'length'; else 0. */
+  readonly contentLength: number;
+  readonly keepsAlive: boolean;
+}
+
+/** Reads a response's head as far as the framing of the body needs it. Errors: MalformedResponse. */
+export function parseResponseHead(text: string): ResponseHead {
+  const [statusLine = '', ...lines] = text.split('\r\n');
+  const match = /^HTTP\/1\.([01]) (\d{3})(?: |$)/.exec(statusLine);
+  if (!match) throw new MalformedResponse(`no HTTP/1 status line: ${JSON.stringify(statusLine.slice(0, 40))}`);
+  const fields = fieldsOf(lines);
+  const connection = (fields.get('connection') ?? '').toLowerCase();
+  const statusCode = Number(match[2]);
+  const body = bodyOf(statusCode, fields);
+  const wantsToStay = match[1] === '1' ? !connection.includes('close') : connection.includes('keep-alive');
+  return { text, statusCode, ...body, keepsAlive: wantsToStay && body.framing !== 'until-close' };
+}
+
+function bodyOf(
+  statusCode: number,
+  fields: ReadonlyMap<string, string>,
+): Pick<ResponseHead, 'framing' | 'contentLength'> {
+  if (statusCode < 200 || statusCode === 204 || statusCode === 304) return { framing: 'length', contentLength: 0 };
+  const coding = fields.get('transfer-encoding');
+  if (coding !== undefined) {
+    if (coding.toLowerCase() !== 'chunked')
+      throw new MalformedResponse(`a transfer coding that we did not ask for: ${coding}`);
+    return { framing: 'chunked', contentLength: 0 };
+  }
+  const length = fields.get('content-length');
+  if (length === undefined) return { framing: 'until-close', contentLength: 0 };
+  if (!/^\d{1,15}$/.test(length))
+    throw new MalformedResponse(`no length of a body: ${JSON.stringify(length.slice(0, 40))}`);
+  return { framing: 'length', contentLength: Number(length) };
+}
+
+/** Field names in small letters; of a repeated field all values, with commas. */
+function fieldsOf(lines: readonly string[]): ReadonlyMap<string, string> {
+  const fields = new Map<string, string>();
+  for (const line of lines) {
+    const [, name, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*$/.exec(line) ?? [];
+    if (name === undefined || value === undefined) {
+      throw new MalformedResponse(`no header field: ${JSON.stringify(line.slice(0, 40))}`);
+    }
+    const key = name.toLowerCase();
+    const before = fields.get(key);
+    fields.set(key, before === undefined ? value : `${before}, ${value}`);
+  }
+  return fields;
+}

@@ -1,0 +1,159 @@
+import { MalformedResponse, parseResponseHead, type ResponseHead } from './response-head.ts';
+
+/** A head, a chunk's size line or the trailers may be as long as this. */
+const MAX_HEAD_BYTES = 64 * 1024;
+const MAX_SIZE_LINE_BYTES = 1024;
+/** As much of a failed call's body as is kept for its message. */
+const MAX_ERROR_BYTES = 64 * 1024;
+const HEAD_END = '\r\n\r\n';
+const LF = 0x0a;
+
+type State = 'head' | 'length' | 'until-close' | 'chunk-size' | 'chunk' | 'chunk-end' | 'trailers' | 'done';
+
+/** Reads one response after another from the bytes of a connection. Of the body only a failure's words are kept. */
+export class ResponseParser {
+  #state: State = 'head';
+  /** Bytes of the head or the line at hand that came in earlier chunks. */
+  #kept = '';
+  #head: ResponseHead | undefined;
+  /** Bytes of the body, or of its chunk, that are still to come. */
+  #left = 0;
+  #errorBody: Buffer[] = [];
+  #errorBytes = 0;
+
+  /** Of the response that is being read, or was read last. */
+  get statusCode(): number {
+    return this.#head?.statusCode ?? 0;
+  }
+
+  get isGood(): boolean {
+    return this.statusCode >= 200 && this.statusCode < 300;
+  }
+
+  get isDone(): boolean {
+    return this.#state === 'done';
+  }
+
+  /** True when the connection may be used again after this response. */
+  get keepsAlive(): boolean {
+    return this.#state === 'done' && this.#head?.keepsAlive === true;
+  }
+
+  /** The body of a response that is not good, cut to what a message needs. */
+  get errorBody(): string {
+    return Buffer.concat(this.#errorBody).toString('utf8');
+  }
+
+  /** Makes ready for the next response. */
+  next(): void {
+    this.#state = 'head';
+    this.#kept = '';
+    if (this.#errorBytes > 0) this.#errorBody = [];
+    this.#errorBytes = 0;
+  }
+
+  /** Takes bytes; gives where it stopped, which is before `end` only when the response is done. Errors: MalformedResponse. */
+  push(chunk: Buffer, end: number): number {
+    let at = 0;
+    while (at < end && this.#state !== 'done') at = this.#step(chunk, at, end);
+    return at;
+  }
+
+  /** The peer has closed the connection. True when the response ends so in good order. */
+  close(): boolean {
+    if (this.#state === 'until-close') this.#state = 'done';
+    return this.#state === 'done';
+  }
+
+  #step(chunk: Buffer, at: number, end: number): number {
+    switch (this.#state) {
+      case 'head':
+        return this.#readHead(chunk, at, end);
+      case 'length':
+      case 'chunk':
+        return this.#readBody(chunk, at, Math.min(end, at + this.#left));
+      case 'until-close':
+        this.#note(chunk, at, end);
+        return end;
+      default:
+        return this.#readLine(chunk, at, end);
+    }
+  }
+
+  #readHead(chunk: Buffer, at: number, end: number): number {
+    // The end may lie across two chunks; then it is found in what was kept and the new bytes together.
+    const found = this.#kept === '' ? chunk.indexOf(HEAD_END, at, 'latin1') : -1;
+    if (found >= 0 && found + HEAD_END.length <= end) {
+      this.#begin(chunk.toString('latin1', at, found));
+      return found + HEAD_END.length;
+    }
+    const before = this.#kept.length;
+    this.#kept += chunk.toString('latin1', at, end);
+    const across = this.#kept.indexOf(HEAD_END, Math.max(0, before - HEAD_END.length));
+    if (across < 0) {
+      const beginning = 'HTTP/1.'.slice(0, this.#kept.length);
+      if (!this.#kept.startsWith(beginning))
+        throw new MalformedResponse(`the answer is no HTTP/1: ${excerpt(this.#kept)}`);
+      if (this.#kept.length > MAX_HEAD_BYTES) throw new MalformedResponse('the head of the response does not end');
+      return end;
+    }
+    const head = this.#kept.slice(0, across);
+    this.#kept = '';
+    this.#begin(head);
+    return at + across + HEAD_END.length - before;
+  }
+
+  #begin(text: string): void {
+    // Almost always the very head of the response before: the same text has the same meaning.
+    if (this.#head?.text !== text) this.#head = parseResponseHead(text);
+    const { statusCode, framing, contentLength } = this.#head;
+    if (statusCode < 200) {
+      if (statusCode === 101) throw new MalformedResponse('the server switches protocols though nobody asked it to');
+      return;
+    }
+    this.#left = contentLength;
+    if (framing === 'chunked') this.#state = 'chunk-size';
+    else if (framing === 'until-close') this.#state = 'until-close';
+    else this.#state = contentLength === 0 ? 'done' : 'length';
+  }
+
+  #readBody(chunk: Buffer, at: number, end: number): number {
+    this.#note(chunk, at, end);
+    this.#left -= end - at;
+    if (this.#left === 0) this.#state = this.#state === 'chunk' ? 'chunk-end' : 'done';
+    return end;
+  }
+
+  /** A line of a chunked body: the size of a chunk, the empty one behind it, or a trailer. */
+  #readLine(chunk: Buffer, at: number, end: number): number {
+    const found = chunk.indexOf(LF, at);
+    const lineEnd = found >= 0 && found < end ? found + 1 : end;
+    this.#kept += chunk.toString('latin1', at, lineEnd);
+    if (this.#kept.length > MAX_SIZE_LINE_BYTES) throw new MalformedResponse('a line of a chunked body does not end');
+    if (!this.#kept.endsWith('\n')) return lineEnd;
+    const line = this.#kept.replace(/\r?\n$/, '');
+    this.#kept = '';
+    if (this.#state === 'chunk-size') {
+      const size = /^([0-9a-f]{1,12})[ \t]*(?:;.*)?$/i.exec(line)?.[1];
+      if (size === undefined) throw new MalformedResponse(`no size of a chunk: ${excerpt(line)}`);
+      this.#left = Number.parseInt(size, 16);
+      this.#state = this.#left === 0 ? 'trailers' : 'chunk';
+    } else if (this.#state === 'chunk-end') {
+      if (line !== '') throw new MalformedResponse('a chunk is longer than it says');
+      this.#state = 'chunk-size';
+    } else if (line === '') {
+      this.#state = 'done';
+    }
+    return lineEnd;
+  }
+
+  #note(chunk: Buffer, at: number, end: number): void {
+    if (this.isGood || this.#errorBytes >= MAX_ERROR_BYTES) return;
+    this.#errorBody.push(Buffer.from(chunk.subarray(at, end)));
+    this.#errorBytes += end - at;
+  }
+}
+
+function excerpt(text: string): string {
+  return JSON.stringify(text.slice(0, 40));
+}
