@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts';
-import { NS_PER_MS, NS_PER_US } from '../base/units.ts';
+import { NS_PER_MS } from '../base/units.ts';
 import { type Batcher, createBatcher, type Execution } from '../queueing/batcher.ts';
+import { policyOf } from '../queueing/batcher-policy.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import type { Device } from './device.ts';
 import { type ModelSignature, signatureOf } from './infer-call.ts';
@@ -162,29 +163,4 @@ export class ServedVersion {
     const { input, output } = this.#physics.split;
     return { input: ns * input, infer: ns * (1 - input - output), output: ns * output };
   }
-}
-
-function policyOf(config: ModelConfig, instances: number): Parameters<typeof createBatcher>[0] {
-  const batching = config.dynamic_batching;
-  return {
-    maxBatchSize: config.max_batch_size ?? 0,
-    preferredBatchSizes: batching?.preferred_batch_size ?? [],
-    maxQueueDelayNs: Number(batching?.max_queue_delay_microseconds ?? 0) * NS_PER_US,
-    instances,
-    dynamicBatching: batching !== undefined,
-    prefetch: !hasQueuePolicy(batching),
-  };
-}
-
-/** Triton forms batches ahead only when no queue policy and no priority levels are set. */
-function hasQueuePolicy(batching: ModelConfig['dynamic_batching']): boolean {
-  if (!batching) return false;
-  const policy = batching.default_queue_policy;
-  const policies = [policy, ...Object.values((batching.priority_queue_policy as object | undefined) ?? {})];
-  return (
-    Number(batching.priority_levels ?? 0) > 0 ||
-    policies.some((one) =>
-      Object.values((one as object | undefined) ?? {}).some((value) => value && value !== 'REJECT'),
-    )
-  );
 }

@@ -1,4 +1,5 @@
 import { TrituneError } from '../base/errors.ts';
+import { NS_PER_US } from '../base/units.ts';
 
 /** What a model config says about batching, in the batcher's terms. */
 export type BatcherPolicy = {
@@ -15,6 +16,39 @@ export type BatcherPolicy = {
   /** True unless a queue policy or priority levels are set: those make Triton form a batch only for an idle instance. */
   readonly prefetch?: boolean;
 };
+
+/** What a model config has to say about batching: the fields of `ModelConfig`, by their own names. */
+export type BatchingConfig = {
+  readonly max_batch_size?: number;
+  readonly dynamic_batching?: {
+    readonly preferred_batch_size?: readonly number[];
+    readonly max_queue_delay_microseconds?: number;
+    readonly [field: string]: unknown;
+  };
+};
+
+/** The batcher of a model with this config and so many instances. Unchecked: `createBatcher` checks. */
+export function policyOf(config: BatchingConfig, instances: number): BatcherPolicy {
+  const batching = config.dynamic_batching;
+  return {
+    maxBatchSize: config.max_batch_size ?? 0,
+    preferredBatchSizes: batching?.preferred_batch_size ?? [],
+    maxQueueDelayNs: Number(batching?.max_queue_delay_microseconds ?? 0) * NS_PER_US,
+    instances,
+    dynamicBatching: batching !== undefined,
+    prefetch: !hasQueuePolicy(batching),
+  };
+}
+
+/** Triton forms batches ahead only when no queue policy and no priority levels are set. */
+function hasQueuePolicy(batching: BatchingConfig['dynamic_batching']): boolean {
+  if (!batching) return false;
+  const { default_queue_policy: usual, priority_queue_policy: byLevel, priority_levels: levels } = batching;
+  const policies = [usual, ...Object.values((byLevel as object | undefined) ?? {})];
+  const isSet = (policy: unknown): boolean =>
+    Object.values((policy as object | undefined) ?? {}).some((value) => value && value !== 'REJECT');
+  return Number(levels ?? 0) > 0 || policies.some(isSet);
+}
 
 /**
  * Throws CONFIG_INVALID for numbers that Triton itself would refuse: preferred sizes outside 1…max, negative delay,
