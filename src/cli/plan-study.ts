@@ -64,7 +64,8 @@ export function planStudy(
         commandLine: process.argv.slice(2),
         trituneVersion,
       },
-      baseline: baseline.candidate,
+      // To the letter: what the server has already needs no load.
+      baseline: { ...baseline.candidate, config: originalConfig },
       build: view.build,
       maxTrials: maxTrials(options),
       timeBudgetMs: (options.timeBudget ?? Number.POSITIVE_INFINITY) * 1e3,

@@ -34,6 +34,9 @@ export function assembleParts(
     stats: client,
     clock: realClock,
     percentile: options.percentile,
+    precision: options.precision / 100,
+    // A trial is measured at several levels, and the final measures the best again: six windows a level are enough.
+    windows: { maxWindows: 6 },
     deviceProbe: metricsProbe(metricsUrl),
     ...(options.latencyBudget !== undefined && { budgetMs: options.latencyBudget }),
   });

@@ -19,7 +19,10 @@ export function createScreen(ui: UiName, terminal: Terminal): Screen {
       return { onEvent: () => undefined, onEnd: () => undefined };
     case 'json': {
       const print = createJsonLines(terminal.print);
-      return { onEvent: print, onEnd: ({ summary, files }) => print({ type: 'documents-written', ...{ summary, files } }) };
+      return {
+        onEvent: print,
+        onEnd: ({ summary, files }) => print({ type: 'documents-written', ...{ summary, files } }),
+      };
     }
     case 'auto':
     case 'lines':

@@ -39,6 +39,7 @@ export interface TuneOptions {
   readonly maxTrials?: number;
   readonly timeBudget?: number;
   readonly concurrency: NumberRange;
+  readonly precision: number;
   readonly batch: number;
   readonly inputData: 'zero' | 'random';
   readonly restore: 'config' | 'reload';
@@ -110,6 +111,12 @@ export const tuneOptionTable: OptionTable<TuneOptions> = {
     help: 'range of requests in flight to consider',
     parse: wholeRange,
     default: { low: 1, high: 256 },
+  },
+  precision: {
+    flags: '--precision <percent>',
+    help: 'measure until the 95 % intervals are within ± so much',
+    parse: positiveNumber,
+    default: 3,
   },
   batch: { flags: '-b, --batch <n>', help: 'samples in one request', parse: positiveWhole, default: 1 },
   inputData: { flags: '--input-data <kind>', help: 'what is sent', choices: ['zero', 'random'], default: 'random' },

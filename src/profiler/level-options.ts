@@ -38,7 +38,7 @@ export interface LevelOptions {
   readonly signal: AbortSignal;
   /** The percentile that the budget is about, such as 99. */
   readonly percentile: number;
-  /** Stop when the 95 % intervals of throughput and of the percentile are within ± this share. */
+  /** Stop when the 95 % intervals of throughput, and with a budget of the percentile too, are within ± this share. */
   readonly precision?: number;
   /**
    * A latency budget in milliseconds; when given, the measurement ends early once the percentile is clearly above it, or

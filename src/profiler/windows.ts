@@ -106,9 +106,11 @@ function figuresOf(
 const writable = (interval: Interval): Interval =>
   Number.isFinite(interval.high) ? interval : { value: interval.value, low: 0, high: 2 * interval.value };
 
+/** Without a budget nothing is decided by the percentile, and its tail would keep every measurement going to the limit. */
 function isStable(figures: WindowedFigures, options: LevelOptions): boolean {
   const precision = options.precision ?? defaultPrecision;
-  return isPrecise(figures.rate, precision) && isPrecise(figures.percentileMs, precision);
+  const tailMatters = options.budgetMs !== undefined;
+  return isPrecise(figures.rate, precision) && (!tailMatters || isPrecise(figures.percentileMs, precision));
 }
 
 /** Precision must hold at two windows in a row: an interval is at times too narrow by chance, seldom twice. */

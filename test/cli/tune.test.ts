@@ -1,0 +1,168 @@
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { startEmulator } from '../../src/emulator/start-emulator.ts';
+import { freshDirectory, recordsOf, runCli, startCli, summaryOf, untilRecorded } from '../support/cli.ts';
+import { emulatorForTest, smallProfile } from '../support/emulator.ts';
+
+const emulator = await startEmulator({ profile: smallProfile() });
+afterAll(() => emulator.close());
+
+const tuneAt = (url: string, ...more: string[]) => [
+  'tune',
+  '-m',
+  'm',
+  '-u',
+  url,
+  '--concurrency',
+  '1:2',
+  '--max-trials',
+  '1',
+  '--precision',
+  '20',
+  ...more,
+];
+
+/** One line on stderr: a code, what happened, and in brackets what to do. */
+const oneLine = (code: string, text: RegExp) =>
+  expect.stringMatching(new RegExp(`^tritune: ${code}: (?=[^\\n]*${text.source})[^\\n]+ \\([^\\n]+\\)\\n$`));
+
+describe('bad input to tune', () => {
+  it('names the models that there are when asked for an unknown one', async () => {
+    const output = join(await freshDirectory(), 'run');
+    const outcome = await runCli(['tune', '-m', 'n', '-u', emulator.grpcUrl, '-o', output]);
+    expect(outcome).toMatchObject({ code: 2, stderr: oneLine('MODEL_UNKNOWN', /'n'.*its models: m/) });
+    await expect(readdir(output)).rejects.toThrow();
+  });
+
+  it('asks for a model when none is named', async () => {
+    expect(await runCli(['tune', '-u', emulator.grpcUrl])).toMatchObject({
+      code: 2,
+      stderr: oneLine('USAGE', /which model/),
+    });
+  });
+
+  it.each(['grpc', 'http'])('says where nothing answers (%s)', async (protocol) => {
+    const outcome = await runCli(tuneAt('127.0.0.1:1', '-i', protocol, '-o', await freshDirectory()));
+    expect(outcome).toMatchObject({ code: 4, stderr: oneLine('SERVER_UNREACHABLE', /127\.0\.0\.1:1/) });
+  });
+
+  it.each(['none', 'poll'] as const)('says that a server in %s mode takes no load calls', async (controlMode) => {
+    const other = await emulatorForTest({ controlMode });
+    const outcome = await runCli(tuneAt(other.grpcUrl, '-o', await freshDirectory()));
+    expect(outcome).toMatchObject({ code: 4, stderr: oneLine('CONTROL_DISABLED', /explicit/) });
+  });
+
+  it('points at file, line and path of a bad search space', async () => {
+    const directory = await freshDirectory();
+    const space = join(directory, 'my.yaml');
+    await writeFile(space, 'name: my\nparameters:\n  instances:\n    range: [1, four]\n');
+    const outcome = await runCli(tuneAt(emulator.grpcUrl, '--space', space, '-o', join(directory, 'run')));
+    expect(outcome).toMatchObject({
+      code: 2,
+      stderr: oneLine('SPACE_INVALID', /my\.yaml:4:\d+.*parameters\.instances/),
+    });
+    const missing = await runCli(tuneAt(emulator.grpcUrl, '--space', 'no-such-space', '-o', join(directory, 'run')));
+    expect(missing).toMatchObject({ code: 2, stderr: oneLine('SPACE_INVALID', /no-such-space.*presets/) });
+  });
+
+  it('says that the output directory cannot be written', async () => {
+    const file = join(await freshDirectory(), 'file');
+    await writeFile(file, '');
+    const outcome = await runCli(tuneAt(emulator.grpcUrl, '-o', join(file, 'run')));
+    expect(outcome).toMatchObject({ code: 2, stderr: oneLine('OUTPUT_UNWRITABLE', /--output/) });
+  });
+
+  it.each([
+    ['--constraint', 'speed<=3'],
+    ['--constraint', 'latency'],
+    ['--objective', 'speed'],
+    ['--launch', 'rocket'],
+    ['--launch', 'local'],
+  ])('explains what is wrong with %s %s', async (flag, value) => {
+    const outcome = await runCli([
+      'tune',
+      '-m',
+      'm',
+      '-u',
+      emulator.grpcUrl,
+      '-o',
+      await freshDirectory(),
+      flag,
+      value,
+    ]);
+    expect(outcome).toMatchObject({ code: 2, stderr: oneLine('USAGE', /./) });
+  });
+
+  it('keeps the settings of a study that is resumed, and needs a journal for it', async () => {
+    const directory = await freshDirectory();
+    await mkdir(join(directory, 'empty'));
+    expect(await runCli(['tune', '--resume', join(directory, 'empty')])).toMatchObject({
+      code: 2,
+      stderr: oneLine('JOURNAL_INVALID', /journal/),
+    });
+    expect(await runCli(['tune', '--resume', directory, '--seed', '4'])).toMatchObject({
+      code: 2,
+      stderr: oneLine('USAGE', /seed/),
+    });
+  });
+});
+
+describe('runs that end otherwise', { timeout: 60_000 }, () => {
+  it('exits with 3 when nothing meets the budget, and still reports the nearest', async () => {
+    const output = await freshDirectory();
+    const outcome = await runCli(tuneAt(emulator.grpcUrl, '--latency-budget', '0.5', '-o', output));
+    expect(outcome).toMatchObject({ code: 3, stdout: expect.stringContaining('infeasible') });
+    const summary = await summaryOf(output);
+    expect(summary).toMatchObject({ feasible: false, restored: { verified: true } });
+    expect(summary.best?.throughput.value).toBeGreaterThan(0);
+  });
+
+  it('lets no second run write to the output directory of the first', async () => {
+    const output = await freshDirectory();
+    const first = startCli(tuneAt(emulator.grpcUrl, '-o', output));
+    await untilRecorded(output, first, ({ type }) => type === 'study-started');
+    const second = await runCli(tuneAt(emulator.grpcUrl, '-o', output));
+    expect(second).toMatchObject({ code: 2, stderr: oneLine('OUTPUT_LOCKED', /./) });
+    const resumed = await runCli(['tune', '--resume', output]);
+    expect(resumed).toMatchObject({ code: 2, stderr: oneLine('OUTPUT_LOCKED', /./) });
+    expect((await first.ended).code).toBe(0);
+    const third = await runCli(tuneAt(emulator.grpcUrl, '-o', output));
+    expect(third).toMatchObject({ code: 2, stderr: oneLine('OUTPUT_EXISTS', /--resume/) });
+  });
+
+  it('gives one JSON object per line with --ui json, and the documents at the end', async () => {
+    const output = await freshDirectory();
+    const outcome = await runCli(tuneAt(emulator.grpcUrl, '--ui', 'json', '-o', output));
+    const events = outcome.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { type: string; summary?: unknown });
+    expect(events[0]).toMatchObject({ type: 'study-started', server: { emulated: 'small' } });
+    expect(events.at(-1)).toMatchObject({ type: 'documents-written', summary: await summaryOf(output) });
+    await rm(join(output, 'summary.json'));
+    expect((await runCli(['report', output])).code).toBe(0);
+    expect(await summaryOf(output)).toEqual(events.at(-1)?.summary);
+  });
+
+  it('changes nothing in a dry run', async () => {
+    const cwd = await freshDirectory();
+    const outcome = await runCli(['tune', '-m', 'm', '-u', emulator.grpcUrl, '--dry-run'], { cwd });
+    expect(outcome).toMatchObject({ code: 0, stdout: expect.stringMatching(/legal assignments[\s\S]*expected: /) });
+    expect(await readdir(cwd)).toEqual([]);
+  });
+
+  it('goes on with a killed run without repeating a finished trial', async () => {
+    const output = await freshDirectory();
+    const first = startCli(tuneAt(emulator.grpcUrl, '--max-trials', '2', '-o', output));
+    await untilRecorded(output, first, (record) => record.type === 'trial-finished' && record.trial === 0);
+    first.child.kill('SIGKILL');
+    await first.ended;
+    const resumed = await runCli(['tune', '--resume', output]);
+    expect(resumed).toMatchObject({ code: 0, stderr: '' });
+    const finished = (await recordsOf(output)).flatMap((record) =>
+      record.type === 'trial-finished' ? [record.trial] : [],
+    );
+    expect(finished).toEqual([0, 1, 2]);
+  });
+});

@@ -1,0 +1,65 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtemp, readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { StudyRecord } from '../../src/study/records.ts';
+import type { Summary } from '../../src/study/summary.ts';
+
+const main = resolve(import.meta.dirname, '../../src/cli/main.ts');
+
+export interface CliOutcome {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunningCli {
+  readonly child: ChildProcess;
+  readonly ended: Promise<CliOutcome>;
+}
+
+/** Starts the command line as a user would, in a process of its own. */
+export function startCli(args: readonly string[], options: { readonly cwd?: string } = {}): RunningCli {
+  const child = spawn(process.execPath, [main, ...args], { cwd: options.cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+  let [stdout, stderr] = ['', ''];
+  child.stdout.on('data', (chunk: Buffer) => {
+    stdout += chunk.toString();
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    stderr += chunk.toString();
+  });
+  const ended = new Promise<CliOutcome>((done) => {
+    child.on('close', (code, signal) => done({ code, signal, stdout, stderr }));
+  });
+  return { child, ended };
+}
+
+export const runCli = (args: readonly string[], options: { readonly cwd?: string } = {}): Promise<CliOutcome> =>
+  startCli(args, options).ended;
+
+export const freshDirectory = (): Promise<string> => mkdtemp(join(tmpdir(), 'tritune-test-'));
+
+export async function summaryOf(directory: string): Promise<Summary> {
+  return JSON.parse(await readFile(join(directory, 'summary.json'), 'utf8')) as Summary;
+}
+
+export async function recordsOf(directory: string): Promise<StudyRecord[]> {
+  const text = await readFile(join(directory, 'journal.jsonl'), 'utf8').catch(() => '');
+  const lines = text.split('\n').filter((line) => line.endsWith('}'));
+  return lines.map((line) => JSON.parse(line) as StudyRecord);
+}
+
+/** Waits until the run's journal has a record of which the test holds. Fails after a minute, or when the run ended first. */
+export async function untilRecorded(
+  directory: string,
+  running: RunningCli,
+  test: (record: StudyRecord) => boolean,
+): Promise<void> {
+  for (let tries = 0; tries < 600; tries++) {
+    if ((await recordsOf(directory)).some(test)) return;
+    if (running.child.exitCode !== null) throw new Error(`the run ended first: ${JSON.stringify(await running.ended)}`);
+    await new Promise((wake) => setTimeout(wake, 100));
+  }
+  throw new Error('the run did not come so far within a minute');
+}
