@@ -19,7 +19,6 @@ interface LeanHttpRequest extends PreparedRequest {
 const MAX_IDLE_MS = 1500;
 /** How long new connections are held back after one was refused. */
 const RECONNECT_MS = 50;
-
 /** KServe v2 over HTTP/1.1 on our own client: a connection for each request in flight, the request's bytes made once. */
 export function openHttpLean(options: TransportOptions): Transport<LeanHttpRequest> {
   return new HttpLean(options);
