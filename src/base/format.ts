@@ -11,7 +11,6 @@ export function formatFigure(value: number): string {
 
 export const formatRate = (perSecond: number): string => `${formatFigure(perSecond)} infer/s`;
 export const formatMs = (ms: number): string => `${formatFigure(ms)} ms`;
-export const formatPercent = (fraction: number): string => `${formatFigure(fraction * 100)} %`;
 /** A ratio to two decimals: 4.30×. */
 export const formatRatio = (ratio: number): string => (Number.isFinite(ratio) ? `${ratio.toFixed(2)}×` : '–');
 

@@ -5,4 +5,3 @@ export const MS_PER_S = 1e3;
 
 export const nsToMs = (ns: number): number => ns / NS_PER_MS;
 export const msToNs = (ms: number): number => ms * NS_PER_MS;
-export const nsToSeconds = (ns: number): number => ns / NS_PER_S;

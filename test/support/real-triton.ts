@@ -26,9 +26,13 @@ export async function makeModelRepository(): Promise<string> {
   const { binDirectory } = await realTriton();
   const repository = await mkdtemp(join(tmpdir(), 'tritune-models-'));
   for (const entry of await readdir(modelSources, { withFileTypes: true })) {
-    if (entry.isDirectory()) await cp(join(modelSources, entry.name), join(repository, entry.name), { recursive: true });
+    if (entry.isDirectory())
+      await cp(join(modelSources, entry.name), join(repository, entry.name), { recursive: true });
   }
-  await run(join(binDirectory, 'python'), [join(modelSources, 'make_mlp.py'), join(repository, 'mlp_onnx', '1', 'model.onnx')]);
+  await run(join(binDirectory, 'python'), [
+    join(modelSources, 'make_mlp.py'),
+    join(repository, 'mlp_onnx', '1', 'model.onnx'),
+  ]);
   return repository;
 }
 
