@@ -15,7 +15,7 @@ export const GOAWAY = 7;
 export const WINDOW_UPDATE = 8;
 export const CONTINUATION = 9;
 
-/** A frame from the client; of DATA only the length is kept. */
+/** A frame from the client. */
 export interface Seen {
   readonly type: number;
   readonly flags: number;
@@ -27,6 +27,7 @@ export interface Seen {
 /** One connection of a scripted server. */
 export interface Peer {
   readonly index: number;
+  readonly socket: Socket;
   readonly seen: Seen[];
   write(...frames: Buffer[]): void;
 }
@@ -53,14 +54,19 @@ export async function startScripted(script: Script): Promise<ScriptedServer> {
 
 function serve(socket: Socket, index: number, script: Script): Peer {
   const seen: Seen[] = [];
-  const peer: Peer = { index, seen, write: (...frames) => void socket.write(Buffer.concat(frames)) };
+  const peer: Peer = { index, socket, seen, write: (...frames) => void socket.write(Buffer.concat(frames)) };
   const note = (frame: Seen): void => {
     seen.push(frame);
     script.onFrame?.(peer, frame);
   };
+  let pieces: Buffer[] = [];
   const sink: FrameSink = {
-    data: () => undefined,
-    dataEnd: (streamId, flags, length) => note({ type: DATA, flags, streamId, length, payload: Buffer.alloc(0) }),
+    data: (_, bytes, start, end) => void pieces.push(Buffer.from(bytes.subarray(start, end))),
+    dataEnd(streamId, flags, length) {
+      const payload = Buffer.concat(pieces);
+      pieces = [];
+      note({ type: DATA, flags, streamId, length, payload });
+    },
     frame(type, flags, streamId, payload, start, end) {
       note({ type, flags, streamId, length: end - start, payload: Buffer.from(payload.subarray(start, end)) });
     },

@@ -9,7 +9,7 @@ import { Connection, type ConnectionOptions, type ConnectionOwner } from './h2/c
 import { encodeInferMessage } from './infer-message.ts';
 import { CLOSED, timedOut } from './outcome.ts';
 
-export interface LeanRequest extends PreparedRequest {
+interface LeanRequest extends PreparedRequest {
   /** The message behind its gRPC prefix. */
   readonly body: Buffer;
 }

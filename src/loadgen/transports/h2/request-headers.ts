@@ -37,8 +37,6 @@ export class RequestHeaders {
     if (this.#state === 'indexed') return this.#indexed;
     const parts: number[] = [];
     if (this.#announce !== undefined) {
-      // Zero first: whatever the peer still held is gone, so that the indexes below count from the fields of this block.
-      if (this.#announce > 0) parts.push(0x20);
       parts.push(...integer(0x20, 5, this.#announce));
       this.#announce = undefined;
     }
