@@ -18,7 +18,7 @@ export type BatcherPolicy = {
 };
 
 /** What a model config has to say about batching: the fields of `ModelConfig`, by their own names. */
-export type BatchingConfig = {
+type BatchingConfig = {
   readonly max_batch_size?: number;
   readonly dynamic_batching?: {
     readonly preferred_batch_size?: readonly number[];

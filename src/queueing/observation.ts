@@ -1,0 +1,68 @@
+import { NS_PER_S } from '../base/units.ts';
+import type { BatcherPolicy } from './batcher-policy.ts';
+
+/** What a server's own statistics say of a closed loop that it served. */
+export type Observation = {
+  /** Observations of one variant of the model share a law; others share its shape, but for a factor. */
+  readonly variant: string;
+  readonly policy: BatcherPolicy;
+  readonly concurrency: number;
+  readonly samplesPerRequest: number;
+  readonly requestsPerSecond: number;
+  /** As the clients saw it. */
+  readonly latencyNs: { readonly p50: number; readonly p99: number };
+  /** Mean time of a request outside its queue and its execution: client, network, front end. */
+  readonly roundTripNs: number;
+  /** Shares of an execution's time that are compute-input and compute-output. */
+  readonly split: { readonly input: number; readonly output: number };
+  /** Executions by batch size with their mean time; empty when the server does not tell. */
+  readonly batches: readonly ObservedBatch[];
+};
+
+type ObservedBatch = {
+  readonly batchSize: number;
+  readonly executions: number;
+  readonly meanExecutionNs: number;
+};
+
+/** A mean execution time, and how many instances were busy during such an execution, itself included. */
+export type ServicePoint = {
+  readonly variant: string;
+  readonly batchSize: number;
+  readonly busyInstances: number;
+  readonly executionNs: number;
+  /** From 0 to 1: the more executions the mean is of, the nearer to 1. */
+  readonly weight: number;
+};
+
+/** A single execution tells too little: it may be the first of its instance. */
+const LEAST_EXECUTIONS = 2;
+const EXECUTIONS_FOR_HALF_WEIGHT = 10;
+
+export function servicePoints(observation: Observation): ServicePoint[] {
+  const busyInstances = busyDuringExecution(observation);
+  return observation.batches
+    .filter(
+      ({ batchSize, executions, meanExecutionNs }) =>
+        batchSize >= 1 && executions >= LEAST_EXECUTIONS && meanExecutionNs > 0,
+    )
+    .map(({ batchSize, executions, meanExecutionNs }) => ({
+      variant: observation.variant,
+      batchSize,
+      busyInstances,
+      executionNs: meanExecutionNs,
+      weight: executions / (executions + EXECUTIONS_FOR_HALF_WEIGHT),
+    }));
+}
+
+/**
+ * Little's law gives the mean number of busy instances: the rate of samples times an execution's time per sample. Beside
+ * the one that executes, each of the others is taken to be busy that share of the time.
+ */
+function busyDuringExecution({ policy, batches, requestsPerSecond, samplesPerRequest }: Observation): number {
+  const busyNs = batches.reduce((sum, batch) => sum + batch.executions * batch.meanExecutionNs, 0);
+  const samples = batches.reduce((sum, batch) => sum + batch.executions * batch.batchSize, 0);
+  if (samples === 0) return 1;
+  const meanBusy = (requestsPerSecond * samplesPerRequest * busyNs) / samples / NS_PER_S;
+  return 1 + (policy.instances - 1) * Math.min(1, meanBusy / policy.instances);
+}
