@@ -1,7 +1,7 @@
 import { realClock } from '../base/clock.ts';
 import { prepareInputs } from '../loadgen/inputs.ts';
 import { openTransport } from '../loadgen/transports/open.ts';
-import type { InferRequest } from '../loadgen/types.ts';
+import type { RequestSet } from '../loadgen/types.ts';
 import { metricsProbe } from '../profiler/device-probe.ts';
 import type { Candidate } from '../space/types.ts';
 import type { StudyStarted } from '../study/records.ts';
@@ -24,13 +24,13 @@ export function assembleParts(
   { client, server, metricsUrl }: OpenServer,
   { metadata }: OriginalModel,
 ): { readonly parts: TuneParts; close(): Promise<void> } {
-  const requestFor = (candidate: Candidate): InferRequest =>
+  const requestsFor = (candidate: Candidate): RequestSet =>
     prepareInputs(metadata, candidate.config, { batch: options.batch, seed: options.seed, kind: options.inputData });
-  requestFor(plan.baseline);
+  requestsFor(plan.baseline);
   const transport = openTransport(server.protocol, { url: server.url, timeoutMs: REQUEST_TIMEOUT_MS });
   const profile = createProfile({
     transport,
-    requestFor,
+    requestsFor,
     stats: client,
     clock: realClock,
     percentile: options.percentile,

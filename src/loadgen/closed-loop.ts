@@ -20,7 +20,7 @@ interface Slot {
  */
 export class ClosedLoop<P extends PreparedRequest> {
   readonly #transport: Transport<P>;
-  readonly #prepared: P;
+  readonly #nextRequest: () => P;
   readonly #recorder: Recorder;
   readonly #clock: Clock;
   readonly #slots: Slot[] = [];
@@ -30,9 +30,9 @@ export class ClosedLoop<P extends PreparedRequest> {
   #sent = 0;
   #onIdle: (() => void) | null = null;
 
-  constructor(transport: Transport<P>, prepared: P, recorder: Recorder, clock: Clock) {
+  constructor(transport: Transport<P>, nextRequest: () => P, recorder: Recorder, clock: Clock) {
     this.#transport = transport;
-    this.#prepared = prepared;
+    this.#nextRequest = nextRequest;
     this.#recorder = recorder;
     this.#clock = clock;
   }
@@ -80,7 +80,7 @@ export class ClosedLoop<P extends PreparedRequest> {
     this.#inFlight++;
     this.#sent++;
     slot.sentNs = this.#clock.nowNs();
-    this.#transport.send(this.#prepared, slot.done);
+    this.#transport.send(this.#nextRequest(), slot.done);
   }
 
   #complete(index: number, outcome: SendOutcome): void {

@@ -3,7 +3,7 @@ import { seededRandom } from '../base/random.ts';
 import type { ModelConfig, TensorConfig } from '../triton/model-config.ts';
 import type { ModelMetadata, TensorMetadata } from '../triton/types.ts';
 import { tensorBytes, type ValueKind } from './tensor-values.ts';
-import type { InferRequest, RequestTensor } from './types.ts';
+import type { RequestSet, RequestTensor } from './types.ts';
 
 export interface InputOptions {
   /** Samples in one request. */
@@ -20,7 +20,7 @@ export interface AssumedInput {
   readonly choice: string;
 }
 
-export interface PreparedInputs extends InferRequest {
+export interface PreparedInputs extends RequestSet {
   readonly assumed: readonly AssumedInput[];
 }
 
@@ -54,7 +54,8 @@ export function prepareInputs(metadata: ModelMetadata, config: ModelConfig, opti
     const raw = tensorBytes(input.datatype, count, options.kind, random);
     inputs.push({ name: input.name, datatype: input.datatype, shape, raw });
   }
-  return { model: metadata.name, version: '', inputs, batch: options.batch, assumed };
+  const common = { model: metadata.name, version: '', batch: options.batch };
+  return { ...common, requests: [{ ...common, inputs }], assumed };
 }
 
 /** Shape tensors carry one shape for the whole batch, so they have no batch dimension. */

@@ -23,6 +23,14 @@ export interface InferRequest {
   readonly batch: number;
 }
 
+/** What is sent, one request after the other, over and over: at least one, all of one model and with as many samples. */
+export interface RequestSet {
+  readonly model: string;
+  readonly version: string;
+  readonly batch: number;
+  readonly requests: readonly InferRequest[];
+}
+
 /**
  * How one request ended. `kind` groups failures; `message` is the server's or the socket's own words; `status`, with
  * kind 'status' only, is the protocol's name of what the server answered: NOT_FOUND over gRPC, 404 over HTTP.

@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import type { InferRequest, LoadLevel, Transport } from '../loadgen/types.ts';
+import type { LoadLevel, RequestSet, Transport } from '../loadgen/types.ts';
 import type { ServerStats } from '../triton/types.ts';
 import type { DeviceProbe } from './device-probe.ts';
 import type { ProfileProgress } from './measurement.ts';
@@ -31,7 +31,7 @@ export const defaultPrecision = 0.03;
 
 export interface LevelOptions {
   readonly transport: Transport;
-  readonly request: InferRequest;
+  readonly requests: RequestSet;
   readonly level: LoadLevel;
   readonly stats: ServerStats;
   readonly clock: Clock;

@@ -38,7 +38,7 @@ export async function measureLevel(options: LevelOptions): Promise<Measurement> 
     const cpuBeforeUs = cost.cpuUs();
     const figures = await measureWindows(traffic, options, rule, warmth, (window) => {
       devices.read();
-      options.onProgress?.(progressOf(window, options.request.batch));
+      options.onProgress?.(progressOf(window, options.requests.batch));
     });
     const cpuUs = cost.cpuUs() - cpuBeforeUs;
     const failures = traffic.failures;
@@ -50,7 +50,7 @@ export async function measureLevel(options: LevelOptions): Promise<Measurement> 
     const requests = figures.succeeded + figures.failed;
     return {
       level: options.level,
-      throughput: scaled(figures.rate, options.request.batch),
+      throughput: scaled(figures.rate, options.requests.batch),
       latencyMs: latencySummary(figures.latencies),
       budgetLatencyMs: { percentile: options.percentile, ...figures.percentileMs },
       stable: figures.ending !== 'limit' && figures.ending !== 'failing',
@@ -77,7 +77,7 @@ type Reading = readonly ModelStatistics[] | { readonly unread: string };
 async function readStatistics(options: LevelOptions): Promise<Reading> {
   try {
     const call = { timeoutMs: STATISTICS_TIMEOUT_MS, signal: options.signal };
-    return await options.stats.statistics(options.request.model, call);
+    return await options.stats.statistics(options.requests.model, call);
   } catch (error) {
     throwIfInterrupted(options.signal);
     return { unread: messageOf(error) };
@@ -92,9 +92,9 @@ function serverSide(
 ): Pick<Measurement, 'server' | 'serverNote'> {
   if ('unread' in before) return { server: null, serverNote: before.unread };
   if ('unread' in after) return { server: null, serverNote: after.unread };
-  const outcome = serverBreakdown(before, after, options.request.version);
+  const outcome = serverBreakdown(before, after, options.requests.version);
   if (!outcome.usable) return { server: null, serverNote: outcome.note };
-  const counted = requestsServed(before, after, options.request.version) ?? 0;
+  const counted = requestsServed(before, after, options.requests.version) ?? 0;
   if (counted < LEAST_COUNTED * succeeded - 2 * options.level.value) {
     const note = `the server counted ${counted} requests where it answered ${succeeded}: was the model loaded anew, or is it one server of several?`;
     return { server: null, serverNote: note };
@@ -113,7 +113,7 @@ function foreignTraffic(
   options: LevelOptions,
 ): Pick<Measurement, 'foreignRequests'> {
   if ('unread' in before || 'unread' in after) return {};
-  const excess = (requestsServed(before, after, options.request.version) ?? 0) - sent;
+  const excess = (requestsServed(before, after, options.requests.version) ?? 0) - sent;
   return excess > Math.max(2 * options.level.value, sent / 100) ? { foreignRequests: excess } : {};
 }
 

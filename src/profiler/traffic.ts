@@ -4,6 +4,7 @@ import { TrituneError } from '../base/errors.ts';
 import { MS_PER_S, msToNs, nsToMs } from '../base/units.ts';
 import { ClosedLoop } from '../loadgen/closed-loop.ts';
 import { type Batch, type BatchRule, type FailureTally, Recorder } from '../loadgen/recorder.ts';
+import { requestCycle } from '../loadgen/request-cycle.ts';
 import type { PreparedRequest } from '../loadgen/types.ts';
 import type { LevelOptions } from './level-options.ts';
 
@@ -27,11 +28,15 @@ export class Traffic {
     if (options.level.mode !== 'concurrency') {
       throw new TrituneError('UNSUPPORTED', 'request rates cannot be measured yet', 'use a range of --concurrency');
     }
-    const prepared = options.transport.prepare(options.request);
     this.#options = options;
     this.#clock = options.clock;
     this.#signal = options.signal;
-    this.#loop = new ClosedLoop(options.transport, prepared, this.#recorder, options.clock);
+    this.#loop = new ClosedLoop(
+      options.transport,
+      requestCycle(options.transport, options.requests),
+      this.#recorder,
+      options.clock,
+    );
   }
 
   start(): void {

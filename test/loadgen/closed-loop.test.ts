@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { ClosedLoop } from '../../src/loadgen/closed-loop.ts';
 import { type Batch, Recorder } from '../../src/loadgen/recorder.ts';
+import { requestCycle } from '../../src/loadgen/request-cycle.ts';
 import type { SendOutcome } from '../../src/loadgen/types.ts';
-import { aRequest, SimulatedClock, type SimulatedModel, SimulatedServer } from './simulation.ts';
+import { aRequestSet, SimulatedClock, type SimulatedModel, SimulatedServer } from './simulation.ts';
 
 const refused: SendOutcome = { ok: false, kind: 'refused', message: 'connection refused' };
 
@@ -10,7 +11,7 @@ function start(model: SimulatedModel) {
   const clock = new SimulatedClock();
   const server = new SimulatedServer(clock, model);
   const recorder = new Recorder();
-  const loop = new ClosedLoop(server, server.prepare(aRequest), recorder, clock);
+  const loop = new ClosedLoop(server, requestCycle(server, aRequestSet), recorder, clock);
   return { clock, server, recorder, loop };
 }
 

@@ -46,7 +46,7 @@ const sizes: Record<string, [number, Read]> = {
 
 describe('prepareInputs', () => {
   it.each(Object.entries(sizes))('%s: right size, valid and varied values', (datatype, [bytes, read]) => {
-    const tensor = prepareOne(datatype, [-1, 2000]).inputs[0];
+    const tensor = prepareOne(datatype, [-1, 2000]).requests[0]?.inputs[0];
     expect(tensor?.raw.length).toBe(2000 * bytes);
     const values = Array.from({ length: 2000 }, (_, i) => read(viewOf(tensor?.raw as Uint8Array), i));
     const fraction = datatype.startsWith('FP') || datatype === 'BF16';
@@ -57,12 +57,12 @@ describe('prepareInputs', () => {
     const mean = values.reduce((a, b) => a + b) / values.length;
     expect(mean / (highest / 2)).toBeGreaterThan(0.9);
     expect(mean / (highest / 2)).toBeLessThan(1.1);
-    const zeros = prepareOne(datatype, [-1, 3], { kind: 'zero' }).inputs[0]?.raw as Uint8Array;
+    const zeros = prepareOne(datatype, [-1, 3], { kind: 'zero' }).requests[0]?.inputs[0]?.raw as Uint8Array;
     expect([0, 1, 2].map((i) => read(viewOf(zeros), i))).toEqual([0, 0, 0]);
   });
 
   it('BYTES: each element with its length', () => {
-    const raw = prepareOne('BYTES', [-1, 3], { batch: 2 }).inputs[0]?.raw as Uint8Array;
+    const raw = prepareOne('BYTES', [-1, 3], { batch: 2 }).requests[0]?.inputs[0]?.raw as Uint8Array;
     let at = 0;
     const texts: string[] = [];
     while (at < raw.length) {
@@ -72,32 +72,32 @@ describe('prepareInputs', () => {
     }
     expect(texts).toHaveLength(6);
     for (const text of texts) expect(text).toMatch(/^[a-z0-9]{16}$/);
-    const zero = prepareOne('BYTES', [-1, 1], { kind: 'zero' }).inputs[0]?.raw;
+    const zero = prepareOne('BYTES', [-1, 1], { kind: 'zero' }).requests[0]?.inputs[0]?.raw;
     expect([...(zero as Uint8Array)]).toEqual([1, 0, 0, 0, 48]);
   });
 
   it('gives the same bytes for the same seed, others for another', () => {
-    const raw = (seed: number) => prepareOne('FP32', [-1, 50], { seed }).inputs[0]?.raw;
+    const raw = (seed: number) => prepareOne('FP32', [-1, 50], { seed }).requests[0]?.inputs[0]?.raw;
     expect(raw(7)).toEqual(raw(7));
     expect(raw(7)).not.toEqual(raw(8));
   });
 
   it('puts the batch first when the model batches, and not otherwise', () => {
-    expect(prepareOne('INT8', [-1, 3, 4], { batch: 8 }).inputs[0]?.shape).toEqual([8, 3, 4]);
-    expect(prepareOne('INT8', [3, 4], {}, { max_batch_size: 0 }).inputs[0]?.shape).toEqual([3, 4]);
+    expect(prepareOne('INT8', [-1, 3, 4], { batch: 8 }).requests[0]?.inputs[0]?.shape).toEqual([8, 3, 4]);
+    expect(prepareOne('INT8', [3, 4], {}, { max_batch_size: 0 }).requests[0]?.inputs[0]?.shape).toEqual([3, 4]);
     const shapeTensor: ModelConfig = {
       max_batch_size: 8,
       input: [{ name: 'in', data_type: 'TYPE_INT32', dims: [2], is_shape_tensor: true }],
     };
-    expect(prepareOne('INT32', [2], { batch: 4 }, shapeTensor).inputs[0]?.shape).toEqual([2]);
+    expect(prepareOne('INT32', [2], { batch: 4 }, shapeTensor).requests[0]?.inputs[0]?.shape).toEqual([2]);
   });
 
   it('makes dimensions of any size 1 and says so, unless told a shape', () => {
     const assumed = prepareOne('FP32', [-1, -1, 4]);
-    expect(assumed.inputs[0]?.shape).toEqual([1, 1, 4]);
+    expect(assumed.requests[0]?.inputs[0]?.shape).toEqual([1, 1, 4]);
     expect(assumed.assumed).toEqual([{ input: 'in', choice: 'shape [1, 4] for [-1, 4]' }]);
     const told = prepareOne('FP32', [-1, -1, 4], { shapes: { in: [77, 4] } });
-    expect(told.inputs[0]?.shape).toEqual([1, 77, 4]);
+    expect(told.requests[0]?.inputs[0]?.shape).toEqual([1, 77, 4]);
     expect(told.assumed).toEqual([]);
   });
 
@@ -111,10 +111,10 @@ describe('prepareInputs', () => {
       input: [{ name: 'b', data_type: 'TYPE_FP32', dims: [1], optional: true }],
     };
     const without = prepareInputs(metadata, config, options);
-    expect(without.inputs.map((input) => input.name)).toEqual(['a']);
+    expect(without.requests[0]?.inputs.map((input) => input.name)).toEqual(['a']);
     expect(without.assumed[0]?.input).toBe('b');
     const included = prepareInputs(metadata, config, { ...options, shapes: { b: [1] } });
-    expect(included.inputs.map((input) => input.name)).toEqual(['a', 'b']);
+    expect(included.requests[0]?.inputs.map((input) => input.name)).toEqual(['a', 'b']);
   });
 
   it('refuses what the model cannot take', () => {
@@ -133,7 +133,7 @@ describe('prepareInputs', () => {
     const datatype = fc.constantFrom(...Object.keys(sizes));
     fc.assert(
       fc.property(dims, datatype, fc.integer({ min: 1, max: 8 }), (shape, type, batch) => {
-        const tensor = prepareOne(type, [-1, ...shape], { batch }).inputs[0];
+        const tensor = prepareOne(type, [-1, ...shape], { batch }).requests[0]?.inputs[0];
         const elements = tensor?.shape.reduce((a, b) => a * b, 1) as number;
         expect(tensor?.raw.length).toBe(elements * (sizes[type]?.[0] as number));
       }),

@@ -1,5 +1,5 @@
 import type { Clock } from '../../src/base/clock.ts';
-import type { InferRequest, PreparedRequest, SendOutcome, Transport } from '../../src/loadgen/types.ts';
+import type { InferRequest, PreparedRequest, RequestSet, SendOutcome, Transport } from '../../src/loadgen/types.ts';
 import type { ModelStatistics, ServerStats } from '../../src/triton/types.ts';
 
 /**
@@ -201,4 +201,5 @@ export class SimulatedServer implements Transport, ServerStats {
   }
 }
 
-export const aRequest: InferRequest = { model: 'm', version: '', inputs: [], batch: 1 };
+const ofModel = { model: 'm', version: '', batch: 1 };
+export const aRequestSet: RequestSet = { ...ofModel, requests: [{ ...ofModel, inputs: [] }] };

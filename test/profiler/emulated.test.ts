@@ -17,11 +17,11 @@ it.each(['grpc', 'http'] as const)('measures the emulated law over real sockets:
     await client.close();
   });
   const [metadata, config] = [await client.modelMetadata('m'), await client.modelConfig('m')];
-  const request = prepareInputs(metadata, config, { batch: 2, seed: 1, kind: 'random' });
+  const requests = prepareInputs(metadata, config, { batch: 2, seed: 1, kind: 'random' });
   const measure = (concurrency: number) =>
     measureLevel({
       transport,
-      request,
+      requests,
       level: { mode: 'concurrency', value: concurrency },
       stats: client,
       clock: realClock,

@@ -4,7 +4,7 @@ import type { SendOutcome } from '../../src/loadgen/types.ts';
 import type { LevelOptions } from '../../src/profiler/level-options.ts';
 import { measureLevel } from '../../src/profiler/measure-level.ts';
 import type { Measurement, ProfileProgress } from '../../src/profiler/measurement.ts';
-import { aRequest, SimulatedClock, type SimulatedModel, SimulatedServer } from '../loadgen/simulation.ts';
+import { aRequestSet, SimulatedClock, type SimulatedModel, SimulatedServer } from '../loadgen/simulation.ts';
 
 const failure = (kind: 'status' | 'refused', message: string): SendOutcome => ({ ok: false, kind, message });
 
@@ -13,7 +13,7 @@ function simulate(model: SimulatedModel, level: number, change: Partial<LevelOpt
   const server = new SimulatedServer(clock, model);
   const options: LevelOptions = {
     transport: server,
-    request: aRequest,
+    requests: aRequestSet,
     level: { mode: 'concurrency', value: level },
     stats: server,
     clock,
@@ -61,7 +61,7 @@ describe('measureLevel', () => {
   });
 
   it('multiplies by the client batch', async () => {
-    const measurement = await measure({ executionNs: () => 4e6 }, 1, { request: { ...aRequest, batch: 16 } });
+    const measurement = await measure({ executionNs: () => 4e6 }, 1, { requests: { ...aRequestSet, batch: 16 } });
     expect(measurement.throughput.value).toBeCloseTo(250 * 16, 6);
   });
 
