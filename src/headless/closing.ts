@@ -1,5 +1,5 @@
 import { formatMs, formatRate, formatRatio } from '../base/format.ts';
-import { describeAssignment, describeLevel } from '../study/describe.ts';
+import { describeAssignment, describeLevel, describePrediction } from '../study/describe.ts';
 import type { Summary, SummaryPoint } from '../study/summary.ts';
 
 /** Where the documents of a run lie, by name. */
@@ -32,6 +32,7 @@ function verdict(summary: Summary): string[] {
         : `trial ${best.trial}: ${describeAssignment(best.assignment)}`,
     ),
     row('', figures(best)),
+    ...(best.predicted ? [row('predicted', describePrediction(best.predicted))] : []),
     ...(baseline && !isBaseline ? [row('original', figures(baseline))] : []),
     ...gain(summary, isBaseline),
   ];

@@ -1,6 +1,7 @@
 import { formatDuration, formatMs, formatRate, formatRatio } from '../base/format.ts';
 import type { Measurement } from '../profiler/measurement.ts';
-import { describeAssignment } from '../study/describe.ts';
+import { describeAssignment, describePrediction } from '../study/describe.ts';
+import { predictBest } from '../study/prediction.ts';
 import type { StudyState } from '../study/state.ts';
 import type { Trial } from '../study/types.ts';
 import { Html, html } from './html.ts';
@@ -21,6 +22,7 @@ export function reportHtml(state: StudyState, bestConfigText: string | null): st
 <h1>${started.model} <small>on ${server.name} ${server.version}</small></h1>
 ${server.emulated === null ? none : html`<p class="notice">These figures are of tritune's emulator, not of a real server.</p>`}
 <p class="verdict">${verdict(state)}</p>
+${prediction(state)}
 ${chart(state)}
 <h2>Trials</h2>
 ${trialTable(state)}
@@ -46,6 +48,11 @@ function verdict(state: StudyState): string {
     ? `, ${formatRatio(ratio.value)} the original config (95 % interval ${formatRatio(ratio.low)} to ${formatRatio(ratio.high)}, measured in turn)`
     : '';
   return `Trial ${state.best.number} serves ${what}${budget}${gain}.`;
+}
+
+function prediction(state: StudyState): Html {
+  const predicted = predictBest(state);
+  return predicted ? html`<p>Predicted without its own measurements: ${describePrediction(predicted)}.</p>` : none;
 }
 
 function chart(state: StudyState): Html {

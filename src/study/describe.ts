@@ -1,6 +1,7 @@
-import { plainLine } from '../base/format.ts';
+import { formatMs, formatRate, plainLine } from '../base/format.ts';
 import type { LoadLevel } from '../loadgen/types.ts';
 import type { Assignment } from '../space/types.ts';
+import type { Prediction } from './prediction.ts';
 
 /** The assignment on one line: `instances=2 max_batch_size=8`. */
 export function describeAssignment(assignment: Assignment): string {
@@ -12,3 +13,16 @@ export function describeAssignment(assignment: Assignment): string {
 
 export const describeLevel = (level: LoadLevel): string =>
   level.mode === 'concurrency' ? `concurrency ${level.value}` : `${level.value} requests/s`;
+
+/** `1,190 infer/s, p99 26 ms (queueing model, from the other trials' 12 measurements)`, and what none of them had. */
+export function describePrediction({ throughput, budgetLatencyMs, from, extrapolates }: Prediction): string {
+  const guess = extrapolates.length > 0 ? `; none had ${extrapolates.map((each) => unseen[each]).join(' or ')}` : '';
+  const basis = `queueing model, from the other trials' ${from} measurement${from === 1 ? '' : 's'}${guess}`;
+  return `${formatRate(throughput)}, p${budgetLatencyMs.percentile} ${formatMs(budgetLatencyMs.value)} (${basis})`;
+}
+
+const unseen: Readonly<Record<Prediction['extrapolates'][number], string>> = {
+  instances: 'so many instances',
+  'batch size': 'batches so large',
+  variant: 'its other settings',
+};

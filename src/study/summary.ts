@@ -4,6 +4,7 @@ import type { Assignment } from '../space/types.ts';
 import type { Interval } from '../stats/interval.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import { representative } from './final.ts';
+import { type Prediction, predictBest } from './prediction.ts';
 import type { Counts, StudyState } from './state.ts';
 import type { Constraint, Objective, Trial } from './types.ts';
 
@@ -27,6 +28,14 @@ export interface SummaryPoint {
   readonly stable: boolean;
 }
 
+interface BestPoint extends SummaryPoint {
+  /**
+   * What the queueing model, fitted to the measurements of the other trials only, expected of this config at this level:
+   * held out, so that it can be compared with what was measured. null where it cannot say.
+   */
+  readonly predicted: Prediction | null;
+}
+
 /** The object of `summary.json`: DESIGN's contract, and beside it what a script may want to know. */
 export interface Summary {
   readonly schemaVersion: 1;
@@ -39,7 +48,7 @@ export interface Summary {
   readonly objectives: readonly Objective[];
   /** Whether `best` meets the budget and the constraints. */
   readonly feasible: boolean;
-  readonly best: SummaryPoint | null;
+  readonly best: BestPoint | null;
   readonly baseline: SummaryPoint | null;
   /** Best over baseline, of the final; null when there was none. */
   readonly gain: { readonly ratio: Figure; readonly low: Figure; readonly high: Figure } | null;
@@ -71,7 +80,7 @@ export function summarize(state: StudyState, journal: string): Summary {
     constraints: goal.constraints,
     objectives: goal.objectives,
     feasible: best?.feasible ?? false,
-    best,
+    best: best && { ...best, predicted: predictBest(state) },
     baseline: state.baseline && finalPoint(state, state.baseline),
     gain: gainOf(state),
     rejected: state.gain?.rejected ? { trial: state.gain.rejected.trial, reason: state.gain.rejected.reason } : null,

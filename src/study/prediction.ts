@@ -1,0 +1,142 @@
+import { canonicalJson } from '../base/json.ts';
+import { NS_PER_MS, NS_PER_US, nsToMs } from '../base/units.ts';
+import type { LoadLevel } from '../loadgen/types.ts';
+import type { Measurement } from '../profiler/measurement.ts';
+import { policyOf } from '../queueing/batcher-policy.ts';
+import { type FittedLaw, fitServiceLaw } from '../queueing/fit.ts';
+import type { Observation } from '../queueing/observation.ts';
+import { simulate } from '../queueing/simulate.ts';
+import type { ModelConfig } from '../triton/model-config.ts';
+import { representative } from './final.ts';
+import { instancesOf } from './metrics.ts';
+import type { StudyState } from './state.ts';
+import type { Trial } from './types.ts';
+
+/** What the queueing model expects of a candidate at a load level, before anybody has measured it. */
+export interface Prediction {
+  /** infer/s. */
+  readonly throughput: number;
+  readonly latencyMs: { readonly p50: number; readonly p90: number; readonly p95: number; readonly p99: number };
+  /** At the percentile asked for. */
+  readonly budgetLatencyMs: { readonly percentile: number; readonly value: number };
+  /** Measurements that the model was fitted to. */
+  readonly from: number;
+  /** What none of these had: so many instances, batches so large, or the same other settings. Empty: nothing. */
+  readonly extrapolates: readonly ('instances' | 'batch size' | 'variant')[];
+}
+
+const SIMULATED_REQUESTS = 4000;
+const MOST_ERRORS = 0.01;
+/** Of reports: the same journal gives the same report. */
+const REPORT_SEED = 1;
+
+/** The held-out prediction of the study's best at the level that stands for it; null as `predictTrial`. */
+export function predictBest(state: StudyState): Prediction | null {
+  const measurement = state.best && representative(state, state.best)?.measurement;
+  if (!state.best || !measurement) return null;
+  const { percentile } = measurement.budgetLatencyMs;
+  return predictTrial(state.trials, state.best, measurement.level, REPORT_SEED, percentile);
+}
+
+/**
+ * A held-out prediction: a service law is fitted to the measurements of all other trials, never to the target's own, and
+ * the target's batcher is simulated with it at that level. null where it cannot say: at a request rate, for models
+ * without the dynamic batcher's scheduling (sequences, ensembles, decoupled), and when no other trial has statistics by
+ * batch size. Configs that differ in more than instances and batching are variants of the model: each has a level of its
+ * own, unknown for a variant that no other trial has; it is then taken to be like the others.
+ */
+export function predictTrial(
+  trials: readonly Trial[],
+  target: Trial,
+  level: LoadLevel,
+  seed: number,
+  percentile = 99,
+): Prediction | null {
+  const { config } = target.candidate;
+  if (level.mode !== 'concurrency' || !isModelled(config)) return null;
+  const observations = trials.filter((trial) => trial.number !== target.number).flatMap(observationsOf);
+  const fitted = fitServiceLaw(observations, variantOf(config));
+  if (!fitted) return null;
+  return simulated(fitted, config, level.value, observations[0]?.samplesPerRequest ?? 1, { seed, percentile });
+}
+
+function simulated(
+  fitted: FittedLaw,
+  config: ModelConfig,
+  concurrency: number,
+  samplesPerRequest: number,
+  { seed, percentile }: { readonly seed: number; readonly percentile: number },
+): Prediction | null {
+  const policy = policyOf(config, instancesOf(config));
+  if (samplesPerRequest > Math.max(1, policy.maxBatchSize)) return null;
+  const traffic = { kind: 'closed', concurrency, roundTripNs: fitted.roundTripNs, samplesPerRequest } as const;
+  const extent = { warmUpRequests: 4 * concurrency, requests: SIMULATED_REQUESTS, seed };
+  const { requestsPerSecond, latencyNs, latenciesNs, executions } = simulate(policy, fitted.law, traffic, extent);
+  const rank = Math.max(0, Math.ceil((percentile / 100) * latenciesNs.length) - 1);
+  const { p50, p90, p95, p99 } = latencyNs;
+  return {
+    throughput: requestsPerSecond * samplesPerRequest,
+    latencyMs: { p50: nsToMs(p50), p90: nsToMs(p90), p95: nsToMs(p95), p99: nsToMs(p99) },
+    budgetLatencyMs: { percentile, value: nsToMs(latenciesNs[rank] as number) },
+    from: fitted.observations,
+    extrapolates: [
+      ...(policy.instances > fitted.mostInstances ? (['instances'] as const) : []),
+      ...(executions.findLastIndex((count) => count > 0) > fitted.largestBatch ? (['batch size'] as const) : []),
+      ...(fitted.knowsVariant ? [] : (['variant'] as const)),
+    ],
+  };
+}
+
+function isModelled(config: ModelConfig): boolean {
+  const { sequence_batching, ensemble_scheduling, model_transaction_policy } = config;
+  return !sequence_batching && !ensemble_scheduling && model_transaction_policy?.decoupled !== true;
+}
+
+/** What decides the service law: the config but for the number of instances and the batcher. */
+function variantOf(config: ModelConfig): string {
+  const { max_batch_size: _, dynamic_batching: __, instance_group: groups = [], ...rest } = config;
+  const places = groups.map(({ count: _count, name: _name, ...place }) => place);
+  return canonicalJson({ ...rest, instance_group: places });
+}
+
+function observationsOf({ candidate, measurements }: Trial): Observation[] {
+  const policy = policyOf(candidate.config, instancesOf(candidate.config));
+  const variant = variantOf(candidate.config);
+  return measurements.flatMap((measurement): Observation[] => {
+    const { level, latencyMs, server, throughput } = measurement;
+    if (level.mode !== 'concurrency' || !server || !isUsable(measurement)) return [];
+    const computeUs = server.computeInputUs + server.computeInferUs + server.computeOutputUs;
+    if (!(computeUs > 0)) return [];
+    const samplesPerRequest = clientBatchOf(measurement);
+    return [
+      {
+        variant,
+        policy,
+        concurrency: level.value,
+        samplesPerRequest,
+        requestsPerSecond: throughput.value / samplesPerRequest,
+        latencyNs: { p50: latencyMs.p50 * NS_PER_MS, p99: latencyMs.p99 * NS_PER_MS },
+        roundTripNs: latencyMs.avg * NS_PER_MS - (server.queueUs + computeUs) * NS_PER_US,
+        split: { input: server.computeInputUs / computeUs, output: server.computeOutputUs / computeUs },
+        batches: server.batches.map(({ size, executions, meanExecutionUs }) => ({
+          batchSize: size,
+          executions,
+          meanExecutionNs: meanExecutionUs * NS_PER_US,
+        })),
+      },
+    ];
+  });
+}
+
+/** Nothing else was served meanwhile, hardly anything failed, and the figures are figures. */
+function isUsable({ errorRate, foreignRequests, throughput, latencyMs }: Measurement): boolean {
+  const { avg, p50, p99 } = latencyMs;
+  const served = [throughput.value, avg, p50, p99].every((figure) => Number.isFinite(figure) && figure > 0);
+  return served && errorRate <= MOST_ERRORS && foreignRequests === undefined;
+}
+
+/** Samples per request: the rates of samples and of requests, over the same windows. */
+function clientBatchOf({ throughput, durationMs, requests, errorRate }: Measurement): number {
+  const requestsPerSecond = (requests * (1 - errorRate)) / (durationMs / 1e3);
+  return requestsPerSecond > 0 ? Math.max(1, Math.round(throughput.value / requestsPerSecond)) : 1;
+}

@@ -1,0 +1,166 @@
+import { describe, expect, it } from 'vitest';
+import { NS_PER_MS, NS_PER_US } from '../../src/base/units.ts';
+import { closingLines } from '../../src/headless/closing.ts';
+import type { Measurement } from '../../src/profiler/measurement.ts';
+import { policyOf } from '../../src/queueing/batcher-policy.ts';
+import { affineLaw, executionNs, type ServiceLaw } from '../../src/queueing/service-law.ts';
+import { simulate } from '../../src/queueing/simulate.ts';
+import type { Simulation } from '../../src/queueing/tally.ts';
+import { reportHtml } from '../../src/report/report-html.ts';
+import { foldStudy } from '../../src/study/fold.ts';
+import { instancesOf } from '../../src/study/metrics.ts';
+import { predictTrial } from '../../src/study/prediction.ts';
+import type { StudyRecord } from '../../src/study/records.ts';
+import { summarize } from '../../src/study/summary.ts';
+import type { Trial } from '../../src/study/types.ts';
+import type { ModelConfig } from '../../src/triton/model-config.ts';
+import { configOf, goalOf, measured, studyStarted, trialOf } from './builders.ts';
+
+const law: ServiceLaw = {
+  ...affineLaw(2 * NS_PER_MS, 0.2 * NS_PER_MS),
+  interference: { perInstance: 0.2, batchExponent: 0 },
+  cv: 0.05,
+};
+const ROUND_TRIP_NS = 0.3 * NS_PER_MS;
+
+/** What a server of that law would really do. */
+const truth = (config: ModelConfig, concurrency: number, samplesPerRequest = 1): Simulation =>
+  simulate(
+    policyOf(config, instancesOf(config)),
+    law,
+    { kind: 'closed', concurrency, roundTripNs: ROUND_TRIP_NS, samplesPerRequest },
+    { warmUpRequests: 200, requests: 3000, seed: 9 },
+  );
+
+function measuredAt(config: ModelConfig, concurrency: number, samplesPerRequest = 1): Measurement {
+  const run = truth(config, concurrency, samplesPerRequest);
+  const { mean, p50, p90, p95, p99 } = run.latencyNs;
+  const batches = Array.from(run.executions, (executions, size) => ({
+    size,
+    executions,
+    meanExecutionUs: executionNs(law, Math.max(1, size), run.busyInstances) / NS_PER_US,
+  })).filter(({ executions }) => executions > 0);
+  const ms = (ns: number): number => ns / NS_PER_MS;
+  return measured(concurrency, run.requestsPerSecond * samplesPerRequest, ms(p99), {
+    latencyMs: { avg: ms(mean), p50: ms(p50), p90: ms(p90), p95: ms(p95), p99: ms(p99), max: ms(p99) },
+    requests: run.requests,
+    durationMs: (run.requests / run.requestsPerSecond) * 1000,
+    server: {
+      queueUs: run.queueNs / NS_PER_US,
+      computeInputUs: 0,
+      computeInferUs: run.computeNs / NS_PER_US,
+      computeOutputUs: 0,
+      overheadUs: 0,
+      inferenceCount: run.requests * samplesPerRequest,
+      executionCount: batches.reduce((sum, { executions }) => sum + executions, 0),
+      failCount: 0,
+      batches,
+    },
+  });
+}
+
+const batching = { dynamic_batching: {} };
+const one = configOf(1, 8, batching);
+const many = configOf(4, 4, batching);
+const between = configOf(2, 8, batching);
+
+const baseline = trialOf(0, one, { measurements: [1, 8, 32].map((level) => measuredAt(one, level)) });
+const second = trialOf(1, many, { measurements: [8, 32].map((level) => measuredAt(many, level)) });
+const target = trialOf(2, between, { measurements: [measuredAt(between, 24)] });
+const trials = [baseline, second, target];
+const level = { mode: 'concurrency', value: 24 } as const;
+const apart = (a: number | undefined, b: number): number => Math.abs((a ?? Number.NaN) / b - 1);
+
+describe('the prediction of a trial', () => {
+  it('is near to what the server does, by the measurements of the others', () => {
+    const predicted = predictTrial(trials, target, level, 1, 95);
+    const { requestsPerSecond, latencyNs } = truth(between, 24);
+    expect(apart(predicted?.throughput, requestsPerSecond)).toBeLessThan(0.1);
+    expect(apart(predicted?.latencyMs.p50, latencyNs.p50 / NS_PER_MS)).toBeLessThan(0.15);
+    expect(apart(predicted?.latencyMs.p99, latencyNs.p99 / NS_PER_MS)).toBeLessThan(0.2);
+    expect(predicted?.budgetLatencyMs).toEqual({ percentile: 95, value: predicted?.latencyMs.p95 });
+    expect(predicted).toMatchObject({ from: 5, extrapolates: [] });
+  });
+
+  it('does not look at its own measurements, and is the same for the same seed', () => {
+    const other = { ...target, measurements: [measuredAt(one, 8), measuredAt(many, 64)] };
+    const predicted = predictTrial(trials, target, level, 1);
+    expect(predicted).not.toBeNull();
+    expect(predictTrial([baseline, second, other], other, level, 1)).toEqual(predicted);
+    expect(predictTrial([second, target, baseline], target, level, 1)?.throughput).toBeCloseTo(
+      predicted?.throughput ?? 0,
+      -1,
+    );
+  });
+
+  it('says what none of the others had', () => {
+    const larger = { ...target, candidate: { ...target.candidate, config: configOf(6, 32, batching) } };
+    expect(predictTrial(trials, larger, { ...level, value: 256 }, 1)?.extrapolates).toEqual([
+      'instances',
+      'batch size',
+    ]);
+    const graphs = configOf(2, 8, { ...batching, optimization: { cuda: { graphs: true } } });
+    const variant = { ...target, candidate: { ...target.candidate, config: graphs } };
+    expect(predictTrial(trials, variant, level, 1)?.extrapolates).toEqual(['variant']);
+  });
+
+  it('counts samples, not requests, when clients send several at once', () => {
+    const fours = trialOf(0, one, { measurements: [4, 16].map((clients) => measuredAt(one, clients, 4)) });
+    const predicted = predictTrial([fours], target, level, 1);
+    expect(apart(predicted?.throughput, 4 * truth(between, 24, 4).requestsPerSecond)).toBeLessThan(0.2);
+    const small = trialOf(3, configOf(1, 2, batching));
+    expect(predictTrial([fours], small, level, 1)).toBeNull();
+  });
+
+  it.each<[string, readonly Trial[], Partial<ModelConfig>, 'concurrency' | 'request-rate']>([
+    ['no other trial has a measurement', [target], {}, 'concurrency'],
+    ['the server gives no statistics', [trialOf(0, one)], {}, 'concurrency'],
+    [
+      'somebody else used the model',
+      [trialOf(0, one, { measurements: [{ ...measuredAt(one, 8), foreignRequests: 99 }] })],
+      {},
+      'concurrency',
+    ],
+    [
+      'requests failed',
+      [trialOf(0, one, { measurements: [{ ...measuredAt(one, 8), errorRate: 0.2 }] })],
+      {},
+      'concurrency',
+    ],
+    ['the level is a request rate', trials, {}, 'request-rate'],
+    ['sequences are batched', trials, { sequence_batching: { direct: {} } }, 'concurrency'],
+    ['the model is decoupled', trials, { model_transaction_policy: { decoupled: true } }, 'concurrency'],
+  ])('is none when %s', (_, others, change, mode) => {
+    const asked = { ...target, candidate: { ...target.candidate, config: { ...between, ...change } } };
+    expect(predictTrial(others, asked, { mode, value: 24 }, 1)).toBeNull();
+  });
+});
+
+describe('reports', () => {
+  const at = (second: number): string => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString();
+  const recordsOf = ({ number: trial, role, candidate, measurements }: Trial): StudyRecord[] => [
+    { type: 'trial-started', at: at(trial), trial, role, candidate },
+    ...measurements.map((measurement) => ({ type: 'trial-measured', at: at(trial), trial, measurement }) as const),
+    { type: 'trial-finished', at: at(trial), trial, chosen: 0, feasible: true, failure: null },
+  ];
+  const study = (...tried: Trial[]) =>
+    foldStudy([studyStarted(goalOf(1000), { at: at(0) }), ...tried.flatMap(recordsOf)]);
+
+  it('say what was predicted of the best, and from how much', () => {
+    const state = study(baseline, second, target);
+    const summary = summarize(state, 'journal.jsonl');
+    expect(summary.best?.trial).toBe(2);
+    expect(summary.best?.predicted).toEqual(predictTrial(trials, target, level, 1));
+    const words = /infer\/s, p99 [\d.]+ ms \(queueing model, from the other trials' 5 measurements\)/;
+    expect(closingLines(summary, {}).find((line) => line.startsWith('predicted'))).toMatch(words);
+    expect(reportHtml(state, null).replaceAll('&#39;', "'")).toMatch(words);
+  });
+
+  it('say nothing where nothing can be predicted', () => {
+    const state = study(baseline);
+    const summary = summarize(state, 'journal.jsonl');
+    expect(summary.best?.predicted).toBeNull();
+    expect(closingLines(summary, {}).join('\n')).not.toContain('predicted');
+    expect(reportHtml(state, null)).not.toContain('Predicted');
+  });
+});
