@@ -134,7 +134,7 @@ export class Connection implements FrameSink {
     this.#writer.hold();
     try {
       if (!this.#wasReady && buffer.toString('latin1', 0, Math.min(bytes, 5)) === 'HTTP/') {
-        throw protocolError('the server answers in HTTP/1: is this its gRPC port?');
+        throw h2.protocolError('the server answers in HTTP/1: is this its gRPC port?');
       }
       this.#reader.push(buffer, bytes);
     } catch (error) {
@@ -162,30 +162,30 @@ export class Connection implements FrameSink {
   }
 
   frame(type: number, flags: number, streamId: number, payload: Buffer, start: number, end: number): void {
-    if (this.#blocks.isOpen && type !== h2.CONTINUATION) throw protocolError('a header block is interrupted');
-    if (!this.#wasReady && type !== h2.SETTINGS) throw protocolError('SETTINGS must come first');
+    if (this.#blocks.isOpen && type !== h2.CONTINUATION) throw h2.protocolError('a header block is interrupted');
+    if (!this.#wasReady && type !== h2.SETTINGS) throw h2.protocolError('SETTINGS must come first');
     if (type === h2.HEADERS) {
       if (this.#blocks.open(flags, streamId, payload, start, end)) this.#streams.headers(this.#blocks);
     } else if (type === h2.CONTINUATION) {
       if (this.#blocks.extend(flags, streamId, payload, start, end)) this.#streams.headers(this.#blocks);
     } else if (type === h2.WINDOW_UPDATE) {
-      checkLength(4, start, end);
+      h2.checkLength(4, start, end);
       this.#streams.windowUpdate(streamId, payload.readUInt32BE(start) & h2.MAX_WINDOW);
     } else if (type === h2.SETTINGS) {
-      if (streamId !== 0) throw protocolError('SETTINGS of a stream');
-      if ((flags & h2.ACK) !== 0) checkLength(0, start, end);
+      if (streamId !== 0) throw h2.protocolError('SETTINGS of a stream');
+      if ((flags & h2.ACK) !== 0) h2.checkLength(0, start, end);
       else this.#onSettings(payload, start, end);
     } else if (type === h2.PING) {
-      checkLength(8, start, end);
+      h2.checkLength(8, start, end);
       if ((flags & h2.ACK) === 0) this.#writer.bytes(h2.pingAckFrame(payload.subarray(start, end)));
     } else if (type === h2.RST_STREAM) {
-      checkLength(4, start, end);
+      h2.checkLength(4, start, end);
       this.#streams.reset(streamId, payload.readUInt32BE(start));
     } else if (type === h2.GOAWAY) {
       if (end - start < 8) throw new h2.ProtocolError('FRAME_SIZE_ERROR', 'a GOAWAY frame is too short');
       this.#drain(this.#streams.removeAfter(payload.readUInt32BE(start) & h2.MAX_STREAM_ID));
     } else if (type === h2.PUSH_PROMISE) {
-      throw protocolError('the server pushes though we forbade it');
+      throw h2.protocolError('the server pushes though we forbade it');
     }
     // Other types are to be ignored.
   }
@@ -222,13 +222,4 @@ export class Connection implements FrameSink {
     this.#writer.flush();
     this.close(failed('reset', 'the server asked us to leave this connection'));
   }
-}
-
-function protocolError(message: string): h2.ProtocolError {
-  return new h2.ProtocolError('PROTOCOL_ERROR', message);
-}
-
-function checkLength(bytes: number, start: number, end: number): void {
-  if (end - start !== bytes)
-    throw new h2.ProtocolError('FRAME_SIZE_ERROR', `${end - start} bytes in place of ${bytes}`);
 }

@@ -72,6 +72,15 @@ export class ProtocolError extends Error {
   }
 }
 
+export function protocolError(message: string): ProtocolError {
+  return new ProtocolError('PROTOCOL_ERROR', message);
+}
+
+/** Errors: ProtocolError when a payload is not as long as its type wants it. */
+export function checkLength(bytes: number, start: number, end: number): void {
+  if (end - start !== bytes) throw new ProtocolError('FRAME_SIZE_ERROR', `${end - start} bytes in place of ${bytes}`);
+}
+
 const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
 
 function frame(type: number, flags: number, streamId: number, payload: Uint8Array): Buffer {
