@@ -2,7 +2,7 @@ import { afterAll, describe, expect, inject, it } from 'vitest';
 import { compareConfigs } from '../../src/triton/config-comparison.ts';
 import { connectGrpc } from '../../src/triton/connect.ts';
 import { freshDirectory, runCli, startCli, summaryOf, untilRecorded } from '../support/cli.ts';
-import { sleeperSpaceFile } from './spaces.ts';
+import { spaceFile } from './spaces.ts';
 
 const server = inject('realServer');
 const client = connectGrpc(server.grpcUrl);
@@ -13,9 +13,9 @@ const isSearchTrialMeasured = (record: { type: string; trial?: number }): boolea
 
 async function startRun() {
   const output = await freshDirectory();
-  const space = await sleeperSpaceFile();
+  const space = await spaceFile('sleeper');
   const args = ['tune', '-m', 'sleeper', '-u', server.grpcUrl, '--space', space, '--sampler', 'grid', '-o', output];
-  return { output, running: startCli([...args, '--concurrency', '1:8']) };
+  return { output, running: startCli([...args, '--concurrency', '4:8', '--precision', '10']) };
 }
 
 describe('the served model', () => {

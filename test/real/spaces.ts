@@ -2,28 +2,36 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freshDirectory } from '../support/cli.ts';
 
-/** A small search space around what is good for the sleeping model. */
-const sleeperSpace = `
+const spaces = {
+  /** A small search space around what is good for the sleeping model. */
+  sleeper: `
 name: sleeper
 parameters:
   instances: [4, 2]
   max_batch_size: [16]
   dynamic_batching: [on]
   queue_delay_us: [0, 1000]
-`;
-
-/** Instance counts only, of which the model refuses the last two. */
-const instancesSpace = `
+`,
+  /** Instance counts only, of which the model refuses the last two. */
+  instances: `
 name: instances
 parameters:
   instances: [2, 3, 4]
-`;
+`,
+  /** A parameter of the model itself, beside its instances. */
+  threads: `
+name: threads
+parameters:
+  instances: [1, 2]
+  threads:
+    path: parameters.intra_op_thread_count.string_value
+    values: ["1", "2"]
+`,
+} as const;
 
-async function written(name: string, text: string): Promise<string> {
-  const path = join(await freshDirectory(), name);
-  await writeFile(path, text);
+/** The file of one of the suite's search spaces. */
+export async function spaceFile(name: keyof typeof spaces): Promise<string> {
+  const path = join(await freshDirectory(), `${name}.yaml`);
+  await writeFile(path, spaces[name]);
   return path;
 }
-
-export const sleeperSpaceFile = (): Promise<string> => written('sleeper.yaml', sleeperSpace);
-export const instancesSpaceFile = (): Promise<string> => written('instances.yaml', instancesSpace);
