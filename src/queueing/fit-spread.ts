@@ -7,11 +7,11 @@ const SPREADS = [0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4];
 const MOST_SIMULATED = 9;
 const REQUESTS = 600;
 const SEED = 1;
-/** One disturbed measurement shall not decide: a p99 that is missed by more counts no more than this. */
-const LARGEST_MISS = 0.25;
+/** One disturbed measurement shall not decide: misses beyond this count less and less. A logarithm of a ratio. */
+const USUAL_MISS = 0.3;
 /** Spreads above this are seldom; a larger one needs several observations to be believed. */
 const USUAL_SPREAD = 0.1;
-const PRIOR_WEIGHT = 0.6;
+const PRIOR_WEIGHT = 2;
 
 /**
  * The coefficient of variation with which simulated p99s are nearest to the observed ones. Statistics hold only means, so
@@ -31,13 +31,13 @@ export function fitSpread(law: ServiceLaw, observations: readonly Observation[])
   return best;
 }
 
-/** How far the simulated p99 is from the observed one, as a ratio's logarithm. */
+/** How badly the simulated p99 misses the observed one. */
 function miss(law: ServiceLaw, observation: Observation): number {
   const { policy, concurrency, samplesPerRequest, roundTripNs, latencyNs } = observation;
   const traffic = { kind: 'closed', concurrency, samplesPerRequest, roundTripNs: Math.max(0, roundTripNs) } as const;
   const extent = { warmUpRequests: 2 * concurrency, requests: REQUESTS, seed: SEED };
   const { p99 } = simulate(policy, law, traffic, extent).latencyNs;
-  return Math.min(LARGEST_MISS, Math.abs(Math.log(p99 / latencyNs.p99)));
+  return Math.log1p((Math.log(p99 / latencyNs.p99) / USUAL_MISS) ** 2);
 }
 
 function spreadOver<T>(items: readonly T[], most: number): T[] {
