@@ -2,12 +2,13 @@ import type { Clock } from '../base/clock.ts';
 import { NS_PER_MS } from '../base/units.ts';
 import { type Batcher, createBatcher, type Execution } from '../queueing/batcher.ts';
 import { policyOf } from '../queueing/batcher-policy.ts';
+import { splitExecution } from '../queueing/service-law.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import type { Device } from './device.ts';
 import { type ModelSignature, signatureOf } from './infer-call.ts';
 import type { ModelPhysics } from './physics.ts';
 import type { ProtocolFailure } from './protocol-failure.ts';
-import { type ComputeNs, VersionStatistics } from './version-statistics.ts';
+import { VersionStatistics } from './version-statistics.ts';
 import type { WakeUps } from './wake-ups.ts';
 
 /** What every model of one emulator shares. */
@@ -145,7 +146,7 @@ export class ServedVersion {
   #finish(instance: number, batchSize: number, tickets: readonly Ticket[], startNs: number): void {
     const endNs = this.#around.clock.nowNs();
     this.#around.device.executionEnded();
-    const compute = this.#split(endNs - startNs);
+    const compute = splitExecution(this.#physics, endNs - startNs);
     for (const counters of [this.statistics, this.#lifetime]) {
       counters.executed(batchSize, compute);
       for (const { samples, enqueuedNs } of tickets) {
@@ -157,10 +158,5 @@ export class ServedVersion {
     this.#advance();
     for (const { done } of tickets) done(null);
     if (this.#onDrained.length > 0 && this.#isIdle()) for (const resolve of this.#onDrained.splice(0)) resolve();
-  }
-
-  #split(ns: number): ComputeNs {
-    const { input, output } = this.#physics.split;
-    return { input: ns * input, infer: ns * (1 - input - output), output: ns * output };
   }
 }

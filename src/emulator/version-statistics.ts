@@ -1,12 +1,6 @@
 import type { Clock } from '../base/clock.ts';
+import type { ExecutionSplit } from '../queueing/service-law.ts';
 import type { BatchStatistics, ModelStatistics, StatisticDuration } from '../triton/types.ts';
-
-/** The three parts of one execution, in nanoseconds. */
-export interface ComputeNs {
-  readonly input: number;
-  readonly infer: number;
-  readonly output: number;
-}
 
 class Tally {
   count = 0;
@@ -43,24 +37,24 @@ export class VersionStatistics {
     this.#clock = clock;
   }
 
-  executed(batch: number, compute: ComputeNs): void {
+  executed(batch: number, compute: ExecutionSplit): void {
     this.executionCount += 1;
     let entry = this.#batches.get(batch);
     if (!entry) {
       entry = { input: new Tally(), infer: new Tally(), output: new Tally() };
       this.#batches.set(batch, entry);
     }
-    entry.input.add(compute.input);
-    entry.infer.add(compute.infer);
-    entry.output.add(compute.output);
+    entry.input.add(compute.inputNs);
+    entry.infer.add(compute.inferNs);
+    entry.output.add(compute.outputNs);
   }
 
-  succeeded(batch: number, queueNs: number, compute: ComputeNs, totalNs: number): void {
+  succeeded(batch: number, queueNs: number, compute: ExecutionSplit, totalNs: number): void {
     this.inferenceCount += batch;
     this.queue.add(queueNs);
-    this.computeInput.add(compute.input);
-    this.computeInfer.add(compute.infer);
-    this.computeOutput.add(compute.output);
+    this.computeInput.add(compute.inputNs);
+    this.computeInfer.add(compute.inferNs);
+    this.computeOutput.add(compute.outputNs);
     this.success.add(totalNs);
     this.#lastInferenceMs = this.#clock.wallMs();
   }

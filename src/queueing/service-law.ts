@@ -80,11 +80,11 @@ export function drawSpread(cv: number, random: Random): number {
   return Math.exp(Math.sqrt(variance) * normal - variance / 2);
 }
 
+/** The three parts of an execution's time. */
+export type ExecutionSplit = { readonly inputNs: number; readonly inferNs: number; readonly outputNs: number };
+
 /** An execution's time as Triton's statistics divide it. */
-export function splitExecution(
-  law: ServiceLaw,
-  totalNs: number,
-): { inputNs: number; inferNs: number; outputNs: number } {
+export function splitExecution(law: Pick<ServiceLaw, 'split'>, totalNs: number): ExecutionSplit {
   const inputNs = totalNs * law.split.input;
   const outputNs = totalNs * law.split.output;
   return { inputNs, inferNs: totalNs - inputNs - outputNs, outputNs };
