@@ -107,7 +107,8 @@ function observationsOf({ candidate, measurements }: Trial): Observation[] {
     if (level.mode !== 'concurrency' || !server || !isUsable(measurement)) return [];
     const computeUs = server.computeInputUs + server.computeInferUs + server.computeOutputUs;
     if (!(computeUs > 0)) return [];
-    const samplesPerRequest = clientBatchOf(measurement);
+    // A batch that was served fits into the model's, whatever a disturbed measurement makes of the rates.
+    const samplesPerRequest = Math.min(clientBatchOf(measurement), Math.max(1, policy.maxBatchSize));
     return [
       {
         variant,
