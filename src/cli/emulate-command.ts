@@ -1,6 +1,5 @@
 import { Command } from 'commander';
 import { loadProfile, profileNames } from '../emulator/profiles.ts';
-import { startEmulator } from '../emulator/start-emulator.ts';
 import { addOptions, type OptionTable } from './option-table.ts';
 import { wholeNumber } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
@@ -47,6 +46,7 @@ export function emulateCommand(terminal: Terminal): Command {
     "serve a profile's models as a Triton would: same protocols, emulated compute",
   );
   return addOptions(command, table).action(async ({ profile, ...options }: EmulateOptions) => {
+    const { startEmulator } = await import('../emulator/start-emulator.ts');
     const emulator = await startEmulator({ profile: loadProfile(profile), ...options });
     terminal.print(emulator.startupLine);
     await new Promise<void>((resolve) => {

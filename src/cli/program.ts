@@ -1,0 +1,34 @@
+import { Command } from 'commander';
+import { emulateCommand } from './emulate-command.ts';
+import { installCommand } from './install-command.ts';
+import { trituneVersion } from './package-facts.ts';
+import { reportCommand } from './report-command.ts';
+import { restoreCommand } from './restore-command.ts';
+import { spaceCommand } from './space-command.ts';
+import type { Terminal } from './terminal.ts';
+import { tuneCommand } from './tune-command.ts';
+
+/** The whole command line. Its faults are thrown, never an exit of the process. */
+export function createProgram(terminal: Terminal): Command {
+  const program = new Command('tritune')
+    .description('find the fastest configuration of a Triton model within a latency budget')
+    .version(trituneVersion, '-V, --version')
+    .showHelpAfterError('(--help lists the options)');
+  for (const makeCommand of [
+    tuneCommand,
+    restoreCommand,
+    reportCommand,
+    spaceCommand,
+    emulateCommand,
+    installCommand,
+  ]) {
+    program.addCommand(makeCommand(terminal));
+  }
+  throwFaults(program);
+  return program;
+}
+
+function throwFaults(command: Command): void {
+  command.exitOverride();
+  for (const inner of command.commands) throwFaults(inner);
+}

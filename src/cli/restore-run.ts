@@ -1,0 +1,65 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { realClock } from '../base/clock.ts';
+import { isTrituneError, TrituneError } from '../base/errors.ts';
+import { foldStudy } from '../study/fold.ts';
+import { readJournal, resumeJournal } from '../study/journal.ts';
+import type { StudyState } from '../study/state.ts';
+import { connectControl } from './connection.ts';
+import { serverAddress } from './option-values.ts';
+import { RUNS_DIRECTORY, studyFiles } from './output-directory.ts';
+import type { RestoreOptions } from './restore-command.ts';
+import { controlOver } from './run-parts.ts';
+
+/** Puts one study's model back and writes that down; gives what was done. Errors: RESTORE_FAILED, SERVER_*, OUTPUT_LOCKED, JOURNAL_INVALID. */
+export async function restoreRun(directory: string, options: RestoreOptions): Promise<string> {
+  const { journal, records } = await resumeJournal(studyFiles(directory).journal);
+  try {
+    const state = foldStudy(records);
+    if (isBack(state)) return `nothing to do: ${state.restored?.detail}`;
+    const { started } = state;
+    const { client } = await connectControl(controlAddresses(state, options));
+    try {
+      const control = controlOver(client, started.model, started, options.how);
+      const restored = await control.restore();
+      await journal.append({ type: 'model-restored', at: new Date(realClock.wallMs()).toISOString(), ...restored });
+      if (!restored.verified) {
+        throw new TrituneError('RESTORE_FAILED', restored.detail, 'look at the config on the server');
+      }
+      return restored.detail;
+    } finally {
+      await client.close();
+    }
+  } finally {
+    await journal.close();
+  }
+}
+
+function controlAddresses({ server }: StudyState, options: RestoreOptions) {
+  const isGrpc = server.controlProtocol === 'grpc';
+  const url = options.url === undefined ? server.controlUrl : serverAddress(options.url, isGrpc ? 8001 : 8000);
+  return {
+    protocol: server.controlProtocol,
+    url,
+    control: isGrpc ? { url, isGuess: false } : null,
+    metricsUrl: '',
+  };
+}
+
+const isBack = (state: StudyState): boolean => state.restored?.verified === true;
+
+/** The runs in the usual place whose journals do not end with the model put back. */
+export async function unrestoredRuns(): Promise<string[]> {
+  const entries = await readdir(RUNS_DIRECTORY, { withFileTypes: true }).catch(() => []);
+  const directories = entries.filter((entry) => entry.isDirectory()).map((entry) => join(RUNS_DIRECTORY, entry.name));
+  const unrestored: string[] = [];
+  for (const directory of directories) {
+    try {
+      if (!isBack(foldStudy(await readJournal(studyFiles(directory).journal)))) unrestored.push(directory);
+    } catch (error) {
+      // Other things may lie there too.
+      if (!isTrituneError(error, 'JOURNAL_INVALID')) throw error;
+    }
+  }
+  return unrestored;
+}
