@@ -9,6 +9,8 @@ export interface Batch {
   readonly failed: number;
   /** Of the successful ones. */
   readonly latencies: LatencyHistogram;
+  /** The same requests from the time that they were due; absent where they have no such time. */
+  readonly fromDue?: LatencyHistogram;
 }
 
 export interface BatchRule {
@@ -38,6 +40,7 @@ export class Recorder {
   #succeeded = 0;
   #failed = 0;
   #latencies = new LatencyHistogram();
+  #fromDue: LatencyHistogram | undefined;
   readonly #failures = new Map<SendFailureKind, FailureTally>();
   #openFailures: { kind: SendFailureKind; message: string; count: number }[] = [];
   #unserved: { readonly sinceNs: number; readonly message: string } | null = null;
@@ -55,7 +58,8 @@ export class Recorder {
     this.#rule = null;
   }
 
-  record(nowNs: number, latencyNs: number, outcome: SendOutcome): void {
+  /** `fromDueNs`: the time since the request was due, where it is sent by a schedule. */
+  record(nowNs: number, latencyNs: number, outcome: SendOutcome, fromDueNs?: number): void {
     if (outcome.ok) this.#unserved = null;
     else if (outcome.kind === 'refused' || outcome.kind === 'reset') {
       this.#unserved ??= { sinceNs: nowNs, message: outcome.message };
@@ -68,6 +72,7 @@ export class Recorder {
     if (outcome.ok) {
       this.#succeeded++;
       this.#latencies.record(latencyNs);
+      if (fromDueNs !== undefined) this.#recordFromDue(fromDueNs);
     } else {
       this.#failed++;
       this.#countFailure(outcome.kind, outcome.message);
@@ -96,6 +101,7 @@ export class Recorder {
     this.#succeeded = 0;
     this.#failed = 0;
     this.#latencies = new LatencyHistogram();
+    this.#fromDue = undefined;
     this.#openFailures = [];
   }
 
@@ -106,6 +112,7 @@ export class Recorder {
       succeeded: this.#succeeded,
       failed: this.#failed,
       latencies: this.#latencies,
+      ...(this.#fromDue && { fromDue: this.#fromDue }),
     };
     for (const { kind, message, count } of this.#openFailures) {
       const before = this.#failures.get(kind);
@@ -117,6 +124,11 @@ export class Recorder {
     }
     this.#open(nowNs);
     this.#onBatch(batch);
+  }
+
+  #recordFromDue(ns: number): void {
+    this.#fromDue ??= new LatencyHistogram();
+    this.#fromDue.record(ns);
   }
 
   #countFailure(kind: SendFailureKind, message: string): void {
