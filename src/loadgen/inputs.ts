@@ -1,82 +1,60 @@
 import { TrituneError } from '../base/errors.ts';
-import { seededRandom } from '../base/random.ts';
-import type { ModelConfig, TensorConfig } from '../triton/model-config.ts';
-import type { ModelMetadata, TensorMetadata } from '../triton/types.ts';
-import { tensorBytes, type ValueKind } from './tensor-values.ts';
-import type { RequestSet, RequestTensor } from './types.ts';
+import type { ModelConfig } from '../triton/model-config.ts';
+import type { ModelMetadata } from '../triton/types.ts';
+import { batchRequests, type RequestOptions } from './input-data/batch-requests.ts';
+import { type AssumedInput, generatedStream } from './input-data/generated-stream.ts';
+import { readStreams } from './input-data/read-streams.ts';
+import { type GivenShapes, namesOf } from './input-data/sample.ts';
+import { type ModelTensors, modelTensors } from './input-data/tensor-spec.ts';
+import type { ValueOptions } from './tensor-values.ts';
+import type { RequestSet } from './types.ts';
 
-export interface InputOptions {
-  /** Samples in one request. */
-  readonly batch: number;
-  readonly seed: number;
-  readonly kind: ValueKind;
+interface CommonOptions extends RequestOptions {
   /** By input name, without the batch dimension: for inputs with dimensions of any size, and for optional inputs. */
-  readonly shapes?: Readonly<Record<string, readonly number[]>>;
+  readonly shapes?: GivenShapes | undefined;
 }
 
-/** A choice that was made for the user, for the user to see. */
-export interface AssumedInput {
-  readonly input: string;
-  readonly choice: string;
+export interface InputOptions extends CommonOptions, ValueOptions {
+  readonly seed: number;
+}
+
+export interface SuppliedInputOptions extends CommonOptions {
+  /** JSON data files, and directories with a file for each input. */
+  readonly paths: readonly string[];
 }
 
 export interface PreparedInputs extends RequestSet {
+  /** The choices that were made for the user. */
   readonly assumed: readonly AssumedInput[];
 }
 
 /**
- * One request with generated values for every input that the model needs. A dimension of any size (-1) becomes 1 unless
- * `shapes` says otherwise, and optional inputs are left out unless `shapes` names them: `assumed` tells both.
+ * One request with generated values for every input that the model needs.
  * Errors: INPUT_INVALID (a batch or shape that the model cannot take), UNSUPPORTED (an unknown data type).
  */
 export function prepareInputs(metadata: ModelMetadata, config: ModelConfig, options: InputOptions): PreparedInputs {
-  const batched = (config.max_batch_size ?? 0) > 0;
-  checkBatch(metadata.name, config.max_batch_size ?? 0, options.batch);
-  checkNames(metadata, options.shapes ?? {});
-  const random = seededRandom(options.seed);
-  const assumed: AssumedInput[] = [];
-  const inputs: RequestTensor[] = [];
-  for (const input of metadata.inputs) {
-    const described = config.input?.find((candidate) => candidate.name === input.name);
-    const given = options.shapes?.[input.name];
-    if (described?.optional && !given) {
-      assumed.push({ input: input.name, choice: 'left out: it is optional' });
-      continue;
-    }
-    const hasBatchDimension = batched && !isShapeTensor(described);
-    const dims = hasBatchDimension ? input.shape.slice(1) : input.shape;
-    const sample = sampleShape(input, dims, given);
-    if (!given && dims.includes(-1)) {
-      assumed.push({ input: input.name, choice: `shape [${sample.join(', ')}] for [${dims.join(', ')}]` });
-    }
-    const shape = hasBatchDimension ? [options.batch, ...sample] : sample;
-    const count = shape.reduce((product, dim) => product * dim, 1);
-    const raw = tensorBytes(input.datatype, count, options.kind, random);
-    inputs.push({ name: input.name, datatype: input.datatype, shape, raw });
-  }
-  const common = { model: metadata.name, version: '', batch: options.batch };
-  return { ...common, requests: [{ ...common, inputs }], assumed };
+  const tensors = modelTensors(metadata, config);
+  checkBatch(metadata.name, config, options.batch);
+  const shapes = checkedNames(tensors, options.shapes ?? {});
+  const { samples, assumed } = generatedStream(tensors, options.batch, shapes, options);
+  return { ...batchRequests(tensors.model, [samples], options), assumed };
 }
 
-/** Shape tensors carry one shape for the whole batch, so they have no batch dimension. */
-const isShapeTensor = (input: TensorConfig | undefined): boolean => input?.is_shape_tensor === true;
-
-function sampleShape(
-  input: TensorMetadata,
-  dims: readonly number[],
-  given: readonly number[] | undefined,
-): readonly number[] {
-  if (!given) return dims.map((dim) => (dim === -1 ? 1 : dim));
-  const whole = given.every((dim) => Number.isInteger(dim) && dim >= 0);
-  const fits = given.length === dims.length && dims.every((dim, index) => dim === -1 || dim === given[index]);
-  if (whole && fits) return given;
-  throw invalid(
-    `shape [${given.join(', ')}] does not fit input '${input.name}', which takes [${dims.join(', ')}]`,
-    'give the shape without the batch dimension; -1 stands for any size',
-  );
+/** Requests with the values of files and directories. Errors: INPUT_INVALID, UNSUPPORTED (an unknown data type). */
+export async function readInputs(
+  metadata: ModelMetadata,
+  config: ModelConfig,
+  options: SuppliedInputOptions,
+): Promise<PreparedInputs> {
+  const tensors = modelTensors(metadata, config);
+  checkBatch(metadata.name, config, options.batch);
+  const streams = await readStreams(options.paths, tensors, checkedNames(tensors, options.shapes ?? {}));
+  return { ...batchRequests(tensors.model, streams, options), assumed: [] };
 }
 
-function checkBatch(model: string, maxBatchSize: number, batch: number): void {
+/** Errors: INPUT_INVALID for a batch that the config does not take. */
+export function checkBatch(model: string, config: ModelConfig, batch: number): void {
+  const maxBatchSize = config.max_batch_size ?? 0;
   if (Number.isInteger(batch) && batch >= 1 && batch <= Math.max(maxBatchSize, 1)) return;
   throw invalid(
     maxBatchSize > 0
@@ -86,14 +64,10 @@ function checkBatch(model: string, maxBatchSize: number, batch: number): void {
   );
 }
 
-function checkNames(metadata: ModelMetadata, shapes: Readonly<Record<string, readonly number[]>>): void {
-  const known = metadata.inputs.map((input) => input.name);
-  const unknown = Object.keys(shapes).find((name) => !known.includes(name));
-  if (unknown === undefined) return;
-  throw invalid(
-    `'${metadata.name}' has no input '${unknown}' to give a shape to`,
-    `its inputs are ${known.join(', ') || 'none'}`,
-  );
+function checkedNames({ model, inputs }: ModelTensors, shapes: GivenShapes): GivenShapes {
+  const unknown = Object.keys(shapes).find((name) => !inputs.some((input) => input.name === name));
+  if (unknown === undefined) return shapes;
+  throw invalid(`'${model}' has no input '${unknown}' to give a shape to`, `its inputs are ${namesOf(inputs)}`);
 }
 
 const invalid = (message: string, hint: string): TrituneError => new TrituneError('INPUT_INVALID', message, hint);

@@ -21,6 +21,24 @@ export interface InferRequest {
   readonly inputs: readonly RequestTensor[];
   /** Samples in one request: the client batch. */
   readonly batch: number;
+  /** Sent beside the tensors, for the model or the server to act on. */
+  readonly parameters?: readonly RequestParameter[];
+  /** What the reply should hold, for transports that check replies. */
+  readonly expected?: readonly ExpectedTensor[];
+}
+
+/** A request parameter of KServe v2. An `int` is a safe integer. */
+export type RequestParameter = { readonly name: string } & (
+  | { readonly type: 'bool'; readonly value: boolean }
+  | { readonly type: 'int' | 'double'; readonly value: number }
+  | { readonly type: 'string'; readonly value: string }
+);
+
+/** An output and its raw values. */
+export interface ExpectedTensor {
+  readonly name: string;
+  readonly datatype: string;
+  readonly raw: Uint8Array;
 }
 
 /** What is sent, one request after the other, over and over: at least one, all of one model and with as many samples. */

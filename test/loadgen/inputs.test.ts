@@ -71,7 +71,7 @@ describe('prepareInputs', () => {
       at += 4 + length;
     }
     expect(texts).toHaveLength(6);
-    for (const text of texts) expect(text).toMatch(/^[a-z0-9]{16}$/);
+    for (const text of texts) expect(text).toMatch(/^[a-z0-9]{128}$/);
     const zero = prepareOne('BYTES', [-1, 1], { kind: 'zero' }).requests[0]?.inputs[0]?.raw;
     expect([...(zero as Uint8Array)]).toEqual([1, 0, 0, 0, 48]);
   });
@@ -115,6 +115,30 @@ describe('prepareInputs', () => {
     expect(without.assumed[0]?.input).toBe('b');
     const included = prepareInputs(metadata, config, { ...options, shapes: { b: [1] } });
     expect(included.requests[0]?.inputs.map((input) => input.name)).toEqual(['a', 'b']);
+  });
+
+  it('takes the integers, the texts and the length of texts from its options', () => {
+    const raw = (datatype: string, change: Partial<InputOptions>) =>
+      prepareOne(datatype, [-1, 1000], change).requests[0]?.inputs[0]?.raw as Uint8Array;
+    const integers = { low: -3, high: 4 };
+    const found = (datatype: string, bytes: number, read: (view: DataView, at: number) => number | bigint) => {
+      const view = viewOf(raw(datatype, { integers }));
+      return new Set(Array.from({ length: 1000 }, (_, index) => Number(read(view, index * bytes))));
+    };
+    const all = new Set([-3, -2, -1, 0, 1, 2, 3, 4]);
+    expect(found('INT8', 1, (view, at) => view.getInt8(at))).toEqual(all);
+    expect(found('INT64', 8, (view, at) => view.getBigInt64(at, true))).toEqual(all);
+    expect(() => raw('UINT8', { integers })).toThrow(/UINT8 does not hold integers from -3 to 4/);
+    expect(Buffer.from(raw('BYTES', { text: 'é' }).subarray(0, 12)).toString('latin1')).toBe(
+      '\x02\0\0\0Ã©\x02\0\0\0Ã©',
+    );
+    expect(raw('BYTES', { kind: 'zero', text: 'no' })).toHaveLength(6000);
+    expect(raw('BYTES', { stringLength: 7 })).toHaveLength(11000);
+  });
+
+  it('refuses a request that is too large to be sent', () => {
+    expect(() => prepareOne('FP32', [-1, -1], { shapes: { in: [2 ** 29] } })).toThrow(/too large for one request/);
+    expect(() => prepareOne('FP32', [-1, -1], { shapes: { in: [2 ** 27] }, batch: 4 })).toThrow(/too large/);
   });
 
   it('refuses what the model cannot take', () => {

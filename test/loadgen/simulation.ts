@@ -201,5 +201,5 @@ export class SimulatedServer implements Transport, ServerStats {
   }
 }
 
-const ofModel = { model: 'm', version: '', batch: 1 };
-export const aRequestSet: RequestSet = { ...ofModel, requests: [{ ...ofModel, inputs: [] }] };
+export const aRequest: InferRequest = { model: 'm', version: '', inputs: [], batch: 1 };
+export const aRequestSet: RequestSet = { ...aRequest, requests: [aRequest] };

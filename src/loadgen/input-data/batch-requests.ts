@@ -1,0 +1,88 @@
+import type { ExpectedTensor, InferRequest, RequestParameter, RequestSet, RequestTensor } from '../types.ts';
+import { MAX_TENSOR_BYTES } from './directory-data.ts';
+import { invalidInput, type Sample, type SampleTensor } from './sample.ts';
+import { shapeText } from './shapes.ts';
+
+export interface RequestOptions {
+  /** Samples in one request. */
+  readonly batch: number;
+  readonly parameters?: readonly RequestParameter[] | undefined;
+}
+
+/**
+ * Puts consecutive samples of each stream together, `batch` to a request; the last request of a stream is filled up with
+ * its first samples. Errors: INPUT_INVALID for samples that do not go into one batch.
+ */
+export function batchRequests(
+  model: string,
+  streams: readonly (readonly Sample[])[],
+  { batch, parameters = [] }: RequestOptions,
+): RequestSet {
+  const common = { model, version: '', batch };
+  const requests = streams.flatMap((samples) =>
+    Array.from({ length: Math.ceil(samples.length / batch) }, (_, index): InferRequest => {
+      const taken = Array.from({ length: batch }, (_, i) => samples[(index * batch + i) % samples.length] as Sample);
+      const expected = joined(taken, (sample) => sample.expected);
+      return {
+        ...common,
+        inputs: joined(taken, (sample) => sample.inputs),
+        ...(parameters.length > 0 && { parameters }),
+        ...(expected.length > 0 && { expected }),
+      };
+    }),
+  );
+  return { ...common, requests };
+}
+
+function joined(
+  samples: readonly Sample[],
+  tensorsOf: (sample: Sample) => readonly SampleTensor[],
+): (RequestTensor & ExpectedTensor)[] {
+  const [first, ...others] = samples as [Sample, ...Sample[]];
+  for (const other of others) {
+    if (tensorsOf(other).length !== tensorsOf(first).length)
+      throw unlike(first, other, 'they have not the same tensors');
+  }
+  return tensorsOf(first).map((tensor, index) => {
+    const tensors = samples.map((sample) => {
+      const own = tensorsOf(sample)[index] as SampleTensor;
+      checkAlike(first, tensor, sample, own);
+      return own;
+    });
+    return joinedTensor(first, tensors);
+  });
+}
+
+function joinedTensor(first: Sample, tensors: readonly SampleTensor[]): RequestTensor {
+  const { spec, shape, raw } = tensors[0] as SampleTensor;
+  const common = { name: spec.name, datatype: spec.datatype };
+  if (!spec.isBatched) return { ...common, shape, raw };
+  const bytes = tensors.reduce((sum, tensor) => sum + tensor.raw.length, 0);
+  if (bytes > MAX_TENSOR_BYTES) {
+    throw invalidInput(first.place, `'${spec.name}' is too large for one request`, 'choose a smaller batch');
+  }
+  const all = tensors.length === 1 ? raw : Buffer.concat(tensors.map((tensor) => tensor.raw));
+  return { ...common, shape: [tensors.length, ...shape], raw: all };
+}
+
+function checkAlike(first: Sample, tensor: SampleTensor, other: Sample, own: SampleTensor): void {
+  const { name, isBatched } = tensor.spec;
+  if (own.spec.name !== name) throw unlike(first, other, 'they have not the same tensors');
+  if (shapeText(own.shape) !== shapeText(tensor.shape)) {
+    throw unlike(
+      first,
+      other,
+      `'${name}' is ${shapeText(tensor.shape)} in one and ${shapeText(own.shape)} in the other`,
+    );
+  }
+  if (!isBatched && Buffer.compare(own.raw, tensor.raw) !== 0) {
+    throw unlike(first, other, `'${name}' is there once for all samples of a request, but its values differ`);
+  }
+}
+
+const unlike = (first: Sample, other: Sample, why: string): Error =>
+  invalidInput(
+    `${first.place} and ${other.place}`,
+    `they do not go into one request: ${why}`,
+    'make all steps of a stream alike, or choose -b 1',
+  );

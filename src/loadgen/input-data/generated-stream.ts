@@ -1,0 +1,70 @@
+import { seededRandom } from '../../base/random.ts';
+import { numericType } from '../data-types.ts';
+import { tensorBytes, type ValueOptions } from '../tensor-values.ts';
+import { MAX_TENSOR_BYTES } from './directory-data.ts';
+import { type GivenShapes, invalidInput, type Sample, type SampleTensor, shapeGiven } from './sample.ts';
+import { checkedShape, elementsOf, shapeText } from './shapes.ts';
+import type { ModelTensors, TensorSpec } from './tensor-spec.ts';
+
+/** A choice that was made for the user, for the user to see. */
+export interface AssumedInput {
+  readonly input: string;
+  readonly choice: string;
+}
+
+export interface GeneratedStream {
+  readonly samples: readonly Sample[];
+  readonly assumed: readonly AssumedInput[];
+}
+
+/**
+ * So many samples with generated values for every input that the model needs. A dimension of any size (-1) becomes 1
+ * unless `shapes` says otherwise, and optional inputs are left out unless `shapes` names them: `assumed` tells both.
+ * Errors: INPUT_INVALID, UNSUPPORTED (an unknown data type).
+ */
+export function generatedStream(
+  { model, inputs }: ModelTensors,
+  count: number,
+  shapes: GivenShapes,
+  options: ValueOptions & { readonly seed: number },
+): GeneratedStream {
+  const random = seededRandom(options.seed);
+  const assumed: AssumedInput[] = [];
+  const wanted: { readonly spec: TensorSpec; readonly shape: readonly number[] }[] = [];
+  for (const spec of inputs) {
+    const given = shapeGiven(shapes, spec.name);
+    if (spec.isOptional && !given) {
+      assumed.push({ input: spec.name, choice: 'left out: it is optional' });
+      continue;
+    }
+    const shape = given ? checkedShape(model, spec, given) : spec.dims.map((dim) => (dim === -1 ? 1 : dim));
+    if (!given && spec.dims.includes(-1)) {
+      assumed.push({ input: spec.name, choice: `shape ${shapeText(shape)} for ${shapeText(spec.dims)}` });
+    }
+    checkSize(model, spec, shape, count);
+    wanted.push({ spec, shape });
+  }
+  const generate = ({ spec, shape }: (typeof wanted)[number]): SampleTensor => ({
+    spec,
+    shape,
+    raw: tensorBytes(spec.datatype, elementsOf(shape), options, random),
+  });
+  // What has no batch dimension is the same for all samples.
+  const shared = new Map(wanted.filter(({ spec }) => !spec.isBatched).map((tensor) => [tensor, generate(tensor)]));
+  const samples = Array.from({ length: count }, () => ({
+    place: model,
+    inputs: wanted.map((tensor) => shared.get(tensor) ?? generate(tensor)),
+    expected: [],
+  }));
+  return { samples, assumed };
+}
+
+function checkSize(model: string, spec: TensorSpec, shape: readonly number[], count: number): void {
+  const bytes = elementsOf(shape) * count * (numericType(spec.datatype)?.bytes ?? 4);
+  if (bytes <= MAX_TENSOR_BYTES) return;
+  throw invalidInput(
+    model,
+    `input '${spec.name}' of shape ${shapeText(shape)} is too large for one request`,
+    'choose a smaller --shape or batch',
+  );
+}

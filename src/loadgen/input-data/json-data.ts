@@ -1,0 +1,107 @@
+import { messageOf } from '../../base/errors.ts';
+import { jsonTensor } from './json-tensor.ts';
+import { parseLenientJson } from './lenient-json.ts';
+import { type GivenShapes, invalidInput, namesOf, type Sample, type SampleTensor, shapeGiven } from './sample.ts';
+import type { ModelTensors, TensorSpec } from './tensor-spec.ts';
+
+type Step = { readonly [tensor: string]: unknown };
+
+/**
+ * The streams of a JSON data file: `{"data": […]}` with steps, which are one stream, or with lists of steps, each of them
+ * a stream. `validation_data` of the same form gives the outputs to expect. Errors: INPUT_INVALID with file, stream, step
+ * and tensor.
+ */
+export function jsonStreams(
+  file: string,
+  text: string,
+  tensors: ModelTensors,
+  shapes: GivenShapes,
+): readonly (readonly Sample[])[] {
+  const { data, validation_data: validation, ...others } = parsed(file, text, tensors);
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined) {
+    throw invalidInput(file, `there is no '${unknown}' in a data file`, 'it has "data" and perhaps "validation_data"');
+  }
+  const streams = stepsOf(file, 'data', data);
+  const expected = validation === undefined ? [] : stepsOf(file, 'validation_data', validation);
+  if (validation !== undefined) checkSameForm(file, streams, expected);
+  return streams.map((steps, stream) =>
+    steps.map((step, index) => {
+      const place = `${file}, stream ${stream}, step ${index}`;
+      const outputs = expected[stream]?.[index] ?? {};
+      return { place, inputs: inputsOf(place, step, tensors, shapes), expected: outputsOf(place, outputs, tensors) };
+    }),
+  );
+}
+
+function parsed(file: string, text: string, tensors: ModelTensors): Record<string, unknown> {
+  const exact = [...tensors.inputs, ...tensors.outputs].some((spec) => spec.datatype.endsWith('INT64'));
+  let root: unknown;
+  try {
+    root = parseLenientJson(text, exact);
+  } catch (error) {
+    throw invalidInput(file, `no JSON: ${messageOf(error)}`, 'mend the file; a JSON checker shows the place');
+  }
+  if (isObject(root)) return root;
+  throw invalidInput(file, 'its JSON is no object', 'write {"data": [{"INPUT": […]}, …]}');
+}
+
+function stepsOf(file: string, name: string, list: unknown): readonly (readonly Step[])[] {
+  if (!Array.isArray(list) || list.length === 0) {
+    throw invalidInput(file, `its "${name}" is no list of steps`, `write {"${name}": [{"TENSOR": […]}, …]}`);
+  }
+  if (!list.some(Array.isArray)) return [list.map((step, index) => checkedStep(file, name, 0, index, step))];
+  return list.map((steps: unknown, stream) => {
+    if (!Array.isArray(steps)) {
+      throw invalidInput(file, `entry ${stream} of "${name}" is a step among streams`, 'put every step in a stream');
+    }
+    if (steps.length === 0) {
+      throw invalidInput(file, `stream ${stream} of "${name}" is empty`, 'give it a step, or leave it out');
+    }
+    return steps.map((step: unknown, index) => checkedStep(file, name, stream, index, step));
+  });
+}
+
+function checkedStep(file: string, name: string, stream: number, index: number, step: unknown): Step {
+  if (isObject(step)) return step;
+  const place = `${file}, stream ${stream}, step ${index}`;
+  throw invalidInput(place, `it is no object in "${name}"`, 'write {"TENSOR": […], …} for each step');
+}
+
+function checkSameForm(file: string, data: readonly (readonly Step[])[], validation: readonly (readonly Step[])[]) {
+  const lengths = (streams: readonly (readonly Step[])[]): string => streams.map((steps) => steps.length).join(', ');
+  if (lengths(data) === lengths(validation)) return;
+  throw invalidInput(
+    file,
+    `"validation_data" has streams of ${lengths(validation)} steps where "data" has ${lengths(data)}`,
+    'give the outputs of each step, in the same order; {} for a step expects nothing',
+  );
+}
+
+function inputsOf(place: string, step: Step, tensors: ModelTensors, shapes: GivenShapes): SampleTensor[] {
+  checkNames(place, step, tensors.inputs, 'input');
+  const missing = tensors.inputs.find((spec) => !spec.isOptional && !Object.hasOwn(step, spec.name));
+  if (missing) {
+    throw invalidInput(place, `input '${missing.name}' is missing`, `the model takes ${namesOf(tensors.inputs)}`);
+  }
+  return tensors.inputs
+    .filter((spec) => Object.hasOwn(step, spec.name))
+    .map((spec) => jsonTensor(`${place}, input '${spec.name}'`, spec, step[spec.name], shapeGiven(shapes, spec.name)));
+}
+
+function outputsOf(place: string, step: Step, tensors: ModelTensors): SampleTensor[] {
+  checkNames(place, step, tensors.outputs, 'output');
+  return tensors.outputs
+    .filter((spec) => Object.hasOwn(step, spec.name))
+    .map((spec) => jsonTensor(`${place}, output '${spec.name}'`, spec, step[spec.name]));
+}
+
+/** Other tools write the model's name beside the tensors. */
+function checkNames(place: string, step: Step, specs: readonly TensorSpec[], kind: string): void {
+  const unknown = Object.keys(step).find((name) => name !== 'model' && !specs.some((spec) => spec.name === name));
+  if (unknown === undefined) return;
+  throw invalidInput(place, `the model has no ${kind} '${unknown.slice(0, 80)}'`, `it has ${namesOf(specs)}`);
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

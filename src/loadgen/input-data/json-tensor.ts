@@ -1,0 +1,94 @@
+import { numericType } from '../data-types.ts';
+import { countTexts } from '../text-elements.ts';
+import { encodeElements } from './element-values.ts';
+import { invalidInput, type SampleTensor } from './sample.ts';
+import { shapeOfValues } from './shapes.ts';
+import type { TensorSpec } from './tensor-spec.ts';
+
+const FORMS = 'write a list of values, {"b64": "…"}, or {"content": …, "shape": […]}';
+
+interface Values {
+  readonly raw: Uint8Array;
+  readonly count: number;
+  readonly nesting?: readonly number[] | undefined;
+}
+
+/**
+ * One tensor as data files write it: a list, flat or nested, in row-major order; `{"b64"}` with its raw bytes; or either
+ * as `content` beside a `shape`. `given` is the shape for tensors that name none. Errors: INPUT_INVALID.
+ */
+export function jsonTensor(place: string, spec: TensorSpec, value: unknown, given?: readonly number[]): SampleTensor {
+  const { content, shape } = parts(place, value);
+  const { raw, count, nesting } = Array.isArray(content)
+    ? listedValues(place, spec, content)
+    : encodedValues(place, spec, content);
+  return { spec, raw, shape: shapeOfValues(place, spec, { count, given: shape ?? given, nesting }) };
+}
+
+function parts(place: string, value: unknown): { content: unknown; shape?: readonly number[] | undefined } {
+  if (!isObject(value) || !Object.hasOwn(value, 'content')) return { content: value };
+  const { content, shape, ...others } = value;
+  checkNoOthers(place, others);
+  if (shape === undefined) return { content };
+  const sizes = Array.isArray(shape) ? shape : [shape];
+  if (sizes.every((size) => typeof size === 'number')) return { content, shape: sizes };
+  throw invalidInput(place, 'its shape is no list of whole numbers', 'for example "shape": [3, 224, 224]');
+}
+
+function listedValues(place: string, spec: TensorSpec, list: readonly unknown[]): Values {
+  const values = list.some(Array.isArray) ? (list.flat(Number.POSITIVE_INFINITY) as unknown[]) : list;
+  const raw = encodeElements(spec.datatype, values, (index, expected) =>
+    invalidInput(place, `value ${index} is ${shown(values[index])}`, `expected ${expected}`),
+  );
+  return { raw, count: values.length, nesting: nestingOf(list) ?? undefined };
+}
+
+function encodedValues(place: string, spec: TensorSpec, content: unknown): Values {
+  if (!isObject(content)) throw invalidInput(place, `${shown(content)} is no tensor`, FORMS);
+  const { b64, ...others } = content;
+  checkNoOthers(place, others);
+  if (typeof b64 !== 'string' || b64.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(b64)) {
+    throw invalidInput(place, 'its b64 is no base64 text', 'write the raw bytes in base64, with its padding');
+  }
+  const raw = Buffer.from(b64, 'base64');
+  return { raw, count: countOfRaw(place, spec, raw) };
+}
+
+/** How many elements raw bytes hold. Errors: INPUT_INVALID when they end within one. */
+export function countOfRaw(place: string, spec: TensorSpec, raw: Uint8Array): number {
+  const type = numericType(spec.datatype);
+  const count = type ? raw.length / type.bytes : countTexts(raw);
+  if (count !== null && Number.isInteger(count)) return count;
+  throw invalidInput(
+    place,
+    `${raw.length} bytes are no whole number of ${spec.datatype} values`,
+    type
+      ? `each takes ${type.bytes} bytes, little-endian`
+      : 'each is its length in 4 bytes, little-endian, and the text in UTF-8',
+  );
+}
+
+/** The shape of regularly nested lists; null when they are irregular. */
+function nestingOf(list: readonly unknown[]): readonly number[] | null {
+  if (!Array.isArray(list[0])) return list.some(Array.isArray) ? null : [list.length];
+  const inner = nestingOf(list[0]);
+  if (inner === null) return null;
+  for (const part of list) {
+    const nesting = Array.isArray(part) ? nestingOf(part) : null;
+    if (nesting?.length !== inner.length || !inner.every((size, index) => size === nesting[index])) return null;
+  }
+  return [list.length, ...inner];
+}
+
+function checkNoOthers(place: string, others: object): void {
+  const [name] = Object.keys(others);
+  if (name !== undefined) throw invalidInput(place, `there is no ${shown(name)} in a tensor`, FORMS);
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function shown(value: unknown): string {
+  const text = typeof value === 'bigint' ? `${value}` : (JSON.stringify(value) ?? 'missing');
+  return text.length > 40 ? `${text.slice(0, 39)}…` : text;
+}

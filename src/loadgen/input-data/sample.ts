@@ -1,0 +1,31 @@
+import { TrituneError } from '../../base/errors.ts';
+import type { TensorSpec } from './tensor-spec.ts';
+
+/** One tensor of one sample: without the batch dimension, raw as KServe v2 wants it. */
+export interface SampleTensor {
+  readonly spec: TensorSpec;
+  readonly shape: readonly number[];
+  readonly raw: Uint8Array;
+}
+
+/** One step of a stream: what is sent for one sample, and the outputs that are expected of it, if any are. */
+export interface Sample {
+  /** Where it comes from, for messages. */
+  readonly place: string;
+  readonly inputs: readonly SampleTensor[];
+  readonly expected: readonly SampleTensor[];
+}
+
+/** Input shapes that the user gave, by input name, without the batch dimension. */
+export type GivenShapes = Readonly<Record<string, readonly number[]>>;
+
+/** The shape given for an input. Names are the server's, so one may be that of something every object has. */
+export const shapeGiven = (shapes: GivenShapes, name: string): readonly number[] | undefined =>
+  Object.hasOwn(shapes, name) ? shapes[name] : undefined;
+
+/** An INPUT_INVALID error about one place of the input data. */
+export const invalidInput = (place: string, message: string, hint: string): TrituneError =>
+  new TrituneError('INPUT_INVALID', `${place}: ${message}`, hint);
+
+/** The names of tensors as a message lists them. */
+export const namesOf = (specs: readonly TensorSpec[]): string => specs.map((spec) => spec.name).join(', ') || 'none';

@@ -1,0 +1,61 @@
+import { invalidInput } from './sample.ts';
+import type { TensorSpec } from './tensor-spec.ts';
+
+/** What is known of a tensor's shape beside the model's own dimensions. */
+export interface ShapeClues {
+  readonly count: number;
+  /** Given with the tensor, or for all tensors of its name. */
+  readonly given?: readonly number[] | undefined;
+  /** How its values are nested, where that is regular. */
+  readonly nesting?: readonly number[] | undefined;
+}
+
+export const elementsOf = (shape: readonly number[]): number => shape.reduce((product, size) => product * size, 1);
+
+export const shapeText = (shape: readonly number[]): string => `[${shape.join(', ')}]`;
+
+/** Whether a shape is one that the dimensions allow. */
+export function fits(dims: readonly number[], shape: readonly number[]): boolean {
+  return (
+    shape.length === dims.length &&
+    shape.every((size, index) => Number.isSafeInteger(size) && size >= 0 && [-1, size].includes(dims[index] as number))
+  );
+}
+
+/** The shape as it was given. Errors: INPUT_INVALID when the input does not take it. */
+export function checkedShape(place: string, spec: TensorSpec, given: readonly number[]): readonly number[] {
+  if (fits(spec.dims, given)) return given;
+  throw invalidInput(
+    place,
+    `shape ${shapeText(given)} does not fit '${spec.name}', which takes ${shapeText(spec.dims)}`,
+    'give the shape without the batch dimension; -1 stands for any size',
+  );
+}
+
+/** The shape of so many values. Errors: INPUT_INVALID when they do not fill it, or when it could be one or another. */
+export function shapeOfValues(place: string, spec: TensorSpec, clues: ShapeClues): readonly number[] {
+  const shape = clues.given ? checkedShape(place, spec, clues.given) : shapeFromClues(spec.dims, clues);
+  if (shape === null) {
+    throw invalidInput(
+      place,
+      `${clues.count} values do not tell which shape of ${shapeText(spec.dims)} they have`,
+      'give their shape: {"content": […], "shape": […]}, or --shape NAME:D1,D2',
+    );
+  }
+  const wanted = elementsOf(shape);
+  if (wanted === clues.count) return shape;
+  throw invalidInput(
+    place,
+    `${clues.count} values where ${spec.datatype} ${shapeText(shape)} takes ${wanted}`,
+    'give all values of one sample, without a batch dimension',
+  );
+}
+
+function shapeFromClues(dims: readonly number[], { count, nesting }: ShapeClues): readonly number[] | null {
+  const open = dims.filter((dim) => dim === -1).length;
+  if (open === 0) return dims;
+  if (nesting && fits(dims, nesting)) return nesting;
+  const others = elementsOf(dims.filter((dim) => dim !== -1));
+  if (open > 1 || others === 0 || count % others !== 0) return null;
+  return dims.map((dim) => (dim === -1 ? count / others : dim));
+}

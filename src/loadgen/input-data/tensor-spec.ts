@@ -1,0 +1,41 @@
+import type { ModelConfig, TensorConfig } from '../../triton/model-config.ts';
+import type { ModelMetadata, TensorMetadata } from '../../triton/types.ts';
+
+/** One input or output of a model. */
+export interface TensorSpec {
+  readonly name: string;
+  /** KServe name. */
+  readonly datatype: string;
+  /** Of one sample, without the batch dimension; -1 is any size. */
+  readonly dims: readonly number[];
+  /** Shape tensors carry one shape for the whole batch, so they have no batch dimension even when the model batches. */
+  readonly isBatched: boolean;
+  readonly isOptional: boolean;
+}
+
+/** What a model takes and gives. */
+export interface ModelTensors {
+  readonly model: string;
+  readonly inputs: readonly TensorSpec[];
+  readonly outputs: readonly TensorSpec[];
+}
+
+/** The tensors of a model. Both arguments are of the same state of the model. */
+export function modelTensors(metadata: ModelMetadata, config: ModelConfig): ModelTensors {
+  const isBatching = (config.max_batch_size ?? 0) > 0;
+  return {
+    model: metadata.name,
+    inputs: metadata.inputs.map((tensor) => specOf(tensor, config.input, isBatching)),
+    outputs: metadata.outputs.map((tensor) => specOf(tensor, config.output, isBatching)),
+  };
+}
+
+function specOf(
+  { name, datatype, shape }: TensorMetadata,
+  described: readonly TensorConfig[] | undefined,
+  isBatching: boolean,
+): TensorSpec {
+  const config = described?.find((candidate) => candidate.name === name);
+  const isBatched = isBatching && config?.is_shape_tensor !== true;
+  return { name, datatype, dims: isBatched ? shape.slice(1) : shape, isBatched, isOptional: config?.optional === true };
+}

@@ -1,0 +1,26 @@
+const LENGTH_BYTES = 4;
+
+/** BYTES elements in raw form: each behind its length. */
+export function encodeTexts(texts: readonly (string | Uint8Array)[]): Uint8Array {
+  const elements = texts.map((text) => (typeof text === 'string' ? Buffer.from(text, 'utf8') : text));
+  const raw = Buffer.alloc(elements.reduce((sum, element) => sum + LENGTH_BYTES + element.length, 0));
+  let at = 0;
+  for (const element of elements) {
+    raw.writeUInt32LE(element.length, at);
+    raw.set(element, at + LENGTH_BYTES);
+    at += LENGTH_BYTES + element.length;
+  }
+  return raw;
+}
+
+/** How many BYTES elements there are, or null where the lengths do not lead to the end. */
+export function countTexts(raw: Uint8Array): number | null {
+  const view = new DataView(raw.buffer, raw.byteOffset, raw.byteLength);
+  let at = 0;
+  let count = 0;
+  while (at + LENGTH_BYTES <= raw.length) {
+    at += LENGTH_BYTES + view.getUint32(at, true);
+    count++;
+  }
+  return at === raw.length ? count : null;
+}
