@@ -3,27 +3,54 @@ import { NS_PER_MS } from '../base/units.ts';
 
 const RESOLUTION_MS = 5;
 
-/** What the load generator itself costs, so that a reader can tell whether the client was the limit. */
-export interface ClientCost {
-  /** CPU time of this process since the start, in microseconds. */
-  cpuUs(): number;
-  /** The longest that the event loop kept a due timer waiting since the start, in milliseconds. */
-  eventLoopDelayMs(): number;
+/** What the load generator itself took, from `restart` to `read`. */
+export interface ClientUse {
+  /** CPU time of this process, in microseconds. */
+  readonly cpuUs: number;
+  /** CPU time over the time that passed: 1 is one core. */
+  readonly cpuShare: number;
+  /** The share of the time in which the event loop had something to do; waiting for a CPU counts. */
+  readonly loopShare: number;
+  /** The longest that the event loop kept a due timer waiting, and what half of them waited, in milliseconds. */
+  readonly longestDelayMs: number;
+  readonly medianDelayMs: number;
+}
+
+export interface ClientWatch {
+  /** Counts anew from now on. */
+  restart(): void;
+  read(): ClientUse;
   stop(): void;
 }
 
-export function watchClientCost(): ClientCost {
-  const before = process.cpuUsage();
+/** Watches this process and this thread's event loop. */
+export function watchClient(): ClientWatch {
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   delays.enable();
+  // Node reports the time between two ticks of its own timer, the timer's interval included.
+  const delayMs = (ns: number): number => (delays.count === 0 ? 0 : Math.max(0, ns / NS_PER_MS - RESOLUTION_MS));
+  let cpuBefore = process.cpuUsage();
+  let startMs = performance.now();
+  let loopBefore = performance.eventLoopUtilization();
   return {
-    cpuUs: () => {
-      const used = process.cpuUsage(before);
-      return used.user + used.system;
+    restart() {
+      delays.reset();
+      cpuBefore = process.cpuUsage();
+      startMs = performance.now();
+      loopBefore = performance.eventLoopUtilization();
     },
-    // Node reports the time between two ticks of its own timer, the timer's interval included.
-    eventLoopDelayMs: () => (delays.count === 0 ? 0 : Math.max(0, delays.max / NS_PER_MS - RESOLUTION_MS)),
-    stop: () => {
+    read() {
+      const used = process.cpuUsage(cpuBefore);
+      const cpuUs = used.user + used.system;
+      return {
+        cpuUs,
+        cpuShare: cpuUs / 1e3 / Math.max(performance.now() - startMs, 1),
+        loopShare: performance.eventLoopUtilization(loopBefore).utilization,
+        longestDelayMs: delayMs(delays.max),
+        medianDelayMs: delayMs(delays.percentile(50)),
+      };
+    },
+    stop() {
       delays.disable();
     },
   };

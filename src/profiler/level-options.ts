@@ -1,6 +1,10 @@
 import type { Clock } from '../base/clock.ts';
+import type { Alarm } from '../loadgen/alarm.ts';
+import type { OpenLoopRule } from '../loadgen/open-loop.ts';
+import type { Pacer } from '../loadgen/pacers.ts';
 import type { LoadLevel, RequestSet, Transport } from '../loadgen/types.ts';
 import type { ServerStats } from '../triton/types.ts';
+import type { ClientWatch } from './client-cost.ts';
 import type { DeviceProbe } from './device-probe.ts';
 import type { ProfileProgress } from './measurement.ts';
 
@@ -50,6 +54,16 @@ export interface LevelOptions {
   readonly instances?: number;
   readonly onProgress?: (progress: ProfileProgress) => void;
   readonly deviceProbe?: DeviceProbe;
+  /** For request rates: when requests are due; evenly spaced when not given. */
+  readonly pacerAt?: (perSecond: number) => Pacer;
+  /** For request rates: what wakes the sender. When not given, `clock` does, in real time good to a millisecond or two. */
+  readonly alarm?: Alarm;
+  /** For request rates: the cap of requests in flight, and what counts as late. */
+  readonly openLoop?: Partial<OpenLoopRule>;
+  /** What watches the load generator itself; this process when not given. */
+  readonly watchClient?: () => ClientWatch;
+  /** Requests per second that the client reaches against a server that does nothing; asked for only when it matters. */
+  readonly clientCeiling?: () => Promise<number | null>;
   /** How long to wait for requests in flight at the end. */
   readonly drainMs?: number;
   /** After so long with every connection refused or cut, the server counts as gone. */

@@ -1,32 +1,27 @@
-import { throwIfInterrupted } from '../base/abort.ts';
-import { messageOf } from '../base/errors.ts';
-import { nsToMs } from '../base/units.ts';
-import type { LatencyHistogram } from '../stats/histogram.ts';
+import { NS_PER_S, NS_PER_US, nsToMs } from '../base/units.ts';
 import type { Interval } from '../stats/interval.ts';
-import type { ModelStatistics } from '../triton/types.ts';
-import { watchClientCost } from './client-cost.ts';
+import { type ClientUse, watchClient } from './client-cost.ts';
+import { type ClientEvidence, clientLimit, needsCeiling } from './client-verdict.ts';
 import { meanDeviceMetrics } from './device-probe.ts';
+import { latencySummary } from './latency-summary.ts';
 import { defaultWindowRule, type LevelOptions } from './level-options.ts';
-import type { DeviceMetrics, LatencySummary, Measurement } from './measurement.ts';
-import { requestsServed, serverBreakdown } from './server-breakdown.ts';
+import type { ClientFigures, DeviceMetrics, Measurement, OpenLoopFigures } from './measurement.ts';
+import { foreignTraffic, readStatistics, serverSide } from './server-side.ts';
 import { Traffic } from './traffic.ts';
 import { warmUp } from './warm-up.ts';
 import { measureWindows, type WindowedFigures } from './windows.ts';
-
-const STATISTICS_TIMEOUT_MS = 2000;
-/** Statistics that hold less than this share of the requests answered are not about the same requests. */
-const LEAST_COUNTED = 0.9;
 
 /**
  * Measures what is served now at one load level: warms up, counts windows until the figures are trustworthy, and takes the
  * server's own statistics, the devices' metrics and the client's cost over the same time. Nothing is in flight
  * afterwards, or only what did not end within `drainMs`. The transport stays open for the next level.
- * Failing requests are part of the measurement. Errors: SERVER_UNREACHABLE, INTERRUPTED, UNSUPPORTED (a request rate).
+ * Failing requests are part of the measurement, and so is whether the client itself was the limit. Errors:
+ * SERVER_UNREACHABLE, INTERRUPTED.
  */
 export async function measureLevel(options: LevelOptions): Promise<Measurement> {
   const rule = { ...defaultWindowRule, ...options.windows };
   const traffic = new Traffic(options);
-  const cost = watchClientCost();
+  const client = (options.watchClient ?? watchClient)();
   const devices = new DeviceReadings(options);
   try {
     const atRest = await readStatistics(options);
@@ -35,19 +30,24 @@ export async function measureLevel(options: LevelOptions): Promise<Measurement> 
     const warmth = await warmUp(traffic, options, rule);
 
     const before = await readStatistics(options);
-    const cpuBeforeUs = cost.cpuUs();
+    client.restart();
+    traffic.takeTally();
+    const startNs = options.clock.nowNs();
     const figures = await measureWindows(traffic, options, rule, warmth, (window) => {
       devices.read();
       options.onProgress?.(progressOf(window, options.requests.batch));
     });
-    const cpuUs = cost.cpuUs() - cpuBeforeUs;
+    const use = client.read();
+    const paced = pacedFigures(traffic, figures, (options.clock.nowNs() - startNs) / NS_PER_S);
     const failures = traffic.failures;
     const after = await readStatistics(options);
     await traffic.confirmReachable();
 
     await traffic.drain();
     const afterRest = await readStatistics(options);
+    const asked = { requests: options.requests, mostInFlight: traffic.mostInFlight };
     const requests = figures.succeeded + figures.failed;
+    const dropped = paced?.droppedSends ?? 0;
     return {
       level: options.level,
       throughput: scaled(figures.rate, options.requests.batch),
@@ -58,74 +58,54 @@ export async function measureLevel(options: LevelOptions): Promise<Measurement> 
       windows: figures.windows,
       durationMs: nsToMs(figures.durationNs),
       requests,
-      failures,
-      errorRate: requests === 0 ? 1 : figures.failed / requests,
-      ...serverSide(before, after, figures.succeeded, options),
-      ...foreignTraffic(atRest, afterRest, traffic.sent, options),
+      failures: dropped > 0 ? [...failures, { kind: 'dropped', count: dropped, firstMessage: DROPPED }] : failures,
+      errorRate: requests === 0 ? 1 : (figures.failed + dropped) / (requests + dropped),
+      ...serverSide(before, after, figures.succeeded, asked),
+      ...foreignTraffic(atRest, afterRest, traffic.sent, asked),
       device: await devices.mean(),
-      client: { cpuUsPerRequest: cpuUs / Math.max(requests, 1), eventLoopDelayMs: cost.eventLoopDelayMs() },
+      client: await clientFigures(use, figures, paced, options),
+      ...(paced && { openLoop: paced }),
     };
   } finally {
-    cost.stop();
+    client.stop();
     devices.stop();
     await traffic.drain();
   }
 }
 
-type Reading = readonly ModelStatistics[] | { readonly unread: string };
+const DROPPED = 'not sent when it was due: too many requests were in flight';
 
-async function readStatistics(options: LevelOptions): Promise<Reading> {
-  try {
-    const call = { timeoutMs: STATISTICS_TIMEOUT_MS, signal: options.signal };
-    return await options.stats.statistics(options.requests.model, call);
-  } catch (error) {
-    throwIfInterrupted(options.signal);
-    return { unread: messageOf(error) };
-  }
-}
-
-function serverSide(
-  before: Reading,
-  after: Reading,
-  succeeded: number,
-  options: LevelOptions,
-): Pick<Measurement, 'server' | 'serverNote'> {
-  if ('unread' in before) return { server: null, serverNote: before.unread };
-  if ('unread' in after) return { server: null, serverNote: after.unread };
-  const outcome = serverBreakdown(before, after, options.requests.version);
-  if (!outcome.usable) return { server: null, serverNote: outcome.note };
-  const counted = requestsServed(before, after, options.requests.version) ?? 0;
-  if (counted < LEAST_COUNTED * succeeded - 2 * options.level.value) {
-    const note = `the server counted ${counted} requests where it answered ${succeeded}: was the model loaded anew, or is it one server of several?`;
-    return { server: null, serverNote: note };
-  }
-  return { server: outcome.breakdown };
-}
-
-/**
- * Requests of others, from readings taken while nothing of ours was in flight. The server may count the last requests of
- * an earlier level only after it has answered them, so an excess that such a remainder could explain is none.
- */
-function foreignTraffic(
-  before: Reading,
-  after: Reading,
-  sent: number,
-  options: LevelOptions,
-): Pick<Measurement, 'foreignRequests'> {
-  if ('unread' in before || 'unread' in after) return {};
-  const excess = (requestsServed(before, after, options.requests.version) ?? 0) - sent;
-  return excess > Math.max(2 * options.level.value, sent / 100) ? { foreignRequests: excess } : {};
-}
-
-function latencySummary(latencies: LatencyHistogram): LatencySummary {
-  const percentile = (p: number): number => nsToMs(latencies.quantileNs(p / 100));
+function pacedFigures(traffic: Traffic, figures: WindowedFigures, seconds: number): OpenLoopFigures | null {
+  const tally = traffic.takeTally();
+  if (tally === null) return null;
   return {
-    avg: nsToMs(latencies.meanNs),
-    p50: percentile(50),
-    p90: percentile(90),
-    p95: percentile(95),
-    p99: percentile(99),
-    max: nsToMs(latencies.maxNs),
+    scheduledLatencyMs: latencySummary(figures.fromDue ?? figures.latencies),
+    lateSends: tally.late,
+    droppedSends: tally.dropped,
+    sendLatenessP50Us: tally.lateness.quantileNs(0.5) / NS_PER_US,
+    achievedRate: seconds > 0 ? tally.sent / seconds : 0,
+  };
+}
+
+async function clientFigures(
+  use: ClientUse,
+  figures: WindowedFigures,
+  paced: OpenLoopFigures | null,
+  options: LevelOptions,
+): Promise<ClientFigures> {
+  const evidence: ClientEvidence = {
+    use,
+    requestRate: figures.rate.value,
+    latencyP50Ms: nsToMs(figures.latencies.quantileNs(0.5)),
+    latenessP50Ms: paced && paced.sendLatenessP50Us / 1e3,
+  };
+  const ceiling = needsCeiling(evidence) ? await options.clientCeiling?.() : null;
+  const reason = clientLimit(evidence, ceiling ?? null);
+  return {
+    cpuUsPerRequest: use.cpuUs / Math.max(figures.succeeded + figures.failed, 1),
+    eventLoopDelayMs: use.longestDelayMs,
+    bound: reason !== null,
+    ...(reason !== null && { reason }),
   };
 }
 

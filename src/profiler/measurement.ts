@@ -40,6 +40,30 @@ export interface FailureCount {
   readonly firstMessage: string;
 }
 
+/** What an open loop adds. */
+export interface OpenLoopFigures {
+  /** From the time that each request was due to its reply; `latencyMs` is from its sending. */
+  readonly scheduledLatencyMs: LatencySummary;
+  /** Sent more than a millisecond after they were due, and not sent at all because too many were in flight. */
+  readonly lateSends: number;
+  readonly droppedSends: number;
+  /** How long after it was due half of the requests were sent, at most, in microseconds. */
+  readonly sendLatenessP50Us: number;
+  /** Requests sent per second. */
+  readonly achievedRate: number;
+}
+
+/** What the load generator itself took. */
+export interface ClientFigures {
+  /** CPU microseconds per request. */
+  readonly cpuUsPerRequest: number;
+  /** The longest that the event loop kept a due timer waiting, in milliseconds. */
+  readonly eventLoopDelayMs: number;
+  /** The client was the limit, not the server, for the reason given: the figures say nothing about the server. */
+  readonly bound: boolean;
+  readonly reason?: string;
+}
+
 /**
  * What one candidate did under one load level. Immutable.
  * `stable` is false when the limit of windows was reached first: the figures are still those measured.
@@ -49,14 +73,18 @@ export interface Measurement {
   /** infer/s of successful requests (request rate × client batch). */
   readonly throughput: Interval;
   readonly latencyMs: LatencySummary;
-  /** The percentile that the latency budget is about, with its interval, in milliseconds. */
+  /**
+   * The percentile that the latency budget is about, with its interval, in milliseconds. In an open loop it is of the
+   * latency from the time due: a stall counts for every request that was due in it.
+   */
   readonly budgetLatencyMs: Interval & { readonly percentile: number };
   readonly stable: boolean;
   readonly windows: number;
   readonly durationMs: number;
   readonly requests: number;
+  /** Those that were due and not sent are of kind `dropped`. */
   readonly failures: readonly FailureCount[];
-  /** Failed requests / all requests. */
+  /** Failed requests / all requests; dropped ones count as failed. */
   readonly errorRate: number;
   /** null when the server gave no usable statistics; `serverNote` says why. */
   readonly server: ServerBreakdown | null;
@@ -66,8 +94,9 @@ export interface Measurement {
   /** The measurement ended early because the latency budget was clearly met or missed, if it was asked to. */
   readonly budgetVerdict?: 'met' | 'missed';
   readonly device: DeviceMetrics;
-  /** Client CPU microseconds per request, and the largest event-loop delay seen. */
-  readonly client: { readonly cpuUsPerRequest: number; readonly eventLoopDelayMs: number };
+  readonly client: ClientFigures;
+  /** Present for request rates. */
+  readonly openLoop?: OpenLoopFigures;
 }
 
 /** What the profiler is doing now, for whoever watches. */

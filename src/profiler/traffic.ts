@@ -2,22 +2,23 @@ import { interrupted, throwIfInterrupted } from '../base/abort.ts';
 import type { Clock } from '../base/clock.ts';
 import { TrituneError } from '../base/errors.ts';
 import { MS_PER_S, msToNs, nsToMs } from '../base/units.ts';
-import { ClosedLoop } from '../loadgen/closed-loop.ts';
+import type { SendTally } from '../loadgen/open-loop.ts';
 import { type Batch, type BatchRule, type FailureTally, Recorder } from '../loadgen/recorder.ts';
-import { requestCycle } from '../loadgen/request-cycle.ts';
-import type { PreparedRequest } from '../loadgen/types.ts';
 import type { LevelOptions } from './level-options.ts';
+import { type Sender, senderAt } from './sender.ts';
 
 const SHORTEST_LOOK_MS = 2;
 const LONGEST_LOOK_MS = 50;
 const DEFAULT_DRAIN_MS = 5000;
+/** An open loop that the server could not keep up with leaves a queue, perhaps as long in time as the measurement was. */
+const DEFAULT_OPEN_DRAIN_MS = 20_000;
 /** An interrupted run has a model to put back, and a person waiting. */
 const INTERRUPTED_DRAIN_MS = 500;
 const DEFAULT_UNREACHABLE_MS = 3000;
 
-/** The requests of one measurement: sent by a closed loop, recorded in batches, watched for a server that is gone. */
+/** The requests of one measurement: sent at its level, recorded in batches, watched for a server that is gone. */
 export class Traffic {
-  readonly #loop: ClosedLoop<PreparedRequest>;
+  readonly #sender: Sender;
   readonly #recorder = new Recorder();
   readonly #clock: Clock;
   readonly #signal: AbortSignal;
@@ -25,27 +26,28 @@ export class Traffic {
   #lookMs = LONGEST_LOOK_MS;
 
   constructor(options: LevelOptions) {
-    if (options.level.mode !== 'concurrency') {
-      throw new TrituneError('UNSUPPORTED', 'request rates cannot be measured yet', 'use a range of --concurrency');
-    }
     this.#options = options;
     this.#clock = options.clock;
     this.#signal = options.signal;
-    this.#loop = new ClosedLoop(
-      options.transport,
-      requestCycle(options.transport, options.requests),
-      this.#recorder,
-      options.clock,
-    );
+    this.#sender = senderAt(options, this.#recorder);
   }
 
   start(): void {
     throwIfInterrupted(this.#signal);
-    this.#loop.setConcurrency(this.#options.level.value);
+    this.#sender.start();
   }
 
   get sent(): number {
-    return this.#loop.sent;
+    return this.#sender.sent;
+  }
+
+  get mostInFlight(): number {
+    return this.#sender.mostInFlight;
+  }
+
+  /** As `Sender.takeTally`. */
+  takeTally(): SendTally | null {
+    return this.#sender.takeTally();
   }
 
   get failures(): readonly FailureTally[] {
@@ -87,8 +89,10 @@ export class Traffic {
 
   /** Stops sending and waits, bounded, for what is in flight. Safe to call more than once. */
   async drain(): Promise<void> {
-    const limitMs = this.#signal.aborted ? INTERRUPTED_DRAIN_MS : (this.#options.drainMs ?? DEFAULT_DRAIN_MS);
-    await this.#loop.drain(limitMs);
+    const { drainMs, level } = this.#options;
+    const patientMs = drainMs ?? (level.mode === 'concurrency' ? DEFAULT_DRAIN_MS : DEFAULT_OPEN_DRAIN_MS);
+    const limitMs = this.#signal.aborted ? INTERRUPTED_DRAIN_MS : patientMs;
+    await this.#sender.drain(limitMs);
   }
 
   async #pause(): Promise<void> {

@@ -24,7 +24,8 @@ export interface Warmth {
  */
 export async function warmUp(traffic: Traffic, options: LevelOptions, rule: WindowRule): Promise<Warmth> {
   const rounds: Batch[] = [];
-  const perRound = Math.max(options.level.value, LEAST_REQUESTS_PER_ROUND);
+  const inFlight = options.level.mode === 'concurrency' ? options.level.value : 0;
+  const perRound = Math.max(inFlight, LEAST_REQUESTS_PER_ROUND);
   const needed = Math.max(2 * perRound, REQUESTS_PER_INSTANCE * (options.instances ?? 1));
   traffic.record({ lengthNs: msToNs(ROUND_MS), minRequests: perRound }, (round) => rounds.push(round));
   const isWarm = (): boolean => requestsOf(rounds) >= needed && hasSettled(rounds);

@@ -26,10 +26,13 @@ export interface WindowedFigures {
   readonly durationNs: number;
   readonly succeeded: number;
   readonly failed: number;
-  /** Of the successful requests. */
+  /** Of the successful requests, from their sending. */
   readonly latencies: LatencyHistogram;
+  /** The same from the time they were due; null in a closed loop. */
+  readonly fromDue: LatencyHistogram | null;
   /** Requests per second. */
   readonly rate: Interval;
+  /** From the time due where there is one. */
   readonly percentileMs: Interval;
 }
 
@@ -46,17 +49,19 @@ export async function measureWindows(
 ): Promise<WindowedFigures & { readonly ending: Ending }> {
   const batches: Batch[] = [];
   const latencies = new LatencyHistogram();
+  const fromDue = new LatencyHistogram();
   const windowNs = windowLengthNs(warmth, rule);
   const deadlineNs = options.clock.nowNs() + PATIENCE * rule.maxWindows * windowNs;
   traffic.record({ lengthNs: windowNs / BATCHES_PER_WINDOW, minRequests: 1 }, (batch) => {
     batches.push(batch);
     latencies.merge(batch.latencies);
+    if (batch.fromDue) fromDue.merge(batch.fromDue);
   });
   let preciseBefore = false;
   for (let window = 1; ; window++) {
     const full = (): boolean => batches.length >= window * BATCHES_PER_WINDOW;
     await traffic.waitUntil(full, deadlineNs - options.clock.nowNs());
-    const figures = figuresOf(batches, latencies, options.percentile, window);
+    const figures = figuresOf(batches, { latencies, fromDue }, options.percentile, window);
     const ending = full() ? endingAt(figures, preciseBefore, options, rule) : 'limit';
     preciseBefore = isStable(figures, options);
     onWindow(figures);
@@ -76,11 +81,12 @@ function windowLengthNs(warmth: Warmth, rule: WindowRule): number {
 
 function figuresOf(
   batches: readonly Batch[],
-  latencies: LatencyHistogram,
+  { latencies, fromDue }: { readonly latencies: LatencyHistogram; readonly fromDue: LatencyHistogram },
   percentile: number,
   windows: number,
 ): WindowedFigures {
-  const histograms = batches.map((batch) => batch.latencies);
+  const scheduled = fromDue.count > 0;
+  const histograms = batches.map((batch) => batch.fromDue ?? batch.latencies);
   const inMs = (interval: Interval): Interval => ({
     value: nsToMs(interval.value),
     low: nsToMs(interval.low),
@@ -92,13 +98,14 @@ function figuresOf(
     succeeded: latencies.count,
     failed: batches.reduce((total, batch) => total + batch.failed, 0),
     latencies,
+    fromDue: scheduled ? fromDue : null,
     rate: writable(
       rateInterval(
         batches.map((batch) => batch.succeeded),
         batches.map((batch) => (batch.endNs - batch.startNs) / NS_PER_S),
       ),
     ),
-    percentileMs: inMs(quantileInterval(histograms, latencies, percentile / 100)),
+    percentileMs: inMs(quantileInterval(histograms, scheduled ? fromDue : latencies, percentile / 100)),
   };
 }
 

@@ -25,7 +25,7 @@ const measurement = z.looseObject({
   errorRate: figure,
   server: z.nullable(json),
   device: json,
-  client: z.looseObject({ cpuUsPerRequest: figure, eventLoopDelayMs: figure }),
+  client: z.looseObject({ cpuUsPerRequest: figure, eventLoopDelayMs: figure, bound: z.boolean().default(false) }),
 });
 
 const candidate = z.looseObject({ fingerprint: text, assignment: json, config: json });

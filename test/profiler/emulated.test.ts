@@ -1,5 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { realClock } from '../../src/base/clock.ts';
+import { openAlarm } from '../../src/loadgen/alarm.ts';
 import { prepareInputs } from '../../src/loadgen/inputs.ts';
 import { openTransport } from '../../src/loadgen/transports/open.ts';
 import { metricsProbe } from '../../src/profiler/device-probe.ts';
@@ -43,4 +44,34 @@ it.each(['grpc', 'http'] as const)('measures the emulated law over real sockets:
   const littlesLaw = (measurement.throughput.value / 2) * (measurement.latencyMs.avg / 1000);
   expect(littlesLaw).toBeCloseTo(2, 0);
   expect((measurement.server?.inferenceCount as number) / (2 * measurement.requests)).toBeGreaterThan(0.9);
+});
+
+it('keeps a request rate over real sockets, on time', async () => {
+  const emulator = await emulatorForTest({ profile: smallProfile({ a: 4, b: 0.5 }) });
+  const client = connectHttp(emulator.httpUrl, {});
+  const transport = openTransport('grpc', { url: emulator.grpcUrl, timeoutMs: 5000 });
+  const alarm = openAlarm();
+  onTestFinished(async () => {
+    await alarm.close();
+    await transport.close();
+    await client.close();
+  });
+  const [metadata, config] = [await client.modelMetadata('m'), await client.modelConfig('m')];
+  const measurement = await measureLevel({
+    transport,
+    requests: prepareInputs(metadata, config, { batch: 1, seed: 1, kind: 'random' }),
+    level: { mode: 'request-rate', value: 100 },
+    stats: client,
+    clock: realClock,
+    alarm,
+    signal: new AbortController().signal,
+    percentile: 99,
+    precision: 0.2,
+    windows: { minWindows: 2, maxWindows: 4, minRequests: 20 },
+  });
+  expect(measurement).toMatchObject({ failures: [], openLoop: { droppedSends: 0 } });
+  const { achievedRate = 0, scheduledLatencyMs } = measurement.openLoop ?? {};
+  expect(achievedRate / 100).toBeGreaterThan(0.9);
+  expect(achievedRate / 100).toBeLessThan(1.1);
+  expect(scheduledLatencyMs?.avg).toBeGreaterThanOrEqual(measurement.latencyMs.avg);
 });

@@ -1,31 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { type Random, seededRandom } from '../../src/base/random.ts';
 import type { SendOutcome } from '../../src/loadgen/types.ts';
-import type { LevelOptions } from '../../src/profiler/level-options.ts';
-import { measureLevel } from '../../src/profiler/measure-level.ts';
 import type { Measurement, ProfileProgress } from '../../src/profiler/measurement.ts';
-import { aRequestSet, SimulatedClock, type SimulatedModel, SimulatedServer } from '../loadgen/simulation.ts';
+import { aRequestSet, type SimulatedModel } from '../loadgen/simulation.ts';
+import { measure, simulate } from './simulate.ts';
 
 const failure = (kind: 'status' | 'refused', message: string): SendOutcome => ({ ok: false, kind, message });
-
-function simulate(model: SimulatedModel, level: number, change: Partial<LevelOptions> = {}) {
-  const clock = new SimulatedClock();
-  const server = new SimulatedServer(clock, model);
-  const options: LevelOptions = {
-    transport: server,
-    requests: aRequestSet,
-    level: { mode: 'concurrency', value: level },
-    stats: server,
-    clock,
-    signal: new AbortController().signal,
-    percentile: 99,
-    ...change,
-  };
-  return { clock, server, measurement: measureLevel(options) };
-}
-
-const measure = (model: SimulatedModel, level: number, change: Partial<LevelOptions> = {}): Promise<Measurement> =>
-  simulate(model, level, change).measurement;
 
 /** Lognormal with mean 1. */
 function noise(random: Random, sigma: number): number {
@@ -208,11 +188,6 @@ describe('measureLevel', () => {
     expect(measurement.device).toEqual({ gpuUtilizationPercent: 20, gpuMemoryMiB: 100 });
     const without = await measure({ executionNs: () => 1e6 }, 1, { deviceProbe: async () => null });
     expect(without.device).toEqual({});
-  });
-
-  it('refuses a request rate for now', async () => {
-    const rate = { level: { mode: 'request-rate', value: 100 } } as const;
-    await expect(measure({ executionNs: () => 1e6 }, 1, rate)).rejects.toMatchObject({ code: 'UNSUPPORTED' });
   });
 });
 

@@ -54,7 +54,7 @@ export function measured(
     errorRate: 0,
     server: null,
     device: {},
-    client: { cpuUsPerRequest: 20, eventLoopDelayMs: 1 },
+    client: { cpuUsPerRequest: 20, eventLoopDelayMs: 1, bound: false },
     ...more,
   };
 }

@@ -1,0 +1,62 @@
+import { formatMs, formatRate } from '../base/format.ts';
+import type { ClientUse } from './client-cost.ts';
+
+/** What is known of the client over the counted windows. */
+export interface ClientEvidence {
+  readonly use: ClientUse;
+  /** Requests answered per second. */
+  readonly requestRate: number;
+  readonly latencyP50Ms: number;
+  /** By how much half of the sends were late, at most; null for a closed loop. */
+  readonly latenessP50Ms: number | null;
+}
+
+/** A thread that works so much of a core's time has nothing left for more requests, and reads replies late. */
+const CPU_BUSY = 0.9;
+/** So busy an event loop never waits for the server. With less CPU than `CPU_BUSY`, others have taken its core. */
+const LOOP_BUSY = 0.95;
+/** Below half a core the client could send twice as much, so its ceiling cannot be near. */
+const CEILING_MATTERS = 0.5;
+/** A rate this near to the client's ceiling may be the client's own: the ceiling was measured for some 0.3 s, to about a tenth. */
+const NEAR_CEILING = 0.85;
+/**
+ * Half of all timers or sends this late, and by this share of the latency, bend the latencies that are measured. Node's
+ * timers are late by up to a millisecond at any time.
+ */
+const LEAST_DELAY_MS = 2;
+const LEAST_LATENESS_MS = 1;
+const DELAY_SHARE = 0.2;
+
+/** Whether the client's ceiling could change the verdict: it takes time to measure. */
+export function needsCeiling({ use, latenessP50Ms }: ClientEvidence): boolean {
+  return latenessP50Ms === null && use.cpuShare >= CEILING_MATTERS;
+}
+
+/**
+ * Why the figures are the load generator's own limit and not the server's, or null when nothing says so.
+ * `ceiling`: requests per second that this client reaches against a server that does nothing; null when unknown.
+ *
+ * In an open loop only lateness counts: the wait for the next send is in part spent turning the event loop, so its CPU
+ * time says nothing, and a thread that sends in time also reads replies in time.
+ */
+export function clientLimit(evidence: ClientEvidence, ceiling: number | null): string | null {
+  const { use, requestRate, latencyP50Ms, latenessP50Ms } = evidence;
+  const bends = (ms: number, leastMs: number): boolean => ms > Math.max(leastMs, DELAY_SHARE * latencyP50Ms);
+  if (latenessP50Ms !== null) {
+    const late = bends(latenessP50Ms, LEAST_LATENESS_MS);
+    return late ? `half of its sends were more than ${formatMs(latenessP50Ms)} late` : null;
+  }
+  if (use.cpuShare >= CPU_BUSY) return `its CPU was busy ${percent(Math.min(use.cpuShare, 1))} of the time`;
+  if (use.loopShare >= LOOP_BUSY) {
+    return `its thread always had work but a CPU only ${percent(use.cpuShare)} of the time: the machine is overloaded`;
+  }
+  if (ceiling !== null && needsCeiling(evidence) && requestRate >= NEAR_CEILING * ceiling) {
+    return `its own limit is ${formatRate(ceiling)}, measured on a server that does nothing`;
+  }
+  const { medianDelayMs } = use;
+  return bends(medianDelayMs, LEAST_DELAY_MS)
+    ? `its event loop was ${formatMs(medianDelayMs)} behind half of the time`
+    : null;
+}
+
+const percent = (share: number): string => `${Math.round(share * 100)} %`;

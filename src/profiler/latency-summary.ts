@@ -1,0 +1,16 @@
+import { nsToMs } from '../base/units.ts';
+import type { LatencyHistogram } from '../stats/histogram.ts';
+import type { LatencySummary } from './measurement.ts';
+
+/** Zeros for an empty histogram. */
+export function latencySummary(latencies: LatencyHistogram): LatencySummary {
+  const percentile = (p: number): number => nsToMs(latencies.quantileNs(p / 100));
+  return {
+    avg: nsToMs(latencies.meanNs),
+    p50: percentile(50),
+    p90: percentile(90),
+    p95: percentile(95),
+    p99: percentile(99),
+    max: nsToMs(latencies.maxNs),
+  };
+}

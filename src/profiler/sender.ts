@@ -1,0 +1,46 @@
+import { sleepingAlarm } from '../loadgen/alarm.ts';
+import { ClosedLoop } from '../loadgen/closed-loop.ts';
+import { defaultOpenLoopRule, OpenLoop, type SendTally } from '../loadgen/open-loop.ts';
+import { constantRate } from '../loadgen/pacers.ts';
+import type { Recorder } from '../loadgen/recorder.ts';
+import { requestCycle } from '../loadgen/request-cycle.ts';
+import type { LevelOptions } from './level-options.ts';
+
+/** What sends at a load level, whatever its mode. */
+export interface Sender {
+  start(): void;
+  /** Requests sent since the start. */
+  readonly sent: number;
+  readonly mostInFlight: number;
+  /** What became of the requests that were due since it was last asked; null where none is ever due at a time. */
+  takeTally(): SendTally | null;
+  drain(limitMs: number): Promise<number>;
+}
+
+/** Concurrency is a closed loop, a request rate an open one. */
+export function senderAt(options: LevelOptions, recorder: Recorder): Sender {
+  return options.level.mode === 'concurrency' ? closedLoop(options, recorder) : openLoop(options, recorder);
+}
+
+function closedLoop({ transport, requests, clock, level }: LevelOptions, recorder: Recorder): Sender {
+  const loop = new ClosedLoop(transport, requestCycle(transport, requests), recorder, clock);
+  return {
+    start: () => loop.setConcurrency(level.value),
+    get sent() {
+      return loop.sent;
+    },
+    mostInFlight: level.value,
+    takeTally: () => null,
+    drain: (limitMs) => loop.drain(limitMs),
+  };
+}
+
+function openLoop(options: LevelOptions, recorder: Recorder): Sender {
+  const { transport, requests, clock, level, alarm = sleepingAlarm(clock), pacerAt = constantRate } = options;
+  return new OpenLoop(
+    { transport, nextRequest: requestCycle(transport, requests), recorder },
+    { clock, alarm },
+    pacerAt(level.value),
+    { ...defaultOpenLoopRule, ...options.openLoop },
+  );
+}

@@ -1,0 +1,62 @@
+import { throwIfInterrupted } from '../base/abort.ts';
+import { messageOf } from '../base/errors.ts';
+import type { RequestSet } from '../loadgen/types.ts';
+import type { ModelStatistics } from '../triton/types.ts';
+import type { LevelOptions } from './level-options.ts';
+import type { Measurement } from './measurement.ts';
+import { requestsServed, serverBreakdown } from './server-breakdown.ts';
+
+const STATISTICS_TIMEOUT_MS = 2000;
+/** Statistics that hold less than this share of the requests answered are not about the same requests. */
+const LEAST_COUNTED = 0.9;
+
+type Reading = readonly ModelStatistics[] | { readonly unread: string };
+
+/** What the readings are about. */
+interface Asked {
+  readonly requests: Pick<RequestSet, 'version'>;
+  readonly mostInFlight: number;
+}
+
+export async function readStatistics(options: LevelOptions): Promise<Reading> {
+  try {
+    const call = { timeoutMs: STATISTICS_TIMEOUT_MS, signal: options.signal };
+    return await options.stats.statistics(options.requests.model, call);
+  } catch (error) {
+    throwIfInterrupted(options.signal);
+    return { unread: messageOf(error) };
+  }
+}
+
+export function serverSide(
+  before: Reading,
+  after: Reading,
+  succeeded: number,
+  { mostInFlight, requests }: Asked,
+): Pick<Measurement, 'server' | 'serverNote'> {
+  if ('unread' in before) return { server: null, serverNote: before.unread };
+  if ('unread' in after) return { server: null, serverNote: after.unread };
+  const outcome = serverBreakdown(before, after, requests.version);
+  if (!outcome.usable) return { server: null, serverNote: outcome.note };
+  const counted = requestsServed(before, after, requests.version) ?? 0;
+  if (counted < LEAST_COUNTED * succeeded - 2 * mostInFlight) {
+    const note = `the server counted ${counted} requests where it answered ${succeeded}: was the model loaded anew, or is it one server of several?`;
+    return { server: null, serverNote: note };
+  }
+  return { server: outcome.breakdown };
+}
+
+/**
+ * Requests of others, from readings taken while nothing of ours was in flight. The server may count the last requests of
+ * an earlier level only after it has answered them, so an excess that such a remainder could explain is none.
+ */
+export function foreignTraffic(
+  before: Reading,
+  after: Reading,
+  sent: number,
+  { mostInFlight, requests }: Asked,
+): Pick<Measurement, 'foreignRequests'> {
+  if ('unread' in before || 'unread' in after) return {};
+  const excess = (requestsServed(before, after, requests.version) ?? 0) - sent;
+  return excess > Math.max(2 * mostInFlight, sent / 100) ? { foreignRequests: excess } : {};
+}

@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { type Alarm, sleepingAlarm } from '../../src/loadgen/alarm.ts';
+import { type ClientUse, type ClientWatch, watchClient } from '../../src/profiler/client-cost.ts';
+import { SimulatedClock, SimulatedServer } from '../loadgen/simulation.ts';
+import { idleClient, measure } from './simulate.ts';
+
+describe('the verdict on the client', () => {
+  const using = (use: Partial<ClientUse>) => ({
+    watchClient: (): ClientWatch => ({ ...idleClient, read: () => ({ ...idleClient.read(), ...use }) }),
+  });
+
+  it.each([
+    ['its CPU', { cpuShare: 0.93, loopShare: 0.9 }, /CPU was busy 93 %/],
+    ['its thread', { cpuShare: 0.4, loopShare: 0.99 }, /overloaded/],
+    ['its timers', { medianDelayMs: 3 }, /3 ms behind/],
+  ])('finds that %s was the limit', async (_, use, reason) => {
+    const { client } = await measure({ executionNs: () => 1e6 }, 4, using(use));
+    expect(client).toMatchObject({ bound: true, reason: expect.stringMatching(reason) });
+  });
+
+  it('asks for the ceiling only when the client works hard, and minds it only when it is near', async () => {
+    const asked: number[] = [];
+    const ceilingOf = (perSecond: number) => async () => {
+      asked.push(perSecond);
+      return perSecond;
+    };
+    const at = async (cpuShare: number, ceiling: number) =>
+      (await measure({ executionNs: () => 1e6 }, 4, { ...using({ cpuShare }), clientCeiling: ceilingOf(ceiling) }))
+        .client;
+    expect(await at(0.2, 1050)).toMatchObject({ bound: false });
+    expect(asked).toEqual([]);
+    expect(await at(0.7, 1050)).toMatchObject({ bound: true, reason: expect.stringMatching(/1,050 infer\/s/) });
+    expect(await at(0.7, 5000)).toMatchObject({ bound: false });
+    expect(asked).toEqual([1050, 5000]);
+  });
+
+  it('forgives late timers where latency is long', async () => {
+    const { client } = await measure({ executionNs: () => 20e6 }, 4, using({ medianDelayMs: 3 }));
+    expect(client.bound).toBe(false);
+  });
+
+  it('blames a client whose sends run late, and no other in an open loop', async () => {
+    const clock = new SimulatedClock();
+    const server = new SimulatedServer(clock, { instances: 500, executionNs: () => 2e6 });
+    const options = { clock, transport: server, stats: server, level: { mode: 'request-rate', value: 300 } } as const;
+    const sluggish: Alarm = {
+      ...sleepingAlarm(clock),
+      set(ns, ring) {
+        void clock.sleep(ns / 1e6 + 5).then(ring);
+      },
+    };
+    const late = await measure({ executionNs: () => 0 }, 1, { ...options, alarm: sluggish });
+    expect(late.client).toMatchObject({ bound: true, reason: expect.stringMatching(/half of its sends/) });
+    const busy = await measure({ executionNs: () => 0 }, 1, { ...options, ...using({ cpuShare: 1, loopShare: 1 }) });
+    expect(busy.client.bound).toBe(false);
+  });
+
+  it('reads the use of a real process', async () => {
+    const watch = watchClient();
+    watch.restart();
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    const until = performance.now() + 60;
+    while (performance.now() < until);
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    const use = watch.read();
+    watch.stop();
+    expect(use.cpuUs).toBeGreaterThan(0);
+    expect(use.cpuShare).toBeGreaterThan(0);
+    expect(use.loopShare).toBeGreaterThan(0.1);
+    expect(use.longestDelayMs).toBeGreaterThan(30);
+    expect(use.medianDelayMs).toBeLessThanOrEqual(use.longestDelayMs);
+  });
+});
