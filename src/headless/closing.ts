@@ -47,7 +47,8 @@ function figures({ throughput, load, budgetLatencyMs, latencyMs }: SummaryPoint)
 function gain(summary: Summary, isBaseline: boolean): string[] {
   if (isBaseline || !summary.gain) return [];
   const { ratio, low, high } = summary.gain;
-  const interval = `95 %: ${formatRatio(low ?? Number.NaN)} to ${formatRatio(high ?? Number.NaN)}`;
+  const known = low !== null && high !== null;
+  const interval = known ? `95 %: ${formatRatio(low)} to ${formatRatio(high)}` : 'one round only, so no interval';
   return [row('gain', `${formatRatio(ratio ?? Number.NaN)} (${interval}), both measured in turn`)];
 }
 

@@ -1,14 +1,14 @@
 import { formatDuration, formatMs, formatRate, formatRatio } from '../base/format.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import { describeAssignment, describePrediction } from '../study/describe.ts';
-import { predictBest } from '../study/prediction.ts';
 import type { StudyState } from '../study/state.ts';
+import type { Summary } from '../study/summary.ts';
 import type { Trial } from '../study/types.ts';
 import { Html, html } from './html.ts';
 import { type ScatterSeries, scatterChart } from './scatter-chart.ts';
 
 /** The study as one self-contained page: verdict, chart, trials, how it was measured, and the best config. */
-export function reportHtml(state: StudyState, bestConfigText: string | null): string {
+export function reportHtml(state: StudyState, summary: Summary, bestConfigText: string | null): string {
   const { started, server } = state;
   return html`<!doctype html>
 <html lang="en">
@@ -21,8 +21,8 @@ export function reportHtml(state: StudyState, bestConfigText: string | null): st
 <body>
 <h1>${started.model} <small>on ${server.name} ${server.version}</small></h1>
 ${server.emulated === null ? none : html`<p class="notice">These figures are of tritune's emulator, not of a real server.</p>`}
-<p class="verdict">${verdict(state)}</p>
-${prediction(state)}
+<p class="verdict">${verdict(summary)}</p>
+${prediction(summary)}
 ${chart(state)}
 <h2>Trials</h2>
 ${trialTable(state)}
@@ -36,23 +36,26 @@ ${method(state)}
 
 const none = new Html('');
 
-function verdict(state: StudyState): string {
-  const best = state.best && chosenOf(state.best);
-  if (!state.best || !best) return 'Nothing could be measured.';
-  const what = `${formatRate(best.throughput.value)} at p${best.budgetLatencyMs.percentile} ${formatMs(best.budgetLatencyMs.value)}`;
-  const budget = state.goal.budget ? ` within the budget of ${formatMs(state.goal.budget.latencyMs)}` : '';
-  if (!state.best.feasible) return `No configuration met the constraints; the nearest gives ${what}.`;
-  if (state.best.role === 'baseline') return `The original config is the best found: ${what}${budget}.`;
-  const ratio = state.gain?.gain;
-  const gain = ratio
-    ? `, ${formatRatio(ratio.value)} the original config (95 % interval ${formatRatio(ratio.low)} to ${formatRatio(ratio.high)}, measured in turn)`
-    : '';
-  return `Trial ${state.best.number} serves ${what}${budget}${gain}.`;
+function verdict({ best, baseline, budget, feasible, gain }: Summary): string {
+  if (!best) return 'Nothing could be measured.';
+  const { throughput, budgetLatencyMs } = best;
+  const what = `${rate(throughput.value)} at p${budgetLatencyMs.percentile} ${formatMs(budgetLatencyMs.value ?? Number.NaN)}`;
+  const within = budget ? ` within the budget of ${formatMs(budget.latencyMs)}` : '';
+  if (!feasible) return `No configuration met the constraints; the nearest gives ${what}.`;
+  if (best.trial === baseline?.trial) return `The original config is the best found: ${what}${within}.`;
+  return `Trial ${best.trial} serves ${what}${within}${gain ? `, ${gainText(gain)}` : ''}.`;
 }
 
-function prediction(state: StudyState): Html {
-  const predicted = predictBest(state);
-  return predicted ? html`<p>Predicted without its own measurements: ${describePrediction(predicted)}.</p>` : none;
+function gainText({ ratio, low, high }: NonNullable<Summary['gain']>): string {
+  const interval = low !== null && high !== null ? `95 % interval ${formatRatio(low)} to ${formatRatio(high)}, ` : '';
+  return `${formatRatio(ratio ?? Number.NaN)} the original config (${interval}measured in turn)`;
+}
+
+const rate = (value: number | null): string => formatRate(value ?? Number.NaN);
+
+function prediction({ best }: Summary): Html {
+  if (!best?.predicted) return none;
+  return html`<p>Predicted without its own measurements: ${describePrediction(best.predicted)}.</p>`;
 }
 
 function chart(state: StudyState): Html {

@@ -34,7 +34,7 @@ export async function writeRun(state: StudyState, directory: string, modelDirect
   };
   await writeWhole(files.summary, `${JSON.stringify(summary, null, 2)}\n`);
   await writeWhole(files.results, resultsCsv(state.trials));
-  await writeWhole(files.report, reportHtml(state, config));
+  await writeWhole(files.report, reportHtml(state, summary, config));
   if (files.config !== null && config !== null) await writeWhole(files.config, config);
   return { summary, files };
 }

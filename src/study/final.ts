@@ -24,11 +24,16 @@ interface Side {
   steps: number;
 }
 
+/** The contender's measurement and the baseline's that followed it. */
+type Pairs = readonly (readonly [Measurement, Measurement])[];
+
 interface Standoff {
   readonly contender: Side;
   readonly baseline: Side;
   /** Measurements of both sides at their present levels, the contender's first. */
-  readonly pairs: (readonly [Measurement, Measurement])[];
+  pairs: Pairs;
+  /** The pairs before a side went to a lower level: what there is to go by when the final is cut short after that. */
+  former: Pairs;
   /** The contender's measurement that has no partner yet. */
   pending: Measurement | null;
   rounds: number;
@@ -51,7 +56,9 @@ export function nextFinal(state: StudyState, rounds: number): FinalStep | null {
 /** The decision on the rounds so far, for a final that is cut short; null before the first whole round. */
 export function decideNow(state: StudyState, rounds: number): Decision | null {
   const standoff = replay(state, rounds);
-  return standoff && standoff.pairs.length > 0 ? decide(standoff, state.goal) : null;
+  if (!standoff) return null;
+  const pairs = standoff.pairs.length > 0 ? standoff.pairs : standoff.former;
+  return pairs.length > 0 ? decide({ ...standoff, pairs }, state.goal) : null;
 }
 
 /**
@@ -80,12 +87,12 @@ function replay(state: StudyState, rounds: number): Standoff | null {
   const contender = sideOf(state.contender);
   const baseline = sideOf(state.baseline);
   if (!contender || !baseline || contender.trial.number === baseline.trial.number) return null;
-  const standoff: Standoff = { contender, baseline, pairs: [], pending: null, rounds: 0 };
+  const standoff: Standoff = { contender, baseline, pairs: [], former: [], pending: null, rounds: 0 };
   for (const { trial, measurement } of state.finals) {
     const level = measurement.level.value;
     if (trial === contender.trial.number && level === contender.level) standoff.pending = measurement;
     else if (trial === baseline.trial.number && level === baseline.level && standoff.pending) {
-      standoff.pairs.push([standoff.pending, measurement]);
+      standoff.pairs = [...standoff.pairs, [standoff.pending, measurement]];
       standoff.pending = null;
       standoff.rounds++;
       stepDown(standoff, state.goal, rounds);
@@ -111,7 +118,9 @@ function stepDown(standoff: Standoff, goal: Goal, rounds: number): void {
     side.steps++;
     moved = true;
   }
-  if (moved) standoff.pairs.length = 0;
+  if (!moved) return;
+  standoff.former = standoff.pairs;
+  standoff.pairs = [];
 }
 
 function lowerLevel({ trial, level }: Side, goal: Goal): number | null {
@@ -121,7 +130,10 @@ function lowerLevel({ trial, level }: Side, goal: Goal): number | null {
   return trial.feasible && lower.length > 0 ? Math.max(...lower) : null;
 }
 
-function decide({ contender, baseline, pairs }: Standoff, goal: Goal): Decision {
+function decide(
+  { contender, baseline, pairs }: Pick<Standoff, 'contender' | 'baseline'> & { readonly pairs: Pairs },
+  goal: Goal,
+): Decision {
   const holds = mostly(pairs, (pair) => isFeasible(pair[0], contender.trial.candidate, goal));
   const baselineHolds = mostly(pairs, (pair) => isFeasible(pair[1], baseline.trial.candidate, goal));
   const gain = gainOf(pairs, contender.trial.candidate, baseline.trial.candidate, goal);
@@ -137,7 +149,7 @@ function decide({ contender, baseline, pairs }: Standoff, goal: Goal): Decision 
 }
 
 /** exp(-cost) is the throughput itself when that is the objective; null when a side served nothing. */
-function gainOf(pairs: Standoff['pairs'], a: Candidate, b: Candidate, goal: Goal): Interval | null {
+function gainOf(pairs: Pairs, a: Candidate, b: Candidate, goal: Goal): Interval | null {
   const usable = pairs
     .filter((pair) => missingMetrics(pair[0], a, goal).length === 0 && missingMetrics(pair[1], b, goal).length === 0)
     .map((pair) => ({

@@ -218,6 +218,13 @@ describe('the final', () => {
     expect(decideNow(foldStudy(one), 3)).toMatchObject({ best: 1, gain: { low: 0, high: Number.POSITIVE_INFINITY } });
   });
 
+  it('goes by the rounds at the former levels when it is cut short after a side went to a lower one', () => {
+    const over = [final(1, measured(4, 300, 11)), final(0, measured(2, 150, 9))];
+    const cut = foldStudy([...searched, ...over, ...over, final(1, measured(2, 200, 4))]);
+    expect(nextFinal(cut, 3)).toMatchObject({ kind: 'measure', trial: { number: 0 } });
+    expect(decideNow(cut, 3)).not.toBeNull();
+  });
+
   it('is what reports show: the median of the rounds that agree with the majority', () => {
     const throughputs = [310, 290, 300];
     const { records, decision } = play((number, level) =>
