@@ -153,7 +153,7 @@ describe('reports', () => {
     expect(summary.best?.predicted).toEqual(predictTrial(trials, target, level, 1));
     const words = /infer\/s, p99 [\d.]+ ms \(queueing model, from the other trials' 5 measurements\)/;
     expect(closingLines(summary, {}).find((line) => line.startsWith('predicted'))).toMatch(words);
-    expect(reportHtml(state, null).replaceAll('&#39;', "'")).toMatch(words);
+    expect(reportHtml(state, summary, null).replaceAll('&#39;', "'")).toMatch(words);
   });
 
   it('say nothing where nothing can be predicted', () => {
@@ -161,6 +161,6 @@ describe('reports', () => {
     const summary = summarize(state, 'journal.jsonl');
     expect(summary.best?.predicted).toBeNull();
     expect(closingLines(summary, {}).join('\n')).not.toContain('predicted');
-    expect(reportHtml(state, null)).not.toContain('Predicted');
+    expect(reportHtml(state, summary, null)).not.toContain('Predicted');
   });
 });
