@@ -1,3 +1,5 @@
+import type { TlsOptions } from '../triton/tls.ts';
+
 /** How much traffic: `concurrency` keeps that many requests in flight (closed loop), `request-rate` sends so many per second (open loop). */
 export interface LoadLevel {
   readonly mode: 'concurrency' | 'request-rate';
@@ -84,4 +86,6 @@ export interface TransportOptions {
   /** HOST:PORT */
   readonly url: string;
   readonly timeoutMs: number;
+  /** Without it everything goes in plaintext. */
+  readonly tls?: TlsOptions | undefined;
 }

@@ -21,6 +21,13 @@ export function callError(wire: Wire, operation: Operation, fault: WireFault): T
         `check the port and the protocol (-i): Triton's usual ports are 8001 for gRPC and 8000 for HTTP`,
         options,
       );
+    case 'tls':
+      return new TrituneError(
+        'SERVER_UNREACHABLE',
+        `cannot talk to ${server}: ${fault.message}`,
+        fault.hint ?? 'look at the TLS options',
+        options,
+      );
     case 'timeout':
       return new TrituneError(
         'SERVER_TIMEOUT',

@@ -2,24 +2,49 @@ import { TrituneError } from '../base/errors.ts';
 import { clientOver, type Deadlines } from './client.ts';
 import { grpcWire } from './grpc-wire.ts';
 import { httpWire } from './http-wire.ts';
+import { diagnoseTls, type TlsOptions } from './tls.ts';
 import type { TritonClient } from './types.ts';
-import { isHostAndPort } from './wire.ts';
+import { hostAndPort, isHostAndPort, type Wire, WireFault } from './wire.ts';
 
-export type ConnectOptions = Partial<Deadlines>;
+export interface ConnectOptions extends Partial<Deadlines> {
+  /** Without it the connection is plaintext. */
+  readonly tls?: TlsOptions | undefined;
+}
 
 const defaultDeadlines: Deadlines = { defaultTimeoutMs: 10_000, loadTimeoutMs: 600_000 };
 
 /** A client over gRPC to the server at HOST:PORT. Connects on the first call. Errors: USAGE for another form of address. */
 export function connectGrpc(url: string, options: ConnectOptions = {}): TritonClient {
-  return clientOver(grpcWire(checked(url)), { ...defaultDeadlines, ...options });
+  return clientOver(diagnosed(grpcWire(checked(url), options.tls), options.tls), { ...defaultDeadlines, ...options });
 }
 
 /** A client over HTTP to the server at HOST:PORT. Connects on the first call. Errors: USAGE for another form of address. */
 export function connectHttp(url: string, options: ConnectOptions = {}): TritonClient {
-  return clientOver(httpWire(checked(url)), { ...defaultDeadlines, ...options });
+  return clientOver(diagnosed(httpWire(checked(url), options.tls), options.tls), { ...defaultDeadlines, ...options });
 }
 
 function checked(url: string): string {
   if (isHostAndPort(url)) return url;
   throw new TrituneError('USAGE', `'${url}' is not a server address`, 'write HOST:PORT, such as localhost:8001');
+}
+
+/** The wire, with a second look at a server that does not talk to us: is TLS why? */
+function diagnosed(wire: Wire, tls: TlsOptions | undefined): Wire {
+  let open = true;
+  return {
+    ...wire,
+    call: async (operation, limits) => {
+      try {
+        return await wire.call(operation, limits);
+      } catch (error) {
+        if (!open || !(error instanceof WireFault) || !/^(unreachable|wrong-protocol)$/.test(error.kind)) throw error;
+        const trouble = await diagnoseTls(hostAndPort(wire.url), tls);
+        throw trouble ? new WireFault('tls', trouble.message, { cause: error, hint: trouble.hint }) : error;
+      }
+    },
+    close: () => {
+      open = false;
+      return wire.close();
+    },
+  };
 }

@@ -1,16 +1,28 @@
-import { Client, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js';
+import { checkServerIdentity } from 'node:tls';
+import {
+  type ChannelCredentials,
+  type ChannelOptions,
+  Client,
+  credentials,
+  Metadata,
+  type ServiceError,
+  status,
+} from '@grpc/grpc-js';
 import type { Message } from 'protobufjs';
 import { interrupted, throwIfInterrupted } from '../base/abort.ts';
 import { TrituneError } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
 import { decodeWithUnknown, type ServiceMethod, serviceMethod, unknownFieldsOf } from './proto.ts';
-import { type CallLimits, type FaultKind, type Operation, type Wire, WireFault } from './wire.ts';
+import type { TlsOptions } from './tls.ts';
+import { type CallLimits, type FaultKind, hostAndPort, type Operation, type Wire, WireFault } from './wire.ts';
 
 const UNLIMITED = -1;
 
 /** The gRPC protocol, on a connection of its own. */
-export function grpcWire(url: string): Wire {
-  const client = new Client(url, credentials.createInsecure(), {
+export function grpcWire(url: string, tls?: TlsOptions): Wire {
+  const security = channelSecurity(url, tls);
+  const client = new Client(url, security.credentials, {
+    ...security.options,
     'grpc.max_receive_message_length': UNLIMITED,
     'grpc.max_send_message_length': UNLIMITED,
     // A server that comes back after a restart is found again within a second.
@@ -30,6 +42,27 @@ export function grpcWire(url: string): Wire {
       return method.responseType.toObject(message, { enums: String, longs: String, bytes: String });
     },
     close: async () => client.close(),
+  };
+}
+
+/**
+ * The library's form of the options. It sends the host as the server's name, which must not be an IP address, so for one
+ * it gets another name and looks for the address in the certificate itself.
+ */
+export function channelSecurity(
+  url: string,
+  tls: TlsOptions | undefined,
+): { readonly credentials: ChannelCredentials; readonly options: ChannelOptions } {
+  if (!tls) return { credentials: credentials.createInsecure(), options: {} };
+  const { ca = null, cert = null, key = null, verify } = tls;
+  const { host } = hostAndPort(url);
+  const expected = tls.servername ?? host;
+  return {
+    credentials: credentials.createSsl(ca, key, cert, {
+      rejectUnauthorized: verify,
+      checkServerIdentity: (_, certificate) => checkServerIdentity(expected, certificate),
+    }),
+    options: { 'grpc.ssl_target_name_override': isAddress(expected) ? 'localhost' : expected },
   };
 }
 
@@ -133,3 +166,5 @@ function refuseUnknownFields(message: Message, model: string): void {
     'the server is newer: update tritune, or control the server over HTTP, which keeps such fields',
   );
 }
+
+const isAddress = (host: string): boolean => /^[\d.]+$/.test(host) || host.includes(':');

@@ -1,7 +1,8 @@
-import { Agent, errors, request } from 'undici';
+import { Agent, type buildConnector, errors, request } from 'undici';
 import { interrupted, throwIfInterrupted } from '../base/abort.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Json, JsonObject } from '../base/json.ts';
+import { secureOptions, type TlsOptions } from './tls.ts';
 import { type CallLimits, type FaultKind, type Operation, type Wire, WireFault } from './wire.ts';
 
 interface HttpCall {
@@ -11,18 +12,29 @@ interface HttpCall {
 }
 
 /** The HTTP/REST protocol, on connections of its own. */
-export function httpWire(url: string): Wire {
+export function httpWire(url: string, tls?: TlsOptions): Wire {
   // No idle connections: control calls are few, and a server may close an idle one just as we use it.
-  const agent = new Agent({ pipelining: 0, headersTimeout: 0, bodyTimeout: 0 });
+  const agent = new Agent({
+    pipelining: 0,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    ...(tls && { connect: secureConnect(tls) }),
+  });
+  const origin = `${tls ? 'https' : 'http'}://${url}`;
   return {
     protocol: 'http',
     url,
     call: async (operation, limits) => {
-      const answer = await exchange(agent, url, httpCallOf(operation), limits);
+      const answer = await exchange(agent, origin, httpCallOf(operation), limits);
       return replyOf(operation, answer);
     },
     close: () => agent.destroy(),
   };
+}
+
+/** The library's form of the options. */
+export function secureConnect(tls: TlsOptions): buildConnector.BuildOptions {
+  return secureOptions(tls, ['http/1.1']) as buildConnector.BuildOptions;
 }
 
 function httpCallOf(operation: Operation): HttpCall {
@@ -61,12 +73,12 @@ interface HttpAnswer {
   readonly text: string;
 }
 
-async function exchange(agent: Agent, url: string, call: HttpCall, limits: CallLimits): Promise<HttpAnswer> {
+async function exchange(agent: Agent, origin: string, call: HttpCall, limits: CallLimits): Promise<HttpAnswer> {
   throwIfInterrupted(limits.signal);
   const deadline = AbortSignal.timeout(limits.timeoutMs);
   const signal = limits.signal ? AbortSignal.any([deadline, limits.signal]) : deadline;
   try {
-    const response = await request(`http://${url}${call.path}`, {
+    const response = await request(`${origin}${call.path}`, {
       dispatcher: agent,
       method: call.method,
       signal,

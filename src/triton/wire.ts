@@ -42,16 +42,26 @@ export type FaultKind =
   | 'other' // HTTP 503, UNAVAILABLE, and whatever else
   | 'unreachable'
   | 'timeout'
-  | 'wrong-protocol';
+  | 'wrong-protocol'
+  | 'tls'; // no TLS with the server, or TLS where we speak none
 
 export class WireFault extends Error {
   override readonly name = 'WireFault';
   readonly kind: FaultKind;
+  /** What to do about it, where the fault itself tells. */
+  readonly hint: string | undefined;
 
-  constructor(kind: FaultKind, message: string, options?: { cause?: unknown }) {
+  constructor(kind: FaultKind, message: string, options?: { cause?: unknown; hint?: string }) {
     super(message, options);
     this.kind = kind;
+    this.hint = options?.hint;
   }
+}
+
+/** The parts of HOST:PORT, an IPv6 host without its brackets. */
+export function hostAndPort(url: string): { readonly host: string; readonly port: number } {
+  const at = url.lastIndexOf(':');
+  return { host: url.slice(0, at).replace(/^\[|\]$/g, ''), port: Number(url.slice(at + 1)) };
 }
 
 /** True for HOST:PORT, the form of every server address here; IPv6 hosts in brackets. */

@@ -1,8 +1,10 @@
-import { createServer as createHttp, type IncomingMessage } from 'node:http';
-import { createServer as createHttp2, type ServerHttp2Stream, type Settings } from 'node:http2';
+import { createServer as createHttp, type IncomingMessage, type RequestListener } from 'node:http';
+import { createServer as createHttp2, createSecureServer, type ServerHttp2Stream, type Settings } from 'node:http2';
+import { createServer as createHttps } from 'node:https';
 import type { Server, Socket } from 'node:net';
 import { messageType } from '../../src/triton/proto.ts';
-import { listen } from './misbehaving-server.ts';
+import type { ServerTls } from './certificates.ts';
+import { listen, reset } from './misbehaving-server.ts';
 
 /** What a test server does with the requests that arrive from now on. */
 export type Reply =
@@ -68,13 +70,13 @@ export function inferResponse(bodyBytes: number): Buffer {
 }
 
 /** gRPC on `node:http2`, whose HTTP/2 is nghttp2's. */
-export async function startGrpcServer(settings: Settings = {}, port = 0): Promise<InferServer> {
+export async function startGrpcServer(settings: Settings = {}, port = 0, tls?: ServerTls): Promise<InferServer> {
   const received: Received[] = [];
   let reply: Reply = { kind: 'ok' };
   const replyWith = (next: Reply): void => {
     reply = next;
   };
-  const server = createHttp2({ settings });
+  const server = tls ? createSecureServer({ settings, ...tls }) : createHttp2({ settings });
   server.on('sessionError', () => undefined);
   server.on('stream', (stream: ServerHttp2Stream) => {
     const chunks: Buffer[] = [];
@@ -144,18 +146,18 @@ function readInferCall(request: IncomingMessage, message: Buffer): Received {
 }
 
 /** KServe v2 on `node:http`. */
-export async function startHttpServer(port = 0): Promise<InferServer> {
+export async function startHttpServer(port = 0, tls?: ServerTls): Promise<InferServer> {
   const received: Received[] = [];
   let reply: Reply = { kind: 'ok' };
   const replyWith = (next: Reply): void => {
     reply = next;
   };
-  const server = createHttp((request, response) => {
+  const serveCall: RequestListener = (request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       received.push(readInferCall(request, Buffer.concat(chunks)));
-      if (reply.kind === 'reset') request.socket.resetAndDestroy();
+      if (reply.kind === 'reset') reset(request.socket);
       if (reply.kind === 'status') {
         response.writeHead(reply.code, { 'Content-Type': 'application/json' });
         response.end(JSON.stringify({ error: reply.message }));
@@ -170,7 +172,8 @@ export async function startHttpServer(port = 0): Promise<InferServer> {
         response.write(Buffer.alloc(512), () => request.socket.destroySoon());
       }
     });
-  });
+  };
+  const server = tls ? createHttps(tls, serveCall) : createHttp(serveCall);
   const listening = await serve(server, port);
   return { ...listening, received, replyWith };
 }

@@ -1,4 +1,5 @@
 import type { Transport } from '../../src/loadgen/types.ts';
+import type { ServerTls } from './certificates.ts';
 import { startGrpcServer, startHttpServer } from './infer-servers.ts';
 import type { TransportSubject } from './transport-suite.ts';
 
@@ -12,21 +13,23 @@ const grpcCodes = [
   'FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS UNAUTHENTICATED CODE_17',
 ];
 
-export function grpcSubject(name: string, open: Open): TransportSubject {
+export function grpcSubject(name: string, open: Open, tls?: () => ServerTls): TransportSubject {
   return {
     name,
     open,
-    startServer: (port) => startGrpcServer({}, port),
+    tls,
+    startServer: (port) => startGrpcServer({}, port, tls?.()),
     greeting: EMPTY_SETTINGS,
     statuses: grpcCodes.flatMap((line) => line.split(' ')).map((status, index) => ({ code: index + 1, status })),
   };
 }
 
-export function httpSubject(name: string, open: Open): TransportSubject {
+export function httpSubject(name: string, open: Open, tls?: () => ServerTls): TransportSubject {
   return {
     name,
     open,
-    startServer: startHttpServer,
+    tls,
+    startServer: (port) => startHttpServer(port, tls?.()),
     statuses: [400, 403, 404, 500, 501, 503].map((code) => ({ code, status: String(code) })),
   };
 }

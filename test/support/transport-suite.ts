@@ -1,6 +1,7 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { InferRequest, PreparedRequest, SendFailure, SendOutcome, Transport } from '../../src/loadgen/types.ts';
+import type { ServerTls } from './certificates.ts';
 import type { InferServer } from './infer-servers.ts';
 import { refusingUrl, startMisbehaving } from './misbehaving-server.ts';
 
@@ -9,6 +10,8 @@ export interface TransportSubject {
   readonly name: string;
   open(url: string, timeoutMs: number): Transport;
   startServer(port?: number): Promise<InferServer>;
+  /** With TLS: the server's side of it. Only called within tests. */
+  readonly tls?: (() => ServerTls) | undefined;
   /** What the server says first on a connection, as far as the protocol has such words. */
   readonly greeting?: Uint8Array;
   /** Codes that the server may answer with, as `SendFailure.status` names them. */
@@ -141,7 +144,7 @@ export function describeTransport(subject: TransportSubject): void {
     });
 
     it('times out on a peer that accepts and says nothing at all', async () => {
-      const silent = await startMisbehaving('silent');
+      const silent = await startMisbehaving('silent', undefined, subject.tls?.());
       expect(await sendAndFail(open(silent.url, SHORT_MS))).toMatchObject({ kind: 'timeout' });
       await silent.close();
     });
@@ -167,14 +170,14 @@ export function describeTransport(subject: TransportSubject): void {
     });
 
     it.each(['reset', 'half-close', 'close'] as const)('ends its requests when the peer does a %s', async (what) => {
-      const peer = await startMisbehaving(what, subject.greeting);
+      const peer = await startMisbehaving(what, subject.greeting, subject.tls?.());
       const transport = open(peer.url);
       for (let round = 0; round < 3; round++) expect((await sendAndFail(transport)).kind).toMatch(/reset|refused/);
       await peer.close();
     });
 
     it('reports garbage in place of an answer', async () => {
-      const peer = await startMisbehaving('garbage', subject.greeting);
+      const peer = await startMisbehaving('garbage', subject.greeting, subject.tls?.());
       const outcome = await sendAndFail(open(peer.url));
       expect(outcome.kind).toBe('malformed');
       await peer.close();

@@ -1,16 +1,19 @@
-import { Client, type ClientUnaryCall, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js';
+import { Client, type ClientUnaryCall, Metadata, type ServiceError, status } from '@grpc/grpc-js';
+import { channelSecurity } from '../../triton/grpc-wire.ts';
 import type {
   InferRequest,
   PreparedRequest,
+  RequestHeader,
   SendFailureKind,
   SendOutcome,
   Transport,
   TransportOptions,
 } from '../types.ts';
+import { checkedReply } from './checked-reply.ts';
 import { Deadlines, type Expirable } from './deadlines.ts';
 import { grpcStatusName, INFER_PATH } from './grpc-status.ts';
-import { encodeInferMessage } from './infer-message.ts';
-import { badStatus, CLOSED, failed, SENT, timedOut } from './outcome.ts';
+import { decodeInferReply, encodeInferMessage } from './infer-message.ts';
+import { badStatus, CLOSED, failed, timedOut } from './outcome.ts';
 
 interface GrpcRequest extends PreparedRequest {
   readonly message: Buffer;
@@ -32,9 +35,10 @@ const asIs = (bytes: Buffer): Buffer => bytes;
 
 /** gRPC unary through `@grpc/grpc-js`: the fallback of our own client, and the oracle it is tested against. */
 export function openGrpcJs(options: TransportOptions): Transport<GrpcRequest> {
-  const client = new Client(options.url, credentials.createInsecure(), channelOptions);
+  const { credentials, options: security } = channelSecurity(options.url, options.tls);
+  const client = new Client(options.url, credentials, { ...channelOptions, ...security });
   const deadlines = new Deadlines<Call>(options.timeoutMs);
-  const noMetadata = new Metadata();
+  const metadata = metadataOf(options.headers ?? []);
   let open = true;
 
   class Call implements Expirable {
@@ -44,10 +48,14 @@ export function openGrpcJs(options: TransportOptions): Transport<GrpcRequest> {
 
     constructor(prepared: GrpcRequest, done: (outcome: SendOutcome) => void) {
       this.#done = done;
-      this.#call = client.makeUnaryRequest(INFER_PATH, asIs, asIs, prepared.message, noMetadata, (error) => {
-        this.settle(error ? outcomeOf(error) : SENT);
+      this.#call = client.makeUnaryRequest(INFER_PATH, asIs, asIs, prepared.message, metadata, (error, reply) => {
+        this.settle(error ? outcomeOf(error) : this.#verdict(prepared.request, reply));
       });
       deadlines.add(this);
+    }
+
+    #verdict(request: InferRequest, reply: Buffer | undefined): SendOutcome {
+      return checkedReply(options.check, request, () => decodeInferReply(reply ?? Buffer.alloc(0)));
     }
 
     settle(outcome: SendOutcome): void {
@@ -80,6 +88,14 @@ export function openGrpcJs(options: TransportOptions): Transport<GrpcRequest> {
       client.close();
     },
   };
+}
+
+function metadataOf(headers: readonly RequestHeader[]): Metadata {
+  const metadata = new Metadata();
+  // gRPC's names for binary values end so, and their values are base64 on the wire.
+  for (const { name, value } of headers)
+    metadata.add(name, name.endsWith('-bin') ? Buffer.from(value, 'base64') : value);
+  return metadata;
 }
 
 /**

@@ -1,13 +1,13 @@
 import { realClock } from '../../base/clock.ts';
 import { msToNs } from '../../base/units.ts';
 import type { InferRequest, PreparedRequest, SendFailure, SendOutcome, Transport, TransportOptions } from '../types.ts';
-import { addressOf } from './address.ts';
 import { sweepPeriodMs } from './deadlines.ts';
 import { INFER_PATH } from './grpc-status.ts';
 import { Call } from './h2/call.ts';
 import { Connection, type ConnectionOptions, type ConnectionOwner } from './h2/connection.ts';
 import { encodeInferMessage } from './infer-message.ts';
 import { CLOSED, timedOut } from './outcome.ts';
+import { endpointOf } from './socket.ts';
 
 interface LeanRequest extends PreparedRequest {
   /** The message behind its gRPC prefix. */
@@ -26,7 +26,7 @@ const MAX_CONNECTIONS = 64;
 /** Least time between two attempts to connect to a server that lets us down. */
 const RECONNECT_MS = 50;
 
-/** gRPC unary over plaintext HTTP/2, on our own client: a tenth of the CPU time of a general one. */
+/** gRPC unary over HTTP/2, on our own client: a tenth of the CPU time of a general one. */
 export function openGrpcLean(options: LeanOptions): Transport<LeanRequest> {
   return new GrpcLean(options);
 }
@@ -163,16 +163,16 @@ class GrpcLean implements Transport<LeanRequest>, ConnectionOwner {
   }
 }
 
-function connectionOptions({ url, firstStreamId = 1 }: LeanOptions): ConnectionOptions {
-  const { host, port } = addressOf(url);
+function connectionOptions({ url, tls, firstStreamId = 1, headers: more = [] }: LeanOptions): ConnectionOptions {
   const headers = [
     [':method', 'POST'],
-    [':scheme', 'http'],
+    [':scheme', tls ? 'https' : 'http'],
     [':path', INFER_PATH],
     [':authority', url],
     ['te', 'trailers'],
     ['content-type', 'application/grpc'],
     ['user-agent', 'tritune'],
+    ...more.map(({ name, value }) => [name, value] as const),
   ] as const;
-  return { host, port, headers, firstStreamId };
+  return { endpoint: endpointOf(url, tls, 'h2'), headers, firstStreamId };
 }

@@ -1,11 +1,11 @@
 import { realClock } from '../../base/clock.ts';
 import { msToNs } from '../../base/units.ts';
 import type { InferRequest, PreparedRequest, SendFailure, SendOutcome, Transport, TransportOptions } from '../types.ts';
-import { type Address, addressOf } from './address.ts';
 import { sweepPeriodMs } from './deadlines.ts';
 import { Http1Connection, type Http1Owner } from './http1/connection.ts';
 import { encodeInferCall } from './infer-http.ts';
 import { CLOSED, timedOut } from './outcome.ts';
+import { type Endpoint, endpointOf } from './socket.ts';
 
 interface LeanHttpRequest extends PreparedRequest {
   /** Head and body. */
@@ -19,6 +19,7 @@ interface LeanHttpRequest extends PreparedRequest {
 const MAX_IDLE_MS = 1500;
 /** How long new connections are held back after one was refused. */
 const RECONNECT_MS = 50;
+
 /** KServe v2 over HTTP/1.1 on our own client: a connection for each request in flight, the request's bytes made once. */
 export function openHttpLean(options: TransportOptions): Transport<LeanHttpRequest> {
   return new HttpLean(options);
@@ -26,7 +27,8 @@ export function openHttpLean(options: TransportOptions): Transport<LeanHttpReque
 
 class HttpLean implements Transport<LeanHttpRequest>, Http1Owner {
   readonly #url: string;
-  readonly #address: Address;
+  readonly #endpoint: Endpoint;
+  readonly #headers: readonly string[];
   readonly #timeoutNs: number;
   readonly #timedOut: SendFailure;
   readonly #connections = new Set<Http1Connection>();
@@ -38,7 +40,8 @@ class HttpLean implements Transport<LeanHttpRequest>, Http1Owner {
 
   constructor(options: TransportOptions) {
     this.#url = options.url;
-    this.#address = addressOf(options.url);
+    this.#endpoint = endpointOf(options.url, options.tls, 'http/1.1');
+    this.#headers = (options.headers ?? []).map(({ name, value }) => `${name}: ${value}`);
     this.#timeoutNs = msToNs(options.timeoutMs);
     this.#timedOut = timedOut(options.timeoutMs);
     this.#sweeper = setInterval(() => this.#sweep(), sweepPeriodMs(options.timeoutMs));
@@ -52,6 +55,7 @@ class HttpLean implements Transport<LeanHttpRequest>, Http1Owner {
       'Content-Type: application/octet-stream',
       `Inference-Header-Content-Length: ${jsonBytes}`,
       `Content-Length: ${body.byteLength}`,
+      ...this.#headers,
       '\r\n',
     ].join('\r\n');
     return { request, bytes: Buffer.concat([Buffer.from(head, 'latin1'), body]) };
@@ -74,7 +78,7 @@ class HttpLean implements Transport<LeanHttpRequest>, Http1Owner {
     const fresh = new Http1Connection(this);
     this.#connections.add(fresh);
     const isHeldBack = nowNs - this.#refusedNs < msToNs(RECONNECT_MS);
-    fresh.open(this.#address, prepared.bytes, done, dueNs, isHeldBack ? RECONNECT_MS : 0);
+    fresh.open(this.#endpoint, prepared.bytes, done, dueNs, isHeldBack ? RECONNECT_MS : 0);
   }
 
   async close(): Promise<void> {

@@ -1,4 +1,5 @@
 import { messageOf } from '../../base/errors.ts';
+import { tlsTroubleOf } from '../../triton/tls.ts';
 import type { SendFailure, SendFailureKind, SendOutcome } from '../types.ts';
 
 /** The one outcome of every request that went well: no object per request. */
@@ -23,5 +24,5 @@ export function timedOut(timeoutMs: number): SendFailure {
 /** The words of a socket's error. A name with several addresses fails with one error for each of them. */
 export function socketMessage(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(messageOf).join('; ');
-  return messageOf(error);
+  return tlsTroubleOf(error)?.message ?? messageOf(error);
 }

@@ -1,8 +1,19 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { type Dispatcher, errors, Pool } from 'undici';
-import type { InferRequest, PreparedRequest, SendOutcome, Transport, TransportOptions } from '../types.ts';
+import { secureConnect } from '../../triton/http-wire.ts';
+import type {
+  InferRequest,
+  OutputTensor,
+  PreparedRequest,
+  RequestHeader,
+  SendOutcome,
+  Transport,
+  TransportOptions,
+} from '../types.ts';
+import { checkedReply } from './checked-reply.ts';
 import { Deadlines, type Expirable } from './deadlines.ts';
-import { encodeInferCall, errorOfBody } from './infer-http.ts';
-import { badStatus, CLOSED, failed, SENT, socketMessage, timedOut } from './outcome.ts';
+import { encodeInferCall, errorOfBody, readInferReply } from './infer-http.ts';
+import { badStatus, CLOSED, failed, socketMessage, timedOut } from './outcome.ts';
 
 interface HttpRequest extends PreparedRequest {
   readonly dispatch: Dispatcher.DispatchOptions;
@@ -13,26 +24,31 @@ const MAX_ERROR_BYTES = 64 * 1024;
 
 /** KServe v2 over HTTP/1.1 through undici: one connection for each request in flight, kept alive. */
 export function openUndici(options: TransportOptions): Transport<HttpRequest> {
-  const pool = new Pool(`http://${options.url}`, {
+  const { tls } = options;
+  const pool = new Pool(`${tls ? 'https' : 'http'}://${options.url}`, {
     connections: null,
     pipelining: 1,
     // Our own deadlines end a request; the connection itself may idle as long as the server lets it.
     headersTimeout: 0,
     bodyTimeout: 0,
     keepAliveTimeout: 600_000,
-    connect: { timeout: options.timeoutMs },
+    connect: { timeout: options.timeoutMs, ...(tls && secureConnect(tls)) },
   });
   const deadlines = new Deadlines<Call>(options.timeoutMs);
   let open = true;
 
   class Call implements Expirable, Dispatcher.DispatchHandler {
+    readonly #request: InferRequest;
     readonly #done: (outcome: SendOutcome) => void;
     #controller: Dispatcher.DispatchController | undefined;
     #settled = false;
     #statusCode = 0;
     #errorBody = '';
+    #jsonBytes = Number.NaN;
+    readonly #body: Buffer[] = [];
 
-    constructor(done: (outcome: SendOutcome) => void) {
+    constructor(request: InferRequest, done: (outcome: SendOutcome) => void) {
+      this.#request = request;
       this.#done = done;
       deadlines.add(this);
     }
@@ -42,21 +58,28 @@ export function openUndici(options: TransportOptions): Transport<HttpRequest> {
       if (this.#settled) controller.abort(new Error('the request was given up before it was sent'));
     }
 
-    onResponseStart(_: Dispatcher.DispatchController, statusCode: number): void {
+    onResponseStart(_: Dispatcher.DispatchController, statusCode: number, headers: IncomingHttpHeaders): void {
       this.#statusCode = statusCode;
+      this.#jsonBytes = Number(headers['inference-header-content-length']);
     }
 
     onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+      if (this.#isGood() && options.check) this.#body.push(chunk);
       if (this.#isGood() || this.#errorBody.length > MAX_ERROR_BYTES) return;
       this.#errorBody += chunk.toString('utf8');
     }
 
     onResponseEnd(): void {
-      this.settle(this.#isGood() ? SENT : badStatus(String(this.#statusCode), errorOfBody(this.#errorBody)));
+      if (!this.#isGood()) this.settle(badStatus(String(this.#statusCode), errorOfBody(this.#errorBody)));
+      else this.settle(checkedReply(options.check, this.#request, () => this.#outputs()));
     }
 
     onResponseError(_: Dispatcher.DispatchController, error: Error): void {
       this.settle(outcomeOf(error, this.#controller !== undefined));
+    }
+
+    #outputs(): readonly OutputTensor[] {
+      return readInferReply(Buffer.concat(this.#body), this.#jsonBytes);
     }
 
     settle(outcome: SendOutcome): void {
@@ -81,9 +104,9 @@ export function openUndici(options: TransportOptions): Transport<HttpRequest> {
   }
 
   return {
-    prepare: (request) => ({ request, dispatch: dispatchOf(request) }),
+    prepare: (request) => ({ request, dispatch: dispatchOf(request, options.headers ?? []) }),
     send(prepared, done) {
-      if (open) pool.dispatch(prepared.dispatch, new Call(done));
+      if (open) pool.dispatch(prepared.dispatch, new Call(prepared.request, done));
       else done(CLOSED);
     },
     async close() {
@@ -95,9 +118,10 @@ export function openUndici(options: TransportOptions): Transport<HttpRequest> {
   };
 }
 
-function dispatchOf(request: InferRequest): Dispatcher.DispatchOptions {
+function dispatchOf(request: InferRequest, more: readonly RequestHeader[]): Dispatcher.DispatchOptions {
   const { path, jsonBytes, body } = encodeInferCall(request);
   const headers = ['Content-Type', 'application/octet-stream', 'Inference-Header-Content-Length', String(jsonBytes)];
+  for (const { name, value } of more) headers.push(name, value);
   return { method: 'POST', path, headers, body };
 }
 

@@ -1,6 +1,7 @@
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { SendFailure, SendOutcome } from '../../types.ts';
 import { failed, socketMessage } from '../outcome.ts';
+import { type Endpoint, openSocket } from '../socket.ts';
 import type { Call } from './call.ts';
 import { FrameReader, type FrameSink } from './frame-reader.ts';
 import { FrameWriter } from './frame-writer.ts';
@@ -27,8 +28,7 @@ export interface ConnectionOwner {
 }
 
 export interface ConnectionOptions extends StreamsOptions {
-  readonly host: string;
-  readonly port: number;
+  readonly endpoint: Endpoint;
 }
 
 /** One HTTP/2 connection for unary calls (RFC 9113). It never throws: what goes wrong ends calls, or the connection. */
@@ -51,18 +51,13 @@ export class Connection implements FrameSink {
     this.#owner = owner;
     this.#waitingSinceNs = nowNs;
     this.#reader = new FrameReader(this);
-    this.#socket = connect({
-      host: options.host,
-      port: options.port,
-      noDelay: true,
-      onread: {
-        buffer: Buffer.allocUnsafeSlow(READ_BYTES),
-        callback: (bytes, buffer) => this.#read(buffer as Buffer, bytes),
-      },
-    });
+    const onread = {
+      buffer: Buffer.allocUnsafeSlow(READ_BYTES),
+      callback: (bytes: number, buffer: Uint8Array) => this.#read(buffer as Buffer, bytes),
+    };
+    this.#socket = openSocket(options.endpoint, onread, () => this.#writer.bytes(h2.clientPreface()));
     this.#writer = new FrameWriter(this.#socket);
     this.#streams = new Streams(options, this.#writer, this.#peer, (call, outcome) => this.#ended(call, outcome));
-    this.#socket.on('connect', () => this.#writer.bytes(h2.clientPreface()));
     this.#socket.on('error', (error) => this.#lose(socketMessage(error)));
     this.#socket.on('end', () => this.#lose('the server closed the connection'));
     this.#socket.on('close', () => this.#lose('the connection was closed'));

@@ -5,17 +5,21 @@ const BUFFER_BYTES = 64 * 1024;
 /** Payloads up to this are copied into the buffer; longer ones are cheaper to hand to the kernel where they lie. */
 const MAX_COPY_BYTES = 8 * 1024;
 
+/** Buffers that TLS has done with and that are kept for the next turns. */
+const MAX_SPARE = 8;
+
 /**
  * Gathers the frames of one turn of the event loop and writes them at once. The buffer is used again as soon as the
- * kernel has taken it; while a slow peer keeps it, the next turn gets a new one.
+ * kernel has taken it; while a slow peer or TLS keeps it, the next turn gets another one.
  */
 export class FrameWriter {
   readonly #socket: Socket;
-  #buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
+  #buffer: Buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
   /** What lies in the buffer and in no chunk yet: from `#from` to `#to`. */
   #from = 0;
   #to = 0;
   readonly #chunks: Buffer[] = [];
+  readonly #spare: Buffer[] = [];
   readonly #flushNow = (): void => {
     this.#scheduled = false;
     this.flush();
@@ -71,17 +75,30 @@ export class FrameWriter {
       this.#from = this.#to;
     }
     if (this.#chunks.length === 0 || this.#socket.destroyed) return;
-    if (this.#chunks.length === 1) {
-      this.#socket.write(this.#chunks[0] as Buffer);
+    const buffer = this.#buffer;
+    let isTaken = false;
+    // TLS encrypts after the turn, always: with a new buffer each time we would keep the collector busy.
+    const written = 'encrypted' in this.#socket ? () => isTaken && this.#giveBack(buffer) : undefined;
+    const last = this.#chunks.pop() as Buffer;
+    if (this.#chunks.length === 0) {
+      this.#socket.write(last, written);
     } else {
       this.#socket.cork();
       for (const chunk of this.#chunks) this.#socket.write(chunk);
+      this.#socket.write(last, written);
       this.#socket.uncork();
     }
     this.#chunks.length = 0;
-    if (this.#socket.writableLength > 0) this.#buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
+    if (this.#socket.writableLength > 0) {
+      isTaken = true;
+      this.#buffer = this.#spare.pop() ?? Buffer.allocUnsafeSlow(BUFFER_BYTES);
+    }
     this.#from = 0;
     this.#to = 0;
+  }
+
+  #giveBack(buffer: Buffer): void {
+    if (this.#spare.length < MAX_SPARE) this.#spare.push(buffer);
   }
 
   #reserve(bytes: number): void {

@@ -1,8 +1,8 @@
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { SendFailure, SendOutcome } from '../../types.ts';
-import type { Address } from '../address.ts';
 import { errorOfBody } from '../infer-http.ts';
 import { badStatus, failed, SENT, socketMessage } from '../outcome.ts';
+import { type Endpoint, openSocket } from '../socket.ts';
 import { MalformedResponse } from './response-head.ts';
 import { ResponseParser } from './response-parser.ts';
 
@@ -38,11 +38,11 @@ export class Http1Connection {
   }
 
   /** Sends the first request, over a new socket that is opened after `delayMs`. */
-  open(address: Address, bytes: Buffer, done: (outcome: SendOutcome) => void, dueNs: number, delayMs: number): void {
+  open(endpoint: Endpoint, bytes: Buffer, done: (outcome: SendOutcome) => void, dueNs: number, delayMs: number): void {
     this.#done = done;
     this.#dueNs = dueNs;
-    if (delayMs === 0) this.#connect(address, bytes);
-    else setTimeout(() => this.#connect(address, bytes), delayMs);
+    if (delayMs === 0) this.#connect(endpoint, bytes);
+    else setTimeout(() => this.#connect(endpoint, bytes), delayMs);
   }
 
   /** Sends another request. Only while idle. */
@@ -69,20 +69,15 @@ export class Http1Connection {
     done?.(why);
   }
 
-  #connect({ host, port }: Address, bytes: Buffer): void {
+  #connect(endpoint: Endpoint, bytes: Buffer): void {
     if (this.#gone) return;
     const buffer = shared ?? Buffer.allocUnsafeSlow(READ_BYTES);
-    const socket = connect({
-      host,
-      port,
-      noDelay: true,
-      onread: { buffer, callback: (count, chunk) => this.#read(chunk as Buffer, count) },
-    });
-    this.#socket = socket;
-    socket.on('connect', () => {
+    const onread = { buffer, callback: (count: number, chunk: Uint8Array) => this.#read(chunk as Buffer, count) };
+    const socket = openSocket(endpoint, onread, () => {
       this.#connected = true;
       socket.write(bytes);
     });
+    this.#socket = socket;
     socket.on('error', (error) => this.#lose(socketMessage(error)));
     socket.on('end', () => this.#lose('the server closed the connection'));
     socket.on('close', () => this.#lose('the connection was closed'));
