@@ -1,4 +1,4 @@
-import { formatDuration, formatMs, formatRate, formatRatio } from '../base/format.ts';
+import { formatDuration, formatFigure, formatMs, formatRate, formatRatio } from '../base/format.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import { describeAssignment, describePrediction } from '../study/describe.ts';
 import type { StudyState } from '../study/state.ts';
@@ -94,7 +94,7 @@ function trialTable(state: StudyState): Html {
     }
     const { throughput, latencyMs, level } = measurement;
     return html`<tr class="${trial.feasible ? '' : 'infeasible'}"><td>${name}</td><td>${assignment}</td><td>${level.value}</td>
-<td>${formatRate(throughput.value)}</td><td>${formatRate(throughput.low)} – ${formatRate(throughput.high)}</td>
+<td>${formatRate(throughput.value)}</td><td>${formatFigure(throughput.low)} – ${formatFigure(throughput.high)}</td>
 <td>${formatMs(latencyMs.p50)}</td><td>${formatMs(latencyMs.p99)}</td><td>${trial.feasible ? 'yes' : 'no'}</td></tr>`;
   });
   return html`<table><thead><tr><th>trial</th><th>assignment</th><th>${state.started.levels.mode}</th><th>throughput</th><th>95 % interval</th><th>p50</th><th>p99</th><th>feasible</th></tr></thead><tbody>${rows}</tbody></table>`;
@@ -134,7 +134,7 @@ h1 small, dt, thead { color: var(--soft); font-weight: normal; }
 figure { margin: 1rem 0; overflow-x: auto; } figure svg { max-width: 100%; height: auto; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: .25rem .6rem .25rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
-.failed td { color: var(--bad); } .infeasible td { color: var(--soft); }
+td:nth-child(n+3) { white-space: nowrap; } .failed td { white-space: normal; color: var(--bad); } .infeasible td { color: var(--soft); }
 pre { border: 1px solid var(--line); padding: .8rem; overflow-x: auto; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem; } dd { margin: 0; overflow-wrap: anywhere; }
 `);

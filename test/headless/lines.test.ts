@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest';
+import { closingLines } from '../../src/headless/closing.ts';
+import { createLines } from '../../src/headless/lines.ts';
+import { foldStudy } from '../../src/study/fold.ts';
+import type { StudyRecord } from '../../src/study/records.ts';
+import { summarize } from '../../src/study/summary.ts';
+import { candidateOf, configOf, goalOf, measured, originalConfig, studyStarted } from '../study/builders.ts';
+
+const at = '2026-01-01T00:00:01.000Z';
+const emulated = { ...studyStarted(goalOf(8)).server, name: 'tritune-emulator', emulated: 'demo' };
+const records: StudyRecord[] = [
+  studyStarted(goalOf(8), { server: emulated }),
+  { type: 'trial-started', at, trial: 0, role: 'baseline', candidate: candidateOf(originalConfig) },
+  { type: 'trial-measured', at, trial: 0, measurement: measured(4, 100, 5) },
+  { type: 'trial-finished', at, trial: 0, chosen: 0, feasible: true, failure: null },
+  { type: 'trial-started', at, trial: 1, role: 'search', candidate: candidateOf(configOf(2, 8), { instances: 2 }) },
+  { type: 'trial-measured', at, trial: 1, measurement: measured(8, 250, 9, { stable: false }) },
+  { type: 'trial-measured', at, trial: 1, measurement: measured(6, 240, 7) },
+  { type: 'trial-finished', at, trial: 1, chosen: 1, feasible: true, failure: null },
+  { type: 'trial-started', at, trial: 2, role: 'search', candidate: candidateOf(configOf(3, 8), { instances: 3 }) },
+  {
+    type: 'trial-finished',
+    at,
+    trial: 2,
+    chosen: null,
+    feasible: false,
+    failure: { kind: 'out-of-memory', reason: 'no\nmemory\u001b[2J' },
+  },
+  { type: 'model-restored', at, how: 'config', verified: true, detail: "'m' has its original config again" },
+  { type: 'study-finished', at, stopReason: 'the limit of 2 trials', interrupted: false, wallSeconds: 12 },
+];
+
+describe('the lines of a run', () => {
+  it('say what was tried, what it gave, and why it failed', () => {
+    const lines: string[] = [];
+    const onEvent = createLines((line) => lines.push(line));
+    for (const record of records) onEvent(record);
+    expect(lines).toEqual([
+      'EMULATOR (demo): these figures are of an emulated server, not of a real one',
+      'model m on tritune-emulator 2.51.0 at localhost:8001 (grpc)',
+      'goal: best throughput, p99 ≤ 8 ms; sampler grid, seed 1',
+      'trial 0: the original config',
+      '    concurrency 4: 100 infer/s ±2.0 %, p99 5 ms, within budget',
+      'trial 1: instances=2',
+      '    concurrency 8: 250 infer/s ±2.0 %, p99 9 ms, over budget, not stable',
+      '    concurrency 6: 240 infer/s ±2.0 %, p99 7 ms, within budget',
+      'trial 2: instances=3',
+      '    failed: out-of-memory: no memory [2J',
+      "restored: 'm' has its original config again",
+      'stopped after 12 s: the limit of 2 trials',
+    ]);
+  });
+});
+
+describe('the closing lines', () => {
+  const closing = (of: readonly StudyRecord[]): string[] =>
+    closingLines(summarize(foldStudy(of), 'journal.jsonl'), { summary: 's.json', config: null });
+
+  it('name the best, the original, the files, and last the state of the model', () => {
+    const lines = closing(records);
+    expect(lines[1]).toMatch(/^emulated .*demo.*not figures of a real server/);
+    expect(lines[2]).toMatch(/^best +trial 1: instances=2$/);
+    expect(lines.find((line) => line.startsWith('original'))).toContain('100 infer/s');
+    expect(lines).toContain('summary    s.json');
+    expect(lines.at(-1)).toBe("model      'm' has its original config again");
+  });
+
+  it('give the gain with its interval, and no interval from one round', () => {
+    const decided = (low: number, high: number): StudyRecord[] => [
+      ...records.slice(0, -2),
+      { type: 'gain-decided', at, best: 1, gain: { value: 2.4, low, high } },
+      ...records.slice(-2),
+    ];
+    expect(closing(decided(2.2, 2.6))).toContain('gain       2.40× (95 %: 2.20× to 2.60×), both measured in turn');
+    expect(closing(decided(0, Number.POSITIVE_INFINITY)).join()).toContain('2.40× (one round only, so no interval)');
+  });
+
+  it('say that the model was not put back', () => {
+    expect(closing(records.slice(0, -2)).at(-1)).toMatch(/NOT put back.*tritune restore/);
+  });
+});

@@ -1,0 +1,93 @@
+import { mkdtemp, readdir, readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { html } from '../../src/report/html.ts';
+import { resultsCsv } from '../../src/report/results-csv.ts';
+import { writeRun } from '../../src/report/write-run.ts';
+import { foldStudy } from '../../src/study/fold.ts';
+import type { StudyRecord } from '../../src/study/records.ts';
+import { parseConfigText } from '../../src/triton/config-parser.ts';
+import {
+  candidateOf,
+  configOf,
+  failedTrial,
+  goalOf,
+  measured,
+  originalConfig,
+  studyStarted,
+  trialOf,
+} from '../study/builders.ts';
+
+const hostile = '<script>alert("x")</script>&\'';
+
+function studyOf(model: string, reason: string): StudyRecord[] {
+  const at = '2026-01-01T00:00:01.000Z';
+  const trial = (number: number, config: typeof originalConfig, throughput: number): StudyRecord[] => [
+    {
+      type: 'trial-started',
+      at,
+      trial: number,
+      role: number === 0 ? 'baseline' : 'search',
+      candidate: candidateOf(config, number === 0 ? {} : { note: hostile }),
+    },
+    { type: 'trial-measured', at, trial: number, measurement: measured(4, throughput, 5) },
+    { type: 'trial-finished', at, trial: number, chosen: 0, feasible: true, failure: null },
+  ];
+  return [
+    studyStarted(goalOf(8), { model, commandLine: ['tune', hostile] }),
+    ...trial(0, originalConfig, 100),
+    ...trial(1, configOf(2, 8), 250),
+    { type: 'trial-started', at, trial: 2, role: 'search', candidate: candidateOf(configOf(3, 8)) },
+    { type: 'trial-finished', at, trial: 2, chosen: null, feasible: false, failure: { kind: 'init-failed', reason } },
+  ];
+}
+
+describe('html', () => {
+  it('escapes every plain value and nothing that is markup already', () => {
+    expect(html`<b>${hostile}</b>${html`<i>${1}</i>`}${[html`<u></u>`]}`.text).toBe(
+      '<b>&#60;script&#62;alert(&#34;x&#34;)&#60;/script&#62;&#38;&#39;</b><i>1</i><u></u>',
+    );
+  });
+});
+
+describe('the documents of a run', () => {
+  it('are written whole, and no name or message becomes markup or a path', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'tritune-report-'));
+    const { summary, files } = await writeRun(foldStudy(studyOf(hostile, hostile)), directory, 'safe');
+    expect((await readdir(directory)).sort()).toEqual(['best', 'report.html', 'results.csv', 'summary.json']);
+    const page = await readFile(files.report, 'utf8');
+    expect(page).not.toContain('<script');
+    expect(page).toContain('&#60;script&#62;');
+    expect(page).toMatch(/<svg[\s\S]*<\/svg>/);
+    expect(page).not.toMatch(/(?:src|href)="http/);
+    expect(JSON.parse(await readFile(files.summary, 'utf8'))).toEqual(JSON.parse(JSON.stringify(summary)));
+    expect(summary.best?.trial).toBe(1);
+  });
+
+  it('hold the best config, loadable and named as the model', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'tritune-report-'));
+    const { files } = await writeRun(foldStudy(studyOf('m', 'no')), directory, 'm');
+    expect(files.config).toBe(join(directory, 'best', 'm', 'config.pbtxt'));
+    const { config } = parseConfigText(await readFile(files.config as string, 'utf8'), 'config.pbtxt');
+    expect(config).toMatchObject({ name: 'm', max_batch_size: 8, instance_group: [{ count: 2, kind: 'KIND_CPU' }] });
+  });
+});
+
+describe('results.csv', () => {
+  it('has a row for every measurement and every failed trial, and no cell that a spreadsheet would run', () => {
+    const trials = [
+      trialOf(0, originalConfig, { measurements: [measured(1, 100, 5), measured(2, 150, 6)], chosen: 1 }),
+      {
+        ...failedTrial(1, configOf(2, 8), 'init-failed'),
+        candidate: candidateOf(configOf(2, 8), { note: '=1+1', list: [4, 8] }),
+      },
+    ];
+    const [header, ...rows] = resultsCsv(trials).trim().split('\r\n');
+    expect(header?.split(',').slice(0, 5)).toEqual(['trial', 'role', 'chosen', 'note', 'list']);
+    expect(rows).toHaveLength(3);
+    expect(rows[0]).toMatch(/^0,baseline,false,,,concurrency,1,100,98,102,/);
+    expect(rows[1]).toMatch(/^0,baseline,true,/);
+    expect(rows[2]).toMatch(/^1,search,false,'=1\+1,"\[4,8\]",.*,init-failed,init-failed!$/);
+  });
+});
