@@ -26,7 +26,7 @@ export interface InferRequest {
   /** Sent beside the tensors, for the model or the server to act on. */
   readonly parameters?: readonly RequestParameter[];
   /** What the reply should hold, for transports that check replies. */
-  readonly expected?: readonly ExpectedTensor[];
+  readonly expected?: readonly OutputTensor[];
 }
 
 /** A request parameter of KServe v2. An `int` is a safe integer. */
@@ -36,8 +36,8 @@ export type RequestParameter = { readonly name: string } & (
   | { readonly type: 'string'; readonly value: string }
 );
 
-/** An output and its raw values. */
-export interface ExpectedTensor {
+/** One output of a reply, raw as KServe v2 gives it. */
+export interface OutputTensor {
   readonly name: string;
   readonly datatype: string;
   readonly raw: Uint8Array;
@@ -64,7 +64,7 @@ export interface SendFailure {
   readonly status?: string;
 }
 
-export type SendFailureKind = 'status' | 'timeout' | 'reset' | 'refused' | 'malformed';
+export type SendFailureKind = 'status' | 'timeout' | 'reset' | 'refused' | 'malformed' | 'mismatch';
 
 /** A request in the transport's own wire form. */
 export interface PreparedRequest {
@@ -82,10 +82,23 @@ export interface Transport<P extends PreparedRequest = PreparedRequest> {
   close(): Promise<void>;
 }
 
+/** A header of HTTP, or metadata of gRPC; the name in lower case. */
+export interface RequestHeader {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** Looks at the outputs of a good reply: null when they are right, or what the request's outcome is to be. */
+export type ReplyCheck = (request: InferRequest, outputs: readonly OutputTensor[]) => SendFailure | null;
+
 export interface TransportOptions {
   /** HOST:PORT */
   readonly url: string;
   readonly timeoutMs: number;
+  /** Sent with every request. */
+  readonly headers?: readonly RequestHeader[] | undefined;
+  /** With it replies are read, by transports that cost more than the lean ones, which never look into a good reply. */
+  readonly check?: ReplyCheck | undefined;
   /** Without it everything goes in plaintext. */
   readonly tls?: TlsOptions | undefined;
 }

@@ -1,4 +1,4 @@
-import type { ExpectedTensor, InferRequest, RequestParameter, RequestSet, RequestTensor } from '../types.ts';
+import type { InferRequest, OutputTensor, RequestParameter, RequestSet, RequestTensor } from '../types.ts';
 import { MAX_TENSOR_BYTES } from './directory-data.ts';
 import { invalidInput, type Sample, type SampleTensor } from './sample.ts';
 import { shapeText } from './shapes.ts';
@@ -37,7 +37,7 @@ export function batchRequests(
 function joined(
   samples: readonly Sample[],
   tensorsOf: (sample: Sample) => readonly SampleTensor[],
-): (RequestTensor & ExpectedTensor)[] {
+): (RequestTensor & OutputTensor)[] {
   const [first, ...others] = samples as [Sample, ...Sample[]];
   for (const other of others) {
     if (tensorsOf(other).length !== tensorsOf(first).length)

@@ -1,4 +1,4 @@
-import type { InferRequest } from '../types.ts';
+import type { InferRequest, OutputTensor, RequestParameter } from '../types.ts';
 
 /** A KServe v2 infer call with binary tensors: a JSON header, then the tensors' bytes in input order. */
 interface HttpInferCall {
@@ -18,7 +18,7 @@ export function encodeInferCall(request: InferRequest): HttpInferCall {
         shape,
         parameters: { binary_data_size: raw.byteLength },
       })),
-      parameters: { binary_data_output: true },
+      parameters: { ...parameterObject(request.parameters ?? []), binary_data_output: true },
     }),
   );
   const version = request.version === '' ? '' : `/versions/${encodeURIComponent(request.version)}`;
@@ -27,6 +27,30 @@ export function encodeInferCall(request: InferRequest): HttpInferCall {
     jsonBytes: json.byteLength,
     body: Buffer.concat([json, ...request.inputs.map((input) => input.raw)]),
   };
+}
+
+const parameterObject = (parameters: readonly RequestParameter[]): object =>
+  Object.fromEntries(parameters.map(({ name, value }) => [name, value]));
+
+/**
+ * The outputs of an infer reply, whose JSON part has `jsonBytes`. Throws on what is no such reply, or has an output that
+ * is not in binary form.
+ */
+export function readInferReply(body: Buffer, jsonBytes: number): readonly OutputTensor[] {
+  const json = JSON.parse(body.toString('utf8', 0, jsonBytes)) as {
+    readonly outputs: readonly {
+      readonly name: string;
+      readonly datatype: string;
+      readonly parameters?: { readonly binary_data_size?: number };
+    }[];
+  };
+  let at = jsonBytes;
+  return json.outputs.map(({ name, datatype, parameters }) => {
+    const size = parameters?.binary_data_size ?? Number.NaN;
+    if (!(size >= 0 && at + size <= body.length)) throw new RangeError(`output '${name}' has not the bytes it says`);
+    at += size;
+    return { name, datatype, raw: body.subarray(at - size, at) };
+  });
 }
 
 /** The `error` field of a failed call's body, or the body itself when it is no such JSON. */

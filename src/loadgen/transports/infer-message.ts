@@ -1,5 +1,5 @@
 import { messageType } from '../../triton/proto.ts';
-import type { InferRequest } from '../types.ts';
+import type { InferRequest, OutputTensor, RequestParameter } from '../types.ts';
 
 /** The request as the bytes of a `ModelInferRequest`; tensors travel in `raw_input_contents`. */
 export function encodeInferMessage(request: InferRequest): Buffer {
@@ -9,7 +9,27 @@ export function encodeInferMessage(request: InferRequest): Buffer {
     model_version: request.version,
     inputs: request.inputs.map(({ name, datatype, shape }) => ({ name, datatype, shape })),
     raw_input_contents: request.inputs.map((input) => input.raw),
+    ...(request.parameters && { parameters: parameterMap(request.parameters) }),
   });
   const bytes = type.encode(message).finish();
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+const parameterFields = { bool: 'bool_param', int: 'int64_param', double: 'double_param', string: 'string_param' };
+
+function parameterMap(parameters: readonly RequestParameter[]): object {
+  return Object.fromEntries(parameters.map(({ name, type, value }) => [name, { [parameterFields[type]]: value }]));
+}
+
+/** The outputs of a `ModelInferResponse`. Throws on bytes that are none, or that have an output without raw values. */
+export function decodeInferReply(bytes: Uint8Array): readonly OutputTensor[] {
+  const { outputs, raw_output_contents } = messageType('ModelInferResponse').decode(bytes) as unknown as {
+    readonly outputs: readonly { readonly name: string; readonly datatype: string }[];
+    readonly raw_output_contents: readonly Uint8Array[];
+  };
+  return outputs.map(({ name, datatype }, index) => {
+    const raw = raw_output_contents[index];
+    if (!raw) throw new RangeError(`output '${name}' has no raw values`);
+    return { name, datatype, raw };
+  });
 }

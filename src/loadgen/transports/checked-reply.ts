@@ -1,0 +1,19 @@
+import { messageOf } from '../../base/errors.ts';
+import type { InferRequest, OutputTensor, ReplyCheck, SendOutcome } from '../types.ts';
+import { failed, SENT } from './outcome.ts';
+
+/** What the check makes of a good reply. Nothing is read when there is no check. */
+export function checkedReply(
+  check: ReplyCheck | undefined,
+  request: InferRequest,
+  read: () => readonly OutputTensor[],
+): SendOutcome {
+  if (!check) return SENT;
+  let outputs: readonly OutputTensor[];
+  try {
+    outputs = read();
+  } catch (error) {
+    return failed('malformed', `the reply cannot be read: ${messageOf(error)}`);
+  }
+  return check(request, outputs) ?? SENT;
+}
