@@ -47,11 +47,17 @@ export interface NumberRange {
 }
 
 /** 'A:B', or 'A' for A:A; whole numbers from 1. */
-export function wholeRange(text: string): NumberRange {
+export const wholeRange = (text: string): NumberRange => rangeOf(text, positiveWhole, '1:256');
+
+/** 'A:B', or 'A' for A:A; numbers above 0. */
+export const positiveRange = (text: string): NumberRange => rangeOf(text, positiveNumber, '100:2000');
+
+function rangeOf(text: string, parse: (part: string) => number, example: string): NumberRange {
   const [low, high = low, ...rest] = text.split(':');
-  if (rest.length > 0) throw usage(`'${text}' is no range`, 'write LOW:HIGH, for example 1:256');
-  const range = { low: positiveWhole(low ?? ''), high: positiveWhole(high ?? '') };
-  if (range.low > range.high) throw usage(`'${text}' ends before it begins`, 'write LOW:HIGH, for example 1:256');
+  const hint = `write LOW:HIGH, for example ${example}`;
+  if (rest.length > 0) throw usage(`'${text}' is no range`, hint);
+  const range = { low: parse(low ?? ''), high: parse(high ?? '') };
+  if (range.low > range.high) throw usage(`'${text}' ends before it begins`, hint);
   return range;
 }
 

@@ -14,7 +14,7 @@ import type { TunePlan } from '../tuner/run.ts';
 import type { OriginalModel } from './open-server.ts';
 import { trituneVersion } from './package-facts.ts';
 import type { SamplerName, TuneOptions } from './tune-options.ts';
-import { goalOf, recordedOptions, type TuneRequest } from './tune-request.ts';
+import { goalOf, levelsOf, recordedOptions, type TuneRequest } from './tune-request.ts';
 
 /** Without any limit of the user's, a sampler that would never stop by itself stops after so many trials. */
 const DEFAULT_RANDOM_TRIALS = 30;
@@ -56,7 +56,7 @@ export function planStudy(
         originalConfig,
         wasLoaded: started?.wasLoaded ?? original.wasLoaded,
         goal,
-        levels: { mode: 'concurrency', ...options.concurrency },
+        levels: started?.levels ?? levelsOf(options),
         sampler: options.sampler,
         seed: options.seed,
         space: spaceToJson(space),

@@ -1,5 +1,7 @@
 import { realClock } from '../base/clock.ts';
+import { openAlarm } from '../loadgen/alarm.ts';
 import { prepareInputs } from '../loadgen/inputs.ts';
+import { constantRate, type Pacer, poissonArrivals } from '../loadgen/pacers.ts';
 import { openTransport } from '../loadgen/transports/open.ts';
 import type { RequestSet } from '../loadgen/types.ts';
 import { metricsProbe } from '../profiler/device-probe.ts';
@@ -11,6 +13,7 @@ import type { TuneParts } from '../tuner/run.ts';
 import type { Control } from '../tuner/seams.ts';
 import type { OpenServer, OriginalModel } from './open-server.ts';
 import type { PlannedStudy } from './plan-study.ts';
+import type { TuneOptions } from './tune-options.ts';
 import type { TuneRequest } from './tune-request.ts';
 
 const REQUEST_TIMEOUT_MS = 30_000;
@@ -28,6 +31,7 @@ export function assembleParts(
     prepareInputs(metadata, candidate.config, { batch: options.batch, seed: options.seed, kind: options.inputData });
   requestsFor(plan.baseline);
   const transport = openTransport(server.protocol, { url: server.url, timeoutMs: REQUEST_TIMEOUT_MS });
+  const alarm = openAlarm();
   const profile = createProfile({
     transport,
     requestsFor,
@@ -38,11 +42,23 @@ export function assembleParts(
     // A trial is measured at several levels, and the final measures the best again: six windows a level are enough.
     windows: { maxWindows: 6 },
     deviceProbe: metricsProbe(metricsUrl),
+    alarm,
+    pacerAt: pacerOf(options),
     ...(options.latencyBudget !== undefined && { budgetMs: options.latencyBudget }),
   });
   const control = controlOver(client, model, plan.study, options.restore);
-  return { parts: { control, profile, sampler, journal, clock: realClock }, close: () => transport.close() };
+  const close = async (): Promise<void> => {
+    await alarm.close();
+    await transport.close();
+  };
+  return { parts: { control, profile, sampler, journal, clock: realClock }, close };
 }
+
+/** The same arrivals in every measurement: what differs between two is then not their luck. */
+const pacerOf =
+  ({ requestDistribution, seed }: TuneOptions) =>
+  (perSecond: number): Pacer =>
+    requestDistribution === 'poisson' ? poissonArrivals(perSecond, seed) : constantRate(perSecond);
 
 /** Control over a model whose original state is the one that its study's journal names. */
 export function controlOver(

@@ -5,6 +5,7 @@ import {
   type NumberRange,
   percentile,
   positiveNumber,
+  positiveRange,
   positiveWhole,
   wholeNumber,
   wholeRange,
@@ -14,6 +15,9 @@ import {
 export const samplerNames = ['random', 'grid'] as const;
 export const uiNames = ['auto', 'lines', 'json', 'none'] as const;
 
+export const requestDistributions = ['constant', 'poisson'] as const;
+
+export type RequestDistribution = (typeof requestDistributions)[number];
 export type SamplerName = (typeof samplerNames)[number];
 export type UiName = (typeof uiNames)[number];
 export type Protocol = 'grpc' | 'http';
@@ -38,7 +42,9 @@ export interface TuneOptions {
   readonly seed: number;
   readonly maxTrials?: number;
   readonly timeBudget?: number;
-  readonly concurrency: NumberRange;
+  readonly concurrency?: NumberRange;
+  readonly requestRate?: NumberRange;
+  readonly requestDistribution: RequestDistribution;
   readonly precision: number;
   readonly batch: number;
   readonly inputData: 'zero' | 'random';
@@ -108,9 +114,19 @@ export const tuneOptionTable: OptionTable<TuneOptions> = {
   timeBudget: { flags: '--time-budget <duration>', help: 'stop after 90s, 10m, 2h …', parse: durationSeconds },
   concurrency: {
     flags: '--concurrency <low:high>',
-    help: 'range of requests in flight to consider',
+    help: 'range of requests in flight to consider (default: 1:256)',
     parse: wholeRange,
-    default: { low: 1, high: 256 },
+  },
+  requestRate: {
+    flags: '--request-rate <low:high>',
+    help: 'range of requests per second to consider, sent whatever the replies do, instead of --concurrency',
+    parse: positiveRange,
+  },
+  requestDistribution: {
+    flags: '--request-distribution <name>',
+    help: 'how the requests of a rate arrive: evenly spaced, or at random (a Poisson process)',
+    choices: requestDistributions,
+    default: 'constant',
   },
   precision: {
     flags: '--precision <percent>',

@@ -4,7 +4,7 @@ import { foldStudy } from '../study/fold.ts';
 import { parseConstraint, parseObjective } from '../study/goal-text.ts';
 import { createJournal, type Journal, resumeJournal } from '../study/journal.ts';
 import type { StudyRecord, StudyStarted } from '../study/records.ts';
-import type { Goal } from '../study/types.ts';
+import type { Goal, LevelRange } from '../study/types.ts';
 import { prepareOutput, studyFiles } from './output-directory.ts';
 import type { TuneOptions } from './tune-options.ts';
 
@@ -44,6 +44,7 @@ export async function openRequest(
 async function newRequest(options: TuneOptions, wallMs: number): Promise<TuneRequest> {
   const model = modelOf(options);
   goalOf(options);
+  levelsOf(options);
   const directory = await prepareOutput(options.output, model, wallMs);
   const journal = await createJournal(studyFiles(directory).journal);
   return { options, model, directory, journal, earlier: [], started: null };
@@ -91,4 +92,17 @@ export function goalOf(options: TuneOptions): Goal {
     constraints: (options.constraint ?? []).map(parseConstraint),
     objectives: (options.objective ?? ['throughput']).map(parseObjective),
   };
+}
+
+const DEFAULT_CONCURRENCY = { low: 1, high: 256 };
+
+/** The load levels to search. Errors: USAGE when two kinds are asked for. */
+export function levelsOf({ concurrency, requestRate }: TuneOptions): LevelRange {
+  if (requestRate === undefined) return { mode: 'concurrency', ...(concurrency ?? DEFAULT_CONCURRENCY) };
+  if (concurrency === undefined) return { mode: 'request-rate', ...requestRate };
+  throw new TrituneError(
+    'USAGE',
+    'load levels are either requests in flight or requests per second',
+    'give --concurrency or --request-rate, not both',
+  );
 }

@@ -94,6 +94,11 @@ describe('bad input to tune', () => {
     expect(outcome).toMatchObject({ code: 2, stderr: oneLine('USAGE', /./) });
   });
 
+  it('takes requests in flight or per second, not both', async () => {
+    const outcome = await runCli(tuneAt(emulator.grpcUrl, '--request-rate', '10:20', '-o', await freshDirectory()));
+    expect(outcome).toMatchObject({ code: 2, stderr: oneLine('USAGE', /--concurrency or --request-rate/) });
+  });
+
   it('keeps the settings of a study that is resumed, and needs a journal for it', async () => {
     const directory = await freshDirectory();
     await mkdir(join(directory, 'empty'));
@@ -116,6 +121,22 @@ describe('runs that end otherwise', { timeout: 60_000 }, () => {
     const summary = await summaryOf(output);
     expect(summary).toMatchObject({ feasible: false, restored: { verified: true } });
     expect(summary.best?.throughput.value).toBeGreaterThan(0);
+  });
+
+  it('finds the highest request rate that meets the budget', async () => {
+    const output = await freshDirectory();
+    const args = ['tune', '-m', 'm', '-u', emulator.grpcUrl, '--max-trials', '1', '--precision', '20', '-o', output];
+    const outcome = await runCli([...args, '--request-rate', '100.5:402', '--latency-budget', '200']);
+    expect(outcome).toMatchObject({ code: 0, stdout: expect.stringContaining('402 requests/s') });
+    const summary = await summaryOf(output);
+    expect(summary.best?.load).toEqual({ mode: 'request-rate', value: 402 });
+    expect(summary.best?.throughput.value).toBeGreaterThan(300);
+    const started = (await recordsOf(output)).find(({ type }) => type === 'study-started');
+    expect(started).toMatchObject({ levels: { mode: 'request-rate', low: 100.5, high: 402 } });
+    const measured = (await recordsOf(output)).flatMap((each) =>
+      each.type === 'trial-measured' ? [each.measurement] : [],
+    );
+    expect(measured.every(({ openLoop }) => openLoop?.droppedSends === 0)).toBe(true);
   });
 
   it('lets no second run write to the output directory of the first', async () => {
