@@ -7,7 +7,7 @@ export type DocumentPaths = { readonly [document: string]: string | null };
 
 /** What a run came to: the best, the original, the gain, the files, and last in which state the model was left. */
 export function closingLines(summary: Summary, files: DocumentPaths): string[] {
-  return ['', ...verdict(summary), ...documents(files), modelState(summary)];
+  return ['', ...verdict(summary), ...clientBound(summary), ...documents(files), modelState(summary)];
 }
 
 function verdict(summary: Summary): string[] {
@@ -45,11 +45,19 @@ function figures({ throughput, load, budgetLatencyMs, latencyMs }: SummaryPoint)
 }
 
 function gain(summary: Summary, isBaseline: boolean): string[] {
-  if (isBaseline || !summary.gain) return [];
+  if (isBaseline) return [];
+  if (!summary.gain) return [row('gain', 'not measured: the run ended before its final was done')];
   const { ratio, low, high } = summary.gain;
   const known = low !== null && high !== null;
   const interval = known ? `95 %: ${formatRatio(low)} to ${formatRatio(high)}` : 'one round only, so no interval';
   return [row('gain', `${formatRatio(ratio ?? Number.NaN)} (${interval}), both measured in turn`)];
+}
+
+function clientBound({ clientBound }: Summary): string[] {
+  if (!clientBound) return [];
+  const { measurements, reason } = clientBound;
+  const were = measurements === 1 ? '1 measurement was' : `${measurements} measurements were`;
+  return [row('client', `${were} limited by the load generator, not by the server (left out): ${reason}`)];
 }
 
 function documents(files: DocumentPaths): string[] {

@@ -77,6 +77,7 @@ function describeMeasurement(measurement: Measurement, goal: Goal | undefined): 
   const verdict = goal?.budget ? (latency.value <= goal.budget.latencyMs ? ', within budget' : ', over budget') : '';
   const notes = [
     measurement.stable ? '' : ', not stable',
+    measurement.client.bound ? `, client-bound: ${measurement.client.reason ?? ''}; does not count` : '',
     measurement.errorRate > 0
       ? `, ${(measurement.errorRate * 100).toFixed(1)} % failed: ${plainLine(measurement.failures[0]?.firstMessage ?? '', 80)}`
       : '',

@@ -41,7 +41,7 @@ interface Standoff {
 
 /**
  * The final between the contender and the baseline: A B A B at their own levels for so many rounds, then the decision.
- * A side that misses the goal in most of its rounds is measured again at its next lower feasible level, so that what is
+ * A side that misses the goal in most of its rounds, or clearly in one, is measured again at its next lower feasible level, so that what is
  * reported as within the budget is so in the final too. null when there is nothing to compare.
  */
 export function nextFinal(state: StudyState, rounds: number): FinalStep | null {
@@ -53,17 +53,26 @@ export function nextFinal(state: StudyState, rounds: number): FinalStep | null {
   return { kind: 'measure', trial: side.trial, level: side.level, round: standoff.rounds + 1 };
 }
 
-/** The decision on the rounds so far, for a final that is cut short; null before the first whole round. */
+/**
+ * The decision on the rounds so far, for a final that is cut short; null before the first whole round. A contender that
+ * missed the goal there, and has a lower level that met it in the search, stays the best at that level, with no gain.
+ */
 export function decideNow(state: StudyState, rounds: number): Decision | null {
   const standoff = replay(state, rounds);
   if (!standoff) return null;
   const pairs = standoff.pairs.length > 0 ? standoff.pairs : standoff.former;
-  return pairs.length > 0 ? decide({ ...standoff, pairs }, state.goal) : null;
+  if (pairs.length === 0) return null;
+  const decision = decide({ ...standoff, pairs }, state.goal);
+  const { contender } = standoff;
+  const hasLevelLeft = standoff.pairs.length === 0 || lowerLevel(contender, state.goal) !== null;
+  const missed = decision.rejected !== undefined && !holds(pairs, 0, contender, state.goal);
+  return missed && contender.trial.feasible && hasLevelLeft ? { best: contender.trial.number, gain: null } : decision;
 }
 
 /**
  * The measurement that stands for a trial in reports, and whether the goal is met: the one of median throughput among
- * its final rounds (those that agree with the majority on feasibility), else the one that the search chose.
+ * its final rounds (those that agree with the majority on feasibility); the search's best below that level when the
+ * rounds missed the goal; without a final the one that the search chose.
  */
 export function representative(
   state: StudyState,
@@ -76,6 +85,8 @@ export function representative(
     const met = finals.filter((measurement) => isFeasible(measurement, trial.candidate, state.goal));
     const feasible = met.length * 2 > finals.length;
     const agreeing = feasible ? met : finals;
+    const below = feasible ? undefined : bestBelow(trial, level as number, state.goal);
+    if (below) return { measurement: below, feasible: true };
     const byThroughput = [...agreeing].sort((a, b) => a.throughput.value - b.throughput.value);
     return { measurement: byThroughput[(byThroughput.length - 1) >> 1] as Measurement, feasible };
   }
@@ -109,11 +120,12 @@ function sideOf(trial: Trial | null): Side | null {
 function stepDown(standoff: Standoff, goal: Goal, rounds: number): void {
   let moved = false;
   for (const [index, side] of [standoff.contender, standoff.baseline].entries()) {
-    const missed = standoff.pairs.filter(
-      (pair) => !isFeasible(pair[index] as Measurement, side.trial.candidate, goal),
-    ).length;
+    const misses = standoff.pairs
+      .map((pair) => pair[index] as Measurement)
+      .filter((measurement) => !isFeasible(measurement, side.trial.candidate, goal));
+    const isClear = misses.some((measurement) => isClearlyLate(measurement, goal));
     const lower = side.steps < MAX_STEPS_DOWN ? lowerLevel(side, goal) : null;
-    if (missed * 2 <= rounds || lower === null) continue;
+    if ((misses.length * 2 <= rounds && !isClear) || lower === null) continue;
     side.level = lower;
     side.steps++;
     moved = true;
@@ -124,22 +136,37 @@ function stepDown(standoff: Standoff, goal: Goal, rounds: number): void {
 }
 
 function lowerLevel({ trial, level }: Side, goal: Goal): number | null {
-  const lower = trial.measurements
+  return trial.feasible ? (bestBelow(trial, level, goal)?.level.value ?? null) : null;
+}
+
+/** The search's measurement at the highest level below this one that met the goal. */
+function bestBelow(trial: Trial, level: number, goal: Goal): Measurement | undefined {
+  return trial.measurements
     .filter((measurement) => measurement.level.value < level && isFeasible(measurement, trial.candidate, goal))
-    .map((measurement) => measurement.level.value);
-  return trial.feasible && lower.length > 0 ? Math.max(...lower) : null;
+    .sort((a, b) => b.level.value - a.level.value)[0];
+}
+
+/** The whole interval of the budgeted percentile lies above the budget: no further round is needed to know. */
+function isClearlyLate(measurement: Measurement, { budget }: Goal): boolean {
+  const { percentile, low } = measurement.budgetLatencyMs;
+  return budget !== null && percentile === budget.percentile && low > budget.latencyMs;
+}
+
+/** Whether that side of the pairs mostly met the goal. */
+function holds(pairs: Pairs, index: 0 | 1, { trial }: Side, goal: Goal): boolean {
+  return pairs.filter((pair) => isFeasible(pair[index], trial.candidate, goal)).length * 2 > pairs.length;
 }
 
 function decide(
   { contender, baseline, pairs }: Pick<Standoff, 'contender' | 'baseline'> & { readonly pairs: Pairs },
   goal: Goal,
 ): Decision {
-  const holds = mostly(pairs, (pair) => isFeasible(pair[0], contender.trial.candidate, goal));
-  const baselineHolds = mostly(pairs, (pair) => isFeasible(pair[1], baseline.trial.candidate, goal));
+  const contenderHolds = holds(pairs, 0, contender, goal);
+  const baselineHolds = holds(pairs, 1, baseline, goal);
   const gain = gainOf(pairs, contender.trial.candidate, baseline.trial.candidate, goal);
   const reason =
-    baselineHolds && !holds ? 'it missed the goal in the final' : 'it was not better than the original config';
-  const rejected = holds === baselineHolds ? gain === null || gain.high < 1 : baselineHolds;
+    baselineHolds && !contenderHolds ? 'it missed the goal in the final' : 'it was not better than the original config';
+  const rejected = contenderHolds === baselineHolds ? gain === null || gain.high < 1 : baselineHolds;
   if (!rejected) return { best: contender.trial.number, gain };
   return {
     best: baseline.trial.number,
@@ -158,8 +185,4 @@ function gainOf(pairs: Pairs, a: Candidate, b: Candidate, goal: Goal): Interval 
     }))
     .filter(({ numerator, denominator }) => numerator > 0 && denominator > 0);
   return usable.length > 0 ? ratioInterval(usable) : null;
-}
-
-function mostly<T>(items: readonly T[], test: (item: T) => boolean): boolean {
-  return items.filter(test).length * 2 > items.length;
 }

@@ -19,9 +19,12 @@ export interface Assessment {
   readonly violation: number;
 }
 
-/** Errors: UNSUPPORTED when the goal needs a metric that the measurement lacks. */
+/**
+ * A measurement that served nothing, or that the load generator limited, is as far from the goal as can be. Errors:
+ * UNSUPPORTED when the goal needs a metric that the measurement lacks.
+ */
 export function assess(measurement: Measurement, candidate: Candidate, goal: Goal): Assessment {
-  if (!served(measurement))
+  if (!served(measurement) || measurement.client.bound)
     return { feasible: false, cost: Number.POSITIVE_INFINITY, violation: Number.POSITIVE_INFINITY };
   requireMetrics(measurement, candidate, goal);
   const violation = constraintsOf(goal).reduce(

@@ -129,11 +129,11 @@ function observationsOf({ candidate, measurements }: Trial): Observation[] {
   });
 }
 
-/** Nothing else was served meanwhile, hardly anything failed, and the figures are figures. */
-function isUsable({ errorRate, foreignRequests, throughput, latencyMs }: Measurement): boolean {
+/** Nothing else was served meanwhile, hardly anything failed, and the figures are figures, and the server's. */
+function isUsable({ errorRate, foreignRequests, throughput, latencyMs, client }: Measurement): boolean {
   const { avg, p50, p99 } = latencyMs;
   const served = [throughput.value, avg, p50, p99].every((figure) => Number.isFinite(figure) && figure > 0);
-  return served && errorRate <= MOST_ERRORS && foreignRequests === undefined;
+  return served && !client.bound && errorRate <= MOST_ERRORS && foreignRequests === undefined;
 }
 
 /** Samples per request: the rates of samples and of requests, over the same windows. */

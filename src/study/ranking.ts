@@ -19,9 +19,14 @@ export interface Standing {
   readonly feasible: boolean;
 }
 
-/** By the level search's own rule. Measurements that lack a metric which the goal needs do not count. */
+/**
+ * By the level search's own rule. Measurements that lack a metric which the goal needs do not count, nor do those whose
+ * figures are the load generator's limit.
+ */
 export function standingOf(measurements: readonly Measurement[], candidate: Candidate, goal: Goal): Standing {
-  const usable = measurements.filter((each) => missingMetrics(each, candidate, goal).length === 0);
+  const usable = measurements.filter(
+    (each) => !each.client.bound && missingMetrics(each, candidate, goal).length === 0,
+  );
   const outcomes = usable.map((each) => ({ level: each.level.value, ...assess(each, candidate, goal) }));
   const index = chooseLevel(outcomes);
   if (index === null) return { chosen: null, feasible: false };

@@ -1,5 +1,5 @@
 import type { LoadLevel } from '../loadgen/types.ts';
-import type { Measurement } from '../profiler/measurement.ts';
+import type { Measurement, OpenLoopFigures } from '../profiler/measurement.ts';
 import type { Assignment } from '../space/types.ts';
 import type { Interval } from '../stats/interval.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
@@ -26,6 +26,8 @@ export interface SummaryPoint {
   readonly budgetLatencyMs: IntervalFigures & { readonly percentile: number };
   readonly errorRate: Figure;
   readonly stable: boolean;
+  /** At a request rate: the latency from the time that each request was due, and how well the rate was kept. */
+  readonly openLoop?: OpenLoopFigures;
 }
 
 interface BestPoint extends SummaryPoint {
@@ -53,6 +55,8 @@ export interface Summary {
   /** Best over baseline, of the final; null when there was none. */
   readonly gain: { readonly ratio: Figure; readonly low: Figure; readonly high: Figure } | null;
   readonly rejected: { readonly trial: number; readonly reason: string } | null;
+  /** Measurements that do not count because the load generator was the limit, and why the first was one; null without any. */
+  readonly clientBound: { readonly measurements: number; readonly reason: string } | null;
   readonly pareto: readonly SummaryPoint[];
   readonly counts: Counts;
   readonly wallSeconds: Figure;
@@ -84,6 +88,7 @@ export function summarize(state: StudyState, journal: string): Summary {
     baseline: state.baseline && finalPoint(state, state.baseline),
     gain: gainOf(state),
     rejected: state.gain?.rejected ? { trial: state.gain.rejected.trial, reason: state.gain.rejected.reason } : null,
+    clientBound: clientBoundOf(state),
     pareto: state.front.map(({ trial, measurement, feasible }) => pointOf(trial, measurement, feasible)),
     counts: state.counts,
     wallSeconds: figure(state.elapsedSeconds),
@@ -119,7 +124,15 @@ function pointOf({ number, candidate }: Trial, measurement: Measurement, feasibl
     },
     errorRate: figure(measurement.errorRate),
     stable: measurement.stable,
+    ...(measurement.openLoop && { openLoop: measurement.openLoop }),
   };
+}
+
+function clientBoundOf({ trials, finals }: StudyState): Summary['clientBound'] {
+  const all = [...trials.flatMap((trial) => trial.measurements), ...finals.map((final) => final.measurement)];
+  const bound = all.filter((measurement) => measurement.client.bound);
+  const [first] = bound;
+  return first ? { measurements: bound.length, reason: first.client.reason ?? '' } : null;
 }
 
 /** The baseline is once itself, measured or not. */

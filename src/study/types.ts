@@ -47,6 +47,7 @@ export type FailureKind =
   | 'load-timeout'
   | 'config-mismatch' // the config read back is not the one sent
   | 'requests-failed' // loaded, but did not serve
+  | 'client-bound' // every measurement was limited by the load generator
   | 'metric-missing' // measured, but without a metric that the goal needs
   | 'server-lost';
 

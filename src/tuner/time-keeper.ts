@@ -60,7 +60,9 @@ export class TimeKeeper {
 
   get #reserve(): number {
     const round = 2 * (this.#applies.value + this.#measurements.value);
-    return Math.min(this.#finalRounds * round + this.#applies.value, this.#budgetMs * MAX_RESERVE);
+    // One round more than planned, for a side that must be measured at a lower level.
+    const rounds = this.#finalRounds === 0 ? 0 : this.#finalRounds + 1;
+    return Math.min(rounds * round + this.#applies.value, this.#budgetMs * MAX_RESERVE);
   }
 
   async #time<T>(mean: Mean, work: () => Promise<T>): Promise<T> {

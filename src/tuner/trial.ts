@@ -32,7 +32,7 @@ export async function runTrial(run: Run, trial: Assigned): Promise<void> {
     const applied = await applyCandidate(run, number, candidate);
     step = 'measure';
     await measureLevels(run, trial, applied, measurements);
-    failure = servedNothing(measurements);
+    failure = servedNothing(measurements) ?? alwaysClientBound(measurements);
   } catch (error) {
     failure = failureOf(error, step);
     if (failure === null || run.signal.aborted || endsStudy(run, trial, failure)) throw error;
@@ -119,6 +119,12 @@ function servedNothing(measurements: readonly Measurement[]): TrialFailure | nul
   if (measurements.some((measurement) => measurement.throughput.value > 0)) return null;
   const words = measurements.flatMap((measurement) => measurement.failures.map((failure) => failure.firstMessage));
   return { kind: 'requests-failed', reason: words[0] ?? 'no request was answered' };
+}
+
+function alwaysClientBound(measurements: readonly Measurement[]): TrialFailure | null {
+  const limits = measurements.map(({ client }) => (client.bound ? (client.reason ?? '') : null));
+  if (limits.length === 0 || limits.includes(null)) return null;
+  return { kind: 'client-bound', reason: `the load generator was the limit, not the server: ${limits[0]}` };
 }
 
 function baselineFails({ reason }: TrialFailure): TrituneError {

@@ -185,11 +185,14 @@ describe('the final', () => {
     expect(decision?.gain?.value).toBeCloseTo(2, 12);
   });
 
-  it('goes to a lower level when one does not hold, for both sides by themselves', () => {
+  it.each([
+    ['after one clear miss', 11, ['1@4', '0@2']],
+    ['after most rounds missed narrowly', 10.1, ['1@4', '0@2', '1@4', '0@2']],
+  ])('goes to a lower level %s, each side by itself', (_, lateMs, before) => {
     const { turns, decision } = play((number, level) =>
-      number === 1 ? measured(level, level === 4 ? 300 : 200, level === 4 ? 11 : 4) : measured(level, 150, 9),
+      number === 1 ? measured(level, level === 4 ? 300 : 200, level === 4 ? lateMs : 4) : measured(level, 150, 9),
     );
-    expect(turns).toEqual(['1@4', '0@2', '1@4', '0@2', '1@2', '0@2', '1@2', '0@2', '1@2', '0@2']);
+    expect(turns).toEqual([...before, '1@2', '0@2', '1@2', '0@2', '1@2', '0@2']);
     expect(decision).toMatchObject({ best: 1, gain: { value: expect.closeTo(200 / 150, 9) } });
   });
 
@@ -218,11 +221,15 @@ describe('the final', () => {
     expect(decideNow(foldStudy(one), 3)).toMatchObject({ best: 1, gain: { low: 0, high: Number.POSITIVE_INFINITY } });
   });
 
-  it('goes by the rounds at the former levels when it is cut short after a side went to a lower one', () => {
+  it('keeps the contender at a level that the search found good when it is cut short after a miss', () => {
     const over = [final(1, measured(4, 300, 11)), final(0, measured(2, 150, 9))];
-    const cut = foldStudy([...searched, ...over, ...over, final(1, measured(2, 200, 4))]);
+    const cut = foldStudy([...searched, ...over, final(1, measured(2, 200, 4))]);
     expect(nextFinal(cut, 3)).toMatchObject({ kind: 'measure', trial: { number: 0 } });
-    expect(decideNow(cut, 3)).not.toBeNull();
+    const decision = decideNow(cut, 3);
+    expect(decision).toEqual({ best: 1, gain: null });
+    const state = foldStudy([...searched, ...over, { type: 'gain-decided', at: at(70), best: 1, gain: null }]);
+    if (!state.best) throw new Error('no best');
+    expect(representative(state, state.best)).toMatchObject({ feasible: true, measurement: { level: { value: 2 } } });
   });
 
   it('is what reports show: the median of the rounds that agree with the majority', () => {
