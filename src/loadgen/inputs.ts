@@ -4,7 +4,7 @@ import type { ModelMetadata } from '../triton/types.ts';
 import { batchRequests, type RequestOptions } from './input-data/batch-requests.ts';
 import { type AssumedInput, generatedStream } from './input-data/generated-stream.ts';
 import { readStreams } from './input-data/read-streams.ts';
-import { type GivenShapes, namesOf } from './input-data/sample.ts';
+import { type GivenShapes, namesOf, type Sample } from './input-data/sample.ts';
 import { type ModelTensors, modelTensors } from './input-data/tensor-spec.ts';
 import type { ValueOptions } from './tensor-values.ts';
 import type { RequestSet } from './types.ts';
@@ -26,6 +26,8 @@ export interface SuppliedInputOptions extends CommonOptions {
 export interface PreparedInputs extends RequestSet {
   /** The choices that were made for the user. */
   readonly assumed: readonly AssumedInput[];
+  /** The same requests for another config of the model. Errors: INPUT_INVALID when it does not take the batch. */
+  forConfig(config: ModelConfig): RequestSet;
 }
 
 /**
@@ -37,7 +39,7 @@ export function prepareInputs(metadata: ModelMetadata, config: ModelConfig, opti
   checkBatch(metadata.name, config, options.batch);
   const shapes = checkedNames(tensors, options.shapes ?? {});
   const { samples, assumed } = generatedStream(tensors, options.batch, shapes, options);
-  return { ...batchRequests(tensors.model, [samples], options), assumed };
+  return prepared(tensors.model, [samples], config, options, assumed);
 }
 
 /** Requests with the values of files and directories. Errors: INPUT_INVALID, UNSUPPORTED (an unknown data type). */
@@ -49,11 +51,29 @@ export async function readInputs(
   const tensors = modelTensors(metadata, config);
   checkBatch(metadata.name, config, options.batch);
   const streams = await readStreams(options.paths, tensors, checkedNames(tensors, options.shapes ?? {}));
-  return { ...batchRequests(tensors.model, streams, options), assumed: [] };
+  return prepared(tensors.model, streams, config, options, []);
 }
 
-/** Errors: INPUT_INVALID for a batch that the config does not take. */
-export function checkBatch(model: string, config: ModelConfig, batch: number): void {
+function prepared(
+  model: string,
+  streams: readonly (readonly Sample[])[],
+  config: ModelConfig,
+  options: RequestOptions,
+  assumed: readonly AssumedInput[],
+): PreparedInputs {
+  // Candidates of other batch sizes take the same requests; only without batching they look otherwise.
+  const sets = new Map<boolean, RequestSet>();
+  const forConfig = (candidate: ModelConfig): RequestSet => {
+    checkBatch(model, candidate, options.batch);
+    const isBatching = (candidate.max_batch_size ?? 0) > 0;
+    const set = sets.get(isBatching) ?? batchRequests(model, streams, isBatching, options);
+    sets.set(isBatching, set);
+    return set;
+  };
+  return { ...forConfig(config), assumed, forConfig };
+}
+
+function checkBatch(model: string, config: ModelConfig, batch: number): void {
   const maxBatchSize = config.max_batch_size ?? 0;
   if (Number.isInteger(batch) && batch >= 1 && batch <= Math.max(maxBatchSize, 1)) return;
   throw invalid(

@@ -4,28 +4,29 @@ import { invalidInput, type Sample, type SampleTensor } from './sample.ts';
 import { shapeText } from './shapes.ts';
 
 export interface RequestOptions {
-  /** Samples in one request. */
+  /** Samples in one request; 1 where the model does not batch. */
   readonly batch: number;
   readonly parameters?: readonly RequestParameter[] | undefined;
 }
 
 /**
  * Puts consecutive samples of each stream together, `batch` to a request; the last request of a stream is filled up with
- * its first samples. Errors: INPUT_INVALID for samples that do not go into one batch.
+ * its first samples. `isBatching`: tensors have a batch dimension. Errors: INPUT_INVALID for samples that do not go into one batch.
  */
 export function batchRequests(
   model: string,
   streams: readonly (readonly Sample[])[],
+  isBatching: boolean,
   { batch, parameters = [] }: RequestOptions,
 ): RequestSet {
   const common = { model, version: '', batch };
   const requests = streams.flatMap((samples) =>
     Array.from({ length: Math.ceil(samples.length / batch) }, (_, index): InferRequest => {
       const taken = Array.from({ length: batch }, (_, i) => samples[(index * batch + i) % samples.length] as Sample);
-      const expected = joined(taken, (sample) => sample.expected);
+      const expected = joined(taken, isBatching, (sample) => sample.expected);
       return {
         ...common,
-        inputs: joined(taken, (sample) => sample.inputs),
+        inputs: joined(taken, isBatching, (sample) => sample.inputs),
         ...(parameters.length > 0 && { parameters }),
         ...(expected.length > 0 && { expected }),
       };
@@ -36,6 +37,7 @@ export function batchRequests(
 
 function joined(
   samples: readonly Sample[],
+  isBatching: boolean,
   tensorsOf: (sample: Sample) => readonly SampleTensor[],
 ): (RequestTensor & OutputTensor)[] {
   const [first, ...others] = samples as [Sample, ...Sample[]];
@@ -49,14 +51,14 @@ function joined(
       checkAlike(first, tensor, sample, own);
       return own;
     });
-    return joinedTensor(first, tensors);
+    return joinedTensor(first, tensors, isBatching);
   });
 }
 
-function joinedTensor(first: Sample, tensors: readonly SampleTensor[]): RequestTensor {
+function joinedTensor(first: Sample, tensors: readonly SampleTensor[], isBatching: boolean): RequestTensor {
   const { spec, shape, raw } = tensors[0] as SampleTensor;
   const common = { name: spec.name, datatype: spec.datatype };
-  if (!spec.isBatched) return { ...common, shape, raw };
+  if (!isBatching || spec.isShapeTensor) return { ...common, shape, raw };
   const bytes = tensors.reduce((sum, tensor) => sum + tensor.raw.length, 0);
   if (bytes > MAX_TENSOR_BYTES) {
     throw invalidInput(first.place, `'${spec.name}' is too large for one request`, 'choose a smaller batch');
@@ -66,7 +68,7 @@ function joinedTensor(first: Sample, tensors: readonly SampleTensor[]): RequestT
 }
 
 function checkAlike(first: Sample, tensor: SampleTensor, other: Sample, own: SampleTensor): void {
-  const { name, isBatched } = tensor.spec;
+  const { name, isShapeTensor } = tensor.spec;
   if (own.spec.name !== name) throw unlike(first, other, 'they have not the same tensors');
   if (shapeText(own.shape) !== shapeText(tensor.shape)) {
     throw unlike(
@@ -75,7 +77,7 @@ function checkAlike(first: Sample, tensor: SampleTensor, other: Sample, own: Sam
       `'${name}' is ${shapeText(tensor.shape)} in one and ${shapeText(own.shape)} in the other`,
     );
   }
-  if (!isBatched && Buffer.compare(own.raw, tensor.raw) !== 0) {
+  if (isShapeTensor && Buffer.compare(own.raw, tensor.raw) !== 0) {
     throw unlike(first, other, `'${name}' is there once for all samples of a request, but its values differ`);
   }
 }

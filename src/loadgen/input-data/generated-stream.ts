@@ -49,8 +49,8 @@ export function generatedStream(
     shape,
     raw: tensorBytes(spec.datatype, elementsOf(shape), options, random),
   });
-  // What has no batch dimension is the same for all samples.
-  const shared = new Map(wanted.filter(({ spec }) => !spec.isBatched).map((tensor) => [tensor, generate(tensor)]));
+  // There once for all samples.
+  const shared = new Map(wanted.filter(({ spec }) => spec.isShapeTensor).map((tensor) => [tensor, generate(tensor)]));
   const samples = Array.from({ length: count }, () => ({
     place: model,
     inputs: wanted.map((tensor) => shared.get(tensor) ?? generate(tensor)),

@@ -9,7 +9,7 @@ export interface TensorSpec {
   /** Of one sample, without the batch dimension; -1 is any size. */
   readonly dims: readonly number[];
   /** Shape tensors carry one shape for the whole batch, so they have no batch dimension even when the model batches. */
-  readonly isBatched: boolean;
+  readonly isShapeTensor: boolean;
   readonly isOptional: boolean;
 }
 
@@ -36,6 +36,7 @@ function specOf(
   isBatching: boolean,
 ): TensorSpec {
   const config = described?.find((candidate) => candidate.name === name);
-  const isBatched = isBatching && config?.is_shape_tensor !== true;
-  return { name, datatype, dims: isBatched ? shape.slice(1) : shape, isBatched, isOptional: config?.optional === true };
+  const isShapeTensor = config?.is_shape_tensor === true;
+  const dims = isBatching && !isShapeTensor ? shape.slice(1) : shape;
+  return { name, datatype, dims, isShapeTensor, isOptional: config?.optional === true };
 }
