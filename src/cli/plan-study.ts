@@ -1,4 +1,5 @@
 import { TrituneError } from '../base/errors.ts';
+import { trituneVersion } from '../base/version.ts';
 import { buildCandidate } from '../space/candidate.ts';
 import { assignments, sampleAssignment } from '../space/enumerate.ts';
 import { loadSpace, spaceFromJson, spaceToJson } from '../space/load.ts';
@@ -12,7 +13,7 @@ import type { Sampler } from '../study/types.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import type { TunePlan } from '../tuner/run.ts';
 import type { OriginalModel } from './open-server.ts';
-import { trituneVersion } from './package-facts.ts';
+import { commandLineWithoutValues } from './request-options.ts';
 import type { SamplerName, TuneOptions } from './tune-options.ts';
 import { goalOf, levelsOf, recordedOptions, type TuneRequest } from './tune-request.ts';
 
@@ -61,7 +62,7 @@ export function planStudy(
         seed: options.seed,
         space: spaceToJson(space),
         options: recordedOptions(options),
-        commandLine: process.argv.slice(2),
+        commandLine: commandLineWithoutValues(process.argv.slice(2), options),
         trituneVersion,
       },
       // To the letter: what the server has already needs no load.

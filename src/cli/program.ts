@@ -1,7 +1,7 @@
 import { Command } from 'commander';
+import { trituneVersion } from '../base/version.ts';
 import { emulateCommand } from './emulate-command.ts';
 import { installCommand } from './install-command.ts';
-import { trituneVersion } from './package-facts.ts';
 import { reportCommand } from './report-command.ts';
 import { restoreCommand } from './restore-command.ts';
 import { spaceCommand } from './space-command.ts';

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { trituneVersion } from '../base/version.ts';
 import type { ServerMetadata } from '../triton/types.ts';
 
 /** What the server says that it is: never Triton, so that no figure of it passes for one of a real server. */
@@ -14,12 +14,9 @@ const extensions = [
   'parameters',
 ] as const;
 
-/** The package's own version: `package.json` lies two levels up from `src/emulator` and from `dist/emulator` alike. */
+/** The metadata of an emulator with that profile. */
 export function serverIdentity(profile: string): ServerMetadata {
-  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
-    version: string;
-  };
-  return { name: EMULATOR_NAME, version, extensions: [...extensions, `${PROFILE_PREFIX}${profile}`] };
+  return { name: EMULATOR_NAME, version: trituneVersion, extensions: [...extensions, `${PROFILE_PREFIX}${profile}`] };
 }
 
 /** The profile of a server that says that it is our emulator; null for every other server. */

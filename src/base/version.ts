@@ -4,5 +4,5 @@ const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.me
   version: string;
 };
 
-/** This release of tritune. */
+/** This release of tritune; `package.json` lies two levels up from `src/base` and from `dist/base` alike. */
 export const trituneVersion: string = manifest.version;
