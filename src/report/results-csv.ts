@@ -57,6 +57,12 @@ const measurementColumns: readonly (readonly [string, (measurement: Measurement)
   ['gpu_power_w', (each) => each.device.gpuPowerW],
   ['cpu_utilization_percent', (each) => each.device.cpuUtilizationPercent],
   ['client_cpu_us_per_request', (each) => each.client.cpuUsPerRequest],
+  ['client_bound', (each) => String(each.client.bound)],
+  ['achieved_rate', (each) => each.openLoop?.achievedRate],
+  ['late_sends', (each) => each.openLoop?.lateSends],
+  ['dropped_sends', (each) => each.openLoop?.droppedSends],
+  ['scheduled_latency_p50_ms', (each) => each.openLoop?.scheduledLatencyMs.p50],
+  ['scheduled_latency_p99_ms', (each) => each.openLoop?.scheduledLatencyMs.p99],
 ];
 
 const asCell = (value: Json | undefined): Cell =>

@@ -1,0 +1,120 @@
+import { createServer, type Socket } from 'node:net';
+import { FrameReader } from './transports/h2/frame-reader.ts';
+import {
+  ACK,
+  DATA,
+  END_HEADERS,
+  END_STREAM,
+  FRAME_HEADER_BYTES,
+  HEADERS,
+  PING,
+  SETTINGS,
+  WINDOW_UPDATE,
+} from './transports/h2/frames.ts';
+
+/**
+ * The process behind `null-server.ts`: `node null-server-process grpc|http`. It listens on a free port of the loopback,
+ * sends the port to its parent, and ends with it.
+ */
+
+const PREFACE_BYTES = 24;
+/** Windows so wide that no client waits for one, and how much of the connection's is taken before it is given back. */
+const WIDEST_STREAM_WINDOW = Buffer.from('00047fffffff', 'hex');
+const CONNECTION_WINDOW = 2 ** 30;
+const GIVE_BACK_BYTES = 2 ** 28;
+
+const STATUS_200 = Buffer.of(0x88);
+const GRPC_OK = Buffer.concat([Buffer.of(0x00, 11), Buffer.from('grpc-status'), Buffer.of(1), Buffer.from('0')]);
+/** An uncompressed message that is empty: every field of the reply at its default. */
+const EMPTY_MESSAGE = Buffer.alloc(5);
+const HTTP_REPLY = Buffer.from(
+  'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}',
+  'latin1',
+);
+const HEAD_END = '\r\n\r\n';
+
+function frame(type: number, flags: number, streamId: number, payload: Uint8Array): Buffer {
+  const bytes = Buffer.alloc(FRAME_HEADER_BYTES + payload.byteLength);
+  bytes.writeUIntBE(payload.byteLength, 0, 3);
+  bytes[3] = type;
+  bytes[4] = flags;
+  bytes.writeUInt32BE(streamId, 5);
+  bytes.set(payload, FRAME_HEADER_BYTES);
+  return bytes;
+}
+
+const replyTo = (streamId: number): Buffer =>
+  Buffer.concat([
+    frame(HEADERS, END_HEADERS, streamId, STATUS_200),
+    frame(DATA, 0, streamId, EMPTY_MESSAGE),
+    frame(HEADERS, END_HEADERS | END_STREAM, streamId, GRPC_OK),
+  ]);
+
+function widen(bytes: number): Buffer {
+  const payload = Buffer.alloc(4);
+  payload.writeUInt32BE(bytes);
+  return frame(WINDOW_UPDATE, 0, 0, payload);
+}
+
+function serveGrpc(socket: Socket): void {
+  const replies: Buffer[] = [frame(SETTINGS, 0, 0, WIDEST_STREAM_WINDOW), widen(CONNECTION_WINDOW)];
+  let taken = 0;
+  let prefaceLeft = PREFACE_BYTES;
+  const reader = new FrameReader({
+    data: () => undefined,
+    dataEnd(streamId, flags, length) {
+      taken += length;
+      if ((flags & END_STREAM) !== 0) replies.push(replyTo(streamId));
+    },
+    frame(type, flags, _, payload, start, end) {
+      if ((flags & ACK) !== 0) return;
+      if (type === SETTINGS) replies.push(frame(SETTINGS, ACK, 0, new Uint8Array(0)));
+      if (type === PING) replies.push(frame(PING, ACK, 0, payload.subarray(start, end)));
+    },
+  });
+  socket.on('data', (chunk) => {
+    const skipped = Math.min(prefaceLeft, chunk.length);
+    prefaceLeft -= skipped;
+    reader.push(chunk.subarray(skipped), chunk.length - skipped);
+    if (taken > GIVE_BACK_BYTES) {
+      replies.push(widen(taken));
+      taken = 0;
+    }
+    if (replies.length > 0) socket.write(Buffer.concat(replies));
+    replies.length = 0;
+  });
+}
+
+/** One request at a time on a connection, each with a content length, is all that our client sends. */
+function serveHttp(socket: Socket): void {
+  let head = '';
+  let bodyLeft = 0;
+  socket.on('data', (chunk) => {
+    let at = 0;
+    if (bodyLeft === 0) {
+      head += chunk.toString('latin1');
+      const end = head.indexOf(HEAD_END);
+      if (end < 0) return;
+      const before = head.length - chunk.length;
+      at = end + HEAD_END.length - before;
+      bodyLeft = Number(/content-length: *(\d+)/i.exec(head.slice(0, end))?.[1] ?? 0);
+      head = '';
+    }
+    bodyLeft -= chunk.length - at;
+    if (bodyLeft <= 0) {
+      bodyLeft = 0;
+      socket.write(HTTP_REPLY);
+    }
+  });
+}
+
+const serve = process.argv[2] === 'http' ? serveHttp : serveGrpc;
+const server = createServer({ noDelay: true }, (socket) => {
+  socket.on('error', () => socket.destroy());
+  serve(socket);
+});
+process.on('disconnect', () => process.exit());
+server.listen(0, '127.0.0.1', () => {
+  const address = server.address();
+  if (address && typeof address === 'object') process.send?.(address.port);
+});
