@@ -7,6 +7,8 @@ import { spaceSize } from '../space/enumerate.ts';
 import { exitCodes } from './exit-codes.ts';
 import { openServer, readOriginal } from './open-server.ts';
 import { planStudy } from './plan-study.ts';
+import { headersOf } from './request-options.ts';
+import { requestsOf } from './requests.ts';
 import type { Terminal } from './terminal.ts';
 import type { TuneOptions } from './tune-options.ts';
 import { modelOf } from './tune-request.ts';
@@ -17,17 +19,21 @@ const TYPICAL = { levels: 6, measurementSeconds: 1.5, loadSeconds: 2 };
 /** `--dry-run`: says what would be tried and about how long it would take. Nothing is changed on a server that was there. */
 export async function dryRun(options: TuneOptions, terminal: Terminal): Promise<number> {
   const model = modelOf(options);
+  headersOf(options);
   const logs = await mkdtemp(join(tmpdir(), 'tritune-plan-'));
   const opened = await openServer(options, model, logs, new AbortController().signal);
   try {
     const original = await readOriginal(opened.client, model);
     const { plan, space } = planStudy({ options, model, earlier: [], started: null }, opened.server, original);
+    const { requests, batch, assumed } = await requestsOf(options, original);
     const base = plan.study.originalConfig;
     const trials = Math.min(plan.maxTrials, spaceSize(space, base));
     const { levels, measurementSeconds, loadSeconds } = TYPICAL;
     const measurements = (trials + 1) * levels + 2 * plan.finalRounds;
     const seconds = measurements * measurementSeconds + (trials + 1 + 2 * plan.finalRounds) * loadSeconds;
     terminal.print(describeSpace(space, base));
+    terminal.print(`sends ${requests.length} different requests in turn, with ${batch} samples each`);
+    for (const { input, choice } of assumed) terminal.print(`input '${input}': ${choice}`);
     terminal.print(`sampler ${options.sampler}: up to ${trials} trials and about ${measurements} measurements`);
     terminal.print(
       `expected: ${formatDuration(Math.min(seconds, plan.timeBudgetMs / 1e3))} for a small model that loads fast; nothing was changed`,

@@ -1,18 +1,18 @@
 import { realClock } from '../base/clock.ts';
 import { openAlarm } from '../loadgen/alarm.ts';
-import { prepareInputs } from '../loadgen/inputs.ts';
+import type { PreparedInputs } from '../loadgen/inputs.ts';
 import { constantRate, type Pacer, poissonArrivals } from '../loadgen/pacers.ts';
 import { openTransport } from '../loadgen/transports/open.ts';
-import type { RequestSet } from '../loadgen/types.ts';
 import { metricsProbe } from '../profiler/device-probe.ts';
-import type { Candidate } from '../space/types.ts';
 import type { StudyStarted } from '../study/records.ts';
 import { type ControlClient, createControl } from '../tuner/control.ts';
 import { createProfile } from '../tuner/profile.ts';
 import type { TuneParts } from '../tuner/run.ts';
 import type { Control } from '../tuner/seams.ts';
-import type { OpenServer, OriginalModel } from './open-server.ts';
+import type { OpenServer } from './open-server.ts';
 import type { PlannedStudy } from './plan-study.ts';
+import { headersOf } from './request-options.ts';
+import { replyCheckOf } from './requests.ts';
 import type { TuneOptions } from './tune-options.ts';
 import type { TuneRequest } from './tune-request.ts';
 
@@ -20,21 +20,23 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const LOAD_TIMEOUT_MS = 600_000;
 const SETTLE_TIMEOUT_MS = 60_000;
 
-/** The parts of a run, wired to its server; `close` lets go of the traffic's sockets. Errors: INPUT_INVALID, UNSUPPORTED. */
+/** The parts of a run, wired to its server; `close` lets go of the traffic's sockets. Errors: INPUT_INVALID. */
 export function assembleParts(
   { options, model, journal }: TuneRequest,
   { plan, sampler }: PlannedStudy,
   { client, server, metricsUrl }: OpenServer,
-  { metadata }: OriginalModel,
+  inputs: PreparedInputs,
 ): { readonly parts: TuneParts; close(): Promise<void> } {
-  const requestsFor = (candidate: Candidate): RequestSet =>
-    prepareInputs(metadata, candidate.config, { batch: options.batch, seed: options.seed, kind: options.inputData });
-  requestsFor(plan.baseline);
-  const transport = openTransport(server.protocol, { url: server.url, timeoutMs: REQUEST_TIMEOUT_MS });
+  const transport = openTransport(server.protocol, {
+    url: server.url,
+    timeoutMs: REQUEST_TIMEOUT_MS,
+    headers: headersOf(options),
+    check: replyCheckOf(inputs, options),
+  });
   const alarm = openAlarm();
   const profile = createProfile({
     transport,
-    requestsFor,
+    requestsFor: ({ config }) => inputs.forConfig(config),
     stats: client,
     clock: realClock,
     percentile: options.percentile,

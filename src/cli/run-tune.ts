@@ -6,6 +6,7 @@ import { listenForInterrupts } from './interrupts.ts';
 import { checkControllable, openServer, readOriginal } from './open-server.ts';
 import { discardEmpty } from './output-directory.ts';
 import { planStudy } from './plan-study.ts';
+import { requestsOf } from './requests.ts';
 import { assembleParts } from './run-parts.ts';
 import { createScreen, type Screen } from './screen.ts';
 import type { Terminal } from './terminal.ts';
@@ -44,7 +45,8 @@ async function runRequest(request: TuneRequest, signal: AbortSignal, screen: Scr
     await checkControllable(opened.client);
     const original = await readOriginal(opened.client, request.model);
     const planned = planStudy(request, opened.server, original);
-    const { parts, close } = assembleParts(request, planned, opened, original);
+    const inputs = await requestsOf(request.options, original);
+    const { parts, close } = assembleParts(request, planned, opened, inputs);
     const failure = await tune(planned.plan, parts, screen.onEvent, signal).then(
       () => null,
       (error: unknown) => ({ error }),

@@ -10,6 +10,7 @@ import {
   wholeNumber,
   wholeRange,
 } from './option-values.ts';
+import { type RequestOptions, requestOptionTable } from './request-options.ts';
 
 /** The samplers that `--sampler` takes, and the screens that `--ui` takes. */
 export const samplerNames = ['random', 'grid'] as const;
@@ -23,7 +24,7 @@ export type UiName = (typeof uiNames)[number];
 export type Protocol = 'grpc' | 'http';
 
 /** The options of `tritune tune`, parsed. */
-export interface TuneOptions {
+export interface TuneOptions extends RequestOptions {
   readonly model?: string;
   readonly url?: string;
   readonly protocol: Protocol;
@@ -46,8 +47,6 @@ export interface TuneOptions {
   readonly requestRate?: NumberRange;
   readonly requestDistribution: RequestDistribution;
   readonly precision: number;
-  readonly batch: number;
-  readonly inputData: 'zero' | 'random';
   readonly restore: 'config' | 'reload';
   readonly ui: UiName;
   readonly output?: string;
@@ -134,8 +133,7 @@ export const tuneOptionTable: OptionTable<TuneOptions> = {
     parse: positiveNumber,
     default: 3,
   },
-  batch: { flags: '-b, --batch <n>', help: 'samples in one request', parse: positiveWhole, default: 1 },
-  inputData: { flags: '--input-data <kind>', help: 'what is sent', choices: ['zero', 'random'], default: 'random' },
+  ...requestOptionTable,
   restore: {
     flags: '--restore <how>',
     help: 'put the model back by its config (no outage) or by a reload from the repository',

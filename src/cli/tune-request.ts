@@ -1,11 +1,13 @@
 import { TrituneError } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
+import type { RequestHeader } from '../loadgen/types.ts';
 import { foldStudy } from '../study/fold.ts';
 import { parseConstraint, parseObjective } from '../study/goal-text.ts';
 import { createJournal, type Journal, resumeJournal } from '../study/journal.ts';
 import type { StudyRecord, StudyStarted } from '../study/records.ts';
 import type { Goal, LevelRange } from '../study/types.ts';
 import { prepareOutput, studyFiles } from './output-directory.ts';
+import { headersOf, withoutHeaderValues } from './request-options.ts';
 import type { TuneOptions } from './tune-options.ts';
 
 /** What is to be done: the options in force, where it is written down, and what an earlier run has written. */
@@ -30,6 +32,8 @@ const resumable: ReadonlySet<keyof TuneOptions> = new Set([
   'timeBudget',
   'ui',
   'verbose',
+  // Its values are not in the journal; the names must be those that are.
+  'header',
 ]);
 
 /** Opens the output directory, and with `--resume` the study in it. Errors: USAGE, OUTPUT_*, JOURNAL_INVALID. */
@@ -45,6 +49,7 @@ async function newRequest(options: TuneOptions, wallMs: number): Promise<TuneReq
   const model = modelOf(options);
   goalOf(options);
   levelsOf(options);
+  headersOf(options);
   const directory = await prepareOutput(options.output, model, wallMs);
   const journal = await createJournal(studyFiles(directory).journal);
   return { options, model, directory, journal, earlier: [], started: null };
@@ -67,12 +72,24 @@ async function resumedRequest(
   try {
     const { started } = foldStudy(records);
     const kept = started.options as unknown as TuneOptions;
+    checkSameHeaders(kept.header ?? [], headersOf(options));
     const anew = Object.fromEntries([...given].map((key) => [key, options[key]]));
     return { options: { ...kept, ...anew }, model: started.model, directory, journal, earlier: records, started };
   } catch (error) {
     await journal.close();
     throw error;
   }
+}
+
+function checkSameHeaders(kept: readonly string[], given: readonly RequestHeader[]): void {
+  const named = (names: readonly string[]): string => [...names].sort().join(', ') || 'no header';
+  const names = given.map(({ name }) => name);
+  if (named(kept) === named(names)) return;
+  throw new TrituneError(
+    'USAGE',
+    `the study was started with ${named(kept)} and is resumed with ${named(names)}`,
+    'give each of them again with its value, which the journal does not keep: -H "NAME: VALUE"',
+  );
 }
 
 /** The model that the options name. Errors: USAGE. */
@@ -82,7 +99,8 @@ export function modelOf(options: TuneOptions): string {
 }
 
 /** The options as the journal keeps them. */
-export const recordedOptions = (options: TuneOptions): JsonObject => JSON.parse(JSON.stringify(options)) as JsonObject;
+export const recordedOptions = (options: TuneOptions): JsonObject =>
+  JSON.parse(JSON.stringify(withoutHeaderValues(options))) as JsonObject;
 
 /** Errors: USAGE for a metric that there is none of, or a text that is no constraint or objective. */
 export function goalOf(options: TuneOptions): Goal {

@@ -1,0 +1,94 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { startEmulator } from '../../src/emulator/start-emulator.ts';
+import { freshDirectory, recordsOf, runCli } from '../support/cli.ts';
+import { smallProfile } from '../support/emulator.ts';
+
+const emulator = await startEmulator({ profile: smallProfile() });
+afterAll(() => emulator.close());
+
+const tune = (...more: string[]) =>
+  runCli([
+    'tune',
+    '-m',
+    'm',
+    '-u',
+    emulator.grpcUrl,
+    '--concurrency',
+    '1:1',
+    '--max-trials',
+    '1',
+    '--precision',
+    '20',
+    ...more,
+  ]);
+const step = (value: number) => ({ IN: [value, 2, 3, 4] });
+
+/** The emulator answers with zeros. */
+async function dataFile(expected: number): Promise<string> {
+  const path = join(await freshDirectory(), 'data.json');
+  const outputs = { OUT: [0, 0, 0, expected] };
+  await writeFile(
+    path,
+    JSON.stringify({ data: [step(1), step(2), step(3)], validation_data: [outputs, outputs, outputs] }),
+  );
+  return path;
+}
+
+describe('tune with data of the user', { timeout: 60_000 }, () => {
+  it('sends it, checks the replies, and keeps no header value', async () => {
+    const output = await freshDirectory();
+    const header = ['-H', 'Authorization: Bearer secret', '--request-parameter', 'priority:1:int'];
+    const outcome = await tune('--input-data', await dataFile(0), '-b', '2', ...header, '-o', output);
+    expect(outcome).toMatchObject({ code: 0, stderr: '' });
+    const records = await recordsOf(output);
+    expect(records.find(({ type }) => type === 'study-started')).toMatchObject({
+      options: { header: ['authorization'] },
+    });
+    const measured = records.flatMap((each) => (each.type === 'trial-measured' ? [each.measurement] : []));
+    expect(measured.map(({ failures, errorRate }) => [failures, errorRate])).toEqual(measured.map(() => [[], 0]));
+    expect(measured[0]?.server?.batches.map(({ size }) => size)).toEqual([2]);
+    for (const file of ['journal.jsonl', 'summary.json', 'report.html']) {
+      expect(await readFile(join(output, file), 'utf8')).not.toContain('secret');
+    }
+    expect(outcome.stdout).not.toContain('secret');
+    expect(await runCli(['tune', '--resume', output])).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^tritune: USAGE: .*started with authorization and is resumed with no header.*\n$/),
+    });
+  });
+
+  it('counts replies that are not as expected', async () => {
+    const output = await freshDirectory();
+    const outcome = await tune('--input-data', await dataFile(0.5), '--output-tolerance', '0.1', '-o', output);
+    expect(outcome.code).not.toBe(0);
+    const measured = (await recordsOf(output)).find((record) => record.type === 'trial-measured');
+    expect(measured).toMatchObject({
+      measurement: {
+        errorRate: 1,
+        failures: [
+          {
+            kind: 'mismatch',
+            firstMessage: "output 'OUT' differs in 1 of 4 values: value 3 is 0 where 0.5 was expected",
+          },
+        ],
+      },
+    });
+  });
+
+  it('says what is wrong with it before anything is sent', async () => {
+    const path = join(await freshDirectory(), 'data.json');
+    await writeFile(path, JSON.stringify({ data: [{ IN: [1, 2, 3, '4'] }] }));
+    expect(await tune('--input-data', path, '-o', await freshDirectory())).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(
+        /^tritune: INPUT_INVALID: .*data\.json, stream 0, step 0, input 'IN': value 3 is "4".*\n$/,
+      ),
+    });
+    expect(await tune('--input-data', path, '--dry-run')).toMatchObject({ code: 2 });
+    expect(await tune('--input-data', 'zero', '--input-data', path, '-o', await freshDirectory())).toMatchObject({
+      code: 2,
+    });
+  });
+});
