@@ -15,11 +15,19 @@ const DRAIN_MS = 1000;
 const TIMEOUT_MS = 2000;
 
 /**
- * Requests per second that this client reaches here with these requests against a server that does nothing; null when that
- * could not be measured. It takes about half a second. The null server shares the machine, so the client may be
- * capable of somewhat more, as it may beside a real server on the same machine.
+ * Requests per second that this client reaches here with these requests against a server that does nothing, measured when
+ * it is first asked for, in about half a second, and then remembered; null when it could not be measured. The null server
+ * shares the machine, so the client may be capable of somewhat more, as it may beside a real server on the same machine.
  */
-export async function measureClientCeiling(protocol: 'grpc' | 'http', requests: RequestSet): Promise<number | null> {
+export function clientCeiling(protocol: 'grpc' | 'http', requests: RequestSet): () => Promise<number | null> {
+  let ceiling: Promise<number | null> | undefined;
+  return () => {
+    ceiling ??= measureClientCeiling(protocol, requests);
+    return ceiling;
+  };
+}
+
+async function measureClientCeiling(protocol: 'grpc' | 'http', requests: RequestSet): Promise<number | null> {
   const server = await startNullServer(protocol).catch(() => null);
   if (server === null) return null;
   const transport = openTransport(protocol, { url: server.url, timeoutMs: TIMEOUT_MS });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { measureClientCeiling } from '../../src/loadgen/client-ceiling.ts';
+import { clientCeiling } from '../../src/loadgen/client-ceiling.ts';
 import { startNullServer } from '../../src/loadgen/null-server.ts';
 import { openTransport } from '../../src/loadgen/transports/open.ts';
 import type { RequestSet, SendOutcome } from '../../src/loadgen/types.ts';
@@ -33,9 +33,14 @@ describe.each(['grpc', 'http'] as const)('a server that does nothing, over %s', 
   });
 
   it('gives the rate that this client cannot exceed, lower for requests that cost more', async () => {
-    const small = (await measureClientCeiling(protocol, setOf(16))) as number;
-    const large = (await measureClientCeiling(protocol, setOf(100_000))) as number;
+    const small = (await clientCeiling(protocol, setOf(16))()) as number;
+    const large = (await clientCeiling(protocol, setOf(100_000))()) as number;
     expect(large).toBeGreaterThan(0);
     expect(small).toBeGreaterThan(2 * large);
+  });
+
+  it('is measured once', () => {
+    const ceiling = clientCeiling(protocol, setOf(16));
+    expect(ceiling()).toBe(ceiling());
   });
 });
