@@ -3,8 +3,10 @@ import { emulatedProfileOf } from '../emulator/server-identity.ts';
 import type { LaunchedServer } from '../launch/types.ts';
 import type { ServerIdentity } from '../study/records.ts';
 import { connectGrpc, connectHttp } from '../triton/connect.ts';
+import type { TlsOptions } from '../triton/tls.ts';
 import type { TritonClient } from '../triton/types.ts';
-import { serverAddress } from './option-values.ts';
+import { serverAddress, tlsInAddress } from './option-values.ts';
+import { type TlsFlags, wantsTls } from './tls-options.ts';
 import type { Protocol } from './tune-options.ts';
 
 const DEFAULT_PORTS = { grpc: 8001, http: 8000, metrics: 8002 } as const;
@@ -13,33 +15,57 @@ const DEFAULT_PORTS = { grpc: 8001, http: 8000, metrics: 8002 } as const;
 export interface Addresses {
   readonly protocol: Protocol;
   readonly url: string;
+  /** Of the traffic, and of control over HTTP; undefined for plaintext. */
+  readonly tls?: TlsOptions | undefined;
   /** A gRPC address, or null for control over HTTP. `isGuess`: nobody named it, so it may not be there. */
-  readonly control: { readonly url: string; readonly isGuess: boolean } | null;
+  readonly control: {
+    readonly url: string;
+    readonly tls?: TlsOptions | undefined;
+    readonly isGuess: boolean;
+  } | null;
   readonly metricsUrl: string;
 }
 
-export interface AddressOptions {
+export interface AddressOptions extends TlsFlags {
   readonly protocol: Protocol;
   readonly url?: string;
   readonly controlUrl?: string;
   readonly metricsUrl?: string;
 }
 
-/** The addresses that the options mean. Errors: USAGE. */
-export function addressesOf(options: AddressOptions): Addresses {
+/** The addresses that the options mean, and `tls` where it is spoken. Errors: USAGE. */
+export function addressesOf(options: AddressOptions, tls: TlsOptions): Addresses {
   const { protocol } = options;
+  if (tlsInAddress(options.url) === false && wantsTls(options)) {
+    throw new TrituneError(
+      'USAGE',
+      `'${options.url}' is an address without TLS`,
+      'write https:// or grpcs://, or HOST:PORT',
+    );
+  }
+  const traffic = { tls: (tlsInAddress(options.url) ?? wantsTls(options)) ? tls : undefined };
   const url = serverAddress(options.url ?? 'localhost', DEFAULT_PORTS[protocol]);
   const host = url.slice(0, url.lastIndexOf(':'));
   const metricsUrl = options.metricsUrl ?? `http://${host}:${DEFAULT_PORTS.metrics}/metrics`;
-  return { protocol, url, control: controlAddress(options, url, host), metricsUrl };
+  return { protocol, url, ...traffic, control: controlAddress(options, { url, host, ...traffic }, tls), metricsUrl };
 }
 
-function controlAddress(options: AddressOptions, url: string, host: string): Addresses['control'] {
+function controlAddress(
+  options: AddressOptions,
+  { url, host, ...traffic }: { readonly url: string; readonly host: string; readonly tls: TlsOptions | undefined },
+  tls: TlsOptions,
+): Addresses['control'] {
   if (options.controlUrl !== undefined) {
-    return { url: serverAddress(options.controlUrl, DEFAULT_PORTS.grpc), isGuess: false };
+    const isSecure = tlsInAddress(options.controlUrl) ?? traffic.tls !== undefined;
+    return {
+      url: serverAddress(options.controlUrl, DEFAULT_PORTS.grpc),
+      tls: isSecure ? tls : undefined,
+      isGuess: false,
+    };
   }
-  if (options.protocol === 'grpc') return { url, isGuess: false };
-  return url === `${host}:${DEFAULT_PORTS.http}` ? { url: `${host}:${DEFAULT_PORTS.grpc}`, isGuess: true } : null;
+  if (options.protocol === 'grpc') return { url, ...traffic, isGuess: false };
+  if (url !== `${host}:${DEFAULT_PORTS.http}`) return null;
+  return { url: `${host}:${DEFAULT_PORTS.grpc}`, ...traffic, isGuess: true };
 }
 
 /** The addresses of a server that was started for the run. */
@@ -91,8 +117,8 @@ export async function connectControl(addresses: Addresses): Promise<ControlConne
 }
 
 async function controlClient(addresses: Addresses): Promise<TritonClient> {
-  if (addresses.control === null) return connectHttp(addresses.url);
-  const grpc = connectGrpc(addresses.control.url);
+  if (addresses.control === null) return connectHttp(addresses.url, { tls: addresses.tls });
+  const grpc = connectGrpc(addresses.control.url, { tls: addresses.control.tls });
   if (!addresses.control.isGuess) return grpc;
   try {
     await grpc.live({ timeoutMs: 2000 });
@@ -100,6 +126,6 @@ async function controlClient(addresses: Addresses): Promise<TritonClient> {
   } catch (error) {
     if (!isTrituneError(error)) throw error;
     await grpc.close();
-    return connectHttp(addresses.url);
+    return connectHttp(addresses.url, { tls: addresses.tls });
   }
 }

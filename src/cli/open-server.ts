@@ -2,16 +2,23 @@ import { join } from 'node:path';
 import { TrituneError } from '../base/errors.ts';
 import type { ServerIdentity } from '../study/records.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
+import type { TlsOptions } from '../triton/tls.ts';
 import type { ModelMetadata, TritonClient } from '../triton/types.ts';
 import { addressesOf, addressesOfLaunched, connectControl } from './connection.ts';
+import { readTls } from './read-tls.ts';
 import { launchServer } from './serve.ts';
+import { wantsTls } from './tls-options.ts';
 import type { TuneOptions } from './tune-options.ts';
 
 /** The server of a run, connected; and what to do when it is over, the last opened first. */
 export interface OpenServer {
   readonly client: TritonClient;
   readonly server: ServerIdentity;
+  /** Of the traffic; undefined for plaintext. */
+  readonly tls: TlsOptions | undefined;
   readonly metricsUrl: string;
+  /** For metrics behind https:// */
+  readonly metricsTls: TlsOptions;
   close(): Promise<void>;
 }
 
@@ -22,16 +29,22 @@ export async function openServer(
   logDirectory: string,
   signal: AbortSignal,
 ): Promise<OpenServer> {
+  if (options.launch !== undefined && wantsTls(options)) {
+    throw new TrituneError('USAGE', 'a server that is started for the run speaks no TLS', 'leave out the TLS options');
+  }
+  const tls = await readTls(options);
   const launched =
     options.launch === undefined
       ? null
       : await launchServer(options, model, { logDirectory: join(logDirectory, 'server'), signal });
   try {
-    const addresses = launched ? addressesOfLaunched(launched, options.protocol) : addressesOf(options);
+    const addresses = launched ? addressesOfLaunched(launched, options.protocol) : addressesOf(options, tls);
     const { client, server } = await connectControl(addresses);
     return {
       client,
       server,
+      tls: addresses.tls,
+      metricsTls: tls,
       metricsUrl: options.metricsUrl ?? addresses.metricsUrl,
       close: async () => {
         await client.close();

@@ -2,8 +2,9 @@ import { Command } from 'commander';
 import { addOptions, type OptionTable } from './option-table.ts';
 import { RUNS_DIRECTORY } from './output-directory.ts';
 import type { Terminal } from './terminal.ts';
+import { type TlsFlags, tlsOptionTable, warnIfInsecure } from './tls-options.ts';
 
-export interface RestoreOptions {
+export interface RestoreOptions extends TlsFlags {
   readonly url?: string;
   readonly how: 'config' | 'reload';
 }
@@ -13,6 +14,7 @@ const table: OptionTable<RestoreOptions> = {
     flags: '-u, --url <host:port>',
     help: 'where the server takes control calls now (default: as in the journal)',
   },
+  ...tlsOptionTable,
   how: { flags: '--how <how>', help: 'as --restore of tune', choices: ['config', 'reload'], default: 'config' },
 };
 
@@ -22,6 +24,7 @@ export function restoreCommand(terminal: Terminal): Command {
     .description('put back a model that a killed run left changed')
     .argument('[directories...]', `output directories of runs (default: all in ${RUNS_DIRECTORY}/)`);
   return addOptions(command, table).action(async (named: string[], options: RestoreOptions) => {
+    warnIfInsecure(options, terminal);
     const { restoreRun, unrestoredRuns } = await import('./restore-run.ts');
     const directories = named.length > 0 ? named : await unrestoredRuns();
     if (directories.length === 0) terminal.print(`no run in ${RUNS_DIRECTORY}/ left a model changed`);

@@ -5,11 +5,13 @@ import { isTrituneError, TrituneError } from '../base/errors.ts';
 import { foldStudy } from '../study/fold.ts';
 import { readJournal, resumeJournal } from '../study/journal.ts';
 import type { StudyState } from '../study/state.ts';
-import { connectControl } from './connection.ts';
-import { serverAddress } from './option-values.ts';
+import { type Addresses, connectControl } from './connection.ts';
+import { serverAddress, tlsInAddress } from './option-values.ts';
 import { RUNS_DIRECTORY, studyFiles } from './output-directory.ts';
+import { readTls } from './read-tls.ts';
 import type { RestoreOptions } from './restore-command.ts';
 import { controlOver } from './run-parts.ts';
+import { type TlsFlags, wantsTls } from './tls-options.ts';
 
 /** Puts one study's model back and writes that down; gives what was done. Errors: RESTORE_FAILED, SERVER_*, OUTPUT_LOCKED, JOURNAL_INVALID. */
 export async function restoreRun(directory: string, options: RestoreOptions): Promise<string> {
@@ -18,7 +20,7 @@ export async function restoreRun(directory: string, options: RestoreOptions): Pr
     const state = foldStudy(records);
     if (isBack(state)) return `nothing to do: ${state.restored?.detail}`;
     const { started } = state;
-    const { client } = await connectControl(controlAddresses(state, options));
+    const { client } = await connectControl(await controlAddresses(state, options));
     try {
       const control = controlOver(client, started.model, started, options.how);
       const restored = await control.restore();
@@ -35,13 +37,19 @@ export async function restoreRun(directory: string, options: RestoreOptions): Pr
   }
 }
 
-function controlAddresses({ server }: StudyState, options: RestoreOptions) {
+/** Where the run had its control calls, and how it spoke there, unless the options say otherwise. */
+async function controlAddresses({ server, started }: StudyState, options: RestoreOptions): Promise<Addresses> {
   const isGrpc = server.controlProtocol === 'grpc';
   const url = options.url === undefined ? server.controlUrl : serverAddress(options.url, isGrpc ? 8001 : 8000);
+  const before = started.options as TlsFlags & { readonly url?: string; readonly controlUrl?: string };
+  const flags = wantsTls(options) ? options : before;
+  const isSecure = tlsInAddress(options.url ?? before.controlUrl ?? before.url) ?? wantsTls(flags);
+  const tls = isSecure ? await readTls(flags) : undefined;
   return {
     protocol: server.controlProtocol,
     url,
-    control: isGrpc ? { url, isGuess: false } : null,
+    tls,
+    control: isGrpc ? { url, tls, isGuess: false } : null,
     metricsUrl: '',
   };
 }

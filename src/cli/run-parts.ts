@@ -24,11 +24,12 @@ const SETTLE_TIMEOUT_MS = 60_000;
 export function assembleParts(
   { options, model, journal }: TuneRequest,
   { plan, sampler }: PlannedStudy,
-  { client, server, metricsUrl }: OpenServer,
+  { client, server, tls, metricsUrl, metricsTls }: OpenServer,
   inputs: PreparedInputs,
 ): { readonly parts: TuneParts; close(): Promise<void> } {
   const transport = openTransport(server.protocol, {
     url: server.url,
+    tls,
     timeoutMs: REQUEST_TIMEOUT_MS,
     headers: headersOf(options),
     check: replyCheckOf(inputs, options),
@@ -43,7 +44,7 @@ export function assembleParts(
     precision: options.precision / 100,
     // A trial is measured at several levels, and the final measures the best again: six windows a level are enough.
     windows: { maxWindows: 6 },
-    deviceProbe: metricsProbe(metricsUrl),
+    deviceProbe: metricsProbe(metricsUrl, metricsTls),
     alarm,
     pacerAt: pacerOf(options),
     ...(options.latencyBudget !== undefined && { budgetMs: options.latencyBudget }),

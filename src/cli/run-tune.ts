@@ -10,6 +10,7 @@ import { requestsOf } from './requests.ts';
 import { assembleParts } from './run-parts.ts';
 import { createScreen, type Screen } from './screen.ts';
 import type { Terminal } from './terminal.ts';
+import { warnIfInsecure } from './tls-options.ts';
 import type { TuneOptions } from './tune-options.ts';
 import { openRequest, type TuneRequest } from './tune-request.ts';
 import { writeDocuments } from './write-documents.ts';
@@ -23,9 +24,13 @@ export async function runTune(
   given: ReadonlySet<keyof TuneOptions>,
   terminal: Terminal,
 ): Promise<number> {
-  if (options.dryRun) return dryRun(options, terminal);
+  if (options.dryRun) {
+    warnIfInsecure(options, terminal);
+    return dryRun(options, terminal);
+  }
   const screen = createScreen(options.ui, terminal);
   const request = await openRequest(options, given, realClock.wallMs());
+  warnIfInsecure(request.options, terminal);
   const interrupts = listenForInterrupts(
     terminal.tell,
     () => `the model may not be as it was: tritune restore ${request.directory}`,

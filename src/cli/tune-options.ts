@@ -11,6 +11,7 @@ import {
   wholeRange,
 } from './option-values.ts';
 import { type RequestOptions, requestOptionTable } from './request-options.ts';
+import { type TlsFlags, tlsOptionTable } from './tls-options.ts';
 
 /** The samplers that `--sampler` takes, and the screens that `--ui` takes. */
 export const samplerNames = ['random', 'grid'] as const;
@@ -24,7 +25,7 @@ export type UiName = (typeof uiNames)[number];
 export type Protocol = 'grpc' | 'http';
 
 /** The options of `tritune tune`, parsed. */
-export interface TuneOptions extends RequestOptions {
+export interface TuneOptions extends RequestOptions, TlsFlags {
   readonly model?: string;
   readonly url?: string;
   readonly protocol: Protocol;
@@ -72,6 +73,7 @@ export const tuneOptionTable: OptionTable<TuneOptions> = {
     help: "gRPC port for the control calls when the traffic is HTTP (default: port 8001 beside HTTP's 8000; else control goes over HTTP too)",
   },
   metricsUrl: { flags: '--metrics-url <url>', help: 'Prometheus metrics (default: http://HOST:8002/metrics)' },
+  ...tlsOptionTable,
   launch: {
     flags: '--launch <what>',
     help: 'start a server for the run: emulator[:PROFILE], local or docker (these two need --model-repository)',

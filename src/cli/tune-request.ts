@@ -8,6 +8,7 @@ import type { StudyRecord, StudyStarted } from '../study/records.ts';
 import type { Goal, LevelRange } from '../study/types.ts';
 import { prepareOutput, studyFiles } from './output-directory.ts';
 import { headersOf, withoutHeaderValues } from './request-options.ts';
+import { tlsFlagNames } from './tls-options.ts';
 import type { TuneOptions } from './tune-options.ts';
 
 /** What is to be done: the options in force, where it is written down, and what an earlier run has written. */
@@ -28,6 +29,7 @@ const resumable: ReadonlySet<keyof TuneOptions> = new Set([
   'controlUrl',
   'metricsUrl',
   'launch',
+  ...tlsFlagNames,
   'maxTrials',
   'timeBudget',
   'ui',

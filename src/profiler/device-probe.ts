@@ -1,4 +1,6 @@
-import { request } from 'undici';
+import { Agent, request } from 'undici';
+import { secureConnect } from '../triton/http-wire.ts';
+import type { TlsOptions } from '../triton/tls.ts';
 import type { DeviceMetrics } from './measurement.ts';
 import { type MetricSample, parsePrometheus } from './prometheus.ts';
 
@@ -11,15 +13,19 @@ const LAST_FAILURE = 3;
 const BYTES_PER_MIB = 2 ** 20;
 
 /**
- * A probe of Triton's metrics page (`http://HOST:8002/metrics`). The server renews its GPU figures every two seconds
+ * A probe of Triton's metrics page (`http://HOST:8002/metrics`); `tls` is for an https:// address. The server renews its GPU figures every two seconds
  * unless told otherwise, so within a short measurement they may be older than it.
  */
-export function metricsProbe(url: string): DeviceProbe {
+export function metricsProbe(url: string, tls?: TlsOptions): DeviceProbe {
+  const dispatcher = new Agent(tls && { connect: secureConnect(tls) });
   let failures = 0;
   return async (signal) => {
     if (failures >= LAST_FAILURE) return null;
     try {
-      const response = await request(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]) });
+      const response = await request(url, {
+        dispatcher,
+        signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+      });
       const text = await response.body.text();
       if (response.statusCode !== 200) throw new Error(`status ${response.statusCode}`);
       failures = 0;

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { TrituneError } from '../../src/base/errors.ts';
-import { addressesOf } from '../../src/cli/connection.ts';
+import { type AddressOptions, addressesOf } from '../../src/cli/connection.ts';
 import { failureOf } from '../../src/cli/failure.ts';
 import { addOptions } from '../../src/cli/option-table.ts';
 import { durationSeconds, percentile, positiveNumber, serverAddress, wholeRange } from '../../src/cli/option-values.ts';
@@ -91,8 +91,10 @@ describe('option values', () => {
 });
 
 describe('addresses', () => {
+  const tls = { verify: true };
+
   it('puts traffic and control on the same port for gRPC', () => {
-    expect(addressesOf({ protocol: 'grpc', url: 'gpu:9001' })).toMatchObject({
+    expect(addressesOf({ protocol: 'grpc', url: 'gpu:9001' }, tls)).toMatchObject({
       url: 'gpu:9001',
       control: { url: 'gpu:9001', isGuess: false },
       metricsUrl: 'http://gpu:8002/metrics',
@@ -100,9 +102,34 @@ describe('addresses', () => {
   });
 
   it('guesses the control port only beside the usual HTTP port', () => {
-    expect(addressesOf({ protocol: 'http' }).control).toEqual({ url: 'localhost:8001', isGuess: true });
-    expect(addressesOf({ protocol: 'http', url: 'gpu:5000' }).control).toBeNull();
-    expect(addressesOf({ protocol: 'http', url: 'gpu:5000', controlUrl: 'gpu' }).control?.url).toBe('gpu:8001');
+    expect(addressesOf({ protocol: 'http' }, tls).control).toEqual({ url: 'localhost:8001', isGuess: true });
+    expect(addressesOf({ protocol: 'http', url: 'gpu:5000' }, tls).control).toBeNull();
+    expect(addressesOf({ protocol: 'http', url: 'gpu:5000', controlUrl: 'gpu' }, tls).control?.url).toBe('gpu:8001');
+  });
+});
+
+describe('TLS in addresses', () => {
+  const tls = { verify: true };
+  const where = (options: AddressOptions): unknown[] => {
+    const { tls: traffic, control } = addressesOf(options, tls);
+    return [traffic === tls, control?.tls === tls];
+  };
+
+  it.each([
+    [{ protocol: 'grpc', url: 'gpu' }, [false, false]],
+    [{ protocol: 'grpc', url: 'gpu', tls: true }, [true, true]],
+    [{ protocol: 'grpc', url: 'grpcs://gpu:9001' }, [true, true]],
+    [{ protocol: 'http', url: 'https://gpu:443' }, [true, false]],
+    [{ protocol: 'http', url: 'https://gpu:443', controlUrl: 'gpu' }, [true, true]],
+    [{ protocol: 'http', url: 'https://gpu:443', controlUrl: 'grpc://gpu' }, [true, false]],
+    [{ protocol: 'http', url: 'gpu', controlUrl: 'grpcs://gpu' }, [false, true]],
+    [{ protocol: 'grpc', url: 'gpu', tlsCa: 'ca.pem' }, [true, true]],
+  ] as [AddressOptions, boolean[]][])('understands %j', (options, expected) => {
+    expect(where(options)).toEqual(expected);
+  });
+
+  it('refuses TLS options for an address that says that there is none', () => {
+    expect(() => where({ protocol: 'http', url: 'http://gpu', tlsInsecure: true })).toThrow(TrituneError);
   });
 });
 
