@@ -1,5 +1,6 @@
 import { realClock } from '../base/clock.ts';
 import { openAlarm } from '../loadgen/alarm.ts';
+import { clientCeiling } from '../loadgen/client-ceiling.ts';
 import type { PreparedInputs } from '../loadgen/inputs.ts';
 import { constantRate, type Pacer, poissonArrivals } from '../loadgen/pacers.ts';
 import { openTransport } from '../loadgen/transports/open.ts';
@@ -47,6 +48,7 @@ export function assembleParts(
     deviceProbe: metricsProbe(metricsUrl, metricsTls),
     alarm,
     pacerAt: pacerOf(options),
+    clientCeiling: clientCeiling(server.protocol, inputs.forConfig(plan.baseline.config)),
     ...(options.latencyBudget !== undefined && { budgetMs: options.latencyBudget }),
   });
   const control = controlOver(client, model, plan.study, options.restore);
