@@ -49,6 +49,8 @@ export interface RequestSet {
   readonly version: string;
   readonly batch: number;
   readonly requests: readonly InferRequest[];
+  /** How many of the requests are of each stream, in their order; without it they are one stream. */
+  readonly streamLengths?: readonly number[];
 }
 
 /**

@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Alarm } from '../loadgen/alarm.ts';
 import type { OpenLoopRule } from '../loadgen/open-loop.ts';
 import type { Pacer } from '../loadgen/pacers.ts';
+import type { SequenceRule } from '../loadgen/sequences.ts';
 import type { LoadLevel, RequestSet, Transport } from '../loadgen/types.ts';
 import type { ServerStats } from '../triton/types.ts';
 import type { ClientWatch } from './client-cost.ts';
@@ -36,6 +37,8 @@ export const defaultPrecision = 0.03;
 export interface LevelOptions {
   readonly transport: Transport;
   readonly requests: RequestSet;
+  /** For models that keep state between requests; without it every request stands alone. */
+  readonly sequences?: SequenceRule | undefined;
   readonly level: LoadLevel;
   readonly stats: ServerStats;
   readonly clock: Clock;

@@ -4,6 +4,7 @@ import { defaultOpenLoopRule, OpenLoop, type SendTally } from '../loadgen/open-l
 import { constantRate } from '../loadgen/pacers.ts';
 import type { Recorder } from '../loadgen/recorder.ts';
 import { requestCycle } from '../loadgen/request-cycle.ts';
+import { Sequences } from '../loadgen/sequences.ts';
 import type { LevelOptions } from './level-options.ts';
 
 /** What sends at a load level, whatever its mode. */
@@ -17,10 +18,31 @@ export interface Sender {
   drain(limitMs: number): Promise<number>;
 }
 
-/** Concurrency is a closed loop, a request rate an open one. */
+/** Concurrency is a closed loop, a request rate an open one; sequences are made of what either sends. */
 export function senderAt(options: LevelOptions, recorder: Recorder): Sender {
-  return options.level.mode === 'concurrency' ? closedLoop(options, recorder) : openLoop(options, recorder);
+  const { sequences: rule, transport, requests, clock } = options;
+  if (!rule) return loopAt(options, recorder);
+  const sequences = new Sequences(transport, requests, rule);
+  const loop = loopAt({ ...options, transport: sequences }, recorder);
+  return {
+    start: () => loop.start(),
+    get sent() {
+      return loop.sent;
+    },
+    get mostInFlight() {
+      return loop.mostInFlight;
+    },
+    takeTally: () => loop.takeTally(),
+    drain: async (limitMs) => {
+      const left = await loop.drain(limitMs);
+      await sequences.finish(limitMs, clock);
+      return left;
+    },
+  };
 }
+
+const loopAt = (options: LevelOptions, recorder: Recorder): Sender =>
+  options.level.mode === 'concurrency' ? closedLoop(options, recorder) : openLoop(options, recorder);
 
 function closedLoop({ transport, requests, clock, level }: LevelOptions, recorder: Recorder): Sender {
   const loop = new ClosedLoop(transport, requestCycle(transport, requests), recorder, clock);

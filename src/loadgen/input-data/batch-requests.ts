@@ -20,7 +20,7 @@ export function batchRequests(
   { batch, parameters = [] }: RequestOptions,
 ): RequestSet {
   const common = { model, version: '', batch };
-  const requests = streams.flatMap((samples) =>
+  const byStream = streams.map((samples) =>
     Array.from({ length: Math.ceil(samples.length / batch) }, (_, index): InferRequest => {
       const taken = Array.from({ length: batch }, (_, i) => samples[(index * batch + i) % samples.length] as Sample);
       const expected = joined(taken, isBatching, (sample) => sample.expected);
@@ -32,7 +32,7 @@ export function batchRequests(
       };
     }),
   );
-  return { ...common, requests };
+  return { ...common, requests: byStream.flat(), streamLengths: byStream.map((requests) => requests.length) };
 }
 
 function joined(

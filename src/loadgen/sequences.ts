@@ -1,0 +1,141 @@
+import type { Clock } from '../base/clock.ts';
+import { type Random, seededRandom } from '../base/random.ts';
+import type { InferRequest, PreparedRequest, RequestSet, SendFailure, SendOutcome, Transport } from './types.ts';
+
+export interface SequenceRule {
+  /** Requests in a sequence on average; without it a sequence is as long as its stream. Longer ones begin it again. */
+  readonly length?: number | undefined;
+  /** Lengths differ from `length` by up to this share of it, evenly. */
+  readonly variation: number;
+  /** Correlation ids, both ends included; 0 is none. */
+  readonly ids: { readonly low: number; readonly high: number };
+  readonly seed: number;
+}
+
+interface Sequence {
+  readonly id: number;
+  readonly stream: readonly InferRequest[];
+  readonly length: number;
+  /** Of the requests of this sequence; 0 also when a failed one makes it begin again. */
+  sent: number;
+}
+
+const NO_ID: SendFailure = Object.freeze({
+  ok: false,
+  kind: 'refused',
+  message: 'there is no free sequence id: more requests are in flight than the range of ids has',
+});
+
+/**
+ * Makes sequences of what a load generator sends, for models that keep state between requests: every request gets the
+ * correlation id and the flags of a sequence that has nothing in flight, so each sequence goes one request at a time and
+ * there are as many as requests in flight. Streams take turns. No two live sequences share an id; after a failed request
+ * its sequence starts again under the same id, at which Triton ends the earlier one.
+ */
+export class Sequences<P extends PreparedRequest> implements Transport<PreparedRequest> {
+  readonly #transport: Transport<P>;
+  readonly #streams: readonly (readonly InferRequest[])[];
+  readonly #rule: SequenceRule;
+  readonly #random: Random;
+  /** With nothing in flight; the one that has waited longest first, since a server forgets those that idle. */
+  readonly #idle: Sequence[] = [];
+  readonly #liveIds = new Set<number>();
+  #lastId: number;
+  #opened = 0;
+
+  constructor(transport: Transport<P>, set: RequestSet, rule: SequenceRule) {
+    this.#transport = transport;
+    this.#streams = streamsOf(set);
+    this.#rule = rule;
+    this.#random = seededRandom(rule.seed);
+    this.#lastId = rule.ids.high;
+  }
+
+  /** Sequences that have begun and not ended. */
+  get live(): number {
+    return this.#liveIds.size;
+  }
+
+  prepare(request: InferRequest): PreparedRequest {
+    return { request };
+  }
+
+  /** Sends the next request of some sequence, whatever was prepared. */
+  send(_: PreparedRequest, done: (outcome: SendOutcome) => void): void {
+    const sequence = this.#idle.shift() ?? this.#open();
+    if (sequence) this.#advance(sequence, sequence.sent + 1 === sequence.length, done);
+    else done(NO_ID);
+  }
+
+  /** Ends every sequence that has nothing in flight by one more request, and waits for them up to `limitMs`. */
+  async finish(limitMs: number, clock: Clock): Promise<void> {
+    const waiting = new AbortController();
+    const ended = this.#idle.splice(0).map(
+      (sequence) =>
+        new Promise<void>((resolve) => {
+          this.#advance(sequence, true, () => resolve());
+        }),
+    );
+    await Promise.race([Promise.all(ended), clock.sleep(limitMs, waiting.signal).catch(() => undefined)]);
+    waiting.abort();
+  }
+
+  close(): Promise<void> {
+    return this.#transport.close();
+  }
+
+  #open(): Sequence | null {
+    const id = this.#freeId();
+    if (id === null) return null;
+    const stream = this.#streams[this.#opened++ % this.#streams.length] as readonly InferRequest[];
+    this.#liveIds.add(id);
+    return { id, stream, length: this.#length(stream), sent: 0 };
+  }
+
+  #freeId(): number | null {
+    const { low, high } = this.#rule.ids;
+    if (this.#liveIds.size > high - low) return null;
+    do this.#lastId = this.#lastId >= high ? low : this.#lastId + 1;
+    while (this.#liveIds.has(this.#lastId));
+    return this.#lastId;
+  }
+
+  #length(stream: readonly InferRequest[]): number {
+    const { length, variation } = this.#rule;
+    if (length === undefined) return stream.length;
+    return Math.max(1, Math.round(length * (1 + variation * (2 * this.#random.float() - 1))));
+  }
+
+  #advance(sequence: Sequence, isLast: boolean, done: (outcome: SendOutcome) => void): void {
+    const isFirst = sequence.sent === 0;
+    const request = sequence.stream[sequence.sent % sequence.stream.length] as InferRequest;
+    sequence.sent++;
+    this.#transport.send(this.#transport.prepare(inSequence(request, sequence.id, isFirst, isLast)), (outcome) => {
+      if (!outcome.ok) sequence.sent = 0;
+      if (isLast) this.#liveIds.delete(sequence.id);
+      else this.#idle.push(sequence);
+      done(outcome);
+    });
+  }
+}
+
+/** Triton takes the control values of a sequence as request parameters, over both protocols. */
+function inSequence(request: InferRequest, id: number, isFirst: boolean, isLast: boolean): InferRequest {
+  return {
+    ...request,
+    parameters: [
+      ...(request.parameters ?? []),
+      { name: 'sequence_id', type: 'int', value: id },
+      { name: 'sequence_start', type: 'bool', value: isFirst },
+      { name: 'sequence_end', type: 'bool', value: isLast },
+    ],
+  };
+}
+
+function streamsOf({ requests, streamLengths = [requests.length] }: RequestSet): readonly (readonly InferRequest[])[] {
+  let at = 0;
+  return streamLengths.map((length) => {
+    at += length;
+    return requests.slice(at - length, at);
+  });
+}
