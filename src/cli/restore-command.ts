@@ -7,6 +7,7 @@ import { type TlsFlags, tlsOptionTable, warnIfInsecure } from './tls-options.ts'
 export interface RestoreOptions extends TlsFlags {
   readonly url?: string;
   readonly how: 'config' | 'reload';
+  readonly force: boolean;
 }
 
 const table: OptionTable<RestoreOptions> = {
@@ -16,6 +17,7 @@ const table: OptionTable<RestoreOptions> = {
   },
   ...tlsOptionTable,
   how: { flags: '--how <how>', help: 'as --restore of tune', choices: ['config', 'reload'], default: 'config' },
+  force: { flags: '--force', help: 'also over a config that somebody else has set since', default: false },
 };
 
 /** `tritune restore [DIR…]`: puts back the models that killed runs left changed, as their journals say they were. */

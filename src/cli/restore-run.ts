@@ -4,7 +4,11 @@ import { realClock } from '../base/clock.ts';
 import { isTrituneError, TrituneError } from '../base/errors.ts';
 import { foldStudy } from '../study/fold.ts';
 import { readJournal, resumeJournal } from '../study/journal.ts';
+import type { StudyRecord, StudyStarted } from '../study/records.ts';
 import type { StudyState } from '../study/state.ts';
+import { compareConfigs } from '../triton/config-comparison.ts';
+import type { ModelConfig } from '../triton/model-config.ts';
+import type { ControlClient } from '../tuner/control.ts';
 import { type Addresses, connectControl } from './connection.ts';
 import { serverAddress, tlsInAddress } from './option-values.ts';
 import { RUNS_DIRECTORY, studyFiles } from './output-directory.ts';
@@ -20,8 +24,11 @@ export async function restoreRun(directory: string, options: RestoreOptions): Pr
     const state = foldStudy(records);
     if (isBack(state)) return `nothing to do: ${state.restored?.detail}`;
     const { started } = state;
+    if (typeof started.options.launch === 'string')
+      return 'nothing to do: its server was started for the run and ended with it';
     const { client } = await connectControl(await controlAddresses(state, options));
     try {
+      if (!options.force) await checkOwn(client, records, started);
       const control = controlOver(client, started.model, started, options.how);
       const restored = await control.restore();
       await journal.append({ type: 'model-restored', at: new Date(realClock.wallMs()).toISOString(), ...restored });
@@ -35,6 +42,26 @@ export async function restoreRun(directory: string, options: RestoreOptions): Pr
   } finally {
     await journal.close();
   }
+}
+
+/**
+ * Errors: RESTORE_FAILED when the model now has a config that this run neither found nor sent: somebody has changed it
+ * since, and the run's original is no longer what they want.
+ */
+async function checkOwn(client: ControlClient, records: readonly StudyRecord[], started: StudyStarted): Promise<void> {
+  const entries = (await client.index()).filter((entry) => entry.name === started.model);
+  if (!entries.some((entry) => entry.state === 'READY')) return;
+  const current = await client.modelConfig(started.model);
+  const sent = records.flatMap((record) => (record.type === 'trial-started' ? [record.candidate.config] : []));
+  // What only the server's config has are its own defaults.
+  const isCurrent = (config: ModelConfig): boolean =>
+    compareConfigs(config, current).every((difference) => difference.before === undefined);
+  if ([started.originalConfig, ...sent].some(isCurrent)) return;
+  throw new TrituneError(
+    'RESTORE_FAILED',
+    `'${started.model}' has a config that this run did not set: somebody has changed it since`,
+    'to put the config from before the run back all the same, add --force',
+  );
 }
 
 /** Where the run had its control calls, and how it spoke there, unless the options say otherwise. */
@@ -63,7 +90,8 @@ export async function unrestoredRuns(): Promise<string[]> {
   const unrestored: string[] = [];
   for (const directory of directories) {
     try {
-      if (!isBack(foldStudy(await readJournal(studyFiles(directory).journal)))) unrestored.push(directory);
+      const state = foldStudy(await readJournal(studyFiles(directory).journal));
+      if (!isBack(state) && state.started.options.launch === undefined) unrestored.push(directory);
     } catch (error) {
       // Other things may lie there too.
       if (!isTrituneError(error, 'JOURNAL_INVALID')) throw error;
