@@ -1,0 +1,103 @@
+import type { Load, Reading } from './client-run.ts';
+
+/** One way of running perf_analyzer. */
+export interface PeerMode {
+  readonly name: string;
+  readonly options: readonly string[];
+}
+
+/** A figure of both clients and what their ratio, ours over the peer's, should be; the best of the modes is compared. */
+export interface Figure {
+  readonly name: string;
+  readonly of: (reading: Reading) => number;
+  readonly unit: string;
+  readonly target: number;
+  /** Is a higher figure better? Then the ratio should be at least the target, else at most. */
+  readonly higher: boolean;
+  readonly modes: readonly PeerMode[];
+}
+
+/** One load, sent by us and by each mode in turn, over and over. */
+export interface Experiment {
+  readonly load: Load;
+  readonly figures: readonly Figure[];
+}
+
+const sync = { name: 'sync', options: ['--sync'] };
+/** One thread drives all requests; its default of a thread per request costs it more (measured). */
+const async1 = { name: 'async', options: ['--async', '--max-threads', '1'] };
+const async2 = { name: 'async, 2 threads', options: ['--async', '--max-threads', '2'] };
+const streaming = { name: 'streaming', options: ['--async', '--streaming', '--max-threads', '1'] };
+const shared = { name: 'sync, shared memory', options: ['--sync', '--shared-memory', 'system'] };
+
+const cpu = (name: string, target: number, modes: readonly PeerMode[]): Figure => ({
+  name: `CPU per request, ${name}`,
+  of: ({ cpuUs }) => cpuUs,
+  unit: 'us',
+  target,
+  higher: false,
+  modes,
+});
+const throughput = (name: string, target: number, modes: readonly PeerMode[]): Figure => ({
+  name: `throughput, ${name}`,
+  of: ({ perSecond }) => perSecond,
+  unit: '/s',
+  target,
+  higher: true,
+  modes,
+});
+const p50 = (name: string, modes: readonly PeerMode[]): Figure => ({
+  name: `p50 latency, ${name}`,
+  of: ({ p50Us }) => p50Us,
+  unit: 'us',
+  target: 1.02,
+  higher: false,
+  modes,
+});
+
+const small = { model: 'floats64', floats: 64 };
+const image = { model: 'image', floats: 153_600 };
+const unaryModes = [sync, async1];
+
+export const experiments: readonly Experiment[] = [
+  {
+    load: { protocol: 'grpc', ...small, concurrency: 64 },
+    figures: [
+      cpu('gRPC, 64 in flight', 1 / 4, [sync, async1, streaming]),
+      throughput('gRPC, 64 in flight', 1.2, [sync, async1, streaming]),
+    ],
+  },
+  {
+    load: { protocol: 'http', ...small, concurrency: 64 },
+    figures: [cpu('HTTP, 64 in flight', 1 / 2, [sync, async2]), throughput('HTTP, 64 in flight', 1.2, [sync, async2])],
+  },
+  {
+    load: { protocol: 'grpc', ...small, concurrency: 1 },
+    figures: [p50('gRPC, 1 in flight', unaryModes), p50('gRPC, 1 in flight, unary against streaming', [streaming])],
+  },
+  {
+    load: { protocol: 'http', ...small, concurrency: 1 },
+    figures: [p50('HTTP, 1 in flight', unaryModes)],
+  },
+  {
+    load: { protocol: 'grpc', ...image, concurrency: 8 },
+    figures: [
+      throughput('gRPC, 600 KiB', 1, [sync, async2]),
+      throughput('gRPC, 600 KiB against shared memory', 1, [shared]),
+    ],
+  },
+  {
+    load: { protocol: 'http', ...image, concurrency: 8 },
+    figures: [throughput('HTTP, 600 KiB', 1, [sync]), throughput('HTTP, 600 KiB against shared memory', 1, [shared])],
+  },
+];
+
+/** Of the open loop: half of what the server can do, from the rates that were seen. */
+export const openLoopLoad = (capacityPerSecond: number): Load => ({
+  protocol: 'grpc',
+  ...small,
+  concurrency: 0,
+  perSecond: Math.round(capacityPerSecond / 2),
+});
+/** Its async mode has no limit to what is in flight: at a rate that it cannot keep it swamps the server and does not end. */
+export const openLoopMode: PeerMode = { name: 'sync, 64 threads', options: ['--sync', '--max-threads', '64'] };

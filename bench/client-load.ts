@@ -1,0 +1,86 @@
+import { realClock } from '../src/base/clock.ts';
+import { MS_PER_S, msToNs, NS_PER_S, NS_PER_US } from '../src/base/units.ts';
+import { openAlarm } from '../src/loadgen/alarm.ts';
+import { ClosedLoop } from '../src/loadgen/closed-loop.ts';
+import { defaultOpenLoopRule, OpenLoop } from '../src/loadgen/open-loop.ts';
+import { constantRate } from '../src/loadgen/pacers.ts';
+import { type Batch, Recorder } from '../src/loadgen/recorder.ts';
+import { requestCycle } from '../src/loadgen/request-cycle.ts';
+import { openTransport } from '../src/loadgen/transports/open.ts';
+import type { RequestSet } from '../src/loadgen/types.ts';
+import type { Load, Report } from './client-run.ts';
+
+/**
+ * Our load generator alone in a process, so that its CPU time is all its own:
+ *
+ *   node bench/client-load.ts '{ "url": …, "load": …, "settleMs": …, "runMs": … }'
+ *
+ * It counts from the end of `settleMs` on and prints a `Report` at the end.
+ */
+export interface LoadOrder {
+  readonly url: string;
+  readonly load: Load;
+  readonly settleMs: number;
+  readonly runMs: number;
+}
+
+const TIMEOUT_MS = 10_000;
+const order = JSON.parse(process.argv[2] as string) as LoadOrder;
+const { load, settleMs, runMs } = order;
+
+const zeros = { name: 'INPUT0', datatype: 'FP32', shape: [1, load.floats], raw: new Uint8Array(4 * load.floats) };
+const request = { model: load.model, version: '', batch: 1, inputs: [zeros] };
+const requests: RequestSet = { model: load.model, version: '', batch: 1, requests: [request] };
+
+const transport = openTransport(load.protocol, { url: order.url, timeoutMs: TIMEOUT_MS });
+const recorder = new Recorder();
+const report = load.perSecond === undefined ? await closedLoop(load.concurrency) : await openLoop(load.perSecond);
+await transport.close();
+console.log(JSON.stringify(report));
+
+async function closedLoop(concurrency: number): Promise<Report> {
+  const loop = new ClosedLoop(transport, requestCycle(transport, requests), recorder, realClock);
+  loop.setConcurrency(concurrency);
+  const batch = await counted();
+  await loop.drain(TIMEOUT_MS);
+  return { p50Us: batch.latencies.quantileNs(0.5) / NS_PER_US };
+}
+
+async function openLoop(perSecond: number): Promise<Report> {
+  const alarm = openAlarm();
+  const loop = new OpenLoop(
+    { transport, nextRequest: requestCycle(transport, requests), recorder },
+    { clock: realClock, alarm },
+    constantRate(perSecond),
+    defaultOpenLoopRule,
+  );
+  loop.start();
+  await realClock.sleep(settleMs);
+  loop.takeTally();
+  const startNs = realClock.nowNs();
+  const batch = await counted(0);
+  const tally = loop.takeTally();
+  const seconds = (realClock.nowNs() - startNs) / NS_PER_S;
+  await loop.drain(TIMEOUT_MS);
+  await alarm.close();
+  return {
+    p50Us: batch.latencies.quantileNs(0.5) / NS_PER_US,
+    sentPerSecond: tally.sent / seconds,
+    lateP50Us: tally.lateness.quantileNs(0.5) / NS_PER_US,
+  };
+}
+
+/** All that completes after the settling. A failed request is a fault of the comparison, and ends it. */
+async function counted(waitMs = settleMs): Promise<Batch> {
+  await realClock.sleep(waitMs);
+  const batches: Batch[] = [];
+  recorder.start({ lengthNs: msToNs(runMs * MS_PER_S), minRequests: 1 }, (batch) => batches.push(batch));
+  await realClock.sleep(runMs - settleMs);
+  recorder.closeNow(realClock.nowNs());
+  recorder.stop();
+  const [failure] = recorder.failures;
+  if (failure) throw new Error(`${failure.count} requests failed: ${failure.firstMessage}`);
+  const [batch] = batches;
+  if (!batch) throw new Error('nothing completed');
+  return batch;
+}
