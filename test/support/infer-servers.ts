@@ -78,12 +78,21 @@ export async function startGrpcServer(settings: Settings = {}, port = 0, tls?: S
   };
   const server = tls ? createSecureServer({ settings, ...tls }) : createHttp2({ settings });
   server.on('sessionError', () => undefined);
-  server.on('stream', (stream: ServerHttp2Stream) => {
-    const chunks: Buffer[] = [];
+  server.on('stream', (stream: ServerHttp2Stream, headers) => {
     stream.on('error', () => undefined);
+    const isOver = (): boolean => stream.aborted || stream.session?.destroyed !== false;
+    if (String(headers[':path']).endsWith('/ModelStreamInfer')) {
+      serveStream(stream, (message) => {
+        if (isOver()) return;
+        received.push(readInferMessage(message));
+        answerStream(stream, reply);
+      });
+      return;
+    }
+    const chunks: Buffer[] = [];
     stream.on('data', (chunk: Buffer) => chunks.push(chunk));
     stream.on('end', () => {
-      if (stream.aborted || stream.session?.destroyed !== false) return;
+      if (isOver()) return;
       received.push(readInferMessage(Buffer.concat(chunks)));
       answerGrpc(stream, reply);
     });
@@ -100,6 +109,55 @@ function readInferMessage(framed: Buffer): Received {
     raw_input_contents: Uint8Array[];
   };
   return { message, model: decoded.model_name, tensors: Buffer.concat(decoded.raw_input_contents) };
+}
+
+/** Calls `serve` with every framed message of a stream, as it comes. */
+function serveStream(stream: ServerHttp2Stream, serve: (framed: Buffer) => void): void {
+  let rest: Buffer = Buffer.alloc(0);
+  stream.on('data', (chunk: Buffer) => {
+    rest = Buffer.concat([rest, chunk]);
+    while (rest.length >= 5 && rest.length >= 5 + rest.readUInt32BE(1)) {
+      const length = 5 + rest.readUInt32BE(1);
+      serve(rest.subarray(0, length));
+      rest = rest.subarray(length);
+    }
+  });
+}
+
+/** One ModelStreamInferResponse, framed. */
+export function streamResponse(fields: {
+  readonly bodyBytes?: number;
+  readonly isFinal?: boolean;
+  readonly error?: string;
+}): Buffer {
+  const { bodyBytes = 64, isFinal, error } = fields;
+  const type = messageType('ModelStreamInferResponse');
+  const parameters =
+    isFinal === undefined ? {} : { other: { string_param: 'x' }, triton_final_response: { bool_param: isFinal } };
+  const response =
+    error === undefined ? { model_name: 'm', parameters, raw_output_contents: [new Uint8Array(bodyBytes)] } : undefined;
+  return grpcFrame(type.encode(type.fromObject({ error_message: error, infer_response: response })).finish());
+}
+
+function answerStream(stream: ServerHttp2Stream, reply: Reply): void {
+  const socket = stream.session?.socket;
+  if (stream.destroyed || !socket) return;
+  if (!stream.headersSent && reply.kind !== 'status' && reply.kind !== 'silence') {
+    stream.respond(grpcHeaders, { waitForTrailers: true });
+  }
+  if (reply.kind === 'reset') socket.destroy();
+  if (reply.kind === 'ok') stream.write(streamResponse({ bodyBytes: reply.bodyBytes ?? 64, isFinal: true }));
+  if (reply.kind === 'cut')
+    stream.write(streamResponse({ bodyBytes: 1024 }).subarray(0, 512), () => socket.destroySoon());
+  if (reply.kind === 'status') {
+    const status = { 'grpc-status': String(reply.code), 'grpc-message': percentEncoded(reply.message) };
+    if (stream.headersSent) {
+      stream.on('wantTrailers', () => stream.sendTrailers(status));
+      stream.end();
+    } else {
+      stream.respond({ ...grpcHeaders, ...status }, { endStream: true });
+    }
+  }
 }
 
 /** As gRPC writes a status message: bytes of UTF-8, those outside printable ASCII and '%' as %XX. */

@@ -1,100 +1,44 @@
-import { realClock } from '../../base/clock.ts';
-import { msToNs } from '../../base/units.ts';
-import type { InferRequest, PreparedRequest, SendFailure, SendOutcome, Transport, TransportOptions } from '../types.ts';
-import { sweepPeriodMs } from './deadlines.ts';
+import type { InferRequest, PreparedRequest, SendOutcome, Transport } from '../types.ts';
 import { INFER_PATH } from './grpc-status.ts';
 import { Call } from './h2/call.ts';
-import { Connection, type ConnectionOptions, type ConnectionOwner } from './h2/connection.ts';
-import { encodeInferMessage } from './infer-message.ts';
-import { CLOSED, timedOut } from './outcome.ts';
-import { endpointOf } from './socket.ts';
+import { type CallOwner, Connections, type LeanOptions } from './h2/connections.ts';
+import { encodeInferMessage, framed } from './infer-message.ts';
+import { CLOSED } from './outcome.ts';
 
 interface LeanRequest extends PreparedRequest {
   /** The message behind its gRPC prefix. */
   readonly body: Buffer;
 }
 
-export interface LeanOptions extends TransportOptions {
-  /** Connections to spread the requests over; 1 if not given. More are opened where the server limits their streams. */
-  readonly connections?: number;
-  /** Stream id that each connection begins with, for tests of what happens when they run out; 1 if not given. */
-  readonly firstStreamId?: number;
-}
-
-/** Requests wait in line rather than open more connections than this. */
-const MAX_CONNECTIONS = 64;
-/** Least time between two attempts to connect to a server that lets us down. */
-const RECONNECT_MS = 50;
-
 /** gRPC unary over HTTP/2, on our own client: a tenth of the CPU time of a general one. */
 export function openGrpcLean(options: LeanOptions): Transport<LeanRequest> {
   return new GrpcLean(options);
 }
 
-class GrpcLean implements Transport<LeanRequest>, ConnectionOwner {
-  readonly #options: ConnectionOptions;
-  readonly #timeoutNs: number;
-  readonly #timedOut: SendFailure;
-  readonly #wanted: number;
-  readonly #connections: Connection[] = [];
-  /** Calls that no connection has room for, oldest first. */
-  #waiting = new Set<Call>();
+class GrpcLean implements Transport<LeanRequest>, CallOwner {
+  readonly #connections: Connections;
   readonly #spare: Call[] = [];
-  readonly #sweeper: NodeJS.Timeout;
-  #reconnect: NodeJS.Timeout | undefined;
-  /** True from a connection that came to nothing until one that answers. */
-  #letDown = false;
-  #open = true;
 
   constructor(options: LeanOptions) {
-    this.#options = connectionOptions(options);
-    this.#timeoutNs = msToNs(options.timeoutMs);
-    this.#timedOut = timedOut(options.timeoutMs);
-    this.#wanted = options.connections ?? 1;
-    this.#sweeper = setInterval(() => this.#sweep(), sweepPeriodMs(options.timeoutMs));
+    this.#connections = new Connections(options, INFER_PATH, this);
   }
 
   prepare(request: InferRequest): LeanRequest {
-    const message = encodeInferMessage(request);
-    const body = Buffer.allocUnsafeSlow(5 + message.length);
-    body[0] = 0;
-    body.writeUInt32BE(message.length, 1);
-    message.copy(body, 5);
-    return { request, body };
+    return { request, body: framed(encodeInferMessage(request)) };
   }
 
   send(prepared: LeanRequest, done: (outcome: SendOutcome) => void): void {
-    if (!this.#open) {
+    if (!this.#connections.isOpen) {
       done(CLOSED);
       return;
     }
     const call = this.#spare.pop() ?? new Call();
-    call.begin(prepared.body, done, realClock.nowNs() + this.#timeoutNs);
-    const connection = this.#waiting.size === 0 ? this.#roomiest() : undefined;
-    if (connection) {
-      connection.start(call);
-    } else {
-      this.#waiting.add(call);
-      this.#connect();
-    }
+    call.begin(prepared.body, done, this.#connections.dueNs());
+    this.#connections.start(call);
   }
 
   async close(): Promise<void> {
-    this.#open = false;
-    clearInterval(this.#sweeper);
-    clearTimeout(this.#reconnect);
-    for (const connection of [...this.#connections]) connection.close(CLOSED);
-    this.#failWaiting(CLOSED);
-  }
-
-  roomy(connection: Connection): void {
-    if (this.#waiting.size === 0) return;
-    for (const call of this.#waiting) {
-      if (!connection.hasRoom) break;
-      this.#waiting.delete(call);
-      connection.start(call);
-    }
-    if (this.#waiting.size > 0) this.#connect();
+    this.#connections.close(CLOSED);
   }
 
   settle(call: Call, outcome: SendOutcome): void {
@@ -104,75 +48,7 @@ class GrpcLean implements Transport<LeanRequest>, ConnectionOwner {
     done(outcome);
   }
 
-  turnedAway(_: Connection, calls: readonly Call[]): void {
-    this.#waiting = new Set([...calls, ...this.#waiting]);
-    if (this.#waiting.size > 0) this.#connect();
+  leaving(): void {
+    // Calls that it still has end by themselves.
   }
-
-  gone(connection: Connection, why: SendFailure): void {
-    this.#connections.splice(this.#connections.indexOf(connection), 1);
-    if (!this.#open) return;
-    this.#letDown = connection.answered === 0;
-    if (!connection.wasReady && !this.#connections.some((other) => other.isUsable)) this.#failWaiting(why);
-    else if (this.#waiting.size > 0) this.#connect();
-  }
-
-  /** The connection with the fewest calls among those that have room. */
-  #roomiest(): Connection | undefined {
-    let best: Connection | undefined;
-    for (const connection of this.#connections) {
-      if (connection.hasRoom && (!best || connection.inFlight < best.inFlight)) best = connection;
-    }
-    return best;
-  }
-
-  /** Sees to it that there will be room: one new connection at a time beyond those that are wanted anyway. */
-  #connect(): void {
-    if (!this.#open || this.#reconnect) return;
-    if (this.#letDown) {
-      this.#letDown = false;
-      this.#reconnect = setTimeout(() => {
-        this.#reconnect = undefined;
-        this.#connect();
-      }, RECONNECT_MS);
-      return;
-    }
-    const usable = this.#connections.filter((connection) => connection.isUsable);
-    // A connection that is being made will take what waits; one that has no room though idle is no reason for another.
-    const enough = usable.some((connection) => connection.isConnecting || connection.inFlight === 0);
-    const wanted = Math.max(this.#wanted - usable.length, enough ? 0 : 1);
-    for (let count = Math.min(wanted, MAX_CONNECTIONS - this.#connections.length); count > 0; count--) {
-      this.#connections.push(new Connection(this.#options, this, realClock.nowNs()));
-    }
-  }
-
-  #sweep(): void {
-    const nowNs = realClock.nowNs();
-    for (const call of this.#waiting) {
-      if (call.dueNs > nowNs) continue;
-      this.#waiting.delete(call);
-      this.settle(call, this.#timedOut);
-    }
-    for (const connection of [...this.#connections]) connection.expire(nowNs, this.#timeoutNs, this.#timedOut);
-  }
-
-  #failWaiting(why: SendFailure): void {
-    const calls = [...this.#waiting];
-    this.#waiting.clear();
-    for (const call of calls) this.settle(call, why);
-  }
-}
-
-function connectionOptions({ url, tls, firstStreamId = 1, headers: more = [] }: LeanOptions): ConnectionOptions {
-  const headers = [
-    [':method', 'POST'],
-    [':scheme', tls ? 'https' : 'http'],
-    [':path', INFER_PATH],
-    [':authority', url],
-    ['te', 'trailers'],
-    ['content-type', 'application/grpc'],
-    ['user-agent', 'tritune'],
-    ...more.map(({ name, value }) => [name, value] as const),
-  ] as const;
-  return { endpoint: endpointOf(url, tls, 'h2'), headers, firstStreamId };
 }

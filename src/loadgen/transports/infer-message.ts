@@ -15,6 +15,15 @@ export function encodeInferMessage(request: InferRequest): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
+/** The message behind its gRPC prefix: not compressed, and its length. */
+export function framed(message: Buffer): Buffer {
+  const body = Buffer.allocUnsafeSlow(5 + message.length);
+  body[0] = 0;
+  body.writeUInt32BE(message.length, 1);
+  message.copy(body, 5);
+  return body;
+}
+
 const parameterFields = { bool: 'bool_param', int: 'int64_param', double: 'double_param', string: 'string_param' };
 
 function parameterMap(parameters: readonly RequestParameter[]): object {

@@ -1,11 +1,32 @@
+import { TrituneError } from '../../base/errors.ts';
 import type { Transport, TransportOptions } from '../types.ts';
 import { openGrpcJs } from './grpc-js.ts';
 import { openGrpcLean } from './grpc-lean.ts';
+import { openGrpcStream } from './grpc-stream.ts';
 import { openHttpLean } from './http-lean.ts';
 import { openUndici } from './undici.ts';
 
-/** A transport to one server. It holds a timer and sockets until `close()`. Errors: USAGE for a bad address. */
-export function openTransport(protocol: 'grpc' | 'http', options: TransportOptions): Transport {
+export interface OpenOptions extends TransportOptions {
+  /** gRPC only: requests on long-lived streams, for models with any number of responses to a request. */
+  readonly streaming?: boolean | undefined;
+}
+
+/**
+ * A transport to one server. It holds a timer and sockets until `close()`. Errors: USAGE for a bad address, and for options
+ * that do not go together.
+ */
+export function openTransport(protocol: 'grpc' | 'http', options: OpenOptions): Transport {
+  if (options.streaming) {
+    if (protocol === 'http')
+      throw new TrituneError('USAGE', 'HTTP has no streams of requests', 'use -i grpc with --streaming');
+    if (options.check)
+      throw new TrituneError(
+        'USAGE',
+        'replies on streams are not checked',
+        'leave out --streaming, or the expected outputs',
+      );
+    return openGrpcStream(options);
+  }
   if (options.check) return protocol === 'grpc' ? openGrpcJs(options) : openUndici(options);
   return protocol === 'grpc' ? openGrpcLean(options) : openHttpLean(options);
 }

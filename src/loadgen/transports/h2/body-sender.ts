@@ -27,7 +27,14 @@ export class BodySender {
         return;
       }
       const end = start + bytes;
-      this.#writer.frame(h2.DATA, end === body.length ? h2.END_STREAM : 0, streamId, body, start, end);
+      this.#writer.frame(
+        h2.DATA,
+        end === body.length && call.endsStream ? h2.END_STREAM : 0,
+        streamId,
+        body,
+        start,
+        end,
+      );
       this.#window -= bytes;
       call.window -= bytes;
       call.sentBytes = end;

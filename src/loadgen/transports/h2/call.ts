@@ -4,10 +4,20 @@ import { badStatus, failed, SENT } from '../outcome.ts';
 import type { FieldSink } from './hpack-decoder.ts';
 
 /** Five bytes before a gRPC message: compressed or not, and its length. */
-const PREFIX_BYTES = 5;
+export const PREFIX_BYTES = 5;
 
 const NOTHING = Buffer.alloc(0);
 const nobody = (): void => undefined;
+
+/** The connection that a call is on. */
+export interface Carrier {
+  /** False when nothing new may be sent there. */
+  readonly isUsable: boolean;
+  /** Sends the body of a call that is on a stream already. */
+  resume(call: Call): void;
+  /** Ends the call's stream from our side. */
+  cancel(call: Call): void;
+}
 
 /**
  * One unary call: what is to be sent, and what has come back so far. Objects are used again for other calls; `begin`
@@ -18,10 +28,15 @@ export class Call implements FieldSink {
   body: Buffer = NOTHING;
   done: (outcome: SendOutcome) => void = nobody;
   dueNs = 0;
+  /** False for a call whose stream stays open for further messages. */
+  readonly endsStream: boolean = true;
+  carrier: Carrier | undefined;
   streamId = 0;
   /** Bytes of the body that the peer takes now, by the stream's own window. */
   window = 0;
   sentBytes = 0;
+  /** Bytes of DATA that came and were not given back to the stream's window yet. */
+  unreturned = 0;
 
   #httpStatus = 0;
   #grpcStatus = -1;
@@ -37,12 +52,13 @@ export class Call implements FieldSink {
     this.body = body;
     this.done = done;
     this.dueNs = dueNs;
-    this.streamId = 0;
   }
 
   /** Lets go of what the call held, so that an idle object keeps nothing alive. */
   end(): void {
     this.body = NOTHING;
+    this.sentBytes = 0;
+    this.dueNs = Number.POSITIVE_INFINITY;
     this.done = nobody;
   }
 
@@ -51,6 +67,7 @@ export class Call implements FieldSink {
     this.streamId = streamId;
     this.window = window;
     this.sentBytes = 0;
+    this.unreturned = 0;
     this.#httpStatus = 0;
     this.#grpcStatus = -1;
     this.#grpcMessage = '';
@@ -100,6 +117,16 @@ export class Call implements FieldSink {
       }
     }
     return true;
+  }
+
+  /** True once the response's first headers have come. */
+  get isStarted(): boolean {
+    return this.#started;
+  }
+
+  /** True between two requests. */
+  get isIdle(): boolean {
+    return this.body === NOTHING;
   }
 
   get isSent(): boolean {

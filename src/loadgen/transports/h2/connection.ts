@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { SendFailure, SendOutcome } from '../../types.ts';
 import { failed, socketMessage } from '../outcome.ts';
 import { type Endpoint, openSocket } from '../socket.ts';
-import type { Call } from './call.ts';
+import type { Call, Carrier } from './call.ts';
 import { FrameReader, type FrameSink } from './frame-reader.ts';
 import { FrameWriter } from './frame-writer.ts';
 import * as h2 from './frames.ts';
@@ -32,7 +32,7 @@ export interface ConnectionOptions extends StreamsOptions {
 }
 
 /** One HTTP/2 connection for unary calls (RFC 9113). It never throws: what goes wrong ends calls, or the connection. */
-export class Connection implements FrameSink {
+export class Connection implements FrameSink, Carrier {
   readonly #owner: ConnectionOwner;
   readonly #socket: Socket;
   readonly #writer: FrameWriter;
@@ -92,8 +92,17 @@ export class Connection implements FrameSink {
 
   /** Sends the call. Only while `hasRoom`. */
   start(call: Call): void {
+    call.carrier = this;
     this.#streams.open(call);
     if (this.#streams.isExhausted) this.#drain([]);
+  }
+
+  resume(call: Call): void {
+    this.#streams.resume(call);
+  }
+
+  cancel(call: Call): void {
+    this.#streams.cancel(call, failed('reset', 'the stream was given up'));
   }
 
   /** Ends every call that is due, and a connection on which the peer gives no sign of life for `timeoutNs`. */
@@ -153,7 +162,7 @@ export class Connection implements FrameSink {
       this.#writer.bytes(h2.windowUpdateFrame(this.#unreturned));
       this.#unreturned = 0;
     }
-    this.#streams.dataEnd(streamId, flags);
+    this.#streams.dataEnd(streamId, flags, length);
   }
 
   frame(type: number, flags: number, streamId: number, payload: Buffer, start: number, end: number): void {

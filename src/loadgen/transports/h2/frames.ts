@@ -123,8 +123,9 @@ export function clientPreface(): Buffer {
   ]);
 }
 
-/** Gives the peer more of the connection's window. */
-export const windowUpdateFrame = (bytes: number): Buffer => frame(WINDOW_UPDATE, 0, 0, uint32s(bytes));
+/** Gives the peer more of a stream's window; of the connection's own for stream 0. */
+export const windowUpdateFrame = (bytes: number, streamId = 0): Buffer =>
+  frame(WINDOW_UPDATE, 0, streamId, uint32s(bytes));
 export const settingsAckFrame = (): Buffer => frame(SETTINGS, ACK, 0, new Uint8Array(0));
 export const pingFrame = (): Buffer => frame(PING, 0, 0, new Uint8Array(8));
 export const pingAckFrame = (opaque: Uint8Array): Buffer => frame(PING, ACK, 0, opaque);

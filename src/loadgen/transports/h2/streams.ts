@@ -15,6 +15,9 @@ export interface StreamsOptions {
   readonly firstStreamId: number;
 }
 
+/** A stream's window is given back in pieces of this size. */
+const WINDOW_PIECE = 2 ** 24;
+
 const NOWHERE = { field: (): void => undefined };
 
 /** The streams of one connection, a call on each. Frames that break HTTP/2 throw ProtocolError. */
@@ -68,6 +71,15 @@ export class Streams {
     this.#bodies.send(call);
   }
 
+  /** Sends what a call on an open stream has to send next. */
+  resume(call: Call): void {
+    this.#bodies.send(call);
+  }
+
+  cancel(call: Call, outcome: SendOutcome): void {
+    if (this.#calls.get(call.streamId) === call) this.#cancel(call.streamId, call, 'CANCEL', outcome);
+  }
+
   /** Ends every call that is due. True if there was one. */
   expire(nowNs: number, outcome: SendOutcome): boolean {
     let expired = false;
@@ -107,9 +119,18 @@ export class Streams {
     if (call && !call.data(bytes, start, end)) this.#malformed(streamId, call, 'data before headers');
   }
 
-  dataEnd(streamId: number, flags: number): void {
+  dataEnd(streamId: number, flags: number, length: number): void {
     const call = this.#callOn(streamId);
+    if (call && !call.endsStream) this.#returnWindow(call, length);
     if (call && (flags & h2.END_STREAM) !== 0) this.#finish(streamId, call);
+  }
+
+  /** A unary call's reply fits into the window that its stream begins with; what comes on a long stream does not. */
+  #returnWindow(call: Call, bytes: number): void {
+    call.unreturned += bytes;
+    if (call.unreturned < WINDOW_PIECE) return;
+    this.#writer.bytes(h2.windowUpdateFrame(call.unreturned, call.streamId));
+    call.unreturned = 0;
   }
 
   reset(streamId: number, code: number): void {
@@ -166,6 +187,7 @@ export class Streams {
   #end(id: number, call: Call, outcome: SendOutcome): void {
     this.#calls.delete(id);
     this.#bodies.forget(call);
+    call.streamId = 0;
     this.#ended(call, outcome);
   }
 }

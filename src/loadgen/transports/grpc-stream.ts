@@ -1,0 +1,86 @@
+import type { InferRequest, PreparedRequest, RequestParameter, SendOutcome, Transport } from '../types.ts';
+import { STREAM_INFER_PATH } from './grpc-status.ts';
+import type { Call } from './h2/call.ts';
+import type { Connection } from './h2/connection.ts';
+import { type CallOwner, Connections, type LeanOptions } from './h2/connections.ts';
+import { StreamCall } from './h2/stream-call.ts';
+import { encodeInferMessage, framed } from './infer-message.ts';
+import { CLOSED } from './outcome.ts';
+
+interface StreamRequest extends PreparedRequest {
+  /** The message behind its gRPC prefix. */
+  readonly body: Buffer;
+}
+
+/** Asks the server to say which response is a request's last, if need be by an empty one. */
+const SAY_WHICH_IS_LAST: RequestParameter = { name: 'triton_enable_empty_final_response', type: 'bool', value: true };
+
+/**
+ * Inference over long-lived bidirectional gRPC streams, one for each request in flight: for decoupled models, whose
+ * requests have any number of responses. A request is over when its final response has come.
+ */
+export function openGrpcStream(options: LeanOptions): Transport<StreamRequest> {
+  return new GrpcStream(options);
+}
+
+class GrpcStream implements Transport<StreamRequest>, CallOwner {
+  readonly #connections: Connections;
+  /** Open streams without a request, the last used last. */
+  readonly #idle: StreamCall[] = [];
+
+  constructor(options: LeanOptions) {
+    this.#connections = new Connections(options, STREAM_INFER_PATH, this);
+  }
+
+  prepare(request: InferRequest): StreamRequest {
+    const parameters = [...(request.parameters ?? []), SAY_WHICH_IS_LAST];
+    return { request, body: framed(encodeInferMessage({ ...request, parameters })) };
+  }
+
+  send(prepared: StreamRequest, done: (outcome: SendOutcome) => void): void {
+    if (!this.#connections.isOpen) {
+      done(CLOSED);
+      return;
+    }
+    const idle = this.#takeIdle();
+    const call = idle ?? new StreamCall((replied, outcome) => this.#replied(replied, outcome));
+    call.begin(prepared.body, done, this.#connections.dueNs());
+    if (idle) idle.carrier?.resume(idle);
+    else this.#connections.start(call);
+  }
+
+  async close(): Promise<void> {
+    this.#connections.close(CLOSED);
+  }
+
+  #takeIdle(): StreamCall | undefined {
+    // One whose connection is being lost just now is told so in a moment.
+    for (let call = this.#idle.pop(); call; call = this.#idle.pop()) if (call.carrier?.isUsable) return call;
+    return undefined;
+  }
+
+  /** The stream is over, with its request if it has one. */
+  settle(call: Call, outcome: SendOutcome): void {
+    const at = this.#idle.indexOf(call as StreamCall);
+    if (at >= 0) this.#idle.splice(at, 1);
+    const { done } = call;
+    call.end();
+    done(outcome);
+  }
+
+  leaving(connection: Connection): void {
+    for (const call of this.#idle.filter(({ carrier }) => carrier === connection)) connection.cancel(call);
+  }
+
+  /**
+   * A request is over, and its stream is not. After a failure we cannot know what may still come on the stream, so it is
+   * given up, as it is when the server answers unasked, or before it has the whole request.
+   */
+  #replied(call: StreamCall, outcome: SendOutcome): void {
+    const { done, carrier, isIdle, isSent } = call;
+    call.end();
+    if (outcome.ok && isSent && !isIdle && carrier?.isUsable) this.#idle.push(call);
+    else carrier?.cancel(call);
+    done(outcome);
+  }
+}

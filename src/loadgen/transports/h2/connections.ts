@@ -1,0 +1,174 @@
+import { realClock } from '../../../base/clock.ts';
+import { msToNs } from '../../../base/units.ts';
+import type { SendFailure, SendOutcome, TransportOptions } from '../../types.ts';
+import { sweepPeriodMs } from '../deadlines.ts';
+import { timedOut } from '../outcome.ts';
+import { endpointOf } from '../socket.ts';
+import type { Call } from './call.ts';
+import { Connection, type ConnectionOptions, type ConnectionOwner } from './connection.ts';
+
+export interface LeanOptions extends TransportOptions {
+  /** Connections to spread the requests over; 1 if not given. More are opened where the server limits their streams. */
+  readonly connections?: number;
+  /** Stream id that each connection begins with, for tests of what happens when they run out; 1 if not given. */
+  readonly firstStreamId?: number;
+}
+
+/** What the connections tell the transport that uses them. */
+export interface CallOwner {
+  /** The call is over; it may be used again at once. */
+  settle(call: Call, outcome: SendOutcome): void;
+  /** The connection takes no more calls, and goes when those that it has are over. */
+  leaving(connection: Connection): void;
+}
+
+/** Calls wait in line rather than open more connections than this. */
+const MAX_CONNECTIONS = 64;
+/** Least time between two attempts to connect to a server that lets us down. */
+const RECONNECT_MS = 50;
+
+/** The HTTP/2 connections of one transport: finds room for calls, and ends those whose time is up. */
+export class Connections implements ConnectionOwner {
+  readonly #owner: CallOwner;
+  readonly #options: ConnectionOptions;
+  readonly #timeoutNs: number;
+  readonly #timedOut: SendFailure;
+  readonly #wanted: number;
+  readonly #connections: Connection[] = [];
+  /** Calls that no connection has room for, oldest first. */
+  #waiting = new Set<Call>();
+  readonly #sweeper: NodeJS.Timeout;
+  #reconnect: NodeJS.Timeout | undefined;
+  /** True from a connection that came to nothing until one that answers. */
+  #letDown = false;
+  #open = true;
+
+  /** `path` is the method of every call. Errors: USAGE for a bad address. */
+  constructor(options: LeanOptions, path: string, owner: CallOwner) {
+    this.#owner = owner;
+    this.#options = connectionOptions(options, path);
+    this.#timeoutNs = msToNs(options.timeoutMs);
+    this.#timedOut = timedOut(options.timeoutMs);
+    this.#wanted = options.connections ?? 1;
+    this.#sweeper = setInterval(() => this.#sweep(), sweepPeriodMs(options.timeoutMs));
+  }
+
+  get isOpen(): boolean {
+    return this.#open;
+  }
+
+  /** When a call that begins now is due. */
+  dueNs(): number {
+    return realClock.nowNs() + this.#timeoutNs;
+  }
+
+  /** Sends the call where there is room, now or as soon as there is. */
+  start(call: Call): void {
+    const connection = this.#waiting.size === 0 ? this.#roomiest() : undefined;
+    if (connection) {
+      connection.start(call);
+    } else {
+      this.#waiting.add(call);
+      this.#connect();
+    }
+  }
+
+  /** Ends every call with `why`. */
+  close(why: SendFailure): void {
+    this.#open = false;
+    clearInterval(this.#sweeper);
+    clearTimeout(this.#reconnect);
+    for (const connection of [...this.#connections]) connection.close(why);
+    this.#failWaiting(why);
+  }
+
+  roomy(connection: Connection): void {
+    if (this.#waiting.size === 0) return;
+    for (const call of this.#waiting) {
+      if (!connection.hasRoom) break;
+      this.#waiting.delete(call);
+      connection.start(call);
+    }
+    if (this.#waiting.size > 0) this.#connect();
+  }
+
+  settle(call: Call, outcome: SendOutcome): void {
+    this.#owner.settle(call, outcome);
+  }
+
+  turnedAway(connection: Connection, calls: readonly Call[]): void {
+    this.#owner.leaving(connection);
+    this.#waiting = new Set([...calls, ...this.#waiting]);
+    if (this.#waiting.size > 0) this.#connect();
+  }
+
+  gone(connection: Connection, why: SendFailure): void {
+    this.#connections.splice(this.#connections.indexOf(connection), 1);
+    if (!this.#open) return;
+    this.#letDown = connection.answered === 0;
+    if (!connection.wasReady && !this.#connections.some((other) => other.isUsable)) this.#failWaiting(why);
+    else if (this.#waiting.size > 0) this.#connect();
+  }
+
+  /** The connection with the fewest calls among those that have room. */
+  #roomiest(): Connection | undefined {
+    let best: Connection | undefined;
+    for (const connection of this.#connections) {
+      if (connection.hasRoom && (!best || connection.inFlight < best.inFlight)) best = connection;
+    }
+    return best;
+  }
+
+  /** Sees to it that there will be room: one new connection at a time beyond those that are wanted anyway. */
+  #connect(): void {
+    if (!this.#open || this.#reconnect) return;
+    if (this.#letDown) {
+      this.#letDown = false;
+      this.#reconnect = setTimeout(() => {
+        this.#reconnect = undefined;
+        this.#connect();
+      }, RECONNECT_MS);
+      return;
+    }
+    const usable = this.#connections.filter((connection) => connection.isUsable);
+    // A connection that is being made will take what waits; one that has no room though idle is no reason for another.
+    const enough = usable.some((connection) => connection.isConnecting || connection.inFlight === 0);
+    const wanted = Math.max(this.#wanted - usable.length, enough ? 0 : 1);
+    for (let count = Math.min(wanted, MAX_CONNECTIONS - this.#connections.length); count > 0; count--) {
+      this.#connections.push(new Connection(this.#options, this, realClock.nowNs()));
+    }
+  }
+
+  #sweep(): void {
+    const nowNs = realClock.nowNs();
+    for (const call of this.#waiting) {
+      if (call.dueNs > nowNs) continue;
+      this.#waiting.delete(call);
+      this.settle(call, this.#timedOut);
+    }
+    for (const connection of [...this.#connections]) connection.expire(nowNs, this.#timeoutNs, this.#timedOut);
+  }
+
+  #failWaiting(why: SendFailure): void {
+    const calls = [...this.#waiting];
+    this.#waiting.clear();
+    for (const call of calls) this.settle(call, why);
+  }
+}
+
+function connectionOptions(
+  { url, tls, firstStreamId = 1, headers: more = [] }: LeanOptions,
+  path: string,
+): ConnectionOptions {
+  const headers = [
+    [':method', 'POST'],
+    [':scheme', tls ? 'https' : 'http'],
+    [':path', path],
+    [':authority', url],
+    ['te', 'trailers'],
+    ['content-type', 'application/grpc'],
+    ['user-agent', 'tritune'],
+    ...more.map(({ name, value }) => [name, value] as const),
+  ] as const;
+  return { endpoint: endpointOf(url, tls, 'h2'), headers, firstStreamId };
+}

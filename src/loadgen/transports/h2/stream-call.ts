@@ -1,0 +1,87 @@
+import { messageOf } from '../../../base/errors.ts';
+import type { SendOutcome } from '../../types.ts';
+import { badStatus, failed, SENT } from '../outcome.ts';
+import { readStreamReply } from '../stream-reply.ts';
+import { Call, PREFIX_BYTES } from './call.ts';
+
+/**
+ * One long-lived stream of ModelStreamInfer, with one request at a time on it: each is over with its final response, and
+ * then the stream may carry another. So no reply has to be told from another's, and none waits for another.
+ */
+export class StreamCall extends Call {
+  override readonly endsStream = false;
+  /** Told how a request ended while its stream goes on. */
+  readonly #replied: (call: StreamCall, outcome: SendOutcome) => void;
+  readonly #prefix = Buffer.alloc(PREFIX_BYTES);
+  #prefixBytes = 0;
+  /** Of a message that comes in more than one piece: those that came, and the bytes that are still to come. */
+  #pieces: Buffer[] = [];
+  #missing = 0;
+
+  constructor(replied: (call: StreamCall, outcome: SendOutcome) => void) {
+    super();
+    this.#replied = replied;
+  }
+
+  override onStream(streamId: number, window: number): void {
+    super.onStream(streamId, window);
+    this.#prefixBytes = 0;
+    this.#pieces = [];
+    this.#missing = 0;
+  }
+
+  override data(bytes: Buffer, start: number, end: number): boolean {
+    if (!this.isStarted) return false;
+    const { streamId } = this;
+    let at = start;
+    // What a reply sets off may give up this stream, and then the rest is nobody's.
+    while (at < end && this.streamId === streamId) {
+      if (this.#prefixBytes < PREFIX_BYTES) {
+        this.#prefix[this.#prefixBytes++] = bytes[at++] as number;
+        if (this.#prefixBytes < PREFIX_BYTES) continue;
+        this.#missing = this.#prefix.readUInt32BE(1);
+      }
+      const taken = Math.min(this.#missing, end - at);
+      this.#missing -= taken;
+      if (this.#missing > 0) {
+        // The buffer is read into again.
+        this.#pieces.push(Buffer.from(bytes.subarray(at, at + taken)));
+      } else {
+        this.#message(this.#joined(bytes.subarray(at, at + taken)));
+      }
+      at += taken;
+    }
+    return true;
+  }
+
+  override outcome(): SendOutcome {
+    const outcome = super.outcome();
+    if (outcome.ok || outcome.kind !== 'malformed') return outcome;
+    return failed('malformed', 'the stream ended before the final response');
+  }
+
+  #joined(last: Buffer): Buffer {
+    if (this.#pieces.length === 0) return last;
+    const whole = Buffer.concat([...this.#pieces, last]);
+    this.#pieces = [];
+    return whole;
+  }
+
+  #message(message: Buffer): void {
+    this.#prefixBytes = 0;
+    if (this.#prefix[0] !== 0) {
+      this.#replied(this, failed('malformed', 'the response is compressed though we did not ask for it'));
+      return;
+    }
+    try {
+      const { error, isFinal } = readStreamReply(message);
+      if (error !== '') this.#replied(this, badStatus(STREAM_ERROR, error));
+      else if (isFinal) this.#replied(this, SENT);
+    } catch (error) {
+      this.#replied(this, failed('malformed', `the response cannot be read: ${messageOf(error)}`));
+    }
+  }
+}
+
+/** Errors within a stream come without a status code. */
+const STREAM_ERROR = 'STREAM_ERROR';
