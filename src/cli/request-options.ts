@@ -1,7 +1,7 @@
 import { TrituneError } from '../base/errors.ts';
 import type { RequestHeader, RequestParameter } from '../loadgen/types.ts';
 import type { OptionTable } from './option-table.ts';
-import { collect, type NumberRange, positiveNumber, positiveWhole } from './option-values.ts';
+import { collect, type NumberRange, positiveNumber, positiveWhole, wholeNumber, wholeRange } from './option-values.ts';
 
 /** The options about what is sent. */
 export interface RequestOptions {
@@ -14,6 +14,10 @@ export interface RequestOptions {
   readonly stringLength?: number;
   readonly outputTolerance?: number;
   readonly requestParameter?: readonly RequestParameter[];
+  readonly sequenceLength?: number;
+  /** Per cent of the length. */
+  readonly sequenceLengthVariation?: number;
+  readonly sequenceIds?: NumberRange;
   /** As they were given, values included; the journal keeps only their names. */
   readonly header?: readonly string[];
 }
@@ -51,6 +55,21 @@ export const requestOptionTable: OptionTable<RequestOptions> = {
     help: 'sent with every request; type is bool, int, double or string; repeatable',
     parse: requestParameter,
   },
+  sequenceLength: {
+    flags: '--sequence-length <n>',
+    help: 'requests in a sequence, for models with sequence batching (default: as long as its stream in the data, 20 for generated data)',
+    parse: positiveWhole,
+  },
+  sequenceLengthVariation: {
+    flags: '--sequence-length-variation <percent>',
+    help: 'lengths differ by up to so much from --sequence-length (default: 20)',
+    parse: percentage,
+  },
+  sequenceIds: {
+    flags: '--sequence-ids <low:high>',
+    help: 'range of correlation ids (default: 1:4294967295)',
+    parse: wholeRange,
+  },
   header: {
     flags: '-H, --header <name:value>',
     help: 'HTTP header or gRPC metadata of every request; repeatable; its value is neither printed nor kept',
@@ -70,6 +89,12 @@ function namedShape(
   if (!match) throw usage(`'${text}' is no shape of an input`, 'write NAME:D1,D2, for example images:3,224,224');
   const [, name, sizes] = match as unknown as [string, string, string];
   return { ...previous, [name]: sizes.split(',').map(Number) };
+}
+
+function percentage(text: string): number {
+  const value = wholeNumber(text.replace(/ ?%$/, ''));
+  if (value > 100) throw usage(`${value} % is too much`, 'give 0 to 100');
+  return value;
 }
 
 function integerRange(text: string): NumberRange {

@@ -13,7 +13,7 @@ import type { Control } from '../tuner/seams.ts';
 import type { OpenServer } from './open-server.ts';
 import type { PlannedStudy } from './plan-study.ts';
 import { headersOf } from './request-options.ts';
-import { replyCheckOf } from './requests.ts';
+import { replyCheckOf, sequencesOf } from './requests.ts';
 import type { TuneOptions } from './tune-options.ts';
 import type { TuneRequest } from './tune-request.ts';
 
@@ -21,13 +21,14 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const LOAD_TIMEOUT_MS = 600_000;
 const SETTLE_TIMEOUT_MS = 60_000;
 
-/** The parts of a run, wired to its server; `close` lets go of the traffic's sockets. Errors: INPUT_INVALID. */
+/** The parts of a run, wired to its server; `close` lets go of the traffic's sockets. Errors: USAGE. */
 export function assembleParts(
   { options, model, journal }: TuneRequest,
   { plan, sampler }: PlannedStudy,
   { client, server, tls, metricsUrl, metricsTls }: OpenServer,
   inputs: PreparedInputs,
 ): { readonly parts: TuneParts; close(): Promise<void> } {
+  const sequences = sequencesOf(options, plan.study.originalConfig, plan.study.levels);
   const transport = openTransport(server.protocol, {
     url: server.url,
     tls,
@@ -38,6 +39,7 @@ export function assembleParts(
   const alarm = openAlarm();
   const profile = createProfile({
     transport,
+    sequences,
     requestsFor: ({ config }) => inputs.forConfig(config),
     stats: client,
     clock: realClock,

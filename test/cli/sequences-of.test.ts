@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest';
+import { sequencesOf } from '../../src/cli/requests.ts';
+
+const stateful = { max_batch_size: 8, sequence_batching: {} };
+const levels = { mode: 'concurrency', low: 1, high: 8 } as const;
+const options = { batch: 1, seed: 3 };
+const usage = (text: RegExp) => expect.objectContaining({ code: 'USAGE', message: expect.stringMatching(text) });
+
+describe('sequencesOf', () => {
+  it('makes no sequences for models without sequence batching, and says so when they are asked for', () => {
+    expect(sequencesOf(options, { max_batch_size: 8 }, levels)).toBeUndefined();
+    for (const more of [{ sequenceLength: 5 }, { sequenceLengthVariation: 0 }, { sequenceIds: { low: 1, high: 9 } }]) {
+      expect(() => sequencesOf({ ...options, ...more }, {}, levels)).toThrow(usage(/no sequence batching/));
+    }
+  });
+
+  it('takes the length from the streams of data, and 20 for what is generated', () => {
+    const common = { variation: 0.2, ids: { low: 1, high: 4294967295 }, seed: 3 };
+    expect(sequencesOf(options, stateful, levels)).toEqual({ ...common, length: 20 });
+    expect(sequencesOf({ ...options, inputData: ['zero'] }, stateful, levels)).toEqual({ ...common, length: 20 });
+    expect(sequencesOf({ ...options, inputData: ['a.json'] }, stateful, levels)).toEqual({
+      ...common,
+      length: undefined,
+    });
+    const told = { sequenceLength: 7, sequenceLengthVariation: 50, sequenceIds: { low: 9, high: 99 } };
+    expect(sequencesOf({ ...options, ...told }, stateful, levels)).toEqual({
+      ...{ length: 7, variation: 0.5, ids: { low: 9, high: 99 }, seed: 3 },
+    });
+  });
+
+  it('refuses batches, and fewer ids than requests in flight', () => {
+    expect(() => sequencesOf({ ...options, batch: 2 }, stateful, levels)).toThrow(usage(/no batch of more than 1/));
+    const few = { ...options, sequenceIds: { low: 1, high: 7 } };
+    expect(() => sequencesOf(few, stateful, levels)).toThrow(usage(/7 sequence ids do not do for 8/));
+    expect(sequencesOf(few, stateful, { mode: 'request-rate', low: 1, high: 100 })).toMatchObject({
+      ids: few.sequenceIds,
+    });
+  });
+});

@@ -1,0 +1,63 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { realClock } from '../../src/base/clock.ts';
+import { ClosedLoop } from '../../src/loadgen/closed-loop.ts';
+import { readInputs } from '../../src/loadgen/inputs.ts';
+import { Recorder } from '../../src/loadgen/recorder.ts';
+import { replyCheck } from '../../src/loadgen/reply-check.ts';
+import { requestCycle } from '../../src/loadgen/request-cycle.ts';
+import { Sequences } from '../../src/loadgen/sequences.ts';
+import { openTransport } from '../../src/loadgen/transports/open.ts';
+import type { InferRequest, OutputTensor } from '../../src/loadgen/types.ts';
+import { connectGrpc } from '../../src/triton/connect.ts';
+import { freshDirectory } from '../support/cli.ts';
+
+const { grpcUrl, httpUrl } = inject('realServer');
+const model = 'running_sum';
+const client = connectGrpc(grpcUrl);
+beforeAll(() => client.load(model));
+afterAll(() => client.close());
+
+/** Two streams with the sums that a model gives that sees each sequence whole and in order. */
+async function dataFile(): Promise<string> {
+  const file = join(await freshDirectory(), 'data.json');
+  const streams = [
+    [1, 2, 3, 4, 5],
+    [100, 10, 1],
+  ];
+  const sums = streams.map((values) => values.map((_, index) => values.slice(0, index + 1).reduce((a, b) => a + b)));
+  const steps = (name: string, lists: number[][]) => lists.map((list) => list.map((value) => ({ [name]: [value] })));
+  await writeFile(file, JSON.stringify({ data: steps('INPUT', streams), validation_data: steps('SUM', sums) }));
+  return file;
+}
+
+describe.each(['grpc', 'http'] as const)('sequences on a real Triton over %s', (protocol) => {
+  it('are whole, in order and ended', async () => {
+    const [metadata, config] = [await client.modelMetadata(model), await client.modelConfig(model)];
+    const inputs = await readInputs(metadata, config, { batch: 1, paths: [await dataFile()] });
+    const live: number[] = [];
+    const right = replyCheck(0);
+    const check = (request: InferRequest, outputs: readonly OutputTensor[]) => {
+      live.push(outputs.find(({ name }) => name === 'LIVE')?.raw[0] as number);
+      return right(request, outputs);
+    };
+    const url = protocol === 'grpc' ? grpcUrl : httpUrl;
+    const transport = openTransport(protocol, { url, timeoutMs: 10_000, check });
+    const rule = { variation: 0, ids: { low: 5, high: 20 }, seed: 1 };
+    const sequences = new Sequences(transport, inputs, rule);
+    const recorder = new Recorder();
+    const loop = new ClosedLoop(sequences, requestCycle(sequences, inputs), recorder, realClock);
+    recorder.start({ lengthNs: 1e6, minRequests: 1 }, () => undefined);
+    loop.setConcurrency(6);
+    await expect.poll(() => loop.sent, { timeout: 10_000 }).toBeGreaterThan(200);
+    expect(await loop.drain(5000)).toBe(0);
+    expect(recorder.failures).toEqual([]);
+    expect(Math.max(...live)).toBe(6);
+    await sequences.finish(5000, realClock);
+    // The last replies are those that ended the last sequences.
+    expect(Math.min(...live.slice(-6))).toBe(0);
+    expect(sequences.live).toBe(0);
+    await transport.close();
+  });
+});
