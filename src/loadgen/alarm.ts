@@ -22,7 +22,7 @@ export interface PreciseAlarm extends Alarm {
  * `PATIENCE` + 1 comes too late.
  */
 const FIRST_LEAD_NS = 1e5;
-const LONGEST_LEAD_NS = NS_PER_MS;
+const LONGEST_LEAD_NS = 5e5;
 const LEAD_STEP_NS = 5e3;
 const PATIENCE = 4;
 /** Without the thread, timers are all there is, and those are good to a millisecond or two. */

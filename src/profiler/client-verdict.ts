@@ -7,8 +7,18 @@ export interface ClientEvidence {
   /** Requests answered per second. */
   readonly requestRate: number;
   readonly latencyP50Ms: number;
-  /** By how much half of the sends were late, at most; null for a closed loop. */
-  readonly latenessP50Ms: number | null;
+  /** null for a closed loop. */
+  readonly sends: SendEvidence | null;
+}
+
+interface SendEvidence {
+  /** By how much half of the sends were late, at most. */
+  readonly latenessP50Ms: number;
+  /** The percentile of the budget from the time due, and from the sending: what lies between is the client's. */
+  readonly percentile: number;
+  readonly fromDueMs: number;
+  readonly fromSendMs: number;
+  readonly budgetMs: number;
 }
 
 /** A thread that works so much of a core's time has nothing left for more requests, and reads replies late. */
@@ -28,8 +38,8 @@ const LEAST_LATENESS_MS = 1;
 const DELAY_SHARE = 0.2;
 
 /** Whether the client's ceiling could change the verdict: it takes time to measure. */
-export function needsCeiling({ use, latenessP50Ms }: ClientEvidence): boolean {
-  return latenessP50Ms === null && use.cpuShare >= CEILING_MATTERS;
+export function needsCeiling({ use, sends }: ClientEvidence): boolean {
+  return sends === null && use.cpuShare >= CEILING_MATTERS;
 }
 
 /**
@@ -37,14 +47,20 @@ export function needsCeiling({ use, latenessP50Ms }: ClientEvidence): boolean {
  * `ceiling`: requests per second that this client reaches against a server that does nothing; null when unknown.
  *
  * In an open loop only lateness counts: the wait for the next send is in part spent turning the event loop, so its CPU
- * time says nothing, and a thread that sends in time also reads replies in time.
+ * time says nothing, and a thread that sends in time also reads replies in time. Some late sends make the figures worse
+ * than the server is, never better, so a few of them matter only when the budget is missed because of them.
  */
 export function clientLimit(evidence: ClientEvidence, ceiling: number | null): string | null {
-  const { use, requestRate, latencyP50Ms, latenessP50Ms } = evidence;
+  const { use, requestRate, latencyP50Ms, sends } = evidence;
   const bends = (ms: number, leastMs: number): boolean => ms > Math.max(leastMs, DELAY_SHARE * latencyP50Ms);
-  if (latenessP50Ms !== null) {
-    const late = bends(latenessP50Ms, LEAST_LATENESS_MS);
-    return late ? `half of its sends were more than ${formatMs(latenessP50Ms)} late` : null;
+  if (sends !== null) {
+    const { latenessP50Ms, percentile, fromDueMs, fromSendMs, budgetMs } = sends;
+    if (bends(latenessP50Ms, LEAST_LATENESS_MS))
+      return `half of its sends were ${formatMs(latenessP50Ms)} late or more`;
+    const missedByUs = fromDueMs > budgetMs && fromSendMs <= budgetMs;
+    return missedByUs
+      ? `late sends took p${percentile} from ${formatMs(fromSendMs)} to ${formatMs(fromDueMs)}, over the budget`
+      : null;
   }
   if (use.cpuShare >= CPU_BUSY) return `its CPU was busy ${percent(Math.min(use.cpuShare, 1))} of the time`;
   if (use.loopShare >= LOOP_BUSY) {

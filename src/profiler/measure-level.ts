@@ -97,7 +97,13 @@ async function clientFigures(
     use,
     requestRate: figures.rate.value,
     latencyP50Ms: nsToMs(figures.latencies.quantileNs(0.5)),
-    latenessP50Ms: paced && paced.sendLatenessP50Us / 1e3,
+    sends: paced && {
+      latenessP50Ms: paced.sendLatenessP50Us / 1e3,
+      percentile: options.percentile,
+      fromDueMs: figures.percentileMs.value,
+      fromSendMs: nsToMs(figures.latencies.quantileNs(options.percentile / 100)),
+      budgetMs: options.budgetMs ?? Number.POSITIVE_INFINITY,
+    },
   };
   const ceiling = needsCeiling(evidence) ? await options.clientCeiling?.() : null;
   const reason = clientLimit(evidence, ceiling ?? null);

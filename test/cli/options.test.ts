@@ -4,7 +4,14 @@ import { TrituneError } from '../../src/base/errors.ts';
 import { type AddressOptions, addressesOf } from '../../src/cli/connection.ts';
 import { failureOf } from '../../src/cli/failure.ts';
 import { addOptions } from '../../src/cli/option-table.ts';
-import { durationSeconds, percentile, positiveNumber, serverAddress, wholeRange } from '../../src/cli/option-values.ts';
+import {
+  durationSeconds,
+  percentile,
+  positiveNumber,
+  positiveRange,
+  serverAddress,
+  wholeRange,
+} from '../../src/cli/option-values.ts';
 import { safeName } from '../../src/cli/output-directory.ts';
 import { type TuneOptions, tuneOptionTable } from '../../src/cli/tune-options.ts';
 
@@ -72,6 +79,7 @@ describe('option values', () => {
 
   it('reads ranges, percentiles and numbers', () => {
     expect(wholeRange('7')).toEqual({ low: 7, high: 7 });
+    expect(positiveRange('0.5:20.25')).toEqual({ low: 0.5, high: 20.25 });
     expect(percentile('p99.9')).toBe(99.9);
     expect(positiveNumber('0.05')).toBe(0.05);
   });

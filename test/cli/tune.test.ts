@@ -126,7 +126,7 @@ describe('runs that end otherwise', { timeout: 60_000 }, () => {
   it('tunes by request rate', async () => {
     const output = await freshDirectory();
     const args = ['tune', '-m', 'm', '-u', emulator.grpcUrl, '--max-trials', '1', '--precision', '20', '-o', output];
-    const outcome = await runCli([...args, '--request-rate', '62.5:250', '--latency-budget', '1000']);
+    const outcome = await runCli([...args, '--request-rate', '200:400', '--latency-budget', '1000']);
     expect(outcome).toMatchObject({ code: 0, stdout: expect.stringMatching(/at [\d.]+ requests\/s, p99/) });
     const { best } = await summaryOf(output);
     const { mode, value = 0 } = best?.load ?? {};
@@ -134,10 +134,10 @@ describe('runs that end otherwise', { timeout: 60_000 }, () => {
     expect((best?.throughput.value as number) / value).toBeCloseTo(1, 0);
     expect(best?.openLoop?.scheduledLatencyMs.p99).toBeGreaterThanOrEqual(best?.latencyMs.p50 as number);
     const records = await recordsOf(output);
-    expect(records[0]).toMatchObject({ levels: { mode: 'request-rate', low: 62.5, high: 250 } });
+    expect(records[0]).toMatchObject({ levels: { mode: 'request-rate', low: 200, high: 400 } });
     const levels = records.flatMap((each) => (each.type === 'trial-measured' ? [each.measurement.level.value] : []));
-    expect(levels[0]).toBe(62.5);
-    expect(levels.every((level) => level >= 62.5 && level <= 250)).toBe(true);
+    expect(levels[0]).toBe(200);
+    expect(levels.every((level) => level >= 200 && level <= 400)).toBe(true);
   });
 
   it('lets no second run write to the output directory of the first', async () => {

@@ -57,11 +57,16 @@ describe('a request rate', () => {
       },
     };
     const server = new SimulatedServer(clock, { instances: 500, executionNs: () => 2e6 });
-    const measurement = await atRate({ executionNs: () => 0 }, 500, { clock, alarm, transport: server, stats: server });
+    const options = { clock, alarm, transport: server, stats: server };
+    const measurement = await atRate({ executionNs: () => 0 }, 500, options);
     expect(measurement.latencyMs.p99).toBeCloseTo(2, 2);
     expect(measurement.budgetLatencyMs.value).toBeGreaterThan(50);
     expect(measurement.openLoop?.lateSends).toBeGreaterThan(40);
     expect(measurement.client.bound).toBe(false);
+    const missed = await atRate({ executionNs: () => 0 }, 500, { ...options, budgetMs: 10 });
+    expect(missed.client).toMatchObject({ bound: true, reason: expect.stringMatching(/took p99 from 2 ms to .*over/) });
+    const hopeless = await atRate({ executionNs: () => 0 }, 500, { ...options, budgetMs: 1 });
+    expect(hopeless.client.bound).toBe(false);
   });
 
   it('counts what it could not send as failed', async () => {
