@@ -14,6 +14,7 @@ import type { OpenServer } from './open-server.ts';
 import type { PlannedStudy } from './plan-study.ts';
 import { headersOf } from './request-options.ts';
 import { replyCheckOf, sequencesOf } from './requests.ts';
+import { transportOptionsOf } from './transport-options.ts';
 import type { TuneOptions } from './tune-options.ts';
 import type { TuneRequest } from './tune-request.ts';
 
@@ -35,6 +36,7 @@ export function assembleParts(
     timeoutMs: REQUEST_TIMEOUT_MS,
     headers: headersOf(options),
     check: replyCheckOf(inputs, options),
+    ...transportOptionsOf(options, plan.study.originalConfig),
   });
   const alarm = openAlarm();
   const profile = createProfile({

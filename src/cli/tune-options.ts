@@ -12,6 +12,7 @@ import {
 } from './option-values.ts';
 import { type RequestOptions, requestOptionTable } from './request-options.ts';
 import { type TlsFlags, tlsOptionTable } from './tls-options.ts';
+import { type TransportFlags, transportOptionTable } from './transport-options.ts';
 
 /** The samplers that `--sampler` takes, and the screens that `--ui` takes. */
 export const samplerNames = ['random', 'grid'] as const;
@@ -25,7 +26,7 @@ export type UiName = (typeof uiNames)[number];
 export type Protocol = 'grpc' | 'http';
 
 /** The options of `tritune tune`, parsed. */
-export interface TuneOptions extends RequestOptions, TlsFlags {
+export interface TuneOptions extends RequestOptions, TlsFlags, TransportFlags {
   readonly model?: string;
   readonly url?: string;
   readonly protocol: Protocol;
@@ -74,6 +75,7 @@ export const tuneOptionTable: OptionTable<TuneOptions> = {
   },
   metricsUrl: { flags: '--metrics-url <url>', help: 'Prometheus metrics (default: http://HOST:8002/metrics)' },
   ...tlsOptionTable,
+  ...transportOptionTable,
   launch: {
     flags: '--launch <what>',
     help: 'start a server for the run: emulator[:PROFILE], local or docker (these two need --model-repository)',

@@ -1,0 +1,31 @@
+import { TrituneError } from '../base/errors.ts';
+import type { OpenOptions } from '../loadgen/transports/open.ts';
+import type { ModelConfig } from '../triton/model-config.ts';
+import type { OptionTable } from './option-table.ts';
+
+/** How requests travel, beyond the protocol. */
+export interface TransportFlags {
+  readonly streaming?: boolean;
+}
+
+export const transportOptionTable: OptionTable<TransportFlags> = {
+  streaming: {
+    flags: '--streaming',
+    help: 'send requests on long-lived gRPC streams, as decoupled models need; a request ends with its last response',
+  },
+};
+
+/** What the options mean for the transport. Errors: USAGE for a decoupled model without streams: it answers nothing else. */
+export function transportOptionsOf(
+  { streaming }: TransportFlags,
+  { name, model_transaction_policy }: ModelConfig,
+): Pick<OpenOptions, 'streaming'> {
+  if (model_transaction_policy?.decoupled && !streaming) {
+    throw new TrituneError(
+      'USAGE',
+      `'${name}' is decoupled: it takes requests on streams only`,
+      'add --streaming (with -i grpc)',
+    );
+  }
+  return { streaming };
+}
