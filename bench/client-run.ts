@@ -43,7 +43,7 @@ const SETTLE_MS = 700;
 const OBSERVED_MS = 2200;
 /** Traffic lasts longer than it is looked at, so that no client's end falls into it. */
 export const RUN_MS = SETTLE_MS + OBSERVED_MS + 500;
-const DEADLINE_MS = 25_000;
+const DEADLINE_MS = 15_000;
 const POLL_MS = 25;
 
 /** Runs a client to its end and looks at its CPU and the server's counts on the way. */

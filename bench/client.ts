@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { launchLocal } from '../src/launch/local-server.ts';
@@ -19,17 +19,17 @@ const ROUNDS = Number(process.env.TRITUNE_BENCH_ROUNDS ?? 3);
 const ATTEMPTS = 2;
 
 const installDirectory = resolve(import.meta.dirname, '../.triton');
-const modelRepository = join(import.meta.dirname, 'models');
+const models = join(import.meta.dirname, 'models');
 
 /** The server of all runs; a peer that ends it gets a new one. */
 class Bench {
-  readonly #logDirectory: string;
+  readonly #scratch: string;
   readonly #peer: PerfAnalyzer;
   #server: LaunchedServer | null = null;
   restarts = 0;
 
-  constructor(logDirectory: string, peer: PerfAnalyzer) {
-    this.#logDirectory = logDirectory;
+  constructor(scratch: string, peer: PerfAnalyzer) {
+    this.#scratch = scratch;
     this.#peer = peer;
   }
 
@@ -61,9 +61,9 @@ class Bench {
       await this.#server.stop();
     }
     this.#server = await launchLocal({
-      modelRepository,
+      modelRepository: join(this.#scratch, 'models'),
       installDirectory,
-      logDirectory: this.#logDirectory,
+      logDirectory: this.#scratch,
       loadModels: ['floats64', 'image'],
     });
     return this.#server;
@@ -113,6 +113,8 @@ async function measure(bench: Bench): Promise<Row[]> {
 
 const install = await installTriton({ directory: installDirectory, onStep: (step) => console.log(step) });
 const scratch = await mkdtemp(join(tmpdir(), 'tritune-bench-'));
+// A copy: the server's Python leaves compiled files beside the models.
+await cp(models, join(scratch, 'models'), { recursive: true });
 const bench = new Bench(scratch, await perfAnalyzer(install));
 try {
   const rows = await measure(bench);
