@@ -42,6 +42,8 @@ export class Sequences<P extends PreparedRequest> implements Transport<PreparedR
   readonly #liveIds = new Set<number>();
   #lastId: number;
   #opened = 0;
+  #finishing = false;
+  #onAllEnded = (): void => undefined;
 
   constructor(transport: Transport<P>, set: RequestSet, rule: SequenceRule) {
     this.#transport = transport;
@@ -67,16 +69,19 @@ export class Sequences<P extends PreparedRequest> implements Transport<PreparedR
     else done(NO_ID);
   }
 
-  /** Ends every sequence that has nothing in flight by one more request, and waits for them up to `limitMs`. */
+  /**
+   * Ends every sequence by one more request, as soon as it has nothing in flight, and waits for them up to `limitMs`. What
+   * is in flight may be waiting on the server for a sequence to end, so this belongs beside the wait for it, not behind.
+   */
   async finish(limitMs: number, clock: Clock): Promise<void> {
+    this.#finishing = true;
+    for (const sequence of this.#idle.splice(0)) this.#end(sequence);
+    if (this.#liveIds.size === 0) return;
     const waiting = new AbortController();
-    const ended = this.#idle.splice(0).map(
-      (sequence) =>
-        new Promise<void>((resolve) => {
-          this.#advance(sequence, true, () => resolve());
-        }),
-    );
-    await Promise.race([Promise.all(ended), clock.sleep(limitMs, waiting.signal).catch(() => undefined)]);
+    const allEnded = new Promise<void>((resolve) => {
+      this.#onAllEnded = resolve;
+    });
+    await Promise.race([allEnded, clock.sleep(limitMs, waiting.signal).catch(() => undefined)]);
     waiting.abort();
   }
 
@@ -113,9 +118,15 @@ export class Sequences<P extends PreparedRequest> implements Transport<PreparedR
     this.#transport.send(this.#transport.prepare(inSequence(request, sequence.id, isFirst, isLast)), (outcome) => {
       if (!outcome.ok) sequence.sent = 0;
       if (isLast) this.#liveIds.delete(sequence.id);
+      else if (this.#finishing) this.#end(sequence);
       else this.#idle.push(sequence);
       done(outcome);
+      if (this.#finishing && this.#liveIds.size === 0) this.#onAllEnded();
     });
+  }
+
+  #end(sequence: Sequence): void {
+    this.#advance(sequence, true, () => undefined);
   }
 }
 

@@ -34,8 +34,7 @@ export function senderAt(options: LevelOptions, recorder: Recorder): Sender {
     },
     takeTally: () => loop.takeTally(),
     drain: async (limitMs) => {
-      const left = await loop.drain(limitMs);
-      await sequences.finish(limitMs, clock);
+      const [left] = await Promise.all([loop.drain(limitMs), sequences.finish(limitMs, clock)]);
       return left;
     },
   };

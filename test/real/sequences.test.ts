@@ -51,10 +51,10 @@ describe.each(['grpc', 'http'] as const)('sequences on a real Triton over %s', (
     recorder.start({ lengthNs: 1e6, minRequests: 1 }, () => undefined);
     loop.setConcurrency(6);
     await expect.poll(() => loop.sent, { timeout: 10_000 }).toBeGreaterThan(200);
-    expect(await loop.drain(5000)).toBe(0);
+    const [left] = await Promise.all([loop.drain(5000), sequences.finish(5000, realClock)]);
+    expect(left).toBe(0);
     expect(recorder.failures).toEqual([]);
     expect(Math.max(...live)).toBe(6);
-    await sequences.finish(5000, realClock);
     // The last replies are those that ended the last sequences.
     expect(Math.min(...live.slice(-6))).toBe(0);
     expect(sequences.live).toBe(0);
