@@ -47,7 +47,7 @@ async function measureClientCeiling(protocol: 'grpc' | 'http', requests: Request
     return whole && whole.failed === 0 ? (whole.succeeded / (whole.endNs - whole.startNs)) * NS_PER_S : null;
   } finally {
     await transport.close();
-    server.stop();
+    await server.stop();
   }
 }
 

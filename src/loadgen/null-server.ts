@@ -1,33 +1,33 @@
-import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { extname, join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import { withDeadline } from '../base/abort.ts';
 import { TrituneError } from '../base/errors.ts';
 
 const START_TIMEOUT_MS = 5000;
 
-const processFile = join(import.meta.dirname, `null-server-process${extname(import.meta.filename)}`);
+const threadFile = join(import.meta.dirname, `null-server-thread${extname(import.meta.filename)}`);
 
 export interface NullServer {
   /** HOST:PORT */
   readonly url: string;
-  stop(): void;
+  stop(): Promise<void>;
 }
 
 /**
- * A server in a process of its own that answers every inference with the same few bytes and does next to nothing else, so
- * that a client is what limits the traffic to it. It ends with us, however we end. Errors: LAUNCH_FAILED.
+ * A server in a thread of its own that answers every inference with the same few bytes and does next to nothing else, so
+ * that a client is what limits the traffic to it. Errors: LAUNCH_FAILED.
  */
 export async function startNullServer(protocol: 'grpc' | 'http'): Promise<NullServer> {
-  const child = fork(processFile, [protocol], { stdio: 'ignore', execArgv: [] });
-  const failed = once(child, 'exit').then(() => Promise.reject(notStarted()));
+  const thread = new Worker(threadFile, { workerData: protocol });
+  const stop = async (): Promise<void> => {
+    await thread.terminate();
+  };
   try {
-    const started = Promise.race([once(child, 'message'), failed]);
-    const [port] = (await withDeadline(started, START_TIMEOUT_MS, notStarted)) as [number];
-    failed.catch(() => undefined);
-    return { url: `127.0.0.1:${port}`, stop: () => child.kill() };
+    const [port] = (await withDeadline(once(thread, 'message'), START_TIMEOUT_MS, notStarted)) as [number];
+    return { url: `127.0.0.1:${port}`, stop };
   } catch (error) {
-    child.kill();
+    await stop();
     throw error;
   }
 }

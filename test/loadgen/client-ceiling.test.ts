@@ -28,7 +28,7 @@ describe.each(['grpc', 'http'] as const)('a server that does nothing, over %s', 
       expect(outcomes.filter((outcome) => !outcome.ok)).toEqual([]);
     } finally {
       await transport.close();
-      server.stop();
+      await server.stop();
     }
   });
 

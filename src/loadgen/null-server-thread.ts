@@ -1,4 +1,5 @@
 import { createServer, type Socket } from 'node:net';
+import { parentPort, workerData } from 'node:worker_threads';
 import { FrameReader } from './transports/h2/frame-reader.ts';
 import {
   ACK,
@@ -13,8 +14,8 @@ import {
 } from './transports/h2/frames.ts';
 
 /**
- * The process behind `null-server.ts`: `node null-server-process grpc|http`. It listens on a free port of the loopback,
- * sends the port to its parent, and ends with it.
+ * The thread behind `null-server.ts`: speaks the protocol that it is given, on a free port of the loopback, which it tells
+ * to who started it.
  */
 
 const PREFACE_BYTES = 24;
@@ -108,13 +109,12 @@ function serveHttp(socket: Socket): void {
   });
 }
 
-const serve = process.argv[2] === 'http' ? serveHttp : serveGrpc;
+const serve = workerData === 'http' ? serveHttp : serveGrpc;
 const server = createServer({ noDelay: true }, (socket) => {
   socket.on('error', () => socket.destroy());
   serve(socket);
 });
-process.on('disconnect', () => process.exit());
 server.listen(0, '127.0.0.1', () => {
   const address = server.address();
-  if (address && typeof address === 'object') process.send?.(address.port);
+  if (address && typeof address === 'object') parentPort?.postMessage(address.port);
 });
