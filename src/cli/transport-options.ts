@@ -1,11 +1,14 @@
 import { TrituneError } from '../base/errors.ts';
 import type { OpenOptions } from '../loadgen/transports/open.ts';
+import type { Compression, TensorFormat } from '../loadgen/types.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import type { OptionTable } from './option-table.ts';
 
 /** How requests travel, beyond the protocol. */
 export interface TransportFlags {
   readonly streaming?: boolean;
+  readonly compression?: 'none' | Compression;
+  readonly tensorFormat?: TensorFormat;
 }
 
 export const transportOptionTable: OptionTable<TransportFlags> = {
@@ -13,13 +16,25 @@ export const transportOptionTable: OptionTable<TransportFlags> = {
     flags: '--streaming',
     help: 'send requests on long-lived gRPC streams, as decoupled models need; a request ends with its last response',
   },
+  compression: {
+    flags: '--compression <coding>',
+    help: 'how the bytes of requests are compressed, once, before they are sent',
+    choices: ['none', 'gzip', 'deflate'],
+    default: 'none',
+  },
+  tensorFormat: {
+    flags: '--tensor-format <format>',
+    help: 'how tensors go over HTTP; gRPC knows only binary',
+    choices: ['binary', 'json'],
+    default: 'binary',
+  },
 };
 
 /** What the options mean for the transport. Errors: USAGE for a decoupled model without streams: it answers nothing else. */
 export function transportOptionsOf(
-  { streaming }: TransportFlags,
+  { streaming, compression, tensorFormat }: TransportFlags,
   { name, model_transaction_policy }: ModelConfig,
-): Pick<OpenOptions, 'streaming'> {
+): Pick<OpenOptions, 'streaming' | 'compression' | 'tensorFormat'> {
   if (model_transaction_policy?.decoupled && !streaming) {
     throw new TrituneError(
       'USAGE',
@@ -27,5 +42,5 @@ export function transportOptionsOf(
       'add --streaming (with -i grpc)',
     );
   }
-  return { streaming };
+  return { streaming, tensorFormat, ...(compression !== 'none' && { compression }) };
 }

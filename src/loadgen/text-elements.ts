@@ -24,3 +24,14 @@ export function countTexts(raw: Uint8Array): number | null {
   }
   return at === raw.length ? count : null;
 }
+
+/** The BYTES elements of a raw tensor that `countTexts` takes for whole. */
+export function decodeTexts(raw: Uint8Array): readonly Uint8Array[] {
+  const view = new DataView(raw.buffer, raw.byteOffset, raw.byteLength);
+  const elements: Uint8Array[] = [];
+  for (let at = 0; at < raw.length; at += LENGTH_BYTES + (elements.at(-1) as Uint8Array).length) {
+    const start = at + LENGTH_BYTES;
+    elements.push(raw.subarray(start, start + view.getUint32(at, true)));
+  }
+  return elements;
+}

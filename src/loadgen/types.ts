@@ -93,6 +93,11 @@ export interface RequestHeader {
 /** Looks at the outputs of a good reply: null when they are right, or what the request's outcome is to be. */
 export type ReplyCheck = (request: InferRequest, outputs: readonly OutputTensor[]) => SendFailure | null;
 
+export type TensorFormat = 'binary' | 'json';
+
+/** How the bytes of requests are made fewer. */
+export type Compression = 'gzip' | 'deflate';
+
 export interface TransportOptions {
   /** HOST:PORT */
   readonly url: string;
@@ -103,4 +108,8 @@ export interface TransportOptions {
   readonly check?: ReplyCheck | undefined;
   /** Without it everything goes in plaintext. */
   readonly tls?: TlsOptions | undefined;
+  /** Of requests; the server compresses what it wants of its replies. */
+  readonly compression?: Compression | undefined;
+  /** How tensors go over HTTP, both ways; binary if not given. */
+  readonly tensorFormat?: TensorFormat | undefined;
 }

@@ -2,6 +2,7 @@ import { createServer as createHttp, type IncomingMessage, type RequestListener 
 import { createServer as createHttp2, createSecureServer, type ServerHttp2Stream, type Settings } from 'node:http2';
 import { createServer as createHttps } from 'node:https';
 import type { Server, Socket } from 'node:net';
+import { gunzipSync, inflateSync } from 'node:zlib';
 import { messageType } from '../../src/triton/proto.ts';
 import type { ServerTls } from './certificates.ts';
 import { listen, reset } from './misbehaving-server.ts';
@@ -84,7 +85,7 @@ export async function startGrpcServer(settings: Settings = {}, port = 0, tls?: S
     if (String(headers[':path']).endsWith('/ModelStreamInfer')) {
       serveStream(stream, (message) => {
         if (isOver()) return;
-        received.push(readInferMessage(message));
+        received.push(readInferMessage(message, headers['grpc-encoding']));
         answerStream(stream, reply);
       });
       return;
@@ -93,7 +94,7 @@ export async function startGrpcServer(settings: Settings = {}, port = 0, tls?: S
     stream.on('data', (chunk: Buffer) => chunks.push(chunk));
     stream.on('end', () => {
       if (isOver()) return;
-      received.push(readInferMessage(Buffer.concat(chunks)));
+      received.push(readInferMessage(Buffer.concat(chunks), headers['grpc-encoding']));
       answerGrpc(stream, reply);
     });
   });
@@ -101,9 +102,20 @@ export async function startGrpcServer(settings: Settings = {}, port = 0, tls?: S
   return { ...listening, received, replyWith };
 }
 
-function readInferMessage(framed: Buffer): Received {
-  const message = framed.subarray(5);
-  if (framed[0] !== 0 || framed.readUInt32BE(1) !== message.byteLength) throw new Error('not one whole gRPC message');
+/** By the name of a coding, in gRPC and in HTTP. */
+const decoders: Readonly<Record<string, (bytes: Buffer) => Buffer>> = { gzip: gunzipSync, deflate: inflateSync };
+
+function uncompressed(bytes: Buffer, coding: string | string[] | undefined): Buffer {
+  const decode = coding === undefined ? (same: Buffer) => same : decoders[String(coding)];
+  if (!decode) throw new Error(`no coding that we know: ${coding}`);
+  return decode(bytes);
+}
+
+function readInferMessage(framed: Buffer, coding: string | string[] | undefined): Received {
+  const payload = framed.subarray(5);
+  if (framed.readUInt32BE(1) !== payload.byteLength) throw new Error('not one whole gRPC message');
+  if ((framed[0] === 1) !== (coding !== undefined)) throw new Error('compressed, or not, against what it says');
+  const message = uncompressed(payload, coding);
   const decoded = messageType('ModelInferRequest').decode(message) as unknown as {
     model_name: string;
     raw_input_contents: Uint8Array[];
@@ -192,15 +204,18 @@ function answerGrpc(stream: ServerHttp2Stream, reply: Reply): void {
   }
 }
 
-function readInferCall(request: IncomingMessage, message: Buffer): Received {
+function readInferCall(request: IncomingMessage, body: Buffer): Received {
+  const message = uncompressed(body, request.headers['content-encoding']);
+  const model = decodeURIComponent(request.url?.split('/')[3] ?? '');
   const jsonBytes = Number(request.headers['inference-header-content-length']);
+  if (request.headers['content-type'] === 'application/json') return { message, model, tensors: Buffer.alloc(0) };
   const { inputs } = JSON.parse(message.toString('utf8', 0, jsonBytes)) as {
     inputs: { parameters: { binary_data_size: number } }[];
   };
   const sizes = inputs.map((input) => input.parameters.binary_data_size);
   const tensors = message.subarray(jsonBytes);
   if (sizes.reduce((sum, size) => sum + size, 0) !== tensors.byteLength) throw new Error('not the bytes it says');
-  return { message, model: decodeURIComponent(request.url?.split('/')[3] ?? ''), tensors };
+  return { message, model, tensors };
 }
 
 /** KServe v2 on `node:http`. */

@@ -1,4 +1,12 @@
-import { Client, type ClientUnaryCall, Metadata, type ServiceError, status } from '@grpc/grpc-js';
+import {
+  type ChannelOptions,
+  Client,
+  type ClientUnaryCall,
+  compressionAlgorithms,
+  Metadata,
+  type ServiceError,
+  status,
+} from '@grpc/grpc-js';
 import { channelSecurity } from '../../triton/grpc-wire.ts';
 import type {
   InferRequest,
@@ -36,7 +44,11 @@ const asIs = (bytes: Buffer): Buffer => bytes;
 /** gRPC unary through `@grpc/grpc-js`: the fallback of our own client, and the oracle it is tested against. */
 export function openGrpcJs(options: TransportOptions): Transport<GrpcRequest> {
   const { credentials, options: security } = channelSecurity(options.url, options.tls);
-  const client = new Client(options.url, credentials, { ...channelOptions, ...security });
+  const client = new Client(options.url, credentials, {
+    ...channelOptions,
+    ...security,
+    ...compressionOption(options),
+  });
   const deadlines = new Deadlines<Call>(options.timeoutMs);
   const metadata = metadataOf(options.headers ?? []);
   let open = true;
@@ -89,6 +101,11 @@ export function openGrpcJs(options: TransportOptions): Transport<GrpcRequest> {
     },
   };
 }
+
+const algorithms = { deflate: compressionAlgorithms.deflate, gzip: compressionAlgorithms.gzip };
+
+const compressionOption = ({ compression }: TransportOptions): ChannelOptions =>
+  compression ? { 'grpc.default_compression_algorithm': algorithms[compression] } : {};
 
 function metadataOf(headers: readonly RequestHeader[]): Metadata {
   const metadata = new Metadata();

@@ -1,4 +1,4 @@
-import type { InferRequest, PreparedRequest, SendOutcome, Transport } from '../types.ts';
+import type { Compression, InferRequest, PreparedRequest, SendOutcome, Transport } from '../types.ts';
 import { INFER_PATH } from './grpc-status.ts';
 import { Call } from './h2/call.ts';
 import { type CallOwner, Connections, type LeanOptions } from './h2/connections.ts';
@@ -17,14 +17,16 @@ export function openGrpcLean(options: LeanOptions): Transport<LeanRequest> {
 
 class GrpcLean implements Transport<LeanRequest>, CallOwner {
   readonly #connections: Connections;
+  readonly #compression: Compression | undefined;
   readonly #spare: Call[] = [];
 
   constructor(options: LeanOptions) {
+    this.#compression = options.compression;
     this.#connections = new Connections(options, INFER_PATH, this);
   }
 
   prepare(request: InferRequest): LeanRequest {
-    return { request, body: framed(encodeInferMessage(request)) };
+    return { request, body: framed(encodeInferMessage(request), this.#compression) };
   }
 
   send(prepared: LeanRequest, done: (outcome: SendOutcome) => void): void {

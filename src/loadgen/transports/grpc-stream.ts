@@ -1,4 +1,4 @@
-import type { InferRequest, PreparedRequest, RequestParameter, SendOutcome, Transport } from '../types.ts';
+import type { Compression, InferRequest, PreparedRequest, RequestParameter, SendOutcome, Transport } from '../types.ts';
 import { STREAM_INFER_PATH } from './grpc-status.ts';
 import type { Call } from './h2/call.ts';
 import type { Connection } from './h2/connection.ts';
@@ -25,16 +25,18 @@ export function openGrpcStream(options: LeanOptions): Transport<StreamRequest> {
 
 class GrpcStream implements Transport<StreamRequest>, CallOwner {
   readonly #connections: Connections;
+  readonly #compression: Compression | undefined;
   /** Open streams without a request, the last used last. */
   readonly #idle: StreamCall[] = [];
 
   constructor(options: LeanOptions) {
+    this.#compression = options.compression;
     this.#connections = new Connections(options, STREAM_INFER_PATH, this);
   }
 
   prepare(request: InferRequest): StreamRequest {
     const parameters = [...(request.parameters ?? []), SAY_WHICH_IS_LAST];
-    return { request, body: framed(encodeInferMessage({ ...request, parameters })) };
+    return { request, body: framed(encodeInferMessage({ ...request, parameters }), this.#compression) };
   }
 
   send(prepared: StreamRequest, done: (outcome: SendOutcome) => void): void {

@@ -1,6 +1,14 @@
 import { realClock } from '../../base/clock.ts';
 import { msToNs } from '../../base/units.ts';
-import type { InferRequest, PreparedRequest, SendFailure, SendOutcome, Transport, TransportOptions } from '../types.ts';
+import type {
+  InferRequest,
+  PreparedRequest,
+  RequestHeader,
+  SendFailure,
+  SendOutcome,
+  Transport,
+  TransportOptions,
+} from '../types.ts';
 import { sweepPeriodMs } from './deadlines.ts';
 import { Http1Connection, type Http1Owner } from './http1/connection.ts';
 import { encodeInferCall } from './infer-http.ts';
@@ -25,10 +33,13 @@ export function openHttpLean(options: TransportOptions): Transport<LeanHttpReque
   return new HttpLean(options);
 }
 
+const headerLine = ({ name, value }: RequestHeader): string => `${name}: ${value}`;
+
 class HttpLean implements Transport<LeanHttpRequest>, Http1Owner {
   readonly #url: string;
   readonly #endpoint: Endpoint;
   readonly #headers: readonly string[];
+  readonly #form: Pick<TransportOptions, 'compression' | 'tensorFormat'>;
   readonly #timeoutNs: number;
   readonly #timedOut: SendFailure;
   readonly #connections = new Set<Http1Connection>();
@@ -41,19 +52,19 @@ class HttpLean implements Transport<LeanHttpRequest>, Http1Owner {
   constructor(options: TransportOptions) {
     this.#url = options.url;
     this.#endpoint = endpointOf(options.url, options.tls, 'http/1.1');
-    this.#headers = (options.headers ?? []).map(({ name, value }) => `${name}: ${value}`);
+    this.#headers = (options.headers ?? []).map(headerLine);
+    this.#form = options;
     this.#timeoutNs = msToNs(options.timeoutMs);
     this.#timedOut = timedOut(options.timeoutMs);
     this.#sweeper = setInterval(() => this.#sweep(), sweepPeriodMs(options.timeoutMs));
   }
 
   prepare(request: InferRequest): LeanHttpRequest {
-    const { path, jsonBytes, body } = encodeInferCall(request);
+    const { path, headers, body } = encodeInferCall(request, this.#form);
     const head = [
       `POST ${path} HTTP/1.1`,
       `Host: ${this.#url}`,
-      'Content-Type: application/octet-stream',
-      `Inference-Header-Content-Length: ${jsonBytes}`,
+      ...headers.map(headerLine),
       `Content-Length: ${body.byteLength}`,
       ...this.#headers,
       '\r\n',

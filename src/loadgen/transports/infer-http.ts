@@ -1,31 +1,62 @@
-import type { InferRequest, OutputTensor, RequestParameter } from '../types.ts';
+import type { InferRequest, OutputTensor, RequestHeader, RequestParameter, TransportOptions } from '../types.ts';
+import { compressed } from './compression.ts';
+import { jsonValues } from './json-tensors.ts';
 
-/** A KServe v2 infer call with binary tensors: a JSON header, then the tensors' bytes in input order. */
+/** A KServe v2 infer call. With binary tensors it is a JSON header, then the tensors' bytes in input order. */
 interface HttpInferCall {
   readonly path: string;
-  /** Value of `Inference-Header-Content-Length`: bytes of the JSON part. */
-  readonly jsonBytes: number;
+  /** Those that tell how the body is to be read. */
+  readonly headers: readonly RequestHeader[];
   readonly body: Buffer;
 }
 
-/** Encodes the call. All outputs are asked for in binary form. */
-export function encodeInferCall(request: InferRequest): HttpInferCall {
+type CallForm = Pick<TransportOptions, 'compression' | 'tensorFormat'>;
+
+/** Encodes the call. Outputs are asked for in the form of the inputs. Errors: UNSUPPORTED for values that JSON has no form for. */
+export function encodeInferCall(request: InferRequest, { compression, tensorFormat }: CallForm): HttpInferCall {
+  const version = request.version === '' ? '' : `/versions/${encodeURIComponent(request.version)}`;
+  const { headers, body } = tensorFormat === 'json' ? jsonBody(request) : binaryBody(request);
+  return {
+    path: `/v2/models/${encodeURIComponent(request.model)}${version}/infer`,
+    headers: compression ? [...headers, { name: 'content-encoding', value: compression }] : headers,
+    body: compression ? compressed(body, compression) : body,
+  };
+}
+
+type Body = Pick<HttpInferCall, 'headers' | 'body'>;
+
+/** `Inference-Header-Content-Length` is the length of the JSON part, before any compression. */
+function binaryBody({ inputs, parameters = [] }: InferRequest): Body {
   const json = Buffer.from(
     JSON.stringify({
-      inputs: request.inputs.map(({ name, datatype, shape, raw }) => ({
+      inputs: inputs.map(({ name, datatype, shape, raw }) => ({
         name,
         datatype,
         shape,
         parameters: { binary_data_size: raw.byteLength },
       })),
-      parameters: { ...parameterObject(request.parameters ?? []), binary_data_output: true },
+      parameters: { ...parameterObject(parameters), binary_data_output: true },
     }),
   );
-  const version = request.version === '' ? '' : `/versions/${encodeURIComponent(request.version)}`;
   return {
-    path: `/v2/models/${encodeURIComponent(request.model)}${version}/infer`,
-    jsonBytes: json.byteLength,
-    body: Buffer.concat([json, ...request.inputs.map((input) => input.raw)]),
+    headers: [
+      { name: 'content-type', value: 'application/octet-stream' },
+      { name: 'inference-header-content-length', value: String(json.byteLength) },
+    ],
+    body: Buffer.concat([json, ...inputs.map((input) => input.raw)]),
+  };
+}
+
+/** The values are joined as text: those of 64 bits do not go through a number of JavaScript's. */
+function jsonBody({ inputs, parameters = [] }: InferRequest): Body {
+  const tensors = inputs.map((input) => {
+    const { name, datatype, shape } = input;
+    return `${JSON.stringify({ name, datatype, shape }).slice(0, -1)},"data":${jsonValues(input)}}`;
+  });
+  const more = parameters.length > 0 ? `,"parameters":${JSON.stringify(parameterObject(parameters))}` : '';
+  return {
+    headers: [{ name: 'content-type', value: 'application/json' }],
+    body: Buffer.from(`{"inputs":[${tensors.join(',')}]${more}}`),
   };
 }
 

@@ -1,5 +1,6 @@
 import { messageType } from '../../triton/proto.ts';
-import type { InferRequest, OutputTensor, RequestParameter } from '../types.ts';
+import type { Compression, InferRequest, OutputTensor, RequestParameter } from '../types.ts';
+import { compressed } from './compression.ts';
 
 /** The request as the bytes of a `ModelInferRequest`; tensors travel in `raw_input_contents`. */
 export function encodeInferMessage(request: InferRequest): Buffer {
@@ -15,12 +16,13 @@ export function encodeInferMessage(request: InferRequest): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** The message behind its gRPC prefix: not compressed, and its length. */
-export function framed(message: Buffer): Buffer {
-  const body = Buffer.allocUnsafeSlow(5 + message.length);
-  body[0] = 0;
-  body.writeUInt32BE(message.length, 1);
-  message.copy(body, 5);
+/** The message behind its gRPC prefix: compressed or not, and the length of what follows. */
+export function framed(message: Buffer, compression: Compression | undefined): Buffer {
+  const payload = compression ? compressed(message, compression) : message;
+  const body = Buffer.allocUnsafeSlow(5 + payload.length);
+  body[0] = compression ? 1 : 0;
+  body.writeUInt32BE(payload.length, 1);
+  payload.copy(body, 5);
   return body;
 }
 

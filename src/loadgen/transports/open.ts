@@ -16,17 +16,19 @@ export interface OpenOptions extends TransportOptions {
  * that do not go together.
  */
 export function openTransport(protocol: 'grpc' | 'http', options: OpenOptions): Transport {
-  if (options.streaming) {
-    if (protocol === 'http')
-      throw new TrituneError('USAGE', 'HTTP has no streams of requests', 'use -i grpc with --streaming');
+  if (options.tensorFormat === 'json') {
+    if (protocol === 'grpc') throw usage('gRPC has no JSON tensors', 'use -i http with --tensor-format json');
     if (options.check)
-      throw new TrituneError(
-        'USAGE',
-        'replies on streams are not checked',
-        'leave out --streaming, or the expected outputs',
-      );
+      throw usage('JSON replies are not checked', 'use --tensor-format binary, or leave out the expected outputs');
+  }
+  if (options.streaming) {
+    if (protocol === 'http') throw usage('HTTP has no streams of requests', 'use -i grpc with --streaming');
+    if (options.check)
+      throw usage('replies on streams are not checked', 'leave out --streaming, or the expected outputs');
     return openGrpcStream(options);
   }
   if (options.check) return protocol === 'grpc' ? openGrpcJs(options) : openUndici(options);
   return protocol === 'grpc' ? openGrpcLean(options) : openHttpLean(options);
 }
+
+const usage = (message: string, hint: string): TrituneError => new TrituneError('USAGE', message, hint);

@@ -5,7 +5,6 @@ import type {
   InferRequest,
   OutputTensor,
   PreparedRequest,
-  RequestHeader,
   SendOutcome,
   Transport,
   TransportOptions,
@@ -104,7 +103,7 @@ export function openUndici(options: TransportOptions): Transport<HttpRequest> {
   }
 
   return {
-    prepare: (request) => ({ request, dispatch: dispatchOf(request, options.headers ?? []) }),
+    prepare: (request) => ({ request, dispatch: dispatchOf(request, options) }),
     send(prepared, done) {
       if (open) pool.dispatch(prepared.dispatch, new Call(prepared.request, done));
       else done(CLOSED);
@@ -118,11 +117,10 @@ export function openUndici(options: TransportOptions): Transport<HttpRequest> {
   };
 }
 
-function dispatchOf(request: InferRequest, more: readonly RequestHeader[]): Dispatcher.DispatchOptions {
-  const { path, jsonBytes, body } = encodeInferCall(request);
-  const headers = ['Content-Type', 'application/octet-stream', 'Inference-Header-Content-Length', String(jsonBytes)];
-  for (const { name, value } of more) headers.push(name, value);
-  return { method: 'POST', path, headers, body };
+function dispatchOf(request: InferRequest, options: TransportOptions): Dispatcher.DispatchOptions {
+  const { path, headers, body } = encodeInferCall(request, options);
+  const all = [...headers, ...(options.headers ?? [])].flatMap(({ name, value }) => [name, value]);
+  return { method: 'POST', path, headers: all, body };
 }
 
 function outcomeOf(error: Error, connected: boolean): SendOutcome {

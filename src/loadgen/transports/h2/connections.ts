@@ -157,7 +157,7 @@ export class Connections implements ConnectionOwner {
 }
 
 function connectionOptions(
-  { url, tls, firstStreamId = 1, headers: more = [] }: LeanOptions,
+  { url, tls, compression, firstStreamId = 1, headers: more = [] }: LeanOptions,
   path: string,
 ): ConnectionOptions {
   const headers = [
@@ -168,6 +168,7 @@ function connectionOptions(
     ['te', 'trailers'],
     ['content-type', 'application/grpc'],
     ['user-agent', 'tritune'],
+    ...(compression ? [['grpc-encoding', compression] as const] : []),
     ...more.map(({ name, value }) => [name, value] as const),
   ] as const;
   return { endpoint: endpointOf(url, tls, 'h2'), headers, firstStreamId };

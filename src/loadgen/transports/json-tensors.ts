@@ -1,0 +1,35 @@
+import { TrituneError } from '../../base/errors.ts';
+import { numericType } from '../data-types.ts';
+import { decodeTexts } from '../text-elements.ts';
+import type { RequestTensor } from '../types.ts';
+
+/**
+ * The tensor's values as the text of a JSON array, in one row. Errors: UNSUPPORTED for what JSON has no form for: 16-bit
+ * floats (KServe v2 has them in binary only), NaN, infinities, and strings that are no UTF-8.
+ */
+export function jsonValues({ name, datatype, raw }: RequestTensor): string {
+  if (datatype === 'FP16' || datatype === 'BF16') throw unsupported(name, `${datatype} has no form in JSON`);
+  const type = numericType(datatype);
+  if (!type) return JSON.stringify(decodeTexts(raw).map((bytes) => textOf(name, bytes)));
+  const view = new DataView(raw.buffer, raw.byteOffset, raw.byteLength);
+  const values: string[] = [];
+  for (let at = 0; at < raw.byteLength; at += type.bytes) {
+    const value = type.read(view, at);
+    if (typeof value === 'number' && !Number.isFinite(value)) throw unsupported(name, `${value} has no form in JSON`);
+    values.push(type.kind === 'bool' ? String(value !== 0) : String(value));
+  }
+  return `[${values.join(',')}]`;
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+function textOf(name: string, bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    throw unsupported(name, 'a string that is no UTF-8 has no form in JSON');
+  }
+}
+
+const unsupported = (name: string, why: string): TrituneError =>
+  new TrituneError('UNSUPPORTED', `input '${name}' cannot be sent as JSON: ${why}`, 'use --tensor-format binary');
