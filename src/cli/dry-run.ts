@@ -8,7 +8,7 @@ import { exitCodes } from './exit-codes.ts';
 import { openServer, readOriginal } from './open-server.ts';
 import { planStudy } from './plan-study.ts';
 import { headersOf } from './request-options.ts';
-import { requestsOf } from './requests.ts';
+import { assumptionsOf, requestsOf } from './requests.ts';
 import type { Terminal } from './terminal.ts';
 import type { TuneOptions } from './tune-options.ts';
 import { modelOf } from './tune-request.ts';
@@ -25,15 +25,15 @@ export async function dryRun(options: TuneOptions, terminal: Terminal): Promise<
   try {
     const original = await readOriginal(opened.client, model);
     const { plan, space } = planStudy({ options, model, earlier: [], started: null }, opened.server, original);
-    const { requests, batch, assumed } = await requestsOf(options, original);
+    const inputs = await requestsOf(options, original);
     const base = plan.study.originalConfig;
     const trials = Math.min(plan.maxTrials, spaceSize(space, base));
     const { levels, measurementSeconds, loadSeconds } = TYPICAL;
     const measurements = (trials + 1) * levels + 2 * plan.finalRounds;
     const seconds = measurements * measurementSeconds + (trials + 1 + 2 * plan.finalRounds) * loadSeconds;
     terminal.print(describeSpace(space, base));
-    terminal.print(`sends ${requests.length} different requests in turn, with ${batch} samples each`);
-    for (const { input, choice } of assumed) terminal.print(`input '${input}': ${choice}`);
+    terminal.print(`sends ${inputs.requests.length} different requests in turn, with ${inputs.batch} samples each`);
+    for (const line of assumptionsOf(inputs)) terminal.print(line);
     terminal.print(`sampler ${options.sampler}: up to ${trials} trials and about ${measurements} measurements`);
     terminal.print(
       `expected: ${formatDuration(Math.min(seconds, plan.timeBudgetMs / 1e3))} for a small model that loads fast; nothing was changed`,

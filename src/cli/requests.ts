@@ -1,4 +1,5 @@
 import { TrituneError } from '../base/errors.ts';
+import { plainLine } from '../base/format.ts';
 import { type PreparedInputs, prepareInputs, readInputs } from '../loadgen/inputs.ts';
 import { replyCheck } from '../loadgen/reply-check.ts';
 import type { SequenceRule } from '../loadgen/sequences.ts';
@@ -35,6 +36,10 @@ export async function requestsOf(
     ...(options.stringLength !== undefined && { stringLength: options.stringLength }),
   });
 }
+
+/** What was chosen for the user, one line each. */
+export const assumptionsOf = ({ assumed }: PreparedInputs): readonly string[] =>
+  assumed.map(({ input, choice }) => plainLine(`input '${input}': ${choice} (--shape says otherwise)`));
 
 const DEFAULT_SEQUENCE_LENGTH = 20;
 const DEFAULT_VARIATION = 20;

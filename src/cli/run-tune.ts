@@ -6,7 +6,7 @@ import { listenForInterrupts } from './interrupts.ts';
 import { checkControllable, openServer, readOriginal } from './open-server.ts';
 import { discardEmpty } from './output-directory.ts';
 import { planStudy } from './plan-study.ts';
-import { requestsOf } from './requests.ts';
+import { assumptionsOf, requestsOf } from './requests.ts';
 import { assembleParts } from './run-parts.ts';
 import { createScreen, type Screen } from './screen.ts';
 import type { Terminal } from './terminal.ts';
@@ -36,7 +36,7 @@ export async function runTune(
     () => `the model may not be as it was: tritune restore ${request.directory}`,
   );
   try {
-    return await runRequest(request, interrupts.signal, screen);
+    return await runRequest(request, interrupts.signal, screen, terminal.tell);
   } finally {
     interrupts.release();
     await request.journal.close();
@@ -44,13 +44,19 @@ export async function runTune(
   }
 }
 
-async function runRequest(request: TuneRequest, signal: AbortSignal, screen: Screen): Promise<number> {
+async function runRequest(
+  request: TuneRequest,
+  signal: AbortSignal,
+  screen: Screen,
+  tell: (line: string) => void,
+): Promise<number> {
   const opened = await openServer(request.options, request.model, request.directory, signal);
   try {
     await checkControllable(opened.client);
     const original = await readOriginal(opened.client, request.model);
     const planned = planStudy(request, opened.server, original);
     const inputs = await requestsOf(request.options, original);
+    for (const line of assumptionsOf(inputs)) tell(line);
     const { parts, close } = assembleParts(request, planned, opened, inputs);
     const failure = await tune(planned.plan, parts, screen.onEvent, signal).then(
       () => null,

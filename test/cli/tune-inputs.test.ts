@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
 import { freshDirectory, recordsOf, runCli } from '../support/cli.ts';
-import { smallProfile } from '../support/emulator.ts';
+import { emulatorForTest, smallProfile } from '../support/emulator.ts';
 
 const emulator = await startEmulator({ profile: smallProfile() });
 afterAll(() => emulator.close());
@@ -75,6 +75,35 @@ describe('tune with data of the user', { timeout: 60_000 }, () => {
         ],
       },
     });
+  });
+
+  it('says what was chosen for the user, before and in a run', async () => {
+    const input = [
+      { name: 'IN', data_type: 'TYPE_FP32', dims: [4] },
+      { name: 'OPEN', data_type: 'TYPE_INT32', dims: [-1, 2] },
+      { name: 'MAYBE', data_type: 'TYPE_STRING', dims: [1], optional: true },
+    ];
+    const open = await emulatorForTest({ profile: smallProfile({ config: { input } }) });
+    const args = [
+      'tune',
+      '-m',
+      'm',
+      '-u',
+      open.grpcUrl,
+      '--concurrency',
+      '1:1',
+      '--max-trials',
+      '1',
+      '--precision',
+      '20',
+    ];
+    const assumed = /input 'OPEN': shape \[1, 2\] for \[-1, 2\].*\ninput 'MAYBE': left out: it is optional.*\n/;
+    expect(await runCli([...args, '--dry-run'])).toMatchObject({ code: 0, stdout: expect.stringMatching(assumed) });
+    const outcome = await runCli([...args, '-o', await freshDirectory()]);
+    expect(outcome).toMatchObject({ code: 0, stderr: expect.stringMatching(assumed) });
+    const shapes = ['--shape', 'OPEN:3,2', '--shape', 'MAYBE:1'];
+    const told = await runCli([...args, '--dry-run', ...shapes]);
+    expect(told).toMatchObject({ code: 0, stdout: expect.not.stringContaining('OPEN') });
   });
 
   it('says what is wrong with it before anything is sent', async () => {
