@@ -42,5 +42,5 @@ export function transportOptionsOf(
       'add --streaming (with -i grpc)',
     );
   }
-  return { streaming, tensorFormat, ...(compression !== 'none' && { compression }) };
+  return { streaming, tensorFormat, compression: compression === 'none' ? undefined : compression };
 }
