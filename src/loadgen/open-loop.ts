@@ -78,6 +78,11 @@ export class OpenLoop<P extends PreparedRequest> {
     return this.#sent;
   }
 
+  /** Requests that were due since the start, sent or dropped. */
+  get due(): number {
+    return this.#scheduled;
+  }
+
   get inFlight(): number {
     return this.#inFlight;
   }

@@ -70,7 +70,10 @@ export interface ClientFigures {
  */
 export interface Measurement {
   readonly level: LoadLevel;
-  /** infer/s of successful requests (request rate × client batch). */
+  /**
+   * infer/s of successful requests (request rate × client batch). In an open loop it is the share served of the requests
+   * that were due, times the rate asked for, so that the luck of random arrivals is not in it.
+   */
   readonly throughput: Interval;
   readonly latencyMs: LatencySummary;
   /**

@@ -13,6 +13,8 @@ export interface Sender {
   /** Requests sent since the start. */
   readonly sent: number;
   readonly mostInFlight: number;
+  /** Requests that were due since the start, sent or not; null where none is ever due at a time. */
+  readonly due: number | null;
   /** What became of the requests that were due since it was last asked; null where none is ever due at a time. */
   takeTally(): SendTally | null;
   drain(limitMs: number): Promise<number>;
@@ -31,6 +33,9 @@ export function senderAt(options: LevelOptions, recorder: Recorder): Sender {
     },
     get mostInFlight() {
       return loop.mostInFlight;
+    },
+    get due() {
+      return loop.due;
     },
     takeTally: () => loop.takeTally(),
     drain: async (limitMs) => {
@@ -51,6 +56,7 @@ function closedLoop({ transport, requests, clock, level }: LevelOptions, recorde
       return loop.sent;
     },
     mostInFlight: level.value,
+    due: null,
     takeTally: () => null,
     drain: (limitMs) => loop.drain(limitMs),
   };

@@ -45,6 +45,11 @@ export class Traffic {
     return this.#sender.mostInFlight;
   }
 
+  /** As `Sender.due`. */
+  get due(): number | null {
+    return this.#sender.due;
+  }
+
   /** As `Sender.takeTally`. */
   takeTally(): SendTally | null {
     return this.#sender.takeTally();

@@ -1,6 +1,6 @@
 import { msToNs, NS_PER_S, nsToMs } from '../base/units.ts';
 import type { Batch } from '../loadgen/recorder.ts';
-import { rateInterval } from '../stats/batch-means.ts';
+import { rateInterval, shareInterval } from '../stats/batch-means.ts';
 import { LatencyHistogram } from '../stats/histogram.ts';
 import type { Interval } from '../stats/interval.ts';
 import { isPrecise } from '../stats/precision.ts';
@@ -30,7 +30,7 @@ export interface WindowedFigures {
   readonly latencies: LatencyHistogram;
   /** The same from the time they were due; null in a closed loop. */
   readonly fromDue: LatencyHistogram | null;
-  /** Requests per second. */
+  /** Successful requests per second. */
   readonly rate: Interval;
   /** From the time due where there is one. */
   readonly percentileMs: Interval;
@@ -48,12 +48,14 @@ export async function measureWindows(
   onWindow: (figures: WindowedFigures) => void,
 ): Promise<WindowedFigures & { readonly ending: Ending }> {
   const batches: Batch[] = [];
+  const dueAtEnds: number[] = [];
   const latencies = new LatencyHistogram();
   const fromDue = new LatencyHistogram();
   const windowNs = windowLengthNs(warmth, rule);
   const deadlineNs = options.clock.nowNs() + PATIENCE * rule.maxWindows * windowNs;
   traffic.record({ lengthNs: windowNs / BATCHES_PER_WINDOW, minRequests: 1 }, (batch) => {
     batches.push(batch);
+    if (traffic.due !== null) dueAtEnds.push(traffic.due);
     latencies.merge(batch.latencies);
     if (batch.fromDue) fromDue.merge(batch.fromDue);
   });
@@ -61,7 +63,8 @@ export async function measureWindows(
   for (let window = 1; ; window++) {
     const full = (): boolean => batches.length >= window * BATCHES_PER_WINDOW;
     await traffic.waitUntil(full, deadlineNs - options.clock.nowNs());
-    const figures = figuresOf(batches, { latencies, fromDue }, options.percentile, window);
+    const rate = dueAtEnds.length > 1 ? pacedRate(batches, dueAtEnds, options.level.value) : rateOf(batches);
+    const figures = figuresOf(batches, { latencies, fromDue }, options.percentile, window, rate);
     const ending = full() ? endingAt(figures, preciseBefore, options, rule) : 'limit';
     preciseBefore = isStable(figures, options);
     onWindow(figures);
@@ -84,6 +87,7 @@ function figuresOf(
   { latencies, fromDue }: { readonly latencies: LatencyHistogram; readonly fromDue: LatencyHistogram },
   percentile: number,
   windows: number,
+  rate: Interval,
 ): WindowedFigures {
   const scheduled = fromDue.count > 0;
   const histograms = batches.map((batch) => batch.fromDue ?? batch.latencies);
@@ -99,14 +103,27 @@ function figuresOf(
     failed: batches.reduce((total, batch) => total + batch.failed, 0),
     latencies,
     fromDue: scheduled ? fromDue : null,
-    rate: writable(
-      rateInterval(
-        batches.map((batch) => batch.succeeded),
-        batches.map((batch) => (batch.endNs - batch.startNs) / NS_PER_S),
-      ),
-    ),
+    rate: writable(rate),
     percentileMs: inMs(quantileInterval(histograms, scheduled ? fromDue : latencies, percentile / 100)),
   };
+}
+
+const rateOf = (batches: readonly Batch[]): Interval =>
+  rateInterval(
+    batches.map((batch) => batch.succeeded),
+    batches.map((batch) => (batch.endNs - batch.startNs) / NS_PER_S),
+  );
+
+/**
+ * In an open loop: the share of what was due that was served, times the rate asked for. Random arrivals vary from batch to
+ * batch, and that is no property of the server. What was due in the first batch is not known.
+ */
+function pacedRate(batches: readonly Batch[], dueAtEnds: readonly number[], perSecond: number): Interval {
+  const share = shareInterval(
+    batches.slice(1).map((batch) => batch.succeeded),
+    dueAtEnds.slice(1).map((due, index) => due - (dueAtEnds[index] as number)),
+  );
+  return { value: share.value * perSecond, low: share.low * perSecond, high: share.high * perSecond };
 }
 
 /** One batch alone bounds nothing, but a journal cannot hold Infinity: ±100 % says as much. */

@@ -16,8 +16,13 @@ export interface RatioEstimate {
  * Σ numerator / Σ denominator over consecutive batches, with the standard error of the ratio estimator (Cochran, Sampling
  * Techniques, section 6.3) from the spread between the batches. Where neighbouring batches are alike, the
  * number of batches counts as n(1−ρ)/(1+ρ), with ρ their lag-1 correlation: the effective size of an AR(1) sequence.
+ * `leastCorrelation` is the lowest ρ that is believed; below 0 where neighbours must make up for each other.
  */
-export function ratioOfBatches(numerators: readonly number[], denominators: readonly number[]): RatioEstimate {
+export function ratioOfBatches(
+  numerators: readonly number[],
+  denominators: readonly number[],
+  leastCorrelation = 0,
+): RatioEstimate {
   const n = numerators.length;
   const total = sum(denominators);
   const value = total > 0 ? sum(numerators) / total : 0;
@@ -26,15 +31,26 @@ export function ratioOfBatches(numerators: readonly number[], denominators: read
   const squares = sum(residuals.map((residual) => residual * residual));
   if (squares === 0) return { value, standardError: 0, degrees: n - 1 };
   const products = sum(residuals.slice(1).map((residual, index) => residual * (residuals[index] as number)));
-  const correlation = Math.min(Math.max(products / squares, 0), MOST_CORRELATED);
+  const correlation = Math.min(Math.max(products / squares, leastCorrelation), MOST_CORRELATED);
   const effective = Math.max((n * (1 - correlation)) / (1 + correlation), 2);
   const standardError = Math.sqrt(squares / (n - 1) / effective) / (total / n);
-  return { value, standardError, degrees: effective - 1 };
+  return { value, standardError, degrees: Math.min(effective, n) - 1 };
 }
 
 /** Requests per second over consecutive batches, with its 95 % interval (Student t on batch means). */
 export function rateInterval(counts: readonly number[], seconds: readonly number[]): Interval {
   return toInterval(ratioOfBatches(counts, seconds), 0);
+}
+
+/** What a request leaves undone in its batch the next one does. MA(1) sequences of this kind have ρ = −0.5. */
+const MAKING_UP = -0.45;
+
+/**
+ * The share of what was due in consecutive batches that was done in them, with its 95 % interval. What is not done in its
+ * own batch is done in the next, so that neighbours make up for each other.
+ */
+export function shareInterval(done: readonly number[], due: readonly number[]): Interval {
+  return toInterval(ratioOfBatches(done, due, MAKING_UP), 0);
 }
 
 /** Two-sided 95 % factor for an estimate with so many degrees of freedom. */
