@@ -116,14 +116,16 @@ const rateOf = (batches: readonly Batch[]): Interval =>
 
 /**
  * In an open loop: the share of what was due that was served, times the rate asked for. Random arrivals vary from batch to
- * batch, and that is no property of the server. What was due in the first batch is not known.
+ * batch, and that is no property of the server. What was due in the first batch is not known. A share above one is a
+ * backlog from before, and cannot last.
  */
 function pacedRate(batches: readonly Batch[], dueAtEnds: readonly number[], perSecond: number): Interval {
   const share = shareInterval(
     batches.slice(1).map((batch) => batch.succeeded),
     dueAtEnds.slice(1).map((due, index) => due - (dueAtEnds[index] as number)),
   );
-  return { value: share.value * perSecond, low: share.low * perSecond, high: share.high * perSecond };
+  const atMostAll = (part: number): number => Math.min(part, 1) * perSecond;
+  return { value: atMostAll(share.value), low: atMostAll(share.low), high: atMostAll(share.high) };
 }
 
 /** One batch alone bounds nothing, but a journal cannot hold Infinity: ±100 % says as much. */

@@ -79,6 +79,13 @@ describe('a request rate', () => {
     ]);
   });
 
+  it('does not count the rest of an earlier backlog as more than what was asked for', async () => {
+    const slowStart = (_: number, execution: number): number => (execution < 3 ? 400e6 : 1e6);
+    const measurement = await atRate({ executionNs: slowStart }, 300, { windows: { maxWarmUpMs: 1 } });
+    expect(measurement.throughput.value).toBeGreaterThan(250);
+    expect(measurement.throughput.high).toBeLessThanOrEqual(300);
+  });
+
   it('ends soon, and with nothing left in flight, when the server cannot keep up', async () => {
     const run = simulate({ executionNs: () => 5e6 }, 0, { level: { mode: 'request-rate', value: 400 }, budgetMs: 20 });
     const measurement = await run.measurement;
