@@ -30,14 +30,18 @@ export function assembleParts(
   inputs: PreparedInputs,
 ): { readonly parts: TuneParts; close(): Promise<void> } {
   const sequences = sequencesOf(options, plan.study.originalConfig, plan.study.levels);
+  const kind = transportOptionsOf(options, plan.study.originalConfig);
+  const check = replyCheckOf(inputs, options);
   const transport = openTransport(server.protocol, {
     url: server.url,
     tls,
     timeoutMs: REQUEST_TIMEOUT_MS,
     headers: headersOf(options),
-    check: replyCheckOf(inputs, options),
-    ...transportOptionsOf(options, plan.study.originalConfig),
+    check,
+    ...kind,
   });
+  // The null server knows plain requests only; another client's ceiling would be no evidence of this one's.
+  const isPlain = !tls && !check && !sequences && !kind.streaming && !kind.compression && kind.tensorFormat !== 'json';
   const alarm = openAlarm();
   const profile = createProfile({
     transport,
@@ -52,7 +56,7 @@ export function assembleParts(
     deviceProbe: metricsProbe(metricsUrl, metricsTls),
     alarm,
     pacerAt: pacerOf(options),
-    clientCeiling: clientCeiling(server.protocol, inputs.forConfig(plan.baseline.config)),
+    ...(isPlain && { clientCeiling: clientCeiling(server.protocol, inputs.forConfig(plan.baseline.config)) }),
     ...(options.latencyBudget !== undefined && { budgetMs: options.latencyBudget }),
   });
   const control = controlOver(client, model, plan.study, options.restore);
