@@ -2,8 +2,16 @@ import type { Load, Reading } from './client-run.ts';
 
 /** One way of running perf_analyzer. */
 export interface PeerMode {
+  readonly by: 'peer';
   readonly name: string;
   readonly options: readonly string[];
+}
+
+/** One way of running ours. */
+export interface OurMode {
+  readonly by: 'us';
+  readonly name: string;
+  readonly streaming: boolean;
 }
 
 /** A figure of both clients and what their ratio, ours over the peer's, should be; the best of the modes is compared. */
@@ -14,6 +22,7 @@ export interface Figure {
   readonly target: number;
   /** Is a higher figure better? Then the ratio should be at least the target, else at most. */
   readonly higher: boolean;
+  readonly ours: OurMode;
   readonly modes: readonly PeerMode[];
 }
 
@@ -23,35 +32,45 @@ export interface Experiment {
   readonly figures: readonly Figure[];
 }
 
-const sync = { name: 'sync', options: ['--sync'] };
-/** One thread drives all requests; its default of a thread per request costs it more (measured). */
-const async1 = { name: 'async', options: ['--async', '--max-threads', '1'] };
-const async2 = { name: 'async, 2 threads', options: ['--async', '--max-threads', '2'] };
-const streaming = { name: 'streaming', options: ['--async', '--streaming', '--max-threads', '1'] };
-const shared = { name: 'sync, shared memory', options: ['--sync', '--shared-memory', 'system'] };
+const unary: OurMode = { by: 'us', name: 'unary', streaming: false };
+const ourStreaming: OurMode = { by: 'us', name: 'streaming', streaming: true };
 
-const cpu = (name: string, target: number, modes: readonly PeerMode[]): Figure => ({
+const sync: PeerMode = { by: 'peer', name: 'sync', options: ['--sync'] };
+/** One thread drives all requests; its default of a thread per request costs it more (measured). */
+const async1: PeerMode = { by: 'peer', name: 'async', options: ['--async', '--max-threads', '1'] };
+const async2: PeerMode = { by: 'peer', name: 'async, 2 threads', options: ['--async', '--max-threads', '2'] };
+const streaming: PeerMode = {
+  by: 'peer',
+  name: 'streaming',
+  options: ['--async', '--streaming', '--max-threads', '1'],
+};
+const shared: PeerMode = { by: 'peer', name: 'sync, shared memory', options: ['--sync', '--shared-memory', 'system'] };
+
+const cpu = (name: string, target: number, modes: readonly PeerMode[], ours = unary): Figure => ({
   name: `CPU per request, ${name}`,
   of: ({ cpuUs }) => cpuUs,
   unit: 'us',
   target,
   higher: false,
+  ours,
   modes,
 });
-const throughput = (name: string, target: number, modes: readonly PeerMode[]): Figure => ({
+const throughput = (name: string, target: number, modes: readonly PeerMode[], ours = unary): Figure => ({
   name: `throughput, ${name}`,
   of: ({ perSecond }) => perSecond,
   unit: '/s',
   target,
   higher: true,
+  ours,
   modes,
 });
-const p50 = (name: string, modes: readonly PeerMode[]): Figure => ({
+const p50 = (name: string, modes: readonly PeerMode[], ours = unary): Figure => ({
   name: `p50 latency, ${name}`,
   of: ({ p50Us }) => p50Us,
   unit: 'us',
   target: 1.02,
   higher: false,
+  ours,
   modes,
 });
 
@@ -65,6 +84,7 @@ export const experiments: readonly Experiment[] = [
     figures: [
       cpu('gRPC, 64 in flight', 1 / 4, [sync, async1, streaming]),
       throughput('gRPC, 64 in flight', 1.2, [sync, async1, streaming]),
+      cpu('gRPC streaming, 64 in flight', 1 / 4, [streaming], ourStreaming),
     ],
   },
   {
@@ -73,7 +93,7 @@ export const experiments: readonly Experiment[] = [
   },
   {
     load: { protocol: 'grpc', ...small, concurrency: 1 },
-    figures: [p50('gRPC, 1 in flight', unaryModes), p50('gRPC, 1 in flight, unary against streaming', [streaming])],
+    figures: [p50('gRPC, 1 in flight', unaryModes), p50('gRPC streaming, 1 in flight', [streaming], ourStreaming)],
   },
   {
     load: { protocol: 'http', ...small, concurrency: 1 },
@@ -100,4 +120,7 @@ export const openLoopLoad = (capacityPerSecond: number): Load => ({
   perSecond: Math.round(capacityPerSecond / 2),
 });
 /** Its async mode has no limit to what is in flight: at a rate that it cannot keep it swamps the server and does not end. */
-export const openLoopMode: PeerMode = { name: 'sync, 64 threads', options: ['--sync', '--max-threads', '64'] };
+export const openLoopModes: readonly [OurMode, PeerMode] = [
+  unary,
+  { by: 'peer', name: 'sync, 64 threads', options: ['--sync', '--max-threads', '64'] },
+];

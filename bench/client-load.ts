@@ -20,6 +20,7 @@ import type { Load, Report } from './client-run.ts';
 export interface LoadOrder {
   readonly url: string;
   readonly load: Load;
+  readonly streaming?: boolean;
   readonly settleMs: number;
   readonly runMs: number;
 }
@@ -32,7 +33,7 @@ const zeros = { name: 'INPUT0', datatype: 'FP32', shape: [1, load.floats], raw: 
 const request = { model: load.model, version: '', batch: 1, inputs: [zeros] };
 const requests: RequestSet = { model: load.model, version: '', batch: 1, requests: [request] };
 
-const transport = openTransport(load.protocol, { url: order.url, timeoutMs: TIMEOUT_MS });
+const transport = openTransport(load.protocol, { url: order.url, timeoutMs: TIMEOUT_MS, streaming: order.streaming });
 const recorder = new Recorder();
 const report = load.perSecond === undefined ? await closedLoop(load.concurrency) : await openLoop(load.perSecond);
 await transport.close();

@@ -107,8 +107,8 @@ async function cpuNsOf(pid: number): Promise<number> {
   return sumNs;
 }
 
-export async function startOurs(url: string, load: Load): Promise<Running> {
-  const order: LoadOrder = { url, load, settleMs: SETTLE_MS, runMs: RUN_MS };
+export async function startOurs(url: string, load: Load, streaming: boolean): Promise<Running> {
+  const order: LoadOrder = { url, load, streaming, settleMs: SETTLE_MS, runMs: RUN_MS };
   const child = spawn(process.execPath, [join(import.meta.dirname, 'client-load.ts'), JSON.stringify(order)], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -1,11 +1,10 @@
 import { median } from 'simple-statistics';
-import type { Figure, PeerMode } from './client-experiments.ts';
+import type { Figure, OurMode, PeerMode } from './client-experiments.ts';
 import type { Reading } from './client-run.ts';
 
 /** Someone who sends, and what was read of it. */
 export interface Contender {
-  /** null: that is us. */
-  readonly mode: PeerMode | null;
+  readonly mode: OurMode | PeerMode;
   /** One for each round; null for a run of the peer that failed. */
   readonly readings: (Reading | null)[];
 }
@@ -21,11 +20,11 @@ export interface Row {
 
 /** Our figure against the best of the peer's modes; a ratio is taken within a round. */
 export function compare(figure: Figure, contenders: readonly Contender[]): Row {
-  const valuesOf = (mode: PeerMode | null): (number | null)[] =>
+  const valuesOf = (mode: OurMode | PeerMode): (number | null)[] =>
     (contenders.find((contender) => contender.mode === mode) as Contender).readings.map(
       (reading) => reading && figure.of(reading),
     );
-  const ours = valuesOf(null) as number[];
+  const ours = valuesOf(figure.ours) as number[];
   const peers = figure.modes
     .map((mode) => ({ mode, values: valuesOf(mode) }))
     .filter(({ values }) => values.some(isSet));

@@ -5,7 +5,14 @@ import { launchLocal } from '../src/launch/local-server.ts';
 import { installTriton } from '../src/launch/triton-install.ts';
 import type { LaunchedServer } from '../src/launch/types.ts';
 import { connectHttp } from '../src/triton/connect.ts';
-import { type Experiment, experiments, openLoopLoad, openLoopMode, type PeerMode } from './client-experiments.ts';
+import {
+  type Experiment,
+  experiments,
+  type OurMode,
+  openLoopLoad,
+  openLoopModes,
+  type PeerMode,
+} from './client-experiments.ts';
 import { type Load, type Reading, read, startOurs } from './client-run.ts';
 import { type Contender, compare, openLoopRows, printTable, type Row } from './client-table.ts';
 import { type PerfAnalyzer, perfAnalyzer, startPerfAnalyzer } from './peers.ts';
@@ -34,17 +41,19 @@ class Bench {
   }
 
   /** One run of one client. A run that failed is made again, once; null when the peer fails again, and we must not. */
-  async run(load: Load, mode: PeerMode | null): Promise<Reading | null> {
+  async run(load: Load, mode: OurMode | PeerMode): Promise<Reading | null> {
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
       const server = await this.#liveServer();
       const url = load.protocol === 'grpc' ? server.grpcUrl : server.httpUrl;
       try {
         return await read(server, load.model, () =>
-          mode === null ? startOurs(url, load) : startPerfAnalyzer(this.#peer, url, load, mode.options),
+          mode.by === 'us'
+            ? startOurs(url, load, mode.streaming)
+            : startPerfAnalyzer(this.#peer, url, load, mode.options),
         );
       } catch (error) {
-        console.log(`  failed: ${mode?.name ?? 'ours'} on ${load.model} over ${load.protocol}: ${String(error)}`);
-        if (mode === null && attempt === ATTEMPTS) throw error;
+        console.log(`  failed: ${mode.by}, ${mode.name}, on ${load.model} over ${load.protocol}: ${String(error)}`);
+        if (mode.by === 'us' && attempt === ATTEMPTS) throw error;
       }
     }
     return null;
@@ -89,13 +98,13 @@ async function runRound(bench: Bench, load: Load, contenders: readonly Contender
 }
 
 const contendersOf = ({ figures }: Experiment): Contender[] => {
-  const modes = new Map(figures.flatMap((figure) => figure.modes).map((mode) => [mode.name, mode]));
-  return [null, ...modes.values()].map((mode) => ({ mode, readings: [] }));
+  const modes = new Set(figures.flatMap(({ ours, modes }) => [ours, ...modes]));
+  return [...modes].map((mode) => ({ mode, readings: [] }));
 };
 
 async function measure(bench: Bench): Promise<Row[]> {
   const all = experiments.map((experiment) => ({ ...experiment, contenders: contendersOf(experiment) }));
-  const openLoop: Contender[] = [null, openLoopMode].map((mode) => ({ mode, readings: [] }));
+  const openLoop: Contender[] = openLoopModes.map((mode) => ({ mode, readings: [] }));
   let halfCapacity: Load | undefined;
   for (let round = 0; round < ROUNDS; round++) {
     const [load] = (await readFile('/proc/loadavg', 'utf8')).split(' ');
