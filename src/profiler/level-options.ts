@@ -55,6 +55,8 @@ export interface LevelOptions {
   readonly windows?: Partial<WindowRule>;
   /** Instances of the model, each of which must have served before anything is counted. */
   readonly instances?: number;
+  /** The least length of the warm-up: what the server still has to do after a load. Default 0. */
+  readonly settleMs?: number;
   readonly onProgress?: (progress: ProfileProgress) => void;
   readonly deviceProbe?: DeviceProbe;
   /** For request rates: when requests are due; evenly spaced when not given. */
