@@ -53,20 +53,12 @@ export function nextFinal(state: StudyState, rounds: number): FinalStep | null {
   return { kind: 'measure', trial: side.trial, level: side.level, round: standoff.rounds + 1 };
 }
 
-/**
- * The decision on the rounds so far, for a final that is cut short; null before the first whole round. A contender that
- * missed the goal there, and has a lower level that met it in the search, stays the best at that level, with no gain.
- */
+/** The decision on the rounds so far, for a final that is cut short; null before the first whole round. */
 export function decideNow(state: StudyState, rounds: number): Decision | null {
   const standoff = replay(state, rounds);
   if (!standoff) return null;
   const pairs = standoff.pairs.length > 0 ? standoff.pairs : standoff.former;
-  if (pairs.length === 0) return null;
-  const decision = decide({ ...standoff, pairs }, state.goal);
-  const { contender } = standoff;
-  const hasLevelLeft = standoff.pairs.length === 0 || lowerLevel(contender, state.goal) !== null;
-  const missed = decision.rejected !== undefined && !holds(pairs, 0, contender, state.goal);
-  return missed && contender.trial.feasible && hasLevelLeft ? { best: contender.trial.number, gain: null } : decision;
+  return pairs.length > 0 ? decide({ ...standoff, pairs }, state.goal) : null;
 }
 
 /**
@@ -157,22 +149,32 @@ function holds(pairs: Pairs, index: 0 | 1, { trial }: Side, goal: Goal): boolean
   return pairs.filter((pair) => isFeasible(pair[index], trial.candidate, goal)).length * 2 > pairs.length;
 }
 
+/**
+ * A side stands when it met the goal in most rounds, or has a level below them that met it in the search: at that level
+ * it is then reported, and a contender that stands only so is the best with no gain.
+ */
 function decide(
   { contender, baseline, pairs }: Pick<Standoff, 'contender' | 'baseline'> & { readonly pairs: Pairs },
   goal: Goal,
 ): Decision {
   const contenderHolds = holds(pairs, 0, contender, goal);
-  const baselineHolds = holds(pairs, 1, baseline, goal);
+  const contenderStands = contenderHolds || standsBelow(pairs, 0, contender, goal);
+  const baselineStands = holds(pairs, 1, baseline, goal) || standsBelow(pairs, 1, baseline, goal);
+  if (contenderStands && !contenderHolds) return { best: contender.trial.number, gain: null };
   const gain = gainOf(pairs, contender.trial.candidate, baseline.trial.candidate, goal);
-  const reason =
-    baselineHolds && !contenderHolds ? 'it missed the goal in the final' : 'it was not better than the original config';
-  const rejected = contenderHolds === baselineHolds ? gain === null || gain.high < 1 : baselineHolds;
+  const rejected = contenderStands === baselineStands ? gain === null || gain.high < 1 : baselineStands;
   if (!rejected) return { best: contender.trial.number, gain };
+  const reason = contenderStands ? 'it was not better than the original config' : 'it missed the goal in the final';
   return {
     best: baseline.trial.number,
     gain: { value: 1, low: 1, high: 1 },
     rejected: { trial: contender.trial.number, gain, reason },
   };
+}
+
+function standsBelow(pairs: Pairs, index: 0 | 1, { trial }: Side, goal: Goal): boolean {
+  const level = Math.min(...pairs.map((pair) => pair[index].level.value));
+  return trial.feasible && bestBelow(trial, level, goal) !== undefined;
 }
 
 /** exp(-cost) is the throughput itself when that is the objective; null when a side served nothing. */

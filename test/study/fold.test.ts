@@ -232,6 +232,17 @@ describe('the final', () => {
     expect(representative(state, state.best)).toMatchObject({ feasible: true, measurement: { level: { value: 2 } } });
   });
 
+  it('never emits what missed the goal while the original still meets it at a lower level', () => {
+    const { decision, records } = play((_, level) => measured(level, 200, level === 1 ? 4 : 12));
+    const state = foldStudy([
+      ...records,
+      { type: 'gain-decided', at: at(70), ...(decision as NonNullable<typeof decision>) },
+    ]);
+    const summary = summarize(state, 'journal.jsonl');
+    expect(summary.baseline).toMatchObject({ feasible: true, load: { value: 1 } });
+    expect(summary.feasible).toBe(true);
+  });
+
   it('is what reports show: the median of the rounds that agree with the majority', () => {
     const throughputs = [310, 290, 300];
     const { records, decision } = play((number, level) =>
