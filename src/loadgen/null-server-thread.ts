@@ -6,7 +6,7 @@ import {
   DATA,
   END_HEADERS,
   END_STREAM,
-  FRAME_HEADER_BYTES,
+  frame,
   HEADERS,
   PING,
   SETTINGS,
@@ -33,16 +33,6 @@ const HTTP_REPLY = Buffer.from(
   'latin1',
 );
 const HEAD_END = '\r\n\r\n';
-
-function frame(type: number, flags: number, streamId: number, payload: Uint8Array): Buffer {
-  const bytes = Buffer.alloc(FRAME_HEADER_BYTES + payload.byteLength);
-  bytes.writeUIntBE(payload.byteLength, 0, 3);
-  bytes[3] = type;
-  bytes[4] = flags;
-  bytes.writeUInt32BE(streamId, 5);
-  bytes.set(payload, FRAME_HEADER_BYTES);
-  return bytes;
-}
 
 const replyTo = (streamId: number): Buffer =>
   Buffer.concat([

@@ -233,14 +233,25 @@ describe('the final', () => {
   });
 
   it('never emits what missed the goal while the original still meets it at a lower level', () => {
-    const { decision, records } = play((_, level) => measured(level, 200, level === 1 ? 4 : 12));
-    const state = foldStudy([
-      ...records,
-      { type: 'gain-decided', at: at(70), ...(decision as NonNullable<typeof decision>) },
-    ]);
-    const summary = summarize(state, 'journal.jsonl');
-    expect(summary.baseline).toMatchObject({ feasible: true, load: { value: 1 } });
-    expect(summary.feasible).toBe(true);
+    const original = trial(
+      0,
+      [
+        [1, 100, 5],
+        [2, 150, 9],
+      ],
+      1,
+      true,
+    );
+    const records = [studyStarted(goalOf(10)), ...original, ...trial(1, [[4, 300, 9]], 0, true)];
+    const late = [final(1, measured(4, 300, 12)), final(0, measured(2, 150, 12))];
+    const decision = decideNow(foldStudy([...records, ...late]), 3);
+    if (!decision) throw new Error('no decision');
+    expect(decision).toMatchObject({ best: 0, rejected: { trial: 1, reason: expect.stringContaining('missed') } });
+    const decided = foldStudy([...records, ...late, { type: 'gain-decided', at: at(70), ...decision }]);
+    expect(summarize(decided, 'journal.jsonl')).toMatchObject({
+      feasible: true,
+      best: { trial: 0, load: { value: 1 } },
+    });
   });
 
   it('is what reports show: the median of the rounds that agree with the majority', () => {

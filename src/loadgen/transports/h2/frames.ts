@@ -83,7 +83,8 @@ export function checkLength(bytes: number, start: number, end: number): void {
 
 const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
 
-function frame(type: number, flags: number, streamId: number, payload: Uint8Array): Buffer {
+/** One whole frame (RFC 9113, 4.1). */
+export function frame(type: number, flags: number, streamId: number, payload: Uint8Array): Buffer {
   const bytes = Buffer.alloc(FRAME_HEADER_BYTES + payload.byteLength);
   bytes.writeUIntBE(payload.byteLength, 0, 3);
   bytes[3] = type;
