@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import type { Recorder } from './recorder.ts';
-import type { PreparedRequest, SendOutcome, Transport } from './types.ts';
+import type { RequestSender, SendOutcome } from './types.ts';
 
 /** Pause of a slot after its first failure in a row; it doubles with each further one, so that errors do not spin. */
 const FIRST_PAUSE_MS = 1;
@@ -18,8 +18,8 @@ interface Slot {
  * Keeps exactly so many requests in flight: each completion sends the next request from the same slot. Only a slot whose
  * request failed pauses before it sends again. Slots are reused, so that a request allocates nothing here.
  */
-export class ClosedLoop<P extends PreparedRequest> {
-  readonly #transport: Transport<P>;
+export class ClosedLoop<P> {
+  readonly #transport: RequestSender<P>;
   readonly #nextRequest: () => P;
   readonly #recorder: Recorder;
   readonly #clock: Clock;
@@ -30,7 +30,7 @@ export class ClosedLoop<P extends PreparedRequest> {
   #sent = 0;
   #onIdle: (() => void) | null = null;
 
-  constructor(transport: Transport<P>, nextRequest: () => P, recorder: Recorder, clock: Clock) {
+  constructor(transport: RequestSender<P>, nextRequest: () => P, recorder: Recorder, clock: Clock) {
     this.#transport = transport;
     this.#nextRequest = nextRequest;
     this.#recorder = recorder;

@@ -3,7 +3,7 @@ import { LatencyHistogram } from '../stats/histogram.ts';
 import type { Alarm } from './alarm.ts';
 import type { Pacer } from './pacers.ts';
 import type { Recorder } from './recorder.ts';
-import type { PreparedRequest, SendOutcome, Transport } from './types.ts';
+import type { RequestSender, SendOutcome } from './types.ts';
 
 /** So many requests are sent without a look at the replies, however many are due. */
 const SENDS_PER_TURN = 64;
@@ -40,8 +40,8 @@ interface Slot {
  * too many are in flight. Latency is recorded from the sending and from the time due, which also holds the wait that a
  * slow client adds: a server's stall shows in every request that it should have had meanwhile.
  */
-export class OpenLoop<P extends PreparedRequest> {
-  readonly #transport: Transport<P>;
+export class OpenLoop<P> {
+  readonly #transport: RequestSender<P>;
   readonly #nextRequest: () => P;
   readonly #recorder: Recorder;
   readonly #clock: Clock;
@@ -59,7 +59,7 @@ export class OpenLoop<P extends PreparedRequest> {
   #onIdle: (() => void) | null = null;
 
   constructor(
-    target: { readonly transport: Transport<P>; readonly nextRequest: () => P; readonly recorder: Recorder },
+    target: { readonly transport: RequestSender<P>; readonly nextRequest: () => P; readonly recorder: Recorder },
     time: { readonly clock: Clock; readonly alarm: Alarm },
     pacer: Pacer,
     rule: OpenLoopRule,

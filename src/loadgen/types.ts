@@ -74,14 +74,18 @@ export interface PreparedRequest {
 }
 
 /**
- * Sends requests to one server. `send` never throws and calls `done` exactly once, whatever the server does, at the
- * latest when the request's timeout passes. It may call `done` from within `send` only for failures known at once.
+ * Sends prepared requests to one server. `send` never throws and calls `done` exactly once, whatever the server does, at
+ * the latest when the request's timeout passes. It may call `done` from within `send` only for failures known at once.
  */
-export interface Transport<P extends PreparedRequest = PreparedRequest> {
-  prepare(request: InferRequest): P;
+export interface RequestSender<P> {
   send(prepared: P, done: (outcome: SendOutcome) => void): void;
   /** Ends every request in flight with a failure and lets go of the sockets. */
   close(): Promise<void>;
+}
+
+/** A sender of inference requests. */
+export interface Transport<P extends PreparedRequest = PreparedRequest> extends RequestSender<P> {
+  prepare(request: InferRequest): P;
 }
 
 /** A header of HTTP, or metadata of gRPC; the name in lower case. */
