@@ -20,7 +20,7 @@ interface Parsed {
 /** Reads every response in the text, cut into pieces of the given sizes; `closes` when the peer closes at the end. */
 function parse(text: string, sizes: Iterator<number>, closes: boolean): Parsed[] {
   const bytes = Buffer.from(text, 'latin1');
-  const parser = new ResponseParser();
+  const parser = new ResponseParser({ keepsErrors: true });
   const parsed: Parsed[] = [];
   const note = (): void => {
     parsed.push({ statusCode: parser.statusCode, error: parser.errorBody, keepsAlive: parser.keepsAlive });

@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
+import { realClock } from '../../../base/clock.ts';
 import type { SendFailure, SendOutcome } from '../../types.ts';
-import { errorOfBody } from '../infer-http.ts';
-import { badStatus, failed, SENT, socketMessage } from '../outcome.ts';
+import { failed, socketMessage } from '../outcome.ts';
 import { type Endpoint, openSocket } from '../socket.ts';
 import { MalformedResponse } from './response-head.ts';
-import { ResponseParser } from './response-parser.ts';
+import { type ParserRule, ResponseParser } from './response-parser.ts';
 
 const READ_BYTES = 64 * 1024;
 /**
@@ -12,6 +12,26 @@ const READ_BYTES = 64 * 1024;
  * buffers behind our back, each connection has its own.
  */
 const shared = process.platform === 'win32' ? undefined : Buffer.allocUnsafeSlow(READ_BYTES);
+
+/** How replies are read, and what they mean. */
+export interface ReplyRule extends ParserRule {
+  /** What a whole reply is for its request. */
+  readonly outcomeOf: (reply: ResponseParser) => SendOutcome;
+  /** False: each connection is for one request. */
+  readonly keepsAlive?: boolean;
+  /** Told how long each part of a request takes; without it nobody looks at the clock. */
+  readonly phases?: PhaseWatch;
+}
+
+/** The parts of a request's time, in nanoseconds. */
+export interface PhaseWatch {
+  /** To find the address of a name, in a new connection. */
+  lookedUp(ns: number): void;
+  /** To have a new connection ready, the name and TLS included. */
+  connected(ns: number): void;
+  /** From the writing of a request to the first byte of its reply, and from there to the last. */
+  replied(waitNs: number, readNs: number): void;
+}
 
 /** What a connection tells the one who opened it. */
 export interface Http1Owner {
@@ -24,17 +44,23 @@ export interface Http1Owner {
 /** One HTTP/1.1 connection, with one request at a time. It never throws. */
 export class Http1Connection {
   readonly #owner: Http1Owner;
-  readonly #parser = new ResponseParser();
+  readonly #rule: ReplyRule;
+  readonly #parser: ResponseParser;
   #socket: Socket | undefined;
   #done: ((outcome: SendOutcome) => void) | undefined;
   #dueNs = 0;
   #connected = false;
   #gone = false;
+  /** Of the request at hand; 0 before its first byte, and where nobody asks. */
+  #writtenNs = 0;
+  #firstByteNs = 0;
   /** Since when it has had nothing to do, on the owner's clock. */
   idleSinceNs = 0;
 
-  constructor(owner: Http1Owner) {
+  constructor(owner: Http1Owner, rule: ReplyRule) {
     this.#owner = owner;
+    this.#rule = rule;
+    this.#parser = new ResponseParser(rule);
   }
 
   /** Sends the first request, over a new socket that is opened after `delayMs`. */
@@ -50,7 +76,7 @@ export class Http1Connection {
     this.#done = done;
     this.#dueNs = dueNs;
     this.#parser.next();
-    this.#socket?.write(bytes);
+    if (this.#socket) this.#write(this.#socket, bytes);
   }
 
   /** Ends the request if it is due: nothing else frees a connection from a request. */
@@ -73,19 +99,36 @@ export class Http1Connection {
     if (this.#gone) return;
     const buffer = shared ?? Buffer.allocUnsafeSlow(READ_BYTES);
     const onread = { buffer, callback: (count: number, chunk: Uint8Array) => this.#read(chunk as Buffer, count) };
+    const { phases } = this.#rule;
+    const startNs = phases ? realClock.nowNs() : 0;
     const socket = openSocket(endpoint, onread, () => {
       this.#connected = true;
-      socket.write(bytes);
+      phases?.connected(realClock.nowNs() - startNs);
+      this.#write(socket, bytes);
     });
     this.#socket = socket;
+    if (phases) socket.once('lookup', () => phases.lookedUp(realClock.nowNs() - startNs));
     socket.on('error', (error) => this.#lose(socketMessage(error)));
-    socket.on('end', () => this.#lose('the server closed the connection'));
+    socket.on('end', () => this.#end());
     socket.on('close', () => this.#lose('the connection was closed'));
   }
 
-  #lose(message: string): void {
+  #write(socket: Socket, bytes: Buffer): void {
+    if (this.#rule.phases) {
+      this.#writtenNs = realClock.nowNs();
+      this.#firstByteNs = 0;
+    }
+    socket.write(bytes);
+  }
+
+  /** The server has said all: in good order only where the body is what comes until then. */
+  #end(): void {
     if (this.#done && this.#parser.close()) this.close(this.#outcome());
-    else this.close(failed(this.#connected ? 'reset' : 'refused', message));
+    else this.#lose('the server closed the connection');
+  }
+
+  #lose(message: string): void {
+    this.close(failed(this.#connected ? 'reset' : 'refused', message));
   }
 
   #read(chunk: Buffer, count: number): boolean {
@@ -94,6 +137,7 @@ export class Http1Connection {
       this.close(failed('malformed', 'the server speaks without being asked'));
       return false;
     }
+    if (this.#rule.phases && this.#firstByteNs === 0) this.#firstByteNs = realClock.nowNs();
     try {
       const end = this.#parser.push(chunk, count);
       if (this.#parser.isDone) this.#finish(end === count);
@@ -107,7 +151,7 @@ export class Http1Connection {
   /** The response is whole; `inOrder` when nothing came behind it. One that came before the request was out is not. */
   #finish(inOrder: boolean): void {
     const outcome = this.#outcome();
-    if (!inOrder || !this.#parser.keepsAlive || this.#socket?.writableLength !== 0) {
+    if (!inOrder || !this.#parser.keepsAlive || this.#rule.keepsAlive === false || this.#socket?.writableLength !== 0) {
       this.close(outcome);
       return;
     }
@@ -118,7 +162,8 @@ export class Http1Connection {
   }
 
   #outcome(): SendOutcome {
-    if (this.#parser.isGood) return SENT;
-    return badStatus(String(this.#parser.statusCode), errorOfBody(this.#parser.errorBody));
+    const { phases, outcomeOf } = this.#rule;
+    if (phases) phases.replied(this.#firstByteNs - this.#writtenNs, realClock.nowNs() - this.#firstByteNs);
+    return outcomeOf(this.#parser);
   }
 }

@@ -11,7 +11,8 @@ export interface ResponseHead {
   readonly framing: 'length' | 'chunked' | 'until-close';
   /** Of framing 'length'; else 0. */
   readonly contentLength: number;
-  readonly keepsAlive: boolean;
+  /** The server does not close the connection for a reason of its own. */
+  readonly wantsToStay: boolean;
 }
 
 /** Reads a response's head as far as the framing of the body needs it. Errors: MalformedResponse. */
@@ -22,9 +23,8 @@ export function parseResponseHead(text: string): ResponseHead {
   const fields = fieldsOf(lines);
   const connection = (fields.get('connection') ?? '').toLowerCase();
   const statusCode = Number(match[2]);
-  const body = bodyOf(statusCode, fields);
   const wantsToStay = match[1] === '1' ? !connection.includes('close') : connection.includes('keep-alive');
-  return { text, statusCode, ...body, keepsAlive: wantsToStay && body.framing !== 'until-close' };
+  return { text, statusCode, ...bodyOf(statusCode, fields), wantsToStay };
 }
 
 function bodyOf(

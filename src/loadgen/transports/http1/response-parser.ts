@@ -10,8 +10,16 @@ const LF = 0x0a;
 
 type State = 'head' | 'length' | 'until-close' | 'chunk-size' | 'chunk' | 'chunk-end' | 'trailers' | 'done';
 
-/** Reads one response after another from the bytes of a connection. Of the body only a failure's words are kept. */
+export interface ParserRule {
+  /** Keep the bodies of replies that are not good. */
+  readonly keepsErrors?: boolean;
+  /** Replies end with their head, whatever it says of a body: those to HEAD. */
+  readonly isBodiless?: boolean;
+}
+
+/** Reads one response after another from the bytes of a connection. Of the body a failure's words are kept at most. */
 export class ResponseParser {
+  readonly #rule: ParserRule;
   #state: State = 'head';
   /** Bytes of the head or the line at hand that came in earlier chunks. */
   #kept = '';
@@ -20,6 +28,11 @@ export class ResponseParser {
   #left = 0;
   #errorBody: Buffer[] = [];
   #errorBytes = 0;
+  #bodyBytes = 0;
+
+  constructor(rule: ParserRule) {
+    this.#rule = rule;
+  }
 
   /** Of the response that is being read, or was read last. */
   get statusCode(): number {
@@ -36,10 +49,16 @@ export class ResponseParser {
 
   /** True when the connection may be used again after this response. */
   get keepsAlive(): boolean {
-    return this.#state === 'done' && this.#head?.keepsAlive === true;
+    if (this.#state !== 'done' || this.#head?.wantsToStay !== true) return false;
+    return this.#rule.isBodiless === true || this.#head.framing !== 'until-close';
   }
 
-  /** The body of a response that is not good, cut to what a message needs. */
+  /** Bytes of the body, without what frames it. */
+  get bodyBytes(): number {
+    return this.#bodyBytes;
+  }
+
+  /** The body of a response that is not good, cut to what a message needs; '' where none is kept. */
   get errorBody(): string {
     return Buffer.concat(this.#errorBody).toString('utf8');
   }
@@ -50,6 +69,7 @@ export class ResponseParser {
     this.#kept = '';
     if (this.#errorBytes > 0) this.#errorBody = [];
     this.#errorBytes = 0;
+    this.#bodyBytes = 0;
   }
 
   /** Takes bytes; gives where it stopped, which is before `end` only when the response is done. Errors: MalformedResponse. */
@@ -112,7 +132,8 @@ export class ResponseParser {
       return;
     }
     this.#left = contentLength;
-    if (framing === 'chunked') this.#state = 'chunk-size';
+    if (this.#rule.isBodiless) this.#state = 'done';
+    else if (framing === 'chunked') this.#state = 'chunk-size';
     else if (framing === 'until-close') this.#state = 'until-close';
     else this.#state = contentLength === 0 ? 'done' : 'length';
   }
@@ -148,7 +169,8 @@ export class ResponseParser {
   }
 
   #note(chunk: Buffer, at: number, end: number): void {
-    if (this.isGood || this.#errorBytes >= MAX_ERROR_BYTES) return;
+    this.#bodyBytes += end - at;
+    if (!this.#rule.keepsErrors || this.isGood || this.#errorBytes >= MAX_ERROR_BYTES) return;
     this.#errorBody.push(Buffer.from(chunk.subarray(at, end)));
     this.#errorBytes += end - at;
   }

@@ -1,0 +1,82 @@
+import { realClock } from '../../../base/clock.ts';
+import { msToNs } from '../../../base/units.ts';
+import type { SendFailure, SendOutcome } from '../../types.ts';
+import { sweepPeriodMs } from '../deadlines.ts';
+import { CLOSED, timedOut } from '../outcome.ts';
+import type { Endpoint } from '../socket.ts';
+import { Http1Connection, type Http1Owner, type ReplyRule } from './connection.ts';
+
+/**
+ * A server may close a connection that has been idle for some seconds just when we use it again, so we do not: those
+ * in wide use wait for two seconds and more.
+ */
+const MAX_IDLE_MS = 1500;
+/** How long new connections are held back after one was refused. */
+const RECONNECT_MS = 50;
+
+/** The connections to one server: one for each request in flight, used again and again. */
+export class Http1Connections implements Http1Owner {
+  readonly #endpoint: Endpoint;
+  readonly #rule: ReplyRule;
+  readonly #timeoutNs: number;
+  readonly #timedOut: SendFailure;
+  readonly #connections = new Set<Http1Connection>();
+  /** Used last in, first out, so that those that are not needed grow old. */
+  readonly #idle: Http1Connection[] = [];
+  readonly #sweeper: NodeJS.Timeout;
+  #refusedNs = Number.NEGATIVE_INFINITY;
+  #open = true;
+
+  constructor(endpoint: Endpoint, timeoutMs: number, rule: ReplyRule) {
+    this.#endpoint = endpoint;
+    this.#rule = rule;
+    this.#timeoutNs = msToNs(timeoutMs);
+    this.#timedOut = timedOut(timeoutMs);
+    this.#sweeper = setInterval(() => this.#sweep(), sweepPeriodMs(timeoutMs));
+  }
+
+  /** Sends a whole request, head and body. `done` as in `RequestSender.send`. */
+  send(bytes: Buffer, done: (outcome: SendOutcome) => void): void {
+    if (!this.#open) {
+      done(CLOSED);
+      return;
+    }
+    const nowNs = realClock.nowNs();
+    const dueNs = nowNs + this.#timeoutNs;
+    const connection = this.#idle.pop();
+    if (connection && nowNs - connection.idleSinceNs < msToNs(MAX_IDLE_MS)) {
+      connection.send(bytes, done, dueNs);
+      return;
+    }
+    // The newest of the idle ones is too old, or there is none: so are all.
+    for (const old of [...this.#idle, connection]) old?.close(CLOSED);
+    const fresh = new Http1Connection(this, this.#rule);
+    this.#connections.add(fresh);
+    const isHeldBack = nowNs - this.#refusedNs < msToNs(RECONNECT_MS);
+    fresh.open(this.#endpoint, bytes, done, dueNs, isHeldBack ? RECONNECT_MS : 0);
+  }
+
+  /** Ends every request in flight with a failure and closes the connections. */
+  close(): void {
+    this.#open = false;
+    clearInterval(this.#sweeper);
+    for (const connection of [...this.#connections]) connection.close(CLOSED);
+  }
+
+  idle(connection: Http1Connection): void {
+    connection.idleSinceNs = realClock.nowNs();
+    this.#idle.push(connection);
+  }
+
+  gone(connection: Http1Connection, refused: boolean): void {
+    this.#connections.delete(connection);
+    const at = this.#idle.lastIndexOf(connection);
+    if (at >= 0) this.#idle.splice(at, 1);
+    if (refused) this.#refusedNs = realClock.nowNs();
+  }
+
+  #sweep(): void {
+    const nowNs = realClock.nowNs();
+    for (const connection of [...this.#connections]) connection.expire(nowNs, this.#timedOut);
+  }
+}

@@ -1,0 +1,26 @@
+import type { RequestHeader } from '../../types.ts';
+
+/** A request before it becomes bytes. */
+export interface Http1Request {
+  readonly method: string;
+  /** HOST:PORT as the server knows itself. */
+  readonly host: string;
+  /** Path and query. */
+  readonly target: string;
+  /** Others than Host and Content-Length. */
+  readonly headers: readonly RequestHeader[];
+  /** null: a request that has none, and says nothing of its length. */
+  readonly body: Uint8Array | null;
+}
+
+/** Head and body as they go over the wire (RFC 9112, section 3). Names and values must be fit for it. */
+export function requestBytes({ method, host, target, headers, body }: Http1Request): Buffer {
+  const head = [
+    `${method} ${target} HTTP/1.1`,
+    `Host: ${host}`,
+    ...headers.map(({ name, value }) => `${name}: ${value}`),
+    ...(body === null ? [] : [`Content-Length: ${body.byteLength}`]),
+    '\r\n',
+  ].join('\r\n');
+  return Buffer.concat([Buffer.from(head, 'latin1'), body ?? new Uint8Array(0)]);
+}
