@@ -1,6 +1,7 @@
 import { Agent, request } from 'undici';
 import { secureConnect } from '../triton/http-wire.ts';
 import type { TlsOptions } from '../triton/tls.ts';
+import { gpuMetrics, meanGpuMetrics } from './gpu-metrics.ts';
 import type { DeviceMetrics } from './measurement.ts';
 import { type MetricSample, parsePrometheus } from './prometheus.ts';
 
@@ -48,11 +49,13 @@ export function deviceMetrics(samples: readonly MetricSample[]): DeviceMetrics {
   const memory = sumOf(valuesOf('nv_gpu_memory_used_bytes'));
   const power = sumOf(valuesOf('nv_gpu_power_usage'));
   const cpu = meanOf(valuesOf('nv_cpu_utilization'));
+  const gpus = gpuMetrics(samples);
   return {
     ...(utilization !== null && { gpuUtilizationPercent: utilization * 100 }),
     ...(memory !== null && { gpuMemoryMiB: memory / BYTES_PER_MIB }),
     ...(power !== null && { gpuPowerW: power }),
     ...(cpu !== null && { cpuUtilizationPercent: cpu * 100 }),
+    ...(gpus.length > 0 && { gpus }),
   };
 }
 
@@ -63,7 +66,8 @@ export function meanDeviceMetrics(readings: readonly DeviceMetrics[]): DeviceMet
     const mean = meanOf(readings.flatMap((reading) => reading[field] ?? []));
     return mean === null ? [] : [[field, mean]];
   });
-  return Object.fromEntries(means);
+  const gpus = meanGpuMetrics(readings.map((reading) => reading.gpus ?? []));
+  return { ...Object.fromEntries(means), ...(gpus.length > 0 && { gpus }) };
 }
 
 const sumOf = (values: readonly number[]): number | null =>

@@ -32,6 +32,17 @@ export interface DeviceMetrics {
   readonly gpuMemoryMiB?: number;
   readonly gpuPowerW?: number;
   readonly cpuUtilizationPercent?: number;
+  /** The same for each GPU; absent where the server reports none. */
+  readonly gpus?: readonly GpuMetrics[];
+}
+
+/** One GPU: utilisation and power are means, its memory is the most that was in use. */
+export interface GpuMetrics {
+  readonly uuid: string;
+  readonly utilizationPercent?: number;
+  readonly powerW?: number;
+  readonly memoryBytes?: number;
+  readonly memoryTotalBytes?: number;
 }
 
 export interface FailureCount {

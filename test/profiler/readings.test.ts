@@ -37,8 +37,17 @@ describe('device metrics', () => {
       gpuUtilizationPercent: 37.5,
       gpuMemoryMiB: 200,
       cpuUtilizationPercent: 12.5,
+      gpus: [
+        { uuid: 'GPU-a', utilizationPercent: 50, memoryBytes: 104857600 },
+        { uuid: 'GPU-b', utilizationPercent: 25, memoryBytes: 104857600 },
+      ],
     });
     expect(deviceMetrics([])).toEqual({});
+    const twice = meanDeviceMetrics([
+      { gpus: [{ uuid: 'GPU-a', powerW: 100, memoryBytes: 5 }] },
+      { gpus: [{ uuid: 'GPU-a', powerW: 200, memoryBytes: 3 }] },
+    ]);
+    expect(twice.gpus).toEqual([{ uuid: 'GPU-a', powerW: 150, memoryBytes: 5 }]);
     expect(meanDeviceMetrics([{ gpuPowerW: 100 }, { gpuPowerW: 200, cpuUtilizationPercent: 5 }])).toEqual({
       gpuPowerW: 150,
       cpuUtilizationPercent: 5,

@@ -1,0 +1,46 @@
+import type { GpuMetrics } from './measurement.ts';
+import type { MetricSample } from './prometheus.ts';
+
+/** The samples of Triton's metrics page that are about one GPU, by the label `gpu_uuid`; NaN is none. */
+export function gpuMetrics(samples: readonly MetricSample[]): readonly GpuMetrics[] {
+  const byGpu = new Map<string, MetricSample[]>();
+  for (const sample of samples) {
+    const uuid = sample.labels.gpu_uuid;
+    if (uuid !== undefined && Number.isFinite(sample.value)) byGpu.set(uuid, [...(byGpu.get(uuid) ?? []), sample]);
+  }
+  return [...byGpu].map(([uuid, own]) => {
+    const valueOf = (name: string): number | undefined => own.find((sample) => sample.name === name)?.value;
+    const utilization = valueOf('nv_gpu_utilization');
+    return withoutUndefined({
+      uuid,
+      utilizationPercent: utilization === undefined ? undefined : utilization * 100,
+      powerW: valueOf('nv_gpu_power_usage'),
+      memoryBytes: valueOf('nv_gpu_memory_used_bytes'),
+      memoryTotalBytes: valueOf('nv_gpu_memory_total_bytes'),
+    });
+  });
+}
+
+/** GPU by GPU over several readings: mean utilisation and power, the most memory. */
+export function meanGpuMetrics(readings: readonly (readonly GpuMetrics[])[]): readonly GpuMetrics[] {
+  const uuids = new Set(readings.flat().map(({ uuid }) => uuid));
+  return [...uuids].map((uuid) => {
+    const own = readings.flat().filter((gpu) => gpu.uuid === uuid);
+    const values = (of: (gpu: GpuMetrics) => number | undefined): number[] => own.flatMap((gpu) => of(gpu) ?? []);
+    const mean = (list: readonly number[]): number | undefined =>
+      list.length === 0 ? undefined : list.reduce((total, value) => total + value, 0) / list.length;
+    const most = (list: readonly number[]): number | undefined => (list.length === 0 ? undefined : Math.max(...list));
+    return withoutUndefined({
+      uuid,
+      utilizationPercent: mean(values((gpu) => gpu.utilizationPercent)),
+      powerW: mean(values((gpu) => gpu.powerW)),
+      memoryBytes: most(values((gpu) => gpu.memoryBytes)),
+      memoryTotalBytes: values((gpu) => gpu.memoryTotalBytes)[0],
+    });
+  });
+}
+
+type Loose<T> = { [K in keyof T]: T[K] | undefined };
+
+const withoutUndefined = (gpu: Loose<Required<GpuMetrics>>): GpuMetrics =>
+  Object.fromEntries(Object.entries(gpu).filter(([, value]) => value !== undefined)) as unknown as GpuMetrics;
