@@ -48,10 +48,18 @@ export function callError(wire: Wire, operation: Operation, fault: WireFault): T
       return new TrituneError(
         'SERVER_FAILED',
         `${server} failed '${operation.kind}': ${fault.message}`,
-        "the server's log may say more",
+        operation.kind === 'shared-memory-register' ? sharedMemoryHint : "the server's log may say more",
         options,
       );
   }
+}
+
+const sharedMemoryHint =
+  "the server must see this machine's /dev/shm (a container: --ipc=host) and allow clients to use it (newer ones: --allow-client-shm=true)";
+
+/** True for the error of an unregistration that a request in flight forbids: Triton 2.51 says so, over both protocols. */
+export function isRegionInUse(error: Error): boolean {
+  return /Cannot unregister shared memory region .* currently in use/.test(error.message);
 }
 
 /** True when the fault tells that the server does not allow loads and unloads by request. Same text for modes none and poll. */

@@ -6,13 +6,14 @@ import {
   isControlDisabled,
   isLoadVerdict,
   isModelMissing,
+  isRegionInUse,
   modelUnknown,
   modelUnready,
 } from './call-errors.ts';
 import { normaliseConfig } from './config-normal-form.ts';
 import { LoadRefusedError } from './load-refused.ts';
 import { classifyRefusal, isGenericRefusal } from './refusal.ts';
-import { indexOf, messageIn, modelMetadataOf, serverMetadataOf } from './replies.ts';
+import { indexOf, messageIn, modelMetadataOf, regionsOf, serverMetadataOf } from './replies.ts';
 import { statisticsOf } from './statistics.ts';
 import type { CallOptions, ModelIndexEntry, TritonClient } from './types.ts';
 import { type Operation, type Wire, WireFault } from './wire.ts';
@@ -89,6 +90,21 @@ export function clientOver(wire: Wire, deadlines: Deadlines): TritonClient {
       await ask({ kind: 'unload', model }, call);
     },
     statistics: async (model, call) => statisticsOf(await ask({ kind: 'statistics', model }, call)),
+    sharedMemoryRegions: async (call) => regionsOf(await ask({ kind: 'shared-memory-status' }, call)),
+    registerSharedMemory: async (region, call) => {
+      await ask({ kind: 'shared-memory-register', region }, call);
+    },
+    unregisterSharedMemory: async (name, call) => {
+      // To the server no name means every region, those of others too.
+      if (name === '') throw new RangeError('a region without a name');
+      try {
+        await ask({ kind: 'shared-memory-unregister', name }, call);
+        return true;
+      } catch (error) {
+        if (isTrituneError(error) && isRegionInUse(error)) return false;
+        throw error;
+      }
+    },
     close: () => wire.close(),
   };
 }

@@ -95,6 +95,14 @@ function grpcCallOf(operation: Operation): GrpcCall {
     }
     case 'unload':
       return { method: 'RepositoryModelUnload', request: { model_name: operation.model } };
+    case 'shared-memory-status':
+      return { method: 'SystemSharedMemoryStatus', request: {} };
+    case 'shared-memory-register': {
+      const { byteSize: byte_size, ...region } = operation.region;
+      return { method: 'SystemSharedMemoryRegister', request: { ...region, byte_size } };
+    }
+    case 'shared-memory-unregister':
+      return { method: 'SystemSharedMemoryUnregister', request: { name: operation.name } };
   }
 }
 

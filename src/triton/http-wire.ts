@@ -62,11 +62,20 @@ function httpCallOf(operation: Operation): HttpCall {
     }
     case 'unload':
       return { method: 'POST', path: `${repositoryPath(operation.model)}/unload`, body: {} };
+    case 'shared-memory-status':
+      return { method: 'GET', path: '/v2/systemsharedmemory/status' };
+    case 'shared-memory-register': {
+      const { name, key, offset, byteSize: byte_size } = operation.region;
+      return { method: 'POST', path: `${regionPath(name)}/register`, body: { key, offset, byte_size } };
+    }
+    case 'shared-memory-unregister':
+      return { method: 'POST', path: `${regionPath(operation.name)}/unregister`, body: {} };
   }
 }
 
 const modelPath = (model: string): string => `/v2/models/${encodeURIComponent(model)}`;
 const repositoryPath = (model: string): string => `/v2/repository/models/${encodeURIComponent(model)}`;
+const regionPath = (name: string): string => `/v2/systemsharedmemory/region/${encodeURIComponent(name)}`;
 
 interface HttpAnswer {
   readonly status: number;
@@ -112,12 +121,16 @@ function replyOf(operation: Operation, answer: HttpAnswer): JsonObject {
       return { ready: healthOf(answer) };
     case 'load':
     case 'unload':
+    case 'shared-memory-register':
+    case 'shared-memory-unregister':
       if (answer.status !== 200) throw answeredFault(answer);
       return {};
     case 'index':
       return { models: jsonOf(answer) };
     case 'model-config':
       return { config: jsonOf(answer) };
+    case 'shared-memory-status':
+      return { regions: jsonOf(answer) };
     default: {
       const reply = jsonOf(answer);
       if (isJsonObject(reply)) return reply;

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../base/json.ts';
-import type { ModelIndexEntry, ModelMetadata, ServerMetadata, TensorMetadata } from './types.ts';
+import type { ModelIndexEntry, ModelMetadata, ServerMetadata, SharedMemoryRegion, TensorMetadata } from './types.ts';
 
 /**
  * Readers of reply fields. A field at its default may be missing (always so over gRPC), and 64-bit integers may come as
@@ -72,4 +72,20 @@ export function indexOf(reply: JsonObject): readonly ModelIndexEntry[] {
     state: modelStates.find((state) => state === textIn(entry, 'state')) ?? 'UNKNOWN',
     reason: textIn(entry, 'reason'),
   }));
+}
+
+/** A list over HTTP, a map from names over gRPC; here in the order of their names. */
+export function regionsOf(reply: JsonObject): readonly SharedMemoryRegion[] {
+  const entries = Array.isArray(reply.regions)
+    ? messagesIn(reply, 'regions')
+    : Object.values(messageIn(reply, 'regions'));
+  return entries
+    .map(asObject)
+    .map((entry) => ({
+      name: textIn(entry, 'name'),
+      key: textIn(entry, 'key'),
+      offset: numberIn(entry, 'offset'),
+      byteSize: numberIn(entry, 'byte_size'),
+    }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
 }

@@ -100,8 +100,28 @@ export interface ServerStats {
   statistics(model: string, call?: CallOptions): Promise<readonly ModelStatistics[]>;
 }
 
+/** Part of a POSIX shared-memory object of the server's machine, as the server knows it. */
+export interface SharedMemoryRegion {
+  /** By which requests refer to it; one for each server. */
+  readonly name: string;
+  /** Of the object: `/NAME`, on Linux the file `/dev/shm/NAME`. */
+  readonly key: string;
+  /** Where the region begins in the object: a multiple of the page size. */
+  readonly offset: number;
+  readonly byteSize: number;
+}
+
+export interface SharedMemory {
+  /** All regions that are registered, whoever registered them. */
+  sharedMemoryRegions(call?: CallOptions): Promise<readonly SharedMemoryRegion[]>;
+  /** Errors: SERVER_FAILED with the server's words when it cannot map the object, or has a region of that name. */
+  registerSharedMemory(region: SharedMemoryRegion, call?: CallOptions): Promise<void>;
+  /** False when a request still uses the region, which then stays. A name that is not registered is no error. */
+  unregisterSharedMemory(name: string, call?: CallOptions): Promise<boolean>;
+}
+
 /** One connection to one server. Every call has a deadline. Common errors: SERVER_UNREACHABLE, SERVER_TIMEOUT, SERVER_FAILED. */
-export interface TritonClient extends ServerHealth, ModelControl, ServerStats {
+export interface TritonClient extends ServerHealth, ModelControl, ServerStats, SharedMemory {
   readonly protocol: 'grpc' | 'http';
   /** HOST:PORT */
   readonly url: string;

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../base/json.ts';
+import type { SharedMemoryRegion } from './types.ts';
 
 /** What a client asks of a server; each protocol has its own spelling of it. */
 export type Operation =
@@ -11,7 +12,10 @@ export type Operation =
   | { readonly kind: 'model-config'; readonly model: string }
   | { readonly kind: 'statistics'; readonly model: string }
   | { readonly kind: 'load'; readonly model: string; readonly configJson?: string }
-  | { readonly kind: 'unload'; readonly model: string };
+  | { readonly kind: 'unload'; readonly model: string }
+  | { readonly kind: 'shared-memory-status' }
+  | { readonly kind: 'shared-memory-register'; readonly region: SharedMemoryRegion }
+  | { readonly kind: 'shared-memory-unregister'; readonly name: string };
 
 export interface CallLimits {
   readonly timeoutMs: number;
