@@ -45,12 +45,15 @@ export class Recorder {
   #openFailures: { kind: SendFailureKind; message: string; count: number }[] = [];
   #unserved: { readonly sinceNs: number; readonly message: string } | null = null;
 
-  /** Begins anew with the next completion: what came before, failures included, is forgotten. */
-  start(rule: BatchRule, onBatch: (batch: Batch) => void): void {
+  /**
+   * Begins anew with the next completion, or at `startNs` when that is given: then that completion counts too. What came
+   * before, failures included, is forgotten.
+   */
+  start(rule: BatchRule, onBatch: (batch: Batch) => void, startNs: number | null = null): void {
     this.#rule = rule;
     this.#onBatch = onBatch;
     this.#failures.clear();
-    this.#open(null);
+    this.#open(startNs);
   }
 
   /** What completes from now on is not counted. */
