@@ -9,14 +9,14 @@ export function gpuMetrics(samples: readonly MetricSample[]): readonly GpuMetric
     if (uuid !== undefined && Number.isFinite(sample.value)) byGpu.set(uuid, [...(byGpu.get(uuid) ?? []), sample]);
   }
   return [...byGpu].map(([uuid, own]) => {
-    const valueOf = (name: string): number | undefined => own.find((sample) => sample.name === name)?.value;
-    const utilization = valueOf('nv_gpu_utilization');
+    const figureOf = (name: string): number | undefined => own.find((sample) => sample.name === name)?.value;
+    const utilization = figureOf('nv_gpu_utilization');
     return withoutUndefined({
       uuid,
       utilizationPercent: utilization === undefined ? undefined : utilization * 100,
-      powerW: valueOf('nv_gpu_power_usage'),
-      memoryBytes: valueOf('nv_gpu_memory_used_bytes'),
-      memoryTotalBytes: valueOf('nv_gpu_memory_total_bytes'),
+      powerW: figureOf('nv_gpu_power_usage'),
+      memoryBytes: figureOf('nv_gpu_memory_used_bytes'),
+      memoryTotalBytes: figureOf('nv_gpu_memory_total_bytes'),
     });
   });
 }
