@@ -14,16 +14,19 @@ import type { ServerMetadata } from '../triton/types.ts';
 import type { Faults } from './faults.ts';
 import { readInferRequest, withRequestId, writeInferResponse } from './grpc-infer-codec.ts';
 import { runInfer } from './infer.ts';
+import type { InferCall } from './infer-call.ts';
 import type { ModelRepository } from './model-repository.ts';
 import { asProtocolFailure, ProtocolFailure } from './protocol-failure.ts';
 import type { ServedVersion } from './served-version.ts';
-import { statisticsMessage } from './wire-messages.ts';
+import type { SharedMemoryRegistry } from './shared-memory.ts';
+import { regionMessage, statisticsMessage } from './wire-messages.ts';
 
 /** What both front ends answer from. */
 export interface Backstage {
   readonly identity: ServerMetadata;
   readonly repository: ModelRepository;
   readonly faults: Faults;
+  readonly sharedMemory: SharedMemoryRegistry;
 }
 
 /** A listening front end. */
@@ -121,6 +124,21 @@ function implementationOf(stage: Backstage, cut: (peer: string) => void): Untype
       repository.unload(text(request.model_name));
       return {};
     },
+    SystemSharedMemoryStatus: (request) => ({
+      regions: Object.fromEntries(
+        stage.sharedMemory.status(text(request.name)).map((region) => [region.name, regionMessage(region)]),
+      ),
+    }),
+    SystemSharedMemoryRegister: (request) => {
+      const [name, key] = [text(request.name), text(request.key)];
+      const [offset, byteSize] = [Number(request.offset ?? 0), Number(request.byte_size ?? 0)];
+      stage.sharedMemory.register({ name, key, offset, byteSize });
+      return {};
+    },
+    SystemSharedMemoryUnregister: (request) => {
+      stage.sharedMemory.unregister(text(request.name));
+      return {};
+    },
   };
   const unary = Object.entries(answers).map(([name, answer]) => [name, unaryOf(answer)]);
   return { ...Object.fromEntries(unary), ModelInfer: inferOf(stage, cut) };
@@ -141,19 +159,23 @@ function inferOf(
 ): handleUnaryCall<ReturnType<typeof readInferRequest>, Buffer> {
   return (call, callback) => {
     const request = call.request;
-    runInfer(stage.repository, stage.faults, request, (outcome) => {
+    runInfer(stage, request, (outcome) => {
       if (outcome.kind === 'dropped') cut(call.getPeer());
       else if (outcome.kind === 'failed') callback(grpcError(outcome.failure));
-      else callback(null, withRequestId(encodedAnswer(outcome.served, outcome.batch, request.outputs), request.id));
+      else callback(null, withRequestId(encodedAnswer(outcome.served, outcome.batch, request), request.id));
     });
   };
 }
 
-function encodedAnswer(served: ServedVersion, batch: number, outputs: readonly string[]): Buffer {
-  const key = outputs.length === 0 ? `grpc ${batch}` : `grpc ${batch} ${outputs.join(' ')}`;
+function encodedAnswer(served: ServedVersion, batch: number, { outputs, outputPlaces }: InferCall): Buffer {
+  const elsewhere = [...outputPlaces.keys()].join(' ');
+  const key = outputs.length === 0 ? `grpc ${batch}` : `grpc ${batch} ${outputs.join(' ')} | ${elsewhere}`;
   let encoded = served.encoded.get(key);
   if (!encoded) {
-    encoded = { body: writeInferResponse(served.signature, served.version, batch, outputs), headerLength: null };
+    encoded = {
+      body: writeInferResponse(served.signature, served.version, batch, outputs, outputPlaces),
+      headerLength: null,
+    };
     served.encoded.set(key, encoded);
   }
   return encoded.body;

@@ -1,5 +1,6 @@
 import protobuf from 'protobufjs';
-import { chosenOutputs, type InferCall, type InferInput, type ModelSignature } from './infer-call.ts';
+import { chosenOutputs, type InferCall, type InferInput, type ModelSignature, placeIn } from './infer-call.ts';
+import type { TensorPlace } from './shared-memory.ts';
 import { zeroTensor } from './tensors.ts';
 
 /**
@@ -12,7 +13,7 @@ export function readInferRequest(bytes: Uint8Array): InferCall {
   let version = '';
   let id = '';
   const inputs: ReadInput[] = [];
-  const outputs: string[] = [];
+  const outputs: ReadOutput[] = [];
   const rawSizes: number[] = [];
   while (reader.pos < reader.len) {
     const tag = reader.uint32();
@@ -20,7 +21,7 @@ export function readInferRequest(bytes: Uint8Array): InferCall {
     else if (tag === tagOf(2)) version = reader.string();
     else if (tag === tagOf(3)) id = reader.string();
     else if (tag === tagOf(5)) inputs.push(readInput(reader));
-    else if (tag === tagOf(6)) outputs.push(readOutputName(reader));
+    else if (tag === tagOf(6)) outputs.push(readOutput(reader));
     else if (tag === tagOf(7)) rawSizes.push(skipBytes(reader));
     else reader.skipType(tag & 7);
   }
@@ -29,8 +30,11 @@ export function readInferRequest(bytes: Uint8Array): InferCall {
     model,
     version,
     id,
-    outputs,
-    inputs: inputs.map(({ elements, ...input }): InferInput => {
+    outputs: outputs.map(({ name }) => name),
+    outputPlaces: placesOf(outputs),
+    inputs: inputs.map(({ elements, parameters, ...input }): InferInput => {
+      const place = placeIn(parameters);
+      if (place) return { ...input, size: { place } };
       if (elements !== null) return { ...input, size: { elements } };
       const bytesGiven = rawSizes[raw] ?? 0;
       raw += 1;
@@ -43,6 +47,7 @@ interface ReadInput {
   name: string;
   datatype: string;
   readonly shape: number[];
+  readonly parameters: Record<string, unknown>;
   /** Of typed contents; null when the values come raw. */
   elements: number | null;
 }
@@ -60,13 +65,14 @@ function skipBytes(reader: protobuf.Reader): number {
 
 function readInput(reader: protobuf.Reader): ReadInput {
   const end = reader.uint32() + reader.pos;
-  const input: ReadInput = { name: '', datatype: '', shape: [], elements: null };
+  const input: ReadInput = { name: '', datatype: '', shape: [], parameters: {}, elements: null };
   while (reader.pos < end) {
     const tag = reader.uint32();
     if (tag === tagOf(1)) input.name = reader.string();
     else if (tag === tagOf(2)) input.datatype = reader.string();
     else if (tag === tagOf(3)) readPackedShape(reader, input.shape);
     else if (tag === 3 << 3) input.shape.push(Number(reader.int64()));
+    else if (tag === tagOf(4)) readParameter(reader, input.parameters);
     else if (tag === tagOf(5)) input.elements = countContents(reader);
     else reader.skipType(tag & 7);
   }
@@ -101,15 +107,50 @@ function countContents(reader: protobuf.Reader): number {
   return elements;
 }
 
-function readOutputName(reader: protobuf.Reader): string {
+interface ReadOutput {
+  name: string;
+  readonly parameters: Record<string, unknown>;
+}
+
+function readOutput(reader: protobuf.Reader): ReadOutput {
+  const end = reader.uint32() + reader.pos;
+  const output: ReadOutput = { name: '', parameters: {} };
+  while (reader.pos < end) {
+    const tag = reader.uint32();
+    if (tag === tagOf(1)) output.name = reader.string();
+    else if (tag === tagOf(2)) readParameter(reader, output.parameters);
+    else reader.skipType(tag & 7);
+  }
+  return output;
+}
+
+const placesOf = (outputs: readonly ReadOutput[]): Map<string, TensorPlace> =>
+  new Map(
+    outputs.flatMap(({ name, parameters }) => {
+      const place = placeIn(parameters);
+      return place ? [[name, place] as const] : [];
+    }),
+  );
+
+/** One entry of a map of parameters: the name is field 1, the value field 2, and of that int64 is 2 and string 3. */
+function readParameter(reader: protobuf.Reader, parameters: Record<string, unknown>): void {
   const end = reader.uint32() + reader.pos;
   let name = '';
+  let value: unknown;
   while (reader.pos < end) {
     const tag = reader.uint32();
     if (tag === tagOf(1)) name = reader.string();
-    else reader.skipType(tag & 7);
+    else if (tag === tagOf(2)) {
+      const valueEnd = reader.uint32() + reader.pos;
+      while (reader.pos < valueEnd) {
+        const field = reader.uint32();
+        if (field === 2 << 3) value = Number(reader.int64());
+        else if (field === tagOf(3)) value = reader.string();
+        else reader.skipType(field & 7);
+      }
+    } else reader.skipType(tag & 7);
   }
-  return name;
+  parameters[name] = value;
 }
 
 /** A ModelInferResponse with zero tensors, without the request's id. */
@@ -118,6 +159,7 @@ export function writeInferResponse(
   version: string,
   batch: number,
   outputNames: readonly string[],
+  outputPlaces: ReadonlyMap<string, TensorPlace>,
 ): Buffer {
   const writer = protobuf.Writer.create();
   writer.uint32(tagOf(1)).string(signature.model).uint32(tagOf(2)).string(version);
@@ -129,7 +171,9 @@ export function writeInferResponse(
     for (const size of output.shape) writer.int64(size);
     writer.ldelim().ldelim();
   }
-  for (const output of outputs) writer.uint32(tagOf(6)).bytes(zeroTensor(output.datatype, output.shape));
+  // The real server gives empty bytes for what it wrote into shared memory.
+  for (const { name, datatype, shape } of outputs)
+    writer.uint32(tagOf(6)).bytes(outputPlaces.has(name) ? Buffer.alloc(0) : zeroTensor(datatype, shape));
   return Buffer.from(writer.finish());
 }
 

@@ -83,7 +83,7 @@ function infer(
     sendFailure(response, asProtocolFailure(error));
     return;
   }
-  runInfer(stage.repository, stage.faults, call, (outcome) => {
+  runInfer(stage, call, (outcome) => {
     if (outcome.kind === 'dropped') request.socket.destroy();
     else if (outcome.kind === 'failed') sendFailure(response, outcome.failure);
     else {
@@ -101,7 +101,7 @@ function infer(
 function encodedAnswer(served: ServedVersion, batch: number, call: HttpInferCall): EncodedAnswer {
   const write = (): EncodedAnswer => writeHttpInfer(served.signature, served.version, batch, call);
   if (call.id !== '') return write();
-  const key = `http ${batch} ${call.binaryByDefault} ${call.outputs.join(' ')} ${[...call.binaryByOutput].join(' ')}`;
+  const key = `http ${batch} ${call.binaryByDefault} ${call.outputs.join(' ')} ${[...call.binaryByOutput].join(' ')} ${[...call.outputPlaces.keys()].join(' ')}`;
   const encoded = served.encoded.get(key) ?? write();
   served.encoded.set(key, encoded);
   return encoded;

@@ -1,4 +1,4 @@
-import { chosenOutputs, type InferCall, type InferInput, type ModelSignature } from './infer-call.ts';
+import { chosenOutputs, type InferCall, type InferInput, type ModelSignature, placeIn } from './infer-call.ts';
 import { ProtocolFailure } from './protocol-failure.ts';
 import type { EncodedAnswer } from './served-version.ts';
 import { elementBytes, elementCount, zeroTensor } from './tensors.ts';
@@ -39,6 +39,8 @@ export function readHttpInfer(
   let left = headerLength === undefined ? 0 : body.length - headerLength;
   const inputs = json.inputs.map((tensor): InferInput => {
     const input = { name: String(tensor.name), datatype: String(tensor.datatype), shape: shapeOf(tensor) };
+    const place = placeIn(tensor.parameters);
+    if (place) return { ...input, size: { place } };
     const binary = tensor.parameters?.binary_data_size;
     if (binary === undefined) return { ...input, size: { elements: countValues(tensor.data) } };
     const expected = elementCount(input.shape) * (elementBytes(input.datatype) ?? 0);
@@ -60,6 +62,12 @@ export function readHttpInfer(
     id: typeof json.id === 'string' ? json.id : '',
     inputs,
     outputs: outputs.map((output) => String(output.name)),
+    outputPlaces: new Map(
+      outputs.flatMap((output) => {
+        const place = placeIn(output.parameters);
+        return place ? [[String(output.name), place] as const] : [];
+      }),
+    ),
     binaryByDefault: json.parameters?.binary_data_output === true,
     binaryByOutput: new Map(
       outputs
@@ -98,6 +106,7 @@ export function writeHttpInfer(
 ): EncodedAnswer {
   const binaries: Buffer[] = [];
   const outputs = chosenOutputs(signature, batch, call.outputs).map((output) => {
+    if (call.outputPlaces.has(output.name)) return output;
     if (call.binaryByOutput.get(output.name) ?? call.binaryByDefault) {
       const raw = zeroTensor(output.datatype, output.shape);
       binaries.push(raw);

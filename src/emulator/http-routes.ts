@@ -1,7 +1,7 @@
 import type { Json } from '../base/json.ts';
 import type { Backstage } from './grpc-front.ts';
 import { ProtocolFailure } from './protocol-failure.ts';
-import { configJson, statisticsMessage } from './wire-messages.ts';
+import { configJson, regionMessage, statisticsMessage } from './wire-messages.ts';
 
 /** Gives the JSON of the reply, or undefined for one without a body. */
 type Route = (stage: Backstage, body: Buffer) => Json | undefined | Promise<Json | undefined>;
@@ -15,6 +15,7 @@ interface Pattern {
 
 const MODEL = '^/v2/models/([^/]+)(?:/versions/([^/]+))?';
 const CONTROLLED = '^/v2/repository/models/([^/]+)';
+const REGION = '^/v2/systemsharedmemory(?:/region/([^/]+))?';
 
 const patterns: readonly Pattern[] = [
   get('^/v2/?$', () => (stage) => ({ ...stage.identity })),
@@ -39,6 +40,20 @@ const patterns: readonly Pattern[] = [
   }),
   post(`${CONTROLLED}/unload$`, (model) => (stage) => {
     stage.repository.unload(model);
+    return undefined;
+  }),
+  get(`${REGION}/status$`, (name) => (stage) => stage.sharedMemory.status(name).map(regionMessage)),
+  post(`${REGION}/register$`, (name) => (stage, body) => {
+    const { key, byte_size: byteSize, offset = 0 } = parseBody(body);
+    for (const [field, value] of Object.entries({ key, byte_size: byteSize })) {
+      if (value === undefined)
+        throw new ProtocolFailure('INVALID_ARGUMENT', `Shared memory register request has no '${field}' field`);
+    }
+    stage.sharedMemory.register({ name, key: String(key), offset: Number(offset), byteSize: Number(byteSize) });
+    return undefined;
+  }),
+  post(`${REGION}/unregister$`, (name) => (stage) => {
+    stage.sharedMemory.unregister(name);
     return undefined;
   }),
 ];

@@ -1,6 +1,7 @@
 import type { ModelConfig } from '../triton/model-config.ts';
 import type { TensorMetadata } from '../triton/types.ts';
 import { ProtocolFailure } from './protocol-failure.ts';
+import type { TensorPlace } from './shared-memory.ts';
 import { elementBytes, elementCount, tensorMetadata } from './tensors.ts';
 
 /** One inference request, as much of it as the emulator looks at: never the values of a tensor. */
@@ -11,14 +12,16 @@ export interface InferCall {
   readonly inputs: readonly InferInput[];
   /** Names; empty asks for all outputs. */
   readonly outputs: readonly string[];
+  /** By the name of an output: where in shared memory it shall be written. */
+  readonly outputPlaces: ReadonlyMap<string, TensorPlace>;
 }
 
 export interface InferInput {
   readonly name: string;
   readonly datatype: string;
   readonly shape: readonly number[];
-  /** What came with it: bytes when raw, elements when typed. */
-  readonly size: { readonly bytes: number } | { readonly elements: number };
+  /** What came with it: bytes when raw, elements when typed, a place in shared memory. */
+  readonly size: { readonly bytes: number } | { readonly elements: number } | { readonly place: TensorPlace };
 }
 
 /** What requests to one loaded config are checked against. */
@@ -90,6 +93,15 @@ function checkTensor(signature: ModelSignature, input: InferInput, expected: Ten
     return;
   }
   const bytes = elementBytes(input.datatype);
+  if ('place' in input.size) {
+    const { byteSize } = input.size.place;
+    if (bytes !== null && byteSize !== elements * bytes)
+      refuse(
+        `[request id: <id_unknown>] input byte size mismatch for input '${input.name}' for model '${signature.model}'. ` +
+          `Expected ${elements * bytes}, got ${byteSize}`,
+      );
+    return;
+  }
   if (bytes !== null && input.size.bytes !== elements * bytes)
     refuse(`unexpected total byte size ${input.size.bytes} for input '${input.name}', expecting ${elements * bytes}`);
 }
@@ -118,4 +130,14 @@ export function chosenOutputs(
       datatype,
       shape: shape.map((size, index) => (index === 0 && signature.maxBatchSize > 0 ? batch : Math.max(1, size))),
     }));
+}
+
+/** The place that a tensor's parameters name; undefined when its values travel. Numbers may be missing: they are 0. */
+export function placeIn(parameters: { readonly [name: string]: unknown } | undefined): TensorPlace | undefined {
+  if (parameters?.shared_memory_region === undefined) return undefined;
+  return {
+    region: String(parameters.shared_memory_region),
+    byteSize: Number(parameters.shared_memory_byte_size ?? 0),
+    offset: Number(parameters.shared_memory_offset ?? 0),
+  };
 }

@@ -1,8 +1,9 @@
-import type { Faults } from './faults.ts';
-import { checkedBatch, type InferCall } from './infer-call.ts';
-import type { ModelRepository } from './model-repository.ts';
+import type { Backstage } from './grpc-front.ts';
+import { checkedBatch, chosenOutputs, type InferCall } from './infer-call.ts';
 import { asProtocolFailure, ProtocolFailure } from './protocol-failure.ts';
 import type { ServedVersion } from './served-version.ts';
+import type { SharedMemoryRegistry } from './shared-memory.ts';
+import { zeroTensor } from './tensors.ts';
 
 /** How one infer call ends; `dropped`: no answer, the connection is to be cut. */
 export type InferOutcome =
@@ -12,8 +13,7 @@ export type InferOutcome =
 
 /** Checks a call and runs it through its model; `done` is called once, possibly before this returns. */
 export function runInfer(
-  repository: ModelRepository,
-  faults: Faults,
+  { repository, faults, sharedMemory }: Omit<Backstage, 'identity'>,
   call: InferCall,
   done: (outcome: InferOutcome) => void,
 ): void {
@@ -23,16 +23,54 @@ export function runInfer(
   }
   let served: ServedVersion;
   let batch: number;
+  let release: () => void;
   try {
     const fault = faults.failInfer?.() ?? null;
     if (fault) throw new ProtocolFailure(fault.status, fault.message);
     served = repository.serving(call.model, call.version);
-    batch = checkedBatch(served.signature, call);
+    release = sharedMemory.use(placesOf(call));
+    try {
+      batch = checkedBatch(served.signature, call);
+    } catch (error) {
+      release();
+      throw error;
+    }
   } catch (error) {
     done({ kind: 'failed', failure: asProtocolFailure(error) });
     return;
   }
-  served.submit(batch, (failure) => {
+  served.submit(batch, (ended) => {
+    const failure = ended ?? writeOutputs(sharedMemory, served, batch, call);
+    release();
     done(failure ? { kind: 'failed', failure } : { kind: 'answered', served, batch });
   });
+}
+
+const placesOf = (call: InferCall) => [
+  ...call.inputs.flatMap(({ size }) => ('place' in size ? [size.place] : [])),
+  ...call.outputPlaces.values(),
+];
+
+/** Writes the outputs that go to shared memory; gives the failure when one does not fit into its place. */
+function writeOutputs(
+  sharedMemory: SharedMemoryRegistry,
+  { signature }: ServedVersion,
+  batch: number,
+  { outputs, outputPlaces }: InferCall,
+): ProtocolFailure | null {
+  if (outputPlaces.size === 0) return null;
+  for (const { name, datatype, shape } of chosenOutputs(signature, batch, outputs)) {
+    const place = outputPlaces.get(name);
+    if (!place) continue;
+    const tensor = zeroTensor(datatype, shape);
+    if (tensor.byteLength > place.byteSize) {
+      return new ProtocolFailure(
+        'INTERNAL',
+        `shared memory size specified with the request for output '${name}' (${place.byteSize} bytes) ` +
+          `should be at least ${tensor.byteLength} bytes to hold the results`,
+      );
+    }
+    sharedMemory.write(place, tensor);
+  }
+  return null;
 }

@@ -3,6 +3,7 @@ export type FailureStatus =
   | 'INTERNAL'
   | 'NOT_FOUND'
   | 'INVALID_ARGUMENT'
+  | 'ALREADY_EXISTS'
   | 'UNAVAILABLE'
   | 'UNIMPLEMENTED'
   | 'CANCELLED'
@@ -13,8 +14,8 @@ export class ProtocolFailure extends Error {
   override readonly name = 'ProtocolFailure';
   readonly status: FailureStatus;
 
-  constructor(status: FailureStatus, message: string) {
-    super(message);
+  constructor(status: FailureStatus, message: string, options?: { cause?: unknown }) {
+    super(message, options);
     this.status = status;
   }
 }

@@ -9,6 +9,7 @@ const PROFILE_PREFIX = 'emulator_profile:';
 const extensions = [
   'model_repository',
   'model_configuration',
+  'system_shared_memory',
   'binary_tensor_data',
   'statistics',
   'parameters',

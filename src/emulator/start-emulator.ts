@@ -15,6 +15,7 @@ import type { ModelProfile, Profile } from './profile-schema.ts';
 import { ProtocolFailure } from './protocol-failure.ts';
 import type { Surroundings } from './served-version.ts';
 import { serverIdentity } from './server-identity.ts';
+import { SharedMemoryRegistry } from './shared-memory.ts';
 import { startWakeUps } from './wake-ups.ts';
 
 export interface EmulatorOptions {
@@ -59,7 +60,8 @@ export async function startEmulator(options: EmulatorOptions): Promise<Emulator>
   const models = entriesOf(options, faults, around);
   loadAtStart(profile, models, options.loadAtStart);
   const repository = new ModelRepository(models, options.controlMode ?? 'explicit');
-  const stage = { identity: serverIdentity(profile.name), repository, faults };
+  const sharedMemory = new SharedMemoryRegistry();
+  const stage = { identity: serverIdentity(profile.name), repository, faults, sharedMemory };
   const metrics = metricsOf(profile, models, device, realClock);
   const fronts = await startAll([
     () => startGrpcFront(stage, host, options.grpcPort ?? 0),
@@ -78,6 +80,7 @@ export async function startEmulator(options: EmulatorOptions): Promise<Emulator>
       closing.abort(new ProtocolFailure('UNAVAILABLE', 'Server exiting'));
       await Promise.all(fronts.map((front) => front.close()));
       wakeUps.close();
+      sharedMemory.close();
     },
   };
 }

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../base/json.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import { messageType } from '../triton/proto.ts';
-import type { BatchStatistics, ModelStatistics } from '../triton/types.ts';
+import type { BatchStatistics, ModelStatistics, SharedMemoryRegion } from '../triton/types.ts';
 
 /** Statistics with the field names of the wire, which both protocols share. */
 export function statisticsMessage(statistics: ModelStatistics): JsonObject {
@@ -35,6 +35,14 @@ function batchMessage(batch: BatchStatistics): JsonObject {
     compute_output: { ...batch.computeOutput },
   };
 }
+
+/** A region with the field names of the wire, which both protocols share. */
+export const regionMessage = ({ name, key, offset, byteSize }: SharedMemoryRegion): JsonObject => ({
+  name,
+  key,
+  offset,
+  byte_size: byteSize,
+});
 
 /** A config as Triton prints it over HTTP: every plain field with its default, sub-messages only where they are set. */
 export function configJson(config: ModelConfig): JsonObject {
