@@ -2,7 +2,7 @@ import { realClock } from '../base/clock.ts';
 import { openAlarm } from '../loadgen/alarm.ts';
 import { clientCeiling } from '../loadgen/client-ceiling.ts';
 import type { PreparedInputs } from '../loadgen/inputs.ts';
-import { constantRate, type Pacer, poissonArrivals } from '../loadgen/pacers.ts';
+import type { Schedule } from '../loadgen/pacers.ts';
 import { openTransport } from '../loadgen/transports/open.ts';
 import { metricsProbe } from '../profiler/device-probe.ts';
 import type { StudyStarted } from '../study/records.ts';
@@ -55,7 +55,7 @@ export function assembleParts(
     windows: { maxWindows: 6 },
     deviceProbe: metricsProbe(metricsUrl, metricsTls),
     alarm,
-    pacerAt: pacerOf(options),
+    scheduleAt: scheduleOf(options),
     ...(isPlain && { clientCeiling: clientCeiling(server.protocol, inputs.forConfig(plan.baseline.config)) }),
     ...(options.latencyBudget !== undefined && { budgetMs: options.latencyBudget }),
   });
@@ -68,10 +68,10 @@ export function assembleParts(
 }
 
 /** The same arrivals in every measurement: what differs between two is then not their luck. */
-const pacerOf =
+const scheduleOf =
   ({ requestDistribution, seed }: TuneOptions) =>
-  (perSecond: number): Pacer =>
-    requestDistribution === 'poisson' ? poissonArrivals(perSecond, seed) : constantRate(perSecond);
+  (perSecond: number): Schedule =>
+    requestDistribution === 'poisson' ? { kind: 'poisson', perSecond, seed } : { kind: 'constant', perSecond };
 
 /** Control over a model whose original state is the one that its study's journal names. */
 export function controlOver(

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import type { Recorder } from './recorder.ts';
+import { Rest } from './rest.ts';
 import type { RequestSender, SendOutcome } from './types.ts';
 
 /** Pause of a slot after its first failure in a row; it doubles with each further one, so that errors do not spin. */
@@ -23,18 +24,27 @@ export class ClosedLoop<P> {
   readonly #nextRequest: () => P;
   readonly #recorder: Recorder;
   readonly #clock: Clock;
+  readonly #mostRequests: number;
   readonly #slots: Slot[] = [];
   readonly #pauses = new AbortController();
   #concurrency = 0;
   #inFlight = 0;
   #sent = 0;
-  #onIdle: (() => void) | null = null;
+  readonly #rest = new Rest();
 
-  constructor(transport: RequestSender<P>, nextRequest: () => P, recorder: Recorder, clock: Clock) {
+  /** Sends no more than `mostRequests` in all. */
+  constructor(
+    transport: RequestSender<P>,
+    nextRequest: () => P,
+    recorder: Recorder,
+    clock: Clock,
+    mostRequests = Number.POSITIVE_INFINITY,
+  ) {
     this.#transport = transport;
     this.#nextRequest = nextRequest;
     this.#recorder = recorder;
     this.#clock = clock;
+    this.#mostRequests = mostRequests;
   }
 
   get inFlight(): number {
@@ -61,13 +71,7 @@ export class ClosedLoop<P> {
   async drain(limitMs: number): Promise<number> {
     this.#concurrency = 0;
     this.#pauses.abort();
-    if (this.#inFlight === 0) return 0;
-    const waiting = new AbortController();
-    const idle = new Promise<void>((resolve) => {
-      this.#onIdle = resolve;
-    });
-    await Promise.race([idle, this.#clock.sleep(limitMs, waiting.signal).catch(() => undefined)]);
-    waiting.abort();
+    if (this.#inFlight > 0) await this.#rest.within(limitMs, this.#clock);
     return this.#inFlight;
   }
 
@@ -76,6 +80,7 @@ export class ClosedLoop<P> {
   }
 
   #send(slot: Slot): void {
+    if (this.#sent >= this.#mostRequests) return;
     slot.busy = true;
     this.#inFlight++;
     this.#sent++;
@@ -90,7 +95,7 @@ export class ClosedLoop<P> {
     slot.busy = false;
     this.#recorder.record(nowNs, nowNs - slot.sentNs, outcome);
     if (index >= this.#concurrency) {
-      if (this.#inFlight === 0) this.#onIdle?.();
+      if (this.#inFlight === 0) this.#rest.reach();
     } else if (outcome.ok) {
       slot.failuresInRow = 0;
       this.#send(slot);

@@ -3,6 +3,7 @@ import { LatencyHistogram } from '../stats/histogram.ts';
 import type { Alarm } from './alarm.ts';
 import type { Pacer } from './pacers.ts';
 import type { Recorder } from './recorder.ts';
+import { Rest } from './rest.ts';
 import type { RequestSender, SendOutcome } from './types.ts';
 
 /** So many requests are sent without a look at the replies, however many are due. */
@@ -49,6 +50,7 @@ export class OpenLoop<P> {
   readonly #pacer: Pacer;
   readonly #rule: OpenLoopRule;
   readonly #free: Slot[] = [];
+  readonly #rest = new Rest();
   #startNs = 0;
   #scheduled = 0;
   #sent = 0;
@@ -56,7 +58,6 @@ export class OpenLoop<P> {
   #mostInFlight = 0;
   #tally = new SendTally();
   #ended = false;
-  #onIdle: (() => void) | null = null;
 
   constructor(
     target: { readonly transport: RequestSender<P>; readonly nextRequest: () => P; readonly recorder: Recorder },
@@ -96,9 +97,9 @@ export class OpenLoop<P> {
     return this.#ended;
   }
 
-  /** Begins the pacer's time. To be called once. */
-  start(): void {
-    this.#startNs = this.#clock.nowNs();
+  /** Begins the pacer's time, at `startNs` if that is given, past or to come. To be called once. */
+  start(startNs = this.#clock.nowNs()): void {
+    this.#startNs = startNs;
     this.#turn();
   }
 
@@ -113,13 +114,7 @@ export class OpenLoop<P> {
   async drain(limitMs: number): Promise<number> {
     this.#ended = true;
     this.#alarm.clear();
-    if (this.#inFlight === 0) return 0;
-    const waiting = new AbortController();
-    const idle = new Promise<void>((resolve) => {
-      this.#onIdle = resolve;
-    });
-    await Promise.race([idle, this.#clock.sleep(limitMs, waiting.signal).catch(() => undefined)]);
-    waiting.abort();
+    if (this.#inFlight > 0) await this.#rest.within(limitMs, this.#clock);
     return this.#inFlight;
   }
 
@@ -168,6 +163,6 @@ export class OpenLoop<P> {
     const { sentNs, dueNs } = slot;
     this.#free.push(slot);
     this.#recorder.record(nowNs, nowNs - sentNs, outcome, nowNs - dueNs);
-    if (this.#ended && this.#inFlight === 0) this.#onIdle?.();
+    if (this.#ended && this.#inFlight === 0) this.#rest.reach();
   }
 }

@@ -1,6 +1,7 @@
 import { TrituneError } from '../base/errors.ts';
 import { seededRandom } from '../base/random.ts';
 import { NS_PER_S } from '../base/units.ts';
+import type { Part } from './part.ts';
 
 /**
  * When the next request is due: `elapsedNs` since the start, after `sent` requests. `waitNs` is below zero for a request
@@ -8,6 +9,44 @@ import { NS_PER_S } from '../base/units.ts';
  * is asked changes nothing about the schedule. `sent` never falls from one call to the next.
  */
 export type Pacer = (elapsedNs: number, sent: number) => { readonly waitNs: number } | 'stop';
+
+/** A pacer in words that a thread can hand to another. Times and rates are those of the functions of the same names. */
+export type Schedule = (
+  | { readonly kind: 'constant'; readonly perSecond: number }
+  | { readonly kind: 'poisson'; readonly perSecond: number; readonly seed: number }
+  | { readonly kind: 'intervals'; readonly gapsNs: readonly number[] }
+  | { readonly kind: 'replay'; readonly arrivalsNs: readonly number[]; readonly speed: number }
+  | ({ readonly kind: 'ramp' } & Ramp)
+  | { readonly kind: 'bursts'; readonly size: number; readonly periodNs: number }
+) & { readonly limit?: PacerLimit };
+
+/** The pacer that the schedule means. Errors: INPUT_INVALID, as the pacer's own. */
+export function pacerOf(schedule: Schedule): Pacer {
+  const pacer = unlimitedPacer(schedule);
+  return schedule.limit ? limited(pacer, schedule.limit) : pacer;
+}
+
+function unlimitedPacer(schedule: Schedule): Pacer {
+  switch (schedule.kind) {
+    case 'constant':
+      return constantRate(schedule.perSecond);
+    case 'poisson':
+      return poissonArrivals(schedule.perSecond, schedule.seed);
+    case 'intervals':
+      return intervalList(schedule.gapsNs);
+    case 'replay':
+      return replay(schedule.arrivalsNs, schedule.speed);
+    case 'ramp':
+      return ramp(schedule);
+    case 'bursts':
+      return bursts(schedule.size, schedule.periodNs);
+  }
+}
+
+/** Every `of`-th request of the pacer, from number `index` on: the parts together send what the whole would, when it would. */
+export function dealt(pacer: Pacer, { index, of }: Part): Pacer {
+  return (elapsedNs, sent) => pacer(elapsedNs, sent * of + index);
+}
 
 /** A request every 1/rate seconds, the first at once; rate above 0. */
 export function constantRate(perSecond: number): Pacer {
@@ -84,8 +123,13 @@ export function bursts(size: number, periodNs: number): Pacer {
   return following((index) => Math.floor(index / size) * periodNs);
 }
 
+export interface PacerLimit {
+  readonly requests?: number;
+  readonly durationNs?: number;
+}
+
 /** The pacer's schedule until so many requests or so long, whichever comes first. */
-export function limited(pacer: Pacer, limit: { readonly requests?: number; readonly durationNs?: number }): Pacer {
+export function limited(pacer: Pacer, limit: PacerLimit): Pacer {
   const { requests = Number.POSITIVE_INFINITY, durationNs = Number.POSITIVE_INFINITY } = limit;
   return (elapsedNs, sent) => {
     if (sent >= requests) return 'stop';

@@ -18,6 +18,8 @@ export interface BatchRule {
   readonly lengthNs: number;
   /** … and holds at least so many requests, failed ones included. */
   readonly minRequests: number;
+  /** With it a batch ends no earlier than the next whole number of lengths after this moment, so that several recorders keep step. */
+  readonly inStepWithNs?: number;
 }
 
 export interface FailureTally {
@@ -37,6 +39,7 @@ export class Recorder {
   #onBatch: (batch: Batch) => void = () => undefined;
   /** null until the completion that opens the first batch. */
   #startNs: number | null = null;
+  #dueNs = 0;
   #succeeded = 0;
   #failed = 0;
   #latencies = new LatencyHistogram();
@@ -53,7 +56,9 @@ export class Recorder {
     this.#rule = rule;
     this.#onBatch = onBatch;
     this.#failures.clear();
-    this.#open(startNs);
+    this.#empty();
+    this.#startNs = null;
+    if (startNs !== null) this.#begin(startNs, rule);
   }
 
   /** What completes from now on is not counted. */
@@ -69,7 +74,7 @@ export class Recorder {
     }
     if (this.#rule === null) return;
     if (this.#startNs === null) {
-      this.#startNs = nowNs;
+      this.#begin(nowNs, this.#rule);
       return;
     }
     if (outcome.ok) {
@@ -80,8 +85,7 @@ export class Recorder {
       this.#failed++;
       this.#countFailure(outcome.kind, outcome.message);
     }
-    const due = nowNs - this.#startNs >= this.#rule.lengthNs;
-    if (due && this.#succeeded + this.#failed >= this.#rule.minRequests) this.#close(nowNs);
+    if (nowNs >= this.#dueNs && this.#succeeded + this.#failed >= this.#rule.minRequests) this.#close(nowNs);
   }
 
   /** Ends the open batch now if anything completed in it, whatever its rule says. */
@@ -94,13 +98,27 @@ export class Recorder {
     return [...this.#failures.values()];
   }
 
+  /** Failed requests since `start`, those of the open batch too. */
+  get failed(): number {
+    let failed = this.#failed;
+    for (const { count } of this.#failures.values()) failed += count;
+    return failed;
+  }
+
   /** Since when every connection was refused or cut, with nothing served in between; null when the server serves. */
   get unserved(): { readonly sinceNs: number; readonly message: string } | null {
     return this.#unserved;
   }
 
-  #open(startNs: number | null): void {
+  #begin(startNs: number, { lengthNs, inStepWithNs }: BatchRule): void {
     this.#startNs = startNs;
+    this.#dueNs =
+      inStepWithNs === undefined
+        ? startNs + lengthNs
+        : inStepWithNs + (Math.floor((startNs - inStepWithNs) / lengthNs) + 1) * lengthNs;
+  }
+
+  #empty(): void {
     this.#succeeded = 0;
     this.#failed = 0;
     this.#latencies = new LatencyHistogram();
@@ -125,7 +143,8 @@ export class Recorder {
         firstMessage: before?.firstMessage ?? message,
       });
     }
-    this.#open(nowNs);
+    this.#empty();
+    this.#begin(nowNs, this.#rule as BatchRule);
     this.#onBatch(batch);
   }
 

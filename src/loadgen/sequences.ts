@@ -1,5 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { type Random, seededRandom } from '../base/random.ts';
+import { type Part, pieceOf } from './part.ts';
+import { Rest } from './rest.ts';
 import type { InferRequest, PreparedRequest, RequestSet, SendFailure, SendOutcome, Transport } from './types.ts';
 
 export interface SequenceRule {
@@ -10,7 +12,17 @@ export interface SequenceRule {
   /** Correlation ids, both ends included; 0 is none. */
   readonly ids: { readonly low: number; readonly high: number };
   readonly seed: number;
+  /** Number of the stream that the first sequence takes; 0 if not given. */
+  readonly firstStream?: number;
 }
+
+/** The rule for one of several threads: ids of its own, other lengths, and not all with the same stream first. */
+export const partOfRule = (rule: SequenceRule, part: Part): SequenceRule => ({
+  ...rule,
+  ids: pieceOf(rule.ids, part),
+  seed: rule.seed + part.index,
+  firstStream: part.index,
+});
 
 interface Sequence {
   readonly id: number;
@@ -41,9 +53,9 @@ export class Sequences<P extends PreparedRequest> implements Transport<PreparedR
   readonly #idle: Sequence[] = [];
   readonly #liveIds = new Set<number>();
   #lastId: number;
-  #opened = 0;
+  #opened: number;
   #finishing = false;
-  #onAllEnded = (): void => undefined;
+  readonly #rest = new Rest();
 
   constructor(transport: Transport<P>, set: RequestSet, rule: SequenceRule) {
     this.#transport = transport;
@@ -51,6 +63,7 @@ export class Sequences<P extends PreparedRequest> implements Transport<PreparedR
     this.#rule = rule;
     this.#random = seededRandom(rule.seed);
     this.#lastId = rule.ids.high;
+    this.#opened = rule.firstStream ?? 0;
   }
 
   /** Sequences that have begun and not ended. */
@@ -76,13 +89,7 @@ export class Sequences<P extends PreparedRequest> implements Transport<PreparedR
   async finish(limitMs: number, clock: Clock): Promise<void> {
     this.#finishing = true;
     for (const sequence of this.#idle.splice(0)) this.#end(sequence);
-    if (this.#liveIds.size === 0) return;
-    const waiting = new AbortController();
-    const allEnded = new Promise<void>((resolve) => {
-      this.#onAllEnded = resolve;
-    });
-    await Promise.race([allEnded, clock.sleep(limitMs, waiting.signal).catch(() => undefined)]);
-    waiting.abort();
+    if (this.#liveIds.size > 0) await this.#rest.within(limitMs, clock);
   }
 
   close(): Promise<void> {
@@ -121,7 +128,7 @@ export class Sequences<P extends PreparedRequest> implements Transport<PreparedR
       else if (this.#finishing) this.#end(sequence);
       else this.#idle.push(sequence);
       done(outcome);
-      if (this.#finishing && this.#liveIds.size === 0) this.#onAllEnded();
+      if (this.#finishing && this.#liveIds.size === 0) this.#rest.reach();
     });
   }
 

@@ -1,5 +1,5 @@
 import { formatMs, formatRate } from '../base/format.ts';
-import type { ClientUse } from './client-cost.ts';
+import type { ClientUse } from '../loadgen/client-cost.ts';
 
 /** What is known of the client over the counted windows. */
 export interface ClientEvidence {

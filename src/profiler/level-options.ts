@@ -1,11 +1,13 @@
 import type { Clock } from '../base/clock.ts';
 import type { Alarm } from '../loadgen/alarm.ts';
+import type { ClientWatch } from '../loadgen/client-cost.ts';
+import type { Flow } from '../loadgen/flow.ts';
 import type { OpenLoopRule } from '../loadgen/open-loop.ts';
-import type { Pacer } from '../loadgen/pacers.ts';
+import type { Schedule } from '../loadgen/pacers.ts';
+import type { SendOrder } from '../loadgen/sender.ts';
 import type { SequenceRule } from '../loadgen/sequences.ts';
 import type { LoadLevel, RequestSet, Transport } from '../loadgen/types.ts';
 import type { ServerStats } from '../triton/types.ts';
-import type { ClientWatch } from './client-cost.ts';
 import type { DeviceProbe } from './device-probe.ts';
 import type { ProfileProgress } from './measurement.ts';
 
@@ -34,8 +36,54 @@ export const defaultWindowRule: WindowRule = {
 /** ±3 %. */
 export const defaultPrecision = 0.03;
 
+/** What the windows must show before they are enough, and what stands for the measurement. */
+export type StabilityRule = IntervalRule | PerfAnalyzerRule | RequestCountRule;
+
+/** Confidence intervals within `precision`, or a clear verdict on the budget; all windows stand for it. */
+export interface IntervalRule {
+  readonly kind: 'interval';
+}
+
+/**
+ * perf_analyzer's rule: the last three windows lie within a percentage of each other in throughput and in latency, and
+ * stand for the measurement. What is unstable or over the threshold is reported and marked.
+ */
+export interface PerfAnalyzerRule {
+  readonly kind: 'perf-analyzer';
+  readonly mode: 'time_windows' | 'count_windows';
+  /** Length of a time window; it ends with the first completion after it. */
+  readonly windowMs: number;
+  /** Requests of a count window, at least. */
+  readonly requestCount: number;
+  /** The largest of three windows may exceed the smallest by so much, in per cent. */
+  readonly stabilityPercent: number;
+  /** Unstable after so many windows. */
+  readonly maxTrials: number;
+  /** The latency that must be stable; the average when not given. */
+  readonly percentile?: number | undefined;
+  /** With one of three latencies at or above it no further window is measured. 0 or not given: no limit. */
+  readonly latencyThresholdMs?: number | undefined;
+}
+
+export const defaultPerfAnalyzerRule: PerfAnalyzerRule = {
+  kind: 'perf-analyzer',
+  mode: 'time_windows',
+  windowMs: 5000,
+  requestCount: 50,
+  stabilityPercent: 10,
+  maxTrials: 10,
+};
+
+/** A single window of exactly so many requests, from the first one's sending to the last one's reply. */
+export interface RequestCountRule {
+  readonly kind: 'request-count';
+  readonly requests: number;
+}
+
 export interface LevelOptions {
   readonly transport: Transport;
+  /** Sends over other threads, with transports of their own; when not given, this thread sends over `transport`. */
+  readonly openFlow?: ((order: SendOrder) => Flow) | undefined;
   readonly requests: RequestSet;
   /** For models that keep state between requests; without it every request stands alone. */
   readonly sequences?: SequenceRule | undefined;
@@ -53,6 +101,12 @@ export interface LevelOptions {
    */
   readonly budgetMs?: number;
   readonly windows?: Partial<WindowRule>;
+  /** By confidence intervals when not given. */
+  readonly stability?: StabilityRule;
+  /** The warm-up is so many requests, no more and no less; when not given, until latency has stopped falling. */
+  readonly warmUpRequests?: number | undefined;
+  /** Further percentiles to report in `latencyPercentilesMs`, such as 99.9. */
+  readonly percentiles?: readonly number[];
   /** Instances of the model, each of which must have served before anything is counted. */
   readonly instances?: number;
   /** The least length of the warm-up: what the server still has to do after a load. Default 0. */
@@ -60,7 +114,7 @@ export interface LevelOptions {
   readonly onProgress?: (progress: ProfileProgress) => void;
   readonly deviceProbe?: DeviceProbe;
   /** For request rates: when requests are due; evenly spaced when not given. */
-  readonly pacerAt?: (perSecond: number) => Pacer;
+  readonly scheduleAt?: (perSecond: number) => Schedule;
   /** For request rates: what wakes the sender. When not given, `clock` does, in real time good to a millisecond or two. */
   readonly alarm?: Alarm;
   /** For request rates: the cap of requests in flight, and what counts as late. */
@@ -69,6 +123,8 @@ export interface LevelOptions {
   readonly watchClient?: () => ClientWatch;
   /** Requests per second that the client reaches against a server that does nothing; asked for only when it matters. */
   readonly clientCeiling?: () => Promise<number | null>;
+  /** More failed requests than this end the measurement; any number may fail when not given. */
+  readonly maxErrors?: number | undefined;
   /** How long to wait for requests in flight at the end. */
   readonly drainMs?: number;
   /** After so long with every connection refused or cut, the server counts as gone. */

@@ -1,6 +1,7 @@
 import { NS_PER_S, NS_PER_US, nsToMs } from '../base/units.ts';
+import { type ClientUse, watchClient } from '../loadgen/client-cost.ts';
+import type { SendTally } from '../loadgen/open-loop.ts';
 import type { Interval } from '../stats/interval.ts';
-import { type ClientUse, watchClient } from './client-cost.ts';
 import { type ClientEvidence, clientLimit, needsCeiling } from './client-verdict.ts';
 import { meanDeviceMetrics } from './device-probe.ts';
 import { latencySummary } from './latency-summary.ts';
@@ -31,14 +32,15 @@ export async function measureLevel(options: LevelOptions): Promise<Measurement> 
 
     const before = await readStatistics(options);
     client.restart();
-    traffic.takeTally();
+    await traffic.takeTally();
     const startNs = options.clock.nowNs();
     const figures = await measureWindows(traffic, options, rule, warmth, (window) => {
       devices.read();
       options.onProgress?.(progressOf(window, options.requests.batch));
     });
-    const use = client.read();
-    const paced = pacedFigures(traffic, figures, (options.clock.nowNs() - startNs) / NS_PER_S);
+    const use = await client.read();
+    const tally = await traffic.takeTally();
+    const paced = pacedFigures(tally, figures, (options.clock.nowNs() - startNs) / NS_PER_S);
     const failures = traffic.failures;
     const after = await readStatistics(options);
     await traffic.confirmReachable();
@@ -53,7 +55,8 @@ export async function measureLevel(options: LevelOptions): Promise<Measurement> 
       throughput: scaled(figures.rate, options.requests.batch),
       latencyMs: latencySummary(figures.latencies),
       budgetLatencyMs: { percentile: options.percentile, ...figures.percentileMs },
-      stable: figures.ending !== 'limit' && figures.ending !== 'failing',
+      stable: !['limit', 'failing', 'errors'].includes(figures.ending),
+      ...(figures.ending === 'errors' && { tooManyErrors: true }),
       ...((figures.ending === 'met' || figures.ending === 'missed') && { budgetVerdict: figures.ending }),
       windows: figures.windows,
       durationMs: nsToMs(figures.durationNs),
@@ -75,8 +78,7 @@ export async function measureLevel(options: LevelOptions): Promise<Measurement> 
 
 const DROPPED = 'not sent when it was due: too many requests were in flight';
 
-function pacedFigures(traffic: Traffic, figures: WindowedFigures, seconds: number): OpenLoopFigures | null {
-  const tally = traffic.takeTally();
+function pacedFigures(tally: SendTally | null, figures: WindowedFigures, seconds: number): OpenLoopFigures | null {
   if (tally === null) return null;
   return {
     scheduledLatencyMs: latencySummary(figures.fromDue ?? figures.latencies),

@@ -9,6 +9,9 @@ export interface LatencySummary {
   readonly p95: number;
   readonly p99: number;
   readonly max: number;
+  readonly min: number;
+  /** Standard deviation of the sample; 0 for fewer than two requests. */
+  readonly std: number;
 }
 
 /** Where the server says the time of the same windows went; per request, in microseconds. */
@@ -19,9 +22,19 @@ export interface ServerBreakdown {
   readonly computeOutputUs: number;
   /** What is left of the server's own request time. */
   readonly overheadUs: number;
+  /** The whole of a successful request inside the server. */
+  readonly requestUs: number;
+  readonly successCount: number;
   readonly inferenceCount: number;
   readonly executionCount: number;
   readonly failCount: number;
+  /** Requests that the response cache answered, and those that it could not, with the mean time of one. */
+  readonly cache: {
+    readonly hitCount: number;
+    readonly hitUs: number;
+    readonly missCount: number;
+    readonly missUs: number;
+  };
   /** How often the server ran a batch of each size, and the mean time of one execution of it. */
   readonly batches: readonly { readonly size: number; readonly executions: number; readonly meanExecutionUs: number }[];
 }
@@ -87,6 +100,8 @@ export interface Measurement {
    */
   readonly throughput: Interval;
   readonly latencyMs: LatencySummary;
+  /** The percentiles that were asked for besides, by number: from the time due where there is one, else from the sending. */
+  readonly latencyPercentilesMs?: Readonly<Record<string, number>>;
   /**
    * The percentile that the latency budget is about, with its interval, in milliseconds. In an open loop it is of the
    * latency from the time due: a stall counts for every request that was due in it.
@@ -96,8 +111,12 @@ export interface Measurement {
   readonly windows: number;
   readonly durationMs: number;
   readonly requests: number;
+  /** Requests sent per second in these windows. */
+  readonly sendRate: number;
   /** Those that were due and not sent are of kind `dropped`. */
   readonly failures: readonly FailureCount[];
+  /** The measurement ended early because more requests failed than were to be borne. */
+  readonly tooManyErrors?: true;
   /** Failed requests / all requests; dropped ones count as failed. */
   readonly errorRate: number;
   /** null when the server gave no usable statistics; `serverNote` says why. */
@@ -114,6 +133,26 @@ export interface Measurement {
 }
 
 /** What the profiler is doing now, for whoever watches. */
-export type ProfileProgress =
-  | { readonly phase: 'warm-up' }
-  | { readonly phase: 'window'; readonly window: number; readonly throughput: number; readonly latencyMs: number };
+export type ProfileProgress = { readonly phase: 'warm-up' } | WindowProgress;
+
+/** After a window: the figures so far, and those of this window alone. */
+export interface WindowProgress {
+  readonly phase: 'window';
+  readonly window: number;
+  readonly throughput: number;
+  /** The budgeted percentile. */
+  readonly latencyMs: number;
+  readonly own: OwnFigures;
+}
+
+/** Of one window. */
+export interface OwnFigures {
+  /** infer/s. */
+  readonly throughput: number;
+  readonly latencyAvgMs: number;
+  readonly latencyStdMs: number;
+  /** The percentile that the rule looks at, else the budgeted one. */
+  readonly latencyPercentileMs: number;
+  readonly requests: number;
+  readonly durationMs: number;
+}

@@ -2,10 +2,10 @@ import { interrupted, throwIfInterrupted } from '../base/abort.ts';
 import type { Clock } from '../base/clock.ts';
 import { TrituneError } from '../base/errors.ts';
 import { MS_PER_S, msToNs, nsToMs } from '../base/units.ts';
+import { type Flow, localFlow } from '../loadgen/flow.ts';
 import type { SendTally } from '../loadgen/open-loop.ts';
-import { type Batch, type BatchRule, type FailureTally, Recorder } from '../loadgen/recorder.ts';
+import type { Batch, BatchRule, FailureTally } from '../loadgen/recorder.ts';
 import type { LevelOptions } from './level-options.ts';
-import { type Sender, senderAt } from './sender.ts';
 
 const SHORTEST_LOOK_MS = 2;
 const LONGEST_LOOK_MS = 50;
@@ -18,78 +18,87 @@ const DEFAULT_UNREACHABLE_MS = 3000;
 
 /** The requests of one measurement: sent at its level, recorded in batches, watched for a server that is gone. */
 export class Traffic {
-  readonly #sender: Sender;
-  readonly #recorder = new Recorder();
+  readonly #flow: Flow;
   readonly #clock: Clock;
   readonly #signal: AbortSignal;
   readonly #options: LevelOptions;
   #lookMs = LONGEST_LOOK_MS;
 
-  constructor(options: LevelOptions) {
+  /** Sends no more than `mostRequests` in all. */
+  constructor(options: LevelOptions, mostRequests = Number.POSITIVE_INFINITY) {
     this.#options = options;
     this.#clock = options.clock;
     this.#signal = options.signal;
-    this.#sender = senderAt(options, this.#recorder);
+    const { level, requests, sequences, openLoop, scheduleAt } = options;
+    const order = { level, requests, sequences, openLoop, mostRequests, schedule: scheduleAt?.(level.value) };
+    this.#flow = options.openFlow?.(order) ?? localFlow(order, options);
   }
 
   start(): void {
     throwIfInterrupted(this.#signal);
-    this.#sender.start();
+    this.#flow.start();
   }
 
   get sent(): number {
-    return this.#sender.sent;
+    return this.#flow.sent;
   }
 
   get mostInFlight(): number {
-    return this.#sender.mostInFlight;
+    return this.#flow.mostInFlight;
   }
 
-  /** As `Sender.due`. */
+  /** As `Flow.due`. */
   get due(): number | null {
-    return this.#sender.due;
+    return this.#flow.due;
   }
 
-  /** As `Sender.takeTally`. */
-  takeTally(): SendTally | null {
-    return this.#sender.takeTally();
+  /** As `Flow.takeTally`. */
+  takeTally(): Promise<SendTally | null> {
+    return this.#flow.takeTally();
   }
 
   get failures(): readonly FailureTally[] {
-    return this.#recorder.failures;
+    return this.#flow.failures;
   }
 
-  /** From now on completed requests go into batches of this rule, one after the other. */
-  record(rule: BatchRule, onBatch: (batch: Batch) => void): void {
+  /** Whether more requests have failed since `record` than the options allow. */
+  get tooManyErrors(): boolean {
+    return this.#flow.failed > (this.#options.maxErrors ?? Number.POSITIVE_INFINITY);
+  }
+
+  /** From the next completion on, or from `startNs` on, completed requests go into batches of this rule, one after the other. */
+  record(rule: BatchRule, onBatch: (batch: Batch) => void, startNs: number | null = null): void {
     this.#lookMs = Math.min(Math.max(nsToMs(rule.lengthNs) / 4, SHORTEST_LOOK_MS), LONGEST_LOOK_MS);
-    this.#recorder.start(rule, onBatch);
+    this.#flow.record(rule, onBatch, startNs);
   }
 
   /** What completes from now on is not counted. */
   stopRecording(): void {
-    this.#recorder.stop();
+    this.#flow.stopRecording();
   }
 
   /**
-   * Waits until `reached` holds, or until `limitNs` have passed, when the open batch is ended if it holds anything.
-   * Errors: INTERRUPTED; SERVER_UNREACHABLE.
+   * Waits until `reached` holds, or until `limitNs` have passed or too many requests have failed, when the open batch is
+   * ended if it holds anything. Errors: INTERRUPTED; SERVER_UNREACHABLE; CLIENT_FAILED.
    */
   async waitUntil(reached: () => boolean, limitNs: number): Promise<void> {
     const startNs = this.#clock.nowNs();
     while (!reached()) {
       await this.#pause();
+      this.#flow.check();
       const nowNs = this.#clock.nowNs();
       this.#checkReachable(nowNs);
-      if (nowNs - startNs >= limitNs && !reached()) {
-        this.#recorder.closeNow(nowNs);
-        return;
-      }
+      if ((nowNs - startNs >= limitNs || this.tooManyErrors) && !reached()) return this.#flow.closeBatch();
     }
   }
 
   /** Waits, when connections are being refused, until it is clear whether the server is gone. Errors: as `waitUntil`. */
   async confirmReachable(): Promise<void> {
-    await this.waitUntil(() => this.#recorder.unserved === null, Number.POSITIVE_INFINITY);
+    while (this.#flow.unserved !== null) {
+      await this.#pause();
+      this.#flow.check();
+      this.#checkReachable(this.#clock.nowNs());
+    }
   }
 
   /** Stops sending and waits, bounded, for what is in flight. Safe to call more than once. */
@@ -97,7 +106,7 @@ export class Traffic {
     const { drainMs, level } = this.#options;
     const patientMs = drainMs ?? (level.mode === 'concurrency' ? DEFAULT_DRAIN_MS : DEFAULT_OPEN_DRAIN_MS);
     const limitMs = this.#signal.aborted ? INTERRUPTED_DRAIN_MS : patientMs;
-    await this.#sender.drain(limitMs);
+    await this.#flow.drain(limitMs);
   }
 
   async #pause(): Promise<void> {
@@ -109,7 +118,7 @@ export class Traffic {
   }
 
   #checkReachable(nowNs: number): void {
-    const unserved = this.#recorder.unserved;
+    const { unserved } = this.#flow;
     const limitMs = this.#options.unreachableMs ?? DEFAULT_UNREACHABLE_MS;
     if (unserved === null || nowNs - unserved.sinceNs < msToNs(limitMs)) return;
     throw new TrituneError(

@@ -18,7 +18,7 @@ const PATIENCE = 3;
 /** Fewer windows than this do not say that a budget is missed. */
 const LEAST_WINDOWS_TO_MISS = 2;
 
-type Ending = 'stable' | 'met' | 'missed' | 'failing' | 'limit';
+type Ending = 'stable' | 'met' | 'missed' | 'failing' | 'errors' | 'limit';
 
 /** What the counted windows gave. */
 export interface WindowedFigures {
@@ -38,7 +38,7 @@ export interface WindowedFigures {
 
 /**
  * Counts windows until the rate and the percentile are precise, or the budget's verdict is clear, or nothing succeeds, or
- * the limit is reached. `onWindow` is called after each.
+ * too much fails, or the limit is reached. `onWindow` is called after each.
  */
 export async function measureWindows(
   traffic: Traffic,
@@ -65,7 +65,11 @@ export async function measureWindows(
     await traffic.waitUntil(full, deadlineNs - options.clock.nowNs());
     const rate = dueAtEnds.length > 1 ? pacedRate(batches, dueAtEnds, options.level.value) : rateOf(batches);
     const figures = figuresOf(batches, { latencies, fromDue }, options.percentile, window, rate);
-    const ending = full() ? endingAt(figures, preciseBefore, options, rule) : 'limit';
+    const ending = traffic.tooManyErrors
+      ? 'errors'
+      : full()
+        ? endingAt(figures, preciseBefore, options, rule)
+        : 'limit';
     preciseBefore = isStable(figures, options);
     onWindow(figures);
     if (ending !== null) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Alarm, sleepingAlarm } from '../../src/loadgen/alarm.ts';
-import { type ClientUse, type ClientWatch, watchClient } from '../../src/profiler/client-cost.ts';
+import { type ClientUse, type ClientWatch, watchClient } from '../../src/loadgen/client-cost.ts';
 import { SimulatedClock, SimulatedServer } from '../loadgen/simulation.ts';
 import { idleClient, measure } from './simulate.ts';
 
@@ -62,7 +62,7 @@ describe('the verdict on the client', () => {
     const until = performance.now() + 60;
     while (performance.now() < until);
     await new Promise((resolve) => setTimeout(resolve, 30));
-    const use = watch.read();
+    const use = await watch.read();
     watch.stop();
     expect(use.cpuUs).toBeGreaterThan(0);
     expect(use.cpuShare).toBeGreaterThan(0);

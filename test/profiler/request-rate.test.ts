@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { type Alarm, sleepingAlarm } from '../../src/loadgen/alarm.ts';
-import { poissonArrivals } from '../../src/loadgen/pacers.ts';
 import type { LevelOptions } from '../../src/profiler/level-options.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
 import { SimulatedClock, type SimulatedModel, SimulatedServer } from '../loadgen/simulation.ts';
@@ -25,7 +24,7 @@ describe('a request rate', () => {
 
   it('takes arrivals of another kind', async () => {
     const measurement = await atRate({ instances: 50, executionNs: () => 5e6 }, 500, {
-      pacerAt: (perSecond) => poissonArrivals(perSecond, 3),
+      scheduleAt: (perSecond) => ({ kind: 'poisson', perSecond, seed: 3 }),
     });
     expect(measurement.stable).toBe(true);
     expect(measurement.windows).toBeLessThan(8);

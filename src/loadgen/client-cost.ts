@@ -19,7 +19,7 @@ export interface ClientUse {
 export interface ClientWatch {
   /** Counts anew from now on. */
   restart(): void;
-  read(): ClientUse;
+  read(): ClientUse | Promise<ClientUse>;
   stop(): void;
 }
 

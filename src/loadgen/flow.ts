@@ -1,0 +1,72 @@
+import type { SendTally } from './open-loop.ts';
+import type { Part } from './part.ts';
+import { type Batch, type BatchRule, type FailureTally, Recorder } from './recorder.ts';
+import { type SendMeans, type SendOrder, senderOf } from './sender.ts';
+
+/** Since when every connection was refused or cut, with nothing served in between. */
+export interface Unserved {
+  readonly sinceNs: number;
+  readonly message: string;
+}
+
+/** The requests of one order on their way, counted in batches; on this thread, or on several that are seen as one. */
+export interface Flow {
+  /** Begins to send. To be called once. */
+  start(startNs?: number): void;
+  /** From the next completion on, or from `startNs` on, completed requests go into batches of this rule. */
+  record(rule: BatchRule, onBatch: (batch: Batch) => void, startNs?: number | null): void;
+  /** What completes from now on is not counted. */
+  stopRecording(): void;
+  /** Ends the open batch now, if anything completed in it. */
+  closeBatch(): Promise<void>;
+  /** Requests sent since the start; of several threads exact only when drained. */
+  readonly sent: number;
+  readonly mostInFlight: number;
+  /** Requests that were due since the start, sent or not, at the end of the last batch at least; null in a closed loop. */
+  readonly due: number | null;
+  /** Of the batches that have ended since `record`, by kind, each with the first message. */
+  readonly failures: readonly FailureTally[];
+  /** Failed requests since `record`, those of the open batch too. */
+  readonly failed: number;
+  /** null when the server serves. */
+  readonly unserved: Unserved | null;
+  /** What became of the requests that were due since it was last asked; null in a closed loop. */
+  takeTally(): Promise<SendTally | null>;
+  /** Stops sending and waits up to `limitMs` for what is in flight. Gives the number of requests still in flight then. */
+  drain(limitMs: number): Promise<number>;
+  /** Errors: CLIENT_FAILED when it can go on no more. */
+  check(): void;
+}
+
+/** A flow of this thread. With a part it is one of several that send the order together. */
+export function localFlow(order: SendOrder, means: SendMeans, part?: Part): Flow {
+  const recorder = new Recorder();
+  const sender = senderOf(order, means, recorder, part);
+  return {
+    start: (startNs) => sender.start(startNs),
+    record: (rule, onBatch, startNs) => recorder.start(rule, onBatch, startNs),
+    stopRecording: () => recorder.stop(),
+    closeBatch: async () => recorder.closeNow(means.clock.nowNs()),
+    get sent() {
+      return sender.sent;
+    },
+    get mostInFlight() {
+      return sender.mostInFlight;
+    },
+    get due() {
+      return sender.due;
+    },
+    get failures() {
+      return recorder.failures;
+    },
+    get failed() {
+      return recorder.failed;
+    },
+    get unserved() {
+      return recorder.unserved;
+    },
+    takeTally: async () => sender.takeTally(),
+    drain: (limitMs) => sender.drain(limitMs),
+    check: () => undefined,
+  };
+}

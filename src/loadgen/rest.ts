@@ -1,0 +1,21 @@
+import type { Clock } from '../base/clock.ts';
+
+/** What waits for traffic to come to rest, but not for ever. */
+export class Rest {
+  #reached = (): void => undefined;
+
+  /** To be called when nothing is left to wait for. */
+  reach(): void {
+    this.#reached();
+  }
+
+  /** Ends when `reach` is called, or after `limitMs`. */
+  async within(limitMs: number, clock: Clock): Promise<void> {
+    const waiting = new AbortController();
+    const atRest = new Promise<void>((resolve) => {
+      this.#reached = resolve;
+    });
+    await Promise.race([atRest, clock.sleep(limitMs, waiting.signal).catch(() => undefined)]);
+    waiting.abort();
+  }
+}

@@ -1,0 +1,111 @@
+import type { Clock } from '../base/clock.ts';
+import { type Alarm, sleepingAlarm } from './alarm.ts';
+import { ClosedLoop } from './closed-loop.ts';
+import { defaultOpenLoopRule, OpenLoop, type OpenLoopRule, type SendTally } from './open-loop.ts';
+import { dealt, limited, pacerOf, type Schedule } from './pacers.ts';
+import { type Part, shareOf, whole } from './part.ts';
+import type { Recorder } from './recorder.ts';
+import { requestCycle } from './request-cycle.ts';
+import { partOfRule, type SequenceRule, Sequences } from './sequences.ts';
+import type { LoadLevel, RequestSet, Transport } from './types.ts';
+
+/** What is to be sent at one load level, in words that one thread can hand to another. */
+export interface SendOrder {
+  readonly requests: RequestSet;
+  /** For models that keep state between requests; without it every request stands alone. */
+  readonly sequences?: SequenceRule | undefined;
+  readonly level: LoadLevel;
+  /** For request rates: when requests are due; evenly spaced when not given. */
+  readonly schedule?: Schedule | undefined;
+  /** For request rates: the cap of requests in flight, and what counts as late. */
+  readonly openLoop?: Partial<OpenLoopRule> | undefined;
+  /** In all; without it the traffic goes on until it is drained. */
+  readonly mostRequests?: number | undefined;
+}
+
+/** By what it is sent. */
+export interface SendMeans {
+  readonly transport: Transport;
+  readonly clock: Clock;
+  /** For request rates: what wakes the sender. When not given, `clock` does, in real time good to a millisecond or two. */
+  readonly alarm?: Alarm | undefined;
+}
+
+/** What sends at a load level, whatever its mode. */
+export interface Sender {
+  /** `startNs`: when the schedule begins, for senders that share one; now if not given. */
+  start(startNs?: number): void;
+  /** Requests sent since the start. */
+  readonly sent: number;
+  readonly mostInFlight: number;
+  /** Requests that were due since the start, sent or not; null where none is ever due at a time. */
+  readonly due: number | null;
+  /** What became of the requests that were due since it was last asked; null where none is ever due at a time. */
+  takeTally(): SendTally | null;
+  drain(limitMs: number): Promise<number>;
+}
+
+/**
+ * Concurrency is a closed loop, a request rate an open one; sequences are made of what either sends. With a part only its
+ * share is sent: all parts together send exactly the order.
+ */
+export function senderOf(order: SendOrder, means: SendMeans, recorder: Recorder, part: Part = whole): Sender {
+  if (!order.sequences) return loopOf(order, means, recorder, part);
+  const sequences = new Sequences(means.transport, order.requests, partOfRule(order.sequences, part));
+  const loop = loopOf(order, { ...means, transport: sequences }, recorder, part);
+  return {
+    start: (startNs) => loop.start(startNs),
+    get sent() {
+      return loop.sent;
+    },
+    get mostInFlight() {
+      return loop.mostInFlight;
+    },
+    get due() {
+      return loop.due;
+    },
+    takeTally: () => loop.takeTally(),
+    drain: async (limitMs) => {
+      const [left] = await Promise.all([loop.drain(limitMs), sequences.finish(limitMs, means.clock)]);
+      return left;
+    },
+  };
+}
+
+function loopOf(order: SendOrder, means: SendMeans, recorder: Recorder, part: Part): Sender {
+  return order.level.mode === 'concurrency'
+    ? closedLoop(order, means, recorder, part)
+    : openLoop(order, means, recorder, part);
+}
+
+function closedLoop(order: SendOrder, { transport, clock }: SendMeans, recorder: Recorder, part: Part): Sender {
+  const { requests, level, mostRequests = Number.POSITIVE_INFINITY } = order;
+  const most = Number.isFinite(mostRequests) ? shareOf(mostRequests, part) : mostRequests;
+  const loop = new ClosedLoop(transport, requestCycle(transport, requests, part), recorder, clock, most);
+  const concurrency = shareOf(level.value, part);
+  return {
+    start: () => loop.setConcurrency(concurrency),
+    get sent() {
+      return loop.sent;
+    },
+    mostInFlight: concurrency,
+    due: null,
+    takeTally: () => null,
+    drain: (limitMs) => loop.drain(limitMs),
+  };
+}
+
+function openLoop(order: SendOrder, means: SendMeans, recorder: Recorder, part: Part): Sender {
+  const { requests, level, mostRequests = Number.POSITIVE_INFINITY } = order;
+  const { transport, clock, alarm = sleepingAlarm(clock) } = means;
+  const { maxInFlight, lateNs } = { ...defaultOpenLoopRule, ...order.openLoop };
+  const pacer = limited(pacerOf(order.schedule ?? { kind: 'constant', perSecond: level.value }), {
+    requests: mostRequests,
+  });
+  return new OpenLoop(
+    { transport, nextRequest: requestCycle(transport, requests, part), recorder },
+    { clock, alarm },
+    dealt(pacer, part),
+    { maxInFlight: shareOf(maxInFlight, part), lateNs },
+  );
+}
