@@ -7,17 +7,21 @@ export interface Interrupts {
 }
 
 /**
- * Turns SIGINT, SIGTERM and SIGHUP into an abort: the run then ends in order and puts the model back.
- * A second SIGINT or SIGTERM ends the process at once; `lastWords` says what that leaves behind.
+ * Turns SIGINT, SIGTERM and SIGHUP into an abort: the run then ends in order, which `firstWords` says; a run that tunes puts
+ * the model back. A second SIGINT or SIGTERM ends the process at once; `lastWords` says what that leaves behind.
  */
-export function listenForInterrupts(tell: (line: string) => void, lastWords: () => string): Interrupts {
+export function listenForInterrupts(
+  tell: (line: string) => void,
+  lastWords: () => string,
+  firstWords = 'stopping and restoring the model',
+): Interrupts {
   const controller = new AbortController();
   const onSignal = (name: NodeJS.Signals): void => {
     if (controller.signal.aborted) {
       tell(`tritune: ${name} again: ${lastWords()}`);
       process.exit(exitCodes.interrupted);
     }
-    tell(`tritune: ${name}: stopping and restoring the model; once more to stop at once`);
+    tell(`tritune: ${name}: ${firstWords}; once more to stop at once`);
     controller.abort(name);
   };
   const names: NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];

@@ -132,14 +132,14 @@ const MAX_HEADERS = 32;
 /** The transports set these themselves, or they are about one connection. */
 const taken = /^(grpc-.*|content-.*|inference-header-content-length|transfer-encoding|connection|host|te|user-agent)$/;
 
-/** The headers of every request. Errors: USAGE, which never says a value. */
-export function headersOf({ header = [] }: Pick<RequestOptions, 'header'>): readonly RequestHeader[] {
+/** The headers of every request; those that match `reserved` are not free. Errors: USAGE, which never says a value. */
+export function headersOf({ header = [] }: Pick<RequestOptions, 'header'>, reserved = taken): readonly RequestHeader[] {
   const headers = header.map((text, index) => {
     const match = /^([A-Za-z0-9_.-]+):[ \t]*([\x20-\x7e]*?)[ \t]*$/.exec(text);
     if (!match) throw usage(`header ${index + 1} is not of the form NAME:VALUE in ASCII`, 'write -H "NAME: VALUE"');
     return { name: (match[1] as string).toLowerCase(), value: match[2] as string };
   });
-  const own = headers.find(({ name }) => taken.test(name));
+  const own = headers.find(({ name }) => reserved.test(name));
   if (own) throw usage(`the header '${own.name}' is not free to choose`, 'leave it out');
   const bytes = headers.reduce((sum, { name, value }) => sum + name.length + value.length, 0);
   if (bytes <= MAX_HEADER_BYTES && headers.length <= MAX_HEADERS) return headers;
