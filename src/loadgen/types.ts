@@ -13,6 +13,22 @@ export interface RequestTensor {
   /** With the batch dimension when the model has one. */
   readonly shape: readonly number[];
   readonly raw: Uint8Array;
+  /** Where the values lie in memory that the server shares: they then do not travel, and `raw` may be empty. */
+  readonly shared?: SharedPlace;
+}
+
+/** Part of a region that is registered with the server. */
+export interface SharedPlace {
+  readonly region: string;
+  /** In the region. */
+  readonly offset: number;
+  readonly byteSize: number;
+}
+
+/** An output that the server writes into shared memory. */
+export interface SharedOutput {
+  readonly name: string;
+  readonly shared: SharedPlace;
 }
 
 /** What is sent. A transport encodes it once and sends it many times. */
@@ -25,6 +41,8 @@ export interface InferRequest {
   readonly batch: number;
   /** Sent beside the tensors, for the model or the server to act on. */
   readonly parameters?: readonly RequestParameter[];
+  /** The only outputs that are asked for, and where they go; without it all outputs come with the reply. */
+  readonly sharedOutputs?: readonly SharedOutput[];
   /** What the reply should hold, for transports that check replies. */
   readonly expected?: readonly OutputTensor[];
 }
@@ -36,11 +54,13 @@ export type RequestParameter = { readonly name: string } & (
   | { readonly type: 'string'; readonly value: string }
 );
 
-/** One output of a reply, raw as KServe v2 gives it. */
+/** One output of a reply, raw as KServe v2 gives it; empty when the server has written it into shared memory. */
 export interface OutputTensor {
   readonly name: string;
   readonly datatype: string;
   readonly raw: Uint8Array;
+  /** As the reply says it, where it says so. */
+  readonly shape?: readonly number[];
 }
 
 /** What is sent, one request after the other, over and over: at least one, all of one model and with as many samples. */

@@ -1,3 +1,4 @@
+import { rm, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { normaliseConfig } from '../../src/triton/config-normal-form.ts';
@@ -146,6 +147,38 @@ export function tritonClientSuite(title: string, subject: ClientSubject): void {
       expect(await stateOf(client, model)).toBe('READY');
     });
 
+    it('registers shared memory and lets go of it, by name', async () => {
+      const others = await client.sharedMemoryRegions();
+      const name = `tritune-suite-${process.pid}-${Math.random().toString(36).slice(2)}`;
+      const region = { name, key: `/${name}`, offset: 4096, byteSize: 100 };
+      await expect(client.registerSharedMemory(region)).rejects.toMatchObject({
+        code: 'SERVER_FAILED',
+        message: expect.stringContaining(`Unable to open shared memory region: '/${name}'`),
+        hint: expect.stringContaining('/dev/shm'),
+      });
+      await writeFile(`/dev/shm/${name}`, Buffer.alloc(8192));
+      try {
+        const refused = (change: object, words: string) =>
+          expect(client.registerSharedMemory({ ...region, ...change })).rejects.toMatchObject({
+            code: 'SERVER_FAILED',
+            message: expect.stringContaining(words),
+          });
+        await refused({ byteSize: 4097 }, `failed to register shared memory region '${name}': invalid args`);
+        await refused({ offset: 4000 }, 'unable to process address space');
+        expect(await client.unregisterSharedMemory(name)).toBe(true);
+        await client.registerSharedMemory(region);
+        await refused({}, `shared memory region '${name}' already in manager`);
+        expect(await client.sharedMemoryRegions()).toEqual([...others, region].sort(byName));
+        expect(await twin.sharedMemoryRegions()).toEqual(await client.sharedMemoryRegions());
+        expect(await client.unregisterSharedMemory(name)).toBe(true);
+        expect(await twin.sharedMemoryRegions()).toEqual(others);
+        await expect(client.unregisterSharedMemory('')).rejects.toThrow(RangeError);
+      } finally {
+        await client.unregisterSharedMemory(name);
+        await rm(`/dev/shm/${name}`);
+      }
+    });
+
     it('gives up a load at its deadline and at an abort', async () => {
       const slow = { ...original, parameters: { round: { string_value: title } } };
       await expect(client.load(model, slow, { timeoutMs: 2 })).rejects.toMatchObject({ code: 'SERVER_TIMEOUT' });
@@ -162,6 +195,8 @@ export function tritonClientSuite(title: string, subject: ClientSubject): void {
     });
   });
 }
+
+const byName = (a: { name: string }, b: { name: string }): number => (a.name < b.name ? -1 : 1);
 
 const patient = { timeout: 10_000, interval: 20 };
 

@@ -1,6 +1,7 @@
 import type { InferRequest, OutputTensor, RequestHeader, RequestParameter, TransportOptions } from '../types.ts';
 import { compressed } from './compression.ts';
 import { jsonValues } from './json-tensors.ts';
+import { placeParameters } from './place-parameters.ts';
 
 /** A KServe v2 infer call. With binary tensors it is a JSON header, then the tensors' bytes in input order. */
 interface HttpInferCall {
@@ -26,15 +27,16 @@ export function encodeInferCall(request: InferRequest, { compression, tensorForm
 type Body = Pick<HttpInferCall, 'headers' | 'body'>;
 
 /** `Inference-Header-Content-Length` is the length of the JSON part, before any compression. */
-function binaryBody({ inputs, parameters = [] }: InferRequest): Body {
+function binaryBody({ inputs, parameters = [], sharedOutputs }: InferRequest): Body {
   const json = Buffer.from(
     JSON.stringify({
-      inputs: inputs.map(({ name, datatype, shape, raw }) => ({
+      inputs: inputs.map(({ name, datatype, shape, raw, shared }) => ({
         name,
         datatype,
         shape,
-        parameters: { binary_data_size: raw.byteLength },
+        parameters: shared ? parameterObject(placeParameters(shared)) : { binary_data_size: raw.byteLength },
       })),
+      ...outputsOf(sharedOutputs),
       parameters: { ...parameterObject(parameters), binary_data_output: true },
     }),
   );
@@ -43,44 +45,60 @@ function binaryBody({ inputs, parameters = [] }: InferRequest): Body {
       { name: 'content-type', value: 'application/octet-stream' },
       { name: 'inference-header-content-length', value: String(json.byteLength) },
     ],
-    body: Buffer.concat([json, ...inputs.map((input) => input.raw)]),
+    body: Buffer.concat([json, ...inputs.flatMap((input) => (input.shared ? [] : [input.raw]))]),
   };
 }
 
 /** The values are joined as text: those of 64 bits do not go through a number of JavaScript's. */
-function jsonBody({ inputs, parameters = [] }: InferRequest): Body {
+function jsonBody({ inputs, parameters = [], sharedOutputs }: InferRequest): Body {
   const tensors = inputs.map((input) => {
-    const { name, datatype, shape } = input;
+    const { name, datatype, shape, shared } = input;
+    if (shared) return JSON.stringify({ name, datatype, shape, parameters: parameterObject(placeParameters(shared)) });
     return `${JSON.stringify({ name, datatype, shape }).slice(0, -1)},"data":${jsonValues(input)}}`;
   });
-  const more = parameters.length > 0 ? `,"parameters":${JSON.stringify(parameterObject(parameters))}` : '';
+  const more = JSON.stringify({
+    ...outputsOf(sharedOutputs),
+    ...(parameters.length > 0 && { parameters: parameterObject(parameters) }),
+  }).slice(1, -1);
   return {
     headers: [{ name: 'content-type', value: 'application/json' }],
-    body: Buffer.from(`{"inputs":[${tensors.join(',')}]${more}}`),
+    body: Buffer.from(`{"inputs":[${tensors.join(',')}]${more && `,${more}`}}`),
   };
 }
+
+const outputsOf = (outputs: InferRequest['sharedOutputs']): object =>
+  outputs
+    ? { outputs: outputs.map(({ name, shared }) => ({ name, parameters: parameterObject(placeParameters(shared)) })) }
+    : {};
 
 const parameterObject = (parameters: readonly RequestParameter[]): object =>
   Object.fromEntries(parameters.map(({ name, value }) => [name, value]));
 
 /**
- * The outputs of an infer reply, whose JSON part has `jsonBytes`. Throws on what is no such reply, or has an output that
- * is not in binary form.
+ * The outputs of an infer reply, whose JSON part has `jsonBytes`; NaN when it is all that there is. Throws on what is no such
+ * reply, or has an output that is neither in binary form nor in shared memory.
  */
-export function readInferReply(body: Buffer, jsonBytes: number): readonly OutputTensor[] {
-  const json = JSON.parse(body.toString('utf8', 0, jsonBytes)) as {
+export function readInferReply(
+  body: Buffer,
+  jsonBytes: number,
+  shared: InferRequest['sharedOutputs'] = [],
+): readonly OutputTensor[] {
+  const jsonEnd = Number.isNaN(jsonBytes) ? body.length : jsonBytes;
+  const json = JSON.parse(body.toString('utf8', 0, jsonEnd)) as {
     readonly outputs: readonly {
       readonly name: string;
       readonly datatype: string;
+      readonly shape?: readonly number[];
       readonly parameters?: { readonly binary_data_size?: number };
     }[];
   };
-  let at = jsonBytes;
-  return json.outputs.map(({ name, datatype, parameters }) => {
+  let at = jsonEnd;
+  return json.outputs.map(({ name, datatype, shape = [], parameters }) => {
+    if (shared.some((output) => output.name === name)) return { name, datatype, shape, raw: new Uint8Array() };
     const size = parameters?.binary_data_size ?? Number.NaN;
     if (!(size >= 0 && at + size <= body.length)) throw new RangeError(`output '${name}' has not the bytes it says`);
     at += size;
-    return { name, datatype, raw: body.subarray(at - size, at) };
+    return { name, datatype, shape, raw: body.subarray(at - size, at) };
   });
 }
 

@@ -1,20 +1,34 @@
 import { messageType } from '../../triton/proto.ts';
-import type { Compression, InferRequest, OutputTensor, RequestParameter } from '../types.ts';
+import type { Compression, InferRequest, OutputTensor, RequestParameter, RequestTensor } from '../types.ts';
 import { compressed } from './compression.ts';
+import { placeParameters } from './place-parameters.ts';
 
-/** The request as the bytes of a `ModelInferRequest`; tensors travel in `raw_input_contents`. */
+/** The request as the bytes of a `ModelInferRequest`; tensors that are not in shared memory travel in `raw_input_contents`. */
 export function encodeInferMessage(request: InferRequest): Buffer {
   const type = messageType('ModelInferRequest');
   const message = type.create({
     model_name: request.model,
     model_version: request.version,
-    inputs: request.inputs.map(({ name, datatype, shape }) => ({ name, datatype, shape })),
-    raw_input_contents: request.inputs.map((input) => input.raw),
+    inputs: request.inputs.map(inputOf),
+    raw_input_contents: request.inputs.flatMap((input) => (input.shared ? [] : [input.raw])),
+    ...(request.sharedOutputs && {
+      outputs: request.sharedOutputs.map(({ name, shared }) => ({
+        name,
+        parameters: parameterMap(placeParameters(shared)),
+      })),
+    }),
     ...(request.parameters && { parameters: parameterMap(request.parameters) }),
   });
   const bytes = type.encode(message).finish();
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
+
+const inputOf = ({ name, datatype, shape, shared }: RequestTensor): object => ({
+  name,
+  datatype,
+  shape,
+  ...(shared && { parameters: parameterMap(placeParameters(shared)) }),
+});
 
 /** The message behind its gRPC prefix: compressed or not, and the length of what follows. */
 export function framed(message: Buffer, compression: Compression | undefined): Buffer {
@@ -35,12 +49,16 @@ function parameterMap(parameters: readonly RequestParameter[]): object {
 /** The outputs of a `ModelInferResponse`. Throws on bytes that are none, or that have an output without raw values. */
 export function decodeInferReply(bytes: Uint8Array): readonly OutputTensor[] {
   const { outputs, raw_output_contents } = messageType('ModelInferResponse').decode(bytes) as unknown as {
-    readonly outputs: readonly { readonly name: string; readonly datatype: string }[];
+    readonly outputs: readonly {
+      readonly name: string;
+      readonly datatype: string;
+      readonly shape: readonly unknown[];
+    }[];
     readonly raw_output_contents: readonly Uint8Array[];
   };
-  return outputs.map(({ name, datatype }, index) => {
+  return outputs.map(({ name, datatype, shape }, index) => {
     const raw = raw_output_contents[index];
     if (!raw) throw new RangeError(`output '${name}' has no raw values`);
-    return { name, datatype, raw };
+    return { name, datatype, raw, shape: shape.map(Number) };
   });
 }

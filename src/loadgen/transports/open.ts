@@ -1,4 +1,6 @@
 import { TrituneError } from '../../base/errors.ts';
+import type { SharedOutputs } from '../shared-memory/shared-outputs.ts';
+import { checkInSharedMemory, SharingTransport } from '../shared-memory/sharing-transport.ts';
 import type { Transport, TransportOptions } from '../types.ts';
 import { openGrpcJs } from './grpc-js.ts';
 import { openGrpcLean } from './grpc-lean.ts';
@@ -9,13 +11,21 @@ import { openUndici } from './undici.ts';
 export interface OpenOptions extends TransportOptions {
   /** gRPC only: requests on long-lived streams, for models with any number of responses to a request. */
   readonly streaming?: boolean | undefined;
+  /** Where the server is to write the outputs, instead of sending them. */
+  readonly sharedOutputs?: SharedOutputs | undefined;
 }
 
 /**
  * A transport to one server. It holds a timer and sockets until `close()`. Errors: USAGE for a bad address, and for options
  * that do not go together.
  */
-export function openTransport(protocol: 'grpc' | 'http', options: OpenOptions): Transport {
+export function openTransport(protocol: 'grpc' | 'http', { sharedOutputs, ...options }: OpenOptions): Transport {
+  if (!sharedOutputs) return openPlain(protocol, options);
+  const check = options.check && checkInSharedMemory(options.check, sharedOutputs);
+  return new SharingTransport(openPlain(protocol, { ...options, check }), sharedOutputs);
+}
+
+function openPlain(protocol: 'grpc' | 'http', options: Omit<OpenOptions, 'sharedOutputs'>): Transport {
   if (options.tensorFormat === 'json') {
     if (protocol === 'grpc') throw usage('gRPC has no JSON tensors', 'use -i http with --tensor-format json');
     if (options.check)

@@ -78,7 +78,7 @@ export function openUndici(options: TransportOptions): Transport<HttpRequest> {
     }
 
     #outputs(): readonly OutputTensor[] {
-      return readInferReply(Buffer.concat(this.#body), this.#jsonBytes);
+      return readInferReply(Buffer.concat(this.#body), this.#jsonBytes, this.#request.sharedOutputs);
     }
 
     settle(outcome: SendOutcome): void {

@@ -1,0 +1,53 @@
+import type { ModelConfig } from '../../triton/model-config.ts';
+import { numericType } from '../data-types.ts';
+import type { RequestSet } from '../types.ts';
+
+/** Tensors begin at multiples of a cache line, which suits every data type. */
+const ALIGNMENT = 64;
+
+const aligned = (bytes: number): number => Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;
+
+/** Where every different tensor of the requests lies, and the bytes of all of them. Batches that share values share a place. */
+export function layoutOfInputs({ requests }: RequestSet): {
+  readonly offsets: ReadonlyMap<Uint8Array, number>;
+  readonly byteSize: number;
+} {
+  const offsets = new Map<Uint8Array, number>();
+  let byteSize = 0;
+  for (const { raw } of requests.flatMap((request) => request.inputs)) {
+    if (offsets.has(raw)) continue;
+    offsets.set(raw, byteSize);
+    byteSize += aligned(raw.byteLength);
+  }
+  return { offsets, byteSize };
+}
+
+/** One output of a request in the slot that the request holds. */
+export interface SlotOutput {
+  readonly name: string;
+  /** In the slot. */
+  readonly offset: number;
+  readonly byteSize: number;
+}
+
+/**
+ * Room for the outputs of one request with `batch` samples. Outputs whose size is not known before (BYTES, and those with
+ * dimensions of any size) get `unknownBytes`.
+ */
+export function layoutOfOutputs(
+  { output = [], max_batch_size = 0 }: ModelConfig,
+  batch: number,
+  unknownBytes: number,
+): { readonly outputs: readonly SlotOutput[]; readonly slotBytes: number } {
+  let slotBytes = 0;
+  const outputs = output.map(({ name, data_type, dims }) => {
+    const datatype = data_type === 'TYPE_STRING' ? 'BYTES' : data_type.replace(/^TYPE_/, '');
+    const element = numericType(datatype)?.bytes;
+    const count = dims.reduce((product, size) => product * Number(size), max_batch_size > 0 ? batch : 1);
+    const isKnown = element !== undefined && dims.every((size) => Number(size) >= 0);
+    const place = { name, offset: slotBytes, byteSize: isKnown ? Math.max(1, count * element) : unknownBytes };
+    slotBytes += aligned(place.byteSize);
+    return place;
+  });
+  return { outputs, slotBytes };
+}

@@ -1,0 +1,85 @@
+import { randomBytes } from 'node:crypto';
+import { closeSync, existsSync, ftruncateSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { messageOf, TrituneError } from '../../base/errors.ts';
+import { isRemains, ownPrefix } from './owner.ts';
+
+/** Where Linux shows POSIX shared memory as files: what is written to one is what the server has mapped. */
+const FOLDER = '/dev/shm';
+
+/** An object of shared memory of this process: a name, and a file that goes with the process, whatever ends it in order. */
+export interface SharedObject {
+  /** Also the name of its region on the server. */
+  readonly name: string;
+  readonly path: string;
+  readonly byteSize: number;
+  remove(): void;
+}
+
+const live = new Set<string>();
+const removeAll = (): void => {
+  for (const path of live) rmSync(path, { force: true });
+};
+
+/**
+ * Creates an object of so many bytes, none of which takes memory before it is written. Errors: UNSUPPORTED where there is
+ * no shared memory to be had.
+ */
+export function createSharedObject(what: 'in' | 'out', byteSize: number): SharedObject {
+  if (!existsSync(FOLDER)) {
+    throw new TrituneError('UNSUPPORTED', `this machine has no ${FOLDER}`, 'leave out --shared-memory; it needs Linux');
+  }
+  const name = `${ownPrefix()}-${randomBytes(6).toString('hex')}-${what}`;
+  const path = join(FOLDER, name);
+  if (live.size === 0) process.on('exit', removeAll);
+  live.add(path);
+  const remove = (): void => {
+    rmSync(path, { force: true });
+    live.delete(path);
+    if (live.size === 0) process.off('exit', removeAll);
+  };
+  try {
+    const fd = openSync(path, 'wx', 0o600);
+    ftruncateSync(fd, byteSize);
+    closeSync(fd);
+  } catch (error) {
+    remove();
+    throw noMemory(error);
+  }
+  return { name, path, byteSize, remove };
+}
+
+/** All of the bytes. Errors: UNSUPPORTED when the machine gives no more shared memory. */
+export function writeShared(fd: number, bytes: Uint8Array, offset: number): void {
+  try {
+    for (let done = 0; done < bytes.byteLength; ) {
+      done += writeSync(fd, bytes, done, bytes.byteLength - done, offset + done);
+    }
+  } catch (error) {
+    throw noMemory(error);
+  }
+}
+
+const noMemory = (error: unknown): TrituneError =>
+  new TrituneError(
+    'UNSUPPORTED',
+    `there is no shared memory to be had: ${messageOf(error)}`,
+    `make ${FOLDER} larger (a container: --shm-size), send less, or leave out --shared-memory`,
+    { cause: error },
+  );
+
+/** Deletes what processes that are no more have left. A server that still has it mapped keeps it until it is told. */
+export function removeRemains(): void {
+  for (const name of readdirSync(FOLDER)) {
+    // What another user owns is theirs.
+    if (isRemains(name)) tryTo(() => rmSync(join(FOLDER, name), { force: true }));
+  }
+}
+
+function tryTo(act: () => void): void {
+  try {
+    act();
+  } catch {
+    // Left to whoever may.
+  }
+}

@@ -1,0 +1,151 @@
+import { closeSync, openSync, readSync } from 'node:fs';
+import { messageOf } from '../../base/errors.ts';
+import { numericType } from '../data-types.ts';
+import type {
+  InferRequest,
+  OutputTensor,
+  PreparedRequest,
+  ReplyCheck,
+  SendFailure,
+  SendFailureKind,
+  SendOutcome,
+  Transport,
+} from '../types.ts';
+import { writeShared } from './shared-object.ts';
+import type { SharedOutputs } from './shared-outputs.ts';
+import { Slots } from './slots.ts';
+
+interface SharingRequest<P> extends PreparedRequest {
+  /** As the inner transport sends it, by the number of the slot that takes its outputs. */
+  readonly bySlot: (P | undefined)[];
+}
+
+/** A place for the outputs of one request at a time. */
+interface Holder {
+  readonly slot: number;
+  readonly done: (outcome: SendOutcome) => void;
+  tell: (outcome: SendOutcome) => void;
+}
+
+const NO_SLOT: SendFailure = Object.freeze({
+  ok: false,
+  kind: 'refused',
+  message: 'more requests are in flight than there is room for outputs in shared memory',
+});
+
+/** After these the server may still be at it, and write outputs. */
+const isDoubtful: ReadonlySet<SendFailureKind> = new Set<SendFailureKind>(['timeout', 'reset', 'malformed']);
+
+/**
+ * Sends over another transport, with the outputs of each request in a slot of shared memory that no other request in flight
+ * has. A request is encoded once for each slot that it meets.
+ */
+export class SharingTransport<P extends PreparedRequest> implements Transport<SharingRequest<P>> {
+  readonly #inner: Transport<P>;
+  readonly #place: SharedOutputs;
+  readonly #slots: Slots;
+  readonly #holders: (Holder | undefined)[] = [];
+  readonly #fd: number;
+
+  constructor(inner: Transport<P>, place: SharedOutputs) {
+    this.#inner = inner;
+    this.#place = place;
+    this.#slots = new Slots(place.slots);
+    this.#fd = openSync(place.path, 'r+');
+  }
+
+  prepare(request: InferRequest): SharingRequest<P> {
+    return { request, bySlot: [] };
+  }
+
+  send(prepared: SharingRequest<P>, done: (outcome: SendOutcome) => void): void {
+    const slot = this.#slots.take();
+    if (slot < 0) {
+      done(NO_SLOT);
+      return;
+    }
+    const holder = this.#holders[slot] ?? this.#newHolder(slot);
+    if ('kind' in holder) {
+      this.#slots.giveBack(slot);
+      done(holder);
+      return;
+    }
+    holder.tell = done;
+    this.#inner.send(prepared.bySlot[slot] ?? this.#encoded(prepared, slot), holder.done);
+  }
+
+  async close(): Promise<void> {
+    await this.#inner.close();
+    closeSync(this.#fd);
+  }
+
+  #newHolder(slot: number): Holder | SendFailure {
+    const { slotBytes, firstSlot } = this.#place;
+    try {
+      // A server that writes where the machine has no memory left would be killed; we are told, before it writes.
+      writeShared(this.#fd, new Uint8Array(slotBytes), (firstSlot + slot) * slotBytes);
+    } catch (error) {
+      return { ok: false, kind: 'refused', message: messageOf(error) };
+    }
+    const holder: Holder = {
+      slot,
+      tell: () => undefined,
+      done: (outcome) => {
+        if (!outcome.ok && isDoubtful.has(outcome.kind)) this.#slots.giveBackInDoubt(slot);
+        else this.#slots.giveBack(slot);
+        holder.tell(outcome);
+      },
+    };
+    this.#holders[slot] = holder;
+    return holder;
+  }
+
+  #encoded(prepared: SharingRequest<P>, slot: number): P {
+    const { region, slotBytes, firstSlot, outputs, encodingsKept } = this.#place;
+    const base = (firstSlot + slot) * slotBytes;
+    const sharedOutputs = outputs.map(({ name, offset, byteSize }) => ({
+      name,
+      shared: { region, offset: base + offset, byteSize },
+    }));
+    const encoded = this.#inner.prepare({ ...prepared.request, sharedOutputs });
+    if (slot < encodingsKept) prepared.bySlot[slot] = encoded;
+    return encoded;
+  }
+}
+
+/** The check, with the outputs that the server has written to shared memory read from there. */
+export function checkInSharedMemory(check: ReplyCheck, { path }: SharedOutputs): ReplyCheck {
+  return (request, outputs) => {
+    let fd: number | undefined;
+    try {
+      fd = openSync(path, 'r');
+      const from = fd;
+      return check(
+        request,
+        outputs.map((output) => readOutput(from, request, output)),
+      );
+    } catch (error) {
+      return { ok: false, kind: 'malformed', message: `the outputs cannot be read: ${messageOf(error)}` };
+    } finally {
+      if (fd !== undefined) closeSync(fd);
+    }
+  };
+}
+
+function readOutput(fd: number, request: InferRequest, output: OutputTensor): OutputTensor {
+  const shared = request.sharedOutputs?.find(({ name }) => name === output.name)?.shared;
+  if (!shared) return output;
+  const bytes = Buffer.alloc(shared.byteSize);
+  readSync(fd, bytes, 0, bytes.length, shared.offset);
+  return { ...output, raw: bytes.subarray(0, bytesOf(output, bytes)) };
+}
+
+/** How many of the place's bytes are the output's, by its shape; BYTES elements say their own lengths. */
+function bytesOf({ datatype, shape = [] }: OutputTensor, bytes: Buffer): number {
+  const elements = shape.reduce((product, size) => product * size, 1);
+  const type = numericType(datatype);
+  if (type) return elements * type.bytes;
+  let end = 0;
+  for (let element = 0; element < elements; element++) end += 4 + bytes.readUInt32LE(end);
+  return end;
+}

@@ -1,0 +1,8 @@
+import type { RequestParameter, SharedPlace } from '../types.ts';
+
+/** How a tensor says where in shared memory it lies: names of KServe v2's extension, the same over both protocols. */
+export const placeParameters = ({ region, offset, byteSize }: SharedPlace): readonly RequestParameter[] => [
+  { name: 'shared_memory_region', type: 'string', value: region },
+  { name: 'shared_memory_byte_size', type: 'int', value: byteSize },
+  { name: 'shared_memory_offset', type: 'int', value: offset },
+];
