@@ -1,0 +1,113 @@
+import { LatencyHistogram, type PackedHistogram } from '../../stats/histogram.ts';
+import type { Batch, FailureTally } from '../recorder.ts';
+import type { PackedBatch } from './messages.ts';
+
+/** What the threads had said when a merged batch ended. */
+export interface Merged {
+  readonly batch: Batch;
+  readonly due: number | null;
+  readonly failures: readonly FailureTally[];
+}
+
+/**
+ * Makes one row of batches of the rows of several recorders that keep step. Each of them ends a batch with a completion of
+ * its own, so their batches end near the same moments and not at them, and one may leave a moment out: a merged batch
+ * takes from each what goes at least to the same moment. Counts and buckets are added; the rate is the sum of each
+ * thread's count over its own exact time, and the merged length is the one that gives it.
+ */
+export class BatchMerge {
+  readonly #lengthNs: number;
+  readonly #originNs: number;
+  readonly #onBatch: (merged: Merged) => void;
+  readonly #pending: PackedBatch[][];
+  /** The last of each thread that went into a merged batch. */
+  readonly #last: (PackedBatch | undefined)[];
+  /** How many lengths after the origin the last merged batch ended. */
+  #passed = 0;
+  #endNs: number | null = null;
+
+  constructor(threads: number, lengthNs: number, originNs: number, onBatch: (merged: Merged) => void) {
+    this.#lengthNs = lengthNs;
+    this.#originNs = originNs;
+    this.#onBatch = onBatch;
+    this.#pending = Array.from({ length: threads }, () => []);
+    this.#last = Array.from({ length: threads }, () => undefined);
+  }
+
+  /** Takes the next batch of a thread. */
+  add(thread: number, batch: PackedBatch): void {
+    this.#pending[thread]?.push(batch);
+    for (let taken = this.#takeStep(); taken !== null; taken = this.#takeStep()) this.#merge(taken);
+  }
+
+  /** Merges all that has come and waits for others. */
+  flush(): void {
+    const rest = this.#pending.map((row) => row.splice(0));
+    if (rest.some((row) => row.length > 0)) this.#merge(rest);
+  }
+
+  #stepOf = (batch: PackedBatch): number => Math.floor((batch.endNs - this.#originNs) / this.#lengthNs);
+
+  /** From each thread the batches up to the next step; null when one has not come so far. */
+  #takeStep(): PackedBatch[][] | null {
+    const counts = this.#pending.map((row) => row.findIndex((batch) => this.#stepOf(batch) > this.#passed) + 1);
+    if (counts.includes(0)) return null;
+    return this.#pending.map((row, thread) => row.splice(0, counts[thread]));
+  }
+
+  #merge(rows: readonly (readonly PackedBatch[])[]): void {
+    const taken = rows.filter((row) => row.length > 0);
+    for (const [thread, row] of rows.entries()) this.#last[thread] = row.at(-1) ?? this.#last[thread];
+    for (const row of taken) this.#passed = Math.max(this.#passed, this.#stepOf(row.at(-1) as PackedBatch));
+    const batches = taken.flat();
+    const startNs = this.#endNs ?? meanOf(taken.map((row) => row[0]?.startNs ?? 0));
+    this.#endNs = startNs + mergedLengthNs(taken);
+    const scheduled = batches.flatMap((batch) => batch.fromDue ?? []);
+    const batch: Batch = {
+      startNs,
+      endNs: this.#endNs,
+      succeeded: sumOf(batches.map((each) => each.succeeded)),
+      failed: sumOf(batches.map((each) => each.failed)),
+      latencies: mergedHistogram(batches.map((each) => each.latencies)),
+      ...(scheduled.length > 0 && { fromDue: mergedHistogram(scheduled) }),
+    };
+    const said = this.#last.filter((last) => last !== undefined);
+    const dues = said.map((last) => last.due);
+    this.#onBatch({
+      batch,
+      due: dues.includes(null) ? null : sumOf(dues as number[]),
+      failures: mergedFailures(said.map((last) => last.failures)),
+    });
+  }
+}
+
+/** The length over which the requests of all threads have the sum of the threads' rates. */
+function mergedLengthNs(rows: readonly (readonly PackedBatch[])[]): number {
+  const counted = rows.map((row) => ({
+    succeeded: sumOf(row.map((batch) => batch.succeeded)),
+    failed: sumOf(row.map((batch) => batch.failed)),
+    lengthNs: (row.at(-1)?.endNs ?? 0) - (row[0]?.startNs ?? 0),
+  }));
+  const count = counted.some((row) => row.succeeded > 0) ? ('succeeded' as const) : ('failed' as const);
+  const rate = sumOf(counted.map((row) => (row[count] === 0 ? 0 : row[count] / row.lengthNs)));
+  return sumOf(counted.map((row) => row[count])) / rate;
+}
+
+function mergedHistogram(packed: readonly PackedHistogram[]): LatencyHistogram {
+  const whole = new LatencyHistogram();
+  for (const each of packed) whole.merge(LatencyHistogram.unpack(each));
+  return whole;
+}
+
+/** Failures of one kind together, with the first message of the first thread that has one. */
+function mergedFailures(tallies: readonly (readonly FailureTally[])[]): readonly FailureTally[] {
+  const merged = new Map<FailureTally['kind'], FailureTally>();
+  for (const { kind, count, firstMessage } of tallies.flat()) {
+    const before = merged.get(kind);
+    merged.set(kind, { kind, count: count + (before?.count ?? 0), firstMessage: before?.firstMessage ?? firstMessage });
+  }
+  return [...merged.values()];
+}
+
+const sumOf = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+const meanOf = (values: readonly number[]): number => sumOf(values) / values.length;

@@ -1,0 +1,117 @@
+import type { PackedHistogram } from '../../stats/histogram.ts';
+import { LatencyHistogram } from '../../stats/histogram.ts';
+import type { ClientUse } from '../client-cost.ts';
+import type { Unserved } from '../flow.ts';
+import { SendTally } from '../open-loop.ts';
+import type { Part } from '../part.ts';
+import type { Batch, BatchRule, FailureTally } from '../recorder.ts';
+import type { SendOrder } from '../sender.ts';
+import type { OpenOptions } from '../transports/open.ts';
+import type { RequestSet } from '../types.ts';
+
+/** What a thread is started with. */
+export interface ThreadSettings {
+  readonly transport: WorkerTransport;
+  /** What `process.hrtime` says when the clock of who starts it is at 0. */
+  readonly clockZeroNs: number;
+  readonly threads: number;
+}
+
+/** How a thread opens its own transport. A check is a function, and no thread can be given one: `tolerance` stands for it. */
+export interface WorkerTransport {
+  readonly protocol: 'grpc' | 'http';
+  readonly options: Omit<OpenOptions, 'check'>;
+  /** With it replies are checked as `replyCheck` does. */
+  readonly tolerance?: number | undefined;
+}
+
+/** Said to a thread, without an answer. Flows have numbers, so that what comes late from an earlier one is known. */
+export type Command =
+  | { readonly type: 'requests'; readonly set: number; readonly requests: RequestSet }
+  | { readonly type: 'start'; readonly startNs: number }
+  | { readonly type: 'record'; readonly recording: number; readonly rule: BatchRule; readonly startNs: number | null }
+  | { readonly type: 'stop-recording' }
+  | { readonly type: 'restart-watch' };
+
+/** Said to a thread, each with one answer. */
+export interface Answers {
+  readonly begin: {
+    readonly flow: number;
+    readonly set: number;
+    readonly order: Omit<SendOrder, 'requests'>;
+    readonly part: Part;
+  };
+  readonly 'close-batch': object;
+  readonly 'take-tally': object;
+  readonly drain: { readonly limitMs: number };
+  readonly 'read-watch': object;
+}
+
+/** What the thread says to each. */
+export interface AnswerOf {
+  readonly begin: null;
+  readonly 'close-batch': null;
+  readonly 'take-tally': PackedTally | null;
+  readonly drain: Drained;
+  readonly 'read-watch': ClientUse;
+}
+
+export type Question = { [K in keyof Answers]: { readonly type: K; readonly ask: number } & Answers[K] }[keyof Answers];
+
+export interface Drained {
+  readonly left: number;
+  readonly sent: number;
+  readonly mostInFlight: number;
+}
+
+/** How a thread's share of a flow stands. */
+export interface PartState {
+  readonly failed: number;
+  readonly unserved: Unserved | null;
+}
+
+/** Said by a thread. */
+export type Report =
+  | { readonly type: 'answer'; readonly ask: number; readonly value: unknown }
+  | { readonly type: 'batch'; readonly flow: number; readonly recording: number; readonly batch: PackedBatch }
+  | { readonly type: 'state'; readonly flow: number; readonly recording: number; readonly state: PartState }
+  | { readonly type: 'failed'; readonly code: string; readonly message: string; readonly hint: string };
+
+export interface PackedBatch extends PartState, Omit<Batch, 'latencies' | 'fromDue'> {
+  readonly latencies: PackedHistogram;
+  readonly fromDue: PackedHistogram | null;
+  readonly due: number | null;
+  readonly failures: readonly FailureTally[];
+}
+
+export interface PackedTally {
+  readonly sent: number;
+  readonly late: number;
+  readonly dropped: number;
+  readonly lateness: PackedHistogram;
+}
+
+export const packBatch = ({ latencies, fromDue, ...batch }: Batch) => ({
+  ...batch,
+  latencies: latencies.pack(),
+  fromDue: fromDue?.pack() ?? null,
+});
+
+export const packTally = ({ sent, late, dropped, lateness }: SendTally): PackedTally => ({
+  sent,
+  late,
+  dropped,
+  lateness: lateness.pack(),
+});
+
+/** The tallies of all threads as one. */
+export function mergeTallies(tallies: readonly PackedTally[]): SendTally {
+  const whole = new SendTally();
+  for (const { sent, late, dropped, lateness } of tallies) {
+    whole.sent += sent;
+    whole.late += late;
+    whole.dropped += dropped;
+    whole.lateness.merge(LatencyHistogram.unpack(lateness));
+  }
+  return whole;
+}

@@ -1,0 +1,85 @@
+import { extname, join } from 'node:path';
+import { Worker, type WorkerOptions } from 'node:worker_threads';
+import { withDeadline } from '../../base/abort.ts';
+import { type ErrorCode, messageOf, TrituneError } from '../../base/errors.ts';
+import type { AnswerOf, Answers, Command, Report, ThreadSettings } from './messages.ts';
+
+/** A thread that is alive answers at once; one that does not in so long never will. */
+const ANSWER_LIMIT_MS = 10_000;
+
+const threadFile = join(import.meta.dirname, `client-thread${extname(import.meta.filename)}`);
+
+interface Waiting {
+  readonly resolve: (value: never) => void;
+  readonly reject: (fault: TrituneError) => void;
+}
+
+/** One thread of the load generator, as seen from outside. After a fault it does nothing more, and says why. */
+export class Thread {
+  /** What it says unasked. */
+  onReport: (report: Exclude<Report, { readonly type: 'answer' | 'failed' }>) => void = () => undefined;
+  readonly #worker: Worker;
+  readonly #waiting = new Map<number, Waiting>();
+  #asked = 0;
+  #fault: TrituneError | null = null;
+  #closed = false;
+
+  /** `worker`: how the thread runs, for tests of threads that die. */
+  constructor(settings: ThreadSettings, worker: WorkerOptions) {
+    this.#worker = new Worker(threadFile, { ...worker, workerData: settings });
+    this.#worker.on('message', (report: Report) => this.#take(report));
+    this.#worker.on('error', (error) => this.#fail(ended(messageOf(error))));
+    this.#worker.on('exit', (code) => this.#fail(ended(`exit code ${code}`)));
+  }
+
+  /** Why it can go on no more; null while it can. */
+  get fault(): TrituneError | null {
+    return this.#fault;
+  }
+
+  tell(command: Command): void {
+    if (this.#fault === null) this.#worker.postMessage(command);
+  }
+
+  /** The thread's answer. `extraMs`: what the work itself may take. Errors: CLIENT_FAILED, and those of the work. */
+  ask<K extends keyof Answers>(type: K, about: Answers[K], extraMs = 0): Promise<AnswerOf[K]> {
+    if (this.#fault !== null) return Promise.reject(this.#fault);
+    const ask = ++this.#asked;
+    const answer = new Promise<AnswerOf[K]>((resolve, reject) => this.#waiting.set(ask, { resolve, reject }));
+    this.#worker.postMessage({ ...about, type, ask });
+    return withDeadline(answer, ANSWER_LIMIT_MS + extraMs, () => {
+      const fault = ended(`it answered nothing for ${ANSWER_LIMIT_MS + extraMs} ms`);
+      this.#fail(fault);
+      return fault;
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#worker.terminate();
+  }
+
+  #take(report: Report): void {
+    if (report.type === 'failed') {
+      this.#fail(new TrituneError(report.code as ErrorCode, report.message, report.hint));
+    } else if (report.type === 'answer') {
+      this.#waiting.get(report.ask)?.resolve(report.value as never);
+      this.#waiting.delete(report.ask);
+    } else if (!this.#closed) {
+      this.onReport(report);
+    }
+  }
+
+  #fail(fault: TrituneError): void {
+    if (!this.#closed) this.#fault ??= fault;
+    for (const { reject } of this.#waiting.values()) reject(fault);
+    this.#waiting.clear();
+  }
+}
+
+const ended = (why: string): TrituneError =>
+  new TrituneError(
+    'CLIENT_FAILED',
+    `a thread of the load generator ended: ${why}`,
+    'give smaller inputs or fewer --client-threads if memory ran out; else please report it',
+  );

@@ -1,0 +1,110 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { realClock } from '../../src/base/clock.ts';
+import type { Batch } from '../../src/loadgen/recorder.ts';
+import type { SendOrder } from '../../src/loadgen/sender.ts';
+import type { InferRequest, RequestSet } from '../../src/loadgen/types.ts';
+import type { WorkerTransport } from '../../src/loadgen/workers/messages.ts';
+import { openWorkers } from '../../src/loadgen/workers/open-workers.ts';
+import { startGrpcServer, startHttpServer } from '../support/infer-servers.ts';
+import { until } from '../support/transport-suite.ts';
+
+const THREADS = 4;
+const rule = { lengthNs: 40e6, minRequests: 1 };
+
+const requestOf = (value: number): InferRequest => ({
+  model: 'm',
+  version: '',
+  batch: 1,
+  inputs: [{ name: 'IN', datatype: 'UINT8', shape: [1, 1], raw: Uint8Array.of(value) }],
+});
+const setOf = (...values: number[]): RequestSet => ({
+  model: 'm',
+  version: '',
+  batch: 1,
+  requests: values.map(requestOf),
+});
+
+async function serverForTest(protocol: 'grpc' | 'http') {
+  const server = protocol === 'grpc' ? await startGrpcServer() : await startHttpServer();
+  onTestFinished(() => server.close());
+  return server;
+}
+
+function workersForTest(transport: WorkerTransport, threads = THREADS) {
+  const workers = openWorkers(threads, transport);
+  onTestFinished(() => workers.close());
+  return workers;
+}
+
+const plain = (protocol: 'grpc' | 'http', url: string): WorkerTransport => ({
+  protocol,
+  options: { url, timeoutMs: 10_000 },
+});
+
+const concurrency = (value: number, requests = setOf(1)): SendOrder => ({
+  requests,
+  level: { mode: 'concurrency', value },
+});
+
+describe.each(['grpc', 'http'] as const)('threads that send together over %s', (protocol) => {
+  it('keep exactly the level in flight, and count every request once', async () => {
+    const server = await serverForTest(protocol);
+    const workers = workersForTest(plain(protocol, server.url));
+    server.replyWith({ kind: 'silence' });
+    const held = workers.openFlow(concurrency(10));
+    held.start();
+    await until(() => server.received.length >= 10);
+    await realClock.sleep(30);
+    expect(server.received.length).toBe(10);
+    expect(await held.drain(1)).toBe(10);
+    expect([held.sent, held.mostInFlight]).toEqual([10, 10]);
+  });
+
+  it('merge what each counted', async () => {
+    const server = await serverForTest(protocol);
+    const workers = workersForTest(plain(protocol, server.url));
+    const flow = workers.openFlow(concurrency(10, setOf(1, 2, 3)));
+    const batches: Batch[] = [];
+    flow.record(rule, (batch) => batches.push(batch));
+    flow.start();
+    await until(() => batches.length >= 3);
+    expect(await flow.drain(5000)).toBe(0);
+    await flow.closeBatch();
+    const counted = batches.reduce((sum, batch) => sum + batch.succeeded, 0);
+    expect(batches.every(({ latencies, succeeded, failed }) => latencies.count === succeeded && failed === 0)).toBe(
+      true,
+    );
+    // Each thread's first completion opens its first batch and is not in it.
+    expect([counted, server.received.length]).toEqual([flow.sent - THREADS, flow.sent]);
+    for (const [index, batch] of batches.entries()) {
+      expect(batch.endNs).toBeGreaterThan(batch.startNs);
+      if (index > 0) expect(batch.startNs).toBe(batches[index - 1]?.endNs);
+    }
+    expect([flow.failures, flow.failed, flow.unserved, flow.due]).toEqual([[], 0, null, null]);
+  });
+
+  it('send the whole schedule of a rate, each request of the row as often as one thread would', async () => {
+    const server = await serverForTest(protocol);
+    const workers = workersForTest(plain(protocol, server.url), 3);
+    const flow = workers.openFlow({
+      requests: setOf(7, 8, 9, 10),
+      level: { mode: 'request-rate', value: 600 },
+      schedule: { kind: 'poisson', perSecond: 600, seed: 4 },
+      mostRequests: 202,
+    });
+    const batches: Batch[] = [];
+    flow.record({ lengthNs: 50e6, minRequests: 1 }, (batch) => batches.push(batch), realClock.nowNs());
+    flow.start();
+    await until(() => server.received.length >= 202);
+    expect(await flow.drain(5000)).toBe(0);
+    await flow.closeBatch();
+    const tally = await flow.takeTally();
+    expect([server.received.length, flow.sent, flow.due, tally?.sent]).toEqual([202, 202, 202, 202]);
+    expect([tally?.dropped, tally?.lateness.count]).toEqual([0, 202]);
+    expect(batches.reduce((sum, { fromDue }) => sum + (fromDue?.count ?? 0), 0)).toBe(202);
+    const timesSent = [7, 8, 9, 10].map(
+      (value) => server.received.filter(({ tensors }) => tensors[0] === value).length,
+    );
+    expect(timesSent).toEqual([51, 51, 50, 50]);
+  });
+});
