@@ -2,8 +2,8 @@ import { realClock } from '../base/clock.ts';
 import { openAlarm } from '../loadgen/alarm.ts';
 import { clientCeiling } from '../loadgen/client-ceiling.ts';
 import type { PreparedInputs } from '../loadgen/inputs.ts';
+import { defaultOpenLoopRule } from '../loadgen/open-loop.ts';
 import type { Schedule } from '../loadgen/pacers.ts';
-import { openTransport } from '../loadgen/transports/open.ts';
 import { metricsProbe } from '../profiler/device-probe.ts';
 import type { StudyStarted } from '../study/records.ts';
 import { type ControlClient, createControl } from '../tuner/control.ts';
@@ -14,6 +14,7 @@ import type { OpenServer } from './open-server.ts';
 import type { PlannedStudy } from './plan-study.ts';
 import { headersOf } from './request-options.ts';
 import { replyCheckOf, sequencesOf } from './requests.ts';
+import { openSharedTransport } from './shared-memory.ts';
 import { transportOptionsOf } from './transport-options.ts';
 import type { TuneOptions } from './tune-options.ts';
 import type { TuneRequest } from './tune-request.ts';
@@ -22,31 +23,43 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const LOAD_TIMEOUT_MS = 600_000;
 const SETTLE_TIMEOUT_MS = 60_000;
 
-/** The parts of a run, wired to its server; `close` lets go of the traffic's sockets. Errors: USAGE. */
-export function assembleParts(
+/**
+ * The parts of a run, wired to its server; `close` lets go of the traffic's sockets and shared memory. Errors: USAGE,
+ * UNSUPPORTED, SERVER_FAILED (shared memory that the server cannot use).
+ */
+export async function assembleParts(
   { options, model, journal }: TuneRequest,
   { plan, sampler }: PlannedStudy,
   { client, server, tls, metricsUrl, metricsTls }: OpenServer,
   inputs: PreparedInputs,
-): { readonly parts: TuneParts; close(): Promise<void> } {
+): Promise<{ readonly parts: TuneParts; close(): Promise<void> }> {
   const sequences = sequencesOf(options, plan.study.originalConfig, plan.study.levels);
   const kind = transportOptionsOf(options, plan.study.originalConfig);
   const check = replyCheckOf(inputs, options);
-  const transport = openTransport(server.protocol, {
-    url: server.url,
-    tls,
-    timeoutMs: REQUEST_TIMEOUT_MS,
-    headers: headersOf(options),
-    check,
-    ...kind,
-  });
+  const requests = inputs.forConfig(plan.baseline.config);
+  const { originalConfig: config, levels } = plan.study;
+  const maxInFlight = levels.mode === 'concurrency' ? levels.high : defaultOpenLoopRule.maxInFlight;
+  const traffic = await openSharedTransport(
+    server.protocol,
+    { url: server.url, tls, timeoutMs: REQUEST_TIMEOUT_MS, headers: headersOf(options), check, ...kind },
+    options,
+    client,
+    { requests, config, maxInFlight },
+  );
   // The null server knows plain requests only; another client's ceiling would be no evidence of this one's.
-  const isPlain = !tls && !check && !sequences && !kind.streaming && !kind.compression && kind.tensorFormat !== 'json';
+  const isPlain =
+    !tls &&
+    !check &&
+    !sequences &&
+    !traffic.isShared &&
+    !kind.streaming &&
+    !kind.compression &&
+    kind.tensorFormat !== 'json';
   const alarm = openAlarm();
   const profile = createProfile({
-    transport,
+    transport: traffic.transport,
     sequences,
-    requestsFor: ({ config }) => inputs.forConfig(config),
+    requestsFor: ({ config }) => traffic.placed(inputs.forConfig(config)),
     stats: client,
     clock: realClock,
     percentile: options.percentile,
@@ -56,13 +69,13 @@ export function assembleParts(
     deviceProbe: metricsProbe(metricsUrl, metricsTls),
     alarm,
     scheduleAt: scheduleOf(options),
-    ...(isPlain && { clientCeiling: clientCeiling(server.protocol, inputs.forConfig(plan.baseline.config)) }),
+    ...(isPlain && { clientCeiling: clientCeiling(server.protocol, requests) }),
     ...(options.latencyBudget !== undefined && { budgetMs: options.latencyBudget }),
   });
   const control = controlOver(client, model, plan.study, options.restore);
   const close = async (): Promise<void> => {
     await alarm.close();
-    await transport.close();
+    await traffic.close();
   };
   return { parts: { control, profile, sampler, journal, clock: realClock }, close };
 }

@@ -57,7 +57,7 @@ async function runRequest(
     const planned = planStudy(request, opened.server, original);
     const inputs = await requestsOf(request.options, original);
     for (const line of assumptionsOf(inputs)) tell(line);
-    const { parts, close } = assembleParts(request, planned, opened, inputs);
+    const { parts, close } = await assembleParts(request, planned, opened, inputs);
     const failure = await tune(planned.plan, parts, screen.onEvent, signal).then(
       () => null,
       (error: unknown) => ({ error }),

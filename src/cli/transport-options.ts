@@ -3,12 +3,16 @@ import type { OpenOptions } from '../loadgen/transports/open.ts';
 import type { Compression, TensorFormat } from '../loadgen/types.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import type { OptionTable } from './option-table.ts';
+import { positiveWhole } from './option-values.ts';
 
 /** How requests travel, beyond the protocol. */
 export interface TransportFlags {
   readonly streaming?: boolean;
   readonly compression?: 'none' | Compression;
   readonly tensorFormat?: TensorFormat;
+  readonly sharedMemory?: 'none' | 'system' | 'cuda';
+  /** Bytes. */
+  readonly outputSharedMemorySize?: number;
 }
 
 export const transportOptionTable: OptionTable<TransportFlags> = {
@@ -27,6 +31,17 @@ export const transportOptionTable: OptionTable<TransportFlags> = {
     help: 'how tensors go over HTTP; gRPC knows only binary',
     choices: ['binary', 'json'],
     default: 'binary',
+  },
+  sharedMemory: {
+    flags: '--shared-memory <kind>',
+    help: 'tensors lie in memory that the server shares and do not travel; the server must be on this machine',
+    choices: ['none', 'system', 'cuda'],
+    default: 'none',
+  },
+  outputSharedMemorySize: {
+    flags: '--output-shared-memory-size <bytes>',
+    help: 'room in shared memory for an output of strings, or of any size (default: 102400)',
+    parse: positiveWhole,
   },
 };
 
