@@ -40,9 +40,10 @@ function bodyOf(
   }
   const length = fields.get('content-length');
   if (length === undefined) return { framing: 'until-close', contentLength: 0 };
-  if (!/^\d{1,15}$/.test(length))
+  // Said more than once, it must be the same (RFC 9110, section 8.6).
+  if (!/^(\d{1,15})(?:, *\1)*$/.test(length))
     throw new MalformedResponse(`no length of a body: ${JSON.stringify(length.slice(0, 40))}`);
-  return { framing: 'length', contentLength: Number(length) };
+  return { framing: 'length', contentLength: Number.parseInt(length, 10) };
 }
 
 /** Field names in small letters; of a repeated field all values, with commas. */
