@@ -12,5 +12,15 @@ export function latencySummary(latencies: LatencyHistogram): LatencySummary {
     p95: percentile(95),
     p99: percentile(99),
     max: nsToMs(latencies.maxNs),
+    min: nsToMs(latencies.minNs),
+    std: nsToMs(latencies.standardDeviationNs),
   };
+}
+
+/** The given percentiles in milliseconds, by number. */
+export function latencyPercentiles(
+  latencies: LatencyHistogram,
+  percentiles: readonly number[],
+): Readonly<Record<string, number>> {
+  return Object.fromEntries(percentiles.map((p) => [`${p}`, nsToMs(latencies.quantileNs(p / 100))]));
 }

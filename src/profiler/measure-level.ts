@@ -4,13 +4,14 @@ import type { SendTally } from '../loadgen/open-loop.ts';
 import type { Interval } from '../stats/interval.ts';
 import { type ClientEvidence, clientLimit, needsCeiling } from './client-verdict.ts';
 import { meanDeviceMetrics } from './device-probe.ts';
-import { latencySummary } from './latency-summary.ts';
-import { defaultWindowRule, type LevelOptions } from './level-options.ts';
+import { latencyPercentiles, latencySummary } from './latency-summary.ts';
+import { defaultWindowRule, type LevelOptions, type WindowRule } from './level-options.ts';
 import type { ClientFigures, DeviceMetrics, Measurement, OpenLoopFigures } from './measurement.ts';
 import { foreignTraffic, readStatistics, serverSide } from './server-side.ts';
 import { Traffic } from './traffic.ts';
-import { warmUp } from './warm-up.ts';
-import { measureWindows, type WindowedFigures } from './windows.ts';
+import { type Warmth, warmUp, warmUpByCount } from './warm-up.ts';
+import type { WindowedFigures } from './window-figures.ts';
+import { measureWindows } from './windows.ts';
 
 /**
  * Measures what is served now at one load level: warms up, counts windows until the figures are trustworthy, and takes the
@@ -21,28 +22,26 @@ import { measureWindows, type WindowedFigures } from './windows.ts';
  */
 export async function measureLevel(options: LevelOptions): Promise<Measurement> {
   const rule = { ...defaultWindowRule, ...options.windows };
-  const traffic = new Traffic(options);
+  const traffic = new Traffic(options, mostRequests(options));
   const client = (options.watchClient ?? watchClient)();
   const devices = new DeviceReadings(options);
   try {
     const atRest = await readStatistics(options);
-    traffic.start();
     options.onProgress?.({ phase: 'warm-up' });
-    const warmth = await warmUp(traffic, options, rule);
+    const { sentApart, ...warmth } = await warm(traffic, options, rule);
 
-    const before = await readStatistics(options);
     client.restart();
     await traffic.takeTally();
     const startNs = options.clock.nowNs();
     const figures = await measureWindows(traffic, options, rule, warmth, (window) => {
       devices.read();
-      options.onProgress?.(progressOf(window, options.requests.batch));
+      options.onProgress?.(window);
     });
     const use = await client.read();
     const tally = await traffic.takeTally();
     const paced = pacedFigures(tally, figures, (options.clock.nowNs() - startNs) / NS_PER_S);
     const failures = traffic.failures;
-    const after = await readStatistics(options);
+    const [before, after] = await Promise.all([figures.start.reading, figures.end.reading]);
     await traffic.confirmReachable();
 
     await traffic.drain();
@@ -54,17 +53,21 @@ export async function measureLevel(options: LevelOptions): Promise<Measurement> 
       level: options.level,
       throughput: scaled(figures.rate, options.requests.batch),
       latencyMs: latencySummary(figures.latencies),
+      ...(options.percentiles && {
+        latencyPercentilesMs: latencyPercentiles(figures.fromDue ?? figures.latencies, options.percentiles),
+      }),
       budgetLatencyMs: { percentile: options.percentile, ...figures.percentileMs },
-      stable: !['limit', 'failing', 'errors'].includes(figures.ending),
-      ...(figures.ending === 'errors' && { tooManyErrors: true }),
-      ...((figures.ending === 'met' || figures.ending === 'missed') && { budgetVerdict: figures.ending }),
+      stable: figures.stable,
+      ...(traffic.tooManyErrors && { tooManyErrors: true }),
+      ...(figures.budgetVerdict && { budgetVerdict: figures.budgetVerdict }),
       windows: figures.windows,
       durationMs: nsToMs(figures.durationNs),
       requests,
+      sendRate: figures.durationNs > 0 ? (figures.sent / figures.durationNs) * NS_PER_S : 0,
       failures: dropped > 0 ? [...failures, { kind: 'dropped', count: dropped, firstMessage: DROPPED }] : failures,
       errorRate: requests === 0 ? 1 : (figures.failed + dropped) / (requests + dropped),
       ...serverSide(before, after, figures.succeeded, asked),
-      ...foreignTraffic(atRest, afterRest, traffic.sent, asked),
+      ...foreignTraffic(atRest, afterRest, sentApart + traffic.sent, asked),
       device: await devices.mean(),
       client: await clientFigures(use, figures, paced, options),
       ...(paced && { openLoop: paced }),
@@ -74,6 +77,24 @@ export async function measureLevel(options: LevelOptions): Promise<Measurement> 
     devices.stop();
     await traffic.drain();
   }
+}
+
+const mostRequests = ({ stability }: LevelOptions): number =>
+  stability?.kind === 'request-count' ? stability.requests : Number.POSITIVE_INFINITY;
+
+/** Warms up, with traffic of its own where so many requests are asked for; `sentApart` counts those. */
+async function warm(
+  traffic: Traffic,
+  options: LevelOptions,
+  rule: WindowRule,
+): Promise<Warmth & { readonly sentApart: number }> {
+  const isCounted = options.stability?.kind === 'request-count';
+  const count = options.warmUpRequests ?? (isCounted ? 0 : undefined);
+  const apart = count === undefined ? null : await warmUpByCount(options, count);
+  // A counted window starts its traffic itself: it begins with the first request.
+  if (!isCounted) traffic.start();
+  if (apart === null) return { ...(await warmUp(traffic, options, rule)), sentApart: 0 };
+  return { ...apart, sentApart: apart.sent };
 }
 
 const DROPPED = 'not sent when it was due: too many requests were in flight';
@@ -116,14 +137,6 @@ async function clientFigures(
     ...(reason !== null && { reason }),
   };
 }
-
-const progressOf = (figures: WindowedFigures, batch: number) =>
-  ({
-    phase: 'window',
-    window: figures.windows,
-    throughput: figures.rate.value * batch,
-    latencyMs: figures.percentileMs.value,
-  }) as const;
 
 const scaled = (interval: Interval, factor: number): Interval => ({
   value: interval.value * factor,

@@ -29,7 +29,8 @@ export function serverBreakdown(
   const computeInputUs = meanUs((statistics) => statistics.computeInput);
   const computeInferUs = meanUs((statistics) => statistics.computeInfer);
   const computeOutputUs = meanUs((statistics) => statistics.computeOutput);
-  const wholeUs = meanUs((statistics) => statistics.success);
+  const requestUs = meanUs((statistics) => statistics.success);
+  const grown = (of: (statistics: ModelStatistics) => number): number => of(second) - (first ? of(first) : 0);
   return {
     usable: true,
     breakdown: {
@@ -37,10 +38,18 @@ export function serverBreakdown(
       computeInputUs,
       computeInferUs,
       computeOutputUs,
-      overheadUs: Math.max(0, wholeUs - queueUs - computeInputUs - computeInferUs - computeOutputUs),
-      inferenceCount: second.inferenceCount - (first?.inferenceCount ?? 0),
-      executionCount: second.executionCount - (first?.executionCount ?? 0),
-      failCount: second.fail.count - (first?.fail.count ?? 0),
+      overheadUs: Math.max(0, requestUs - queueUs - computeInputUs - computeInferUs - computeOutputUs),
+      requestUs,
+      successCount: grown(({ success }) => success.count),
+      inferenceCount: grown(({ inferenceCount }) => inferenceCount),
+      executionCount: grown(({ executionCount }) => executionCount),
+      failCount: grown(({ fail }) => fail.count),
+      cache: {
+        hitCount: grown(({ cacheHit }) => cacheHit.count),
+        hitUs: meanUs(({ cacheHit }) => cacheHit),
+        missCount: grown(({ cacheMiss }) => cacheMiss.count),
+        missUs: meanUs(({ cacheMiss }) => cacheMiss),
+      },
       batches: batchSizes(first?.batchStats ?? [], second.batchStats),
     },
   };

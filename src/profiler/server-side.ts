@@ -10,7 +10,7 @@ const STATISTICS_TIMEOUT_MS = 2000;
 /** Statistics that hold less than this share of the requests answered are not about the same requests. */
 const LEAST_COUNTED = 0.9;
 
-type Reading = readonly ModelStatistics[] | { readonly unread: string };
+export type Reading = readonly ModelStatistics[] | { readonly unread: string };
 
 /** What the readings are about. */
 interface Asked {
@@ -27,6 +27,10 @@ export async function readStatistics(options: LevelOptions): Promise<Reading> {
     return { unread: messageOf(error) };
   }
 }
+
+/** As `readStatistics`, for a reading that nobody may come to wait for: it never fails. */
+export const readAtBoundary = (options: LevelOptions): Promise<Reading> =>
+  readStatistics(options).catch((error: unknown) => ({ unread: messageOf(error) }));
 
 export function serverSide(
   before: Reading,

@@ -1,7 +1,7 @@
 import { msToNs, NS_PER_S } from '../base/units.ts';
 import type { Batch } from '../loadgen/recorder.ts';
 import type { LevelOptions, WindowRule } from './level-options.ts';
-import type { Traffic } from './traffic.ts';
+import { Traffic } from './traffic.ts';
 
 const ROUND_MS = 20;
 const LEAST_REQUESTS_PER_ROUND = 4;
@@ -35,6 +35,28 @@ export async function warmUp(traffic: Traffic, options: LevelOptions, rule: Wind
   // A window's length is chosen by the latency, so one completion at least must be seen; the transport's timeout bounds this.
   while (rounds.length === 0) await traffic.waitUntil(isWarm, 0);
   return warmthOf(rounds.at(-1) as Batch);
+}
+
+/**
+ * Exactly so many requests, and none left in flight: traffic of its own. The transport's timeout bounds each of them.
+ */
+export async function warmUpByCount(
+  options: LevelOptions,
+  requests: number,
+): Promise<Warmth & { readonly sent: number }> {
+  if (requests === 0) return { meanLatencyNs: 0, requestsPerSecond: 0, sent: 0 };
+  const traffic = new Traffic(options, requests);
+  let all: Batch | null = null;
+  traffic.record({ lengthNs: 0, minRequests: requests }, (batch) => (all = batch), options.clock.nowNs());
+  try {
+    traffic.start();
+    const allDue = (): boolean => traffic.due !== null && traffic.due >= requests;
+    await traffic.waitUntil(() => all !== null || allDue(), Number.POSITIVE_INFINITY);
+  } finally {
+    await traffic.drain();
+  }
+  const warmth = all === null ? { meanLatencyNs: 0, requestsPerSecond: 0 } : warmthOf(all);
+  return { ...warmth, sent: traffic.sent };
 }
 
 const requestsOf = (rounds: readonly Batch[]): number =>

@@ -1,13 +1,13 @@
-import { msToNs, NS_PER_S, nsToMs } from '../base/units.ts';
-import type { Batch } from '../loadgen/recorder.ts';
-import { rateInterval, shareInterval } from '../stats/batch-means.ts';
-import { LatencyHistogram } from '../stats/histogram.ts';
-import type { Interval } from '../stats/interval.ts';
+import { msToNs, NS_PER_S } from '../base/units.ts';
 import { isPrecise } from '../stats/precision.ts';
-import { quantileInterval } from '../stats/quantile-interval.ts';
 import { defaultPrecision, type LevelOptions, type WindowRule } from './level-options.ts';
+import type { WindowProgress } from './measurement.ts';
+import { countRequests } from './request-count.ts';
+import { measureThreeAlike } from './three-alike.ts';
 import type { Traffic } from './traffic.ts';
 import type { Warmth } from './warm-up.ts';
+import type { WindowedFigures } from './window-figures.ts';
+import { type CountedWindows, WindowLog } from './window-log.ts';
 
 /** A window is cut into so many batches, whose spread tells how sure the figures are. */
 const BATCHES_PER_WINDOW = 5;
@@ -20,62 +20,62 @@ const LEAST_WINDOWS_TO_MISS = 2;
 
 type Ending = 'stable' | 'met' | 'missed' | 'failing' | 'errors' | 'limit';
 
-/** What the counted windows gave. */
-export interface WindowedFigures {
-  readonly windows: number;
-  readonly durationNs: number;
-  readonly succeeded: number;
-  readonly failed: number;
-  /** Of the successful requests, from their sending. */
-  readonly latencies: LatencyHistogram;
-  /** The same from the time they were due; null in a closed loop. */
-  readonly fromDue: LatencyHistogram | null;
-  /** Successful requests per second. */
-  readonly rate: Interval;
-  /** From the time due where there is one. */
-  readonly percentileMs: Interval;
+/** What stands for the measurement. */
+export interface WindowsOutcome extends CountedWindows {
+  /** False when the rule was never met: the figures are still those measured. */
+  readonly stable: boolean;
+  readonly budgetVerdict: 'met' | 'missed' | null;
 }
 
-/**
- * Counts windows until the rate and the percentile are precise, or the budget's verdict is clear, or nothing succeeds, or
- * too much fails, or the limit is reached. `onWindow` is called after each.
- */
-export async function measureWindows(
+export type OnWindow = (progress: WindowProgress) => void;
+
+/** Counts windows until the rule of the options has enough. `onWindow` is called after each. */
+export function measureWindows(
   traffic: Traffic,
   options: LevelOptions,
   rule: WindowRule,
   warmth: Warmth,
-  onWindow: (figures: WindowedFigures) => void,
-): Promise<WindowedFigures & { readonly ending: Ending }> {
-  const batches: Batch[] = [];
-  const dueAtEnds: number[] = [];
-  const latencies = new LatencyHistogram();
-  const fromDue = new LatencyHistogram();
+  onWindow: OnWindow,
+): Promise<WindowsOutcome> {
+  const { stability } = options;
+  if (stability?.kind === 'perf-analyzer') return measureThreeAlike(traffic, options, stability, onWindow);
+  if (stability?.kind === 'request-count') return countRequests(traffic, options, stability, onWindow);
+  return measureUntilPrecise(traffic, options, rule, warmth, onWindow);
+}
+
+/**
+ * Until the rate and the percentile are precise, or the budget's verdict is clear, or nothing succeeds, or too much fails,
+ * or the limit is reached.
+ */
+async function measureUntilPrecise(
+  traffic: Traffic,
+  options: LevelOptions,
+  rule: WindowRule,
+  warmth: Warmth,
+  onWindow: OnWindow,
+): Promise<WindowsOutcome> {
   const windowNs = windowLengthNs(warmth, rule);
   const deadlineNs = options.clock.nowNs() + PATIENCE * rule.maxWindows * windowNs;
-  traffic.record({ lengthNs: windowNs / BATCHES_PER_WINDOW, minRequests: 1 }, (batch) => {
-    batches.push(batch);
-    if (traffic.due !== null) dueAtEnds.push(traffic.due);
-    latencies.merge(batch.latencies);
-    if (batch.fromDue) fromDue.merge(batch.fromDue);
-  });
+  const batchRule = { lengthNs: windowNs / BATCHES_PER_WINDOW, minRequests: 1 };
+  const log = new WindowLog(traffic, options, batchRule, (batches) => batches.length === BATCHES_PER_WINDOW);
   let preciseBefore = false;
   for (let window = 1; ; window++) {
-    const full = (): boolean => batches.length >= window * BATCHES_PER_WINDOW;
+    const full = (): boolean => log.windows >= window;
     await traffic.waitUntil(full, deadlineNs - options.clock.nowNs());
-    const rate = dueAtEnds.length > 1 ? pacedRate(batches, dueAtEnds, options.level.value) : rateOf(batches);
-    const figures = figuresOf(batches, { latencies, fromDue }, options.percentile, window, rate);
-    const ending = traffic.tooManyErrors
-      ? 'errors'
-      : full()
-        ? endingAt(figures, preciseBefore, options, rule)
-        : 'limit';
+    const isFull = full();
+    if (!isFull) log.closeWindow();
+    const figures = log.figures();
+    const unclear = traffic.tooManyErrors ? 'errors' : isFull ? null : 'limit';
+    const ending = unclear ?? endingAt(figures, preciseBefore, options, rule);
     preciseBefore = isStable(figures, options);
-    onWindow(figures);
-    if (ending !== null) {
-      traffic.stopRecording();
-      return { ...figures, ending };
-    }
+    onWindow(progressOf(log, figures, options));
+    if (ending === null) continue;
+    traffic.stopRecording();
+    return {
+      ...figures,
+      stable: ending === 'stable' || ending === 'met' || ending === 'missed',
+      budgetVerdict: ending === 'met' || ending === 'missed' ? ending : null,
+    };
   }
 }
 
@@ -86,55 +86,17 @@ function windowLengthNs(warmth: Warmth, rule: WindowRule): number {
   return Math.min(Math.max(wantedNs, msToNs(rule.minWindowMs)), msToNs(rule.maxWindowMs));
 }
 
-function figuresOf(
-  batches: readonly Batch[],
-  { latencies, fromDue }: { readonly latencies: LatencyHistogram; readonly fromDue: LatencyHistogram },
-  percentile: number,
-  windows: number,
-  rate: Interval,
-): WindowedFigures {
-  const scheduled = fromDue.count > 0;
-  const histograms = batches.map((batch) => batch.fromDue ?? batch.latencies);
-  const inMs = (interval: Interval): Interval => ({
-    value: nsToMs(interval.value),
-    low: nsToMs(interval.low),
-    high: nsToMs(interval.high),
-  });
-  return {
-    windows,
-    durationNs: (batches.at(-1)?.endNs ?? 0) - (batches[0]?.startNs ?? 0),
-    succeeded: latencies.count,
-    failed: batches.reduce((total, batch) => total + batch.failed, 0),
-    latencies,
-    fromDue: scheduled ? fromDue : null,
-    rate: writable(rate),
-    percentileMs: inMs(quantileInterval(histograms, scheduled ? fromDue : latencies, percentile / 100)),
-  };
-}
-
-const rateOf = (batches: readonly Batch[]): Interval =>
-  rateInterval(
-    batches.map((batch) => batch.succeeded),
-    batches.map((batch) => (batch.endNs - batch.startNs) / NS_PER_S),
-  );
-
-/**
- * In an open loop: the share of what was due that was served, times the rate asked for. Random arrivals vary from batch to
- * batch, and that is no property of the server. What was due in the first batch is not known. A share above one is a
- * backlog from before, and cannot last.
- */
-function pacedRate(batches: readonly Batch[], dueAtEnds: readonly number[], perSecond: number): Interval {
-  const share = shareInterval(
-    batches.slice(1).map((batch) => batch.succeeded),
-    dueAtEnds.slice(1).map((due, index) => due - (dueAtEnds[index] as number)),
-  );
-  const atMostAll = (part: number): number => Math.min(part, 1) * perSecond;
-  return { value: atMostAll(share.value), low: atMostAll(share.low), high: atMostAll(share.high) };
-}
-
-/** One batch alone bounds nothing, but a journal cannot hold Infinity: ±100 % says as much. */
-const writable = (interval: Interval): Interval =>
-  Number.isFinite(interval.high) ? interval : { value: interval.value, low: 0, high: 2 * interval.value };
+const progressOf = (
+  log: WindowLog,
+  figures: WindowedFigures,
+  { requests, percentile }: LevelOptions,
+): WindowProgress => ({
+  phase: 'window',
+  window: figures.windows,
+  throughput: figures.rate.value * requests.batch,
+  latencyMs: figures.percentileMs.value,
+  own: log.own(percentile),
+});
 
 /** Without a budget nothing is decided by the percentile, and its tail would keep every measurement going to the limit. */
 function isStable(figures: WindowedFigures, options: LevelOptions): boolean {

@@ -3,6 +3,8 @@ import type { StudyRecord } from './records.ts';
 
 /** JSON has no NaN: a figure that could not be computed was written as null, and is read as NaN again. */
 const figure = z.union([z.number(), z.null().transform(() => Number.NaN)]);
+/** Not in the journals of earlier versions. */
+const laterFigure = figure.default(Number.NaN);
 const count = z.number().int().nonnegative();
 const text = z.string();
 const json = z.looseObject({});
@@ -15,12 +17,22 @@ const failure = z.looseObject({ kind: text, reason: text });
 const measurement = z.looseObject({
   level,
   throughput: interval,
-  latencyMs: z.looseObject({ avg: figure, p50: figure, p90: figure, p95: figure, p99: figure, max: figure }),
+  latencyMs: z.looseObject({
+    avg: figure,
+    p50: figure,
+    p90: figure,
+    p95: figure,
+    p99: figure,
+    max: figure,
+    min: laterFigure,
+    std: laterFigure,
+  }),
   budgetLatencyMs: interval.extend({ percentile: z.number() }),
   stable: z.boolean(),
   windows: count,
   durationMs: figure,
   requests: count,
+  sendRate: laterFigure,
   failures: z.array(z.looseObject({ kind: text, count, firstMessage: text })),
   errorRate: figure,
   server: z.nullable(json),

@@ -100,11 +100,22 @@ describe('serverBreakdown', () => {
         computeInferUs: 4,
         computeOutputUs: 0.5,
         overheadUs: 1.5,
+        requestUs: 10,
+        successCount: 20,
         inferenceCount: 40,
         executionCount: 20,
         failCount: 0,
+        cache: { hitCount: 0, hitUs: 0, missCount: 0, missUs: 0 },
         batches: [{ size: 2, executions: 20, meanExecutionUs: 5.5 }],
       },
+    });
+  });
+
+  it('tells what the response cache answered', () => {
+    const before = statistics('1', 10, { cacheHit: duration(4, 8_000), cacheMiss: duration(1, 5_000) });
+    const after = statistics('1', 30, { cacheHit: duration(14, 48_000), cacheMiss: duration(3, 25_000) });
+    expect(serverBreakdown([before], [after], '')).toMatchObject({
+      breakdown: { cache: { hitCount: 10, hitUs: 4, missCount: 2, missUs: 10 } },
     });
   });
 

@@ -33,6 +33,8 @@ export const configOf = (instances: number, batch: number, more: ModelConfig = {
   ...more,
 });
 
+const latencies = (ms: number) => ({ avg: ms, p50: ms, p90: ms, p95: ms, p99: ms, max: ms, min: ms, std: 0 });
+
 /** A measurement whose every latency figure is `latencyMs`. */
 export function measured(
   level: number,
@@ -44,12 +46,13 @@ export function measured(
   return {
     level: { mode: 'concurrency', value: level },
     throughput: spread(throughput),
-    latencyMs: { avg: latencyMs, p50: latencyMs, p90: latencyMs, p95: latencyMs, p99: latencyMs, max: latencyMs },
+    latencyMs: latencies(latencyMs),
     budgetLatencyMs: { ...spread(latencyMs), percentile: 99 },
     stable: true,
     windows: 3,
     durationMs: 1500,
     requests: 1000,
+    sendRate: throughput,
     failures: [],
     errorRate: 0,
     server: null,

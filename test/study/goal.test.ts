@@ -54,6 +54,9 @@ describe('metrics', () => {
       inferenceCount: 1,
       executionCount: 1,
       failCount: 0,
+      requestUs: 4000,
+      successCount: 1,
+      cache: { hitCount: 0, hitUs: 0, missCount: 0, missUs: 0 },
       batches: [],
     };
     const device = { gpuUtilizationPercent: 60, gpuMemoryMiB: 2000, gpuPowerW: 300, cpuUtilizationPercent: 40 };
@@ -129,7 +132,9 @@ describe('the goal', () => {
 
   it('takes another percentile from the summary', () => {
     const goal = goalOf(10, { budget: { percentile: 50, latencyMs: 3 } });
-    const skewed = measured(4, 200, 20, { latencyMs: { avg: 3, p50: 2, p90: 9, p95: 12, p99: 20, max: 30 } });
+    const skewed = measured(4, 200, 20, {
+      latencyMs: { avg: 3, p50: 2, p90: 9, p95: 12, p99: 20, max: 30, min: 1, std: 4 },
+    });
     expect(isFeasible(skewed, candidate, goal)).toBe(true);
     const unknown = goalOf(10, { budget: { percentile: 99.9, latencyMs: 3 } });
     expect(missingMetrics(skewed, candidate, unknown)).toEqual(['latency']);

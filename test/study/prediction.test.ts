@@ -42,7 +42,16 @@ function measuredAt(config: ModelConfig, concurrency: number, samplesPerRequest 
   })).filter(({ executions }) => executions > 0);
   const ms = (ns: number): number => ns / NS_PER_MS;
   return measured(concurrency, run.requestsPerSecond * samplesPerRequest, ms(p99), {
-    latencyMs: { avg: ms(mean), p50: ms(p50), p90: ms(p90), p95: ms(p95), p99: ms(p99), max: ms(p99) },
+    latencyMs: {
+      avg: ms(mean),
+      p50: ms(p50),
+      p90: ms(p90),
+      p95: ms(p95),
+      p99: ms(p99),
+      max: ms(p99),
+      min: ms(p50),
+      std: 0,
+    },
     requests: run.requests,
     durationMs: (run.requests / run.requestsPerSecond) * 1000,
     server: {
@@ -54,6 +63,9 @@ function measuredAt(config: ModelConfig, concurrency: number, samplesPerRequest 
       inferenceCount: run.requests * samplesPerRequest,
       executionCount: batches.reduce((sum, { executions }) => sum + executions, 0),
       failCount: 0,
+      requestUs: (run.queueNs + run.computeNs) / NS_PER_US,
+      successCount: run.requests,
+      cache: { hitCount: 0, hitUs: 0, missCount: 0, missUs: 0 },
       batches,
     },
   });

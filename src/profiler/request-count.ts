@@ -1,0 +1,43 @@
+import type { LevelOptions, RequestCountRule } from './level-options.ts';
+import type { Traffic } from './traffic.ts';
+import { WindowLog } from './window-log.ts';
+import type { OnWindow, WindowsOutcome } from './windows.ts';
+
+const MOST_BATCHES = 20;
+
+/**
+ * One window of all the requests that this traffic sends, from the first one's sending to the last one's reply; starts the
+ * traffic. The transport's timeout bounds it.
+ */
+export async function countRequests(
+  traffic: Traffic,
+  options: LevelOptions,
+  { requests }: RequestCountRule,
+  onWindow: OnWindow,
+): Promise<WindowsOutcome> {
+  const batches = batchesOf(requests);
+  const rule = { lengthNs: 0, minRequests: requests / batches };
+  const log = new WindowLog(traffic, options, rule, (ended) => ended.length === batches, options.clock.nowNs());
+  traffic.start();
+  const allDue = (): boolean => traffic.due !== null && traffic.due >= requests && traffic.sent < requests;
+  await traffic.waitUntil(() => log.windows > 0 || allDue(), Number.POSITIVE_INFINITY);
+  if (log.windows === 0) await endShort(traffic, log);
+  traffic.stopRecording();
+  const figures = log.figures();
+  const own = log.own(options.percentile);
+  onWindow({ phase: 'window', window: 1, throughput: own.throughput, latencyMs: figures.percentileMs.value, own });
+  return { ...figures, stable: figures.succeeded > 0 && !traffic.tooManyErrors, budgetVerdict: null };
+}
+
+/** Some requests were due and could not be sent: what was sent is all there will be. */
+async function endShort(traffic: Traffic, log: WindowLog): Promise<void> {
+  await traffic.drain();
+  await traffic.waitUntil(() => log.windows > 0, 0);
+  log.closeWindow();
+}
+
+/** As many as divide the requests evenly, so that the last batch ends with the last reply. */
+function batchesOf(requests: number): number {
+  for (let batches = MOST_BATCHES; batches > 1; batches--) if (requests % batches === 0) return batches;
+  return 1;
+}

@@ -1,0 +1,100 @@
+import { msToNs } from '../base/units.ts';
+import type { Batch } from '../loadgen/recorder.ts';
+import type { LevelOptions, PerfAnalyzerRule } from './level-options.ts';
+import type { Traffic } from './traffic.ts';
+import { WindowLog } from './window-log.ts';
+import type { OnWindow, WindowsOutcome } from './windows.ts';
+
+/** So many windows must be alike, and stand for the measurement. */
+const ALIKE_WINDOWS = 3;
+/** A window is cut into so many batches, whose spread tells how sure the figures are. */
+const BATCHES_PER_WINDOW = 5;
+/** A count window has no length to be patient by: all of them together may take so long. */
+const PATIENT_COUNT_WINDOW_MS = 60_000;
+const PATIENCE = 3;
+
+/** One window as the rule sees it: the latency is the rule's percentile, or the average. */
+export interface WindowLevel {
+  readonly throughput: number;
+  readonly latencyMs: number;
+}
+
+/**
+ * perf_analyzer's verdict on the windows so far: with three of them it is `stable` when the largest throughput and the
+ * largest latency of the last three exceed the smallest by no more than the percentage, and none served nothing; else
+ * `over` when one of their latencies has reached the threshold; `unstable` after the last trial; else null, to go on.
+ */
+export function threeAlikeVerdict(
+  windows: readonly WindowLevel[],
+  { stabilityPercent, latencyThresholdMs = 0, maxTrials }: PerfAnalyzerRule,
+): 'stable' | 'over' | 'unstable' | null {
+  if (windows.length >= ALIKE_WINDOWS) {
+    const last = windows.slice(-ALIKE_WINDOWS);
+    const throughputs = last.map(({ throughput }) => throughput);
+    const latencies = last.map(({ latencyMs }) => latencyMs);
+    if (areAlike(throughputs, stabilityPercent) && areAlike(latencies, stabilityPercent)) return 'stable';
+    if (latencyThresholdMs > 0 && Math.max(...latencies) >= latencyThresholdMs) return 'over';
+  }
+  return windows.length >= maxTrials ? 'unstable' : null;
+}
+
+function areAlike(values: readonly number[], percent: number): boolean {
+  const smallest = Math.min(...values);
+  return smallest > 0 && Math.max(...values) / smallest <= 1 + percent / 100;
+}
+
+/** Windows of the rule until its verdict; the last three, or as many as there are, stand for the measurement. */
+export async function measureThreeAlike(
+  traffic: Traffic,
+  options: LevelOptions,
+  rule: PerfAnalyzerRule,
+  onWindow: OnWindow,
+): Promise<WindowsOutcome> {
+  const { clock, percentile } = options;
+  const log = openLog(traffic, options, rule);
+  const longestMs = rule.mode === 'time_windows' ? rule.windowMs : PATIENT_COUNT_WINDOW_MS;
+  const deadlineNs = clock.nowNs() + PATIENCE * rule.maxTrials * msToNs(longestMs);
+  const levels: WindowLevel[] = [];
+  for (;;) {
+    const full = (): boolean => log.windows > levels.length;
+    await traffic.waitUntil(full, deadlineNs - clock.nowNs());
+    const isFull = full();
+    if (!isFull) log.closeWindow();
+    const own = log.own(rule.percentile ?? percentile, levels.length);
+    const latencyMs = rule.percentile === undefined ? own.latencyAvgMs : own.latencyPercentileMs;
+    levels.push({ throughput: own.throughput, latencyMs });
+    onWindow({ phase: 'window', window: levels.length, throughput: own.throughput, latencyMs, own });
+    const goesOn = isFull && !traffic.tooManyErrors;
+    const verdict = goesOn ? threeAlikeVerdict(levels, rule) : 'unstable';
+    if (verdict === null) continue;
+    traffic.stopRecording();
+    const first = Math.max(0, levels.length - ALIKE_WINDOWS);
+    return { ...log.figures(first, levels.length), ...endingOf(verdict, levels, rule) };
+  }
+}
+
+function openLog(traffic: Traffic, options: LevelOptions, rule: PerfAnalyzerRule): WindowLog {
+  if (rule.mode === 'time_windows') {
+    const windowNs = msToNs(rule.windowMs);
+    const batch = { lengthNs: windowNs / BATCHES_PER_WINDOW, minRequests: 1 };
+    return new WindowLog(traffic, options, batch, (batches) => lengthNs(batches) >= windowNs);
+  }
+  const batch = { lengthNs: 0, minRequests: Math.max(1, Math.floor(rule.requestCount / BATCHES_PER_WINDOW)) };
+  return new WindowLog(traffic, options, batch, (batches) => requestsIn(batches) >= rule.requestCount);
+}
+
+/** Over the threshold counts as missed, stable or not. */
+function endingOf(
+  verdict: 'stable' | 'over' | 'unstable',
+  levels: readonly WindowLevel[],
+  { latencyThresholdMs = 0 }: PerfAnalyzerRule,
+): Pick<WindowsOutcome, 'stable' | 'budgetVerdict'> {
+  const isOver =
+    latencyThresholdMs > 0 && levels.slice(-ALIKE_WINDOWS).some((level) => level.latencyMs >= latencyThresholdMs);
+  return { stable: verdict === 'stable', budgetVerdict: isOver ? 'missed' : null };
+}
+
+const lengthNs = (batches: readonly Batch[]): number => (batches.at(-1)?.endNs ?? 0) - (batches[0]?.startNs ?? 0);
+
+const requestsIn = (batches: readonly Batch[]): number =>
+  batches.reduce((total, { succeeded, failed }) => total + succeeded + failed, 0);

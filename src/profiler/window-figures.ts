@@ -1,0 +1,98 @@
+import { NS_PER_S, nsToMs } from '../base/units.ts';
+import type { Batch } from '../loadgen/recorder.ts';
+import { rateInterval, shareInterval } from '../stats/batch-means.ts';
+import { LatencyHistogram } from '../stats/histogram.ts';
+import type { Interval } from '../stats/interval.ts';
+import { quantileInterval } from '../stats/quantile-interval.ts';
+import type { LevelOptions } from './level-options.ts';
+
+/** A batch, and how many requests had been due when it ended; null where none is ever due at a time. */
+export interface CountedBatch extends Batch {
+  readonly dueAtEnd: number | null;
+}
+
+/** What counted windows gave. */
+export interface WindowedFigures {
+  readonly windows: number;
+  readonly durationNs: number;
+  readonly succeeded: number;
+  readonly failed: number;
+  /** Of the successful requests, from their sending. */
+  readonly latencies: LatencyHistogram;
+  /** The same from the time they were due; null in a closed loop. */
+  readonly fromDue: LatencyHistogram | null;
+  /** Successful requests per second. */
+  readonly rate: Interval;
+  /** From the time due where there is one. */
+  readonly percentileMs: Interval;
+}
+
+/** Latencies of several batches in one. */
+export class LatencySums {
+  readonly latencies = new LatencyHistogram();
+  readonly fromDue = new LatencyHistogram();
+
+  add(batch: Batch): void {
+    this.latencies.merge(batch.latencies);
+    if (batch.fromDue) this.fromDue.merge(batch.fromDue);
+  }
+}
+
+export function sumsOf(batches: readonly Batch[]): LatencySums {
+  const sums = new LatencySums();
+  for (const batch of batches) sums.add(batch);
+  return sums;
+}
+
+/** Figures of consecutive batches; `sums` is of all of them. */
+export function figuresOf(
+  batches: readonly CountedBatch[],
+  { latencies, fromDue }: LatencySums,
+  windows: number,
+  { percentile, level, stability }: Pick<LevelOptions, 'percentile' | 'level' | 'stability'>,
+): WindowedFigures {
+  const scheduled = fromDue.count > 0;
+  const histograms = batches.map((batch) => batch.fromDue ?? batch.latencies);
+  const isInterval = stability === undefined || stability.kind === 'interval';
+  const isPaced = isInterval && batches.length > 1 && batches.every(({ dueAtEnd }) => dueAtEnd !== null);
+  return {
+    windows,
+    durationNs: (batches.at(-1)?.endNs ?? 0) - (batches[0]?.startNs ?? 0),
+    succeeded: latencies.count,
+    failed: batches.reduce((total, batch) => total + batch.failed, 0),
+    latencies,
+    fromDue: scheduled ? fromDue : null,
+    rate: writable(isPaced ? pacedRate(batches, level.value) : rateOf(batches)),
+    percentileMs: inMs(quantileInterval(histograms, scheduled ? fromDue : latencies, percentile / 100)),
+  };
+}
+
+const rateOf = (batches: readonly Batch[]): Interval =>
+  rateInterval(
+    batches.map((batch) => batch.succeeded),
+    batches.map((batch) => (batch.endNs - batch.startNs) / NS_PER_S),
+  );
+
+/**
+ * In an open loop, by the rule of intervals: the share of what was due that was served, times the rate asked for. Random arrivals vary from batch to
+ * batch, and that is no property of the server. What was due in the first batch is not known. A share above one is a
+ * backlog from before, and cannot last.
+ */
+function pacedRate(batches: readonly CountedBatch[], perSecond: number): Interval {
+  const share = shareInterval(
+    batches.slice(1).map((batch) => batch.succeeded),
+    batches.slice(1).map((batch, index) => (batch.dueAtEnd as number) - (batches[index]?.dueAtEnd as number)),
+  );
+  const atMostAll = (part: number): number => Math.min(part, 1) * perSecond;
+  return { value: atMostAll(share.value), low: atMostAll(share.low), high: atMostAll(share.high) };
+}
+
+/** One batch alone bounds nothing, but a journal cannot hold Infinity: ±100 % says as much. */
+const writable = (interval: Interval): Interval =>
+  Number.isFinite(interval.high) ? interval : { value: interval.value, low: 0, high: 2 * interval.value };
+
+const inMs = (interval: Interval): Interval => ({
+  value: nsToMs(interval.value),
+  low: nsToMs(interval.low),
+  high: nsToMs(interval.high),
+});
