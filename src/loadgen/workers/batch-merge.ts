@@ -16,49 +16,68 @@ export interface Merged {
  * thread's count over its own exact time, and the merged length is the one that gives it.
  */
 export class BatchMerge {
-  readonly #lengthNs: number;
+  readonly #stepNs: number;
   readonly #originNs: number;
+  readonly #minRequests: number;
   readonly #onBatch: (merged: Merged) => void;
   readonly #pending: PackedBatch[][];
+  /** Of the merged batch that has not enough requests yet. */
+  #open: PackedBatch[][];
   /** The last of each thread that went into a merged batch. */
   readonly #last: (PackedBatch | undefined)[];
-  /** How many lengths after the origin the last merged batch ended. */
+  /** How many steps after the origin what is merged ends. */
   #passed = 0;
   #endNs: number | null = null;
 
-  constructor(threads: number, lengthNs: number, originNs: number, onBatch: (merged: Merged) => void) {
-    this.#lengthNs = lengthNs;
+  /** `stepNs`, `originNs`: those of the recorders. `minRequests`: of a merged batch. */
+  constructor(
+    threads: number,
+    {
+      stepNs,
+      originNs,
+      minRequests,
+    }: { readonly stepNs: number; readonly originNs: number; readonly minRequests: number },
+    onBatch: (merged: Merged) => void,
+  ) {
+    this.#stepNs = stepNs;
     this.#originNs = originNs;
+    this.#minRequests = minRequests;
     this.#onBatch = onBatch;
     this.#pending = Array.from({ length: threads }, () => []);
+    this.#open = this.#pending.map(() => []);
     this.#last = Array.from({ length: threads }, () => undefined);
   }
 
   /** Takes the next batch of a thread. */
   add(thread: number, batch: PackedBatch): void {
     this.#pending[thread]?.push(batch);
-    for (let taken = this.#takeStep(); taken !== null; taken = this.#takeStep()) this.#merge(taken);
+    while (this.#takeStep()) if (requestsOf(this.#open.flat()) >= this.#minRequests) this.#merge();
   }
 
   /** Merges all that has come and waits for others. */
   flush(): void {
-    const rest = this.#pending.map((row) => row.splice(0));
-    if (rest.some((row) => row.length > 0)) this.#merge(rest);
+    for (const [thread, row] of this.#pending.entries()) this.#open[thread]?.push(...row.splice(0));
+    if (this.#open.some((row) => row.length > 0)) this.#merge();
   }
 
-  #stepOf = (batch: PackedBatch): number => Math.floor((batch.endNs - this.#originNs) / this.#lengthNs);
+  #stepOf = (batch: PackedBatch): number => Math.floor((batch.endNs - this.#originNs) / this.#stepNs);
 
-  /** From each thread the batches up to the next step; null when one has not come so far. */
-  #takeStep(): PackedBatch[][] | null {
+  /** Opens the batches of each thread up to the next step; false when one has not come so far. */
+  #takeStep(): boolean {
     const counts = this.#pending.map((row) => row.findIndex((batch) => this.#stepOf(batch) > this.#passed) + 1);
-    if (counts.includes(0)) return null;
-    return this.#pending.map((row, thread) => row.splice(0, counts[thread]));
+    if (counts.includes(0)) return false;
+    for (const [thread, row] of this.#pending.entries()) {
+      const taken = row.splice(0, counts[thread]);
+      this.#open[thread]?.push(...taken);
+      this.#passed = Math.max(this.#passed, this.#stepOf(taken.at(-1) as PackedBatch));
+    }
+    return true;
   }
 
-  #merge(rows: readonly (readonly PackedBatch[])[]): void {
-    const taken = rows.filter((row) => row.length > 0);
-    for (const [thread, row] of rows.entries()) this.#last[thread] = row.at(-1) ?? this.#last[thread];
-    for (const row of taken) this.#passed = Math.max(this.#passed, this.#stepOf(row.at(-1) as PackedBatch));
+  #merge(): void {
+    const taken = this.#open.filter((row) => row.length > 0);
+    for (const [thread, row] of this.#open.entries()) this.#last[thread] = row.at(-1) ?? this.#last[thread];
+    this.#open = this.#open.map(() => []);
     const batches = taken.flat();
     const startNs = this.#endNs ?? meanOf(taken.map((row) => row[0]?.startNs ?? 0));
     this.#endNs = startNs + mergedLengthNs(taken);
@@ -108,6 +127,9 @@ function mergedFailures(tallies: readonly (readonly FailureTally[])[]): readonly
   }
   return [...merged.values()];
 }
+
+const requestsOf = (batches: readonly PackedBatch[]): number =>
+  sumOf(batches.map(({ succeeded, failed }) => succeeded + failed));
 
 const sumOf = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 const meanOf = (values: readonly number[]): number => sumOf(values) / values.length;

@@ -1,7 +1,8 @@
 import { realClock } from '../../base/clock.ts';
+import { TrituneError } from '../../base/errors.ts';
 import { NS_PER_MS } from '../../base/units.ts';
 import type { Flow, Unserved } from '../flow.ts';
-import { type Part, shareOf } from '../part.ts';
+import type { Part } from '../part.ts';
 import type { Batch, BatchRule, FailureTally } from '../recorder.ts';
 import type { SendOrder } from '../sender.ts';
 import { BatchMerge } from './batch-merge.ts';
@@ -13,12 +14,16 @@ const START_LEAD_NS = 5 * NS_PER_MS;
 /** To encode large requests, or to compress them, takes its time. */
 const PREPARE_LIMIT_MS = 120_000;
 
+/** Batches that only a number of requests ends come at such steps: to say every completion would cost more than to send. */
+const SHORTEST_STEP_NS = 10 * NS_PER_MS;
+
 const NOTHING: PartState = { failed: 0, unserved: null };
 
 /** One order, divided over several threads, each of which sends and counts its part. */
 export class WorkerFlow implements Flow {
   readonly #threads: readonly Thread[];
   readonly #begun: Promise<unknown>;
+  readonly #isLimited: boolean;
   #merge: BatchMerge | null = null;
   #recording = 0;
   #states: PartState[];
@@ -31,6 +36,7 @@ export class WorkerFlow implements Flow {
   constructor(threads: readonly Thread[], flow: number, set: number, { requests: _, ...order }: SendOrder) {
     this.#threads = threads;
     this.#states = threads.map(() => NOTHING);
+    this.#isLimited = Number.isFinite(order.mostRequests ?? Number.POSITIVE_INFINITY);
     this.#due = order.level.mode === 'request-rate' ? 0 : null;
     for (const [index, thread] of threads.entries()) {
       thread.onReport = (report) => {
@@ -60,19 +66,20 @@ export class WorkerFlow implements Flow {
   }
 
   record(rule: BatchRule, onBatch: (batch: Batch) => void, startNs: number | null = null): void {
+    if (rule.lengthNs === 0 && this.#isLimited) throw notDivided();
     const recording = ++this.#recording;
+    const lengthNs = Math.max(rule.lengthNs, SHORTEST_STEP_NS);
     const inStepWithNs = startNs ?? realClock.nowNs();
     this.#states = this.#states.map((state) => ({ ...state, failed: 0 }));
     this.#failures = [];
-    this.#merge = new BatchMerge(this.#threads.length, rule.lengthNs, inStepWithNs, ({ batch, due, failures }) => {
+    const steps = { stepNs: lengthNs, originNs: inStepWithNs, minRequests: rule.minRequests };
+    this.#merge = new BatchMerge(this.#threads.length, steps, ({ batch, due, failures }) => {
       this.#due = due;
       this.#failures = failures;
       onBatch(batch);
     });
-    for (const [index, thread] of this.#threads.entries()) {
-      const minRequests = shareOf(rule.minRequests, partAt(index, this.#threads));
-      thread.tell({ type: 'record', recording, rule: { ...rule, minRequests, inStepWithNs }, startNs });
-    }
+    const ofEach = { lengthNs, minRequests: 1, inStepWithNs };
+    for (const thread of this.#threads) thread.tell({ type: 'record', recording, rule: ofEach, startNs });
   }
 
   stopRecording(): void {
@@ -139,3 +146,11 @@ export class WorkerFlow implements Flow {
 }
 
 const partAt = (index: number, threads: readonly Thread[]): Part => ({ index, of: threads.length });
+
+/** Each thread would wait for the others' last requests to end its own last batch. */
+const notDivided = (): TrituneError =>
+  new TrituneError(
+    'UNSUPPORTED',
+    'a fixed number of requests is sent by one thread only',
+    'leave out --client-threads',
+  );

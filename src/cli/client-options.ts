@@ -1,0 +1,21 @@
+import type { OptionTable } from './option-table.ts';
+import { positiveWhole, wholeNumber } from './option-values.ts';
+
+/** What the load generator may take, and bear. */
+export interface ClientFlags {
+  readonly clientThreads?: number;
+  readonly maxErrors?: number;
+}
+
+export const clientOptionTable: OptionTable<ClientFlags> = {
+  clientThreads: {
+    flags: '--client-threads <n>',
+    help: 'threads that send, each over connections of its own; one does for most models (default: 1)',
+    parse: positiveWhole,
+  },
+  maxErrors: {
+    flags: '--max-errors <n>',
+    help: 'a load level with more failed requests than this ends at once and does not count (default: no limit)',
+    parse: wholeNumber,
+  },
+};
