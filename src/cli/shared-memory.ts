@@ -31,7 +31,7 @@ export async function openSharedTransport(
   control: SharedMemory,
   plan: Omit<RegionsPlan, 'unknownOutputBytes'>,
 ): Promise<SharedTransport> {
-  const shared = await regionsOf(flags, control, plan);
+  const shared = await sharedRegionsOf(flags, control, plan);
   try {
     const all = { ...options, sharedOutputs: shared?.outputs };
     const transport = openTransport(protocol, all);
@@ -51,7 +51,8 @@ export async function openSharedTransport(
   }
 }
 
-async function regionsOf(
+/** Shared memory that is registered with the server, if the flags want any. Errors: UNSUPPORTED, SERVER_FAILED. */
+export async function sharedRegionsOf(
   {
     sharedMemory = 'none',
     outputSharedMemorySize: unknownOutputBytes = DEFAULT_OUTPUT_BYTES,
