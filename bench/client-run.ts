@@ -98,7 +98,7 @@ async function observe(
 }
 
 /** CPU time of all threads of a process (Linux: the first number of `schedstat`, in nanoseconds). */
-async function cpuNsOf(pid: number): Promise<number> {
+export async function cpuNsOf(pid: number): Promise<number> {
   let sumNs = 0;
   for (const thread of await readdir(`/proc/${pid}/task`)) {
     const figures = await readFile(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').catch(() => '0');
