@@ -5,11 +5,13 @@ import type { PreparedInputs } from '../loadgen/inputs.ts';
 import { defaultOpenLoopRule } from '../loadgen/open-loop.ts';
 import type { Schedule } from '../loadgen/pacers.ts';
 import { metricsProbe } from '../profiler/device-probe.ts';
+import { defaultPerfAnalyzerRule, type PerfAnalyzerRule } from '../profiler/level-options.ts';
 import type { StudyStarted } from '../study/records.ts';
 import { type ControlClient, createControl } from '../tuner/control.ts';
 import { createProfile } from '../tuner/profile.ts';
 import type { TuneParts } from '../tuner/run.ts';
 import type { Control } from '../tuner/seams.ts';
+import { clientThreadsOf } from './client-threads.ts';
 import type { OpenServer } from './open-server.ts';
 import type { PlannedStudy } from './plan-study.ts';
 import { headersOf } from './request-options.ts';
@@ -46,15 +48,10 @@ export async function assembleParts(
     client,
     { requests, config, maxInFlight },
   );
-  // The null server knows plain requests only; another client's ceiling would be no evidence of this one's.
-  const isPlain =
-    !tls &&
-    !check &&
-    !sequences &&
-    !traffic.isShared &&
-    !kind.streaming &&
-    !kind.compression &&
-    kind.tensorFormat !== 'json';
+  const workers = clientThreadsOf(options, server.protocol, traffic.options);
+  // The null server is one thread without TLS or outputs; another client's ceiling would be no evidence of this one's.
+  const hasCeiling = !tls && !check && !traffic.isShared && !workers;
+  const ceilingKind = { ...kind, sequences, headers: headersOf(options) };
   const alarm = openAlarm();
   const profile = createProfile({
     transport: traffic.transport,
@@ -64,21 +61,31 @@ export async function assembleParts(
     clock: realClock,
     percentile: options.percentile,
     precision: options.precision / 100,
+    ...(options.stability === 'perf-analyzer' && { stability: perfAnalyzerRuleOf(options) }),
     // A trial is measured at several levels, and the final measures the best again: six windows a level are enough.
     windows: { maxWindows: 6 },
     deviceProbe: metricsProbe(metricsUrl, metricsTls),
     alarm,
     scheduleAt: scheduleOf(options),
-    ...(isPlain && { clientCeiling: clientCeiling(server.protocol, requests) }),
+    maxErrors: options.maxErrors,
+    ...(hasCeiling && { clientCeiling: clientCeiling(server.protocol, requests, ceilingKind) }),
+    ...(workers && { openFlow: workers.openFlow, watchClient: workers.watchClient }),
     ...(options.latencyBudget !== undefined && { budgetMs: options.latencyBudget }),
   });
   const control = controlOver(client, model, plan.study, options.restore);
   const close = async (): Promise<void> => {
     await alarm.close();
+    await workers?.close();
     await traffic.close();
   };
   return { parts: { control, profile, sampler, journal, clock: realClock }, close };
 }
+
+/** With a budget the latency that it is about must be stable, and is the threshold. */
+const perfAnalyzerRuleOf = ({ latencyBudget, percentile }: TuneOptions): PerfAnalyzerRule =>
+  latencyBudget === undefined
+    ? defaultPerfAnalyzerRule
+    : { ...defaultPerfAnalyzerRule, percentile, latencyThresholdMs: latencyBudget };
 
 /** The same arrivals in every measurement: what differs between two is then not their luck. */
 const scheduleOf =

@@ -1,3 +1,4 @@
+import { type ClientFlags, clientOptionTable } from './client-options.ts';
 import type { OptionTable } from './option-table.ts';
 import {
   collect,
@@ -20,13 +21,16 @@ export const uiNames = ['auto', 'lines', 'json', 'none'] as const;
 
 export const requestDistributions = ['constant', 'poisson'] as const;
 
+export const stabilityNames = ['interval', 'perf-analyzer'] as const;
+
+export type StabilityName = (typeof stabilityNames)[number];
 export type RequestDistribution = (typeof requestDistributions)[number];
 export type SamplerName = (typeof samplerNames)[number];
 export type UiName = (typeof uiNames)[number];
 export type Protocol = 'grpc' | 'http';
 
 /** The options of `tritune tune`, parsed. */
-export interface TuneOptions extends RequestOptions, TlsFlags, TransportFlags {
+export interface TuneOptions extends RequestOptions, TlsFlags, TransportFlags, ClientFlags {
   readonly model?: string;
   readonly url?: string;
   readonly protocol: Protocol;
@@ -49,6 +53,8 @@ export interface TuneOptions extends RequestOptions, TlsFlags, TransportFlags {
   readonly requestRate?: NumberRange;
   readonly requestDistribution: RequestDistribution;
   readonly precision: number;
+  readonly stability: StabilityName;
+  readonly allowForeignTraffic: boolean;
   readonly restore: 'config' | 'reload';
   readonly ui: UiName;
   readonly output?: string;
@@ -137,7 +143,19 @@ export const tuneOptionTable: OptionTable<TuneOptions> = {
     parse: positiveNumber,
     default: 3,
   },
+  stability: {
+    flags: '--stability <rule>',
+    help: "when a level has been measured enough: by its intervals, or by perf_analyzer's rule (three windows of 5 s within 10 %)",
+    choices: stabilityNames,
+    default: 'interval',
+  },
+  allowForeignTraffic: {
+    flags: '--allow-foreign-traffic',
+    help: 'go on although others send requests to the model; their share is in the figures',
+    default: false,
+  },
   ...requestOptionTable,
+  ...clientOptionTable,
   restore: {
     flags: '--restore <how>',
     help: 'put the model back by its config (no outage) or by a reload from the repository',

@@ -78,6 +78,7 @@ function describeMeasurement(measurement: Measurement, goal: Goal | undefined): 
   const notes = [
     measurement.stable ? '' : ', not stable',
     measurement.client.bound ? `, client-bound: ${measurement.client.reason ?? ''}; does not count` : '',
+    measurement.tooManyErrors ? ', ended by its errors; does not count' : '',
     measurement.errorRate > 0
       ? `, ${(measurement.errorRate * 100).toFixed(1)} % failed: ${plainLine(measurement.failures[0]?.firstMessage ?? '', 80)}`
       : '',

@@ -9,6 +9,7 @@ import {
   frame,
   HEADERS,
   PING,
+  RST_STREAM,
   SETTINGS,
   WINDOW_UPDATE,
 } from './transports/h2/frames.ts';
@@ -34,12 +35,51 @@ const HTTP_REPLY = Buffer.from(
 );
 const HEAD_END = '\r\n\r\n';
 
+const isStreaming = workerData === 'grpc-stream';
+
 const replyTo = (streamId: number): Buffer =>
   Buffer.concat([
     frame(HEADERS, END_HEADERS, streamId, STATUS_200),
     frame(DATA, 0, streamId, EMPTY_MESSAGE),
     frame(HEADERS, END_HEADERS | END_STREAM, streamId, GRPC_OK),
   ]);
+
+/** A bytes field of a protobuf message. */
+const field = (number: number, bytes: Buffer): Buffer =>
+  Buffer.concat([Buffer.of((number << 3) | 2, bytes.length), bytes]);
+
+/** infer_response { parameters { key, value { bool_param } } }: nothing but that the request is over. */
+const FINAL_MESSAGE = field(
+  2,
+  field(4, Buffer.concat([field(1, Buffer.from('triton_final_response')), field(2, Buffer.of(0x08, 1))])),
+);
+const FINAL_REPLY = Buffer.concat([Buffer.of(0, 0, 0, 0, FINAL_MESSAGE.length), FINAL_MESSAGE]);
+
+/** Counts the messages that a stream carries. */
+class MessageCounter {
+  readonly #prefix = Buffer.alloc(EMPTY_MESSAGE.length);
+  #prefixBytes = 0;
+  #missing = 0;
+
+  /** How many messages end with these bytes. */
+  push(bytes: Buffer, start: number, end: number): number {
+    let ended = 0;
+    for (let at = start; at < end; ) {
+      if (this.#prefixBytes < this.#prefix.length) {
+        this.#prefix[this.#prefixBytes++] = bytes[at++] as number;
+        if (this.#prefixBytes < this.#prefix.length) continue;
+        this.#missing = this.#prefix.readUInt32BE(1);
+      }
+      const taken = Math.min(this.#missing, end - at);
+      this.#missing -= taken;
+      at += taken;
+      if (this.#missing > 0) continue;
+      this.#prefixBytes = 0;
+      ended++;
+    }
+    return ended;
+  }
+}
 
 function widen(bytes: number): Buffer {
   const payload = Buffer.alloc(4);
@@ -48,16 +88,31 @@ function widen(bytes: number): Buffer {
 }
 
 function serveGrpc(socket: Socket): void {
+  const streams = new Map<number, MessageCounter>();
   const replies: Buffer[] = [frame(SETTINGS, 0, 0, WIDEST_STREAM_WINDOW), widen(CONNECTION_WINDOW)];
   let taken = 0;
   let prefaceLeft = PREFACE_BYTES;
   const reader = new FrameReader({
-    data: () => undefined,
+    data(streamId, bytes, start, end) {
+      if (!isStreaming) return;
+      let counter = streams.get(streamId);
+      if (!counter) {
+        counter = new MessageCounter();
+        streams.set(streamId, counter);
+        replies.push(frame(HEADERS, END_HEADERS, streamId, STATUS_200));
+      }
+      for (let ended = counter.push(bytes, start, end); ended > 0; ended--) {
+        replies.push(frame(DATA, 0, streamId, FINAL_REPLY));
+      }
+    },
     dataEnd(streamId, flags, length) {
       taken += length;
-      if ((flags & END_STREAM) !== 0) replies.push(replyTo(streamId));
+      if ((flags & END_STREAM) === 0) return;
+      replies.push(isStreaming ? frame(HEADERS, END_HEADERS | END_STREAM, streamId, GRPC_OK) : replyTo(streamId));
+      streams.delete(streamId);
     },
-    frame(type, flags, _, payload, start, end) {
+    frame(type, flags, streamId, payload, start, end) {
+      if (type === RST_STREAM) streams.delete(streamId);
       if ((flags & ACK) !== 0) return;
       if (type === SETTINGS) replies.push(frame(SETTINGS, ACK, 0, new Uint8Array(0)));
       if (type === PING) replies.push(frame(PING, ACK, 0, payload.subarray(start, end)));

@@ -8,6 +8,9 @@ const START_TIMEOUT_MS = 5000;
 
 const threadFile = join(import.meta.dirname, `null-server-thread${extname(import.meta.filename)}`);
 
+/** With `grpc-stream` every message of a stream has its answer on the stream. */
+export type NullProtocol = 'grpc' | 'grpc-stream' | 'http';
+
 export interface NullServer {
   /** HOST:PORT */
   readonly url: string;
@@ -18,7 +21,7 @@ export interface NullServer {
  * A server in a thread of its own that answers every inference with the same few bytes and does next to nothing else, so
  * that a client is what limits the traffic to it. Errors: LAUNCH_FAILED.
  */
-export async function startNullServer(protocol: 'grpc' | 'http'): Promise<NullServer> {
+export async function startNullServer(protocol: NullProtocol): Promise<NullServer> {
   const thread = new Worker(threadFile, { workerData: protocol });
   const stop = async (): Promise<void> => {
     await thread.terminate();

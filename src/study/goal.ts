@@ -20,11 +20,12 @@ export interface Assessment {
 }
 
 /**
- * A measurement that served nothing, or that the load generator limited, is as far from the goal as can be. Errors:
+ * A measurement that served nothing, or that the load generator limited, or that ended by its errors, is as far from the
+ * goal as can be. Errors:
  * UNSUPPORTED when the goal needs a metric that the measurement lacks.
  */
 export function assess(measurement: Measurement, candidate: Candidate, goal: Goal): Assessment {
-  if (!served(measurement) || measurement.client.bound)
+  if (!served(measurement) || measurement.client.bound || measurement.tooManyErrors)
     return { feasible: false, cost: Number.POSITIVE_INFINITY, violation: Number.POSITIVE_INFINITY };
   requireMetrics(measurement, candidate, goal);
   const violation = constraintsOf(goal).reduce(

@@ -32,7 +32,7 @@ export async function runTrial(run: Run, trial: Assigned): Promise<void> {
     const applied = await applyCandidate(run, number, candidate);
     step = 'measure';
     await measureLevels(run, trial, applied, measurements);
-    failure = servedNothing(measurements) ?? alwaysClientBound(measurements);
+    failure = servedNothing(measurements) ?? alwaysTooManyErrors(measurements) ?? alwaysClientBound(measurements);
   } catch (error) {
     failure = failureOf(error, step);
     if (failure === null || run.signal.aborted || endsStudy(run, trial, failure)) throw error;
@@ -59,8 +59,11 @@ export async function applyCandidate(run: Run, trial: number, candidate: Candida
   return applied;
 }
 
-/** One measurement. A server that went away and came back has forgotten the candidate, so it is applied again. */
-export function measureOnce(run: Run, trial: number, applied: Applied, value: number): Promise<Measurement> {
+/**
+ * One measurement. A server that went away and came back has forgotten the candidate, so it is applied again. Errors:
+ * FOREIGN_TRAFFIC unless the plan allows it; those of `Profile.measure`.
+ */
+export async function measureOnce(run: Run, trial: number, applied: Applied, value: number): Promise<Measurement> {
   const level = { mode: run.ledger.state.started.levels.mode, value };
   const measure = (on: Applied): Promise<Measurement> => {
     run.ledger.notify({ type: 'measuring', trial, level });
@@ -68,10 +71,22 @@ export function measureOnce(run: Run, trial: number, applied: Applied, value: nu
       run.ledger.notify({ type: 'progress', trial, level, progress });
     return run.time.timeMeasure(() => run.parts.profile.measure(on, level, { signal: run.signal, onProgress }));
   };
-  return outlasting(
+  const measurement = await outlasting(
     run,
     () => measure(applied),
     async () => measure(await applyCandidate(run, trial, applied.candidate)),
+  );
+  if (!run.plan.allowForeignTraffic) checkAlone(measurement);
+  return measurement;
+}
+
+/** Figures that others have had a part in say nothing, and those others meet every candidate. */
+function checkAlone({ foreignRequests, requests }: Measurement): void {
+  if (foreignRequests === undefined) return;
+  throw new TrituneError(
+    'FOREIGN_TRAFFIC',
+    `the server counted ${foreignRequests} requests of others beside the ${requests} that were measured`,
+    'stop that traffic and continue with --resume, or take its share in the figures with --allow-foreign-traffic',
   );
 }
 
@@ -119,6 +134,12 @@ function servedNothing(measurements: readonly Measurement[]): TrialFailure | nul
   if (measurements.some((measurement) => measurement.throughput.value > 0)) return null;
   const words = measurements.flatMap((measurement) => measurement.failures.map((failure) => failure.firstMessage));
   return { kind: 'requests-failed', reason: words[0] ?? 'no request was answered' };
+}
+
+function alwaysTooManyErrors(measurements: readonly Measurement[]): TrialFailure | null {
+  if (!measurements.every(({ tooManyErrors }) => tooManyErrors)) return null;
+  const worst = measurements.flatMap(({ failures }) => failures)[0];
+  return { kind: 'requests-failed', reason: `too many requests failed: ${worst?.firstMessage ?? ''}` };
 }
 
 function alwaysClientBound(measurements: readonly Measurement[]): TrialFailure | null {

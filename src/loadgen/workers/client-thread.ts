@@ -6,6 +6,7 @@ import { watchThread } from '../client-cost.ts';
 import { type Flow, localFlow } from '../flow.ts';
 import type { Batch } from '../recorder.ts';
 import { replyCheck } from '../reply-check.ts';
+import { partOfOutputs } from '../shared-memory/shared-outputs.ts';
 import { openTransport } from '../transports/open.ts';
 import type { RequestSet, Transport } from '../types.ts';
 import { clockZeroNs } from './clock-zero.ts';
@@ -29,7 +30,7 @@ const STATE_EVERY_MS = 25;
 const shiftNs = clockZeroNs() - settings.clockZeroNs;
 const clock: Clock = { ...realClock, nowNs: () => realClock.nowNs() + shiftNs };
 const alarm = openAlarm();
-const watch = watchThread(settings.threads);
+const watch = watchThread(settings.part.of);
 const sets = new Map<number, RequestSet>();
 let transport: Transport | undefined;
 let flow: Flow | undefined;
@@ -57,7 +58,8 @@ function sayBatch(from: Flow, batch: Batch): void {
 
 function open({ protocol, options, tolerance }: ThreadSettings['transport']): Transport {
   const check = tolerance === undefined ? undefined : replyCheck(tolerance);
-  return openTransport(protocol, { ...options, check });
+  const sharedOutputs = options.sharedOutputs && partOfOutputs(options.sharedOutputs, settings.part);
+  return openTransport(protocol, { ...options, check, sharedOutputs });
 }
 
 async function answer(question: Question): Promise<unknown> {

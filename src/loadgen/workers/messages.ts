@@ -14,7 +14,7 @@ export interface ThreadSettings {
   readonly transport: WorkerTransport;
   /** What `process.hrtime` says when the clock of who starts it is at 0. */
   readonly clockZeroNs: number;
-  readonly threads: number;
+  readonly part: Part;
 }
 
 /** How a thread opens its own transport. A check is a function, and no thread can be given one: `tolerance` stands for it. */

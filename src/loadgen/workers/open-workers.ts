@@ -22,7 +22,7 @@ export function openWorkers(count: number, transport: WorkerTransport, worker: W
   const zeroNs = clockZeroNs();
   const threads = Array.from(
     { length: count },
-    () => new Thread({ transport, clockZeroNs: zeroNs, threads: count }, worker),
+    (_, index) => new Thread({ transport, clockZeroNs: zeroNs, part: { index, of: count } }, worker),
   );
   const sets = new Map<RequestSet, number>();
   let flows = 0;

@@ -1,0 +1,14 @@
+import type { OpenOptions } from '../loadgen/transports/open.ts';
+import { openWorkers, type Workers } from '../loadgen/workers/open-workers.ts';
+import type { ClientFlags } from './client-options.ts';
+import type { RequestOptions } from './request-options.ts';
+
+/** The threads that send in place of this one, each over a transport of these options; undefined where this one does. */
+export function clientThreadsOf(
+  { clientThreads = 1, outputTolerance = 0 }: ClientFlags & Pick<RequestOptions, 'outputTolerance'>,
+  protocol: 'grpc' | 'http',
+  { check, ...options }: OpenOptions,
+): Workers | undefined {
+  if (clientThreads === 1) return undefined;
+  return openWorkers(clientThreads, { protocol, options, tolerance: check && outputTolerance });
+}
