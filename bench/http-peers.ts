@@ -1,0 +1,135 @@
+import { execFile } from 'node:child_process';
+import { access, mkdir, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { MS_PER_S } from '../src/base/units.ts';
+
+const run = promisify(execFile);
+
+/** Whole seconds: that is how peers take it. */
+export const RUN_S = 4;
+const DEBIAN_PACKAGES = ['hey', 'wrk', 'libluajit-5.1-2'];
+const AUTOCANNON = 'autocannon@8';
+
+/** What a client says of its own latencies, in microseconds. */
+export interface HttpReport {
+  readonly p50Us: number;
+  readonly p99Us: number;
+}
+
+/** A client that can be started, and whose output can be read. */
+export interface HttpClient {
+  readonly name: string;
+  readonly command: (url: string, concurrency: number) => readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly reportOf: (stdout: string) => HttpReport;
+}
+
+const ours: HttpClient = {
+  name: 'tritune',
+  command: (url, concurrency) => [
+    process.execPath,
+    join(import.meta.dirname, 'http-load.ts'),
+    JSON.stringify({
+      url,
+      concurrencyRange: { start: concurrency, end: concurrency },
+      measurementInterval: RUN_S * MS_PER_S,
+      requestTimeout: 10,
+      outputFormat: 'json',
+    }),
+  ],
+  reportOf: (stdout) => {
+    const { percentiles } = JSON.parse(stdout) as { percentiles: { percentile: number; seconds: number }[] };
+    const us = (wanted: number): number =>
+      1e6 * (percentiles.find(({ percentile }) => percentile === wanted)?.seconds ?? Number.NaN);
+    return { p50Us: us(50), p99Us: us(99) };
+  },
+};
+
+const hey = (directory: string): HttpClient => ({
+  name: 'hey',
+  command: (url, concurrency) => [join(directory, 'usr/bin/hey'), '-z', `${RUN_S}s`, '-c', `${concurrency}`, url],
+  reportOf: (stdout) => {
+    const us = (p: number): number => 1e6 * Number(new RegExp(` ${p}% in ([\\d.]+) secs`).exec(stdout)?.[1]);
+    return { p50Us: us(50), p99Us: us(99) };
+  },
+});
+
+const perUnitUs: Readonly<Record<string, number>> = { us: 1, ms: 1e3, s: 1e6 };
+
+/** One thread, as ours: more of them would only take more of a small machine. */
+const wrk = (directory: string): HttpClient => ({
+  name: 'wrk',
+  command: (url, concurrency) => [
+    join(directory, 'usr/bin/wrk'),
+    '-t1',
+    `-c${concurrency}`,
+    `-d${RUN_S}s`,
+    '--latency',
+    url,
+  ],
+  env: { LD_LIBRARY_PATH: join(directory, 'usr/lib/x86_64-linux-gnu') },
+  reportOf: (stdout) => {
+    const us = (p: number): number => {
+      const [, value, unit = ''] = new RegExp(` ${p}%\\s+([\\d.]+)(us|ms|s)\\b`).exec(stdout) ?? [];
+      return Number(value) * (perUnitUs[unit] ?? Number.NaN);
+    };
+    return { p50Us: us(50), p99Us: us(99) };
+  },
+});
+
+const autocannon = (directory: string): HttpClient => ({
+  name: 'autocannon',
+  command: (url, concurrency) => [
+    process.execPath,
+    join(directory, 'node_modules/autocannon/autocannon.js'),
+    '--json',
+    '-c',
+    `${concurrency}`,
+    '-d',
+    `${RUN_S}`,
+    url,
+  ],
+  reportOf: (stdout) => {
+    const { latency } = JSON.parse(stdout) as { latency: { p50: number; p99: number } };
+    return { p50Us: latency.p50 * 1e3, p99Us: latency.p99 * 1e3 };
+  },
+});
+
+/** Us and those of the others that this machine can have, fetched into the directory on first use. */
+export async function httpClients(directory: string, note: (line: string) => void): Promise<readonly HttpClient[]> {
+  await mkdir(directory, { recursive: true });
+  const fetched = async (clients: readonly HttpClient[], sign: string, fetch: () => Promise<void>) => {
+    if (await isThere(join(directory, sign))) return clients;
+    try {
+      await fetch();
+      return clients;
+    } catch (error) {
+      note(`without ${clients.map(({ name }) => name).join(' and ')}: ${String(error).split('\n')[0]}`);
+      return [];
+    }
+  };
+  return [
+    ours,
+    ...(await fetched([hey(directory), wrk(directory)], 'usr/bin/wrk', () => fetchDebian(directory))),
+    ...(await fetched([autocannon(directory)], 'node_modules/autocannon', () => fetchNpm(directory))),
+  ];
+}
+
+async function fetchDebian(directory: string): Promise<void> {
+  await run('apt-get', ['download', ...DEBIAN_PACKAGES], { cwd: directory, timeout: 120_000 });
+  for (const file of await readdir(directory)) {
+    if (file.endsWith('.deb')) await run('dpkg-deb', ['-x', join(directory, file), directory]);
+  }
+}
+
+async function fetchNpm(directory: string): Promise<void> {
+  const quiet = ['--no-save', '--no-audit', '--no-fund', '--ignore-scripts'];
+  await run('npm', ['install', ...quiet, '--prefix', directory, AUTOCANNON], { timeout: 120_000 });
+}
+
+const isThere = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
