@@ -21,6 +21,7 @@ export type ErrorCode =
   | 'CONTROL_DISABLED' // the server is not in explicit model-control mode
   | 'LOAD_REFUSED' // the server refused to load a candidate; a trial outcome
   | 'CONFIG_MISMATCH' // the config read back differs from the one sent
+  | 'FOREIGN_TRAFFIC' // others send requests to the model that is measured
   | 'CLIENT_FAILED' // a thread of the load generator ended
   | 'LAUNCH_FAILED' // a server that we started for the run did not come up
   | 'INSTALL_FAILED' // fetching Triton from PyPI failed

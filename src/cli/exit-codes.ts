@@ -30,6 +30,7 @@ const exitCodeOf: Readonly<Record<ErrorCode, number>> = {
   CONTROL_DISABLED: exitCodes.server,
   LOAD_REFUSED: exitCodes.server,
   CONFIG_MISMATCH: exitCodes.server,
+  FOREIGN_TRAFFIC: exitCodes.server,
   CLIENT_FAILED: exitCodes.internal,
   LAUNCH_FAILED: exitCodes.server,
   INSTALL_FAILED: exitCodes.server,

@@ -71,6 +71,7 @@ export function planStudy(
       maxTrials: maxTrials(options),
       timeBudgetMs: (options.timeBudget ?? Number.POSITIVE_INFINITY) * 1e3,
       finalRounds: FINAL_ROUNDS,
+      allowForeignTraffic: options.allowForeignTraffic === true,
       earlier,
     },
   };

@@ -32,6 +32,7 @@ const resumable: ReadonlySet<keyof TuneOptions> = new Set([
   ...tlsFlagNames,
   'maxTrials',
   'timeBudget',
+  'allowForeignTraffic',
   'ui',
   'verbose',
   // Its values are not in the journal; the names must be those that are.

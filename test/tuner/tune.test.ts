@@ -210,6 +210,7 @@ describe('failures', () => {
       maxTrials: 2,
       timeBudgetMs: Number.POSITIVE_INFINITY,
       finalRounds: 1,
+      allowForeignTraffic: false,
       earlier: [],
     };
     const parts = {
@@ -228,6 +229,37 @@ describe('failures', () => {
     );
     await expect(run).rejects.toMatchObject({ code: 'INTERNAL', message: 'the screen broke' });
     expect(world.served).toBe(originalConfig);
+  });
+});
+
+describe('traffic of others', () => {
+  const withGuests = (from: number): World => {
+    const world = new World();
+    let measurements = 0;
+    world.bend = (measurement) => (measurements++ < from ? measurement : { ...measurement, foreignRequests: 70 });
+    return world;
+  };
+
+  it('ends the run, with the model put back and what was found before kept', async () => {
+    // In the baseline, in the search, and in the final, which begins after some fifty measurements.
+    const whole = (await play({})).records.filter(({ type }) => type === 'trial-measured').length;
+    for (const from of [0, 9, whole + 1]) {
+      const world = withGuests(from);
+      const { error, records } = await play({ world });
+      expect(codeOf(error)).toBe('FOREIGN_TRAFFIC');
+      expect(records.filter(({ type }) => type === 'trial-measured' || type === 'final-measured').length).toBe(from);
+      expect(records.at(-1)).toMatchObject({
+        type: 'study-finished',
+        stopReason: expect.stringMatching(/^FOREIGN_TRAFFIC: .*70/),
+      });
+      expect(world.served).toBe(originalConfig);
+    }
+  });
+
+  it('is borne when that is asked for', async () => {
+    const { error, state } = await play({ world: withGuests(3), plan: { allowForeignTraffic: true } });
+    expect(error).toBeNull();
+    expect(state?.gain).not.toBeNull();
   });
 });
 

@@ -111,6 +111,7 @@ export async function play({
     maxTrials: 100,
     timeBudgetMs: Number.POSITIVE_INFINITY,
     finalRounds: 3,
+    allowForeignTraffic: false,
     earlier: [],
     ...plan,
   };
