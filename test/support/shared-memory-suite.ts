@@ -1,0 +1,220 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, readdirSync, readFileSync, writeSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { replyCheck } from '../../src/loadgen/reply-check.ts';
+import { openRegions, type RegionsPlan, type SharedRegions } from '../../src/loadgen/shared-memory/open-regions.ts';
+import { type OpenOptions, openTransport } from '../../src/loadgen/transports/open.ts';
+import type { InferRequest, SendOutcome } from '../../src/loadgen/types.ts';
+import type { ModelConfig, TensorConfig } from '../../src/triton/model-config.ts';
+import type { ModelStatistics, TritonClient } from '../../src/triton/types.ts';
+import { sendMany } from './transport-suite.ts';
+
+/** A server, and a model of its that takes one FP32 tensor and gives one of the same size, in some milliseconds. */
+export interface SharedMemorySubject {
+  start(): Promise<{
+    readonly client: TritonClient;
+    readonly urls: { readonly grpc: string; readonly http: string };
+    readonly model: string;
+    /** What the model makes of a value. */
+    readonly answer: (value: number) => number;
+    readonly streams: boolean;
+    readonly stop?: () => Promise<void>;
+  }>;
+}
+
+const SAMPLES = 2;
+const orphan = resolve(import.meta.dirname, 'orphan-regions.ts');
+
+/** Objects of shared memory that tritune has made, of this process or of that one. */
+export const ownObjects = (pid = process.pid): string[] =>
+  readdirSync('/dev/shm').filter((name) => name.startsWith('tritune-') && name.includes(`-${pid}-`));
+
+/** What requests with shared memory do on every server. */
+export function sharedMemorySuite(title: string, subject: SharedMemorySubject): void {
+  describe(title, () => {
+    let server: Awaited<ReturnType<SharedMemorySubject['start']>>;
+    let config: ModelConfig;
+
+    beforeAll(async () => {
+      server = await subject.start();
+      config = await server.client.modelConfig(server.model);
+    });
+    afterAll(async () => {
+      await server.client.close();
+      await server.stop?.();
+    });
+
+    const requestOf = (value: number): InferRequest => {
+      const [{ name, dims }] = config.input as readonly [TensorConfig];
+      const count = SAMPLES * dims.reduce((product, size) => product * size, 1);
+      const floats = (of: number): Uint8Array => new Uint8Array(new Float32Array(count).fill(of).buffer);
+      const inputs = [{ name, datatype: 'FP32', shape: [SAMPLES, ...dims], raw: floats(value) }];
+      const expected = [
+        { name: config.output?.[0]?.name as string, datatype: 'FP32', raw: floats(server.answer(value)) },
+      ];
+      return { model: server.model, version: '', batch: SAMPLES, inputs, expected };
+    };
+    const planOf = (...requests: InferRequest[]): RegionsPlan => {
+      const set = { model: server.model, version: '', batch: SAMPLES, requests };
+      return { requests: set, config, maxInFlight: 64, unknownOutputBytes: 1000 };
+    };
+    const sent = async (
+      regions: SharedRegions,
+      protocol: 'grpc' | 'http',
+      request: InferRequest,
+      count: number,
+      more: Partial<OpenOptions> = {},
+    ): Promise<SendOutcome[]> => {
+      const { outputs: sharedOutputs } = regions;
+      const common = { url: server.urls[protocol], timeoutMs: 10_000, sharedOutputs };
+      const transport = openTransport(protocol, { ...common, ...more });
+      try {
+        return await sendMany(transport, request, count);
+      } finally {
+        await transport.close();
+      }
+    };
+    const leavesNothing = async (): Promise<void> => {
+      expect((await server.client.sharedMemoryRegions()).filter(({ name }) => name.startsWith('tritune-'))).toEqual([]);
+      expect(ownObjects()).toEqual([]);
+    };
+
+    it.each(['grpc', 'http'] as const)('takes inputs from it and puts outputs into it, over %s', async (protocol) => {
+      const plan = planOf(requestOf(1.5), requestOf(-2));
+      const regions = await openRegions(server.client, plan);
+      const { path, slotBytes } = regions.outputs;
+      try {
+        const placed = regions.placed(plan.requests);
+        const check = replyCheck(0);
+        for (const request of placed.requests) {
+          expect(await sent(regions, protocol, request, 20, { check })).toEqual(Array(20).fill({ ok: true }));
+          expect(await sent(regions, protocol, request, 20)).toEqual(Array(20).fill({ ok: true }));
+          // Twenty at once had a slot each, and no more than those.
+          const written = slotsOf(path, slotBytes).filter((slot) => slot.some((byte) => byte !== 0));
+          expect(written).toHaveLength(server.answer(1.5) === 0 ? 0 : 20);
+          // So is what was there before overwritten, in those slots and in no others.
+          overwrite(path, Buffer.alloc(40 * slotBytes, 0xab));
+          expect(await sent(regions, protocol, request, 1)).toEqual([{ ok: true }]);
+          const [first, ...others] = slotsOf(path, slotBytes).slice(0, 40) as [Buffer, ...Buffer[]];
+          expect(first.readFloatLE(0)).toBe(server.answer(request === placed.requests[0] ? 1.5 : -2));
+          expect(others.every((slot) => slot.every((byte) => byte === 0xab))).toBe(true);
+          overwrite(path, Buffer.alloc(40 * slotBytes));
+        }
+      } finally {
+        await regions.close();
+      }
+      await leavesNothing();
+    });
+
+    it.each(['grpc', 'http'] as const)('finds wrong outputs in it, over %s', async (protocol) => {
+      const wrong = {
+        ...requestOf(3),
+        expected: requestOf(4).expected?.map((output) => ({ ...output, raw: new Uint8Array(8) })),
+      };
+      const plan = planOf(wrong as InferRequest);
+      const regions = await openRegions(server.client, plan);
+      const [request] = regions.placed(plan.requests).requests as [InferRequest];
+      const outcomes = await sent(regions, protocol, request, 1, { check: replyCheck(0) });
+      await regions.close();
+      expect(outcomes).toMatchObject([{ kind: 'mismatch', message: expect.stringContaining('8 were expected') }]);
+    });
+
+    it('goes with compression, JSON tensors and streams', async () => {
+      const plan = planOf(requestOf(1));
+      const regions = await openRegions(server.client, plan);
+      const [request] = regions.placed(plan.requests).requests as [InferRequest];
+      const good = Array(10).fill({ ok: true });
+      try {
+        expect(await sent(regions, 'http', request, 10, { tensorFormat: 'json' })).toEqual(good);
+        if (server.streams) {
+          expect(await sent(regions, 'grpc', request, 10, { compression: 'gzip' })).toEqual(good);
+          expect(await sent(regions, 'http', request, 10, { compression: 'gzip' })).toEqual(good);
+          expect(await sent(regions, 'grpc', request, 10, { streaming: true })).toEqual(good);
+        }
+      } finally {
+        await regions.close();
+      }
+      await leavesNothing();
+    });
+
+    it.each(['grpc', 'http'] as const)('is refused where it is not, over %s', async (protocol) => {
+      const plan = planOf(requestOf(1));
+      const regions = await openRegions(server.client, plan);
+      const { outputs: all } = regions;
+      const [good] = regions.placed(plan.requests).requests as [InferRequest];
+      const at = (change: object): InferRequest => ({
+        ...good,
+        inputs: good.inputs.map((input) => ({ ...input, shared: { ...input.shared, ...change } as never })),
+      });
+      const wordsOf = async (request: InferRequest, outputs = all): Promise<unknown> => {
+        const [outcome] = await sent({ ...regions, outputs }, protocol, request, 1);
+        return outcome;
+      };
+      const refused = (words: string) => ({ ok: false, kind: 'status', message: expect.stringContaining(words) });
+      try {
+        expect(await wordsOf(at({ region: 'nobodys' }))).toEqual({
+          ...refused("Unable to find shared memory region: 'nobodys'"),
+          status: protocol === 'grpc' ? 'NOT_FOUND' : '404',
+        });
+        expect(await wordsOf(at({ offset: 8192 }))).toMatchObject(refused('Invalid offset for shared memory region'));
+        expect(await wordsOf(at({ offset: 4090 }))).toMatchObject(refused('Invalid offset + byte size'));
+        expect(await wordsOf(at({ byteSize: 12 }))).toMatchObject(refused('input byte size mismatch for input'));
+        const small = { ...all, outputs: all.outputs.map((output) => ({ ...output, byteSize: 10 })) };
+        expect(await wordsOf(good, small)).toMatchObject(refused('bytes to hold the results'));
+      } finally {
+        await regions.close();
+      }
+    });
+
+    it('is not let go of while a request uses it, and then is', async () => {
+      const plan = planOf(requestOf(1));
+      const regions = await openRegions(server.client, plan);
+      const [request] = regions.placed(plan.requests).requests as [InferRequest];
+      const outcomes = sent(regions, 'grpc', request, 250);
+      const { success } = (await server.client.statistics(server.model)).at(-1) as ModelStatistics;
+      const served = async () => (await server.client.statistics(server.model)).at(-1)?.success.count as number;
+      while ((await served()) === success.count) await sleep(1);
+      expect(await server.client.unregisterSharedMemory(regions.outputs.region)).toBe(false);
+      await regions.close();
+      expect(await outcomes).toEqual(Array(250).fill({ ok: true }));
+      await leavesNothing();
+    });
+
+    it('is cleaned up after a process that was killed, and after nobody else', async () => {
+      const { client, urls, model } = server;
+      const child = spawn(process.execPath, [orphan, urls.grpc, model], { stdio: ['ignore', 'pipe', 'inherit'] });
+      await once(child.stdout as NodeJS.ReadableStream, 'data');
+      const registeredBy = async (pid?: number) =>
+        (await client.sharedMemoryRegions()).filter(({ name }) => name.includes(`-${pid}-`));
+      const alive = await openRegions(client, planOf(requestOf(1)));
+      expect(ownObjects(child.pid)).toHaveLength(2);
+      expect(await registeredBy(child.pid)).toHaveLength(2);
+      await alive.close();
+      child.kill('SIGKILL');
+      await once(child, 'close');
+      expect(ownObjects(child.pid)).toHaveLength(2);
+      const next = await openRegions(client, planOf(requestOf(1)));
+      expect(ownObjects(child.pid)).toEqual([]);
+      expect(await registeredBy(child.pid)).toEqual([]);
+      expect(await registeredBy(process.pid)).toHaveLength(2);
+      await next.close();
+      await leavesNothing();
+    });
+  });
+}
+
+function overwrite(path: string, bytes: Buffer): void {
+  const fd = openSync(path, 'r+');
+  writeSync(fd, bytes);
+  closeSync(fd);
+}
+
+const slotsOf = (path: string, slotBytes: number): Buffer[] => {
+  const all = readFileSync(path);
+  return Array.from({ length: Math.floor(all.length / slotBytes) }, (_, slot) =>
+    all.subarray(slot * slotBytes, (slot + 1) * slotBytes),
+  );
+};
