@@ -4,11 +4,10 @@ import type { ServerIdentity } from '../study/records.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import type { TlsOptions } from '../triton/tls.ts';
 import type { ModelMetadata, TritonClient } from '../triton/types.ts';
-import { addressesOf, addressesOfLaunched, connectControl } from './connection.ts';
+import { type AddressOptions, addressesOf, addressesOfLaunched, connectControl } from './connection.ts';
 import { readTls } from './read-tls.ts';
-import { launchServer } from './serve.ts';
+import { type LaunchFlags, launchServer } from './serve.ts';
 import { wantsTls } from './tls-options.ts';
-import type { TuneOptions } from './tune-options.ts';
 
 /** The server of a run, connected; and what to do when it is over, the last opened first. */
 export interface OpenServer {
@@ -24,7 +23,7 @@ export interface OpenServer {
 
 /** Starts the server if the options say so, and connects to it. Errors: LAUNCH_FAILED, SERVER_*, USAGE. */
 export async function openServer(
-  options: TuneOptions,
+  options: AddressOptions & LaunchFlags,
   model: string,
   logDirectory: string,
   signal: AbortSignal,

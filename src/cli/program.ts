@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { trituneVersion } from '../base/version.ts';
 import { emulateCommand } from './emulate-command.ts';
 import { installCommand } from './install-command.ts';
+import { profileCommand } from './profile-command.ts';
 import { reportCommand } from './report-command.ts';
 import { restoreCommand } from './restore-command.ts';
 import { spaceCommand } from './space-command.ts';
@@ -16,6 +17,7 @@ export function createProgram(terminal: Terminal): Command {
     .showHelpAfterError('(--help lists the options)');
   for (const makeCommand of [
     tuneCommand,
+    profileCommand,
     restoreCommand,
     reportCommand,
     spaceCommand,

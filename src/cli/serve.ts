@@ -7,9 +7,12 @@ import type { TuneOptions } from './tune-options.ts';
 
 const DEFAULT_EMULATOR_PROFILE = 'demo';
 
+/** The options about a server that is started for the run. */
+export type LaunchFlags = Pick<TuneOptions, 'launch' | 'modelRepository' | 'tritonserver' | 'dockerImage'>;
+
 /** Starts the server that `--launch` names. Errors: USAGE, LAUNCH_FAILED. */
 export async function launchServer(
-  options: Pick<TuneOptions, 'launch' | 'modelRepository' | 'tritonserver' | 'dockerImage'>,
+  options: LaunchFlags,
   model: string,
   common: LaunchOptions,
 ): Promise<LaunchedServer> {

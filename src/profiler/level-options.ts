@@ -89,6 +89,8 @@ export interface LevelOptions {
   readonly sequences?: SequenceRule | undefined;
   readonly level: LoadLevel;
   readonly stats: ServerStats;
+  /** Models whose statistics are read too: those that the model is made of or calls. */
+  readonly composing?: readonly string[];
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /** The percentile that the budget is about, such as 99. */

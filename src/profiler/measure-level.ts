@@ -7,7 +7,7 @@ import { meanDeviceMetrics } from './device-probe.ts';
 import { latencyPercentiles, latencySummary } from './latency-summary.ts';
 import { defaultWindowRule, type LevelOptions, type WindowRule } from './level-options.ts';
 import type { ClientFigures, DeviceMetrics, Measurement, OpenLoopFigures } from './measurement.ts';
-import { foreignTraffic, readStatistics, serverSide } from './server-side.ts';
+import { composingSide, foreignTraffic, readStatistics, serverSide } from './server-side.ts';
 import { Traffic } from './traffic.ts';
 import { type Warmth, warmUp, warmUpByCount } from './warm-up.ts';
 import type { WindowedFigures } from './window-figures.ts';
@@ -42,6 +42,7 @@ export async function measureLevel(options: LevelOptions): Promise<Measurement> 
     const paced = pacedFigures(tally, figures, (options.clock.nowNs() - startNs) / NS_PER_S);
     const failures = traffic.failures;
     const [before, after] = await Promise.all([figures.start.reading, figures.end.reading]);
+    const composing = composingSide(await figures.start.composing, await figures.end.composing);
     await traffic.confirmReachable();
 
     await traffic.drain();
@@ -54,7 +55,7 @@ export async function measureLevel(options: LevelOptions): Promise<Measurement> 
       throughput: scaled(figures.rate, options.requests.batch),
       latencyMs: latencySummary(figures.latencies),
       ...(options.percentiles && {
-        latencyPercentilesMs: latencyPercentiles(figures.fromDue ?? figures.latencies, options.percentiles),
+        latencyPercentilesMs: latencyPercentiles(figures.latencies, options.percentiles),
       }),
       budgetLatencyMs: { percentile: options.percentile, ...figures.percentileMs },
       stable: figures.stable,
@@ -67,6 +68,7 @@ export async function measureLevel(options: LevelOptions): Promise<Measurement> 
       failures: dropped > 0 ? [...failures, { kind: 'dropped', count: dropped, firstMessage: DROPPED }] : failures,
       errorRate: requests === 0 ? 1 : (figures.failed + dropped) / (requests + dropped),
       ...serverSide(before, after, figures.succeeded, asked),
+      ...(composing.length > 0 && { composing }),
       ...foreignTraffic(atRest, afterRest, sentApart + traffic.sent, asked),
       device: await devices.mean(),
       client: await clientFigures(use, figures, paced, options),

@@ -100,7 +100,7 @@ export interface Measurement {
    */
   readonly throughput: Interval;
   readonly latencyMs: LatencySummary;
-  /** The percentiles that were asked for besides, by number: from the time due where there is one, else from the sending. */
+  /** The percentiles that were asked for besides, by number, from the sending. */
   readonly latencyPercentilesMs?: Readonly<Record<string, number>>;
   /**
    * The percentile that the latency budget is about, with its interval, in milliseconds. In an open loop it is of the
@@ -122,6 +122,8 @@ export interface Measurement {
   /** null when the server gave no usable statistics; `serverNote` says why. */
   readonly server: ServerBreakdown | null;
   readonly serverNote?: string;
+  /** Of the models that this one is made of or calls, where they were asked for and served anything. */
+  readonly composing?: readonly (ServerBreakdown & { readonly model: string; readonly version: string })[];
   /** Requests that the server counted and this client did not send: someone else uses the model. Absent when none. */
   readonly foreignRequests?: number;
   /** The measurement ended early because the latency budget was clearly met or missed, if it was asked to. */

@@ -18,10 +18,10 @@ interface Asked {
   readonly mostInFlight: number;
 }
 
-export async function readStatistics(options: LevelOptions): Promise<Reading> {
+export async function readStatistics(options: LevelOptions, model = options.requests.model): Promise<Reading> {
   try {
     const call = { timeoutMs: STATISTICS_TIMEOUT_MS, signal: options.signal };
-    return await options.stats.statistics(options.requests.model, call);
+    return await options.stats.statistics(model, call);
   } catch (error) {
     throwIfInterrupted(options.signal);
     return { unread: messageOf(error) };
@@ -29,8 +29,8 @@ export async function readStatistics(options: LevelOptions): Promise<Reading> {
 }
 
 /** As `readStatistics`, for a reading that nobody may come to wait for: it never fails. */
-export const readAtBoundary = (options: LevelOptions): Promise<Reading> =>
-  readStatistics(options).catch((error: unknown) => ({ unread: messageOf(error) }));
+export const readAtBoundary = (options: LevelOptions, model?: string): Promise<Reading> =>
+  readStatistics(options, model).catch((error: unknown) => ({ unread: messageOf(error) }));
 
 export function serverSide(
   before: Reading,
@@ -48,6 +48,22 @@ export function serverSide(
     return { server: null, serverNote: note };
   }
   return { server: outcome.breakdown };
+}
+
+/** What each of the models that are behind the one measured did, where it did anything. */
+export function composingSide(
+  before: readonly Reading[],
+  after: readonly Reading[],
+): NonNullable<Measurement['composing']> {
+  return after.flatMap((second, index) => {
+    const first = before[index] ?? { unread: '' };
+    if ('unread' in first || 'unread' in second) return [];
+    const outcome = serverBreakdown(first, second, '');
+    const { name, version } = second.at(-1) ?? {};
+    return outcome.usable && name !== undefined && version !== undefined
+      ? [{ ...outcome.breakdown, model: name, version }]
+      : [];
+  });
 }
 
 /**

@@ -10,6 +10,8 @@ import { type CountedBatch, figuresOf, LatencySums, sumsOf, type WindowedFigures
 export interface Boundary {
   /** Of the server's statistics, asked for in that moment. */
   readonly reading: Promise<Reading>;
+  /** Of the models that this one is made of or calls. */
+  readonly composing: Promise<readonly Reading[]>;
   /** Requests sent until then. */
   readonly sent: number;
 }
@@ -102,6 +104,8 @@ export class WindowLog {
   }
 
   #boundary(): Boundary {
-    return { reading: readAtBoundary(this.#options), sent: this.#traffic.sent };
+    const options = this.#options;
+    const composing = Promise.all((options.composing ?? []).map((model) => readAtBoundary(options, model)));
+    return { reading: readAtBoundary(options), composing, sent: this.#traffic.sent };
   }
 }

@@ -9,9 +9,17 @@ type Step = {
 
 const ensemble = 'ensemble';
 
+const schedulingOf = ({ ensemble_scheduling }: ModelConfig): { readonly step?: readonly Step[] } | undefined =>
+  ensemble_scheduling as { readonly step?: readonly Step[] } | undefined;
+
+/** The models that an ensemble is made of, each once; none for other models. */
+export function composingModels(config: ModelConfig): readonly string[] {
+  return [...new Set((schedulingOf(config)?.step ?? []).flatMap(({ model_name }) => model_name ?? []))];
+}
+
 /** Rules for ensembles. The composing models' own configs, which the server checks too, are not at hand. */
 export function ensembleFaults(config: ModelConfig): readonly ConfigFault[] {
-  const scheduling = config.ensemble_scheduling as { readonly step?: readonly Step[] } | undefined;
+  const scheduling = schedulingOf(config);
   const isEnsemble = config.platform === ensemble;
   if (!scheduling) return faultIf(isEnsemble, 'ensemble_scheduling', `must be given with platform '${ensemble}'`);
   const steps = scheduling.step ?? [];

@@ -41,7 +41,7 @@ async function run(options: Partial<PlainHttpOptions>): Promise<Said> {
   const terminal = {
     print: (line: string) => printed.push(line),
     tell: (line: string) => told.push(line),
-    isInteractive: false,
+    status: () => undefined, isInteractive: false,
   };
   const exitCode = await runPlainHttp({ requestTimeout: 5, requestCount: 20, ...options }, terminal);
   return { exitCode, printed, told };

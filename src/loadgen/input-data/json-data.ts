@@ -96,9 +96,13 @@ function outputsOf(place: string, step: Step, tensors: ModelTensors): SampleTens
     .map((spec) => jsonTensor(`${place}, output '${spec.name}'`, spec, step[spec.name]));
 }
 
-/** Other tools write the model's name beside the tensors. */
+/** Other tools write the model's name beside the tensors; a fixed schedule has its times there. */
+const besideTensors = ['model', 'timestamp'];
+
 function checkNames(place: string, step: Step, specs: readonly TensorSpec[], kind: string): void {
-  const unknown = Object.keys(step).find((name) => name !== 'model' && !specs.some((spec) => spec.name === name));
+  const unknown = Object.keys(step).find(
+    (name) => !besideTensors.includes(name) && !specs.some((spec) => spec.name === name),
+  );
   if (unknown === undefined) return;
   throw invalidInput(place, `the model has no ${kind} '${unknown.slice(0, 80)}'`, `it has ${namesOf(specs)}`);
 }

@@ -1,13 +1,13 @@
 import { TrituneError } from '../../base/errors.ts';
 import { numericType } from '../data-types.ts';
 import { decodeTexts } from '../text-elements.ts';
-import type { RequestTensor } from '../types.ts';
+import type { OutputTensor } from '../types.ts';
 
 /**
  * The tensor's values as the text of a JSON array, in one row. Errors: UNSUPPORTED for what JSON has no form for: 16-bit
  * floats (KServe v2 has them in binary only), NaN, infinities, and strings that are no UTF-8.
  */
-export function jsonValues({ name, datatype, raw }: RequestTensor): string {
+export function jsonValues({ name, datatype, raw }: OutputTensor): string {
   if (datatype === 'FP16' || datatype === 'BF16') throw unsupported(name, `${datatype} has no form in JSON`);
   const type = numericType(datatype);
   if (!type) return JSON.stringify(decodeTexts(raw).map((bytes) => textOf(name, bytes)));

@@ -1,0 +1,35 @@
+#!/usr/bin/env node
+import { Command, CommanderError } from 'commander';
+import { trituneVersion } from '../base/version.ts';
+import { failureOf } from './failure.ts';
+import { addOptions } from './option-table.ts';
+import { refuseFlags } from './perf-analyzer-aliases.ts';
+import { perfAnalyzerExitCodes, perfAnalyzerVerdict } from './perf-analyzer-verdict.ts';
+import { type ProfileOptions, profileOptionTable } from './profile-options.ts';
+import { processTerminal } from './terminal.ts';
+
+/** `tritune-perf-analyzer`: the load generator in the place of perf_analyzer, with its options, lines, files and exit codes. */
+const command = new Command('tritune-perf-analyzer')
+  .description('measure a model as it is, in the place of perf_analyzer')
+  .option('--version', 'the version')
+  .exitOverride();
+
+addOptions(command, profileOptionTable).action(async (options: ProfileOptions & { readonly version?: boolean }) => {
+  if (options.version) {
+    processTerminal.tell(`Perf Analyzer Version ${trituneVersion} (tritune)`);
+    return;
+  }
+  refuseFlags(process.argv);
+  const { runProfile } = await import('./run-profile.ts');
+  const { reports } = await runProfile(options, processTerminal, true);
+  process.exitCode = perfAnalyzerVerdict(reports, processTerminal.tell);
+});
+
+try {
+  await command.parseAsync();
+} catch (error) {
+  const { line } = failureOf(error, process.argv.includes('--verbose'));
+  if (line !== null) processTerminal.tell(line);
+  const isHelp = error instanceof CommanderError && error.exitCode === 0;
+  process.exitCode = isHelp ? perfAnalyzerExitCodes.done : perfAnalyzerExitCodes.failed;
+}

@@ -1,0 +1,154 @@
+import { TrituneError } from '../base/errors.ts';
+import type { MeasuringSettings, ProfileSettings } from '../headless/perf-analyzer/settings.ts';
+import { defaultPerfAnalyzerRule, type PerfAnalyzerRule, type StabilityRule } from '../profiler/level-options.ts';
+import type { SweepPlan, SweepRange } from '../profiler/sweep.ts';
+import type { ProfileOptions } from './profile-options.ts';
+import { type TimedRequests, timedRequestsOf } from './schedule.ts';
+
+const PERCENTILES = [50, 90, 95, 99] as const;
+
+/** What a profile will do, checked. */
+export interface ProfilePlan {
+  readonly mode: 'concurrency' | 'request-rate';
+  readonly sweep: SweepPlan;
+  /** When requests are due, where it is not a plain rate. */
+  readonly timed: TimedRequests | null;
+  readonly rule: StabilityRule;
+  /** Half-width of the 95 % intervals that ends a level, as a share; for the rule `interval`. */
+  readonly precision: number;
+  /** null: the average. */
+  readonly percentile: number | null;
+  /** Those that are reported, ascending. */
+  readonly percentiles: readonly number[];
+  /** 0 is none. */
+  readonly latencyLimitMs: number;
+}
+
+/** Errors: USAGE, INPUT_INVALID. `alike`: as the drop-in, which has perf_analyzer's rule unless told otherwise. */
+export async function planProfile(options: ProfileOptions, alike: boolean): Promise<ProfilePlan> {
+  checkOneLoad(options);
+  const timed = await timedRequestsOf(options);
+  const mode = timed || options.requestRateRange ? 'request-rate' : 'concurrency';
+  const range = timed ? only(timed.perSecond) : (options.requestRateRange ?? options.concurrencyRange ?? only(1));
+  const sweep: SweepPlan = {
+    range,
+    order: options.binarySearch ? 'binary' : 'linear',
+    wholeLevels: mode === 'concurrency',
+  };
+  checkSweep(sweep, options);
+  const percentile = options.percentile === undefined || options.percentile < 0 ? null : options.percentile;
+  return {
+    mode,
+    sweep,
+    timed,
+    rule: ruleOf(options, { timed, range, percentile }, alike),
+    precision: options.precision / 100,
+    percentile,
+    percentiles: [...new Set([...PERCENTILES, ...(percentile === null ? [] : [percentile])])].sort((a, b) => a - b),
+    latencyLimitMs: options.latencyThreshold,
+  };
+}
+
+const only = (value: number): SweepRange => ({ start: value, end: value, step: 1 });
+
+/** What the first lines of the output say of it. */
+export function settingsOf(
+  { mode, sweep, timed, rule, percentile, latencyLimitMs }: ProfilePlan,
+  options: ProfileOptions,
+  isDecoupled: boolean,
+): ProfileSettings {
+  return {
+    batch: options.batch,
+    serviceKind: 'TRITON',
+    protocol: options.protocol,
+    mode,
+    endLevel: sweep.range.end,
+    binarySearch: sweep.order === 'binary',
+    distribution: mode === 'request-rate' && !timed ? options.requestDistribution : null,
+    latencyLimitMs,
+    warmupRequests: options.warmupRequestCount ?? null,
+    isAsync: options.async === true || options.streaming === true,
+    isDecoupled,
+    measuring: measuringOf(rule, options.precision),
+    percentile,
+  };
+}
+
+function measuringOf(rule: StabilityRule, precisionPercent: number): MeasuringSettings {
+  if (rule.kind === 'interval') return { kind: 'interval', precisionPercent };
+  if (rule.kind === 'request-count') return { kind: 'request-count', requests: rule.requests };
+  const { mode, maxTrials, windowMs, requestCount } = rule;
+  return mode === 'count_windows'
+    ? { kind: 'count-windows', requests: requestCount, maxTrials }
+    : { kind: 'time-windows', windowMs, maxTrials };
+}
+
+const loads = {
+  concurrencyRange: '--concurrency-range',
+  requestRateRange: '--request-rate-range',
+  requestIntervals: '--request-intervals',
+  arrivalTrace: '--arrival-trace',
+  fixedSchedule: '--fixed-schedule',
+  ramp: '--ramp',
+  burst: '--burst',
+  scenario: '--scenario',
+} as const;
+
+function checkOneLoad(options: ProfileOptions): void {
+  const given = (Object.keys(loads) as (keyof typeof loads)[]).filter((key) => options[key] !== undefined);
+  if (given.length > 1) throw usage(`${given.map((key) => loads[key]).join(' and ')} exclude each other`, 'give one');
+}
+
+function checkSweep({ range, order }: SweepPlan, { latencyThreshold, requestCount }: ProfileOptions): void {
+  if (range.end === 0 && latencyThreshold === 0) {
+    throw usage('a range without an end needs something that ends it', 'give --latency-threshold');
+  }
+  if (order === 'binary' && (range.end === 0 || latencyThreshold === 0)) {
+    throw usage('--binary-search needs the end of the range and --latency-threshold', 'give both');
+  }
+  if (requestCount && range.end !== range.start) {
+    throw usage('--request-count goes with a single load level', 'give one level, or leave it out');
+  }
+}
+
+interface Asked {
+  readonly timed: TimedRequests | null;
+  readonly range: SweepRange;
+  readonly percentile: number | null;
+}
+
+function ruleOf(options: ProfileOptions, { timed, range, percentile }: Asked, alike: boolean): StabilityRule {
+  if (timed?.requests != null) {
+    if (options.requestCount) throw usage('the schedule says how many requests there are', 'leave out --request-count');
+    return { kind: 'request-count', requests: timed.requests };
+  }
+  if (options.requestCount) {
+    if (options.requestCount < range.start) {
+      throw usage('--request-count is below the load level', 'give at least as many requests as are in flight');
+    }
+    return { kind: 'request-count', requests: options.requestCount };
+  }
+  const given = givenRule(options);
+  const stability = options.stability ?? (alike || Object.keys(given).length > 0 ? 'perf-analyzer' : 'interval');
+  if (stability === 'interval') return { kind: 'interval' };
+  return {
+    ...defaultPerfAnalyzerRule,
+    ...given,
+    ...(percentile !== null && { percentile }),
+    latencyThresholdMs: options.latencyThreshold,
+  };
+}
+
+/** What the user says of perf_analyzer's rule. */
+function givenRule(options: ProfileOptions): Partial<PerfAnalyzerRule> {
+  const rule = {
+    mode: options.measurementMode,
+    windowMs: options.measurementInterval,
+    requestCount: options.measurementRequestCount,
+    stabilityPercent: options.stabilityPercentage,
+    maxTrials: options.maxTrials,
+  };
+  return Object.fromEntries(Object.entries(rule).filter(([, value]) => value !== undefined));
+}
+
+const usage = (message: string, hint: string): TrituneError => new TrituneError('USAGE', message, hint);

@@ -1,0 +1,147 @@
+import { realClock } from '../base/clock.ts';
+import { TrituneError } from '../base/errors.ts';
+import { MS_PER_S } from '../base/units.ts';
+import { type ObservedRequest, observedTransport } from '../loadgen/observed-transport.ts';
+import type { Schedule } from '../loadgen/pacers.ts';
+import type { LoadLevel, OutputTensor, RequestSet } from '../loadgen/types.ts';
+import { metricsProbe } from '../profiler/device-probe.ts';
+import type { LevelReport } from '../profiler/level-report.ts';
+import { measureLevel } from '../profiler/measure-level.ts';
+import type { ProfileProgress } from '../profiler/measurement.ts';
+import { reportOf } from '../profiler/report-of.ts';
+import { instancesOf } from '../study/metrics.ts';
+import type { LevelRange } from '../study/types.ts';
+import { composingModels } from '../triton/config-ensemble-rules.ts';
+import type { ModelConfig } from '../triton/model-config.ts';
+import type { TritonClient } from '../triton/types.ts';
+import { type OpenServer, type OriginalModel, readOriginal } from './open-server.ts';
+import type { ProfileOptions } from './profile-options.ts';
+import type { ProfilePlan } from './profile-plan.ts';
+import { assumptionsOf, requestsOf } from './requests.ts';
+import { openTraffic } from './traffic-parts.ts';
+
+/** Without a budget on a percentile, the interval of this one is told. */
+const USUAL_PERCENTILE = 99;
+
+/** Who wants to know what happens while a level is measured. */
+export interface LevelListener {
+  onProgress(progress: ProfileProgress): void;
+  /** Every request that ended with its outputs; only for targets that observe. */
+  onRequest(observed: ObservedRequest, outputs: readonly OutputTensor[]): void;
+}
+
+/** The model that is profiled, with what is sent to it. */
+export interface ProfileTarget {
+  readonly config: ModelConfig;
+  readonly isDecoupled: boolean;
+  /** What was chosen for the user, a line each. */
+  readonly assumptions: readonly string[];
+  /** Errors: INTERRUPTED, SERVER_UNREACHABLE. */
+  measure(level: LoadLevel, listener: LevelListener): Promise<LevelReport>;
+  /** Lets go of the sockets. */
+  close(): Promise<void>;
+}
+
+/** Errors: MODEL_UNKNOWN, MODEL_UNREADY, USAGE, INPUT_INVALID, SERVER_*. */
+export async function openProfileTarget(
+  opened: OpenServer,
+  model: string,
+  options: ProfileOptions,
+  plan: ProfilePlan,
+  signal: AbortSignal,
+): Promise<ProfileTarget> {
+  const { config, metadata } = await modelOf(opened.client, model, options);
+  const inputs = await requestsOf(options, { config, metadata });
+  let outputs: readonly OutputTensor[] = [];
+  const observes = options.profileExportFile !== undefined;
+  const traffic = await openTraffic(opened, {
+    options,
+    config,
+    inputs,
+    levels: levelRangeOf(plan),
+    timeoutMs: options.requestTimeout * MS_PER_S,
+    // A stream's replies cannot be read.
+    ...(observes &&
+      !options.streaming && {
+        onReply: (_, seen) => {
+          outputs = seen;
+          return null;
+        },
+      }),
+  });
+  const requests = ofVersion(traffic.requestsFor(config), options.modelVersion ?? '');
+  const deviceProbe = metricsProbe(opened.metricsUrl, opened.metricsTls);
+  return {
+    config,
+    isDecoupled: config.model_transaction_policy?.decoupled === true,
+    assumptions: assumptionsOf(inputs),
+    measure: async (level, listener) => {
+      const onRequest = (observed: ObservedRequest): void => {
+        listener.onRequest(observed, outputs);
+        outputs = [];
+      };
+      const measurement = await measureLevel({
+        transport: observes ? observedTransport(traffic.transport, realClock, onRequest) : traffic.transport,
+        requests,
+        sequences: traffic.sequences,
+        level,
+        stats: opened.client,
+        composing: composingOf(config, options),
+        clock: realClock,
+        signal,
+        percentile: plan.percentile ?? USUAL_PERCENTILE,
+        percentiles: plan.percentiles,
+        precision: plan.precision,
+        stability: plan.rule,
+        warmUpRequests: options.warmupRequestCount,
+        instances: instancesOf(config),
+        onProgress: (progress) => listener.onProgress(progress),
+        deviceProbe,
+        scheduleAt: (perSecond) => scheduleAt(plan, options, perSecond),
+        alarm: traffic.alarm,
+        ...(traffic.clientCeiling && { clientCeiling: traffic.clientCeiling }),
+        ...(plan.latencyLimitMs > 0 && plan.percentile !== null && { budgetMs: plan.latencyLimitMs }),
+      });
+      return reportOf(measurement, plan);
+    },
+    close: () => traffic.close(),
+  };
+}
+
+/** A server that was started for the run may not have loaded the model yet; nobody else's is told to load anything. */
+async function modelOf(
+  client: TritonClient,
+  model: string,
+  options: ProfileOptions,
+): Promise<Pick<OriginalModel, 'config' | 'metadata'>> {
+  if (options.launch !== undefined) return readOriginal(client, model);
+  const [config, metadata] = await Promise.all([client.modelConfig(model), client.modelMetadata(model)]);
+  const version = options.modelVersion;
+  if (version !== undefined && !metadata.versions.includes(version)) {
+    const served = metadata.versions.join(', ');
+    throw new TrituneError('MODEL_UNKNOWN', `'${model}' is not served in version ${version}`, `it is in ${served}`);
+  }
+  return { config, metadata };
+}
+
+function levelRangeOf({ mode, sweep: { range } }: ProfilePlan): LevelRange {
+  const NO_END = 1024;
+  return { mode, low: range.start, high: range.end === 0 ? Math.max(range.start, NO_END) : range.end };
+}
+
+const ofVersion = (set: RequestSet, version: string): RequestSet =>
+  version === '' ? set : { ...set, version, requests: set.requests.map((request) => ({ ...request, version })) };
+
+const scheduleAt = (
+  { timed }: ProfilePlan,
+  { requestDistribution, seed }: ProfileOptions,
+  perSecond: number,
+): Schedule =>
+  timed?.schedule ??
+  (requestDistribution === 'poisson' ? { kind: 'poisson', perSecond, seed } : { kind: 'constant', perSecond });
+
+/** The models that an ensemble is made of, and those that the user says the model calls. */
+function composingOf(config: ModelConfig, { blsComposingModels }: ProfileOptions): readonly string[] {
+  const called = (blsComposingModels ?? '').split(',').map((name) => name.replace(/:.*/, '').trim());
+  return [...composingModels(config), ...called.filter((name) => name !== '')];
+}

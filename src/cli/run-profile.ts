@@ -1,0 +1,65 @@
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { isTrituneError, TrituneError } from '../base/errors.ts';
+import type { LevelReport } from '../profiler/level-report.ts';
+import { sweep } from '../profiler/sweep.ts';
+import { listenForInterrupts } from './interrupts.ts';
+import { openServer } from './open-server.ts';
+import { withoutAliases } from './perf-analyzer-aliases.ts';
+import { openProfileDocuments } from './profile-documents.ts';
+import { profileHead } from './profile-head.ts';
+import { profileLevels } from './profile-levels.ts';
+import type { ProfileOptions } from './profile-options.ts';
+import { planProfile } from './profile-plan.ts';
+import { runScenario } from './run-scenario.ts';
+import type { Terminal } from './terminal.ts';
+import { warnIfInsecure } from './tls-options.ts';
+
+/** How a profile went. */
+export interface ProfileOutcome {
+  readonly reports: readonly LevelReport[];
+  readonly wasInterrupted: boolean;
+}
+
+/**
+ * One run of `tritune profile` against a Triton: plans, opens the server, measures level after level, and writes what was
+ * asked for, of a run that ends early too. `alike`: as perf_analyzer prints and decides, without what we add. Errors: USAGE,
+ * INPUT_INVALID, MODEL_*, SERVER_*, OUTPUT_*.
+ */
+export async function runProfile(given: ProfileOptions, terminal: Terminal, alike: boolean): Promise<ProfileOutcome> {
+  const options = withoutAliases(given);
+  const { model } = options;
+  if (model === undefined) throw new TrituneError('USAGE', 'there is no model to send to', 'give it with -m');
+  const plan = await planProfile(options, alike);
+  warnIfInsecure(options, terminal);
+  const { signal, release } = listenForInterrupts(
+    terminal.tell,
+    () => 'ended at once, with nothing left behind',
+    'no more requests are sent; the finished levels are reported',
+  );
+  const reports: LevelReport[] = [];
+  try {
+    const logs = options.launch === undefined ? tmpdir() : await mkdtemp(join(tmpdir(), 'tritune-profile-'));
+    const opened = await openServer(options, model, logs, signal);
+    try {
+      const head = profileHead(options, plan, opened.server, model);
+      const documents = await openProfileDocuments(options, plan, head);
+      const run = { opened, model, options, plan, alike, documents, terminal, signal, reports };
+      try {
+        await (options.scenario
+          ? runScenario(run, options.scenario)
+          : profileLevels(run, (measure) => sweep(plan.sweep, measure)));
+      } finally {
+        await documents.close();
+      }
+    } finally {
+      await opened.close();
+    }
+  } catch (error) {
+    if (!isTrituneError(error, 'INTERRUPTED')) throw error;
+  } finally {
+    release();
+  }
+  return { reports, wasInterrupted: signal.aborted };
+}

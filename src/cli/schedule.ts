@@ -1,0 +1,71 @@
+import { TrituneError } from '../base/errors.ts';
+import { MS_PER_S, NS_PER_MS, NS_PER_S } from '../base/units.ts';
+import { readArrivals, readIntervals, readTimestamps } from '../loadgen/arrival-files.ts';
+import { pacerOf, type Schedule } from '../loadgen/pacers.ts';
+import type { ProfileOptions } from './profile-options.ts';
+
+/** Requests that are due at times of their own, not at a rate. */
+export interface TimedRequests {
+  readonly schedule: Schedule;
+  /** Requests per second on average. */
+  readonly perSecond: number;
+  /** How many requests there are in all; null for a schedule without an end. */
+  readonly requests: number | null;
+}
+
+type ScheduleOptions = Pick<
+  ProfileOptions,
+  'requestIntervals' | 'arrivalTrace' | 'fixedSchedule' | 'traceSpeed' | 'ramp' | 'burst' | 'inputData'
+>;
+
+/** The schedule that the options ask for; null for plain concurrencies and rates. Errors: INPUT_INVALID, USAGE. */
+export async function timedRequestsOf(options: ScheduleOptions): Promise<TimedRequests | null> {
+  if (options.requestIntervals !== undefined) {
+    const gapsNs = await readIntervals(options.requestIntervals);
+    const roundNs = gapsNs.reduce((total, gapNs) => total + gapNs, 0);
+    return endless({ kind: 'intervals', gapsNs }, (gapsNs.length * NS_PER_S) / roundNs);
+  }
+  if (options.arrivalTrace !== undefined) {
+    return replayed(await readArrivals(options.arrivalTrace), options.traceSpeed);
+  }
+  if (options.fixedSchedule) return replayed(await readTimestamps(dataFileOf(options)), options.traceSpeed);
+  if (options.ramp !== undefined) {
+    const { overS, ...rates } = options.ramp;
+    const durationNs = overS * NS_PER_S;
+    return finite({ kind: 'ramp', ...rates, overNs: durationNs, limit: { durationNs } }, durationNs);
+  }
+  if (options.burst !== undefined) {
+    const { size, periodMs } = options.burst;
+    return endless({ kind: 'bursts', size, periodNs: periodMs * NS_PER_MS }, (size / periodMs) * MS_PER_S);
+  }
+  return null;
+}
+
+function endless(schedule: Schedule, perSecond: number): TimedRequests {
+  pacerOf(schedule);
+  return { schedule, perSecond, requests: null };
+}
+
+function replayed(arrivalsNs: readonly number[], speed: number): TimedRequests {
+  const spanNs = ((arrivalsNs.at(-1) ?? 0) - (arrivalsNs[0] ?? 0)) / speed;
+  return finite({ kind: 'replay', arrivalsNs, speed }, spanNs);
+}
+
+/** A schedule with an end is asked for all of its requests beforehand, to know how many there are. */
+function finite(schedule: Schedule, spanNs: number): TimedRequests {
+  const pacer = pacerOf(schedule);
+  let requests = 0;
+  while (pacer(0, requests) !== 'stop') requests++;
+  if (requests === 0) throw new TrituneError('USAGE', 'the schedule has no request in it', 'make it longer');
+  return { schedule, perSecond: spanNs > 0 ? (requests * NS_PER_S) / spanNs : requests, requests };
+}
+
+function dataFileOf({ inputData = [] }: ScheduleOptions): string {
+  const [file, ...others] = inputData;
+  if (file !== undefined && file !== 'zero' && file !== 'random' && others.length === 0) return file;
+  throw new TrituneError(
+    'USAGE',
+    '--fixed-schedule needs the timestamps of a data file',
+    'give one JSON file with --input-data, a "timestamp": [ms] in each step',
+  );
+}

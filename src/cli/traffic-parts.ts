@@ -1,0 +1,92 @@
+import { type Alarm, openAlarm } from '../loadgen/alarm.ts';
+import { clientCeiling } from '../loadgen/client-ceiling.ts';
+import type { PreparedInputs } from '../loadgen/inputs.ts';
+import { defaultOpenLoopRule } from '../loadgen/open-loop.ts';
+import type { SequenceRule } from '../loadgen/sequences.ts';
+import { openTransport } from '../loadgen/transports/open.ts';
+import type { ReplyCheck, RequestSet, Transport } from '../loadgen/types.ts';
+import type { LevelRange } from '../study/types.ts';
+import type { ModelConfig } from '../triton/model-config.ts';
+import type { OpenServer } from './open-server.ts';
+import { headersOf, type RequestOptions } from './request-options.ts';
+import { replyCheckOf, sequencesOf } from './requests.ts';
+import { sharedRegionsOf } from './shared-memory.ts';
+import { type TransportFlags, transportOptionsOf } from './transport-options.ts';
+
+export interface TrafficOptions extends RequestOptions, TransportFlags {
+  readonly seed: number;
+}
+
+export interface TrafficAsked {
+  readonly options: TrafficOptions;
+  /** Of the model as it is when the requests are made. */
+  readonly config: ModelConfig;
+  readonly inputs: PreparedInputs;
+  readonly levels: LevelRange;
+  readonly timeoutMs: number;
+  /** Looks at every good reply beside the check that the options ask for. */
+  readonly onReply?: ReplyCheck | undefined;
+}
+
+/** What sends requests to a server, opened. */
+export interface OpenTraffic {
+  readonly transport: Transport;
+  readonly alarm: Alarm;
+  readonly sequences: SequenceRule | undefined;
+  /** Undefined where nothing is known of the client's own limit. */
+  readonly clientCeiling: (() => Promise<number | null>) | undefined;
+  /** The requests as they are sent to a config of the model. */
+  requestsFor(config: ModelConfig): RequestSet;
+  /** Lets go of sockets and shared memory. */
+  close(): Promise<void>;
+}
+
+/** Opens what the options say of how requests travel. Errors: USAGE, UNSUPPORTED, SERVER_FAILED. */
+export async function openTraffic(
+  { client, server, tls }: Pick<OpenServer, 'client' | 'server' | 'tls'>,
+  { options, config, inputs, levels, timeoutMs, onReply }: TrafficAsked,
+): Promise<OpenTraffic> {
+  const sequences = sequencesOf(options, config, levels);
+  const kind = transportOptionsOf(options, config);
+  const check = bothChecks(replyCheckOf(inputs, options), onReply);
+  const headers = headersOf(options);
+  const requests = inputs.forConfig(config);
+  const maxInFlight = levels.mode === 'concurrency' ? levels.high : defaultOpenLoopRule.maxInFlight;
+  const shared = await sharedRegionsOf(options, client, { requests, config, maxInFlight });
+  const transport = openTransport(server.protocol, {
+    url: server.url,
+    tls,
+    timeoutMs,
+    headers,
+    check,
+    sharedOutputs: shared?.outputs,
+    ...kind,
+  });
+  // The null server knows plain requests only; another client's ceiling would be no evidence of this one's.
+  const isPlain =
+    !tls && !check && !sequences && !shared && !kind.streaming && !kind.compression && kind.tensorFormat !== 'json';
+  const alarm = openAlarm();
+  return {
+    transport,
+    alarm,
+    sequences,
+    clientCeiling: isPlain ? clientCeiling(server.protocol, requests) : undefined,
+    requestsFor: (candidate) => {
+      const own = inputs.forConfig(candidate);
+      return shared?.placed(own) ?? own;
+    },
+    close: async () => {
+      await alarm.close();
+      await transport.close();
+      await shared?.close();
+    },
+  };
+}
+
+const bothChecks = (first: ReplyCheck | undefined, second: ReplyCheck | undefined): ReplyCheck | undefined =>
+  first && second
+    ? (request, outputs) => {
+        const failure = second(request, outputs);
+        return first(request, outputs) ?? failure;
+      }
+    : (first ?? second);

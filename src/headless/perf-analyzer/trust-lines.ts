@@ -1,0 +1,34 @@
+import { formatDuration, formatFigure, formatMs, formatRate, plainLine } from '../../base/format.ts';
+import type { LevelReport } from '../../profiler/level-report.ts';
+
+/** What perf_analyzer's lines do not say: how sure the figures are, from when latency counts, what failed, who the limit was. */
+export function trustLines({ measurement }: LevelReport): readonly string[] {
+  const { throughput, budgetLatencyMs, openLoop, client, stable, windows, durationMs } = measurement;
+  const from = openLoop ? ' from the time due' : '';
+  return [
+    '  Trust: ',
+    `    Throughput: ${formatRate(throughput.value)}, 95 % interval ${formatFigure(throughput.low)} to ${formatFigure(throughput.high)}`,
+    `    p${budgetLatencyMs.percentile} latency${from}: ${formatMs(budgetLatencyMs.value)}, 95 % interval ${formatMs(budgetLatencyMs.low)} to ${formatMs(budgetLatencyMs.high)}`,
+    ...(openLoop
+      ? [
+          `    Latency from the time due: avg ${formatMs(openLoop.scheduledLatencyMs.avg)}, p50 ${formatMs(openLoop.scheduledLatencyMs.p50)}, p99 ${formatMs(openLoop.scheduledLatencyMs.p99)}; ${openLoop.lateSends} sends late, ${openLoop.droppedSends} not sent`,
+        ]
+      : []),
+    `    Measured: ${formatDuration(durationMs / 1e3)} in ${windows} ${windows === 1 ? 'window' : 'windows'}, ${stable ? 'stable' : 'NOT STABLE'}`,
+    `    Client: ${formatFigure(client.cpuUsPerRequest)} usec of CPU a request; ${client.bound ? `IT WAS THE LIMIT: ${client.reason ?? ''}` : 'not the limit'}`,
+    ...failureLines(measurement),
+    ...(measurement.serverNote === undefined ? [] : [`    Server statistics: ${plainLine(measurement.serverNote)}`]),
+    ...(measurement.foreignRequests === undefined
+      ? []
+      : [`    Foreign traffic: the server counted ${measurement.foreignRequests} requests that are not ours`]),
+    '',
+  ];
+}
+
+const failureLines = ({ failures, errorRate }: LevelReport['measurement']): readonly string[] =>
+  failures.length === 0
+    ? []
+    : [
+        `    Failed: ${formatFigure(errorRate * 100)} % of the requests`,
+        ...failures.map(({ kind, count, firstMessage }) => `      ${count} × ${kind}: ${plainLine(firstMessage)}`),
+      ];

@@ -1,0 +1,29 @@
+import type { Clock } from '../base/clock.ts';
+import type { InferRequest, PreparedRequest, SendOutcome, Transport } from './types.ts';
+
+/** A request that ended, for whoever keeps every one. */
+export interface ObservedRequest {
+  readonly request: InferRequest;
+  readonly startNs: number;
+  readonly endNs: number;
+  readonly outcome: SendOutcome;
+}
+
+/** The transport, with every request that ends told to `onRequest` before it is told to the sender. */
+export function observedTransport<P extends PreparedRequest>(
+  transport: Transport<P>,
+  clock: Clock,
+  onRequest: (observed: ObservedRequest) => void,
+): Transport<P> {
+  return {
+    prepare: (request) => transport.prepare(request),
+    send(prepared, done) {
+      const startNs = clock.nowNs();
+      transport.send(prepared, (outcome) => {
+        onRequest({ request: prepared.request, startNs, endNs: clock.nowNs(), outcome });
+        done(outcome);
+      });
+    },
+    close: () => transport.close(),
+  };
+}

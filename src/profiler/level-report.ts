@@ -1,0 +1,65 @@
+import type { LoadLevel } from '../loadgen/types.ts';
+import type { Measurement } from './measurement.ts';
+
+/** What one load level gave, as tables and screens of perf_analyzer's kind show it. Times are in microseconds. */
+export interface LevelReport {
+  readonly level: LoadLevel;
+  /** Samples per second: request rate × client batch. */
+  readonly inferPerSecond: number;
+  readonly requestCount: number;
+  /** Requests sent per second, and the share in per cent of those sent late; null in a closed loop. */
+  readonly sends: { readonly perSecond: number; readonly latePercent: number } | null;
+  /** null for models without sequences. */
+  readonly sequences: { readonly count: number; readonly perSecond: number } | null;
+  /** null for models that answer each request once. */
+  readonly responsesPerSecond: number | null;
+  readonly averageUs: number;
+  readonly deviationUs: number;
+  /** Ascending. */
+  readonly percentilesUs: readonly { readonly percentile: number; readonly us: number }[];
+  /** The one that the search for a stable level and the limit of latency are about. */
+  readonly decidingUs: number;
+  readonly isStable: boolean;
+  readonly isWithinLimit: boolean;
+  /** null when the server gave no statistics. */
+  readonly server: ServerReport | null;
+  readonly measurement: Measurement;
+}
+
+/** What the server says of one model over the same time; times per request. */
+export interface ServerReport {
+  /** Empty for the model that was measured. */
+  readonly model: string;
+  readonly version: string;
+  readonly inferenceCount: number;
+  readonly executionCount: number;
+  readonly successCount: number;
+  /** null where no request was looked up in a response cache. */
+  readonly cache: CacheReport | null;
+  readonly requestUs: number;
+  readonly overheadUs: number;
+  readonly queueUs: number;
+  readonly computeInputUs: number;
+  readonly computeInferUs: number;
+  readonly computeOutputUs: number;
+  /** Models that this one is made of or calls. */
+  readonly composing: readonly ServerReport[];
+}
+
+export interface CacheReport {
+  readonly hitCount: number;
+  readonly missCount: number;
+  /** Mean over all requests, and of one hit and of one miss. */
+  readonly hitUsPerRequest: number;
+  readonly missUsPerRequest: number;
+  readonly hitUs: number;
+  readonly missUs: number;
+}
+
+/** Latency that the server's queue, computing and cache do not explain, as perf_analyzer counts it. */
+export function networkUs({ averageUs, server }: LevelReport): number {
+  if (server === null) return 0;
+  const computeUs = server.computeInputUs + server.computeInferUs + server.computeOutputUs;
+  const cacheUs = server.cache ? server.cache.hitUsPerRequest + server.cache.missUsPerRequest : 0;
+  return Math.max(0, averageUs - server.queueUs - computeUs - cacheUs);
+}

@@ -1,0 +1,66 @@
+import type { CacheReport, LevelReport, ServerReport } from './level-report.ts';
+import type { Measurement, ServerBreakdown } from './measurement.ts';
+
+const US_PER_MS = 1e3;
+
+/** What the report is to be about. */
+export interface ReportAsked {
+  /** Ascending. */
+  readonly percentiles: readonly number[];
+  /** The latency that decides; null for the average. */
+  readonly percentile: number | null;
+  /** 0 is none. */
+  readonly latencyLimitMs: number;
+}
+
+/** The measurement as tables and screens of perf_analyzer's kind show it. */
+export function reportOf(
+  measurement: Measurement,
+  { percentiles, percentile, latencyLimitMs }: ReportAsked,
+): LevelReport {
+  const { latencyMs, budgetLatencyMs, openLoop, level, requests } = measurement;
+  const decidingMs = percentile === null ? (openLoop?.scheduledLatencyMs ?? latencyMs).avg : budgetLatencyMs.value;
+  return {
+    level,
+    inferPerSecond: measurement.throughput.value,
+    requestCount: requests,
+    sends: openLoop
+      ? { perSecond: measurement.sendRate, latePercent: requests === 0 ? 0 : (openLoop.lateSends / requests) * 100 }
+      : null,
+    sequences: null,
+    responsesPerSecond: null,
+    averageUs: latencyMs.avg * US_PER_MS,
+    deviationUs: latencyMs.std * US_PER_MS,
+    percentilesUs: percentiles.map((asked) => ({
+      percentile: asked,
+      us: (measurement.latencyPercentilesMs?.[`${asked}`] ?? 0) * US_PER_MS,
+    })),
+    decidingUs: decidingMs * US_PER_MS,
+    isStable: measurement.stable,
+    isWithinLimit: latencyLimitMs === 0 || decidingMs < latencyLimitMs,
+    server: measurement.server && serverReport(measurement.server, measurement.composing ?? []),
+    measurement,
+  };
+}
+
+type Named = NonNullable<Measurement['composing']>[number];
+
+function serverReport(server: ServerBreakdown | Named, composing: readonly Named[]): ServerReport {
+  return {
+    model: '',
+    version: '',
+    ...server,
+    cache: cacheReport(server),
+    composing: composing.map((inner) => serverReport(inner, [])),
+  };
+}
+
+function cacheReport({ cache, successCount }: ServerBreakdown): CacheReport | null {
+  if (cache.hitCount + cache.missCount === 0) return null;
+  const share = (count: number): number => count / Math.max(successCount, 1);
+  return {
+    ...cache,
+    hitUsPerRequest: cache.hitUs * share(cache.hitCount),
+    missUsPerRequest: cache.missUs * share(cache.missCount),
+  };
+}

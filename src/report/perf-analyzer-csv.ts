@@ -1,0 +1,113 @@
+import { type LevelReport, networkUs, type ServerReport } from '../profiler/level-report.ts';
+
+export interface CsvOptions {
+  readonly isVerbose: boolean;
+  readonly withGpuMetrics: boolean;
+  /** The latency that was looked at; null for the average. */
+  readonly percentile: number | null;
+}
+
+interface Column {
+  readonly name: string;
+  readonly cell: (report: LevelReport) => string;
+}
+
+const whole = (us: number): string => `${Math.floor(us)}`;
+const figure = (value: number): string => `${Number(value.toPrecision(12))}`;
+const serverUs = (report: LevelReport, of: (server: ServerReport) => number): string =>
+  report.server === null ? '0' : whole(of(report.server));
+
+/**
+ * The levels in perf_analyzer's columns, the least throughput first; times in whole microseconds. Columns about what no
+ * level has (server statistics, a response cache) are left out, as there.
+ */
+export function perfAnalyzerCsv(reports: readonly LevelReport[], options: CsvOptions): string {
+  const columns = columnsOf(reports, options);
+  const rows = reports.toSorted((one, other) => one.inferPerSecond - other.inferPerSecond);
+  return [columns.map(({ name }) => name), ...rows.map((report) => columns.map(({ cell }) => cell(report)))]
+    .map((cells) => `${cells.join(',')}\n`)
+    .join('');
+}
+
+function columnsOf(reports: readonly LevelReport[], options: CsvOptions): readonly Column[] {
+  const first = reports[0];
+  const hasResponses = reports.some((report) => report.responsesPerSecond !== null);
+  const hasServer = reports.some((report) => report.server !== null);
+  const hasCache = reports.some((report) => report.server?.cache);
+  return [
+    {
+      name: first?.level.mode === 'request-rate' ? 'Request Rate' : 'Concurrency',
+      cell: ({ level }) => figure(level.value),
+    },
+    { name: 'Inferences/Second', cell: ({ inferPerSecond }) => figure(inferPerSecond) },
+    ...(hasResponses
+      ? [{ name: 'Response Throughput', cell: (report: LevelReport) => figure(report.responsesPerSecond ?? 0) }]
+      : []),
+    { name: 'Client Send', cell: () => '0' },
+    ...(hasServer ? serverColumns(hasCache) : []),
+    { name: 'Client Recv', cell: () => '0' },
+    ...percentileColumns(first),
+    ...(options.isVerbose ? verboseColumns(options) : []),
+  ];
+}
+
+function serverColumns(hasCache: boolean): readonly Column[] {
+  return [
+    { name: 'Network+Server Send/Recv', cell: (report) => whole(networkUs(report)) },
+    { name: 'Server Queue', cell: (report) => serverUs(report, ({ queueUs }) => queueUs) },
+    { name: 'Server Compute Input', cell: (report) => serverUs(report, ({ computeInputUs }) => computeInputUs) },
+    { name: 'Server Compute Infer', cell: (report) => serverUs(report, ({ computeInferUs }) => computeInferUs) },
+    { name: 'Server Compute Output', cell: (report) => serverUs(report, ({ computeOutputUs }) => computeOutputUs) },
+    ...(hasCache
+      ? [
+          {
+            name: 'Server Cache Hit',
+            cell: (report: LevelReport) => serverUs(report, ({ cache }) => cache?.hitUsPerRequest ?? 0),
+          },
+          {
+            name: 'Server Cache Miss',
+            cell: (report: LevelReport) => serverUs(report, ({ cache }) => cache?.missUsPerRequest ?? 0),
+          },
+        ]
+      : []),
+  ];
+}
+
+function percentileColumns(first: LevelReport | undefined): readonly Column[] {
+  return (first?.percentilesUs ?? []).map(({ percentile }, index) => ({
+    name: `p${percentile} latency`,
+    cell: (report) => whole(report.percentilesUs[index]?.us ?? 0),
+  }));
+}
+
+function verboseColumns({ percentile, withGpuMetrics }: CsvOptions): readonly Column[] {
+  return [
+    ...(percentile === null ? [{ name: 'Avg latency', cell: ({ averageUs }: LevelReport) => whole(averageUs) }] : []),
+    { name: 'request/response', cell: () => '0' },
+    { name: 'response wait', cell: ({ averageUs }) => whole(averageUs) },
+    ...(withGpuMetrics ? gpuColumns : []),
+  ];
+}
+
+type Gpu = NonNullable<LevelReport['measurement']['device']['gpus']>[number];
+
+const perGpu =
+  (figureOf: (gpu: Gpu) => number | undefined) =>
+  ({ measurement }: LevelReport): string =>
+    (measurement.device.gpus ?? [])
+      .flatMap((gpu) => {
+        const value = figureOf(gpu);
+        return value === undefined ? [] : [`${gpu.uuid}:${figure(value)};`];
+      })
+      .join('');
+
+/** Cells of the form `uuid:value;uuid:value;`, utilisation as a fraction. */
+const gpuColumns: readonly Column[] = [
+  {
+    name: 'Avg GPU Utilization',
+    cell: perGpu(({ utilizationPercent: percent }) => (percent === undefined ? undefined : percent / 100)),
+  },
+  { name: 'Avg GPU Power Usage', cell: perGpu(({ powerW }) => powerW) },
+  { name: 'Max GPU Memory Usage', cell: perGpu(({ memoryBytes }) => memoryBytes) },
+  { name: 'Total GPU Memory', cell: perGpu(({ memoryTotalBytes }) => memoryTotalBytes) },
+];
