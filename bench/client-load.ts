@@ -6,8 +6,10 @@ import { defaultOpenLoopRule, OpenLoop } from '../src/loadgen/open-loop.ts';
 import { constantRate } from '../src/loadgen/pacers.ts';
 import { type Batch, Recorder } from '../src/loadgen/recorder.ts';
 import { requestCycle } from '../src/loadgen/request-cycle.ts';
+import { openRegions, type SharedRegions } from '../src/loadgen/shared-memory/open-regions.ts';
 import { openTransport } from '../src/loadgen/transports/open.ts';
 import type { RequestSet } from '../src/loadgen/types.ts';
+import { connectGrpc, connectHttp } from '../src/triton/connect.ts';
 import type { Load, Report } from './client-run.ts';
 
 /**
@@ -20,7 +22,8 @@ import type { Load, Report } from './client-run.ts';
 export interface LoadOrder {
   readonly url: string;
   readonly load: Load;
-  readonly streaming?: boolean;
+  readonly streaming?: boolean | undefined;
+  readonly sharedMemory?: boolean | undefined;
   readonly settleMs: number;
   readonly runMs: number;
 }
@@ -31,13 +34,31 @@ const { load, settleMs, runMs } = order;
 
 const zeros = { name: 'INPUT0', datatype: 'FP32', shape: [1, load.floats], raw: new Uint8Array(4 * load.floats) };
 const request = { model: load.model, version: '', batch: 1, inputs: [zeros] };
-const requests: RequestSet = { model: load.model, version: '', batch: 1, requests: [request] };
+const plain: RequestSet = { model: load.model, version: '', batch: 1, requests: [request] };
 
-const transport = openTransport(load.protocol, { url: order.url, timeoutMs: TIMEOUT_MS, streaming: order.streaming });
+const regions = order.sharedMemory ? await openShared() : undefined;
+const requests = regions?.placed(plain) ?? plain;
+const transport = openTransport(load.protocol, {
+  url: order.url,
+  timeoutMs: TIMEOUT_MS,
+  streaming: order.streaming,
+  sharedOutputs: regions?.outputs,
+});
 const recorder = new Recorder();
 const report = load.perSecond === undefined ? await closedLoop(load.concurrency) : await openLoop(load.perSecond);
 await transport.close();
+await regions?.close();
 console.log(JSON.stringify(report));
+
+async function openShared(): Promise<SharedRegions> {
+  const control = load.protocol === 'grpc' ? connectGrpc(order.url) : connectHttp(order.url);
+  const config = await control.modelConfig(load.model);
+  const regions = await openRegions(control, {
+    ...{ requests: plain, config },
+    ...{ maxInFlight: load.concurrency, unknownOutputBytes: 102_400 },
+  });
+  return { ...regions, close: () => regions.close().finally(() => control.close()) };
+}
 
 async function closedLoop(concurrency: number): Promise<Report> {
   const loop = new ClosedLoop(transport, requestCycle(transport, requests), recorder, realClock);

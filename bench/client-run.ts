@@ -6,6 +6,7 @@ import { realClock } from '../src/base/clock.ts';
 import { NS_PER_S, NS_PER_US } from '../src/base/units.ts';
 import type { LaunchedServer } from '../src/launch/types.ts';
 import { connectGrpc } from '../src/triton/connect.ts';
+import type { OurMode } from './client-experiments.ts';
 import type { LoadOrder } from './client-load.ts';
 
 /** What is sent. With `perSecond` an open loop, else a closed one. */
@@ -107,8 +108,8 @@ export async function cpuNsOf(pid: number): Promise<number> {
   return sumNs;
 }
 
-export async function startOurs(url: string, load: Load, streaming: boolean): Promise<Running> {
-  const order: LoadOrder = { url, load, streaming, settleMs: SETTLE_MS, runMs: RUN_MS };
+export async function startOurs(url: string, load: Load, { streaming, sharedMemory }: OurMode): Promise<Running> {
+  const order: LoadOrder = { url, load, streaming, sharedMemory, settleMs: SETTLE_MS, runMs: RUN_MS };
   const child = spawn(process.execPath, [join(import.meta.dirname, 'client-load.ts'), JSON.stringify(order)], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -47,9 +47,7 @@ class Bench {
       const url = load.protocol === 'grpc' ? server.grpcUrl : server.httpUrl;
       try {
         return await read(server, load.model, () =>
-          mode.by === 'us'
-            ? startOurs(url, load, mode.streaming)
-            : startPerfAnalyzer(this.#peer, url, load, mode.options),
+          mode.by === 'us' ? startOurs(url, load, mode) : startPerfAnalyzer(this.#peer, url, load, mode.options),
         );
       } catch (error) {
         console.log(`  failed: ${mode.by}, ${mode.name}, on ${load.model} over ${load.protocol}: ${String(error)}`);
