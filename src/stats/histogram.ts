@@ -43,8 +43,15 @@ export class LatencyHistogram {
 
   /** Of the sample (n − 1), to the resolution of the histogram; 0 for fewer than two. */
   get standardDeviationNs(): number {
-    const { count } = this;
-    return count < 2 ? 0 : this.#counts.stdDeviation * Math.sqrt(count / (count - 1));
+    if (this.count < 2 || this.#minNs === this.#maxNs) return 0;
+    const last = bucketOf(this.#counts, this.#maxNs);
+    let squares = 0;
+    for (let index = bucketOf(this.#counts, this.#minNs); index <= last; index++) {
+      const count = this.#counts.getCountAtIndex(index);
+      if (count === 0) continue;
+      squares += count * (this.#counts.medianEquivalentValue(this.#counts.valueFromIndex(index)) - this.meanNs) ** 2;
+    }
+    return Math.sqrt(squares / (this.count - 1));
   }
 
   /** 0 when empty. */
