@@ -1,3 +1,4 @@
+import { type Command, Option } from 'commander';
 import { TrituneError } from '../base/errors.ts';
 import { refusedFlags } from './perf-analyzer-options.ts';
 import type { ProfileOptions } from './profile-options.ts';
@@ -56,14 +57,20 @@ function tlsOf(options: ProfileOptions): Partial<ProfileOptions> {
   };
 }
 
-/** Errors: UNSUPPORTED for an option of perf_analyzer that is not offered, with the reason. */
-export function refuseFlags(args: readonly string[]): void {
-  for (const { flags, reason } of refusedFlags) {
-    const [name = ''] = flags.split(' ');
-    if (args.some((arg) => arg === name || arg.startsWith(`${name}=`))) {
-      throw new TrituneError('UNSUPPORTED', `${name} is not offered: ${reason}`, 'leave it out');
-    }
-  }
+/**
+ * Adds the options of perf_analyzer that are not offered, out of sight: whoever gives one learns why, which `refuse`, to be
+ * called with what was parsed, tells. Errors of `refuse`: UNSUPPORTED.
+ */
+export function addRefusedOptions(command: Command): { readonly refuse: () => void } {
+  const refused = refusedFlags.map(({ flags, reason }) => ({ option: new Option(flags).hideHelp(), reason }));
+  for (const { option } of refused) command.addOption(option);
+  return {
+    refuse: () => {
+      const given = refused.find(({ option }) => command.getOptionValueSource(option.attributeName()) === 'cli');
+      if (!given) return;
+      throw new TrituneError('UNSUPPORTED', `${given.option.long} is not offered: ${given.reason}`, 'leave it out');
+    },
+  };
 }
 
 const usage = (message: string, hint: string): TrituneError => new TrituneError('USAGE', message, hint);

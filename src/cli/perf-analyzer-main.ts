@@ -3,7 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { trituneVersion } from '../base/version.ts';
 import { failureOf } from './failure.ts';
 import { addOptions } from './option-table.ts';
-import { refuseFlags } from './perf-analyzer-aliases.ts';
+import { addRefusedOptions } from './perf-analyzer-aliases.ts';
 import { perfAnalyzerExitCodes, perfAnalyzerVerdict } from './perf-analyzer-verdict.ts';
 import { type ProfileOptions, profileOptionTable } from './profile-options.ts';
 import { processTerminal } from './terminal.ts';
@@ -14,12 +14,13 @@ const command = new Command('tritune-perf-analyzer')
   .option('--version', 'the version')
   .exitOverride();
 
+const { refuse } = addRefusedOptions(command);
 addOptions(command, profileOptionTable).action(async (options: ProfileOptions & { readonly version?: boolean }) => {
   if (options.version) {
     processTerminal.tell(`Perf Analyzer Version ${trituneVersion} (tritune)`);
     return;
   }
-  refuseFlags(process.argv);
+  refuse();
   const { runProfile } = await import('./run-profile.ts');
   const { reports } = await runProfile(options, processTerminal, true);
   process.exitCode = perfAnalyzerVerdict(reports, processTerminal.tell);

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { TrituneError } from '../base/errors.ts';
 import { exitCodes } from './exit-codes.ts';
 import { addOptions, type OptionTable } from './option-table.ts';
-import { refuseFlags } from './perf-analyzer-aliases.ts';
+import { addRefusedOptions } from './perf-analyzer-aliases.ts';
 import { type PlainHttpFlags, plainHttpOptionTable } from './profile-http-options.ts';
 import { type ProfileOptions, profileOptionTable } from './profile-options.ts';
 import type { Terminal } from './terminal.ts';
@@ -16,13 +16,14 @@ export function profileCommand(terminal: Terminal): Command {
   const command = new Command('profile').description(
     "measure a model as it is, with perf_analyzer's options; or any URL, with --service-kind http",
   );
+  const { refuse } = addRefusedOptions(command);
   return addOptions(command, table).action(async (options: AllOptions) => {
+    refuse();
     process.exitCode = await runKind(options, terminal);
   });
 }
 
 async function runKind(options: AllOptions, terminal: Terminal): Promise<number> {
-  refuseFlags(process.argv);
   if (options.serviceKind === 'http') {
     const { runPlainHttp } = await import('./profile-http.ts');
     return runPlainHttp(options, terminal);

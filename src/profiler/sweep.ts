@@ -33,11 +33,13 @@ export async function sweep({ range, order, wholeLevels }: SweepPlan, measure: M
   }
 }
 
+/** A sum of steps may come out a trifle above the end that it is meant to meet. */
+const ROUNDING = 1e-6;
+
 async function sweepUp({ start, end, step }: SweepRange, measure: MeasureLevel): Promise<void> {
-  // Multiples of the step, not sums: sums of 0.1 would miss the end.
   for (let index = 0; ; index++) {
-    const value = Number((start + index * step).toPrecision(12));
-    if (end !== 0 && value > end) return;
+    const value = start + index * step;
+    if (end !== 0 && value > end + ROUNDING * step) return;
     if (!(await measure(value))) return;
   }
 }
