@@ -68,6 +68,29 @@ describe('Recorder', () => {
     expect(recorder.failures).toEqual([]);
   });
 
+  it('ends its batches behind common moments, whenever it began, so that several keep step', () => {
+    for (const first of [1003, 1090, 1200]) {
+      const recorder = new Recorder();
+      const ends: number[] = [];
+      recorder.start({ lengthNs: 100, minRequests: 1, inStepWithNs: 1000 }, ({ endNs }) => ends.push(endNs));
+      for (let at = first; at < 1800; at += 7) recorder.record(at, 5, ok);
+      for (const [index, end] of ends.entries()) {
+        const moment = 1100 + 100 * (index + (first === 1200 ? 2 : 0));
+        expect(end - moment).toBeGreaterThanOrEqual(0);
+        expect(end - moment).toBeLessThan(7);
+      }
+      expect(ends.length).toBeGreaterThan(4);
+    }
+  });
+
+  it('knows how many failed since the start, in the open batch too', () => {
+    const { recorder } = started();
+    for (const at of [1010, 1020, 1120, 1130]) recorder.record(at, 5, failed('status'));
+    expect(recorder.failed).toBe(4);
+    recorder.start({ lengthNs: 100, minRequests: 1 }, () => undefined);
+    expect(recorder.failed).toBe(0);
+  });
+
   it('counts nothing once stopped', () => {
     const { recorder, batches } = started();
     recorder.stop();

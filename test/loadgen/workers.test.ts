@@ -1,14 +1,14 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { realClock } from '../../src/base/clock.ts';
 import type { Batch } from '../../src/loadgen/recorder.ts';
 import type { SendOrder } from '../../src/loadgen/sender.ts';
 import type { InferRequest, RequestSet } from '../../src/loadgen/types.ts';
 import type { WorkerTransport } from '../../src/loadgen/workers/messages.ts';
-import { openWorkers } from '../../src/loadgen/workers/open-workers.ts';
-import { startGrpcServer, startHttpServer } from '../support/infer-servers.ts';
+import { openWorkers, type Workers } from '../../src/loadgen/workers/open-workers.ts';
+import { type InferServer, startGrpcServer, startHttpServer } from '../support/infer-servers.ts';
 import { until } from '../support/transport-suite.ts';
 
-const THREADS = 4;
+const THREADS = 3;
 const rule = { lengthNs: 40e6, minRequests: 1 };
 
 const requestOf = (value: number): InferRequest => ({
@@ -24,18 +24,6 @@ const setOf = (...values: number[]): RequestSet => ({
   requests: values.map(requestOf),
 });
 
-async function serverForTest(protocol: 'grpc' | 'http') {
-  const server = protocol === 'grpc' ? await startGrpcServer() : await startHttpServer();
-  onTestFinished(() => server.close());
-  return server;
-}
-
-function workersForTest(transport: WorkerTransport, threads = THREADS) {
-  const workers = openWorkers(threads, transport);
-  onTestFinished(() => workers.close());
-  return workers;
-}
-
 const plain = (protocol: 'grpc' | 'http', url: string): WorkerTransport => ({
   protocol,
   options: { url, timeoutMs: 10_000 },
@@ -47,22 +35,19 @@ const concurrency = (value: number, requests = setOf(1)): SendOrder => ({
 });
 
 describe.each(['grpc', 'http'] as const)('threads that send together over %s', (protocol) => {
-  it('keep exactly the level in flight, and count every request once', async () => {
-    const server = await serverForTest(protocol);
-    const workers = workersForTest(plain(protocol, server.url));
-    server.replyWith({ kind: 'silence' });
-    const held = workers.openFlow(concurrency(10));
-    held.start();
-    await until(() => server.received.length >= 10);
-    await realClock.sleep(30);
-    expect(server.received.length).toBe(10);
-    expect(await held.drain(1)).toBe(10);
-    expect([held.sent, held.mostInFlight]).toEqual([10, 10]);
+  let server: InferServer;
+  let workers: Workers;
+  beforeAll(async () => {
+    server = protocol === 'grpc' ? await startGrpcServer() : await startHttpServer();
+    workers = openWorkers(THREADS, plain(protocol, server.url));
+  });
+  afterAll(async () => {
+    await workers.close();
+    await server.close();
   });
 
   it('merge what each counted', async () => {
-    const server = await serverForTest(protocol);
-    const workers = workersForTest(plain(protocol, server.url));
+    const before = server.received.length;
     const flow = workers.openFlow(concurrency(10, setOf(1, 2, 3)));
     const batches: Batch[] = [];
     flow.record(rule, (batch) => batches.push(batch));
@@ -75,7 +60,7 @@ describe.each(['grpc', 'http'] as const)('threads that send together over %s', (
       true,
     );
     // Each thread's first completion opens its first batch and is not in it.
-    expect([counted, server.received.length]).toEqual([flow.sent - THREADS, flow.sent]);
+    expect([counted, server.received.length - before]).toEqual([flow.sent - THREADS, flow.sent]);
     for (const [index, batch] of batches.entries()) {
       expect(batch.endNs).toBeGreaterThan(batch.startNs);
       if (index > 0) expect(batch.startNs).toBe(batches[index - 1]?.endNs);
@@ -84,8 +69,7 @@ describe.each(['grpc', 'http'] as const)('threads that send together over %s', (
   });
 
   it('send the whole schedule of a rate, each request of the row as often as one thread would', async () => {
-    const server = await serverForTest(protocol);
-    const workers = workersForTest(plain(protocol, server.url), 3);
+    const before = server.received.length;
     const flow = workers.openFlow({
       requests: setOf(7, 8, 9, 10),
       level: { mode: 'request-rate', value: 600 },
@@ -95,16 +79,28 @@ describe.each(['grpc', 'http'] as const)('threads that send together over %s', (
     const batches: Batch[] = [];
     flow.record({ lengthNs: 50e6, minRequests: 1 }, (batch) => batches.push(batch), realClock.nowNs());
     flow.start();
-    await until(() => server.received.length >= 202);
+    await until(() => server.received.length - before >= 202);
     expect(await flow.drain(5000)).toBe(0);
     await flow.closeBatch();
     const tally = await flow.takeTally();
-    expect([server.received.length, flow.sent, flow.due, tally?.sent]).toEqual([202, 202, 202, 202]);
+    expect([server.received.length - before, flow.sent, flow.due, tally?.sent]).toEqual([202, 202, 202, 202]);
     expect([tally?.dropped, tally?.lateness.count]).toEqual([0, 202]);
     expect(batches.reduce((sum, { fromDue }) => sum + (fromDue?.count ?? 0), 0)).toBe(202);
     const timesSent = [7, 8, 9, 10].map(
-      (value) => server.received.filter(({ tensors }) => tensors[0] === value).length,
+      (value) => server.received.slice(before).filter(({ tensors }) => tensors[0] === value).length,
     );
     expect(timesSent).toEqual([51, 51, 50, 50]);
+  });
+
+  it('keep exactly the level in flight, and count every request once', async () => {
+    const before = server.received.length;
+    server.replyWith({ kind: 'silence' });
+    const held = workers.openFlow(concurrency(10));
+    held.start();
+    await until(() => server.received.length - before >= 10);
+    await realClock.sleep(30);
+    expect(server.received.length - before).toBe(10);
+    expect(await held.drain(1)).toBe(10);
+    expect([held.sent, held.mostInFlight]).toEqual([10, 10]);
   });
 });

@@ -54,6 +54,28 @@ describe('LatencyHistogram', () => {
     );
   });
 
+  it('comes out of its packed form as it went in, in the space of its range', () => {
+    fc.assert(
+      fc.property(fc.array(latency, { maxLength: 200 }), latencies, (values, others) => {
+        const histogram = histogramOf(values);
+        const unpacked = LatencyHistogram.unpack(structuredClone(histogram.pack()));
+        expect(unpacked.pack()).toEqual(histogram.pack());
+        for (const each of [histogram, unpacked]) each.merge(histogramOf(others));
+        expect([unpacked.count, unpacked.meanNs, unpacked.minNs, unpacked.maxNs]).toEqual([
+          histogram.count,
+          histogram.meanNs,
+          histogram.minNs,
+          histogram.maxNs,
+        ]);
+        for (const p of [0, 0.5, 0.99, 1]) expect(unpacked.quantileNs(p)).toBe(histogram.quantileNs(p));
+        for (const value of others) expect(unpacked.countAbove(value)).toBe(histogram.countAbove(value));
+      }),
+      { numRuns: 40 },
+    );
+    expect(histogramOf([1e6, 2e6]).pack().counts.byteLength).toBeLessThan(8192);
+    expect(LatencyHistogram.unpack(histogramOf([1e13]).pack()).quantileNs(1)).toBe(1e13);
+  });
+
   it('counts what is above a value', () => {
     const histogram = histogramOf([10, 20, 30, 40, 5e6]);
     expect([5, 10, 25, 40, 5e6, 6e6].map((value) => histogram.countAbove(value))).toEqual([5, 4, 3, 1, 0, 0]);

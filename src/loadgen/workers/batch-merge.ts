@@ -60,11 +60,14 @@ export class BatchMerge {
     if (this.#open.some((row) => row.length > 0)) this.#merge();
   }
 
-  #stepOf = (batch: PackedBatch): number => Math.floor((batch.endNs - this.#originNs) / this.#stepNs);
+  readonly #stepOf = (batch: PackedBatch): number => Math.floor((batch.endNs - this.#originNs) / this.#stepNs);
 
-  /** Opens the batches of each thread up to the next step; false when one has not come so far. */
+  /** Opens the batches of each thread up to the next step that all have behind them; false when there is none yet. */
   #takeStep(): boolean {
-    const counts = this.#pending.map((row) => row.findIndex((batch) => this.#stepOf(batch) > this.#passed) + 1);
+    const nexts = this.#pending.map((row) => row.find((batch) => this.#stepOf(batch) > this.#passed));
+    if (nexts.includes(undefined)) return false;
+    const reached = Math.max(...(nexts as PackedBatch[]).map(this.#stepOf));
+    const counts = this.#pending.map((row) => row.findIndex((batch) => this.#stepOf(batch) >= reached) + 1);
     if (counts.includes(0)) return false;
     for (const [thread, row] of this.#pending.entries()) {
       const taken = row.splice(0, counts[thread]);

@@ -88,7 +88,8 @@ export class WorkerFlow implements Flow {
   }
 
   async closeBatch(): Promise<void> {
-    await Promise.all(this.#threads.map((thread) => thread.ask('close-batch', {}, PREPARE_LIMIT_MS)));
+    await this.#begun;
+    await Promise.all(this.#threads.map((thread) => thread.ask('close-batch', {})));
     this.#merge?.flush();
   }
 
@@ -123,6 +124,7 @@ export class WorkerFlow implements Flow {
   }
 
   async takeTally() {
+    await this.#begun;
     const tallies = await Promise.all(this.#threads.map((thread) => thread.ask('take-tally', {})));
     const paced = tallies.filter((tally) => tally !== null);
     return paced.length === 0 ? null : mergeTallies(paced);
@@ -130,6 +132,7 @@ export class WorkerFlow implements Flow {
 
   async drain(limitMs: number): Promise<number> {
     this.#ended = true;
+    await this.#begun;
     this.#drained = await Promise.all(this.#threads.map((thread) => thread.ask('drain', { limitMs }, limitMs)));
     return this.#drained.reduce((sum, { left }) => sum + left, 0);
   }

@@ -1,0 +1,126 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type Batch, Recorder } from '../../src/loadgen/recorder.ts';
+import { BatchMerge } from '../../src/loadgen/workers/batch-merge.ts';
+import { type PackedBatch, packBatch } from '../../src/loadgen/workers/messages.ts';
+import { LatencyHistogram } from '../../src/stats/histogram.ts';
+
+const STEP_NS = 1000;
+
+interface Completion {
+  readonly thread: number;
+  readonly atNs: number;
+  readonly latencyNs: number;
+  readonly ok: boolean;
+}
+
+/** Recorders that keep step, as the threads have them, and what is merged of them. */
+function merging(threads: number, minRequests: number) {
+  const merged: Batch[] = [];
+  const dues: (number | null)[] = [];
+  const merge = new BatchMerge(threads, { stepNs: STEP_NS, originNs: 0, minRequests }, ({ batch, due, failures }) => {
+    merged.push(batch);
+    dues.push(due);
+    failed = failures.reduce((sum, { count }) => sum + count, 0);
+  });
+  let failed = 0;
+  const packed: PackedBatch[][] = Array.from({ length: threads }, () => []);
+  const recorders = packed.map((row, thread) => {
+    const recorder = new Recorder();
+    recorder.start({ lengthNs: STEP_NS, minRequests: 1, inStepWithNs: 0 }, (batch) => {
+      const { failures } = recorder;
+      row.push({ ...packBatch(batch), failures, due: 10 * (row.length + 1), failed: batch.failed, unserved: null });
+      merge.add(thread, row.at(-1) as PackedBatch);
+    });
+    return recorder;
+  });
+  const complete = ({ thread, atNs, latencyNs, ok }: Completion): void =>
+    recorders[thread]?.record(atNs, latencyNs, ok ? { ok } : { ok, kind: 'status', message: 'no' });
+  const close = (nowNs: number): void => {
+    for (const recorder of recorders) recorder.closeNow(nowNs);
+    merge.flush();
+  };
+  return { merged, dues, packed, complete, close, failures: () => failed };
+}
+
+/** Random completions of each thread, in the order of their times, some threads a hundred times slower than others. */
+const completions = fc
+  .array(
+    fc.record({
+      meanGapNs: fc.constantFrom(30, 400, 3000),
+      gaps: fc.array(fc.tuple(fc.double({ min: 0.01, max: 2, noNaN: true }), fc.boolean(), fc.nat(1e6)), {
+        maxLength: 60,
+      }),
+    }),
+    { minLength: 1, maxLength: 5 },
+  )
+  .map((threads) => {
+    const all = threads.flatMap(({ meanGapNs, gaps }, thread) => {
+      let atNs = 0;
+      return gaps.map(([gap, ok, latencyNs]): Completion => {
+        atNs += gap * meanGapNs;
+        return { thread, atNs, latencyNs, ok };
+      });
+    });
+    return { threads: threads.length, all: all.sort((a, b) => a.atNs - b.atNs) };
+  });
+
+describe('batches of several threads, merged', () => {
+  it('hold every request that the threads counted once, with the sum of their exact rates', () => {
+    fc.assert(
+      fc.property(completions, fc.integer({ min: 1, max: 30 }), ({ threads, all }, minRequests) => {
+        const { merged, packed, complete, close, failures } = merging(threads, minRequests);
+        for (const completion of all) complete(completion);
+        const beforeClose = merged.length;
+        close(1e9);
+        const counted = packed.flat();
+        const sum = (
+          batches: readonly { succeeded: number; failed: number }[],
+          field: 'succeeded' | 'failed',
+        ): number => batches.reduce((total, batch) => total + batch[field], 0);
+        for (const field of ['succeeded', 'failed'] as const) expect(sum(merged, field)).toBe(sum(counted, field));
+        expect(failures()).toBe(sum(counted, 'failed'));
+        const whole = new LatencyHistogram();
+        const expected = new LatencyHistogram();
+        for (const batch of merged) whole.merge(batch.latencies);
+        for (const { latencies } of counted) expected.merge(LatencyHistogram.unpack(latencies));
+        expect(whole.pack().counts).toEqual(expected.pack().counts);
+        for (const batch of merged.slice(0, beforeClose)) {
+          expect(batch.succeeded + batch.failed).toBeGreaterThanOrEqual(minRequests);
+        }
+        for (const [index, batch] of merged.entries()) {
+          expect(batch.endNs).toBeGreaterThanOrEqual(batch.startNs);
+          if (index > 0) expect(batch.startNs).toBe(merged[index - 1]?.endNs);
+        }
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it("have the rate that is the sum of the threads' counts over their own exact times", () => {
+    const { merged, complete } = merging(2, 1);
+    // One completes every 100 ns and the other every 350: their first batches end at 1000 and at 1050.
+    for (let atNs = 100; atNs <= 1000; atNs += 100) complete({ thread: 0, atNs, latencyNs: 5, ok: true });
+    for (let atNs = 350; atNs <= 1050; atNs += 350) complete({ thread: 1, atNs, latencyNs: 9, ok: true });
+    expect(merged).toHaveLength(1);
+    const { startNs, endNs, succeeded } = merged[0] as Batch;
+    expect(succeeded).toBe(9 + 2);
+    expect(succeeded / (endNs - startNs)).toBeCloseTo(9 / 900 + 2 / 700, 12);
+  });
+
+  it('wait for the slowest thread, and do not drift from it', () => {
+    const { merged, dues, complete } = merging(2, 1);
+    for (let atNs = 10; atNs <= 50_000; atNs += 10) {
+      complete({ thread: 0, atNs, latencyNs: 5, ok: true });
+      if (atNs % 3700 === 0) complete({ thread: 1, atNs, latencyNs: 5, ok: true });
+    }
+    // The slow thread ends a batch every 3.7 steps, from its first completion on: 12 times.
+    expect(merged).toHaveLength(12);
+    for (const [index, { succeeded, failed }] of merged.entries()) {
+      expect(failed).toBe(0);
+      if (index > 0) expect(Math.abs(succeeded - 371)).toBeLessThanOrEqual(100);
+    }
+    expect(merged.reduce((sum, { succeeded }) => sum + succeeded, 0) / 12).toBeGreaterThan(350);
+    expect(dues.every((due) => due !== null && due > 0)).toBe(true);
+  });
+});
