@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { sharedRegionsOf } from '../../src/cli/shared-memory.ts';
 import { transportOptionsOf } from '../../src/cli/transport-options.ts';
+import type { SharedMemory } from '../../src/triton/types.ts';
 
 describe('the options of transports', () => {
   const decoupled = { name: 'm', model_transaction_policy: { decoupled: true } };
@@ -18,6 +20,18 @@ describe('the options of transports', () => {
 
   it('mean nothing new for a study whose journal does not have them', () => {
     expect(transportOptionsOf({}, { name: 'm' })).toMatchObject({ compression: undefined });
+  });
+
+  it('want shared memory of the machine, none, or of a device, which there is not', async () => {
+    const plan = { requests: { model: 'm', version: '', batch: 1, requests: [] }, config: {}, maxInFlight: 1 };
+    const control = {} as SharedMemory;
+    expect(await sharedRegionsOf({}, control, plan)).toBeUndefined();
+    expect(await sharedRegionsOf({ sharedMemory: 'none' }, control, plan)).toBeUndefined();
+    await expect(sharedRegionsOf({ sharedMemory: 'cuda' }, control, plan)).rejects.toMatchObject({
+      code: 'UNSUPPORTED',
+      message: expect.stringContaining('CUDA'),
+      hint: expect.stringContaining('--shared-memory system'),
+    });
   });
 
   it('refuse a decoupled model without streams', () => {
