@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openHttpLean } from '../../src/loadgen/transports/http-lean.ts';
 import { MalformedResponse } from '../../src/loadgen/transports/http1/response-head.ts';
-import { ResponseParser } from '../../src/loadgen/transports/http1/response-parser.ts';
+import { type ParserRule, ResponseParser } from '../../src/loadgen/transports/http1/response-parser.ts';
 import type { SendOutcome, Transport } from '../../src/loadgen/types.ts';
 import { type MisbehavingServer, startRaw } from '../support/misbehaving-server.ts';
 import { inferRequest, send, sendMany, until } from '../support/transport-suite.ts';
@@ -15,15 +15,17 @@ interface Parsed {
   readonly statusCode: number;
   readonly error: string;
   readonly keepsAlive: boolean;
+  readonly bodyBytes: number;
 }
 
 /** Reads every response in the text, cut into pieces of the given sizes; `closes` when the peer closes at the end. */
-function parse(text: string, sizes: Iterator<number>, closes: boolean): Parsed[] {
+function parse(text: string, sizes: Iterator<number>, closes: boolean, rule: ParserRule = {}): Parsed[] {
   const bytes = Buffer.from(text, 'latin1');
-  const parser = new ResponseParser({ keepsErrors: true });
+  const parser = new ResponseParser({ keepsErrors: true, ...rule });
   const parsed: Parsed[] = [];
   const note = (): void => {
-    parsed.push({ statusCode: parser.statusCode, error: parser.errorBody, keepsAlive: parser.keepsAlive });
+    const { statusCode, errorBody, keepsAlive, bodyBytes } = parser;
+    parsed.push({ statusCode, error: errorBody, keepsAlive, bodyBytes });
     parser.next();
   };
   // As on a connection: a buffer that is lent, with the remains of earlier reads behind its end.
@@ -70,7 +72,8 @@ const anyResponse = fc
       ...(closes ? ['Connection: Close'] : []),
       '',
     );
-    const parsed: Parsed = { statusCode, error: statusCode < 300 ? '' : text, keepsAlive: !closes };
+    const error = statusCode < 300 ? '' : text;
+    const parsed: Parsed = { statusCode, error, keepsAlive: !closes, bodyBytes: text.length };
     return { wire: (hint ? crlf('HTTP/1.1 103 Early Hints', 'Link: </x>', '') : '') + head + framed, parsed };
   });
 
@@ -102,8 +105,10 @@ describe('HTTP/1.1 response parser', () => {
     [
       'a body up to the end',
       `${crlf('HTTP/1.1 500 no', '')}all the rest`,
-      { error: 'all the rest', keepsAlive: false },
+      { error: 'all the rest', keepsAlive: false, bodyBytes: 12 },
     ],
+    ['one length, said twice', `${crlf('HTTP/1.1 200 OK', 'Content-Length: 3, 3', '')}abc`, { bodyBytes: 3 }],
+    ['lines without carriage returns', 'HTTP/1.1 200 OK\nContent-Length: 3\n\nabc', { bodyBytes: 3, keepsAlive: true }],
   ])('takes %s', (_, wire, parsed) => {
     expect(parse(wire, whole(), true)).toMatchObject([parsed]);
   });
@@ -124,6 +129,31 @@ describe('HTTP/1.1 response parser', () => {
     ['a head without end', `HTTP/1.1 200 OK\r\n${'a: b\r\n'.repeat(12_000)}`],
   ])('refuses %s', (_, wire) => {
     expect(() => parse(wire, whole(), false)).toThrow(MalformedResponse);
+  });
+
+  it('takes lines without carriage returns, however they are cut', () => {
+    const wire = 'HTTP/1.1 200 OK\nContent-Length: 3\n\nabcHTTP/1.1 404 no\nContent-Length: 0\n\n';
+    fc.assert(
+      fc.property(fc.infiniteStream(fc.integer({ min: 1, max: 30 })), (sizes) => {
+        expect(parse(wire, sizes, false)).toMatchObject([
+          { statusCode: 200, bodyBytes: 3 },
+          { statusCode: 404, bodyBytes: 0 },
+        ]);
+      }),
+    );
+  });
+
+  it('ends replies to HEAD with their head', () => {
+    const heads = crlf('HTTP/1.1 200 OK', 'Content-Length: 5', '', 'HTTP/1.1 103 -', '', 'HTTP/1.1 404 no', '');
+    expect(parse(heads, whole(), false, { isBodiless: true })).toEqual([
+      { statusCode: 200, error: '', keepsAlive: true, bodyBytes: 0 },
+      { statusCode: 404, error: '', keepsAlive: true, bodyBytes: 0 },
+    ]);
+  });
+
+  it('keeps the words of failures only where they are asked for', () => {
+    const reply = `${crlf('HTTP/1.1 500 no', 'Content-Length: 5', '')}words`;
+    expect(parse(reply, whole(), false, { keepsErrors: false })).toMatchObject([{ error: '', bodyBytes: 5 }]);
   });
 
   it('fails as malformed or not at all, whatever the bytes', () => {

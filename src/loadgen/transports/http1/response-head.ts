@@ -17,7 +17,7 @@ export interface ResponseHead {
 
 /** Reads a response's head as far as the framing of the body needs it. Errors: MalformedResponse. */
 export function parseResponseHead(text: string): ResponseHead {
-  const [statusLine = '', ...lines] = text.split('\r\n');
+  const [statusLine = '', ...lines] = text.split(/\r?\n/);
   const match = /^HTTP\/1\.([01]) (\d{3})(?: |$)/.exec(statusLine);
   if (!match) throw new MalformedResponse(`no HTTP/1 status line: ${JSON.stringify(statusLine.slice(0, 40))}`);
   const fields = fieldsOf(lines);

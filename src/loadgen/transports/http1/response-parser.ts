@@ -6,6 +6,8 @@ const MAX_SIZE_LINE_BYTES = 1024;
 /** As much of a failed call's body as is kept for its message. */
 const MAX_ERROR_BYTES = 64 * 1024;
 const HEAD_END = '\r\n\r\n';
+/** Some servers end lines with a line feed alone, and clients may take it (RFC 9112, section 2.2). */
+const HEAD_END_ANY = /\r?\n\r?\n/g;
 const LF = 0x0a;
 
 type State = 'head' | 'length' | 'until-close' | 'chunk-size' | 'chunk' | 'chunk-end' | 'trailers' | 'done';
@@ -109,18 +111,19 @@ export class ResponseParser {
     }
     const before = this.#kept.length;
     this.#kept += chunk.toString('latin1', at, end);
-    const across = this.#kept.indexOf(HEAD_END, Math.max(0, before - HEAD_END.length));
-    if (across < 0) {
+    HEAD_END_ANY.lastIndex = Math.max(0, before - HEAD_END.length);
+    const across = HEAD_END_ANY.exec(this.#kept);
+    if (across === null) {
       const beginning = 'HTTP/1.'.slice(0, this.#kept.length);
       if (!this.#kept.startsWith(beginning))
         throw new MalformedResponse(`the answer is no HTTP/1: ${excerpt(this.#kept)}`);
       if (this.#kept.length > MAX_HEAD_BYTES) throw new MalformedResponse('the head of the response does not end');
       return end;
     }
-    const head = this.#kept.slice(0, across);
+    const head = this.#kept.slice(0, across.index);
     this.#kept = '';
     this.#begin(head);
-    return at + across + HEAD_END.length - before;
+    return at + HEAD_END_ANY.lastIndex - before;
   }
 
   #begin(text: string): void {
