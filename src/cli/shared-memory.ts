@@ -41,8 +41,11 @@ export async function openSharedTransport(
       isShared: shared !== undefined,
       placed: (set) => shared?.placed(set) ?? set,
       close: async () => {
-        await transport.close();
-        await shared?.close();
+        try {
+          await transport.close();
+        } finally {
+          await shared?.close();
+        }
       },
     };
   } catch (error) {

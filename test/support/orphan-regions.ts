@@ -1,12 +1,12 @@
 import { openRegions } from '../../src/loadgen/shared-memory/open-regions.ts';
 import { connectGrpc } from '../../src/triton/connect.ts';
 
-/** Registers shared memory for a model and stays until it is killed: `node orphan-regions.ts HOST:PORT MODEL`. */
+/** Registers shared memory for a model, and ends as soon as it is sent anything: `node orphan-regions.ts HOST:PORT MODEL`. */
 const [url, model] = process.argv.slice(2) as [string, string];
 const client = connectGrpc(url);
 const input = { name: 'any', datatype: 'FP32', shape: [1], raw: new Uint8Array(4) };
 const requests = { model, version: '', batch: 1, requests: [{ model, version: '', batch: 1, inputs: [input] }] };
 const config = await client.modelConfig(model);
 await openRegions(client, { requests, config, maxInFlight: 4, unknownOutputBytes: 1000 });
+process.stdin.once('data', () => process.exit(130));
 process.stdout.write('registered\n');
-setInterval(() => undefined, 1000);

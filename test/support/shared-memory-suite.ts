@@ -183,9 +183,12 @@ export function sharedMemorySuite(title: string, subject: SharedMemorySubject): 
       await leavesNothing();
     });
 
-    it('is cleaned up after a process that was killed, and after nobody else', async () => {
+    it.each([
+      ['was killed', 2],
+      ['left at once', 0],
+    ])('is cleaned up after a process that %s, and after nobody else', async (how, left) => {
       const { client, urls, model } = server;
-      const child = spawn(process.execPath, [orphan, urls.grpc, model], { stdio: ['ignore', 'pipe', 'inherit'] });
+      const child = spawn(process.execPath, [orphan, urls.grpc, model], { stdio: ['pipe', 'pipe', 'inherit'] });
       await once(child.stdout as NodeJS.ReadableStream, 'data');
       const registeredBy = async (pid?: number) =>
         (await client.sharedMemoryRegions()).filter(({ name }) => name.includes(`-${pid}-`));
@@ -193,9 +196,11 @@ export function sharedMemorySuite(title: string, subject: SharedMemorySubject): 
       expect(ownObjects(child.pid)).toHaveLength(2);
       expect(await registeredBy(child.pid)).toHaveLength(2);
       await alive.close();
-      child.kill('SIGKILL');
+      if (how === 'was killed') child.kill('SIGKILL');
+      else child.stdin.write('leave');
       await once(child, 'close');
-      expect(ownObjects(child.pid)).toHaveLength(2);
+      expect(ownObjects(child.pid)).toHaveLength(left);
+      expect(await registeredBy(child.pid)).toHaveLength(2);
       const next = await openRegions(client, planOf(requestOf(1)));
       expect(ownObjects(child.pid)).toEqual([]);
       expect(await registeredBy(child.pid)).toEqual([]);

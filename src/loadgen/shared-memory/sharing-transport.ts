@@ -1,6 +1,7 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { messageOf } from '../../base/errors.ts';
 import { numericType } from '../data-types.ts';
+import { CLOSED } from '../transports/outcome.ts';
 import type {
   InferRequest,
   OutputTensor,
@@ -46,6 +47,7 @@ export class SharingTransport<P extends PreparedRequest> implements Transport<Sh
   readonly #slots: Slots;
   readonly #holders: (Holder | undefined)[] = [];
   readonly #fd: number;
+  #open = true;
 
   constructor(inner: Transport<P>, place: SharedOutputs) {
     this.#inner = inner;
@@ -59,6 +61,10 @@ export class SharingTransport<P extends PreparedRequest> implements Transport<Sh
   }
 
   send(prepared: SharingRequest<P>, done: (outcome: SendOutcome) => void): void {
+    if (!this.#open) {
+      done(CLOSED);
+      return;
+    }
     const slot = this.#slots.take();
     if (slot < 0) {
       done(NO_SLOT);
@@ -75,6 +81,8 @@ export class SharingTransport<P extends PreparedRequest> implements Transport<Sh
   }
 
   async close(): Promise<void> {
+    if (!this.#open) return;
+    this.#open = false;
     await this.#inner.close();
     closeSync(this.#fd);
   }
