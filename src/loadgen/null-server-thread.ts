@@ -143,7 +143,8 @@ function serveHttp(socket: Socket): void {
       if (end < 0) return;
       const before = head.length - chunk.length;
       at = end + HEAD_END.length - before;
-      bodyLeft = Number(/content-length: *(\d+)/i.exec(head.slice(0, end))?.[1] ?? 0);
+      // Not the length of the JSON part, whose header's name ends alike.
+      bodyLeft = Number(/\r\ncontent-length: *(\d+)/i.exec(head.slice(0, end))?.[1] ?? 0);
       head = '';
     }
     bodyLeft -= chunk.length - at;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { clientCeiling } from '../../src/loadgen/client-ceiling.ts';
+import { type CeilingKind, clientCeiling } from '../../src/loadgen/client-ceiling.ts';
 import { startNullServer } from '../../src/loadgen/null-server.ts';
 import { openTransport } from '../../src/loadgen/transports/open.ts';
 import type { RequestSet, SendOutcome } from '../../src/loadgen/types.ts';
@@ -43,4 +43,47 @@ describe.each(['grpc', 'http'] as const)('a server that does nothing, over %s', 
     const ceiling = clientCeiling(protocol, setOf(16));
     expect(ceiling()).toBe(ceiling());
   });
+});
+
+describe('the ceiling of other kinds of traffic', () => {
+  const kinds: [string, 'grpc' | 'http', CeilingKind][] = [
+    ['streams', 'grpc', { streaming: true }],
+    ['compressed streams', 'grpc', { streaming: true, compression: 'gzip' }],
+    ['compression over gRPC', 'grpc', { compression: 'deflate' }],
+    ['compression over HTTP', 'http', { compression: 'gzip' }],
+    ['JSON', 'http', { tensorFormat: 'json' }],
+    ['headers', 'http', { headers: [{ name: 'x-name', value: 'value' }] }],
+    ['sequences', 'grpc', { sequences: { length: 5, variation: 0.2, ids: { low: 1, high: 1000 }, seed: 1 } }],
+    [
+      'few sequences on streams',
+      'grpc',
+      { streaming: true, sequences: { variation: 0, ids: { low: 1, high: 3 }, seed: 1 } },
+    ],
+  ];
+
+  it.each(kinds)('is known: %s', async (_, protocol, kind) => {
+    expect(await clientCeiling(protocol, setOf(16), kind)()).toBeGreaterThan(100);
+  });
+
+  it('is lower where each request is encoded anew', async () => {
+    const sequences = { length: 5, variation: 0, ids: { low: 1, high: 1000 }, seed: 1 };
+    const plain = (await clientCeiling('grpc', setOf(10_000))()) as number;
+    expect(await clientCeiling('grpc', setOf(10_000), { sequences })()).toBeLessThan(plain);
+  });
+});
+
+it('answers message after message on one stream, large ones too', async () => {
+  const server = await startNullServer('grpc-stream');
+  const transport = openTransport('grpc', { url: server.url, timeoutMs: 10_000, streaming: true });
+  try {
+    for (const floats of [1, 5000, 250_000, 2]) {
+      const prepared = transport.prepare(setOf(floats).requests[0] as RequestSet['requests'][number]);
+      for (let round = 0; round < 5; round++) {
+        expect(await new Promise<SendOutcome>((done) => transport.send(prepared, done))).toEqual({ ok: true });
+      }
+    }
+  } finally {
+    await transport.close();
+    await server.stop();
+  }
 });

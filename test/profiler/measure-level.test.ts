@@ -105,6 +105,22 @@ describe('measureLevel', () => {
     expect(run.clock.nowNs()).toBeLessThan(5e9);
   });
 
+  it('ends when more requests fail than are to be borne, and not before', async () => {
+    const outcome = (request: number): SendOutcome =>
+      request % 50 === 7 ? failure('status', 'at times') : { ok: true };
+    const model = { instances: 4, executionNs: () => 2e6, outcome };
+    const borne = await measure(model, 4, { maxErrors: 1000 });
+    expect(borne.tooManyErrors).toBeUndefined();
+    expect(borne.stable).toBe(true);
+    const ended = await measure(model, 4, { maxErrors: 5 });
+    expect(ended).toMatchObject({ tooManyErrors: true, stable: false });
+    expect(ended.failures).toEqual([{ kind: 'status', count: expect.any(Number), firstMessage: 'at times' }]);
+    expect(ended.failures[0]?.count).toBeGreaterThan(5);
+    expect(ended.requests).toBeLessThan(borne.requests);
+    const none = await measure({ executionNs: () => 1e6, outcome: () => failure('status', 'no') }, 2, { maxErrors: 0 });
+    expect(none).toMatchObject({ tooManyErrors: true, errorRate: 1, failures: [{ firstMessage: 'no' }] });
+  });
+
   it('ends with SERVER_UNREACHABLE when the server goes away, at the start or later', async () => {
     for (const servedFirst of [0, 500]) {
       const gone = (request: number): SendOutcome =>
