@@ -35,6 +35,35 @@ export const plainHttpOptionTable: OptionTable<PlainHttpFlags> = {
   },
 };
 
+/** Options of `profile` that a user would expect to change what is sent or measured, and that change nothing here. */
+const others = [
+  'model',
+  'launch',
+  'inputData',
+  'requestParameter',
+  'sequenceLength',
+  'streaming',
+  'warmupRequestCount',
+  'requestIntervals',
+  'arrivalTrace',
+  'fixedSchedule',
+  'ramp',
+  'burst',
+  'binarySearch',
+  'scenario',
+  'csv',
+  'profileExportFile',
+  'ndjson',
+];
+
+/** Errors: USAGE for an option that plain HTTP would silently ignore. */
+export function refuseOthers(options: object): void {
+  const name = others.find((each) => Reflect.get(options, each) !== undefined);
+  if (name === undefined) return;
+  const flag = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  throw usage(`--${flag} has no meaning for plain HTTP`, 'leave it out; docs/plain-http.md lists what it takes');
+}
+
 /** What is sent, but for where. */
 export interface PlainContent {
   readonly method: string;

@@ -8,11 +8,12 @@ import { type ClientUse, watchClient } from '../loadgen/client-cost.ts';
 import { poissonArrivals } from '../loadgen/pacers.ts';
 import { measurePlainHttp, type PlainHttpFigures, type PlainHttpLoad } from '../loadgen/plain-http-run.ts';
 import { type PlainHttpUrl, plainHttpUrl } from '../loadgen/plain-http-url.ts';
+import { addressOf } from '../loadgen/transports/address.ts';
 import { clientLimit } from '../profiler/client-verdict.ts';
-import type { TlsOptions } from '../triton/tls.ts';
+import { diagnoseTls, type TlsOptions } from '../triton/tls.ts';
 import { exitCodes } from './exit-codes.ts';
 import { listenForInterrupts } from './interrupts.ts';
-import { type PlainHttpFlags, plainContent } from './profile-http-options.ts';
+import { type PlainHttpFlags, plainContent, refuseOthers } from './profile-http-options.ts';
 import { readTls } from './read-tls.ts';
 import type { RequestOptions } from './request-options.ts';
 import type { Terminal } from './terminal.ts';
@@ -49,6 +50,7 @@ const DEFAULT_DURATION_MS = 5000;
  * SERVER_UNREACHABLE when the server went away, after what came until then was printed.
  */
 export async function runPlainHttp(options: PlainHttpOptions, terminal: Terminal): Promise<number> {
+  refuseOthers(options);
   const { url, tls } = await placeOf(options);
   const { host = url.host, ...content } = await plainContent(options, url.credentials);
   const load = loadOf(options);
@@ -70,7 +72,7 @@ export async function runPlainHttp(options: PlainHttpOptions, terminal: Terminal
     const time = { clock: realClock, alarm, signal };
     const figures = await measurePlainHttp(target, { ...content, host, target: url.target }, load, time);
     const use = await client.read();
-    throwIfSilent(figures, options.url ?? '');
+    await throwIfSilent(figures, target, options.url ?? '');
     const summary = summaryOf(figures, load.perSecond);
     await write(summary, options, terminal);
     tellLimit(figures, use, terminal);
@@ -112,13 +114,19 @@ function oneOf(range: LevelRange | undefined, option: string): number | undefine
 }
 
 /** Figures without a single reply say nothing but that. */
-function throwIfSilent({ latencies, failures: [first], ended }: PlainHttpFigures, url: string): void {
+async function throwIfSilent(
+  { latencies, failures: [first], ended }: PlainHttpFigures,
+  { address, tls }: { readonly address: string; readonly tls: TlsOptions | undefined },
+  url: string,
+): Promise<void> {
   if (latencies.count > 0 || ended === 'interrupted') return;
   const hint = 'see whether the server runs, and what it logs';
   if (first === undefined) throw new TrituneError('SERVER_TIMEOUT', `nothing was sent to ${withoutLogin(url)}`, hint);
-  const code =
-    first.kind === 'timeout' ? 'SERVER_TIMEOUT' : first.kind === 'malformed' ? 'SERVER_FAILED' : 'SERVER_UNREACHABLE';
-  throw new TrituneError(code, `no reply came from ${withoutLogin(url)}: ${first.firstMessage}`, hint);
+  const words = `no reply came from ${withoutLogin(url)}`;
+  if (first.kind === 'timeout') throw new TrituneError('SERVER_TIMEOUT', `${words}: ${first.firstMessage}`, hint);
+  const code = first.kind === 'malformed' ? 'SERVER_FAILED' : 'SERVER_UNREACHABLE';
+  const trouble = await diagnoseTls(addressOf(address), tls);
+  throw new TrituneError(code, `${words}: ${trouble?.message ?? first.firstMessage}`, trouble?.hint ?? hint);
 }
 
 const withoutLogin = (url: string): string => url.replace(/^([^/]*:\/\/)?[^/]*@/, '$1');

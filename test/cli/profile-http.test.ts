@@ -1,5 +1,6 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -7,6 +8,7 @@ import { isTrituneError } from '../../src/base/errors.ts';
 import { type PlainHttpOptions, runPlainHttp } from '../../src/cli/profile-http.ts';
 import { type PlainHttpFlags, plainContent } from '../../src/cli/profile-http-options.ts';
 import { plainHttpUrl } from '../../src/loadgen/plain-http-url.ts';
+import { newAuthority } from '../support/certificates.ts';
 import { listen, refusingUrl } from '../support/misbehaving-server.ts';
 
 const cleanUps: (() => Promise<unknown>)[] = [];
@@ -41,7 +43,8 @@ async function run(options: Partial<PlainHttpOptions>): Promise<Said> {
   const terminal = {
     print: (line: string) => printed.push(line),
     tell: (line: string) => told.push(line),
-    status: () => undefined, isInteractive: false,
+    status: () => undefined,
+    isInteractive: false,
   };
   const exitCode = await runPlainHttp({ requestTimeout: 5, requestCount: 20, ...options }, terminal);
   return { exitCode, printed, told };
@@ -184,8 +187,24 @@ describe('a run of plain HTTP', () => {
     expect(isTrituneError(late, 'SERVER_TIMEOUT')).toBe(true);
   });
 
+  it('says what to do about TLS', async () => {
+    const tls = await (await newAuthority()).serverFor(['127.0.0.1']);
+    const server = createSecureServer(tls, (_, response) => response.end());
+    const port = await listen(server);
+    cleanUps.push(() => new Promise((resolve) => server.close(resolve)));
+    const wary = await failureOf(run({ url: `https://127.0.0.1:${port}`, requestCount: 1 }));
+    expect(wary).toMatchObject({ code: 'SERVER_UNREACHABLE', hint: expect.stringContaining('--tls-ca') });
+    const plain = await failureOf(run({ url: `http://127.0.0.1:${port}`, requestCount: 1 }));
+    expect(plain).toMatchObject({ hint: expect.stringContaining('https://') });
+    const { exitCode, told } = await run({ url: `127.0.0.1:${port}`, requestCount: 1, tlsInsecure: true });
+    expect(exitCode).toBe(0);
+    expect(told.join()).toContain('not verified');
+  });
+
   it.each([
     [{}],
+    [{ url: 'http://a', warmupRequestCount: 5 }],
+    [{ url: 'http://a', model: 'mlp' }],
     [{ url: 'http://a', tlsInsecure: true }],
     [{ url: 'http://a', concurrencyRange: { start: 1, end: 4 } }],
     [{ url: 'http://a', requestRateRange: { start: 1, end: 0 } }],
