@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { replyCheck } from '../../src/loadgen/reply-check.ts';
 import { openRegions, type RegionsPlan, type SharedRegions } from '../../src/loadgen/shared-memory/open-regions.ts';
+import { createSharedObject } from '../../src/loadgen/shared-memory/shared-object.ts';
 import { type OpenOptions, openTransport } from '../../src/loadgen/transports/open.ts';
 import type { InferRequest, SendOutcome } from '../../src/loadgen/types.ts';
 import type { ModelConfig, TensorConfig } from '../../src/triton/model-config.ts';
@@ -166,6 +167,40 @@ export function sharedMemorySuite(title: string, subject: SharedMemorySubject): 
         expect(await wordsOf(good, small)).toMatchObject(refused('bytes to hold the results'));
       } finally {
         await regions.close();
+      }
+    });
+
+    it('is managed by plain HTTP as well, also by those who ask for more than we do', async () => {
+      const root = `http://${server.urls.http}/v2/systemsharedmemory`;
+      const answerTo = async (path: string, body?: object): Promise<unknown> => {
+        const call = body && { method: 'POST', body: JSON.stringify(body) };
+        const reply = await fetch(`${root}${path}`, call);
+        const text = await reply.text();
+        return { status: reply.status, said: text === '' ? null : JSON.parse(text) };
+      };
+      const { name, remove } = createSharedObject('in', 4096);
+      try {
+        expect(await answerTo('/region/r/status')).toEqual({
+          status: 404,
+          said: { error: "Unable to find system shared memory region: 'r'" },
+        });
+        expect(await answerTo('/region/r/register', { key: name })).toEqual({
+          status: 400,
+          said: { error: "Shared memory register request has no 'byte_size' field" },
+        });
+        expect(await answerTo('/region/r/register', { byte_size: 64 })).toEqual({
+          status: 400,
+          said: { error: "Shared memory register request has no 'key' field" },
+        });
+        expect(await answerTo('/region/r/register', { key: name, byte_size: 64 })).toEqual({ status: 200, said: null });
+        const region = { name: 'r', key: name, offset: 0, byte_size: 64 };
+        expect(await answerTo('/region/r/status')).toEqual({ status: 200, said: [region] });
+        expect(await answerTo('/region/s/unregister', {})).toEqual({ status: 200, said: null });
+        expect(await answerTo('/status')).toEqual({ status: 200, said: [region] });
+        expect(await answerTo('/unregister', {})).toEqual({ status: 200, said: null });
+        expect(await answerTo('/status')).toEqual({ status: 200, said: [] });
+      } finally {
+        remove();
       }
     });
 
