@@ -1,4 +1,5 @@
 import type { SweepRange } from '../profiler/sweep.ts';
+import { type ClientFlags, clientOptionTable } from './client-options.ts';
 import type { OptionTable } from './option-table.ts';
 import {
   durationSeconds,
@@ -80,6 +81,7 @@ export interface ProfileOptions
     RequestOptions,
     TlsFlags,
     TransportFlags,
+    ClientFlags,
     PerfAnalyzerFlags {
   readonly model?: string;
   readonly modelVersion?: string;
@@ -260,6 +262,7 @@ export const profileOptionTable: OptionTable<ProfileOptions> = {
   ...measuringTable,
   ...requestOptionTable,
   ...transportOptionTable,
+  ...clientOptionTable,
   ...tlsOptionTable,
   ...outputTable,
   launch: tuneOptionTable.launch,

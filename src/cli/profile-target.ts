@@ -1,5 +1,6 @@
 import { realClock } from '../base/clock.ts';
 import { TrituneError } from '../base/errors.ts';
+import { plainLine } from '../base/format.ts';
 import { MS_PER_S } from '../base/units.ts';
 import { type ObservedRequest, observedTransport } from '../loadgen/observed-transport.ts';
 import type { Schedule } from '../loadgen/pacers.ts';
@@ -7,7 +8,7 @@ import type { LoadLevel, OutputTensor, RequestSet } from '../loadgen/types.ts';
 import { metricsProbe } from '../profiler/device-probe.ts';
 import type { LevelReport } from '../profiler/level-report.ts';
 import { measureLevel } from '../profiler/measure-level.ts';
-import type { ProfileProgress } from '../profiler/measurement.ts';
+import type { Measurement, ProfileProgress } from '../profiler/measurement.ts';
 import { reportOf } from '../profiler/report-of.ts';
 import { instancesOf } from '../study/metrics.ts';
 import type { LevelRange } from '../study/types.ts';
@@ -54,6 +55,9 @@ export async function openProfileTarget(
   const inputs = await requestsOf(options, { config, metadata });
   let outputs: readonly OutputTensor[] = [];
   const observes = options.profileExportFile !== undefined;
+  if (observes && (options.clientThreads ?? 1) > 1) {
+    throw new TrituneError('USAGE', 'every request is kept by one thread only', 'leave out --client-threads');
+  }
   const traffic = await openTraffic(opened, {
     options,
     config,
@@ -99,13 +103,21 @@ export async function openProfileTarget(
         deviceProbe,
         scheduleAt: (perSecond) => scheduleAt(plan, options, perSecond),
         alarm: traffic.alarm,
+        ...traffic.threads,
+        maxErrors: options.maxErrors,
         ...(traffic.clientCeiling && { clientCeiling: traffic.clientCeiling }),
         ...(plan.latencyLimitMs > 0 && plan.percentile !== null && { budgetMs: plan.latencyLimitMs }),
       });
+      if (measurement.tooManyErrors) throw tooManyErrors(measurement);
       return reportOf(measurement, plan);
     },
     close: () => traffic.close(),
   };
+}
+
+function tooManyErrors({ failures }: Measurement): TrituneError {
+  const words = failures.map(({ kind, count, firstMessage }) => `${count} ${kind}: ${plainLine(firstMessage, 120)}`);
+  return new TrituneError('SERVER_FAILED', `too many requests failed (${words.join('; ')})`, 'see --max-errors');
 }
 
 /** A server that was started for the run may not have loaded the model yet; nobody else's is told to load anything. */

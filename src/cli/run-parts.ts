@@ -1,8 +1,5 @@
 import { realClock } from '../base/clock.ts';
-import { openAlarm } from '../loadgen/alarm.ts';
-import { clientCeiling } from '../loadgen/client-ceiling.ts';
 import type { PreparedInputs } from '../loadgen/inputs.ts';
-import { defaultOpenLoopRule } from '../loadgen/open-loop.ts';
 import type { Schedule } from '../loadgen/pacers.ts';
 import { metricsProbe } from '../profiler/device-probe.ts';
 import { defaultPerfAnalyzerRule, type PerfAnalyzerRule } from '../profiler/level-options.ts';
@@ -11,13 +8,9 @@ import { type ControlClient, createControl } from '../tuner/control.ts';
 import { createProfile } from '../tuner/profile.ts';
 import type { TuneParts } from '../tuner/run.ts';
 import type { Control } from '../tuner/seams.ts';
-import { clientThreadsOf } from './client-threads.ts';
 import type { OpenServer } from './open-server.ts';
 import type { PlannedStudy } from './plan-study.ts';
-import { headersOf } from './request-options.ts';
-import { replyCheckOf, sequencesOf } from './requests.ts';
-import { openSharedTransport } from './shared-memory.ts';
-import { transportOptionsOf } from './transport-options.ts';
+import { openTraffic } from './traffic-parts.ts';
 import type { TuneOptions } from './tune-options.ts';
 import type { TuneRequest } from './tune-request.ts';
 
@@ -35,28 +28,16 @@ export async function assembleParts(
   { client, server, tls, metricsUrl, metricsTls }: OpenServer,
   inputs: PreparedInputs,
 ): Promise<{ readonly parts: TuneParts; close(): Promise<void> }> {
-  const sequences = sequencesOf(options, plan.study.originalConfig, plan.study.levels);
-  const kind = transportOptionsOf(options, plan.study.originalConfig);
-  const check = replyCheckOf(inputs, options);
-  const requests = inputs.forConfig(plan.baseline.config);
   const { originalConfig: config, levels } = plan.study;
-  const maxInFlight = levels.mode === 'concurrency' ? levels.high : defaultOpenLoopRule.maxInFlight;
-  const traffic = await openSharedTransport(
-    server.protocol,
-    { url: server.url, tls, timeoutMs: REQUEST_TIMEOUT_MS, headers: headersOf(options), check, ...kind },
-    options,
-    client,
-    { requests, config, maxInFlight },
+  const traffic = await openTraffic(
+    { client, server, tls },
+    { options, config, inputs, levels, timeoutMs: REQUEST_TIMEOUT_MS },
   );
-  const workers = clientThreadsOf(options, server.protocol, traffic.options);
-  // The null server is one thread without TLS or outputs; another client's ceiling would be no evidence of this one's.
-  const hasCeiling = !tls && !check && !traffic.isShared && !workers;
-  const ceilingKind = { ...kind, sequences, headers: headersOf(options) };
-  const alarm = openAlarm();
   const profile = createProfile({
     transport: traffic.transport,
-    sequences,
-    requestsFor: ({ config }) => traffic.placed(inputs.forConfig(config)),
+    ...traffic.threads,
+    sequences: traffic.sequences,
+    requestsFor: (candidate) => traffic.requestsFor(candidate.config),
     stats: client,
     clock: realClock,
     percentile: options.percentile,
@@ -65,20 +46,14 @@ export async function assembleParts(
     // A trial is measured at several levels, and the final measures the best again: six windows a level are enough.
     windows: { maxWindows: 6 },
     deviceProbe: metricsProbe(metricsUrl, metricsTls),
-    alarm,
+    alarm: traffic.alarm,
     scheduleAt: scheduleOf(options),
     maxErrors: options.maxErrors,
-    ...(hasCeiling && { clientCeiling: clientCeiling(server.protocol, requests, ceilingKind) }),
-    ...(workers && { openFlow: workers.openFlow, watchClient: workers.watchClient }),
+    ...(traffic.clientCeiling && { clientCeiling: traffic.clientCeiling }),
     ...(options.latencyBudget !== undefined && { budgetMs: options.latencyBudget }),
   });
   const control = controlOver(client, model, plan.study, options.restore);
-  const close = async (): Promise<void> => {
-    await alarm.close();
-    await workers?.close();
-    await traffic.close();
-  };
-  return { parts: { control, profile, sampler, journal, clock: realClock }, close };
+  return { parts: { control, profile, sampler, journal, clock: realClock }, close: traffic.close };
 }
 
 /** With a budget the latency that it is about must be stable, and is the threshold. */

@@ -3,17 +3,19 @@ import { clientCeiling } from '../loadgen/client-ceiling.ts';
 import type { PreparedInputs } from '../loadgen/inputs.ts';
 import { defaultOpenLoopRule } from '../loadgen/open-loop.ts';
 import type { SequenceRule } from '../loadgen/sequences.ts';
-import { openTransport } from '../loadgen/transports/open.ts';
 import type { ReplyCheck, RequestSet, Transport } from '../loadgen/types.ts';
+import type { LevelOptions } from '../profiler/level-options.ts';
 import type { LevelRange } from '../study/types.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
+import type { ClientFlags } from './client-options.ts';
+import { clientThreadsOf } from './client-threads.ts';
 import type { OpenServer } from './open-server.ts';
 import { headersOf, type RequestOptions } from './request-options.ts';
 import { replyCheckOf, sequencesOf } from './requests.ts';
-import { sharedRegionsOf } from './shared-memory.ts';
+import { openSharedTransport } from './shared-memory.ts';
 import { type TransportFlags, transportOptionsOf } from './transport-options.ts';
 
-export interface TrafficOptions extends RequestOptions, TransportFlags {
+export interface TrafficOptions extends RequestOptions, TransportFlags, ClientFlags {
   readonly seed: number;
 }
 
@@ -24,7 +26,7 @@ export interface TrafficAsked {
   readonly inputs: PreparedInputs;
   readonly levels: LevelRange;
   readonly timeoutMs: number;
-  /** Looks at every good reply beside the check that the options ask for. */
+  /** Looks at every good reply beside the check that the options ask for; on this thread only. */
   readonly onReply?: ReplyCheck | undefined;
 }
 
@@ -33,6 +35,8 @@ export interface OpenTraffic {
   readonly transport: Transport;
   readonly alarm: Alarm;
   readonly sequences: SequenceRule | undefined;
+  /** What sends in place of this thread; empty where this one does. */
+  readonly threads: Pick<LevelOptions, 'openFlow' | 'watchClient'>;
   /** Undefined where nothing is known of the client's own limit. */
   readonly clientCeiling: (() => Promise<number | null>) | undefined;
   /** The requests as they are sent to a config of the model. */
@@ -52,33 +56,28 @@ export async function openTraffic(
   const headers = headersOf(options);
   const requests = inputs.forConfig(config);
   const maxInFlight = levels.mode === 'concurrency' ? levels.high : defaultOpenLoopRule.maxInFlight;
-  const shared = await sharedRegionsOf(options, client, { requests, config, maxInFlight });
-  const transport = openTransport(server.protocol, {
-    url: server.url,
-    tls,
-    timeoutMs,
-    headers,
-    check,
-    sharedOutputs: shared?.outputs,
-    ...kind,
-  });
-  // The null server knows plain requests only; another client's ceiling would be no evidence of this one's.
-  const isPlain =
-    !tls && !check && !sequences && !shared && !kind.streaming && !kind.compression && kind.tensorFormat !== 'json';
+  const traffic = await openSharedTransport(
+    server.protocol,
+    { url: server.url, tls, timeoutMs, headers, check, ...kind },
+    options,
+    client,
+    { requests, config, maxInFlight },
+  );
+  const workers = clientThreadsOf(options, server.protocol, traffic.options);
+  // The null server is one thread without TLS or outputs; another client's ceiling would be no evidence of this one's.
+  const hasCeiling = !tls && !check && !traffic.isShared && !workers;
   const alarm = openAlarm();
   return {
-    transport,
+    transport: traffic.transport,
     alarm,
     sequences,
-    clientCeiling: isPlain ? clientCeiling(server.protocol, requests) : undefined,
-    requestsFor: (candidate) => {
-      const own = inputs.forConfig(candidate);
-      return shared?.placed(own) ?? own;
-    },
+    threads: workers ? { openFlow: workers.openFlow, watchClient: workers.watchClient } : {},
+    clientCeiling: hasCeiling ? clientCeiling(server.protocol, requests, { ...kind, sequences, headers }) : undefined,
+    requestsFor: (candidate) => traffic.placed(inputs.forConfig(candidate)),
     close: async () => {
       await alarm.close();
-      await transport.close();
-      await shared?.close();
+      await workers?.close();
+      await traffic.close();
     },
   };
 }
