@@ -6,6 +6,8 @@ import type { StudyRecord } from '../../src/study/records.ts';
 import type { Summary } from '../../src/study/summary.ts';
 
 const main = resolve(import.meta.dirname, '../../src/cli/main.ts');
+/** The binary that takes the place of perf_analyzer. */
+export const dropIn = resolve(import.meta.dirname, '../../src/cli/perf-analyzer-main.ts');
 
 export interface CliOutcome {
   readonly code: number | null;
@@ -20,8 +22,14 @@ export interface RunningCli {
 }
 
 /** Starts the command line as a user would, in a process of its own. */
-export function startCli(args: readonly string[], options: { readonly cwd?: string } = {}): RunningCli {
-  const child = spawn(process.execPath, [main, ...args], { cwd: options.cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+export function startCli(
+  args: readonly string[],
+  options: { readonly cwd?: string; readonly program?: string } = {},
+): RunningCli {
+  const child = spawn(process.execPath, [options.program ?? main, ...args], {
+    cwd: options.cwd,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let [stdout, stderr] = ['', ''];
   child.stdout.on('data', (chunk: Buffer) => {
     stdout += chunk.toString();
@@ -35,8 +43,10 @@ export function startCli(args: readonly string[], options: { readonly cwd?: stri
   return { child, ended };
 }
 
-export const runCli = (args: readonly string[], options: { readonly cwd?: string } = {}): Promise<CliOutcome> =>
-  startCli(args, options).ended;
+export const runCli = (
+  args: readonly string[],
+  options: { readonly cwd?: string; readonly program?: string } = {},
+): Promise<CliOutcome> => startCli(args, options).ended;
 
 export const freshDirectory = (): Promise<string> => mkdtemp(join(tmpdir(), 'tritune-test-'));
 
