@@ -8,7 +8,10 @@ import type { TuneOptions } from './tune-options.ts';
 const DEFAULT_EMULATOR_PROFILE = 'demo';
 
 /** The options about a server that is started for the run. */
-export type LaunchFlags = Pick<TuneOptions, 'launch' | 'modelRepository' | 'tritonserver' | 'dockerImage'>;
+export type LaunchFlags = Pick<
+  TuneOptions,
+  'launch' | 'modelRepository' | 'tritonserver' | 'dockerImage' | 'sharedMemory'
+>;
 
 /** Starts the server that `--launch` names. Errors: USAGE, LAUNCH_FAILED. */
 export async function launchServer(
@@ -33,6 +36,13 @@ export async function launchServer(
     });
   }
   if (what === 'docker') {
+    if (options.sharedMemory === 'system') {
+      throw new TrituneError(
+        'USAGE',
+        'a container that is started for the run has shared memory of its own',
+        'start one yourself with --ipc=host, or use --launch local',
+      );
+    }
     return launchDocker({
       ...common,
       modelRepository: needsRepository(options),

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { launchServer } from '../../src/cli/serve.ts';
 import { sharedRegionsOf } from '../../src/cli/shared-memory.ts';
 import { transportOptionsOf } from '../../src/cli/transport-options.ts';
 import type { SharedMemory } from '../../src/triton/types.ts';
@@ -31,6 +32,20 @@ describe('the options of transports', () => {
       code: 'UNSUPPORTED',
       message: expect.stringContaining('CUDA'),
       hint: expect.stringContaining('--shared-memory system'),
+    });
+  });
+
+  it('want no shared memory of a container that is started for the run', async () => {
+    const flags = {
+      launch: 'docker',
+      modelRepository: '/models',
+      dockerImage: 'image',
+      sharedMemory: 'system',
+    } as const;
+    const common = { logDirectory: '/nowhere' };
+    await expect(launchServer(flags, 'm', common)).rejects.toMatchObject({
+      code: 'USAGE',
+      hint: expect.stringContaining('--ipc=host'),
     });
   });
 
