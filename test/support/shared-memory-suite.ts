@@ -4,14 +4,16 @@ import { closeSync, openSync, readdirSync, readFileSync, writeSync } from 'node:
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Batch } from '../../src/loadgen/recorder.ts';
 import { replyCheck } from '../../src/loadgen/reply-check.ts';
 import { openRegions, type RegionsPlan, type SharedRegions } from '../../src/loadgen/shared-memory/open-regions.ts';
 import { createSharedObject } from '../../src/loadgen/shared-memory/shared-object.ts';
 import { type OpenOptions, openTransport } from '../../src/loadgen/transports/open.ts';
 import type { InferRequest, SendOutcome } from '../../src/loadgen/types.ts';
+import { openWorkers } from '../../src/loadgen/workers/open-workers.ts';
 import type { ModelConfig, TensorConfig } from '../../src/triton/model-config.ts';
 import type { ModelStatistics, TritonClient } from '../../src/triton/types.ts';
-import { sendMany } from './transport-suite.ts';
+import { sendMany, until } from './transport-suite.ts';
 
 /** A server, and a model of its that takes one FP32 tensor and gives one of the same size, in some milliseconds. */
 export interface SharedMemorySubject {
@@ -122,6 +124,32 @@ export function sharedMemorySuite(title: string, subject: SharedMemorySubject): 
       await regions.close();
       expect(outcomes).toMatchObject([{ kind: 'mismatch', message: expect.stringContaining('8 were expected') }]);
     });
+
+    it.each(['grpc', 'http'] as const)(
+      'is shared by threads, with an answer for each request, over %s',
+      async (protocol) => {
+        // Each request expects another answer: one that was written over another's would be found out.
+        const plan = planOf(...[1, 2, 3, 4, 5].map(requestOf));
+        const regions = await openRegions(server.client, plan);
+        const options = { url: server.urls[protocol], timeoutMs: 10_000, sharedOutputs: regions.outputs };
+        const workers = openWorkers(2, { protocol, options, tolerance: 0 });
+        try {
+          const requests = regions.placed(plan.requests);
+          const flow = workers.openFlow({ requests, level: { mode: 'concurrency', value: 32 } });
+          const batches: Batch[] = [];
+          flow.record({ lengthNs: 50e6, minRequests: 40 }, (batch) => batches.push(batch));
+          flow.start();
+          await until(() => batches.length >= 2 || flow.failed > 0);
+          expect(await flow.drain(5000)).toBe(0);
+          await flow.closeBatch();
+          expect([flow.failures, flow.failed]).toEqual([[], 0]);
+        } finally {
+          await workers.close();
+          await regions.close();
+        }
+        await leavesNothing();
+      },
+    );
 
     it('goes with compression, JSON tensors and streams', async () => {
       const plan = planOf(requestOf(1));
