@@ -111,6 +111,10 @@ export interface LevelOptions {
   readonly percentiles?: readonly number[];
   /** Instances of the model, each of which must have served before anything is counted. */
   readonly instances?: number;
+  /** The model was loaded since the last measurement: every instance is made to execute before anything is counted. */
+  readonly isFresh?: boolean;
+  /** Requests that one execution can take, for that; 1 when not given. */
+  readonly requestsPerExecution?: number;
   /** The least length of the warm-up: what the server still has to do after a load. Default 0. */
   readonly settleMs?: number;
   readonly onProgress?: (progress: ProfileProgress) => void;

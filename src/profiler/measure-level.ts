@@ -9,7 +9,7 @@ import { defaultWindowRule, type LevelOptions, type WindowRule } from './level-o
 import type { ClientFigures, DeviceMetrics, Measurement, OpenLoopFigures } from './measurement.ts';
 import { composingSide, foreignTraffic, readStatistics, serverSide } from './server-side.ts';
 import { Traffic } from './traffic.ts';
-import { type Warmth, warmUp, warmUpByCount } from './warm-up.ts';
+import { type Warmth, wakeInstances, warmUp, warmUpByCount } from './warm-up.ts';
 import type { WindowedFigures } from './window-figures.ts';
 import { measureWindows } from './windows.ts';
 
@@ -62,6 +62,7 @@ export async function measureLevel(options: LevelOptions): Promise<Measurement> 
       ...(traffic.tooManyErrors && { tooManyErrors: true }),
       ...(figures.budgetVerdict && { budgetVerdict: figures.budgetVerdict }),
       windows: figures.windows,
+      ...(figures.coldWindows > 0 && { coldWindows: figures.coldWindows }),
       durationMs: nsToMs(figures.durationNs),
       requests,
       sendRate: figures.durationNs > 0 ? (figures.sent / figures.durationNs) * NS_PER_S : 0,
@@ -92,10 +93,11 @@ async function warm(
 ): Promise<Warmth & { readonly sentApart: number }> {
   const isCounted = options.stability?.kind === 'request-count';
   const count = options.warmUpRequests ?? (isCounted ? 0 : undefined);
+  const woken = count === undefined && options.isFresh ? await wakeInstances(options, rule) : 0;
   const apart = count === undefined ? null : await warmUpByCount(options, count);
   // A counted window starts its traffic itself: it begins with the first request.
   if (!isCounted) traffic.start();
-  if (apart === null) return { ...(await warmUp(traffic, options, rule)), sentApart: 0 };
+  if (apart === null) return { ...(await warmUp(traffic, options, rule)), sentApart: woken };
   return { ...apart, sentApart: apart.sent };
 }
 

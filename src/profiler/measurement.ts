@@ -128,6 +128,11 @@ export interface Measurement {
   readonly foreignRequests?: number;
   /** The measurement ended early because the latency budget was clearly met or missed, if it was asked to. */
   readonly budgetVerdict?: 'met' | 'missed';
+  /**
+   * Windows that were not counted because the server executed a batch size in them for the first time, slowly (an engine or
+   * a graph made for it). Absent when none.
+   */
+  readonly coldWindows?: number;
   readonly device: DeviceMetrics;
   readonly client: ClientFigures;
   /** Present for request rates. */

@@ -26,7 +26,7 @@ export async function countRequests(
   const figures = log.figures();
   const own = log.own(options.percentile);
   onWindow({ phase: 'window', window: 1, throughput: own.throughput, latencyMs: figures.percentileMs.value, own });
-  return { ...figures, stable: figures.succeeded > 0 && !traffic.tooManyErrors, budgetVerdict: null };
+  return { ...figures, stable: figures.succeeded > 0 && !traffic.tooManyErrors, budgetVerdict: null, coldWindows: 0 };
 }
 
 /** Some requests were due and could not be sent: what was sent is all there will be. */

@@ -88,10 +88,10 @@ function endingOf(
   verdict: 'stable' | 'over' | 'unstable',
   levels: readonly WindowLevel[],
   { latencyThresholdMs = 0 }: PerfAnalyzerRule,
-): Pick<WindowsOutcome, 'stable' | 'budgetVerdict'> {
+): Pick<WindowsOutcome, 'stable' | 'budgetVerdict' | 'coldWindows'> {
   const isOver =
     latencyThresholdMs > 0 && levels.slice(-ALIKE_WINDOWS).some((level) => level.latencyMs >= latencyThresholdMs);
-  return { stable: verdict === 'stable', budgetVerdict: isOver ? 'missed' : null };
+  return { stable: verdict === 'stable', budgetVerdict: isOver ? 'missed' : null, coldWindows: 0 };
 }
 
 const lengthNs = (batches: readonly Batch[]): number => (batches.at(-1)?.endNs ?? 0) - (batches[0]?.startNs ?? 0);

@@ -8,6 +8,8 @@ const LEAST_REQUESTS_PER_ROUND = 4;
 /** Requests for each instance: the scheduler hands them out unevenly, so one each would leave some cold. */
 const REQUESTS_PER_INSTANCE = 4;
 const LEAST_ROUNDS = 3;
+/** Requests at once, at most, to make every instance execute. */
+const MOST_TO_WAKE = 512;
 /** Latency counts as still falling when the last round's mean is below this share of the one half-way back. */
 const FALLING = 0.95;
 
@@ -57,6 +59,28 @@ export async function warmUpByCount(
   }
   const warmth = all === null ? { meanLatencyNs: 0, requestsPerSecond: 0 } : warmthOf(all);
   return { ...warmth, sent: traffic.sent };
+}
+
+/**
+ * Sends twice as many requests at once as all instances together can hold, so that each of them must execute, which light
+ * traffic leaves to chance; the largest batch is executed too. Ends with nothing in flight. Gives the number of requests
+ * sent. Does nothing for sequences, which are bound to an instance.
+ */
+export async function wakeInstances(options: LevelOptions, rule: WindowRule): Promise<number> {
+  const { instances = 1, requestsPerExecution = 1, sequences } = options;
+  if (sequences) return 0;
+  const inFlight = Math.min(2 * instances * requestsPerExecution, MOST_TO_WAKE);
+  const requests = 2 * inFlight;
+  const traffic = new Traffic({ ...options, level: { mode: 'concurrency', value: inFlight } }, requests);
+  let isDone = false;
+  traffic.record({ lengthNs: 0, minRequests: requests }, () => (isDone = true), options.clock.nowNs());
+  try {
+    traffic.start();
+    await traffic.waitUntil(() => isDone, msToNs(rule.maxWarmUpMs));
+  } finally {
+    await traffic.drain();
+  }
+  return traffic.sent;
 }
 
 const requestsOf = (rounds: readonly Batch[]): number =>

@@ -1,5 +1,6 @@
 import { NS_PER_S, nsToMs } from '../base/units.ts';
 import type { Batch, BatchRule } from '../loadgen/recorder.ts';
+import { coldSizes } from './cold-sizes.ts';
 import type { LevelOptions } from './level-options.ts';
 import type { OwnFigures } from './measurement.ts';
 import { type Reading, readAtBoundary } from './server-side.ts';
@@ -38,9 +39,9 @@ export class WindowLog {
   readonly #traffic: Traffic;
   readonly #options: LevelOptions;
   readonly #isWhole: (batches: readonly Batch[]) => boolean;
-  readonly #windows: Window[] = [];
-  readonly #sums = new LatencySums();
-  readonly #start: Boundary;
+  #windows: Window[] = [];
+  #sums = new LatencySums();
+  #start: Boundary;
   #open: CountedBatch[] = [];
 
   /** Begins to record; `isWhole` tells whether these batches make a window. */
@@ -68,6 +69,23 @@ export class WindowLog {
     for (const batch of this.#open) this.#sums.add(batch);
     this.#windows.push({ batches: this.#open, end: this.#boundary() });
     this.#open = [];
+  }
+
+  /** Whether the server's readings tell of a cold execution in the windows from number `from` on. */
+  async isColdSince(from: number): Promise<boolean> {
+    const start = this.#windows[from - 1]?.end ?? this.#start;
+    const end = this.#windows.at(-1)?.end ?? start;
+    const [before, after] = await Promise.all([start.reading, end.reading]);
+    return !('unread' in before || 'unread' in after) && coldSizes(before, after).length > 0;
+  }
+
+  /** Forgets the whole windows so far: counting begins anew where the last of them ended. Gives their number. */
+  discard(): number {
+    const discarded = this.#windows.length;
+    this.#start = this.#windows.at(-1)?.end ?? this.#start;
+    this.#windows = [];
+    this.#sums = new LatencySums();
+    return discarded;
   }
 
   /** Of all windows, or of some that follow each other: `from` the first, up to `to`, which is not one of them. */

@@ -15,8 +15,12 @@ const BATCHES_PER_WINDOW = 5;
 const LATENCIES_PER_WINDOW = 20;
 /** All windows together may take so many times their planned length; then a stalled server has the last word. */
 const PATIENCE = 3;
-/** Fewer windows than this do not say that a budget is missed. */
+/** Fewer windows than this do not say that a budget is missed, however far. */
 const LEAST_WINDOWS_TO_MISS = 2;
+/** A budget that is missed by this factor at the least is so at the first look. */
+const FAR_MISS = 1.25;
+/** So often windows with cold executions are dropped; after that they count. */
+const MOST_RESTARTS = 3;
 
 type Ending = 'stable' | 'met' | 'missed' | 'failing' | 'errors' | 'limit';
 
@@ -25,6 +29,8 @@ export interface WindowsOutcome extends CountedWindows {
   /** False when the rule was never met: the figures are still those measured. */
   readonly stable: boolean;
   readonly budgetVerdict: 'met' | 'missed' | null;
+  /** Windows that were dropped because of cold executions in them. */
+  readonly coldWindows: number;
 }
 
 export type OnWindow = (progress: WindowProgress) => void;
@@ -58,16 +64,24 @@ async function measureUntilPrecise(
   const deadlineNs = options.clock.nowNs() + PATIENCE * rule.maxWindows * windowNs;
   const batchRule = { lengthNs: windowNs / BATCHES_PER_WINDOW, minRequests: 1 };
   const log = new WindowLog(traffic, options, batchRule, (batches) => batches.length === BATCHES_PER_WINDOW);
-  let preciseBefore = false;
-  for (let window = 1; ; window++) {
-    const full = (): boolean => log.windows >= window;
+  let before: Signs = { isStable: false, isMet: false, isMissed: false };
+  let [counted, coldWindows] = [0, 0];
+  for (let restarts = 0; ; ) {
+    const full = (): boolean => log.windows > counted;
     await traffic.waitUntil(full, deadlineNs - options.clock.nowNs());
     const isFull = full();
     if (!isFull) log.closeWindow();
+    if (isFull && restarts < MOST_RESTARTS && (await log.isColdSince(counted))) {
+      restarts++;
+      coldWindows += log.discard();
+      counted = 0;
+      continue;
+    }
+    counted = log.windows;
     const figures = log.figures();
     const unclear = traffic.tooManyErrors ? 'errors' : isFull ? null : 'limit';
-    const ending = unclear ?? endingAt(figures, preciseBefore, options, rule);
-    preciseBefore = isStable(figures, options);
+    const ending = unclear ?? endingAt(figures, before, options, rule);
+    before = signsOf(figures, options);
     onWindow(progressOf(log, figures, options));
     if (ending === null) continue;
     traffic.stopRecording();
@@ -75,6 +89,7 @@ async function measureUntilPrecise(
       ...figures,
       stable: ending === 'stable' || ending === 'met' || ending === 'missed',
       budgetVerdict: ending === 'met' || ending === 'missed' ? ending : null,
+      coldWindows,
     };
   }
 }
@@ -98,31 +113,40 @@ const progressOf = (
   own: log.own(percentile),
 });
 
-/** Without a budget nothing is decided by the percentile, and its tail would keep every measurement going to the limit. */
-function isStable(figures: WindowedFigures, options: LevelOptions): boolean {
-  const precision = options.precision ?? defaultPrecision;
-  const tailMatters = options.budgetMs !== undefined;
-  return isPrecise(figures.rate, precision) && (!tailMatters || isPrecise(figures.percentileMs, precision));
+/** What the figures so far speak for. */
+interface Signs {
+  /** Without a budget nothing is decided by the percentile, and its tail would keep every measurement going to the limit. */
+  readonly isStable: boolean;
+  readonly isMet: boolean;
+  readonly isMissed: boolean;
 }
 
-/** Precision must hold at two windows in a row: an interval is at times too narrow by chance, seldom twice. */
-function endingAt(
-  figures: WindowedFigures,
-  preciseBefore: boolean,
-  options: LevelOptions,
-  rule: WindowRule,
-): Ending | null {
+function signsOf(
+  { rate, percentileMs }: WindowedFigures,
+  { precision = defaultPrecision, budgetMs }: LevelOptions,
+): Signs {
+  const isRatePrecise = isPrecise(rate, precision);
+  return {
+    isStable: isRatePrecise && (budgetMs === undefined || isPrecise(percentileMs, precision)),
+    isMet: isRatePrecise && budgetMs !== undefined && percentileMs.high < budgetMs * (1 - precision),
+    isMissed: budgetMs !== undefined && percentileMs.low > budgetMs * (1 + precision),
+  };
+}
+
+/**
+ * Whatever it is must show at two windows in a row: an interval is at times too narrow by chance, seldom twice, and who
+ * looks after each window looks often. Only a budget that is missed by far needs no second look.
+ */
+function endingAt(figures: WindowedFigures, before: Signs, options: LevelOptions, rule: WindowRule): Ending | null {
   if (figures.succeeded === 0) return 'failing';
-  const precision = options.precision ?? defaultPrecision;
-  const { rate, percentileMs, windows } = figures;
-  const { budgetMs } = options;
-  if (budgetMs !== undefined && windows >= LEAST_WINDOWS_TO_MISS && percentileMs.low > budgetMs * (1 + precision)) {
-    return 'missed';
-  }
+  const { percentileMs, windows } = figures;
+  const { isStable, isMet, isMissed } = signsOf(figures, options);
+  const isFar = options.budgetMs !== undefined && percentileMs.low > FAR_MISS * options.budgetMs;
+  if (isFar && windows >= LEAST_WINDOWS_TO_MISS) return 'missed';
   if (windows >= rule.minWindows) {
-    if (preciseBefore && isStable(figures, options)) return 'stable';
-    const clearlyMet = budgetMs !== undefined && percentileMs.high < budgetMs * (1 - precision);
-    if (clearlyMet && isPrecise(rate, precision)) return 'met';
+    if (isMissed && before.isMissed) return 'missed';
+    if (isStable && before.isStable) return 'stable';
+    if (isMet && before.isMet) return 'met';
   }
   return windows >= rule.maxWindows ? 'limit' : null;
 }

@@ -6,12 +6,15 @@ import type { Interval } from './interval.ts';
 export interface Pair {
   readonly numerator: number;
   readonly denominator: number;
+  /** Half the 95 % interval of the ratio as a share of it, as far as the two measurements themselves know it; 0 if not given. */
+  readonly relativeHalfWidth?: number;
 }
 
 /**
  * How many times larger the numerators are than the denominators, with its 95 % interval: Student t on the logarithms of
- * the pairs' ratios, so that what both share (a slow minute of the machine) cancels out. One pair alone says nothing
- * about its error: from 0 to Infinity. Throws RangeError without pairs or for a value that is not positive.
+ * the pairs' ratios, so that what both share (a slow minute of the machine) cancels out. A few pairs are alike by chance at
+ * times, so it is never narrower than the pairs' own intervals together make it. One pair alone says nothing about its
+ * error: from 0 to Infinity. Throws RangeError without pairs or for a value that is not positive.
  */
 export function ratioInterval(pairs: readonly Pair[]): Interval {
   if (pairs.length === 0) throw new RangeError('a ratio needs at least one pair');
@@ -21,6 +24,8 @@ export function ratioInterval(pairs: readonly Pair[]): Interval {
   });
   const middle = mean(logs);
   if (logs.length === 1) return { value: Math.exp(middle), low: 0, high: Number.POSITIVE_INFINITY };
-  const half = (confidenceFactor(logs.length - 1) * sampleStandardDeviation(logs)) / Math.sqrt(logs.length);
+  const between = (confidenceFactor(logs.length - 1) * sampleStandardDeviation(logs)) / Math.sqrt(logs.length);
+  const within = Math.hypot(...pairs.map(({ relativeHalfWidth = 0 }) => relativeHalfWidth)) / logs.length;
+  const half = Math.max(between, within);
   return { value: Math.exp(middle), low: Math.exp(middle - half), high: Math.exp(middle + half) };
 }

@@ -2,7 +2,7 @@ import type { Measurement } from '../profiler/measurement.ts';
 import type { Candidate } from '../space/types.ts';
 import type { Interval } from '../stats/interval.ts';
 import { ratioInterval } from '../stats/ratio.ts';
-import { assess, isFeasible, missingMetrics } from './goal.ts';
+import { assess, costHalfWidth, isFeasible, missingMetrics } from './goal.ts';
 import type { GainDecided } from './records.ts';
 import type { StudyState } from './state.ts';
 import type { Goal, Trial } from './types.ts';
@@ -184,6 +184,7 @@ function gainOf(pairs: Pairs, a: Candidate, b: Candidate, goal: Goal): Interval 
     .map((pair) => ({
       numerator: Math.exp(-assess(pair[0], a, goal).cost),
       denominator: Math.exp(-assess(pair[1], b, goal).cost),
+      relativeHalfWidth: Math.hypot(costHalfWidth(pair[0], goal), costHalfWidth(pair[1], goal)),
     }))
     .filter(({ numerator, denominator }) => numerator > 0 && denominator > 0);
   return usable.length > 0 ? ratioInterval(usable) : null;

@@ -1,6 +1,8 @@
 import { TrituneError } from '../base/errors.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import type { Candidate } from '../space/types.ts';
+import type { Interval } from '../stats/interval.ts';
+import { relativeHalfWidth } from '../stats/precision.ts';
 import { metricNamed, readMetric } from './metrics.ts';
 import type { Constraint, Goal, LatencyBudget } from './types.ts';
 
@@ -81,6 +83,21 @@ function costOf(measurement: Measurement, candidate: Candidate, goal: Goal): num
     const size = Math.log(Math.max(requiredValue(metric, measurement, candidate, goal), Number.MIN_VALUE));
     return sum + (weight / total) * (metricNamed(metric).better === 'higher' ? -size : size);
   }, 0);
+}
+
+/**
+ * Half the 95 % interval of the cost, from the intervals that a measurement has: of throughput and of the budgeted
+ * percentile. Other objectives count as exact.
+ */
+export function costHalfWidth({ throughput, budgetLatencyMs }: Measurement, goal: Goal): number {
+  const total = goal.objectives.reduce((sum, objective) => sum + objective.weight, 0);
+  const intervals: Readonly<Record<string, Interval>> = { throughput, latency: budgetLatencyMs };
+  return Math.hypot(
+    ...goal.objectives.map(({ metric, weight }) => {
+      const interval = intervals[metric];
+      return interval && interval.value > 0 ? (weight / total) * relativeHalfWidth(interval) : 0;
+    }),
+  );
 }
 
 function missedBy({ relation, value: limit }: Constraint, value: number): number {

@@ -7,7 +7,10 @@ import type { Applied, Profile } from './seams.ts';
 
 /** What stays the same from one measurement to the next, and the requests to send to a candidate. */
 export interface ProfileOptions
-  extends Omit<LevelOptions, 'requests' | 'level' | 'instances' | 'settleMs' | 'signal' | 'onProgress'> {
+  extends Omit<
+    LevelOptions,
+    'requests' | 'level' | 'instances' | 'isFresh' | 'requestsPerExecution' | 'settleMs' | 'signal' | 'onProgress'
+  > {
   readonly requestsFor: (candidate: Candidate) => RequestSet;
 }
 
@@ -23,12 +26,16 @@ export function createProfile({ requestsFor, ...fixed }: ProfileOptions): Profil
   let settled: Applied | null = null;
   return {
     measure: (applied, level, { signal, onProgress }) => {
-      const settleMs = applied === settled ? 0 : Math.min(applied.loadMs, MAX_SETTLE_MS);
+      const isFresh = applied !== settled;
+      const settleMs = isFresh ? Math.min(applied.loadMs, MAX_SETTLE_MS) : 0;
       settled = applied;
+      const requests = requestsFor(applied.candidate);
       return measureLevel({
         ...fixed,
-        requests: requestsFor(applied.candidate),
+        requests,
         instances: instancesOf(applied.candidate.config),
+        isFresh,
+        requestsPerExecution: requestsPerExecution(applied.candidate, requests.batch),
         settleMs,
         level,
         signal,
@@ -36,4 +43,9 @@ export function createProfile({ requestsFor, ...fixed }: ProfileOptions): Profil
       });
     },
   };
+}
+
+/** Without dynamic batching an execution takes one request. */
+function requestsPerExecution({ config }: Candidate, batch: number): number {
+  return config.dynamic_batching ? Math.max(1, Math.floor((config.max_batch_size ?? 0) / batch)) : 1;
 }

@@ -159,6 +159,16 @@ describe('ratioInterval', () => {
     expect(share).toBeGreaterThan(0.92);
   });
 
+  it('is never narrower than what is known of the pairs themselves', () => {
+    const alike = [1.1, 1.1, 1.1, 1.1].map((numerator) => ({ numerator, denominator: 1, relativeHalfWidth: 0.04 }));
+    const interval = ratioInterval(alike);
+    expect(Math.log(interval.high / 1.1)).toBeCloseTo(0.04 / 2, 9);
+    expect(Math.log(1.1 / interval.low)).toBeCloseTo(0.04 / 2, 9);
+    const apart = [1, 2, 4].map((numerator) => ({ numerator, denominator: 1 }));
+    const known = apart.map((pair) => ({ ...pair, relativeHalfWidth: 0.04 }));
+    expect(ratioInterval(known)).toEqual(ratioInterval(apart));
+  });
+
   it('says nothing from one pair and refuses none', () => {
     expect(ratioInterval([{ numerator: 2, denominator: 1 }])).toMatchObject({ low: 0, high: Number.POSITIVE_INFINITY });
     expect(() => ratioInterval([])).toThrow(RangeError);

@@ -1,0 +1,43 @@
+import type { BatchStatistics, ModelStatistics } from '../triton/types.ts';
+
+/** Executions of a new size may take so many times what is expected of it … */
+const SLACK = 1.2;
+/** … and together so many expected executions more, before one of them was a cold one. */
+const COLD_EXECUTIONS = 3;
+
+/**
+ * The batch sizes that the server executed for the first time since the model's load between two readings, with a cold
+ * execution among them (lazy allocation, an engine or a graph made for the size): they took clearly longer than is to be
+ * expected by the sizes known before. A batch takes no longer than the next larger one, and not more per sample than the
+ * next smaller one. Empty when nothing is known to compare with.
+ */
+export function coldSizes(before: readonly ModelStatistics[], after: readonly ModelStatistics[]): readonly number[] {
+  return after.flatMap(({ version, batchStats }) => {
+    const earlier = before.find((each) => each.version === version)?.batchStats ?? [];
+    const known = earlier.filter((each) => each.computeInfer.count > 0);
+    return batchStats
+      .filter(({ batchSize }) => !known.some((each) => each.batchSize === batchSize))
+      .filter((batch) => isCold(batch, known))
+      .map(({ batchSize }) => batchSize);
+  });
+}
+
+function isCold(batch: BatchStatistics, known: readonly BatchStatistics[]): boolean {
+  const expected = expectedNs(batch.batchSize, known);
+  const { count } = batch.computeInfer;
+  return expected !== null && count > 0 && computeNs(batch) > (SLACK * count + COLD_EXECUTIONS) * expected;
+}
+
+/** The longest that one execution of the size should take; null when no other size is known. */
+function expectedNs(size: number, known: readonly BatchStatistics[]): number | null {
+  const bySize = [...known].sort((a, b) => a.batchSize - b.batchSize);
+  const larger = bySize.find((each) => each.batchSize > size);
+  if (larger) return meanNs(larger);
+  const smaller = bySize.at(-1);
+  return smaller ? (meanNs(smaller) * size) / smaller.batchSize : null;
+}
+
+const computeNs = ({ computeInput, computeInfer, computeOutput }: BatchStatistics): number =>
+  computeInput.ns + computeInfer.ns + computeOutput.ns;
+
+const meanNs = (batch: BatchStatistics): number => computeNs(batch) / batch.computeInfer.count;

@@ -1,0 +1,148 @@
+import { describe, expect, it } from 'vitest';
+import { type Random, seededRandom } from '../../src/base/random.ts';
+import type { Measurement } from '../../src/profiler/measurement.ts';
+import type { Interval } from '../../src/stats/interval.ts';
+import { decideNow } from '../../src/study/final.ts';
+import { foldStudy } from '../../src/study/fold.ts';
+import type { StudyRecord } from '../../src/study/records.ts';
+import type { SimulatedModel } from '../loadgen/simulation.ts';
+import { candidateOf, configOf, goalOf, measured, studyStarted } from '../study/builders.ts';
+import { measure } from './simulate.ts';
+
+const normal = (random: Random): number =>
+  Math.sqrt(-2 * Math.log(1 - random.float())) * Math.cos(2 * Math.PI * random.float());
+
+/** Lognormal with mean 1. */
+const noise = (random: Random, sigma: number): number => Math.exp(sigma * normal(random) - sigma ** 2 / 2);
+
+/** Above 1, with a tail so heavy that its variance only just exists. */
+const pareto = (random: Random): number => (1 - random.float()) ** (-1 / 2.5);
+
+/** A value that leans on the one before it. */
+function leaning(random: Random, correlation: number): () => number {
+  let value = normal(random);
+  return () => {
+    value = correlation * value + Math.sqrt(1 - correlation ** 2) * normal(random);
+    return value;
+  };
+}
+
+interface Scenario {
+  readonly level: number;
+  readonly model: (random: Random) => SimulatedModel;
+}
+
+/** None of them drifts: what differs between two measurements is chance. */
+const scenarios: readonly (readonly [name: string, Scenario])[] = [
+  // Each latency holds eight executions, seven of which its neighbour's holds too.
+  ['one instance with a queue', { level: 8, model: (random) => ({ executionNs: () => 1e6 * noise(random, 0.3) }) }],
+  [
+    'batches on two instances',
+    {
+      level: 16,
+      model: (random) => ({
+        instances: 2,
+        maxBatch: 8,
+        executionNs: (batch) => (2e6 + 0.3e6 * batch) * noise(random, 0.2),
+      }),
+    },
+  ],
+  [
+    'slow and fast spells of some fifty milliseconds',
+    {
+      level: 4,
+      model: (random) => {
+        const spell = leaning(random, 0.95);
+        return { instances: 2, executionNs: () => 2e6 * Math.exp(0.2 * spell()) * noise(random, 0.1) };
+      },
+    },
+  ],
+  [
+    'a heavy tail',
+    { level: 8, model: (random) => ({ instances: 4, executionNs: () => 1e6 + 0.5e6 * pareto(random) }) },
+  ],
+];
+
+const RUNS = 120;
+const PAIRS = 200;
+const FINAL_ROUNDS = 3;
+const TRUTH_REQUESTS = 150_000;
+
+const share = <T>(all: readonly T[], holds: (each: T) => boolean): number => all.filter(holds).length / all.length;
+const covers = ({ low, high }: Interval, truth: number): boolean => low <= truth && truth <= high;
+
+const at = '2026-01-01T00:00:00.000Z';
+
+/** A study of two candidates whose final consists of these measurements, as the tuner writes it down. */
+function studyWith(finals: readonly Measurement[], level: number): StudyRecord[] {
+  const trial = (number: number, throughput: number): StudyRecord[] => [
+    {
+      type: 'trial-started',
+      at,
+      trial: number,
+      role: number === 0 ? 'baseline' : 'search',
+      candidate: candidateOf(configOf(number + 1, 1)),
+      levels: { kind: 'search' },
+    },
+    { type: 'trial-measured', at, trial: number, measurement: measured(level, throughput, 1) },
+    { type: 'trial-finished', at, trial: number, chosen: 0, feasible: true, failure: null },
+  ];
+  const rounds = finals.map(
+    (measurement, index): StudyRecord => ({
+      type: 'final-measured',
+      at,
+      trial: index % 2 === 0 ? 1 : 0,
+      round: (index >> 1) + 1,
+      measurement,
+    }),
+  );
+  return [studyStarted(goalOf(null)), ...trial(0, 100), ...trial(1, 110), ...rounds];
+}
+
+/** Whether the tuner's own decision on the final says that one of the two is faster. */
+function calledDifferent(finals: readonly Measurement[], level: number): boolean {
+  const decision = decideNow(foldStudy(studyWith(finals, level)), FINAL_ROUNDS);
+  const gain = decision?.rejected ? decision.rejected.gain : decision?.gain;
+  if (!gain) throw new Error('the final decided nothing');
+  return !covers(gain, 1);
+}
+
+describe.each(scenarios)('measurements of %s', (_, { level, model }) => {
+  const measured = (async () => {
+    const all: Measurement[] = [];
+    for (let run = 0; run < RUNS; run++)
+      all.push(await measure(model(seededRandom(1000 + run)), level, { windows: { maxWindows: 6 } }));
+    return all;
+  })();
+  /** Of a run so long that its own error does not matter. */
+  const truth = measure(model(seededRandom(5)), level, {
+    stability: { kind: 'request-count', requests: TRUTH_REQUESTS },
+  });
+
+  it('cover the truth in at least 90 % of runs, in throughput and in p99', async () => {
+    const { throughput, budgetLatencyMs } = await truth;
+    const all = await measured;
+    expect(share(all, (each) => covers(each.throughput, throughput.value))).toBeGreaterThanOrEqual(0.9);
+    expect(share(all, (each) => covers(each.budgetLatencyMs, budgetLatencyMs.value))).toBeGreaterThanOrEqual(0.9);
+  }, 60_000);
+
+  it('call the same config different from itself in at most 5 % of 200 finals', async () => {
+    const all = await measured;
+    const random = seededRandom(77);
+    const any = (): Measurement => all[random.int(0, RUNS - 1)] as Measurement;
+    const finals = Array.from({ length: PAIRS }, () => Array.from({ length: 2 * FINAL_ROUNDS }, any));
+    expect(share(finals, (each) => calledDifferent(each, level))).toBeLessThanOrEqual(0.05);
+  }, 60_000);
+});
+
+it('a final does call configs different that are', async () => {
+  const [, { level, model }] = scenarios[1] as (typeof scenarios)[number];
+  const faster = (random: Random): SimulatedModel => {
+    const same = model(random);
+    return { ...same, executionNs: (batch, execution) => same.executionNs(batch, execution) / 1.1 };
+  };
+  const finals: Measurement[] = [];
+  for (let turn = 0; turn < 2 * FINAL_ROUNDS; turn++)
+    finals.push(await measure((turn % 2 === 0 ? faster : model)(seededRandom(turn)), level));
+  expect(calledDifferent(finals, level)).toBe(true);
+});
