@@ -42,6 +42,7 @@ export async function assembleParts(
     clock: realClock,
     percentile: options.percentile,
     precision: options.precision / 100,
+    ...(plan.study.levels.mode === 'concurrency' && { maxInFlight: plan.study.levels.high }),
     ...(options.stability === 'perf-analyzer' && { stability: perfAnalyzerRuleOf(options) }),
     // A trial is measured at several levels, and the final measures the best again: six windows a level are enough.
     windows: { maxWindows: 6 },

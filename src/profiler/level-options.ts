@@ -115,6 +115,8 @@ export interface LevelOptions {
   readonly isFresh?: boolean;
   /** Requests that one execution can take, for that; 1 when not given. */
   readonly requestsPerExecution?: number;
+  /** So many requests may be in flight at once, whatever the level; 256 when not given. */
+  readonly maxInFlight?: number;
   /** The least length of the warm-up: what the server still has to do after a load. Default 0. */
   readonly settleMs?: number;
   readonly onProgress?: (progress: ProfileProgress) => void;

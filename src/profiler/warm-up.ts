@@ -9,7 +9,7 @@ const LEAST_REQUESTS_PER_ROUND = 4;
 const REQUESTS_PER_INSTANCE = 4;
 const LEAST_ROUNDS = 3;
 /** Requests at once, at most, to make every instance execute. */
-const MOST_TO_WAKE = 512;
+const MOST_TO_WAKE = 256;
 /** Latency counts as still falling when the last round's mean is below this share of the one half-way back. */
 const FALLING = 0.95;
 
@@ -67,9 +67,9 @@ export async function warmUpByCount(
  * sent. Does nothing for sequences, which are bound to an instance.
  */
 export async function wakeInstances(options: LevelOptions, rule: WindowRule): Promise<number> {
-  const { instances = 1, requestsPerExecution = 1, sequences } = options;
+  const { instances = 1, requestsPerExecution = 1, maxInFlight = MOST_TO_WAKE, sequences } = options;
   if (sequences) return 0;
-  const inFlight = Math.min(2 * instances * requestsPerExecution, MOST_TO_WAKE);
+  const inFlight = Math.min(2 * instances * requestsPerExecution, maxInFlight, MOST_TO_WAKE);
   const requests = 2 * inFlight;
   const traffic = new Traffic({ ...options, level: { mode: 'concurrency', value: inFlight } }, requests);
   let isDone = false;
