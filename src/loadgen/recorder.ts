@@ -1,4 +1,5 @@
 import { LatencyHistogram } from '../stats/histogram.ts';
+import { type Part, shareOf } from './part.ts';
 import type { SendFailureKind, SendOutcome } from './types.ts';
 
 /** The requests that completed between two moments. Consecutive batches leave no gap. */
@@ -11,6 +12,9 @@ export interface Batch {
   readonly latencies: LatencyHistogram;
   /** The same requests from the time that they were due; absent where they have no such time. */
   readonly fromDue?: LatencyHistogram;
+  /** Responses to the successful ones, and sequences that ended with them; 0 where there are none to tell of. */
+  readonly responses: number;
+  readonly sequences: number;
 }
 
 export interface BatchRule {
@@ -20,6 +24,8 @@ export interface BatchRule {
   readonly minRequests: number;
   /** With it a batch ends no earlier than the next whole number of lengths after this moment, so that several recorders keep step. */
   readonly inStepWithNs?: number;
+  /** With it only this part of each batch's requests comes here; for batches that nothing but their number ends. */
+  readonly part?: Part;
 }
 
 export interface FailureTally {
@@ -40,8 +46,12 @@ export class Recorder {
   /** null until the completion that opens the first batch. */
   #startNs: number | null = null;
   #dueNs = 0;
+  #needed = 0;
+  #batches = 0;
   #succeeded = 0;
   #failed = 0;
+  #responses = 0;
+  #sequences = 0;
   #latencies = new LatencyHistogram();
   #fromDue: LatencyHistogram | undefined;
   readonly #failures = new Map<SendFailureKind, FailureTally>();
@@ -58,6 +68,7 @@ export class Recorder {
     this.#failures.clear();
     this.#empty();
     this.#startNs = null;
+    this.#batches = 0;
     if (startNs !== null) this.#begin(startNs, rule);
   }
 
@@ -80,12 +91,14 @@ export class Recorder {
     if (outcome.ok) {
       this.#succeeded++;
       this.#latencies.record(latencyNs);
+      if (outcome.responses !== undefined) this.#responses += outcome.responses;
+      if (outcome.endsSequence) this.#sequences++;
       if (fromDueNs !== undefined) this.#recordFromDue(fromDueNs);
     } else {
       this.#failed++;
       this.#countFailure(outcome.kind, outcome.message);
     }
-    if (nowNs >= this.#dueNs && this.#succeeded + this.#failed >= this.#rule.minRequests) this.#close(nowNs);
+    if (nowNs >= this.#dueNs && this.#succeeded + this.#failed >= this.#needed) this.#close(nowNs);
   }
 
   /** Ends the open batch now if anything completed in it, whatever its rule says. */
@@ -110,17 +123,24 @@ export class Recorder {
     return this.#unserved;
   }
 
-  #begin(startNs: number, { lengthNs, inStepWithNs }: BatchRule): void {
+  #begin(startNs: number, { lengthNs, minRequests, inStepWithNs, part }: BatchRule): void {
     this.#startNs = startNs;
-    this.#dueNs =
-      inStepWithNs === undefined
-        ? startNs + lengthNs
-        : inStepWithNs + (Math.floor((startNs - inStepWithNs) / lengthNs) + 1) * lengthNs;
+    const before = minRequests * this.#batches++;
+    this.#needed = part ? shareOf(before + minRequests, part) - shareOf(before, part) : minRequests;
+    // The clocks of two threads differ by some microseconds, which must not keep a batch open that its number has ended.
+    if (lengthNs === 0) this.#dueNs = Number.NEGATIVE_INFINITY;
+    else
+      this.#dueNs =
+        inStepWithNs === undefined
+          ? startNs + lengthNs
+          : inStepWithNs + (Math.floor((startNs - inStepWithNs) / lengthNs) + 1) * lengthNs;
   }
 
   #empty(): void {
     this.#succeeded = 0;
     this.#failed = 0;
+    this.#responses = 0;
+    this.#sequences = 0;
     this.#latencies = new LatencyHistogram();
     this.#fromDue = undefined;
     this.#openFailures = [];
@@ -133,6 +153,8 @@ export class Recorder {
       succeeded: this.#succeeded,
       failed: this.#failed,
       latencies: this.#latencies,
+      responses: this.#responses,
+      sequences: this.#sequences,
       ...(this.#fromDue && { fromDue: this.#fromDue }),
     };
     for (const { kind, message, count } of this.#openFailures) {

@@ -108,6 +108,23 @@ describe('batches of several threads, merged', () => {
     expect(succeeded / (endNs - startNs)).toBeCloseTo(9 / 900 + 2 / 700, 12);
   });
 
+  it('go together by their numbers where nothing but a number of requests ends them', () => {
+    const merged: Batch[] = [];
+    const merge = new BatchMerge(3, { stepNs: 0, originNs: 0, minRequests: 7 }, ({ batch }) => merged.push(batch));
+    const recorders = [0, 1, 2].map((thread) => {
+      const recorder = new Recorder();
+      const take = (batch: Batch): void =>
+        merge.add(thread, { ...packBatch(batch), failures: [], due: null, failed: 0, unserved: null });
+      recorder.start({ lengthNs: 0, minRequests: 7, part: { index: thread, of: 3 } }, take, 0);
+      return recorder;
+    });
+    // Of 28 requests the threads have 10, 9 and 9, and complete them one thread after the other.
+    for (const [thread, count] of [10, 9, 9].entries()) {
+      for (let done = 1; done <= count; done++) recorders[thread]?.record(done * 10, 5, { ok: true });
+    }
+    expect(merged.map(({ succeeded }) => succeeded)).toEqual([7, 7, 7, 7]);
+  });
+
   it('wait for the slowest thread, and do not drift from it', () => {
     const { merged, dues, complete } = merging(2, 1);
     for (let atNs = 10; atNs <= 50_000; atNs += 10) {

@@ -86,6 +86,17 @@ describe('a level that several threads send', () => {
     expect(measurement.throughput.value / 300).toBeGreaterThan(0.8);
   });
 
+  it.each([7, 60, 63])(
+    'is exactly %i requests where so many are asked for, after others to warm up',
+    async (requests) => {
+      const server = await grpcForTest();
+      const change: Partial<LevelOptions> = { stability: { kind: 'request-count', requests }, warmUpRequests: 41 };
+      const measurement = await measure({ transport: plain(server.url), change });
+      expect(measurement).toMatchObject({ requests, errorRate: 0, windows: 1 });
+      expect(server.received).toHaveLength(requests + 41);
+    },
+  );
+
   it('checks replies in the threads, by the tolerance', async () => {
     const { url } = await httpEcho(1);
     const expected = [{ name: 'IN', datatype: 'UINT8', raw }];
@@ -141,11 +152,5 @@ describe('a thread that cannot go on ends the measurement', () => {
       message: expect.stringMatching(reason),
       hint: expect.stringMatching(/--client-threads/),
     });
-  });
-
-  it('also a count that cannot be divided over threads', async () => {
-    const server = await grpcForTest();
-    const change: Partial<LevelOptions> = { stability: { kind: 'request-count', requests: 40 } };
-    await expect(measure({ transport: plain(server.url), change })).rejects.toMatchObject({ code: 'UNSUPPORTED' });
   });
 });

@@ -20,7 +20,9 @@ export class BatchMerge {
   readonly #originNs: number;
   readonly #minRequests: number;
   readonly #onBatch: (merged: Merged) => void;
-  readonly #pending: PackedBatch[][];
+  readonly #pending: { readonly batch: PackedBatch; readonly step: number }[][];
+  /** How many have come of each thread. */
+  readonly #come: number[];
   /** Of the merged batch that has not enough requests yet. */
   #open: PackedBatch[][];
   /** The last of each thread that went into a merged batch. */
@@ -29,7 +31,10 @@ export class BatchMerge {
   #passed = 0;
   #endNs: number | null = null;
 
-  /** `stepNs`, `originNs`: those of the recorders. `minRequests`: of a merged batch. */
+  /**
+   * `stepNs`, `originNs`: those of the recorders; with a `stepNs` of 0 the batches of all threads go together by their
+   * numbers. `minRequests`: of a merged batch.
+   */
   constructor(
     threads: number,
     {
@@ -45,34 +50,38 @@ export class BatchMerge {
     this.#onBatch = onBatch;
     this.#pending = Array.from({ length: threads }, () => []);
     this.#open = this.#pending.map(() => []);
+    this.#come = this.#pending.map(() => 0);
     this.#last = Array.from({ length: threads }, () => undefined);
   }
 
   /** Takes the next batch of a thread. */
   add(thread: number, batch: PackedBatch): void {
-    this.#pending[thread]?.push(batch);
+    const number = (this.#come[thread] ?? 0) + 1;
+    this.#come[thread] = number;
+    const step = this.#stepNs === 0 ? number : Math.floor((batch.endNs - this.#originNs) / this.#stepNs);
+    this.#pending[thread]?.push({ batch, step });
     while (this.#takeStep()) if (requestsOf(this.#open.flat()) >= this.#minRequests) this.#merge();
   }
 
   /** Merges all that has come and waits for others. */
   flush(): void {
-    for (const [thread, row] of this.#pending.entries()) this.#open[thread]?.push(...row.splice(0));
+    for (const [thread, row] of this.#pending.entries()) {
+      this.#open[thread]?.push(...row.splice(0).map(({ batch }) => batch));
+    }
     if (this.#open.some((row) => row.length > 0)) this.#merge();
   }
 
-  readonly #stepOf = (batch: PackedBatch): number => Math.floor((batch.endNs - this.#originNs) / this.#stepNs);
-
   /** Opens the batches of each thread up to the next step that all have behind them; false when there is none yet. */
   #takeStep(): boolean {
-    const nexts = this.#pending.map((row) => row.find((batch) => this.#stepOf(batch) > this.#passed));
+    const nexts = this.#pending.map((row) => row.find(({ step }) => step > this.#passed)?.step);
     if (nexts.includes(undefined)) return false;
-    const reached = Math.max(...(nexts as PackedBatch[]).map(this.#stepOf));
-    const counts = this.#pending.map((row) => row.findIndex((batch) => this.#stepOf(batch) >= reached) + 1);
+    const reached = Math.max(...(nexts as number[]));
+    const counts = this.#pending.map((row) => row.findIndex(({ step }) => step >= reached) + 1);
     if (counts.includes(0)) return false;
     for (const [thread, row] of this.#pending.entries()) {
       const taken = row.splice(0, counts[thread]);
-      this.#open[thread]?.push(...taken);
-      this.#passed = Math.max(this.#passed, this.#stepOf(taken.at(-1) as PackedBatch));
+      this.#open[thread]?.push(...taken.map(({ batch }) => batch));
+      this.#passed = Math.max(this.#passed, taken.at(-1)?.step ?? 0);
     }
     return true;
   }
@@ -91,6 +100,8 @@ export class BatchMerge {
       succeeded: sumOf(batches.map((each) => each.succeeded)),
       failed: sumOf(batches.map((each) => each.failed)),
       latencies: mergedHistogram(batches.map((each) => each.latencies)),
+      responses: sumOf(batches.map((each) => each.responses)),
+      sequences: sumOf(batches.map((each) => each.sequences)),
       ...(scheduled.length > 0 && { fromDue: mergedHistogram(scheduled) }),
     };
     const said = this.#last.filter((last) => last !== undefined);

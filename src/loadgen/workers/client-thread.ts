@@ -11,6 +11,7 @@ import { openTransport } from '../transports/open.ts';
 import type { RequestSet, Transport } from '../types.ts';
 import { clockZeroNs } from './clock-zero.ts';
 import {
+  type Answers,
   type Command,
   type PartState,
   packBatch,
@@ -33,27 +34,35 @@ const alarm = openAlarm();
 const watch = watchThread(settings.part.of);
 const sets = new Map<number, RequestSet>();
 let transport: Transport | undefined;
-let flow: Flow | undefined;
-let [flowNumber, recording] = [0, 0];
-let said = '';
+/** By number. One may be opened before another is sent. */
+const flows = new Map<number, RunningFlow>();
+
+interface RunningFlow {
+  readonly flow: Flow;
+  recording: number;
+  isDrained: boolean;
+  /** The state as it was last told. */
+  said: string;
+}
 
 const say = (report: Report): void => parentPort?.postMessage(report);
 
 const stateOf = ({ failed, unserved }: Flow): PartState => ({ failed, unserved });
 
 /** Only what is new: who waits for errors must not wait for the end of a batch. */
-function sayState(): void {
-  if (!flow) return;
-  const state = stateOf(flow);
-  const text = `${flowNumber} ${recording} ${JSON.stringify(state)}`;
-  if (text !== said) say({ type: 'state', flow: flowNumber, recording, state });
-  said = text;
+function sayStates(): void {
+  for (const [number, running] of flows) {
+    const { flow, recording } = running;
+    const state = stateOf(flow);
+    const text = `${recording} ${JSON.stringify(state)}`;
+    if (text !== running.said) say({ type: 'state', flow: number, recording, state });
+    running.said = text;
+  }
 }
 
-function sayBatch(from: Flow, batch: Batch): void {
-  const { due, failures } = from;
-  const packed = { ...packBatch(batch), ...stateOf(from), due, failures };
-  say({ type: 'batch', flow: flowNumber, recording, batch: packed });
+function sayBatch(number: number, { flow, recording }: RunningFlow, batch: Batch): void {
+  const { due, failures } = flow;
+  say({ type: 'batch', flow: number, recording, batch: { ...packBatch(batch), ...stateOf(flow), due, failures } });
 }
 
 function open({ protocol, options, tolerance }: ThreadSettings['transport']): Transport {
@@ -62,49 +71,58 @@ function open({ protocol, options, tolerance }: ThreadSettings['transport']): Tr
   return openTransport(protocol, { ...options, check, sharedOutputs });
 }
 
+function begin({ flow: number, set, order, part }: Answers['begin']): void {
+  transport ??= open(settings.transport);
+  for (const [old, { isDrained }] of flows) if (isDrained) flows.delete(old);
+  const requests = sets.get(set) as RequestSet;
+  const flow = localFlow({ ...order, requests }, { transport, clock, alarm }, part);
+  flows.set(number, { flow, recording: 0, isDrained: false, said: '' });
+}
+
 async function answer(question: Question): Promise<unknown> {
+  if (question.type === 'read-watch') return watch.read();
+  if (question.type === 'begin') {
+    begin(question);
+    return null;
+  }
+  const running = flows.get(question.flow) as RunningFlow;
+  const { flow } = running;
   switch (question.type) {
-    case 'begin': {
-      const requests = sets.get(question.set) as RequestSet;
-      transport ??= open(settings.transport);
-      flow = localFlow({ ...question.order, requests }, { transport, clock, alarm }, question.part);
-      flowNumber = question.flow;
-      return null;
-    }
     case 'close-batch':
-      await flow?.closeBatch();
+      await flow.closeBatch();
       return null;
     case 'take-tally': {
-      const tally = await flow?.takeTally();
-      return tally ? packTally(tally) : null;
+      const tally = await flow.takeTally();
+      return tally && packTally(tally);
     }
     case 'drain': {
-      const left = await flow?.drain(question.limitMs);
-      return { left, sent: flow?.sent, mostInFlight: flow?.mostInFlight };
+      running.isDrained = true;
+      const left = await flow.drain(question.limitMs);
+      return { left, sent: flow.sent, mostInFlight: flow.mostInFlight };
     }
-    case 'read-watch':
-      return watch.read();
   }
 }
 
 function obey(command: Command): void {
-  const current = flow;
+  if (command.type === 'requests') sets.set(command.set, command.requests);
+  else if (command.type === 'restart-watch') watch.restart();
+  else direct(command, flows.get(command.flow) as RunningFlow);
+}
+
+function direct(
+  command: Exclude<Command, { readonly type: 'requests' | 'restart-watch' }>,
+  running: RunningFlow,
+): void {
   switch (command.type) {
-    case 'requests':
-      sets.set(command.set, command.requests);
-      return;
     case 'start':
-      current?.start(command.startNs);
+      running.flow.start(command.startNs);
       return;
     case 'record':
-      recording = command.recording;
-      current?.record(command.rule, (batch) => sayBatch(current, batch), command.startNs);
+      running.recording = command.recording;
+      running.flow.record(command.rule, (batch) => sayBatch(command.flow, running, batch), command.startNs);
       return;
     case 'stop-recording':
-      current?.stopRecording();
-      return;
-    case 'restart-watch':
-      watch.restart();
+      running.flow.stopRecording();
       return;
   }
 }
@@ -114,7 +132,7 @@ function fail(error: unknown): void {
   say({ type: 'failed', code: coded.code, message: messageOf(error), hint: coded.hint });
 }
 
-setInterval(sayState, STATE_EVERY_MS);
+setInterval(sayStates, STATE_EVERY_MS);
 parentPort?.on('message', (message: Command | Question) => {
   if (!('ask' in message)) {
     obey(message);

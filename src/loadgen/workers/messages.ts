@@ -28,9 +28,15 @@ export interface WorkerTransport {
 /** Said to a thread, without an answer. Flows have numbers, so that what comes late from an earlier one is known. */
 export type Command =
   | { readonly type: 'requests'; readonly set: number; readonly requests: RequestSet }
-  | { readonly type: 'start'; readonly startNs: number }
-  | { readonly type: 'record'; readonly recording: number; readonly rule: BatchRule; readonly startNs: number | null }
-  | { readonly type: 'stop-recording' }
+  | { readonly type: 'start'; readonly flow: number; readonly startNs: number }
+  | {
+      readonly type: 'record';
+      readonly flow: number;
+      readonly recording: number;
+      readonly rule: BatchRule;
+      readonly startNs: number | null;
+    }
+  | { readonly type: 'stop-recording'; readonly flow: number }
   | { readonly type: 'restart-watch' };
 
 /** Said to a thread, each with one answer. */
@@ -41,9 +47,9 @@ export interface Answers {
     readonly order: Omit<SendOrder, 'requests'>;
     readonly part: Part;
   };
-  readonly 'close-batch': object;
-  readonly 'take-tally': object;
-  readonly drain: { readonly limitMs: number };
+  readonly 'close-batch': { readonly flow: number };
+  readonly 'take-tally': { readonly flow: number };
+  readonly drain: { readonly flow: number; readonly limitMs: number };
   readonly 'read-watch': object;
 }
 

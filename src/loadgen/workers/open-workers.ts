@@ -10,12 +10,15 @@ import { WorkerFlow } from './worker-flow.ts';
 
 /** Threads that send together, each over connections of its own. They live, with their connections, until `close`. */
 export interface Workers {
-  /** Sends the order, divided exactly over the threads. One flow at a time, and the one before must be drained. */
+  /** Sends the order, divided exactly over the threads. A flow starts when the one before is drained. */
   openFlow(order: SendOrder): Flow;
   /** Watches the threads: the process's CPU time, and of all else the thread that is worst off. */
   watchClient(): ClientWatch;
   close(): Promise<void>;
 }
+
+/** A thread more is not worth it for fewer requests. */
+const LEAST_REQUESTS = 20;
 
 /** Starts the threads. What goes wrong in one is told by the flow. `worker`: how they run, for tests of threads that die. */
 export function openWorkers(count: number, transport: WorkerTransport, worker: WorkerOptions = {}): Workers {
@@ -26,6 +29,7 @@ export function openWorkers(count: number, transport: WorkerTransport, worker: W
   );
   const sets = new Map<RequestSet, number>();
   let flows = 0;
+  let open: WorkerFlow[] = [];
   const numberOf = (requests: RequestSet): number => {
     const known = sets.get(requests);
     if (known !== undefined) return known;
@@ -36,9 +40,13 @@ export function openWorkers(count: number, transport: WorkerTransport, worker: W
   };
   return {
     openFlow(order) {
-      const { mode, value } = order.level;
-      const needed = mode === 'concurrency' ? Math.min(value, count) : count;
-      return new WorkerFlow(threads.slice(0, needed), ++flows, numberOf(order.requests), order);
+      const { level, mostRequests = Number.POSITIVE_INFINITY } = order;
+      const sending = level.mode === 'concurrency' ? Math.min(level.value, count) : count;
+      const needed = Math.max(1, Math.min(sending, Math.floor(mostRequests / LEAST_REQUESTS)));
+      open = open.filter((flow) => !flow.release());
+      const flow = new WorkerFlow(threads.slice(0, needed), ++flows, numberOf(order.requests), order);
+      open.push(flow);
+      return flow;
     },
     watchClient: () => watchThreads(threads),
     async close() {

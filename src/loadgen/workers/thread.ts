@@ -9,6 +9,8 @@ const ANSWER_LIMIT_MS = 10_000;
 
 const threadFile = join(import.meta.dirname, `client-thread${extname(import.meta.filename)}`);
 
+type Unasked = Exclude<Report, { readonly type: 'answer' | 'failed' }>;
+
 interface Waiting {
   readonly resolve: (value: never) => void;
   readonly reject: (fault: TrituneError) => void;
@@ -16,8 +18,8 @@ interface Waiting {
 
 /** One thread of the load generator, as seen from outside. After a fault it does nothing more, and says why. */
 export class Thread {
-  /** What it says unasked. */
-  onReport: (report: Exclude<Report, { readonly type: 'answer' | 'failed' }>) => void = () => undefined;
+  /** Who is told what it says unasked, by the number of the flow. */
+  readonly #listeners = new Map<number, (report: Unasked) => void>();
   readonly #worker: Worker;
   readonly #waiting = new Map<number, Waiting>();
   #asked = 0;
@@ -35,6 +37,15 @@ export class Thread {
   /** Why it can go on no more; null while it can. */
   get fault(): TrituneError | null {
     return this.#fault;
+  }
+
+  /** `onReport` is told what the thread says of the flow, until `ignore`. */
+  listen(flow: number, onReport: (report: Unasked) => void): void {
+    this.#listeners.set(flow, onReport);
+  }
+
+  ignore(flow: number): void {
+    this.#listeners.delete(flow);
   }
 
   tell(command: Command): void {
@@ -66,7 +77,7 @@ export class Thread {
       this.#waiting.get(report.ask)?.resolve(report.value as never);
       this.#waiting.delete(report.ask);
     } else if (!this.#closed) {
-      this.onReport(report);
+      this.#listeners.get(report.flow)?.(report);
     }
   }
 

@@ -14,36 +14,46 @@ const START_LEAD_NS = 5 * NS_PER_MS;
 /** To encode large requests, or to compress them, takes its time. */
 const PREPARE_LIMIT_MS = 120_000;
 
-/** Batches that only a number of requests ends come at such steps: to say every completion would cost more than to send. */
+/** Without a limit, batches that only a number of requests ends come at such steps: to say every completion would cost more than to send. */
 const SHORTEST_STEP_NS = 10 * NS_PER_MS;
+
+interface Recorded {
+  readonly rule: BatchRule;
+  readonly onBatch: (batch: Batch) => void;
+  readonly startNs: number | null;
+}
 
 const NOTHING: PartState = { failed: 0, unserved: null };
 
 /** One order, divided over several threads, each of which sends and counts its part. */
 export class WorkerFlow implements Flow {
   readonly #threads: readonly Thread[];
+  readonly #flow: number;
   readonly #begun: Promise<unknown>;
   readonly #isLimited: boolean;
+  #recorded: Recorded | null = null;
   #merge: BatchMerge | null = null;
   #recording = 0;
   #states: PartState[];
   #drained: readonly Drained[] = [];
   #failures: readonly FailureTally[] = [];
   #due: number | null;
+  #startNs: number | null = null;
   #ended = false;
 
   /** `set` names the order's requests, which the threads have. */
   constructor(threads: readonly Thread[], flow: number, set: number, { requests: _, ...order }: SendOrder) {
     this.#threads = threads;
+    this.#flow = flow;
     this.#states = threads.map(() => NOTHING);
     this.#isLimited = Number.isFinite(order.mostRequests ?? Number.POSITIVE_INFINITY);
     this.#due = order.level.mode === 'request-rate' ? 0 : null;
     for (const [index, thread] of threads.entries()) {
-      thread.onReport = (report) => {
-        if (report.flow !== flow || report.recording !== this.#recording) return;
+      thread.listen(flow, (report) => {
+        if (report.recording !== this.#recording) return;
         if (report.type === 'state') this.#states[index] = report.state;
         else this.#takeBatch(index, report.batch);
-      };
+      });
     }
     const begun = threads.map((thread, index) =>
       thread.ask('begin', { flow, set, order, part: partAt(index, threads) }, PREPARE_LIMIT_MS),
@@ -58,38 +68,36 @@ export class WorkerFlow implements Flow {
     this.#begun.then(
       () => {
         if (this.#ended) return;
-        const startNs = realClock.nowNs() + START_LEAD_NS;
-        for (const thread of this.#threads) thread.tell({ type: 'start', startNs });
+        // A closed loop has no schedule to wait for: it begins when it is told to.
+        this.#startNs = realClock.nowNs() + (this.#due === null ? 0 : START_LEAD_NS);
+        this.#recordInThreads();
+        for (const thread of this.#threads) thread.tell({ type: 'start', flow: this.#flow, startNs: this.#startNs });
       },
       () => undefined,
     );
   }
 
+  /** What is to be recorded from a moment before the threads have begun is recorded from their beginning. */
   record(rule: BatchRule, onBatch: (batch: Batch) => void, startNs: number | null = null): void {
-    if (rule.lengthNs === 0 && this.#isLimited) throw notDivided();
-    const recording = ++this.#recording;
-    const lengthNs = Math.max(rule.lengthNs, SHORTEST_STEP_NS);
-    const inStepWithNs = startNs ?? realClock.nowNs();
+    if (rule.lengthNs === 0 && this.#isLimited && rule.minRequests < this.#threads.length) throw tooFew();
+    this.#recording++;
+    this.#recorded = { rule, onBatch, startNs };
     this.#states = this.#states.map((state) => ({ ...state, failed: 0 }));
     this.#failures = [];
-    const steps = { stepNs: lengthNs, originNs: inStepWithNs, minRequests: rule.minRequests };
-    this.#merge = new BatchMerge(this.#threads.length, steps, ({ batch, due, failures }) => {
-      this.#due = due;
-      this.#failures = failures;
-      onBatch(batch);
-    });
-    const ofEach = { lengthNs, minRequests: 1, inStepWithNs };
-    for (const thread of this.#threads) thread.tell({ type: 'record', recording, rule: ofEach, startNs });
+    this.#merge = null;
+    if (this.#startNs !== null) this.#recordInThreads();
   }
 
   stopRecording(): void {
+    this.#recorded = null;
     this.#merge = null;
-    for (const thread of this.#threads) thread.tell({ type: 'stop-recording' });
+    if (this.#startNs === null) return;
+    for (const thread of this.#threads) thread.tell({ type: 'stop-recording', flow: this.#flow });
   }
 
   async closeBatch(): Promise<void> {
     await this.#begun;
-    await Promise.all(this.#threads.map((thread) => thread.ask('close-batch', {})));
+    await Promise.all(this.#threads.map((thread) => thread.ask('close-batch', { flow: this.#flow })));
     this.#merge?.flush();
   }
 
@@ -125,7 +133,7 @@ export class WorkerFlow implements Flow {
 
   async takeTally() {
     await this.#begun;
-    const tallies = await Promise.all(this.#threads.map((thread) => thread.ask('take-tally', {})));
+    const tallies = await Promise.all(this.#threads.map((thread) => thread.ask('take-tally', { flow: this.#flow })));
     const paced = tallies.filter((tally) => tally !== null);
     return paced.length === 0 ? null : mergeTallies(paced);
   }
@@ -133,12 +141,43 @@ export class WorkerFlow implements Flow {
   async drain(limitMs: number): Promise<number> {
     this.#ended = true;
     await this.#begun;
-    this.#drained = await Promise.all(this.#threads.map((thread) => thread.ask('drain', { limitMs }, limitMs)));
+    this.#drained = await Promise.all(
+      this.#threads.map((thread) => thread.ask('drain', { flow: this.#flow, limitMs }, limitMs)),
+    );
     return this.#drained.reduce((sum, { left }) => sum + left, 0);
+  }
+
+  /** Forgets a flow that is drained; true when it was. */
+  release(): boolean {
+    if (this.#drained.length === 0) return false;
+    for (const thread of this.#threads) thread.ignore(this.#flow);
+    return true;
   }
 
   check(): void {
     for (const { fault } of this.#threads) if (fault) throw fault;
+  }
+
+  #recordInThreads(): void {
+    const begunNs = this.#startNs as number;
+    if (this.#recorded === null) return;
+    const { rule, onBatch } = this.#recorded;
+    const startNs = this.#recorded.startNs === null ? null : Math.max(this.#recorded.startNs, begunNs);
+    const isCounted = rule.lengthNs === 0 && this.#isLimited;
+    const stepNs = isCounted ? 0 : Math.max(rule.lengthNs, SHORTEST_STEP_NS);
+    const originNs = startNs ?? realClock.nowNs();
+    const steps = { stepNs, originNs, minRequests: rule.minRequests };
+    this.#merge = new BatchMerge(this.#threads.length, steps, ({ batch, due, failures }) => {
+      this.#due = due;
+      this.#failures = failures;
+      onBatch(batch);
+    });
+    for (const [index, thread] of this.#threads.entries()) {
+      const ofEach: BatchRule = isCounted
+        ? { ...rule, part: partAt(index, this.#threads) }
+        : { lengthNs: stepNs, minRequests: 1, inStepWithNs: originNs };
+      thread.tell({ type: 'record', flow: this.#flow, recording: this.#recording, rule: ofEach, startNs });
+    }
   }
 
   #takeBatch(index: number, batch: PackedBatch): void {
@@ -150,10 +189,5 @@ export class WorkerFlow implements Flow {
 
 const partAt = (index: number, threads: readonly Thread[]): Part => ({ index, of: threads.length });
 
-/** Each thread would wait for the others' last requests to end its own last batch. */
-const notDivided = (): TrituneError =>
-  new TrituneError(
-    'UNSUPPORTED',
-    'a fixed number of requests is sent by one thread only',
-    'leave out --client-threads',
-  );
+const tooFew = (): TrituneError =>
+  new TrituneError('UNSUPPORTED', 'so few requests are not divided over so many threads', 'leave out --client-threads');
