@@ -75,9 +75,10 @@ export async function openProfileTarget(
   });
   const requests = ofVersion(traffic.requestsFor(config), options.modelVersion ?? '');
   const deviceProbe = metricsProbe(opened.metricsUrl, opened.metricsTls);
+  const isDecoupled = config.model_transaction_policy?.decoupled === true;
   return {
     config,
-    isDecoupled: config.model_transaction_policy?.decoupled === true,
+    isDecoupled,
     assumptions: assumptionsOf(inputs),
     measure: async (level, listener) => {
       const onRequest = (observed: ObservedRequest): void => {
@@ -109,7 +110,7 @@ export async function openProfileTarget(
         ...(plan.latencyLimitMs > 0 && plan.percentile !== null && { budgetMs: plan.latencyLimitMs }),
       });
       if (measurement.tooManyErrors) throw tooManyErrors(measurement);
-      return reportOf(measurement, plan);
+      return reportOf(measurement, { ...plan, isDecoupled });
     },
     close: () => traffic.close(),
   };

@@ -127,7 +127,7 @@ export class Sequences<P extends PreparedRequest> implements Transport<PreparedR
       if (isLast) this.#liveIds.delete(sequence.id);
       else if (this.#finishing) this.#end(sequence);
       else this.#idle.push(sequence);
-      done(outcome);
+      done(isLast && outcome.ok ? { ...outcome, endsSequence: true } : outcome);
       if (this.#finishing && this.#liveIds.size === 0) this.#rest.reach();
     });
   }

@@ -77,7 +77,15 @@ export interface RequestSet {
  * How one request ended. `kind` groups failures; `message` is the server's or the socket's own words; `status`, with
  * kind 'status' only, is the protocol's name of what the server answered: NOT_FOUND over gRPC, 404 over HTTP.
  */
-export type SendOutcome = { readonly ok: true } | SendFailure;
+export type SendOutcome = SendSuccess | SendFailure;
+
+export interface SendSuccess {
+  readonly ok: true;
+  /** Of models that give any number of responses to a request: how many came, an empty final one not counted. */
+  readonly responses?: number;
+  /** The request was the last of its sequence. */
+  readonly endsSequence?: true;
+}
 
 export interface SendFailure {
   readonly ok: false;

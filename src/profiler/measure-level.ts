@@ -65,6 +65,8 @@ export async function measureLevel(options: LevelOptions): Promise<Measurement> 
       ...(figures.coldWindows > 0 && { coldWindows: figures.coldWindows }),
       durationMs: nsToMs(figures.durationNs),
       requests,
+      ...(figures.responses > 0 && { responses: figures.responses }),
+      ...(options.sequences && { sequences: figures.sequences }),
       sendRate: figures.durationNs > 0 ? (figures.sent / figures.durationNs) * NS_PER_S : 0,
       failures: dropped > 0 ? [...failures, { kind: 'dropped', count: dropped, firstMessage: DROPPED }] : failures,
       errorRate: requests === 0 ? 1 : (figures.failed + dropped) / (requests + dropped),

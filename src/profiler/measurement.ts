@@ -111,6 +111,10 @@ export interface Measurement {
   readonly windows: number;
   readonly durationMs: number;
   readonly requests: number;
+  /** Responses to the requests of streams, empty final ones not counted; absent elsewhere. */
+  readonly responses?: number;
+  /** Sequences that ended; absent for models without them. */
+  readonly sequences?: number;
   /** Requests sent per second in these windows. */
   readonly sendRate: number;
   /** Those that were due and not sent are of kind `dropped`. */

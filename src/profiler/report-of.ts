@@ -1,3 +1,4 @@
+import { MS_PER_S } from '../base/units.ts';
 import type { CacheReport, LevelReport, ServerReport } from './level-report.ts';
 import type { Measurement, ServerBreakdown } from './measurement.ts';
 
@@ -11,14 +12,16 @@ export interface ReportAsked {
   readonly percentile: number | null;
   /** 0 is none. */
   readonly latencyLimitMs: number;
+  /** The model gives any number of responses to a request. */
+  readonly isDecoupled: boolean;
 }
 
 /** The measurement as tables and screens of perf_analyzer's kind show it. */
 export function reportOf(
   measurement: Measurement,
-  { percentiles, percentile, latencyLimitMs }: ReportAsked,
+  { percentiles, percentile, latencyLimitMs, isDecoupled }: ReportAsked,
 ): LevelReport {
-  const { latencyMs, budgetLatencyMs, openLoop, level, requests } = measurement;
+  const { latencyMs, budgetLatencyMs, openLoop, level, requests, sequences } = measurement;
   const decidingMs = percentile === null ? (openLoop?.scheduledLatencyMs ?? latencyMs).avg : budgetLatencyMs.value;
   return {
     level,
@@ -27,8 +30,8 @@ export function reportOf(
     sends: openLoop
       ? { perSecond: measurement.sendRate, latePercent: requests === 0 ? 0 : (openLoop.lateSends / requests) * 100 }
       : null,
-    sequences: null,
-    responsesPerSecond: null,
+    sequences: sequences === undefined ? null : { count: sequences, perSecond: perSecond(sequences, measurement) },
+    responsesPerSecond: isDecoupled ? perSecond(measurement.responses ?? 0, measurement) : null,
     averageUs: latencyMs.avg * US_PER_MS,
     deviationUs: latencyMs.std * US_PER_MS,
     percentilesUs: percentiles.map((asked) => ({
@@ -42,6 +45,9 @@ export function reportOf(
     measurement,
   };
 }
+
+const perSecond = (count: number, { durationMs }: Measurement): number =>
+  durationMs > 0 ? (count / durationMs) * MS_PER_S : 0;
 
 type Named = NonNullable<Measurement['composing']>[number];
 

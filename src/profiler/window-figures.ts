@@ -17,6 +17,9 @@ export interface WindowedFigures {
   readonly durationNs: number;
   readonly succeeded: number;
   readonly failed: number;
+  /** As of a batch. */
+  readonly responses: number;
+  readonly sequences: number;
   /** Of the successful requests, from their sending. */
   readonly latencies: LatencyHistogram;
   /** The same from the time they were due; null in a closed loop. */
@@ -60,6 +63,8 @@ export function figuresOf(
     durationNs: (batches.at(-1)?.endNs ?? 0) - (batches[0]?.startNs ?? 0),
     succeeded: latencies.count,
     failed: batches.reduce((total, batch) => total + batch.failed, 0),
+    responses: batches.reduce((total, batch) => total + batch.responses, 0),
+    sequences: batches.reduce((total, batch) => total + batch.sequences, 0),
     latencies,
     fromDue: scheduled ? fromDue : null,
     rate: writable(isPaced ? pacedRate(batches, level.value) : rateOf(batches)),

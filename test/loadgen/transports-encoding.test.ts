@@ -27,7 +27,7 @@ describe.each(Object.entries(opens))('%s', (_, [start, open]) => {
     onTestFinished(() => server.close());
     const transport = open({ url: server.url, timeoutMs: 5000, ...options });
     onTestFinished(() => transport.close());
-    expect(await sendMany(transport, request, 3)).toEqual(Array(3).fill({ ok: true }));
+    expect(await sendMany(transport, request, 3)).toMatchObject(Array(3).fill({ ok: true }));
     return server.received.map(({ message }) => message);
   };
 

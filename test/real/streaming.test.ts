@@ -36,13 +36,13 @@ const once = async (transport: Transport, request: InferRequest): Promise<SendOu
 
 describe('streams to a real Triton', () => {
   it('take any number of responses to a request, and none', async () => {
-    for (const times of [0, 1, 7]) expect(await once(streams, ask(times))).toEqual({ ok: true });
-    expect(await sendMany(streams, ask(3), 32)).toEqual(Array(32).fill({ ok: true }));
+    for (const times of [0, 1, 7]) expect(await once(streams, ask(times))).toEqual({ ok: true, responses: times });
+    expect(await sendMany(streams, ask(3), 32)).toEqual(Array(32).fill({ ok: true, responses: 3 }));
   });
 
   it('wait for the last response', async () => {
     const began = performance.now();
-    expect(await once(streams, ask(30))).toEqual({ ok: true });
+    expect(await once(streams, ask(30))).toEqual({ ok: true, responses: 30 });
     // The model sleeps a millisecond before each.
     expect(performance.now() - began).toBeGreaterThan(30);
   });
@@ -54,7 +54,7 @@ describe('streams to a real Triton', () => {
       batch: 1,
       inputs: [{ name: 'INPUT', datatype: 'FP32', shape: [1, 8], raw: new Uint8Array(32) }],
     };
-    expect(await sendMany(streams, request, 20)).toEqual(Array(20).fill({ ok: true }));
+    expect(await sendMany(streams, request, 20)).toEqual(Array(20).fill({ ok: true, responses: 1 }));
   });
 
   it('tell errors, and go on', async () => {
@@ -64,7 +64,7 @@ describe('streams to a real Triton', () => {
       ...failed,
       message: expect.stringMatching(/unknown/),
     });
-    expect(await once(streams, ask(2))).toEqual({ ok: true });
+    expect(await once(streams, ask(2))).toEqual({ ok: true, responses: 2 });
   });
 
   it('are what a decoupled model needs', async () => {

@@ -6,42 +6,50 @@ export interface StreamReply {
   readonly error: string;
   /** True for the last message of a request that asked for `triton_final_response`. */
   readonly isFinal: boolean;
+  /** Whether it has any output: a final response may come with none, only to say so. */
+  readonly hasOutputs: boolean;
 }
 
 const BYTES = 2;
 const FINAL = 'triton_final_response';
-const MORE: StreamReply = Object.freeze({ error: '', isFinal: false });
-const LAST: StreamReply = Object.freeze({ error: '', isFinal: true });
+/** Flags of a response. */
+const IS_FINAL = 1;
+const HAS_OUTPUTS = 2;
+/** By flags: no object per reply. */
+const replies: readonly StreamReply[] = [0, IS_FINAL, HAS_OUTPUTS, IS_FINAL | HAS_OUTPUTS].map((flags) =>
+  Object.freeze({ error: '', isFinal: (flags & IS_FINAL) !== 0, hasOutputs: (flags & HAS_OUTPUTS) !== 0 }),
+);
 
 /**
  * Reads only what it must, so that large outputs cost nothing: error_message is field 1, infer_response field 2, and in
- * that the map of parameters field 4. Throws on bytes that are no such message.
+ * that the map of parameters field 4 and the outputs field 5. Throws on bytes that are no such message.
  */
 export function readStreamReply(bytes: Uint8Array): StreamReply {
   const reader = protobuf.Reader.create(bytes);
   let error = '';
-  let isFinal = false;
+  let flags = 0;
   while (reader.pos < reader.len) {
     const tag = reader.uint32();
     if (tag === ((1 << 3) | BYTES)) error = reader.string();
-    else if (tag === ((2 << 3) | BYTES)) isFinal = readResponse(reader, reader.uint32()) || isFinal;
+    else if (tag === ((2 << 3) | BYTES)) flags |= readResponse(reader, reader.uint32());
     else reader.skipType(tag & 7);
   }
-  if (error !== '') return { error, isFinal };
-  return isFinal ? LAST : MORE;
+  const reply = replies[flags] as StreamReply;
+  return error === '' ? reply : { ...reply, error };
 }
 
-/** Whether the infer_response, of so many bytes, says that it is the final one. */
-function readResponse(reader: protobuf.Reader, length: number): boolean {
+/** The flags of the infer_response, which has so many bytes. */
+function readResponse(reader: protobuf.Reader, length: number): number {
   const end = reader.pos + length;
   if (end > reader.len) throw new RangeError('a response is longer than its message');
-  let isFinal = false;
+  let flags = 0;
   while (reader.pos < end) {
     const tag = reader.uint32();
-    if (tag === ((4 << 3) | BYTES)) isFinal = readParameter(reader, reader.uint32()) || isFinal;
+    if (tag === ((5 << 3) | BYTES)) flags |= HAS_OUTPUTS;
+    if (tag === ((4 << 3) | BYTES)) flags |= readParameter(reader, reader.uint32()) ? IS_FINAL : 0;
     else reader.skipType(tag & 7);
   }
-  return isFinal;
+  return flags;
 }
 
 /** One entry of the map: key is field 1, value field 2, and of that bool_param field 1. */

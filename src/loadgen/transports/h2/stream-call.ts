@@ -1,6 +1,6 @@
 import { messageOf } from '../../../base/errors.ts';
 import type { SendOutcome } from '../../types.ts';
-import { badStatus, failed, SENT } from '../outcome.ts';
+import { badStatus, failed } from '../outcome.ts';
 import { readStreamReply } from '../stream-reply.ts';
 import { Call, PREFIX_BYTES } from './call.ts';
 
@@ -17,6 +17,7 @@ export class StreamCall extends Call {
   /** Of a message that comes in more than one piece: those that came, and the bytes that are still to come. */
   #pieces: Buffer[] = [];
   #missing = 0;
+  #responses = 0;
 
   constructor(replied: (call: StreamCall, outcome: SendOutcome) => void) {
     super();
@@ -28,6 +29,7 @@ export class StreamCall extends Call {
     this.#prefixBytes = 0;
     this.#pieces = [];
     this.#missing = 0;
+    this.#responses = 0;
   }
 
   override data(bytes: Buffer, start: number, end: number): boolean {
@@ -67,6 +69,12 @@ export class StreamCall extends Call {
     return whole;
   }
 
+  #final(): void {
+    const responses = this.#responses;
+    this.#responses = 0;
+    this.#replied(this, responses === 1 ? SENT_ONE : { ok: true, responses });
+  }
+
   #message(message: Buffer): void {
     this.#prefixBytes = 0;
     if (this.#prefix[0] !== 0) {
@@ -74,14 +82,18 @@ export class StreamCall extends Call {
       return;
     }
     try {
-      const { error, isFinal } = readStreamReply(message);
+      const { error, isFinal, hasOutputs } = readStreamReply(message);
+      if (hasOutputs) this.#responses++;
       if (error !== '') this.#replied(this, badStatus(STREAM_ERROR, error));
-      else if (isFinal) this.#replied(this, SENT);
+      else if (isFinal) this.#final();
     } catch (error) {
       this.#replied(this, failed('malformed', `the response cannot be read: ${messageOf(error)}`));
     }
   }
 }
+
+/** What nearly every stream of a model with one response ends with: no object per request. */
+const SENT_ONE: SendOutcome = Object.freeze({ ok: true, responses: 1 });
 
 /** Errors within a stream come without a status code. */
 const STREAM_ERROR = 'STREAM_ERROR';
