@@ -53,7 +53,7 @@ export interface PerfAnalyzerRule {
   readonly mode: 'time_windows' | 'count_windows';
   /** Length of a time window; it ends with the first completion after it. */
   readonly windowMs: number;
-  /** Requests of a count window, at least. */
+  /** Requests of a count window, at least; it also lasts half a second at least. */
   readonly requestCount: number;
   /** The largest of three windows may exceed the smallest by so much, in per cent. */
   readonly stabilityPercent: number;

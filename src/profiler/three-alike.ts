@@ -9,6 +9,8 @@ import type { OnWindow, WindowsOutcome } from './windows.ts';
 const ALIKE_WINDOWS = 3;
 /** A window is cut into so many batches, whose spread tells how sure the figures are. */
 const BATCHES_PER_WINDOW = 5;
+/** With many in flight a few requests are over in a moment that says nothing; there it is a second, as it looks once a second. */
+const LEAST_COUNT_WINDOW_MS = 500;
 /** A count window has no length to be patient by: all of them together may take so long. */
 const PATIENT_COUNT_WINDOW_MS = 60_000;
 const PATIENCE = 3;
@@ -79,8 +81,12 @@ function openLog(traffic: Traffic, options: LevelOptions, rule: PerfAnalyzerRule
     const batch = { lengthNs: windowNs / BATCHES_PER_WINDOW, minRequests: 1 };
     return new WindowLog(traffic, options, batch, (batches) => lengthNs(batches) >= windowNs);
   }
-  const batch = { lengthNs: 0, minRequests: Math.max(1, Math.floor(rule.requestCount / BATCHES_PER_WINDOW)) };
-  return new WindowLog(traffic, options, batch, (batches) => requestsIn(batches) >= rule.requestCount);
+  const leastNs = msToNs(LEAST_COUNT_WINDOW_MS);
+  const minRequests = Math.max(1, Math.floor(rule.requestCount / BATCHES_PER_WINDOW));
+  const batch = { lengthNs: leastNs / BATCHES_PER_WINDOW, minRequests };
+  const isWhole = (batches: readonly Batch[]): boolean =>
+    requestsIn(batches) >= rule.requestCount && lengthNs(batches) >= leastNs;
+  return new WindowLog(traffic, options, batch, isWhole);
 }
 
 /** Over the threshold counts as missed, stable or not. */

@@ -65,15 +65,20 @@ describe("a measurement by perf_analyzer's rule", () => {
 
   it('counts requests per window when asked to', async () => {
     const { measurement, windows } = await run(
-      { executionNs: () => 4e6 },
+      { executionNs: () => 20e6 },
       rule({ mode: 'count_windows', requestCount: 50 }),
     );
     expect(windows.map(({ own }) => own.requests)).toEqual([50, 50, 50]);
-    expect(measurement).toMatchObject({ stable: true, requests: 150, durationMs: expect.closeTo(600, 6) });
+    expect(measurement).toMatchObject({ stable: true, requests: 150, durationMs: expect.closeTo(3000, 6) });
+  });
+
+  it('counts more of them where they would be over in a moment', async () => {
+    const { windows } = await run({ executionNs: () => 4e6 }, rule({ mode: 'count_windows', requestCount: 50 }));
+    expect(windows.map(({ own }) => own.requests)).toEqual([125, 125, 125]);
   });
 
   it('reports what never settles, marked', async () => {
-    const model = { executionNs: (_: number, execution: number) => 1e6 * 2 ** Math.floor(execution / 40) };
+    const model = { executionNs: (_: number, execution: number) => 20e6 * 2 ** Math.floor(execution / 40) };
     const { measurement, windows } = await run(model, rule({ mode: 'count_windows', maxTrials: 4 }));
     expect(windows.length).toBe(4);
     expect(measurement).toMatchObject({ stable: false, windows: 3, requests: 150 });
@@ -84,7 +89,7 @@ describe("a measurement by perf_analyzer's rule", () => {
     // Each 20th request takes 10 times as long, a little longer from window to window.
     const model = {
       executionNs: (_: number, execution: number) =>
-        execution % 20 === 0 ? 10e6 * 1.5 ** Math.floor(execution / 200) : 1e6,
+        execution % 20 === 0 ? 50e6 * 1.5 ** Math.floor(execution / 200) : 5e6,
     };
     const counting = { mode: 'count_windows', requestCount: 200, maxTrials: 3, stabilityPercent: 60 } as const;
     expect((await run(model, rule(counting))).measurement.stable).toBe(true);
