@@ -5,6 +5,7 @@ import type { SendOrder } from '../../src/loadgen/sender.ts';
 import type { InferRequest, RequestSet } from '../../src/loadgen/types.ts';
 import type { WorkerTransport } from '../../src/loadgen/workers/messages.ts';
 import { openWorkers, type Workers } from '../../src/loadgen/workers/open-workers.ts';
+import { newAuthority, trusting } from '../support/certificates.ts';
 import { type InferServer, startGrpcServer, startHttpServer } from '../support/infer-servers.ts';
 import { until } from '../support/transport-suite.ts';
 
@@ -103,4 +104,23 @@ describe.each(['grpc', 'http'] as const)('threads that send together over %s', (
     expect(await held.drain(1)).toBe(10);
     expect([held.sent, held.mostInFlight]).toEqual([10, 10]);
   });
+});
+
+it('threads speak TLS with the certificates that they are given', async () => {
+  const authority = await newAuthority();
+  const server = await startGrpcServer({}, 0, await authority.serverFor(['127.0.0.1']));
+  const own = await authority.client();
+  const tls = trusting(authority, { cert: Buffer.from(own.cert), key: Buffer.from(own.key) });
+  const workers = openWorkers(2, { protocol: 'grpc', options: { url: server.url, timeoutMs: 5000, tls } });
+  try {
+    const flow = workers.openFlow(concurrency(4));
+    flow.record(rule, () => undefined);
+    flow.start();
+    await until(() => server.received.length > 20);
+    expect(await flow.drain(5000)).toBe(0);
+    expect(flow.failed).toBe(0);
+  } finally {
+    await workers.close();
+    await server.close();
+  }
 });
