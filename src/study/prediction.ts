@@ -87,19 +87,21 @@ function simulated(
   };
 }
 
-function isModelled(config: ModelConfig): boolean {
+/** False for models without the dynamic batcher's scheduling: sequences, ensembles, decoupled. */
+export function isModelled(config: ModelConfig): boolean {
   const { sequence_batching, ensemble_scheduling, model_transaction_policy } = config;
   return !sequence_batching && !ensemble_scheduling && model_transaction_policy?.decoupled !== true;
 }
 
 /** What decides the service law: the config but for the number of instances and the batcher. */
-function variantOf(config: ModelConfig): string {
+export function variantOf(config: ModelConfig): string {
   const { max_batch_size: _, dynamic_batching: __, instance_group: groups = [], ...rest } = config;
   const places = groups.map(({ count: _count, name: _name, ...place }) => place);
   return canonicalJson({ ...rest, instance_group: places });
 }
 
-function observationsOf({ candidate, measurements }: Trial): Observation[] {
+/** What the trial's measurements tell about the service law; none of those that were disturbed, or at a request rate. */
+export function observationsOf({ candidate, measurements }: Pick<Trial, 'candidate' | 'measurements'>): Observation[] {
   const policy = policyOf(candidate.config, instancesOf(candidate.config));
   const variant = variantOf(candidate.config);
   return measurements.flatMap((measurement): Observation[] => {

@@ -59,7 +59,7 @@ const goal = z.looseObject({
 });
 
 const levels = z.discriminatedUnion('kind', [
-  z.looseObject({ kind: z.literal('search') }),
+  z.looseObject({ kind: z.literal('search'), start: z.number().positive().optional() }),
   z.looseObject({ kind: z.literal('fixed'), values: z.array(z.number()) }),
 ]);
 

@@ -34,8 +34,10 @@ export interface LevelRange {
   readonly high: number;
 }
 
-/** `search`: find the highest level that meets the goal. `fixed`: measure exactly these. */
-export type LevelPlan = { readonly kind: 'search' } | { readonly kind: 'fixed'; readonly values: readonly number[] };
+/** `search`: find the highest level that meets the goal, from `start` if given. `fixed`: measure exactly these. */
+export type LevelPlan =
+  | { readonly kind: 'search'; readonly start?: number }
+  | { readonly kind: 'fixed'; readonly values: readonly number[] };
 
 export type FailureKind =
   | 'illegal' // breaks a rule of the space or of Triton's; never sent
@@ -91,7 +93,20 @@ export interface Remaining {
 export type Proposal = { readonly kind: 'trial'; readonly assignment: Assignment; readonly levels: LevelPlan };
 export type Stop = { readonly kind: 'stop'; readonly reason: string };
 
+/** A trial under way, with what was measured of it so far. */
+export interface RunningTrial {
+  readonly number: number;
+  readonly role: TrialRole;
+  readonly candidate: Candidate;
+  readonly measurements: readonly Measurement[];
+}
+
 /** Pure: the same seed and history give the same answer, so that a resumed study goes on as it would have. */
 export interface Sampler {
   ask(history: History, remaining: Remaining): Proposal | Stop;
+  /**
+   * Where to measure the running trial next when its plan is a search; null: nowhere, another candidate promises more.
+   * Samplers without it leave the levels to `nextLevel`.
+   */
+  level?(history: History, running: RunningTrial): number | null;
 }

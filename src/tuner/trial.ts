@@ -91,20 +91,32 @@ function checkAlone({ foreignRequests, requests }: Measurement): void {
 }
 
 async function measureLevels(run: Run, trial: Assigned, applied: Applied, measurements: Measurement[]): Promise<void> {
-  const { goal, started, trials } = run.ledger.state;
-  const near = bestTrial(trials, goal);
-  const hint = near?.chosen == null ? undefined : near.measurements[near.chosen]?.level.value;
+  const { goal } = run.ledger.state;
   for (;;) {
-    const outcomes = measurements.map((each) => ({ level: each.level.value, ...assess(each, trial.candidate, goal) }));
-    const search = { range: started.levels, ...(hint !== undefined && { hint }) };
-    const next =
-      trial.levels.kind === 'search' ? nextLevel(outcomes, search) : fixedLevel(trial.levels.values, measurements);
+    const next = levelAfter(run, trial, measurements);
     if (next.kind === 'done' || (measurements.length > 0 && !run.time.allowsLevel)) return;
     const measurement = await measureOnce(run, trial.number, applied, next.level);
     await run.ledger.record({ type: 'trial-measured', trial: trial.number, measurement });
     measurements.push(measurement);
     requireMetrics(measurement, trial.candidate, goal);
   }
+}
+
+/** The list's; else the sampler's, where it has a say in levels; else that of the level search. */
+function levelAfter(run: Run, trial: Assigned, measurements: readonly Measurement[]): NextLevel {
+  const { levels: plan, candidate } = trial;
+  if (plan.kind === 'fixed') return fixedLevel(plan.values, measurements);
+  const { goal, started, trials } = run.ledger.state;
+  const { sampler } = run.parts;
+  const served = measurements.length === 0 || measurements.some((each) => each.throughput.value > 0);
+  if (sampler.level && served) {
+    const level = sampler.level({ trials }, { ...trial, measurements });
+    return level === null ? { kind: 'done', reason: 'the sampler' } : { kind: 'measure', level };
+  }
+  const near = bestTrial(trials, goal);
+  const hint = plan.start ?? (near?.chosen == null ? undefined : near.measurements[near.chosen]?.level.value);
+  const outcomes = measurements.map((each) => ({ level: each.level.value, ...assess(each, candidate, goal) }));
+  return nextLevel(outcomes, { range: started.levels, ...(hint !== undefined && { hint }) });
 }
 
 function fixedLevel(values: readonly number[], measurements: readonly Measurement[]): NextLevel {
