@@ -1,3 +1,4 @@
+import { TrituneError } from '../base/errors.ts';
 import type { SweepRange } from '../profiler/sweep.ts';
 import { type ClientFlags, clientOptionTable } from './client-options.ts';
 import type { OptionTable } from './option-table.ts';
@@ -276,7 +277,7 @@ export const profileOptionTable: OptionTable<ProfileOptions> = {
 function protocol(text: string): Protocol {
   const name = text.toLowerCase();
   if (name === 'grpc' || name === 'http') return name;
-  throw new Error(`there is no protocol '${text}'`);
+  throw new TrituneError('USAGE', `there is no protocol '${text}'`, 'use http or grpc');
 }
 
 function threshold(text: string): number {
