@@ -5,9 +5,10 @@ import { ProtocolFailure } from './protocol-failure.ts';
 
 /**
  * Takes the device's memory for all instances of a model, in place of what it held before. Throws INVALID_ARGUMENT with
- * a backend's words when there are too many of them or too little memory; then nothing has changed.
+ * a backend's words when it refuses them, there are too many, or too little memory; then nothing has changed.
  */
 export function admit(device: Device, owner: object, { instances }: Placement, physics: ModelPhysics): void {
+  if (physics.refusal !== null) throw new ProtocolFailure('INVALID_ARGUMENT', physics.refusal);
   if (instances > physics.maxInstances) {
     throw new ProtocolFailure(
       'INVALID_ARGUMENT',

@@ -4,12 +4,18 @@ export interface ModelPhysics {
   executionNs(batchSize: number, busyInstances: number): number;
   /** Added to the first execution of every instance. */
   readonly firstExecutionMs: number;
+  /** From an execution's end, when its answers leave, until its instance is free again. */
+  readonly turnaroundMs: number;
+  /** How much later answers arrive than they leave. */
+  readonly networkMs: number;
   /** Shares of an execution's time; the rest is compute-infer. */
   readonly split: { readonly input: number; readonly output: number };
   /** Device memory of so many instances, in MiB. */
   memoryMib(instances: number): number;
   /** The backend refuses to start more; Infinity when it never does. */
   readonly maxInstances: number;
+  /** Why the backend loads no such config; null when it does. */
+  readonly refusal: string | null;
   readonly load: LoadTimes;
 }
 

@@ -9,7 +9,7 @@ import type { Arm, ModelProfile } from './profile-schema.ts';
 
 /** The physics of a profile's model with the given config: its law, changed by every arm whose conditions hold. */
 export function physicsOf(profile: ModelProfile, config: ModelConfig, random: Random): ModelPhysics {
-  const arms = profile.arms.filter((arm) => holds(arm, config));
+  const arms = armsOf(profile, config);
   const law = lawOf(profile, arms);
   const { model_mib, instance_mib, sample_mib } = profile.memory;
   const memoryScale = arms.reduce((product, arm) => product * arm.memory_scale, 1);
@@ -17,9 +17,12 @@ export function physicsOf(profile: ModelProfile, config: ModelConfig, random: Ra
   return {
     executionNs: (batchSize, busy) => executionNs(law, batchSize, busy) * drawSpread(law.cv, random),
     firstExecutionMs: profile.first_execution_ms,
+    turnaroundMs: profile.law.turnaround_ms,
+    networkMs: profile.network_ms,
     split: law.split,
     memoryMib: (instances) => memoryScale * (model_mib + instances * (instance_mib + samples * sample_mib)),
     maxInstances: profile.max_instances ?? Number.POSITIVE_INFINITY,
+    refusal: arms.find((arm) => arm.refuses !== undefined)?.refuses ?? null,
     load: {
       fullSeconds: arms.findLast((arm) => arm.load_s !== undefined)?.load_s ?? profile.load.full_s,
       addSeconds: profile.load.add_s,
@@ -30,7 +33,8 @@ export function physicsOf(profile: ModelProfile, config: ModelConfig, random: Ra
 
 /** The law of the model with these arms; without any, its own. */
 export function lawOf(profile: ModelProfile, arms: readonly Arm[]): ServiceLaw {
-  const { execution_ms, interference, padded_sizes, cv, split } = profile.law;
+  const { execution_ms, padded_sizes, cv, split } = profile.law;
+  const interference = arms.findLast((arm) => arm.interference)?.interference ?? profile.law.interference;
   const table = arms.findLast((arm) => arm.execution_ms)?.execution_ms ?? execution_ms;
   const scale = arms.reduce((product, arm) => product * arm.scale, 1);
   return {
@@ -44,8 +48,16 @@ export function lawOf(profile: ModelProfile, arms: readonly Arm[]): ServiceLaw {
   };
 }
 
+/** The arms whose conditions hold for the config. */
+export function armsOf(profile: ModelProfile, config: ModelConfig): readonly Arm[] {
+  return profile.arms.filter((arm) => holds(arm, config));
+}
+
 function holds(arm: Arm, config: ModelConfig): boolean {
-  return Object.entries(arm.when).every(([path, wanted]) =>
-    valuesAt(config, path).some((value) => canonicalJson(value) === canonicalJson(wanted)),
-  );
+  return Object.entries(arm.when).every(([path, wanted]) => {
+    const values = valuesAt(config, path);
+    return wanted === null
+      ? values.length === 0
+      : values.some((value) => canonicalJson(value) === canonicalJson(wanted));
+  });
 }

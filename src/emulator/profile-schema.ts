@@ -19,29 +19,35 @@ const split = z
   .strictObject({ input: share, output: share })
   .refine(({ input, output }) => input + output <= 1, { error: 'input and output together must not exceed 1' });
 
+/** How much each further busy instance lengthens an execution of one sample, and how that grows with the batch size. */
+const interference = z.strictObject({ per_instance: atLeastZero, batch_exponent: atLeastZero.default(0) });
+
 const law = z.strictObject({
   /** Time of one execution that runs alone, by batch size; straight lines between the rows and beyond the outermost two. */
   execution_ms: executionTable,
-  /** How much each further busy instance lengthens an execution of one sample, and how that grows with the batch size. */
-  interference: z
-    .strictObject({ per_instance: atLeastZero, batch_exponent: atLeastZero.default(0) })
-    .default({ per_instance: 0, batch_exponent: 0 }),
+  interference: interference.default({ per_instance: 0, batch_exponent: 0 }),
   /** Sizes that the model really executes; a batch costs as much as the next of them. */
   padded_sizes: z.array(z.int().min(1)).default([]),
   /** Coefficient of variation of an execution's time. */
   cv: z.number().min(0).max(1).default(0),
   /** Shares of compute-input and compute-output; the rest is compute-infer. */
   split: split.default({ input: 0, output: 0 }),
+  /** After an execution its answers have left, but the instance takes the next batch only so much later; in no statistic. */
+  turnaround_ms: atLeastZero.default(0),
 });
 
 const arm = z.strictObject({
   name: z.string().min(1),
-  /** Dotted config paths and the values that must stand there; in a list any element will do. All must hold. */
+  /** Dotted config paths and the values that must stand there; in a list any element will do; null: nothing does. All must hold. */
   when: z.record(z.string().min(1), json),
   /** Multiplies execution times. */
   scale: positive.default(1),
   /** Takes the place of the model's own table. */
   execution_ms: executionTable.optional(),
+  /** Takes the place of the model's own. */
+  interference: interference.optional(),
+  /** The backend loads no such config, and says so in these words. */
+  refuses: z.string().min(1).optional(),
   /** Takes the place of `load.full_s`. */
   load_s: atLeastZero.optional(),
   /** Multiplies the model's memory. */
@@ -68,6 +74,8 @@ const model = z.strictObject({
   load: z.strictObject({ full_s: atLeastZero, add_s: atLeastZero, remove_s: atLeastZero }),
   /** Added to the first execution of each instance after it was made. */
   first_execution_ms: atLeastZero.default(0),
+  /** What lies between server and clients, both ways together: every answer arrives so much later. */
+  network_ms: atLeastZero.default(0),
 });
 
 const device = z.discriminatedUnion('kind', [

@@ -153,10 +153,22 @@ export class ServedVersion {
         counters.succeeded(samples, startNs - enqueuedNs, compute, endNs - enqueuedNs);
       }
     }
+    const { turnaroundMs, networkMs } = this.#physics;
     // The next execution starts before the answers are written, as instances do not wait for the front end.
-    this.#batcher.complete(endNs, instance);
+    this.#after(turnaroundMs, endNs, () => this.#free(instance));
+    this.#after(networkMs, endNs, () => {
+      for (const { done } of tickets) done(null);
+    });
+  }
+
+  #free(instance: number): void {
+    this.#batcher.complete(this.#around.clock.nowNs(), instance);
     this.#advance();
-    for (const { done } of tickets) done(null);
     if (this.#onDrained.length > 0 && this.#isIdle()) for (const resolve of this.#onDrained.splice(0)) resolve();
+  }
+
+  #after(ms: number, fromNs: number, action: () => void): void {
+    if (ms === 0) action();
+    else this.#around.wakeUps.at(fromNs + ms * NS_PER_MS, action);
   }
 }
