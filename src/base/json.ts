@@ -18,3 +18,8 @@ export function canonicalJson(value: Json): string {
   }
   return JSON.stringify(value);
 }
+
+/** True for what JSON writes in braces. */
+export function isJsonObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -18,6 +18,10 @@ export interface PerfAnalyzerFlags {
   readonly outputTensorFormat?: 'binary' | 'json';
   readonly metricsInterval?: number;
   readonly blsComposingModels?: string;
+  readonly traceLevel?: 'OFF' | 'TIMESTAMPS' | 'TENSORS';
+  readonly traceRate?: number;
+  readonly traceCount?: number;
+  readonly logFrequency?: number;
   readonly sslGrpcUseSsl?: boolean;
   readonly sslGrpcRootCertificationsFile?: string;
   readonly sslGrpcPrivateKeyFile?: string;
@@ -77,6 +81,26 @@ export const perfAnalyzerOptionTable: OptionTable<PerfAnalyzerFlags> = {
     flags: '--bls-composing-models <a:1,b>',
     help: 'models that the model calls, whose server statistics are reported too',
   },
+  traceLevel: {
+    flags: '--trace-level <level>',
+    help: "the server's trace level during the run; its settings are put back afterwards",
+    choices: ['OFF', 'TIMESTAMPS', 'TENSORS'],
+  },
+  traceRate: {
+    flags: '--trace-rate <n>',
+    help: 'one of so many requests is traced (default: 1000)',
+    parse: positiveWhole,
+  },
+  traceCount: {
+    flags: '--trace-count <n>',
+    help: 'traces after which the server stops; -1 is no limit (default: -1)',
+    parse: countOrNone,
+  },
+  logFrequency: {
+    flags: '--log-frequency <n>',
+    help: 'traces in a file of the server; 0 is one file (default: 0)',
+    parse: wholeNumber,
+  },
   sslGrpcUseSsl: { flags: '--ssl-grpc-use-ssl', help: same('--tls') },
   sslGrpcRootCertificationsFile: { flags: '--ssl-grpc-root-certifications-file <file>', help: same('--tls-ca') },
   sslGrpcPrivateKeyFile: { flags: '--ssl-grpc-private-key-file <file>', help: same('--tls-key') },
@@ -115,6 +139,10 @@ export const perfAnalyzerOptionTable: OptionTable<PerfAnalyzerFlags> = {
   dataDirectory: { flags: '--data-directory <directory>', help: 'deprecated: --input-data DIRECTORY' },
 };
 
+function countOrNone(text: string): number {
+  return text === '-1' ? -1 : wholeNumber(text);
+}
+
 /** What perf_analyzer offers and this does not, each with the reason. */
 export const refusedFlags: readonly { readonly flags: string; readonly reason: string }[] = [
   { flags: '--enable-mpi', reason: 'several clients over MPI are not coordinated; start one profile for each model' },
@@ -123,10 +151,6 @@ export const refusedFlags: readonly { readonly flags: string; readonly reason: s
   { flags: '--grpc-method <method>', reason: 'only the inference protocol of Triton is spoken over gRPC' },
   { flags: '--model-signature-name <name>', reason: 'it is about TensorFlow Serving' },
   { flags: '--triton-server-directory <directory>', reason: 'the server is not run within this process; see --launch' },
-  { flags: '--trace-level <level>', reason: "the server's trace settings are everyone's and would stay changed" },
-  { flags: '--trace-rate <n>', reason: "the server's trace settings are everyone's and would stay changed" },
-  { flags: '--trace-count <n>', reason: "the server's trace settings are everyone's and would stay changed" },
-  { flags: '--log-frequency <n>', reason: "the server's trace settings are everyone's and would stay changed" },
   {
     flags: '--periodic-concurrency-range <start:end:step>',
     reason: 'concurrency that grows with the responses of a stream is not offered; see --ramp',

@@ -15,6 +15,7 @@ import { planProfile } from './profile-plan.ts';
 import { runScenario } from './run-scenario.ts';
 import type { Terminal } from './terminal.ts';
 import { warnIfInsecure } from './tls-options.ts';
+import { traced } from './traced.ts';
 
 /** How a profile went. */
 export interface ProfileOutcome {
@@ -47,9 +48,10 @@ export async function runProfile(given: ProfileOptions, terminal: Terminal, alik
       const documents = await openProfileDocuments(options, plan, head);
       const run = { opened, model, options, plan, alike, documents, terminal, signal, reports };
       try {
-        await (options.scenario
-          ? runScenario(run, options.scenario)
-          : profileLevels(run, (measure) => sweep(plan.sweep, measure)));
+        await traced(opened.client, options, async () => {
+          if (options.scenario) await runScenario(run, options.scenario);
+          else await profileLevels(run, (measure) => sweep(plan.sweep, measure));
+        });
       } finally {
         await documents.close();
       }

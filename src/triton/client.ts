@@ -13,7 +13,7 @@ import {
 import { normaliseConfig } from './config-normal-form.ts';
 import { LoadRefusedError } from './load-refused.ts';
 import { classifyRefusal, isGenericRefusal } from './refusal.ts';
-import { indexOf, messageIn, modelMetadataOf, regionsOf, serverMetadataOf } from './replies.ts';
+import { indexOf, messageIn, modelMetadataOf, regionsOf, serverMetadataOf, traceSettingsOf } from './replies.ts';
 import { statisticsOf } from './statistics.ts';
 import type { CallOptions, ModelIndexEntry, TritonClient } from './types.ts';
 import { type Operation, type Wire, WireFault } from './wire.ts';
@@ -105,6 +105,8 @@ export function clientOver(wire: Wire, deadlines: Deadlines): TritonClient {
         throw error;
       }
     },
+    traceSettings: async (call) => traceSettingsOf(await ask({ kind: 'trace-settings', change: {} }, call)),
+    changeTraceSettings: async (change, call) => traceSettingsOf(await ask({ kind: 'trace-settings', change }, call)),
     close: () => wire.close(),
   };
 }

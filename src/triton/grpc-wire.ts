@@ -103,6 +103,10 @@ function grpcCallOf(operation: Operation): GrpcCall {
     }
     case 'shared-memory-unregister':
       return { method: 'SystemSharedMemoryUnregister', request: { name: operation.name } };
+    case 'trace-settings': {
+      const values = Object.entries(operation.change).map(([name, value]) => [name, { value: [...value] }]);
+      return { method: 'TraceSetting', request: { settings: Object.fromEntries(values) } };
+    }
   }
 }
 

@@ -1,8 +1,9 @@
 import { Agent, type buildConnector, errors, request } from 'undici';
 import { interrupted, throwIfInterrupted } from '../base/abort.ts';
 import { messageOf } from '../base/errors.ts';
-import type { Json, JsonObject } from '../base/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { secureOptions, type TlsOptions } from './tls.ts';
+import type { TraceSettings } from './types.ts';
 import { type CallLimits, type FaultKind, type Operation, type Wire, WireFault } from './wire.ts';
 
 interface HttpCall {
@@ -70,8 +71,20 @@ function httpCallOf(operation: Operation): HttpCall {
     }
     case 'shared-memory-unregister':
       return { method: 'POST', path: `${regionPath(operation.name)}/unregister`, body: {} };
+    case 'trace-settings':
+      return Object.keys(operation.change).length === 0
+        ? { method: 'GET', path: TRACE_PATH }
+        : { method: 'POST', path: TRACE_PATH, body: traceBody(operation.change) };
   }
 }
+
+const TRACE_PATH = '/v2/trace/setting';
+
+/** The level is a list, every other setting a text; numbers are refused with status 500 (Triton 2.51). */
+const traceBody = (change: TraceSettings): JsonObject =>
+  Object.fromEntries(
+    Object.entries(change).map(([name, value]) => [name, name === 'trace_level' ? [...value] : (value[0] ?? null)]),
+  );
 
 const modelPath = (model: string): string => `/v2/models/${encodeURIComponent(model)}`;
 const repositoryPath = (model: string): string => `/v2/repository/models/${encodeURIComponent(model)}`;
@@ -131,6 +144,8 @@ function replyOf(operation: Operation, answer: HttpAnswer): JsonObject {
       return { config: jsonOf(answer) };
     case 'shared-memory-status':
       return { regions: jsonOf(answer) };
+    case 'trace-settings':
+      return { settings: jsonOf(answer) };
     default: {
       const reply = jsonOf(answer);
       if (isJsonObject(reply)) return reply;
@@ -186,10 +201,6 @@ function errorText(text: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-function isJsonObject(value: Json): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 const excerpt = (text: string): string => (text.length > 80 ? `${text.slice(0, 80)}…` : text || '(empty)');

@@ -1,5 +1,12 @@
-import type { Json, JsonObject } from '../base/json.ts';
-import type { ModelIndexEntry, ModelMetadata, ServerMetadata, SharedMemoryRegion, TensorMetadata } from './types.ts';
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import type {
+  ModelIndexEntry,
+  ModelMetadata,
+  ServerMetadata,
+  SharedMemoryRegion,
+  TensorMetadata,
+  TraceSettings,
+} from './types.ts';
 
 /**
  * Readers of reply fields. A field at its default may be missing (always so over gRPC), and 64-bit integers may come as
@@ -88,4 +95,14 @@ export function regionsOf(reply: JsonObject): readonly SharedMemoryRegion[] {
       byteSize: numberIn(entry, 'byte_size'),
     }))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Over gRPC each setting is a message with its values, over HTTP a text or a list of texts. */
+export function traceSettingsOf(reply: JsonObject): TraceSettings {
+  return Object.fromEntries(
+    Object.entries(messageIn(reply, 'settings')).map(([name, setting]) => {
+      const values = Array.isArray(setting) ? setting : isJsonObject(setting) ? listIn(setting, 'value') : [setting];
+      return [name, values.map(String)];
+    }),
+  );
 }

@@ -120,8 +120,17 @@ export interface SharedMemory {
   unregisterSharedMemory(name: string, call?: CallOptions): Promise<boolean>;
 }
 
+/** Of the whole server: `trace_level`, `trace_rate`, `trace_count`, `log_frequency` and others, each with its values. */
+export type TraceSettings = Readonly<Record<string, readonly string[]>>;
+
+export interface TraceControl {
+  traceSettings(call?: CallOptions): Promise<TraceSettings>;
+  /** Changes these settings for every model and every client; the other settings stay. Gives all of them as they are then. */
+  changeTraceSettings(change: TraceSettings, call?: CallOptions): Promise<TraceSettings>;
+}
+
 /** One connection to one server. Every call has a deadline. Common errors: SERVER_UNREACHABLE, SERVER_TIMEOUT, SERVER_FAILED. */
-export interface TritonClient extends ServerHealth, ModelControl, ServerStats, SharedMemory {
+export interface TritonClient extends ServerHealth, ModelControl, ServerStats, SharedMemory, TraceControl {
   readonly protocol: 'grpc' | 'http';
   /** HOST:PORT */
   readonly url: string;

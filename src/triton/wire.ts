@@ -1,5 +1,5 @@
 import type { JsonObject } from '../base/json.ts';
-import type { SharedMemoryRegion } from './types.ts';
+import type { SharedMemoryRegion, TraceSettings } from './types.ts';
 
 /** What a client asks of a server; each protocol has its own spelling of it. */
 export type Operation =
@@ -15,7 +15,8 @@ export type Operation =
   | { readonly kind: 'unload'; readonly model: string }
   | { readonly kind: 'shared-memory-status' }
   | { readonly kind: 'shared-memory-register'; readonly region: SharedMemoryRegion }
-  | { readonly kind: 'shared-memory-unregister'; readonly name: string };
+  | { readonly kind: 'shared-memory-unregister'; readonly name: string }
+  | { readonly kind: 'trace-settings'; readonly change: TraceSettings };
 
 export interface CallLimits {
   readonly timeoutMs: number;
