@@ -1,0 +1,99 @@
+import { execFile } from 'node:child_process';
+import { access, chmod, mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { TritonInstall } from '../src/launch/triton-install.ts';
+import type { LaunchedServer } from '../src/launch/types.ts';
+
+/** Model Analyzer as PyPI has it, for the benchmarks that run it. */
+export const ANALYZER_VERSION = '1.58.0';
+const LIMIT_MS = 1_800_000;
+
+const run = promisify(execFile);
+
+/** Its program, in an environment of its own beside the Triton of this checkout, fetched on first use. */
+export async function modelAnalyzer(install: TritonInstall): Promise<string> {
+  const directory = join(install.directory, 'peers', 'model-analyzer');
+  const file = join(directory, 'bin', 'model-analyzer');
+  const isThere = await access(file).then(
+    () => true,
+    () => false,
+  );
+  if (isThere) return file;
+  console.log(`fetching triton-model-analyzer==${ANALYZER_VERSION}`);
+  await run(join(install.binDirectory, 'python'), ['-m', 'venv', directory], { timeout: 120_000 });
+  const pip = ['-m', 'pip', 'install', '--quiet', `triton-model-analyzer==${ANALYZER_VERSION}`];
+  await run(join(directory, 'bin', 'python'), pip, { timeout: 600_000 });
+  return file;
+}
+
+/** The client is given to it as one path, with no place for arguments or an environment. */
+export async function clientScript(path: string, command: string): Promise<string> {
+  await writeFile(path, `#!/bin/sh\n${command} "$@"\n`);
+  await chmod(path, 0o755);
+  return path;
+}
+
+export interface AnalyzerOrder {
+  readonly analyzer: string;
+  /** The load generator that it runs. */
+  readonly client: string;
+  readonly server: LaunchedServer;
+  readonly modelRepository: string;
+  readonly model: string;
+  readonly budgetMs: number;
+  /** Further settings, in its own words. */
+  readonly settings: object;
+}
+
+export interface AnalyzerOutcome {
+  readonly seconds: number;
+  /** The rows of its table, the one that it ranks first before the others; fields by their column. */
+  readonly rows: readonly Readonly<Record<string, string>>[];
+  /** The text of the config.pbtxt of a variant that it names in its table; null for the original config. */
+  configOf(variant: string): Promise<string | null>;
+}
+
+/** One search in remote mode. It leaves the last variant that it tried on the server. */
+export async function searchWithAnalyzer(order: AnalyzerOrder): Promise<AnalyzerOutcome> {
+  const scratch = await mkdtemp(join(tmpdir(), 'tritune-analyzer-'));
+  const variants = join(scratch, 'variants');
+  const settings = {
+    model_repository: order.modelRepository,
+    triton_launch_mode: 'remote',
+    triton_grpc_endpoint: order.server.grpcUrl,
+    triton_http_endpoint: order.server.httpUrl,
+    triton_metrics_url: order.server.metricsUrl,
+    perf_analyzer_path: order.client,
+    // The share of the machine above which it ends its client; on two cores any real load is above it.
+    perf_analyzer_cpu_util: 10_000,
+    latency_budget: order.budgetMs,
+    export_path: join(scratch, 'out'),
+    checkpoint_directory: join(scratch, 'checkpoints'),
+    output_model_repository_path: variants,
+    dcgm_disable: true,
+    profile_models: { [order.model]: { cpu_only: true } },
+    ...order.settings,
+  };
+  const yaml = join(scratch, 'settings.yaml');
+  await writeFile(yaml, JSON.stringify(settings));
+  const startMs = performance.now();
+  await run(order.analyzer, ['profile', '-f', yaml], { timeout: LIMIT_MS, maxBuffer: 2 ** 28, cwd: scratch });
+  const seconds = (performance.now() - startMs) / 1e3;
+  const table = await readFile(join(scratch, 'out/results/metrics-model-inference.csv'), 'utf8');
+  return {
+    seconds,
+    rows: rowsOf(table),
+    configOf: (variant) =>
+      variant.endsWith('_default') ? Promise.resolve(null) : readFile(join(variants, variant, 'config.pbtxt'), 'utf8'),
+  };
+}
+
+function rowsOf(csv: string): Record<string, string>[] {
+  const [header = [], ...rows] = csv
+    .trim()
+    .split('\n')
+    .map((line) => line.split(','));
+  return rows.map((row) => Object.fromEntries(header.map((name, index) => [name, row[index] ?? ''])));
+}

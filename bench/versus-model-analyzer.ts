@@ -1,0 +1,159 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { median } from 'simple-statistics';
+import { launchLocal } from '../src/launch/local-server.ts';
+import { installTriton } from '../src/launch/triton-install.ts';
+import type { LaunchedServer } from '../src/launch/types.ts';
+import type { Summary } from '../src/study/summary.ts';
+import { parseConfigText } from '../src/triton/config-parser.ts';
+import { connectGrpc } from '../src/triton/connect.ts';
+import type { ModelConfig } from '../src/triton/model-config.ts';
+import { makeModelRepository } from '../test/support/real-triton.ts';
+import { ANALYZER_VERSION, clientScript, modelAnalyzer, searchWithAnalyzer } from './analyzer.ts';
+import { outputOf } from './client-run.ts';
+import { type PerfAnalyzer, perfAnalyzer } from './peers.ts';
+
+/**
+ * tritune beside Model Analyzer on a real Triton, one after the other on the same machine, each with its own client:
+ * `npm run bench:versus`. What each recommends is then loaded and measured in turn by one neutral client, NVIDIA's
+ * perf_analyzer. `TRITUNE_BENCH_MODELS` (sleeper,mlp_onnx,two_at_most) and `TRITUNE_BENCH_MODES` (quick; quick,brute also runs
+ * the other search, which takes an hour) choose what is run. About six minutes for each model and quick search.
+ */
+const MODELS = (process.env.TRITUNE_BENCH_MODELS ?? 'sleeper,mlp_onnx,two_at_most').split(',');
+const MODES = (process.env.TRITUNE_BENCH_MODES ?? 'quick').split(',');
+const BUDGET_MS = 8;
+const JUDGE_ROUNDS = 3;
+
+const root = resolve(import.meta.dirname, '..');
+const installDirectory = join(root, '.triton');
+
+/** What someone recommends, and how long it took. */
+interface Advice {
+  readonly by: string;
+  readonly seconds: number;
+  readonly config: ModelConfig;
+  readonly concurrency: number;
+  /** In its own words: infer/s and p99 in ms. */
+  readonly claims: string;
+}
+
+async function tritune(server: LaunchedServer, model: string): Promise<Advice> {
+  const directory = await mkdtemp(join(tmpdir(), 'tritune-versus-'));
+  const args = ['tune', '-m', model, '-u', server.grpcUrl, '--metrics-url', server.metricsUrl, '-o', directory];
+  const startMs = performance.now();
+  const child = spawn(
+    process.execPath,
+    [join(root, 'src/cli/main.ts'), ...args, '--latency-budget', `${BUDGET_MS}`, '--ui', 'lines'],
+    { stdio: ['ignore', 'pipe', 'pipe'] },
+  );
+  // It ends with another code when nothing met the budget; its summary says what came nearest.
+  await outputOf(child).catch((error: unknown) => console.log(String(error)));
+  const seconds = (performance.now() - startMs) / 1e3;
+  const { best } = JSON.parse(await readFile(join(directory, 'summary.json'), 'utf8')) as Summary;
+  if (!best) throw new Error('tritune recommends nothing');
+  await rm(directory, { recursive: true });
+  return {
+    by: 'tritune',
+    seconds,
+    config: best.config,
+    concurrency: best.load.value,
+    claims: `${best.throughput.value?.toFixed(0)} infer/s, p99 ${best.latencyMs.p99?.toFixed(2)} ms`,
+  };
+}
+
+async function analyzer(
+  mode: string,
+  server: LaunchedServer,
+  model: string,
+  parts: { readonly analyzer: string; readonly client: string; readonly modelRepository: string },
+): Promise<Advice> {
+  const control = connectGrpc(server.grpcUrl);
+  const original = await control.modelConfig(model);
+  const settings = { run_config_search_mode: mode };
+  const outcome = await searchWithAnalyzer({ ...parts, server, model, budgetMs: BUDGET_MS, settings });
+  await control.close();
+  const [best] = outcome.rows;
+  if (!best) throw new Error('Model Analyzer recommends nothing');
+  const text = await outcome.configOf(best['Model Config Path'] ?? '');
+  const variant = text === null ? {} : parseConfigText(text, 'config.pbtxt').config;
+  return {
+    by: `Model Analyzer, ${mode}`,
+    seconds: outcome.seconds,
+    config: { ...original, ...variant, name: model },
+    concurrency: Number(best.Concurrency),
+    claims: `${best['Throughput (infer/sec)']} infer/s, p99 ${best['p99 Latency (ms)']} ms`,
+  };
+}
+
+/** The neutral client's view of a recommendation: infer/s and p99 in ms. */
+async function judged(peer: PerfAnalyzer, server: LaunchedServer, model: string, advice: Advice) {
+  const control = connectGrpc(server.grpcUrl, { loadTimeoutMs: 60_000 });
+  await control.load(model, advice.config);
+  await control.close();
+  const scratch = await mkdtemp(join(tmpdir(), 'tritune-judge-'));
+  const csv = join(scratch, 'r.csv');
+  const target = ['-m', model, '-u', server.grpcUrl, '-i', 'grpc', '--async', '--max-threads', '2', '-f', csv];
+  const windows = ['-p', '1500', '-r', '3', '-s', '999', '--concurrency-range', `${advice.concurrency}`];
+  const env = { ...process.env, LD_LIBRARY_PATH: peer.libraryDirectory };
+  await outputOf(spawn(peer.file, [...target, ...windows], { env, stdio: ['ignore', 'pipe', 'pipe'] }));
+  const [header, row] = (await readFile(csv, 'utf8'))
+    .trim()
+    .split('\n')
+    .map((line) => line.split(','));
+  await rm(scratch, { recursive: true });
+  const column = (name: string): number => Number(row?.[header?.indexOf(name) ?? -1]);
+  return { throughput: column('Inferences/Second'), p99Ms: column('p99 latency') / 1e3 };
+}
+
+const install = await installTriton({
+  directory: installDirectory,
+  packages: ['onnxruntime==1.20.1', 'onnx==1.17.0'],
+  onStep: (step) => console.log(step),
+});
+const peer = await perfAnalyzer(install);
+const program = await modelAnalyzer(install);
+const scratch = await mkdtemp(join(tmpdir(), 'tritune-bench-'));
+const modelRepository = await makeModelRepository();
+const client = await clientScript(
+  join(scratch, 'client'),
+  `LD_LIBRARY_PATH=${peer.libraryDirectory} exec ${peer.file}`,
+);
+const serve = (model: string): Promise<LaunchedServer> =>
+  launchLocal({ modelRepository, installDirectory, logDirectory: scratch, loadModels: [model] });
+
+async function withServer<T>(model: string, work: (server: LaunchedServer) => Promise<T>): Promise<T> {
+  const server = await serve(model);
+  return work(server).finally(() => server.stop());
+}
+
+try {
+  for (const model of MODELS) {
+    console.log(`\n${model}, p99 within ${BUDGET_MS} ms (Model Analyzer ${ANALYZER_VERSION})`);
+    const advices = [await withServer(model, (server) => tritune(server, model))];
+    for (const mode of MODES) {
+      const parts = { analyzer: program, client, modelRepository };
+      advices.push(await withServer(model, (server) => analyzer(mode, server, model, parts)));
+    }
+    await withServer(model, async (server) => {
+      const readings = advices.map(() => [] as { throughput: number; p99Ms: number }[]);
+      for (let round = 0; round < JUDGE_ROUNDS; round++) {
+        for (const [index, advice] of advices.entries())
+          readings[index]?.push(await judged(peer, server, model, advice));
+      }
+      for (const [index, { by, seconds, claims, concurrency, config }] of advices.entries()) {
+        const own = readings[index] ?? [];
+        const throughput = median(own.map((reading) => reading.throughput)).toFixed(0);
+        const p99 = median(own.map((reading) => reading.p99Ms)).toFixed(2);
+        const instances = config.instance_group?.map(({ count }) => count).join('+');
+        console.log(
+          `${by}: ${seconds.toFixed(0)} s; ${instances} instances, batch ${config.max_batch_size}, concurrency ${concurrency}; it says ${claims}; the neutral client ${throughput} infer/s, p99 ${p99} ms`,
+        );
+      }
+    });
+  }
+} finally {
+  await rm(scratch, { recursive: true });
+  await rm(modelRepository, { recursive: true });
+}
