@@ -1,11 +1,15 @@
 import { Command } from 'commander';
+import { TrituneError } from '../base/errors.ts';
+import type { Profile } from '../emulator/profile-schema.ts';
 import { loadProfile, profileNames } from '../emulator/profiles.ts';
 import { addOptions, type OptionTable } from './option-table.ts';
 import { wholeNumber } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
 
 interface EmulateOptions {
-  readonly profile: string;
+  readonly profile?: string;
+  readonly from?: string;
+  readonly writeProfile?: string;
   readonly host: string;
   readonly grpcPort: number;
   readonly httpPort: number;
@@ -13,6 +17,8 @@ interface EmulateOptions {
   readonly controlMode: 'explicit' | 'none' | 'poll';
   readonly seed: number;
 }
+
+const DEFAULT_PROFILE = 'demo';
 
 const port = (name: string, value: number) => ({
   flags: `--${name}-port <port>`,
@@ -24,9 +30,13 @@ const port = (name: string, value: number) => ({
 const table: OptionTable<EmulateOptions> = {
   profile: {
     flags: '-p, --profile <name|file>',
-    help: `which server and models: ${profileNames().join(', ')}`,
-    default: 'demo',
+    help: `which server and models: ${profileNames().join(', ')} (default: ${DEFAULT_PROFILE})`,
   },
+  from: {
+    flags: '--from <directory>',
+    help: 'instead of a profile, a twin of the server that a run of tune measured; its output directory',
+  },
+  writeProfile: { flags: '--write-profile <file>', help: 'keep the twin as a profile file' },
   host: { flags: '--host <address>', help: 'where to listen', default: '127.0.0.1' },
   grpcPort: port('grpc', 8001),
   httpPort: port('http', 8000),
@@ -45,13 +55,32 @@ export function emulateCommand(terminal: Terminal): Command {
   const command = new Command('emulate').description(
     "serve a profile's models as a Triton would: same protocols, emulated compute",
   );
-  return addOptions(command, table).action(async ({ profile, ...options }: EmulateOptions) => {
+  return addOptions(command, table).action(async ({ profile, from, writeProfile, ...options }: EmulateOptions) => {
     const { startEmulator } = await import('../emulator/start-emulator.ts');
-    const emulator = await startEmulator({ profile: loadProfile(profile), ...options });
+    const emulator = await startEmulator({ profile: await profileOf({ profile, from, writeProfile }), ...options });
     terminal.print(emulator.startupLine);
     await new Promise<void>((resolve) => {
       for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => resolve());
     });
     await emulator.close();
   });
+}
+
+/** Errors: USAGE, PROFILE_INVALID, and for a twin those of `twinOfRun` and OUTPUT_UNWRITABLE. */
+async function profileOf({
+  profile,
+  from,
+  writeProfile,
+}: Pick<EmulateOptions, 'profile' | 'from' | 'writeProfile'>): Promise<Profile> {
+  if (from === undefined) {
+    if (writeProfile === undefined) return loadProfile(profile ?? DEFAULT_PROFILE);
+    throw new TrituneError('USAGE', 'there is no twin to write a profile of', 'name the run with --from DIRECTORY');
+  }
+  if (profile !== undefined) {
+    throw new TrituneError('USAGE', 'a server is either a profile or a twin', 'give --profile or --from, not both');
+  }
+  const { twinOfRun, writeTwin } = await import('./twin-of-run.ts');
+  const twin = await twinOfRun(from);
+  if (writeProfile !== undefined) await writeTwin(twin, writeProfile);
+  return twin.profile;
 }

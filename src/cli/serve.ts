@@ -19,14 +19,11 @@ export async function launchServer(
   model: string,
   common: LaunchOptions,
 ): Promise<LaunchedServer> {
-  const [what, profile, ...rest] = (options.launch ?? '').split(':');
-  if (what === 'emulator') {
-    return launchEmulator({
-      ...common,
-      profile: [profile, ...rest].join(':') || DEFAULT_EMULATOR_PROFILE,
-      script: process.argv[1] as string,
-    });
-  }
+  const [what, ...rest] = (options.launch ?? '').split(':');
+  const which = rest.join(':');
+  const script = process.argv[1] as string;
+  if (what === 'emulator') return launchEmulator({ ...common, profile: which || DEFAULT_EMULATOR_PROFILE, script });
+  if (what === 'twin' && which !== '') return launchEmulator({ ...common, twinOf: which, script });
   if (what === 'local') {
     return launchLocal({
       ...common,
@@ -54,7 +51,7 @@ export async function launchServer(
   throw new TrituneError(
     'USAGE',
     `there is no --launch '${options.launch}'`,
-    'use emulator[:PROFILE], local or docker',
+    'use emulator[:PROFILE], twin:RUN_DIRECTORY, local or docker',
   );
 }
 

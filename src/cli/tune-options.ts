@@ -84,7 +84,7 @@ export const tuneOptionTable: OptionTable<TuneOptions> = {
   ...transportOptionTable,
   launch: {
     flags: '--launch <what>',
-    help: 'start a server for the run: emulator[:PROFILE], local or docker (these two need --model-repository)',
+    help: 'start a server for the run: emulator[:PROFILE], twin:RUN_DIRECTORY (the emulator, as the server of that run), local or docker (these two need --model-repository)',
   },
   modelRepository: { flags: '--model-repository <directory>', help: 'the model repository for --launch local|docker' },
   tritonserver: {

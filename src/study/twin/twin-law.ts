@@ -1,0 +1,127 @@
+import { median } from 'simple-statistics';
+import { NS_PER_MS, NS_PER_S } from '../../base/units.ts';
+import type { Arm, ModelProfile } from '../../emulator/profile-schema.ts';
+import { fitServiceLaw } from '../../queueing/fit.ts';
+import { type Observation, type ServicePoint, servicePoints } from '../../queueing/observation.ts';
+import { executionNs as at, type LawPoint, type ServiceLaw } from '../../queueing/service-law.ts';
+import type { ModelConfig } from '../../triton/model-config.ts';
+import type { Attempt } from './attempts.ts';
+import { conditionsOf } from './conditions.ts';
+import type { LoadSeconds } from './loads.ts';
+
+type LawFields = Omit<ModelProfile['law'], 'turnaround_ms'>;
+
+/** Variants whose execution times are this near to the model's own share its law. */
+const ALIKE = 0.02;
+const LOADS_ALIKE = 0.25;
+/** The weight of the law beside what was observed of a batch size. */
+const SHRINKAGE = 0.3;
+/** What a client of the emulator on the same machine sees beside queue and execution: it need not be added again. */
+const EMULATOR_ROUND_TRIP_MS = 0.3;
+
+/**
+ * A law in a profile's words, made to meet the execution times that were observed of its variant: a fitted law is smooth
+ * in the batch size, and a server need not be.
+ */
+export function lawFields(law: ServiceLaw, observations: readonly Observation[]): LawFields {
+  const { interference, paddedSizes, cv, split } = law;
+  return {
+    execution_ms: pointsThrough(law, observations.flatMap(servicePoints)).map(({ batchSize, executionNs: ns }) => [
+      batchSize,
+      microseconds(ns / NS_PER_MS),
+    ]),
+    interference: { per_instance: interference.perInstance, batch_exponent: interference.batchExponent },
+    padded_sizes: [...paddedSizes],
+    cv,
+    split: { input: microseconds(split.input), output: microseconds(split.output) },
+  };
+}
+
+/** The observed batch sizes, each drawn towards the law where little was seen of it; the law's own points around them. */
+function pointsThrough(law: ServiceLaw, observed: readonly ServicePoint[]): readonly LawPoint[] {
+  const bySize = Map.groupBy(observed, ({ batchSize }) => batchSize);
+  const sizes = [...bySize.keys()].sort((a, b) => a - b);
+  const [smallest = Number.POSITIVE_INFINITY, largest = 0] = [sizes[0], sizes.at(-1)];
+  const met = sizes.map((batchSize): LawPoint => {
+    const points = bySize.get(batchSize) as readonly ServicePoint[];
+    const sum = (of: (point: ServicePoint) => number): number => points.reduce((total, point) => total + of(point), 0);
+    const misses = sum(
+      (point) => point.weight * Math.log(point.executionNs / at(law, point.batchSize, point.busyInstances)),
+    );
+    return {
+      batchSize,
+      executionNs: at(law, batchSize, 1) * Math.exp(misses / (SHRINKAGE + sum(({ weight }) => weight))),
+    };
+  });
+  const below = law.points.filter(({ batchSize }) => batchSize < smallest);
+  const beyond = law.points.filter(({ batchSize }) => batchSize > largest);
+  return [...below, ...met, ...beyond];
+}
+
+/** What the executions of a server that always had full batches waiting do not account for of its time; a median. */
+export function turnaroundMs(observations: readonly Observation[]): number {
+  const gaps = observations.filter(isFull).map(({ policy, batches, requestsPerSecond, samplesPerRequest }) => {
+    const executions = batches.reduce((sum, batch) => sum + batch.executions, 0);
+    const samples = batches.reduce((sum, batch) => sum + batch.executions * batch.batchSize, 0);
+    const meanNs = batches.reduce((sum, batch) => sum + batch.executions * batch.meanExecutionNs, 0) / executions;
+    const executionsPerSecond = (requestsPerSecond * samplesPerRequest * executions) / samples;
+    return ((policy.instances / executionsPerSecond) * NS_PER_S - meanNs) / NS_PER_MS;
+  });
+  return gaps.length === 0 ? 0 : microseconds(Math.max(0, median(gaps)));
+}
+
+/** Twice as many requests as all instances can execute at once: none ever waits for work. */
+function isFull({ policy, concurrency, samplesPerRequest, batches }: Observation): boolean {
+  const atOnce = policy.dynamicBatching ? Math.max(1, policy.maxBatchSize) : samplesPerRequest;
+  return batches.length > 0 && concurrency * samplesPerRequest >= 2 * policy.instances * atOnce;
+}
+
+/** What the network of the study adds to that of a client beside the emulator. */
+export const networkMs = (roundTripMs: number): number =>
+  microseconds(Math.max(0, roundTripMs - EMULATOR_ROUND_TRIP_MS));
+
+/**
+ * The arm for a variant of the model: where its config differs from the original, and what is then other than the model's
+ * own. null when nothing is, and when the difference has no path that an arm can name.
+ */
+export function armOf(
+  variant: readonly [Attempt, ...Attempt[]],
+  original: ModelConfig,
+  known: {
+    readonly observations: readonly Observation[];
+    readonly base: ServiceLaw;
+    readonly loads: LoadSeconds;
+    readonly refusal: string | null;
+  },
+): Arm | null {
+  const [{ variant: name, config }] = variant;
+  const when = conditionsOf(original, config);
+  if (!when) return null;
+  const fitted = variant.some(({ observations }) => observations.length > 0)
+    ? fitServiceLaw(known.observations, name)
+    : null;
+  const own = variant.flatMap(({ observations }) => observations);
+  const law = fitted?.knowsVariant && !isAlike(fitted.law, known.base) ? lawFields(fitted.law, own) : null;
+  const seconds = known.loads.byVariant.get(name);
+  const isSlow = seconds !== undefined && Math.abs(seconds / known.loads.fullSeconds - 1) > LOADS_ALIKE;
+  if (!law && !isSlow && known.refusal === null) return null;
+  return {
+    name: Object.entries(when)
+      .map(([path, value]) => `${path} ${value === null ? 'absent' : JSON.stringify(value)}`)
+      .join(', '),
+    when,
+    scale: 1,
+    ...(law && { execution_ms: law.execution_ms, interference: law.interference }),
+    ...(known.refusal !== null && { refuses: known.refusal }),
+    ...(isSlow && { load_s: seconds }),
+    memory_scale: 1,
+  };
+}
+
+function isAlike(a: ServiceLaw, b: ServiceLaw): boolean {
+  const sizes = a.points.map(({ batchSize }) => batchSize);
+  return [1, 4].every((busy) => sizes.every((size) => Math.abs(at(a, size, busy) / at(b, size, busy) - 1) <= ALIKE));
+}
+
+/** Of milliseconds; no profile needs more digits. */
+const microseconds = (value: number): number => Math.round(value * 1e3) / 1e3;

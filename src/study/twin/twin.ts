@@ -1,0 +1,105 @@
+import { TrituneError } from '../../base/errors.ts';
+import { NS_PER_MS } from '../../base/units.ts';
+import type { ModelProfile, Profile } from '../../emulator/profile-schema.ts';
+import { fitServiceLaw } from '../../queueing/fit.ts';
+import { foldStudy } from '../fold.ts';
+import { isModelled, variantOf } from '../prediction.ts';
+import type { StudyRecord, StudyStarted } from '../records.ts';
+import { type Attempt, attemptsOf } from './attempts.ts';
+import { limitsOf, refusingArm } from './limits.ts';
+import { loadsOf } from './loads.ts';
+import { deviceOf } from './twin-device.ts';
+import { armOf, lawFields, networkMs, turnaroundMs } from './twin-law.ts';
+
+/**
+ * A profile for the emulator whose one model is like the one that a study measured: the original config, the service law
+ * of each variant that was tried, its times of loading, and what was refused. Pure: the same records give the same twin.
+ * Errors: UNSUPPORTED when the study holds nothing to make one of, with the reason; JOURNAL_INVALID.
+ */
+export function twinOf(records: readonly StudyRecord[]): Profile {
+  const state = foldStudy(records);
+  const { started } = state;
+  checkModelled(started);
+  const attempts = attemptsOf(state);
+  const observations = attempts.flatMap((attempt) => attempt.observations);
+  const own = variantOf(started.originalConfig);
+  const base = fitServiceLaw(observations, own);
+  if (!base)
+    throw cannot(reasonFor(started, attempts), 'tune it again at concurrencies, on a server that reports them');
+  const loads = loadsOf(records, own);
+  const limits = limitsOf(attempts);
+  const variants = variantsOf(attempts, own);
+  const seen = observations.filter(({ variant }) => variant === own);
+  const law = { ...lawFields(base.law, seen), turnaround_ms: turnaroundMs(observations) };
+  const arms = variants.flatMap((variant): ModelProfile['arms'] => {
+    const refusal = refusingArm(variant, limits);
+    const arm = armOf(variant, started.originalConfig, { observations, base: base.law, loads, refusal });
+    return arm ? [arm] : [];
+  });
+  // Of the arms that hold for a config, the last one counts: that for what was measured most alike.
+  arms.sort((a, b) => Object.keys(a.when).length - Object.keys(b.when).length);
+  return {
+    name: `twin-of-${started.model.toLowerCase().replace(/[^a-z0-9]+/g, '-')}`.replace(/-+$/, ''),
+    description:
+      `A twin of model '${started.model}' on ${state.server.name} ${state.server.version} at ${state.server.url}, ` +
+      `made of what a study measured there.`,
+    source: sourceOf(started, base.observations, base.medianResidual, limits.unexplained),
+    ...(started.goal.budget && { suggested_latency_budget_ms: started.goal.budget.latencyMs }),
+    device: deviceOf(started.originalConfig, attempts, limits.memoryMib),
+    models: [
+      {
+        config: { ...started.originalConfig, name: started.model } as ModelProfile['config'],
+        law,
+        arms,
+        memory: limits.memory,
+        ...(limits.maxInstances !== null && { max_instances: limits.maxInstances }),
+        load: { full_s: loads.fullSeconds, add_s: loads.addSeconds, remove_s: loads.removeSeconds },
+        first_execution_ms: 0,
+        network_ms: networkMs(base.roundTripNs / NS_PER_MS),
+      },
+    ],
+  };
+}
+
+function checkModelled({ model, originalConfig }: StudyStarted): void {
+  if (!isModelled(originalConfig)) {
+    throw cannot(
+      `'${model}' batches sequences, is an ensemble, or is decoupled`,
+      'the emulator has only the dynamic batcher and the default scheduler',
+    );
+  }
+  if ((originalConfig.instance_group ?? []).some(({ gpus = [] }) => gpus.some((gpu) => gpu > 0))) {
+    throw cannot(`'${model}' runs on a GPU beside the first`, 'the emulator has one GPU');
+  }
+}
+
+function reasonFor({ levels }: StudyStarted, attempts: readonly Attempt[]): string {
+  const measured = attempts.reduce((sum, { measurements }) => sum + measurements.length, 0);
+  if (measured === 0) return 'it has no measurements';
+  if (levels.mode !== 'concurrency')
+    return 'its load levels are request rates, which do not tell when the server is full';
+  return `none of its ${measured} measurements has the server's execution times by batch size`;
+}
+
+/** Variants of the model beside its own. */
+function variantsOf(attempts: readonly Attempt[], own: string): (readonly [Attempt, ...Attempt[]])[] {
+  const groups = Map.groupBy(attempts, ({ variant }) => variant);
+  groups.delete(own);
+  return [...groups.values()] as unknown as [Attempt, ...Attempt[]][];
+}
+
+function sourceOf(
+  { at, seed, sampler, trituneVersion }: StudyStarted,
+  observations: number,
+  medianResidual: number,
+  unexplained: readonly string[],
+): string {
+  const missing = unexplained.map((what) => ` Not in it: ${what}.`).join('');
+  return (
+    `Fitted by tritune ${trituneVersion} to ${observations} measurements of the study of ${at} (sampler ${sampler}, ` +
+    `seed ${seed}); half of its execution times are met to ${(100 * medianResidual).toFixed(1)} %.${missing}`
+  );
+}
+
+const cannot = (reason: string, hint: string): TrituneError =>
+  new TrituneError('UNSUPPORTED', `no twin can be made of this study: ${reason}`, hint);

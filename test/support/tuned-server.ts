@@ -1,0 +1,78 @@
+import { realClock } from '../../src/base/clock.ts';
+import { canonicalJson } from '../../src/base/json.ts';
+import { clientCeiling } from '../../src/loadgen/client-ceiling.ts';
+import { prepareInputs } from '../../src/loadgen/inputs.ts';
+import { openTransport } from '../../src/loadgen/transports/open.ts';
+import type { WindowRule } from '../../src/profiler/level-options.ts';
+import type { Measurement } from '../../src/profiler/measurement.ts';
+import { connectGrpc } from '../../src/triton/connect.ts';
+import type { ModelConfig } from '../../src/triton/model-config.ts';
+import { createControl } from '../../src/tuner/control.ts';
+import { createProfile } from '../../src/tuner/profile.ts';
+
+/** A config of the model, in what batching and instances come to, under so many requests in flight. */
+export interface Setting {
+  readonly instances: number;
+  readonly maxBatchSize: number;
+  readonly queueDelayUs: number;
+  readonly concurrency: number;
+}
+
+/** A model on a server, measured as `tune` measures it. */
+export interface TunedServer {
+  measure(setting: Setting): Promise<Measurement>;
+  /** Puts the model back as it was, and lets go of the connections. */
+  close(): Promise<void>;
+}
+
+const TIMEOUT_MS = 30_000;
+
+/** Connects to a model on CPUs over gRPC. `windows`: how long each setting is measured. */
+export async function openTunedServer(
+  grpcUrl: string,
+  model: string,
+  windows: Partial<WindowRule>,
+): Promise<TunedServer> {
+  const client = connectGrpc(grpcUrl);
+  const [original, metadata] = await Promise.all([client.modelConfig(model), client.modelMetadata(model)]);
+  const inputs = prepareInputs(metadata, original, { seed: 1, batch: 1, kind: 'zero' });
+  const transport = openTransport('grpc', { url: grpcUrl, timeoutMs: TIMEOUT_MS });
+  const control = createControl(client, model, original, true, {
+    clock: realClock,
+    restore: 'config',
+    loadTimeoutMs: TIMEOUT_MS,
+    settleTimeoutMs: TIMEOUT_MS,
+  });
+  const profile = createProfile({
+    transport,
+    requestsFor: ({ config }) => inputs.forConfig(config),
+    stats: client,
+    clock: realClock,
+    percentile: 99,
+    windows,
+    clientCeiling: clientCeiling('grpc', inputs),
+  });
+  const signal = new AbortController().signal;
+  return {
+    measure: async ({ concurrency, ...setting }) => {
+      const config = configOf(original, setting);
+      const applied = await control.apply({ fingerprint: canonicalJson(config), assignment: {}, config }, signal);
+      const level = { mode: 'concurrency', value: concurrency } as const;
+      return profile.measure(applied, level, { signal, onProgress: () => undefined });
+    },
+    close: async () => {
+      await control.restore();
+      await transport.close();
+      await client.close();
+    },
+  };
+}
+
+function configOf(original: ModelConfig, setting: Omit<Setting, 'concurrency'>): ModelConfig {
+  return {
+    ...original,
+    max_batch_size: setting.maxBatchSize,
+    instance_group: [{ ...original.instance_group?.[0], count: setting.instances }],
+    dynamic_batching: { max_queue_delay_microseconds: setting.queueDelayUs },
+  };
+}

@@ -1,0 +1,117 @@
+import { VirtualClock } from '../../src/base/clock.ts';
+import { canonicalJson } from '../../src/base/json.ts';
+import { seededRandom } from '../../src/base/random.ts';
+import { MS_PER_S, NS_PER_MS, NS_PER_US, nsToMs } from '../../src/base/units.ts';
+import { place } from '../../src/emulator/placement.ts';
+import { armsOf, lawOf, physicsOf } from '../../src/emulator/profile-physics.ts';
+import type { ModelProfile, Profile } from '../../src/emulator/profile-schema.ts';
+import type { Measurement } from '../../src/profiler/measurement.ts';
+import { policyOf } from '../../src/queueing/batcher-policy.ts';
+import { executionNs } from '../../src/queueing/service-law.ts';
+import { simulate } from '../../src/queueing/simulate.ts';
+import { onlyInstancesDiffer } from '../../src/triton/config-comparison.ts';
+import { LoadRefusedError } from '../../src/triton/load-refused.ts';
+import type { ModelConfig } from '../../src/triton/model-config.ts';
+import type { Control, Profile as Profiler } from '../../src/tuner/seams.ts';
+import { measured } from '../study/builders.ts';
+
+const MEASURE_MS = 3000;
+const REQUESTS = 3000;
+
+/** An emulator's only model in virtual time: what its profile says, simulated, without sockets. */
+export class VirtualServer {
+  readonly clock = new VirtualClock(Date.parse('2026-01-01T00:00:00Z'));
+  readonly #profile: Profile;
+  readonly #model: ModelProfile;
+  #served: ModelConfig;
+  #seed = 1;
+
+  constructor(profile: Profile) {
+    this.#profile = profile;
+    this.#model = profile.models[0] as ModelProfile;
+    this.#served = this.#model.config as ModelConfig;
+  }
+
+  get original(): ModelConfig {
+    return this.#model.config as ModelConfig;
+  }
+
+  readonly control: Control = {
+    apply: async (candidate, signal) => {
+      const { config } = candidate;
+      if (canonicalJson(config) === canonicalJson(this.#served)) return { candidate, change: 'none', loadMs: 0 };
+      const change = onlyInstancesDiffer(this.#served, config) ? 'in-place' : 'full';
+      const { load } = physicsOf(this.#model, config, seededRandom(1));
+      const added = this.#instancesOf(config) - this.#instancesOf(this.#served);
+      const inPlaceSeconds = added > 0 ? load.addSeconds : -added * load.removeSeconds;
+      const loadMs = MS_PER_S * (change === 'full' ? load.fullSeconds : inPlaceSeconds);
+      await this.clock.sleep(loadMs, signal);
+      this.#admit(config);
+      this.#served = config;
+      return { candidate, change, loadMs };
+    },
+    restore: async () => {
+      this.#served = this.original;
+      return { how: 'config', verified: true, detail: 'put back' };
+    },
+  };
+
+  readonly profiler: Profiler = {
+    measure: async (_, { value }, { signal }) => {
+      await this.clock.sleep(MEASURE_MS, signal);
+      return this.measure(this.#served, value);
+    },
+  };
+
+  /** What a client sees of a config in a closed loop. */
+  measure(config: ModelConfig, concurrency: number): Measurement {
+    const law = lawOf(this.#model, armsOf(this.#model, config));
+    const policy = policyOf(config, this.#instancesOf(config));
+    const traffic = { kind: 'closed', concurrency, roundTripNs: this.#model.network_ms * NS_PER_MS } as const;
+    const extent = { warmUpRequests: 4 * concurrency, requests: REQUESTS, seed: this.#seed++ };
+    const run = simulate(policy, law, traffic, extent);
+    const { mean, p50, p90, p95, p99 } = run.latencyNs;
+    const batches = Array.from(run.executions, (executions, size) => ({ size, executions }))
+      .filter(({ executions }) => executions > 0)
+      .map((batch) => ({ ...batch, meanExecutionUs: executionNs(law, batch.size, run.busyInstances) / NS_PER_US }));
+    const computeUs = run.computeNs / NS_PER_US;
+    const figures = measured(concurrency, run.requestsPerSecond, nsToMs(p99));
+    const latencyMs = { avg: nsToMs(mean), p50: nsToMs(p50), p90: nsToMs(p90), p95: nsToMs(p95), p99: nsToMs(p99) };
+    return {
+      ...figures,
+      latencyMs: { ...figures.latencyMs, ...latencyMs },
+      requests: run.requests,
+      durationMs: (run.requests / run.requestsPerSecond) * MS_PER_S,
+      server: {
+        queueUs: run.queueNs / NS_PER_US,
+        computeInputUs: computeUs * law.split.input,
+        computeInferUs: computeUs * (1 - law.split.input - law.split.output),
+        computeOutputUs: computeUs * law.split.output,
+        overheadUs: 0,
+        requestUs: (run.queueNs + run.computeNs) / NS_PER_US,
+        successCount: run.requests,
+        inferenceCount: run.requests,
+        executionCount: batches.reduce((sum, { executions }) => sum + executions, 0),
+        failCount: 0,
+        cache: { hitCount: 0, hitUs: 0, missCount: 0, missUs: 0 },
+        batches,
+      },
+    };
+  }
+
+  #instancesOf(config: ModelConfig): number {
+    return place(this.#model.config.name, config, { gpus: this.#profile.device.kind === 'gpu' ? 1 : 0 }).instances;
+  }
+
+  /** As the emulator's own admission. */
+  #admit(config: ModelConfig): void {
+    const { refusal, maxInstances, memoryMib } = physicsOf(this.#model, config, seededRandom(1));
+    const instances = this.#instancesOf(config);
+    const refuse = (kind: LoadRefusedError['kind'], words: string): never => {
+      throw new LoadRefusedError(this.#model.config.name, kind, words);
+    };
+    if (refusal !== null) refuse('init-failed', refusal);
+    if (instances > maxInstances) refuse('init-failed', `the model allows ${maxInstances} instances`);
+    if (memoryMib(instances) > this.#profile.device.memory_mib) refuse('out-of-memory', 'out of memory');
+  }
+}
