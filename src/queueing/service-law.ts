@@ -19,6 +19,11 @@ export type ServiceLaw = {
    * multiples of it. Empty: every size as it is.
    */
   readonly paddedSizes: readonly number[];
+  /**
+   * Executions that run at once, at most; further instances wait for their turn, and what they would run stays queued.
+   * TensorRT's instances on one GPU share a thread, for instance. Left out: as many as there are instances.
+   */
+  readonly atOnce?: number;
   /** Coefficient of variation of an execution's time. */
   readonly cv: number;
   /** Time that the server's front end spends on each request, on one after the other, before it is queued. */
@@ -55,6 +60,9 @@ export function checkServiceLaw(law: ServiceLaw): void {
     points.map(({ batchSize }) => batchSize),
   );
   checkSizes('its padded sizes', paddedSizes);
+  if (law.atOnce !== undefined && !(Number.isInteger(law.atOnce) && law.atOnce >= 1)) {
+    refuse(`atOnce is ${law.atOnce}`, 'give an integer of at least 1');
+  }
   const figures = { ...interference, cv, frontEndNs, 'split.input': split.input, 'split.output': split.output };
   for (const [name, value] of Object.entries(figures)) {
     if (!(Number.isFinite(value) && value >= 0)) refuse(`${name} is ${value}`, 'give a finite number of at least 0');

@@ -59,10 +59,11 @@ class Run {
   constructor(policy: BatcherPolicy, law: ServiceLaw, traffic: Traffic, options: SimulationOptions) {
     const largestBatch = Math.max(1, policy.maxBatchSize);
     const { sent, counted } = extent(traffic, options, largestBatch);
-    this.#batcher = createBatcher(policy);
+    const instances = Math.min(policy.instances, law.atOnce ?? policy.instances);
+    this.#batcher = createBatcher({ ...policy, instances });
     this.#law = law;
     this.#random = seededRandom(options.seed);
-    this.#arrivals = new ArrivalStream(traffic, sent);
+    this.#arrivals = new ArrivalStream(traffic, sent, this.#random);
     this.#samples = traffic.samplesPerRequest ?? 1;
     this.#queuedNs = new Float64Array(sent);
     this.#first = new Int32Array(policy.instances);
@@ -108,7 +109,7 @@ class Run {
     const first = this.#first[instance] as number;
     const count = this.#count[instance] as number;
     for (let request = first; request < first + count; request++) {
-      this.tally.answered(this.#arrivals.arrivedNs(request), this.#queuedNs[request] as number, startNs, nowNs);
+      this.tally.answered(this.#arrivals.sentNs(request), this.#queuedNs[request] as number, startNs, nowNs);
       this.#arrivals.answered(nowNs);
     }
     this.tally.executed(this.#batchSize[instance] as number, count, nowNs);

@@ -1,4 +1,6 @@
 import { TrituneError } from '../base/errors.ts';
+import type { Random } from '../base/random.ts';
+import { EventHeap } from './event-heap.ts';
 
 /** What the clients of a simulated server do. Every request has the same number of samples, 1 unless given. */
 export type Traffic =
@@ -10,6 +12,10 @@ export type Traffic =
       readonly roundTripNs?: number;
       /** Pause of a client between a response and its next request; no part of any latency. */
       readonly thinkNs?: number;
+      /** The clients begin at random times within so long; all at once when it is 0 or left out. */
+      readonly rampNs?: number;
+      /** Mean of what a request takes longer on its way, each its own (exponential); part of its latency. */
+      readonly jitterNs?: number;
       readonly samplesPerRequest?: number;
     }
   | {
@@ -20,46 +26,65 @@ export type Traffic =
       readonly samplesPerRequest?: number;
     };
 
-/**
- * The coming requests of a traffic in order of arrival. In a closed loop all clients take the same time between a
- * response and their next request, so requests arrive in the order in which the last ones were answered.
- */
+/** The coming requests of a traffic in order of arrival; without jitter that is the order in which they are sent. */
 export class ArrivalStream {
-  readonly #times: Float64Array;
-  readonly #pauseNs: number;
+  /** By the order of sending; those taken, by the order of arrival. */
+  readonly #sentNs: Float64Array;
+  /** Requests on their way, by their place in `#sentNs`; only where one can overtake another. */
+  readonly #onTheirWay: EventHeap | null;
+  readonly #overtakenNs: Float64Array;
+  readonly #pauseNs: number = 0;
+  readonly #jitterNs: number = 0;
+  readonly #random: Random;
   #taken = 0;
-  #known: number;
+  #sent = 0;
 
-  /** `requests`: how many a closed loop sends at most. */
-  constructor(traffic: Traffic, requests: number) {
+  /** `requests`: how many a closed loop sends at most. `random` is drawn from only for a ramp or for jitter. */
+  constructor(traffic: Traffic, requests: number, random: Random) {
+    this.#random = random;
     if (traffic.kind === 'open') {
-      this.#times = Float64Array.from(traffic.arrivalsNs);
-      this.#known = this.#times.length;
-      this.#pauseNs = 0;
+      this.#sentNs = Float64Array.from(traffic.arrivalsNs);
+      this.#sent = this.#sentNs.length;
+      this.#onTheirWay = null;
+      this.#overtakenNs = this.#sentNs;
       return;
     }
-    this.#times = new Float64Array(Math.max(requests, traffic.concurrency));
-    this.#known = traffic.concurrency;
-    this.#pauseNs = (traffic.roundTripNs ?? 0) + (traffic.thinkNs ?? 0);
+    const { concurrency, roundTripNs = 0, thinkNs = 0, jitterNs = 0, rampNs = 0 } = traffic;
+    this.#sentNs = new Float64Array(Math.max(requests, concurrency));
+    this.#pauseNs = roundTripNs + thinkNs;
+    this.#jitterNs = jitterNs;
+    this.#onTheirWay = jitterNs > 0 ? new EventHeap() : null;
+    this.#overtakenNs = this.#onTheirWay ? new Float64Array(this.#sentNs.length) : this.#sentNs;
+    const startsNs = Float64Array.from({ length: concurrency }, () => (rampNs > 0 ? rampNs * random.float() : 0));
+    for (const startNs of startsNs.sort()) this.#send(startNs);
   }
 
   /** Infinity when no further request is known. */
   get nextNs(): number {
-    return this.#taken < this.#known ? (this.#times[this.#taken] as number) : Number.POSITIVE_INFINITY;
+    if (this.#onTheirWay) return this.#onTheirWay.nextNs;
+    return this.#taken < this.#sent ? (this.#sentNs[this.#taken] as number) : Number.POSITIVE_INFINITY;
   }
 
   /** Takes the next request; gives its number, counted from 0. */
   take(): number {
+    if (this.#onTheirWay) this.#overtakenNs[this.#taken] = this.#sentNs[this.#onTheirWay.take()] as number;
     return this.#taken++;
   }
 
-  arrivedNs(request: number): number {
-    return this.#times[request] as number;
+  /** When the taken request was sent. */
+  sentNs(request: number): number {
+    return this.#overtakenNs[request] as number;
   }
 
   /** In a closed loop the client of an answered request sends its next one. */
   answered(nowNs: number): void {
-    if (this.#known < this.#times.length) this.#times[this.#known++] = nowNs + this.#pauseNs;
+    if (this.#sent < this.#sentNs.length) this.#send(nowNs + this.#pauseNs);
+  }
+
+  #send(atNs: number): void {
+    this.#sentNs[this.#sent] = atNs;
+    this.#onTheirWay?.add(atNs - this.#jitterNs * Math.log(1 - this.#random.float()), this.#sent);
+    this.#sent++;
   }
 }
 
@@ -70,6 +95,8 @@ export function checkTraffic(traffic: Traffic): void {
       refuse(`concurrency ${traffic.concurrency}`, 'give an integer of at least 1');
     }
     checkTime('thinkNs', traffic.thinkNs ?? 0);
+    checkTime('rampNs', traffic.rampNs ?? 0);
+    checkTime('jitterNs', traffic.jitterNs ?? 0);
   } else {
     checkArrivals(traffic.arrivalsNs);
   }

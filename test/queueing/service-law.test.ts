@@ -92,6 +92,7 @@ describe('a law that no server has', () => {
     [{ points: points([0, 5]) }, /are 0/],
     [{ paddedSizes: [4, 2] }, /padded sizes are 4, 2/],
     [{ cv: -0.1 }, /cv is -0.1/],
+    [{ atOnce: 0 }, /atOnce is 0/],
     [{ frontEndNs: Number.NaN }, /frontEndNs is NaN/],
     [{ interference: { perInstance: -1, batchExponent: 0 } }, /perInstance is -1/],
     [{ split: { input: 0.6, output: 0.5 } }, /more than the whole/],

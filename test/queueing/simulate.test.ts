@@ -103,6 +103,37 @@ describe('a closed loop', () => {
     expect(relative(free.requestsPerSecond, 4000)).toBeLessThan(0.01);
   });
 
+  it('runs no more executions at once than the law allows, and lets the rest queue', () => {
+    const shared = closed({ ...single, instances: 4 }, law({ atOnce: 1 }), { concurrency: 8 });
+    expect(shared).toEqual(closed(single, law(), { concurrency: 8 }));
+    expect(shared.busyInstances).toBeCloseTo(1, 6);
+    expect(shared.queueNs).toBeGreaterThan(6 * shared.computeNs);
+  });
+
+  it('lets a request overtake another on its way, and counts its way', () => {
+    const { requestsPerSecond, latencyNs, queueNs, computeNs } = closed(single, law(), {
+      concurrency: 1,
+      roundTripNs: 0.5 * MS,
+      jitterNs: 2 * MS,
+    });
+    expect(relative(latencyNs.mean, 3.5 * MS)).toBeLessThan(0.05);
+    expect(latencyNs.p50).toBeLessThan(latencyNs.mean);
+    expect(relative(requestsPerSecond, 1e9 / (latencyNs.mean + 0))).toBeLessThan(0.01);
+    expect(queueNs).toBe(0);
+    expect(relative(computeNs, MS)).toBeLessThan(0.001);
+  });
+
+  it('shares its requests out between two batches when the clients begin one after another', () => {
+    // One execution at a time: what is answered waits while the others are executed, and stays together for ever.
+    const once = batching({ maxBatchSize: 64 });
+    const perSample = affineLaw(0.1 * MS, MS);
+    const sizesOf = ({ executions }: Simulation): number[] =>
+      [...executions.keys()].filter((size) => (executions[size] as number) > 0);
+    expect(sizesOf(closed(once, perSample, { concurrency: 16 }))).toEqual([1, 15]);
+    const ramped = closed(once, perSample, { concurrency: 16, rampNs: 200 * MS });
+    expect(Math.max(...sizesOf(ramped))).toBeLessThan(13);
+  });
+
   it('is held back by the front end', () => {
     const { requestsPerSecond } = closed({ ...single, instances: 8 }, law({ frontEndNs: 0.4 * MS }), {
       concurrency: 32,
@@ -148,6 +179,8 @@ describe('a simulation', () => {
   it.each<[Partial<Traffic>, object, RegExp]>([
     [{ concurrency: 0 }, {}, /concurrency 0/],
     [{ roundTripNs: -1 }, {}, /roundTripNs -1/],
+    [{ rampNs: -1 }, {}, /rampNs -1/],
+    [{ jitterNs: Number.NaN }, {}, /jitterNs NaN/],
     [{ kind: 'open', arrivalsNs: [5, 4] }, {}, /arrival 1 at 4/],
     [{ kind: 'open', arrivalsNs: [5, 6] }, { warmUpRequests: 2 }, /over before its warm-up/],
     [{ samplesPerRequest: 5 }, {}, /5 samples/],
