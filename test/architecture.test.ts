@@ -26,6 +26,8 @@ const keptTo: Record<string, readonly string[]> = {
   execa: ['launch'],
   commander: ['cli'],
   echarts: ['report'],
+  ink: ['tui'],
+  react: ['tui'],
 };
 
 const root = resolve(import.meta.dirname, '../src');
