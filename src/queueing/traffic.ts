@@ -28,11 +28,12 @@ export type Traffic =
 
 /** The coming requests of a traffic in order of arrival; without jitter that is the order in which they are sent. */
 export class ArrivalStream {
-  /** By the order of sending; those taken, by the order of arrival. */
+  /** When requests are sent, in the order in which that became known. */
   readonly #sentNs: Float64Array;
-  /** Requests on their way, by their place in `#sentNs`; only where one can overtake another. */
+  /** Requests on their way, by their place in `#sentNs`; only where they do not arrive in that order. */
   readonly #onTheirWay: EventHeap | null;
-  readonly #overtakenNs: Float64Array;
+  /** The same in the order of arrival. */
+  readonly #takenNs: Float64Array;
   readonly #pauseNs: number = 0;
   readonly #jitterNs: number = 0;
   readonly #random: Random;
@@ -46,15 +47,15 @@ export class ArrivalStream {
       this.#sentNs = Float64Array.from(traffic.arrivalsNs);
       this.#sent = this.#sentNs.length;
       this.#onTheirWay = null;
-      this.#overtakenNs = this.#sentNs;
+      this.#takenNs = this.#sentNs;
       return;
     }
     const { concurrency, roundTripNs = 0, thinkNs = 0, jitterNs = 0, rampNs = 0 } = traffic;
     this.#sentNs = new Float64Array(Math.max(requests, concurrency));
     this.#pauseNs = roundTripNs + thinkNs;
     this.#jitterNs = jitterNs;
-    this.#onTheirWay = jitterNs > 0 ? new EventHeap() : null;
-    this.#overtakenNs = this.#onTheirWay ? new Float64Array(this.#sentNs.length) : this.#sentNs;
+    this.#onTheirWay = jitterNs > 0 || rampNs > 0 ? new EventHeap() : null;
+    this.#takenNs = this.#onTheirWay ? new Float64Array(this.#sentNs.length) : this.#sentNs;
     const startsNs = Float64Array.from({ length: concurrency }, () => (rampNs > 0 ? rampNs * random.float() : 0));
     for (const startNs of startsNs.sort()) this.#send(startNs);
   }
@@ -67,13 +68,13 @@ export class ArrivalStream {
 
   /** Takes the next request; gives its number, counted from 0. */
   take(): number {
-    if (this.#onTheirWay) this.#overtakenNs[this.#taken] = this.#sentNs[this.#onTheirWay.take()] as number;
+    if (this.#onTheirWay) this.#takenNs[this.#taken] = this.#sentNs[this.#onTheirWay.take()] as number;
     return this.#taken++;
   }
 
   /** When the taken request was sent. */
   sentNs(request: number): number {
-    return this.#overtakenNs[request] as number;
+    return this.#takenNs[request] as number;
   }
 
   /** In a closed loop the client of an answered request sends its next one. */
@@ -83,7 +84,8 @@ export class ArrivalStream {
 
   #send(atNs: number): void {
     this.#sentNs[this.#sent] = atNs;
-    this.#onTheirWay?.add(atNs - this.#jitterNs * Math.log(1 - this.#random.float()), this.#sent);
+    const lateNs = this.#jitterNs > 0 ? -this.#jitterNs * Math.log(1 - this.#random.float()) : 0;
+    this.#onTheirWay?.add(atNs + lateNs, this.#sent);
     this.#sent++;
   }
 }
