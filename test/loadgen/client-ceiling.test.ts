@@ -79,7 +79,7 @@ it('answers message after message on one stream, large ones too', async () => {
     for (const floats of [1, 5000, 250_000, 2]) {
       const prepared = transport.prepare(setOf(floats).requests[0] as RequestSet['requests'][number]);
       for (let round = 0; round < 5; round++) {
-        expect(await new Promise<SendOutcome>((done) => transport.send(prepared, done))).toEqual({ ok: true });
+        expect(await new Promise<SendOutcome>((done) => transport.send(prepared, done))).toMatchObject({ ok: true });
       }
     }
   } finally {
