@@ -57,12 +57,17 @@ export function servicePoints(observation: Observation): ServicePoint[] {
 
 /**
  * Little's law gives the mean number of busy instances: the rate of samples times an execution's time per sample. Beside
- * the one that executes, each of the others is taken to be busy that share of the time.
+ * the one that executes, each of the others is taken to be busy that share of the time; of these there are no more than
+ * batches of the mean size can be made of what is in flight.
  */
-function busyDuringExecution({ policy, batches, requestsPerSecond, samplesPerRequest }: Observation): number {
+function busyDuringExecution(observation: Observation): number {
+  const { policy, batches, concurrency, requestsPerSecond, samplesPerRequest } = observation;
   const busyNs = batches.reduce((sum, batch) => sum + batch.executions * batch.meanExecutionNs, 0);
   const samples = batches.reduce((sum, batch) => sum + batch.executions * batch.batchSize, 0);
+  const executions = batches.reduce((sum, batch) => sum + batch.executions, 0);
   if (samples === 0) return 1;
   const meanBusy = (requestsPerSecond * samplesPerRequest * busyNs) / samples / NS_PER_S;
-  return 1 + (policy.instances - 1) * Math.min(1, meanBusy / policy.instances);
+  const batchesInFlight = (concurrency * samplesPerRequest * executions) / samples;
+  const most = Math.max(1, Math.min(policy.instances, batchesInFlight));
+  return 1 + (most - 1) * Math.min(1, meanBusy / most);
 }
