@@ -2,60 +2,31 @@ import { median } from 'simple-statistics';
 import { NS_PER_MS, NS_PER_S } from '../../base/units.ts';
 import type { Arm, ModelProfile } from '../../emulator/profile-schema.ts';
 import { fitServiceLaw } from '../../queueing/fit.ts';
-import { type Observation, type ServicePoint, servicePoints } from '../../queueing/observation.ts';
-import { executionNs as at, type LawPoint, type ServiceLaw } from '../../queueing/service-law.ts';
+import type { Observation } from '../../queueing/observation.ts';
+import { executionNs, type ServiceLaw } from '../../queueing/service-law.ts';
 import type { ModelConfig } from '../../triton/model-config.ts';
 import type { Attempt } from './attempts.ts';
 import { conditionsOf } from './conditions.ts';
 import type { LoadSeconds } from './loads.ts';
+import { measuredLaw } from './measured-law.ts';
 
 type LawFields = Omit<ModelProfile['law'], 'turnaround_ms'>;
 
 /** Variants whose execution times are this near to the model's own share its law. */
 const ALIKE = 0.02;
 const LOADS_ALIKE = 0.25;
-/** The weight of the law beside what was observed of a batch size. */
-const SHRINKAGE = 0.3;
 /** What a client of the emulator on the same machine sees beside queue and execution: it need not be added again. */
 const EMULATOR_ROUND_TRIP_MS = 0.3;
 
-/**
- * A law in a profile's words, made to meet the execution times that were observed of its variant: a fitted law is smooth
- * in the batch size, and a server need not be.
- */
-export function lawFields(law: ServiceLaw, observations: readonly Observation[]): LawFields {
-  const { interference, paddedSizes, cv, split } = law;
+/** A law in a profile's words. */
+export function lawFields({ points, interference, paddedSizes, cv, split }: ServiceLaw): LawFields {
   return {
-    execution_ms: pointsThrough(law, observations.flatMap(servicePoints)).map(({ batchSize, executionNs: ns }) => [
-      batchSize,
-      microseconds(ns / NS_PER_MS),
-    ]),
-    interference: { per_instance: interference.perInstance, batch_exponent: interference.batchExponent },
+    execution_ms: points.map(({ batchSize, executionNs: ns }) => [batchSize, microseconds(ns / NS_PER_MS)]),
+    interference: { per_instance: microseconds(interference.perInstance), batch_exponent: interference.batchExponent },
     padded_sizes: [...paddedSizes],
     cv,
     split: { input: microseconds(split.input), output: microseconds(split.output) },
   };
-}
-
-/** The observed batch sizes, each drawn towards the law where little was seen of it; the law's own points around them. */
-function pointsThrough(law: ServiceLaw, observed: readonly ServicePoint[]): readonly LawPoint[] {
-  const bySize = Map.groupBy(observed, ({ batchSize }) => batchSize);
-  const sizes = [...bySize.keys()].sort((a, b) => a - b);
-  const [smallest = Number.POSITIVE_INFINITY, largest = 0] = [sizes[0], sizes.at(-1)];
-  const met = sizes.map((batchSize): LawPoint => {
-    const points = bySize.get(batchSize) as readonly ServicePoint[];
-    const sum = (of: (point: ServicePoint) => number): number => points.reduce((total, point) => total + of(point), 0);
-    const misses = sum(
-      (point) => point.weight * Math.log(point.executionNs / at(law, point.batchSize, point.busyInstances)),
-    );
-    return {
-      batchSize,
-      executionNs: at(law, batchSize, 1) * Math.exp(misses / (SHRINKAGE + sum(({ weight }) => weight))),
-    };
-  });
-  const below = law.points.filter(({ batchSize }) => batchSize < smallest);
-  const beyond = law.points.filter(({ batchSize }) => batchSize > largest);
-  return [...below, ...met, ...beyond];
 }
 
 /** What the executions of a server that always had full batches waiting do not account for of its time; a median. */
@@ -101,7 +72,8 @@ export function armOf(
     ? fitServiceLaw(known.observations, name)
     : null;
   const own = variant.flatMap(({ observations }) => observations);
-  const law = fitted?.knowsVariant && !isAlike(fitted.law, known.base) ? lawFields(fitted.law, own) : null;
+  const seen = fitted?.knowsVariant ? measuredLaw(fitted.law, own) : null;
+  const law = seen && !isAlike(seen, known.base) ? lawFields(seen) : null;
   const seconds = known.loads.byVariant.get(name);
   const isSlow = seconds !== undefined && Math.abs(seconds / known.loads.fullSeconds - 1) > LOADS_ALIKE;
   if (!law && !isSlow && known.refusal === null) return null;
@@ -120,7 +92,9 @@ export function armOf(
 
 function isAlike(a: ServiceLaw, b: ServiceLaw): boolean {
   const sizes = a.points.map(({ batchSize }) => batchSize);
-  return [1, 4].every((busy) => sizes.every((size) => Math.abs(at(a, size, busy) / at(b, size, busy) - 1) <= ALIKE));
+  return [1, 4].every((busy) =>
+    sizes.every((size) => Math.abs(executionNs(a, size, busy) / executionNs(b, size, busy) - 1) <= ALIKE),
+  );
 }
 
 /** Of milliseconds; no profile needs more digits. */

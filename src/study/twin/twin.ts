@@ -8,6 +8,7 @@ import type { StudyRecord, StudyStarted } from '../records.ts';
 import { type Attempt, attemptsOf } from './attempts.ts';
 import { limitsOf, refusingArm } from './limits.ts';
 import { loadsOf } from './loads.ts';
+import { measuredLaw } from './measured-law.ts';
 import { deviceOf } from './twin-device.ts';
 import { armOf, lawFields, networkMs, turnaroundMs } from './twin-law.ts';
 
@@ -29,11 +30,13 @@ export function twinOf(records: readonly StudyRecord[]): Profile {
   const loads = loadsOf(records, own);
   const limits = limitsOf(attempts);
   const variants = variantsOf(attempts, own);
-  const seen = observations.filter(({ variant }) => variant === own);
-  const law = { ...lawFields(base.law, seen), turnaround_ms: turnaroundMs(observations) };
+  const law = measuredLaw(
+    base.law,
+    observations.filter(({ variant }) => variant === own),
+  );
   const arms = variants.flatMap((variant): ModelProfile['arms'] => {
     const refusal = refusingArm(variant, limits);
-    const arm = armOf(variant, started.originalConfig, { observations, base: base.law, loads, refusal });
+    const arm = armOf(variant, started.originalConfig, { observations, base: law, loads, refusal });
     return arm ? [arm] : [];
   });
   // Of the arms that hold for a config, the last one counts: that for what was measured most alike.
@@ -49,7 +52,7 @@ export function twinOf(records: readonly StudyRecord[]): Profile {
     models: [
       {
         config: { ...started.originalConfig, name: started.model } as ModelProfile['config'],
-        law,
+        law: { ...lawFields(law), turnaround_ms: turnaroundMs(observations) },
         arms,
         memory: limits.memory,
         ...(limits.maxInstances !== null && { max_instances: limits.maxInstances }),
