@@ -7,6 +7,7 @@ import { presetFor } from '../space/presets.ts';
 import type { SearchSpace } from '../space/types.ts';
 import type { ServerIdentity } from '../study/records.ts';
 import { gridSampler } from '../study/samplers/grid.ts';
+import { type QueueingOptions, queueingSampler } from '../study/samplers/queueing.ts';
 import { randomSampler } from '../study/samplers/random.ts';
 import type { SpaceView } from '../study/samplers/space-view.ts';
 import type { Sampler } from '../study/types.ts';
@@ -46,9 +47,10 @@ export function planStudy(
   if (!baseline.legal)
     throw new TrituneError('INTERNAL', `the original config is refused: ${baseline.reason}`, 'please report it');
   const goal = started?.goal ?? goalOf(options);
+  const levels = started?.levels ?? levelsOf(options);
   return {
     space,
-    sampler: samplers[options.sampler](view, options.seed),
+    sampler: samplers[options.sampler](view, { seed: options.seed, goal, levels }),
     plan: {
       study: {
         schemaVersion: 1,
@@ -57,7 +59,7 @@ export function planStudy(
         originalConfig,
         wasLoaded: started?.wasLoaded ?? original.wasLoaded,
         goal,
-        levels: started?.levels ?? levelsOf(options),
+        levels,
         sampler: options.sampler,
         seed: options.seed,
         space: spaceToJson(space),
@@ -77,9 +79,10 @@ export function planStudy(
   };
 }
 
-const samplers: Readonly<Record<SamplerName, (view: SpaceView, seed: number) => Sampler>> = {
+const samplers: Readonly<Record<SamplerName, (view: SpaceView, options: QueueingOptions) => Sampler>> = {
+  queueing: queueingSampler,
+  random: (view, { seed }) => randomSampler(view, seed),
   grid: (view) => gridSampler(view),
-  random: randomSampler,
 };
 
 function maxTrials({ maxTrials, timeBudget, sampler }: TuneOptions): number {

@@ -16,7 +16,7 @@ import { type TlsFlags, tlsOptionTable } from './tls-options.ts';
 import { type TransportFlags, transportOptionTable } from './transport-options.ts';
 
 /** The samplers that `--sampler` takes, and the screens that `--ui` takes. */
-export const samplerNames = ['random', 'grid'] as const;
+export const samplerNames = ['queueing', 'random', 'grid'] as const;
 export const uiNames = ['auto', 'lines', 'json', 'none'] as const;
 
 export const requestDistributions = ['constant', 'poisson'] as const;
@@ -117,7 +117,12 @@ export const tuneOptionTable: OptionTable<TuneOptions> = {
     help: 'what to improve (default: throughput); repeatable',
     parse: collect,
   },
-  sampler: { flags: '--sampler <name>', help: 'how candidates are chosen', choices: samplerNames, default: 'random' },
+  sampler: {
+    flags: '--sampler <name>',
+    help: 'how candidates are chosen: by a model of the queueing, or at random, or all of them',
+    choices: samplerNames,
+    default: 'queueing',
+  },
   seed: { flags: '--seed <n>', help: 'seed of everything random', parse: wholeNumber, default: 1 },
   maxTrials: { flags: '--max-trials <n>', help: 'stop after so many candidates', parse: positiveWhole },
   timeBudget: { flags: '--time-budget <duration>', help: 'stop after 90s, 10m, 2h …', parse: durationSeconds },

@@ -107,9 +107,11 @@ function levelAfter(run: Run, trial: Assigned, measurements: readonly Measuremen
   const { levels: plan, candidate } = trial;
   if (plan.kind === 'fixed') return fixedLevel(plan.values, measurements);
   const { goal, started, trials } = run.ledger.state;
-  const { sampler } = run.parts;
-  const served = measurements.length === 0 || measurements.some((each) => each.throughput.value > 0);
+  const sampler = run.sampler();
+  const isFirst = measurements.length === 0;
+  const served = isFirst || measurements.some((each) => each.throughput.value > 0);
   if (sampler.level && served) {
+    if (isFirst && plan.start !== undefined) return { kind: 'measure', level: plan.start };
     const level = sampler.level({ trials }, { ...trial, measurements });
     return level === null ? { kind: 'done', reason: 'the sampler' } : { kind: 'measure', level };
   }

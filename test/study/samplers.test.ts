@@ -1,9 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { gridSampler } from '../../src/study/samplers/grid.ts';
+import { queueingSampler } from '../../src/study/samplers/queueing.ts';
 import { randomSampler } from '../../src/study/samplers/random.ts';
+import { goalOf } from './builders.ts';
 import { drain, samplerSuite, smallSpace, smallSpaceSize } from './sampler-suite.ts';
 
 samplerSuite('grid', () => gridSampler(smallSpace));
+samplerSuite('queueing', (seed) =>
+  queueingSampler(smallSpace, { seed, goal: goalOf(8), levels: { mode: 'concurrency', low: 1, high: 64 } }),
+);
 samplerSuite('random', (seed) => randomSampler(smallSpace, seed));
 
 describe('grid', () => {

@@ -1,0 +1,67 @@
+import { canonicalJson, type Json } from '../../../base/json.ts';
+import { seededRandom } from '../../../base/random.ts';
+import { type BatcherPolicy, policyOf } from '../../../queueing/batcher-policy.ts';
+import type { Candidate } from '../../../space/types.ts';
+import { instancesOf } from '../../metrics.ts';
+import { variantOf } from '../../prediction.ts';
+import type { SpaceView } from '../space-view.ts';
+
+/** A candidate as the queueing model sees it. */
+export interface Choice {
+  readonly candidate: Candidate;
+  readonly policy: BatcherPolicy;
+  /** The largest batch that can form; 1 without dynamic batching. */
+  readonly largestBatch: number;
+  readonly delayUs: number;
+  /** What the queueing model does not know, as one text and field by field. */
+  readonly variant: string;
+  readonly traits: ReadonlyMap<string, string>;
+  /** Choices alike in this are the same to the queueing model. */
+  readonly key: string;
+}
+
+/** A larger space is sampled, so that a proposal takes seconds at most. */
+const MOST_CHOICES = 4000;
+
+/** The candidates of the space, each once: all of them, or a seeded sample of a large space. */
+export function choicesOf(space: SpaceView, seed: number): readonly Choice[] {
+  const found = new Map<string, Choice>();
+  const add = (assignment: Candidate['assignment']): void => {
+    const outcome = space.build(assignment);
+    if (outcome.legal && !found.has(outcome.candidate.fingerprint))
+      found.set(outcome.candidate.fingerprint, choiceOf(outcome.candidate));
+  };
+  let listed = 0;
+  for (const assignment of space.assignments()) {
+    if (++listed > MOST_CHOICES) break;
+    add(assignment);
+  }
+  if (listed <= MOST_CHOICES) return [...found.values()];
+  found.clear();
+  const random = seededRandom(seed);
+  for (let draw = 0; draw < MOST_CHOICES; draw++) add(space.sample(random));
+  return [...found.values()];
+}
+
+export function choiceOf(candidate: Candidate): Choice {
+  const policy = policyOf(candidate.config, instancesOf(candidate.config));
+  const largestBatch = policy.dynamicBatching ? Math.max(1, policy.maxBatchSize) : 1;
+  const delayUs = largestBatch > 1 ? policy.maxQueueDelayNs / 1e3 : 0;
+  const variant = variantOf(candidate.config);
+  const preferred = largestBatch > 1 ? policy.preferredBatchSizes : [];
+  const key = canonicalJson([
+    variant,
+    policy.instances,
+    largestBatch,
+    delayUs,
+    [...preferred],
+    policy.prefetch ?? true,
+  ]);
+  return { candidate, policy, largestBatch, delayUs, variant, traits: traitsOf(JSON.parse(variant)), key };
+}
+
+function traitsOf(value: Json, path = '', traits = new Map<string, string>()): Map<string, string> {
+  if (value === null || typeof value !== 'object') return traits.set(path, String(value));
+  for (const [name, inner] of Object.entries(value)) traitsOf(inner as Json, `${path}.${name}`, traits);
+  return traits;
+}

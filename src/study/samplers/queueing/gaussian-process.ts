@@ -1,0 +1,110 @@
+/** A normal distribution; of the logarithm of a figure wherever samplers use it. */
+export interface Normal {
+  readonly mean: number;
+  readonly sd: number;
+}
+
+/** A reading at a place, with the variance of its noise. */
+export interface Reading<Place> {
+  readonly place: Place;
+  readonly value: number;
+  readonly noiseVariance: number;
+}
+
+/** Covariance of the values at two places, under one of several hypotheses of how much they vary. */
+export type Kernel<Place> = (a: Place, b: Place) => number;
+
+/** A kernel, and the logarithm of how likely it is before anything was read. */
+export interface Hypothesis<Place> {
+  readonly kernel: Kernel<Place>;
+  readonly logPrior: number;
+}
+
+export type Posterior<Place> = (place: Place) => Normal;
+
+/**
+ * Gaussian-process regression with mean 0 under the hypothesis that explains the readings best (marginal likelihood times
+ * prior). Rasmussen and Williams, Gaussian Processes for Machine Learning, algorithm 2.1. The standard deviation is that of the value, without
+ * the noise of a reading. Without readings it is the first hypothesis's own.
+ */
+export function posteriorOf<Place>(
+  readings: readonly Reading<Place>[],
+  hypotheses: readonly [Hypothesis<Place>, ...Hypothesis<Place>[]],
+): Posterior<Place> {
+  const fits = hypotheses.map((hypothesis) => explain(readings, hypothesis));
+  const best = fits.reduce((most, each) => (each.evidence > most.evidence ? each : most));
+  return (place) => predict(readings, best, place);
+}
+
+interface Fit<Place> {
+  readonly kernel: Kernel<Place>;
+  /** Rows of the lower triangle of the covariance's Cholesky factor. */
+  readonly factor: readonly Float64Array[];
+  /** Covariance⁻¹ · values. */
+  readonly weights: Float64Array;
+  readonly evidence: number;
+}
+
+function explain<Place>(readings: readonly Reading<Place>[], { kernel, logPrior }: Hypothesis<Place>): Fit<Place> {
+  const factor = cholesky(readings, kernel);
+  const whitened = solveLower(
+    factor,
+    readings.map(({ value }) => value),
+  );
+  const weights = solveUpper(factor, whitened);
+  const misfit = whitened.reduce((sum, value) => sum + value * value, 0);
+  const logDeterminant = factor.reduce((sum, row, index) => sum + Math.log(row[index] as number), 0);
+  return { kernel, factor, weights, evidence: logPrior - misfit / 2 - logDeterminant };
+}
+
+function predict<Place>(readings: readonly Reading<Place>[], { kernel, factor, weights }: Fit<Place>, place: Place) {
+  const covariances = readings.map((reading) => kernel(reading.place, place));
+  const mean = covariances.reduce((sum, value, index) => sum + value * (weights[index] as number), 0);
+  const whitened = solveLower(factor, covariances);
+  const explained = whitened.reduce((sum, value) => sum + value * value, 0);
+  return { mean, sd: Math.sqrt(Math.max(1e-12, kernel(place, place) - explained)) };
+}
+
+/** Equal places make the covariance singular but for their noise; so little is added that it never is. */
+const JITTER = 1e-9;
+
+function cholesky<Place>(readings: readonly Reading<Place>[], kernel: Kernel<Place>): Float64Array[] {
+  const rows: Float64Array[] = [];
+  for (const [i, reading] of readings.entries()) {
+    const row = new Float64Array(i + 1);
+    for (let j = 0; j <= i; j++) {
+      const other = rows[j] ?? row;
+      let sum = kernel(reading.place, (readings[j] as Reading<Place>).place);
+      for (let k = 0; k < j; k++) sum -= (row[k] as number) * (other[k] as number);
+      row[j] = j < i ? sum / (other[j] as number) : Math.sqrt(Math.max(JITTER, sum + reading.noiseVariance));
+    }
+    rows.push(row);
+  }
+  return rows;
+}
+
+function solveLower(factor: readonly Float64Array[], values: ArrayLike<number>): Float64Array {
+  const solution = new Float64Array(values.length);
+  for (const [i, row] of factor.entries()) {
+    let sum = values[i] as number;
+    for (let j = 0; j < i; j++) sum -= (row[j] as number) * (solution[j] as number);
+    solution[i] = sum / (row[i] as number);
+  }
+  return solution;
+}
+
+function solveUpper(factor: readonly Float64Array[], values: Float64Array): Float64Array {
+  const solution = new Float64Array(values.length);
+  for (let i = values.length - 1; i >= 0; i--) {
+    let sum = values[i] as number;
+    for (let j = i + 1; j < values.length; j++) sum -= (factor[j]?.[i] as number) * (solution[j] as number);
+    solution[i] = sum / (factor[i]?.[i] as number);
+  }
+  return solution;
+}
+
+/** Matérn's covariance of smoothness 5/2 at a distance in lengths; 1 at distance 0. */
+export function matern52(distance: number): number {
+  const scaled = Math.sqrt(5) * distance;
+  return (1 + scaled + (scaled * scaled) / 3) * Math.exp(-scaled);
+}

@@ -1,0 +1,48 @@
+import type { LevelRange } from '../../types.ts';
+import type { Choice } from './choices.ts';
+
+/** Beyond so many requests in flight for each place in a batch, more only wait. */
+const USEFUL_DEPTH = 4;
+const ALWAYS_USEFUL = 8;
+/** Steps of a range of request rates. */
+const RATE_STEP = 1.3;
+/** Levels nearer than this are not told apart. */
+export const ALIKE_LEVELS = 1.09;
+
+/** Levels that show where the best of them is: doublings, and the ones that just fill all instances. */
+export function coarseLevels({ policy, largestBatch }: Choice, range: LevelRange): number[] {
+  if (range.mode === 'request-rate')
+    return ladder(range.low, range.high, RATE_STEP).map((rate) => Number(rate.toPrecision(3)));
+  const places = policy.instances * largestBatch;
+  const lowest = clamp(Math.ceil(policy.instances / 2), range);
+  const highest = clamp(USEFUL_DEPTH * places + ALWAYS_USEFUL, range);
+  const filling = [policy.instances, places, 2 * places].map((level) => clamp(level, range));
+  const levels = [lowest, ...filling, ...ladder(1, highest, 2).filter((level) => level >= lowest), highest];
+  return [...new Set(levels.filter((level) => level <= highest))].sort((a, b) => a - b);
+}
+
+/** Levels around one, from half of it to double. */
+export function fineLevels(level: number, range: LevelRange): number[] {
+  const steps = [0.5, 0.59, 0.71, 0.84, 1, 1.19, 1.41, 1.68, 2].map((factor) => level * factor);
+  const rounded = steps.map((each) => (range.mode === 'concurrency' ? Math.round(each) : Number(each.toPrecision(3))));
+  return [...new Set(rounded.map((each) => clamp(each, range)))];
+}
+
+function ladder(low: number, high: number, step: number): number[] {
+  const levels: number[] = [];
+  for (let level = low; level < high; level *= step) levels.push(level);
+  return [...levels, high];
+}
+
+const clamp = (level: number, { low, high }: LevelRange): number => Math.min(high, Math.max(low, level));
+
+/** Where a model begins of which nothing is known: enough in flight to fill small batches on all instances. */
+export function firstLevel({ policy, largestBatch }: Choice, range: LevelRange): number {
+  if (range.mode === 'request-rate') return Number(Math.sqrt(range.low * range.high).toPrecision(3));
+  return clamp(Math.min(16, policy.instances * largestBatch), range);
+}
+
+/** Whether a level is none of these, nor so near to one that nothing new would be learned. */
+export function isFarFrom(level: number, measured: readonly number[]): boolean {
+  return measured.every((each) => level !== each && Math.max(level / each, each / level) > ALIKE_LEVELS);
+}

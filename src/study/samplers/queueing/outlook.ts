@@ -1,0 +1,160 @@
+import type { Measurement } from '../../../profiler/measurement.ts';
+import { relativeHalfWidth } from '../../../stats/precision.ts';
+import { constraintsOf } from '../../goal.ts';
+import { metricNamed, readMetric } from '../../metrics.ts';
+import type { Goal } from '../../types.ts';
+import type { Choice } from './choices.ts';
+import { kernelOf, type Place, placeOf } from './features.ts';
+import { type Hypothesis, type Normal, type Posterior, posteriorOf, type Reading } from './gaussian-process.ts';
+import { chanceBelow } from './normal.ts';
+import type { Foretold, Measured, Physics } from './physics.ts';
+
+/** What is expected of a choice at a level; null where nothing can be served. */
+export interface Outlook {
+  /** As `Assessment.cost`: a weighted mean of logarithms, lower is better. */
+  readonly cost: Normal;
+  /** The chance that every constraint is met, with all uncertainty this many times as large. */
+  met(inflation: number): number;
+}
+
+export interface Forecast {
+  outlook(choice: Choice, level: number): Outlook | null;
+  placeOf(choice: Choice, level: number): Place;
+}
+
+/** Physics corrected by what was measured; metrics that physics does not know are learned from the measurements alone. */
+export function forecastOf(
+  physics: Physics,
+  measured: readonly Measured[],
+  goal: Goal,
+  longestDelayUs: number,
+): Forecast {
+  const place = (choice: Choice, level: number): Place => placeOf(choice, level, longestDelayUs);
+  const constraints = constraintsOf(goal).filter(({ metric }) => metric !== 'error-rate');
+  const names = new Set([...goal.objectives.map(({ metric }) => metric), ...constraints.map(({ metric }) => metric)]);
+  const models = new Map([...names].map((name) => [name, modelOf(name, physics, measured, place)] as const));
+  const total = goal.objectives.reduce((sum, { weight }) => sum + weight, 0);
+
+  const known = new Map<string, Outlook | null>();
+  const look = (choice: Choice, level: number): Outlook | null => {
+    const at = new Map<string, Normal>();
+    for (const [name, model] of models) {
+      const normal = model(choice, level);
+      if (normal === null) return null;
+      at.set(name, normal);
+    }
+    const terms = goal.objectives.map(({ metric, weight }) => {
+      const { mean, sd } = at.get(metric) as Normal;
+      const share = weight / total;
+      return { mean: metricNamed(metric).better === 'higher' ? -share * mean : share * mean, sd: share * sd };
+    });
+    return {
+      cost: { mean: terms.reduce((sum, { mean }) => sum + mean, 0), sd: Math.hypot(...terms.map(({ sd }) => sd)) },
+      met: (inflation) =>
+        constraints.reduce((chance, { metric, relation, value }) => {
+          const { mean, sd } = at.get(metric) as Normal;
+          const below = chanceBelow((Math.log(value) - mean) / Math.max(1e-9, sd * inflation));
+          return chance * (relation === '<=' ? below : 1 - below);
+        }, 1),
+    };
+  };
+  return {
+    placeOf: place,
+    outlook(choice, level) {
+      const key = `${choice.candidate.fingerprint} ${level}`;
+      const earlier = known.get(key);
+      if (earlier !== undefined) return earlier;
+      const outlook = look(choice, level);
+      known.set(key, outlook);
+      return outlook;
+    },
+  };
+}
+
+/** A metric's logarithm at a choice and level. */
+type MetricModel = (choice: Choice, level: number) => Normal | null;
+
+type PlaceOf = (choice: Choice, level: number) => Place;
+
+function modelOf(name: string, physics: Physics, measured: readonly Measured[], place: PlaceOf): MetricModel {
+  if (name === 'instances') return ({ policy }) => exactly(policy.instances);
+  if (name === 'max-batch-size') return ({ policy }) => exactly(Math.max(1, policy.maxBatchSize));
+  const foretold = foretoldNames.has(name) ? (name as keyof Foretold) : null;
+  return foretold ? corrected(foretold, physics, measured, place) : learned(name, measured, place);
+}
+
+const foretoldNames: ReadonlySet<string> = new Set([
+  'throughput',
+  'latency',
+  'latency-avg',
+  'latency-p50',
+  'latency-p90',
+  'latency-p95',
+  'latency-p99',
+]);
+
+/** Neighbouring integers differ; the width only keeps the arithmetic finite. */
+const exactly = (value: number): Normal => ({ mean: Math.log(value), sd: 1e-6 });
+
+function corrected(name: keyof Foretold, physics: Physics, measured: readonly Measured[], place: PlaceOf): MetricModel {
+  const readings = measured.flatMap(({ choice, measurements }) =>
+    measurements.flatMap((measurement): Reading<Place>[] => {
+      const foretold = physics.foretell(choice, measurement.level.value);
+      const value = readMetric(name, measurement, choice.candidate);
+      if (!foretold || !value || measurement.client.bound) return [];
+      const at = place(choice, measurement.level.value);
+      return [{ place: at, value: Math.log(value / foretold[name]), noiseVariance: noiseOf(name, measurement) ** 2 }];
+    }),
+  );
+  const correction = posteriorOf(readings, name === 'throughput' ? rateHypotheses : latencyHypotheses);
+  return (choice, level) => {
+    const foretold = physics.foretell(choice, level);
+    if (!foretold) return null;
+    const { mean, sd } = correction(place(choice, level));
+    return { mean: Math.log(foretold[name]) + mean, sd: Math.hypot(sd, physics.doubt(choice)) };
+  };
+}
+
+/** Beside what the interval says: no two runs are quite alike. */
+const LEAST_NOISE = { throughput: 0.02, latency: 0.04 };
+
+function noiseOf(name: keyof Foretold, { throughput, budgetLatencyMs }: Measurement): number {
+  const [interval, least] =
+    name === 'throughput' ? [throughput, LEAST_NOISE.throughput] : [budgetLatencyMs, LEAST_NOISE.latency];
+  const width = relativeHalfWidth(interval) / 1.96;
+  return Math.hypot(least, Number.isFinite(width) ? Math.min(0.5, width) : 0.5);
+}
+
+/** How far physics may be off, as a logarithm: likely a little, perhaps by half. */
+const hypothesesOf = (
+  smooths: readonly number[],
+  usual: number,
+  others: { readonly common: number; readonly local: number },
+): [Hypothesis<Place>, ...Hypothesis<Place>[]] =>
+  smooths.map((smooth) => ({
+    kernel: kernelOf({ smooth, ...others }),
+    logPrior: -0.5 * (Math.log(smooth / usual) / 0.7) ** 2,
+  })) as [Hypothesis<Place>, ...Hypothesis<Place>[]];
+
+const rateHypotheses = hypothesesOf([0.04, 0.08, 0.15, 0.3, 0.5], 0.12, { common: 0.12, local: 0.05 });
+const latencyHypotheses = hypothesesOf([0.1, 0.2, 0.4, 0.7], 0.25, { common: 0.3, local: 0.1 });
+const learnedHypotheses = hypothesesOf([0.1, 0.3, 0.6], 0.3, { common: 0.5, local: 0.05 });
+
+/** A metric of which nothing is known but its readings: about their mean, and like its neighbours. */
+function learned(name: string, measured: readonly Measured[], place: PlaceOf): MetricModel {
+  const readings = measured.flatMap(({ choice, measurements }) =>
+    measurements.flatMap((measurement): Reading<Place>[] => {
+      const value = readMetric(name, measurement, choice.candidate);
+      const at = place(choice, measurement.level.value);
+      return value !== undefined && value > 0 ? [{ place: at, value: Math.log(value), noiseVariance: 0.02 ** 2 }] : [];
+    }),
+  );
+  if (readings.length === 0) return () => ({ mean: 0, sd: 5 });
+  const mean = readings.reduce((sum, { value }) => sum + value, 0) / readings.length;
+  const centred = readings.map((reading) => ({ ...reading, value: reading.value - mean }));
+  const posterior: Posterior<Place> = posteriorOf(centred, learnedHypotheses);
+  return (choice, level) => {
+    const normal = posterior(place(choice, level));
+    return { mean: normal.mean + mean, sd: normal.sd };
+  };
+}

@@ -1,0 +1,214 @@
+import { median } from 'simple-statistics';
+import { NS_PER_MS, NS_PER_S, nsToMs } from '../../../base/units.ts';
+import type { LoadLevel } from '../../../loadgen/types.ts';
+import type { Measurement } from '../../../profiler/measurement.ts';
+import { type FittedLaw, fitServiceLaw } from '../../../queueing/fit.ts';
+import { type Observation, servicePoints } from '../../../queueing/observation.ts';
+import { affineLaw, executionNs, type ServiceLaw } from '../../../queueing/service-law.ts';
+import { simulate } from '../../../queueing/simulate.ts';
+import type { Traffic } from '../../../queueing/traffic.ts';
+import { isModelled, observationsOf } from '../../prediction.ts';
+import type { Traits } from './arms.ts';
+import { armFactors } from './arms.ts';
+import type { Choice } from './choices.ts';
+import type { Reading } from './gaussian-process.ts';
+
+/** A choice that was measured. */
+export interface Measured {
+  readonly choice: Choice;
+  readonly measurements: readonly Measurement[];
+}
+
+/** Figures that the queueing model foretells, by the names of the study's metrics. */
+export interface Foretold {
+  readonly throughput: number;
+  readonly latency: number;
+  readonly 'latency-avg': number;
+  readonly 'latency-p50': number;
+  readonly 'latency-p90': number;
+  readonly 'latency-p95': number;
+  readonly 'latency-p99': number;
+}
+
+/** What the queueing model says, fitted to what was measured. */
+export interface Physics {
+  /** null where no batcher of that kind can serve such requests. */
+  foretell(choice: Choice, level: number): Foretold | null;
+  /** How well the speed of the choice's own settings is known: a logarithm's standard deviation. */
+  doubt(choice: Choice): number;
+  /** An execution of so many samples while all instances are busy, in nanoseconds. */
+  executionNs(choice: Choice, batch: number): number;
+}
+
+export interface PhysicsOptions {
+  readonly mode: LoadLevel['mode'];
+  /** Of `latency`. */
+  readonly percentile: number;
+  readonly seed: number;
+}
+
+const REQUESTS = 400;
+/** More arrivals than this are not simulated in a warm-up. */
+const MOST_WARM_UP = 400;
+/** Noise of a variant's factor: the law is not the same shape everywhere. */
+const FACTOR_NOISE = 0.05;
+/** A variant seen in no statistics: its law is a guess by this much even where the arms know it. */
+const USUAL_PER_SAMPLE = 0.05;
+
+/** Fits the laws of all variants that were measured. Errors: none; without statistics by batch size a usual law is scaled to fit. */
+export function physicsOf(measured: readonly Measured[], options: PhysicsOptions): Physics {
+  const observed = measured.map(({ choice, measurements }) => ({
+    choice,
+    observations: observe(choice, measurements),
+  }));
+  const all = observed.flatMap(({ observations }) => observations);
+  const telling = all.filter((observation) => servicePoints(observation).length > 0);
+  return telling.length > 0 ? fitted(observed, all, options) : guessed(measured, options);
+}
+
+/** An open loop is taken for the closed one with as many in flight, by Little's law. */
+function observe(choice: Choice, measurements: readonly Measurement[]): Observation[] {
+  const closed = measurements.map((each) => {
+    if (each.level.mode === 'concurrency') return each;
+    const inFlight = Math.max(1, Math.round((each.throughput.value * each.latencyMs.avg) / 1e3));
+    return { ...each, level: { mode: 'concurrency' as const, value: inFlight } };
+  });
+  return isModelled(choice.candidate.config)
+    ? observationsOf({ candidate: choice.candidate, measurements: closed })
+    : [];
+}
+
+interface Observed {
+  readonly choice: Choice;
+  readonly observations: readonly Observation[];
+}
+
+function fitted(observed: readonly Observed[], all: readonly Observation[], options: PhysicsOptions): Physics {
+  const reference = observed.find(({ observations }) =>
+    observations.some((each) => servicePoints(each).length > 0),
+  ) as Observed;
+  const laws = new Map<string, FittedLaw>();
+  const base = fitServiceLaw(all, reference.choice.variant) as FittedLaw;
+  laws.set(reference.choice.variant, base);
+  for (const { choice, observations } of observed) {
+    const tells = observations.some((each) => servicePoints(each).length > 0);
+    if (tells && !laws.has(choice.variant)) laws.set(choice.variant, fitServiceLaw(all, choice.variant) as FittedLaw);
+  }
+  const factors = armFactors(reference.choice.traits, readings(observed, base.law, reference.choice.variant));
+  const roundTripNs = base.roundTripNs;
+  const samples = median(all.map(({ samplesPerRequest }) => samplesPerRequest));
+  const scaled = new Map<string, ServiceLaw>();
+  const lawFor = (choice: Choice): ServiceLaw => {
+    const own = laws.get(choice.variant);
+    if (own) return own.law;
+    const law = scaled.get(choice.variant) ?? slowed(base.law, Math.exp(factors(choice.traits).mean));
+    scaled.set(choice.variant, law);
+    return law;
+  };
+  return simulated(
+    lawFor,
+    (choice) => (laws.has(choice.variant) ? 0 : factors(choice.traits).sd),
+    samples,
+    roundTripNs,
+    options,
+  );
+}
+
+/** How much slower than the reference each variant was found, once for each. */
+function readings(observed: readonly Observed[], law: ServiceLaw, reference: string): Reading<Traits>[] {
+  const byVariant = new Map<string, { traits: Traits; logs: number[] }>();
+  for (const { choice, observations } of observed) {
+    if (choice.variant === reference) continue;
+    const entry = byVariant.get(choice.variant) ?? { traits: choice.traits, logs: [] };
+    for (const point of observations.flatMap(servicePoints))
+      entry.logs.push(Math.log(point.executionNs / executionNs(law, point.batchSize, point.busyInstances)));
+    byVariant.set(choice.variant, entry);
+  }
+  return [...byVariant.values()]
+    .filter(({ logs }) => logs.length > 0)
+    .map(({ traits, logs }) => ({ place: traits, value: median(logs), noiseVariance: FACTOR_NOISE ** 2 }));
+}
+
+function slowed(law: ServiceLaw, factor: number): ServiceLaw {
+  return { ...law, points: law.points.map((point) => ({ ...point, executionNs: point.executionNs * factor })) };
+}
+
+/** Without statistics: the usual law, as slow as makes the first measurement's mean latency right. */
+function guessed(measured: readonly Measured[], options: PhysicsOptions): Physics {
+  const unit = { ...affineLaw(NS_PER_MS * (1 - USUAL_PER_SAMPLE), NS_PER_MS * USUAL_PER_SAMPLE), cv: 0.1 };
+  const usual: ServiceLaw = { ...unit, interference: { perInstance: 0.1, batchExponent: 0 } };
+  const first = measured.find(({ measurements }) => measurements.some(({ latencyMs }) => latencyMs.avg > 0));
+  const factor = first ? factorFor(usual, first, options) : 10;
+  const law = slowed(usual, factor);
+  return simulated(
+    () => law,
+    () => 0,
+    1,
+    0,
+    options,
+  );
+}
+
+function factorFor(usual: ServiceLaw, { choice, measurements }: Measured, options: PhysicsOptions): number {
+  const measurement = measurements.find(({ latencyMs }) => latencyMs.avg > 0) as Measurement;
+  let [low, high] = [Math.log(1e-3), Math.log(1e5)];
+  for (let halving = 0; halving < 20; halving++) {
+    const middle = (low + high) / 2;
+    const law = slowed(usual, Math.exp(middle));
+    const latencyMs = simulated(
+      () => law,
+      () => 0,
+      1,
+      0,
+      options,
+    ).foretell(choice, measurement.level.value)?.['latency-avg'];
+    if (latencyMs !== undefined && latencyMs < measurement.latencyMs.avg) low = middle;
+    else high = middle;
+  }
+  return Math.exp((low + high) / 2);
+}
+
+function simulated(
+  lawFor: (choice: Choice) => ServiceLaw,
+  doubt: (choice: Choice) => number,
+  samplesPerRequest: number,
+  roundTripNs: number,
+  { mode, percentile, seed }: PhysicsOptions,
+): Physics {
+  const known = new Map<string, Foretold | null>();
+  const run = (choice: Choice, level: number): Foretold | null => {
+    if (samplesPerRequest > Math.max(1, choice.policy.maxBatchSize)) return null;
+    const traffic = trafficOf(mode, level, samplesPerRequest, roundTripNs);
+    const warmUpRequests = mode === 'concurrency' ? Math.min(MOST_WARM_UP, 2 * level) : 100;
+    const found = simulate(choice.policy, lawFor(choice), traffic, { warmUpRequests, requests: REQUESTS, seed });
+    const { latencyNs, latenciesNs, requestsPerSecond } = found;
+    const rank = Math.max(0, Math.ceil((percentile / 100) * latenciesNs.length) - 1);
+    return {
+      throughput: requestsPerSecond * samplesPerRequest,
+      latency: nsToMs(latenciesNs[rank] as number),
+      'latency-avg': nsToMs(latencyNs.mean),
+      'latency-p50': nsToMs(latencyNs.p50),
+      'latency-p90': nsToMs(latencyNs.p90),
+      'latency-p95': nsToMs(latencyNs.p95),
+      'latency-p99': nsToMs(latencyNs.p99),
+    };
+  };
+  return {
+    doubt,
+    executionNs: (choice, batch) => executionNs(lawFor(choice), batch, choice.policy.instances),
+    foretell(choice, level) {
+      const key = `${choice.key} ${level}`;
+      const earlier = known.get(key);
+      if (earlier !== undefined) return earlier;
+      const foretold = run(choice, level);
+      known.set(key, foretold);
+      return foretold;
+    },
+  };
+}
+
+function trafficOf(mode: LoadLevel['mode'], level: number, samplesPerRequest: number, roundTripNs: number): Traffic {
+  if (mode === 'concurrency') return { kind: 'closed', concurrency: level, roundTripNs, samplesPerRequest };
+  const arrivalsNs = Float64Array.from({ length: REQUESTS + 100 }, (_, index) => (index * NS_PER_S) / level);
+  return { kind: 'open', arrivalsNs, roundTripNs, samplesPerRequest };
+}

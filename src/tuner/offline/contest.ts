@@ -1,0 +1,145 @@
+import type { Measurement } from '../../profiler/measurement.ts';
+import type { Candidate } from '../../space/types.ts';
+import { bestTrial, standingOf } from '../../study/ranking.ts';
+import type { SpaceView } from '../../study/samplers/space-view.ts';
+import type { Goal, LevelRange, Sampler, Trial } from '../../study/types.ts';
+import type { Profile } from '../seams.ts';
+import { tune } from '../tune.ts';
+import { type Problem, worthOf } from './problem.ts';
+import { OfflineWorld } from './world.ts';
+
+/** A sampler of a problem. */
+export type MakeSampler = (
+  space: SpaceView,
+  options: { readonly seed: number; readonly goal: Goal; readonly levels: LevelRange },
+) => Sampler;
+
+/** How far a search was after so many measurements, those of the original config among them. */
+export interface Standing {
+  readonly measurements: number;
+  /** Of the optimum, by what the pick truly does. */
+  readonly share: number;
+  readonly reloads: number;
+  /** Seconds that a real run of this length would take. */
+  readonly seconds: number;
+}
+
+export interface Outcome {
+  readonly problem: Problem;
+  /** After 1, 2, … measurements; a search that stopped keeps its last. */
+  readonly standings: readonly Standing[];
+  /** Where the sampler stopped by itself; null when the contest ended first. */
+  readonly stoppedAfter: number | null;
+  readonly trials: number;
+}
+
+interface Measured {
+  readonly candidate: Candidate;
+  readonly measurement: Measurement;
+  readonly reloads: number;
+  readonly seconds: number;
+}
+
+/** Lets the sampler tune the problem with the tuner's own loop until so many measurements were made. */
+export async function contest(
+  problem: Problem,
+  make: MakeSampler,
+  measurements: number,
+  seed: number,
+): Promise<Outcome> {
+  const { landscape, budgetMs } = problem;
+  const { space, levels } = landscape;
+  const goal: Goal = {
+    budget: { percentile: 99, latencyMs: budgetMs },
+    constraints: [],
+    objectives: [{ metric: 'throughput', weight: 1 }],
+  };
+  const world = new OfflineWorld(landscape, seed);
+  const made: Measured[] = [];
+  const enough = new AbortController();
+  const profile: Profile = {
+    measure: async (applied, level, options) => {
+      if (made.length >= measurements) enough.abort(new Error('measured enough'));
+      options.signal.throwIfAborted();
+      const measurement = await world.profile.measure(applied, level, options);
+      made.push({
+        candidate: applied.candidate,
+        measurement,
+        reloads: world.reloads,
+        seconds: world.clock.nowNs() / 1e9,
+      });
+      return measurement;
+    },
+  };
+  const sampler = make(space, { seed, goal, levels });
+  const state = await tune(
+    planOf(problem, goal, seed),
+    { control: world.control, profile, sampler, journal: { append: async () => undefined }, clock: world.clock },
+    () => undefined,
+    enough.signal,
+  );
+  const standings = Array.from({ length: measurements }, (_, index) =>
+    standingAfter(made.slice(0, index + 1), problem, goal),
+  );
+  const ended = state.finished?.interrupted === true ? null : made.length;
+  return { problem, standings, stoppedAfter: ended, trials: state.trials.length };
+}
+
+function planOf({ landscape }: Problem, goal: Goal, seed: number): Parameters<typeof tune>[0] {
+  const { baseline, space, levels } = landscape;
+  const identity = {
+    name: 'offline',
+    version: '',
+    url: '',
+    protocol: 'grpc',
+    controlUrl: '',
+    controlProtocol: 'grpc',
+  } as const;
+  return {
+    study: {
+      schemaVersion: 1,
+      model: landscape.name,
+      server: { ...identity, emulated: null },
+      originalConfig: baseline.config,
+      wasLoaded: true,
+      goal,
+      levels,
+      sampler: '',
+      seed,
+      space: {},
+      options: {},
+      commandLine: [],
+      trituneVersion: '',
+    },
+    baseline,
+    build: space.build,
+    maxTrials: Number.POSITIVE_INFINITY,
+    timeBudgetMs: Number.POSITIVE_INFINITY,
+    finalRounds: 0,
+    allowForeignTraffic: false,
+    earlier: [],
+  };
+}
+
+/** By the study's own choice among what was measured, judged by the truth. */
+function standingAfter(made: readonly Measured[], problem: Problem, goal: Goal): Standing {
+  const groups = Map.groupBy(made, ({ candidate }) => candidate.fingerprint);
+  const trials = [...groups.values()].map((group, number): Trial => {
+    const { candidate } = group[0] as Measured;
+    const measurements = group.map(({ measurement }) => measurement);
+    return {
+      number,
+      role: 'search',
+      candidate,
+      measurements,
+      ...standingOf(measurements, candidate, goal),
+      failure: null,
+    };
+  });
+  const best = bestTrial(trials, goal);
+  const level = best?.chosen == null ? undefined : best.measurements[best.chosen]?.level.value;
+  const last = made.at(-1);
+  const share =
+    best?.feasible && level !== undefined ? worthOf(problem.landscape.truth(best.candidate, level), problem) : 0;
+  return { measurements: made.length, share, reloads: last?.reloads ?? 0, seconds: last?.seconds ?? 0 };
+}

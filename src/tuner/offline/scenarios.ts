@@ -1,0 +1,242 @@
+import { type Random, seededRandom } from '../../base/random.ts';
+import { NS_PER_MS, NS_PER_US, nsToMs } from '../../base/units.ts';
+import { policyOf } from '../../queueing/batcher-policy.ts';
+import { executionNs, type LawPoint, type ServiceLaw } from '../../queueing/service-law.ts';
+import { simulate } from '../../queueing/simulate.ts';
+import type { Candidate } from '../../space/types.ts';
+import type { ModelConfig } from '../../triton/model-config.ts';
+import { candidateOver, type GridPoint } from './grid-space.ts';
+import type { Landscape, Truth } from './problem.ts';
+
+/** How a model may differ from what a sampler's law of service can say. */
+type Quirk =
+  | 'cliff'
+  | 'padding'
+  | 'ceiling'
+  | 'superlinear'
+  | 'front-end'
+  | 'tails'
+  | 'memory'
+  | 'arms'
+  | 'slow-arms'
+  | 'bumps';
+
+/** A model made up at random. */
+interface Character {
+  readonly fixedMs: number;
+  readonly perSampleMs: number;
+  readonly interference: ServiceLaw['interference'];
+  readonly cv: number;
+  /** Batches above `size` take so many times longer. */
+  readonly cliff: { readonly size: number; readonly factor: number } | null;
+  readonly paddedSizes: readonly number[];
+  /** Instances beyond so many only share what there is. */
+  readonly cores: number;
+  readonly frontEndUs: number;
+  readonly stalls: { readonly share: number; readonly factor: number };
+  readonly memory: { readonly instance: number; readonly sample: number; readonly total: number };
+  readonly arms: readonly Arm[];
+  /** Of a smooth error that nothing explains: amplitude, and phases. */
+  readonly bump: { readonly size: number; readonly phases: readonly number[] };
+  readonly noise: Landscape['noise'];
+}
+
+interface Arm {
+  readonly config: ModelConfig;
+  readonly factor: number;
+  /** The part per sample is changed so much more than the fixed part. */
+  readonly sampleFactor: number;
+  readonly loadMs: number;
+}
+
+const REQUESTS = 1200;
+const GRID_LEVELS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256];
+
+/** The `index`-th made-up model; the same for the same index. Each has two or three quirks. */
+export function scenario(index: number): Landscape {
+  const random = seededRandom(7919 * (index + 1));
+  for (let skip = 0; skip < 8; skip++) random.float();
+  const quirks = quirksOf(index, random);
+  const character = characterOf(quirks, random);
+  const space = candidateOver({
+    instances: [1, 2, 3, 4],
+    maxBatchSize: [1, 2, 4, 8, 16, 32, 64],
+    queueDelayUs: [0, null, 500, 2000, 5000],
+    arms: character.arms.map(({ config }) => config),
+  });
+  const batch = pick([1, 4, 8, 16], random);
+  return {
+    name: `scenario ${index} (${quirks.join(', ')})`,
+    space,
+    baseline: space.candidate({ instances: 1, maxBatchSize: batch, queueDelayUs: pick([0, null], random), arm: 0 }),
+    levels: { mode: 'concurrency', low: 1, high: 256 },
+    noise: character.noise,
+    gridLevels: GRID_LEVELS,
+    truth: remembered((candidate, level) => truthOf(character, candidate, level)),
+    refusal: (candidate) => refusalOf(character, pointOf(candidate)),
+    loadMs: (candidate) => (character.arms[pointOf(candidate).arm] as Arm).loadMs,
+  };
+}
+
+const allQuirks: readonly Quirk[] = [
+  'cliff',
+  'padding',
+  'ceiling',
+  'superlinear',
+  'front-end',
+  'tails',
+  'memory',
+  'arms',
+  'slow-arms',
+];
+
+/** One by turns, so that every quirk occurs; the others by chance. */
+function quirksOf(index: number, random: Random): Quirk[] {
+  const first = allQuirks[index % allQuirks.length] as Quirk;
+  const others = Array.from({ length: random.int(1, 2) }, () => pick(allQuirks, random));
+  return [...new Set<Quirk>([first, ...others, 'bumps'])].filter(
+    (quirk) => quirk !== 'slow-arms' || first === 'slow-arms' || !others.includes('arms'),
+  );
+}
+
+function characterOf(quirks: readonly Quirk[], random: Random): Character {
+  const has = (quirk: Quirk): boolean => quirks.includes(quirk);
+  const fixedMs = between(0.6, 12, random);
+  const instance = between(0.5, 1.5, random);
+  const sample = between(0.005, 0.06, random);
+  return {
+    fixedMs,
+    perSampleMs: fixedMs * between(0.015, 0.6, random),
+    interference: {
+      perInstance: between(0.05, 0.7, random),
+      batchExponent: has('superlinear') ? between(0.3, 0.6, random) : 0,
+    },
+    cv: has('tails') ? between(0.15, 0.4, random) : between(0.01, 0.08, random),
+    cliff: has('cliff') ? { size: pick([4, 8, 16, 32], random), factor: between(1.4, 2.5, random) } : null,
+    paddedSizes: has('padding')
+      ? pick(
+          [
+            [1, 8, 64],
+            [4, 16, 64],
+            [1, 2, 4, 8, 16, 32, 64],
+          ],
+          random,
+        )
+      : [],
+    cores: has('ceiling') ? between(1.2, 2.5, random) : Number.POSITIVE_INFINITY,
+    frontEndUs: has('front-end') ? between(80, 900, random) : between(10, 40, random),
+    stalls: has('tails')
+      ? { share: between(0.002, 0.02, random), factor: between(2, 5, random) }
+      : { share: 0, factor: 1 },
+    memory: { instance, sample, total: has('memory') ? between(3, 7, random) : Number.POSITIVE_INFINITY },
+    arms: armsOf(quirks, random),
+    bump: { size: between(0.03, 0.08, random), phases: Array.from({ length: 4 }, () => 2 * Math.PI * random.float()) },
+    noise: { throughput: between(0.01, 0.02, random), latency: between(0.03, 0.05, random) },
+  };
+}
+
+/** A precision and a graph setting, each with an effect of its own; in the slow kind the precision takes long to load. */
+function armsOf(quirks: readonly Quirk[], random: Random): Arm[] {
+  const loadMs = between(800, 4000, random);
+  const original: Arm = { config: {}, factor: 1, sampleFactor: 1, loadMs };
+  if (!quirks.includes('arms') && !quirks.includes('slow-arms')) return [original];
+  const precision = { factor: between(0.45, 1.2, random), sampleFactor: between(0.7, 1.2, random) };
+  const graph = between(0.8, 1.15, random);
+  const slow = quirks.includes('slow-arms') ? between(10, 40, random) * 1e3 : loadMs;
+  const optimization = (fp16: boolean, graphs: boolean): ModelConfig => ({
+    ...(fp16 && { parameters: { precision: { string_value: 'FP16' } } }),
+    ...(graphs && { optimization: { cuda: { graphs: true } } }),
+  });
+  return [
+    original,
+    { config: optimization(true, false), ...precision, loadMs: slow },
+    { config: optimization(false, true), factor: graph, sampleFactor: 1, loadMs },
+    {
+      config: optimization(true, true),
+      factor: graph * precision.factor,
+      sampleFactor: precision.sampleFactor,
+      loadMs: slow,
+    },
+  ];
+}
+
+const pointOf = ({ assignment }: Candidate): GridPoint => assignment as unknown as GridPoint;
+
+function refusalOf({ memory }: Character, { instances, maxBatchSize }: GridPoint): string | null {
+  const needed = instances * (memory.instance + memory.sample * maxBatchSize);
+  return needed > memory.total ? 'CUDA out of memory' : null;
+}
+
+function truthOf(character: Character, candidate: Candidate, level: number): Truth {
+  const { instances, maxBatchSize, queueDelayUs, arm } = pointOf(candidate);
+  const law = lawOf(character, character.arms[arm] as Arm, instances);
+  const policy = policyOf(candidate.config, instances);
+  const found = simulate(
+    policy,
+    law,
+    { kind: 'closed', concurrency: level, roundTripNs: 0.15 * NS_PER_MS },
+    { warmUpRequests: 2 * level, requests: REQUESTS, seed: 31 },
+  );
+  const batches = [...found.executions.entries()]
+    .filter(([, executions]) => executions > 0)
+    .map(([size, executions]) => ({
+      size,
+      executions,
+      meanExecutionUs: executionNs(law, size, Math.max(1, found.busyInstances)) / NS_PER_US,
+    }));
+  const reach = [
+    Math.log2(instances),
+    Math.log2(maxBatchSize),
+    Math.log2(level),
+    queueDelayUs === null ? -1 : queueDelayUs / 2000,
+  ];
+  const wave = reach.reduce((sum, at, index) => sum + Math.sin(at + (character.bump.phases[index] as number)), 0) / 2;
+  const slower = Math.exp(character.bump.size * wave);
+  const { stalls } = character;
+  // A stall hits whole executions: with a few of them in a hundred requests the tail is theirs.
+  const tail = 1 + (stalls.factor - 1) * Math.min(1, stalls.share * found.meanBatchSize * 8);
+  const ms = (ns: number, factor = 1): number => nsToMs(ns) * slower * factor;
+  const { mean, p50, p90, p95, p99 } = found.latencyNs;
+  return {
+    throughput: found.requestsPerSecond / slower,
+    latencyMs: { avg: ms(mean), p50: ms(p50), p90: ms(p90), p95: ms(p95, Math.sqrt(tail)), p99: ms(p99, tail) },
+    queueUs: (found.queueNs / NS_PER_US) * slower,
+    computeUs: (found.computeNs / NS_PER_US) * slower,
+    batches: batches.map((batch) => ({ ...batch, meanExecutionUs: batch.meanExecutionUs * slower })),
+  };
+}
+
+/** Cores are shared by all instances that there are, as they poll and prepare: no law in busy instances says that. */
+function lawOf(character: Character, arm: Arm, instances: number): ServiceLaw {
+  const { fixedMs, perSampleMs, cliff, cores } = character;
+  const crowded = Math.max(1, instances / cores) ** 1.2 * arm.factor;
+  const sizes = [1, 2, 4, 8, 16, 32, 64, ...(cliff ? [cliff.size + 1] : [])].sort((a, b) => a - b);
+  const points = [...new Set(sizes)].map((batchSize): LawPoint => {
+    const alone = fixedMs + perSampleMs * arm.sampleFactor * batchSize;
+    const beyond = cliff && batchSize > cliff.size ? cliff.factor : 1;
+    return { batchSize, executionNs: alone * beyond * crowded * NS_PER_MS };
+  });
+  return {
+    points,
+    interference: character.interference,
+    paddedSizes: character.paddedSizes,
+    cv: character.cv,
+    frontEndNs: character.frontEndUs * NS_PER_US,
+    split: { input: 0.1, output: 0.05 },
+  };
+}
+
+function remembered(truth: Landscape['truth']): Landscape['truth'] {
+  const known = new Map<string, Truth>();
+  return (candidate, level) => {
+    const key = `${candidate.fingerprint} ${level}`;
+    const found = known.get(key) ?? truth(candidate, level);
+    known.set(key, found);
+    return found;
+  };
+}
+
+const pick = <T>(values: readonly T[], random: Random): T => values[random.int(0, values.length - 1)] as T;
+
+/** Between the two, even over their ratio. */
+const between = (low: number, high: number, random: Random): number => low * (high / low) ** random.float();

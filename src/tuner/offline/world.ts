@@ -1,0 +1,134 @@
+import { createHash } from 'node:crypto';
+import { VirtualClock } from '../../base/clock.ts';
+import { canonicalJson } from '../../base/json.ts';
+import { type Random, seededRandom } from '../../base/random.ts';
+import type { LoadLevel } from '../../loadgen/types.ts';
+import type { Measurement } from '../../profiler/measurement.ts';
+import type { Candidate } from '../../space/types.ts';
+import { LoadRefusedError } from '../../triton/load-refused.ts';
+import type { ModelConfig } from '../../triton/model-config.ts';
+import type { Control, Profile } from '../seams.ts';
+import type { Landscape, Truth } from './problem.ts';
+
+/** Of a real tuning run: warm-up and windows, a change of instances alone. */
+const WINDOWS_MS = 1500;
+const WARM_UP_MS = 500;
+const IN_PLACE_MS = 300;
+
+/** A landscape behind the tuner's own seams, in virtual time. Noise depends on seed, candidate, level and how often it was measured. */
+export class OfflineWorld {
+  readonly clock = new VirtualClock(Date.parse('2026-01-01T00:00:00Z'));
+  readonly #landscape: Landscape;
+  readonly #seed: number;
+  readonly #measured = new Map<string, number>();
+  #served: ModelConfig;
+  /** Full loads, refused ones among them. */
+  reloads = 0;
+
+  constructor(landscape: Landscape, seed: number) {
+    this.#landscape = landscape;
+    this.#seed = seed;
+    this.#served = landscape.baseline.config;
+  }
+
+  readonly control: Control = {
+    apply: async (candidate, signal) => {
+      const change = changeBetween(this.#served, candidate.config);
+      const loadMs = { none: 0, 'in-place': IN_PLACE_MS, full: this.#landscape.loadMs(candidate) }[change];
+      await this.clock.sleep(loadMs, signal);
+      if (change === 'full') this.reloads++;
+      const refusal = this.#landscape.refusal(candidate);
+      if (refusal !== null) throw new LoadRefusedError('model', 'out-of-memory', refusal);
+      this.#served = candidate.config;
+      return { candidate, change, loadMs };
+    },
+    restore: async () => ({ how: 'nothing-changed', verified: true, detail: 'no server was changed' }),
+  };
+
+  readonly profile: Profile = {
+    measure: async ({ candidate }, level, { signal }) => {
+      await this.clock.sleep(WARM_UP_MS + WINDOWS_MS, signal);
+      return this.#measurement(candidate, level);
+    },
+  };
+
+  #measurement(candidate: Candidate, level: LoadLevel): Measurement {
+    const key = `${this.#seed} ${candidate.fingerprint} ${level.value}`;
+    const times = this.#measured.get(key) ?? 0;
+    this.#measured.set(key, times + 1);
+    const random = seededRandom(createHash('sha256').update(`${key} ${times}`).digest().readInt32LE(0));
+    const { noise } = this.#landscape;
+    const truth = this.#landscape.truth(candidate, level.value);
+    return measurementOf(truth, level, {
+      rate: Math.exp(noise.throughput * normal(random)),
+      latency: Math.exp(noise.latency * normal(random)),
+      ...{ rateWidth: 2 * noise.throughput, latencyWidth: 2 * noise.latency },
+    });
+  }
+}
+
+interface Disturbance {
+  readonly rate: number;
+  readonly latency: number;
+  readonly rateWidth: number;
+  readonly latencyWidth: number;
+}
+
+function measurementOf(truth: Truth, level: LoadLevel, disturbance: Disturbance): Measurement {
+  const throughput = truth.throughput * disturbance.rate;
+  const { avg, p50, p90, p95, p99 } = truth.latencyMs;
+  // What slows all requests down slows the middle ones and the tail; the tail has luck of its own beside.
+  const [middle, tail] = [1 / disturbance.rate, disturbance.latency];
+  const requests = Math.max(50, Math.round((throughput * WINDOWS_MS) / 1e3));
+  const spread = (value: number, width: number) => ({ value, low: value * (1 - width), high: value * (1 + width) });
+  return {
+    level,
+    throughput: spread(throughput, disturbance.rateWidth),
+    latencyMs: {
+      avg: avg * middle,
+      p50: p50 * middle,
+      p90: p90 * middle,
+      p95: p95 * tail,
+      p99: p99 * tail,
+      max: 1.2 * p99 * tail,
+      min: p50 / 2,
+      std: p99 - p50,
+    },
+    budgetLatencyMs: { ...spread(p99 * tail, disturbance.latencyWidth), percentile: 99 },
+    stable: true,
+    windows: 3,
+    durationMs: WINDOWS_MS,
+    requests,
+    sendRate: throughput,
+    failures: [],
+    errorRate: 0,
+    server: {
+      queueUs: truth.queueUs,
+      computeInputUs: 0.1 * truth.computeUs,
+      computeInferUs: 0.85 * truth.computeUs,
+      computeOutputUs: 0.05 * truth.computeUs,
+      overheadUs: 0,
+      requestUs: truth.queueUs + truth.computeUs,
+      successCount: requests,
+      inferenceCount: requests,
+      executionCount: truth.batches.reduce((sum, { executions }) => sum + executions, 0),
+      failCount: 0,
+      cache: { hitCount: 0, hitUs: 0, missCount: 0, missUs: 0 },
+      batches: truth.batches,
+    },
+    device: {},
+    client: { cpuUsPerRequest: 20, eventLoopDelayMs: 0, bound: false },
+  };
+}
+
+function changeBetween(served: ModelConfig, asked: ModelConfig): 'none' | 'in-place' | 'full' {
+  if (canonicalJson(served) === canonicalJson(asked)) return 'none';
+  const rest = ({ instance_group: groups = [], ...others }: ModelConfig): string =>
+    canonicalJson({ ...others, instance_group: groups.map(({ count: _, ...place }) => place) });
+  return rest(served) === rest(asked) ? 'in-place' : 'full';
+}
+
+/** Box and Muller's. */
+function normal(random: Random): number {
+  return Math.sqrt(-2 * Math.log(1 - random.float())) * Math.cos(2 * Math.PI * random.float());
+}
