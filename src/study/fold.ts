@@ -42,6 +42,8 @@ export class StudyFold {
   #finished: StudyFinished | null = null;
   #measurements = 0;
   #reloads = 0;
+  #goal: Goal | null = null;
+  #isPaused = false;
   #elapsedMs = 0;
   #lastMs = 0;
 
@@ -54,13 +56,13 @@ export class StudyFold {
   }
 
   /**
-   * Under the study's own goal, or ranked anew under another one. Errors: UNSUPPORTED when no measurement has the
+   * Under the goal that the study has now, or ranked anew under another one. Errors: UNSUPPORTED when no measurement has the
    * metrics that the other goal needs.
    */
   state(otherGoal?: Goal): StudyState {
     const started = this.#started ?? contradiction('it has no study-started');
-    const goal = otherGoal ?? started.goal;
-    const trials = this.#ranked(otherGoal);
+    const goal = otherGoal ?? this.#goal ?? started.goal;
+    const trials = this.#ranked(otherGoal ?? this.#goal);
     const contender = bestTrial(trials, goal);
     const gain = otherGoal ? null : this.#gain;
     const unfinished = [...this.#open.values()].at(-1);
@@ -104,6 +106,12 @@ export class StudyFold {
       case 'study-resumed':
         this.#server = record.server;
         this.#finished = null;
+        return;
+      case 'study-paused':
+      case 'study-continued':
+        return;
+      case 'goal-changed':
+        this.#goal = record.goal;
         return;
       case 'trial-started':
         if (this.#trials.has(record.trial)) contradiction(`trial ${record.trial} started again`);
@@ -162,10 +170,13 @@ export class StudyFold {
     this.#open.delete(trial);
   }
 
-  #ranked(otherGoal: Goal | undefined): readonly Trial[] {
+  #ranked(otherGoal: Goal | null): readonly Trial[] {
     const trials = [...this.#trials.values()].sort((a, b) => a.number - b.number);
     if (!otherGoal) return trials;
-    const ranked = trials.map((trial) => ({ ...trial, ...standingOf(trial.measurements, trial.candidate, otherGoal) }));
+    const ranked = trials.map((trial): Trial => {
+      const { chosen, feasible } = standingOf(trial.measurements, trial.candidate, otherGoal);
+      return { ...trial, chosen, feasible: feasible && trial.failure === null };
+    });
     const measured = ranked.find((trial) => trial.measurements.length > 0);
     if (measured && ranked.every((trial) => trial.chosen === null)) {
       requireMetrics(measured.measurements[0] as Measurement, measured.candidate, otherGoal);
@@ -173,11 +184,12 @@ export class StudyFold {
     return ranked;
   }
 
-  /** Time between runs does not count. */
+  /** Time between runs does not count, nor do pauses. A pause that the run's end cuts short has no record of its end. */
   #passTime(record: StudyRecord): void {
     const now = Date.parse(record.at);
     const runs = record.type === 'study-started' || record.type === 'study-resumed';
-    if (!runs && now > this.#lastMs) this.#elapsedMs += now - this.#lastMs;
+    if (!runs && !this.#isPaused && now > this.#lastMs) this.#elapsedMs += now - this.#lastMs;
+    this.#isPaused = record.type === 'study-paused' || (this.#isPaused && record.type === 'goal-changed');
     this.#lastMs = now;
   }
 

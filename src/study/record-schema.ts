@@ -84,6 +84,9 @@ const record = z.discriminatedUnion('type', [
     trituneVersion: text,
   }),
   z.looseObject({ type: z.literal('study-resumed'), at, server }),
+  z.looseObject({ type: z.literal('study-paused'), at }),
+  z.looseObject({ type: z.literal('study-continued'), at }),
+  z.looseObject({ type: z.literal('goal-changed'), at, goal }),
   z.looseObject({
     type: z.literal('trial-started'),
     ...trial,

@@ -12,6 +12,9 @@ import type { Goal, LevelPlan, LevelRange, TrialFailure, TrialRole } from './typ
 export type StudyRecord =
   | StudyStarted
   | StudyResumed
+  | StudyPaused
+  | StudyContinued
+  | GoalChanged
   | TrialStarted
   | TrialApplied
   | TrialMeasured
@@ -63,6 +66,21 @@ export interface ServerIdentity {
 export interface StudyResumed extends Stamped {
   readonly type: 'study-resumed';
   readonly server: ServerIdentity;
+}
+
+/** A person paused the run: the time up to the next record does not count. */
+export interface StudyPaused extends Stamped {
+  readonly type: 'study-paused';
+}
+
+export interface StudyContinued extends Stamped {
+  readonly type: 'study-continued';
+}
+
+/** From here on the study has another goal, by which the trials before it are ranked too. */
+export interface GoalChanged extends Stamped {
+  readonly type: 'goal-changed';
+  readonly goal: Goal;
 }
 
 export interface TrialStarted extends Stamped {

@@ -51,6 +51,7 @@ export type FailureKind =
   | 'requests-failed' // loaded, but did not serve
   | 'client-bound' // every measurement was limited by the load generator
   | 'metric-missing' // measured, but without a metric that the goal needs
+  | 'skipped' // left by the person who watches, before anything was measured
   | 'server-lost';
 
 export interface TrialFailure {

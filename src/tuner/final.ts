@@ -1,4 +1,5 @@
 import { decideNow, nextFinal } from '../study/final.ts';
+import { heedPause } from './heed.ts';
 import { failureOf } from './outcome.ts';
 import type { Run } from './run.ts';
 import { applyCandidate, measureOnce } from './trial.ts';
@@ -17,6 +18,7 @@ export async function runFinal(run: Run): Promise<string | null> {
       return null;
     }
     if (turn % 2 === 0 && !run.time.allowsFinalRound) return cutShort(run, 'the time budget ended in the final');
+    await heedPause(run);
     const { number, candidate } = step.trial;
     try {
       const applied = await applyCandidate(run, number, candidate);

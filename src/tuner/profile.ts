@@ -25,13 +25,14 @@ const MAX_SETTLE_MS = 3000;
 export function createProfile({ requestsFor, ...fixed }: ProfileOptions): Profile {
   let settled: Applied | null = null;
   return {
-    measure: (applied, level, { signal, onProgress }) => {
+    measure: (applied, level, { signal, onProgress, budgetMs }) => {
       const isFresh = applied !== settled;
       const settleMs = isFresh ? Math.min(applied.loadMs, MAX_SETTLE_MS) : 0;
       settled = applied;
       const requests = requestsFor(applied.candidate);
       return measureLevel({
         ...fixed,
+        ...(budgetMs !== undefined && { budgetMs }),
         requests,
         instances: instancesOf(applied.candidate.config),
         isFresh,

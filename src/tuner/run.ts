@@ -2,9 +2,10 @@ import type { Clock } from '../base/clock.ts';
 import type { Assignment, Candidate, CandidateOutcome } from '../space/types.ts';
 import type { Journal } from '../study/journal.ts';
 import type { StudyRecord, StudyStarted } from '../study/records.ts';
-import type { Sampler } from '../study/types.ts';
+import type { Goal, Sampler } from '../study/types.ts';
 import type { Ledger } from './ledger.ts';
 import type { Control, Profile } from './seams.ts';
+import type { Steering } from './steering.ts';
 import type { TimeKeeper } from './time-keeper.ts';
 
 /** What is to be tuned, and within which limits. */
@@ -31,8 +32,12 @@ export interface TuneParts {
   readonly control: Control;
   readonly profile: Profile;
   readonly sampler: Sampler;
+  /** The sampler for another goal; without it `sampler` serves every goal. */
+  readonly samplerFor?: (goal: Goal) => Sampler;
   readonly journal: Pick<Journal, 'append'>;
   readonly clock: Clock;
+  /** Through which a person steers the run, if one does. */
+  readonly steering?: Steering;
 }
 
 /** One run under way: the plan, the parts, and what the steps share. */
@@ -41,6 +46,9 @@ export interface Run {
   readonly parts: TuneParts;
   readonly ledger: Ledger;
   readonly time: TimeKeeper;
+  readonly steering: Steering;
+  /** For the goal of the moment. */
+  readonly sampler: () => Sampler;
   readonly signal: AbortSignal;
 }
 

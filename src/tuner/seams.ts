@@ -26,6 +26,8 @@ export interface Control {
 export interface MeasureOptions {
   readonly signal: AbortSignal;
   readonly onProgress: (progress: ProfileProgress) => void;
+  /** The latency budget in force, which may have changed since the profile was made; absent for none. */
+  readonly budgetMs?: number;
 }
 
 export interface Profile {
@@ -35,6 +37,7 @@ export interface Profile {
 /** What the tuner tells whoever watches: every journal record, and the moments between them. */
 export type TunerEvent =
   | StudyRecord
+  | { readonly type: 'limits'; readonly maxTrials: number | null; readonly timeBudgetSeconds: number | null }
   | { readonly type: 'applying'; readonly trial: number }
   | { readonly type: 'measuring'; readonly trial: number; readonly level: LoadLevel }
   | {

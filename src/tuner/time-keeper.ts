@@ -11,6 +11,7 @@ export class TimeKeeper {
   readonly #finalRounds: number;
   readonly #startNs: number;
   readonly #spentMs: number;
+  #pausedMs = 0;
   readonly #applies = new Mean();
   readonly #measurements = new Mean();
 
@@ -23,9 +24,9 @@ export class TimeKeeper {
     this.#spentMs = spentMs;
   }
 
-  /** Of all runs of the study, this one included. */
+  /** Of all runs of the study, this one included, without pauses. */
   get elapsedMs(): number {
-    return this.#spentMs + nsToMs(this.#clock.nowNs() - this.#startNs);
+    return this.#spentMs + nsToMs(this.#clock.nowNs() - this.#startNs) - this.#pausedMs;
   }
 
   /** Seconds left for the search. */
@@ -44,6 +45,16 @@ export class TimeKeeper {
   /** One round measures two candidates. */
   get allowsFinalRound(): boolean {
     return 2 * (this.#applies.value + this.#measurements.value) <= this.#left;
+  }
+
+  /** Time that does not count. */
+  async pass(pause: () => Promise<void>): Promise<void> {
+    const startNs = this.#clock.nowNs();
+    try {
+      await pause();
+    } finally {
+      this.#pausedMs += nsToMs(this.#clock.nowNs() - startNs);
+    }
   }
 
   timeApply<T>(work: () => Promise<T>): Promise<T> {

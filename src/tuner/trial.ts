@@ -5,6 +5,7 @@ import { assess, requireMetrics } from '../study/goal.ts';
 import { type NextLevel, nextLevel } from '../study/levels.ts';
 import { bestTrial, standingOf } from '../study/ranking.ts';
 import type { LevelPlan, TrialFailure, TrialRole } from '../study/types.ts';
+import { heedPause } from './heed.ts';
 import { failureOf, outlasting } from './outcome.ts';
 import type { Run } from './run.ts';
 import type { Applied } from './seams.ts';
@@ -23,6 +24,7 @@ export interface Assigned {
  */
 export async function runTrial(run: Run, trial: Assigned): Promise<void> {
   const { number, role, candidate, levels } = trial;
+  const left = role === 'baseline' ? null : run.steering.beginTrial();
   await run.ledger.record({ type: 'trial-started', trial: number, role, candidate, levels });
   const measurements: Measurement[] = [];
   let failure: TrialFailure | null = null;
@@ -31,12 +33,16 @@ export async function runTrial(run: Run, trial: Assigned): Promise<void> {
   try {
     const applied = await applyCandidate(run, number, candidate);
     step = 'measure';
-    await measureLevels(run, trial, applied, measurements);
-    failure = servedNothing(measurements) ?? alwaysTooManyErrors(measurements) ?? alwaysClientBound(measurements);
+    await measureLevels(left ? leavable(run, left) : run, trial, applied, measurements);
+    failure = faultOf(measurements);
   } catch (error) {
-    failure = failureOf(error, step);
-    if (failure === null || run.signal.aborted || endsStudy(run, trial, failure)) throw error;
-    if (failure.kind === 'server-lost') fatal = error;
+    const wasLeft = left?.aborted === true && step === 'measure';
+    failure = wasLeft ? (measurements.length > 0 ? faultOf(measurements) : skipped) : failureOf(error, step);
+    if (run.signal.aborted || (failure === null && !wasLeft)) throw error;
+    if (failure && endsStudy(run, trial, failure)) throw error;
+    if (failure?.kind === 'server-lost') fatal = error;
+  } finally {
+    run.steering.endTrial();
   }
   if (failure && role === 'baseline' && failure.kind === 'requests-failed') throw baselineFails(failure);
   await finishTrial(run, trial, measurements, failure);
@@ -69,7 +75,9 @@ export async function measureOnce(run: Run, trial: number, applied: Applied, val
     run.ledger.notify({ type: 'measuring', trial, level });
     const onProgress = (progress: Parameters<Parameters<typeof run.parts.profile.measure>[2]['onProgress']>[0]): void =>
       run.ledger.notify({ type: 'progress', trial, level, progress });
-    return run.time.timeMeasure(() => run.parts.profile.measure(on, level, { signal: run.signal, onProgress }));
+    const budgetMs = run.ledger.state.goal.budget?.latencyMs;
+    const options = { signal: run.signal, onProgress, ...(budgetMs !== undefined && { budgetMs }) };
+    return run.time.timeMeasure(() => run.parts.profile.measure(on, level, options));
   };
   const measurement = await outlasting(
     run,
@@ -95,6 +103,7 @@ async function measureLevels(run: Run, trial: Assigned, applied: Applied, measur
   for (;;) {
     const next = levelAfter(run, trial, measurements);
     if (next.kind === 'done' || (measurements.length > 0 && !run.time.allowsLevel)) return;
+    await heedPause(run);
     const measurement = await measureOnce(run, trial.number, applied, next.level);
     await run.ledger.record({ type: 'trial-measured', trial: trial.number, measurement });
     measurements.push(measurement);
@@ -143,6 +152,14 @@ function endsStudy(run: Run, trial: Assigned, failure: TrialFailure): boolean {
   const measured = run.ledger.state.trials.some((earlier) => earlier.chosen !== null);
   return failure.kind === 'metric-missing' && !measured;
 }
+
+/** The run as a trial sees it that a person may leave. */
+const leavable = (run: Run, left: AbortSignal): Run => ({ ...run, signal: AbortSignal.any([run.signal, left]) });
+
+const skipped: TrialFailure = { kind: 'skipped', reason: 'left before anything was measured' };
+
+const faultOf = (measurements: readonly Measurement[]): TrialFailure | null =>
+  servedNothing(measurements) ?? alwaysTooManyErrors(measurements) ?? alwaysClientBound(measurements);
 
 function servedNothing(measurements: readonly Measurement[]): TrialFailure | null {
   if (measurements.some((measurement) => measurement.throughput.value > 0)) return null;

@@ -1,14 +1,17 @@
 import { throwIfInterrupted } from '../base/abort.ts';
 import { TrituneError } from '../base/errors.ts';
+import { canonicalJson, type Json } from '../base/json.ts';
 import { MS_PER_S } from '../base/units.ts';
 import { pruneReason } from '../study/pruning.ts';
 import type { StudyState } from '../study/state.ts';
-import type { Proposal } from '../study/types.ts';
+import type { Goal, Proposal, Sampler } from '../study/types.ts';
 import { runFinal } from './final.ts';
+import { heedBudgets, heedPause } from './heed.ts';
 import { Ledger } from './ledger.ts';
 import { coded } from './outcome.ts';
 import { BASELINE, type Run, type TuneParts, type TunePlan } from './run.ts';
 import type { TunerEvent } from './seams.ts';
+import { Steering } from './steering.ts';
 import { TimeKeeper } from './time-keeper.ts';
 import { type Assigned, refuseTrial, runTrial } from './trial.ts';
 
@@ -36,7 +39,9 @@ export async function tune(
 ): Promise<StudyState> {
   const run = begin(plan, parts, emit, signal);
   await writeOpening(run);
+  heedBudgets(run);
   const ending = await search(run).catch(endingOf(signal));
+  run.steering.listen(null);
   const restoreError = await restore(run);
   await run.ledger.record({
     type: 'study-finished',
@@ -54,11 +59,28 @@ function begin(plan: TunePlan, parts: TuneParts, emit: (event: TunerEvent) => vo
   const ledger = new Ledger(parts.journal, parts.clock, emit, plan.earlier);
   const spentMs = plan.earlier.length > 0 ? ledger.state.elapsedSeconds * MS_PER_S : 0;
   const time = new TimeKeeper(parts.clock, plan.timeBudgetMs, plan.finalRounds, spentMs);
-  return { plan, parts, ledger, time, signal };
+  const steering = parts.steering ?? new Steering();
+  const sampler = samplerOfGoal(parts, plan.study.goal);
+  return { plan, parts, ledger, time, steering, sampler: () => sampler(ledger.state.goal), signal };
 }
+
+/** Made once for every goal that the study comes to have. */
+function samplerOfGoal({ sampler, samplerFor }: TuneParts, own: Goal): (goal: Goal) => Sampler {
+  let made = { goal: own, sampler };
+  return (goal) => {
+    if (goal !== made.goal && samplerFor && !sameGoal(goal, made.goal)) made = { goal, sampler: samplerFor(goal) };
+    return made.sampler;
+  };
+}
+
+const sameGoal = (a: Goal, b: Goal): boolean =>
+  canonicalJson(a as unknown as Json) === canonicalJson(b as unknown as Json);
 
 /** Before anything is changed: from here on `tritune restore` can put the model back. */
 async function writeOpening({ plan, ledger }: Run): Promise<void> {
+  const orNull = (limit: number): number | null => (Number.isFinite(limit) ? limit : null);
+  const timeBudgetSeconds = orNull(plan.timeBudgetMs / MS_PER_S);
+  ledger.notify({ type: 'limits', maxTrials: orNull(plan.maxTrials), timeBudgetSeconds });
   if (plan.earlier.length === 0) await ledger.record({ type: 'study-started', ...plan.study });
   else await ledger.record({ type: 'study-resumed', server: plan.study.server });
 }
@@ -86,19 +108,29 @@ async function runSearch(run: Run): Promise<string> {
       continue;
     }
     checkServer(run);
+    await heedPause(run);
+    if (run.steering.stopsSearch) return 'stopped by the user';
     const done = trials.filter((trial) => trial.role === 'search').length;
+    const wish = run.steering.takeWish();
+    if (wish) {
+      await runProposal(run, { kind: 'trial', ...wish }, BASELINE + 1 + done, { isWish: true });
+      continue;
+    }
     if (done >= plan.maxTrials) return `the limit of ${plan.maxTrials} trials`;
     if (!time.allowsTrial) return 'the time budget';
-    const answer = run.parts.sampler.ask(
-      { trials },
-      { trials: plan.maxTrials - done, seconds: time.searchSecondsLeft },
-    );
+    const answer = run.sampler().ask({ trials }, { trials: plan.maxTrials - done, seconds: time.searchSecondsLeft });
     if (answer.kind === 'stop') return answer.reason;
     await runProposal(run, answer, BASELINE + 1 + done);
   }
 }
 
-async function runProposal(run: Run, { assignment, levels }: Proposal, number: number): Promise<void> {
+/** What a person wishes is tried even if it is known to fail. */
+async function runProposal(
+  run: Run,
+  { assignment, levels }: Proposal,
+  number: number,
+  { isWish }: { readonly isWish: boolean } = { isWish: false },
+): Promise<void> {
   const outcome = run.plan.build(assignment);
   if (!outcome.legal) {
     const unbuilt = { fingerprint: `illegal-${number}`, assignment, config: {} };
@@ -106,7 +138,7 @@ async function runProposal(run: Run, { assignment, levels }: Proposal, number: n
     return refuseTrial(run, trial, { kind: 'illegal', reason: outcome.reason });
   }
   const trial: Assigned = { number, role: 'search', candidate: outcome.candidate, levels };
-  const pruned = pruneReason(outcome.candidate, run.ledger.state.trials);
+  const pruned = isWish ? null : pruneReason(outcome.candidate, run.ledger.state.trials);
   return pruned ? refuseTrial(run, trial, { kind: 'pruned', reason: pruned }) : runTrial(run, trial);
 }
 

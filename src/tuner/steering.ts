@@ -1,0 +1,97 @@
+import type { Proposal } from '../study/types.ts';
+
+/** What a person may ask of a run under way. Nothing is done in the middle of a load. */
+export interface TunerCommands {
+  /** From the next step on nothing is loaded or measured; the time does not count. */
+  pause(): void;
+  resume(): void;
+  /** Leaves the trial under way, unless it is the baseline; what it has measured counts. */
+  skipTrial(): void;
+  /** Ends the search with its trial under way; the final between the best and the baseline follows. */
+  stopSearch(): void;
+  /** From now on the best within this budget is looked for, and what was measured is ranked anew. */
+  changeBudget(latencyMs: number): void;
+  /** A trial to run next, before the sampler is asked again; it runs even where a limit of trials is reached. */
+  enqueue(wish: Wish): void;
+}
+
+/** A trial that a person asks for. */
+export type Wish = Omit<Proposal, 'kind'>;
+
+/** Between the person and the loop: takes commands at any time; the loop polls it between its steps. */
+export class Steering implements TunerCommands {
+  #isPaused = false;
+  #resumed: (() => void) | null = null;
+  #stopsSearch = false;
+  #trial: AbortController | null = null;
+  #wishes: Wish[] = [];
+  #onBudget: ((latencyMs: number) => void) | null = null;
+
+  pause(): void {
+    this.#isPaused = true;
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    this.#resumed?.();
+  }
+
+  skipTrial(): void {
+    this.#trial?.abort('skipped');
+  }
+
+  stopSearch(): void {
+    this.#stopsSearch = true;
+    this.resume();
+    this.skipTrial();
+  }
+
+  changeBudget(latencyMs: number): void {
+    this.#onBudget?.(latencyMs);
+  }
+
+  enqueue(wish: Wish): void {
+    this.#wishes.push(wish);
+  }
+
+  get isPaused(): boolean {
+    return this.#isPaused;
+  }
+
+  get stopsSearch(): boolean {
+    return this.#stopsSearch;
+  }
+
+  /** Resolves when the person goes on; rejects with the signal's reason. */
+  untilResumed(signal: AbortSignal): Promise<void> {
+    if (!this.#isPaused) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      const onAbort = (): void => reject(signal.reason);
+      signal.addEventListener('abort', onAbort, { once: true });
+      this.#resumed = () => {
+        signal.removeEventListener('abort', onAbort);
+        resolve();
+      };
+      if (signal.aborted) onAbort();
+    });
+  }
+
+  /** Aborts when the person leaves the trial that begins now. */
+  beginTrial(): AbortSignal {
+    this.#trial = new AbortController();
+    return this.#trial.signal;
+  }
+
+  endTrial(): void {
+    this.#trial = null;
+  }
+
+  takeWish(): Wish | null {
+    return this.#wishes.shift() ?? null;
+  }
+
+  /** Who is told of a new budget; null for nobody. */
+  listen(onBudget: ((latencyMs: number) => void) | null): void {
+    this.#onBudget = onBudget;
+  }
+}
