@@ -8,6 +8,8 @@ use([LineChart, GridComponent, LegendComponent, SVGRenderer]);
 export interface LineSeries {
   readonly name: string;
   readonly points: readonly (readonly [number, number])[];
+  /** What stands beside each point. */
+  readonly labels?: readonly string[];
 }
 
 export interface Axes {
@@ -37,11 +39,14 @@ export function lineChart(series: readonly LineSeries[], axes: Axes): string {
       nameGap: 32,
     },
     yAxis: { ...axis, type: 'value', min: 0, name: axes.y, nameGap: 58 },
-    series: series.map(({ name, points }) => ({
+    series: series.map(({ name, points, labels }) => ({
       type: 'line',
       name,
       symbolSize: 7,
-      data: points.map((point) => [...point]),
+      data: points.map((point, index) => ({
+        value: [...point],
+        ...(labels && { label: { show: true, position: 'bottom' as const, color: '#888', formatter: labels[index] } }),
+      })),
     })),
   });
   const svg = chart.renderToSVGString();

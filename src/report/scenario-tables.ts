@@ -86,8 +86,8 @@ function plotsOf(rows: readonly ScenarioRow[], scenario: ScenarioCase['scenario'
   return [
     {
       name: `throughput_vs_latency_${scenario}.svg`,
-      text: lineChart([{ name: 'throughput', points: throughput }], {
-        x: 'p99 latency, ms',
+      text: lineChart([{ name: 'throughput', points: throughput, labels: rows.map((row) => `${xOf(row)}`) }], {
+        x: `p99 latency, ms (a point for each ${x})`,
         y: 'throughput, infer/s',
         isLogX: false,
       }),
