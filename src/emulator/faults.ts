@@ -1,28 +1,57 @@
 import type { ModelConfig } from '../triton/model-config.ts';
+import type { Breakage } from './broken-connection.ts';
 import type { FailureStatus } from './protocol-failure.ts';
 
 /**
- * What goes wrong on purpose, for tests. Read at each use: a test may set and clear the fields of the object that it
- * passed while the emulator runs. Nothing here can be reached over the wire.
+ * What goes wrong on purpose: what a profile says and what a test sets. Read at each use: a test may set and clear the
+ * fields of the object that it passed while the emulator runs. Nothing here can be reached over the wire.
  */
 export interface Faults {
   /** The backend's words with which this load fails (INVALID_ARGUMENT, old version kept); null lets it through. */
   refuseLoad?: (load: FaultyLoad) => string | null;
   /** Time added to this load, in milliseconds. */
   delayLoadMs?: (load: FaultyLoad) => number;
+  /** True: the whole server is gone in the middle of this load. */
+  crashLoad?: (load: FaultyLoad) => boolean;
   /** True: the load call succeeds, but the model is never ready and serves nothing until its next load. */
   neverReady?: (load: FaultyLoad) => boolean;
   /** The config that a read-back gives in place of the effective one. */
   readBack?: (config: ModelConfig) => ModelConfig;
   /** True: the connection is cut instead of an answer to this infer call. */
-  dropConnection?: () => boolean;
+  dropConnection?: (call: FaultyCall) => boolean;
+  /** What befalls this infer call or its connection in place of an answer; null lets it through. */
+  disturbInfer?: (call: FaultyCall) => Disturbance | null;
   /** The status with which this infer call fails at once; null lets it through. */
-  failInfer?: () => { readonly status: FailureStatus; readonly message: string } | null;
+  failInfer?: (call: FaultyCall) => { readonly status: FailureStatus; readonly message: string } | null;
 }
+
+/** No answer ever, the connection broken in one of its ways, or the whole server gone. */
+export type Disturbance = 'hang' | Breakage | 'crash';
 
 export interface FaultyLoad {
   readonly model: string;
   readonly config: ModelConfig;
   /** True when only instances change. */
   readonly inPlace: boolean;
+}
+
+export interface FaultyCall {
+  readonly model: string;
+}
+
+/** Both together: what the first has nothing to say about is the second's to decide; delays add up. */
+export function bothFaults(first: Faults, second: Faults): Faults {
+  return {
+    refuseLoad: (load) => first.refuseLoad?.(load) ?? second.refuseLoad?.(load) ?? null,
+    delayLoadMs: (load) => (first.delayLoadMs?.(load) ?? 0) + (second.delayLoadMs?.(load) ?? 0),
+    crashLoad: (load) => first.crashLoad?.(load) || second.crashLoad?.(load) || false,
+    neverReady: (load) => first.neverReady?.(load) || second.neverReady?.(load) || false,
+    readBack: (config) => {
+      const read = first.readBack?.(config) ?? config;
+      return second.readBack?.(read) ?? read;
+    },
+    dropConnection: (call) => first.dropConnection?.(call) || second.dropConnection?.(call) || false,
+    disturbInfer: (call) => first.disturbInfer?.(call) ?? second.disturbInfer?.(call) ?? null,
+    failInfer: (call) => first.failInfer?.(call) ?? second.failInfer?.(call) ?? null,
+  };
 }

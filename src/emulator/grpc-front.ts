@@ -1,113 +1,36 @@
-import { createServer, type Server as NetServer, type Socket } from 'node:net';
-import {
-  type handleUnaryCall,
-  Server,
-  ServerCredentials,
-  type ServiceDefinition,
-  status,
-  type UntypedServiceImplementation,
-} from '@grpc/grpc-js';
 import type { JsonObject } from '../base/json.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
-import { serviceMethods } from '../triton/proto.ts';
-import type { ServerMetadata } from '../triton/types.ts';
-import type { Faults } from './faults.ts';
-import { readInferRequest, withRequestId, writeInferResponse } from './grpc-infer-codec.ts';
-import { runInfer } from './infer.ts';
-import type { InferCall } from './infer-call.ts';
-import type { ModelRepository } from './model-repository.ts';
+import { type ServiceMethod, serviceMethods } from '../triton/proto.ts';
+import type { Backstage, Front } from './backstage.ts';
+import { inferMethod, streamInferMethod } from './grpc-infer.ts';
+import { type GrpcCall, type GrpcMethods, startGrpcServer } from './grpc-server.ts';
 import { asProtocolFailure, ProtocolFailure } from './protocol-failure.ts';
-import type { ServedVersion } from './served-version.ts';
-import type { SharedMemoryRegistry } from './shared-memory.ts';
-import { regionMessage, statisticsMessage } from './wire-messages.ts';
+import { isFileParameter } from './uploaded-files.ts';
+import { logSettingsMessage, regionMessage, statisticsMessage, traceSettingsMessage } from './wire-messages.ts';
 
-/** What both front ends answer from. */
-export interface Backstage {
-  readonly identity: ServerMetadata;
-  readonly repository: ModelRepository;
-  readonly faults: Faults;
-  readonly sharedMemory: SharedMemoryRegistry;
+/** The gRPC protocol. Calls that Triton does not have get UNIMPLEMENTED. Rejects when it cannot listen. */
+export function startGrpcFront(stage: Backstage, host: string, port: number): Promise<Front> {
+  return startGrpcServer(methodsOf(stage), host, port);
 }
 
-/** A listening front end. */
-export interface Front {
-  readonly port: number;
-  close(): Promise<void>;
-}
+type Answer = (request: JsonObject) => JsonObject | Promise<JsonObject>;
 
-/** The gRPC protocol. Calls that the emulator has no answer to get UNIMPLEMENTED. Rejects when it cannot listen. */
-export async function startGrpcFront(stage: Backstage, host: string, port: number): Promise<Front> {
-  const server = new Server({ 'grpc.max_receive_message_length': -1, 'grpc.max_send_message_length': -1 });
-  const sockets = new Map<string, Socket>();
-  server.addService(
-    definitionOf(),
-    implementationOf(stage, (peer) => sockets.get(peer)?.destroy()),
-  );
-  const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
-  // The listener is our own, so that a fault can cut one connection and `close` cuts them all at once.
-  const listener = createServer((socket) => {
-    const peer = `${socket.remoteAddress}:${socket.remotePort}`;
-    sockets.set(peer, socket);
-    socket.once('close', () => sockets.delete(peer));
-    socket.setNoDelay(true);
-    injector.injectConnection(socket);
-  });
-  const listening = await listen(listener, host, port);
-  return {
-    port: listening,
-    close: async () => {
-      const closed = new Promise<void>((resolve) => listener.close(() => resolve()));
-      for (const socket of sockets.values()) socket.destroy();
-      server.forceShutdown();
-      await closed;
-    },
-  };
-}
-
-/** The port on which the server listens; rejects when the address is taken. */
-export function listen(server: NetServer, host: string, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.off('error', reject);
-      resolve((server.address() as { port: number }).port);
-    });
-  });
-}
-
-type Reply = JsonObject | Promise<JsonObject>;
-
-function definitionOf(): ServiceDefinition {
-  const definition: Record<string, ServiceDefinition[string]> = {};
+function methodsOf(stage: Backstage): GrpcMethods {
+  const answers: Record<string, Answer> = { ...modelAnswers(stage), ...serverAnswers(stage) };
+  const methods = new Map<string, (call: GrpcCall) => ReturnType<typeof unary>>();
   for (const method of serviceMethods()) {
-    const infers = method.name === 'ModelInfer';
-    definition[method.name] = {
-      path: method.path,
-      requestStream: method.requestStream,
-      responseStream: method.responseStream,
-      requestDeserialize: (bytes: Buffer) =>
-        infers
-          ? readInferRequest(bytes)
-          : method.requestType.toObject(method.requestType.decode(bytes), { longs: Number }),
-      requestSerialize: () => Buffer.alloc(0),
-      responseSerialize: (reply: JsonObject | Buffer) =>
-        Buffer.isBuffer(reply)
-          ? reply
-          : Buffer.from(method.responseType.encode(method.responseType.fromObject(reply)).finish()),
-      responseDeserialize: () => ({}),
-    };
+    const answer = answers[method.name];
+    if (answer) methods.set(method.path, (call) => unary(method, answer, call));
+    else if (method.name === 'ModelInfer') methods.set(method.path, inferMethod(stage));
+    else if (method.name === 'ModelStreamInfer') methods.set(method.path, streamInferMethod(stage));
   }
-  return definition;
+  return methods;
 }
 
-function implementationOf(stage: Backstage, cut: (peer: string) => void): UntypedServiceImplementation {
-  const { repository } = stage;
+function modelAnswers({ repository }: Backstage): Record<string, Answer> {
   const versioned = (request: JsonObject): [string, string] => [text(request.name), text(request.version)];
-  const answers: Record<string, (request: JsonObject) => Reply> = {
-    ServerLive: () => ({ live: true }),
-    ServerReady: () => ({ ready: repository.isReady }),
+  return {
     ModelReady: (request) => ({ ready: repository.isModelReady(...versioned(request)) }),
-    ServerMetadata: () => ({ ...stage.identity }),
     ModelMetadata: (request) => repository.metadata(...versioned(request)) as unknown as JsonObject,
     ModelConfig: (request) => ({ config: repository.effectiveConfig(...versioned(request)) as ModelConfig }),
     ModelStatistics: (request) => ({
@@ -117,86 +40,96 @@ function implementationOf(stage: Backstage, cut: (peer: string) => void): Untype
       models: repository.index(request.ready === true).map((entry) => ({ ...entry })),
     }),
     RepositoryModelLoad: async (request) => {
-      await repository.load(text(request.model_name), loadConfigOf(request));
+      const { configJson, files } = loadParametersOf(request);
+      await repository.load(text(request.model_name), configJson, files);
       return {};
     },
     RepositoryModelUnload: (request) => {
-      repository.unload(text(request.model_name));
+      const { unload_dependents: dependents } = (request.parameters ?? {}) as Record<string, { bool_param?: boolean }>;
+      repository.unload(text(request.model_name), dependents?.bool_param === true);
       return {};
     },
+  };
+}
+
+function serverAnswers(stage: Backstage): Record<string, Answer> {
+  const { identity, repository, sharedMemory, traceSettings, logSettings } = stage;
+  return {
+    ServerLive: () => ({ live: true }),
+    ServerReady: () => ({ ready: repository.isReady }),
+    ServerMetadata: () => ({ ...identity }),
     SystemSharedMemoryStatus: (request) => ({
       regions: Object.fromEntries(
-        stage.sharedMemory.status(text(request.name)).map((region) => [region.name, regionMessage(region)]),
+        sharedMemory.status(text(request.name)).map((region) => [region.name, regionMessage(region)]),
       ),
     }),
     SystemSharedMemoryRegister: (request) => {
       const [name, key] = [text(request.name), text(request.key)];
       const [offset, byteSize] = [Number(request.offset ?? 0), Number(request.byte_size ?? 0)];
-      stage.sharedMemory.register({ name, key, offset, byteSize });
+      sharedMemory.register({ name, key, offset, byteSize });
       return {};
     },
     SystemSharedMemoryUnregister: (request) => {
-      stage.sharedMemory.unregister(text(request.name));
+      sharedMemory.unregister(text(request.name));
       return {};
     },
-  };
-  const unary = Object.entries(answers).map(([name, answer]) => [name, unaryOf(answer)]);
-  return { ...Object.fromEntries(unary), ModelInfer: inferOf(stage, cut) };
-}
-
-function unaryOf(answer: (request: JsonObject) => Reply): handleUnaryCall<JsonObject, JsonObject> {
-  return (call, callback) => {
-    new Promise<JsonObject>((resolve) => resolve(answer(call.request))).then(
-      (reply) => callback(null, reply),
-      (error: unknown) => callback(grpcError(asProtocolFailure(error))),
-    );
-  };
-}
-
-function inferOf(
-  stage: Backstage,
-  cut: (peer: string) => void,
-): handleUnaryCall<ReturnType<typeof readInferRequest>, Buffer> {
-  return (call, callback) => {
-    const request = call.request;
-    runInfer(stage, request, (outcome) => {
-      if (outcome.kind === 'dropped') cut(call.getPeer());
-      else if (outcome.kind === 'failed') callback(grpcError(outcome.failure));
-      else callback(null, withRequestId(encodedAnswer(outcome.served, outcome.batch, request), request.id));
-    });
+    CudaSharedMemoryStatus: (request) => {
+      sharedMemory.cudaStatus(text(request.name));
+      return {};
+    },
+    CudaSharedMemoryRegister: () => sharedMemory.registerCuda(),
+    CudaSharedMemoryUnregister: () => ({}),
+    TraceSetting: (request) => {
+      const model = text(request.model_name);
+      repository.checkTraced(model);
+      const settings = (request.settings ?? {}) as Record<string, { value?: string[] }>;
+      const change = Object.entries(settings).map(([name, { value = [] }]) => [name, value.length > 0 ? value : null]);
+      traceSettings.update(model, Object.fromEntries(change));
+      return traceSettingsMessage(traceSettings.read(model));
+    },
+    LogSettings: (request) => {
+      const settings = (request.settings ?? {}) as Record<string, { [kind: string]: unknown }>;
+      const change = Object.entries(settings).map(([name, setting]) => [name, Object.values(setting)[0]]);
+      logSettings.update(
+        Object.fromEntries(change),
+        (format) => new ProtocolFailure('INVALID_ARGUMENT', `invalid argument for log_format, got: ${format}`),
+      );
+      return logSettingsMessage(logSettings.read());
+    },
   };
 }
 
-function encodedAnswer(served: ServedVersion, batch: number, { outputs, outputPlaces }: InferCall): Buffer {
-  const elsewhere = [...outputPlaces.keys()].join(' ');
-  const key = outputs.length === 0 ? `grpc ${batch}` : `grpc ${batch} ${outputs.join(' ')} | ${elsewhere}`;
-  let encoded = served.encoded.get(key);
-  if (!encoded) {
-    encoded = {
-      body: writeInferResponse(served.signature, served.version, batch, outputs, outputPlaces),
-      headerLength: null,
-    };
-    served.encoded.set(key, encoded);
-  }
-  return encoded.body;
+function unary(method: ServiceMethod, answer: Answer, call: GrpcCall) {
+  let request: JsonObject | null = null;
+  return {
+    message: (bytes: Buffer): void => {
+      request = method.requestType.toObject(method.requestType.decode(bytes), { longs: Number });
+    },
+    done: (): void => {
+      new Promise<JsonObject>((resolve) => {
+        if (!request) throw new ProtocolFailure('INTERNAL', 'a call without its request');
+        resolve(answer(request));
+      }).then(
+        (reply) => {
+          call.send(method.responseType.encode(method.responseType.fromObject(reply)).finish());
+          call.end();
+        },
+        (error: unknown) => call.fail(asProtocolFailure(error)),
+      );
+    },
+  };
 }
 
-function loadConfigOf(request: JsonObject): string | undefined {
+function loadParametersOf(request: JsonObject): { configJson: string | undefined; files: readonly string[] } {
   if (text(request.repository_name) !== '')
     throw new ProtocolFailure('UNIMPLEMENTED', "'repository_name' specification is not supported");
   const parameters = (request.parameters ?? {}) as Record<string, { string_param?: string }>;
-  for (const key of Object.keys(parameters)) {
-    if (key.startsWith('file:'))
-      throw new ProtocolFailure('UNIMPLEMENTED', 'the emulator takes no model files, only a config');
-    if (key !== 'config') throw new ProtocolFailure('INVALID_ARGUMENT', `unrecognized load parameter '${key}'`);
-  }
-  return parameters.config === undefined ? undefined : (parameters.config.string_param ?? '');
+  const files = Object.keys(parameters).filter(isFileParameter);
+  const unknown = Object.keys(parameters).find((key) => key !== 'config' && !files.includes(key));
+  if (unknown !== undefined) throw new ProtocolFailure('INVALID_ARGUMENT', `unrecognized load parameter '${unknown}'`);
+  return { configJson: parameters.config && (parameters.config.string_param ?? ''), files };
 }
 
 function text(value: unknown): string {
   return typeof value === 'string' ? value : '';
-}
-
-function grpcError(failure: ProtocolFailure): { code: number; details: string } {
-  return { code: status[failure.status], details: failure.message };
 }

@@ -1,5 +1,6 @@
 import protobuf from 'protobufjs';
 import { chosenOutputs, type InferCall, type InferInput, type ModelSignature, placeIn } from './infer-call.ts';
+import { sequenceIn } from './sequence-mark.ts';
 import type { TensorPlace } from './shared-memory.ts';
 import { zeroTensor } from './tensors.ts';
 
@@ -15,11 +16,13 @@ export function readInferRequest(bytes: Uint8Array): InferCall {
   const inputs: ReadInput[] = [];
   const outputs: ReadOutput[] = [];
   const rawSizes: number[] = [];
+  const parameters: Record<string, unknown> = {};
   while (reader.pos < reader.len) {
     const tag = reader.uint32();
     if (tag === tagOf(1)) model = reader.string();
     else if (tag === tagOf(2)) version = reader.string();
     else if (tag === tagOf(3)) id = reader.string();
+    else if (tag === tagOf(4)) readParameter(reader, parameters);
     else if (tag === tagOf(5)) inputs.push(readInput(reader));
     else if (tag === tagOf(6)) outputs.push(readOutput(reader));
     else if (tag === tagOf(7)) rawSizes.push(skipBytes(reader));
@@ -32,6 +35,8 @@ export function readInferRequest(bytes: Uint8Array): InferCall {
     id,
     outputs: outputs.map(({ name }) => name),
     outputPlaces: placesOf(outputs),
+    sequence: sequenceIn(parameters),
+    wantsEmptyFinal: parameters.triton_enable_empty_final_response === true,
     inputs: inputs.map(({ elements, parameters, ...input }): InferInput => {
       const place = placeIn(parameters);
       if (place) return { ...input, size: { place } };
@@ -132,7 +137,7 @@ const placesOf = (outputs: readonly ReadOutput[]): Map<string, TensorPlace> =>
     }),
   );
 
-/** One entry of a map of parameters: the name is field 1, the value field 2, and of that int64 is 2 and string 3. */
+/** One entry of a map of parameters: the name is field 1, the value field 2, and of that bool is 1, int64 2, string 3, uint64 5. */
 function readParameter(reader: protobuf.Reader, parameters: Record<string, unknown>): void {
   const end = reader.uint32() + reader.pos;
   let name = '';
@@ -144,13 +149,20 @@ function readParameter(reader: protobuf.Reader, parameters: Record<string, unkno
       const valueEnd = reader.uint32() + reader.pos;
       while (reader.pos < valueEnd) {
         const field = reader.uint32();
-        if (field === 2 << 3) value = Number(reader.int64());
+        if (field === 1 << 3) value = reader.bool();
+        else if (field === 2 << 3 || field === 5 << 3) value = exactly(reader.int64());
         else if (field === tagOf(3)) value = reader.string();
         else reader.skipType(field & 7);
       }
     } else reader.skipType(tag & 7);
   }
   parameters[name] = value;
+}
+
+/** A number, or its digits when it is too large to be one. */
+function exactly(value: number | { toString(): string }): number | string {
+  const number = Number(value);
+  return Number.isSafeInteger(number) ? number : String(value);
 }
 
 /** A ModelInferResponse with zero tensors, without the request's id. */
@@ -181,4 +193,37 @@ export function writeInferResponse(
 export function withRequestId(response: Buffer, id: string): Buffer {
   if (id === '') return response;
   return Buffer.concat([response, protobuf.Writer.create().uint32(tagOf(3)).string(id).finish()]);
+}
+
+/** On a stream each response says whether it is the last one of its request. */
+const finalParameter = (isFinal: boolean): Uint8Array => {
+  const writer = protobuf.Writer.create().uint32(tagOf(4)).fork();
+  writer.uint32(tagOf(1)).string('triton_final_response').uint32(tagOf(2)).fork();
+  return writer
+    .uint32(1 << 3)
+    .bool(isFinal)
+    .ldelim()
+    .ldelim()
+    .finish();
+};
+const finality = { last: finalParameter(true), more: finalParameter(false) } as const;
+
+/** A ModelStreamInferResponse with that infer_response. */
+export function streamResponse(response: Uint8Array, id: string, isFinal: boolean): Uint8Array {
+  const parts = [withRequestId(Buffer.from(response), id), isFinal ? finality.last : finality.more];
+  return protobuf.Writer.create().uint32(tagOf(2)).bytes(Buffer.concat(parts)).finish();
+}
+
+/** What says that a request to a decoupled model has no more responses: it has the model's name only. */
+export function emptyFinalResponse(model: string, id: string): Uint8Array {
+  return streamResponse(protobuf.Writer.create().uint32(tagOf(1)).string(model).finish(), id, true);
+}
+
+/** A ModelStreamInferResponse that tells a failure; the stream goes on. */
+export function streamError(message: string, id: string): Uint8Array {
+  const writer = protobuf.Writer.create().uint32(tagOf(1)).string(message);
+  return writer
+    .uint32(tagOf(2))
+    .bytes(withRequestId(Buffer.alloc(0), id))
+    .finish();
 }

@@ -1,20 +1,30 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
-import type { Backstage, Front } from './grpc-front.ts';
-import { listen } from './grpc-front.ts';
+import { gunzipSync, inflateSync } from 'node:zlib';
+import { type Backstage, type Front, listen } from './backstage.ts';
+import { breakConnection } from './broken-connection.ts';
+import { generate } from './http-generate.ts';
 import { type HttpInferCall, readHttpInfer, writeHttpInfer } from './http-infer-codec.ts';
+import { sendFailure, sendJson } from './http-reply.ts';
 import { routeOf } from './http-routes.ts';
-import { runInfer } from './infer.ts';
-import { asProtocolFailure, httpStatusOf, ProtocolFailure } from './protocol-failure.ts';
-import type { EncodedAnswer, ServedVersion } from './served-version.ts';
+import { type InferOutcome, runInfer } from './infer.ts';
+import { asProtocolFailure, ProtocolFailure } from './protocol-failure.ts';
+import type { EncodedAnswer, Servable } from './servable.ts';
+
+const TARGET = /^\/v2\/models\/([^/]+)(?:\/versions\/([^/]+))?\/(infer|generate|generate_stream)$/;
+const DECOUPLED = "HTTP end point doesn't support models with decoupled transaction policy";
 
 /** The HTTP/REST protocol. Rejects when it cannot listen. */
 export function startHttpFront(stage: Backstage, host: string, port: number): Promise<Front> {
   return startListening(
     (request, response) => {
-      const target = /^\/v2\/models\/([^/]+)(?:\/versions\/([^/]+))?\/infer$/.exec(pathOf(request));
+      const target = TARGET.exec(pathOf(request));
       if (target && request.method === 'POST') {
         const model = decodeURIComponent(target[1] as string);
-        readBody(request, (body) => infer(stage, model, target[2] ?? '', body, request, response));
+        const version = target[2] ?? '';
+        readBody(request, (body) => {
+          if (target[3] === 'infer') infer(stage, model, version, body, request, response);
+          else generate(stage, { model, version, body, isStream: target[3] === 'generate_stream' }, response);
+        });
       } else {
         readBody(request, (body) => void answer(stage, body, request, response));
       }
@@ -44,6 +54,7 @@ function readBody(request: IncomingMessage, done: (body: Buffer) => void): void 
   const chunks: Buffer[] = [];
   request.on('data', (chunk: Buffer) => chunks.push(chunk));
   request.on('end', () => done(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
+  request.on('error', () => request.socket.destroy());
 }
 
 async function answer(
@@ -55,7 +66,7 @@ async function answer(
   try {
     const route = routeOf(request.method ?? 'GET', pathOf(request));
     if (!route) {
-      sendJson(response, 404, { error: `no such resource: ${request.method} ${pathOf(request)}` });
+      sendJson(response, 404, { error: 'Not Found' });
       return;
     }
     const reply = await route(stage, body);
@@ -77,16 +88,17 @@ function infer(
   let call: HttpInferCall;
   try {
     // An unknown model is told before a bad body, as by the real server.
-    stage.repository.serving(model, version);
-    call = readHttpInfer(model, version, body, headerLengthOf(request, body));
+    const { signature } = stage.repository.serving(model, version);
+    const plain = decompressed(body, request.headers['content-encoding']);
+    call = readHttpInfer(model, version, plain, headerLengthOf(request, plain), signature);
   } catch (error) {
     sendFailure(response, asProtocolFailure(error));
     return;
   }
-  runInfer(stage, call, (outcome) => {
-    if (outcome.kind === 'dropped') request.socket.destroy();
-    else if (outcome.kind === 'failed') sendFailure(response, outcome.failure);
-    else {
+  const done = (outcome: InferOutcome): void => {
+    if (outcome.kind === 'failed') sendFailure(response, outcome.failure);
+    else if (outcome.kind === 'disturbed' && outcome.how !== 'hang') breakConnection(request.socket, outcome.how);
+    else if (outcome.kind === 'answered') {
       const reply = encodedAnswer(outcome.served, outcome.batch, call);
       response.writeHead(200, {
         'content-type': reply.headerLength === null ? 'application/json' : 'application/octet-stream',
@@ -95,10 +107,16 @@ function infer(
       });
       response.end(reply.body);
     }
-  });
+  };
+  runInfer(stage, call, { oneAnswerOnly: DECOUPLED, done });
 }
 
-function encodedAnswer(served: ServedVersion, batch: number, call: HttpInferCall): EncodedAnswer {
+function decompressed(body: Buffer, encoding: string | undefined): Buffer {
+  if (encoding === 'gzip') return gunzipSync(body);
+  return encoding === 'deflate' ? inflateSync(body) : body;
+}
+
+function encodedAnswer(served: Servable, batch: number, call: HttpInferCall): EncodedAnswer {
   const write = (): EncodedAnswer => writeHttpInfer(served.signature, served.version, batch, call);
   if (call.id !== '') return write();
   const key = `http ${batch} ${call.binaryByDefault} ${call.outputs.join(' ')} ${[...call.binaryByOutput].join(' ')} ${[...call.outputPlaces.keys()].join(' ')}`;
@@ -111,15 +129,6 @@ function headerLengthOf(request: IncomingMessage, body: Buffer): number | undefi
   const given = request.headers['inference-header-content-length'];
   if (given === undefined) return undefined;
   const length = Number(given);
-  if (Number.isInteger(length) && length > 0 && length <= body.length) return length;
+  if (Number.isInteger(length) && length >= 0 && length <= body.length) return length;
   throw new ProtocolFailure('INVALID_ARGUMENT', `Invalid value '${String(given)}' for Inference-Header-Content-Length`);
-}
-
-function sendFailure(response: ServerResponse, failure: ProtocolFailure): void {
-  sendJson(response, httpStatusOf(failure), { error: failure.message });
-}
-
-function sendJson(response: ServerResponse, status: number, value: unknown): void {
-  const body = Buffer.from(JSON.stringify(value));
-  response.writeHead(status, { 'content-type': 'application/json', 'content-length': body.length }).end(body);
 }

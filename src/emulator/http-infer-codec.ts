@@ -1,6 +1,7 @@
 import { chosenOutputs, type InferCall, type InferInput, type ModelSignature, placeIn } from './infer-call.ts';
 import { ProtocolFailure } from './protocol-failure.ts';
-import type { EncodedAnswer } from './served-version.ts';
+import { sequenceIn } from './sequence-mark.ts';
+import type { EncodedAnswer } from './servable.ts';
 import { elementBytes, elementCount, zeroTensor } from './tensors.ts';
 
 /** An infer call over HTTP, with what only HTTP asks: which outputs shall come as binary. */
@@ -33,7 +34,9 @@ export function readHttpInfer(
   version: string,
   body: Buffer,
   headerLength: number | undefined,
+  signature: ModelSignature,
 ): HttpInferCall {
+  if (headerLength === 0) return readRawInfer(version, body, signature);
   const json = parseHeader(headerLength === undefined ? body : body.subarray(0, headerLength));
   if (!Array.isArray(json.inputs)) throw new ProtocolFailure('INTERNAL', "Unable to find 'inputs' in JSON request");
   let left = headerLength === undefined ? 0 : body.length - headerLength;
@@ -62,6 +65,8 @@ export function readHttpInfer(
     id: typeof json.id === 'string' ? json.id : '',
     inputs,
     outputs: outputs.map((output) => String(output.name)),
+    sequence: sequenceIn(json.parameters),
+    wantsEmptyFinal: false,
     outputPlaces: new Map(
       outputs.flatMap((output) => {
         const place = placeIn(output.parameters);
@@ -89,6 +94,23 @@ function parseHeader(bytes: Buffer): RequestJson {
 
 function shapeOf(tensor: TensorJson): number[] {
   return Array.isArray(tensor.shape) ? tensor.shape.map(Number) : [];
+}
+
+/** A body of nothing but one tensor, for a model with one input; a batch of 1 when the model has batches. */
+function readRawInfer(version: string, body: Buffer, { model, inputs, maxBatchSize }: ModelSignature): HttpInferCall {
+  const [input] = inputs;
+  if (!input || inputs.length > 1)
+    throw new ProtocolFailure('INVALID_ARGUMENT', 'Raw request must only have 1 input (found 1) to be deduced');
+  const bytes = elementBytes(input.datatype);
+  const fixed = elementCount(input.shape.filter((size) => size > 0)) * (bytes ?? 0);
+  const open = fixed > 0 ? Math.floor(body.length / fixed) : 1;
+  const shape = input.shape.map((size, index) => (size >= 0 ? size : index === 0 && maxBatchSize > 0 ? 1 : open));
+  return {
+    ...{ model, version, id: '', outputs: [], outputPlaces: new Map(), sequence: null, wantsEmptyFinal: false },
+    inputs: [{ name: input.name, datatype: input.datatype, shape, size: { bytes: body.length } }],
+    binaryByDefault: true,
+    binaryByOutput: new Map(),
+  };
 }
 
 /** Values may come flat or nested like the shape. */
@@ -121,7 +143,7 @@ export function writeHttpInfer(
   return { body: Buffer.concat([header, ...binaries]), headerLength: header.length };
 }
 
-function zeroValue(datatype: string): number | string | boolean {
+export function zeroValue(datatype: string): number | string | boolean {
   if (datatype === 'BYTES') return '';
   return datatype === 'BOOL' ? false : 0;
 }

@@ -1,7 +1,9 @@
 import type { Json } from '../base/json.ts';
-import type { Backstage } from './grpc-front.ts';
+import type { Backstage } from './backstage.ts';
+import { changedLog, changedTrace } from './http-settings.ts';
 import { ProtocolFailure } from './protocol-failure.ts';
-import { configJson, regionMessage, statisticsMessage } from './wire-messages.ts';
+import { isFileParameter } from './uploaded-files.ts';
+import { configJson, regionMessage, statisticsMessage, traceSettingsJson } from './wire-messages.ts';
 
 /** Gives the JSON of the reply, or undefined for one without a body. */
 type Route = (stage: Backstage, body: Buffer) => Json | undefined | Promise<Json | undefined>;
@@ -16,6 +18,9 @@ interface Pattern {
 const MODEL = '^/v2/models/([^/]+)(?:/versions/([^/]+))?';
 const CONTROLLED = '^/v2/repository/models/([^/]+)';
 const REGION = '^/v2/systemsharedmemory(?:/region/([^/]+))?';
+
+const CUDA_REGION = '^/v2/cudasharedmemory(?:/region/([^/]+))?';
+const TRACE = '^/v2(?:/models/([^/]+))?/trace/setting$';
 
 const patterns: readonly Pattern[] = [
   get('^/v2/?$', () => (stage) => ({ ...stage.identity })),
@@ -35,11 +40,13 @@ const patterns: readonly Pattern[] = [
   get(`${MODEL}$`, (model, version) => (stage) => stage.repository.metadata(model, version) as unknown as Json),
   post('^/v2/repository/index$', () => (stage, body) => indexReply(stage, body)),
   post(`${CONTROLLED}/load$`, (model) => async (stage, body) => {
-    await stage.repository.load(model, loadConfigOf(body));
+    const { config, files } = loadParametersOf(body);
+    await stage.repository.load(model, config, files);
     return undefined;
   }),
-  post(`${CONTROLLED}/unload$`, (model) => (stage) => {
-    stage.repository.unload(model);
+  post(`${CONTROLLED}/unload$`, (model) => (stage, body) => {
+    const { parameters } = parseBody(body) as { parameters?: { unload_dependents?: unknown } };
+    stage.repository.unload(model, parameters?.unload_dependents === true);
     return undefined;
   }),
   get(`${REGION}/status$`, (name) => (stage) => stage.sharedMemory.status(name).map(regionMessage)),
@@ -55,6 +62,23 @@ const patterns: readonly Pattern[] = [
   post(`${REGION}/unregister$`, (name) => (stage) => {
     stage.sharedMemory.unregister(name);
     return undefined;
+  }),
+  get(`${CUDA_REGION}/status$`, (name) => (stage) => {
+    stage.sharedMemory.cudaStatus(name);
+    return [];
+  }),
+  post(`${CUDA_REGION}/register$`, () => (stage) => stage.sharedMemory.registerCuda()),
+  post(`${CUDA_REGION}/unregister$`, () => () => undefined),
+  get(TRACE, (model) => (stage) => traceReply(stage, model)),
+  post(TRACE, (model) => (stage, body) => {
+    stage.repository.checkTraced(model);
+    stage.traceSettings.update(model, changedTrace(parseBody(body)));
+    return traceReply(stage, model);
+  }),
+  get('^/v2/logging$', () => (stage) => ({ ...stage.logSettings.read() })),
+  post('^/v2/logging$', () => (stage, body) => {
+    changedLog(stage.logSettings, parseBody(body));
+    return { ...stage.logSettings.read() };
   }),
 ];
 
@@ -75,6 +99,11 @@ function post(path: string, route: Pattern['route']): Pattern {
   return { method: 'POST', path: new RegExp(path), route };
 }
 
+function traceReply(stage: Backstage, model: string): Json {
+  stage.repository.checkTraced(model);
+  return traceSettingsJson(stage.traceSettings.read(model));
+}
+
 function whenTrue(holds: boolean, otherwise: string): undefined {
   if (!holds) throw new ProtocolFailure('INVALID_ARGUMENT', otherwise);
   return undefined;
@@ -89,18 +118,17 @@ function indexReply(stage: Backstage, body: Buffer): Json {
   });
 }
 
-/** The `config` parameter of a load body, which must be a string that holds JSON. */
-function loadConfigOf(body: Buffer): string | undefined {
+/** The parameters of a load body, which must be strings: `config` holds JSON, files come as base64. */
+function loadParametersOf(body: Buffer): { config: string | undefined; files: readonly string[] } {
   const { parameters } = parseBody(body);
   const entries = Object.entries((parameters ?? {}) as Record<string, unknown>);
   for (const [key, value] of entries) {
-    if (key.startsWith('file:'))
-      throw new ProtocolFailure('UNIMPLEMENTED', 'the emulator takes no model files, only a config');
-    if (key !== 'config')
+    if (key !== 'config' && !isFileParameter(key))
       throw new ProtocolFailure('INTERNAL', `unexpected error on creating Triton parameter '${key}'`);
     if (typeof value !== 'string') throw new ProtocolFailure('INTERNAL', 'attempt to access JSON non-string as string');
   }
-  return entries[0]?.[1] as string | undefined;
+  const given = Object.fromEntries(entries) as Record<string, string>;
+  return { config: given.config, files: Object.keys(given).filter(isFileParameter) };
 }
 
 function parseBody(body: Buffer): { readonly [key: string]: unknown } {

@@ -1,6 +1,7 @@
 import type { ModelConfig } from '../triton/model-config.ts';
 import type { TensorMetadata } from '../triton/types.ts';
 import { ProtocolFailure } from './protocol-failure.ts';
+import type { SequenceMark } from './sequence-mark.ts';
 import type { TensorPlace } from './shared-memory.ts';
 import { elementBytes, elementCount, tensorMetadata } from './tensors.ts';
 
@@ -14,6 +15,9 @@ export interface InferCall {
   readonly outputs: readonly string[];
   /** By the name of an output: where in shared memory it shall be written. */
   readonly outputPlaces: ReadonlyMap<string, TensorPlace>;
+  readonly sequence: SequenceMark | null;
+  /** Of a decoupled model on a stream: one more response without outputs shall say that there are no more. */
+  readonly wantsEmptyFinal: boolean;
 }
 
 export interface InferInput {
@@ -44,6 +48,16 @@ export function signatureOf(model: string, config: ModelConfig): ModelSignature 
 
 /** The request's client batch (1 for a model without batching). Throws INVALID_ARGUMENT in Triton's manner. */
 export function checkedBatch(signature: ModelSignature, call: InferCall): number {
+  for (const input of call.inputs) checkSize(input);
+  try {
+    return readBatch(signature, call);
+  } catch (error) {
+    if (!(error instanceof ProtocolFailure)) throw error;
+    throw new ProtocolFailure(error.status, `[request id: ${call.id || '<id_unknown>'}] ${error.message}`);
+  }
+}
+
+function readBatch(signature: ModelSignature, call: InferCall): number {
   checkInputNames(signature, call);
   let batch = 0;
   for (const input of call.inputs) {
@@ -67,8 +81,16 @@ export function checkedBatch(signature: ModelSignature, call: InferCall): number
 function checkInputNames(signature: ModelSignature, call: InferCall): void {
   const required = signature.inputs.filter((input) => !input.optional).length;
   const count = call.inputs.length;
-  if (count < required || count > signature.inputs.length)
-    refuse(`expected ${signature.inputs.length} inputs but got ${count} inputs for model '${signature.model}'`);
+  if (count < required || count > signature.inputs.length) {
+    const quoted = (names: readonly string[]): string => names.map((name) => `'${name}'`).join(',');
+    const given = call.inputs.map(({ name }) => name);
+    const missing = signature.inputs.filter(({ name, optional }) => !optional && !given.includes(name));
+    refuse(
+      `expected ${signature.inputs.length} inputs but got ${count} inputs for model '${signature.model}'. ` +
+        `Got input(s) [${quoted(given)}], but missing required input(s) [${quoted(missing.map(({ name }) => name))}]. ` +
+        'Please provide all required input(s).',
+    );
+  }
   const unknown = call.inputs.find((input) => !signature.inputs.some((expected) => expected.name === input.name));
   if (unknown) refuse(`unexpected inference input '${unknown.name}' for model '${signature.model}'`);
 }
@@ -86,24 +108,24 @@ function checkTensor(signature: ModelSignature, input: InferInput, expected: Ten
         `Expected [${expected.shape.join(',')}], got [${input.shape.join(',')}]`,
     );
   }
-  const elements = elementCount(input.shape);
-  if ('elements' in input.size) {
-    if (input.size.elements !== elements)
-      refuse(`unexpected number of elements ${input.size.elements} for input '${input.name}', expecting ${elements}`);
-    return;
-  }
   const bytes = elementBytes(input.datatype);
-  if ('place' in input.size) {
-    const { byteSize } = input.size.place;
-    if (bytes !== null && byteSize !== elements * bytes)
-      refuse(
-        `[request id: <id_unknown>] input byte size mismatch for input '${input.name}' for model '${signature.model}'. ` +
-          `Expected ${elements * bytes}, got ${byteSize}`,
-      );
-    return;
-  }
-  if (bytes !== null && input.size.bytes !== elements * bytes)
-    refuse(`unexpected total byte size ${input.size.bytes} for input '${input.name}', expecting ${elements * bytes}`);
+  if (!('place' in input.size) || bytes === null) return;
+  const [expectedBytes, { byteSize }] = [elementCount(input.shape) * bytes, input.size.place];
+  if (byteSize !== expectedBytes)
+    refuse(
+      `input byte size mismatch for input '${input.name}' for model '${signature.model}'. ` +
+        `Expected ${expectedBytes}, got ${byteSize}`,
+    );
+}
+
+/** What the front end looks at before the model does: as many values as the shape says. */
+function checkSize({ name, datatype, shape, size }: InferInput): void {
+  const elements = elementCount(shape);
+  const bytes = elementBytes(datatype);
+  if ('elements' in size && size.elements !== elements)
+    refuse(`unexpected number of elements ${size.elements} for input '${name}', expecting ${elements}`);
+  if ('bytes' in size && bytes !== null && size.bytes !== elements * bytes)
+    refuse(`unexpected total byte size ${size.bytes} for input '${name}', expecting ${elements * bytes}`);
 }
 
 function fits(shape: readonly number[], expected: readonly number[]): boolean {

@@ -1,48 +1,77 @@
-import type { Backstage } from './grpc-front.ts';
+import type { Backstage } from './backstage.ts';
+import type { Disturbance } from './faults.ts';
 import { checkedBatch, chosenOutputs, type InferCall } from './infer-call.ts';
 import { asProtocolFailure, ProtocolFailure } from './protocol-failure.ts';
-import type { ServedVersion } from './served-version.ts';
+import type { Servable } from './servable.ts';
 import type { SharedMemoryRegistry } from './shared-memory.ts';
 import { zeroTensor } from './tensors.ts';
 
-/** How one infer call ends; `dropped`: no answer, the connection is to be cut. */
+/** How one infer call ends. `ended`: a decoupled model has given all its responses. */
 export type InferOutcome =
-  | { readonly kind: 'answered'; readonly served: ServedVersion; readonly batch: number }
+  | { readonly kind: 'answered'; readonly served: Servable; readonly batch: number }
+  | { readonly kind: 'ended'; readonly served: Servable }
   | { readonly kind: 'failed'; readonly failure: ProtocolFailure }
-  | { readonly kind: 'dropped' };
+  | { readonly kind: 'disturbed'; readonly how: Exclude<Disturbance, 'crash'> };
 
-/** Checks a call and runs it through its model; `done` is called once, possibly before this returns. */
-export function runInfer(
-  { repository, faults, sharedMemory }: Omit<Backstage, 'identity'>,
-  call: InferCall,
-  done: (outcome: InferOutcome) => void,
-): void {
-  if (faults.dropConnection?.()) {
-    done({ kind: 'dropped' });
+export interface InferListener {
+  /** What a decoupled model is refused with; null where any number of responses can be given. */
+  readonly oneAnswerOnly: string | null;
+  /** One response of a decoupled model. */
+  respond?(served: Servable, batch: number): void;
+  /** Called once, possibly before `runInfer` returns. */
+  done(outcome: InferOutcome): void;
+}
+
+type Stage = Pick<Backstage, 'repository' | 'faults' | 'sharedMemory' | 'crash'>;
+
+/** Checks a call and runs it through its model. */
+export function runInfer(stage: Stage, call: InferCall, listener: InferListener): void {
+  const { faults, sharedMemory, crash } = stage;
+  const disturbance = faults.dropConnection?.(call) ? 'close' : (faults.disturbInfer?.(call) ?? null);
+  if (disturbance !== null) {
+    if (disturbance === 'crash') crash();
+    else listener.done({ kind: 'disturbed', how: disturbance });
     return;
   }
-  let served: ServedVersion;
-  let batch: number;
-  let release: () => void;
   try {
-    const fault = faults.failInfer?.() ?? null;
+    const fault = faults.failInfer?.(call) ?? null;
     if (fault) throw new ProtocolFailure(fault.status, fault.message);
-    served = repository.serving(call.model, call.version);
-    release = sharedMemory.use(placesOf(call));
+    const served = stage.repository.serving(call.model, call.version);
+    if (served.isDecoupled && listener.oneAnswerOnly !== null)
+      throw new ProtocolFailure('UNIMPLEMENTED', listener.oneAnswerOnly);
+    const release = sharedMemory.use(placesOf(call));
     try {
-      batch = checkedBatch(served.signature, call);
+      submit(sharedMemory, served, call, listener, release);
     } catch (error) {
       release();
       throw error;
     }
   } catch (error) {
-    done({ kind: 'failed', failure: asProtocolFailure(error) });
-    return;
+    listener.done({ kind: 'failed', failure: asProtocolFailure(error) });
   }
-  served.submit(batch, (ended) => {
-    const failure = ended ?? writeOutputs(sharedMemory, served, batch, call);
-    release();
-    done(failure ? { kind: 'failed', failure } : { kind: 'answered', served, batch });
+}
+
+function submit(
+  sharedMemory: SharedMemoryRegistry,
+  served: Servable,
+  call: InferCall,
+  listener: InferListener,
+  release: () => void,
+): void {
+  const batch = checkedBatch(served.signature, call);
+  served.submit({
+    samples: batch,
+    sequence: call.sequence,
+    respond: () => {
+      const failure = writeOutputs(sharedMemory, served, batch, call);
+      if (!failure) listener.respond?.(served, batch);
+    },
+    done: (ended) => {
+      const failure = ended ?? (served.isDecoupled ? null : writeOutputs(sharedMemory, served, batch, call));
+      release();
+      if (failure) listener.done({ kind: 'failed', failure });
+      else listener.done(served.isDecoupled ? { kind: 'ended', served } : { kind: 'answered', served, batch });
+    },
   });
 }
 
@@ -54,7 +83,7 @@ const placesOf = (call: InferCall) => [
 /** Writes the outputs that go to shared memory; gives the failure when one does not fit into its place. */
 function writeOutputs(
   sharedMemory: SharedMemoryRegistry,
-  { signature }: ServedVersion,
+  { signature }: Servable,
   batch: number,
   { outputs, outputPlaces }: InferCall,
 ): ProtocolFailure | null {

@@ -1,6 +1,6 @@
 import { cpus, freemem, totalmem } from 'node:os';
 import type { Clock } from '../base/clock.ts';
-import { NS_PER_MS, NS_PER_US } from '../base/units.ts';
+import { NS_PER_MS, NS_PER_S, NS_PER_US } from '../base/units.ts';
 import { BYTES_PER_MIB, type Device } from './device.ts';
 import type { ModelEntry } from './model-entry.ts';
 import type { Profile } from './profile-schema.ts';
@@ -15,12 +15,20 @@ const REFRESH_MS = 250;
 export function metricsOf(profile: Profile, models: readonly ModelEntry[], device: Device, clock: Clock): () => string {
   const gpuUse = sampled(clock, () => ({ part: device.busyNs(), whole: clock.nowNs() }));
   const cpuUse = sampled(clock, cpuTimes);
+  const startNs = clock.nowNs();
   return () => {
     const lines = [...modelFamilies(models), ...cpuFamilies(cpuUse())];
-    if (profile.device.kind === 'gpu') lines.push(...gpuFamilies(profile.device, device, gpuUse()));
+    if (profile.device.kind === 'gpu') {
+      const seconds = (clock.nowNs() - startNs) / NS_PER_S;
+      lines.push(...gpuFamilies(profile.device, device, gpuUse(), seconds));
+    }
     return `${lines.join('\n')}\n`;
   };
 }
+
+const failureReasons = ['REJECTED', 'CANCELED', 'BACKEND', 'OTHER'] as const;
+/** What a server has unless it is told otherwise. */
+const PINNED_POOL_BYTES = 268_435_456;
 
 type Sample = readonly [labels: string, value: number];
 
@@ -33,8 +41,8 @@ function family(type: 'counter' | 'gauge', name: string, help: string, samples: 
 }
 
 function modelFamilies(models: readonly ModelEntry[]): string[] {
-  const loaded = models.filter((model) => model.index().state !== '');
-  const labels = (model: ModelEntry): string => `{model="${model.name}",version="1"}`;
+  const loaded = models.filter((model) => model.state !== '');
+  const labels = (model: ModelEntry): string => `{model="${model.name}",version="${model.version}"}`;
   const each = (value: (model: ModelEntry) => number): Sample[] =>
     loaded.map((model) => [labels(model), value(model)] as const);
   const us = (tally: (model: ModelEntry) => { readonly ns: number }): Sample[] =>
@@ -50,7 +58,12 @@ function modelFamilies(models: readonly ModelEntry[]): string[] {
       'counter',
       'nv_inference_request_failure',
       'Failed requests',
-      loaded.map((model) => [`{model="${model.name}",reason="BACKEND",version="1"}`, model.lifetime.fail.count]),
+      loaded.flatMap((model) =>
+        failureReasons.map((reason): Sample => {
+          const count = reason === 'BACKEND' ? model.lifetime.fail.count : 0;
+          return [`{model="${model.name}",reason="${reason}",version="${model.version}"}`, count];
+        }),
+      ),
     ),
     family(
       'counter',
@@ -105,13 +118,20 @@ function modelFamilies(models: readonly ModelEntry[]): string[] {
 
 function cpuFamilies(utilization: number): string[] {
   return [
+    family('gauge', 'nv_pinned_memory_pool_total_bytes', 'Pinned memory pool', [['', PINNED_POOL_BYTES]]),
+    family('gauge', 'nv_pinned_memory_pool_used_bytes', 'Pinned memory pool in use', [['', 0]]),
     family('gauge', 'nv_cpu_utilization', 'CPU use, 0 to 1', [['', utilization]]),
     family('gauge', 'nv_cpu_memory_total_bytes', 'Memory of the machine', [['', totalmem()]]),
     family('gauge', 'nv_cpu_memory_used_bytes', 'Memory in use', [['', totalmem() - freemem()]]),
   ].flat();
 }
 
-function gpuFamilies(gpu: Extract<Profile['device'], { kind: 'gpu' }>, device: Device, utilization: number): string[] {
+function gpuFamilies(
+  gpu: Extract<Profile['device'], { kind: 'gpu' }>,
+  device: Device,
+  utilization: number,
+  seconds: number,
+): string[] {
   const one = (value: number): Sample[] => [['{gpu_uuid="EMULATED-GPU-0"}', value]];
   const { idle, busy } = gpu.power_w;
   return [
@@ -120,6 +140,12 @@ function gpuFamilies(gpu: Extract<Profile['device'], { kind: 'gpu' }>, device: D
     family('gauge', 'nv_gpu_memory_used_bytes', 'GPU memory in use', one(device.usedMib * BYTES_PER_MIB)),
     family('gauge', 'nv_gpu_power_usage', 'GPU power in watts', one(idle + (busy - idle) * utilization)),
     family('gauge', 'nv_gpu_power_limit', 'GPU power limit in watts', one(busy)),
+    family(
+      'counter',
+      'nv_energy_consumption',
+      'GPU energy in joules',
+      one(idle * seconds + ((busy - idle) * device.busyNs()) / NS_PER_S),
+    ),
   ].flat();
 }
 

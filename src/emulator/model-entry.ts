@@ -4,10 +4,12 @@ import type { ModelConfig } from '../triton/model-config.ts';
 import type { ModelIndexEntry, ModelStatistics } from '../triton/types.ts';
 import { admit } from './admission.ts';
 import { BYTES_PER_MIB } from './device.ts';
+import { EnsembleVersion } from './ensemble-version.ts';
 import type { Faults } from './faults.ts';
 import type { ModelPhysics } from './physics.ts';
 import { type Placement, place } from './placement.ts';
 import { asProtocolFailure, ProtocolFailure } from './protocol-failure.ts';
+import type { Servable } from './servable.ts';
 import { ServedVersion, type Surroundings } from './served-version.ts';
 import { VersionStatistics } from './version-statistics.ts';
 
@@ -18,9 +20,18 @@ export interface EntryOptions {
   readonly gpus: number;
   readonly physicsOf: (config: ModelConfig) => ModelPhysics;
   readonly faults: Faults;
+  /** For an ensemble: the version of another model that serves. Throws NOT_FOUND. */
+  readonly servingOf: (model: string, version: string) => Servable;
 }
 
-const VERSION = '1';
+/** What a load loads. */
+export interface LoadSource {
+  readonly config: ModelConfig;
+  /** That of uploaded files; the repository has version 1 only. */
+  readonly version: string;
+}
+
+const STORED_VERSION = '1';
 
 /** One model of the repository through its loads and unloads, with Triton's semantics of each. */
 export class ModelEntry {
@@ -29,10 +40,13 @@ export class ModelEntry {
   readonly lifetime: VersionStatistics;
   #state: ModelIndexEntry['state'] = '';
   #reason = '';
-  #serving: ServedVersion | null = null;
+  #serving: Servable | null = null;
+  #version = STORED_VERSION;
   /** The posted config that serves, to tell an instance-only change from any other. */
-  #posted: ModelConfig | null = null;
-  #draining = new Set<ServedVersion>();
+  #posted: LoadSource | null = null;
+  #draining = new Set<Servable>();
+  /** Numbers under which it was served before and is not now. */
+  readonly #former = new Set<string>();
   #tail: Promise<void> = Promise.resolve();
   readonly #options: EntryOptions;
   readonly #around: Surroundings;
@@ -49,7 +63,7 @@ export class ModelEntry {
   }
 
   /** The version that serves requests now, if any. */
-  get serving(): ServedVersion | null {
+  get serving(): Servable | null {
     return this.#state === 'READY' ? this.#serving : null;
   }
 
@@ -64,8 +78,24 @@ export class ModelEntry {
     return waiting;
   }
 
-  index(): ModelIndexEntry {
-    return { name: this.name, version: this.#state === '' ? '' : VERSION, state: this.#state, reason: this.#reason };
+  get state(): ModelIndexEntry['state'] {
+    return this.#state;
+  }
+
+  get version(): string {
+    return this.#version;
+  }
+
+  /** One entry per version that there is or was, by number. */
+  index(): ModelIndexEntry[] {
+    if (this.#state === '') return [{ name: this.name, version: '', state: '', reason: '' }];
+    const draining = new Set([...this.#draining].map(({ version }) => version));
+    const former = [...this.#former].map((version): ModelIndexEntry => {
+      if (draining.has(version)) return { name: this.name, version, state: 'UNLOADING', reason: '' };
+      return { name: this.name, version, state: 'UNAVAILABLE', reason: 'unloaded' };
+    });
+    const now = { name: this.name, version: this.#version, state: this.#state, reason: this.#reason };
+    return [...former, now].sort((a, b) => Number(a.version) - Number(b.version));
   }
 
   /** The effective config of the version that serves, or null. */
@@ -77,21 +107,23 @@ export class ModelEntry {
   readStatistics(): ModelStatistics | null {
     const mib = this.#around.device.heldMib(this);
     const gpu = { type: 'GPU', id: 0, byteSize: mib * BYTES_PER_MIB };
-    return this.serving?.statistics.read(this.name, VERSION, this.#options.gpus > 0 && mib > 0 ? [gpu] : []) ?? null;
+    return (
+      this.serving?.statistics.read(this.name, this.#version, this.#options.gpus > 0 && mib > 0 ? [gpu] : []) ?? null
+    );
   }
 
   /**
    * Loads `posted` as a whole config, or the stored one when null. A model that is ready stays as it is without a
-   * config: an override is sticky, and the repository never changes. Loads of one model go one after the other.
+   * config: an override is sticky, and the repository never changes; only uploaded files are undone by it. Loads of one
+   * model go one after the other.
    */
-  load(posted: ModelConfig | null): Promise<void> {
+  load(posted: LoadSource | null): Promise<void> {
     return this.#inTurn(async () => {
-      if (posted === null && this.#state === 'READY') return;
-      const config = posted ?? this.#options.stored;
-      const placement = place(this.name, config, { gpus: this.#options.gpus });
-      const inPlace = this.#serving !== null && this.#posted !== null && differInInstancesOnly(this.#posted, config);
-      await (inPlace ? this.#changeInPlace(placement) : this.#loadAnew(placement));
-      this.#posted = config;
+      if (posted === null && this.#state === 'READY' && this.#version === STORED_VERSION) return;
+      const source = posted ?? { config: this.#options.stored, version: STORED_VERSION };
+      const placement = place(this.name, source.config, { gpus: this.#options.gpus });
+      await (this.#differsInInstancesOnly(source) ? this.#changeInPlace(placement) : this.#loadAnew(placement, source));
+      this.#posted = source;
     });
   }
 
@@ -100,8 +132,8 @@ export class ModelEntry {
     const placement = place(this.name, this.#options.stored, { gpus: this.#options.gpus });
     const physics = this.#options.physicsOf(placement.config);
     admit(this.#around.device, this, placement, physics);
-    this.#serve(placement, physics);
-    this.#posted = this.#options.stored;
+    this.#serve(placement, physics, STORED_VERSION);
+    this.#posted = { config: this.#options.stored, version: STORED_VERSION };
   }
 
   /** Returns at once; what is queued is still answered, and new requests find no such model. */
@@ -120,6 +152,13 @@ export class ModelEntry {
     });
   }
 
+  /** Triton's rule for a change in place: nothing but the instance groups and the version policy differs. */
+  #differsInInstancesOnly({ config, version }: LoadSource): boolean {
+    if (!this.#serving || !this.#posted || version !== this.#posted.version) return false;
+    const rest = ({ instance_group: _, version_policy: __, ...others }: ModelConfig): string => canonicalJson(others);
+    return rest(this.#posted.config) === rest(config);
+  }
+
   #inTurn(task: () => Promise<void>): Promise<void> {
     const turn = this.#tail.then(task);
     this.#tail = turn.catch(() => undefined);
@@ -127,8 +166,8 @@ export class ModelEntry {
   }
 
   async #changeInPlace(placement: Placement): Promise<void> {
-    const serving = this.#serving as ServedVersion;
-    const before = place(this.name, this.#posted as ModelConfig, { gpus: this.#options.gpus }).instances;
+    const serving = this.#serving as Servable;
+    const before = place(this.name, (this.#posted as LoadSource).config, { gpus: this.#options.gpus }).instances;
     const physics = this.#options.physicsOf(placement.config);
     const added = placement.instances - before;
     const seconds = added > 0 ? physics.load.addSeconds : -added * physics.load.removeSeconds;
@@ -145,7 +184,7 @@ export class ModelEntry {
     this.#applyNeverReady(placement, true);
   }
 
-  async #loadAnew(placement: Placement): Promise<void> {
+  async #loadAnew(placement: Placement, { version }: LoadSource): Promise<void> {
     if (!this.#serving) this.#state = 'LOADING';
     const physics = this.#options.physicsOf(placement.config);
     try {
@@ -160,7 +199,7 @@ export class ModelEntry {
       throw failure;
     }
     this.#retire(this.#serving);
-    this.#serve(placement, physics);
+    this.#serve(placement, physics, version);
     this.#applyNeverReady(placement, false);
   }
 
@@ -168,15 +207,22 @@ export class ModelEntry {
     const { faults } = this.#options;
     const load = { model: this.name, config: placement.config, inPlace };
     const ms = seconds * MS_PER_S + (faults.delayLoadMs?.(load) ?? 0);
-    await this.#around.clock.sleep(ms, this.#around.closing);
+    const crashes = faults.crashLoad?.(load) ?? false;
+    await this.#around.clock.sleep(crashes ? ms / 2 : ms, this.#around.closing);
+    if (crashes) this.#around.crash();
     const refusal = faults.refuseLoad?.(load) ?? null;
     if (refusal !== null) throw new ProtocolFailure('INVALID_ARGUMENT', refusal);
   }
 
-  #serve(placement: Placement, physics: ModelPhysics): void {
-    const { config, instances } = placement;
-    const options = { model: this.name, version: VERSION, config, instances, physics, lifetime: this.lifetime };
-    this.#serving = new ServedVersion(options, this.#around);
+  #serve({ config, instances }: Placement, physics: ModelPhysics, version: string): void {
+    const options = { model: this.name, version, config, instances, physics, lifetime: this.lifetime };
+    const { clock } = this.#around;
+    this.#serving = config.ensemble_scheduling
+      ? new EnsembleVersion({ ...options, clock, serving: this.#options.servingOf })
+      : new ServedVersion(options, this.#around);
+    if (this.#version !== version) this.#former.add(this.#version);
+    this.#former.delete(version);
+    this.#version = version;
     this.#state = 'READY';
     this.#reason = '';
   }
@@ -188,7 +234,7 @@ export class ModelEntry {
   }
 
   /** The version answers what it has and takes nothing new. */
-  #retire(version: ServedVersion | null): void {
+  #retire(version: Servable | null): void {
     if (!version) return;
     this.#draining.add(version);
     void version.drained().then(() => this.#draining.delete(version));
@@ -197,13 +243,7 @@ export class ModelEntry {
   #loadFailed(state: 'READY' | 'UNAVAILABLE', cause: ProtocolFailure): ProtocolFailure {
     return new ProtocolFailure(
       'INVALID_ARGUMENT',
-      `load failed for model '${this.name}': version ${VERSION} is at ${state} state: Internal: ${cause.message};\n`,
+      `load failed for model '${this.name}': version ${this.#version} is at ${state} state: Internal: ${cause.message};\n`,
     );
   }
-}
-
-/** Triton's rule for a change in place: nothing but the instance groups and the version policy differs. */
-function differInInstancesOnly(before: ModelConfig, after: ModelConfig): boolean {
-  const rest = ({ instance_group: _, version_policy: __, ...others }: ModelConfig): string => canonicalJson(others);
-  return rest(before) === rest(after);
 }

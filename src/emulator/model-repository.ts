@@ -1,10 +1,12 @@
 import type { ModelConfig } from '../triton/model-config.ts';
 import type { ModelIndexEntry, ModelMetadata, ModelStatistics } from '../triton/types.ts';
-import type { ModelEntry } from './model-entry.ts';
+import { composingModels } from './ensemble-version.ts';
+import type { LoadSource, ModelEntry } from './model-entry.ts';
 import { readPostedConfig } from './posted-config.ts';
 import { notPolled, ProtocolFailure } from './protocol-failure.ts';
-import type { ServedVersion } from './served-version.ts';
+import type { Servable } from './servable.ts';
 import { tensorMetadata } from './tensors.ts';
+import { chosenVersion } from './uploaded-files.ts';
 
 /** As `--model-control-mode` of Triton. */
 export type ControlMode = 'explicit' | 'none' | 'poll';
@@ -13,6 +15,10 @@ export type ControlMode = 'explicit' | 'none' | 'poll';
 export class ModelRepository {
   readonly #entries: ReadonlyMap<string, ModelEntry>;
   readonly #controlMode: ControlMode;
+  /** Loaded for an ensemble and never by their own name. */
+  readonly #dependents = new Set<string>();
+  /** Ensembles that went away with one of their models, and come back with it. */
+  readonly #orphans = new Set<string>();
 
   constructor(entries: readonly ModelEntry[], controlMode: ControlMode) {
     this.#entries = new Map(entries.map((entry) => [entry.name, entry]));
@@ -29,7 +35,7 @@ export class ModelRepository {
   }
 
   index(readyOnly: boolean): ModelIndexEntry[] {
-    return this.models.map((entry) => entry.index()).filter((entry) => !readyOnly || entry.state === 'READY');
+    return this.models.flatMap((entry) => entry.index()).filter((entry) => !readyOnly || entry.state === 'READY');
   }
 
   isModelReady(model: string, version: string): boolean {
@@ -38,12 +44,8 @@ export class ModelRepository {
   }
 
   /** The version that answers requests. Throws NOT_FOUND. */
-  serving(model: string, version: string): ServedVersion {
-    const entry = this.#entries.get(model);
-    if (!entry) throw unknown(model, 'is not found');
-    if (!entry.serving) throw unknown(model, 'has no available versions');
-    if (version !== '' && version !== entry.serving.version) throw unknown(model, `version ${version} is not found`);
-    return entry.serving;
+  serving(model: string, version: string): Servable {
+    return servingVersion(this.#entries, model, version);
   }
 
   metadata(model: string, version: string): ModelMetadata {
@@ -71,26 +73,84 @@ export class ModelRepository {
   }
 
   /**
-   * Loads a model, with `configJson` as its whole config when given. Throws UNAVAILABLE without explicit control,
-   * INTERNAL with Triton's one text for whatever it cannot read, INVALID_ARGUMENT when the model cannot start.
+   * Loads a model, with `configJson` as its whole config when given, and of `files` those versions in place of the stored
+   * one. An ensemble loads the models that it is made of. Throws UNAVAILABLE without explicit control, INTERNAL with
+   * Triton's one text for whatever it cannot read, INVALID_ARGUMENT when the model cannot start.
    */
-  async load(model: string, configJson: string | undefined): Promise<void> {
+  async load(model: string, configJson?: string, files: readonly string[] = []): Promise<void> {
     this.#checkControl();
     const entry = this.#entries.get(model);
-    if (!entry) throw notPolled(model);
-    await entry.load(configJson === undefined ? null : readPostedConfig(entry, configJson));
+    if (!entry || (files.length > 0 && configJson === undefined)) throw notPolled(model);
+    const source = configJson === undefined ? null : sourceOf(entry, configJson, files);
+    await this.#loadComposing(source?.config ?? entry.stored);
+    await entry.load(source);
+    this.#dependents.delete(model);
+    this.#orphans.delete(model);
+    await this.#loadOrphans();
   }
 
-  /** Unloads a model; one that is unknown or not loaded is no error. Throws UNAVAILABLE without explicit control. */
-  unload(model: string): void {
+  /**
+   * Unloads a model; one that is unknown or not loaded is no error. Ensembles that need it go with it; the models of an
+   * ensemble go with it when `withDependents`, unless they were loaded by name. Throws UNAVAILABLE without explicit control.
+   */
+  unload(model: string, withDependents = false): void {
     this.#checkControl();
-    this.#entries.get(model)?.unload();
+    const entry = this.#entries.get(model);
+    for (const other of this.models)
+      if (other.serving && composingModels(other.serving.config).includes(model)) {
+        this.#orphans.add(other.name);
+        other.unload();
+      }
+    this.#orphans.delete(model);
+    entry?.unload();
+    if (!entry || !withDependents) return;
+    for (const name of composingModels(entry.stored)) if (this.#dependents.has(name)) this.unload(name);
+  }
+
+  async #loadComposing(config: ModelConfig): Promise<void> {
+    for (const name of composingModels(config)) {
+      const entry = this.#entries.get(name);
+      if (!entry) throw notPolled(config.name ?? '');
+      if (entry.serving) continue;
+      await this.#loadComposing(entry.stored);
+      await entry.load(null);
+      this.#dependents.add(name);
+    }
+  }
+
+  async #loadOrphans(): Promise<void> {
+    for (const name of [...this.#orphans]) {
+      const entry = this.#entries.get(name) as ModelEntry;
+      if (composingModels(entry.stored).some((part) => !this.#entries.get(part)?.serving)) continue;
+      this.#orphans.delete(name);
+      await entry.load(null);
+    }
+  }
+
+  /** Throws INVALID_ARGUMENT for a model that has no trace settings: one that is not there. */
+  checkTraced(model: string): void {
+    if (model !== '' && !this.#entries.get(model)?.serving)
+      throw new ProtocolFailure('INVALID_ARGUMENT', `Request for unknown model : ${model}`);
   }
 
   #checkControl(): void {
     if (this.#controlMode === 'explicit') return;
     throw new ProtocolFailure('UNAVAILABLE', 'explicit model load / unload is not allowed if polling is enabled');
   }
+}
+
+/** The version of a model that answers requests. Throws NOT_FOUND. */
+export function servingVersion(entries: ReadonlyMap<string, ModelEntry>, model: string, version: string): Servable {
+  const entry = entries.get(model);
+  if (!entry) throw unknown(model, 'is not found');
+  if (!entry.serving) throw unknown(model, 'has no available versions');
+  if (version !== '' && version !== entry.serving.version) throw unknown(model, `version ${version} is not found`);
+  return entry.serving;
+}
+
+function sourceOf(entry: ModelEntry, configJson: string, files: readonly string[]): LoadSource {
+  const config = readPostedConfig(entry, configJson);
+  return { config, version: chosenVersion(entry.name, config, files) };
 }
 
 function unknown(model: string, what: string): ProtocolFailure {

@@ -4,6 +4,10 @@ export interface ModelPhysics {
   executionNs(batchSize: number, busyInstances: number): number;
   /** Added to the first execution of every instance. */
   readonly firstExecutionMs: number;
+  /** Added to the first execution of every batch size on every instance. */
+  readonly firstOfSizeMs: number;
+  /** Of a decoupled model to each request, spread evenly over its execution. */
+  readonly responses: number;
   /** From an execution's end, when its answers leave, until its instance is free again. */
   readonly turnaroundMs: number;
   /** How much later answers arrive than they leave. */

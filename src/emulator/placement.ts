@@ -14,6 +14,7 @@ export interface Placement {
 
 /** Triton's placement of instance groups: KIND_AUTO takes GPUs if there are any, a count holds for each listed GPU. */
 export function place(model: string, config: ModelConfig, device: Placeable): Placement {
+  if (config.ensemble_scheduling) return { config, instances: 1 };
   const groups = (config.instance_group ?? [{}]).map((group, index) => placeGroup(model, config, group, index, device));
   const instances = groups.reduce((sum, group) => sum + instancesOf(group), 0);
   return { config: { ...config, instance_group: groups }, instances };

@@ -1,22 +1,32 @@
-import { canonicalJson } from '../base/json.ts';
 import type { Random } from '../base/random.ts';
-import { msToNs } from '../base/units.ts';
+import { MS_PER_S, msToNs } from '../base/units.ts';
 import { drawSpread, executionNs, type ServiceLaw } from '../queueing/service-law.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
-import { valuesAt } from './config-paths.ts';
+import { configMeets } from './config-paths.ts';
 import type { ModelPhysics } from './physics.ts';
-import type { Arm, ModelProfile } from './profile-schema.ts';
+import type { Arm, ModelProfile, Profile } from './profile-schema.ts';
 
-/** The physics of a profile's model with the given config: its law, changed by every arm whose conditions hold. */
-export function physicsOf(profile: ModelProfile, config: ModelConfig, random: Random): ModelPhysics {
+/**
+ * The physics of a profile's model with the given config: its law, changed by every arm whose conditions hold, and by the
+ * drift since the start of the server, `elapsedNs` ago.
+ */
+export function physicsOf(
+  profile: ModelProfile,
+  config: ModelConfig,
+  random: Random,
+  elapsedNs: () => number = () => 0,
+): ModelPhysics {
   const arms = armsOf(profile, config);
   const law = lawOf(profile, arms);
   const { model_mib, instance_mib, sample_mib } = profile.memory;
   const memoryScale = arms.reduce((product, arm) => product * arm.memory_scale, 1);
   const samples = Math.max(1, config.max_batch_size ?? 0);
   return {
-    executionNs: (batchSize, busy) => executionNs(law, batchSize, busy) * drawSpread(law.cv, random),
+    executionNs: (batchSize, busy) =>
+      executionNs(law, batchSize, busy) * drawSpread(law.cv, random) * driftFactor(profile.drift, elapsedNs),
     firstExecutionMs: profile.first_execution_ms,
+    firstOfSizeMs: profile.first_execution_of_size_ms,
+    responses: profile.responses,
     turnaroundMs: profile.law.turnaround_ms,
     networkMs: profile.network_ms,
     split: law.split,
@@ -50,14 +60,31 @@ export function lawOf(profile: ModelProfile, arms: readonly Arm[]): ServiceLaw {
 
 /** The arms whose conditions hold for the config. */
 export function armsOf(profile: ModelProfile, config: ModelConfig): readonly Arm[] {
-  return profile.arms.filter((arm) => holds(arm, config));
+  return profile.arms.filter((arm) => configMeets(config, arm.when));
 }
 
-function holds(arm: Arm, config: ModelConfig): boolean {
-  return Object.entries(arm.when).every(([path, wanted]) => {
-    const values = valuesAt(config, path);
-    return wanted === null
-      ? values.length === 0
-      : values.some((value) => canonicalJson(value) === canonicalJson(wanted));
-  });
+const MS_PER_MINUTE = 60 * MS_PER_S;
+
+/** Grows or falls evenly with time, and stays where it ends. */
+function driftFactor(drift: ModelProfile['drift'], elapsedNs: () => number): number {
+  if (!drift) return 1;
+  const factor = 1 + drift.per_minute * (elapsedNs() / msToNs(MS_PER_MINUTE));
+  return drift.per_minute > 0 ? Math.min(factor, drift.to) : Math.max(factor, drift.to);
+}
+
+/** An ensemble has no instances, no memory and no executions of its own. */
+export function ensemblePhysics({ load }: Profile['ensembles'][number]): ModelPhysics {
+  return {
+    executionNs: () => 0,
+    firstExecutionMs: 0,
+    firstOfSizeMs: 0,
+    responses: 1,
+    turnaroundMs: 0,
+    networkMs: 0,
+    refusal: null,
+    split: { input: 0, output: 0 },
+    memoryMib: () => 0,
+    maxInstances: Number.POSITIVE_INFINITY,
+    load: { fullSeconds: load.full_s, addSeconds: 0, removeSeconds: 0 },
+  };
 }

@@ -36,10 +36,12 @@ const law = z.strictObject({
   turnaround_ms: atLeastZero.default(0),
 });
 
+/** Dotted config paths and the values that must stand there; in a list any element will do; null: nothing does. All must hold. */
+const when = z.record(z.string().min(1), json);
+
 const arm = z.strictObject({
   name: z.string().min(1),
-  /** Dotted config paths and the values that must stand there; in a list any element will do; null: nothing does. All must hold. */
-  when: z.record(z.string().min(1), json),
+  when,
   /** Multiplies execution times. */
   scale: positive.default(1),
   /** Takes the place of the model's own table. */
@@ -52,6 +54,35 @@ const arm = z.strictObject({
   load_s: atLeastZero.optional(),
   /** Multiplies the model's memory. */
   memory_scale: positive.default(1),
+});
+
+const times = z.int().min(1).optional();
+
+const loadFault = z.strictObject({
+  what: z.enum(['refuse', 'out-of-memory', 'delay', 'hang', 'crash', 'never-ready']),
+  /** As of an arm: only loads of such configs count and fail. */
+  when: when.default({}),
+  /** So many loads go well first. */
+  after_loads: z.int().min(0).default(0),
+  /** At most so many loads fail; without it all of them. */
+  times,
+  /** The backend's words, for `refuse`. */
+  message: z.string().min(1).optional(),
+  /** For `delay`. */
+  delay_s: atLeastZero.default(0),
+});
+
+const inferFault = z.strictObject({
+  what: z.enum(['fail', 'hang', 'close', 'reset', 'garbage', 'crash']),
+  /** So many requests go well first. */
+  after_requests: z.int().min(0).default(0),
+  /** At most so many requests fail; without it all of them. */
+  times,
+  /** Of the requests then, this share fails, drawn at random. */
+  share: share.default(1),
+  /** For `fail`. */
+  status: z.enum(['INTERNAL', 'UNAVAILABLE', 'INVALID_ARGUMENT', 'NOT_FOUND']).default('INTERNAL'),
+  message: z.string().min(1).default('failed, as the profile says'),
 });
 
 const tensor = z.looseObject({ name: z.string().min(1), data_type: z.string(), dims: z.array(z.int()) });
@@ -74,8 +105,34 @@ const model = z.strictObject({
   load: z.strictObject({ full_s: atLeastZero, add_s: atLeastZero, remove_s: atLeastZero }),
   /** Added to the first execution of each instance after it was made. */
   first_execution_ms: atLeastZero.default(0),
+  /** Added to the first execution of each batch size on each instance. */
+  first_execution_of_size_ms: atLeastZero.default(0),
+  /** Of a decoupled model to each request, spread evenly over its execution. */
+  responses: z.int().min(0).default(1),
+  /** Execution times change with time: by this share of themselves per minute, until they are so many times as long. */
+  drift: z
+    .strictObject({ per_minute: z.number(), to: positive })
+    .refine(({ per_minute: each, to }) => (each >= 0 ? to >= 1 : to <= 1), {
+      error: 'to must be at least 1 when times grow, and at most 1 when they fall',
+    })
+    .optional(),
+  /** What goes wrong on purpose. */
+  faults: z
+    .strictObject({ load: z.array(loadFault).default([]), infer: z.array(inferFault).default([]) })
+    .default({ load: [], infer: [] }),
   /** What lies between server and clients, both ways together: every answer arrives so much later. */
   network_ms: atLeastZero.default(0),
+});
+
+const ensemble = z.strictObject({
+  /** A whole config of an ensemble, whose steps name models of the profile. */
+  config: z.looseObject({
+    name: z.string().min(1),
+    input: z.array(tensor).min(1),
+    output: z.array(tensor).min(1),
+    ensemble_scheduling: z.looseObject({ step: z.array(z.looseObject({ model_name: z.string().min(1) })).min(1) }),
+  }),
+  load: z.strictObject({ full_s: atLeastZero }).default({ full_s: 0 }),
 });
 
 const device = z.discriminatedUnion('kind', [
@@ -99,6 +156,7 @@ export const profileSchema = z.strictObject({
   suggested_latency_budget_ms: positive.optional(),
   device,
   models: z.array(model).min(1),
+  ensembles: z.array(ensemble).default([]),
 });
 
 /** A checked profile, defaults filled in. Field names are those of the file. */
@@ -106,3 +164,5 @@ export type Profile = z.infer<typeof profileSchema>;
 export type ModelProfile = Profile['models'][number];
 /** A variant of a model that its config chooses, such as a precision. */
 export type Arm = ModelProfile['arms'][number];
+export type LoadFault = ModelProfile['faults']['load'][number];
+export type InferFault = ModelProfile['faults']['infer'][number];

@@ -33,6 +33,22 @@ const httpStatuses: Partial<Record<FailureStatus, number>> = {
   UNIMPLEMENTED: 501,
 };
 
+/** The numbers of gRPC. */
+const grpcStatuses: Record<FailureStatus, number> = {
+  CANCELLED: 1,
+  UNKNOWN: 2,
+  INVALID_ARGUMENT: 3,
+  NOT_FOUND: 5,
+  ALREADY_EXISTS: 6,
+  UNIMPLEMENTED: 12,
+  INTERNAL: 13,
+  UNAVAILABLE: 14,
+};
+
+export function grpcStatusOf(failure: ProtocolFailure): number {
+  return grpcStatuses[failure.status];
+}
+
 /** Triton's map from its codes to HTTP: four have their own status, every other is 400. */
 export function httpStatusOf(failure: ProtocolFailure): number {
   return httpStatuses[failure.status] ?? 400;

@@ -1,13 +1,16 @@
 import type { Clock } from '../base/clock.ts';
 import { NS_PER_MS } from '../base/units.ts';
-import { type Batcher, createBatcher, type Execution } from '../queueing/batcher.ts';
+import { createBatcher, type Execution } from '../queueing/batcher.ts';
 import { policyOf } from '../queueing/batcher-policy.ts';
 import { splitExecution } from '../queueing/service-law.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import type { Device } from './device.ts';
 import { type ModelSignature, signatureOf } from './infer-call.ts';
 import type { ModelPhysics } from './physics.ts';
-import type { ProtocolFailure } from './protocol-failure.ts';
+import { ProtocolFailure } from './protocol-failure.ts';
+import type { Scheduler } from './scheduler.ts';
+import { SequenceScheduler } from './sequence-scheduler.ts';
+import { type EncodedAnswer, isDecoupledConfig, type Job, type Servable } from './servable.ts';
 import { VersionStatistics } from './version-statistics.ts';
 import type { WakeUps } from './wake-ups.ts';
 
@@ -18,6 +21,8 @@ export interface Surroundings {
   readonly device: Device;
   /** Aborts when the emulator closes: a load that goes on then ends. */
   readonly closing: AbortSignal;
+  /** Ends the whole server at once, as if its process were killed. */
+  crash(): void;
 }
 
 export interface VersionOptions {
@@ -30,38 +35,40 @@ export interface VersionOptions {
   readonly lifetime: VersionStatistics;
 }
 
-/** `headerLength`: of the JSON in front of binary tensors, over HTTP; null without any. */
-export interface EncodedAnswer {
-  readonly body: Buffer;
-  readonly headerLength: number | null;
+interface Ticket {
+  readonly job: Job;
+  readonly enqueuedNs: number;
 }
 
-interface Ticket {
-  readonly samples: number;
-  readonly enqueuedNs: number;
-  readonly done: (failure: ProtocolFailure | null) => void;
+/** The dynamic batcher, or the sequence batcher where the config asks for it. */
+function schedulerOf({ model, config, instances }: VersionOptions): Scheduler {
+  if (config.sequence_batching) return new SequenceScheduler(model, config, instances);
+  return createBatcher(policyOf(config, instances));
 }
 
 /**
  * One loaded model version: requests go in, the dynamic batcher groups them, and each execution takes as long as the
  * model's physics says, in real time. Statistics hold the times that really passed.
  */
-export class ServedVersion {
+export class ServedVersion implements Servable {
   readonly model: string;
   readonly version: string;
   readonly signature: ModelSignature;
   readonly statistics: VersionStatistics;
-  /** Encoded answers by what was asked; the front ends fill it. */
+  readonly isDecoupled: boolean;
   readonly encoded = new Map<string, EncodedAnswer>();
   config: ModelConfig;
 
   readonly #lifetime: VersionStatistics;
   readonly #physics: ModelPhysics;
   readonly #around: Surroundings;
-  readonly #batcher: Batcher;
+  readonly #batcher: Scheduler;
+  /** `max_queue_size`; Infinity without one. */
+  readonly #mostQueued: number;
   readonly #tickets: (Ticket | undefined)[] = [];
   readonly #freeIds: number[] = [];
   readonly #warm = new Set<number>();
+  readonly #warmSizes = new Set<string>();
   #wakeNs = Number.POSITIVE_INFINITY;
   #cancelWake = (): void => undefined;
   #onDrained: (() => void)[] = [];
@@ -75,32 +82,37 @@ export class ServedVersion {
     this.#lifetime = options.lifetime;
     this.#physics = options.physics;
     this.#around = around;
-    this.#batcher = createBatcher(policyOf(options.config, options.instances));
+    this.isDecoupled = isDecoupledConfig(options.config);
+    this.#batcher = schedulerOf(options);
+    this.#mostQueued = mostQueued(options.config);
   }
 
-  /** Requests that are not executing yet. */
   get waitingRequests(): number {
     return this.#batcher.waitingRequests;
   }
 
-  /** Queues a request of so many samples; `done` is called when its execution has ended. */
-  submit(samples: number, done: Ticket['done']): void {
+  submit(job: Job): void {
+    if (this.#batcher.waitingRequests >= this.#mostQueued) throw new ProtocolFailure('UNAVAILABLE', QUEUE_FULL);
     const enqueuedNs = this.#around.clock.nowNs();
     const id = this.#freeIds.pop() ?? this.#tickets.length;
-    this.#tickets[id] = { samples, enqueuedNs, done };
-    this.#batcher.arrive(enqueuedNs, id, samples);
+    this.#tickets[id] = { job, enqueuedNs };
+    try {
+      this.#batcher.arrive(enqueuedNs, id, job.samples, job.sequence);
+    } catch (error) {
+      this.#freeIds.push(id);
+      throw error;
+    }
     this.#advance();
   }
 
-  /** Changes instances in place: statistics stay, and so do the instances that remain. */
   setInstances(config: ModelConfig, instances: number): void {
     this.config = config;
     for (const instance of this.#warm) if (instance >= instances) this.#warm.delete(instance);
+    for (const size of this.#warmSizes) if (Number.parseInt(size, 10) >= instances) this.#warmSizes.delete(size);
     this.#batcher.setInstances(this.#around.clock.nowNs(), instances);
     this.#advance();
   }
 
-  /** Resolves when nothing is queued or executing any more. */
   drained(): Promise<void> {
     if (this.#isIdle()) return Promise.resolve();
     return new Promise((resolve) => this.#onDrained.push(resolve));
@@ -136,11 +148,35 @@ export class ServedVersion {
       this.#freeIds.push(id);
     }
     const startNs = this.#around.clock.nowNs();
-    let durationNs = this.#physics.executionNs(batchSize, this.#batcher.busyInstances);
-    if (!this.#warm.has(instance)) durationNs += this.#physics.firstExecutionMs * NS_PER_MS;
-    this.#warm.add(instance);
+    const durationNs =
+      this.#physics.executionNs(batchSize, this.#batcher.busyInstances) + this.#coldNs(instance, batchSize);
     this.#around.device.executionStarted();
+    if (this.isDecoupled) this.#respond(tickets, startNs, durationNs);
     this.#around.wakeUps.at(startNs + durationNs, () => this.#finish(instance, batchSize, tickets, startNs));
+  }
+
+  /** What the first execution of an instance, and of a batch size on it, take longer. */
+  #coldNs(instance: number, batchSize: number): number {
+    const { firstExecutionMs, firstOfSizeMs } = this.#physics;
+    let ms = this.#warm.has(instance) ? 0 : firstExecutionMs;
+    this.#warm.add(instance);
+    if (firstOfSizeMs > 0) {
+      const size = `${instance} ${batchSize}`;
+      if (!this.#warmSizes.has(size)) ms += firstOfSizeMs;
+      this.#warmSizes.add(size);
+    }
+    return ms * NS_PER_MS;
+  }
+
+  /** All responses but the last, which comes with the end of the execution. */
+  #respond(tickets: readonly Ticket[], startNs: number, durationNs: number): void {
+    const { responses, networkMs } = this.#physics;
+    for (let index = 1; index < responses; index++) {
+      const respond = (): void => {
+        for (const { job } of tickets) job.respond?.();
+      };
+      this.#around.wakeUps.at(startNs + (durationNs * index) / responses + networkMs * NS_PER_MS, respond);
+    }
   }
 
   #finish(instance: number, batchSize: number, tickets: readonly Ticket[], startNs: number): void {
@@ -149,15 +185,18 @@ export class ServedVersion {
     const compute = splitExecution(this.#physics, endNs - startNs);
     for (const counters of [this.statistics, this.#lifetime]) {
       counters.executed(batchSize, compute);
-      for (const { samples, enqueuedNs } of tickets) {
-        counters.succeeded(samples, startNs - enqueuedNs, compute, endNs - enqueuedNs);
+      for (const { job, enqueuedNs } of tickets) {
+        counters.succeeded(job.samples, startNs - enqueuedNs, compute, endNs - enqueuedNs);
       }
     }
     const { turnaroundMs, networkMs } = this.#physics;
     // The next execution starts before the answers are written, as instances do not wait for the front end.
     this.#after(turnaroundMs, endNs, () => this.#free(instance));
     this.#after(networkMs, endNs, () => {
-      for (const { done } of tickets) done(null);
+      for (const { job } of tickets) {
+        if (this.isDecoupled && this.#physics.responses > 0) job.respond?.();
+        job.done(null, compute);
+      }
     });
   }
 
@@ -171,4 +210,12 @@ export class ServedVersion {
     if (ms === 0) action();
     else this.#around.wakeUps.at(fromNs + ms * NS_PER_MS, action);
   }
+}
+
+const QUEUE_FULL = 'Exceeds maximum queue size';
+
+/** The batcher's queue is counted as Triton's without prefetch, which is what a queue policy brings. */
+function mostQueued({ dynamic_batching: batching }: ModelConfig): number {
+  const policy = batching?.default_queue_policy as { readonly max_queue_size?: number } | undefined;
+  return Number(policy?.max_queue_size ?? 0) || Number.POSITIVE_INFINITY;
 }

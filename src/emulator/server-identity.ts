@@ -7,12 +7,16 @@ const EMULATOR_NAME = 'tritune-emulator';
 const PROFILE_PREFIX = 'emulator_profile:';
 
 const extensions = [
+  'sequence',
   'model_repository',
+  'model_repository(unload_dependents)',
   'model_configuration',
   'system_shared_memory',
   'binary_tensor_data',
   'statistics',
   'parameters',
+  'trace',
+  'logging',
 ] as const;
 
 /** The metadata of an emulator with that profile. */

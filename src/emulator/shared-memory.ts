@@ -56,6 +56,16 @@ export class SharedMemoryRegistry {
     }
   }
 
+  /** CUDA regions there are none of, as nobody can register one. Throws NOT_FOUND for a name. */
+  cudaStatus(name: string): void {
+    if (name !== '') throw new ProtocolFailure('NOT_FOUND', `Unable to find cuda shared memory region: '${name}'`);
+  }
+
+  /** What a server without a GPU says. */
+  registerCuda(): never {
+    throw new ProtocolFailure('INVALID_ARGUMENT', 'failed to register shared memory region: invalid args');
+  }
+
   /** Holds the regions of these places until the function that it gives back is called. Throws when a place is in none. */
   use(places: readonly TensorPlace[]): () => void {
     const regions = places.map((place) => this.#holding(place));

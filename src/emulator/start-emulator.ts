@@ -1,21 +1,25 @@
 import { realClock } from '../base/clock.ts';
 import { messageOf, TrituneError } from '../base/errors.ts';
-import { seededRandom } from '../base/random.ts';
-import type { ModelConfig } from '../triton/model-config.ts';
+import { type Random, seededRandom } from '../base/random.ts';
+import type { Backstage, Front } from './backstage.ts';
 import { Device } from './device.ts';
-import type { Faults } from './faults.ts';
-import { type Front, startGrpcFront } from './grpc-front.ts';
+import { bothFaults, type Faults } from './faults.ts';
+import { startGrpcFront } from './grpc-front.ts';
 import { startHttpFront, startListening } from './http-front.ts';
+import { LogSettings } from './log-settings.ts';
 import { metricsOf } from './metrics.ts';
-import { ModelEntry } from './model-entry.ts';
-import { type ControlMode, ModelRepository } from './model-repository.ts';
+import { type EntryOptions, ModelEntry } from './model-entry.ts';
+import { type ControlMode, ModelRepository, servingVersion } from './model-repository.ts';
 import { readStoredConfig } from './posted-config.ts';
-import { physicsOf } from './profile-physics.ts';
-import type { ModelProfile, Profile } from './profile-schema.ts';
+import { profileFaults } from './profile-faults.ts';
+import { ensemblePhysics, physicsOf } from './profile-physics.ts';
+import type { Profile } from './profile-schema.ts';
 import { ProtocolFailure } from './protocol-failure.ts';
+import type { Servable } from './servable.ts';
 import type { Surroundings } from './served-version.ts';
 import { serverIdentity } from './server-identity.ts';
 import { SharedMemoryRegistry } from './shared-memory.ts';
+import { TraceSettings } from './trace-settings.ts';
 import { startWakeUps } from './wake-ups.ts';
 
 export interface EmulatorOptions {
@@ -32,6 +36,7 @@ export interface EmulatorOptions {
   readonly controlMode?: ControlMode;
   /** Which models are ready at the start; default all of the profile. */
   readonly loadAtStart?: readonly string[];
+  /** Beside those of the profile. */
   readonly faults?: Faults;
 }
 
@@ -43,6 +48,8 @@ export interface Emulator {
   readonly metricsUrl: string;
   /** What the server is, for people, in one line. */
   readonly startupLine: string;
+  /** Resolves when a fault has ended the server: connections cut, ports free, nothing answered any more. */
+  readonly crashed: Promise<void>;
   /** Cuts all connections and frees the ports. */
   close(): Promise<void>;
 }
@@ -52,22 +59,35 @@ export interface Emulator {
  * process. Errors: LAUNCH_FAILED when it cannot listen, PROFILE_INVALID when a model cannot start at all.
  */
 export async function startEmulator(options: EmulatorOptions): Promise<Emulator> {
-  const { profile, host = '127.0.0.1', faults = {} } = options;
+  const { profile, host = '127.0.0.1' } = options;
+  const random = seededRandom(options.seed ?? 1);
+  const faults = bothFaults(options.faults ?? {}, profileFaults(profile, random));
   const wakeUps = startWakeUps(realClock);
   const device = new Device(profile.device.memory_mib, realClock);
   const closing = new AbortController();
-  const around = { clock: realClock, wakeUps, device, closing: closing.signal };
-  const models = entriesOf(options, faults, around);
-  loadAtStart(profile, models, options.loadAtStart);
+  const end = new Crash();
+  const around = { clock: realClock, wakeUps, device, closing: closing.signal, crash: () => end.crash() };
+  const models = entriesOf(profile, random, faults, around);
   const repository = new ModelRepository(models, options.controlMode ?? 'explicit');
+  loadAtStart(profile, models, options.loadAtStart);
   const sharedMemory = new SharedMemoryRegistry();
-  const stage = { identity: serverIdentity(profile.name), repository, faults, sharedMemory };
+  const stage: Backstage = {
+    ...{ identity: serverIdentity(profile.name), repository, faults, sharedMemory },
+    ...{ traceSettings: new TraceSettings(), logSettings: new LogSettings(), crash: () => end.crash() },
+  };
   const metrics = metricsOf(profile, models, device, realClock);
   const fronts = await startAll([
     () => startGrpcFront(stage, host, options.grpcPort ?? 0),
     () => startHttpFront(stage, host, options.httpPort ?? 0),
     () => startMetricsFront(metrics, host, options.metricsPort ?? 0),
   ]);
+  const close = async (): Promise<void> => {
+    closing.abort(new ProtocolFailure('UNAVAILABLE', 'Server exiting'));
+    await Promise.all(fronts.map((front) => front.close()));
+    wakeUps.close();
+    sharedMemory.close();
+  };
+  end.end = close;
   const [grpcUrl, httpUrl, metricsAddress] = fronts.map((front) => `${host}:${front.port}`) as [string, string, string];
   return {
     grpcUrl,
@@ -76,25 +96,51 @@ export async function startEmulator(options: EmulatorOptions): Promise<Emulator>
     startupLine:
       `tritune emulator (not a real Triton) with profile '${profile.name}': ` +
       `grpc ${grpcUrl}, http ${httpUrl}, metrics http://${metricsAddress}/metrics`,
-    close: async () => {
-      closing.abort(new ProtocolFailure('UNAVAILABLE', 'Server exiting'));
-      await Promise.all(fronts.map((front) => front.close()));
-      wakeUps.close();
-      sharedMemory.close();
-    },
+    crashed: end.crashed,
+    close,
   };
 }
 
-function entriesOf(options: EmulatorOptions, faults: Faults, around: Surroundings): ModelEntry[] {
-  const { profile } = options;
-  const random = seededRandom(options.seed ?? 1);
+/** The end that a fault makes. */
+class Crash {
+  readonly crashed: Promise<void>;
+  #resolve = (): void => undefined;
+  /** What ends the server; the fault may come at any time after it is set. */
+  end: () => Promise<void> = () => Promise.resolve();
+
+  constructor() {
+    this.crashed = new Promise((resolve) => {
+      this.#resolve = resolve;
+    });
+  }
+
+  crash(): void {
+    void this.end().then(this.#resolve);
+  }
+}
+
+/** Of models and ensembles alike, by the name of their config. */
+function entriesOf(profile: Profile, random: Random, faults: Faults, around: Surroundings): ModelEntry[] {
+  const startNs = around.clock.nowNs();
+  const elapsedNs = (): number => around.clock.nowNs() - startNs;
   const gpus = profile.device.kind === 'gpu' ? 1 : 0;
-  const entryOf = (model: ModelProfile): ModelEntry => {
-    const laws = (config: ModelConfig) => physicsOf(model, config, random);
-    const stored = readStoredConfig(model.config);
-    return new ModelEntry({ name: model.config.name, stored, gpus, physicsOf: laws, faults }, around);
-  };
-  return profile.models.map(entryOf);
+  const servingOf = (model: string, version: string): Servable => servingVersion(entries, model, version);
+  const entryOf = (
+    config: Profile['ensembles' | 'models'][number]['config'],
+    physics: EntryOptions['physicsOf'],
+  ): ModelEntry =>
+    new ModelEntry(
+      { name: config.name, stored: readStoredConfig(config), gpus, physicsOf: physics, faults, servingOf },
+      around,
+    );
+  const models = profile.models.map((model) =>
+    entryOf(model.config, (config) => physicsOf(model, config, random, elapsedNs)),
+  );
+  const ensembles = profile.ensembles.map((one) => entryOf(one.config, () => ensemblePhysics(one)));
+  const entries: ReadonlyMap<string, ModelEntry> = new Map(
+    [...models, ...ensembles].map((entry) => [entry.name, entry] as const),
+  );
+  return [...entries.values()];
 }
 
 function loadAtStart(profile: Profile, models: readonly ModelEntry[], names: readonly string[] | undefined): void {

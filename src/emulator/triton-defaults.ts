@@ -5,6 +5,9 @@ import type { ModelConfig } from '../triton/model-config.ts';
  * preferred batch size of a dynamic batcher, pinned memory.
  */
 export function withTritonDefaults(config: ModelConfig, model: string): ModelConfig {
+  const version_policy = config.version_policy ?? { latest: { num_versions: 1 } };
+  // An ensemble has no instances and nothing to pin.
+  if (config.ensemble_scheduling) return { ...config, name: model, platform: 'ensemble', version_policy };
   const max = config.max_batch_size ?? 0;
   const batching = config.dynamic_batching;
   const preferred = batching?.preferred_batch_size?.length || max === 0 ? undefined : [max];
@@ -12,7 +15,7 @@ export function withTritonDefaults(config: ModelConfig, model: string): ModelCon
   return {
     ...config,
     name: model,
-    version_policy: config.version_policy ?? { latest: { num_versions: 1 } },
+    version_policy,
     optimization: { ...pinned, ...config.optimization },
     instance_group: (config.instance_group ?? [{}]).map((group, index) => ({
       ...group,

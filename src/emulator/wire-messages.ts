@@ -2,6 +2,8 @@ import type { JsonObject } from '../base/json.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import { messageType } from '../triton/proto.ts';
 import type { BatchStatistics, ModelStatistics, SharedMemoryRegion } from '../triton/types.ts';
+import type { LogValues } from './log-settings.ts';
+import type { TraceValues } from './trace-settings.ts';
 
 /** Statistics with the field names of the wire, which both protocols share. */
 export function statisticsMessage(statistics: ModelStatistics): JsonObject {
@@ -42,6 +44,27 @@ export const regionMessage = ({ name, key, offset, byteSize }: SharedMemoryRegio
   key,
   offset,
   byte_size: byteSize,
+});
+
+/** A TraceSettingResponse. */
+export const traceSettingsMessage = (values: TraceValues): JsonObject => ({
+  settings: Object.fromEntries(Object.entries(values).map(([name, value]) => [name, { value: [...value] }])),
+});
+
+/** The same over HTTP, where only the levels are a list. */
+export const traceSettingsJson = (values: TraceValues): JsonObject =>
+  Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [name, name === 'trace_level' ? [...value] : (value[0] ?? '')]),
+  );
+
+/** A LogSettingsResponse. */
+export const logSettingsMessage = (values: LogValues): JsonObject => ({
+  settings: Object.fromEntries(
+    Object.entries(values).map(([name, value]) => {
+      if (typeof value === 'boolean') return [name, { bool_param: value }];
+      return [name, typeof value === 'number' ? { uint32_param: value } : { string_param: value }];
+    }),
+  ),
 });
 
 /** A config as Triton prints it over HTTP: every plain field with its default, sub-messages only where they are set. */

@@ -1,0 +1,17 @@
+/** What a request says of the sequence that it belongs to. */
+export interface SequenceMark {
+  /** Of the correlation id; a number and a text never share one. */
+  readonly key: string;
+  /** The correlation id for people. */
+  readonly id: string;
+  readonly start: boolean;
+  readonly end: boolean;
+}
+
+/** The mark in a request's parameters, or null when they name no sequence: 0 and '' are no correlation ids. */
+export function sequenceIn(parameters: { readonly [name: string]: unknown } | undefined): SequenceMark | null {
+  const id = parameters?.sequence_id;
+  if (id === undefined || id === null || id === '' || id === 0) return null;
+  const key = typeof id === 'number' ? `number ${id}` : `text ${String(id)}`;
+  return { key, id: String(id), start: parameters?.sequence_start === true, end: parameters?.sequence_end === true };
+}
