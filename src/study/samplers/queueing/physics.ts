@@ -2,16 +2,13 @@ import { median } from 'simple-statistics';
 import { NS_PER_MS, NS_PER_S, nsToMs } from '../../../base/units.ts';
 import type { LoadLevel } from '../../../loadgen/types.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
-import { type FittedLaw, fitServiceLaw } from '../../../queueing/fit.ts';
-import { type Observation, servicePoints } from '../../../queueing/observation.ts';
+import type { Observation } from '../../../queueing/observation.ts';
 import { affineLaw, executionNs, type ServiceLaw } from '../../../queueing/service-law.ts';
 import { simulate } from '../../../queueing/simulate.ts';
 import type { Traffic } from '../../../queueing/traffic.ts';
 import { isModelled, observationsOf } from '../../prediction.ts';
-import type { Traits } from './arms.ts';
-import { armFactors } from './arms.ts';
 import type { Choice } from './choices.ts';
-import type { Reading } from './gaussian-process.ts';
+import { lawsOf } from './laws.ts';
 
 /** A choice that was measured. */
 export interface Measured {
@@ -50,9 +47,7 @@ export interface PhysicsOptions {
 const REQUESTS = 400;
 /** More arrivals than this are not simulated in a warm-up. */
 const MOST_WARM_UP = 400;
-/** Noise of a variant's factor: the law is not the same shape everywhere. */
-const FACTOR_NOISE = 0.05;
-/** A variant seen in no statistics: its law is a guess by this much even where the arms know it. */
+/** Without statistics: the part of a single execution that each sample adds. */
 const USUAL_PER_SAMPLE = 0.05;
 
 /** Fits the laws of all variants that were measured. Errors: none; without statistics by batch size a usual law is scaled to fit. */
@@ -61,9 +56,10 @@ export function physicsOf(measured: readonly Measured[], options: PhysicsOptions
     choice,
     observations: observe(choice, measurements),
   }));
-  const all = observed.flatMap(({ observations }) => observations);
-  const telling = all.filter((observation) => servicePoints(observation).length > 0);
-  return telling.length > 0 ? fitted(observed, all, options) : guessed(measured, options);
+  const laws = lawsOf(observed);
+  if (!laws) return guessed(measured, options);
+  const samples = median(observed.flatMap(({ observations }) => observations.map((each) => each.samplesPerRequest)));
+  return simulated(laws.of, laws.doubt, samples, laws.roundTripNs, options);
 }
 
 /** An open loop is taken for the closed one with as many in flight, by Little's law. */
@@ -76,57 +72,6 @@ function observe(choice: Choice, measurements: readonly Measurement[]): Observat
   return isModelled(choice.candidate.config)
     ? observationsOf({ candidate: choice.candidate, measurements: closed })
     : [];
-}
-
-interface Observed {
-  readonly choice: Choice;
-  readonly observations: readonly Observation[];
-}
-
-function fitted(observed: readonly Observed[], all: readonly Observation[], options: PhysicsOptions): Physics {
-  const reference = observed.find(({ observations }) =>
-    observations.some((each) => servicePoints(each).length > 0),
-  ) as Observed;
-  const laws = new Map<string, FittedLaw>();
-  const base = fitServiceLaw(all, reference.choice.variant) as FittedLaw;
-  laws.set(reference.choice.variant, base);
-  for (const { choice, observations } of observed) {
-    const tells = observations.some((each) => servicePoints(each).length > 0);
-    if (tells && !laws.has(choice.variant)) laws.set(choice.variant, fitServiceLaw(all, choice.variant) as FittedLaw);
-  }
-  const factors = armFactors(reference.choice.traits, readings(observed, base.law, reference.choice.variant));
-  const roundTripNs = base.roundTripNs;
-  const samples = median(all.map(({ samplesPerRequest }) => samplesPerRequest));
-  const scaled = new Map<string, ServiceLaw>();
-  const lawFor = (choice: Choice): ServiceLaw => {
-    const own = laws.get(choice.variant);
-    if (own) return own.law;
-    const law = scaled.get(choice.variant) ?? slowed(base.law, Math.exp(factors(choice.traits).mean));
-    scaled.set(choice.variant, law);
-    return law;
-  };
-  return simulated(
-    lawFor,
-    (choice) => (laws.has(choice.variant) ? 0 : factors(choice.traits).sd),
-    samples,
-    roundTripNs,
-    options,
-  );
-}
-
-/** How much slower than the reference each variant was found, once for each. */
-function readings(observed: readonly Observed[], law: ServiceLaw, reference: string): Reading<Traits>[] {
-  const byVariant = new Map<string, { traits: Traits; logs: number[] }>();
-  for (const { choice, observations } of observed) {
-    if (choice.variant === reference) continue;
-    const entry = byVariant.get(choice.variant) ?? { traits: choice.traits, logs: [] };
-    for (const point of observations.flatMap(servicePoints))
-      entry.logs.push(Math.log(point.executionNs / executionNs(law, point.batchSize, point.busyInstances)));
-    byVariant.set(choice.variant, entry);
-  }
-  return [...byVariant.values()]
-    .filter(({ logs }) => logs.length > 0)
-    .map(({ traits, logs }) => ({ place: traits, value: median(logs), noiseVariance: FACTOR_NOISE ** 2 }));
 }
 
 function slowed(law: ServiceLaw, factor: number): ServiceLaw {
