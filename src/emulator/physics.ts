@@ -2,6 +2,8 @@
 export interface ModelPhysics {
   /** Time of one execution, in nanoseconds; `busyInstances` counts the one that starts. Draws its own noise. */
   executionNs(batchSize: number, busyInstances: number): number;
+  /** Executions that run at once, at most; Infinity: as many as there are instances. */
+  readonly atOnce: number;
   /** Added to the first execution of every instance. */
   readonly firstExecutionMs: number;
   /** Added to the first execution of every batch size on every instance. */

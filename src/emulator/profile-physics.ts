@@ -24,6 +24,7 @@ export function physicsOf(
   return {
     executionNs: (batchSize, busy) =>
       executionNs(law, batchSize, busy) * drawSpread(law.cv, random) * driftFactor(profile.drift, elapsedNs),
+    atOnce: law.atOnce ?? Number.POSITIVE_INFINITY,
     firstExecutionMs: profile.first_execution_ms,
     firstOfSizeMs: profile.first_execution_of_size_ms,
     responses: profile.responses,
@@ -43,13 +44,14 @@ export function physicsOf(
 
 /** The law of the model with these arms; without any, its own. */
 export function lawOf(profile: ModelProfile, arms: readonly Arm[]): ServiceLaw {
-  const { execution_ms, padded_sizes, cv, split } = profile.law;
+  const { execution_ms, at_once, padded_sizes, cv, split } = profile.law;
   const interference = arms.findLast((arm) => arm.interference)?.interference ?? profile.law.interference;
   const table = arms.findLast((arm) => arm.execution_ms)?.execution_ms ?? execution_ms;
   const scale = arms.reduce((product, arm) => product * arm.scale, 1);
   return {
     points: table.map(([batchSize, ms]) => ({ batchSize, executionNs: msToNs(ms) * scale })),
     interference: { perInstance: interference.per_instance, batchExponent: interference.batch_exponent },
+    ...(at_once === undefined ? {} : { atOnce: at_once }),
     paddedSizes: padded_sizes,
     cv,
     // The emulator has a front end of its own, which takes the time it takes.
@@ -76,6 +78,7 @@ function driftFactor(drift: ModelProfile['drift'], elapsedNs: () => number): num
 export function ensemblePhysics({ load }: Profile['ensembles'][number]): ModelPhysics {
   return {
     executionNs: () => 0,
+    atOnce: Number.POSITIVE_INFINITY,
     firstExecutionMs: 0,
     firstOfSizeMs: 0,
     responses: 1,

@@ -26,6 +26,8 @@ const law = z.strictObject({
   /** Time of one execution that runs alone, by batch size; straight lines between the rows and beyond the outermost two. */
   execution_ms: executionTable,
   interference: interference.default({ per_instance: 0, batch_exponent: 0 }),
+  /** Executions that run at once, at most; instances beyond wait for their turn, as TensorRT's on one GPU do. */
+  at_once: z.int().min(1).optional(),
   /** Sizes that the model really executes; a batch costs as much as the next of them. */
   padded_sizes: z.array(z.int().min(1)).default([]),
   /** Coefficient of variation of an execution's time. */

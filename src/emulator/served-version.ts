@@ -41,9 +41,9 @@ interface Ticket {
 }
 
 /** The dynamic batcher, or the sequence batcher where the config asks for it. */
-function schedulerOf({ model, config, instances }: VersionOptions): Scheduler {
+function schedulerOf({ model, config, instances, physics }: VersionOptions): Scheduler {
   if (config.sequence_batching) return new SequenceScheduler(model, config, instances);
-  return createBatcher(policyOf(config, instances));
+  return createBatcher(policyOf(config, Math.min(instances, physics.atOnce)));
 }
 
 /**
@@ -109,7 +109,7 @@ export class ServedVersion implements Servable {
     this.config = config;
     for (const instance of this.#warm) if (instance >= instances) this.#warm.delete(instance);
     for (const size of this.#warmSizes) if (Number.parseInt(size, 10) >= instances) this.#warmSizes.delete(size);
-    this.#batcher.setInstances(this.#around.clock.nowNs(), instances);
+    this.#batcher.setInstances(this.#around.clock.nowNs(), Math.min(instances, this.#physics.atOnce));
     this.#advance();
   }
 

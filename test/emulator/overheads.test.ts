@@ -25,6 +25,13 @@ async function sendAtOnce(change: Parameters<typeof smallProfile>[0], count: num
   return { answered: answered.sort((a, b) => a - b), statistics };
 }
 
+it('runs no more executions at once than the profile allows, whatever the number of instances', async () => {
+  const config = { instance_group: [{ count: 2, kind: 'KIND_CPU' }], max_batch_size: 1 };
+  const { answered, statistics } = await sendAtOnce({ a: 150, b: 0, config, law: { at_once: 1 } }, 2);
+  expect(answered[1]).toBeGreaterThanOrEqual(300);
+  expect((statistics as ModelStatistics).queue.ns).toBeGreaterThanOrEqual(140e6);
+});
+
 it('keeps an instance busy for its turnaround, which is in no statistic', async () => {
   const { answered, statistics } = await sendAtOnce({ a: 10, b: 0.1, law: { turnaround_ms: 300 } }, 2);
   expect(answered[1]).toBeGreaterThanOrEqual(10 + 300 + 10);
