@@ -1,6 +1,6 @@
+import { openAlarm } from '../src/base/alarm.ts';
 import { realClock } from '../src/base/clock.ts';
 import { MS_PER_S, msToNs, NS_PER_S, NS_PER_US } from '../src/base/units.ts';
-import { openAlarm } from '../src/loadgen/alarm.ts';
 import { ClosedLoop } from '../src/loadgen/closed-loop.ts';
 import { defaultOpenLoopRule, OpenLoop } from '../src/loadgen/open-loop.ts';
 import { constantRate } from '../src/loadgen/pacers.ts';

@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises';
+import { openAlarm } from '../base/alarm.ts';
 import { realClock } from '../base/clock.ts';
 import { messageOf, TrituneError } from '../base/errors.ts';
 import { MS_PER_S, nsToMs } from '../base/units.ts';
 import { type HttpSummary, heyLines, summaryOf } from '../headless/hey-summary.ts';
-import { openAlarm } from '../loadgen/alarm.ts';
 import { type ClientUse, watchClient } from '../loadgen/client-cost.ts';
 import { poissonArrivals } from '../loadgen/pacers.ts';
 import { measurePlainHttp, type PlainHttpFigures, type PlainHttpLoad } from '../loadgen/plain-http-run.ts';

@@ -1,4 +1,4 @@
-import { type Alarm, openAlarm } from '../loadgen/alarm.ts';
+import { type Alarm, openAlarm } from '../base/alarm.ts';
 import { clientCeiling } from '../loadgen/client-ceiling.ts';
 import type { PreparedInputs } from '../loadgen/inputs.ts';
 import { defaultOpenLoopRule } from '../loadgen/open-loop.ts';

@@ -84,7 +84,7 @@ export async function startEmulator(options: EmulatorOptions): Promise<Emulator>
   const close = async (): Promise<void> => {
     closing.abort(new ProtocolFailure('UNAVAILABLE', 'Server exiting'));
     await Promise.all(fronts.map((front) => front.close()));
-    wakeUps.close();
+    await wakeUps.close();
     sharedMemory.close();
   };
   end.end = close;

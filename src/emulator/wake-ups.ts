@@ -1,12 +1,12 @@
+import { openAlarm } from '../base/alarm.ts';
 import type { Clock } from '../base/clock.ts';
-import { NS_PER_MS } from '../base/units.ts';
 
 /** Runs actions at given times of the clock, in order. */
 export interface WakeUps {
   /** Runs `action` once, at `dueNs` or as soon after it as the event loop allows. Gives back what cancels it. */
   at(dueNs: number, action: () => void): () => void;
   /** Drops everything that is pending. */
-  close(): void;
+  close(): Promise<void>;
 }
 
 interface Pending {
@@ -14,38 +14,25 @@ interface Pending {
   readonly action: () => void;
 }
 
-/** Node's timers are good to about a millisecond each way; closer than this the event loop is polled instead. */
-const POLL_WITHIN_NS = 2 * NS_PER_MS;
-
-/**
- * Wake-ups on the real event loop, precise to tens of microseconds: a timer for most of the wait, then a turn of the
- * loop at a time. The loop turns without rest only while something is due within two milliseconds.
- */
+/** Wake-ups on the real event loop, precise to tens of microseconds; a thread sleeps for them, so that no core is kept busy. */
 export function startWakeUps(clock: Clock): WakeUps {
   const pending: Pending[] = [];
-  let timer: NodeJS.Timeout | undefined;
-  let turn: NodeJS.Immediate | undefined;
+  const alarm = openAlarm();
   let closed = false;
-
-  const disarm = (): void => {
-    clearTimeout(timer);
-    clearImmediate(turn);
-    timer = undefined;
-    turn = undefined;
-  };
+  let ticking = false;
 
   const arm = (): void => {
-    disarm();
+    if (ticking) return;
     const next = pending[0];
-    if (!next || closed) return;
-    const waitNs = next.dueNs - clock.nowNs();
-    if (waitNs > POLL_WITHIN_NS) timer = setTimeout(tick, Math.floor(waitNs / NS_PER_MS) - 1);
-    else turn = setImmediate(tick);
+    if (!next || closed) alarm.clear();
+    else alarm.set(next.dueNs - clock.nowNs(), tick);
   };
 
   const tick = (): void => {
     const nowNs = clock.nowNs();
+    ticking = true;
     while (pending[0] && pending[0].dueNs <= nowNs) pending.shift()?.action();
+    ticking = false;
     arm();
   };
 
@@ -59,13 +46,13 @@ export function startWakeUps(clock: Clock): WakeUps {
       return () => {
         const index = pending.indexOf(entry);
         if (index >= 0) pending.splice(index, 1);
-        if (pending.length === 0) disarm();
+        if (pending.length === 0) alarm.clear();
       };
     },
-    close() {
+    async close() {
       closed = true;
       pending.length = 0;
-      disarm();
+      await alarm.close();
     },
   };
 }

@@ -1,6 +1,6 @@
+import type { Alarm } from '../base/alarm.ts';
 import type { Clock } from '../base/clock.ts';
 import { LatencyHistogram } from '../stats/histogram.ts';
-import type { Alarm } from './alarm.ts';
 import type { Pacer } from './pacers.ts';
 import type { Recorder } from './recorder.ts';
 import { Rest } from './rest.ts';

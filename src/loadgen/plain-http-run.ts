@@ -1,7 +1,7 @@
+import type { Alarm } from '../base/alarm.ts';
 import type { Clock } from '../base/clock.ts';
 import { msToNs, NS_PER_MS, NS_PER_S, nsToMs } from '../base/units.ts';
 import { LatencyHistogram } from '../stats/histogram.ts';
-import type { Alarm } from './alarm.ts';
 import { ClosedLoop } from './closed-loop.ts';
 import { defaultOpenLoopRule, OpenLoop, type SendTally } from './open-loop.ts';
 import { constantRate, limited, type Pacer } from './pacers.ts';

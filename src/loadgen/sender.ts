@@ -1,5 +1,5 @@
+import { type Alarm, sleepingAlarm } from '../base/alarm.ts';
 import type { Clock } from '../base/clock.ts';
-import { type Alarm, sleepingAlarm } from './alarm.ts';
 import { ClosedLoop } from './closed-loop.ts';
 import { defaultOpenLoopRule, OpenLoop, type OpenLoopRule, type SendTally } from './open-loop.ts';
 import { dealt, limited, pacerOf, type Schedule } from './pacers.ts';

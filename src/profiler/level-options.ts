@@ -1,5 +1,5 @@
+import type { Alarm } from '../base/alarm.ts';
 import type { Clock } from '../base/clock.ts';
-import type { Alarm } from '../loadgen/alarm.ts';
 import type { ClientWatch } from '../loadgen/client-cost.ts';
 import type { Flow } from '../loadgen/flow.ts';
 import type { OpenLoopRule } from '../loadgen/open-loop.ts';

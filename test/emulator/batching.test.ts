@@ -118,7 +118,7 @@ it('wakes in order, never early, and not what was cancelled', async () => {
   for (const ms of [9, 3.5, 0.2, 30]) plan(ms);
   plan(5)();
   await expect.poll(() => woken.length).toBe(4);
-  wakeUps.close();
+  await wakeUps.close();
   expect(woken.map(({ ms }) => ms)).toEqual([0.2, 3.5, 9, 30]);
   expect(woken.every(({ lateNs }) => lateNs >= 0)).toBe(true);
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { openAlarm, sleepingAlarm } from '../../src/base/alarm.ts';
 import { realClock } from '../../src/base/clock.ts';
-import { openAlarm, sleepingAlarm } from '../../src/loadgen/alarm.ts';
 import { defaultOpenLoopRule, OpenLoop, type OpenLoopRule } from '../../src/loadgen/open-loop.ts';
 import { bursts, constantRate, intervalList, limited, type Pacer, poissonArrivals } from '../../src/loadgen/pacers.ts';
 import { type Batch, Recorder } from '../../src/loadgen/recorder.ts';

@@ -2,8 +2,8 @@ import { createServer, type IncomingMessage, type RequestListener } from 'node:h
 import { createServer as createSecureServer } from 'node:https';
 import type { Server, Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
+import { sleepingAlarm } from '../../src/base/alarm.ts';
 import { realClock } from '../../src/base/clock.ts';
-import { sleepingAlarm } from '../../src/loadgen/alarm.ts';
 import type { PlainHttpOptions, PlainHttpRequest } from '../../src/loadgen/plain-http.ts';
 import { measurePlainHttp, type PlainHttpFigures, type PlainHttpLoad } from '../../src/loadgen/plain-http-run.ts';
 import { newAuthority, trusting } from '../support/certificates.ts';

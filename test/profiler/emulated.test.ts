@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
+import { openAlarm } from '../../src/base/alarm.ts';
 import { realClock } from '../../src/base/clock.ts';
-import { openAlarm } from '../../src/loadgen/alarm.ts';
 import { prepareInputs } from '../../src/loadgen/inputs.ts';
 import { openTransport } from '../../src/loadgen/transports/open.ts';
 import { metricsProbe } from '../../src/profiler/device-probe.ts';

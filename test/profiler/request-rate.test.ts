@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Alarm, sleepingAlarm } from '../../src/loadgen/alarm.ts';
+import { type Alarm, sleepingAlarm } from '../../src/base/alarm.ts';
 import type { LevelOptions } from '../../src/profiler/level-options.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
 import { SimulatedClock, type SimulatedModel, SimulatedServer } from '../loadgen/simulation.ts';

@@ -1,7 +1,7 @@
 import { extname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import type { Clock } from '../base/clock.ts';
-import { NS_PER_MS } from '../base/units.ts';
+import type { Clock } from './clock.ts';
+import { NS_PER_MS } from './units.ts';
 
 /** Wakes one sleeper at a time. */
 export interface Alarm {

@@ -1,5 +1,5 @@
 import { workerData } from 'node:worker_threads';
-import { MS_PER_S, NS_PER_MS } from '../base/units.ts';
+import { MS_PER_S, NS_PER_MS } from './units.ts';
 
 /**
  * The thread behind `alarm.ts`: sleeps in Atomics.wait, whose timeout the kernel keeps to some tens of microseconds, and
