@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { trituneVersion } from '../base/version.ts';
+import { compareCommand } from './compare-command.ts';
 import { emulateCommand } from './emulate-command.ts';
 import { installCommand } from './install-command.ts';
 import { profileCommand } from './profile-command.ts';
@@ -20,6 +21,7 @@ export function createProgram(terminal: Terminal): Command {
     profileCommand,
     restoreCommand,
     reportCommand,
+    compareCommand,
     spaceCommand,
     emulateCommand,
     installCommand,

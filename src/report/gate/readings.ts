@@ -1,0 +1,132 @@
+import { z } from 'zod';
+import { messageOf, TrituneError } from '../../base/errors.ts';
+import type { Interval } from '../../stats/interval.ts';
+
+/** One figure of a document that can be compared. */
+export interface Reading {
+  /** What it is of, such as `best` or `concurrency 8`; documents are compared where this is the same. */
+  readonly subject: string;
+  readonly metric: string;
+  readonly unit: string;
+  readonly better: 'higher' | 'lower';
+  readonly interval: Interval;
+}
+
+/** What a document says that a gate can decide by. */
+export interface GateDocument {
+  readonly kind: 'tune' | 'profile';
+  readonly model: string;
+  readonly isEmulated: boolean;
+  /** Why its figures cannot stand by themselves, such as a budget that nothing met; null when they can. */
+  readonly flaw: string | null;
+  readonly readings: readonly Reading[];
+}
+
+const interval = z.object({ value: z.number(), low: z.number(), high: z.number() });
+const level = z.looseObject({ mode: z.enum(['concurrency', 'request-rate']), value: z.number() });
+
+const summary = z.looseObject({
+  schemaVersion: z.literal(1),
+  model: z.string(),
+  emulated: z.nullable(z.string()),
+  budget: z.nullable(z.looseObject({ percentile: z.number(), latencyMs: z.number() })),
+  feasible: z.boolean(),
+  best: z.nullable(
+    z.looseObject({
+      load: level,
+      throughput: interval,
+      budgetLatencyMs: interval.extend({ percentile: z.number() }),
+    }),
+  ),
+});
+
+const profile = z.looseObject({
+  schemaVersion: z.literal(1),
+  model: z.string(),
+  server: z.looseObject({ emulated: z.nullable(z.string()) }),
+  levels: z.array(
+    z.looseObject({
+      level,
+      throughput: interval,
+      budgetLatencyMs: interval.extend({ percentile: z.number() }),
+      stable: z.boolean(),
+      client: z.looseObject({ bound: z.boolean() }),
+    }),
+  ),
+});
+
+/** Reads the `summary.json` of a tune run or the `--json` of a profile. Errors: INPUT_INVALID with the path. */
+export function readGateDocument(text: string, path: string): GateDocument {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (error) {
+    throw invalid(path, `it is no JSON: ${messageOf(error)}`);
+  }
+  if (typeof json === 'object' && json !== null && 'levels' in json)
+    return profileDocument(parsed(profile, json, path));
+  return tuneDocument(parsed(summary, json, path));
+}
+
+function parsed<S extends z.ZodType>(schema: S, json: unknown, path: string): z.infer<S> {
+  const outcome = schema.safeParse(json);
+  if (outcome.success) return outcome.data;
+  const [issue] = outcome.error.issues;
+  throw invalid(path, `'${issue?.path.join('.')}' is not as expected: ${issue?.message}`);
+}
+
+/** With a budget only throughput counts: latency was used up to the budget on purpose, at a level of its own. */
+function tuneDocument({ model, emulated, budget, feasible, best }: z.infer<typeof summary>): GateDocument {
+  const flaw = !feasible || !best ? 'no configuration met the constraints' : null;
+  const throughput = best && throughputOf('best', best.throughput);
+  const latency = best && budget === null ? [latencyOf('best', best.budgetLatencyMs)] : [];
+  return {
+    kind: 'tune',
+    model,
+    isEmulated: emulated !== null,
+    flaw,
+    readings: throughput ? [throughput, ...latency] : [],
+  };
+}
+
+function profileDocument({ model, server, levels }: z.infer<typeof profile>): GateDocument {
+  const bound = levels.find(({ client }) => client.bound);
+  return {
+    kind: 'profile',
+    model,
+    isEmulated: server.emulated !== null,
+    flaw: bound ? `the client was the limit at ${nameOf(bound.level)}` : null,
+    readings: levels.flatMap((each) => [
+      throughputOf(nameOf(each.level), each.throughput),
+      latencyOf(nameOf(each.level), each.budgetLatencyMs),
+    ]),
+  };
+}
+
+const nameOf = ({ mode, value }: z.infer<typeof level>): string => `${mode.replace('-', ' ')} ${value}`;
+
+const throughputOf = (subject: string, figures: Interval): Reading => ({
+  subject,
+  metric: 'throughput',
+  unit: 'infer/s',
+  better: 'higher',
+  interval: figures,
+});
+
+const latencyOf = (
+  subject: string,
+  { percentile, ...figures }: Interval & { readonly percentile: number },
+): Reading => ({
+  subject,
+  metric: `p${percentile} latency`,
+  unit: 'ms',
+  better: 'lower',
+  interval: figures,
+});
+
+const invalid = (path: string, what: string): TrituneError =>
+  new TrituneError(
+    'INPUT_INVALID',
+    `${path}: ${what}`,
+    'give the summary.json of a tune run, its directory, or a file of profile --json',
+  );

@@ -1,0 +1,45 @@
+import { formatFigure } from '../../base/format.ts';
+import type { Comparison, GateDecision, GateVerdict } from './decide.ts';
+
+const names: Readonly<Record<GateVerdict, string>> = {
+  regression: 'REGRESSION',
+  worse: 'worse, within the tolerance',
+  same: 'no difference',
+  better: 'better',
+  missing: 'MISSING',
+};
+
+/** The verdict on one figure, in words. */
+export const verdictName = ({ verdict }: Comparison): string => names[verdict];
+
+/** `-4.2 % (95.1 % sure …)`: the change and how sure it is. */
+export function changeText({ change, verdict }: Comparison): string {
+  if (change === null) return 'not measured';
+  const percent = (ratio: number): string =>
+    Number.isFinite(ratio) ? `${ratio >= 1 ? '+' : ''}${((ratio - 1) * 100).toFixed(1)} %` : 'no limit';
+  const range = `${percent(change.low)} to ${percent(change.high)}`;
+  if (verdict === 'same') return `${percent(change.ratio)} (${range})`;
+  const sure = change.sureness >= 0.9995 ? 'over 99.9 %' : `${(change.sureness * 100).toFixed(1)} %`;
+  return `${percent(change.ratio)} (${range}; ${sure} sure of the direction)`;
+}
+
+export const figureText = (value: number | undefined, unit: string): string =>
+  value === undefined ? '–' : `${formatFigure(value)} ${unit}`;
+
+/** One line for each figure. */
+export function comparisonLine(comparison: Comparison): string {
+  const { before, after } = comparison;
+  const from = figureText(before.interval.value, before.unit);
+  const to = figureText(after?.interval.value, before.unit);
+  return `${before.subject}, ${before.metric}: ${from} → ${to}, ${changeText(comparison)}: ${verdictName(comparison)}`;
+}
+
+/** The decision in one sentence. */
+export function decisionLine({ comparisons, faults, isRegression, rule }: GateDecision): string {
+  const bad =
+    comparisons.filter(({ verdict }) => verdict === 'regression' || verdict === 'missing').length + faults.length;
+  const sure = `${formatFigure(rule.confidence * 100)} % confidence, ${formatFigure(rule.tolerance * 100)} % tolerance`;
+  return isRegression
+    ? `regression: ${bad} of ${comparisons.length + faults.length} checks failed (${sure})`
+    : `no regression in ${comparisons.length} figures (${sure})`;
+}
