@@ -12,6 +12,9 @@ import { measuredLaw } from './measured-law.ts';
 
 type LawFields = Omit<ModelProfile['law'], 'turnaround_ms'>;
 
+/** An arm as a twin has one. */
+export type TwinArm = Pick<Arm, 'name' | 'when' | 'execution_ms' | 'interference' | 'refuses' | 'load_s'>;
+
 /** Variants whose execution times are this near to the model's own share its law. */
 const ALIKE = 0.02;
 const LOADS_ALIKE = 0.25;
@@ -19,10 +22,11 @@ const LOADS_ALIKE = 0.25;
 const EMULATOR_ROUND_TRIP_MS = 0.3;
 
 /** A law in a profile's words. */
-export function lawFields({ points, interference, paddedSizes, cv, split }: ServiceLaw): LawFields {
+export function lawFields({ points, interference, atOnce, paddedSizes, cv, split }: ServiceLaw): LawFields {
   return {
     execution_ms: points.map(({ batchSize, executionNs: ns }) => [batchSize, microseconds(ns / NS_PER_MS)]),
     interference: { per_instance: microseconds(interference.perInstance), batch_exponent: interference.batchExponent },
+    ...(atOnce !== undefined && { at_once: atOnce }),
     padded_sizes: [...paddedSizes],
     cv,
     split: { input: microseconds(split.input), output: microseconds(split.output) },
@@ -64,7 +68,7 @@ export function armOf(
     readonly loads: LoadSeconds;
     readonly refusal: string | null;
   },
-): Arm | null {
+): TwinArm | null {
   const [{ variant: name, config }] = variant;
   const when = conditionsOf(original, config);
   if (!when) return null;
@@ -82,11 +86,9 @@ export function armOf(
       .map(([path, value]) => `${path} ${value === null ? 'absent' : JSON.stringify(value)}`)
       .join(', '),
     when,
-    scale: 1,
     ...(law && { execution_ms: law.execution_ms, interference: law.interference }),
     ...(known.refusal !== null && { refuses: known.refusal }),
     ...(isSlow && { load_s: seconds }),
-    memory_scale: 1,
   };
 }
 

@@ -1,6 +1,6 @@
 import { TrituneError } from '../../base/errors.ts';
 import { NS_PER_MS } from '../../base/units.ts';
-import type { ModelProfile, Profile } from '../../emulator/profile-schema.ts';
+import { type Profile, profileSchema } from '../../emulator/profile-schema.ts';
 import { fitServiceLaw } from '../../queueing/fit.ts';
 import { foldStudy } from '../fold.ts';
 import { isModelled, variantOf } from '../prediction.ts';
@@ -10,7 +10,7 @@ import { limitsOf, refusingArm } from './limits.ts';
 import { loadsOf } from './loads.ts';
 import { measuredLaw } from './measured-law.ts';
 import { deviceOf } from './twin-device.ts';
-import { armOf, lawFields, networkMs, turnaroundMs } from './twin-law.ts';
+import { armOf, lawFields, networkMs, type TwinArm, turnaroundMs } from './twin-law.ts';
 
 /**
  * A profile for the emulator whose one model is like the one that a study measured: the original config, the service law
@@ -34,14 +34,14 @@ export function twinOf(records: readonly StudyRecord[]): Profile {
     base.law,
     observations.filter(({ variant }) => variant === own),
   );
-  const arms = variants.flatMap((variant): ModelProfile['arms'] => {
+  const arms = variants.flatMap((variant): TwinArm[] => {
     const refusal = refusingArm(variant, limits);
     const arm = armOf(variant, started.originalConfig, { observations, base: law, loads, refusal });
     return arm ? [arm] : [];
   });
   // Of the arms that hold for a config, the last one counts: that for what was measured most alike.
   arms.sort((a, b) => Object.keys(a.when).length - Object.keys(b.when).length);
-  return {
+  return profileSchema.parse({
     name: `twin-of-${started.model.toLowerCase().replace(/[^a-z0-9]+/g, '-')}`.replace(/-+$/, ''),
     description:
       `A twin of model '${started.model}' on ${state.server.name} ${state.server.version} at ${state.server.url}, ` +
@@ -51,17 +51,16 @@ export function twinOf(records: readonly StudyRecord[]): Profile {
     device: deviceOf(started.originalConfig, attempts, limits.memoryMib),
     models: [
       {
-        config: { ...started.originalConfig, name: started.model } as ModelProfile['config'],
+        config: { ...started.originalConfig, name: started.model },
         law: { ...lawFields(law), turnaround_ms: turnaroundMs(observations) },
         arms,
         memory: limits.memory,
         ...(limits.maxInstances !== null && { max_instances: limits.maxInstances }),
         load: { full_s: loads.fullSeconds, add_s: loads.addSeconds, remove_s: loads.removeSeconds },
-        first_execution_ms: 0,
         network_ms: networkMs(base.roundTripNs / NS_PER_MS),
       },
     ],
-  };
+  });
 }
 
 function checkModelled({ model, originalConfig }: StudyStarted): void {
