@@ -1,0 +1,162 @@
+import type { Unknowns } from './calibration-model.ts';
+import type { AloneRow } from './calibration-row.ts';
+
+/** A fitted figure, and the range of values that explain the rows nearly as well (95 % by their likelihood). */
+export type Estimate = { readonly value: number; readonly low: number; readonly high: number };
+
+export type Estimates = { readonly [K in keyof Unknowns]: Estimate };
+
+type Tried = { readonly unknowns: Unknowns; readonly loss: number };
+
+/** Values that are tried. A figure that a table cannot tell keeps its usual value. */
+const TRIED = {
+  scale: [0.95, 1, 1.05, 1.1, 1.16],
+  frontEndMs: [0.005, 0.015, 0.03, 0.05, 0.08, 0.12, 0.18, 0.25],
+  perInstance: [0, 0.2, 0.4, 0.7, 1],
+  perSampleShare: [0, 0.03, 0.1, 0.2, 0.35, 0.5, 0.7, 0.85, 1],
+  stepShare: [0, 1 / 3, 2 / 3, 1],
+} as const;
+
+/** A first sample costs more than the others: what one more costs, of the mean, while nobody knows. */
+const USUAL_PER_SAMPLE_SHARE = 0.2;
+const INTERFERENCES_TO_START_FROM = [0.2, 0.7, 1];
+const ROUNDS = 2;
+/** Executions under traffic take about as long as alone; this is how far they may be expected to differ. */
+const USUAL_SCALE_SPREAD = 0.05;
+const SCALE_PRIOR_WEIGHT = 0.1;
+/** Of a negative log-likelihood: so much more than the least bounds 95 % of belief. */
+const LOSS_AT_95_PERCENT = 1.92;
+
+/**
+ * Coordinate searches from every plausible way of sharing the device, then their mean by likelihood: a handful of rows
+ * seldom decides between them, and what lies between errs less than the one that luck puts first.
+ * `alone`: at least one row; `lossOf`: a negative log-likelihood.
+ */
+export function searchUnknowns(
+  alone: readonly AloneRow[],
+  { instances, maxBatchSize }: { readonly instances: number; readonly maxBatchSize: number },
+  lossOf: (unknowns: Unknowns) => number,
+): Estimates {
+  const search = new Search((unknowns) => lossOf(unknowns) + surpriseOf(unknowns));
+  const found = startsOf(alone, instances).map((start) => search.descend(start, keysOf(start, alone, maxBatchSize)));
+  const best = found.reduce((one, other) => (other.loss < one.loss ? other : one));
+  return search.estimatesAround(meanOf(found.filter(({ unknowns }) => unknowns.atOnce === best.unknowns.atOnce)));
+}
+
+/** What is believed of a server without traffic to tell. */
+export function usualUnknowns(alone: readonly AloneRow[], instances: number): Unknowns {
+  return {
+    atOnce: instances,
+    stepShare: 0,
+    perInstance: 0,
+    perSampleShare: lastSlope(alone),
+    frontEndMs: 0.03,
+    scale: 1,
+  };
+}
+
+function startsOf(alone: readonly AloneRow[], instances: number): Unknowns[] {
+  const hasGaps = alone.some((row, index) => row.batchSize > (alone[index - 1]?.batchSize ?? row.batchSize) + 1);
+  return [...new Set([instances, 1])].flatMap((atOnce) =>
+    (hasGaps ? TRIED.stepShare : [0]).flatMap((stepShare) =>
+      (atOnce > 1 ? INTERFERENCES_TO_START_FROM : [0]).map((perInstance) => ({
+        ...usualUnknowns(alone, instances),
+        atOnce,
+        stepShare,
+        perInstance,
+      })),
+    ),
+  );
+}
+
+/** What can be told of a server: the slope beyond the timed sizes where batches may be larger, interference where there is any. */
+function keysOf({ atOnce }: Unknowns, alone: readonly AloneRow[], maxBatchSize: number): (keyof typeof TRIED)[] {
+  const beyond = (alone.at(-1) as AloneRow).batchSize < maxBatchSize;
+  return [
+    ...(beyond ? (['perSampleShare'] as const) : []),
+    ...(atOnce > 1 ? (['perInstance'] as const) : []),
+    'frontEndMs',
+    'scale',
+  ];
+}
+
+const surpriseOf = ({ scale }: Unknowns): number => SCALE_PRIOR_WEIGHT * (Math.log(scale) / USUAL_SCALE_SPREAD) ** 2;
+
+/** Remembers all it tried, for the uncertainties. */
+class Search {
+  readonly #lossOf: (unknowns: Unknowns) => number;
+  readonly #tried: Tried[] = [];
+
+  constructor(lossOf: (unknowns: Unknowns) => number) {
+    this.#lossOf = lossOf;
+  }
+
+  descend(start: Unknowns, keys: readonly (keyof typeof TRIED)[]): Tried {
+    let best = this.#try(start);
+    for (let round = 0; round < ROUNDS; round++) {
+      for (const key of keys) {
+        for (const value of TRIED[key]) {
+          const next = value === best.unknowns[key] ? best : this.#try({ ...best.unknowns, [key]: value });
+          if (next.loss < best.loss) best = next;
+        }
+      }
+    }
+    return best;
+  }
+
+  /** For each figure the smallest and the largest value of all that explained the rows nearly as well as the best. */
+  estimatesAround(best: Unknowns): Estimates {
+    const least = Math.min(...this.#tried.map(({ loss }) => loss));
+    const good = [
+      best,
+      ...this.#tried.filter(({ loss }) => loss <= least + LOSS_AT_95_PERCENT).map((each) => each.unknowns),
+    ];
+    const estimate = (key: keyof Unknowns): Estimate => {
+      const values = good.map((each) => each[key]);
+      return { value: best[key], low: Math.min(...values), high: Math.max(...values) };
+    };
+    return {
+      atOnce: estimate('atOnce'),
+      stepShare: estimate('stepShare'),
+      perInstance: estimate('perInstance'),
+      perSampleShare: estimate('perSampleShare'),
+      frontEndMs: estimate('frontEndMs'),
+      scale: estimate('scale'),
+    };
+  }
+
+  #try(unknowns: Unknowns): Tried {
+    const tried = { unknowns, loss: this.#lossOf(unknowns) };
+    this.#tried.push(tried);
+    return tried;
+  }
+}
+
+function meanOf(found: readonly Tried[]): Unknowns {
+  const weights = weightsOf(found);
+  const mean = (key: keyof Unknowns): number =>
+    found.reduce((sum, { unknowns }, index) => sum + unknowns[key] * (weights[index] as number), 0);
+  return {
+    atOnce: (found[0] as Tried).unknowns.atOnce,
+    stepShare: mean('stepShare'),
+    perInstance: mean('perInstance'),
+    perSampleShare: mean('perSampleShare'),
+    frontEndMs: mean('frontEndMs'),
+    scale: mean('scale'),
+  };
+}
+
+function weightsOf(tried: readonly Tried[]): number[] {
+  const least = Math.min(...tried.map(({ loss }) => loss));
+  const raw = tried.map(({ loss }) => Math.exp(least - loss));
+  const total = raw.reduce((sum, weight) => sum + weight, 0);
+  return raw.map((weight) => weight / total);
+}
+
+/** Where two sizes were timed, larger ones go on as between the last two. */
+function lastSlope(alone: readonly AloneRow[]): number {
+  const [before, last] = [alone.at(-2), alone.at(-1) as AloneRow];
+  if (!before) return USUAL_PER_SAMPLE_SHARE;
+  const slope = (last.computeMs - before.computeMs) / (last.batchSize - before.batchSize);
+  return Math.max(0, slope / (last.computeMs / last.batchSize));
+}
