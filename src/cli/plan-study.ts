@@ -6,16 +6,14 @@ import { loadSpace, spaceFromJson, spaceToJson } from '../space/load.ts';
 import { presetFor } from '../space/presets.ts';
 import type { SearchSpace } from '../space/types.ts';
 import type { ServerIdentity } from '../study/records.ts';
-import { gridSampler } from '../study/samplers/grid.ts';
-import { type QueueingOptions, queueingSampler } from '../study/samplers/queueing.ts';
-import { randomSampler } from '../study/samplers/random.ts';
 import type { SpaceView } from '../study/samplers/space-view.ts';
-import type { Sampler } from '../study/types.ts';
+import type { Goal, Sampler } from '../study/types.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import type { TunePlan } from '../tuner/run.ts';
 import type { OriginalModel } from './open-server.ts';
 import { commandLineWithoutValues } from './request-options.ts';
-import type { SamplerName, TuneOptions } from './tune-options.ts';
+import { makeSampler } from './samplers.ts';
+import type { TuneOptions } from './tune-options.ts';
 import { goalOf, levelsOf, recordedOptions, type TuneRequest } from './tune-request.ts';
 
 /** Without any limit of the user's, a sampler that would never stop by itself stops after so many trials. */
@@ -27,6 +25,7 @@ export interface PlannedStudy {
   readonly plan: TunePlan;
   readonly space: SearchSpace;
   readonly sampler: Sampler;
+  readonly samplerFor: (goal: Goal) => Sampler;
 }
 
 /** A resumed study keeps the config, goal and space that its journal says. Errors: SPACE_INVALID, USAGE. */
@@ -48,9 +47,17 @@ export function planStudy(
     throw new TrituneError('INTERNAL', `the original config is refused: ${baseline.reason}`, 'please report it');
   const goal = started?.goal ?? goalOf(options);
   const levels = started?.levels ?? levelsOf(options);
+  const samplerFor = (wanted: Goal): Sampler =>
+    makeSampler(options.sampler, view, {
+      seed: options.seed,
+      goal: wanted,
+      levels,
+      ...(options.candidates !== undefined && { candidates: options.candidates }),
+    });
   return {
     space,
-    sampler: samplers[options.sampler](view, { seed: options.seed, goal, levels }),
+    sampler: samplerFor(goal),
+    samplerFor,
     plan: {
       study: {
         schemaVersion: 1,
@@ -79,15 +86,10 @@ export function planStudy(
   };
 }
 
-const samplers: Readonly<Record<SamplerName, (view: SpaceView, options: QueueingOptions) => Sampler>> = {
-  queueing: queueingSampler,
-  random: (view, { seed }) => randomSampler(view, seed),
-  grid: (view) => gridSampler(view),
-};
-
 function maxTrials({ maxTrials, timeBudget, sampler }: TuneOptions): number {
   if (maxTrials !== undefined) return maxTrials;
-  return sampler === 'random' && timeBudget === undefined ? DEFAULT_RANDOM_TRIALS : Number.POSITIVE_INFINITY;
+  const isEndless = sampler === 'random' || sampler === 'tpe';
+  return isEndless && timeBudget === undefined ? DEFAULT_RANDOM_TRIALS : Number.POSITIVE_INFINITY;
 }
 
 function spaceOf(options: TuneOptions, config: ModelConfig): SearchSpace {

@@ -16,7 +16,7 @@ import { type TlsFlags, tlsOptionTable } from './tls-options.ts';
 import { type TransportFlags, transportOptionTable } from './transport-options.ts';
 
 /** The samplers that `--sampler` takes, and the screens that `--ui` takes. */
-export const samplerNames = ['queueing', 'random', 'grid'] as const;
+export const samplerNames = ['queueing', 'random', 'grid', 'hill-climb', 'tpe', 'manual'] as const;
 export const uiNames = ['auto', 'lines', 'json', 'none'] as const;
 
 export const requestDistributions = ['constant', 'poisson'] as const;
@@ -46,6 +46,7 @@ export interface TuneOptions extends RequestOptions, TlsFlags, TransportFlags, C
   readonly constraint?: readonly string[];
   readonly objective?: readonly string[];
   readonly sampler: SamplerName;
+  readonly candidates?: string;
   readonly seed: number;
   readonly maxTrials?: number;
   readonly timeBudget?: number;
@@ -119,10 +120,11 @@ export const tuneOptionTable: OptionTable<TuneOptions> = {
   },
   sampler: {
     flags: '--sampler <name>',
-    help: 'how candidates are chosen: by a model of the queueing, or at random, or all of them',
+    help: 'how candidates are chosen: queueing simulates them all and stops by itself; manual takes a list',
     choices: samplerNames,
     default: 'queueing',
   },
+  candidates: { flags: '--candidates <file>', help: 'for --sampler manual: a list of assignments, YAML or JSON' },
   seed: { flags: '--seed <n>', help: 'seed of everything random', parse: wholeNumber, default: 1 },
   maxTrials: { flags: '--max-trials <n>', help: 'stop after so many candidates', parse: positiveWhole },
   timeBudget: { flags: '--time-budget <duration>', help: 'stop after 90s, 10m, 2h …', parse: durationSeconds },

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { gridSampler } from '../../src/study/samplers/grid.ts';
+import { hillClimbSampler } from '../../src/study/samplers/hill-climb.ts';
+import { manualSampler } from '../../src/study/samplers/manual.ts';
 import { queueingSampler } from '../../src/study/samplers/queueing.ts';
 import { randomSampler } from '../../src/study/samplers/random.ts';
+import { tpeSampler } from '../../src/study/samplers/tpe.ts';
 import { goalOf } from './builders.ts';
 import { drain, samplerSuite, smallSpace, smallSpaceSize } from './sampler-suite.ts';
 
@@ -9,6 +12,11 @@ samplerSuite('grid', () => gridSampler(smallSpace));
 samplerSuite('queueing', (seed) =>
   queueingSampler(smallSpace, { seed, goal: goalOf(8), levels: { mode: 'concurrency', low: 1, high: 64 } }),
 );
+samplerSuite('hill-climb', () =>
+  hillClimbSampler(smallSpace, { goal: goalOf(8), levels: { mode: 'concurrency', low: 1, high: 64 } }),
+);
+samplerSuite('tpe', (seed) => tpeSampler(smallSpace, seed, goalOf(8)));
+samplerSuite('manual', () => manualSampler(smallSpace, [...smallSpace.assignments()].reverse()));
 samplerSuite('random', (seed) => randomSampler(smallSpace, seed));
 
 describe('grid', () => {

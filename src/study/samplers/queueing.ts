@@ -7,7 +7,15 @@ import { expenseOf } from './queueing/expense.ts';
 import { firstLevel, isFarFrom } from './queueing/levels-of.ts';
 import { type Forecast, forecastOf } from './queueing/outlook.ts';
 import { type Measured, type Physics, physicsOf } from './queueing/physics.ts';
-import { type Field, type Prospect, prospectsOf, ranked, type Valued, worthOf } from './queueing/prospects.ts';
+import {
+  type Field,
+  largestGain,
+  type Prospect,
+  prospectsOf,
+  ranked,
+  type Valued,
+  worthOf,
+} from './queueing/prospects.ts';
 import { screened } from './queueing/screen.ts';
 import type { SpaceView } from './space-view.ts';
 
@@ -122,14 +130,15 @@ function look(
   const best = lowestCost(measured, forecast, goal);
   const left = leftOver(all, tried, trials);
   const distinct = [...new Map(left.map((choice) => [choice.key, choice])).values()];
-  const valued = ranked(prospectsOf(screened(distinct, physics, goal, seed), field, best), best);
+  const prospects = prospectsOf(screened(distinct, physics, goal, seed), field, best);
+  const valued = ranked(prospects, best);
   return {
     forecast,
     field,
     left: left.length,
     best,
     valued,
-    gain: best === null ? 1 : Math.max(0, ...valued.map(({ prospect }) => worthOf(prospect, best, 2).gain)),
+    gain: best === null ? 1 : largestGain(prospects, best),
     running: running && choiceOf(running.candidate),
   };
 }

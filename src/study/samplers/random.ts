@@ -1,6 +1,7 @@
 import { type Random, seededRandom } from '../../base/random.ts';
 import type { Assignment } from '../../space/types.ts';
 import type { History, Sampler } from '../types.ts';
+import { seedAt } from './seeds.ts';
 import { type SpaceView, untried } from './space-view.ts';
 
 /** Draws before the rest of the space is listed instead: many misses mean that little of it is left. */
@@ -12,12 +13,17 @@ const MAX_LISTED = 20_000;
 export function randomSampler(space: SpaceView, seed: number): Sampler {
   return {
     ask(history) {
-      const random = seededRandom(mix(seed, history.trials.length));
-      const assignment = drawn(space, history, random) ?? listed(space, history, random);
+      const random = seededRandom(seedAt(seed, history.trials.length));
+      const assignment = anyUntried(space, history, random);
       if (assignment) return { kind: 'trial', assignment, levels: { kind: 'search' } };
       return { kind: 'stop', reason: 'every candidate of the search space was tried' };
     },
   };
+}
+
+/** One of those that are left, each with the same chance; null when there is none. */
+export function anyUntried(space: SpaceView, history: History, random: Random): Assignment | null {
+  return drawn(space, history, random) ?? listed(space, history, random);
 }
 
 function drawn(space: SpaceView, history: History, random: Random): Assignment | null {
@@ -36,9 +42,4 @@ function listed(space: SpaceView, history: History, random: Random): Assignment 
     if (untried(space, assignment, history)) left.push(assignment);
   }
   return left.length > 0 ? (left[random.int(0, left.length - 1)] as Assignment) : null;
-}
-
-/** Spreads neighbouring seeds and counts over the generator's 32-bit seeds (the multiplier is Knuth's, TAOCP 6.4). */
-function mix(seed: number, count: number): number {
-  return (Math.imul(seed | 0, 2654435761) ^ Math.imul(count + 1, 40503)) | 0;
 }

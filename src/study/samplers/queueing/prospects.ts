@@ -27,6 +27,7 @@ const LEAST_CHANCE = 0.15;
 const WORTH_A_TRIAL = 0.01;
 const INFLATIONS = [1, 2, 4];
 const WIDEST = 4;
+const CAUTIOUS = 2;
 /** Two levels in a row with so little hope, or hardly better than the one before, end the way up. */
 const HOPELESS = 0.02;
 const NO_BETTER = 0.01;
@@ -43,13 +44,22 @@ export function ranked(prospects: readonly Prospect[], best: number | null): Val
   return valued.sort((a, b) => b.merit - a.merit || a.prospect.level - b.prospect.level);
 }
 
+/** With the chances as they are, then as they would be if the model knew less than it thinks. */
 function improving(prospects: readonly Prospect[], best: number): Valued[] {
   const able = prospects.filter(({ outlook }) => outlook.met(1) >= LEAST_CHANCE);
   for (const inflation of INFLATIONS) {
     const valued = able.map((prospect) => worthOf(prospect, best, inflation));
-    if (inflation === INFLATIONS.at(-1) || valued.some(({ gain }) => gain >= WORTH_A_TRIAL)) return valued;
+    if (valued.some(({ gain }) => gain >= WORTH_A_TRIAL)) return valued;
   }
-  return [];
+  return prospects
+    .filter(({ outlook }) => outlook.met(WIDEST) >= LEAST_CHANCE)
+    .map((prospect) => worthOf(prospect, best, WIDEST));
+}
+
+/** The largest gain that is expected of one of them, by a model that knows less than it thinks. */
+export function largestGain(prospects: readonly Prospect[], best: number): number {
+  const able = prospects.filter(({ outlook }) => outlook.met(CAUTIOUS) >= LEAST_CHANCE);
+  return Math.max(0, ...able.map((prospect) => worthOf(prospect, best, CAUTIOUS).gain));
 }
 
 export function worthOf(prospect: Prospect, best: number, inflation: number): Valued {

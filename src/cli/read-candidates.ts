@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { messageOf, TrituneError } from '../base/errors.ts';
+import type { Assignment } from '../space/types.ts';
+import { describeAssignment } from '../study/describe.ts';
+import type { SpaceView } from '../study/samplers/space-view.ts';
+
+const list = z.array(z.record(z.string(), z.json())).min(1);
+
+/**
+ * The assignments in a YAML or JSON file: a list of objects from parameter to value, as `summary.json` has them.
+ * Errors: USAGE without a file; INPUT_INVALID for a file that is no such list, or an assignment that the space does not allow.
+ */
+export function readCandidates(file: string | undefined, space: SpaceView): readonly Assignment[] {
+  if (file === undefined) {
+    const hint = 'give a list of assignments with --candidates FILE';
+    throw new TrituneError('USAGE', 'the manual sampler needs to know what to try', hint);
+  }
+  const outcome = list.safeParse(contentOf(file));
+  if (!outcome.success) throw invalid(file, outcome.error.issues[0]?.message ?? 'it is no list');
+  for (const assignment of outcome.data) {
+    const built = space.build(assignment);
+    if (!built.legal) throw invalid(file, `${describeAssignment(assignment)}: ${built.reason}`);
+  }
+  return outcome.data;
+}
+
+function contentOf(file: string): unknown {
+  try {
+    return parse(readFileSync(file, 'utf8'));
+  } catch (error) {
+    throw invalid(file, messageOf(error));
+  }
+}
+
+function invalid(file: string, what: string): TrituneError {
+  return new TrituneError(
+    'INPUT_INVALID',
+    `${file} holds no candidates: ${what}`,
+    'write a list such as [{"instances": 2, "max_batch_size": 8}], of parameters of the search space',
+  );
+}
