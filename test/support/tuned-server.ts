@@ -20,6 +20,9 @@ export interface Setting {
 
 /** A model on a server, measured as `tune` measures it. */
 export interface TunedServer {
+  /** The config that it had at first. */
+  readonly original: ModelConfig;
+  configOf(setting: Setting): ModelConfig;
   measure(setting: Setting): Promise<Measurement>;
   /** Puts the model back as it was, and lets go of the connections. */
   close(): Promise<void>;
@@ -54,6 +57,8 @@ export async function openTunedServer(
   });
   const signal = new AbortController().signal;
   return {
+    original,
+    configOf: (setting) => configOf(original, setting),
     measure: async ({ concurrency, ...setting }) => {
       const config = configOf(original, setting);
       const applied = await control.apply({ fingerprint: canonicalJson(config), assignment: {}, config }, signal);

@@ -1,0 +1,38 @@
+import type { StudyRecord } from '../src/study/records.ts';
+import type { Setting, TunedServer } from '../test/support/tuned-server.ts';
+
+/** The journal of a study that measured these settings and no more: what a twin is made of. */
+export async function recordsOfSettings(
+  server: TunedServer,
+  model: string,
+  settings: readonly Setting[],
+): Promise<StudyRecord[]> {
+  const at = new Date().toISOString();
+  const identity = { url: '', controlUrl: '', protocol: 'grpc', controlProtocol: 'grpc', emulated: null } as const;
+  const records: StudyRecord[] = [
+    {
+      type: 'study-started',
+      at,
+      schemaVersion: 1,
+      model,
+      server: { name: 'triton', version: '', ...identity },
+      originalConfig: server.original,
+      wasLoaded: true,
+      goal: { budget: null, constraints: [], objectives: [{ metric: 'throughput', weight: 1 }] },
+      levels: { mode: 'concurrency', low: 1, high: 64 },
+      sampler: 'settings',
+      seed: 1,
+      space: {},
+      options: {},
+      commandLine: [],
+      trituneVersion: 'bench',
+    },
+  ];
+  for (const [trial, setting] of settings.entries()) {
+    const candidate = { fingerprint: `${trial}`, assignment: {}, config: server.configOf(setting) };
+    records.push({ type: 'trial-started', at, trial, role: 'search', candidate });
+    records.push({ type: 'trial-measured', at, trial, measurement: await server.measure(setting) });
+    records.push({ type: 'trial-finished', at, trial, chosen: 0, feasible: true, failure: null });
+  }
+  return records;
+}
