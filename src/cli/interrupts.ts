@@ -2,6 +2,8 @@ import { exitCodes } from './exit-codes.ts';
 
 export interface Interrupts {
   readonly signal: AbortSignal;
+  /** As a signal of that name does. */
+  raise(name: string): void;
   /** Stops listening. */
   release(): void;
 }
@@ -16,7 +18,7 @@ export function listenForInterrupts(
   firstWords = 'stopping and restoring the model',
 ): Interrupts {
   const controller = new AbortController();
-  const onSignal = (name: NodeJS.Signals): void => {
+  const onSignal = (name: string): void => {
     if (controller.signal.aborted) {
       tell(`tritune: ${name} again: ${lastWords()}`);
       process.exit(exitCodes.interrupted);
@@ -28,6 +30,7 @@ export function listenForInterrupts(
   for (const name of names) process.on(name, onSignal);
   return {
     signal: controller.signal,
+    raise: onSignal,
     release: () => {
       for (const name of names) process.off(name, onSignal);
     },

@@ -24,7 +24,7 @@ const SETTLE_TIMEOUT_MS = 60_000;
  */
 export async function assembleParts(
   { options, model, journal }: TuneRequest,
-  { plan, sampler }: PlannedStudy,
+  { plan, sampler, samplerFor }: PlannedStudy,
   { client, server, tls, metricsUrl, metricsTls }: OpenServer,
   inputs: PreparedInputs,
 ): Promise<{ readonly parts: TuneParts; close(): Promise<void> }> {
@@ -54,7 +54,7 @@ export async function assembleParts(
     ...(options.latencyBudget !== undefined && { budgetMs: options.latencyBudget }),
   });
   const control = controlOver(client, model, plan.study, options.restore);
-  return { parts: { control, profile, sampler, journal, clock: realClock }, close: traffic.close };
+  return { parts: { control, profile, sampler, samplerFor, journal, clock: realClock }, close: traffic.close };
 }
 
 /** With a budget the latency that it is about must be stable, and is the threshold. */

@@ -8,12 +8,12 @@ import { discardEmpty } from './output-directory.ts';
 import { planStudy } from './plan-study.ts';
 import { assumptionsOf, requestsOf } from './requests.ts';
 import { assembleParts } from './run-parts.ts';
-import { createScreen, type Screen } from './screen.ts';
+import { openScreen, type Screen } from './screen.ts';
 import type { Terminal } from './terminal.ts';
 import { warnIfInsecure } from './tls-options.ts';
 import type { TuneOptions } from './tune-options.ts';
 import { openRequest, type TuneRequest } from './tune-request.ts';
-import { writeDocuments } from './write-documents.ts';
+import { exportConfig, writeDocuments } from './write-documents.ts';
 
 /**
  * One run of `tritune tune`, from its options to its exit code: opens the output directory and the server, plans, tunes,
@@ -28,37 +28,41 @@ export async function runTune(
     warnIfInsecure(options, terminal);
     return dryRun(options, terminal);
   }
-  const screen = createScreen(options.ui, terminal);
   const request = await openRequest(options, given, realClock.wallMs());
-  warnIfInsecure(request.options, terminal);
   const interrupts = listenForInterrupts(
-    terminal.tell,
+    (line) => (screen ?? terminal).tell(line),
     () => `the model may not be as it was: tritune restore ${request.directory}`,
   );
+  let screen: Screen | null = null;
   try {
-    return await runRequest(request, interrupts.signal, screen, terminal.tell);
+    screen = await openScreen(options.ui, terminal, {
+      earlier: request.earlier,
+      interrupt: () => interrupts.raise('asked to quit'),
+      exportConfig: (trial) => exportConfig(request.directory, request.model, trial),
+    });
+    warnIfInsecure(request.options, screen);
+    const exitCode = await runRequest(request, interrupts.signal, screen);
+    await screen.untilLeft(interrupts.signal);
+    return exitCode;
   } finally {
+    screen?.close();
     interrupts.release();
     await request.journal.close();
     await discardEmpty(request.directory);
   }
 }
 
-async function runRequest(
-  request: TuneRequest,
-  signal: AbortSignal,
-  screen: Screen,
-  tell: (line: string) => void,
-): Promise<number> {
+async function runRequest(request: TuneRequest, signal: AbortSignal, screen: Screen): Promise<number> {
   const opened = await openServer(request.options, request.model, request.directory, signal);
   try {
     await checkControllable(opened.client);
     const original = await readOriginal(opened.client, request.model);
     const planned = planStudy(request, opened.server, original);
     const inputs = await requestsOf(request.options, original);
-    for (const line of assumptionsOf(inputs)) tell(line);
+    for (const line of assumptionsOf(inputs)) screen.tell(line);
     const { parts, close } = await assembleParts(request, planned, opened, inputs);
-    const failure = await tune(planned.plan, parts, screen.onEvent, signal).then(
+    const steered = { ...parts, ...(screen.steering && { steering: screen.steering }) };
+    const failure = await tune(planned.plan, steered, screen.onEvent, signal).then(
       () => null,
       (error: unknown) => ({ error }),
     );

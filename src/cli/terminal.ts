@@ -7,6 +7,17 @@ export interface Terminal {
   /** What is being done now, on a line of its own that the next call replaces and null takes away; nothing without a person watching. */
   status(text: string | null): void;
   readonly isInteractive: boolean;
+  /** What a whole screen is drawn on; absent where there is none. */
+  readonly canvas?: TerminalCanvas;
+}
+
+/** A terminal on both ends. */
+export interface TerminalCanvas {
+  readonly stdin: NodeJS.ReadStream;
+  readonly stdout: NodeJS.WriteStream;
+  readonly hasColours: boolean;
+  /** A person sits at it who can see a screen that changes: no CI, no screen reader, a terminal that can move its cursor. */
+  readonly isWatched: boolean;
 }
 
 const CLEAR_LINE = '\r\u001b[K';
@@ -22,6 +33,14 @@ function setStatus(text: string | null): void {
   process.stderr.write(CLEAR_LINE + (text ?? '').slice(0, (process.stderr.columns ?? FALLBACK_COLUMNS) - 1));
 }
 
+function canvasOf({ stdin, stdout, env }: NodeJS.Process): TerminalCanvas {
+  const isInCi = ![undefined, '', '0', 'false'].includes(env.CI);
+  const isReadAloud = [env.INK_SCREEN_READER, env.SCREEN_READER].some((value) => value === '1' || value === 'true');
+  // https://no-color.org
+  const hasColours = (env.NO_COLOR ?? '') === '';
+  return { stdin, stdout, hasColours, isWatched: env.TERM !== 'dumb' && !isInCi && !isReadAloud };
+}
+
 export const processTerminal: Terminal = {
   print: (line) => {
     process.stdout.write(`${line}\n`);
@@ -31,4 +50,5 @@ export const processTerminal: Terminal = {
   },
   status: setStatus,
   isInteractive: Boolean(process.stdout.isTTY),
+  ...(process.stdin.isTTY && process.stdout.isTTY && { canvas: canvasOf(process) }),
 };

@@ -29,6 +29,6 @@ export const tlsFlagNames = Object.keys(tlsOptionTable) as (keyof TlsFlags)[];
 export const wantsTls = (flags: TlsFlags): boolean => tlsFlagNames.some((name) => flags[name] !== undefined);
 
 /** Says what a person must know of `--tls-insecure`. */
-export function warnIfInsecure(flags: TlsFlags, terminal: Terminal): void {
+export function warnIfInsecure(flags: TlsFlags, terminal: Pick<Terminal, 'tell'>): void {
   if (flags.tlsInsecure) terminal.tell("the server's certificate is not verified (--tls-insecure): it may be anyone's");
 }

@@ -17,7 +17,7 @@ import { type TransportFlags, transportOptionTable } from './transport-options.t
 
 /** The samplers that `--sampler` takes, and the screens that `--ui` takes. */
 export const samplerNames = ['queueing', 'random', 'grid', 'hill-climb', 'tpe', 'manual'] as const;
-export const uiNames = ['auto', 'lines', 'json', 'none'] as const;
+export const uiNames = ['auto', 'tui', 'lines', 'json', 'none'] as const;
 
 export const requestDistributions = ['constant', 'poisson'] as const;
 
@@ -169,7 +169,12 @@ export const tuneOptionTable: OptionTable<TuneOptions> = {
     choices: ['config', 'reload'],
     default: 'config',
   },
-  ui: { flags: '--ui <screen>', help: 'what to show', choices: uiNames, default: 'auto' },
+  ui: {
+    flags: '--ui <screen>',
+    help: 'what to show; auto is tui on a terminal, and lines elsewhere',
+    choices: uiNames,
+    default: 'auto',
+  },
   output: { flags: '-o, --output <directory>', help: 'where results go (default: tritune-runs/MODEL-TIMESTAMP)' },
   resume: { flags: '--resume <directory>', help: 'continue the study in this directory' },
   dryRun: {

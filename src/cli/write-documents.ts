@@ -1,10 +1,19 @@
-import { type WrittenRun, writeRun } from '../report/write-run.ts';
+import { join } from 'node:path';
+import { type WrittenRun, writeConfig, writeRun } from '../report/write-run.ts';
 import { foldStudy } from '../study/fold.ts';
 import { readJournal } from '../study/journal.ts';
+import type { Trial } from '../study/types.ts';
 import { safeName, studyFiles } from './output-directory.ts';
 
 /** Writes a study's documents from its journal, finished or not. Errors: JOURNAL_INVALID, OUTPUT_UNWRITABLE. */
 export async function writeDocuments(directory: string): Promise<WrittenRun> {
   const state = foldStudy(await readJournal(studyFiles(directory).journal));
   return writeRun(state, directory, safeName(state.started.model));
+}
+
+/** Writes one trial's config.pbtxt beside the best one's; resolves to its path. Errors: OUTPUT_UNWRITABLE. */
+export async function exportConfig(directory: string, model: string, trial: Trial): Promise<string> {
+  const path = join(directory, `trial-${trial.number}`, safeName(model), 'config.pbtxt');
+  await writeConfig(path, trial.candidate.config, model);
+  return path;
 }

@@ -39,6 +39,10 @@ export async function writeRun(state: StudyState, directory: string, modelDirect
   return { summary, files };
 }
 
+/** Writes a config as `best/MODEL/config.pbtxt` is written. Errors: OUTPUT_UNWRITABLE. */
+export const writeConfig = (path: string, config: ModelConfig, model: string): Promise<void> =>
+  writeWhole(path, emittedConfig(config, model));
+
 /** As a repository wants it: with the model's name, and without the instance names that the server makes up. */
 function emittedConfig(config: ModelConfig, model: string): string {
   const groups = config.instance_group?.map(({ name: _, ...group }) => group);

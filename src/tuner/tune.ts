@@ -78,11 +78,11 @@ const sameGoal = (a: Goal, b: Goal): boolean =>
 
 /** Before anything is changed: from here on `tritune restore` can put the model back. */
 async function writeOpening({ plan, ledger }: Run): Promise<void> {
+  if (plan.earlier.length === 0) await ledger.record({ type: 'study-started', ...plan.study });
+  else await ledger.record({ type: 'study-resumed', server: plan.study.server });
   const orNull = (limit: number): number | null => (Number.isFinite(limit) ? limit : null);
   const timeBudgetSeconds = orNull(plan.timeBudgetMs / MS_PER_S);
   ledger.notify({ type: 'limits', maxTrials: orNull(plan.maxTrials), timeBudgetSeconds });
-  if (plan.earlier.length === 0) await ledger.record({ type: 'study-started', ...plan.study });
-  else await ledger.record({ type: 'study-resumed', server: plan.study.server });
 }
 
 async function search(run: Run): Promise<Ending> {

@@ -1,0 +1,39 @@
+import { Box, Text, useInput, useWindowSize } from 'ink';
+import { createElement, memo, type ReactElement, useSyncExternalStore } from 'react';
+import { lookOf } from './colours.ts';
+import { frame } from './frame.ts';
+import { commandOf } from './keys.ts';
+import type { Row } from './rows.ts';
+import type { Store } from './store.ts';
+
+interface AppProps {
+  readonly store: Store;
+  readonly hasColours: boolean;
+}
+
+/** The screen: draws the scene as large as the terminal is, and turns keys into commands. */
+export function App({ store, hasColours }: AppProps): ReactElement {
+  const scene = useSyncExternalStore(store.subscribe, store.scene);
+  const size = useWindowSize();
+  useInput((input, key) => {
+    const { interaction, abilities, view } = store.scene();
+    const command = commandOf(input, key, interaction, abilities, view);
+    if (command) store.onCommand(command);
+  });
+  const lines = frame(scene, size).map((line, index) => createElement(Line, { key: index, line, hasColours }));
+  return createElement(
+    Box,
+    { flexDirection: 'column', width: size.columns, height: size.rows, overflow: 'hidden' },
+    ...lines,
+  );
+}
+
+const Line = memo(
+  ({ line, hasColours }: { readonly line: Row; readonly hasColours: boolean }): ReactElement => {
+    const spans = line.map(({ text, tone }, index) =>
+      createElement(Text, { key: index, ...lookOf(tone, hasColours) }, text),
+    );
+    return createElement(Text, { wrap: 'truncate' }, ...spans);
+  },
+  (before, after) => JSON.stringify(before.line) === JSON.stringify(after.line),
+);

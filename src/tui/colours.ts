@@ -1,0 +1,36 @@
+import type { Tone } from './rows.ts';
+
+/** How a meaning looks: properties of Ink's Text. */
+export interface Look {
+  readonly color?: string;
+  readonly bold?: boolean;
+  readonly dimColor?: boolean;
+  readonly inverse?: boolean;
+}
+
+/** The sixteen colours that every terminal has and every theme keeps legible. */
+const coloured: Readonly<Record<Tone, Look>> = {
+  strong: { bold: true },
+  muted: { dimColor: true },
+  good: { color: 'green' },
+  bad: { color: 'red' },
+  warning: { color: 'yellow' },
+  accent: { color: 'cyan' },
+  front: { color: 'blue' },
+  now: { color: 'magenta' },
+  selected: { inverse: true },
+  network: { color: 'blue' },
+  queue: { color: 'yellow' },
+  input: { color: 'cyan' },
+  infer: { color: 'green' },
+  output: { color: 'magenta' },
+};
+
+const plain: Look = {};
+
+/** Without colours only what is no colour is left: nothing may be told by colour alone. */
+export function lookOf(tone: Tone | undefined, hasColours: boolean): Look {
+  if (tone === undefined) return plain;
+  const { color, ...rest } = coloured[tone];
+  return hasColours && color !== undefined ? { color, ...rest } : rest;
+}

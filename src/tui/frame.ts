@@ -1,0 +1,77 @@
+import type { Interaction } from './interaction.ts';
+import type { Abilities } from './keys.ts';
+import { chartPanel } from './panels/chart.ts';
+import { footRows, helpPanel } from './panels/foot.ts';
+import { progressRows, standingRows, titleRows } from './panels/head.ts';
+import { trialPanel } from './panels/trial.ts';
+import { trialsPanel } from './panels/trials.ts';
+import { beside, block, fitted, type Row, row, type Size } from './rows.ts';
+import type { ViewState } from './state.ts';
+
+/** All that a frame is made from. */
+export interface Scene {
+  readonly view: ViewState;
+  readonly interaction: Interaction;
+  readonly abilities: Abilities;
+  /** What the person is told now, if anything. */
+  readonly notice: string | null;
+  /** Seconds that the study has been under way. */
+  readonly elapsedSeconds: number;
+}
+
+const SMALLEST: Size = { columns: 60, rows: 16 };
+/** From this width on the selected trial stands beside the table and the chart. */
+const WIDE = 110;
+const GAP = 2;
+
+/** The whole screen, exactly as large as it is. */
+export function frame(scene: Scene, size: Size): readonly Row[] {
+  if (size.columns < SMALLEST.columns || size.rows < SMALLEST.rows) return tooSmall(scene, size);
+  const { view, interaction, abilities, notice, elapsedSeconds } = scene;
+  const head = [
+    ...titleRows(view, size.columns),
+    ...progressRows(view, elapsedSeconds, size.columns),
+    ...standingRows(view, size.columns),
+  ];
+  const foot = footRows(view, interaction, abilities, notice, size.columns);
+  const body = { columns: size.columns, rows: size.rows - head.length - foot.length };
+  return block([...head, ...bodyRows(scene, body), ...foot], size);
+}
+
+function bodyRows({ view, interaction, abilities }: Scene, size: Size): readonly Row[] {
+  if (interaction.page === 'help') return helpPanel(view, interaction, abilities, size);
+  if (interaction.page === 'trial') return trialPanel(view, interaction, size);
+  if (size.columns < WIDE) return narrowBody(view, interaction, size);
+  const leftColumns = Math.floor(size.columns * 0.55);
+  const leftRows = { columns: leftColumns, rows: size.rows };
+  const chartRows = Math.max(10, Math.floor(size.rows * 0.5));
+  const left = [
+    ...chartPanel(view, interaction, { ...leftRows, rows: chartRows }),
+    ...trialsPanel(view, interaction, { ...leftRows, rows: size.rows - chartRows }),
+  ];
+  return beside(
+    left,
+    trialPanel(view, interaction, { columns: size.columns - leftColumns - GAP, rows: size.rows }),
+    GAP,
+  );
+}
+
+function narrowBody(view: ViewState, interaction: Interaction, size: Size): readonly Row[] {
+  const table = Math.floor(size.columns * 0.6);
+  return beside(
+    trialsPanel(view, interaction, { columns: table, rows: size.rows }),
+    chartPanel(view, interaction, { columns: size.columns - table - GAP, rows: size.rows }),
+    GAP,
+  );
+}
+
+function tooSmall({ view, elapsedSeconds }: Scene, size: Size): readonly Row[] {
+  const lines = [
+    row(`${SMALLEST.columns}×${SMALLEST.rows} or more is needed`),
+    ...progressRows(view, elapsedSeconds, size.columns),
+  ];
+  return block(
+    lines.map((line) => fitted(line, size.columns)),
+    size,
+  );
+}

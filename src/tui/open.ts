@@ -1,0 +1,55 @@
+import { render } from 'ink';
+import { createElement } from 'react';
+import type { StudyRecord } from '../study/records.ts';
+import type { TunerEvent } from '../tuner/seams.ts';
+import { App } from './app.ts';
+import { viewOf } from './state.ts';
+import { type Reach, Store } from './store.ts';
+
+export interface TuiOptions extends Reach {
+  readonly stdin: NodeJS.ReadStream;
+  readonly stdout: NodeJS.WriteStream;
+  readonly hasColours: boolean;
+  /** Records of the study from before: of the runs that this one resumes, or of the one that is looked at. */
+  readonly earlier: readonly StudyRecord[];
+}
+
+/** The screen while it is up. */
+export interface Tui {
+  onEvent(event: TunerEvent): void;
+  /** A line for the person, in the screen. */
+  tell(line: string): void;
+  /** The run is over; the screen stays until the person closes it. */
+  end(notice: string): void;
+  /** Resolves when the person has closed the screen of a run that is over. */
+  readonly left: Promise<void>;
+  /** Gives the terminal back at once; safe to call more than once, and when the process ends. */
+  close(): void;
+}
+
+/** Takes the terminal over: alternate screen, raw keys, console output kept out of the frame. */
+export function openTui(options: TuiOptions): Tui {
+  const { stdin, stdout, hasColours } = options;
+  const store = new Store(viewOf(options.earlier), options);
+  const instance = render(createElement(App, { store, hasColours }), {
+    stdin,
+    stdout,
+    alternateScreen: true,
+    incrementalRendering: true,
+    exitOnCtrlC: false,
+    patchConsole: true,
+    maxFps: 15,
+    isScreenReaderEnabled: false,
+    interactive: true,
+  });
+  return {
+    onEvent: (event) => store.onEvent(event),
+    tell: (line) => store.tell(line),
+    end: (notice) => store.end(notice),
+    left: store.left,
+    close: () => {
+      store.close();
+      instance.unmount();
+    },
+  };
+}

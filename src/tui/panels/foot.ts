@@ -1,0 +1,42 @@
+import { formatMs } from '../../base/format.ts';
+import type { Interaction } from '../interaction.ts';
+import { type Abilities, hintsOf, workingKeys } from '../keys.ts';
+import { block, fitted, foreign, heading, left, type Row, row, type Size, span } from '../rows.ts';
+import type { ViewState } from '../state.ts';
+
+/** What the person is asked or told, and the keys: two rows. */
+export function footRows(
+  view: ViewState,
+  interaction: Interaction,
+  abilities: Abilities,
+  notice: string | null,
+  width: number,
+): readonly Row[] {
+  const hints = hintsOf(interaction, abilities, view).flatMap(({ shown, does }) => [
+    span(` ${shown}`, 'accent'),
+    span(` ${does} `, 'muted'),
+  ]);
+  return [fitted(questionRow(interaction, view) ?? noticeRow(notice), width), fitted(hints, width)];
+}
+
+function questionRow({ question }: Interaction, { study }: ViewState): Row | null {
+  if (question === null) return null;
+  if (question.kind === 'quit') return row(' End the run?', 'warning');
+  const percentile = study?.goal.budget?.percentile ?? 99;
+  const now = study?.goal.budget ? `, now ${formatMs(study.goal.budget.latencyMs)}` : '';
+  return [span(` p${percentile} budget in ms${now}: `, 'warning'), span(question.text, 'strong'), span('_')];
+}
+
+const noticeRow = (notice: string | null): Row => (notice === null ? [] : row(` ${foreign(notice)}`, 'warning'));
+
+/** Every key that works now, and what the signs mean. */
+export function helpPanel(view: ViewState, interaction: Interaction, abilities: Abilities, size: Size): readonly Row[] {
+  const keys = workingKeys({ ...interaction, question: null }, abilities, view).map(
+    ({ shown, does }): Row => [span(`  ${left(shown, 7)}`, 'accent'), span(does)],
+  );
+  const signs: readonly Row[] = [
+    row('  ★ best  ◆ on the Pareto front  · within the budget  ○ over it  ✗ failed', 'muted'),
+    row('  ▶ under way  ● the selected trial  o the original  ╌ the budget', 'muted'),
+  ];
+  return block([heading('Keys', size.columns), ...keys, ...signs], size);
+}

@@ -1,0 +1,95 @@
+import { plainLine } from '../base/format.ts';
+
+/** What a piece of text means; `colours.ts` says how that looks. */
+export type Tone =
+  | 'strong'
+  | 'muted'
+  | 'good'
+  | 'bad'
+  | 'warning'
+  | 'accent'
+  | 'front'
+  | 'now'
+  | 'selected'
+  | 'network'
+  | 'queue'
+  | 'input'
+  | 'infer'
+  | 'output';
+
+export interface Span {
+  readonly text: string;
+  readonly tone?: Tone;
+}
+
+/** One line of the screen. Every character is one cell wide: texts from elsewhere go through `foreign`. */
+export type Row = readonly Span[];
+
+export interface Size {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+export const span = (text: string, tone?: Tone): Span => (tone === undefined ? { text } : { text, tone });
+export const row = (text: string, tone?: Tone): Row => [span(text, tone)];
+
+/** Beyond these come characters two cells wide, or none; our own glyphs all lie before them. */
+const NARROW = /[^\u0020-\u2e7f]|\p{M}/gu;
+
+/** Text from a server or a file, fit for the screen: one line, and one cell for every character. */
+export const foreign = (text: string, maxLength = 300): string => plainLine(text, maxLength).replace(NARROW, '?');
+
+export const widthOf = (line: Row): number => line.reduce((sum, { text }) => sum + text.length, 0);
+
+/** The row at exactly this width: cut with an ellipsis, or filled up. */
+export function fitted(line: Row, width: number): Row {
+  const full = widthOf(line);
+  if (full <= width) return full === width ? line : [...line, span(' '.repeat(width - full))];
+  const kept: Span[] = [];
+  let left = width - 1;
+  for (const piece of line) {
+    if (left <= 0) break;
+    kept.push({ ...piece, text: piece.text.slice(0, left) });
+    left -= piece.text.length;
+  }
+  return width <= 0 ? [] : [...kept, span('…', kept.at(-1)?.tone)];
+}
+
+/** Exactly so many rows of this width; what does not fit is left out. */
+export function block(rows: readonly Row[], { columns, rows: height }: Size): readonly Row[] {
+  return Array.from({ length: height }, (_, index) => fitted(rows[index] ?? [], columns));
+}
+
+/** Two blocks side by side with a gap; both have the same number of rows. */
+export function beside(left: readonly Row[], right: readonly Row[], gap = 2): readonly Row[] {
+  return left.map((line, index) => [...line, span(' '.repeat(gap)), ...(right[index] ?? [])]);
+}
+
+/** `left` and, at the far end, `right`; the right one goes first when both do not fit. */
+export function spread(left: Row, right: Row, width: number): Row {
+  const room = width - widthOf(right) - 1;
+  return room < widthOf(left) ? fitted(left, width) : [...fitted(left, room + 1), ...right];
+}
+
+/** A heading with a line after it. */
+export function heading(text: string, width: number, note = ''): Row {
+  const end = note === '' ? '' : ` ${note} ─`;
+  const rule = Math.max(0, width - text.length - 3 - end.length);
+  return fitted([span('─ ', 'muted'), span(text, 'accent'), span(` ${'─'.repeat(rule)}${end}`, 'muted')], width);
+}
+
+/** For text in columns. */
+export const right = (text: string, width: number): string => text.slice(0, width).padStart(width);
+export const left = (text: string, width: number): string =>
+  text.length > width ? `${text.slice(0, Math.max(0, width - 1))}…` : text.padEnd(width);
+
+/** The text in lines of at most this width, broken between words where there are any. */
+export function wrapped(text: string, width: number): readonly string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`;
+    else for (let at = 0; at === 0 || at < word.length; at += width) lines.push(word.slice(at, at + width));
+  }
+  return lines;
+}
