@@ -1,0 +1,21 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Landscape } from './problem.ts';
+import { recordedGrid } from './recorded-grid.ts';
+import { scenario } from './scenarios.ts';
+
+/** The package's `search-grids/` folder: three levels up from `src/tuner/offline` and from `dist/tuner/offline` alike. */
+const gridFolder = fileURLToPath(new URL('../../../search-grids/', import.meta.url));
+
+/** How many made-up models the whole benchmark has. */
+export const ALL_SCENARIOS = 40;
+
+/** The first so many made-up models. */
+export const scenarios = (count: number): Landscape[] => Array.from({ length: count }, (_, index) => scenario(index));
+
+/** Every grid that was recorded on a real server. */
+export function recordedGrids(): Landscape[] {
+  const files = readdirSync(gridFolder).filter((file) => file.endsWith('.json'));
+  return files.sort().map((file) => recordedGrid(JSON.parse(readFileSync(join(gridFolder, file), 'utf8'))));
+}

@@ -1,0 +1,85 @@
+import { quantileSorted } from 'simple-statistics';
+import { contest, type MakeSampler, type Outcome, type Standing } from './contest.ts';
+import { type Landscape, type Problem, problemsOf } from './problem.ts';
+
+/** Which samplers meet which problems. */
+export interface LeaguePlan {
+  readonly samplers: Readonly<Record<string, MakeSampler>>;
+  readonly landscapes: readonly Landscape[];
+  /** Of one contest. */
+  readonly measurements: number;
+  readonly seed: number;
+}
+
+/** How one sampler did on one problem. */
+export interface Result {
+  readonly sampler: string;
+  readonly outcome: Outcome;
+}
+
+/** Shares of the optimum over some problems, and what they cost on average. */
+export interface Summary {
+  readonly problems: number;
+  readonly median: number;
+  /** Nine in ten problems are above this. */
+  readonly worstTenth: number;
+  readonly worst: number;
+  readonly reloads: number;
+  readonly seconds: number;
+}
+
+/** Lets every sampler tune every problem; tells after each of them. */
+export async function playLeague(plan: LeaguePlan, tell: (result: Result) => void): Promise<readonly Result[]> {
+  const results: Result[] = [];
+  for (const landscape of plan.landscapes) {
+    for (const problem of problemsOf(landscape)) {
+      for (const result of await playProblem(plan, problem)) {
+        results.push(result);
+        tell(result);
+      }
+    }
+  }
+  return results;
+}
+
+async function playProblem({ samplers, measurements, seed }: LeaguePlan, problem: Problem): Promise<Result[]> {
+  const results: Result[] = [];
+  for (const [sampler, make] of Object.entries(samplers))
+    results.push({ sampler, outcome: await contest(problem, make, measurements, seed) });
+  return results;
+}
+
+/** Over the results of one sampler after so many measurements. Needs one result at least. */
+export function summaryOf(results: readonly Result[], measurements: number): Summary {
+  const standings = results.map(({ outcome }) => outcome.standings[measurements - 1] as Standing);
+  const shares = standings.map(({ share }) => share).sort((a, b) => a - b);
+  const mean = (of: (standing: Standing) => number): number =>
+    standings.reduce((sum, standing) => sum + of(standing), 0) / standings.length;
+  return {
+    problems: results.length,
+    median: quantileSorted(shares, 0.5),
+    worstTenth: quantileSorted(shares, 0.1),
+    worst: shares[0] as number,
+    reloads: mean(({ reloads }) => reloads),
+    seconds: mean(({ seconds }) => seconds),
+  };
+}
+
+/** Where the sampler stopped by itself: how often, after how many measurements (median), and at what share (median); null if never. */
+export function stopsOf(results: readonly Result[]): { stopped: number; measurements: number; share: number } | null {
+  const ends = results.flatMap(({ outcome }) => {
+    const last = outcome.standings.at(-1);
+    return outcome.stoppedAfter === null || !last ? [] : [{ after: outcome.stoppedAfter, share: last.share }];
+  });
+  if (ends.length === 0) return null;
+  const middle = (values: readonly number[]): number =>
+    quantileSorted(
+      [...values].sort((a, b) => a - b),
+      0.5,
+    );
+  return {
+    stopped: ends.length,
+    measurements: middle(ends.map(({ after }) => after)),
+    share: middle(ends.map(({ share }) => share)),
+  };
+}
