@@ -1,5 +1,7 @@
 import { Command } from 'commander';
 import { trituneVersion } from '../base/version.ts';
+import { benchSearchCommand } from './bench-search-command.ts';
+import { calibrateCommand } from './calibrate-command.ts';
 import { compareCommand } from './compare-command.ts';
 import { emulateCommand } from './emulate-command.ts';
 import { installCommand } from './install-command.ts';
@@ -23,8 +25,10 @@ export function createProgram(terminal: Terminal): Command {
     reportCommand,
     compareCommand,
     spaceCommand,
+    calibrateCommand,
     emulateCommand,
     installCommand,
+    benchSearchCommand,
   ]) {
     program.addCommand(makeCommand(terminal));
   }

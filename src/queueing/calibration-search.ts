@@ -21,6 +21,8 @@ const TRIED = {
 const USUAL_PER_SAMPLE_SHARE = 0.2;
 const INTERFERENCES_TO_START_FROM = [0.2, 0.7, 1];
 const ROUNDS = 2;
+/** So much more than the least after one round is not made up for in another, and counts next to nothing in the mean. */
+const HOPELESS_LOSS = 5;
 /** Executions under traffic take about as long as alone; this is how far they may be expected to differ. */
 const USUAL_SCALE_SPREAD = 0.05;
 const SCALE_PRIOR_WEIGHT = 0.1;
@@ -38,10 +40,17 @@ export function searchUnknowns(
   lossOf: (unknowns: Unknowns) => number,
 ): Estimates {
   const search = new Search((unknowns) => lossOf(unknowns) + surpriseOf(unknowns));
-  const found = startsOf(alone, instances).map((start) => search.descend(start, keysOf(start, alone, maxBatchSize)));
-  const best = found.reduce((one, other) => (other.loss < one.loss ? other : one));
-  return search.estimatesAround(meanOf(found.filter(({ unknowns }) => unknowns.atOnce === best.unknowns.atOnce)));
+  const improve = ({ unknowns }: Tried): Tried => search.improve(unknowns, keysOf(unknowns, alone, maxBatchSize));
+  let found = startsOf(alone, instances).map((start) => improve(search.try(start)));
+  for (let round = 1; round < ROUNDS; round++) {
+    const { loss } = bestOf(found);
+    found = found.map((each) => (each.loss <= loss + HOPELESS_LOSS ? improve(each) : each));
+  }
+  const { atOnce } = bestOf(found).unknowns;
+  return search.estimatesAround(meanOf(found.filter(({ unknowns }) => unknowns.atOnce === atOnce)));
 }
+
+const bestOf = (found: readonly Tried[]): Tried => found.reduce((one, other) => (other.loss < one.loss ? other : one));
 
 /** What is believed of a server without traffic to tell. */
 export function usualUnknowns(alone: readonly AloneRow[], instances: number): Unknowns {
@@ -85,20 +94,19 @@ const surpriseOf = ({ scale }: Unknowns): number => SCALE_PRIOR_WEIGHT * (Math.l
 /** Remembers all it tried, for the uncertainties. */
 class Search {
   readonly #lossOf: (unknowns: Unknowns) => number;
-  readonly #tried: Tried[] = [];
+  readonly #tried = new Map<string, Tried>();
 
   constructor(lossOf: (unknowns: Unknowns) => number) {
     this.#lossOf = lossOf;
   }
 
-  descend(start: Unknowns, keys: readonly (keyof typeof TRIED)[]): Tried {
-    let best = this.#try(start);
-    for (let round = 0; round < ROUNDS; round++) {
-      for (const key of keys) {
-        for (const value of TRIED[key]) {
-          const next = value === best.unknowns[key] ? best : this.#try({ ...best.unknowns, [key]: value });
-          if (next.loss < best.loss) best = next;
-        }
+  /** The best that changing one figure after another leads to. */
+  improve(start: Unknowns, keys: readonly (keyof typeof TRIED)[]): Tried {
+    let best = this.try(start);
+    for (const key of keys) {
+      for (const value of TRIED[key]) {
+        const next = this.try({ ...best.unknowns, [key]: value });
+        if (next.loss < best.loss) best = next;
       }
     }
     return best;
@@ -106,11 +114,9 @@ class Search {
 
   /** For each figure the smallest and the largest value of all that explained the rows nearly as well as the best. */
   estimatesAround(best: Unknowns): Estimates {
-    const least = Math.min(...this.#tried.map(({ loss }) => loss));
-    const good = [
-      best,
-      ...this.#tried.filter(({ loss }) => loss <= least + LOSS_AT_95_PERCENT).map((each) => each.unknowns),
-    ];
+    const tried = [...this.#tried.values()];
+    const least = Math.min(...tried.map(({ loss }) => loss));
+    const good = [best, ...tried.filter(({ loss }) => loss <= least + LOSS_AT_95_PERCENT).map((each) => each.unknowns)];
     const estimate = (key: keyof Unknowns): Estimate => {
       const values = good.map((each) => each[key]);
       return { value: best[key], low: Math.min(...values), high: Math.max(...values) };
@@ -125,10 +131,12 @@ class Search {
     };
   }
 
-  #try(unknowns: Unknowns): Tried {
-    const tried = { unknowns, loss: this.#lossOf(unknowns) };
-    this.#tried.push(tried);
-    return tried;
+  try(unknowns: Unknowns): Tried {
+    const { atOnce, stepShare, perInstance, perSampleShare, frontEndMs, scale } = unknowns;
+    const key = [atOnce, stepShare, perInstance, perSampleShare, frontEndMs, scale].join();
+    const known = this.#tried.get(key) ?? { unknowns, loss: this.#lossOf(unknowns) };
+    this.#tried.set(key, known);
+    return known;
   }
 }
 

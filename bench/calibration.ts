@@ -1,0 +1,60 @@
+/**
+ * How well a server is foretold from a few of its results: for each set-up of a published table, the rows of one request at a
+ * time and three rows of traffic are fitted, and the 29 others foretold: `npm run bench:calibration`. Set beside two naive
+ * guesses from the rows of one request at a time alone. `TRITUNE_BENCH_LEVELS` (8,64,256) chooses the rows of traffic.
+ */
+import { readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
+import { median } from 'simple-statistics';
+import { readResultTable } from '../src/emulator/result-table.ts';
+import { missesOf } from '../src/queueing/calibration-loss.ts';
+import { calibratedLaw, foretellRow } from '../src/queueing/calibration-model.ts';
+import { aloneRows } from '../src/queueing/calibration-row.ts';
+import { usualUnknowns } from '../src/queueing/calibration-search.ts';
+import { foretellHeldOut } from '../src/queueing/held-out.ts';
+
+const TARGET = 0.1;
+const levels = (process.env.TRITUNE_BENCH_LEVELS ?? '8,64,256').split(',').map(Number);
+/** As published: two instances, batches up to 1024, preferred 512 and 1024, a queue delay of 1 µs. */
+const policy = {
+  maxBatchSize: 1024,
+  preferredBatchSizes: [512, 1024],
+  maxQueueDelayNs: 1000,
+  instances: 2,
+  dynamicBatching: true,
+};
+
+const fixture = new URL('../test/fixtures/queueing/tft-results.csv.gz', import.meta.url);
+const setUps = readResultTable(gunzipSync(readFileSync(fixture)).toString(), 'tft-results.csv', 1);
+const percent = (share: number): string => `${(100 * share).toFixed(1)} %`.padStart(8);
+
+console.log(`fitted: offline rows and ${levels.join(', ')} clients; median errors over the other rows`);
+console.log('set-up                          infer/s       p50   seconds   naive: free instances   interference 0.6');
+let met = 0;
+for (const { labels, rows } of setUps) {
+  const start = performance.now();
+  const { medianMiss } = foretellHeldOut(rows, policy, levels);
+  const seconds = (performance.now() - start) / 1e3;
+  if (!medianMiss) throw new Error('no row is left to foretell');
+  if (medianMiss.throughput <= TARGET && medianMiss.p50 <= TARGET) met++;
+  const guesses = [0, 0.6].map((perInstance) => {
+    const { throughput, p50 } = naive(rows, perInstance);
+    return `${percent(throughput)} ${percent(p50)}`;
+  });
+  const name = Object.values(labels).join(' ').padEnd(28);
+  const own = `${percent(medianMiss.throughput)}  ${percent(medianMiss.p50)}`;
+  console.log(`${name}   ${own}  ${seconds.toFixed(1).padStart(8)}       ${guesses.join('    ')}`);
+}
+console.log(`${met} of ${setUps.length} set-ups within ${percent(TARGET).trim()} in both`);
+
+/** Executions as timed alone, and nothing else known but how much a second instance is taken to slow the first. */
+function naive(rows: (typeof setUps)[number]['rows'], perInstance: number): { throughput: number; p50: number } {
+  const alone = aloneRows(rows, policy.maxBatchSize);
+  const unknowns = { ...usualUnknowns(alone, policy.instances), perInstance };
+  const law = calibratedLaw(alone, policy.maxBatchSize, unknowns, { input: 0, output: 0 });
+  const server = { policy, law, roundTripNs: 0, jitterNs: 0, windowNs: Number.POSITIVE_INFINITY };
+  const misses = rows
+    .filter(({ concurrency }) => concurrency > 1 && !levels.includes(concurrency))
+    .map((row) => missesOf(foretellRow(server, row.concurrency, row.samplesPerRequest), row));
+  return { throughput: median(misses.map((each) => each.throughput)), p50: median(misses.map((each) => each.p50)) };
+}
