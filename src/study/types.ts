@@ -91,7 +91,13 @@ export interface Remaining {
   readonly seconds: number;
 }
 
-export type Proposal = { readonly kind: 'trial'; readonly assignment: Assignment; readonly levels: LevelPlan };
+export type Proposal = {
+  readonly kind: 'trial';
+  readonly assignment: Assignment;
+  readonly levels: LevelPlan;
+  /** How much better than the best so far the sampler expects the best after one trial to be, as a share; where it has a notion. */
+  readonly expectedGain?: number;
+};
 export type Stop = { readonly kind: 'stop'; readonly reason: string };
 
 /** A trial under way, with what was measured of it so far. */
