@@ -1,5 +1,17 @@
 import { execFile, spawn } from 'node:child_process';
-import { access, chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink } from 'node:fs/promises';
+import {
+  access,
+  chmod,
+  copyFile,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -24,15 +36,30 @@ export async function perfAnalyzer(install: TritonInstall): Promise<PerfAnalyzer
   const peer = { file: join(directory, 'perf_analyzer'), libraryDirectory: join(directory, 'lib') };
   await mkdir(peer.libraryDirectory, { recursive: true });
   await linkLibraries(install, peer.libraryDirectory);
-  if (
-    !(await access(peer.file).then(
-      () => true,
-      () => false,
-    ))
-  )
-    await fetchBinary(install, peer.file);
+  if (!(await isThere(peer.file))) await fetchBinary(install, peer.file);
   return peer;
 }
+
+/** A Python interpreter that has NVIDIA's Python clients, in an environment of its own, fetched on first use. */
+export async function pythonClients(install: TritonInstall): Promise<string> {
+  const directory = join(install.directory, 'peers', 'tritonclient');
+  const python = join(directory, 'bin', 'python');
+  // The mark is written last: an environment that was cut short is made again.
+  const mark = join(directory, 'installed');
+  if (await isThere(mark)) return python;
+  const requirement = WHEEL.replace('==', '[all]==');
+  console.log(`fetching ${requirement}`);
+  await run(join(install.binDirectory, 'python'), ['-m', 'venv', directory], { timeout: 120_000 });
+  await run(python, ['-m', 'pip', 'install', '--quiet', requirement], { timeout: 600_000 });
+  await writeFile(mark, `${requirement}\n`);
+  return python;
+}
+
+const isThere = (file: string): Promise<boolean> =>
+  access(file).then(
+    () => true,
+    () => false,
+  );
 
 async function fetchBinary(install: TritonInstall, file: string): Promise<void> {
   const python = join(install.binDirectory, 'python');

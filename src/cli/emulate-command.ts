@@ -59,9 +59,11 @@ export function emulateCommand(terminal: Terminal): Command {
     const { startEmulator } = await import('../emulator/start-emulator.ts');
     const emulator = await startEmulator({ profile: await profileOf({ profile, from, writeProfile }), ...options });
     terminal.print(emulator.startupLine);
-    await new Promise<void>((resolve) => {
+    const interrupted = new Promise<void>((resolve) => {
       for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => resolve());
     });
+    // A crash that the profile asks for is one: no last words, as of a process that is killed.
+    await Promise.race([interrupted, emulator.crashed.then(() => process.kill(process.pid, 'SIGKILL'))]);
     await emulator.close();
   });
 }

@@ -10,8 +10,10 @@ export interface ModelPhysics {
   readonly firstOfSizeMs: number;
   /** Of a decoupled model to each request, spread evenly over its execution. */
   readonly responses: number;
-  /** From an execution's end, when its answers leave, until its instance is free again. */
+  /** From an execution's end until its instance is free again. */
   readonly turnaroundMs: number;
+  /** How long before the end of their execution answers leave. */
+  readonly answerLeadMs: number;
   /** How much later answers arrive than they leave. */
   readonly networkMs: number;
   /** Shares of an execution's time; the rest is compute-infer. */

@@ -4,8 +4,8 @@ import { configMeets } from './config-paths.ts';
 import type { Faults, FaultyLoad } from './faults.ts';
 import type { InferFault, LoadFault, ModelProfile, Profile } from './profile-schema.ts';
 
-/** Longer than anybody waits, and what a timer can hold. */
-const FOR_EVER_MS = 2 ** 31 - 1;
+/** Twelve days: longer than anybody waits, and no more than a timer can hold. */
+const FOR_EVER_MS = 2 ** 30;
 const OUT_OF_MEMORY = 'out of memory: failed to allocate the memory of the model';
 
 /** The faults that a profile asks for. Each counts its own loads and requests, from the start of the emulator. */

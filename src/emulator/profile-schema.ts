@@ -36,6 +36,8 @@ const law = z.strictObject({
   split: split.default({ input: 0, output: 0 }),
   /** After an execution its answers have left, but the instance takes the next batch only so much later; in no statistic. */
   turnaround_ms: atLeastZero.default(0),
+  /** Answers leave so long before their execution ends, as the statistics tell it: backends clear up after sending. */
+  answer_lead_ms: atLeastZero.default(0),
 });
 
 /** Dotted config paths and the values that must stand there; in a list any element will do; null: nothing does. All must hold. */

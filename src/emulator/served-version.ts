@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import { NS_PER_MS } from '../base/units.ts';
+import { NS_PER_MS, nsToMs } from '../base/units.ts';
 import { createBatcher, type Execution } from '../queueing/batcher.ts';
 import { policyOf } from '../queueing/batcher-policy.ts';
 import { splitExecution } from '../queueing/service-law.ts';
@@ -152,7 +152,10 @@ export class ServedVersion implements Servable {
       this.#physics.executionNs(batchSize, this.#batcher.busyInstances) + this.#coldNs(instance, batchSize);
     this.#around.device.executionStarted();
     if (this.isDecoupled) this.#respond(tickets, startNs, durationNs);
-    this.#around.wakeUps.at(startNs + durationNs, () => this.#finish(instance, batchSize, tickets, startNs));
+    const leadNs = Math.min(this.#physics.answerLeadMs * NS_PER_MS, durationNs);
+    this.#around.wakeUps.at(startNs + durationNs - leadNs, () =>
+      this.#finish(instance, batchSize, tickets, startNs, leadNs),
+    );
   }
 
   /** What the first execution of an instance, and of a batch size on it, take longer. */
@@ -179,8 +182,10 @@ export class ServedVersion implements Servable {
     }
   }
 
-  #finish(instance: number, batchSize: number, tickets: readonly Ticket[], startNs: number): void {
-    const endNs = this.#around.clock.nowNs();
+  /** The answers leave; the execution ends, by the statistics, `leadNs` later. */
+  #finish(instance: number, batchSize: number, tickets: readonly Ticket[], startNs: number, leadNs: number): void {
+    const leaveNs = this.#around.clock.nowNs();
+    const endNs = leaveNs + leadNs;
     this.#around.device.executionEnded();
     const compute = splitExecution(this.#physics, endNs - startNs);
     for (const counters of [this.statistics, this.#lifetime]) {
@@ -191,8 +196,8 @@ export class ServedVersion implements Servable {
     }
     const { turnaroundMs, networkMs } = this.#physics;
     // The next execution starts before the answers are written, as instances do not wait for the front end.
-    this.#after(turnaroundMs, endNs, () => this.#free(instance));
-    this.#after(networkMs, endNs, () => {
+    this.#after(turnaroundMs + nsToMs(leadNs), leaveNs, () => this.#free(instance));
+    this.#after(networkMs, leaveNs, () => {
       for (const { job } of tickets) {
         if (this.isDecoupled && this.#physics.responses > 0) job.respond?.();
         job.done(null, compute);

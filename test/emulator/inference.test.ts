@@ -103,7 +103,7 @@ describe('infer over HTTP with JSON tensors', () => {
     });
     const full = { ...input, data: [1, 2, 3, 4] };
     expect(await post({ inputs: [full], outputs: [{ name: 'X' }] })).toEqual({
-      error: "unexpected inference output 'X' for model 'm'",
+      error: "[request id: <id_unknown>] unexpected inference output 'X' for model 'm'",
     });
     expect(await post({})).toEqual({ error: expect.stringContaining("'inputs'") });
   });

@@ -40,6 +40,15 @@ it('keeps an instance busy for its turnaround, which is in no statistic', async 
   expect(computeInfer.ns).toBeLessThan(queue.ns);
 });
 
+it('sends answers before their execution ends by the statistics, and keeps the instance until then', async () => {
+  const { answered, statistics } = await sendAtOnce({ a: 400, b: 0.1, law: { answer_lead_ms: 390 } }, 2);
+  const { computeInfer, success, queue } = statistics as ModelStatistics;
+  expect(computeInfer.ns / computeInfer.count).toBeGreaterThanOrEqual(400e6);
+  expect((answered[0] as number) * 1e6).toBeLessThan(success.ns / success.count);
+  expect(queue.ns).toBeGreaterThanOrEqual(400e6);
+  expect(answered[1]).toBeGreaterThanOrEqual(400 + 10);
+});
+
 it('brings answers later by the network, and starts the next execution before that', async () => {
   const { answered, statistics } = await sendAtOnce({ a: 5, b: 0.1, model: { network_ms: 400 } }, 2);
   const [first = 0] = answered;

@@ -45,3 +45,53 @@ export function smallProfile(
     ...change.profile,
   });
 }
+
+const TENSORS = {
+  input: [{ name: 'IN', data_type: 'TYPE_FP32', dims: [4] }],
+  output: [{ name: 'OUT', data_type: 'TYPE_FP32', dims: [4] }],
+};
+
+/**
+ * A profile with a model of every kind: `m` with a dynamic batcher, `seq` with a sequence batcher of two slots, `stream`
+ * that is decoupled with three responses to a request, and the ensemble `chain` of `m` and `second`.
+ */
+export function everyKindProfile(change: { sequence_batching?: object; instances?: number } = {}): Profile {
+  const { sequence_batching = { direct: {}, max_sequence_idle_microseconds: 60_000_000 }, instances = 1 } = change;
+  const model = (name: string, config: object, more: object = {}) => ({
+    config: {
+      ...{ name, backend: 'python', max_batch_size: 8, ...TENSORS },
+      instance_group: [{ count: instances, kind: 'KIND_CPU' }],
+      ...config,
+    },
+    law: {
+      execution_ms: [
+        [1, 1],
+        [8, 2],
+      ],
+    },
+    load: { full_s: 0.02, add_s: 0.01, remove_s: 0.01 },
+    ...more,
+  });
+  const step = (model_name: string, input: string, output: string) => ({
+    ...{ model_name, model_version: -1 },
+    ...{ input_map: { IN: input }, output_map: { OUT: output } },
+  });
+  return profileSchema.parse({
+    ...{ name: 'every-kind', description: 'for tests', source: 'synthetic' },
+    device: { kind: 'cpu', name: 'CPU', memory_mib: 1000 },
+    models: [
+      model('m', { dynamic_batching: {} }),
+      model('second', {}),
+      model('seq', { max_batch_size: 2, sequence_batching }),
+      model('stream', { max_batch_size: 0, model_transaction_policy: { decoupled: true } }, { responses: 3 }),
+    ],
+    ensembles: [
+      {
+        config: {
+          ...{ name: 'chain', platform: 'ensemble', max_batch_size: 8, ...TENSORS },
+          ensemble_scheduling: { step: [step('m', 'IN', 'between'), step('second', 'between', 'OUT')] },
+        },
+      },
+    ],
+  });
+}
