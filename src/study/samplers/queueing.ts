@@ -1,7 +1,7 @@
 import type { Candidate } from '../../space/types.ts';
 import { assess } from '../goal.ts';
 import { pruneReason } from '../pruning.ts';
-import type { Goal, LevelRange, RunningTrial, Sampler, Trial } from '../types.ts';
+import type { Goal, LevelRange, Proposal, RunningTrial, Sampler, Trial } from '../types.ts';
 import { type Choice, choiceOf, choicesOf } from './queueing/choices.ts';
 import { expenseOf } from './queueing/expense.ts';
 import { firstLevel, isFarFrom } from './queueing/levels-of.ts';
@@ -29,7 +29,10 @@ export interface QueueingOptions {
 const WORTH_GOING_ON = Math.log(1.01);
 /** An own best level is found when no other promises to better it by more than this. */
 const WORTH_A_LEVEL = 0.03;
+const WORTH_STAYING = 0.02;
 const MOST_LEVELS = { baseline: 4, search: 4 };
+/** Larger batches than this are for later. */
+const SCOUT_BATCH = 32;
 /** A level of the running trial spares a reload, and no other chance for it will come. */
 const STAYING = 1;
 
@@ -47,18 +50,16 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
   });
   return {
     ask({ trials }) {
-      const { left, valued, best, gain } = sight(trials, null);
+      const { left, valued, best, gain, scout } = sight(trials, null);
       if (left === 0) return { kind: 'stop', reason: 'every candidate of the search space was tried' };
+      if (scout) return proposalOf(scout.choice, scout.level);
       const next = valued[0]?.prospect;
       if (!next) return { kind: 'stop', reason: 'no further candidate can be told apart from those that were tried' };
       if (best !== null && gain < WORTH_GOING_ON && trials.length > 1) {
         if (sight(trials.slice(0, -1), null).gain < WORTH_GOING_ON) return { kind: 'stop', reason: stopReason(gain) };
       }
-      return {
-        kind: 'trial',
-        assignment: next.choice.candidate.assignment,
-        levels: { kind: 'search', start: next.level },
-      };
+      const proposal = proposalOf(next.choice, next.level);
+      return best === null ? proposal : { ...proposal, expectedGain: Math.expm1(gain) };
     },
     level({ trials }, running) {
       if (running.measurements.length === 0) return firstLevel(choiceOf(running.candidate), options.levels);
@@ -67,6 +68,10 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
       return running.role === 'baseline' ? ownLevel(view, running, options) : worthStaying(view, running, options);
     },
   };
+}
+
+function proposalOf({ candidate }: Choice, start: number): Proposal {
+  return { kind: 'trial', assignment: candidate.assignment, levels: { kind: 'search', start } };
 }
 
 function stopReason(gain: number): string {
@@ -85,6 +90,8 @@ interface Sight {
   /** The largest gain that is expected of one trial. */
   readonly gain: number;
   readonly running: Choice | null;
+  /** What shows the cost of batches, while nothing has. */
+  readonly scout: { readonly choice: Choice; readonly level: number } | null;
 }
 
 interface Model {
@@ -140,8 +147,30 @@ function look(
     valued,
     gain: best === null ? 1 : largestGain(prospects, best),
     running: running && choiceOf(running.candidate),
+    scout: scoutOf(left, measured, levels),
   };
 }
+
+/**
+ * A server whose statistics have only batches of one says nothing of larger ones. One measurement with room for large
+ * batches, half filled so that they come in all sizes, shows more than several of small ones.
+ */
+function scoutOf(left: readonly Choice[], measured: readonly Measured[], range: LevelRange): Sight['scout'] {
+  const first = measured[0];
+  const batches = measured.flatMap(({ measurements }) => measurements.flatMap(({ server }) => server?.batches ?? []));
+  if (!first || batches.length === 0 || batches.some(({ size }) => size > 1) || range.mode !== 'concurrency')
+    return null;
+  const able = left.filter(({ variant, largestBatch }) => variant === first.choice.variant && largestBatch > 1);
+  const apart = ({ policy }: Choice): number => Math.abs(policy.instances - first.choice.policy.instances);
+  const choice = [...able].sort(
+    (a, b) => apart(a) - apart(b) || distanceTo(SCOUT_BATCH, a) - distanceTo(SCOUT_BATCH, b) || a.delayUs - b.delayUs,
+  )[0];
+  if (!choice) return null;
+  const level = Math.max(2, Math.round((choice.policy.instances * choice.largestBatch) / 2));
+  return { choice, level: Math.min(range.high, Math.max(range.low, level)) };
+}
+
+const distanceTo = (batch: number, { largestBatch }: Choice): number => Math.abs(Math.log2(largestBatch / batch));
 
 /** What was neither tried nor must fail as a tried one did. */
 function leftOver(
@@ -187,7 +216,7 @@ function worthStaying(
   const next = ranked(closeBy(choice, running, field, best, goal), best)[0];
   if (!next) return null;
   const other = valued[0];
-  if (best !== null && next.gain < WORTH_GOING_ON) return null;
+  if (best !== null && next.gain < WORTH_STAYING) return null;
   return other && next.merit < STAYING * other.merit ? null : next.prospect.level;
 }
 

@@ -22,7 +22,10 @@ export interface Laws {
   readonly roundTripNs: number;
 }
 
-/** Points of other numbers of busy instances count less, the more doublings they are away, and never nothing. */
+/** A point of the law, and how many instances its choice has, busy or not: some models are slower for those that only wait. */
+type Point = ServicePoint & { readonly instances: number };
+
+/** Points of other numbers of instances count less, the more doublings they are away, and never nothing. */
 const INSTANCE_BANDWIDTH = 0.8;
 const LEAST_WEIGHT = 0.03;
 /** Of what the line does not explain: in doublings of the batch and of the busy instances. */
@@ -37,7 +40,9 @@ const FACTOR_NOISE = 0.05;
  * instead the law for each number of instances leans on the points with about as many. null without statistics by batch size.
  */
 export function lawsOf(observed: readonly Observed[]): Laws | null {
-  const points = observed.flatMap(({ observations }) => observations.flatMap(servicePoints));
+  const points = observed.flatMap(({ choice, observations }) =>
+    observations.flatMap(servicePoints).map((point): Point => ({ ...point, instances: choice.policy.instances })),
+  );
   const reference = observed.find(({ choice }) => points.some(({ variant }) => variant === choice.variant));
   if (!reference) return null;
   const own = fitAffine(points.filter(({ variant }) => variant === reference.choice.variant));
@@ -110,13 +115,9 @@ function readings(
   });
 }
 
-function lawFor(
-  { policy, variant, largestBatch }: Choice,
-  points: readonly ServicePoint[],
-  factor: number,
-): ServiceLaw {
+function lawFor({ policy, variant, largestBatch }: Choice, points: readonly Point[], factor: number): ServiceLaw {
   const near = points.map((point) => {
-    const doublings = Math.log2(point.busyInstances / policy.instances) / INSTANCE_BANDWIDTH;
+    const doublings = Math.log2(point.instances / policy.instances) / INSTANCE_BANDWIDTH;
     const own = point.variant === variant ? 1 : OTHER_VARIANT_WEIGHT;
     return { ...point, weight: point.weight * own * Math.max(LEAST_WEIGHT, Math.exp(-(doublings ** 2) / 2)) };
   });
@@ -124,7 +125,7 @@ function lawFor(
   const residuals = points.map((point) => ({
     log: Math.log(point.executionNs / affineNs(line, point)),
     batch: Math.log2(point.batchSize),
-    instances: Math.log2(point.busyInstances / policy.instances),
+    instances: Math.log2(point.instances / policy.instances),
     weight: point.weight * (point.variant === variant ? 1 : OTHER_VARIANT_WEIGHT),
   }));
   const correctionAt = (batchSize: number): number => {
