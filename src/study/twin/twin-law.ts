@@ -10,7 +10,7 @@ import { conditionsOf } from './conditions.ts';
 import type { LoadSeconds } from './loads.ts';
 import { measuredLaw } from './measured-law.ts';
 
-type LawFields = Omit<ModelProfile['law'], 'turnaround_ms'>;
+type LawFields = Omit<ModelProfile['law'], 'turnaround_ms' | 'answer_lead_ms'>;
 
 /** An arm as a twin has one. */
 export type TwinArm = Pick<Arm, 'name' | 'when' | 'execution_ms' | 'interference' | 'refuses' | 'load_s'>;
@@ -51,9 +51,16 @@ function isFull({ policy, concurrency, samplesPerRequest, batches }: Observation
   return batches.length > 0 && concurrency * samplesPerRequest >= 2 * policy.instances * atOnce;
 }
 
-/** What the network of the study adds to that of a client beside the emulator. */
-export const networkMs = (roundTripMs: number): number =>
-  microseconds(Math.max(0, roundTripMs - EMULATOR_ROUND_TRIP_MS));
+/**
+ * What clients saw beside queue and execution, against what they see of the emulator: more is the network's; less, and the
+ * answers left before their execution ended by the statistics.
+ */
+export function answerTimes(roundTripMs: number): { readonly network_ms: number; readonly answer_lead_ms: number } {
+  return {
+    network_ms: microseconds(Math.max(0, roundTripMs - EMULATOR_ROUND_TRIP_MS)),
+    answer_lead_ms: microseconds(Math.max(0, EMULATOR_ROUND_TRIP_MS - roundTripMs)),
+  };
+}
 
 /**
  * The arm for a variant of the model: where its config differs from the original, and what is then other than the model's

@@ -10,7 +10,7 @@ import { limitsOf, refusingArm } from './limits.ts';
 import { loadsOf } from './loads.ts';
 import { measuredLaw } from './measured-law.ts';
 import { deviceOf } from './twin-device.ts';
-import { armOf, lawFields, networkMs, type TwinArm, turnaroundMs } from './twin-law.ts';
+import { answerTimes, armOf, lawFields, type TwinArm, turnaroundMs } from './twin-law.ts';
 
 /**
  * A profile for the emulator whose one model is like the one that a study measured: the original config, the service law
@@ -27,6 +27,7 @@ export function twinOf(records: readonly StudyRecord[]): Profile {
   const base = fitServiceLaw(observations, own);
   if (!base)
     throw cannot(reasonFor(started, attempts), 'tune it again at concurrencies, on a server that reports them');
+  const { network_ms, answer_lead_ms } = answerTimes(base.roundTripNs / NS_PER_MS);
   const loads = loadsOf(records, own);
   const limits = limitsOf(attempts);
   const variants = variantsOf(attempts, own);
@@ -52,12 +53,12 @@ export function twinOf(records: readonly StudyRecord[]): Profile {
     models: [
       {
         config: { ...started.originalConfig, name: started.model },
-        law: { ...lawFields(law), turnaround_ms: turnaroundMs(observations) },
+        law: { ...lawFields(law), turnaround_ms: turnaroundMs(observations), answer_lead_ms },
         arms,
         memory: limits.memory,
         ...(limits.maxInstances !== null && { max_instances: limits.maxInstances }),
         load: { full_s: loads.fullSeconds, add_s: loads.addSeconds, remove_s: loads.removeSeconds },
-        network_ms: networkMs(base.roundTripNs / NS_PER_MS),
+        network_ms,
       },
     ],
   });
