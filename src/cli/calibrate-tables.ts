@@ -76,5 +76,6 @@ export function sourceOf({ setUp, heldOut }: { readonly setUp: SetUp; readonly h
   const miss = medianMiss
     ? `; the rows held out are met to ${percent(medianMiss.throughput)} in throughput and ${percent(medianMiss.p50)} in p50 (medians)`
     : '';
-  return `${describeSetUp(setUp)}: ${calibration.sizesAlone} batch sizes timed alone and the rows with ${levels.join(', ')} clients${front}${miss}.`;
+  const poor = calibration.quality?.isGood === false ? '; a poor fit' : '';
+  return `${describeSetUp(setUp)}: ${calibration.sizesAlone} batch sizes timed alone and the rows with ${levels.join(', ')} clients${front}${miss}${poor}.`;
 }

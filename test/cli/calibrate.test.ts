@@ -1,0 +1,78 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { gunzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { loadProfile } from '../../src/emulator/profiles.ts';
+import { connectGrpc } from '../../src/triton/connect.ts';
+import { freshDirectory, runCli } from '../support/cli.ts';
+import { emulatorForTest } from '../support/emulator.ts';
+
+const fixture = (name: string): string => fileURLToPath(new URL(`../fixtures/queueing/${name}`, import.meta.url));
+
+describe('calibrate', { timeout: 60_000 }, () => {
+  it('prints what it fitted, foretells the other rows, and writes a profile that an emulator runs', async () => {
+    const directory = await freshDirectory();
+    const [table, profile] = [join(directory, 'results.csv'), join(directory, 'my-t4.yaml')];
+    await writeFile(table, gunzipSync(await readFile(fixture('tft-results.csv.gz'))));
+    const select = ['--select', 'gpu=t4', '--select', 'backend=pytorch', '--select', 'dataset=traffic'];
+    const { code, stdout, stderr } = await runCli([
+      'calibrate',
+      table,
+      '--config',
+      fixture('tft.pbtxt'),
+      ...select,
+      '-o',
+      profile,
+    ]);
+    expect(stderr).toBe('');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/11 batch sizes timed alone and 3 rows of traffic/);
+    expect(stdout).toMatch(/interference per further instance: \S+ \(95 %: \S+ to \S+\)/);
+    expect(stdout.match(/^ +\d+ .* %.* %/gm)).toHaveLength(32);
+    expect(stdout.match(/fitted$/gm)).toHaveLength(3);
+    expect(stdout).toMatch(/rows held out: median error \d\.\d % in throughput, \d\.\d % in p50/);
+
+    const written = loadProfile(profile);
+    expect(written).toMatchObject({ name: 'my-t4', device: { name: 'T4 (emulated)' } });
+    expect(written.source).toMatch(/results\.csv.*8, 64, 256 clients.*held out are met/s);
+    expect(written.models[0]?.config).toMatchObject({ name: 'tft', backend: 'pytorch', max_batch_size: 1024 });
+    const { grpcUrl } = await emulatorForTest({ profile: written });
+    const client = connectGrpc(grpcUrl);
+    expect(await client.ready().finally(() => client.close())).toBe(true);
+  });
+
+  it('fits the levels asked for, of a table without offline rows', async () => {
+    const { code, stdout } = await runCli([
+      'calibrate',
+      fixture('yolov7-rtx4090.csv'),
+      '-c',
+      fixture('yolov7.pbtxt'),
+      '--fit',
+      '8,16,32,64',
+    ]);
+    expect(code).toBe(0);
+    expect(stdout.match(/fitted$/gm)).toHaveLength(4);
+    const [, throughput, p50] = /median error (\S+) % in throughput, (\S+) % in p50/.exec(stdout) ?? [];
+    expect(Number(throughput)).toBeLessThan(5);
+    expect(Number(p50)).toBeLessThan(10);
+  });
+
+  it.each<[string, string[], RegExp]>([
+    [
+      'a table that is none',
+      [fixture('tft.pbtxt'), '-c', fixture('tft.pbtxt')],
+      /INPUT_INVALID.*no rows of a closed loop/,
+    ],
+    ['no file', ['/nowhere.csv', '-c', fixture('tft.pbtxt')], /INPUT_INVALID.*cannot read \/nowhere\.csv/],
+    [
+      'a set-up that is not there',
+      [fixture('yolov7-rtx4090.csv'), '-c', fixture('yolov7.pbtxt'), '--select', 'gpu=h200'],
+      /INPUT_INVALID.*no set-up with gpu=h200/,
+    ],
+  ])('refuses %s', async (_, args, words) => {
+    const { code, stderr } = await runCli(['calibrate', ...args]);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(words);
+  });
+});
