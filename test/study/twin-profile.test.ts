@@ -211,6 +211,7 @@ it.each<[string, readonly Tried[], Partial<StudyStarted>, RegExp]>([
     { originalConfig: { ...server.original, sequence_batching: { direct: {} } } },
     /sequences/,
   ],
+  ['the config names no backend', [usual], { originalConfig: { ...server.original, backend: '' } }, /config\.backend/],
   [
     'the model runs on two GPUs',
     [usual],

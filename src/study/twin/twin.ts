@@ -42,7 +42,7 @@ export function twinOf(records: readonly StudyRecord[]): Profile {
   });
   // Of the arms that hold for a config, the last one counts: that for what was measured most alike.
   arms.sort((a, b) => Object.keys(a.when).length - Object.keys(b.when).length);
-  return profileSchema.parse({
+  return checked({
     name: `twin-of-${started.model.toLowerCase().replace(/[^a-z0-9]+/g, '-')}`.replace(/-+$/, ''),
     description:
       `A twin of model '${started.model}' on ${state.server.name} ${state.server.version} at ${state.server.url}, ` +
@@ -62,6 +62,14 @@ export function twinOf(records: readonly StudyRecord[]): Profile {
       },
     ],
   });
+}
+
+/** A config that an emulator cannot serve, such as one without a backend, is no twin's. */
+function checked(profile: unknown): Profile {
+  const read = profileSchema.safeParse(profile);
+  if (read.success) return read.data;
+  const [issue] = read.error.issues;
+  throw cannot(`${issue?.path.join('.')}: ${issue?.message}`, 'the emulator cannot serve such a model');
 }
 
 function checkModelled({ model, originalConfig }: StudyStarted): void {
