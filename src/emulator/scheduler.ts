@@ -1,4 +1,5 @@
-import type { Batcher, Execution } from '../queueing/batcher.ts';
+import type { Batcher } from '../queueing/batcher.ts';
+import type { Execution } from '../queueing/execution.ts';
 import type { SequenceMark } from './sequence-mark.ts';
 
 /** What puts the requests of a model version on its instances: the dynamic batcher's seam, with sequences. */

@@ -1,6 +1,7 @@
 import { NS_PER_US } from '../base/units.ts';
-import { type Batcher, createBatcher, type Execution } from '../queueing/batcher.ts';
+import { type Batcher, createBatcher } from '../queueing/batcher.ts';
 import type { BatcherPolicy } from '../queueing/batcher-policy.ts';
+import type { Execution } from '../queueing/execution.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import { ProtocolFailure } from './protocol-failure.ts';
 import type { Scheduler } from './scheduler.ts';

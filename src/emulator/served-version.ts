@@ -1,7 +1,8 @@
 import type { Clock } from '../base/clock.ts';
 import { NS_PER_MS, nsToMs } from '../base/units.ts';
-import { createBatcher, type Execution } from '../queueing/batcher.ts';
+import { createBatcher } from '../queueing/batcher.ts';
 import { policyOf } from '../queueing/batcher-policy.ts';
+import type { Execution } from '../queueing/execution.ts';
 import { splitExecution } from '../queueing/service-law.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import type { Device } from './device.ts';

@@ -1,22 +1,9 @@
 import { TrituneError } from '../base/errors.ts';
 import { type BatcherPolicy, checkInstanceCount, checkPolicy } from './batcher-policy.ts';
+import { type Execution, ExecutionView } from './execution.ts';
+import { FormingRules } from './forming-rules.ts';
 import { Instances } from './instances.ts';
 import { NumberRing, RequestRing } from './ring.ts';
-
-/** An execution that has just started. A view: read it before the next call of any method of its batcher. */
-export interface Execution {
-  /** The instance that runs it, from 0. It runs nothing else until `complete` is called with it. */
-  readonly instance: number;
-  /** Samples in the batch. */
-  readonly batchSize: number;
-  readonly requestCount: number;
-  /** Identifier of the index-th request of the batch, as it was given to `arrive`. */
-  requestId(index: number): number;
-  /** Samples of the index-th request. */
-  samples(index: number): number;
-  /** When the index-th request arrived. */
-  enqueuedNs(index: number): number;
-}
 
 /**
  * Triton's scheduler of one model version, without a clock: whoever drives it says what happens and when, with times
@@ -65,10 +52,7 @@ class TritonBatcher implements Batcher {
 
   readonly #batching: boolean;
   readonly #prefetch: boolean;
-  readonly #maxSamples: number;
-  readonly #preferred: readonly number[];
-  readonly #largestPreferred: number;
-  readonly #delayNs: number;
+  readonly #rules: FormingRules;
 
   /** All requests in order of arrival: [started, not yet taken | in formed batches | queued]. */
   readonly #requests = new RequestRing();
@@ -83,9 +67,6 @@ class TritonBatcher implements Batcher {
   readonly #formedSamples = new NumberRing();
 
   #current: Current = 'empty';
-  #saturated = false;
-  /** An arrival wakes the batcher only when so many samples are queued. */
-  #samplesToWake = 0;
   #waitsForSlot = false;
 
   readonly #startedInstances = new NumberRing();
@@ -96,11 +77,7 @@ class TritonBatcher implements Batcher {
   constructor(policy: BatcherPolicy) {
     this.#batching = policy.dynamicBatching;
     this.#prefetch = policy.prefetch ?? true;
-    this.#maxSamples = Math.max(1, policy.maxBatchSize);
-    const preferred = [...new Set(policy.preferredBatchSizes)].sort((a, b) => a - b);
-    this.#preferred = preferred.length > 0 || policy.maxBatchSize === 0 ? preferred : [policy.maxBatchSize];
-    this.#largestPreferred = this.#preferred.at(-1) ?? 0;
-    this.#delayNs = policy.dynamicBatching ? policy.maxQueueDelayNs : 0;
+    this.#rules = new FormingRules(policy);
     this.#instances = new Instances(policy.instances);
     this.#view = new ExecutionView(this.#requests);
   }
@@ -114,10 +91,10 @@ class TritonBatcher implements Batcher {
   }
 
   arrive(nowNs: number, requestId: number, samples: number): void {
-    if (!(samples >= 1 && samples <= this.#maxSamples)) {
+    if (!(samples >= 1 && samples <= this.#rules.maxSamples)) {
       throw new TrituneError(
         'INPUT_INVALID',
-        `a request has ${samples} samples, and a batch of this model may have 1 to ${this.#maxSamples}`,
+        `a request has ${samples} samples, and a batch of this model may have 1 to ${this.#rules.maxSamples}`,
         'send smaller requests or raise max_batch_size',
       );
     }
@@ -129,7 +106,8 @@ class TritonBatcher implements Batcher {
       return;
     }
     this.#queuedSamples += samples;
-    const wanted = this.#saturated || this.#current === 'gone' || this.#queuedSamples >= this.#samplesToWake;
+    const wanted =
+      this.#rules.isSaturated || this.#current === 'gone' || this.#queuedSamples >= this.#rules.samplesToWake;
     if (wanted && this.#hasSlot()) this.#notify(nowNs);
   }
 
@@ -172,63 +150,21 @@ class TritonBatcher implements Batcher {
   #formBatches(nowNs: number): void {
     this.nextWakeNs = Number.POSITIVE_INFINITY;
     for (;;) {
-      if (this.#saturated || this.#current === 'gone') {
+      if (this.#rules.isSaturated || this.#current === 'gone') {
         this.#current = 'empty';
-        this.#saturated = false;
-        this.#samplesToWake = 0;
+        this.#rules.startBatch();
       }
       const queueIsEmpty = this.#queueStart === this.#requests.end;
       this.#waitsForSlot = !queueIsEmpty && !this.#hasSlot();
       if (queueIsEmpty || this.#waitsForSlot) return;
-      const requests = this.#choose(nowNs);
+      const held = this.#current === 'growing' ? this.#formedSamples.last() : 0;
+      const requests = this.#rules.choose(this.#requests, this.#queueStart, held, nowNs);
       if (requests < 0) {
-        this.nextWakeNs = this.#requests.enqueuedNs(this.#queueStart) + this.#delayNs;
+        this.nextWakeNs = this.#requests.enqueuedNs(this.#queueStart) + this.#rules.delayNs;
         return;
       }
       this.#moveToCurrent(requests, nowNs);
     }
-  }
-
-  /** How many queued requests the current batch shall get now; -1: none before the delay has passed. */
-  #choose(nowNs: number): number {
-    const held = this.#current === 'growing' ? this.#formedSamples.last() : 0;
-    let samples = held;
-    let position = this.#queueStart;
-    let best = 0;
-    let full = false;
-    for (; position < this.#requests.end; position++) {
-      const next = samples + this.#requests.samples(position);
-      if (samples > 0) {
-        if (next > this.#largestPreferred && best === 0) {
-          best = position - this.#queueStart;
-          this.#saturated = true;
-        }
-        if (next > this.#maxSamples) {
-          full = true;
-          break;
-        }
-      }
-      samples = next;
-      if (this.#preferred.includes(samples)) best = position + 1 - this.#queueStart;
-    }
-    const pending = position - this.#queueStart;
-    const hasDelay = this.#delayNs > 0;
-    const late = hasDelay && nowNs >= this.#requests.enqueuedNs(this.#queueStart) + this.#delayNs;
-    if (best > 0 && !late) {
-      if (!hasDelay) this.#saturated = true;
-      return best;
-    }
-    if (pending === 0) return 0;
-    if (full || samples >= this.#largestPreferred) {
-      this.#saturated = true;
-      return pending;
-    }
-    if (late || !hasDelay) return pending;
-    const goal = this.#preferred.find((size) => size > samples) ?? (this.#preferred[0] as number);
-    this.#samplesToWake = goal - held;
-    // A batch that was formed at an odd size is topped up at once; it will not be held back for a better one.
-    if (!this.#saturated && held > 0 && !this.#preferred.includes(held)) return pending;
-    return -1;
   }
 
   #moveToCurrent(requests: number, nowNs: number): void {
@@ -258,10 +194,10 @@ class TritonBatcher implements Batcher {
       this.#freezeFirst();
       let samples = this.#formedSamples.shift();
       this.#formedStart = this.#formedEnds.shift();
-      while (this.#delayNs > 0 && this.#maxSamples > 1 && this.#firstFormedIsOverdue(nowNs)) {
+      while (this.#rules.delayNs > 0 && this.#rules.maxSamples > 1 && this.#firstFormedIsOverdue(nowNs)) {
         // Triton stops the growth of the next batch before it checks whether it fits.
         this.#freezeFirst();
-        if (samples + this.#formedSamples.first() > this.#maxSamples) break;
+        if (samples + this.#formedSamples.first() > this.#rules.maxSamples) break;
         samples += this.#formedSamples.shift();
         this.#formedStart = this.#formedEnds.shift();
       }
@@ -272,46 +208,11 @@ class TritonBatcher implements Batcher {
   }
 
   #firstFormedIsOverdue(nowNs: number): boolean {
-    return this.#formedEnds.length > 0 && nowNs > this.#requests.enqueuedNs(this.#formedStart) + this.#delayNs;
+    return this.#formedEnds.length > 0 && nowNs > this.#requests.enqueuedNs(this.#formedStart) + this.#rules.delayNs;
   }
 
   /** The oldest formed batch gets no more requests. */
   #freezeFirst(): void {
     if (this.#formedEnds.length === 1 && this.#current === 'growing') this.#current = 'gone';
-  }
-}
-
-class ExecutionView implements Execution {
-  readonly #requests: RequestRing;
-  #start = 0;
-  end = 0;
-  instance = 0;
-  batchSize = 0;
-
-  constructor(requests: RequestRing) {
-    this.#requests = requests;
-  }
-
-  show(instance: number, batchSize: number, end: number): void {
-    this.#start = this.end;
-    this.end = end;
-    this.instance = instance;
-    this.batchSize = batchSize;
-  }
-
-  get requestCount(): number {
-    return this.end - this.#start;
-  }
-
-  requestId(index: number): number {
-    return this.#requests.id(this.#start + index);
-  }
-
-  samples(index: number): number {
-    return this.#requests.samples(this.#start + index);
-  }
-
-  enqueuedNs(index: number): number {
-    return this.#requests.enqueuedNs(this.#start + index);
   }
 }
