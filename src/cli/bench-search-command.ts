@@ -96,7 +96,7 @@ function table(
   terminal.print('');
   terminal.print(`${title}: % of the optimum, median / worst tenth / worst, after so many measurements`);
   const head = counts.map((count) => `${count}`.padStart(14)).join('');
-  terminal.print(`${''.padEnd(12)}${head}   reloads  seconds  stops`);
+  terminal.print(`${''.padEnd(12)}${head}   reloads  seconds  levels  stops`);
   for (const name of names) {
     const own = results.filter(({ sampler }) => sampler === name);
     if (own.length === 0) continue;
@@ -110,7 +110,7 @@ function table(
       ? `${stops.stopped} of ${own.length}, after ${stops.measurements} at ${percent(stops.share)}`
       : 'none';
     terminal.print(
-      `${name.padEnd(12)}${cells.map((cell) => cell.padStart(14)).join('')}   ${at.reloads.toFixed(1).padStart(7)}  ${at.seconds.toFixed(0).padStart(7)}  ${stopped}`,
+      `${name.padEnd(12)}${cells.map((cell) => cell.padStart(14)).join('')}   ${at.reloads.toFixed(1).padStart(7)}  ${at.seconds.toFixed(0).padStart(7)}  ${at.levels.toFixed(1).padStart(6)}  ${stopped}`,
     );
   }
 }

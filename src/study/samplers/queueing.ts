@@ -234,7 +234,8 @@ function closeBy(
   );
   const tooSlow = Math.min(...late.map(({ level }) => level.value));
   // With a delay, more traffic that fills its batches can be faster than less.
-  const isSlower = (level: number): boolean => choice.delayUs === 0 && level > tooSlow;
+  const filled = choice.delayUs === 0 ? 0 : choice.policy.instances * choice.largestBatch;
+  const isSlower = (level: number): boolean => level > tooSlow && tooSlow >= filled;
   return prospectsOf(
     [choice],
     { ...field, isKnown: (_, level) => !isFarFrom(level, measured) || isSlower(level) },

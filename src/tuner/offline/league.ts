@@ -26,6 +26,8 @@ export interface Summary {
   readonly worst: number;
   readonly reloads: number;
   readonly seconds: number;
+  /** Measurements of one trial. */
+  readonly levels: number;
 }
 
 /** Lets every sampler tune every problem; tells after each of them. */
@@ -62,8 +64,12 @@ export function summaryOf(results: readonly Result[], measurements: number): Sum
     worst: shares[0] as number,
     reloads: mean(({ reloads }) => reloads),
     seconds: mean(({ seconds }) => seconds),
+    levels: results.reduce((sum, { outcome }) => sum + levelsPerTrial(outcome), 0) / results.length,
   };
 }
+
+const levelsPerTrial = ({ stoppedAfter, standings, trials }: Outcome): number =>
+  (stoppedAfter ?? standings.length) / Math.max(1, trials);
 
 /** Where the sampler stopped by itself: how often, after how many measurements (median), and at what share (median); null if never. */
 export function stopsOf(results: readonly Result[]): { stopped: number; measurements: number; share: number } | null {

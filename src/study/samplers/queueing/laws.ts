@@ -31,6 +31,9 @@ const LEAST_WEIGHT = 0.03;
 /** Of what the line does not explain: in doublings of the batch and of the busy instances. */
 const RESIDUAL_BANDWIDTH = { batch: 0.5, instances: 0.6 };
 const SHRINKAGE = 0.3;
+/** Of a service time, as a logarithm, for instances that were not seen in this number. */
+const DOUBT_PER_DOUBLING = 0.15;
+const MOST_DOUBT = 0.35;
 const OTHER_VARIANT_WEIGHT = 0.2;
 /** The law of another variant is not quite of the same shape. */
 const FACTOR_NOISE = 0.05;
@@ -86,7 +89,8 @@ export function lawsOf(observed: readonly Observed[]): Laws | null {
   const finished = new Map<ServiceLaw, ServiceLaw>();
   return {
     roundTripNs: frontEnd.roundTripNs,
-    doubt: (choice) => (byVariant.has(choice.variant) ? 0 : unseen(choice.traits).sd),
+    doubt: (choice) =>
+      Math.hypot(byVariant.has(choice.variant) ? 0 : unseen(choice.traits).sd, doubtOfInstances(choice, points)),
     of(choice) {
       const law = rough(choice);
       const whole = finished.get(law) ?? { ...law, cv, frontEndNs: frontEnd.frontEndNs };
@@ -94,6 +98,12 @@ export function lawsOf(observed: readonly Observed[]): Laws | null {
       return whole;
     },
   };
+}
+
+/** How instances get on with each other has no law that always holds: more of them than were seen may do better or worse, and so may fewer. */
+function doubtOfInstances({ policy }: Choice, points: readonly Point[]): number {
+  const apart = points.map(({ instances }) => Math.abs(Math.log2(policy.instances / instances)));
+  return Math.min(MOST_DOUBT, DOUBT_PER_DOUBLING * Math.min(...apart));
 }
 
 /** How much slower than the reference each other variant was found. */

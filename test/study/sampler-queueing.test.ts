@@ -1,0 +1,190 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { armFactors } from '../../src/study/samplers/queueing/arms.ts';
+import { choiceOf } from '../../src/study/samplers/queueing/choices.ts';
+import { kernelOf, type Place, placeOf } from '../../src/study/samplers/queueing/features.ts';
+import { matern52, posteriorOf } from '../../src/study/samplers/queueing/gaussian-process.ts';
+import { coarseLevels, fineLevels } from '../../src/study/samplers/queueing/levels-of.ts';
+import { chanceBelow, expectedImprovement } from '../../src/study/samplers/queueing/normal.ts';
+import { queueingSampler } from '../../src/study/samplers/queueing.ts';
+import { candidateOf, configOf, goalOf, measured, trialOf } from './builders.ts';
+import { smallSpace } from './sampler-suite.ts';
+
+const levels = { mode: 'concurrency', low: 1, high: 64 } as const;
+const unlimited = { trials: Number.POSITIVE_INFINITY, seconds: Number.POSITIVE_INFINITY };
+const choice = (instances: number, batch: number, delayUs: number | null) =>
+  choiceOf(
+    candidateOf(
+      configOf(
+        instances,
+        batch,
+        delayUs === null ? {} : { dynamic_batching: { max_queue_delay_microseconds: delayUs } },
+      ),
+    ),
+  );
+
+describe('the Gaussian process', () => {
+  const line = (scale: number) => ({
+    kernel: (a: number, b: number) => scale ** 2 * matern52(Math.abs(a - b)),
+    logPrior: 0,
+  });
+  const reading = (place: number, value: number) => ({ place, value, noiseVariance: 1e-6 });
+
+  it('goes through exact readings, and knows less the farther away', () => {
+    const posterior = posteriorOf([reading(0, 1), reading(2, -0.5)], [line(1)]);
+    expect(posterior(0).mean).toBeCloseTo(1, 3);
+    expect(posterior(2).mean).toBeCloseTo(-0.5, 3);
+    expect(posterior(0).sd).toBeLessThan(0.01);
+    expect(posterior(3).sd).toBeLessThan(posterior(5).sd);
+    expect(posterior(50)).toMatchObject({ mean: expect.closeTo(0, 6), sd: expect.closeTo(1, 6) });
+  });
+
+  it('takes the middle of two readings of one place, by their noise', () => {
+    const twice = [
+      { place: 0, value: 1, noiseVariance: 0.01 },
+      { place: 0, value: 0, noiseVariance: 0.03 },
+    ];
+    expect(posteriorOf(twice, [line(10)])(0).mean).toBeCloseTo(0.75, 2);
+  });
+
+  it('believes the hypothesis that the readings are likely under', () => {
+    const wild = [reading(0, 2), reading(3, -2), reading(6, 2)];
+    expect(posteriorOf(wild, [line(0.1), line(2)])(100).sd).toBeCloseTo(2, 3);
+    const calm = wild.map((each) => ({ ...each, value: each.value / 40 }));
+    expect(posteriorOf(calm, [line(0.1), line(2)])(100).sd).toBeCloseTo(0.1, 3);
+  });
+
+  it('says before any reading what the first hypothesis says', () => {
+    expect(posteriorOf([], [line(0.3)])(1)).toEqual({ mean: 0, sd: expect.closeTo(0.3, 9) });
+  });
+});
+
+describe('expected improvement', () => {
+  it('is what integration gives', () => {
+    const integral = (mean: number, sd: number, best: number): number => {
+      let sum = 0;
+      for (let z = -8; z < 8; z += 1e-3)
+        sum += (Math.max(0, best - (mean + sd * z)) * Math.exp((-z * z) / 2) * 1e-3) / Math.sqrt(2 * Math.PI);
+      return sum;
+    };
+    for (const [mean, sd, best] of [
+      [0, 1, 0],
+      [1, 0.5, 0],
+      [-0.3, 0.2, 0.1],
+    ] as const)
+      expect(expectedImprovement({ mean, sd }, best)).toBeCloseTo(integral(mean, sd, best), 4);
+  });
+
+  it('grows with doubt and with the distance by which the mean is better, and is never negative', () => {
+    const figures = fc.double({ min: -3, max: 3, noNaN: true });
+    fc.assert(
+      fc.property(figures, figures, fc.double({ min: 0.01, max: 2, noNaN: true }), (mean, best, sd) => {
+        const gain = expectedImprovement({ mean, sd }, best);
+        expect(gain).toBeGreaterThanOrEqual(Math.max(0, best - mean) - 1e-6);
+        expect(expectedImprovement({ mean, sd: 2 * sd }, best)).toBeGreaterThanOrEqual(gain - 1e-6);
+        expect(expectedImprovement({ mean: mean - 0.1, sd }, best)).toBeGreaterThanOrEqual(gain - 1e-6);
+      }),
+    );
+  });
+
+  it('knows certain and impossible chances', () => {
+    expect([chanceBelow(Number.POSITIVE_INFINITY), chanceBelow(Number.NEGATIVE_INFINITY)]).toEqual([1, 0]);
+    expect(chanceBelow(1.96)).toBeCloseTo(0.975, 3);
+  });
+});
+
+describe('settings that the queueing model does not know', () => {
+  const plain = new Map([['precision', 'FP32']]);
+  const half = new Map([['precision', 'FP16']]);
+  const graphs = new Map([...plain, ['graphs', 'true']]);
+  const both = new Map([...half, ['graphs', 'true']]);
+
+  it('are about as fast as the known ones, with doubt, until one measurement tells', () => {
+    expect(armFactors(plain, [])(half)).toMatchObject({ mean: 0, sd: expect.closeTo(0.45, 6) });
+    expect(armFactors(plain, [])(plain).sd).toBeLessThan(0.01);
+    const known = armFactors(plain, [{ place: half, value: Math.log(0.5), noiseVariance: 0.0025 }]);
+    expect(known(half).mean).toBeCloseTo(Math.log(0.5), 1);
+    expect(known(half).sd).toBeLessThan(0.06);
+  });
+
+  it('have effects of their own, which carry over to combinations', () => {
+    const known = armFactors(plain, [{ place: half, value: Math.log(0.5), noiseVariance: 0.0025 }]);
+    expect(known(both).mean).toBeLessThan(-0.2);
+    expect(known(both).sd).toBeLessThan(armFactors(plain, [])(both).sd);
+    expect(known(graphs).mean).toBeCloseTo(0, 9);
+  });
+});
+
+describe('places', () => {
+  it('are the same where nothing differs that could be seen', () => {
+    const at = (batch: number, delay: number | null, level: number) =>
+      placeOf(choice(2, batch, delay), level, 5000).coordinates;
+    expect(at(8, 0, 1)).toEqual(at(64, 5000, 1));
+    expect(at(8, 0, 4)).toEqual(at(64, 0, 4));
+    expect(at(8, 0, 16)).not.toEqual(at(64, 0, 16));
+    expect(at(64, null, 16)).toEqual(at(1, null, 16));
+    expect(at(64, 0, 16)).not.toEqual(at(64, 5000, 16));
+  });
+
+  it('share less of an error the farther apart, and other settings are apart', () => {
+    const kernel = kernelOf({ smooth: 0.3, common: 0.1, local: 0.05 });
+    const here = placeOf(choice(1, 8, 0), 8, 0);
+    const there: Place = { ...here, traits: new Map([['precision', 'FP16']]) };
+    expect(kernel(here, here)).toBeCloseTo(0.3 ** 2 + 0.1 ** 2 + 0.05 ** 2, 9);
+    expect(kernel(here, placeOf(choice(1, 8, 0), 16, 0))).toBeGreaterThan(
+      kernel(here, placeOf(choice(4, 8, 0), 64, 0)),
+    );
+    expect(kernel(here, there)).toBeLessThan(kernel(here, here));
+  });
+});
+
+describe('levels to look at', () => {
+  it('fill the instances, stay in the range, and never come twice', () => {
+    const range = { mode: 'concurrency', low: 2, high: 100 } as const;
+    for (const [instances, batch] of [
+      [1, 1],
+      [2, 8],
+      [4, 64],
+    ] as const) {
+      const found = coarseLevels(choice(instances, batch, 0), range);
+      expect(found).toContain(Math.min(100, Math.max(2, instances * batch)));
+      expect(new Set(found).size).toBe(found.length);
+      for (const level of [...found, ...fineLevels(found[0] as number, range)]) {
+        expect(Number.isInteger(level)).toBe(true);
+        expect(level).toBeGreaterThanOrEqual(2);
+        expect(level).toBeLessThanOrEqual(100);
+      }
+    }
+  });
+});
+
+describe('the queueing sampler', () => {
+  const make = (latencyMs = 8) => queueingSampler(smallSpace, { seed: 1, goal: goalOf(latencyMs), levels });
+
+  it('proposes where to begin with the levels', () => {
+    const answer = make().ask({ trials: [trialOf(0, configOf(9, 9))] }, unlimited);
+    expect(answer).toMatchObject({ kind: 'trial', levels: { kind: 'search', start: expect.any(Number) } });
+  });
+
+  it('leaves a candidate whose levels say nothing more', () => {
+    const { candidate } = trialOf(1, configOf(2, 4));
+    const measurements = [1, 2, 4, 8].map((level) => measured(level, 100, level));
+    const running = { number: 1, role: 'search', candidate, measurements } as const;
+    expect(make().level?.({ trials: [trialOf(0, configOf(9, 9))] }, running)).toBeNull();
+  });
+
+  it('says why it stops, and what going on would gain', () => {
+    const sampler = make();
+    const trials = [trialOf(0, configOf(9, 9))];
+    for (let number = 1; number < 40; number++) {
+      const answer = sampler.ask({ trials }, unlimited);
+      if (answer.kind === 'stop') {
+        expect(answer.reason).toMatch(/expected to gain [\d.]+ %|every candidate|told apart/);
+        return;
+      }
+      const built = smallSpace.build(answer.assignment);
+      if (built.legal) trials.push({ ...trialOf(number, built.candidate.config), candidate: built.candidate });
+    }
+    throw new Error('it does not stop');
+  });
+});

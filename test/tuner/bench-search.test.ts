@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import { queueingSampler } from '../../src/study/samplers/queueing.ts';
+import { randomSampler } from '../../src/study/samplers/random.ts';
+import { contest } from '../../src/tuner/offline/contest.ts';
+import { recordedGrids } from '../../src/tuner/offline/landscapes.ts';
+import { playLeague, summaryOf } from '../../src/tuner/offline/league.ts';
+import { problemsOf, worthOf } from '../../src/tuner/offline/problem.ts';
+import { scenario } from '../../src/tuner/offline/scenarios.ts';
+
+const MEASUREMENTS = 12;
+
+describe('the offline comparison of samplers', () => {
+  it('finds the queueing sampler far ahead of random draws, and near the optimum', async () => {
+    const results = await playLeague(
+      {
+        samplers: { queueing: queueingSampler, random: (space, { seed }) => randomSampler(space, seed) },
+        landscapes: [scenario(12), ...recordedGrids()],
+        measurements: MEASUREMENTS,
+        seed: 1,
+      },
+      () => undefined,
+    );
+    const of = (name: string) =>
+      summaryOf(
+        results.filter(({ sampler }) => sampler === name),
+        MEASUREMENTS,
+      );
+    expect(of('queueing').problems).toBe(6);
+    expect(of('queueing').median).toBeGreaterThan(0.9);
+    expect(of('queueing').median).toBeGreaterThan(1.3 * of('random').median);
+    expect(of('queueing').worst).toBeGreaterThan(of('random').worst);
+  }, 60_000);
+
+  it('gives the same search for the same seed', async () => {
+    const [problem] = problemsOf(recordedGrids()[0] as ReturnType<typeof scenario>);
+    if (!problem) throw new Error('no problem');
+    const play = () => contest(problem, queueingSampler, 6, 3);
+    expect((await play()).standings).toEqual((await play()).standings);
+  });
+
+  it('knows an optimum that keeps the budget, and gives less for what breaks it', () => {
+    const landscape = recordedGrids()[0] as ReturnType<typeof scenario>;
+    for (const problem of problemsOf(landscape)) {
+      const at = (throughput: number, p99: number) =>
+        worthOf(
+          { throughput, latencyMs: { avg: 0, p50: 0, p90: 0, p95: 0, p99 }, queueUs: 0, computeUs: 0, batches: [] },
+          problem,
+        );
+      expect(at(problem.optimum, problem.budgetMs)).toBe(1);
+      expect(at(problem.optimum, 1.15 * problem.budgetMs)).toBeCloseTo(0.5, 6);
+      expect(at(problem.optimum, 2 * problem.budgetMs)).toBe(0);
+      expect(at(problem.optimum / 2, problem.budgetMs)).toBe(0.5);
+    }
+  });
+
+  it('replays a recorded grid as it was recorded, and goes between its levels', () => {
+    const { space, truth } = recordedGrids()[0] as ReturnType<typeof scenario>;
+    const built = space.build({ instances: 1, maxBatchSize: 4, queueDelayUs: 0, arm: 0 });
+    if (!built.legal) throw new Error(built.reason);
+    expect(truth(built.candidate, 8)).toMatchObject({ throughput: 1361, latencyMs: { p99: 7.841 } });
+    const between = truth(built.candidate, 6).throughput;
+    expect(between).toBeGreaterThan(truth(built.candidate, 4).throughput);
+    expect(between).toBeLessThan(1361);
+  });
+});
