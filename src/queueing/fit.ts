@@ -1,6 +1,8 @@
 import { median } from 'simple-statistics';
 import { type AffineFit, affineNs, fitAffine } from './fit-affine.ts';
+import { type FitQuality, fitQuality } from './fit-quality.ts';
 import { fitSpread } from './fit-spread.ts';
+import { type LineEstimates, lineEstimates } from './fit-uncertainty.ts';
 import { type Observation, type ServicePoint, servicePoints } from './observation.ts';
 import { affineLaw, executionNs, type LawPoint, type ServiceLaw } from './service-law.ts';
 
@@ -13,6 +15,10 @@ export type FittedLaw = {
   readonly observations: number;
   /** Median of |law / observed − 1| over the observed execution times. */
   readonly medianResidual: number;
+  /** The same in words: whether the law explains its data. */
+  readonly quality: FitQuality;
+  /** The line behind the law, and how sure it is. */
+  readonly estimates: LineEstimates;
   /** The largest seen; beyond them the law is a guess. */
   readonly largestBatch: number;
   readonly mostInstances: number;
@@ -45,14 +51,17 @@ export function fitServiceLaw(observations: readonly Observation[], variant: str
     split: meanSplit(telling),
   };
   const own = telling.filter((observation) => observation.variant === variant);
+  const residuals = points.map((point) =>
+    Math.abs(executionNs(steady, point.batchSize, point.busyInstances) / point.executionNs - 1),
+  );
   return {
     law: { ...steady, cv: fitSpread(steady, own.length > 0 ? own : telling) },
     roundTripNs: Math.max(0, median(telling.map((observation) => observation.roundTripNs))),
     observations: telling.length,
-    medianResidual: median(
-      points.map((point) =>
-        Math.abs(executionNs(steady, point.batchSize, point.busyInstances) / point.executionNs - 1),
-      ),
+    medianResidual: median(residuals),
+    quality: fitQuality(residuals),
+    estimates: lineEstimates(line, telling, (some) =>
+      some.length === 0 ? null : fitVariant(some.flatMap(servicePoints), variant).line,
     ),
     largestBatch,
     mostInstances: Math.max(...telling.map(({ policy }) => policy.instances)),

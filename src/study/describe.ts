@@ -15,9 +15,9 @@ export const describeLevel = (level: LoadLevel): string =>
   level.mode === 'concurrency' ? `concurrency ${level.value}` : `${level.value} requests/s`;
 
 /** `1,190 infer/s, p99 26 ms (queueing model, from the other trials' 12 measurements)`, and what none of them had. */
-export function describePrediction({ throughput, budgetLatencyMs, from, extrapolates }: Prediction): string {
+export function describePrediction({ throughput, budgetLatencyMs, from, quality, extrapolates }: Prediction): string {
   const guess = extrapolates.length > 0 ? `; none had ${extrapolates.map((each) => unseen[each]).join(' or ')}` : '';
-  const basis = `queueing model, from the other trials' ${from} measurement${from === 1 ? '' : 's'}${guess}`;
+  const basis = `queueing model, from the other trials' ${from} measurement${from === 1 ? '' : 's'}${guess}${quality.isGood ? '' : `; it ${quality.words}`}`;
   return `${formatRate(throughput)}, p${budgetLatencyMs.percentile} ${formatMs(budgetLatencyMs.value)} (${basis})`;
 }
 

@@ -4,6 +4,7 @@ import type { LoadLevel } from '../loadgen/types.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import { policyOf } from '../queueing/batcher-policy.ts';
 import { type FittedLaw, fitServiceLaw } from '../queueing/fit.ts';
+import type { FitQuality } from '../queueing/fit-quality.ts';
 import type { Observation } from '../queueing/observation.ts';
 import { simulate } from '../queueing/simulate.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
@@ -21,6 +22,8 @@ export interface Prediction {
   readonly budgetLatencyMs: { readonly percentile: number; readonly value: number };
   /** Measurements that the model was fitted to. */
   readonly from: number;
+  /** How well the model explains these measurements themselves; one that does so badly foretells little. */
+  readonly quality: FitQuality;
   /** What none of these had: so many instances, batches so large, or the same other settings. Empty: nothing. */
   readonly extrapolates: readonly ('instances' | 'batch size' | 'variant')[];
 }
@@ -79,6 +82,7 @@ function simulated(
     latencyMs: { p50: nsToMs(p50), p90: nsToMs(p90), p95: nsToMs(p95), p99: nsToMs(p99) },
     budgetLatencyMs: { percentile, value: nsToMs(latenciesNs[rank] as number) },
     from: fitted.observations,
+    quality: fitted.quality,
     extrapolates: [
       ...(policy.instances > fitted.mostInstances ? (['instances'] as const) : []),
       ...(executions.findLastIndex((count) => count > 0) > fitted.largestBatch ? (['batch size'] as const) : []),

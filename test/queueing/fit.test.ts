@@ -111,6 +111,49 @@ describe('a law known beforehand', () => {
   });
 });
 
+describe('what a fit says of itself', () => {
+  const law = { ...affineLaw(ms(2), ms(0.1)), interference: { perInstance: 0.4, batchExponent: 0 } };
+  const levels = [1, 4, 8, 16, 32].flatMap((level) => [
+    observe(law, policyOf(1, 8), level),
+    observe(law, policyOf(4, 8), level),
+  ]);
+
+  it('holds the truth within its intervals, and they are narrow where the data are exact', () => {
+    const { estimates, quality } = fitOf(...levels);
+    expect(quality.isGood).toBe(true);
+    expect(estimates.fixedNs.high / estimates.fixedNs.low).toBeLessThan(1.6);
+    expect(estimates.perInstance.low).toBeLessThanOrEqual(0.41);
+    expect(estimates.perInstance.high).toBeGreaterThanOrEqual(0.39);
+  });
+
+  it('is wider where measurements scatter, and open where there is only one', () => {
+    const random = seededRandom(5);
+    const scattered = levels.map((observation) => {
+      const factor = Math.exp(0.5 * (random.float() - 0.5));
+      const batches = observation.batches.map((batch) => ({
+        ...batch,
+        meanExecutionNs: batch.meanExecutionNs * factor,
+      }));
+      return { ...observation, batches };
+    });
+    const widthOf = ({ estimates: { fixedNs } }: FittedLaw): number => (fixedNs.high - fixedNs.low) / fixedNs.value;
+    expect(widthOf(fitOf(...scattered))).toBeGreaterThan(2 * widthOf(fitOf(...levels)));
+    expect(fitOf(levels[2] as Observation).estimates.fixedNs).toMatchObject({ low: 0, high: Number.POSITIVE_INFINITY });
+  });
+
+  it('says so when no law of its kind explains the data', () => {
+    const odd = levels.map((observation, index) => ({
+      ...observation,
+      batches: observation.batches.map((batch) => ({
+        ...batch,
+        meanExecutionNs: batch.meanExecutionNs * (index % 2 ? 3 : 0.5),
+      })),
+    }));
+    const { quality } = fitOf(...odd.map((each) => ({ ...each, policy: policyOf(1, 8) })));
+    expect(quality).toMatchObject({ isGood: false, words: expect.stringContaining('badly') });
+  });
+});
+
 describe('with little to go by', () => {
   const law = affineLaw(ms(2), ms(0.2));
 
