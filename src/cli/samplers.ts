@@ -1,7 +1,8 @@
 import { gridSampler } from '../study/samplers/grid.ts';
 import { hillClimbSampler } from '../study/samplers/hill-climb.ts';
 import { manualSampler } from '../study/samplers/manual.ts';
-import { type QueueingOptions, queueingSampler } from '../study/samplers/queueing.ts';
+import type { QueueingOptions } from '../study/samplers/queueing/sight.ts';
+import { queueingSampler } from '../study/samplers/queueing.ts';
 import { randomSampler } from '../study/samplers/random.ts';
 import type { SpaceView } from '../study/samplers/space-view.ts';
 import { tpeSampler } from '../study/samplers/tpe.ts';

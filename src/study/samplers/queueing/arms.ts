@@ -14,15 +14,14 @@ const OWN_SHARE = 0.2;
  * a setting tells what it does in all combinations.
  */
 export function armFactors(reference: Traits, known: readonly Reading<Traits>[]): Posterior<Traits> {
-  const varying = [...new Set(known.flatMap(({ place }) => differing(reference, place)))];
-  const kernel = (a: Traits, b: Traits): number => covariance(reference, a, b, varying.length);
+  const kernel = (a: Traits, b: Traits): number => covariance(reference, a, b);
   const hypothesis: Hypothesis<Traits> = { kernel, logPrior: 0 };
   const posterior = posteriorOf(known, [hypothesis]);
   return (traits): Normal => (differing(reference, traits).length === 0 ? { mean: 0, sd: 1e-3 } : posterior(traits));
 }
 
 /** Of the effects of two combinations: the settings in which both differ from the reference, and alike. */
-function covariance(reference: Traits, a: Traits, b: Traits, _varying: number): number {
+function covariance(reference: Traits, a: Traits, b: Traits): number {
   const [ofA, ofB] = [differing(reference, a), differing(reference, b)];
   if (ofA.length === 0 || ofB.length === 0) return 0;
   const shared = ofA.filter((name) => ofB.includes(name) && a.get(name) === b.get(name)).length;

@@ -1,0 +1,143 @@
+import type { Candidate } from '../../../space/types.ts';
+import { assess, isFeasible } from '../../goal.ts';
+import { pruneReason } from '../../pruning.ts';
+import type { Goal, LevelRange, RunningTrial, Trial } from '../../types.ts';
+import { type Choice, choiceOf } from './choices.ts';
+import { expenseOf } from './expense.ts';
+import { type Forecast, forecastOf } from './outlook.ts';
+import { type Measured, type Physics, physicsOf } from './physics.ts';
+import { type Field, largestGain, prospectsOf, ranked, type Valued } from './prospects.ts';
+import { screened } from './screen.ts';
+
+export interface QueueingOptions {
+  readonly seed: number;
+  readonly goal: Goal;
+  readonly levels: LevelRange;
+}
+
+/** Larger batches than this are for later. */
+const SCOUT_BATCH = 32;
+/** A scout that found no larger batches is sent once. */
+const TRIALS_BEFORE_SCOUT = 1;
+
+/** All that is known at some moment, and what it says of the candidates not tried. */
+export interface Sight {
+  readonly forecast: Forecast;
+  readonly field: Field;
+  /** Candidates that are left. */
+  readonly left: number;
+  /** The lowest cost, as the model sees it, of what was measured and met the goal. */
+  readonly best: number | null;
+  readonly valued: readonly Valued[];
+  /** The largest gain that is expected of one trial. */
+  readonly gain: number;
+  readonly running: Choice | null;
+  /** What shows the cost of batches, while nothing has. */
+  readonly scout: { readonly choice: Choice; readonly level: number } | null;
+}
+
+export interface Model {
+  readonly physics: Physics;
+  readonly forecast: Forecast;
+}
+
+/** Fits physics and its correction to what was measured. */
+export function modelOf(
+  all: readonly Choice[],
+  measured: readonly Measured[],
+  { goal, levels, seed }: QueueingOptions,
+): Model {
+  const physics = physicsOf(measured, { mode: levels.mode, percentile: goal.budget?.percentile ?? 99, seed });
+  const longestDelayUs = Math.max(0, ...all.map(({ delayUs }) => delayUs));
+  return { physics, forecast: forecastOf(physics, measured, goal, longestDelayUs) };
+}
+
+/** Everything that the trials say, those that are over and the one under way. */
+export function look(
+  all: readonly Choice[],
+  trials: readonly Trial[],
+  running: RunningTrial | null,
+  understand: (measured: readonly Measured[]) => Model,
+  { goal, levels, seed }: QueueingOptions,
+): Sight {
+  const tried = running ? [...trials, running] : trials;
+  const measured = tried
+    .filter(({ measurements }) => measurements.length > 0)
+    .map(({ candidate, measurements }): Measured => ({ choice: choiceOf(candidate), measurements }));
+  const { physics, forecast } = understand(measured);
+  const expense = expenseOf(trials);
+  const served = tried.at(-1)?.candidate ?? null;
+  const placeKey = (choice: Choice, level: number): string =>
+    `${choice.variant} ${forecast.placeOf(choice, level).coordinates.join(' ')}`;
+  const known = new Set(
+    measured.flatMap(({ choice, measurements }) => measurements.map(({ level }) => placeKey(choice, level.value))),
+  );
+  const field: Field = {
+    forecast,
+    range: levels,
+    seconds: (choice) => expense.change(choice, served) + expense.measureSeconds,
+    isKnown: (choice, level) => known.has(placeKey(choice, level)),
+  };
+  const best = lowestCost(measured, forecast, goal);
+  const left = leftOver(all, tried, trials);
+  const distinct = [...new Map(left.map((choice) => [choice.key, choice])).values()];
+  const prospects = prospectsOf(screened(distinct, physics, goal, seed), field, best);
+  const valued = ranked(prospects, best);
+  return {
+    forecast,
+    field,
+    left: left.length,
+    best,
+    valued,
+    gain: best === null ? 1 : largestGain(prospects, best),
+    running: running && choiceOf(running.candidate),
+    scout: scoutOf(left, measured, levels),
+  };
+}
+
+/**
+ * A server whose statistics have only batches of one says nothing of larger ones. One measurement with room for large
+ * batches, half filled so that they come in all sizes, shows more than several of small ones.
+ */
+function scoutOf(left: readonly Choice[], measured: readonly Measured[], range: LevelRange): Sight['scout'] {
+  const first = measured[0];
+  const batches = measured.flatMap(({ measurements }) => measurements.flatMap(({ server }) => server?.batches ?? []));
+  const isPointless = batches.length === 0 || batches.some(({ size }) => size > 1) || range.mode !== 'concurrency';
+  if (!first || isPointless || measured.length > TRIALS_BEFORE_SCOUT) return null;
+  const able = left.filter(({ variant, largestBatch }) => variant === first.choice.variant && largestBatch > 1);
+  const apart = ({ policy }: Choice): number => Math.abs(policy.instances - first.choice.policy.instances);
+  const choice = [...able].sort(
+    (a, b) => apart(a) - apart(b) || distanceTo(SCOUT_BATCH, a) - distanceTo(SCOUT_BATCH, b) || a.delayUs - b.delayUs,
+  )[0];
+  if (!choice) return null;
+  const level = Math.max(2, Math.round((choice.policy.instances * choice.largestBatch) / 2));
+  return { choice, level: Math.min(range.high, Math.max(range.low, level)) };
+}
+
+const distanceTo = (batch: number, { largestBatch }: Choice): number => Math.abs(Math.log2(largestBatch / batch));
+
+/** What was neither tried nor must fail as a tried one did. */
+function leftOver(
+  all: readonly Choice[],
+  tried: readonly { readonly candidate: Candidate }[],
+  trials: readonly Trial[],
+): Choice[] {
+  const gone = new Set(tried.map(({ candidate }) => candidate.fingerprint));
+  const failed = trials.filter(({ failure }) => failure !== null);
+  return all.filter(
+    ({ candidate }) =>
+      !gone.has(candidate.fingerprint) && (failed.length === 0 || pruneReason(candidate, trials) === null),
+  );
+}
+
+/** The lowest cost among what met the goal, as the model sees it; null when nothing did. */
+export function lowestCost(measured: readonly Measured[], forecast: Forecast, goal: Goal): number | null {
+  const costs = measured.flatMap(({ choice, measurements }) =>
+    measurements.flatMap((measurement) => {
+      if (!isFeasible(measurement, choice.candidate, goal)) return [];
+      const outlook = forecast.outlook(choice, measurement.level.value);
+      return [outlook?.cost.mean ?? assess(measurement, choice.candidate, goal).cost];
+    }),
+  );
+  return costs.length > 0 ? Math.min(...costs) : null;
+}
