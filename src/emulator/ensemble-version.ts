@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { ExecutionSplit } from '../queueing/service-law.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import { type ModelSignature, signatureOf } from './infer-call.ts';
-import { asProtocolFailure, ProtocolFailure } from './protocol-failure.ts';
+import { asProtocolFailure, ProtocolFailure, requestTag } from './protocol-failure.ts';
 import { type EncodedAnswer, isDecoupledConfig, type Job, type Servable } from './servable.ts';
 import { VersionStatistics } from './version-statistics.ts';
 
@@ -115,16 +115,16 @@ class Passage {
   }
 
   #run(step: Step): void {
-    const { samples, sequence } = this.#job;
+    const { id, samples, sequence } = this.#job;
     try {
       const served = this.#options.serving(step.model, step.version);
       const { maxBatchSize } = served.signature;
       if (samples > Math.max(1, maxBatchSize))
         throw new ProtocolFailure(
           'INVALID_ARGUMENT',
-          `[request id: <id_unknown>] inference request batch-size must be <= ${maxBatchSize} for '${step.model}'`,
+          `${requestTag(id)}inference request batch-size must be <= ${maxBatchSize} for '${step.model}'`,
         );
-      served.submit({ samples, sequence, done: (failure, compute) => this.#ended(step, failure, compute) });
+      served.submit({ id, samples, sequence, done: (failure, compute) => this.#ended(step, failure, compute) });
     } catch (error) {
       // Whatever else was started goes on; the request fails when that has ended.
       queueMicrotask(() => this.#ended(step, asProtocolFailure(error), null));

@@ -1,12 +1,12 @@
 import type { Backstage } from './backstage.ts';
+import { readInferRequest } from './grpc-infer-codec.ts';
 import {
   emptyFinalResponse,
-  readInferRequest,
   streamError,
   streamResponse,
   withRequestId,
   writeInferResponse,
-} from './grpc-infer-codec.ts';
+} from './grpc-responses.ts';
 import type { CallTaker, GrpcCall } from './grpc-server.ts';
 import { type InferOutcome, runInfer } from './infer.ts';
 import type { InferCall } from './infer-call.ts';

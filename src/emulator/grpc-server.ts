@@ -1,8 +1,8 @@
 import http2 from 'node:http2';
 import { createServer, type Socket } from 'node:net';
-import { gunzipSync, inflateSync } from 'node:zlib';
 import { type Front, listen } from './backstage.ts';
 import { type Breakage, breakConnection } from './broken-connection.ts';
+import { framed, MessageCutter } from './grpc-messages.ts';
 import { grpcStatusOf, ProtocolFailure } from './protocol-failure.ts';
 
 /** One call as its method sees it. After `end`, `fail` or a broken connection, everything else does nothing. */
@@ -26,7 +26,6 @@ export interface CallTaker {
 /** By the path on the wire. */
 export type GrpcMethods = ReadonlyMap<string, (call: GrpcCall) => CallTaker>;
 
-const PREFIX_BYTES = 5;
 const LARGEST_WINDOW = 2 ** 31 - 1;
 const SESSION_MEGABYTES = 4096;
 const RESPONSE_HEADERS = {
@@ -150,54 +149,6 @@ class Call implements GrpcCall {
   #isClosed(): boolean {
     return this.#isOver || this.#stream.destroyed || this.#stream.closed;
   }
-}
-
-/** Cuts the bytes of a call into its messages: a flag and four bytes of length in front of each. */
-class MessageCutter {
-  readonly #encoding: string;
-  readonly #take: (message: Buffer) => void;
-  #chunks: Buffer[] = [];
-  #bytes = 0;
-
-  constructor(encoding: string, take: (message: Buffer) => void) {
-    this.#encoding = encoding;
-    this.#take = take;
-  }
-
-  push(chunk: Buffer): void {
-    this.#chunks.push(chunk);
-    this.#bytes += chunk.length;
-    if (this.#bytes < PREFIX_BYTES || this.#bytes < this.#wanted()) return;
-    let rest = this.#chunks.length === 1 ? chunk : Buffer.concat(this.#chunks);
-    while (rest.length >= PREFIX_BYTES && rest.length >= PREFIX_BYTES + rest.readUInt32BE(1)) {
-      const end = PREFIX_BYTES + rest.readUInt32BE(1);
-      const message = rest.subarray(PREFIX_BYTES, end);
-      this.#take(rest[0] === 0 ? message : decompressed(message, this.#encoding));
-      rest = rest.subarray(end);
-    }
-    this.#chunks = rest.length > 0 ? [rest] : [];
-    this.#bytes = rest.length;
-  }
-
-  /** Bytes of the message at the front. A prefix that lies in several chunks is put together. */
-  #wanted(): number {
-    if ((this.#chunks[0] as Buffer).length < PREFIX_BYTES) this.#chunks = [Buffer.concat(this.#chunks)];
-    return PREFIX_BYTES + (this.#chunks[0] as Buffer).readUInt32BE(1);
-  }
-}
-
-function decompressed(message: Buffer, encoding: string): Buffer {
-  if (encoding === 'gzip') return gunzipSync(message);
-  if (encoding === 'deflate') return inflateSync(message);
-  throw new ProtocolFailure('UNIMPLEMENTED', `compression '${encoding}' is not supported`);
-}
-
-function framed(message: Uint8Array): Buffer {
-  const bytes = Buffer.allocUnsafe(PREFIX_BYTES + message.length);
-  bytes[0] = 0;
-  bytes.writeUInt32BE(message.length, 1);
-  bytes.set(message, PREFIX_BYTES);
-  return bytes;
 }
 
 /** gRPC over HTTP/2, "Responses": printable ASCII but '%' as it is, other bytes of UTF-8 as %XX. */

@@ -1,6 +1,6 @@
 import type { ModelConfig } from '../triton/model-config.ts';
 import type { TensorMetadata } from '../triton/types.ts';
-import { ProtocolFailure } from './protocol-failure.ts';
+import { ProtocolFailure, requestTag } from './protocol-failure.ts';
 import type { SequenceMark } from './sequence-mark.ts';
 import type { TensorPlace } from './shared-memory.ts';
 import { elementBytes, elementCount, tensorMetadata } from './tensors.ts';
@@ -53,7 +53,7 @@ export function checkedBatch(signature: ModelSignature, call: InferCall): number
     return readBatch(signature, call);
   } catch (error) {
     if (!(error instanceof ProtocolFailure)) throw error;
-    throw new ProtocolFailure(error.status, `[request id: ${call.id || '<id_unknown>'}] ${error.message}`);
+    throw new ProtocolFailure(error.status, `${requestTag(call.id)}${error.message}`);
   }
 }
 

@@ -60,6 +60,7 @@ function submit(
 ): void {
   const batch = checkedBatch(served.signature, call);
   served.submit({
+    id: call.id,
     samples: batch,
     sequence: call.sequence,
     respond: () => {

@@ -52,7 +52,22 @@ export function parseProfile(text: string, file: string): Profile {
     for (const [at, arm] of model.arms.entries())
       check(file, `models.${index}.arms.${at}`, () => checkServiceLaw(lawOf(model, [arm])));
   }
+  checkEnsembles(checked.data, file);
   return checked.data;
+}
+
+/** Their configs, and that each step names another model of the profile. */
+function checkEnsembles({ models, ensembles }: Profile, file: string): void {
+  const names = [...models, ...ensembles].map(({ config }) => config.name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw invalid(file, 'models', `there is more than one model '${twice}'`);
+  for (const [index, { config }] of ensembles.entries()) {
+    const place = `ensembles.${index}.config`;
+    check(file, place, () => readStoredConfig(config));
+    const { step } = config.ensemble_scheduling;
+    const wrong = step.find(({ model_name: name }) => name === config.name || !names.includes(name));
+    if (wrong) throw invalid(file, place, `'${wrong.model_name}' is no other model of the profile`);
+  }
 }
 
 function check(file: string, place: string, rule: () => unknown): void {

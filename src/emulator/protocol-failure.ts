@@ -54,6 +54,9 @@ export function httpStatusOf(failure: ProtocolFailure): number {
   return httpStatuses[failure.status] ?? 400;
 }
 
+/** What Triton puts in front of the messages about a request. */
+export const requestTag = (id: string): string => `[request id: ${id || '<id_unknown>'}] `;
+
 /** Triton's only answer to a config that it cannot parse or that breaks a rule; the reason stays in its log. */
 export function notPolled(model: string): ProtocolFailure {
   return new ProtocolFailure('INTERNAL', `failed to load '${model}', failed to poll from model repository`);

@@ -1,11 +1,12 @@
-import { NS_PER_US } from '../base/units.ts';
 import { type Batcher, createBatcher } from '../queueing/batcher.ts';
 import type { BatcherPolicy } from '../queueing/batcher-policy.ts';
 import type { Execution } from '../queueing/execution.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
+import { LaneExecution } from './lane-execution.ts';
 import { ProtocolFailure } from './protocol-failure.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { SequenceMark } from './sequence-mark.ts';
+import { sequencePolicy } from './sequence-policy.ts';
 
 /** One live sequence. It has at most one request with its instance's batcher; the others wait here in order. */
 interface Sequence {
@@ -29,8 +30,6 @@ interface Lane {
   running: Sequence[];
 }
 
-const DEFAULT_IDLE_US = 1e6;
-
 /**
  * Triton's sequence batcher: a sequence gets a slot of an instance at its start and keeps it to its end, its requests run
  * one after the other, and a batch takes one request from each of several sequences. `direct` has max_batch_size slots per
@@ -52,11 +51,11 @@ export class SequenceScheduler implements Scheduler {
   #reapNs = Number.POSITIVE_INFINITY;
 
   constructor(model: string, config: ModelConfig, instances: number) {
-    const { slots, policy, idleUs } = readBatching(config);
+    const { slots, policy, idleNs } = sequencePolicy(config);
     this.#model = model;
     this.#slots = slots;
     this.#policy = policy;
-    this.#idleNs = idleUs * NS_PER_US;
+    this.#idleNs = idleNs;
     this.#open(instances);
   }
 
@@ -193,69 +192,6 @@ export class SequenceScheduler implements Scheduler {
       } else this.#reapNs = Math.min(this.#reapNs, Math.max(dueNs, nowNs + this.#idleNs / 10));
     }
   }
-}
-
-/** An execution of a lane, which has one instance, under its number in the whole model. */
-class LaneExecution implements Execution {
-  readonly instance: number;
-  readonly #started: Execution;
-
-  constructor(instance: number, started: Execution) {
-    this.instance = instance;
-    this.#started = started;
-  }
-
-  get batchSize(): number {
-    return this.#started.batchSize;
-  }
-
-  get requestCount(): number {
-    return this.#started.requestCount;
-  }
-
-  requestId(index: number): number {
-    return this.#started.requestId(index);
-  }
-
-  samples(index: number): number {
-    return this.#started.samples(index);
-  }
-
-  enqueuedNs(index: number): number {
-    return this.#started.enqueuedNs(index);
-  }
-}
-
-interface SequenceBatching {
-  readonly max_sequence_idle_microseconds?: number;
-  readonly direct?: { readonly max_queue_delay_microseconds?: number; readonly minimum_slot_utilization?: number };
-  readonly oldest?: {
-    readonly max_candidate_sequences?: number;
-    readonly preferred_batch_size?: readonly number[];
-    readonly max_queue_delay_microseconds?: number;
-  };
-}
-
-function readBatching(config: ModelConfig): { slots: number; policy: BatcherPolicy; idleUs: number } {
-  const batching = config.sequence_batching as SequenceBatching;
-  const max = Math.max(1, config.max_batch_size ?? 0);
-  const { direct, oldest } = batching;
-  const slots = oldest ? Math.max(1, Number(oldest.max_candidate_sequences ?? 0)) : max;
-  const fill = Math.min(max, Math.max(1, Math.ceil((direct?.minimum_slot_utilization ?? 1) * max)));
-  const preferred = oldest ? (oldest.preferred_batch_size ?? []) : [fill || max];
-  const delayUs = Number((oldest ?? direct)?.max_queue_delay_microseconds ?? 0);
-  return {
-    slots,
-    idleUs: Number(batching.max_sequence_idle_microseconds ?? 0) || DEFAULT_IDLE_US,
-    policy: {
-      maxBatchSize: max,
-      // Without a delay a batch takes every slot that has a request, however few are asked for.
-      preferredBatchSizes: delayUs > 0 ? preferred : [],
-      maxQueueDelayNs: delayUs * NS_PER_US,
-      instances: 1,
-      dynamicBatching: max > 1,
-    },
-  };
 }
 
 const refusal = (message: string): ProtocolFailure => new ProtocolFailure('INVALID_ARGUMENT', message);

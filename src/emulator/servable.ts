@@ -7,6 +7,8 @@ import type { VersionStatistics } from './version-statistics.ts';
 
 /** One request on its way through a model. */
 export interface Job {
+  /** The request's own, for messages; '' without one. */
+  readonly id: string;
   readonly samples: number;
   readonly sequence: SequenceMark | null;
   /** A decoupled model has one of its responses. */

@@ -8,7 +8,7 @@ import type { ModelConfig } from '../triton/model-config.ts';
 import type { Device } from './device.ts';
 import { type ModelSignature, signatureOf } from './infer-call.ts';
 import type { ModelPhysics } from './physics.ts';
-import { ProtocolFailure } from './protocol-failure.ts';
+import { ProtocolFailure, requestTag } from './protocol-failure.ts';
 import type { Scheduler } from './scheduler.ts';
 import { SequenceScheduler } from './sequence-scheduler.ts';
 import { type EncodedAnswer, isDecoupledConfig, type Job, type Servable } from './servable.ts';
@@ -93,7 +93,8 @@ export class ServedVersion implements Servable {
   }
 
   submit(job: Job): void {
-    if (this.#batcher.waitingRequests >= this.#mostQueued) throw new ProtocolFailure('UNAVAILABLE', QUEUE_FULL);
+    if (this.#batcher.waitingRequests >= this.#mostQueued)
+      throw new ProtocolFailure('UNAVAILABLE', `${requestTag(job.id)}Exceeds maximum queue size`);
     const enqueuedNs = this.#around.clock.nowNs();
     const id = this.#freeIds.pop() ?? this.#tickets.length;
     this.#tickets[id] = { job, enqueuedNs };
@@ -217,8 +218,6 @@ export class ServedVersion implements Servable {
     else this.#around.wakeUps.at(fromNs + ms * NS_PER_MS, action);
   }
 }
-
-const QUEUE_FULL = 'Exceeds maximum queue size';
 
 /** The batcher's queue is counted as Triton's without prefetch, which is what a queue policy brings. */
 function mostQueued({ dynamic_batching: batching }: ModelConfig): number {

@@ -4,7 +4,7 @@ import { openGrpcStream } from '../../src/loadgen/transports/grpc-stream.ts';
 import type { InferRequest } from '../../src/loadgen/types.ts';
 import { connectGrpc } from '../../src/triton/connect.ts';
 import type { ModelConfig } from '../../src/triton/model-config.ts';
-import { emulatorForTest, everyKindProfile } from '../support/emulator.ts';
+import { emulatorForTest, everyKindProfile, smallProfile } from '../support/emulator.ts';
 import { fp32Input, grpcInferClient } from '../support/infer-clients.ts';
 import { sendMany } from '../support/transport-suite.ts';
 
@@ -174,4 +174,18 @@ it('has all families of metrics', async () => {
   expect(text).toContain('nv_inference_request_failure{model="chain",reason="REJECTED",version="1"} 0');
   expect(text).toContain('nv_pinned_memory_pool_total_bytes 268435456');
   expect(text).toContain('nv_inference_pending_request_count{model="m",version="1"} 0');
+});
+
+it('refuses what finds the queue full', async () => {
+  const profile = smallProfile({
+    a: 50,
+    config: { dynamic_batching: { default_queue_policy: { max_queue_size: 2 } }, max_batch_size: 1 },
+  });
+  const { grpcUrl } = await emulatorForTest({ profile });
+  const traffic = grpcInferClient(grpcUrl);
+  onTestFinished(() => traffic.close());
+  const answers = await Promise.all(Array.from({ length: 6 }, () => traffic.infer('m', [fp32Input([1, 4])])));
+  const refused = answers.filter(({ status }) => status === 14);
+  expect(refused).toHaveLength(3);
+  for (const { message } of refused) expect(message).toBe('[request id: <id_unknown>] Exceeds maximum queue size');
 });

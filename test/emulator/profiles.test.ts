@@ -6,7 +6,7 @@ import type { ModelProfile } from '../../src/emulator/profile-schema.ts';
 import { loadProfile, parseProfile, profileNames } from '../../src/emulator/profiles.ts';
 import { connectGrpc } from '../../src/triton/connect.ts';
 import type { ModelConfig } from '../../src/triton/model-config.ts';
-import { emulatorForTest } from '../support/emulator.ts';
+import { emulatorForTest, everyKindProfile } from '../support/emulator.ts';
 
 const [sleeperText] = [readFileSync(new URL('../../emulator-profiles/sleeper.yaml', import.meta.url), 'utf8')];
 
@@ -43,6 +43,17 @@ describe('a bad profile', () => {
   ])('is refused with its place: %s', (_, text, words) => {
     expect(() => parseProfile(text, 'my.yaml')).toThrow(words);
     expect(() => parseProfile(text, 'my.yaml')).toThrow(expect.objectContaining({ code: 'PROFILE_INVALID' }));
+  });
+
+  it.each([
+    ['an unknown model', { model_name: 'nothing' }, /ensembles\.0\.config: 'nothing' is no other model/],
+    ['itself', { model_name: 'chain' }, /'chain' is no other model/],
+    ['a tensor that nothing gives', { input_map: { IN: 'nowhere' } }, /ensembles\.0\.config: /],
+  ])('is refused when an ensemble names %s', (_, change, words) => {
+    const profile = everyKindProfile();
+    const [step] = profile.ensembles[0]?.config.ensemble_scheduling.step ?? [];
+    Object.assign(step as object, change);
+    expect(() => parseProfile(JSON.stringify(profile), 'my.yaml')).toThrow(words);
   });
 
   it('is refused when there is none of that name or path', () => {
