@@ -16,7 +16,7 @@ const rows = [
 
 /** Packages that only the named rooms may use: the wire stays in the rooms of the wire, the command line in its own. */
 const keptTo: Record<string, readonly string[]> = {
-  '@grpc/grpc-js': ['triton', 'loadgen', 'emulator'],
+  '@grpc/grpc-js': ['triton', 'loadgen'],
   protobufjs: ['triton', 'loadgen', 'emulator'],
   undici: ['triton', 'loadgen', 'profiler'],
   'node:http': ['loadgen', 'emulator'],

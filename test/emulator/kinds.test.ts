@@ -1,9 +1,11 @@
+import { Client, credentials, Metadata } from '@grpc/grpc-js';
 import { request } from 'undici';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openGrpcStream } from '../../src/loadgen/transports/grpc-stream.ts';
 import type { InferRequest } from '../../src/loadgen/types.ts';
 import { connectGrpc } from '../../src/triton/connect.ts';
 import type { ModelConfig } from '../../src/triton/model-config.ts';
+import { serviceMethod } from '../../src/triton/proto.ts';
 import { emulatorForTest, everyKindProfile, smallProfile } from '../support/emulator.ts';
 import { fp32Input, grpcInferClient } from '../support/infer-clients.ts';
 import { sendMany } from '../support/transport-suite.ts';
@@ -83,6 +85,20 @@ describe('decoupled models', () => {
     expect(await sendMany(streams, { ...ask, model: 'm', inputs: [{ ...tensor, shape: [1, 4] }] })).toEqual([
       { ok: true, responses: 1 },
     ]);
+  });
+
+  it('end their stream with the status of the first error, when asked to', async () => {
+    const { emulator } = await start();
+    const client = new Client(emulator.grpcUrl, credentials.createInsecure());
+    onTestFinished(() => client.close());
+    const { path, requestType } = serviceMethod('ModelStreamInfer');
+    const pass = (bytes: Buffer): Buffer => bytes;
+    const metadata = new Metadata();
+    metadata.set('triton_grpc_error', 'true');
+    const call = client.makeBidiStreamRequest(path, pass, pass, metadata, { deadline: Date.now() + 10_000 });
+    const status = new Promise((resolve) => call.once('error', resolve));
+    call.write(Buffer.from(requestType.encode(requestType.fromObject({ model_name: 'nothing' })).finish()));
+    expect(await status).toMatchObject({ code: 5, details: "Request for unknown model: 'nothing' is not found" });
   });
 
   it('generate over HTTP as events', async () => {

@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import { seededRandom } from '../../src/base/random.ts';
+import { lawOf, physicsOf } from '../../src/emulator/profile-physics.ts';
+import type { ModelProfile } from '../../src/emulator/profile-schema.ts';
+import { loadProfile } from '../../src/emulator/profiles.ts';
+import { policyOf } from '../../src/queueing/batcher-policy.ts';
+import { simulate } from '../../src/queueing/simulate.ts';
+import type { Simulation } from '../../src/queueing/tally.ts';
+import type { ModelConfig } from '../../src/triton/model-config.ts';
+
+const modelOf = (profile: string): ModelProfile => loadProfile(profile).models[0] as ModelProfile;
+
+function serve(model: ModelProfile, change: object, concurrency: number): Simulation {
+  const config = { ...model.config, ...change } as ModelConfig;
+  const extent = { warmUpRequests: 10 * concurrency, requests: 2000, seed: 1 };
+  return simulate(policyOf(config, 1), lawOf(model, []), { kind: 'closed', concurrency }, extent);
+}
+
+describe('the profiles that are hard to tune', () => {
+  it('harmful-delay gives a quarter with its own delay of what it gives with a short one', () => {
+    const model = modelOf('harmful-delay');
+    const own = serve(model, {}, 8);
+    const short = serve(
+      model,
+      { dynamic_batching: { preferred_batch_size: [32], max_queue_delay_microseconds: 1000 } },
+      8,
+    );
+    expect(own.requestsPerSecond / short.requestsPerSecond).toBeLessThan(0.3);
+    expect(own.latencyNs.p50 / short.latencyNs.p50).toBeGreaterThan(4);
+  });
+
+  it('cliff is faster with batches of 16 than with larger ones', () => {
+    const model = modelOf('cliff');
+    const rate = (max_batch_size: number): number => serve(model, { max_batch_size }, 128).requestsPerSecond;
+    expect(rate(16)).toBeGreaterThan(1.5 * rate(32));
+    expect(rate(16)).toBeGreaterThan(1.3 * rate(64));
+  });
+
+  it('oom has no room for a fourth instance', () => {
+    const { device, models } = loadProfile('oom');
+    const { memoryMib } = physicsOf(models[0] as ModelProfile, models[0]?.config as ModelConfig, seededRandom(1));
+    expect(memoryMib(3)).toBeLessThan(device.memory_mib);
+    expect(memoryMib(4)).toBeGreaterThan(device.memory_mib);
+  });
+
+  it('slow-precision halves the time with FP16, and then takes half a minute to load', () => {
+    const model = modelOf('slow-precision');
+    const precision = [{ name: 'tensorrt', parameters: { precision_mode: 'FP16' } }];
+    const config = { optimization: { execution_accelerators: { gpu_execution_accelerator: precision } } };
+    const exact = { ...model, law: { ...model.law, cv: 0 } };
+    const [plain, half] = [{}, config].map((each) => physicsOf(exact, each, seededRandom(1)));
+    expect((half?.executionNs(16, 1) ?? 0) / (plain?.executionNs(16, 1) ?? 0)).toBeCloseTo(0.5, 3);
+    expect(half?.load.fullSeconds).toBeGreaterThanOrEqual(30);
+  });
+
+  it.each(['tft-a30', 'tft-v100', 'tft-t4', 'tft-t4-pytorch', 'yolov7-rtx4090'])(
+    '%s names its source and that it is emulated',
+    (name) => {
+      const { source, device } = loadProfile(name);
+      expect(source).toMatch(/Calibrated/);
+      expect(device.name).toMatch(/\(emulated\)/);
+    },
+  );
+});
