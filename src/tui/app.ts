@@ -2,7 +2,7 @@ import { Box, Text, useInput, useWindowSize } from 'ink';
 import { createElement, memo, type ReactElement, useSyncExternalStore } from 'react';
 import { lookOf } from './colours.ts';
 import { frame } from './frame.ts';
-import { commandOf } from './keys.ts';
+import { commandOf, pressesOf } from './keys.ts';
 import type { Row } from './rows.ts';
 import type { Store } from './store.ts';
 
@@ -16,9 +16,11 @@ export function App({ store, hasColours }: AppProps): ReactElement {
   const scene = useSyncExternalStore(store.subscribe, store.scene);
   const size = useWindowSize();
   useInput((input, key) => {
-    const { interaction, abilities, view } = store.scene();
-    const command = commandOf(input, key, interaction, abilities, view);
-    if (command) store.onCommand(command);
+    for (const press of pressesOf(input, key)) {
+      const { interaction, abilities, view } = store.scene();
+      const command = commandOf(press.input, press.key, interaction, abilities, view);
+      if (command) store.onCommand(command);
+    }
   });
   const lines = frame(scene, size).map((line, index) => createElement(Line, { key: index, line, hasColours }));
   return createElement(

@@ -43,8 +43,8 @@ export interface Binding {
   readonly command: Command;
   /** When it works; it is shown only then. */
   readonly works: (abilities: Abilities, view: ViewState) => boolean;
-  /** In the line of hints, which has little room, or in the help alone. */
-  readonly isHint: boolean;
+  /** In the line of hints, which has little room; absent for a key that only the help names. */
+  readonly hint?: string;
 }
 
 const letter = (text: string) => (input: string, key: Key) => input === text && !key.ctrl && !key.meta;
@@ -65,7 +65,6 @@ export const bindings: readonly Binding[] = [
     matches: (input, key) => key.upArrow || input === 'k',
     command: { name: 'move', by: -1 },
     works: always,
-    isHint: false,
   },
   {
     shown: '↓ j',
@@ -73,7 +72,6 @@ export const bindings: readonly Binding[] = [
     matches: (input, key) => key.downArrow || input === 'j',
     command: { name: 'move', by: 1 },
     works: always,
-    isHint: false,
   },
   {
     shown: 'PgUp',
@@ -81,7 +79,6 @@ export const bindings: readonly Binding[] = [
     matches: (_, key) => key.pageUp,
     command: { name: 'move', by: -PAGE },
     works: always,
-    isHint: false,
   },
   {
     shown: 'PgDn',
@@ -89,7 +86,6 @@ export const bindings: readonly Binding[] = [
     matches: (_, key) => key.pageDown,
     command: { name: 'move', by: PAGE },
     works: always,
-    isHint: false,
   },
   {
     shown: 'Home',
@@ -97,7 +93,6 @@ export const bindings: readonly Binding[] = [
     matches: (_, key) => key.home,
     command: { name: 'move', by: -FAR },
     works: always,
-    isHint: false,
   },
   {
     shown: 'End',
@@ -105,7 +100,6 @@ export const bindings: readonly Binding[] = [
     matches: (_, key) => key.end,
     command: { name: 'move', by: FAR },
     works: always,
-    isHint: false,
   },
   {
     shown: 'Enter',
@@ -113,7 +107,7 @@ export const bindings: readonly Binding[] = [
     matches: (_, key) => key.return,
     command: { name: 'page', page: 'trial' },
     works: always,
-    isHint: true,
+    hint: 'trial',
   },
   {
     shown: 'o',
@@ -121,7 +115,7 @@ export const bindings: readonly Binding[] = [
     matches: letter('o'),
     command: { name: 'sort' },
     works: always,
-    isHint: true,
+    hint: 'order',
   },
   {
     shown: 'f',
@@ -129,7 +123,7 @@ export const bindings: readonly Binding[] = [
     matches: letter('f'),
     command: { name: 'front' },
     works: always,
-    isHint: true,
+    hint: 'front',
   },
   {
     shown: 'c',
@@ -137,7 +131,6 @@ export const bindings: readonly Binding[] = [
     matches: letter('c'),
     command: { name: 'mark' },
     works: always,
-    isHint: false,
   },
   {
     shown: 'Esc',
@@ -145,16 +138,22 @@ export const bindings: readonly Binding[] = [
     matches: (_, key) => key.escape,
     command: { name: 'back' },
     works: always,
-    isHint: false,
   },
-  { shown: 'p', does: 'pause, and go on', matches: letter('p'), command: { name: 'pause' }, works: live, isHint: true },
+  {
+    shown: 'p',
+    does: 'pause, and go on',
+    matches: letter('p'),
+    command: { name: 'pause' },
+    works: live,
+    hint: 'pause',
+  },
   {
     shown: 's',
     does: 'skip the trial under way; what it measured counts',
     matches: letter('s'),
     command: { name: 'skip' },
     works: searching,
-    isHint: true,
+    hint: 'skip',
   },
   {
     shown: 'b',
@@ -162,7 +161,7 @@ export const bindings: readonly Binding[] = [
     matches: letter('b'),
     command: { name: 'ask-budget' },
     works: searching,
-    isHint: true,
+    hint: 'budget',
   },
   {
     shown: 'r',
@@ -170,7 +169,6 @@ export const bindings: readonly Binding[] = [
     matches: letter('r'),
     command: { name: 'again' },
     works: searching,
-    isHint: false,
   },
   {
     shown: 'x',
@@ -178,7 +176,6 @@ export const bindings: readonly Binding[] = [
     matches: letter('x'),
     command: { name: 'export' },
     works: ({ canExport }) => canExport,
-    isHint: true,
   },
   {
     shown: '?',
@@ -186,7 +183,7 @@ export const bindings: readonly Binding[] = [
     matches: letter('?'),
     command: { name: 'page', page: 'help' },
     works: always,
-    isHint: true,
+    hint: 'help',
   },
   {
     shown: 'q',
@@ -194,7 +191,7 @@ export const bindings: readonly Binding[] = [
     matches: letter('q'),
     command: { name: 'ask-quit' },
     works: live,
-    isHint: true,
+    hint: 'quit',
   },
   {
     shown: 'q',
@@ -202,7 +199,7 @@ export const bindings: readonly Binding[] = [
     matches: letter('q'),
     command: { name: 'quit' },
     works: ({ phase }) => phase === 'over',
-    isHint: true,
+    hint: 'close',
   },
 ];
 
@@ -268,21 +265,18 @@ export function hintsOf(
 ): readonly { readonly shown: string; readonly does: string }[] {
   if (interaction.question) return workingKeys(interaction, abilities, view);
   return bindings
-    .filter(({ isHint, works }) => isHint && works(abilities, view))
-    .map(({ shown, command }) => ({ shown, does: shortNames[command.name] ?? command.name }));
+    .filter(({ hint, works }) => hint !== undefined && works(abilities, view))
+    .map(({ shown, hint = '' }) => ({ shown, does: hint }));
 }
 
-const shortNames: { readonly [name in Command['name']]?: string } = {
-  page: 'trial',
-  sort: 'order',
-  front: 'front',
-  pause: 'pause',
-  skip: 'skip',
-  'ask-budget': 'budget',
-  export: 'export',
-  'ask-quit': 'quit',
-  quit: 'close',
-};
+/** What comes quickly after each other comes as one input: its characters one by one, as if each had come alone. */
+export function pressesOf(input: string, key: Key): readonly { readonly input: string; readonly key: Key }[] {
+  if (input.length <= 1) return [{ input, key }];
+  return [...input].map((each) => {
+    const [isReturn, isBackspace] = [each === '\r' || each === '\n', each === '\u007f' || each === '\b'];
+    return { input: isReturn || isBackspace ? '' : each, key: { ...key, return: isReturn, backspace: isBackspace } };
+  });
+}
 
 /** The command of a key press, or null for a key that does nothing now. */
 export function commandOf(

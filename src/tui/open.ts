@@ -12,6 +12,8 @@ export interface TuiOptions extends Reach {
   readonly hasColours: boolean;
   /** Records of the study from before: of the runs that this one resumes, or of the one that is looked at. */
   readonly earlier: readonly StudyRecord[];
+  /** Monotonic milliseconds; the machine's without it. */
+  readonly nowMs?: () => number;
 }
 
 /** The screen while it is up. */
@@ -19,6 +21,8 @@ export interface Tui {
   onEvent(event: TunerEvent): void;
   /** A line for the person, in the screen. */
   tell(line: string): void;
+  /** Resolves when all that came so far is drawn. */
+  settled(): Promise<void>;
   /** The run is over; the screen stays until the person closes it. */
   end(notice: string): void;
   /** Resolves when the person has closed the screen of a run that is over. */
@@ -30,7 +34,7 @@ export interface Tui {
 /** Takes the terminal over: alternate screen, raw keys, console output kept out of the frame. */
 export function openTui(options: TuiOptions): Tui {
   const { stdin, stdout, hasColours } = options;
-  const store = new Store(viewOf(options.earlier), options);
+  const store = new Store(viewOf(options.earlier), options, options.nowMs);
   const instance = render(createElement(App, { store, hasColours }), {
     stdin,
     stdout,
@@ -46,6 +50,10 @@ export function openTui(options: TuiOptions): Tui {
     onEvent: (event) => store.onEvent(event),
     tell: (line) => store.tell(line),
     end: (notice) => store.end(notice),
+    settled: async () => {
+      store.flush();
+      await instance.waitUntilRenderFlush();
+    },
     left: store.left,
     close: () => {
       store.close();

@@ -1,5 +1,6 @@
 import type { LoadLevel } from '../loadgen/types.ts';
 import { foldStudy } from '../study/fold.ts';
+import { type Prediction, predictBest } from '../study/prediction.ts';
 import type { StudyRecord } from '../study/records.ts';
 import type { StudyState } from '../study/state.ts';
 import type { TunerEvent } from '../tuner/seams.ts';
@@ -33,6 +34,10 @@ export interface ViewState {
   readonly activity: Activity;
   readonly limits: SearchLimits;
   readonly isPaused: boolean;
+  /** What the sampler expects of the trial that it proposed last, as a share of the best; null where it has no notion. */
+  readonly expectedGain: number | null;
+  /** What the queueing model expects of the best from the other trials alone; null where it cannot say. */
+  readonly predicted: Prediction | null;
 }
 
 export const initialView: ViewState = {
@@ -41,12 +46,15 @@ export const initialView: ViewState = {
   activity: { kind: 'starting' },
   limits: { maxTrials: null, timeBudgetSeconds: null },
   isPaused: false,
+  expectedGain: null,
+  predicted: null,
 };
 
 /** The view after the records of an earlier run, or of a finished one. */
 export function viewOf(records: readonly StudyRecord[]): ViewState {
   if (records.length === 0) return initialView;
-  return { ...initialView, records, study: foldStudy(records) };
+  const study = foldStudy(records);
+  return { ...initialView, records, study, predicted: predictBest(study) };
 }
 
 /** Pure: the view after one more event. */
@@ -54,6 +62,8 @@ export function reduce(view: ViewState, event: TunerEvent): ViewState {
   switch (event.type) {
     case 'limits':
       return { ...view, limits: { maxTrials: event.maxTrials, timeBudgetSeconds: event.timeBudgetSeconds } };
+    case 'proposed':
+      return { ...view, expectedGain: event.expectedGain };
     case 'applying':
       return { ...view, activity: { kind: 'loading', trial: event.trial } };
     case 'measuring':
@@ -75,13 +85,11 @@ function progressed({ trial, level, progress }: Extract<TunerEvent, { type: 'pro
 
 function recorded(view: ViewState, record: StudyRecord): ViewState {
   const records = [...view.records, record];
-  return {
-    ...view,
-    records,
-    study: foldStudy(records),
-    activity: activityAfter(record, view.activity),
-    isPaused: pausedAfter(record, view.isPaused),
-  };
+  const study = foldStudy(records);
+  // A simulation takes some milliseconds: between two trials, when nothing is measured that it could disturb.
+  const predicted = record.type === 'trial-finished' ? predictBest(study) : view.predicted;
+  const activity = activityAfter(record, view.activity);
+  return { ...view, records, study, activity, predicted, isPaused: pausedAfter(record, view.isPaused) };
 }
 
 function activityAfter({ type }: StudyRecord, before: Activity): Activity {

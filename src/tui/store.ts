@@ -98,7 +98,7 @@ export class Store {
     const answer = this.#request(command);
     if (answer !== null) this.tell(answer);
     this.#renew({ interaction: interact(interaction, command, view) });
-    this.#flush();
+    this.flush();
   }
 
   /** Does what the command asks of the run; returns what to tell the person, if anything. */
@@ -184,7 +184,7 @@ export class Store {
       notice: this.#notice?.text ?? null,
       elapsedSeconds: this.#elapsedSeconds(scene.view, nowMs),
     };
-    this.#pending ??= setTimeout(() => this.#flush(), 1e3 / MOST_FRAMES);
+    this.#pending ??= setTimeout(() => this.flush(), 1e3 / MOST_FRAMES);
   }
 
   #elapsedSeconds({ study, isPaused }: ViewState, nowMs: number): number {
@@ -192,7 +192,8 @@ export class Store {
     return this.#counted.seconds + (stands ? 0 : (nowMs - this.#counted.atMs) / 1e3);
   }
 
-  #flush(): void {
+  /** Shows the scene now. */
+  flush(): void {
     if (this.#pending) clearTimeout(this.#pending);
     this.#pending = null;
     this.#listener();

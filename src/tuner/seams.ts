@@ -1,6 +1,6 @@
 import type { LoadLevel } from '../loadgen/types.ts';
 import type { Measurement, ProfileProgress } from '../profiler/measurement.ts';
-import type { Candidate } from '../space/types.ts';
+import type { Assignment, Candidate } from '../space/types.ts';
 import type { StudyRecord } from '../study/records.ts';
 
 export interface Applied {
@@ -38,6 +38,7 @@ export interface Profile {
 export type TunerEvent =
   | StudyRecord
   | { readonly type: 'limits'; readonly maxTrials: number | null; readonly timeBudgetSeconds: number | null }
+  | { readonly type: 'proposed'; readonly assignment: Assignment; readonly expectedGain: number | null }
   | { readonly type: 'applying'; readonly trial: number }
   | { readonly type: 'measuring'; readonly trial: number; readonly level: LoadLevel }
   | {

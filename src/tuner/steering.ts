@@ -16,7 +16,7 @@ export interface TunerCommands {
 }
 
 /** A trial that a person asks for. */
-export type Wish = Omit<Proposal, 'kind'>;
+export type Wish = Pick<Proposal, 'assignment' | 'levels'>;
 
 /** Between the person and the loop: takes commands at any time; the loop polls it between its steps. */
 export class Steering implements TunerCommands {

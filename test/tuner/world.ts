@@ -17,7 +17,7 @@ import { candidateOf, configOf, goalOf, measured, originalConfig, studyStarted }
 const MEASURE_MS = 3_000;
 const LOAD_MS = 1_000;
 
-const instancesIn = (config: ModelConfig): number => config.instance_group?.[0]?.count ?? 1;
+export const instancesIn = (config: ModelConfig): number => config.instance_group?.[0]?.count ?? 1;
 
 /** Instances 1 to 4 by batch 1, 4, 8. */
 export const space: SpaceView = {

@@ -19,7 +19,7 @@ export function chartPanel(view: ViewState, interaction: Interaction, size: Size
   const points = study ? measurementsOf(study) : [];
   if (!study || points.length === 0) return block([title, row('  nothing measured yet', 'muted')], size);
   const [columns, rows] = [size.columns - AXIS, size.rows - 3];
-  const scale = scaleOf(points, study.goal.budget?.latencyMs);
+  const scale = scaleOf(view, points, study.goal.budget?.latencyMs);
   const canvas = new Canvas(columns, rows);
   draw(canvas, view, study, interaction, scale);
   const lines = canvas.toRows().map((line, index) => [span(axisLabel(index, rows, scale), 'muted'), ...line]);
@@ -37,8 +37,9 @@ const measurementsOf = ({ trials, unfinished }: StudyState): readonly Measuremen
     ({ throughput, budgetLatencyMs }) => throughput.value > 0 && Number.isFinite(budgetLatencyMs.value),
   );
 
-function scaleOf(points: readonly Measurement[], budgetMs: number | undefined): Scale {
-  const throughput = roundUp(1.05 * Math.max(...points.map((point) => point.throughput.value)));
+function scaleOf({ activity }: ViewState, points: readonly Measurement[], budgetMs: number | undefined): Scale {
+  const present = activity.kind === 'measuring' ? activity.throughput : 0;
+  const throughput = roundUp(1.05 * Math.max(present, ...points.map((point) => point.throughput.value)));
   const highest = 1.05 * Math.max(...points.map((point) => point.budgetLatencyMs.value), budgetMs ?? 0);
   const latencyMs = roundUp(budgetMs === undefined ? highest : Math.min(highest, MOST_OVER_BUDGET * budgetMs));
   return { throughput, latencyMs, budgetMs };

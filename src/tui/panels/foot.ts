@@ -1,6 +1,6 @@
 import { formatMs } from '../../base/format.ts';
 import type { Interaction } from '../interaction.ts';
-import { type Abilities, hintsOf, workingKeys } from '../keys.ts';
+import { type Abilities, type Command, hintsOf, workingKeys } from '../keys.ts';
 import { block, fitted, foreign, heading, left, type Row, row, type Size, span } from '../rows.ts';
 import type { ViewState } from '../state.ts';
 
@@ -29,11 +29,17 @@ function questionRow({ question }: Interaction, { study }: ViewState): Row | nul
 
 const noticeRow = (notice: string | null): Row => (notice === null ? [] : row(` ${foreign(notice)}`, 'warning'));
 
+const isHelp = (command: Command): boolean => command.name === 'page' && command.page === 'help';
+
 /** Every key that works now, and what the signs mean. */
 export function helpPanel(view: ViewState, interaction: Interaction, abilities: Abilities, size: Size): readonly Row[] {
-  const keys = workingKeys({ ...interaction, question: null }, abilities, view).map(
-    ({ shown, does }): Row => [span(`  ${left(shown, 7)}`, 'accent'), span(does)],
-  );
+  const working = workingKeys({ ...interaction, question: null }, abilities, view);
+  const moves = working.filter(({ command }) => command.name === 'move').map(({ shown }) => shown);
+  const others = working.filter(({ command }) => command.name !== 'move' && !isHelp(command));
+  const keys: readonly Row[] = [
+    [span(`  ${moves.join(' ')}`, 'accent'), span('  move through the trials')],
+    ...others.map(({ shown, does }): Row => [span(`  ${left(shown, 7)}`, 'accent'), span(does)]),
+  ];
   const signs: readonly Row[] = [
     row('  ★ best  ◆ on the Pareto front  · within the budget  ○ over it  ✗ failed', 'muted'),
     row('  ▶ under way  ● the selected trial  o the original  ╌ the budget', 'muted'),

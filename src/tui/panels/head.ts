@@ -1,4 +1,4 @@
-import { formatDuration, formatMs, formatRate, formatRatio } from '../../base/format.ts';
+import { formatDuration, formatFigure, formatMs, formatRate, formatRatio } from '../../base/format.ts';
 import { describeLevel } from '../../study/describe.ts';
 import type { StudyState } from '../../study/state.ts';
 import type { Trial } from '../../study/types.ts';
@@ -91,9 +91,9 @@ function configText(number: number, { unfinished, trials }: StudyState): string 
 
 const LONGEST_BAR = 40;
 
-function progressRow({ limits }: ViewState, study: StudyState, elapsed: number, width: number): Row {
+function progressRow(view: ViewState, study: StudyState, elapsed: number, width: number): Row {
   const done = study.trials.filter(({ role }) => role === 'search').length;
-  const { maxTrials, timeBudgetSeconds } = limits;
+  const { maxTrials, timeBudgetSeconds } = view.limits;
   const share = study.finished
     ? 1
     : Math.max(maxTrials ? done / maxTrials : 0, timeBudgetSeconds ? elapsed / timeBudgetSeconds : 0);
@@ -106,9 +106,16 @@ function progressRow({ limits }: ViewState, study: StudyState, elapsed: number, 
       : `${formatDuration(elapsed)} of ${formatDuration(timeBudgetSeconds)}`;
   const left = secondsLeft({ done, maxTrials, elapsed, timeBudgetSeconds });
   const rest = study.finished || left === null ? '' : ` · about ${formatDuration(left)} left`;
+  const hope = hopeText(view, study);
   const failed = study.counts.failed > 0 ? [span(` · ${study.counts.failed} failed`, 'warning')] : [];
   const meter: Span[] = hasLimit ? [span(bar(share, cells), 'accent'), span('▏', 'muted')] : [];
-  return [...meter, span(`${trials} · ${time}${rest}`), ...failed];
+  return [...meter, span(`${trials} · ${time}${rest}${hope}`), ...failed];
+}
+
+/** What the sampler hopes for from the trial under way. */
+function hopeText({ expectedGain }: ViewState, { unfinished }: StudyState): string {
+  if (expectedGain === null || unfinished?.role !== 'search') return '';
+  return ` · expects ${expectedGain < 0.001 ? 'no gain' : `+${formatFigure(expectedGain * 100)} %`}`;
 }
 
 /** The sooner of both limits; trials take as long as they did so far. null for no limit, or nothing to go by. */
@@ -138,7 +145,9 @@ export function standingRows({ study }: ViewState, width: number): readonly Row[
     fitted(
       [
         span('original  ', 'muted'),
-        ...(isBaseline ? [span('nothing better was found yet', 'muted')] : againstOriginal(study, baseline)),
+        ...(isBaseline
+          ? [span(study.finished ? 'nothing better was found' : 'nothing better was found yet', 'muted')]
+          : againstOriginal(study, baseline)),
       ],
       width,
     ),

@@ -1,0 +1,136 @@
+import { formatFigure, formatMs, formatRate } from '../../base/format.ts';
+import type { Measurement } from '../../profiler/measurement.ts';
+import type { Prediction } from '../../study/prediction.ts';
+import type { Trial } from '../../study/types.ts';
+import { bar } from '../canvas.ts';
+import { type Row, right, row, type Span, span, type Tone, widthOf } from '../rows.ts';
+
+const US_PER_MS = 1e3;
+const MOST_BATCHES = 8;
+
+/** What was to be expected of the best without measuring it. */
+export function predictionRows(predicted: Prediction | null): readonly Row[] {
+  if (!predicted) return [];
+  const { throughput, budgetLatencyMs } = predicted;
+  const text = `${formatRate(throughput)}, p${budgetLatencyMs.percentile} ${formatMs(budgetLatencyMs.value)}`;
+  return [row('  the queueing model says, from other trials alone', 'muted'), row(`  ${text}`)];
+}
+
+export function levelRows({ measurements }: Trial, stands: Measurement | null, width: number): readonly Row[] {
+  if (measurements.length === 0) return [];
+  const most = Math.max(...measurements.map(({ throughput }) => throughput.value));
+  const cells = Math.max(0, Math.min(24, width - 54));
+  const ordered = [...measurements].sort((a, b) => a.level.value - b.level.value);
+  const lines = ordered.map((each): Row => {
+    const { level, throughput, budgetLatencyMs, stable, client } = each;
+    const isChosen = level.value === stands?.level.value;
+    const notes = `${stable ? '' : ' not stable'}${client.bound ? ' client-bound' : ''}`;
+    const rate = right(formatRate(throughput.value), 14);
+    const figures = `${right(formatFigure(level.value), 6)} ${rate} ${right(formatMs(budgetLatencyMs.value), 9)} `;
+    return [
+      span(isChosen ? '› ' : '  ', 'strong'),
+      span(figures, isChosen ? 'strong' : undefined),
+      span(bar(throughput.value / most, cells), 'accent'),
+      span(notes, 'warning'),
+    ];
+  });
+  const percentile = measurements[0]?.budgetLatencyMs.percentile ?? 99;
+  const mode = measurements[0]?.level.mode === 'request-rate' ? 'requests/s' : 'concurrency';
+  return [row(`  by ${mode}: throughput, p${percentile}`, 'muted'), ...lines];
+}
+
+/** The parts of a request's time; each has a texture of its own, so that no colour is needed to tell them apart. */
+const parts: readonly {
+  readonly name: string;
+  readonly tone: Tone;
+  readonly texture: string;
+  readonly ms: (of: Measurement) => number;
+}[] = [
+  {
+    name: 'network, client',
+    tone: 'network',
+    texture: '·',
+    ms: ({ latencyMs, server }) => Math.max(0, latencyMs.avg - (server?.requestUs ?? 0) / US_PER_MS),
+  },
+  { name: 'queue', tone: 'queue', texture: '░', ms: ({ server }) => (server?.queueUs ?? 0) / US_PER_MS },
+  { name: 'input', tone: 'input', texture: '▒', ms: ({ server }) => (server?.computeInputUs ?? 0) / US_PER_MS },
+  { name: 'infer', tone: 'infer', texture: '█', ms: ({ server }) => (server?.computeInferUs ?? 0) / US_PER_MS },
+  { name: 'output', tone: 'output', texture: '▓', ms: ({ server }) => (server?.computeOutputUs ?? 0) / US_PER_MS },
+];
+
+export function breakdownRows({ measurements }: Trial, stands: Measurement, width: number): readonly Row[] {
+  const known = [...measurements].filter(({ server }) => server !== null).sort((a, b) => a.level.value - b.level.value);
+  if (known.length === 0) return [];
+  const cells = Math.max(10, width - 16);
+  const longest = Math.max(...known.map(totalMs));
+  const bars = known.map(
+    (each): Row => [
+      span(`  ${right(formatFigure(each.level.value), 6)} `),
+      ...stacked(each, Math.round((totalMs(each) / longest) * cells)),
+      span(` ${formatFigure(totalMs(each))}`, 'muted'),
+    ],
+  );
+  const legend = parts.map(({ name, tone, texture, ms }) => [
+    span(`${texture} `, tone),
+    span(`${name} ${formatFigure(ms(stands))}`, 'muted'),
+  ]);
+  return [row('  mean latency, ms', 'muted'), ...bars, ...flowed(legend, width)];
+}
+
+/** The items one after another, on as many rows as they need. */
+function flowed(items: readonly Row[], width: number): readonly Row[] {
+  const rows: Row[] = [];
+  for (const item of items) {
+    const last = rows.at(-1);
+    if (last && widthOf(last) + 2 + widthOf(item) <= width) rows[rows.length - 1] = [...last, span('  '), ...item];
+    else rows.push([span('  '), ...item]);
+  }
+  return rows;
+}
+
+const totalMs = (measurement: Measurement): number => parts.reduce((sum, { ms }) => sum + ms(measurement), 0);
+
+/** Cells by the largest remainder, so that they add up to the width. */
+function stacked(measurement: Measurement, width: number): readonly Span[] {
+  const total = totalMs(measurement);
+  let [before, drawn] = [0, 0];
+  return parts.map(({ ms, tone, texture }) => {
+    before += ms(measurement);
+    const end = total > 0 ? Math.round((before / total) * width) : 0;
+    const cells = Math.max(0, end - drawn);
+    drawn = Math.max(drawn, end);
+    return span(texture.repeat(cells), tone);
+  });
+}
+
+export function batchRows({ server }: Measurement, width: number): readonly Row[] {
+  const batches = (server?.batches ?? []).filter(({ executions }) => executions > 0);
+  if (batches.length === 0) return [];
+  const total = batches.reduce((sum, { executions }) => sum + executions, 0);
+  const common = [...batches].sort((a, b) => b.executions - a.executions).slice(0, MOST_BATCHES);
+  const cells = Math.max(6, width - 36);
+  const lines = common
+    .sort((a, b) => a.size - b.size)
+    .map(({ size, executions, meanExecutionUs }): Row => {
+      const share = executions / total;
+      const figures = ` ${right((share * 100).toFixed(0), 3)} %  ${formatMs(meanExecutionUs / US_PER_MS)}`;
+      return [span(`  ${right(String(size), 6)} `), span(bar(share, cells), 'infer'), span(figures, 'muted')];
+    });
+  const more = batches.length - common.length;
+  return [
+    row(`  batch sizes: share of executions, time of one${more > 0 ? ` (${more} rarer ones left out)` : ''}`, 'muted'),
+    ...lines,
+  ];
+}
+
+export function deviceRows({ device }: Measurement, width: number): readonly Row[] {
+  const { gpuUtilizationPercent, gpuMemoryMiB, gpuPowerW, cpuUtilizationPercent } = device;
+  const figures = [
+    ...(gpuUtilizationPercent === undefined ? [] : [`GPU ${formatFigure(gpuUtilizationPercent)} %`]),
+    ...(gpuMemoryMiB === undefined ? [] : [`memory ${formatFigure(gpuMemoryMiB)} MiB`]),
+    ...(gpuPowerW === undefined ? [] : [`${formatFigure(gpuPowerW)} W`]),
+    ...(cpuUtilizationPercent === undefined ? [] : [`host CPU ${formatFigure(cpuUtilizationPercent)} %`]),
+  ];
+  const items = figures.map((figure) => row(figure));
+  return figures.length === 0 ? [] : [row('  device', 'muted'), ...flowed(items, width)];
+}

@@ -1,0 +1,196 @@
+import { PassThrough } from 'node:stream';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { openTui, type Tui } from '../../src/tui/open.ts';
+import type { TunerEvent } from '../../src/tuner/seams.ts';
+import type { TunerCommands } from '../../src/tuner/steering.ts';
+import { midRun, recordedRun } from './recorded.ts';
+import { VirtualTerminal } from './virtual-terminal.ts';
+
+// Ink's colours look at the test runner's own output, which is no terminal.
+vi.hoisted(() => {
+  process.env.FORCE_COLOR = '1';
+});
+
+const events = await recordedRun();
+const sizes = [
+  [80, 24],
+  [120, 40],
+  [200, 60],
+] as const;
+
+interface Shown {
+  readonly tui: Tui;
+  readonly terminal: VirtualTerminal;
+  readonly asked: string[];
+  press(...keys: readonly string[]): Promise<void>;
+}
+
+let open: Tui | null = null;
+afterEach(() => {
+  open?.close();
+  open = null;
+});
+
+/** The screen in a virtual terminal after some events; elapsed time stands still. */
+async function shown(some: readonly TunerEvent[], columns = 80, rows = 24, hasColours = true): Promise<Shown> {
+  const terminal = new VirtualTerminal({ columns, rows });
+  const stdin = Object.assign(new PassThrough(), {
+    isTTY: true,
+    setRawMode: () => undefined,
+    ref: () => undefined,
+    unref: () => undefined,
+  }) as unknown as NodeJS.ReadStream;
+  const asked: string[] = [];
+  const note = (name: string) => (value?: unknown) =>
+    void asked.push(value === undefined ? name : `${name} ${JSON.stringify(value)}`);
+  const commands: TunerCommands = {
+    pause: note('pause'),
+    resume: note('resume'),
+    skipTrial: note('skip'),
+    stopSearch: note('stop'),
+    changeBudget: note('budget'),
+    enqueue: note('enqueue'),
+  };
+  const tui = openTui({
+    stdin,
+    stdout: terminal.stdout,
+    hasColours,
+    earlier: [],
+    commands,
+    interrupt: note('interrupt'),
+    exportConfig: async ({ number }) => `trial-${number}/config.pbtxt`,
+    nowMs: () => 0,
+  });
+  open = tui;
+  for (const event of some) tui.onEvent(event);
+  await tui.settled();
+  return {
+    tui,
+    terminal,
+    asked,
+    press: async (...keys) => {
+      for (const key of keys) {
+        stdin.push(key);
+        await read(key);
+        await tui.settled();
+      }
+    },
+  };
+}
+
+/** Input is read on the next turn; after an escape Ink waits for the rest of a sequence. */
+const read = (key: string): Promise<void> => new Promise((done) => setTimeout(done, key === '\u001b' ? 150 : 5));
+
+const textOf = async ({ terminal }: Shown): Promise<string> => `${(await terminal.lines()).join('\n')}\n`;
+
+describe('a frame', () => {
+  it.each(sizes)('shows a search under way at %i × %i', async (columns, rows) => {
+    const screen = await shown(midRun(events), columns, rows);
+    await expect(await textOf(screen)).toMatchFileSnapshot(`frames/search-${columns}x${rows}.txt`);
+    expect(screen.terminal.isAlternate).toBe(true);
+  });
+
+  it.each(sizes)('shows the end at %i × %i', async (columns, rows) => {
+    const screen = await shown(events, columns, rows);
+    screen.tui.end('the run has ended; its files are in runs/m');
+    await screen.tui.settled();
+    await expect(await textOf(screen)).toMatchFileSnapshot(`frames/end-${columns}x${rows}.txt`);
+  });
+
+  it('shows one trial, the help and a failed trial at 80 × 24', async () => {
+    const screen = await shown(midRun(events));
+    await screen.press('\r');
+    await expect(await textOf(screen)).toMatchFileSnapshot('frames/trial-80x24.txt');
+    await screen.press('?');
+    await expect(await textOf(screen)).toMatchFileSnapshot('frames/help-80x24.txt');
+    await screen.press('\u001b[F', '\r');
+    await expect(await textOf(screen)).toMatchFileSnapshot('frames/failed-trial-80x24.txt');
+  });
+
+  it('follows the size of the terminal, up to one that is too small, and back', async () => {
+    const screen = await shown(midRun(events), 120, 40);
+    const large = await textOf(screen);
+    screen.terminal.resize({ columns: 50, rows: 10 });
+    await vi.waitFor(async () => expect((await textOf(screen)).split('\n')[0]).toBe('60×16 or more is needed'));
+    screen.terminal.resize({ columns: 120, rows: 40 });
+    await vi.waitFor(async () => expect(await textOf(screen)).toBe(large));
+  });
+
+  it('has colours, and says the same without', async () => {
+    const coloured = await shown(midRun(events));
+    const text = await textOf(coloured);
+    expect(coloured.terminal.hasColours()).toBe(true);
+    coloured.tui.close();
+    const plain = await shown(midRun(events), 80, 24, false);
+    expect(await textOf(plain)).toBe(text);
+    expect(plain.terminal.hasColours()).toBe(false);
+  });
+
+  it('is not torn by what libraries print, and gives the terminal back', async () => {
+    const screen = await shown(midRun(events));
+    const before = await textOf(screen);
+    // biome-ignore lint/suspicious/noConsole: a library's
+    console.error('a warning of some library');
+    await screen.tui.settled();
+    screen.tui.onEvent({ type: 'limits', maxTrials: 6, timeBudgetSeconds: null });
+    await screen.tui.settled();
+    expect(await textOf(screen)).toBe(before);
+    screen.tui.close();
+    await screen.tui.settled();
+    await screen.terminal.lines();
+    expect(screen.terminal.isAlternate).toBe(false);
+    expect(screen.terminal.written).toContain('\u001b[?25h');
+  });
+
+  it('draws no frame while nothing happens, and few while much does', async () => {
+    const screen = await shown(midRun(events));
+    const { length } = screen.terminal.written;
+    await screen.tui.settled();
+    expect(screen.terminal.written.length).toBe(length);
+    let frames = 0;
+    const { write } = screen.terminal.stdout;
+    screen.terminal.stdout.write = ((...args: Parameters<typeof write>) => {
+      if (String(args[0]).includes('window')) frames++;
+      return write.apply(screen.terminal.stdout, args);
+    }) as typeof write;
+    const last = midRun(events).at(-1) as Extract<TunerEvent, { type: 'progress' }>;
+    for (let window = 3; window < 60; window++) {
+      screen.tui.onEvent({ ...last, progress: { ...last.progress, window } as typeof last.progress });
+    }
+    await screen.tui.settled();
+    expect(frames).toBeLessThan(5);
+    expect((await screen.terminal.lines())[2]).toContain('window 59');
+  });
+});
+
+describe('keys', () => {
+  it('steer the run', async () => {
+    const screen = await shown(midRun(events));
+    await screen.press('p', 'ps', 'b', '\u007f', '\u007f2', '5\r', 'r', 'q', 'k', 'q', 'y');
+    expect(screen.asked).toEqual([
+      'pause',
+      'resume',
+      'skip',
+      'budget 25',
+      expect.stringMatching(/^enqueue .*"fixed"/),
+      'stop',
+      'interrupt',
+    ]);
+  });
+
+  it('close the screen only when the run is over', async () => {
+    const screen = await shown(events);
+    let isLeft = false;
+    void screen.tui.left.then(() => {
+      isLeft = true;
+    });
+    await screen.press('q', '\u001b');
+    expect(isLeft).toBe(false);
+    screen.tui.end('ended');
+    await screen.press('x');
+    expect((await screen.terminal.lines())[22]).toContain('written: trial-');
+    await screen.press('q');
+    expect(isLeft).toBe(true);
+    expect(screen.asked).toEqual([]);
+  });
+});

@@ -1,0 +1,88 @@
+import type { Key } from 'ink';
+import { describe, expect, it } from 'vitest';
+import { initialInteraction, interact, listed, selectedTrial } from '../../src/tui/interaction.ts';
+import { type Abilities, bindings, type Command, commandOf, hintsOf, workingKeys } from '../../src/tui/keys.ts';
+import { initialView, reduce } from '../../src/tui/state.ts';
+import { midRun, recordedRun } from './recorded.ts';
+
+const events = await recordedRun();
+const mid = midRun(events).reduce(reduce, initialView);
+const end = events.reduce(reduce, initialView);
+const live: Abilities = { phase: 'live', canExport: true };
+const over: Abilities = { phase: 'over', canExport: true };
+const key = (pressed: Partial<Key> = {}): Key => pressed as Key;
+
+const pressed = (inputs: readonly string[], interaction = initialInteraction) =>
+  inputs.reduce((now, input) => {
+    const command = commandOf(input, key({ return: input === '\r', escape: input === '\u001b' }), now, live, mid);
+    return command ? interact(now, command, mid) : now;
+  }, interaction);
+
+describe('the keys', () => {
+  it('are each bound once in every state', () => {
+    for (const abilities of [live, over, { phase: 'stopping', canExport: true } as const]) {
+      for (const view of [initialView, mid, end]) {
+        const shown = workingKeys(initialInteraction, abilities, view).map((binding) => binding.shown);
+        expect(new Set(shown).size).toBe(shown.length);
+      }
+    }
+  });
+
+  it('are shown only where they work', () => {
+    const shownIn = (abilities: Abilities, view = mid) =>
+      hintsOf(initialInteraction, abilities, view).map(({ does }) => does);
+    expect(shownIn(live)).toEqual(expect.arrayContaining(['pause', 'skip', 'budget', 'quit']));
+    expect(shownIn(over)).toEqual(['trial', 'order', 'front', 'help', 'close']);
+    expect(shownIn({ phase: 'stopping', canExport: true })).not.toContain('pause');
+    expect(shownIn(live, initialView)).not.toContain('skip');
+    const names = bindings.map(({ command }) => command.name);
+    const effects: readonly Command['name'][] = ['pause', 'skip', 'again', 'ask-budget', 'ask-quit', 'export', 'quit'];
+    expect(names).toEqual(expect.arrayContaining([...effects]));
+  });
+
+  it('give nothing for a key that has no meaning', () => {
+    expect(commandOf('z', key(), initialInteraction, live, mid)).toBeNull();
+    expect(commandOf('s', key({ ctrl: true }), initialInteraction, live, mid)).toBeNull();
+    expect(commandOf('c', key({ ctrl: true }), initialInteraction, live, mid)).toEqual({ name: 'interrupt' });
+  });
+
+  it('ask before they end the run, once', () => {
+    const asked = pressed(['q']);
+    expect(asked.question).toEqual({ kind: 'quit' });
+    expect(commandOf('q', key(), asked, live, mid)).toBeNull();
+    expect(commandOf('y', key(), asked, live, mid)).toEqual({ name: 'quit' });
+    expect(commandOf('k', key(), asked, live, mid)).toEqual({ name: 'stop-search' });
+    expect(pressed(['\u001b'], asked).question).toBeNull();
+    expect(commandOf('q', key(), initialInteraction, over, end)).toEqual({ name: 'quit' });
+  });
+
+  it('take a budget in digits, with a point, and nothing else', () => {
+    const asked = pressed(['b']);
+    expect(asked.question).toEqual({ kind: 'budget', text: '40' });
+    const cleared = [0, 1].reduce(
+      (now) => interact(now, commandOf('', key({ backspace: true }), now, live, mid) as Command, mid),
+      asked,
+    );
+    expect(pressed(['1', '2', '.', 'x', '5', '.', 's'], cleared).question).toEqual({ kind: 'budget', text: '12.5' });
+    expect(commandOf('\r', key({ return: true }), cleared, live, mid)).toEqual({ name: 'accept-budget' });
+  });
+
+  it('move through the table in its order, within its ends', () => {
+    expect(selectedTrial(initialInteraction, mid)?.number).toBe(mid.study?.best?.number);
+    const byThroughput = pressed(['o']);
+    const order = listed(byThroughput, mid).map(({ number }) => number);
+    expect(order).toHaveLength(5);
+    expect(order[0]).toBe(mid.study?.best?.number);
+    expect(order.at(-1)).toBe(4);
+    const below = pressed(['j'], byThroughput);
+    expect(below.selected).toBe(order[1]);
+    expect(pressed(['k', 'k', 'k'], below).selected).toBe(order[0]);
+    expect(pressed(['\u001b'], below).selected).toBeNull();
+  });
+
+  it('show the front alone', () => {
+    const numbers = listed(pressed(['f']), mid).map(({ number }) => number);
+    expect(numbers.length).toBeLessThan(5);
+    expect(new Set(mid.study?.front.map(({ trial }) => trial.number))).toEqual(new Set(numbers));
+  });
+});

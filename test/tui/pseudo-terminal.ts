@@ -1,0 +1,78 @@
+import { spawn } from 'node:child_process';
+import { resolve } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import headless from '@xterm/headless';
+
+const program = resolve(import.meta.dirname, '../support/pseudo_terminal.py');
+const main = resolve(import.meta.dirname, '../../src/cli/main.ts');
+
+/** The command line on a real pseudo-terminal, and what a person there would see and do. */
+export interface Sitting {
+  press(keys: string): void;
+  resize(columns: number, rows: number): void;
+  signal(number: number): void;
+  /** What is to be seen. */
+  screen(): Promise<string>;
+  readonly isAlternate: () => boolean;
+  /** Resolves when the screen has a text of this form. Fails after half a minute, or when the command ended without it. */
+  until(form: RegExp): Promise<string>;
+  readonly ended: Promise<number>;
+  /** All that the terminal got, without its control characters. */
+  readonly written: () => string;
+  /** Whether it was ever asked for its alternate screen. */
+  readonly wasAlternate: () => boolean;
+}
+
+/** Sits down at a terminal and starts `tritune` with these arguments. */
+export function sitDown(args: readonly string[], { columns = 80, rows = 24, env = {} } = {}): Sitting {
+  const child = spawn('python3', [program, String(columns), String(rows), process.execPath, main, ...args], {
+    env: { ...process.env, TERM: 'xterm-256color', CI: '', NO_COLOR: '', NODE_ENV: 'production', ...env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  const terminal = new headless.Terminal({ cols: columns, rows, allowProposedApi: true, scrollback: 1000 });
+  let [written, errors, hasEnded] = ['', '', false];
+  child.stdout.on('data', (chunk: Buffer) => {
+    written += chunk.toString();
+    terminal.write(chunk);
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    errors += chunk.toString();
+  });
+  const ended = new Promise<number>((done, fail) => {
+    child.on('close', () => {
+      hasEnded = true;
+      const outcome = /\{"code": (-?\d+)\}/.exec(errors);
+      if (outcome) done(Number(outcome[1]));
+      else fail(new Error(`the pseudo-terminal failed: ${errors}`));
+    });
+  });
+  const order = (what: object): void => void child.stdin.write(`${JSON.stringify(what)}\n`);
+  const screen = async (): Promise<string> => {
+    await new Promise<void>((drawn) => terminal.write('', drawn));
+    const { active } = terminal.buffer;
+    const lines = Array.from({ length: active.length }, (_, y) => active.getLine(y)?.translateToString(true) ?? '');
+    return lines.join('\n').trimEnd();
+  };
+  return {
+    press: (keys) => order({ keys }),
+    resize: (width, height) => {
+      terminal.resize(width, height);
+      order({ resize: [width, height] });
+    },
+    signal: (number) => order({ signal: number }),
+    screen,
+    isAlternate: () => terminal.buffer.active.type === 'alternate',
+    until: async (form) => {
+      for (let tries = 0; tries < 600; tries++) {
+        const seen = await screen();
+        if (form.test(seen)) return seen;
+        if (hasEnded) break;
+        await new Promise((wake) => setTimeout(wake, 50));
+      }
+      throw new Error(`no ${form} on the screen:\n${await screen()}\n${errors}`);
+    },
+    ended,
+    wasAlternate: () => written.includes('\u001b[?1049h'),
+    written: () => stripVTControlCharacters(written),
+  };
+}

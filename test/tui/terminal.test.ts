@@ -1,0 +1,126 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { startEmulator } from '../../src/emulator/start-emulator.ts';
+import { freshDirectory, recordsOf, summaryOf } from '../support/cli.ts';
+import { smallProfile } from '../support/emulator.ts';
+import { type Sitting, sitDown } from './pseudo-terminal.ts';
+
+const emulator = await startEmulator({ profile: smallProfile() });
+afterAll(() => emulator.close());
+
+const SIGTERM = 15;
+
+async function start(more: readonly string[] = [], env = {}): Promise<{ at: Sitting; output: string }> {
+  const output = await freshDirectory();
+  const fixed = ['tune', '-m', 'm', '-u', emulator.grpcUrl, '--concurrency', '1:4', '--sampler', 'grid'];
+  const args = [...fixed, '--precision', '20', '--latency-budget', '50', '-o', output, ...more];
+  return { at: sitDown(args, { env }), output };
+}
+
+/** The terminal is as before, with its cursor, and what is left on it says how the model was left. */
+function expectGivenBack({ isAlternate, written }: Sitting): void {
+  expect(isAlternate()).toBe(false);
+  expect(written()).toMatch(/model +'m' has its original config/);
+}
+
+describe('on a terminal', { timeout: 120_000 }, () => {
+  it('shows the run, takes keys, follows its size, and stays until it is closed', async () => {
+    const { at, output } = await start(['--max-trials', '2']);
+    await at.until(/measuring concurrency \d+, window \d/);
+    expect(at.isAlternate()).toBe(true);
+    at.press('?');
+    await at.until(/─ Keys ─/);
+    at.resize(120, 40);
+    await at.until(/─ Keys ─{100}/);
+    at.press('?');
+    await at.until(/p99 ms over infer\/s/);
+    at.press('b');
+    await at.until(/budget in ms, now 50 ms: 50_/);
+    at.press('\u007f\u007f25\r');
+    await at.until(/p99 ≤ 25 ms/);
+    await at.until(/▶ trial 1/);
+    at.press('s');
+    await at.until(/▶ trial 2|final/);
+    await at.until(/the run has ended; its files are in/);
+    at.press('x');
+    await at.until(/written: .*config\.pbtxt/);
+    at.press('q');
+    expect(await at.ended).toBe(0);
+    expectGivenBack(at);
+    expect(at.written()).toMatch(/report +\S+report\.html/);
+    const records = await recordsOf(output);
+    expect(records.find(({ type }) => type === 'goal-changed')).toMatchObject({ goal: { budget: { latencyMs: 25 } } });
+    expect(await summaryOf(output)).toMatchObject({ budget: { percentile: 99, latencyMs: 25 }, interrupted: false });
+    const { best } = await summaryOf(output);
+    expect(await readFile(join(output, `trial-${best?.trial}`, 'm', 'config.pbtxt'), 'utf8')).toContain('name: "m"');
+  });
+
+  it('asks once before it quits, then puts the model back and says where the files are', async () => {
+    const { at, output } = await start();
+    await at.until(/measuring/);
+    at.press('q');
+    await at.until(/End the run\?/);
+    at.press('\u001b');
+    await at.until(/\? help {2}q quit/);
+    at.press('q');
+    await at.until(/End the run\?/);
+    at.press('y');
+    expect(await at.ended).toBe(130);
+    expectGivenBack(at);
+    expect(at.written()).toContain(join(output, 'summary.json'));
+    expect((await recordsOf(output)).at(-1)).toMatchObject({ type: 'study-finished', interrupted: true });
+  });
+
+  it('keeps the best and goes to the final when asked to', async () => {
+    const { at, output } = await start();
+    await at.until(/▶ trial 1: measuring/);
+    at.press('q');
+    await at.until(/k keep the best/);
+    at.press('k');
+    await at.until(/the run has ended/);
+    at.press('q');
+    expect(await at.ended).toBe(0);
+    expect(await summaryOf(output)).toMatchObject({ interrupted: false, counts: { trials: 2 } });
+    expectGivenBack(at);
+  });
+
+  it.each([
+    ['Ctrl+C', (at: Sitting) => at.press('\u0003')],
+    ['SIGTERM', (at: Sitting) => at.signal(SIGTERM)],
+  ])('ends in order at %s', async (_, interrupt) => {
+    const { at } = await start();
+    await at.until(/measuring/);
+    interrupt(at);
+    expect(await at.ended).toBe(130);
+    expectGivenBack(at);
+  });
+
+  it('gives the terminal back when a second signal ends the process', async () => {
+    const { at } = await start();
+    await at.until(/measuring/);
+    at.signal(SIGTERM);
+    at.signal(SIGTERM);
+    expect(await at.ended).toBe(130);
+    expect(at.isAlternate()).toBe(false);
+    expect(at.written()).toMatch(/again: the model may not be as it was|has its original config/);
+  });
+
+  it('gives the terminal back before it says what went wrong', async () => {
+    const { at } = await start(['-u', '127.0.0.1:1']);
+    expect(await at.ended).toBe(4);
+    expect(at.wasAlternate()).toBe(true);
+    expect(at.isAlternate()).toBe(false);
+    expect(await at.screen()).toMatch(/^tritune: SERVER_UNREACHABLE: /m);
+  });
+
+  it.each([
+    ['a dumb terminal', { TERM: 'dumb' }],
+    ['a terminal of CI', { CI: 'true' }],
+    ['a terminal with a screen reader', { INK_SCREEN_READER: 'true' }],
+  ])('draws no screen on %s', async (_, env) => {
+    const { at } = await start(['-u', '127.0.0.1:1'], env);
+    expect(await at.ended).toBe(4);
+    expect(at.wasAlternate()).toBe(false);
+  });
+});
