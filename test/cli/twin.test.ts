@@ -1,6 +1,6 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { loadProfile } from '../../src/emulator/profiles.ts';
 import { foldStudy } from '../../src/study/fold.ts';
 import { connectGrpc } from '../../src/triton/connect.ts';
@@ -37,6 +37,7 @@ it('serves the original config under the name of the model, and is kept as a pro
   const file = join(files, 'twin.yaml');
   const ports = ['grpc', 'http', 'metrics'].map((name) => `--${name}-port=0`);
   const served = startCli(['emulate', '--from', run, '--write-profile', file, ...ports]);
+  onTestFinished(() => void served.child.kill('SIGKILL'));
   let said = '';
   const line = await new Promise<string>((resolve, reject) => {
     served.child.stdout?.on('data', (chunk: Buffer) => {
