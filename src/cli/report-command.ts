@@ -1,13 +1,19 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import type { Terminal } from './terminal.ts';
 
-/** `tritune report DIR`: writes the documents of a study anew from its journal, finished or not; needs no server. */
+/** `tritune report DIR`: writes the documents of a study anew from its journal, or shows it; needs no server. */
 export function reportCommand(terminal: Terminal): Command {
   return new Command('report')
-    .description("write a study's documents anew from its journal")
+    .description("write a study's documents anew from its journal, or look at it")
     .argument('<directory>', 'the output directory of a run')
-    .action(async (directory: string) => {
-      const { writeDocuments } = await import('./write-documents.ts');
+    .addOption(
+      new Option('--ui <screen>', 'lines writes the documents and names them; tui shows the study')
+        .choices(['lines', 'tui'])
+        .default('lines'),
+    )
+    .action(async (directory: string, { ui }: { readonly ui: 'lines' | 'tui' }) => {
+      const { browseDocuments, writeDocuments } = await import('./write-documents.ts');
+      if (ui === 'tui') return browseDocuments(directory, terminal);
       const { files } = await writeDocuments(directory);
       for (const file of Object.values(files)) if (file !== null) terminal.print(file);
     });

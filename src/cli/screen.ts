@@ -6,6 +6,8 @@ import { createLines } from '../headless/lines.ts';
 import type { WrittenRun } from '../report/write-run.ts';
 import type { StudyRecord } from '../study/records.ts';
 import type { Trial } from '../study/types.ts';
+import type { Tui } from '../tui/open.ts';
+import type { Reach } from '../tui/store.ts';
 import type { TunerEvent } from '../tuner/seams.ts';
 import { Steering } from '../tuner/steering.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -57,53 +59,78 @@ function printClosing({ summary, files }: WrittenRun, terminal: Terminal): void 
   for (const line of closingLines(summary, files)) terminal.print(line);
 }
 
-/**
- * The terminal UI. What is told while it is up is told again when the terminal is as it was, after which the closing
- * lines stay in the scrollback. However the process ends, the terminal is given back first.
- */
+/** The terminal UI over a run that can be steered through it. */
 async function tuiScreen(terminal: Terminal, reach: ScreenReach): Promise<Screen> {
-  const { canvas } = terminal;
-  if (!canvas) throw new TrituneError('USAGE', 'there is no terminal to draw on', 'use --ui lines or --ui json');
-  // React's development build is slower, and keeps a record of every render.
-  process.env.NODE_ENV ??= 'production';
-  const { openTui } = await import('../tui/open.ts');
   const steering = new Steering();
-  const tui = openTui({ ...reach, ...canvas, commands: steering });
-  const told: string[] = [];
+  const { tui, tell, leave } = await takeOver(terminal, { ...reach, commands: steering });
   let written: WrittenRun | null = null;
-  let isOpen = true;
-  const close = (): void => {
-    if (!isOpen) return;
-    isOpen = false;
-    process.off('exit', close);
-    process.off('uncaughtException', onFault);
-    tui.close();
-    for (const line of told) terminal.tell(line);
-    if (written) printClosing(written, terminal);
-  };
-  const onFault = (error: Error): void => {
-    close();
-    terminal.tell(`tritune: INTERNAL: ${messageOf(error)} (this is a defect of tritune: please report it)`);
-    process.exit(exitCodes.internal);
-  };
-  process.on('exit', close);
-  process.on('uncaughtException', onFault);
   return {
     steering,
+    tell,
     onEvent: tui.onEvent,
-    tell: (line) => {
-      if (isOpen) {
-        told.push(line);
-        tui.tell(line);
-      } else terminal.tell(line);
-    },
     onEnd: (end) => {
       written = end;
       tui.end(`the run has ended; its files are in ${dirname(end.files.summary)}`);
     },
     untilLeft: (signal) => Promise.race([tui.left, aborted(signal)]),
-    close,
+    close: () => {
+      if (leave() && written) printClosing(written, terminal);
+    },
   };
+}
+
+/** Shows the records of a run until the person closes the screen. Errors: USAGE without a terminal. */
+export async function browse(terminal: Terminal, reach: Omit<ScreenReach, 'interrupt'>): Promise<void> {
+  const { tui, leave } = await takeOver(terminal, { ...reach, commands: null, interrupt: () => undefined });
+  await tui.left;
+  leave();
+}
+
+interface TakenOver {
+  readonly tui: Tui;
+  readonly tell: (line: string) => void;
+  /** Gives the terminal back; false when that was done before. */
+  readonly leave: () => boolean;
+}
+
+/**
+ * Loads the terminal UI and gives it the terminal. What is told meanwhile is told again when the terminal is as it was.
+ * However the process ends, the terminal is given back first.
+ */
+async function takeOver(terminal: Terminal, reach: Reach & Pick<ScreenReach, 'earlier'>): Promise<TakenOver> {
+  const { canvas } = terminal;
+  if (!canvas) throw new TrituneError('USAGE', 'there is no terminal to draw on', 'use --ui lines or --ui json');
+  // React's development build is slower, and keeps a record of every render.
+  process.env.NODE_ENV ??= 'production';
+  const { openTui } = await import('../tui/open.ts');
+  const tui = openTui({ ...reach, ...canvas });
+  const told: string[] = [];
+  let isOpen = true;
+  const leave = (): boolean => {
+    if (!isOpen) return false;
+    isOpen = false;
+    process.off('exit', leave);
+    process.off('uncaughtException', onFault);
+    tui.close();
+    for (const line of told) terminal.tell(line);
+    return true;
+  };
+  const onFault = (error: Error): void => {
+    leave();
+    terminal.tell(`tritune: INTERNAL: ${messageOf(error)} (this is a defect of tritune: please report it)`);
+    process.exit(exitCodes.internal);
+  };
+  process.on('exit', leave);
+  process.on('uncaughtException', onFault);
+  const tell = (line: string): void => {
+    if (!isOpen) {
+      terminal.tell(line);
+      return;
+    }
+    told.push(line);
+    tui.tell(line);
+  };
+  return { tui, tell, leave };
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

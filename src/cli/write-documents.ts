@@ -4,6 +4,8 @@ import { foldStudy } from '../study/fold.ts';
 import { readJournal } from '../study/journal.ts';
 import type { Trial } from '../study/types.ts';
 import { safeName, studyFiles } from './output-directory.ts';
+import { browse } from './screen.ts';
+import type { Terminal } from './terminal.ts';
 
 /** Writes a study's documents from its journal, finished or not. Errors: JOURNAL_INVALID, OUTPUT_UNWRITABLE. */
 export async function writeDocuments(directory: string): Promise<WrittenRun> {
@@ -16,4 +18,11 @@ export async function exportConfig(directory: string, model: string, trial: Tria
   const path = join(directory, `trial-${trial.number}`, safeName(model), 'config.pbtxt');
   await writeConfig(path, trial.candidate.config, model);
   return path;
+}
+
+/** Shows a study, finished or not, on the terminal. Errors: JOURNAL_INVALID, USAGE without a terminal. */
+export async function browseDocuments(directory: string, terminal: Terminal): Promise<void> {
+  const records = await readJournal(studyFiles(directory).journal);
+  const { model } = foldStudy(records).started;
+  await browse(terminal, { earlier: records, exportConfig: (trial) => exportConfig(directory, model, trial) });
 }

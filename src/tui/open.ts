@@ -34,7 +34,9 @@ export interface Tui {
 /** Takes the terminal over: alternate screen, raw keys, console output kept out of the frame. */
 export function openTui(options: TuiOptions): Tui {
   const { stdin, stdout, hasColours } = options;
-  const store = new Store(viewOf(options.earlier), options, options.nowMs);
+  const view = viewOf(options.earlier);
+  const now = options.commands ? view.activity : ({ kind: 'finished' } as const);
+  const store = new Store({ ...view, activity: now }, options, options.nowMs);
   const instance = render(createElement(App, { store, hasColours }), {
     stdin,
     stdout,

@@ -49,6 +49,7 @@ export function progressRows(view: ViewState, elapsedSeconds: number, width: num
 
 function activityRow({ activity, isPaused }: ViewState, study: StudyState): Row {
   if (study.finished) return [span('■ ', 'good'), span(foreign(`ended: ${study.finished.stopReason}`))];
+  if (activity.kind === 'finished') return [span('■ ', 'warning'), span('the run did not end by itself')];
   if (isPaused) return [span('‖ paused', 'warning'), span('  the candidate stays loaded; p goes on', 'muted')];
   const [what, figures] = activityText(activity, study);
   return [span('▶ ', 'now'), span(what, 'now'), span(figures === '' ? '' : `  ${figures}`)];
@@ -63,7 +64,7 @@ function activityText(activity: Activity, study: StudyState): readonly [string, 
     case 'restoring':
       return ['putting the model back as it was', ''];
     case 'finished':
-      return ['ended', ''];
+      return ['', ''];
     case 'loading':
       return [`${trialName(activity.trial, study)}: loading`, configText(activity.trial, study)];
     case 'warming':
@@ -98,7 +99,7 @@ function progressRow(view: ViewState, study: StudyState, elapsed: number, width:
     ? 1
     : Math.max(maxTrials ? done / maxTrials : 0, timeBudgetSeconds ? elapsed / timeBudgetSeconds : 0);
   const hasLimit = maxTrials !== null || timeBudgetSeconds !== null || study.finished !== null;
-  const cells = Math.min(LONGEST_BAR, Math.floor(width / 3));
+  const cells = Math.min(LONGEST_BAR, Math.floor(width / 5));
   const trials = maxTrials === null ? `${done} trials` : `${done} of ${maxTrials} trials`;
   const time =
     timeBudgetSeconds === null

@@ -11,7 +11,18 @@ import type { ViewState } from '../state.ts';
 /** What the trial sets, on one line. */
 export const describeTrial = ({ assignment }: Candidate): string => foreign(describeAssignment(assignment));
 
-const FIXED_COLUMNS = 34;
+/** Columns before the config. */
+const FIXED_COLUMNS = 31;
+const WIDTHS = { throughput: 8, latency: 9, level: 5 };
+
+/** The same with what tells trials apart in front: where there is little room, it is what is to be seen. */
+function briefly({ assignment }: Candidate, { trials }: StudyState): string {
+  const values = (name: string): number =>
+    new Set(trials.map(({ candidate }) => JSON.stringify(candidate.assignment[name]))).size;
+  const entries = Object.entries(assignment).map(([name, value]) => ({ name, value, variety: values(name) }));
+  const ordered = entries.sort((a, b) => b.variety - a.variety).map(({ name, value }) => [name, value]);
+  return foreign(describeAssignment(Object.fromEntries(ordered)));
+}
 
 /** The table of trials, the one under way last; the selected one is always in sight. */
 export function trialsPanel(view: ViewState, interaction: Interaction, size: Size): readonly Row[] {
@@ -20,17 +31,20 @@ export function trialsPanel(view: ViewState, interaction: Interaction, size: Siz
   const note = [...(interaction.onlyFront ? ['front'] : []), `by ${interaction.sort}`].join(', ');
   const title = heading(`Trials (${study?.trials.length ?? 0})`, size.columns, note);
   const percentile = study?.goal.budget?.percentile ?? 99;
-  const head = row(
-    `${right('#', 4)}  ${right('infer/s', 9)}${right(`p${percentile} ms`, 9)}${right('at', 6)}    config`,
-    'muted',
-  );
+  const names = [
+    right('infer/s', WIDTHS.throughput),
+    right(`p${percentile} ms`, WIDTHS.latency),
+    right('at', WIDTHS.level),
+  ];
+  const head = row(`${right('#', 4)}   ${names.join('')}  config`, 'muted');
   if (!study) return block([title, head], size);
   const selected = selectedTrial(interaction, view)?.number;
   const front = frontTrials(study);
   const rows = trials.map((trial) =>
     trialRow(study, trial, { isSelected: trial.number === selected, front, columns: size.columns }),
   );
-  const underWay = study.unfinished && !interaction.onlyFront ? [underWayRow(study.unfinished, size.columns)] : [];
+  const underWay =
+    study.unfinished && !interaction.onlyFront ? [underWayRow(study, study.unfinished, size.columns)] : [];
   const room = size.rows - 2 - underWay.length;
   const at = trials.findIndex(({ number }) => number === selected);
   const shown = inSight(
@@ -58,19 +72,21 @@ function trialRow(study: StudyState, trial: Trial, { isSelected, front, columns 
   const [sign, tone] = signOf(study, trial, front);
   const width = Math.max(0, columns - FIXED_COLUMNS);
   const number = `${isSelected ? '›' : ' '}${right(String(trial.number), 3)} `;
-  const figures = measurement
-    ? `${right(formatFigure(measurement.throughput.value), 9)}${right(formatFigure(measurement.budgetLatencyMs.value), 9)}${right(formatFigure(measurement.level.value), 6)}`
-    : `${right('–', 9)}${right('–', 9)}${right('–', 6)}`;
+  const figures = [
+    right(measurement ? formatFigure(measurement.throughput.value) : '–', WIDTHS.throughput),
+    right(measurement ? formatFigure(measurement.budgetLatencyMs.value) : '–', WIDTHS.latency),
+    right(measurement ? formatFigure(measurement.level.value) : '–', WIDTHS.level),
+  ].join('');
   const text = trial.failure
     ? foreign(`${trial.failure.kind}: ${trial.failure.reason}`)
     : trial.role === 'baseline'
       ? 'the original config'
-      : describeTrial(trial.candidate);
+      : briefly(trial.candidate, study);
   const line: Row = [
     span(number, isSelected ? 'strong' : 'muted'),
     span(`${sign} `, tone),
-    span(figures.slice(1), trial.failure ? 'muted' : isSelected ? 'strong' : undefined),
-    span('    '),
+    span(figures, trial.failure ? 'muted' : isSelected ? 'strong' : undefined),
+    span('  '),
     span(left(text, width), trial.failure ? 'warning' : isSelected ? 'strong' : undefined),
   ];
   return fitted(line, columns);
@@ -84,8 +100,12 @@ function signOf(study: StudyState, trial: Trial, front: ReadonlySet<number>): re
   return trial.feasible ? ['·', undefined] : ['○', 'warning'];
 }
 
-function underWayRow({ number, candidate, measurements }: NonNullable<StudyState['unfinished']>, columns: number): Row {
-  const levels = `${measurements.length} measured`;
-  const text = number === 0 ? 'the original config' : describeTrial(candidate);
-  return fitted([span(` ${right(String(number), 3)} ▶ ${right(levels, 23)}    `, 'now'), span(text, 'now')], columns);
+function underWayRow(
+  study: StudyState,
+  { number, candidate, measurements }: NonNullable<StudyState['unfinished']>,
+  columns: number,
+): Row {
+  const levels = right(`${measurements.length} measured`, FIXED_COLUMNS - 9);
+  const text = number === 0 ? 'the original config' : briefly(candidate, study);
+  return fitted([span(` ${right(String(number), 3)} ▶ ${levels}  `, 'now'), span(text, 'now')], columns);
 }
