@@ -166,6 +166,45 @@ describe('the queueing sampler', () => {
     expect(answer).toMatchObject({ kind: 'trial', levels: { kind: 'search', start: expect.any(Number) } });
   });
 
+  it.each<[string, Partial<Parameters<typeof queueingSampler>[1]>]>([
+    ['the highest throughput without a budget', { goal: goalOf(null) }],
+    [
+      'the lowest latency at a throughput',
+      {
+        goal: goalOf(null, {
+          objectives: [{ metric: 'latency', weight: 1 }],
+          constraints: [{ metric: 'throughput', relation: '>=', value: 80 }],
+        }),
+      },
+    ],
+    ['the fewest instances', { goal: goalOf(8, { objectives: [{ metric: 'instances', weight: 1 }] }) }],
+    [
+      'a metric that the server does not have',
+      { goal: goalOf(8, { constraints: [{ metric: 'gpu-memory', relation: '<=', value: 100 }] }) },
+    ],
+    ['request rates', { levels: { mode: 'request-rate', low: 10, high: 2000 } }],
+  ])('can be asked for %s', (_, asked) => {
+    const options = { seed: 1, goal: goalOf(8), levels, ...asked };
+    const { mode, low, high } = options.levels;
+    const baseline = trialOf(0, configOf(9, 9), {
+      measurements: [measured(20, 100, 5, { level: { mode, value: 20 } })],
+    });
+    const answer = queueingSampler(smallSpace, options).ask({ trials: [baseline] }, unlimited);
+    if (answer.kind !== 'trial' || answer.levels.kind !== 'search')
+      throw new Error('no proposal with a search of levels');
+    expect(answer.levels.start).toBeGreaterThanOrEqual(low);
+    expect(answer.levels.start).toBeLessThanOrEqual(high);
+  });
+
+  it('asks for fewer instances than the original where that is the objective', () => {
+    const goal = goalOf(1000, { objectives: [{ metric: 'instances', weight: 1 }] });
+    const answer = queueingSampler(smallSpace, { seed: 1, goal, levels }).ask(
+      { trials: [trialOf(0, configOf(9, 9))] },
+      unlimited,
+    );
+    expect(answer).toMatchObject({ kind: 'trial', assignment: { count: 1 } });
+  });
+
   it('leaves a candidate whose levels say nothing more', () => {
     const { candidate } = trialOf(1, configOf(2, 4));
     const measurements = [1, 2, 4, 8].map((level) => measured(level, 100, level));
