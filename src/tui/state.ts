@@ -83,11 +83,13 @@ function progressed({ trial, level, progress }: Extract<TunerEvent, { type: 'pro
   return { kind: 'measuring', trial, level, window, throughput, latencyMs };
 }
 
+const mayChangeBest: ReadonlySet<StudyRecord['type']> = new Set(['trial-finished', 'goal-changed', 'gain-decided']);
+
 function recorded(view: ViewState, record: StudyRecord): ViewState {
   const records = [...view.records, record];
   const study = foldStudy(records);
   // A simulation takes some milliseconds: between two trials, when nothing is measured that it could disturb.
-  const predicted = record.type === 'trial-finished' ? predictBest(study) : view.predicted;
+  const predicted = mayChangeBest.has(record.type) ? predictBest(study) : view.predicted;
   const activity = activityAfter(record, view.activity);
   return { ...view, records, study, activity, predicted, isPaused: pausedAfter(record, view.isPaused) };
 }

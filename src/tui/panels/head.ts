@@ -144,15 +144,17 @@ export function standingRows({ study }: ViewState, width: number): readonly Row[
     fitted([span('best      ', 'muted'), span(name, 'strong')], width),
     fitted([span('          '), ...figureSpans(study, best), ...verdict], width),
     fitted(
-      [
-        span('original  ', 'muted'),
-        ...(isBaseline
-          ? [span(study.finished ? 'nothing better was found' : 'nothing better was found yet', 'muted')]
-          : againstOriginal(study, baseline)),
-      ],
+      isBaseline ? nothingBetter(study) : [span('original  ', 'muted'), ...againstOriginal(study, baseline)],
       width,
     ),
   ];
+}
+
+/** Also why what seemed better in the search is not the best. */
+function nothingBetter({ gain, finished }: StudyState): Row {
+  if (!gain?.rejected) return row(`          nothing better was found${finished ? '' : ' yet'}`, 'muted');
+  const { trial, reason } = gain.rejected;
+  return [span('          '), span(`trial ${trial} seemed better, but ${reason}`, 'warning')];
 }
 
 function againstOriginal(study: StudyState, baseline: Trial | null): readonly Span[] {
