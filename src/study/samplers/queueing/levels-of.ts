@@ -38,7 +38,8 @@ const clamp = (level: number, { low, high }: LevelRange): number => Math.min(hig
 
 /** Where a model begins of which nothing is known: enough in flight to fill small batches on all instances. */
 export function firstLevel({ policy, largestBatch }: Choice, range: LevelRange): number {
-  if (range.mode === 'request-rate') return Number(Math.sqrt(range.low * range.high).toPrecision(3));
+  // Too high a rate queues without end, and tells nothing but that.
+  if (range.mode === 'request-rate') return range.low;
   return clamp(Math.min(16, policy.instances * largestBatch), range);
 }
 
