@@ -16,6 +16,9 @@ import { modelOf } from './tune-request.ts';
 /** What trials of small models took on a real Triton: levels of one trial, seconds of one measurement and of one load. */
 const TYPICAL = { levels: 6, measurementSeconds: 1.5, loadSeconds: 2 };
 
+/** The sampler that stops by itself, and begins near the best level: what it took in `bench-search`. */
+const QUEUEING = { trials: 12, levels: 1.6 };
+
 /** `--dry-run`: says what would be tried and about how long it would take. Nothing is changed on a server that was there. */
 export async function dryRun(options: TuneOptions, terminal: Terminal): Promise<number> {
   const model = modelOf(options);
@@ -28,9 +31,11 @@ export async function dryRun(options: TuneOptions, terminal: Terminal): Promise<
     const inputs = await requestsOf(options, original);
     const base = plan.study.originalConfig;
     const trials = Math.min(plan.maxTrials, spaceSize(space, base));
-    const { levels, measurementSeconds, loadSeconds } = TYPICAL;
-    const measurements = (trials + 1) * levels + 2 * plan.finalRounds;
-    const seconds = measurements * measurementSeconds + (trials + 1 + 2 * plan.finalRounds) * loadSeconds;
+    const { measurementSeconds, loadSeconds } = TYPICAL;
+    const usual = options.sampler === 'queueing' ? QUEUEING : { trials, levels: TYPICAL.levels };
+    const likely = Math.min(trials, usual.trials);
+    const measurements = Math.ceil((likely + 1) * usual.levels) + 2 * plan.finalRounds;
+    const seconds = measurements * measurementSeconds + (likely + 1 + 2 * plan.finalRounds) * loadSeconds;
     terminal.print(describeSpace(space, base));
     terminal.print(`sends ${inputs.requests.length} different requests in turn, with ${inputs.batch} samples each`);
     for (const line of assumptionsOf(inputs)) terminal.print(line);
