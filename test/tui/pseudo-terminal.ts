@@ -24,9 +24,13 @@ export interface Sitting {
 }
 
 /** Sits down at a terminal and starts `tritune` with these arguments. */
-export function sitDown(args: readonly string[], { columns = 80, rows = 24, env = {} } = {}): Sitting {
+export function sitDown(
+  args: readonly string[],
+  { columns = 80, rows = 24, env = {}, cwd = process.cwd() } = {},
+): Sitting {
   const child = spawn('python3', [program, String(columns), String(rows), process.execPath, main, ...args], {
     env: { ...process.env, TERM: 'xterm-256color', CI: '', NO_COLOR: '', NODE_ENV: 'production', ...env },
+    cwd,
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   const terminal = new headless.Terminal({ cols: columns, rows, allowProposedApi: true, scrollback: 1000 });

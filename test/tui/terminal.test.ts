@@ -1,8 +1,8 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
-import { freshDirectory, recordsOf, summaryOf } from '../support/cli.ts';
+import { freshDirectory, recordsOf, runCli, summaryOf } from '../support/cli.ts';
 import { smallProfile } from '../support/emulator.ts';
 import { type Sitting, sitDown } from './pseudo-terminal.ts';
 
@@ -122,5 +122,61 @@ describe('on a terminal', { timeout: 120_000 }, () => {
     const { at } = await start(['-u', '127.0.0.1:1'], env);
     expect(await at.ended).toBe(4);
     expect(at.wasAlternate()).toBe(false);
+  });
+
+  it('asks for a run when it is started without arguments', async () => {
+    const cwd = await freshDirectory();
+    const at = sitDown([], { cwd });
+    await at.until(/Which server\?\n[\s\S]*> /);
+    // Whatever answers on the usual ports of this machine: the test's own server is typed.
+    at.press('\u007f'.repeat(20) + emulator.grpcUrl);
+    await at.until(new RegExp(`> ${emulator.grpcUrl}_`));
+    at.press('\r');
+    await at.until(/› m +ready/);
+    at.press('\r');
+    await at.until(/Latency budget/);
+    at.press('50\r');
+    await at.until(/expected: /);
+    expect(await at.screen()).toContain(`tritune tune -m m -u ${emulator.grpcUrl} --latency-budget 50`);
+    at.press('\r');
+    await at.until(/measuring/);
+    at.press('qy');
+    expect(await at.ended).toBe(130);
+    expectGivenBack(at);
+    const [run] = await readdir(join(cwd, 'tritune-runs'));
+    expect((await recordsOf(join(cwd, 'tritune-runs', run ?? '')))[0]).toMatchObject({
+      commandLine: ['tune', '-m', 'm', '-u', emulator.grpcUrl, '--latency-budget', '50'],
+    });
+  });
+
+  it('shows a finished run, and compares its trials', async () => {
+    const output = await freshDirectory();
+    await runCli([
+      'tune',
+      '-m',
+      'm',
+      '-u',
+      emulator.grpcUrl,
+      '--concurrency',
+      '1:1',
+      '--sampler',
+      'grid',
+      '--precision',
+      '20',
+      '--max-trials',
+      '1',
+      '-o',
+      output,
+    ]);
+    const at = sitDown(['report', output, '--ui', 'tui']);
+    await at.until(/■ ended: the limit of 1 trials/);
+    at.press('\u001b[H');
+    at.press('c');
+    at.press('\u001b[F');
+    at.press('\r');
+    await at.until(/against trial 0/);
+    at.press('q');
+    expect(await at.ended).toBe(0);
+    expect(at.isAlternate()).toBe(false);
   });
 });

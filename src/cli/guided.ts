@@ -1,0 +1,75 @@
+import { messageOf, TrituneError } from '../base/errors.ts';
+import type { TritonClient } from '../triton/types.ts';
+import type { ModelChoice, ServerChoice } from '../tui/guide.ts';
+import { addressesOf, connectControl } from './connection.ts';
+import { createProgram } from './program.ts';
+import type { Terminal, TerminalCanvas } from './terminal.ts';
+
+/** gRPC ports where a Triton is likely to be: its own, and those of NVIDIA's examples with several servers. */
+const USUAL_PORTS = [8001, 9001, 18001];
+
+/** The guided start: resolves to the arguments of the run that the person put together, or null when they left. */
+export async function guidedStart(canvas: TerminalCanvas): Promise<readonly string[] | null> {
+  process.env.NODE_ENV ??= 'production';
+  const { askForRun } = await import('../tui/guide-screen.ts');
+  return askForRun({ ...canvas, servers: findServers, models: modelsOf, plan: planOf });
+}
+
+async function findServers(): Promise<readonly ServerChoice[]> {
+  const found = await Promise.all(USUAL_PORTS.map((port) => serverAt(`localhost:${port}`)));
+  return found.flatMap((server) => server ?? []);
+}
+
+async function serverAt(url: string): Promise<ServerChoice | null> {
+  try {
+    return await withClient(url, async (client) => {
+      const { name, version } = await client.serverMetadata();
+      return { url, name: `${name} ${version}` };
+    });
+  } catch {
+    return null;
+  }
+}
+
+/** Errors: SERVER_UNREACHABLE, and when the server has no model. */
+async function modelsOf(url: string): Promise<readonly ModelChoice[]> {
+  return withClient(url, async (client) => {
+    const entries = await client.index();
+    const names = [...new Set(entries.map(({ name }) => name))];
+    if (names.length === 0) throw new TrituneError('MODEL_UNKNOWN', `${url} has no models`, 'look at its repository');
+    return Promise.all(
+      names.map(async (name): Promise<ModelChoice> => {
+        const state = entries.find((entry) => entry.name === name && entry.state !== '')?.state ?? 'unloaded';
+        if (state !== 'READY') return { name, state, backend: '' };
+        const { backend, platform } = await client.modelConfig(name);
+        return { name, state, backend: backend || platform || '' };
+      }),
+    );
+  });
+}
+
+async function withClient<T>(url: string, work: (client: TritonClient) => Promise<T>): Promise<T> {
+  const { client } = await connectControl(addressesOf({ protocol: 'grpc', url }, { verify: true }));
+  try {
+    return await work(client);
+  } finally {
+    await client.close();
+  }
+}
+
+/** What the command would say with `--dry-run`, the space itself last: it is long. */
+async function planOf(argv: readonly string[]): Promise<readonly string[]> {
+  const said: string[] = [];
+  const keep = (text: string): void => void said.push(text);
+  const terminal: Terminal = { print: keep, tell: keep, status: () => undefined, isInteractive: false };
+  const code = process.exitCode;
+  try {
+    await createProgram(terminal).parseAsync([...argv, '--dry-run'], { from: 'user' });
+  } catch (error) {
+    throw new Error(messageOf(error), { cause: error });
+  } finally {
+    process.exitCode = code;
+  }
+  const [space = '', ...rest] = said;
+  return [...rest, '', ...space.split('\n')];
+}

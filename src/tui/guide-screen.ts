@@ -1,0 +1,133 @@
+import { Box, render, Text, useApp, useInput, useWindowSize } from 'ink';
+import { createElement, type ReactElement, useSyncExternalStore } from 'react';
+import { messageOf } from '../base/errors.ts';
+import { lookOf } from './colours.ts';
+import {
+  advance,
+  argumentsOf,
+  type Guide,
+  type GuideEvent,
+  guideRows,
+  initialGuide,
+  type ModelChoice,
+  type ServerChoice,
+} from './guide.ts';
+import { pressesOf } from './keys.ts';
+import { block } from './rows.ts';
+
+/** What the guided start asks of the world. Errors are shown, and the step before asked again. */
+export interface GuideReach {
+  servers(): Promise<readonly ServerChoice[]>;
+  models(url: string): Promise<readonly ModelChoice[]>;
+  /** What a run with these arguments would do, in lines. */
+  plan(argv: readonly string[]): Promise<readonly string[]>;
+}
+
+export interface GuideOptions extends GuideReach {
+  readonly stdin: NodeJS.ReadStream;
+  readonly stdout: NodeJS.WriteStream;
+  readonly hasColours: boolean;
+}
+
+/** Asks for server, model and budget, and shows the plan. Resolves to the arguments of the run, or null when the person left. */
+export async function askForRun(options: GuideOptions): Promise<readonly string[] | null> {
+  const { stdin, stdout } = options;
+  let chosen: readonly string[] | null = null;
+  const onStart = (argv: readonly string[]): void => {
+    chosen = argv;
+  };
+  const instance = render(
+    createElement(GuideScreen, { talk: new Talk(options), hasColours: options.hasColours, onStart }),
+    {
+      stdin,
+      stdout,
+      alternateScreen: true,
+      exitOnCtrlC: true,
+      maxFps: 15,
+      interactive: true,
+    },
+  );
+  await instance.waitUntilExit();
+  return chosen;
+}
+
+/** The guide over time: takes events, and fetches what it waits for. */
+class Talk {
+  readonly #reach: GuideReach;
+  #guide = initialGuide;
+  #listener: () => void = () => undefined;
+
+  constructor(reach: GuideReach) {
+    this.#reach = reach;
+    this.#fetch();
+  }
+
+  readonly guide = (): Guide => this.#guide;
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listener = listener;
+    return () => {
+      this.#listener = () => undefined;
+    };
+  };
+
+  take(event: GuideEvent): void {
+    const before = this.#guide;
+    this.#guide = advance(before, event);
+    if (this.#guide.waiting !== null && this.#guide.waiting !== before.waiting) this.#fetch();
+    this.#listener();
+  }
+
+  /** What comes after the person went back is not asked for any more. */
+  #fetch(): void {
+    const { step, waiting } = this.#guide;
+    const settle = (event: GuideEvent): void => {
+      if (this.#guide.step === step && this.#guide.waiting === waiting) this.take(event);
+    };
+    fetchFor(this.#guide, this.#reach).then(settle, (error: unknown) =>
+      settle({ type: 'failed', reason: messageOf(error) }),
+    );
+  }
+}
+
+interface GuideProps {
+  readonly talk: Talk;
+  readonly hasColours: boolean;
+  readonly onStart: (argv: readonly string[]) => void;
+}
+
+function GuideScreen({ talk, hasColours, onStart }: GuideProps): ReactElement {
+  const guide = useSyncExternalStore(talk.subscribe, talk.guide);
+  const size = useWindowSize();
+  const { exit } = useApp();
+  const { step, waiting } = guide;
+  useInput((input, pressed) => {
+    for (const press of pressesOf(input, pressed)) {
+      const { key } = press;
+      if (key.escape && step === 'server') exit();
+      else if (key.escape) talk.take({ type: 'back' });
+      else if (key.upArrow || key.downArrow) talk.take({ type: 'move', by: key.upArrow ? -1 : 1 });
+      else if (key.backspace || key.delete) talk.take({ type: 'erase' });
+      else if (key.return && step === 'plan' && waiting === null) {
+        onStart(argumentsOf(guide));
+        exit();
+      } else if (key.return) talk.take({ type: 'enter' });
+      else if (/^[\w.:/-]$/.test(press.input) && !key.ctrl && !key.meta)
+        talk.take({ type: 'typed', text: press.input });
+    }
+  });
+  const lines = block(guideRows(guide, size), size).map((line, index) =>
+    createElement(
+      Text,
+      { key: index, wrap: 'truncate' },
+      ...line.map(({ text, tone }, at) => createElement(Text, { key: at, ...lookOf(tone, hasColours) }, text)),
+    ),
+  );
+  return createElement(Box, { flexDirection: 'column', width: size.columns, height: size.rows }, ...lines);
+}
+
+async function fetchFor(guide: Guide, reach: GuideReach): Promise<GuideEvent> {
+  if (guide.step === 'server') return { type: 'servers', servers: await reach.servers() };
+  if (guide.step === 'model') return { type: 'models', models: await reach.models(guide.url ?? '') };
+  return { type: 'plan', lines: await reach.plan(argumentsOf(guide)) };
+}

@@ -1,0 +1,177 @@
+import { foreign, heading, left, type Row, row, type Size, span, wrapped } from './rows.ts';
+
+/** A server that answers, or is said to. */
+export interface ServerChoice {
+  readonly url: string;
+  /** Such as `triton 2.51.0`. */
+  readonly name: string;
+}
+
+export interface ModelChoice {
+  readonly name: string;
+  readonly state: string;
+  /** Empty for a model that is not loaded: its config is not known. */
+  readonly backend: string;
+}
+
+/** What the guided start knows and asks. */
+export interface Guide {
+  readonly step: 'server' | 'model' | 'budget' | 'plan';
+  readonly servers: readonly ServerChoice[];
+  readonly models: readonly ModelChoice[];
+  /** What the run would do, in lines. */
+  readonly plan: readonly string[];
+  readonly cursor: number;
+  /** What is typed: an address, or a budget. */
+  readonly text: string;
+  readonly url: string | null;
+  readonly model: string | null;
+  readonly budgetMs: number | null;
+  /** What is waited for; null while the person is asked. */
+  readonly waiting: string | null;
+  readonly fault: string | null;
+}
+
+export const initialGuide: Guide = {
+  step: 'server',
+  servers: [],
+  models: [],
+  plan: [],
+  cursor: 0,
+  text: '',
+  url: null,
+  model: null,
+  budgetMs: null,
+  waiting: 'looking for a server on the usual ports',
+  fault: null,
+};
+
+export type GuideEvent =
+  | { readonly type: 'servers'; readonly servers: readonly ServerChoice[] }
+  | { readonly type: 'models'; readonly models: readonly ModelChoice[] }
+  | { readonly type: 'plan'; readonly lines: readonly string[] }
+  | { readonly type: 'failed'; readonly reason: string }
+  | { readonly type: 'move'; readonly by: number }
+  | { readonly type: 'typed'; readonly text: string }
+  | { readonly type: 'enter' }
+  | { readonly type: 'back' }
+  | { readonly type: 'erase' };
+
+/** Pure: the guide after an event. Where `waiting` is set anew, something is to be fetched: `step` says what. */
+export function advance(guide: Guide, event: GuideEvent): Guide {
+  const asked: Guide = { ...guide, waiting: null, fault: null };
+  switch (event.type) {
+    case 'servers':
+      return { ...asked, servers: event.servers, text: event.servers.length === 0 ? 'localhost:8001' : '' };
+    case 'models':
+      return { ...asked, models: event.models, cursor: 0 };
+    case 'plan':
+      return { ...asked, plan: event.lines };
+    case 'failed':
+      return { ...back(asked), fault: event.reason };
+    case 'back':
+      return back(asked);
+    default:
+      return guide.waiting === null ? answered(asked, event) : guide;
+  }
+}
+
+function answered(guide: Guide, event: Extract<GuideEvent, { type: 'move' | 'typed' | 'enter' | 'erase' }>): Guide {
+  switch (event.type) {
+    case 'move':
+      return { ...guide, cursor: Math.max(0, Math.min(choicesOf(guide).length - 1, guide.cursor + event.by)) };
+    case 'typed':
+      return takesText(guide) ? { ...guide, text: guide.text + event.text } : guide;
+    case 'erase':
+      return { ...guide, text: guide.text.slice(0, -1) };
+    case 'enter':
+      return entered(guide);
+  }
+}
+
+const takesText = ({ step }: Guide): boolean => step === 'server' || step === 'budget';
+
+function entered(guide: Guide): Guide {
+  const { step, text, cursor } = guide;
+  if (step === 'server') {
+    const url = text.trim() || guide.servers[cursor]?.url;
+    if (!url) return { ...guide, fault: 'type HOST:PORT of the server, its gRPC port' };
+    return { ...guide, step: 'model', url, text: '', cursor: 0, waiting: `asking ${url} for its models` };
+  }
+  if (step === 'model') {
+    const model = guide.models[cursor]?.name;
+    return model === undefined ? guide : { ...guide, step: 'budget', model, text: '' };
+  }
+  if (step !== 'budget') return guide;
+  const budgetMs = text.trim() === '' ? null : Number(text);
+  if (budgetMs !== null && !(budgetMs > 0)) return { ...guide, fault: 'a budget is a number of milliseconds above 0' };
+  return { ...guide, step: 'plan', budgetMs, waiting: 'reading the model and its search space' };
+}
+
+function back(guide: Guide): Guide {
+  const before = { server: 'server', model: 'server', budget: 'model', plan: 'budget' } as const;
+  return { ...guide, step: before[guide.step], plan: [], cursor: 0, text: '' };
+}
+
+/** The arguments of the command that does what was chosen so far. */
+export function argumentsOf({ url, model, budgetMs, step }: Guide): readonly string[] {
+  return [
+    'tune',
+    ...(model !== null && step !== 'model' && step !== 'server' ? ['-m', model] : []),
+    ...(url !== null && step !== 'server' ? ['-u', url] : []),
+    ...(budgetMs !== null && step === 'plan' ? ['--latency-budget', String(budgetMs)] : []),
+  ];
+}
+
+function choicesOf({ step, servers, models }: Guide): readonly string[] {
+  if (step === 'server') return servers.map(({ url, name }) => `${left(url, 28)} ${name}`);
+  if (step !== 'model') return [];
+  return models.map(({ name, state, backend }) => `${left(name, 32)} ${left(state.toLowerCase(), 12)} ${backend}`);
+}
+
+const questions: Readonly<Record<Guide['step'], string>> = {
+  server: 'Which server?',
+  model: 'Which model?',
+  budget: 'Latency budget on p99, in ms? (nothing for none)',
+  plan: 'Start?',
+};
+
+/** The guided start as a screen. */
+export function guideRows(guide: Guide, { columns, rows }: Size): readonly Row[] {
+  const { waiting, fault, text } = guide;
+  const command = `tritune ${argumentsOf(guide).map(quoted).join(' ')}`;
+  const choices = choicesOf(guide).map((choice, index): Row => {
+    const isChosen = index === guide.cursor && text === '';
+    return row(`  ${isChosen ? '›' : ' '} ${foreign(choice)}`, isChosen ? 'strong' : undefined);
+  });
+  const input: readonly Row[] = takesText(guide)
+    ? [[span('  > ', 'accent'), span(foreign(text), 'strong'), span('_')]]
+    : [];
+  const hint =
+    guide.step === 'server' && choices.length > 0 ? [row('  or type HOST:PORT, its gRPC port', 'muted')] : [];
+  const plan = guide.plan.flatMap((line) => wrapped(foreign(line, 2000), columns - 4).map((part) => row(`  ${part}`)));
+  const asked = waiting === null ? [...choices, ...hint, ...input, ...plan] : [row(`  ${waiting} …`, 'now')];
+  const foot: readonly Row[] = [
+    ...(fault === null ? [row('')] : wrapped(foreign(fault), columns - 4).map((part) => row(`  ${part}`, 'bad'))),
+    row('  the same by hand:', 'muted'),
+    ...wrapped(foreign(command, 1000), columns - 4).map((part) => row(`  ${part}`, 'accent')),
+    row(`  ${keysOf(guide).join('  ')}`, 'muted'),
+  ];
+  const body = [
+    heading('tritune: guided start', columns),
+    row(''),
+    row(`  ${questions[guide.step]}`, 'strong'),
+    ...asked,
+  ];
+  return [...body.slice(0, Math.max(3, rows - foot.length)), ...foot];
+}
+
+function keysOf(guide: Guide): readonly string[] {
+  const choose = choicesOf(guide).length > 1 ? ['↑ ↓ choose'] : [];
+  const leave = guide.step === 'server' ? 'Esc leave' : 'Esc back';
+  return [guide.step === 'plan' ? 'Enter start' : 'Enter take it', ...choose, leave, 'Ctrl+C leave'];
+}
+
+/** As a shell takes it. */
+const quoted = (argument: string): string =>
+  /^[\w@%+=:,./-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", "'\\''")}'`;

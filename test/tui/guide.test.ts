@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import { advance, argumentsOf, type Guide, type GuideEvent, guideRows, initialGuide } from '../../src/tui/guide.ts';
+import { widthOf } from '../../src/tui/rows.ts';
+
+const servers: GuideEvent = { type: 'servers', servers: [{ url: 'localhost:8001', name: 'triton 2.51.0' }] };
+const models: GuideEvent = {
+  type: 'models',
+  models: [
+    { name: 'resnet', state: 'READY', backend: 'onnxruntime' },
+    { name: "it's", state: 'UNAVAILABLE', backend: '' },
+  ],
+};
+const enter: GuideEvent = { type: 'enter' };
+const typed = (text: string): GuideEvent => ({ type: 'typed', text });
+const guideAfter = (...events: readonly GuideEvent[]): Guide => events.reduce(advance, initialGuide);
+const textOf = (guide: Guide): string =>
+  guideRows(guide, { columns: 80, rows: 24 })
+    .map((line) => line.map(({ text }) => text).join(''))
+    .join('\n');
+
+describe('the guided start', () => {
+  it('asks for server, model and budget, and shows what it would do', () => {
+    expect(initialGuide.waiting).toMatch(/looking for a server/);
+    const asked = guideAfter(servers, enter);
+    expect(asked).toMatchObject({ step: 'model', url: 'localhost:8001', waiting: expect.stringMatching(/models/) });
+    const budget = advance(advance(asked, models), enter);
+    expect(budget).toMatchObject({ step: 'budget', model: 'resnet', waiting: null });
+    const plan = [typed('8'), typed('.'), typed('5'), enter].reduce(advance, budget);
+    expect(plan).toMatchObject({ step: 'plan', budgetMs: 8.5, waiting: expect.any(String) });
+    const ready = advance(plan, { type: 'plan', lines: ['784 legal assignments', 'expected: 3 min'] });
+    expect(argumentsOf(ready)).toEqual(['tune', '-m', 'resnet', '-u', 'localhost:8001', '--latency-budget', '8.5']);
+    expect(textOf(ready)).toContain('expected: 3 min');
+    expect(textOf(ready)).toContain('tritune tune -m resnet -u localhost:8001 --latency-budget 8.5');
+  });
+
+  it('takes an address by hand, and offers the usual one where nothing was found', () => {
+    const nothing = guideAfter({ type: 'servers', servers: [] });
+    expect(nothing.text).toBe('localhost:8001');
+    expect(guideAfter(servers, typed('gpu-box:9001'), enter).url).toBe('gpu-box:9001');
+  });
+
+  it('goes without a budget when none is typed, and refuses what is none', () => {
+    const budget = guideAfter(servers, enter, models, { type: 'move', by: 1 }, enter);
+    expect(advance(budget, enter)).toMatchObject({ step: 'plan', budgetMs: null });
+    expect(argumentsOf(advance(budget, enter))).toEqual(['tune', '-m', "it's", '-u', 'localhost:8001']);
+    expect(textOf(advance(budget, enter))).toContain("-m 'it'\\''s'");
+    expect([typed('-'), typed('1'), enter].reduce(advance, budget)).toMatchObject({
+      step: 'budget',
+      fault: expect.any(String),
+    });
+  });
+
+  it('goes back with the reason when something fails, and takes no answers while it waits', () => {
+    const waiting = guideAfter(servers, enter);
+    expect(advance(waiting, enter)).toBe(waiting);
+    const failed = advance(waiting, { type: 'failed', reason: 'nothing answers at localhost:8001' });
+    expect(failed).toMatchObject({ step: 'server', waiting: null });
+    expect(textOf(failed)).toContain('nothing answers');
+    expect(advance(advance(waiting, models), { type: 'back' }).step).toBe('server');
+  });
+
+  it('fits the screen', () => {
+    const many = Array.from({ length: 60 }, (_, index) => `parameter ${index} ${'x'.repeat(90)}`);
+    const plan = advance(guideAfter(servers, enter, models, enter, enter), { type: 'plan', lines: many });
+    const rows = guideRows(plan, { columns: 80, rows: 24 });
+    expect(rows.length).toBeLessThanOrEqual(24);
+    expect(Math.max(...rows.map(widthOf))).toBeLessThanOrEqual(80);
+    expect(textOf(plan)).toContain('Enter start');
+  });
+});
