@@ -136,7 +136,6 @@ describe('runs that end otherwise', { timeout: 60_000 }, () => {
     const records = await recordsOf(output);
     expect(records[0]).toMatchObject({ levels: { mode: 'request-rate', low: 200, high: 400 } });
     const levels = records.flatMap((each) => (each.type === 'trial-measured' ? [each.measurement.level.value] : []));
-    expect(levels[0]).toBe(200);
     expect(levels.every((level) => level >= 200 && level <= 400)).toBe(true);
   });
 
