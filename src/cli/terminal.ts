@@ -50,5 +50,5 @@ export const processTerminal: Terminal = {
   },
   status: setStatus,
   isInteractive: Boolean(process.stdout.isTTY),
-  ...(process.stdin.isTTY && process.stdout.isTTY && { canvas: canvasOf(process) }),
+  ...(process.stdout.isTTY && process.stdin.isTTY && { canvas: canvasOf(process) }),
 };

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
-import { freshDirectory, recordsOf, runCli, summaryOf } from '../support/cli.ts';
+import { freshDirectory, recordsOf, summaryOf } from '../support/cli.ts';
 import { smallProfile } from '../support/emulator.ts';
 import { type Sitting, sitDown } from './pseudo-terminal.ts';
 
@@ -10,6 +10,7 @@ const emulator = await startEmulator({ profile: smallProfile() });
 afterAll(() => emulator.close());
 
 const SIGTERM = 15;
+const [HOME, END] = ['\u001b[H', '\u001b[F'];
 
 async function start(more: readonly string[] = [], env = {}): Promise<{ at: Sitting; output: string }> {
   const output = await freshDirectory();
@@ -72,7 +73,7 @@ describe('on a terminal', { timeout: 120_000 }, () => {
     expect((await recordsOf(output)).at(-1)).toMatchObject({ type: 'study-finished', interrupted: true });
   });
 
-  it('keeps the best and goes to the final when asked to', async () => {
+  it('keeps the best and goes to the final when asked to, and shows the run again later', async () => {
     const { at, output } = await start();
     await at.until(/▶ trial 1: measuring/);
     at.press('q');
@@ -83,6 +84,13 @@ describe('on a terminal', { timeout: 120_000 }, () => {
     expect(await at.ended).toBe(0);
     expect(await summaryOf(output)).toMatchObject({ interrupted: false, counts: { trials: 2 } });
     expectGivenBack(at);
+    const later = sitDown(['report', output, '--ui', 'tui']);
+    await later.until(/■ ended: stopped by the user/);
+    for (const key of [HOME, 'c', END, '\r']) later.press(key);
+    await later.until(/─ Trial 1 ─[\s\S]*against trial 0/);
+    later.press('q');
+    expect(await later.ended).toBe(0);
+    expect(later.isAlternate()).toBe(false);
   });
 
   it.each([
@@ -147,36 +155,5 @@ describe('on a terminal', { timeout: 120_000 }, () => {
     expect((await recordsOf(join(cwd, 'tritune-runs', run ?? '')))[0]).toMatchObject({
       commandLine: ['tune', '-m', 'm', '-u', emulator.grpcUrl, '--latency-budget', '50'],
     });
-  });
-
-  it('shows a finished run, and compares its trials', async () => {
-    const output = await freshDirectory();
-    await runCli([
-      'tune',
-      '-m',
-      'm',
-      '-u',
-      emulator.grpcUrl,
-      '--concurrency',
-      '1:1',
-      '--sampler',
-      'grid',
-      '--precision',
-      '20',
-      '--max-trials',
-      '1',
-      '-o',
-      output,
-    ]);
-    const at = sitDown(['report', output, '--ui', 'tui']);
-    await at.until(/■ ended: the limit of 1 trials/);
-    at.press('\u001b[H');
-    at.press('c');
-    at.press('\u001b[F');
-    at.press('\r');
-    await at.until(/against trial 0/);
-    at.press('q');
-    expect(await at.ended).toBe(0);
-    expect(at.isAlternate()).toBe(false);
   });
 });
