@@ -27,11 +27,12 @@ export async function assembleParts(
   { plan, sampler, samplerFor }: PlannedStudy,
   { client, server, tls, metricsUrl, metricsTls }: OpenServer,
   inputs: PreparedInputs,
+  drawsScreen: boolean,
 ): Promise<{ readonly parts: TuneParts; close(): Promise<void> }> {
   const { originalConfig: config, levels } = plan.study;
   const traffic = await openTraffic(
     { client, server, tls },
-    { options, config, inputs, levels, timeoutMs: REQUEST_TIMEOUT_MS },
+    { options, config, inputs, levels, timeoutMs: REQUEST_TIMEOUT_MS, apart: drawsScreen },
   );
   const profile = createProfile({
     transport: traffic.transport,

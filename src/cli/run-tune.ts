@@ -60,7 +60,7 @@ async function runRequest(request: TuneRequest, signal: AbortSignal, screen: Scr
     const planned = planStudy(request, opened.server, original);
     const inputs = await requestsOf(request.options, original);
     for (const line of assumptionsOf(inputs)) screen.tell(line);
-    const { parts, close } = await assembleParts(request, planned, opened, inputs);
+    const { parts, close } = await assembleParts(request, planned, opened, inputs, screen.drawsFrames);
     const steered = { ...parts, ...(screen.steering && { steering: screen.steering }) };
     const failure = await tune(planned.plan, steered, screen.onEvent, signal).then(
       () => null,

@@ -26,6 +26,8 @@ export interface TrafficAsked {
   readonly inputs: PreparedInputs;
   readonly levels: LevelRange;
   readonly timeoutMs: number;
+  /** Another thread is to send, since this one draws a screen. */
+  readonly apart?: boolean;
   /** Looks at every good reply beside the check that the options ask for; on this thread only. */
   readonly onReply?: ReplyCheck | undefined;
 }
@@ -48,7 +50,7 @@ export interface OpenTraffic {
 /** Opens what the options say of how requests travel. Errors: USAGE, UNSUPPORTED, SERVER_FAILED. */
 export async function openTraffic(
   { client, server, tls }: Pick<OpenServer, 'client' | 'server' | 'tls'>,
-  { options, config, inputs, levels, timeoutMs, onReply }: TrafficAsked,
+  { options, config, inputs, levels, timeoutMs, onReply, apart = false }: TrafficAsked,
 ): Promise<OpenTraffic> {
   const sequences = sequencesOf(options, config, levels);
   const kind = transportOptionsOf(options, config);
@@ -63,7 +65,7 @@ export async function openTraffic(
     client,
     { requests, config, maxInFlight },
   );
-  const workers = clientThreadsOf(options, server.protocol, traffic.options);
+  const workers = clientThreadsOf(options, server.protocol, traffic.options, apart);
   // The null server is one thread without TLS or outputs; another client's ceiling would be no evidence of this one's.
   const hasCeiling = !tls && !check && !traffic.isShared && !workers;
   const alarm = openAlarm();
