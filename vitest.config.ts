@@ -8,6 +8,8 @@ export default defineConfig({
           name: 'unit',
           include: ['test/**/*.test.ts'],
           exclude: ['test/real/**'],
+          // On two cores one worker would leave one of them idle: many tests wait for a process that they started.
+          maxWorkers: 2,
           testTimeout: 20_000,
         },
       },
