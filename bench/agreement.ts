@@ -17,11 +17,11 @@ import { perfAnalyzer } from './peers.ts';
 /**
  * `tritune-perf-analyzer` and NVIDIA's perf_analyzer in turn with the same options at levels where neither is the limit, on a
  * real Triton and on the emulator, whose truth is known: `npm run bench:agreement`. Ratios are ours over theirs within a
- * round, as the median with the range. `TRITUNE_BENCH_ROUNDS` (5) sets the rounds; each takes about a minute.
+ * round, as the median with the range. `TRITUNE_BENCH_ROUNDS` (5) sets the rounds; each takes about two minutes.
  */
 const ROUNDS = Number(process.env.TRITUNE_BENCH_ROUNDS ?? 5);
 const LEVELS = [1, 4, 8];
-const WINDOW_MS = 1000;
+const WINDOW_MS = 3000;
 
 const root = resolve(import.meta.dirname, '..');
 const installDirectory = join(root, '.triton');
