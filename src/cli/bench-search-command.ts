@@ -1,15 +1,11 @@
 import { Command } from 'commander';
-import { TrituneError } from '../base/errors.ts';
-import type { MakeSampler } from '../tuner/offline/contest.ts';
-import { ALL_SCENARIOS, recordedGrids, scenarios } from '../tuner/offline/landscapes.ts';
-import { playLeague, type Result, stopsOf, summaryOf } from '../tuner/offline/league.ts';
 import { addOptions, type OptionTable } from './option-table.ts';
 import { positiveWhole, wholeNumber } from './option-values.ts';
-import { makeSampler } from './samplers.ts';
 import type { Terminal } from './terminal.ts';
 import { type SamplerName, samplerNames } from './tune-options.ts';
 
-interface BenchSearchOptions {
+/** The options of `tritune bench-search`, parsed. */
+export interface BenchSearchOptions {
   readonly quick: boolean;
   readonly scenarios?: number;
   readonly measurements: number;
@@ -17,9 +13,11 @@ interface BenchSearchOptions {
   readonly seed: number;
 }
 
-const QUICK_SCENARIOS = 4;
+/** How many made-up models the whole benchmark has, and a quick one. */
+export const ALL_SCENARIOS = 40;
+export const QUICK_SCENARIOS = 4;
 /** A list of one's own is no search. */
-const contestants: readonly SamplerName[] = samplerNames.filter((name) => name !== 'manual');
+export const contestants: readonly SamplerName[] = samplerNames.filter((name) => name !== 'manual');
 
 const optionTable: OptionTable<BenchSearchOptions> = {
   quick: { flags: '--quick', help: `${QUICK_SCENARIOS} made-up models instead of ${ALL_SCENARIOS}`, default: false },
@@ -39,80 +37,8 @@ export function benchSearchCommand(terminal: Terminal): Command {
   const command = new Command('bench-search').description(
     'compare the samplers offline: made-up models, and grids recorded on real servers',
   );
-  return addOptions(command, optionTable).action(async (options: BenchSearchOptions) => benchSearch(options, terminal));
+  return addOptions(command, optionTable).action(async (options: BenchSearchOptions) => {
+    const { runBenchSearch } = await import('./run-bench-search.ts');
+    await runBenchSearch(options, terminal);
+  });
 }
-
-async function benchSearch(options: BenchSearchOptions, terminal: Terminal): Promise<void> {
-  const names = options.samplers.split(',') as SamplerName[];
-  const unknown = names.find((name) => !contestants.includes(name));
-  if (unknown !== undefined) {
-    throw new TrituneError(
-      'USAGE',
-      `there is no sampler '${unknown}' to compare`,
-      `give some of ${contestants.join(',')}`,
-    );
-  }
-  const count = options.scenarios ?? (options.quick ? QUICK_SCENARIOS : ALL_SCENARIOS);
-  const grids = recordedGrids();
-  const landscapes = [...scenarios(count), ...grids];
-  const plan = {
-    samplers: Object.fromEntries(
-      names.map((name) => [name, (space, made) => makeSampler(name, space, made)] satisfies [string, MakeSampler]),
-    ),
-    landscapes,
-    measurements: options.measurements,
-    seed: options.seed,
-  };
-  const results = await playLeague(plan, ({ sampler, outcome: { problem } }) =>
-    terminal.status(`${problem.landscape.name}, ${problem.tightness} budget: ${sampler}`),
-  );
-  terminal.status(null);
-  const recorded = new Set(grids.map(({ name }) => name));
-  const isRecorded = ({ outcome }: Result): boolean => recorded.has(outcome.problem.landscape.name);
-  table(
-    `${count} made-up models`,
-    results.filter((result) => !isRecorded(result)),
-    names,
-    options.measurements,
-    terminal,
-  );
-  for (const tightness of ['tight', 'middle', 'loose']) {
-    const some = results.filter((result) => !isRecorded(result) && result.outcome.problem.tightness === tightness);
-    table(`of these with a ${tightness} budget`, some, names, options.measurements, terminal);
-  }
-  table('recorded on real servers', results.filter(isRecorded), names, options.measurements, terminal);
-}
-
-/** Shares of the optimum after some measurements, in per cent: median, worst tenth and worst. */
-function table(
-  title: string,
-  results: readonly Result[],
-  names: readonly string[],
-  most: number,
-  terminal: Terminal,
-): void {
-  const after = [6, 9, 12, 16, 24].filter((count) => count <= most);
-  const counts = after.length > 0 ? after : [most];
-  terminal.print('');
-  terminal.print(`${title}: % of the optimum, median / worst tenth / worst, after so many measurements`);
-  const head = counts.map((count) => `${count}`.padStart(14)).join('');
-  terminal.print(`${''.padEnd(12)}${head}   reloads  seconds  levels  stops`);
-  for (const name of names) {
-    const own = results.filter(({ sampler }) => sampler === name);
-    if (own.length === 0) continue;
-    const summaries = counts.map((count) => summaryOf(own, count));
-    const cells = summaries.map(({ median, worstTenth, worst }) =>
-      [median, worstTenth, worst].map(percent).join(' / '),
-    );
-    const at = summaryOf(own, Math.min(12, most));
-    const stops = stopsOf(own);
-    const stopped = stops
-      ? `${stops.stopped} of ${own.length}, after ${stops.measurements} at ${percent(stops.share)}`
-      : 'none';
-    terminal.print(
-      `${name.padEnd(12)}${cells.map((cell) => cell.padStart(14)).join('')}   ${at.reloads.toFixed(1).padStart(7)}  ${at.seconds.toFixed(0).padStart(7)}  ${at.levels.toFixed(1).padStart(6)}  ${stopped}`,
-    );
-  }
-}
-
-const percent = (share: number): string => (100 * share).toFixed(0);

@@ -1,16 +1,10 @@
-import { readFile, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { Command } from 'commander';
-import { messageOf, TrituneError } from '../base/errors.ts';
-import { decideGate, type GateDecision } from '../report/gate/decide.ts';
-import { gateAnnotations, gateJson, gateJUnit, gateMarkdown } from '../report/gate/documents.ts';
-import { type GateDocument, readGateDocument } from '../report/gate/readings.ts';
-import { comparisonLine, decisionLine } from '../report/gate/words.ts';
-import { exitCodes } from './exit-codes.ts';
+import { TrituneError } from '../base/errors.ts';
 import { addOptions, type OptionTable } from './option-table.ts';
 import type { Terminal } from './terminal.ts';
 
-interface CompareOptions {
+/** The options of `tritune compare`, parsed. */
+export interface CompareOptions {
   readonly tolerance: number;
   readonly confidence: number;
   readonly junit?: string;
@@ -45,43 +39,9 @@ export function compareCommand(terminal: Terminal): Command {
     .argument('<baseline>', 'a summary.json, the directory of a run, or a file of profile --json')
     .argument('<run>', 'the same of what is to be judged');
   return addOptions(command, table).action(async (baseline: string, run: string, options: CompareOptions) => {
-    const rule = { tolerance: options.tolerance / 100, confidence: options.confidence / 100 };
-    const decision = decideGate(await read(baseline), await read(run), rule);
-    await write(decision, options);
-    for (const fault of decision.faults) terminal.print(`${fault}: REGRESSION`);
-    for (const comparison of decision.comparisons) terminal.print(comparisonLine(comparison));
-    if (options.github ?? process.env.GITHUB_ACTIONS === 'true') {
-      for (const line of gateAnnotations(decision)) terminal.print(line);
-    }
-    terminal.print(decisionLine(decision));
-    process.exitCode = decision.isRegression ? exitCodes.regression : exitCodes.done;
+    const { runCompare } = await import('./run-compare.ts');
+    process.exitCode = await runCompare(baseline, run, options, terminal);
   });
-}
-
-/** Errors: INPUT_INVALID. */
-async function read(path: string): Promise<GateDocument> {
-  try {
-    const file = (await stat(path)).isDirectory() ? join(path, 'summary.json') : path;
-    return readGateDocument(await readFile(file, 'utf8'), file);
-  } catch (error) {
-    if (error instanceof TrituneError) throw error;
-    throw new TrituneError(
-      'INPUT_INVALID',
-      `cannot read ${path}: ${messageOf(error)}`,
-      'give a file or a run directory',
-    );
-  }
-}
-
-/** The summary page of a job may have other parts, so its table is added at the end. */
-async function write(decision: GateDecision, { junit, json, markdown }: CompareOptions): Promise<void> {
-  try {
-    if (junit !== undefined) await writeFile(junit, gateJUnit(decision));
-    if (json !== undefined) await writeFile(json, gateJson(decision));
-    if (markdown !== undefined) await writeFile(markdown, gateMarkdown(decision), { flag: 'a' });
-  } catch (error) {
-    throw new TrituneError('OUTPUT_UNWRITABLE', `cannot write: ${messageOf(error)}`, 'name another file');
-  }
 }
 
 function percentBelow(text: string, low: number, high: number): number {

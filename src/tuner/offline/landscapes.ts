@@ -8,9 +8,6 @@ import { scenario } from './scenarios.ts';
 /** The package's `search-grids/` folder: three levels up from `src/tuner/offline` and from `dist/tuner/offline` alike. */
 const gridFolder = fileURLToPath(new URL('../../../search-grids/', import.meta.url));
 
-/** How many made-up models the whole benchmark has. */
-export const ALL_SCENARIOS = 40;
-
 /** The first so many made-up models. */
 export const scenarios = (count: number): Landscape[] => Array.from({ length: count }, (_, index) => scenario(index));
 
