@@ -61,7 +61,7 @@ async function withClient<T>(url: string, work: (client: TritonClient) => Promis
 async function planOf(argv: readonly string[]): Promise<readonly string[]> {
   const said: string[] = [];
   const keep = (text: string): void => void said.push(text);
-  const terminal: Terminal = { print: keep, tell: keep, status: () => undefined, isInteractive: false };
+  const terminal: Terminal = { print: keep, tell: keep, status: () => undefined };
   const code = process.exitCode;
   try {
     await createProgram(terminal).parseAsync([...argv, '--dry-run'], { from: 'user' });

@@ -3,7 +3,6 @@ import { TrituneError } from '../base/errors.ts';
 import { plainLine } from '../base/format.ts';
 import { MS_PER_S } from '../base/units.ts';
 import { type ObservedRequest, observedTransport } from '../loadgen/observed-transport.ts';
-import type { Schedule } from '../loadgen/pacers.ts';
 import type { LoadLevel, OutputTensor, RequestSet } from '../loadgen/types.ts';
 import { metricsProbe } from '../profiler/device-probe.ts';
 import type { LevelReport } from '../profiler/level-report.ts';
@@ -19,6 +18,7 @@ import { type OpenServer, type OriginalModel, readOriginal } from './open-server
 import type { ProfileOptions } from './profile-options.ts';
 import type { ProfilePlan } from './profile-plan.ts';
 import { assumptionsOf, requestsOf } from './requests.ts';
+import { rateSchedule } from './schedule.ts';
 import { openTraffic } from './traffic-parts.ts';
 
 /** Without a budget on a percentile, the interval of this one is told. */
@@ -102,7 +102,7 @@ export async function openProfileTarget(
         instances: instancesOf(config),
         onProgress: (progress) => listener.onProgress(progress),
         deviceProbe,
-        scheduleAt: (perSecond) => scheduleAt(plan, options, perSecond),
+        scheduleAt: (perSecond) => plan.timed?.schedule ?? rateSchedule(options, perSecond),
         alarm: traffic.alarm,
         ...traffic.threads,
         maxErrors: options.maxErrors,
@@ -144,14 +144,6 @@ function levelRangeOf({ mode, sweep: { range } }: ProfilePlan): LevelRange {
 
 const ofVersion = (set: RequestSet, version: string): RequestSet =>
   version === '' ? set : { ...set, version, requests: set.requests.map((request) => ({ ...request, version })) };
-
-const scheduleAt = (
-  { timed }: ProfilePlan,
-  { requestDistribution, seed }: ProfileOptions,
-  perSecond: number,
-): Schedule =>
-  timed?.schedule ??
-  (requestDistribution === 'poisson' ? { kind: 'poisson', perSecond, seed } : { kind: 'constant', perSecond });
 
 /** The models that an ensemble is made of, and those that the user says the model calls. */
 function composingOf(config: ModelConfig, { blsComposingModels }: ProfileOptions): readonly string[] {

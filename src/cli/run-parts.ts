@@ -1,6 +1,5 @@
 import { realClock } from '../base/clock.ts';
 import type { PreparedInputs } from '../loadgen/inputs.ts';
-import type { Schedule } from '../loadgen/pacers.ts';
 import { metricsProbe } from '../profiler/device-probe.ts';
 import { defaultPerfAnalyzerRule, type PerfAnalyzerRule } from '../profiler/level-options.ts';
 import type { StudyStarted } from '../study/records.ts';
@@ -10,6 +9,7 @@ import type { TuneParts } from '../tuner/run.ts';
 import type { Control } from '../tuner/seams.ts';
 import type { OpenServer } from './open-server.ts';
 import type { PlannedStudy } from './plan-study.ts';
+import { rateSchedule } from './schedule.ts';
 import { openTraffic } from './traffic-parts.ts';
 import type { TuneOptions } from './tune-options.ts';
 import type { TuneRequest } from './tune-request.ts';
@@ -49,7 +49,7 @@ export async function assembleParts(
     windows: { maxWindows: 6 },
     deviceProbe: metricsProbe(metricsUrl, metricsTls),
     alarm: traffic.alarm,
-    scheduleAt: scheduleOf(options),
+    scheduleAt: (perSecond) => rateSchedule(options, perSecond),
     maxErrors: options.maxErrors,
     ...(traffic.clientCeiling && { clientCeiling: traffic.clientCeiling }),
     ...(options.latencyBudget !== undefined && { budgetMs: options.latencyBudget }),
@@ -63,12 +63,6 @@ const perfAnalyzerRuleOf = ({ latencyBudget, percentile }: TuneOptions): PerfAna
   latencyBudget === undefined
     ? defaultPerfAnalyzerRule
     : { ...defaultPerfAnalyzerRule, percentile, latencyThresholdMs: latencyBudget };
-
-/** The same arrivals in every measurement: what differs between two is then not their luck. */
-const scheduleOf =
-  ({ requestDistribution, seed }: TuneOptions) =>
-  (perSecond: number): Schedule =>
-    requestDistribution === 'poisson' ? { kind: 'poisson', perSecond, seed } : { kind: 'constant', perSecond };
 
 /** Control over a model whose original state is the one that its study's journal names. */
 export function controlOver(

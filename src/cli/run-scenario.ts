@@ -2,6 +2,7 @@ import { TrituneError } from '../base/errors.ts';
 import { markdownTable, type ScenarioRow, scenarioFiles } from '../report/scenario-tables.ts';
 import { instancesOf } from '../study/metrics.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
+import { safeName } from './output-directory.ts';
 import { writeScenarioFiles } from './profile-documents.ts';
 import { type ProfileRun, profileLevels } from './profile-levels.ts';
 import type { ProfileOptions } from './profile-options.ts';
@@ -66,7 +67,7 @@ async function present(
   config: ModelConfig,
 ): Promise<void> {
   for (const line of ['', ...markdownTable(rows)]) terminal.print(line);
-  const directory = options.output ?? `${model.replace(/[^A-Za-z0-9._-]/g, '_')}-${scenario}`;
+  const directory = options.output ?? `${safeName(model)}-${scenario}`;
   const files = scenarioFiles(rows, {
     scenario,
     device: config.instance_group?.some(({ kind }) => kind === 'KIND_CPU') ? 'cpu' : 'gpu',

@@ -4,6 +4,13 @@ import { readArrivals, readIntervals, readTimestamps } from '../loadgen/arrival-
 import { pacerOf, type Schedule } from '../loadgen/pacers.ts';
 import type { ProfileOptions } from './profile-options.ts';
 
+/** Requests at a rate. The seed makes the arrivals the same every time: what differs between two measurements is not their luck. */
+export const rateSchedule = (
+  { requestDistribution, seed }: Pick<ProfileOptions, 'requestDistribution' | 'seed'>,
+  perSecond: number,
+): Schedule =>
+  requestDistribution === 'poisson' ? { kind: 'poisson', perSecond, seed } : { kind: 'constant', perSecond };
+
 /** Requests that are due at times of their own, not at a rate. */
 export interface TimedRequests {
   readonly schedule: Schedule;

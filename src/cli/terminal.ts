@@ -6,7 +6,6 @@ export interface Terminal {
   tell(line: string): void;
   /** What is being done now, on a line of its own that the next call replaces and null takes away; nothing without a person watching. */
   status(text: string | null): void;
-  readonly isInteractive: boolean;
   /** What a whole screen is drawn on; absent where there is none. */
   readonly canvas?: TerminalCanvas;
 }
@@ -49,6 +48,5 @@ export const processTerminal: Terminal = {
     process.stderr.write(`${line}\n`);
   },
   status: setStatus,
-  isInteractive: Boolean(process.stdout.isTTY),
   ...(process.stdout.isTTY && process.stdin.isTTY && { canvas: canvasOf(process) }),
 };

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import type { ExecutionSplit } from '../queueing/service-law.ts';
+import { ensembleSteps } from '../triton/config-ensemble-rules.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import { type ModelSignature, signatureOf } from './infer-call.ts';
 import { asProtocolFailure, ProtocolFailure, requestTag } from './protocol-failure.ts';
@@ -147,27 +148,11 @@ class Passage {
   }
 }
 
-interface StepConfig {
-  readonly model_name?: string;
-  readonly model_version?: number;
-  readonly input_map?: { readonly [tensor: string]: string };
-  readonly output_map?: { readonly [tensor: string]: string };
-}
-
 function stepsOf(config: ModelConfig): Step[] {
-  return stepConfigs(config).map((step) => ({
+  return ensembleSteps(config).map((step) => ({
     model: step.model_name ?? '',
     version: Number(step.model_version ?? -1) < 0 ? '' : String(step.model_version),
     needs: Object.values(step.input_map ?? {}),
     gives: Object.values(step.output_map ?? {}),
   }));
-}
-
-/** The models that an ensemble's config is made of, each once; none for any other model. */
-export function composingModels(config: ModelConfig): readonly string[] {
-  return [...new Set(stepConfigs(config).map((step) => step.model_name ?? ''))];
-}
-
-function stepConfigs(config: ModelConfig): readonly StepConfig[] {
-  return (config.ensemble_scheduling as { readonly step?: readonly StepConfig[] } | undefined)?.step ?? [];
 }

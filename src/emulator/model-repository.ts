@@ -1,6 +1,6 @@
+import { composingModels } from '../triton/config-ensemble-rules.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import type { ModelIndexEntry, ModelMetadata, ModelStatistics } from '../triton/types.ts';
-import { composingModels } from './ensemble-version.ts';
 import type { LoadSource, ModelEntry } from './model-entry.ts';
 import { readPostedConfig } from './posted-config.ts';
 import { notPolled, ProtocolFailure } from './protocol-failure.ts';

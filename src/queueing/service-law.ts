@@ -1,5 +1,5 @@
 import { TrituneError } from '../base/errors.ts';
-import type { Random } from '../base/random.ts';
+import { type Random, standardNormal } from '../base/random.ts';
 
 /** Mean time of an execution that runs alone. */
 export type LawPoint = { readonly batchSize: number; readonly executionNs: number };
@@ -84,8 +84,7 @@ export function executionNs(law: ServiceLaw, batchSize: number, busyInstances: n
 export function drawSpread(cv: number, random: Random): number {
   if (cv === 0) return 1;
   const variance = Math.log1p(cv * cv);
-  const normal = Math.sqrt(-2 * Math.log(1 - random.float())) * Math.cos(2 * Math.PI * random.float());
-  return Math.exp(Math.sqrt(variance) * normal - variance / 2);
+  return Math.exp(Math.sqrt(variance) * standardNormal(random) - variance / 2);
 }
 
 /** The three parts of an execution's time. */

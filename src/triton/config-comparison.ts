@@ -1,4 +1,4 @@
-import { canonicalJson, type Json, type JsonObject } from '../base/json.ts';
+import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { normaliseConfig } from './config-normal-form.ts';
 import type { ModelConfig } from './model-config.ts';
 
@@ -24,11 +24,16 @@ export function compareConfigs(before: ModelConfig, after: ModelConfig): readonl
  * keeps its statistics. Holds between a config that was sent and the next one sent, not between sent and read back.
  */
 export function onlyInstancesDiffer(before: ModelConfig, after: ModelConfig): boolean {
-  return compareConfigs(before, after).every(({ path }) => /^instance_group(\[|$)/.test(path));
+  return besideInstances(normaliseConfig(before)) === besideInstances(normaliseConfig(after));
+}
+
+/** What a change must leave alone for Triton to load in place; equal texts for configs in normal form that agree in it. */
+export function besideInstances({ instance_group: _, ...rest }: ModelConfig): string {
+  return canonicalJson(rest);
 }
 
 function differences(path: string, before: Json | undefined, after: Json | undefined): ConfigDifference[] {
-  if (isObject(before) && isObject(after)) {
+  if (isJsonObject(before) && isJsonObject(after)) {
     const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
     return names.flatMap((name) => differences(memberPath(path, name), own(before, name), own(after, name)));
   }
@@ -50,8 +55,5 @@ function memberPath(path: string, name: string): string {
 const own = (object: JsonObject, name: string): Json | undefined =>
   Object.hasOwn(object, name) ? object[name] : undefined;
 
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 const isListOfObjects = (value: Json | undefined): value is readonly JsonObject[] =>
-  Array.isArray(value) && value.every((item) => isObject(item as Json));
+  Array.isArray(value) && value.every((item) => isJsonObject(item as Json));

@@ -1,20 +1,25 @@
 import { type ConfigFault, faultIf } from './config-fault.ts';
 import type { ModelConfig } from './model-config.ts';
 
-type Step = {
+/** One step of an ensemble's `ensemble_scheduling`. */
+export type EnsembleStep = {
   readonly model_name?: string;
+  readonly model_version?: number;
   readonly input_map?: { readonly [modelTensor: string]: string };
   readonly output_map?: { readonly [modelTensor: string]: string };
 };
 
 const ensemble = 'ensemble';
 
-const schedulingOf = ({ ensemble_scheduling }: ModelConfig): { readonly step?: readonly Step[] } | undefined =>
-  ensemble_scheduling as { readonly step?: readonly Step[] } | undefined;
+const schedulingOf = ({ ensemble_scheduling }: ModelConfig): { readonly step?: readonly EnsembleStep[] } | undefined =>
+  ensemble_scheduling as { readonly step?: readonly EnsembleStep[] } | undefined;
+
+/** None for other models. */
+export const ensembleSteps = (config: ModelConfig): readonly EnsembleStep[] => schedulingOf(config)?.step ?? [];
 
 /** The models that an ensemble is made of, each once; none for other models. */
 export function composingModels(config: ModelConfig): readonly string[] {
-  return [...new Set((schedulingOf(config)?.step ?? []).flatMap(({ model_name }) => model_name ?? []))];
+  return [...new Set(ensembleSteps(config).flatMap(({ model_name }) => model_name ?? []))];
 }
 
 /** Rules for ensembles. The composing models' own configs, which the server checks too, are not at hand. */
@@ -36,7 +41,7 @@ export function ensembleFaults(config: ModelConfig): readonly ConfigFault[] {
   ];
 }
 
-function stepFaults(step: Step, i: number): readonly ConfigFault[] {
+function stepFaults(step: EnsembleStep, i: number): readonly ConfigFault[] {
   const path = `ensemble_scheduling.step[${i}]`;
   return [
     ...faultIf(!step.model_name, `${path}.model_name`, 'must be given'),
@@ -46,7 +51,7 @@ function stepFaults(step: Step, i: number): readonly ConfigFault[] {
 }
 
 /** Every tensor of the ensemble is written once and used; nothing is read that is not written. */
-function flowFaults(config: ModelConfig, steps: readonly Step[]): readonly ConfigFault[] {
+function flowFaults(config: ModelConfig, steps: readonly EnsembleStep[]): readonly ConfigFault[] {
   const given = new Set((config.input ?? []).map((tensor) => tensor.name));
   const wanted = new Set((config.output ?? []).map((tensor) => tensor.name));
   const read = new Set(steps.flatMap((step) => Object.values(step.input_map ?? {})));
@@ -81,7 +86,7 @@ function flowFaults(config: ModelConfig, steps: readonly Step[]): readonly Confi
 }
 
 /** The tensors that exist once every step that can run has run. */
-function reachable(given: ReadonlySet<string>, steps: readonly Step[]): ReadonlySet<string> {
+function reachable(given: ReadonlySet<string>, steps: readonly EnsembleStep[]): ReadonlySet<string> {
   const tensors = new Set(given);
   let before = -1;
   while (tensors.size > before) {

@@ -40,7 +40,7 @@ function textsIn(reply: JsonObject, field: string): readonly string[] {
 }
 
 function asObject(value: Json | undefined): JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
+  return isJsonObject(value) ? value : {};
 }
 
 export function serverMetadataOf(reply: JsonObject): ServerMetadata {

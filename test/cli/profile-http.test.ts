@@ -44,7 +44,6 @@ async function run(options: Partial<PlainHttpOptions>): Promise<Said> {
     print: (line: string) => printed.push(line),
     tell: (line: string) => told.push(line),
     status: () => undefined,
-    isInteractive: false,
   };
   const exitCode = await runPlainHttp({ requestTimeout: 5, requestCount: 20, ...options }, terminal);
   return { exitCode, printed, told };

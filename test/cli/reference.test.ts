@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { expect, it } from 'vitest';
 import { createProgram } from '../../src/cli/program.ts';
 
-const terminal = { print: () => undefined, tell: () => undefined, status: () => undefined, isInteractive: false };
+const terminal = { print: () => undefined, tell: () => undefined, status: () => undefined };
 
 /** The help of a command and of those within it, as Markdown. */
 function reference(command: Command, parents: readonly string[] = []): string {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Random, seededRandom } from '../../src/base/random.ts';
+import { type Random, seededRandom, standardNormal } from '../../src/base/random.ts';
 import type { SendOutcome } from '../../src/loadgen/types.ts';
 import type { ProfileProgress } from '../../src/profiler/measurement.ts';
 import { aRequestSet, type SimulatedModel } from '../loadgen/simulation.ts';
@@ -9,8 +9,7 @@ const failure = (kind: 'status' | 'refused', message: string): SendOutcome => ({
 
 /** Lognormal with mean 1. */
 function noise(random: Random, sigma: number): number {
-  const normal = Math.sqrt(-2 * Math.log(1 - random.float())) * Math.cos(2 * Math.PI * random.float());
-  return Math.exp(sigma * normal - sigma ** 2 / 2);
+  return Math.exp(sigma * standardNormal(random) - sigma ** 2 / 2);
 }
 
 describe('measureLevel', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Random, seededRandom } from '../../src/base/random.ts';
+import { type Random, seededRandom, standardNormal } from '../../src/base/random.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
 import type { Interval } from '../../src/stats/interval.ts';
 import { decideNow } from '../../src/study/final.ts';
@@ -9,20 +9,17 @@ import type { SimulatedModel } from '../loadgen/simulation.ts';
 import { candidateOf, configOf, goalOf, measured, studyStarted } from '../study/builders.ts';
 import { measure } from './simulate.ts';
 
-const normal = (random: Random): number =>
-  Math.sqrt(-2 * Math.log(1 - random.float())) * Math.cos(2 * Math.PI * random.float());
-
 /** Lognormal with mean 1. */
-const noise = (random: Random, sigma: number): number => Math.exp(sigma * normal(random) - sigma ** 2 / 2);
+const noise = (random: Random, sigma: number): number => Math.exp(sigma * standardNormal(random) - sigma ** 2 / 2);
 
 /** Above 1, with a tail so heavy that its variance only just exists. */
 const pareto = (random: Random): number => (1 - random.float()) ** (-1 / 2.5);
 
 /** A value that leans on the one before it. */
 function leaning(random: Random, correlation: number): () => number {
-  let value = normal(random);
+  let value = standardNormal(random);
   return () => {
-    value = correlation * value + Math.sqrt(1 - correlation ** 2) * normal(random);
+    value = correlation * value + Math.sqrt(1 - correlation ** 2) * standardNormal(random);
     return value;
   };
 }

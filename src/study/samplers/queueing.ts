@@ -10,7 +10,7 @@ import type { SpaceView } from './space-view.ts';
 /** Less than this, as a logarithm, is not worth a trial: 1 %. */
 const WORTH_GOING_ON = Math.log(1.01);
 /** Of one trial, whatever they promise. */
-const MOST_LEVELS = { baseline: 4, search: 4 };
+const MOST_LEVELS = 4;
 
 /**
  * Chooses what to measure by a model of Triton's queueing: a service law fitted to all statistics by batch size so far, a
@@ -31,15 +31,15 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
       if (scout) return proposalOf(scout.choice, scout.level);
       const next = valued[0]?.prospect;
       if (!next) return { kind: 'stop', reason: 'none of the candidates left is likely to be better within the goal' };
-      if (best !== null && gain < WORTH_GOING_ON && trials.length > 1) {
-        if (sight(trials.slice(0, -1), null).gain < WORTH_GOING_ON) return { kind: 'stop', reason: stopReason(gain) };
-      }
+      const isLittle = best !== null && gain < WORTH_GOING_ON && trials.length > 1;
+      if (isLittle && sight(trials.slice(0, -1), null).gain < WORTH_GOING_ON)
+        return { kind: 'stop', reason: stopReason(gain) };
       const proposal = proposalOf(next.choice, next.level);
       return best === null ? proposal : { ...proposal, expectedGain: Math.expm1(gain) };
     },
     level({ trials }, running) {
       if (running.measurements.length === 0) return firstLevel(choiceOf(running.candidate), options.levels);
-      if (running.measurements.length >= MOST_LEVELS[running.role]) return null;
+      if (running.measurements.length >= MOST_LEVELS) return null;
       const view = sight(trials, running);
       return running.role === 'baseline'
         ? ownLevel(view, running, options.goal)

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { VirtualClock } from '../../base/clock.ts';
 import { canonicalJson } from '../../base/json.ts';
-import { type Random, seededRandom } from '../../base/random.ts';
+import { seededRandom, standardNormal } from '../../base/random.ts';
 import type { LoadLevel } from '../../loadgen/types.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { Candidate } from '../../space/types.ts';
+import { onlyInstancesDiffer } from '../../triton/config-comparison.ts';
 import { LoadRefusedError } from '../../triton/load-refused.ts';
 import type { ModelConfig } from '../../triton/model-config.ts';
 import type { Control, Profile } from '../seams.ts';
@@ -60,8 +61,8 @@ export class OfflineWorld {
     const { noise } = this.#landscape;
     const truth = this.#landscape.truth(candidate, level.value);
     return measurementOf(truth, level, {
-      rate: Math.exp(noise.throughput * normal(random)),
-      latency: Math.exp(noise.latency * normal(random)),
+      rate: Math.exp(noise.throughput * standardNormal(random)),
+      latency: Math.exp(noise.latency * standardNormal(random)),
       ...{ rateWidth: 2 * noise.throughput, latencyWidth: 2 * noise.latency },
     });
   }
@@ -123,12 +124,5 @@ function measurementOf(truth: Truth, level: LoadLevel, disturbance: Disturbance)
 
 function changeBetween(served: ModelConfig, asked: ModelConfig): 'none' | 'in-place' | 'full' {
   if (canonicalJson(served) === canonicalJson(asked)) return 'none';
-  const rest = ({ instance_group: groups = [], ...others }: ModelConfig): string =>
-    canonicalJson({ ...others, instance_group: groups.map(({ count: _, ...place }) => place) });
-  return rest(served) === rest(asked) ? 'in-place' : 'full';
-}
-
-/** Box and Muller's. */
-function normal(random: Random): number {
-  return Math.sqrt(-2 * Math.log(1 - random.float())) * Math.cos(2 * Math.PI * random.float());
+  return onlyInstancesDiffer(served, asked) ? 'in-place' : 'full';
 }

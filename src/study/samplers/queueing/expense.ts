@@ -1,6 +1,6 @@
 import { mean } from 'simple-statistics';
-import { canonicalJson } from '../../../base/json.ts';
 import type { Candidate } from '../../../space/types.ts';
+import { besideInstances } from '../../../triton/config-comparison.ts';
 import type { Trial } from '../../types.ts';
 import type { Choice } from './choices.ts';
 
@@ -44,8 +44,7 @@ const known = new WeakMap<Candidate, string>();
 function restOf(candidate: Candidate): string {
   let rest = known.get(candidate);
   if (rest === undefined) {
-    const { instance_group: groups = [], ...others } = candidate.config;
-    rest = canonicalJson({ ...others, instance_group: groups.map(({ count: _, name: _name, ...place }) => place) });
+    rest = besideInstances(candidate.config);
     known.set(candidate, rest);
   }
   return rest;
