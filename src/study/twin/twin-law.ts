@@ -33,14 +33,22 @@ export function lawFields({ points, interference, atOnce, paddedSizes, cv, split
   };
 }
 
-/** What the executions of a server that always had full batches waiting do not account for of its time; a median. */
+/** From one execution to the next the emulator itself needs so long, and so much more for each request that it answers. */
+const EMULATOR_TURNAROUND_MS = { fixed: 0.03, perRequest: 0.012 };
+
+/**
+ * What the executions of a server that always had full batches waiting do not account for of its time, and what the
+ * emulator does not need anyway; a median.
+ */
 export function turnaroundMs(observations: readonly Observation[]): number {
   const gaps = observations.filter(isFull).map(({ policy, batches, requestsPerSecond, samplesPerRequest }) => {
     const executions = batches.reduce((sum, batch) => sum + batch.executions, 0);
     const samples = batches.reduce((sum, batch) => sum + batch.executions * batch.batchSize, 0);
     const meanNs = batches.reduce((sum, batch) => sum + batch.executions * batch.meanExecutionNs, 0) / executions;
     const executionsPerSecond = (requestsPerSecond * samplesPerRequest * executions) / samples;
-    return ((policy.instances / executionsPerSecond) * NS_PER_S - meanNs) / NS_PER_MS;
+    const gapMs = ((policy.instances / executionsPerSecond) * NS_PER_S - meanNs) / NS_PER_MS;
+    const requests = samples / executions / samplesPerRequest;
+    return gapMs - EMULATOR_TURNAROUND_MS.fixed - EMULATOR_TURNAROUND_MS.perRequest * requests;
   });
   return gaps.length === 0 ? 0 : microseconds(Math.max(0, median(gaps)));
 }
