@@ -183,7 +183,10 @@ it('brings answers as late as a far network does, and an instance back as late a
     ...one,
     throughput: { ...one.throughput, value: 0.8 * one.throughput.value },
   }));
-  expect(modelOf(twin([{ ...usual, measurements: late ?? [] }])).law.turnaround_ms).toBeCloseTo(2 - 0.03 - 8 * 0.012, 2);
+  expect(modelOf(twin([{ ...usual, measurements: late ?? [] }])).law.turnaround_ms).toBeCloseTo(
+    2 - 0.03 - 8 * 0.012,
+    2,
+  );
 });
 
 it.each<[string, readonly Tried[], Partial<StudyStarted>, RegExp]>([
