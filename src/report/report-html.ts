@@ -22,6 +22,7 @@ export function reportHtml(state: StudyState, summary: Summary, bestConfigText: 
 <h1>${started.model} <small>on ${server.name} ${server.version}</small></h1>
 ${server.emulated === null ? none : html`<p class="notice">These figures are of tritune's emulator, not of a real server.</p>`}
 <p class="verdict">${verdict(summary)}</p>
+${summary.explanation ? html`<p>${summary.explanation.text}</p>` : none}
 ${prediction(summary)}
 ${chart(state)}
 <h2>Trials</h2>

@@ -28,7 +28,7 @@ const latency = (name: string, read: (measurement: Measurement) => number | unde
 });
 
 /** As a user of the model sees them: in an open loop from the time that a request was due. */
-const latenciesOf = (measurement: Measurement): LatencySummary =>
+export const latenciesOf = (measurement: Measurement): LatencySummary =>
   measurement.openLoop?.scheduledLatencyMs ?? measurement.latencyMs;
 
 const table: readonly Metric[] = [

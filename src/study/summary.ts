@@ -3,6 +3,7 @@ import type { Measurement, OpenLoopFigures } from '../profiler/measurement.ts';
 import type { Assignment } from '../space/types.ts';
 import type { Interval } from '../stats/interval.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
+import { type Explanation, explainBest } from './explain.ts';
 import { representative } from './final.ts';
 import { type Prediction, predictBest } from './prediction.ts';
 import type { Counts, StudyState } from './state.ts';
@@ -57,6 +58,8 @@ export interface Summary {
   readonly rejected: { readonly trial: number; readonly reason: string } | null;
   /** Measurements that do not count because the load generator was the limit, and why the first was one; null without any. */
   readonly clientBound: { readonly measurements: number; readonly reason: string } | null;
+  /** Why the best is the best, in words and in numbers; null when nothing was measured. */
+  readonly explanation: Explanation | null;
   readonly pareto: readonly SummaryPoint[];
   readonly counts: Counts;
   readonly wallSeconds: Figure;
@@ -89,6 +92,7 @@ export function summarize(state: StudyState, journal: string): Summary {
     gain: gainOf(state),
     rejected: state.gain?.rejected ? { trial: state.gain.rejected.trial, reason: state.gain.rejected.reason } : null,
     clientBound: clientBoundOf(state),
+    explanation: explainBest(state),
     pareto: state.front.map(({ trial, measurement, feasible }) => pointOf(trial, measurement, feasible)),
     counts: state.counts,
     wallSeconds: figure(state.elapsedSeconds),
