@@ -7,7 +7,7 @@ export type DocumentPaths = { readonly [document: string]: string | null };
 
 /** What a run came to: the best, the original, the gain, the files, and last in which state the model was left. */
 export function closingLines(summary: Summary, files: DocumentPaths): string[] {
-  return ['', ...verdict(summary), ...clientBound(summary), ...documents(files), modelState(summary)];
+  return ['', ...verdict(summary), ...why(summary), ...clientBound(summary), ...documents(files), modelState(summary)];
 }
 
 function verdict(summary: Summary): string[] {
@@ -51,6 +51,11 @@ function gain(summary: Summary, isBaseline: boolean): string[] {
   const known = low !== null && high !== null;
   const interval = known ? `95 %: ${formatRatio(low)} to ${formatRatio(high)}` : 'one round only, so no interval';
   return [row('gain', `${formatRatio(ratio ?? Number.NaN)} (${interval}), both measured in turn`)];
+}
+
+/** A sentence a line: as one line it would be longer than any terminal. */
+function why({ explanation }: Summary): string[] {
+  return (explanation?.sentences ?? []).map((sentence, index) => row(index === 0 ? 'why' : '', sentence));
 }
 
 function clientBound({ clientBound }: Summary): string[] {

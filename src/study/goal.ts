@@ -42,6 +42,14 @@ export function isFeasible(measurement: Measurement, candidate: Candidate, goal:
   return missingMetrics(measurement, candidate, goal).length === 0 && assess(measurement, candidate, goal).feasible;
 }
 
+/** The constraints that the measurement misses, those of which it has the metric; the budget first. */
+export function missedConstraints(measurement: Measurement, candidate: Candidate, goal: Goal): readonly Constraint[] {
+  return constraintsOf(goal).filter((constraint) => {
+    const value = lookUp(constraint.metric, measurement, candidate, goal);
+    return value !== undefined && missedBy(constraint, value) > 0;
+  });
+}
+
 /** For sorting, the best first: the feasible by cost, after them the infeasible by violation. */
 export function compareAssessments(a: Assessment, b: Assessment): number {
   if (a.feasible !== b.feasible) return a.feasible ? -1 : 1;

@@ -31,7 +31,7 @@ export interface Prediction {
 const SIMULATED_REQUESTS = 4000;
 const MOST_ERRORS = 0.01;
 /** Of reports: the same journal gives the same report. */
-const REPORT_SEED = 1;
+export const REPORT_SEED = 1;
 
 /** The held-out prediction of the study's best at the level that stands for it; null as `predictTrial`. */
 export function predictBest(state: StudyState): Prediction | null {
@@ -55,12 +55,40 @@ export function predictTrial(
   seed: number,
   percentile = 99,
 ): Prediction | null {
-  const { config } = target.candidate;
-  if (level.mode !== 'concurrency' || !isModelled(config)) return null;
-  const observations = trials.filter((trial) => trial.number !== target.number).flatMap(observationsOf);
-  const fitted = fitServiceLaw(observations, variantOf(config));
-  if (!fitted) return null;
-  return simulated(fitted, config, level.value, observations[0]?.samplesPerRequest ?? 1, { seed, percentile });
+  const others = trials.filter((trial) => trial.number !== target.number);
+  return predictConfig(others, target.candidate.config, level, { seed, percentile });
+}
+
+/** What a service law fitted to all of these trials expects of a config at a level; null as `predictTrial`. */
+export function predictConfig(
+  trials: readonly Trial[],
+  config: ModelConfig,
+  level: LoadLevel,
+  draw: Draw,
+): Prediction | null {
+  return forecaster(trials)(config, level, draw);
+}
+
+/** The same for many configs: the law of each variant is fitted once. */
+export type Forecast = (config: ModelConfig, level: LoadLevel, draw: Draw) => Prediction | null;
+
+/** What service laws fitted to all of these trials expect. */
+export function forecaster(trials: readonly Trial[]): Forecast {
+  const observations = trials.flatMap(observationsOf);
+  const laws = new Map<string, FittedLaw | null>();
+  return (config, level, draw) => {
+    if (level.mode !== 'concurrency' || !isModelled(config)) return null;
+    const variant = variantOf(config);
+    const fitted = laws.get(variant) ?? fitServiceLaw(observations, variant);
+    laws.set(variant, fitted);
+    return fitted && simulated(fitted, config, level.value, observations[0]?.samplesPerRequest ?? 1, draw);
+  };
+}
+
+interface Draw {
+  readonly seed: number;
+  /** Of `budgetLatencyMs`. */
+  readonly percentile: number;
 }
 
 function simulated(
@@ -68,7 +96,7 @@ function simulated(
   config: ModelConfig,
   concurrency: number,
   samplesPerRequest: number,
-  { seed, percentile }: { readonly seed: number; readonly percentile: number },
+  { seed, percentile }: Draw,
 ): Prediction | null {
   const policy = policyOf(config, instancesOf(config));
   if (samplesPerRequest > Math.max(1, policy.maxBatchSize)) return null;
