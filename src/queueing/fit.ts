@@ -60,9 +60,12 @@ export function fitServiceLaw(observations: readonly Observation[], variant: str
     observations: telling.length,
     medianResidual: median(residuals),
     quality: fitQuality(residuals),
-    estimates: lineEstimates(line, telling, (some) =>
-      some.length === 0 ? null : fitVariant(some.flatMap(servicePoints), variant).line,
-    ),
+    // A fit for each observation left out: only for whoever asks.
+    get estimates() {
+      return lineEstimates(line, telling, (some) =>
+        some.length === 0 ? null : fitVariant(some.flatMap(servicePoints), variant).line,
+      );
+    },
     largestBatch,
     mostInstances: Math.max(...telling.map(({ policy }) => policy.instances)),
     knowsVariant: own.length > 0,
