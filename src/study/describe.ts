@@ -1,14 +1,28 @@
 import { formatMs, formatRate, plainLine } from '../base/format.ts';
 import type { LoadLevel } from '../loadgen/types.ts';
-import type { Assignment } from '../space/types.ts';
+import type { Narrowing } from '../space/narrowing.ts';
+import type { Assignment, ParameterValue } from '../space/types.ts';
 import type { Prediction } from './prediction.ts';
 
 /** The assignment on one line: `instances=2 max_batch_size=8`. */
 export function describeAssignment(assignment: Assignment): string {
-  const parts = Object.entries(assignment).map(
-    ([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
-  );
+  const parts = Object.entries(assignment).map(([name, value]) => `${name}=${describeValue(value)}`);
   return parts.length === 0 ? 'the original config' : plainLine(parts.join(' '));
+}
+
+/** `only instances=2, without max_batch_size=1, 2`; '' when nothing is ruled out. */
+export function describeNarrowing(narrowing: Narrowing): string {
+  const parts = Object.entries(narrowing).map(([name, restriction]) =>
+    'pinned' in restriction
+      ? `only ${name}=${describeValue(restriction.pinned)}`
+      : `without ${name}=${restriction.excluded.map(describeValue).join(', ')}`,
+  );
+  return plainLine(parts.join('; '));
+}
+
+/** A parameter's value as a person reads it; null leaves what the original config has. */
+export function describeValue(value: ParameterValue): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 export const describeLevel = (level: LoadLevel): string =>

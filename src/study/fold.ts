@@ -1,5 +1,6 @@
 import { TrituneError } from '../base/errors.ts';
 import type { Measurement } from '../profiler/measurement.ts';
+import type { Narrowing } from '../space/narrowing.ts';
 import { requireMetrics } from './goal.ts';
 import { bestTrial, frontOf, standingOf } from './ranking.ts';
 import type {
@@ -15,7 +16,7 @@ import type {
   TrialStarted,
 } from './records.ts';
 import type { StudyState, UnfinishedTrial } from './state.ts';
-import type { Goal, Trial } from './types.ts';
+import type { Goal, Trial, Wish } from './types.ts';
 
 /** The state that the records give. Errors: JOURNAL_INVALID when they contradict each other; UNSUPPORTED as `StudyFold.state`. */
 export function foldStudy(records: readonly StudyRecord[], goal?: Goal): StudyState {
@@ -43,6 +44,8 @@ export class StudyFold {
   #measurements = 0;
   #reloads = 0;
   #goal: Goal | null = null;
+  #narrowing: Narrowing = {};
+  readonly #requested: Wish[] = [];
   #isPaused = false;
   #elapsedMs = 0;
   #lastMs = 0;
@@ -53,6 +56,11 @@ export class StudyFold {
     else if (!this.#started) contradiction(`${record.type} before study-started`);
     else this.#apply(record);
     this.#passTime(record);
+  }
+
+  /** Seconds in which a run was under way, up to the last record. */
+  get elapsedSeconds(): number {
+    return this.#elapsedMs / 1e3;
   }
 
   /**
@@ -71,6 +79,8 @@ export class StudyFold {
       started,
       server: this.#server ?? started.server,
       goal,
+      narrowing: this.#narrowing,
+      requested: [...this.#requested],
       trials,
       unfinished: unfinished ? unfinishedOf(unfinished) : null,
       baseline: trials.find((trial) => trial.role === 'baseline') ?? null,
@@ -91,7 +101,7 @@ export class StudyFold {
         reloads: this.#reloads,
         failed: trials.filter((trial) => trial.failure !== null).length,
       },
-      elapsedSeconds: this.#elapsedMs / 1e3,
+      elapsedSeconds: this.elapsedSeconds,
     };
   }
 
@@ -113,8 +123,15 @@ export class StudyFold {
       case 'goal-changed':
         this.#goal = record.goal;
         return;
+      case 'space-narrowed':
+        this.#narrowing = record.narrowing;
+        return;
+      case 'trial-requested':
+        this.#requested.push({ assignment: record.assignment, levels: record.levels });
+        return;
       case 'trial-started':
         if (this.#trials.has(record.trial)) contradiction(`trial ${record.trial} started again`);
+        if (record.requested) this.#requested.shift();
         this.#open.set(record.trial, { start: record, measurements: [] });
         return;
       case 'trial-applied':
@@ -189,7 +206,7 @@ export class StudyFold {
     const now = Date.parse(record.at);
     const runs = record.type === 'study-started' || record.type === 'study-resumed';
     if (!runs && !this.#isPaused && now > this.#lastMs) this.#elapsedMs += now - this.#lastMs;
-    this.#isPaused = record.type === 'study-paused' || (this.#isPaused && record.type === 'goal-changed');
+    this.#isPaused = record.type === 'study-paused' || (this.#isPaused && duringPause.has(record.type));
     this.#lastMs = now;
   }
 
@@ -201,6 +218,9 @@ export class StudyFold {
     return this.#trials.get(number) ?? contradiction(`trial ${number} is not finished`);
   }
 }
+
+/** What a person may ask for while the run is paused; any other record says that it goes on. */
+const duringPause: ReadonlySet<StudyRecord['type']> = new Set(['goal-changed', 'space-narrowed', 'trial-requested']);
 
 function unfinishedOf({ start, measurements }: OpenTrial): UnfinishedTrial {
   const { trial: number, role, candidate, levels = { kind: 'search' } } = start;

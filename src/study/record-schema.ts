@@ -63,6 +63,8 @@ const levels = z.discriminatedUnion('kind', [
   z.looseObject({ kind: z.literal('fixed'), values: z.array(z.number()) }),
 ]);
 
+const restriction = z.union([z.looseObject({ pinned: z.json() }), z.looseObject({ excluded: z.array(z.json()) })]);
+
 const trial = { at, trial: count };
 
 const record = z.discriminatedUnion('type', [
@@ -87,12 +89,15 @@ const record = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('study-paused'), at }),
   z.looseObject({ type: z.literal('study-continued'), at }),
   z.looseObject({ type: z.literal('goal-changed'), at, goal }),
+  z.looseObject({ type: z.literal('space-narrowed'), at, narrowing: z.record(text, restriction) }),
+  z.looseObject({ type: z.literal('trial-requested'), at, assignment: json, levels }),
   z.looseObject({
     type: z.literal('trial-started'),
     ...trial,
     role: z.enum(['baseline', 'search']),
     candidate,
     levels: levels.optional(),
+    requested: z.boolean().optional(),
   }),
   z.looseObject({
     type: z.literal('trial-applied'),

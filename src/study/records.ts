@@ -1,9 +1,10 @@
 import type { JsonObject } from '../base/json.ts';
 import type { Measurement } from '../profiler/measurement.ts';
+import type { Narrowing } from '../space/narrowing.ts';
 import type { Candidate } from '../space/types.ts';
 import type { Interval } from '../stats/interval.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
-import type { Goal, LevelPlan, LevelRange, TrialFailure, TrialRole } from './types.ts';
+import type { Goal, LevelPlan, LevelRange, TrialFailure, TrialRole, Wish } from './types.ts';
 
 /**
  * The journal's lines, one JSON object each: everything that happened to a study, and all that reports, resume and
@@ -15,6 +16,8 @@ export type StudyRecord =
   | StudyPaused
   | StudyContinued
   | GoalChanged
+  | SpaceNarrowed
+  | TrialRequested
   | TrialStarted
   | TrialApplied
   | TrialMeasured
@@ -83,6 +86,17 @@ export interface GoalChanged extends Stamped {
   readonly goal: Goal;
 }
 
+/** From here on only this part of the search space is searched; trials before it stay what they are. */
+export interface SpaceNarrowed extends Stamped {
+  readonly type: 'space-narrowed';
+  readonly narrowing: Narrowing;
+}
+
+/** A person asked for a trial; it waits until a trial starts that is `requested`. */
+export interface TrialRequested extends Stamped, Wish {
+  readonly type: 'trial-requested';
+}
+
 export interface TrialStarted extends Stamped {
   readonly type: 'trial-started';
   readonly trial: number;
@@ -90,6 +104,8 @@ export interface TrialStarted extends Stamped {
   readonly candidate: Candidate;
   /** Absent in the baseline, whose level is searched. */
   readonly levels?: LevelPlan;
+  /** It is the one that was requested first of those that waited. */
+  readonly requested?: boolean;
 }
 
 /** `in-place`: only instances changed and the server kept its statistics; `full`: it loaded the model anew. */

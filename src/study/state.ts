@@ -1,4 +1,5 @@
 import type { Measurement } from '../profiler/measurement.ts';
+import type { Narrowing } from '../space/narrowing.ts';
 import type { Candidate } from '../space/types.ts';
 import type { Point } from './ranking.ts';
 import type {
@@ -9,7 +10,7 @@ import type {
   StudyFinished,
   StudyStarted,
 } from './records.ts';
-import type { Goal, LevelPlan, Trial, TrialRole } from './types.ts';
+import type { Goal, LevelPlan, Trial, TrialRole, Wish } from './types.ts';
 
 /** A trial that was started and not finished: the run ended in it, or is in it. */
 export interface UnfinishedTrial {
@@ -34,6 +35,10 @@ export interface StudyState {
   /** Of the latest run: a study may be resumed on another address. */
   readonly server: ServerIdentity;
   readonly goal: Goal;
+  /** What the person has ruled out of the search space; what was measured of it before still counts. */
+  readonly narrowing: Narrowing;
+  /** Trials that the person asked for and that have not started, the first first. */
+  readonly requested: readonly Wish[];
   /** Finished trials by number. */
   readonly trials: readonly Trial[];
   readonly unfinished: UnfinishedTrial | null;

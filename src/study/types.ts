@@ -98,6 +98,10 @@ export type Proposal = {
   /** How much better than the best so far the sampler expects the best after one trial to be, as a share; where it has a notion. */
   readonly expectedGain?: number;
 };
+
+/** A trial that a person asks for. */
+export type Wish = Pick<Proposal, 'assignment' | 'levels'>;
+
 export type Stop = { readonly kind: 'stop'; readonly reason: string };
 
 /** A trial under way, with what was measured of it so far. */

@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import type { Narrowing } from '../space/narrowing.ts';
 import type { Assignment, Candidate, CandidateOutcome } from '../space/types.ts';
 import type { Journal } from '../study/journal.ts';
 import type { StudyRecord, StudyStarted } from '../study/records.ts';
@@ -32,8 +33,8 @@ export interface TuneParts {
   readonly control: Control;
   readonly profile: Profile;
   readonly sampler: Sampler;
-  /** The sampler for another goal; without it `sampler` serves every goal. */
-  readonly samplerFor?: (goal: Goal) => Sampler;
+  /** The sampler for another goal, or for a part of the space; without it `sampler` serves every goal, and the whole space. */
+  readonly samplerFor?: (goal: Goal, narrowing: Narrowing) => Sampler;
   readonly journal: Pick<Journal, 'append'>;
   readonly clock: Clock;
   /** Through which a person steers the run, if one does. */
@@ -47,7 +48,7 @@ export interface Run {
   readonly ledger: Ledger;
   readonly time: TimeKeeper;
   readonly steering: Steering;
-  /** For the goal of the moment. */
+  /** For the goal and the search space of the moment. */
   readonly sampler: () => Sampler;
   readonly signal: AbortSignal;
 }

@@ -1,4 +1,5 @@
-import type { Proposal } from '../study/types.ts';
+import type { Narrowing } from '../space/narrowing.ts';
+import type { Wish } from '../study/types.ts';
 
 /** What a person may ask of a run under way. Nothing is done in the middle of a load. */
 export interface TunerCommands {
@@ -11,12 +12,17 @@ export interface TunerCommands {
   stopSearch(): void;
   /** From now on the best within this budget is looked for, and what was measured is ranked anew. */
   changeBudget(latencyMs: number): void;
+  /** From the next proposal on only this part of the search space is searched; it takes the place of an earlier narrowing. */
+  narrow(narrowing: Narrowing): void;
   /** A trial to run next, before the sampler is asked again; it runs even where a limit of trials is reached. */
   enqueue(wish: Wish): void;
 }
 
-/** A trial that a person asks for. */
-export type Wish = Pick<Proposal, 'assignment' | 'levels'>;
+/** What becomes a record of the study as soon as it is asked for. */
+export type StudyChange =
+  | { readonly kind: 'budget'; readonly latencyMs: number }
+  | { readonly kind: 'narrowing'; readonly narrowing: Narrowing }
+  | { readonly kind: 'wish'; readonly wish: Wish };
 
 /** Between the person and the loop: takes commands at any time; the loop polls it between its steps. */
 export class Steering implements TunerCommands {
@@ -24,8 +30,9 @@ export class Steering implements TunerCommands {
   #resumed: (() => void) | null = null;
   #stopsSearch = false;
   #trial: AbortController | null = null;
-  #wishes: Wish[] = [];
-  #onBudget: ((latencyMs: number) => void) | null = null;
+  #onChange: ((change: StudyChange) => void) | null = null;
+  /** Asked for before anyone listened: a study that is resumed is on the screen before its server is reached. */
+  #unheard: StudyChange[] = [];
 
   pause(): void {
     this.#isPaused = true;
@@ -47,11 +54,15 @@ export class Steering implements TunerCommands {
   }
 
   changeBudget(latencyMs: number): void {
-    this.#onBudget?.(latencyMs);
+    this.#change({ kind: 'budget', latencyMs });
+  }
+
+  narrow(narrowing: Narrowing): void {
+    this.#change({ kind: 'narrowing', narrowing });
   }
 
   enqueue(wish: Wish): void {
-    this.#wishes.push(wish);
+    this.#change({ kind: 'wish', wish });
   }
 
   get isPaused(): boolean {
@@ -86,12 +97,14 @@ export class Steering implements TunerCommands {
     this.#trial = null;
   }
 
-  takeWish(): Wish | null {
-    return this.#wishes.shift() ?? null;
+  /** Who is told of changes of the study, those that nobody has heard yet first; null for nobody. */
+  listen(onChange: ((change: StudyChange) => void) | null): void {
+    this.#onChange = onChange;
+    if (onChange) for (const change of this.#unheard.splice(0)) onChange(change);
   }
 
-  /** Who is told of a new budget; null for nobody. */
-  listen(onBudget: ((latencyMs: number) => void) | null): void {
-    this.#onBudget = onBudget;
+  #change(change: StudyChange): void {
+    if (this.#onChange) this.#onChange(change);
+    else this.#unheard.push(change);
   }
 }

@@ -16,6 +16,8 @@ export interface Assigned {
   readonly role: TrialRole;
   readonly candidate: Candidate;
   readonly levels: LevelPlan;
+  /** A person asked for it. */
+  readonly requested?: boolean;
 }
 
 /**
@@ -23,9 +25,9 @@ export interface Assigned {
  * ends the run: SERVER_UNREACHABLE, INTERRUPTED, those of the journal, and any that is no verdict on a candidate.
  */
 export async function runTrial(run: Run, trial: Assigned): Promise<void> {
-  const { number, role, candidate, levels } = trial;
+  const { number, role, candidate } = trial;
   const left = role === 'baseline' ? null : run.steering.beginTrial();
-  await run.ledger.record({ type: 'trial-started', trial: number, role, candidate, levels });
+  await recordStart(run, trial);
   const measurements: Measurement[] = [];
   let failure: TrialFailure | null = null;
   let fatal: unknown = null;
@@ -51,9 +53,13 @@ export async function runTrial(run: Run, trial: Assigned): Promise<void> {
 
 /** A trial that never reaches the server: illegal, or known to fail. */
 export async function refuseTrial(run: Run, trial: Assigned, failure: TrialFailure): Promise<void> {
-  const { number, role, candidate, levels } = trial;
-  await run.ledger.record({ type: 'trial-started', trial: number, role, candidate, levels });
-  await run.ledger.record({ type: 'trial-finished', trial: number, chosen: null, feasible: false, failure });
+  await recordStart(run, trial);
+  await run.ledger.record({ type: 'trial-finished', trial: trial.number, chosen: null, feasible: false, failure });
+}
+
+function recordStart(run: Run, { number, role, candidate, levels, requested = false }: Assigned): Promise<void> {
+  const start = { type: 'trial-started', trial: number, role, candidate, levels } as const;
+  return run.ledger.record(requested ? { ...start, requested } : start);
 }
 
 /** Puts the candidate on the server and writes down how that went. Errors: those of `Control.apply`. */

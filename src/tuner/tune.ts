@@ -1,12 +1,12 @@
 import { throwIfInterrupted } from '../base/abort.ts';
 import { TrituneError } from '../base/errors.ts';
-import { canonicalJson, type Json } from '../base/json.ts';
 import { MS_PER_S } from '../base/units.ts';
 import { pruneReason } from '../study/pruning.ts';
 import type { StudyState } from '../study/state.ts';
-import type { Goal, Proposal, Sampler } from '../study/types.ts';
+import type { Wish } from '../study/types.ts';
+import { currentSampler } from './current-sampler.ts';
 import { runFinal } from './final.ts';
-import { heedBudgets, heedPause } from './heed.ts';
+import { heedChanges, heedPause } from './heed.ts';
 import { Ledger } from './ledger.ts';
 import { coded } from './outcome.ts';
 import { BASELINE, type Run, type TuneParts, type TunePlan } from './run.ts';
@@ -39,7 +39,7 @@ export async function tune(
 ): Promise<StudyState> {
   const run = begin(plan, parts, emit, signal);
   await writeOpening(run);
-  heedBudgets(run);
+  heedChanges(run);
   const ending = await search(run).catch(endingOf(signal));
   run.steering.listen(null);
   const restoreError = await restore(run);
@@ -60,21 +60,9 @@ function begin(plan: TunePlan, parts: TuneParts, emit: (event: TunerEvent) => vo
   const spentMs = plan.earlier.length > 0 ? ledger.state.elapsedSeconds * MS_PER_S : 0;
   const time = new TimeKeeper(parts.clock, plan.timeBudgetMs, plan.finalRounds, spentMs);
   const steering = parts.steering ?? new Steering();
-  const sampler = samplerOfGoal(parts, plan.study.goal);
-  return { plan, parts, ledger, time, steering, sampler: () => sampler(ledger.state.goal), signal };
+  const sampler = currentSampler(parts, plan.study.goal);
+  return { plan, parts, ledger, time, steering, sampler: () => sampler(ledger.state), signal };
 }
-
-/** Made once for every goal that the study comes to have. */
-function samplerOfGoal({ sampler, samplerFor }: TuneParts, own: Goal): (goal: Goal) => Sampler {
-  let made = { goal: own, sampler };
-  return (goal) => {
-    if (goal !== made.goal && samplerFor && !sameGoal(goal, made.goal)) made = { goal, sampler: samplerFor(goal) };
-    return made.sampler;
-  };
-}
-
-const sameGoal = (a: Goal, b: Goal): boolean =>
-  canonicalJson(a as unknown as Json) === canonicalJson(b as unknown as Json);
 
 /** Before anything is changed: from here on `tritune restore` can put the model back. */
 async function writeOpening({ plan, ledger }: Run): Promise<void> {
@@ -102,18 +90,18 @@ async function runSearch(run: Run): Promise<string> {
   const { plan, ledger, time } = run;
   for (;;) {
     throwIfInterrupted(run.signal);
-    const { trials, unfinished } = ledger.state;
-    if (unfinished) {
-      await runTrial(run, unfinished);
+    if (ledger.state.unfinished) {
+      await runTrial(run, ledger.state.unfinished);
       continue;
     }
     checkServer(run);
     await heedPause(run);
     if (run.steering.stopsSearch) return 'stopped by the user';
+    const { trials, requested } = ledger.state;
     const done = trials.filter((trial) => trial.role === 'search').length;
-    const wish = run.steering.takeWish();
+    const wish = requested[0];
     if (wish) {
-      await runProposal(run, { kind: 'trial', ...wish }, BASELINE + 1 + done, { isWish: true });
+      await runProposal(run, wish, BASELINE + 1 + done, { requested: true });
       continue;
     }
     if (done >= plan.maxTrials) return `the limit of ${plan.maxTrials} trials`;
@@ -129,18 +117,18 @@ async function runSearch(run: Run): Promise<string> {
 /** What a person wishes is tried even if it is known to fail. */
 async function runProposal(
   run: Run,
-  { assignment, levels }: Proposal,
+  { assignment, levels }: Wish,
   number: number,
-  { isWish }: { readonly isWish: boolean } = { isWish: false },
+  { requested }: { readonly requested: boolean } = { requested: false },
 ): Promise<void> {
   const outcome = run.plan.build(assignment);
   if (!outcome.legal) {
     const unbuilt = { fingerprint: `illegal-${number}`, assignment, config: {} };
-    const trial: Assigned = { number, role: 'search', candidate: unbuilt, levels };
+    const trial: Assigned = { number, role: 'search', candidate: unbuilt, levels, requested };
     return refuseTrial(run, trial, { kind: 'illegal', reason: outcome.reason });
   }
-  const trial: Assigned = { number, role: 'search', candidate: outcome.candidate, levels };
-  const pruned = isWish ? null : pruneReason(outcome.candidate, run.ledger.state.trials);
+  const trial: Assigned = { number, role: 'search', candidate: outcome.candidate, levels, requested };
+  const pruned = requested ? null : pruneReason(outcome.candidate, run.ledger.state.trials);
   return pruned ? refuseTrial(run, trial, { kind: 'pruned', reason: pruned }) : runTrial(run, trial);
 }
 

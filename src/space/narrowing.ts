@@ -1,0 +1,61 @@
+import { canonicalJson } from '../base/json.ts';
+import type { Assignment, ParameterOption, ParameterValue } from './types.ts';
+
+/** What a person has ruled out of a search space, by parameter name; the empty one rules out nothing. */
+export type Narrowing = { readonly [parameter: string]: Restriction };
+
+/** `pinned`: wherever the parameter applies it has this value. `excluded`: it has none of these. */
+export type Restriction = { readonly pinned: ParameterValue } | { readonly excluded: readonly ParameterValue[] };
+
+/** Whether a candidate may give the parameter this value. */
+export function allows(narrowing: Narrowing, parameter: string, value: ParameterValue): boolean {
+  const restriction = narrowing[parameter];
+  if (restriction === undefined) return true;
+  if ('pinned' in restriction) return same(restriction.pinned, value);
+  return !restriction.excluded.some((each) => same(each, value));
+}
+
+/** Of the options of a parameter those that are left. */
+export function allowedOptions(
+  narrowing: Narrowing,
+  parameter: string,
+  options: readonly ParameterOption[],
+): readonly ParameterOption[] {
+  if (narrowing[parameter] === undefined) return options;
+  return options.filter(({ value }) => allows(narrowing, parameter, value));
+}
+
+/** Why the assignment is not to be tried, or null. A parameter without a value in it rules nothing out. */
+export function whyRuledOut(narrowing: Narrowing, assignment: Assignment): string | null {
+  const name = Object.keys(assignment).find((each) => !allows(narrowing, each, assignment[each] as ParameterValue));
+  if (name === undefined) return null;
+  const restriction = narrowing[name] as Restriction;
+  const value = JSON.stringify(assignment[name]);
+  return 'pinned' in restriction
+    ? `${name} is pinned to ${JSON.stringify(restriction.pinned)}, not ${value}`
+    : `${name}=${value} is excluded`;
+}
+
+/** The narrowing with the parameter pinned to the value, or no longer pinned where it was pinned to just that. */
+export function togglePin(narrowing: Narrowing, parameter: string, value: ParameterValue): Narrowing {
+  const now = narrowing[parameter];
+  const isPinned = now !== undefined && 'pinned' in now && same(now.pinned, value);
+  return isPinned ? withoutRestriction(narrowing, parameter) : { ...narrowing, [parameter]: { pinned: value } };
+}
+
+/** The narrowing with the value excluded, or allowed again where it was excluded. An exclusion takes the place of a pin. */
+export function toggleExclusion(narrowing: Narrowing, parameter: string, value: ParameterValue): Narrowing {
+  const now = narrowing[parameter];
+  const before = now !== undefined && 'excluded' in now ? now.excluded : [];
+  const others = before.filter((each) => !same(each, value));
+  const excluded = others.length < before.length ? others : [...before, value];
+  return excluded.length === 0 ? withoutRestriction(narrowing, parameter) : { ...narrowing, [parameter]: { excluded } };
+}
+
+/** The narrowing with the parameter free again. */
+export function withoutRestriction(narrowing: Narrowing, parameter: string): Narrowing {
+  const { [parameter]: _, ...rest } = narrowing;
+  return rest;
+}
+
+const same = (a: ParameterValue, b: ParameterValue): boolean => canonicalJson(a) === canonicalJson(b);
