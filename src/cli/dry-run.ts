@@ -5,13 +5,14 @@ import { formatDuration } from '../base/format.ts';
 import { describeSpace } from '../space/describe.ts';
 import { spaceSize } from '../space/enumerate.ts';
 import { exitCodes } from './exit-codes.ts';
-import { openServer, readOriginal } from './open-server.ts';
+import { type OpenServer, openServer, readOriginal } from './open-server.ts';
 import { planStudy } from './plan-study.ts';
 import { headersOf } from './request-options.ts';
 import { assumptionsOf, requestsOf } from './requests.ts';
 import type { Terminal } from './terminal.ts';
 import type { TuneOptions } from './tune-options.ts';
 import { modelOf } from './tune-request.ts';
+import { leaveAsItWas } from './tune-study.ts';
 
 /** What trials of small models took on a real Triton: levels of one trial, seconds of one measurement and of one load. */
 const TYPICAL = { levels: 6, measurementSeconds: 1.5, loadSeconds: 2 };
@@ -19,33 +20,52 @@ const TYPICAL = { levels: 6, measurementSeconds: 1.5, loadSeconds: 2 };
 /** The sampler that stops by itself, and begins near the best level: what it took in `bench-search`. */
 const QUEUEING = { trials: 12, levels: 1.6 };
 
-/** `--dry-run`: says what would be tried and about how long it would take. Nothing is changed on a server that was there. */
-export async function dryRun(options: TuneOptions, terminal: Terminal): Promise<number> {
-  const model = modelOf(options);
-  headersOf(options);
+/**
+ * `--dry-run`: says what would be tried and about how long it would take, for each model. Nothing is changed on a server
+ * that was there.
+ */
+export async function dryRun(each: readonly [TuneOptions, ...TuneOptions[]], terminal: Terminal): Promise<number> {
+  const [first] = each;
+  const models = each.map(modelOf);
+  headersOf(first);
   const logs = await mkdtemp(join(tmpdir(), 'tritune-plan-'));
-  const opened = await openServer(options, model, logs, new AbortController().signal);
+  const opened = await openServer(first, models.length === 1 ? models : [], logs, new AbortController().signal);
   try {
-    const original = await readOriginal(opened.client, model);
-    const { plan, space } = planStudy({ options, model, earlier: [], started: null }, opened.server, original);
-    const inputs = await requestsOf(options, original);
-    const base = plan.study.originalConfig;
-    const trials = Math.min(plan.maxTrials, spaceSize(space, base));
-    const { measurementSeconds, loadSeconds } = TYPICAL;
-    const usual = options.sampler === 'queueing' ? QUEUEING : { trials, levels: TYPICAL.levels };
-    const likely = Math.min(trials, usual.trials);
-    const measurements = Math.ceil((likely + 1) * usual.levels) + 2 * plan.finalRounds;
-    const seconds = measurements * measurementSeconds + (likely + 1 + 2 * plan.finalRounds) * loadSeconds;
-    terminal.print(describeSpace(space, base));
-    terminal.print(`sends ${inputs.requests.length} different requests in turn, with ${inputs.batch} samples each`);
-    for (const line of assumptionsOf(inputs)) terminal.print(line);
-    terminal.print(`sampler ${options.sampler}: up to ${trials} trials and about ${measurements} measurements`);
-    terminal.print(
-      `expected: ${formatDuration(Math.min(seconds, plan.timeBudgetMs / 1e3))} for a small model that loads fast; nothing was changed`,
-    );
+    let seconds = 0;
+    for (const [index, options] of each.entries()) {
+      if (each.length > 1)
+        terminal.print(`${index === 0 ? '' : '\n'}model ${index + 1} of ${each.length}: ${models[index]}`);
+      const { timeBudget } = options;
+      const share = timeBudget === undefined ? undefined : timeBudget / each.length;
+      seconds += await printPlan({ ...options, timeBudget: share }, opened, terminal);
+    }
+    if (each.length > 1) terminal.print(`\nexpected in all: ${formatDuration(seconds)}, one model after another`);
     return exitCodes.done;
   } finally {
     await opened.close();
     await rm(logs, { recursive: true, force: true });
   }
+}
+
+/** Gives the seconds that the study is expected to take. */
+async function printPlan(options: TuneOptions, { client, server }: OpenServer, terminal: Terminal): Promise<number> {
+  const model = modelOf(options);
+  const original = await readOriginal(client, model);
+  await leaveAsItWas(client, model, original);
+  const { plan, space } = planStudy({ options, model, earlier: [], started: null }, server, original);
+  const inputs = await requestsOf(options, original);
+  const base = plan.study.originalConfig;
+  const trials = Math.min(plan.maxTrials, spaceSize(space, base));
+  const { measurementSeconds, loadSeconds } = TYPICAL;
+  const usual = options.sampler === 'queueing' ? QUEUEING : { trials, levels: TYPICAL.levels };
+  const likely = Math.min(trials, usual.trials);
+  const measurements = Math.ceil((likely + 1) * usual.levels) + 2 * plan.finalRounds;
+  const tuning = measurements * measurementSeconds + (likely + 1 + 2 * plan.finalRounds) * loadSeconds;
+  const seconds = Math.min(tuning, plan.timeBudgetMs / 1e3);
+  terminal.print(describeSpace(space, base));
+  terminal.print(`sends ${inputs.requests.length} different requests in turn, with ${inputs.batch} samples each`);
+  for (const line of assumptionsOf(inputs)) terminal.print(line);
+  terminal.print(`sampler ${options.sampler}: up to ${trials} trials and about ${measurements} measurements`);
+  terminal.print(`expected: ${formatDuration(seconds)} for a small model that loads fast; nothing was changed`);
+  return seconds;
 }

@@ -41,6 +41,19 @@ const exitCodeOf: Readonly<Record<ErrorCode, number>> = {
   INTERNAL: exitCodes.internal,
 };
 
+/** Of several runs in one, the worst is what the process says: what needs a person most comes first. */
+const worstFirst: readonly number[] = [
+  exitCodes.interrupted,
+  exitCodes.internal,
+  exitCodes.server,
+  exitCodes.usage,
+  exitCodes.regression,
+  exitCodes.infeasible,
+];
+
+export const worstExitCode = (codes: readonly number[]): number =>
+  worstFirst.find((code) => codes.includes(code)) ?? exitCodes.done;
+
 export function exitCodeFor(code: ErrorCode): number {
   return exitCodeOf[code];
 }

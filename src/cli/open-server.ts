@@ -21,10 +21,10 @@ export interface OpenServer {
   close(): Promise<void>;
 }
 
-/** Starts the server if the options say so, and connects to it. Errors: LAUNCH_FAILED, SERVER_*, USAGE. */
+/** Starts the server if the options say so, with `loadModels` loaded, and connects to it. Errors: LAUNCH_FAILED, SERVER_*, USAGE. */
 export async function openServer(
   options: AddressOptions & LaunchFlags,
-  model: string,
+  loadModels: readonly string[],
   logDirectory: string,
   signal: AbortSignal,
 ): Promise<OpenServer> {
@@ -35,7 +35,7 @@ export async function openServer(
   const launched =
     options.launch === undefined
       ? null
-      : await launchServer(options, model, { logDirectory: join(logDirectory, 'server'), signal });
+      : await launchServer(options, loadModels, { logDirectory: join(logDirectory, 'server'), signal });
   try {
     const addresses = launched ? addressesOfLaunched(launched, options.protocol) : addressesOf(options, tls);
     const { client, server } = await connectControl(addresses);
@@ -84,6 +84,11 @@ export async function readOriginal(client: TritonClient, model: string): Promise
   }
   const wasLoaded = entries.some((entry) => entry.state === 'READY');
   if (!wasLoaded) await client.load(model);
-  const [config, metadata] = await Promise.all([client.modelConfig(model), client.modelMetadata(model)]);
-  return { config, metadata, wasLoaded };
+  try {
+    const [config, metadata] = await Promise.all([client.modelConfig(model), client.modelMetadata(model)]);
+    return { config, metadata, wasLoaded };
+  } catch (error) {
+    if (!wasLoaded) await client.unload(model).catch(() => undefined);
+    throw error;
+  }
 }

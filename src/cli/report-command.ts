@@ -12,9 +12,10 @@ export function reportCommand(terminal: Terminal): Command {
         .default('lines'),
     )
     .action(async (directory: string, { ui }: { readonly ui: 'lines' | 'tui' }) => {
-      const { browseDocuments, writeDocuments } = await import('./write-documents.ts');
+      const { browseDocuments, writeAllDocuments } = await import('./write-documents.ts');
       if (ui === 'tui') return browseDocuments(directory, terminal);
-      const { files } = await writeDocuments(directory);
-      for (const file of Object.values(files)) if (file !== null) terminal.print(file);
+      for (const { files } of await writeAllDocuments(directory)) {
+        for (const file of Object.values(files)) if (file !== null) terminal.print(file);
+      }
     });
 }

@@ -1,4 +1,6 @@
 import { Command } from 'commander';
+import { worstExitCode } from './exit-codes.ts';
+import { failureOf } from './failure.ts';
 import { addOptions, type OptionTable } from './option-table.ts';
 import { RUNS_DIRECTORY } from './output-directory.ts';
 import type { Terminal } from './terminal.ts';
@@ -27,9 +29,21 @@ export function restoreCommand(terminal: Terminal): Command {
     .argument('[directories...]', `output directories of runs (default: all in ${RUNS_DIRECTORY}/)`);
   return addOptions(command, table).action(async (named: string[], options: RestoreOptions) => {
     warnIfInsecure(options, terminal);
-    const { restoreRun, unrestoredRuns } = await import('./restore-run.ts');
-    const directories = named.length > 0 ? named : await unrestoredRuns();
-    if (directories.length === 0) terminal.print(`no run in ${RUNS_DIRECTORY}/ left a model changed`);
-    for (const directory of directories) terminal.print(`${directory}: ${await restoreRun(directory, options)}`);
+    const { restoreRun, studiesOf, unrestoredRuns } = await import('./restore-run.ts');
+    const directories = named.length > 0 ? await studiesOf(named) : await unrestoredRuns();
+    if (directories.length === 0)
+      terminal.print(`no run in ${named.join(', ') || RUNS_DIRECTORY} left a model changed`);
+    const codes: number[] = [];
+    for (const directory of directories) {
+      // One that cannot be put back must not keep the others from it.
+      try {
+        terminal.print(`${directory}: ${await restoreRun(directory, options)}`);
+      } catch (error) {
+        const { line, exitCode } = failureOf(error, false);
+        terminal.tell(directories.length > 1 ? `${directory}: ${line}` : (line ?? ''));
+        codes.push(exitCode);
+      }
+    }
+    process.exitCode = worstExitCode(codes);
   });
 }

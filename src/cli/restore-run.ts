@@ -15,6 +15,7 @@ import { RUNS_DIRECTORY, studyFiles } from './output-directory.ts';
 import { readTls } from './read-tls.ts';
 import type { RestoreOptions } from './restore-command.ts';
 import { controlOver } from './run-parts.ts';
+import { studiesIn } from './series-directory.ts';
 import { type TlsFlags, wantsTls } from './tls-options.ts';
 
 /** Puts one study's model back and writes that down; gives what was done. Errors: RESTORE_FAILED, SERVER_*, OUTPUT_LOCKED, JOURNAL_INVALID. */
@@ -83,19 +84,29 @@ async function controlAddresses({ server, started }: StudyState, options: Restor
 
 const isBack = (state: StudyState): boolean => state.restored?.verified === true;
 
-/** The runs in the usual place whose journals do not end with the model put back. */
+/** The studies in the directories of runs, single or in series. Errors: JOURNAL_INVALID. */
+export const studiesOf = async (runs: readonly string[]): Promise<readonly string[]> =>
+  (await Promise.all(runs.map(studiesIn))).flat();
+
+/** The studies in the usual place whose journals do not end with the model put back. */
 export async function unrestoredRuns(): Promise<string[]> {
   const entries = await readdir(RUNS_DIRECTORY, { withFileTypes: true }).catch(() => []);
-  const directories = entries.filter((entry) => entry.isDirectory()).map((entry) => join(RUNS_DIRECTORY, entry.name));
+  const runs = entries.filter((entry) => entry.isDirectory()).map((entry) => join(RUNS_DIRECTORY, entry.name));
+  const studies = await Promise.all(runs.map((run) => readable(studiesIn(run), [])));
   const unrestored: string[] = [];
-  for (const directory of directories) {
-    try {
-      const state = foldStudy(await readJournal(studyFiles(directory).journal));
-      if (!isBack(state) && state.started.options.launch === undefined) unrestored.push(directory);
-    } catch (error) {
-      // Other things may lie there too.
-      if (!isTrituneError(error, 'JOURNAL_INVALID')) throw error;
-    }
+  for (const directory of studies.flat()) {
+    const state = await readable(stateIn(directory), null);
+    if (state && !isBack(state) && state.started.options.launch === undefined) unrestored.push(directory);
   }
   return unrestored;
 }
+
+const stateIn = async (directory: string): Promise<StudyState> =>
+  foldStudy(await readJournal(studyFiles(directory).journal));
+
+/** Other things may lie beside the runs: what is no journal counts as `otherwise`. */
+const readable = <T, O>(reading: Promise<T>, otherwise: O): Promise<T | O> =>
+  reading.catch((error: unknown) => {
+    if (isTrituneError(error, 'JOURNAL_INVALID')) return otherwise;
+    throw error;
+  });

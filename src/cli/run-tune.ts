@@ -1,33 +1,43 @@
 import { realClock } from '../base/clock.ts';
-import { tune } from '../tuner/tune.ts';
 import { dryRun } from './dry-run.ts';
-import { exitCodes } from './exit-codes.ts';
 import { listenForInterrupts } from './interrupts.ts';
-import { checkControllable, openServer, readOriginal } from './open-server.ts';
+import { checkControllable, openServer } from './open-server.ts';
 import { discardEmpty } from './output-directory.ts';
-import { planStudy } from './plan-study.ts';
-import { assumptionsOf, requestsOf } from './requests.ts';
-import { assembleParts } from './run-parts.ts';
+import { runSeries } from './run-series.ts';
 import { openScreen, type Screen } from './screen.ts';
+import { isSeries } from './series-directory.ts';
+import { modelsIn, optionsFor, type SeriesOptions } from './series-options.ts';
 import type { Terminal } from './terminal.ts';
 import { warnIfInsecure } from './tls-options.ts';
 import type { TuneOptions } from './tune-options.ts';
 import { openRequest, type TuneRequest } from './tune-request.ts';
-import { exportConfig, writeDocuments } from './write-documents.ts';
+import { tuneStudy } from './tune-study.ts';
+import { exportConfig } from './write-documents.ts';
 
-/**
- * One run of `tritune tune`, from its options to its exit code: opens the output directory and the server, plans, tunes,
- * and writes the documents, also of a run that ends early. `given`: the options that the user named.
- */
+/** `tritune tune`, from its options to its exit code: a study, a series of them, or what they would be. `given`: the options that the user named. */
 export async function runTune(
+  options: SeriesOptions,
+  given: ReadonlySet<keyof TuneOptions>,
+  terminal: Terminal,
+): Promise<number> {
+  const models = modelsIn(options);
+  if (options.dryRun) {
+    warnIfInsecure(options, terminal);
+    const [, ...others] = models;
+    return dryRun([single(options), ...others.map((model) => optionsFor(options, model))], terminal);
+  }
+  const several = options.resume === undefined ? models.length > 1 : await isSeries(options.resume);
+  return several ? runSeries(options, given, terminal) : runStudy(single(options), given, terminal);
+}
+
+const single = (options: SeriesOptions): TuneOptions => optionsFor(options, modelsIn(options)[0]);
+
+/** One study: opens the output directory, the screen and the server, and tunes. */
+async function runStudy(
   options: TuneOptions,
   given: ReadonlySet<keyof TuneOptions>,
   terminal: Terminal,
 ): Promise<number> {
-  if (options.dryRun) {
-    warnIfInsecure(options, terminal);
-    return dryRun(options, terminal);
-  }
   const request = await openRequest(options, given, realClock.wallMs());
   const interrupts = listenForInterrupts(
     (line) => (screen ?? terminal).tell(line),
@@ -41,7 +51,7 @@ export async function runTune(
       exportConfig: (trial) => exportConfig(request.directory, request.model, trial),
     });
     warnIfInsecure(request.options, screen);
-    const exitCode = await runRequest(request, interrupts.signal, screen);
+    const exitCode = await onItsServer(request, interrupts.signal, screen);
     await screen.untilLeft(interrupts.signal);
     return exitCode;
   } finally {
@@ -52,28 +62,11 @@ export async function runTune(
   }
 }
 
-async function runRequest(request: TuneRequest, signal: AbortSignal, screen: Screen): Promise<number> {
-  const opened = await openServer(request.options, request.model, request.directory, signal);
+async function onItsServer(request: TuneRequest, signal: AbortSignal, screen: Screen): Promise<number> {
+  const opened = await openServer(request.options, [request.model], request.directory, signal);
   try {
     await checkControllable(opened.client);
-    const original = await readOriginal(opened.client, request.model);
-    const planned = planStudy(request, opened.server, original);
-    const inputs = await requestsOf(request.options, original);
-    for (const line of assumptionsOf(inputs)) screen.tell(line);
-    const { parts, close } = await assembleParts(request, planned, opened, inputs, screen.drawsFrames);
-    const steered = { ...parts, ...(screen.steering && { steering: screen.steering }) };
-    const failure = await tune(planned.plan, steered, screen.onEvent, signal).then(
-      () => null,
-      (error: unknown) => ({ error }),
-    );
-    await close();
-    const written = await writeDocuments(request.directory).catch((error: unknown) => {
-      throw failure ? failure.error : error;
-    });
-    screen.onEnd(written);
-    if (failure) throw failure.error;
-    if (signal.aborted) return exitCodes.interrupted;
-    return written.summary.feasible ? exitCodes.done : exitCodes.infeasible;
+    return await tuneStudy(request, opened, screen, signal);
   } finally {
     await opened.close();
   }

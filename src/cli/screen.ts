@@ -3,6 +3,8 @@ import { messageOf, TrituneError } from '../base/errors.ts';
 import { closingLines } from '../headless/closing.ts';
 import { createJsonLines } from '../headless/json-lines.ts';
 import { createLines } from '../headless/lines.ts';
+import { seriesLines } from '../headless/series-lines.ts';
+import type { SeriesSummary } from '../report/series-summary.ts';
 import type { WrittenRun } from '../report/write-run.ts';
 import type { StudyRecord } from '../study/records.ts';
 import type { Trial } from '../study/types.ts';
@@ -11,7 +13,7 @@ import type { Reach } from '../tui/store.ts';
 import type { TunerEvent } from '../tuner/seams.ts';
 import { Steering } from '../tuner/steering.ts';
 import { exitCodes } from './exit-codes.ts';
-import type { Terminal } from './terminal.ts';
+import type { Terminal, TerminalCanvas } from './terminal.ts';
 import type { UiName } from './tune-options.ts';
 
 /** What a run is shown on. */
@@ -36,6 +38,8 @@ export interface ScreenReach {
   readonly earlier: readonly StudyRecord[];
   readonly interrupt: () => void;
   readonly exportConfig: (trial: Trial) => Promise<string>;
+  /** The model, where the run has others too: programs are told it with every event. */
+  readonly ofSeries?: string;
 }
 
 /** The screen that `--ui` names; `auto` is the whole terminal where a person sits at one, and lines elsewhere. */
@@ -46,7 +50,7 @@ export async function openScreen(ui: UiName, terminal: Terminal, reach: ScreenRe
     case 'none':
       return { ...plain, onEvent: () => undefined, onEnd: () => undefined };
     case 'json': {
-      const print = createJsonLines(terminal.print);
+      const print = createJsonLines(terminal.print, reach.ofSeries === undefined ? {} : { model: reach.ofSeries });
       const onEnd = ({ summary, files }: WrittenRun): void =>
         print({ type: 'documents-written', ...{ summary, files } });
       return { ...plain, onEvent: print, onEnd };
@@ -55,6 +59,23 @@ export async function openScreen(ui: UiName, terminal: Terminal, reach: ScreenRe
     case 'lines':
       return { ...plain, onEvent: createLines(terminal.print), onEnd: (written) => printClosing(written, terminal) };
   }
+}
+
+/** Errors: USAGE where `--ui tui` has no terminal. */
+export function requireCanvas(ui: UiName, terminal: Terminal): void {
+  if (ui === 'tui') canvasOf(terminal);
+}
+
+function canvasOf({ canvas }: Terminal): TerminalCanvas {
+  if (canvas) return canvas;
+  throw new TrituneError('USAGE', 'there is no terminal to draw on', 'use --ui lines or --ui json');
+}
+
+/** What a series came to, the way `--ui` says. */
+export function printSeries(ui: UiName, terminal: Terminal, summary: SeriesSummary, directory: string): void {
+  if (ui === 'none') return;
+  if (ui === 'json') createJsonLines(terminal.print)({ type: 'series-finished', ...{ directory, summary } });
+  else for (const line of seriesLines(summary, directory)) terminal.print(line);
 }
 
 function printClosing({ summary, files }: WrittenRun, terminal: Terminal): void {
@@ -101,8 +122,7 @@ interface TakenOver {
  * However the process ends, the terminal is given back first.
  */
 async function takeOver(terminal: Terminal, reach: Reach & Pick<ScreenReach, 'earlier'>): Promise<TakenOver> {
-  const { canvas } = terminal;
-  if (!canvas) throw new TrituneError('USAGE', 'there is no terminal to draw on', 'use --ui lines or --ui json');
+  const canvas = canvasOf(terminal);
   // React's development build is slower, and keeps a record of every render.
   process.env.NODE_ENV ??= 'production';
   const { openTui } = await import('../tui/open.ts');

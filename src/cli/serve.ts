@@ -13,10 +13,10 @@ export type LaunchFlags = Pick<
   'launch' | 'modelRepository' | 'tritonserver' | 'dockerImage' | 'sharedMemory'
 >;
 
-/** Starts the server that `--launch` names. Errors: USAGE, LAUNCH_FAILED. */
+/** Starts the server that `--launch` names; a Triton loads `loadModels` at once, an emulator all that it has. Errors: USAGE, LAUNCH_FAILED. */
 export async function launchServer(
   options: LaunchFlags,
-  model: string,
+  loadModels: readonly string[],
   common: LaunchOptions,
 ): Promise<LaunchedServer> {
   const [what, ...rest] = (options.launch ?? '').split(':');
@@ -28,7 +28,7 @@ export async function launchServer(
     return launchLocal({
       ...common,
       modelRepository: needsRepository(options),
-      loadModels: [model],
+      loadModels,
       ...(options.tritonserver !== undefined && { binary: options.tritonserver }),
     });
   }
@@ -43,7 +43,7 @@ export async function launchServer(
     return launchDocker({
       ...common,
       modelRepository: needsRepository(options),
-      loadModels: [model],
+      loadModels,
       image: options.dockerImage,
       gpus: 'all',
     });

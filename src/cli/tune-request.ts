@@ -8,6 +8,7 @@ import type { StudyRecord, StudyStarted } from '../study/records.ts';
 import type { Goal, LevelRange } from '../study/types.ts';
 import { prepareOutput, studyFiles } from './output-directory.ts';
 import { headersOf, withoutHeaderValues } from './request-options.ts';
+import { isSeries, occupied } from './series-directory.ts';
 import { tlsFlagNames } from './tls-options.ts';
 import type { TuneOptions } from './tune-options.ts';
 
@@ -50,10 +51,9 @@ export async function openRequest(
 
 async function newRequest(options: TuneOptions, wallMs: number): Promise<TuneRequest> {
   const model = modelOf(options);
-  goalOf(options);
-  levelsOf(options);
-  headersOf(options);
+  checkOptions(options);
   const directory = await prepareOutput(options.output, model, wallMs);
+  if (await isSeries(directory)) throw occupied(directory);
   const journal = await createJournal(studyFiles(directory).journal);
   return { options, model, directory, journal, earlier: [], started: null };
 }
@@ -63,14 +63,7 @@ async function resumedRequest(
   given: ReadonlySet<keyof TuneOptions>,
   directory: string,
 ): Promise<TuneRequest> {
-  const fixed = [...given].filter((key) => !resumable.has(key));
-  if (fixed.length > 0) {
-    throw new TrituneError(
-      'USAGE',
-      `a resumed study keeps its ${fixed.join(', ')}`,
-      `leave that out, or start a new study; --resume goes with ${[...resumable].slice(1).join(', ')}`,
-    );
-  }
+  checkResumable(given);
   const { journal, records } = await resumeJournal(studyFiles(directory).journal);
   try {
     const { started } = foldStudy(records);
@@ -84,7 +77,19 @@ async function resumedRequest(
   }
 }
 
-function checkSameHeaders(kept: readonly string[], given: readonly RequestHeader[]): void {
+/** Errors: USAGE for options that a resumed study keeps as they were. */
+export function checkResumable(given: ReadonlySet<keyof TuneOptions>): void {
+  const fixed = [...given].filter((key) => !resumable.has(key));
+  if (fixed.length === 0) return;
+  throw new TrituneError(
+    'USAGE',
+    `a resumed study keeps its ${fixed.join(', ')}`,
+    `leave that out, or start a new study; --resume goes with ${[...resumable].slice(1).join(', ')}`,
+  );
+}
+
+/** Errors: USAGE unless the names of the headers are those that the study was started with. */
+export function checkSameHeaders(kept: readonly string[], given: readonly RequestHeader[]): void {
   const named = (names: readonly string[]): string => [...names].sort().join(', ') || 'no header';
   const names = given.map(({ name }) => name);
   if (named(kept) === named(names)) return;
@@ -93,6 +98,13 @@ function checkSameHeaders(kept: readonly string[], given: readonly RequestHeader
     `the study was started with ${named(kept)} and is resumed with ${named(names)}`,
     'give each of them again with its value, which the journal does not keep: -H "NAME: VALUE"',
   );
+}
+
+/** Errors: USAGE for what is wrong with the options whatever the server is. */
+export function checkOptions(options: TuneOptions): void {
+  goalOf(options);
+  levelsOf(options);
+  headersOf(options);
 }
 
 /** The model that the options name. Errors: USAGE. */

@@ -1,16 +1,27 @@
 import { join } from 'node:path';
+import { TrituneError } from '../base/errors.ts';
 import { type WrittenRun, writeConfig, writeRun } from '../report/write-run.ts';
 import { foldStudy } from '../study/fold.ts';
 import { readJournal } from '../study/journal.ts';
 import type { Trial } from '../study/types.ts';
 import { safeName, studyFiles } from './output-directory.ts';
 import { browse } from './screen.ts';
+import { isSeries, readSeriesFile, studiesIn } from './series-directory.ts';
+import { recordSeries } from './series-record.ts';
 import type { Terminal } from './terminal.ts';
 
 /** Writes a study's documents from its journal, finished or not. Errors: JOURNAL_INVALID, OUTPUT_UNWRITABLE. */
 export async function writeDocuments(directory: string): Promise<WrittenRun> {
   const state = foldStudy(await readJournal(studyFiles(directory).journal));
   return writeRun(state, directory, safeName(state.started.model));
+}
+
+/** `writeDocuments` for the study in a directory, or for each of a series and for the series itself. Errors: as there. */
+export async function writeAllDocuments(directory: string): Promise<readonly WrittenRun[]> {
+  const written: WrittenRun[] = [];
+  for (const study of await studiesIn(directory)) written.push(await writeDocuments(study));
+  if (await isSeries(directory)) await recordSeries(directory, (await readSeriesFile(directory)).models);
+  return written;
 }
 
 /** Writes one trial's config.pbtxt beside the best one's; resolves to its path. Errors: OUTPUT_UNWRITABLE. */
@@ -20,8 +31,12 @@ export async function exportConfig(directory: string, model: string, trial: Tria
   return path;
 }
 
-/** Shows a study, finished or not, on the terminal. Errors: JOURNAL_INVALID, USAGE without a terminal. */
+/** Shows a study, finished or not, on the terminal. Errors: JOURNAL_INVALID, USAGE without a terminal or for a series. */
 export async function browseDocuments(directory: string, terminal: Terminal): Promise<void> {
+  if (await isSeries(directory)) {
+    const studies = (await studiesIn(directory)).join(' or ');
+    throw new TrituneError('USAGE', `${directory} holds several studies`, `look at one of them: ${studies}`);
+  }
   const records = await readJournal(studyFiles(directory).journal);
   const { model } = foldStudy(records).started;
   await browse(terminal, { earlier: records, exportConfig: (trial) => exportConfig(directory, model, trial) });

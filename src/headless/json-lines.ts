@@ -1,6 +1,9 @@
 import type { Print } from './lines.ts';
 
-/** Every event as one JSON object per line, for programs. */
-export function createJsonLines(print: Print): (event: Readonly<object & { type: string }>) => void {
-  return (event) => print(JSON.stringify(event));
+/** Every event as one JSON object per line, for programs; `envelope` stands first in each of them. */
+export function createJsonLines(
+  print: Print,
+  envelope: object = {},
+): (event: Readonly<object & { type: string }>) => void {
+  return (event) => print(JSON.stringify({ ...envelope, ...event }));
 }

@@ -30,7 +30,7 @@ export async function writeRun(state: StudyState, directory: string, modelDirect
     summary: join(directory, 'summary.json'),
     results: join(directory, 'results.csv'),
     report: join(directory, 'report.html'),
-    config: config === null ? null : join(directory, 'best', modelDirectory, 'config.pbtxt'),
+    config: config === null ? null : bestConfigPath(directory, modelDirectory),
   };
   await writeWhole(files.summary, `${JSON.stringify(summary, null, 2)}\n`);
   await writeWhole(files.results, resultsCsv(state.trials));
@@ -38,6 +38,10 @@ export async function writeRun(state: StudyState, directory: string, modelDirect
   if (files.config !== null && config !== null) await writeWhole(files.config, config);
   return { summary, files };
 }
+
+/** Where a study's directory has the best config; `modelDirectory` as for `writeRun`. */
+export const bestConfigPath = (directory: string, modelDirectory: string): string =>
+  join(directory, 'best', modelDirectory, 'config.pbtxt');
 
 /** Writes a config as `best/MODEL/config.pbtxt` is written. Errors: OUTPUT_UNWRITABLE. */
 export const writeConfig = (path: string, config: ModelConfig, model: string): Promise<void> =>
@@ -49,7 +53,8 @@ function emittedConfig(config: ModelConfig, model: string): string {
   return printConfigText({ ...config, name: model, ...(groups && { instance_group: groups }) });
 }
 
-async function writeWhole(path: string, text: string): Promise<void> {
+/** Writes a file and the directories above it; nobody ever sees half of it. Errors: OUTPUT_UNWRITABLE. */
+export async function writeWhole(path: string, text: string): Promise<void> {
   const part = `${path}.part`;
   try {
     await mkdir(dirname(path), { recursive: true });

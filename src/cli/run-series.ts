@@ -1,0 +1,163 @@
+import { throwIfInterrupted } from '../base/abort.ts';
+import { realClock } from '../base/clock.ts';
+import { isTrituneError, TrituneError } from '../base/errors.ts';
+import { exitCodes, worstExitCode } from './exit-codes.ts';
+import { failureOf } from './failure.ts';
+import { type Interrupts, listenForInterrupts } from './interrupts.ts';
+import { type OpenSeries, openSeries, type Turn } from './open-series.ts';
+import { checkControllable, type OpenServer, openServer, readOriginal } from './open-server.ts';
+import { planStudy } from './plan-study.ts';
+import { requestsOf } from './requests.ts';
+import { openScreen, printSeries, requireCanvas, type Screen } from './screen.ts';
+import type { SeriesOptions } from './series-options.ts';
+import { type Ending, recordSeries } from './series-record.ts';
+import { timeShares } from './series-time.ts';
+import type { Terminal } from './terminal.ts';
+import { warnIfInsecure } from './tls-options.ts';
+import type { TuneOptions } from './tune-options.ts';
+import type { TuneRequest } from './tune-request.ts';
+import { leaveAsItWas, tuneStudy } from './tune-study.ts';
+import { exportConfig } from './write-documents.ts';
+
+/** Several models on one server, one after another, each with a study of its own. Gives the exit code, the worst of theirs. */
+export async function runSeries(
+  options: SeriesOptions,
+  given: ReadonlySet<keyof TuneOptions>,
+  terminal: Terminal,
+): Promise<number> {
+  requireCanvas(options.ui, terminal);
+  const series = await openSeries(options, given, realClock.wallMs());
+  const stage: Stage = { terminal, screen: null };
+  const interrupts = listenForInterrupts(
+    (line) => (stage.screen ?? terminal).tell(line),
+    () => `a model may not be as it was: tritune restore ${series.directory}`,
+    'stopping the whole run and restoring the model',
+  );
+  try {
+    warnIfInsecure(series.options, terminal);
+    // A server of our own loads each model for its turn only, so that no other takes memory or time from it.
+    const opened = await openServer(series.options, [], series.directory, interrupts.signal);
+    try {
+      await checkControllable(opened.client);
+      await checkModels(series, opened, interrupts.signal);
+      return await takeTurns(series, opened, interrupts, stage);
+    } finally {
+      await opened.close();
+    }
+  } finally {
+    stage.screen?.close();
+    interrupts.release();
+    await series.close();
+  }
+}
+
+/** What the run is shown on: the screen of the model whose turn it is. */
+interface Stage {
+  readonly terminal: Terminal;
+  screen: Screen | null;
+}
+
+/** Everything that can be known beforehand about each model, before the first is changed. Errors: as its study would have, with its name. */
+async function checkModels({ turns }: OpenSeries, { client, server }: OpenServer, signal: AbortSignal): Promise<void> {
+  for (const { model, request } of turns) {
+    if (!request) continue;
+    throwIfInterrupted(signal);
+    try {
+      const original = await readOriginal(client, model);
+      await leaveAsItWas(client, model, original);
+      planStudy(request, server, original);
+      await requestsOf(request.options, original);
+    } catch (error) {
+      if (!isTrituneError(error)) throw error;
+      throw new TrituneError(error.code, `model '${model}': ${error.message}`, error.hint, { cause: error });
+    }
+  }
+}
+
+async function takeTurns(
+  series: OpenSeries,
+  opened: OpenServer,
+  interrupts: Interrupts,
+  stage: Stage,
+): Promise<number> {
+  const { directory, turns } = series;
+  const places = turns.map(({ model, name }) => ({ model, directory: name }));
+  const endings = new Map<string, Ending>();
+  let summary = await recordSeries(directory, places);
+  const time = timeShares(series.options.timeBudget, turns, realClock);
+  const open = turns.flatMap((turn) => (turn.request ? [{ ...turn, request: turn.request }] : []));
+  let lost: Ending | null = null;
+  for (const [index, turn] of open.entries()) {
+    const left = open.length - index;
+    const ending: Ending =
+      lost ??
+      (interrupts.signal.aborted
+        ? notBegun
+        : await takeTurn(turn, { opened, interrupts, stage, series, timeBudget: time.shareOf(turn, left), left }));
+    endings.set(turn.model, ending);
+    summary = await recordSeries(directory, places, endings);
+    if (ending.error && !lost && !(await answers(opened))) lost = serverLost;
+  }
+  printSeries(series.options.ui, stage.terminal, summary, directory);
+  return worstExitCode(summary.models.map(({ exitCode }) => exitCode ?? exitCodes.done));
+}
+
+interface TurnSetting {
+  readonly opened: OpenServer;
+  readonly interrupts: Interrupts;
+  readonly stage: Stage;
+  readonly series: OpenSeries;
+  /** Seconds of all runs of this study together; undefined for no limit. */
+  readonly timeBudget: number | undefined;
+  /** Turns from this one on. */
+  readonly left: number;
+}
+
+/** One model's study on a screen of its own. Never throws: what failed is how the turn ended. */
+async function takeTurn(
+  { model, directory, request }: Turn & { readonly request: TuneRequest },
+  { opened, interrupts, stage, series, timeBudget, left }: TurnSetting,
+): Promise<Ending> {
+  const { signal } = interrupts;
+  try {
+    stage.screen = await openScreen(request.options.ui, stage.terminal, {
+      earlier: request.earlier,
+      interrupt: () => interrupts.raise('asked to quit'),
+      exportConfig: (trial) => exportConfig(directory, model, trial),
+      ofSeries: model,
+    });
+    const number = series.turns.findIndex((turn) => turn.model === model) + 1;
+    stage.screen.tell(`model ${number} of ${series.turns.length}: ${model}`);
+    const own = { ...request, options: { ...request.options, timeBudget } };
+    const exitCode = await tuneStudy(own, opened, stage.screen, signal);
+    if (left === 1) await stage.screen.untilLeft(signal);
+    return { exitCode, error: null };
+  } catch (error) {
+    return failed(error, stage, series.options.verbose);
+  } finally {
+    stage.screen?.close();
+    stage.screen = null;
+  }
+}
+
+function failed(error: unknown, { screen, terminal }: Stage, verbose: boolean): Ending {
+  const { line, exitCode } = failureOf(error, verbose);
+  screen?.close();
+  if (line !== null) terminal.tell(line);
+  const code = isTrituneError(error) ? error.code : 'INTERNAL';
+  const message = error instanceof Error ? error.message : String(error);
+  return { exitCode, error: { code, message } };
+}
+
+const notBegun: Ending = {
+  exitCode: exitCodes.interrupted,
+  error: { code: 'INTERRUPTED', message: 'the run was interrupted before the turn of this model' },
+};
+
+const serverLost: Ending = {
+  exitCode: exitCodes.server,
+  error: { code: 'SERVER_UNREACHABLE', message: 'the server was gone before the turn of this model' },
+};
+
+/** Another model is worth a try only on a server that answers. */
+const answers = ({ client }: OpenServer): Promise<boolean> => client.live().catch(() => false);

@@ -1,0 +1,99 @@
+import { TrituneError } from '../base/errors.ts';
+import type { OptionTable } from './option-table.ts';
+import { collect, positiveNumber } from './option-values.ts';
+import { type TuneOptions, tuneOptionTable } from './tune-options.ts';
+
+/** A budget of one model, or of all that have none of their own. */
+interface Budget {
+  readonly model: string | null;
+  readonly latencyMs: number;
+}
+
+/** The options of `tritune tune` as they are given, for one model or several: a series tunes its models one after another. */
+export interface SeriesOptions extends Omit<TuneOptions, 'model' | 'space' | 'candidates' | 'latencyBudget'> {
+  readonly model?: readonly string[];
+  readonly space?: readonly string[];
+  readonly candidates?: readonly string[];
+  readonly latencyBudget?: readonly Budget[];
+}
+
+export const seriesOptionTable: OptionTable<SeriesOptions> = {
+  ...tuneOptionTable,
+  model: {
+    flags: '-m, --model <names>',
+    help: 'the model to tune; several, as a,b or each with its own -m, are tuned one after another',
+    parse: (text, previous) => [...(previous ?? []), ...text.split(',').flatMap((name) => name.trim() || [])],
+  },
+  space: { flags: tuneOptionTable.space.flags, help: forEach(tuneOptionTable.space.help), parse: collect },
+  candidates: { flags: tuneOptionTable.candidates.flags, help: tuneOptionTable.candidates.help, parse: collect },
+  constraint: { ...tuneOptionTable.constraint, help: forEach(tuneOptionTable.constraint.help) },
+  inputData: { ...tuneOptionTable.inputData, help: forEach(tuneOptionTable.inputData.help) },
+  latencyBudget: {
+    flags: tuneOptionTable.latencyBudget.flags,
+    help: forEach(tuneOptionTable.latencyBudget.help),
+    parse: (text, previous) => [...(previous ?? []), budgetOf(text)],
+  },
+  timeBudget: {
+    ...tuneOptionTable.timeBudget,
+    help: `${tuneOptionTable.timeBudget.help}; of several models together`,
+  },
+};
+
+function forEach(help: string): string {
+  return `${help}; for one of several models MODEL=…`;
+}
+
+/** A model's name may hold a '=', a number does not. */
+function budgetOf(text: string): Budget {
+  const at = text.lastIndexOf('=');
+  return { model: at < 0 ? null : text.slice(0, at), latencyMs: positiveNumber(text.slice(at + 1)) };
+}
+
+/** The models that the options name, each once, in their order. */
+export const modelsIn = ({ model = [] }: SeriesOptions): readonly string[] => [...new Set(model)];
+
+/** The options of one model's study: its own values, or else those for all. Errors: USAGE for a budget of no model of the series. */
+export function optionsFor(series: SeriesOptions, model: string | undefined): TuneOptions {
+  const { model: _, space, candidates, constraint, inputData, latencyBudget = [], ...common } = series;
+  const models = modelsIn(series);
+  const stray = latencyBudget.find((budget) => budget.model !== null && !models.includes(budget.model));
+  if (stray) {
+    throw new TrituneError(
+      'USAGE',
+      `there is a latency budget for '${stray.model}', which is not to be tuned`,
+      `the models are ${models.join(', ') || 'none'}`,
+    );
+  }
+  const own = (texts: readonly string[] | undefined) => textsFor(texts, model, models);
+  const lists = { constraint: own(constraint), inputData: own(inputData) };
+  const last = { space: own(space)?.at(-1), candidates: own(candidates)?.at(-1) };
+  const budget =
+    latencyBudget.findLast((each) => each.model === model) ?? latencyBudget.findLast((each) => each.model === null);
+  return {
+    ...common,
+    ...(model !== undefined && { model }),
+    ...present({ ...lists, ...last, latencyBudget: budget?.latencyMs }),
+  };
+}
+
+/** Texts such as `b=FILE` are the model b's only; what stands before any other '=' is part of the text. */
+function textsFor(
+  texts: readonly string[] | undefined,
+  model: string | undefined,
+  models: readonly string[],
+): readonly string[] | undefined {
+  const told = (texts ?? []).map((text) => {
+    const owner = models.find((name) => text.startsWith(`${name}=`)) ?? null;
+    return { owner, text: owner === null ? text : text.slice(owner.length + 1) };
+  });
+  const own = told.filter(({ owner }) => owner !== null && owner === model);
+  const chosen = own.length > 0 ? own : told.filter(({ owner }) => owner === null);
+  return chosen.length > 0 ? chosen.map(({ text }) => text) : undefined;
+}
+
+/** Without the fields that are undefined: an option that was not given has no key. */
+function present<T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: NonNullable<T[K]>;
+  };
+}
