@@ -62,6 +62,11 @@ describe('the closing lines', () => {
     expect(lines[2]).toMatch(/^best +trial 1: instances=2$/);
     expect(lines.find((line) => line.startsWith('original'))).toContain('100 infer/s');
     expect(lines).toContain('summary    s.json');
+    const why = lines.findIndex((line) =>
+      line.startsWith('why        Before, at concurrency 4, a request took 5.00 ms'),
+    );
+    expect(lines[why + 1]).toBe('           Now, at concurrency 6, a request takes 7.00 ms in the mean.');
+    expect(summarize(foldStudy(records), '').explanation?.sentences[1]).toBe(lines[why + 1]?.trim());
     expect(lines.at(-1)).toBe("model      'm' has its original config again");
   });
 

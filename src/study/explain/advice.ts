@@ -74,13 +74,18 @@ function memory({ trials }: StudyState): string[] {
 const isMostlyCompute = ({ totalMs, parts }: TimeSplit): boolean =>
   parts !== null && parts.computeMs >= MOSTLY_COMPUTE * totalMs;
 
-/** The next point of the front that serves clearly more. */
-function looserBudget({ front }: StudyState, { throughput }: Measurement): string[] {
-  const next = front.find(({ measurement }) => measurement.throughput.value >= WORTH_A_BUDGET * throughput.value);
+/** The next point of the front that serves clearly more, over the budget. */
+function looserBudget({ front, goal }: StudyState, { throughput }: Measurement): string[] {
+  const over = goal.budget?.latencyMs ?? Number.POSITIVE_INFINITY;
+  const next = front.find(({ measurement: { throughput: rate, budgetLatencyMs: latency } }) => {
+    const isMore = rate.value >= WORTH_A_BUDGET * throughput.value && Number.isFinite(rate.value);
+    return isMore && latency.value > over && Number.isFinite(latency.value);
+  });
   if (!next) return [];
   const { trial, measurement } = next;
   const { percentile, value } = measurement.budgetLatencyMs;
+  const rate = formatRate(measurement.throughput.value);
   return [
-    `a looser budget: at p${percentile} ${formatMs(value)} trial ${trial.number} serves ${formatRate(measurement.throughput.value)} (${describeLevel(measurement.level)})`,
+    `a looser budget: at p${percentile} ${formatMs(value)} trial ${trial.number} serves ${rate} (${describeLevel(measurement.level)})`,
   ];
 }

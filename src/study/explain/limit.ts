@@ -14,8 +14,8 @@ export type LimitKind =
   | 'compute' // every instance always executes, with batches as large as they get
   | 'queue-delay' // requests wait for larger batches while instances are idle
   | 'outside' // most time goes outside the server's queue and compute
-  | 'latency-budget' // more load would miss it
-  | 'constraint' // more load would miss another constraint of the goal
+  | 'latency-budget' // it is missed, or would be with more load
+  | 'constraint' // the same of another constraint of the goal
   | 'level-range' // no higher load was allowed
   | 'unseen' // more load serves no more, and nothing that was measured tells why
   | 'none'; // nothing that was measured is at its limit
@@ -34,6 +34,8 @@ export interface Limit {
   readonly queueShare: number | null;
   readonly outsideShare: number | null;
   readonly queueDelayMs: number;
+  /** The first constraint of the goal that the best itself misses; null when it meets it. */
+  readonly missed: Constraint | null;
   /** What was measured of the best at a higher level, and why that is no better; null when nothing was. */
   readonly higher: {
     readonly level: number;
@@ -70,19 +72,22 @@ function kindOf(state: StudyState, facts: Facts, stands: Measurement, { parts }:
   const { busyShare, cpuShare, gpuShare, queueShare, outsideShare, queueDelayMs, higher } = facts;
   if (stands.client.bound || higher?.clientReason) return 'client';
   if (cpuShare !== null && cpuShare >= CPU_FULL) return 'cpu';
+  if (facts.missed) return kindOfMissed(facts.missed);
   const isBusy = busyShare !== null && busyShare >= BUSY;
   const gainsNothing = higher !== null && higher.throughput <= NO_MORE * stands.throughput.value;
   if (isBusy && (isFull(facts) || gainsNothing)) return 'compute';
   if (gainsNothing && (gpuShare ?? 0) >= GPU_FULL) return 'compute';
   const waits = queueDelayMs > 0 && (parts?.queueMs ?? 0) >= PART_OF_DELAY * queueDelayMs;
   if (busyShare !== null && !isBusy && waits && (queueShare ?? 0) >= LONG_QUEUE) return 'queue-delay';
-  if (higher?.missed) return higher.missed.metric === 'latency' ? 'latency-budget' : 'constraint';
+  if (higher?.missed) return kindOfMissed(higher.missed);
   const isOutside = outsideShare !== null && outsideShare >= MOSTLY_OUTSIDE;
   if (gainsNothing) return isOutside ? 'outside' : 'unseen';
   if (isNearBudget(state, stands)) return 'latency-budget';
   if (stands.level.value >= state.started.levels.high) return 'level-range';
   return isOutside ? 'outside' : 'none';
 }
+
+const kindOfMissed = ({ metric }: Constraint): LimitKind => (metric === 'latency' ? 'latency-budget' : 'constraint');
 
 const isFull = ({ batch }: Facts): boolean => batch === null || batch.mean >= NEARLY_FULL_BATCH * batch.most;
 
@@ -104,6 +109,7 @@ function factsOf(state: StudyState, best: Trial, stands: Measurement, { totalMs,
     queueShare: parts && parts.queueMs / totalMs,
     outsideShare: parts && parts.outsideMs / totalMs,
     queueDelayMs: Number(config.dynamic_batching?.max_queue_delay_microseconds ?? 0) / 1e3,
+    missed: missedConstraints(stands, best.candidate, state.goal)[0] ?? null,
     higher: higherOf(state, best, stands),
   };
 }
@@ -114,17 +120,17 @@ function busyShareOf({ server, durationMs }: Measurement, config: ModelConfig): 
   const busyMs =
     server.batches.reduce((sum, { executions, meanExecutionUs }) => sum + executions * meanExecutionUs, 0) / 1e3;
   const share = busyMs / durationMs / instancesOf(config);
-  return share <= MOST_BUSY ? Math.min(1, share) : null;
+  return share >= 0 && share <= MOST_BUSY ? Math.min(1, share) : null;
 }
 
 const shareOf = (percent: number | undefined): number | null =>
-  percent === undefined || !Number.isFinite(percent) ? null : percent / 100;
+  percent !== undefined && percent >= 0 && percent <= 100 ? percent / 100 : null;
 
 /** The next higher level that was measured of the best, in the search or in the final. */
 function higherOf({ finals, goal }: StudyState, best: Trial, stands: Measurement): Limit['higher'] {
   const again = finals.filter(({ trial }) => trial === best.number).map(({ measurement }) => measurement);
   const [next] = [...best.measurements, ...again]
-    .filter(({ level, throughput }) => level.value > stands.level.value && throughput.value > 0)
+    .filter(({ level, throughput }) => level.value > stands.level.value && Number.isFinite(throughput.value))
     .sort((a, b) => a.level.value - b.level.value);
   if (!next) return null;
   const { client, level, throughput } = next;

@@ -57,7 +57,7 @@ const MOST_EXCESS = 1.05;
 
 function partsOf(totalMs: number, { queueMs, computeMs }: Inside): TimeSplit['parts'] {
   const insideMs = queueMs + computeMs;
-  if (!(insideMs > 0 && insideMs <= MOST_EXCESS * totalMs)) return null;
+  if (!(queueMs >= 0 && computeMs >= 0 && insideMs > 0 && insideMs <= MOST_EXCESS * totalMs)) return null;
   const scale = Math.min(1, totalMs / insideMs);
   return { queueMs: queueMs * scale, computeMs: computeMs * scale, outsideMs: Math.max(0, totalMs - insideMs) };
 }
@@ -67,6 +67,6 @@ function executionOf(server: ServerBreakdown | null): TimeSplit['execution'] {
   const executions = batches.reduce((sum, batch) => sum + batch.executions, 0);
   const samples = batches.reduce((sum, batch) => sum + batch.executions * batch.size, 0);
   const totalUs = batches.reduce((sum, batch) => sum + batch.executions * batch.meanExecutionUs, 0);
-  if (!(executions > 0 && samples > 0 && totalUs > 0)) return null;
+  if (![executions, samples, totalUs].every((sum) => sum > 0 && Number.isFinite(sum))) return null;
   return { batchSize: samples / executions, meanMs: totalUs / executions / US_PER_MS };
 }

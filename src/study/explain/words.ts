@@ -80,8 +80,9 @@ function knobWords(knob: KnobCredit, { budgetLatencyMs: { percentile } }: Measur
   const gives = ratio >= 1 ? `gives ${formatRatio(ratio)}` : `costs ${percent(1 - ratio)}`;
   const isOver =
     budget?.percentile === percentile && off.latencyMs > budget.latencyMs && on.latencyMs <= budget.latencyMs;
-  const rate = `${formatRate(off.throughput)}${isOver ? `, over the budget at p${percentile} ${formatMs(off.latencyMs)},` : ''} without it`;
-  return `${name} ${gives} (${[rate, ...from].join(', ')})`;
+  const over = isOver ? `, over the budget at p${percentile} ${formatMs(off.latencyMs)}` : '';
+  const tail = from.length === 0 ? '' : `; ${from.join(', ')}`;
+  return `${name} ${gives} (without it ${formatRate(off.throughput)}${over}${tail})`;
 }
 
 function basisOf(knobs: readonly KnobCredit[]): string {
@@ -96,7 +97,7 @@ export function limitSentence(limit: Limit, stands: Measurement, goal: Goal): st
   const next = higher ? describeLevel({ ...stands.level, value: higher.level }) : '';
   const rate = higher ? formatRate(higher.throughput) : '';
   const { percentile, value } = stands.budgetLatencyMs;
-  const own = `p${percentile} ${formatMs(value)}`;
+  const own = Number.isFinite(value) ? `, with p${percentile} ${formatMs(value)}` : '';
   const busy = busyWords(limit);
   const more =
     higher && higher.throughput <= NO_MORE * stands.throughput.value ? `${next} served no more (${rate})` : '';
@@ -112,18 +113,25 @@ export function limitSentence(limit: Limit, stands: Measurement, goal: Goal): st
     case 'outside':
       return `The limit now is outside the model: ${percent(outsideShare ?? 0)} of a request's time is neither queue nor compute${lead(busy)}.`;
     case 'latency-budget':
-      return higher?.missed
+      return higher?.missed && !limit.missed
         ? `The limit now is the latency budget: ${next} served ${rate} and missed it${lead(busy)}.`
-        : `The limit now is the latency budget: ${own} where ${formatMs(goal.budget?.latencyMs ?? Number.NaN)} is allowed${lead(busy)}.`;
+        : `The limit now is the latency budget: p${percentile} ${formatMs(value)} where ${formatMs(goal.budget?.latencyMs ?? value)} is allowed${lead(busy)}.`;
     case 'constraint':
-      return `The limit now is the goal: ${next} missed ${higher?.missed?.metric} ${higher?.missed?.relation} ${formatFigure(higher?.missed?.value ?? Number.NaN)}${lead(busy)}.`;
+      return `The limit now is the goal: ${constraintWords(limit, describeLevel(stands.level), next)}${lead(busy)}.`;
     case 'level-range':
-      return `Nothing is saturated: ${describeLevel(stands.level)} is the highest load that was allowed, with ${own}${lead(busy)}.`;
+      return `Nothing is saturated: ${describeLevel(stands.level)} is the highest load that was allowed${own}${lead(busy)}.`;
     case 'unseen':
       return `More load serves no more (${next}: ${rate}), and nothing that was measured tells why${lead(busy)}.`;
     case 'none':
       return `Nothing that was measured is at its limit${lead(busy)}.`;
   }
+}
+
+function constraintWords({ missed, higher }: Limit, own: string, next: string): string {
+  const constraint = missed ?? higher?.missed;
+  return constraint
+    ? `${missed ? own : next} misses ${constraint.metric} ${constraint.relation} ${formatFigure(constraint.value)}`
+    : '';
 }
 
 const lead = (words: string): string => (words === '' ? '' : `; ${words}`);

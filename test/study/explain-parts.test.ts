@@ -1,0 +1,256 @@
+import { describe, expect, it } from 'vitest';
+import type { Measurement } from '../../src/profiler/measurement.ts';
+import { knobsOf } from '../../src/study/explain/knobs.ts';
+import type { LimitKind } from '../../src/study/explain/limit.ts';
+import { timeSplitOf } from '../../src/study/explain/time-split.ts';
+import { explainBest } from '../../src/study/explain.ts';
+import type { Goal } from '../../src/study/types.ts';
+import { goalOf, measured, originalConfig } from './builders.ts';
+import { candidate, type Served, served, studyOf, type Tried } from './explained.ts';
+import { measuredAt, truth } from './simulated.ts';
+
+/** Half of the time idle, far from every limit. */
+const calm: Served = { level: 8, throughput: 800, queueMs: 0.2, computeMs: 2.5, outsideMs: 0.3, p99Ms: 6 };
+const busy: Served = { ...calm, throughput: 1520, queueMs: 2 };
+const batching = { instances: 4, max_batch_size: 16, dynamic_batching: true };
+const limitOf = (tried: Tried, goal: Goal = goalOf(50), high = 64) =>
+  explainBest(studyOf([tried], { goal, started: { levels: { mode: 'concurrency', low: 1, high } } }));
+const four = (...measurements: Measurement[]): Tried => ({ assignment: { instances: 4 }, measurements });
+const client = (reason: string) => ({ client: { cpuUsPerRequest: 1, eventLoopDelayMs: 0, bound: true, reason } });
+
+describe('the limit of the best', () => {
+  it.each<[LimitKind, string, Tried, Goal?, number?]>([
+    [
+      'client',
+      'The limit now is the load generator, not the server: at concurrency 16 its CPU was busy.',
+      four(served(calm), served({ ...calm, level: 16 }, client('its CPU was busy'))),
+    ],
+    [
+      'cpu',
+      "The limit now is the CPU of the server's machine, 96 % busy with all that runs there; its 4 instances execute 95 % of the time.",
+      four(served(busy, { device: { cpuUtilizationPercent: 96 } })),
+    ],
+    ['compute', 'The limit now is compute: its 4 instances execute 95 % of the time.', four(served(busy))],
+    [
+      'compute',
+      'The limit now is compute: its 4 instances execute 95 % of the time, in batches of 4 where 16 are allowed, the GPU is 97 % used, concurrency 16 served no more (1,530 infer/s).',
+      {
+        assignment: batching,
+        measurements: [
+          served({ ...busy, batch: 4, executionMs: 10 }, { device: { gpuUtilizationPercent: 97 } }),
+          served({ ...busy, level: 16, throughput: 1530 }),
+        ],
+      },
+    ],
+    [
+      'queue-delay',
+      'The limit now is the batching delay of 2 ms: requests spend 36 % of their time in the queue; its 4 instances execute 13 % of the time, in batches of 4 where 16 are allowed.',
+      {
+        assignment: { ...batching, queue_delay_us: 2000 },
+        measurements: [served({ ...calm, queueMs: 1.6, batch: 4 })],
+      },
+    ],
+    [
+      'latency-budget',
+      'The limit now is the latency budget: concurrency 16 served 1,200 infer/s and missed it; its 4 instances execute 50 % of the time.',
+      four(served(calm), served({ ...calm, level: 16, throughput: 1200, p99Ms: 51 })),
+    ],
+    [
+      'latency-budget',
+      'The limit now is the latency budget: p99 47 ms where 50 ms is allowed; its 4 instances execute 50 % of the time.',
+      four(served({ ...calm, p99Ms: 47 })),
+    ],
+    [
+      'constraint',
+      'The limit now is the goal: concurrency 16 misses error-rate <= 0.01; its 4 instances execute 50 % of the time.',
+      four(served(calm), served({ ...calm, level: 16, throughput: 1200 }, { errorRate: 0.1 })),
+    ],
+    [
+      'level-range',
+      'Nothing is saturated: concurrency 8 is the highest load that was allowed, with p99 6 ms; its 4 instances execute 95 % of the time, in batches of 2 where 16 are allowed.',
+      { assignment: batching, measurements: [served({ ...busy, batch: 2, executionMs: 5 })] },
+      goalOf(50),
+      8,
+    ],
+    [
+      'outside',
+      "The limit now is outside the model: 74 % of a request's time is neither queue nor compute; its 4 instances execute 40 % of the time.",
+      four(served({ ...calm, computeMs: 2, outsideMs: 6.4 })),
+    ],
+    [
+      'unseen',
+      'More load serves no more (concurrency 16: 810 infer/s), and nothing that was measured tells why; its 4 instances execute 50 % of the time.',
+      four(served(calm), served({ ...calm, level: 16, throughput: 810 })),
+    ],
+    [
+      'none',
+      'Nothing that was measured is at its limit; its 4 instances execute 50 % of the time.',
+      four(served(calm), served({ ...calm, level: 4, throughput: 500 })),
+    ],
+  ])('is %s: %s', (kind, words, tried, goal, high) => {
+    expect(limitOf(tried, goal, high)?.limit).toMatchObject({ kind, words });
+  });
+
+  it('does not take the CPU of the machine that emulates for that of the server', () => {
+    const hot = four(served(calm, { device: { cpuUtilizationPercent: 99 } }));
+    const { started } = studyOf([hot]);
+    const server = { ...started.server, emulated: 'demo' };
+    expect(explainBest(studyOf([hot], { started: { server } }))?.limit).toMatchObject({ kind: 'none', cpuShare: null });
+  });
+
+  it('says nothing of instances that execute more than there is time: they are not counted rightly', () => {
+    expect(limitOf(four(served({ ...calm, executionMs: 6 })))?.limit).toMatchObject({ busyShare: null, kind: 'none' });
+  });
+});
+
+describe('the advice', () => {
+  it('names the end of the space while the machine has room, and the memory that was short', () => {
+    const full = four(served(busy, { device: { cpuUtilizationPercent: 40 } }));
+    expect(limitOf(full)?.advice).toEqual([
+      'more than 4 instances: the search space ends there, and the CPU is used to 40 %',
+      'a cheaper model (quantised, an optimised graph, cheaper code), or faster cores',
+    ]);
+    const two = { ...full, assignment: { instances: 2 }, measurements: [served({ ...busy, throughput: 760 })] };
+    expect(limitOf(two)?.advice).toHaveLength(1);
+  });
+
+  it('names the next point of the front where the budget is the limit', () => {
+    const tried = four(served(calm), served({ ...calm, level: 16, throughput: 1200, p99Ms: 51 }));
+    expect(limitOf(tried)?.advice[0]).toBe(
+      'a looser budget: at p99 51 ms trial 0 serves 1,200 infer/s (concurrency 16)',
+    );
+  });
+});
+
+describe('what the knobs are worth', () => {
+  const simulated = (assignment: Tried['assignment'], ...levels: number[]): Tried => ({
+    assignment,
+    measurements: levels.map((level) => measuredAt(candidate(assignment).config, level)),
+  });
+  const best = { instances: 4, max_batch_size: 16, dynamic_batching: true };
+  const study = studyOf(
+    [simulated({}, 1, 8), simulated({ instances: 2, dynamic_batching: true }, 16), simulated(best, 32)],
+    {
+      goal: goalOf(1000),
+    },
+  );
+  const credit = explainBest(study)?.credit;
+
+  it('is what the server would truly do without them, by the queueing model', () => {
+    expect(credit?.knobs.map(({ set }) => Object.keys(set)).sort()).toEqual([
+      ['dynamic_batching'],
+      ['instances'],
+      ['max_batch_size'],
+    ]);
+    for (const { set, ratio, basis, without } of credit?.knobs ?? []) {
+      const rest = Object.fromEntries(Object.entries(best).filter(([name]) => !(name in set)));
+      const real = truth(candidate(rest).config, 32).requestsPerSecond;
+      expect(basis).toBe('model');
+      expect(Math.abs(without.throughput / real - 1)).toBeLessThan(0.1);
+      expect(Math.abs(ratio / (truth(candidate(best).config, 32).requestsPerSecond / real) - 1)).toBeLessThan(0.1);
+    }
+    expect(credit?.knobs.map(({ ratio }) => ratio)).toEqual(
+      [...(credit?.knobs ?? [])].map(({ ratio }) => ratio).sort((a, b) => b - a),
+    );
+  });
+
+  it('is measured where a trial differs in nothing else, and the model is not asked', () => {
+    const measured = simulated({ instances: 4, max_batch_size: 16 }, 32);
+    const more = studyOf([simulated({}, 1, 8), measured, simulated(best, 32)], { goal: goalOf(1000) });
+    const knob = explainBest(more)?.credit?.knobs.find(({ set }) => 'dynamic_batching' in set);
+    expect(knob).toMatchObject({ basis: 'measured', against: 'best', trial: 1, levels: 'same' });
+    expect(knob?.without.throughput).toBe(measured.measurements[0]?.throughput.value);
+  });
+
+  it('is measured against the original where that is all there is', () => {
+    const alone = four(served({ ...busy, level: 4 }));
+    const both: Tried = {
+      assignment: { instances: 4, threads: '2' },
+      measurements: [served({ ...busy, level: 9, throughput: 1900 })],
+    };
+    const state = studyOf([
+      { assignment: {}, measurements: [served({ ...calm, level: 4, throughput: 400 })] },
+      alone,
+      both,
+    ]);
+    expect(explainBest(state)?.credit?.knobs.find(({ set }) => 'instances' in set)).toMatchObject({
+      against: 'original',
+      trial: 1,
+      ratio: 3.8,
+      matters: 'throughput',
+    });
+  });
+
+  it('is not known where other trials were at other levels, of which nobody knows whether they are the best', () => {
+    const state = studyOf([
+      { assignment: {}, measurements: [{ ...served({ ...calm, level: 4, throughput: 400 }), server: null }] },
+      { assignment: { instances: 4 }, measurements: [{ ...served(busy), server: null }] },
+    ]);
+    expect(explainBest(state)?.credit).toEqual({ knobs: [], unknown: { instances: 4 } });
+    const settled = { ...served({ ...calm, level: 12, throughput: 390, p99Ms: 60 }), server: null };
+    const known = studyOf([
+      { assignment: {}, measurements: [{ ...served({ ...calm, level: 4, throughput: 400 }), server: null }, settled] },
+      {
+        assignment: { instances: 4 },
+        measurements: [
+          { ...served(busy), server: null },
+          { ...settled, throughput: served(busy).throughput },
+        ],
+      },
+    ]);
+    expect(explainBest(known)?.credit?.knobs[0]).toMatchObject({ levels: 'own', ratio: 3.8, trial: 0 });
+  });
+
+  it('counts a message and its fields as one, and each field alone', () => {
+    const { started } = study;
+    const sets = (assignment: Tried['assignment']) => knobsOf(started, candidate(assignment)).map(({ set }) => set);
+    expect(sets({ ...best, queue_delay_us: 2000 })).toEqual([
+      { instances: 4 },
+      { max_batch_size: 16 },
+      { queue_delay_us: 2000 },
+      { dynamic_batching: true, queue_delay_us: 2000 },
+    ]);
+    expect(sets({ instances: 1, max_batch_size: 8 })).toEqual([{ max_batch_size: 8 }]);
+    expect(knobsOf({ ...started, space: {} }, candidate(best))).toEqual([]);
+  });
+});
+
+describe('where the time went', () => {
+  const measurement = served({ ...calm, queueMs: 1, computeMs: 2, outsideMs: 1 });
+  const server = measurement.server as NonNullable<Measurement['server']>;
+  const cache = { hitCount: server.successCount / 2, hitUs: 10, missCount: 0, missUs: 0 };
+  const ensemble = { ...originalConfig, ensemble_scheduling: { step: [] } };
+  const member = (share: number) => ({
+    ...server,
+    queueUs: 200,
+    computeInputUs: 0,
+    computeInferUs: 800,
+    computeOutputUs: 0,
+    successCount: server.successCount * share,
+    model: 'part',
+    version: '1',
+  });
+
+  it('counts nothing for requests that the cache answered', () => {
+    expect(timeSplitOf({ ...measurement, server: { ...server, cache } }, originalConfig)?.parts).toEqual({
+      queueMs: 0.5,
+      computeMs: 1,
+      outsideMs: 2.5,
+    });
+  });
+
+  it("is its members' for an ensemble, as often as each was asked, and not known when they ran side by side", () => {
+    const composing = [member(1), member(0.5)];
+    expect(timeSplitOf({ ...measurement, composing }, ensemble)?.parts).toEqual({
+      queueMs: expect.closeTo(0.3),
+      computeMs: expect.closeTo(1.2),
+      outsideMs: expect.closeTo(2.5),
+    });
+    expect(timeSplitOf({ ...measurement, composing: [member(3), member(2)] }, ensemble)?.parts).toBeNull();
+    expect(timeSplitOf(measurement, ensemble)?.parts).toBeNull();
+  });
+
+  it('is none where nothing was served', () => {
+    expect(timeSplitOf(measured(1, 0, 0), originalConfig)).toBeNull();
+  });
+});
