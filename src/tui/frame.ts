@@ -1,8 +1,10 @@
+import type { Abilities } from './commands.ts';
 import type { Interaction } from './interaction.ts';
-import type { Abilities } from './keys.ts';
 import { chartPanel } from './panels/chart.ts';
 import { footRows, helpPanel } from './panels/foot.ts';
-import { progressRows, standingRows, titleRows } from './panels/head.ts';
+import { handPanel } from './panels/hand.ts';
+import { progressRows, standingRows, steeredRows, titleRows } from './panels/head.ts';
+import { spacePanel } from './panels/space.ts';
 import { trialPanel } from './panels/trial.ts';
 import { trialsPanel } from './panels/trials.ts';
 import { beside, block, fitted, type Row, row, type Size } from './rows.ts';
@@ -22,23 +24,32 @@ export interface Scene {
 const SMALLEST: Size = { columns: 60, rows: 16 };
 /** From this width on the selected trial stands beside the table and the chart. */
 const WIDE = 110;
+/** Below this height a list of keys or parameters needs the rows that say how the search stands. */
+const TALL = 32;
 const GAP = 2;
 
 /** The whole screen, exactly as large as it is. */
 export function frame(scene: Scene, size: Size): readonly Row[] {
   if (size.columns < SMALLEST.columns || size.rows < SMALLEST.rows) return tooSmall(scene, size);
   const { view, interaction, abilities, notice, elapsedSeconds } = scene;
+  const standing = [...standingRows(view, size.columns), ...steeredRows(view, size.columns)];
   const head = [
     ...titleRows(view, size.columns),
     ...progressRows(view, elapsedSeconds, size.columns),
-    ...standingRows(view, size.columns),
+    ...(size.rows < TALL && isList(interaction) ? [] : standing),
   ];
   const foot = footRows(view, interaction, abilities, notice, size.columns);
   const body = { columns: size.columns, rows: size.rows - head.length - foot.length };
   return block([...head, ...bodyRows(scene, body), ...foot], size);
 }
 
+const isList = ({ page, question }: Interaction): boolean =>
+  page === 'help' || question?.kind === 'space' || question?.kind === 'hand';
+
 function bodyRows({ view, interaction, abilities }: Scene, size: Size): readonly Row[] {
+  const { question } = interaction;
+  if (view.study && question?.kind === 'space') return spacePanel(view.study, question, size);
+  if (view.study && question?.kind === 'hand') return handPanel(view.study, question, size);
   if (interaction.page === 'help') return helpPanel(view, interaction, abilities, size);
   if (interaction.page === 'trial') return trialPanel(view, interaction, size);
   if (size.columns < WIDE) return narrowBody(view, interaction, size);

@@ -1,13 +1,37 @@
+import type { Narrowing } from '../space/narrowing.ts';
+import type { Assignment } from '../space/types.ts';
 import type { Trial } from '../study/types.ts';
+import type { Command } from './commands.ts';
 import { frontTrials } from './figures.ts';
-import type { Command } from './keys.ts';
+import { narrowBy, parametersOf, withNextValue } from './parameters.ts';
 import type { ViewState } from './state.ts';
 
 export const sortOrders = ['number', 'throughput', 'latency'] as const;
 export type SortOrder = (typeof sortOrders)[number];
 
-/** What is asked of the person; keys then mean answers. */
-export type Question = { readonly kind: 'quit' } | { readonly kind: 'budget'; readonly text: string };
+/** What is asked of the person, or the panel of parameters that is open; keys then mean answers. */
+export type Question =
+  | { readonly kind: 'quit' }
+  | { readonly kind: 'budget'; readonly text: string }
+  | SpaceQuestion
+  | HandQuestion;
+
+/** Which values are to be searched. `narrowing` is what was asked for last: the study has it a moment later. */
+export interface SpaceQuestion {
+  readonly kind: 'space';
+  readonly row: number;
+  readonly column: number;
+  readonly narrowing: Narrowing;
+}
+
+/** Which candidate to try. */
+export interface HandQuestion {
+  readonly kind: 'hand';
+  readonly row: number;
+  readonly assignment: Assignment;
+  /** The trial that the choices began with. */
+  readonly from: number;
+}
 
 /** What the person has done to the screen: where they look, and what they are asked. */
 export interface Interaction {
@@ -19,6 +43,8 @@ export interface Interaction {
   readonly onlyFront: boolean;
   readonly page: 'overview' | 'trial' | 'help';
   readonly question: Question | null;
+  /** Asked to pause: the run does so when its measurement is done. */
+  readonly wantsPause: boolean;
 }
 
 export const initialInteraction: Interaction = {
@@ -28,9 +54,10 @@ export const initialInteraction: Interaction = {
   onlyFront: false,
   page: 'overview',
   question: null,
+  wantsPause: false,
 };
 
-/** Pure: what a key's command does to the screen itself; what it asks of the run is `requestOf`'s matter. */
+/** Pure: what a key's command does to the screen itself; what it asks of the run is the matter of `request.ts`. */
 export function interact(now: Interaction, command: Command, view: ViewState): Interaction {
   switch (command.name) {
     case 'move':
@@ -49,6 +76,19 @@ export function interact(now: Interaction, command: Command, view: ViewState): I
       return { ...now, question: { kind: 'quit' } };
     case 'ask-budget':
       return { ...now, question: { kind: 'budget', text: String(view.study?.goal.budget?.latencyMs ?? '') } };
+    case 'ask-space':
+      return asked(now, view.study && { kind: 'space', row: 0, column: 0, narrowing: view.study.narrowing });
+    case 'ask-hand': {
+      const from = selectedTrial(now, view);
+      return asked(now, from && { kind: 'hand', row: 0, assignment: from.candidate.assignment, from: from.number });
+    }
+    case 'step':
+    case 'pin':
+    case 'exclude':
+    case 'free':
+      return asked(now, now.question && answered(now.question, command, view));
+    case 'pause':
+      return { ...now, wantsPause: !now.wantsPause };
     case 'type':
       return now.question?.kind === 'budget' ? { ...now, question: typed(now.question.text, command.text) } : now;
     case 'cancel':
@@ -60,6 +100,32 @@ export function interact(now: Interaction, command: Command, view: ViewState): I
       return now;
   }
 }
+
+const asked = (now: Interaction, question: Question | null): Interaction => ({ ...now, question });
+
+/** The panel of parameters after a key in it. */
+function answered(question: Question, command: Command, { study }: ViewState): Question {
+  if (!study) return question;
+  const parameters = parametersOf(study);
+  if (question.kind === 'hand' && command.name === 'step') {
+    const row = within(question.row + command.rows, parameters.length);
+    const { assignment } = question;
+    return command.values === 0
+      ? { ...question, row }
+      : { ...question, assignment: withNextValue(study, assignment, row, command.values) };
+  }
+  if (question.kind !== 'space') return question;
+  if (command.name === 'step') {
+    const row = within(question.row + command.rows, parameters.length);
+    const column = within(question.column + command.values, parameters[row]?.values.length ?? 0);
+    return { ...question, row, column };
+  }
+  if (command.name !== 'pin' && command.name !== 'exclude' && command.name !== 'free') return question;
+  const narrowed = narrowBy(study, question.narrowing, question, command.name);
+  return 'refused' in narrowed ? question : { ...question, narrowing: narrowed.narrowing };
+}
+
+const within = (index: number, count: number): number => Math.max(0, Math.min(count - 1, index));
 
 /** A character more, or with a backspace one less. */
 function typed(text: string, more: string): Question {
@@ -91,8 +157,7 @@ export function selectedTrial({ selected }: Interaction, { study }: ViewState): 
 function moved(now: Interaction, by: number, view: ViewState): number | null {
   const trials = listed(now, view);
   const at = trials.findIndex(({ number }) => number === selectedTrial(now, view)?.number);
-  const next = Math.min(trials.length - 1, Math.max(0, at + by));
-  return trials[next]?.number ?? now.selected;
+  return trials[within(at + by, trials.length)]?.number ?? now.selected;
 }
 
 const after = <T>(values: readonly T[], value: T): T => values[(values.indexOf(value) + 1) % values.length] as T;

@@ -3,7 +3,7 @@ import { createElement } from 'react';
 import type { StudyRecord } from '../study/records.ts';
 import type { TunerEvent } from '../tuner/seams.ts';
 import { App } from './app.ts';
-import { viewOf } from './state.ts';
+import { ViewFold } from './state.ts';
 import { type Reach, Store } from './store.ts';
 
 export interface TuiOptions extends Reach {
@@ -34,9 +34,7 @@ export interface Tui {
 /** Takes the terminal over: alternate screen, raw keys, console output kept out of the frame. */
 export function openTui(options: TuiOptions): Tui {
   const { stdin, stdout, hasColours } = options;
-  const view = viewOf(options.earlier);
-  const now = options.commands ? view.activity : ({ kind: 'finished' } as const);
-  const store = new Store({ ...view, activity: now }, options, options.nowMs);
+  const store = new Store(new ViewFold(options.earlier), options, options.nowMs);
   const instance = render(createElement(App, { store, hasColours }), {
     stdin,
     stdout,

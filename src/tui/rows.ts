@@ -60,6 +60,12 @@ export function block(rows: readonly Row[], { columns, rows: height }: Size): re
   return Array.from({ length: height }, (_, index) => fitted(rows[index] ?? [], columns));
 }
 
+/** So many of the rows that the one at `index` is among them, and not at the edge where that can be. */
+export function inSight<T>(rows: readonly T[], index: number, room: number): readonly T[] {
+  const start = Math.max(0, Math.min(rows.length - room, index - Math.floor(room / 2)));
+  return rows.slice(start, start + Math.max(0, room));
+}
+
 /** Two blocks side by side with a gap; both have the same number of rows. */
 export function beside(left: readonly Row[], right: readonly Row[], gap = 2): readonly Row[] {
   return left.map((line, index) => [...line, span(' '.repeat(gap)), ...(right[index] ?? [])]);

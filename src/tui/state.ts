@@ -1,5 +1,5 @@
 import type { LoadLevel } from '../loadgen/types.ts';
-import { foldStudy } from '../study/fold.ts';
+import { StudyFold } from '../study/fold.ts';
 import { type Prediction, predictBest } from '../study/prediction.ts';
 import type { StudyRecord } from '../study/records.ts';
 import type { StudyState } from '../study/state.ts';
@@ -26,9 +26,8 @@ export interface SearchLimits {
   readonly timeBudgetSeconds: number | null;
 }
 
-/** All that the screen shows of the study: a fold over the tuner's events. */
+/** All that the screen shows of the study. */
 export interface ViewState {
-  readonly records: readonly StudyRecord[];
   /** null before the study's first record. */
   readonly study: StudyState | null;
   readonly activity: Activity;
@@ -40,40 +39,89 @@ export interface ViewState {
   readonly predicted: Prediction | null;
 }
 
-export const initialView: ViewState = {
-  records: [],
-  study: null,
-  activity: { kind: 'starting' },
-  limits: { maxTrials: null, timeBudgetSeconds: null },
-  isPaused: false,
-  expectedGain: null,
-  predicted: null,
-};
+/** The best is foretold anew when it changes, and when there are so many times as many trials to tell it from. */
+const MORE_TRIALS = 1.25;
 
-/** The view after the records of an earlier run, or of a finished one. */
-export function viewOf(records: readonly StudyRecord[]): ViewState {
-  if (records.length === 0) return initialView;
-  const study = foldStudy(records);
-  return { ...initialView, records, study, predicted: predictBest(study) };
+/**
+ * Takes the tuner's events one by one, each in a moment whatever came before, and gives the view after the last of them: the
+ * study as it stands is worked out only when somebody looks. `earlier`: records of the runs before this one.
+ */
+export class ViewFold {
+  readonly #study = new StudyFold();
+  #hasStudy = false;
+  #now: Omit<ViewState, 'study' | 'predicted'> = {
+    activity: { kind: 'starting' },
+    limits: { maxTrials: null, timeBudgetSeconds: null },
+    isPaused: false,
+    expectedGain: null,
+  };
+  #state: StudyState | null = null;
+  #foretold: { readonly of: string; readonly trials: number; readonly prediction: Prediction | null } | null = null;
+  #view: ViewState | null = null;
+
+  constructor(earlier: readonly StudyRecord[] = []) {
+    for (const record of earlier) this.#add(record);
+  }
+
+  /** Seconds that the study has been under way, up to the last record. */
+  get elapsedSeconds(): number {
+    return this.#study.elapsedSeconds;
+  }
+
+  add(event: TunerEvent): void {
+    this.#now = { ...this.#now, ...changeOf(event, this.#now) };
+    this.#view = null;
+    if ('at' in event) this.#add(event);
+  }
+
+  /** The same object until another event comes. */
+  view(): ViewState {
+    if (this.#view) return this.#view;
+    if (this.#hasStudy) this.#state ??= this.#study.state();
+    this.#view = { ...this.#now, study: this.#state, predicted: this.#state && this.#foretell(this.#state) };
+    return this.#view;
+  }
+
+  #add(record: StudyRecord): void {
+    this.#study.add(record);
+    this.#hasStudy = true;
+    this.#state = null;
+  }
+
+  /** A fit and a simulation take longer the more was measured, and hardly change with one trial more. */
+  #foretell(study: StudyState): Prediction | null {
+    const { best, goal, trials } = study;
+    const of = JSON.stringify([best?.number, best?.chosen, goal.budget]);
+    const known = this.#foretold;
+    if (known && known.of === of && trials.length < MORE_TRIALS * known.trials) return known.prediction;
+    const prediction = predictBest(study);
+    this.#foretold = { of, trials: trials.length, prediction };
+    return prediction;
+  }
 }
 
-/** Pure: the view after one more event. */
-export function reduce(view: ViewState, event: TunerEvent): ViewState {
+type Change = Partial<Omit<ViewState, 'study' | 'predicted'>>;
+
+/** What the event says of the moment. */
+function changeOf(event: TunerEvent, before: Pick<ViewState, 'activity' | 'isPaused'>): Change {
   switch (event.type) {
     case 'limits':
-      return { ...view, limits: { maxTrials: event.maxTrials, timeBudgetSeconds: event.timeBudgetSeconds } };
+      return { limits: { maxTrials: event.maxTrials, timeBudgetSeconds: event.timeBudgetSeconds } };
     case 'proposed':
-      return { ...view, expectedGain: event.expectedGain };
+      return { expectedGain: event.expectedGain };
     case 'applying':
-      return { ...view, activity: { kind: 'loading', trial: event.trial } };
+      return { activity: { kind: 'loading', trial: event.trial } };
     case 'measuring':
-      return { ...view, activity: { kind: 'warming', trial: event.trial, level: event.level } };
+      return { activity: { kind: 'warming', trial: event.trial, level: event.level } };
     case 'progress':
-      return { ...view, activity: progressed(event) };
+      return { activity: progressed(event) };
     case 'restoring':
-      return { ...view, activity: { kind: 'restoring' } };
+      return { activity: { kind: 'restoring' } };
+    case 'trial-started':
+      // What the sampler hoped for was of its own proposal.
+      return event.requested ? { expectedGain: null } : {};
     default:
-      return recorded(view, event);
+      return { activity: activityAfter(event, before.activity), isPaused: pausedAfter(event, before.isPaused) };
   }
 }
 
@@ -81,17 +129,6 @@ function progressed({ trial, level, progress }: Extract<TunerEvent, { type: 'pro
   if (progress.phase === 'warm-up') return { kind: 'warming', trial, level };
   const { window, throughput, latencyMs } = progress;
   return { kind: 'measuring', trial, level, window, throughput, latencyMs };
-}
-
-const mayChangeBest: ReadonlySet<StudyRecord['type']> = new Set(['trial-finished', 'goal-changed', 'gain-decided']);
-
-function recorded(view: ViewState, record: StudyRecord): ViewState {
-  const records = [...view.records, record];
-  const study = foldStudy(records);
-  // A simulation takes some milliseconds: between two trials, when nothing is measured that it could disturb.
-  const predicted = mayChangeBest.has(record.type) ? predictBest(study) : view.predicted;
-  const activity = activityAfter(record, view.activity);
-  return { ...view, records, study, activity, predicted, isPaused: pausedAfter(record, view.isPaused) };
 }
 
 function activityAfter({ type }: StudyRecord, before: Activity): Activity {

@@ -18,6 +18,8 @@ const sizes = [
   [200, 60],
 ] as const;
 
+const [DOWN, RIGHT] = ['\u001b[B', '\u001b[C'];
+
 interface Shown {
   readonly tui: Tui;
   readonly terminal: VirtualTerminal;
@@ -49,6 +51,7 @@ async function shown(some: readonly TunerEvent[], columns = 80, rows = 24, hasCo
     skipTrial: note('skip'),
     stopSearch: note('stop'),
     changeBudget: note('budget'),
+    narrow: note('narrow'),
     enqueue: note('enqueue'),
   };
   const tui = openTui({
@@ -105,6 +108,33 @@ describe('a frame', () => {
     await expect(await textOf(screen)).toMatchFileSnapshot('frames/help-80x24.txt');
     await screen.press('\u001b[F', '\r');
     await expect(await textOf(screen)).toMatchFileSnapshot('frames/failed-trial-80x24.txt');
+  });
+
+  it.each(sizes)('shows what is searched, and a candidate by hand, at %i × %i', async (columns, rows) => {
+    const at = '2026-01-01T00:01:00.000Z';
+    const wish = {
+      assignment: { max_batch_size: 8, queue_delay_us: 500, instances: 2 },
+      levels: { kind: 'search' },
+    } as const;
+    const steered: readonly TunerEvent[] = [
+      ...midRun(events),
+      { type: 'space-narrowed', at, narrowing: { instances: { excluded: [1, 4] }, max_batch_size: { pinned: 8 } } },
+      { type: 'trial-requested', at, ...wish },
+    ];
+    const screen = await shown(steered, columns, rows);
+    await expect(await textOf(screen)).toMatchFileSnapshot(`frames/steered-${columns}x${rows}.txt`);
+    await screen.press('n', DOWN, DOWN, RIGHT);
+    await expect(await textOf(screen)).toMatchFileSnapshot(`frames/space-${columns}x${rows}.txt`);
+    await screen.press('n', 't', RIGHT, RIGHT, DOWN, DOWN, RIGHT);
+    await expect(await textOf(screen)).toMatchFileSnapshot(`frames/hand-${columns}x${rows}.txt`);
+  });
+
+  it('shows the panels where the terminal is as small as can be', async () => {
+    const screen = await shown(midRun(events), 60, 16);
+    await screen.press('n', DOWN, DOWN, RIGHT, RIGHT, RIGHT);
+    const lines = await screen.terminal.lines();
+    expect(lines.find((line) => line.startsWith('› instances'))).toMatch(/\[ 4]$/);
+    expect(lines[15]).toMatch(/Enter pin .*Esc close/);
   });
 
   it('follows the size of the terminal, up to one that is too small, and back', async () => {
@@ -176,6 +206,35 @@ describe('keys', () => {
       'stop',
       'interrupt',
     ]);
+  });
+
+  it('narrow the search, each change from the one before it, and refuse to leave nothing', async () => {
+    const screen = await shown(midRun(events));
+    await screen.press('n', ' ', RIGHT, ' ');
+    expect(screen.asked).toEqual([
+      'narrow {"max_batch_size":{"excluded":[1]}}',
+      'narrow {"max_batch_size":{"excluded":[1,4]}}',
+    ]);
+    expect((await screen.terminal.lines())[22]).toBe(' max_batch_size=4 is excluded from the next trial on');
+    await screen.press(RIGHT, ' ');
+    expect(screen.asked).toHaveLength(2);
+    expect((await screen.terminal.lines())[22]).toMatch(/no candidate would be left/);
+    await screen.press('\u007f');
+    expect(screen.asked.at(-1)).toBe('narrow {}');
+  });
+
+  it('try candidates by hand, and say why one is not legal', async () => {
+    const screen = await shown(midRun(events));
+    await screen.press('t', RIGHT, '\r');
+    expect(screen.asked).toEqual([
+      'enqueue {"assignment":{"max_batch_size":4,"instances":3},"levels":{"kind":"search"}}',
+    ]);
+    await screen.press(RIGHT, DOWN, DOWN, RIGHT);
+    expect((await screen.terminal.lines()).join('\n')).toContain('not legal: all batches together are above 24');
+    await screen.press('\r');
+    expect(screen.asked).toHaveLength(1);
+    await screen.press('\u001b', 'p');
+    expect(screen.asked.at(-1)).toBe('pause');
   });
 
   it('close the screen only when the run is over', async () => {

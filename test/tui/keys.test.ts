@@ -1,24 +1,45 @@
 import type { Key } from 'ink';
 import { describe, expect, it } from 'vitest';
+import { answers, bindings } from '../../src/tui/bindings.ts';
+import type { Abilities, Command } from '../../src/tui/commands.ts';
 import { initialInteraction, interact, listed, selectedTrial } from '../../src/tui/interaction.ts';
-import { type Abilities, bindings, type Command, commandOf, hintsOf, workingKeys } from '../../src/tui/keys.ts';
-import { initialView, reduce } from '../../src/tui/state.ts';
-import { midRun, recordedRun } from './recorded.ts';
+import { commandOf, hintsOf, workingKeys } from '../../src/tui/keys.ts';
+import { assignmentOf } from '../../src/tui/parameters.ts';
+import { midRun, recordedRun, viewAfter } from './recorded.ts';
 
 const events = await recordedRun();
-const mid = midRun(events).reduce(reduce, initialView);
-const end = events.reduce(reduce, initialView);
+const initialView = viewAfter([]);
+const mid = viewAfter(midRun(events));
+const end = viewAfter(events);
 const live: Abilities = { phase: 'live', canExport: true };
 const over: Abilities = { phase: 'over', canExport: true };
 const key = (pressed: Partial<Key> = {}): Key => pressed as Key;
 
+/** Keys that Ink names. */
+const named: Readonly<Record<string, Partial<Key>>> = {
+  '\r': { return: true },
+  '\u001b': { escape: true },
+  '↑': { upArrow: true },
+  '↓': { downArrow: true },
+  '←': { leftArrow: true },
+  '→': { rightArrow: true },
+  '⌫': { backspace: true },
+};
+
 const pressed = (inputs: readonly string[], interaction = initialInteraction) =>
   inputs.reduce((now, input) => {
-    const command = commandOf(input, key({ return: input === '\r', escape: input === '\u001b' }), now, live, mid);
+    const command = commandOf(input, key(named[input]), now, live, mid);
     return command ? interact(now, command, mid) : now;
   }, interaction);
 
 describe('the keys', () => {
+  it('are each bound once in every panel', () => {
+    for (const bound of Object.values(answers)) {
+      const shown = bound.map((binding) => binding.shown);
+      expect(new Set(shown).size).toBe(shown.length);
+    }
+  });
+
   it('are each bound once in every state', () => {
     for (const abilities of [live, over, { phase: 'stopping', canExport: true } as const]) {
       for (const view of [initialView, mid, end]) {
@@ -31,10 +52,11 @@ describe('the keys', () => {
   it('are shown only where they work', () => {
     const shownIn = (abilities: Abilities, view = mid) =>
       hintsOf(initialInteraction, abilities, view).map(({ does }) => does);
-    expect(shownIn(live)).toEqual(expect.arrayContaining(['pause', 'skip', 'budget', 'quit']));
+    expect(shownIn(live)).toEqual(expect.arrayContaining(['pause', 'skip', 'budget', 'narrow', 'try', 'quit']));
     expect(shownIn(over)).toEqual(['trial', 'order', 'front', 'help', 'close']);
     expect(shownIn({ phase: 'stopping', canExport: true })).not.toContain('pause');
     expect(shownIn(live, initialView)).not.toContain('skip');
+    expect(shownIn(live, initialView)).not.toContain('try');
     const names = bindings.map(({ command }) => command.name);
     const effects: readonly Command['name'][] = ['pause', 'skip', 'again', 'ask-budget', 'ask-quit', 'export', 'quit'];
     expect(names).toEqual(expect.arrayContaining([...effects]));
@@ -84,5 +106,42 @@ describe('the keys', () => {
     const numbers = listed(pressed(['f']), mid).map(({ number }) => number);
     expect(numbers.length).toBeLessThan(5);
     expect(new Set(mid.study?.front.map(({ trial }) => trial.number))).toEqual(new Set(numbers));
+  });
+
+  it('pin, exclude and free values, and leave no parameter without one', () => {
+    const opened = pressed(['n']);
+    expect(opened.question).toEqual({ kind: 'space', row: 0, column: 0, narrowing: {} });
+    const narrowingAfter = (...keys: string[]) => {
+      const { question } = pressed(keys, opened);
+      return question?.kind === 'space' ? question.narrowing : null;
+    };
+    expect(narrowingAfter('→', '\r')).toEqual({ max_batch_size: { pinned: 4 } });
+    expect(narrowingAfter('→', '\r', '\r')).toEqual({});
+    expect(narrowingAfter(' ', '→', ' ')).toEqual({ max_batch_size: { excluded: [1, 4] } });
+    // The third would leave nothing to try.
+    expect(narrowingAfter(' ', '→', ' ', '→', ' ')).toEqual({ max_batch_size: { excluded: [1, 4] } });
+    expect(narrowingAfter(' ', '⌫')).toEqual({});
+    // Four instances with batches of 8 are against the rule: one pin makes the other impossible.
+    expect(narrowingAfter('→', '→', '\r', '↓', '↓', '→', '→', '→', '\r')).toEqual({ max_batch_size: { pinned: 8 } });
+    expect(pressed(['\u001b'], opened).question).toBeNull();
+    expect(pressed(['n'], opened).question).toBeNull();
+  });
+
+  it('put a candidate together from the values that go with each other', () => {
+    const opened = pressed(['t']);
+    const [from, assignment] = [mid.study?.best?.number, { max_batch_size: 1, instances: 3 }];
+    expect(opened.question).toEqual({ kind: 'hand', row: 0, assignment, from });
+    const assignmentAfter = (...keys: string[]) => {
+      const { question } = pressed(keys, opened);
+      return question?.kind === 'hand' && mid.study ? assignmentOf(mid.study, question.assignment) : null;
+    };
+    const larger = { max_batch_size: 4, instances: 3 };
+    expect(assignmentAfter('→')).toEqual(larger);
+    expect(assignmentAfter('→', '↓', '→')).toEqual({ ...larger, queue_delay_us: 0 });
+    // A delay does not apply to batches of one, and is there again with larger ones.
+    expect(assignmentAfter('→', '↓', '→', '→', '↑', '←')).toEqual(assignment);
+    expect(assignmentAfter('→', '↓', '→', '→', '↑', '←', '→')).toEqual({ ...larger, queue_delay_us: 500 });
+    expect(assignmentAfter('←')).toEqual({ instances: 3 });
+    expect(assignmentAfter('←', '←', '←', '→')).toEqual(assignment);
   });
 });

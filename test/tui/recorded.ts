@@ -1,18 +1,37 @@
 import type { Measurement } from '../../src/profiler/measurement.ts';
+import { spaceFromJson } from '../../src/space/load.ts';
+import { viewSpace } from '../../src/study/samplers/space-view.ts';
 import type { ModelConfig } from '../../src/triton/model-config.ts';
+import { ViewFold, type ViewState } from '../../src/tui/state.ts';
 import type { TunerEvent } from '../../src/tuner/seams.ts';
-import { instancesIn, play, refuseAbove, World } from '../tuner/world.ts';
+import { goalOf, originalConfig, studyStarted } from '../study/builders.ts';
+import { everyCandidate, instancesIn, play, refuseAbove, World } from '../tuner/world.ts';
+
+/** The search space of the recorded run, as its journal has it. */
+const space = {
+  name: 'test',
+  parameters: {
+    max_batch_size: [1, 4, 8],
+    queue_delay_us: { values: [0, 500], when: { max_batch_size: { above: 1 } } },
+    instances: [1, 2, 3, 4],
+  },
+  rules: [{ require: 'max_batch_size * instances <= 24', message: 'all batches together are above 24' }],
+};
 
 /** The events of a run in a world where three instances fit, with all that a server can tell of itself. */
 export async function recordedRun(): Promise<readonly TunerEvent[]> {
   const world = new World();
   world.refuse = refuseAbove(3);
   world.bend = withServer;
-  const { events } = await play({ world, plan: { maxTrials: 6 } });
+  const { type: _, at: __, ...study } = studyStarted(goalOf(40), { space });
+  const view = viewSpace(spaceFromJson(space), originalConfig);
+  const plan = { maxTrials: 6, study, build: view.build };
+  const { events } = await play({ world, plan, parts: { sampler: everyCandidate(view) } });
   return events.flatMap((event) => (event.type === 'measuring' ? [event, ...windows(event)] : [event]));
 }
 
-function withServer(measurement: Measurement, config: ModelConfig): Measurement {
+/** With all that a server can tell of itself. */
+export function withServer(measurement: Measurement, config: ModelConfig): Measurement {
   const ms = measurement.latencyMs.avg;
   const batch = config.max_batch_size ?? 1;
   const executions = Math.round(measurement.requests / batch);
@@ -61,3 +80,10 @@ export function upTo(events: readonly TunerEvent[], holds: (event: TunerEvent) =
 
 export const midRun = (events: readonly TunerEvent[]): readonly TunerEvent[] =>
   upTo(events, (event) => event.type === 'progress' && event.trial === 5 && event.progress.phase === 'window');
+
+/** What the screen knows after these events. */
+export function viewAfter(events: readonly TunerEvent[]): ViewState {
+  const fold = new ViewFold();
+  for (const event of events) fold.add(event);
+  return fold.view();
+}

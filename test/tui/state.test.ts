@@ -1,35 +1,108 @@
-import { describe, expect, it } from 'vitest';
-import { foldStudy } from '../../src/study/fold.ts';
+import { describe, expect, it, vi } from 'vitest';
+import type { Measurement } from '../../src/profiler/measurement.ts';
+import { foldStudy, StudyFold } from '../../src/study/fold.ts';
 import type { StudyRecord } from '../../src/study/records.ts';
+import type { ModelConfig } from '../../src/triton/model-config.ts';
 import { gainSoFar } from '../../src/tui/figures.ts';
-import { initialView, reduce, type ViewState, viewOf } from '../../src/tui/state.ts';
+import { ViewFold, type ViewState } from '../../src/tui/state.ts';
+import { Store } from '../../src/tui/store.ts';
 import type { TunerEvent } from '../../src/tuner/seams.ts';
-import { goalOf } from '../study/builders.ts';
-import { midRun, recordedRun, upTo } from './recorded.ts';
+import { candidateOf, configOf, goalOf, measured, studyStarted } from '../study/builders.ts';
+import { midRun, recordedRun, upTo, viewAfter, withServer } from './recorded.ts';
 
 const events = await recordedRun();
-const viewAfter = (some: readonly TunerEvent[], view = initialView): ViewState => some.reduce(reduce, view);
 const records = events.filter((event): event is StudyRecord => 'at' in event);
 
+/** The records of a study with so many trials, of which a few are better than all before. */
+function longStudy(trials: number, told = (measurement: Measurement, _: ModelConfig) => measurement): StudyRecord[] {
+  const at = '2026-01-01T00:00:00.000Z';
+  return [
+    studyStarted(goalOf(40)),
+    ...Array.from({ length: trials }, (_, trial): StudyRecord[] => {
+      const config = configOf(1 + (trial % 8), 1 + (trial % 5));
+      const role = trial === 0 ? 'baseline' : 'search';
+      const measurement = told(measured(4, 100 + ((trial * 37) % 97), 12), config);
+      return [
+        { type: 'trial-started', at, trial, role, candidate: candidateOf(config, { count: trial % 8 }) },
+        { type: 'trial-applied', at, trial, change: 'full', loadMs: 900 },
+        { type: 'trial-measured', at, trial, measurement },
+        { type: 'trial-finished', at, trial, chosen: 0, feasible: true, failure: null },
+      ];
+    }).flat(),
+  ];
+}
+
 describe('the view of a run', () => {
-  it('is the fold of its records at the end, and changes no state that it is given', () => {
-    const states: ViewState[] = [initialView];
+  it('is the fold of its records at every moment, and changes no view that it gave', () => {
+    const fold = new ViewFold();
+    const given: { readonly view: ViewState; readonly frozen: string }[] = [];
+    const seen: StudyRecord[] = [];
     for (const event of events) {
-      const before = states.at(-1) as ViewState;
-      const frozen = JSON.stringify(before);
-      states.push(reduce(before, event));
-      expect(JSON.stringify(before)).toBe(frozen);
+      fold.add(event);
+      if ('at' in event) seen.push(event);
+      const view = fold.view();
+      expect(fold.view()).toBe(view);
+      expect(JSON.stringify(view.study)).toBe(JSON.stringify(foldStudy(seen)));
+      given.push({ view, frozen: JSON.stringify(view) });
     }
-    const last = states.at(-1) as ViewState;
-    expect(JSON.stringify(last.study)).toBe(JSON.stringify(foldStudy(records)));
-    expect(last.activity).toEqual({ kind: 'finished' });
+    for (const { view, frozen } of given) expect(JSON.stringify(view)).toBe(frozen);
+    expect(fold.view().activity).toEqual({ kind: 'finished' });
+  });
+
+  it('takes each record once, and works the study out only for frames, however many trials there are', () => {
+    const all = longStudy(5_000);
+    const [add, state] = [vi.spyOn(StudyFold.prototype, 'add'), vi.spyOn(StudyFold.prototype, 'state')];
+    const store = new Store(new ViewFold(), {
+      commands: null,
+      interrupt: () => undefined,
+      exportConfig: async () => '',
+    });
+    try {
+      let frames = 0;
+      store.subscribe(() => {
+        frames++;
+        store.scene();
+      });
+      for (const [index, record] of all.entries()) {
+        store.onEvent(record);
+        if (index % 4_000 === 0) store.flush();
+      }
+      store.flush();
+      expect(add).toHaveBeenCalledTimes(all.length);
+      expect(state.mock.calls.length).toBeLessThanOrEqual(frames);
+      expect(frames).toBeLessThan(20);
+      expect(store.scene().view.study?.trials).toHaveLength(5_000);
+      const before = store.scene().view.study;
+      store.onCommand({ name: 'sort' });
+      store.onCommand({ name: 'move', by: 1 });
+      expect(store.scene().view.study).toBe(before);
+    } finally {
+      store.close();
+      add.mockRestore();
+      state.mockRestore();
+    }
+  });
+
+  it('foretells the best anew when it changes, and now and then as trials come', () => {
+    const fold = new ViewFold();
+    const foretold = new Set<unknown>();
+    const bests = new Set<unknown>();
+    for (const record of longStudy(150, withServer)) {
+      fold.add(record);
+      const { predicted, study } = fold.view();
+      if (predicted) foretold.add(predicted);
+      bests.add(study?.best?.number);
+    }
+    expect(foretold.size).toBeGreaterThan(bests.size);
+    // 1.25 to the power of 23 is more than 150; the first few come trial by trial.
+    expect(foretold.size).toBeLessThan(bests.size + 26);
   });
 
   it('knows what is done at the moment', () => {
-    let view = initialView;
+    const fold = new ViewFold();
     const kinds = events.map((event) => {
-      view = reduce(view, event);
-      return view.activity.kind;
+      fold.add(event);
+      return fold.view().activity.kind;
     });
     const changes = kinds.filter((kind, index) => kind !== kinds[index - 1]);
     expect(changes.slice(0, 5)).toEqual(['choosing', 'loading', 'warming', 'measuring', 'warming']);
@@ -47,30 +120,34 @@ describe('the view of a run', () => {
   });
 
   it('begins with what an earlier run wrote down', () => {
-    const seen = viewOf(records.slice(0, -1));
-    expect(seen.study?.trials).toHaveLength(7);
+    const fold = new ViewFold(records.slice(0, -1));
+    expect(fold.view().study?.trials).toHaveLength(7);
+    expect(fold.view().activity).toEqual({ kind: 'starting' });
     const at = '2026-01-01T02:00:00.000Z';
-    expect(reduce(seen, { type: 'study-paused', at }).isPaused).toBe(true);
-    expect(
-      viewAfter(
-        [
-          { type: 'study-paused', at },
-          { type: 'study-continued', at },
-        ],
-        seen,
-      ).isPaused,
-    ).toBe(false);
+    fold.add({ type: 'study-paused', at });
+    expect(fold.view().isPaused).toBe(true);
+    fold.add({ type: 'study-continued', at });
+    expect(fold.view().isPaused).toBe(false);
   });
 
   it('ranks anew at once when the budget changes', () => {
     const mid = viewAfter(midRun(events));
-    const changed = reduce(mid, { type: 'goal-changed', at: '2026-01-01T02:00:00.000Z', goal: goalOf(10.5) });
+    const change: TunerEvent = { type: 'goal-changed', at: '2026-01-01T02:00:00.000Z', goal: goalOf(10.5) };
+    const changed = viewAfter([...midRun(events), change]);
     const latencyOf = ({ study }: ViewState): number => {
       const best = study?.best;
       return best?.measurements[best.chosen ?? 0]?.budgetLatencyMs.value ?? Number.NaN;
     };
     expect(latencyOf(mid)).toBeGreaterThan(10.5);
     expect(latencyOf(changed)).toBeLessThanOrEqual(10.5);
+  });
+
+  it('hopes nothing of a trial that a person asked for', () => {
+    const proposed: TunerEvent = { type: 'proposed', assignment: {}, expectedGain: 0.2 };
+    const start = records.find((record) => record.type === 'trial-started' && record.trial === 1) as StudyRecord;
+    const started = upTo(events, (event) => event.type === 'trial-finished' && event.trial === 0);
+    expect(viewAfter([...started, proposed, start]).expectedGain).toBe(0.2);
+    expect(viewAfter([...started, proposed, { ...start, requested: true } as StudyRecord]).expectedGain).toBeNull();
   });
 
   it('says how much better the best is before the final, and by the final after it', () => {

@@ -10,7 +10,7 @@ const emulator = await startEmulator({ profile: smallProfile() });
 afterAll(() => emulator.close());
 
 const SIGTERM = 15;
-const [HOME, END] = ['\u001b[H', '\u001b[F'];
+const [HOME, END, DOWN, RIGHT, LEFT] = ['\u001b[H', '\u001b[F', '\u001b[B', '\u001b[C', '\u001b[D'];
 
 async function start(more: readonly string[] = [], env = {}): Promise<{ at: Sitting; output: string }> {
   const output = await freshDirectory();
@@ -55,6 +55,38 @@ describe('on a terminal', { timeout: 120_000 }, () => {
     expect(await summaryOf(output)).toMatchObject({ budget: { percentile: 99, latencyMs: 25 }, interrupted: false });
     const { best } = await summaryOf(output);
     expect(await readFile(join(output, `trial-${best?.trial}`, 'm', 'config.pbtxt'), 'utf8')).toContain('name: "m"');
+  });
+
+  it('narrows the search and tries what a person put together', async () => {
+    const { at, output } = await start(['--max-trials', '4', '--concurrency', '2:2']);
+    await at.until(/▶ trial 1: measuring/);
+    at.press('n');
+    await at.until(/─ What is searched ─/);
+    await at.until(/› max_batch_size/);
+    at.press(`${RIGHT}${RIGHT}\r`);
+    await at.until(/max_batch_size is pinned to 4 from the next trial on/);
+    at.press(`${DOWN}${DOWN}${DOWN}${LEFT} `);
+    await at.until(/instances=1 is excluded/);
+    at.press('\u001b');
+    await at.until(/steered +only max_batch_size=4; without instances=1\n/);
+    at.press('t');
+    await at.until(/─ A candidate of your own ─/);
+    at.press(`${RIGHT.repeat(9)}\r`);
+    await at.until(/it is tried next/);
+    at.press('\u001b');
+    await at.until(/1 trial asked for/);
+    at.press('s');
+    await at.until(/▶ trial 3: measuring/);
+    at.press('qy');
+    expect(await at.ended).toBe(130);
+    expectGivenBack(at);
+    const records = await recordsOf(output);
+    const [byHand, ...others] = records
+      .flatMap((record) => (record.type === 'trial-started' ? [record] : []))
+      .filter(({ trial }) => trial > 1);
+    expect(byHand).toMatchObject({ trial: 2, requested: true, candidate: { assignment: { max_batch_size: 128 } } });
+    expect(others.map(({ trial }) => trial)).toEqual([3]);
+    expect(others[0]?.candidate.assignment).toMatchObject({ max_batch_size: 4, instances: 2 });
   });
 
   it('asks once before it quits, then puts the model back and says where the files are', async () => {

@@ -1,7 +1,8 @@
 import { formatMs } from '../../base/format.ts';
+import type { Abilities, Command } from '../commands.ts';
 import type { Interaction } from '../interaction.ts';
-import { type Abilities, type Command, hintsOf, workingKeys } from '../keys.ts';
-import { block, fitted, foreign, heading, left, type Row, row, type Size, span } from '../rows.ts';
+import { hintsOf, workingKeys } from '../keys.ts';
+import { block, fitted, foreign, heading, left, type Row, row, type Size, span, widthOf } from '../rows.ts';
 import type { ViewState } from '../state.ts';
 
 /** What the person is asked or told, and the keys: two rows. */
@@ -12,16 +13,19 @@ export function footRows(
   notice: string | null,
   width: number,
 ): readonly Row[] {
-  const hints = hintsOf(interaction, abilities, view).flatMap(({ shown, does }) => [
-    span(` ${shown}`, 'accent'),
-    span(` ${does} `, 'muted'),
-  ]);
-  return [fitted(questionRow(interaction, view) ?? noticeRow(notice), width), fitted(hints, width)];
+  const hints = [...hintsOf(interaction, abilities, view)];
+  const line = (): Row => hints.flatMap(({ shown, does }) => [span(` ${shown}`, 'accent'), span(` ${does} `, 'muted')]);
+  // Keys that steer and that lead on stand at the end: where room is short, ways to move and to look go first.
+  while (hints.length > 2 && widthOf(line()) > width) {
+    const first = hints.findIndex(({ shown }) => shown !== 'Enter');
+    hints.splice(first, 1);
+  }
+  return [fitted(questionRow(interaction, view) ?? noticeRow(notice), width), fitted(line(), width)];
 }
 
 function questionRow({ question }: Interaction, { study }: ViewState): Row | null {
-  if (question === null) return null;
-  if (question.kind === 'quit') return row(' End the run?', 'warning');
+  if (question?.kind === 'quit') return row(' End the run?', 'warning');
+  if (question?.kind !== 'budget') return null;
   const percentile = study?.goal.budget?.percentile ?? 99;
   const now = study?.goal.budget ? `, now ${formatMs(study.goal.budget.latencyMs)}` : '';
   return [span(` p${percentile} budget in ms${now}: `, 'warning'), span(question.text, 'strong'), span('_')];

@@ -1,5 +1,5 @@
 import { formatDuration, formatFigure, formatMs, formatRate, formatRatio } from '../../base/format.ts';
-import { describeLevel } from '../../study/describe.ts';
+import { describeLevel, describeNarrowing } from '../../study/describe.ts';
 import type { StudyState } from '../../study/state.ts';
 import type { Trial } from '../../study/types.ts';
 import { bar } from '../canvas.ts';
@@ -106,7 +106,8 @@ function progressRow(view: ViewState, study: StudyState, elapsed: number, width:
       ? formatDuration(elapsed)
       : `${formatDuration(elapsed)} of ${formatDuration(timeBudgetSeconds)}`;
   const left = secondsLeft({ done, maxTrials, elapsed, timeBudgetSeconds });
-  const rest = study.finished || left === null ? '' : ` · about ${formatDuration(left)} left`;
+  const isSearching = study.finished === null && study.finals.length === 0;
+  const rest = !isSearching || left === null || left < 1 ? '' : ` · about ${formatDuration(left)} left`;
   const hope = hopeText(view, study);
   const failed = study.counts.failed > 0 ? [span(` · ${study.counts.failed} failed`, 'warning')] : [];
   const meter: Span[] = hasLimit ? [span(bar(share, cells), 'accent'), span('▏', 'muted')] : [];
@@ -148,6 +149,16 @@ export function standingRows({ study }: ViewState, width: number): readonly Row[
       width,
     ),
   ];
+}
+
+/** What the person has ruled out and asked for; no row where that is nothing. */
+export function steeredRows({ study }: ViewState, width: number): readonly Row[] {
+  if (!study) return [];
+  const narrowing = describeNarrowing(study.narrowing);
+  const waiting = study.finished || study.finals.length > 0 ? 0 : study.requested.length;
+  const asked = waiting === 0 ? '' : `${waiting} ${waiting === 1 ? 'trial' : 'trials'} asked for`;
+  const parts = [narrowing, asked].filter((part) => part !== '').join(' · ');
+  return parts === '' ? [] : [fitted([span('steered   ', 'muted'), span(foreign(parts), 'warning')], width)];
 }
 
 /** Also why what seemed better in the search is not the best. */

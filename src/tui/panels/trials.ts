@@ -1,11 +1,24 @@
 import { formatFigure } from '../../base/format.ts';
-import type { Candidate } from '../../space/types.ts';
+import type { Assignment, Candidate } from '../../space/types.ts';
 import { describeAssignment } from '../../study/describe.ts';
 import type { StudyState } from '../../study/state.ts';
 import type { Trial } from '../../study/types.ts';
 import { figuresOf, frontTrials } from '../figures.ts';
 import { type Interaction, listed, selectedTrial } from '../interaction.ts';
-import { block, fitted, foreign, heading, left, type Row, right, row, type Size, span, type Tone } from '../rows.ts';
+import {
+  block,
+  fitted,
+  foreign,
+  heading,
+  inSight,
+  left,
+  type Row,
+  right,
+  row,
+  type Size,
+  span,
+  type Tone,
+} from '../rows.ts';
 import type { ViewState } from '../state.ts';
 
 /** What the trial sets, on one line. */
@@ -16,12 +29,27 @@ const FIXED_COLUMNS = 31;
 const WIDTHS = { throughput: 8, latency: 9, level: 5 };
 
 /** The same with what tells trials apart in front: where there is little room, it is what is to be seen. */
-function briefly({ assignment }: Candidate, { trials }: StudyState): string {
-  const values = (name: string): number =>
-    new Set(trials.map(({ candidate }) => JSON.stringify(candidate.assignment[name]))).size;
-  const entries = Object.entries(assignment).map(([name, value]) => ({ name, value, variety: values(name) }));
-  const ordered = entries.sort((a, b) => b.variety - a.variety).map(({ name, value }) => [name, value]);
-  return foreign(describeAssignment(Object.fromEntries(ordered)));
+function briefly(assignment: Assignment, study: StudyState): string {
+  const variety = varietyOf(study);
+  const entries = Object.entries(assignment).sort(([a], [b]) => (variety.get(b) ?? 0) - (variety.get(a) ?? 0));
+  return foreign(describeAssignment(Object.fromEntries(entries)));
+}
+
+const varieties = new WeakMap<StudyState, ReadonlyMap<string, number>>();
+
+/** How many values of each parameter the trials have. */
+function varietyOf(study: StudyState): ReadonlyMap<string, number> {
+  const known = varieties.get(study);
+  if (known) return known;
+  const values = new Map<string, Set<string>>();
+  for (const { candidate } of study.trials) {
+    for (const [name, value] of Object.entries(candidate.assignment)) {
+      values.set(name, (values.get(name) ?? new Set()).add(JSON.stringify(value)));
+    }
+  }
+  const variety = new Map([...values].map(([name, seen]) => [name, seen.size] as const));
+  varieties.set(study, variety);
+  return variety;
 }
 
 /** The table of trials, the one under way last; the selected one is always in sight. */
@@ -40,26 +68,32 @@ export function trialsPanel(view: ViewState, interaction: Interaction, size: Siz
   if (!study) return block([title, head], size);
   const selected = selectedTrial(interaction, view)?.number;
   const front = frontTrials(study);
-  const rows = trials.map((trial) =>
+  const coming = interaction.onlyFront ? [] : comingRows(study, size.columns);
+  const room = size.rows - 2 - coming.length;
+  const at = trials.findIndex(({ number }) => number === selected);
+  const followsLast = interaction.selected === null && interaction.sort === 'number';
+  const shown = inSight(trials, followsLast ? trials.length - 1 : at, room).map((trial) =>
     trialRow(study, trial, { isSelected: trial.number === selected, front, columns: size.columns }),
   );
-  const underWay =
-    study.unfinished && !interaction.onlyFront ? [underWayRow(study, study.unfinished, size.columns)] : [];
-  const room = size.rows - 2 - underWay.length;
-  const at = trials.findIndex(({ number }) => number === selected);
-  const shown = inSight(
-    rows,
-    interaction.selected === null && interaction.sort === 'number' ? rows.length - 1 : at,
-    room,
-  );
-  return block([title, head, ...shown, ...underWay], size);
+  return block([title, head, ...shown, ...coming], size);
 }
 
-/** So many of the rows that the one at `index` is among them, and not at the edge where that can be. */
-function inSight(rows: readonly Row[], index: number, room: number): readonly Row[] {
-  const start = Math.max(0, Math.min(rows.length - room, index - Math.floor(room / 2)));
-  return rows.slice(start, start + Math.max(0, room));
+/** Of the trials that a person asked for, so many are shown. */
+const MOST_WAITING = 3;
+
+/** The trial under way, and those that wait. */
+function comingRows(study: StudyState, columns: number): readonly Row[] {
+  const underWay = study.unfinished ? [underWayRow(study, study.unfinished, columns)] : [];
+  const waiting = study.finished ? [] : study.requested;
+  const rows = waiting
+    .slice(0, MOST_WAITING)
+    .map(({ assignment }) => waitingRow('asked for', briefly(assignment, study), columns));
+  const more = waiting.length - rows.length;
+  return [...underWay, ...rows, ...(more > 0 ? [waitingRow('', `and ${more} more`, columns)] : [])];
 }
+
+const waitingRow = (what: string, text: string, columns: number): Row =>
+  fitted([span(`     + ${right(what, FIXED_COLUMNS - 9)}  `, 'muted'), span(text, 'muted')], columns);
 
 interface Manner {
   readonly isSelected: boolean;
@@ -81,7 +115,7 @@ function trialRow(study: StudyState, trial: Trial, { isSelected, front, columns 
     ? foreign(`${trial.failure.kind}: ${trial.failure.reason}`)
     : trial.role === 'baseline'
       ? 'the original config'
-      : briefly(trial.candidate, study);
+      : briefly(trial.candidate.assignment, study);
   const line: Row = [
     span(number, isSelected ? 'strong' : 'muted'),
     span(`${sign} `, tone),
@@ -106,6 +140,6 @@ function underWayRow(
   columns: number,
 ): Row {
   const levels = right(`${measurements.length} measured`, FIXED_COLUMNS - 9);
-  const text = number === 0 ? 'the original config' : briefly(candidate, study);
+  const text = number === 0 ? 'the original config' : briefly(candidate.assignment, study);
   return fitted([span(` ${right(String(number), 3)} ▶ ${levels}  `, 'now'), span(text, 'now')], columns);
 }

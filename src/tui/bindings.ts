@@ -1,0 +1,124 @@
+import type { Key } from 'ink';
+import type { Abilities, Command } from './commands.ts';
+import type { Question } from './interaction.ts';
+import type { ViewState } from './state.ts';
+
+export interface Binding {
+  /** As the hints and the help show it. */
+  readonly shown: string;
+  readonly does: string;
+  readonly matches: (input: string, key: Key) => boolean;
+  readonly command: Command;
+  /** When it works; it is shown only then. */
+  readonly works: (abilities: Abilities, view: ViewState) => boolean;
+  /** In the line of hints, which has little room; absent for a key that only the help names. */
+  readonly hint?: string;
+}
+
+type Works = Binding['works'];
+type Matches = Binding['matches'];
+
+const always: Works = () => true;
+const live: Works = ({ phase }) => phase === 'live';
+const over: Works = ({ phase }) => phase === 'over';
+/** The search is under way: not yet the final. */
+const searching: Works = (abilities, view) =>
+  live(abilities, view) && view.study !== null && view.study.finals.length === 0;
+
+const letter =
+  (text: string): Matches =>
+  (input, key) =>
+    input === text && !key.ctrl && !key.meta;
+const up: Matches = (_, key) => key.upArrow;
+const down: Matches = (_, key) => key.downArrow;
+const enter: Matches = (_, key) => key.return;
+const esc: Matches = (_, key) => key.escape;
+
+const either =
+  (...all: readonly Matches[]): Matches =>
+  (input, key) =>
+    all.some((matches) => matches(input, key));
+
+function bind(shown: string, does: string, matches: Matches, command: Command, works = always, hint?: string): Binding {
+  return { shown, does, matches, command, works, ...(hint !== undefined && { hint }) };
+}
+
+const move = (by: number): Command => ({ name: 'move', by });
+const step = (rows: number, values: number): Command => ({ name: 'step', rows, values });
+
+const FAR = 1e6;
+const PAGE = 10;
+
+/** Every key of the screen, in the order of the help. */
+export const bindings: readonly Binding[] = [
+  bind('↑ k', 'the trial above', either(up, letter('k')), move(-1)),
+  bind('↓ j', 'the trial below', either(down, letter('j')), move(1)),
+  bind('PgUp', 'ten trials up', (_, key) => key.pageUp, move(-PAGE)),
+  bind('PgDn', 'ten trials down', (_, key) => key.pageDown, move(PAGE)),
+  bind('Home', 'the first trial', (_, key) => key.home, move(-FAR)),
+  bind('End', 'the last trial', (_, key) => key.end, move(FAR)),
+  bind('Enter', 'the whole trial, and back', enter, { name: 'page', page: 'trial' }, always, 'trial'),
+  bind('o', 'order: number, throughput, latency', letter('o'), { name: 'sort' }, always, 'order'),
+  bind('f', 'only trials on the Pareto front, or all', letter('f'), { name: 'front' }, always, 'front'),
+  bind('c', 'compare others with this trial, or with the original again', letter('c'), { name: 'mark' }),
+  bind('Esc', 'back; from the overview: follow the best', esc, { name: 'back' }),
+  bind('p', 'pause, and go on', letter('p'), { name: 'pause' }, live, 'pause'),
+  bind('s', 'skip the trial under way; what it measured counts', letter('s'), { name: 'skip' }, searching, 'skip'),
+  bind('b', 'another latency budget', letter('b'), { name: 'ask-budget' }, searching, 'budget'),
+  bind('n', 'narrow the search: pin or exclude values', letter('n'), { name: 'ask-space' }, searching, 'narrow'),
+  bind(
+    't',
+    'try a candidate of your own, beginning with this one',
+    letter('t'),
+    { name: 'ask-hand' },
+    searching,
+    'try',
+  ),
+  bind('r', 'measure this trial again at its level', letter('r'), { name: 'again' }, searching),
+  bind('x', "write this trial's config.pbtxt", letter('x'), { name: 'export' }, ({ canExport }) => canExport),
+  bind('?', 'all keys, and back', letter('?'), { name: 'page', page: 'help' }, always, 'help'),
+  bind('q', 'end the run: asks how', letter('q'), { name: 'ask-quit' }, live, 'quit'),
+  bind('q', 'close the screen', letter('q'), { name: 'quit' }, over, 'close'),
+];
+
+const STOP = 'keep the best: end the search, measure best against original';
+const close = bind('Esc', 'close', either(esc, letter('q')), { name: 'cancel' });
+const rows: readonly Binding[] = [
+  bind('↑↓', 'the parameter above or below', either(up, letter('k')), step(-1, 0), always, 'parameter'),
+  bind('↓', 'the parameter below', either(down, letter('j')), step(1, 0)),
+];
+const values: readonly Binding[] = [
+  bind('←→', 'the value before or after', (_, key) => key.leftArrow, step(0, -1), always, 'value'),
+  bind('→', 'the value after', (_, key) => key.rightArrow, step(0, 1)),
+];
+
+/** The keys while a question is asked, or a panel of parameters is open. */
+export const answers: Readonly<Record<Question['kind'], readonly Binding[]>> = {
+  quit: [
+    bind('k', STOP, letter('k'), { name: 'stop-search' }, searching),
+    bind('y', 'quit now, and put the model back', letter('y'), { name: 'quit' }),
+    bind('Esc', 'go on', either(esc, letter('n')), { name: 'cancel' }),
+  ],
+  budget: [bind('Enter', 'take it', enter, { name: 'accept-budget' }), bind('Esc', 'go on', esc, { name: 'cancel' })],
+  space: [
+    ...rows,
+    ...values,
+    bind('Enter', 'pin it, or not', enter, { name: 'pin' }, searching, 'pin'),
+    bind('Space', 'exclude it, or not', letter(' '), { name: 'exclude' }, searching, 'exclude'),
+    bind(
+      'Backspace',
+      'free the parameter',
+      (_, key) => key.backspace || key.delete,
+      { name: 'free' },
+      searching,
+      'free',
+    ),
+    { ...close, matches: either(close.matches, letter('n')), hint: 'close' },
+  ],
+  hand: [
+    ...rows,
+    ...values,
+    bind('Enter', 'try it next', enter, { name: 'try' }, searching, 'try it next'),
+    { ...close, matches: either(close.matches, letter('t')), hint: 'close' },
+  ],
+};

@@ -1,0 +1,40 @@
+/** What a key does. */
+export type Command =
+  | { readonly name: 'move'; readonly by: number }
+  /** In a panel of parameters: to another one, or to another value. */
+  | { readonly name: 'step'; readonly rows: number; readonly values: number }
+  | { readonly name: 'page'; readonly page: 'trial' | 'help' }
+  | { readonly name: 'type'; readonly text: string }
+  | {
+      readonly name:
+        | 'sort'
+        | 'front'
+        | 'mark'
+        | 'back'
+        | 'pause'
+        | 'skip'
+        | 'again'
+        | 'ask-quit'
+        | 'ask-budget'
+        | 'ask-space'
+        | 'ask-hand'
+        | 'accept-budget'
+        | 'pin'
+        | 'exclude'
+        | 'free'
+        | 'try'
+        | 'stop-search'
+        | 'quit'
+        | 'export'
+        | 'cancel'
+        | 'interrupt';
+    };
+
+/** How the screen stands to the run: `live` while it can be steered, `stopping` after it was told to end, else `over`. */
+export type Phase = 'live' | 'stopping' | 'over';
+
+/** What can be done besides looking. */
+export interface Abilities {
+  readonly phase: Phase;
+  readonly canExport: boolean;
+}

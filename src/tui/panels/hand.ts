@@ -1,0 +1,60 @@
+import { describeAssignment } from '../../study/describe.ts';
+import type { StudyState } from '../../study/state.ts';
+import type { HandQuestion } from '../interaction.ts';
+import { type HandChoice, handChoices, type Verdict, verdictOn } from '../parameters.ts';
+import { block, fitted, foreign, heading, inSight, type Row, row, type Size, span } from '../rows.ts';
+import { type Cell, parameterNote, valuesRow, valueText } from './parameter-rows.ts';
+
+/** Of the trials that wait, so many are shown. */
+const MOST_WAITING = 3;
+
+/** A candidate put together by hand: the value of every parameter, whether that is legal, and what waits already. */
+export function handPanel(
+  study: StudyState,
+  { row: selected, assignment, from }: HandQuestion,
+  size: Size,
+): readonly Row[] {
+  const begun = from === 0 ? 'the original' : `trial ${from}`;
+  const title = heading('A candidate of your own', size.columns, `begun with ${begun}`);
+  const choices = handChoices(study, assignment);
+  if (choices.length === 0) return block([title, row('  the search space has nothing to set', 'muted')], size);
+  const rows = choices.map((choice, index) => choiceRow(choice, index === selected, size.columns));
+  const below = [
+    row(''),
+    ...choices.slice(selected, selected + 1).map(({ parameter }) => parameterNote(parameter)),
+    ...verdictRows(verdictOn(study, assignment), size.columns),
+    ...waitingRows(study, size.columns),
+  ];
+  const room = Math.max(1, size.rows - 1 - below.length);
+  return block([title, ...inSight(rows, selected, room), ...below], size);
+}
+
+function choiceRow(choice: HandChoice, isSelected: boolean, columns: number): Row {
+  const { parameter, values, chosen, applies } = choice;
+  if (!applies) {
+    const cells: readonly Cell[] = [{ mark: ' ', text: 'does not apply', tone: 'muted' }];
+    return valuesRow(parameter.name, cells, { at: null, isSelected, columns });
+  }
+  const named = values.map((value): Cell => ({ mark: ' ', text: valueText(value), tone: 'muted' }));
+  const hasOwn = values.includes(null);
+  const cells: readonly Cell[] = hasOwn ? named : [{ mark: ' ', text: 'original', tone: 'muted' }, ...named];
+  const at = hasOwn ? chosen : chosen + 1;
+  const shown = cells.map((cell, index): Cell => (index === at ? { mark: ' ', text: cell.text } : cell));
+  return valuesRow(parameter.name, shown, { at, isSelected, columns });
+}
+
+function verdictRows(verdict: Verdict, columns: number): readonly Row[] {
+  if (!verdict.legal) return [fitted([span('  not legal: ', 'bad'), span(foreign(verdict.reason), 'bad')], columns)];
+  const note = verdict.note === null ? '' : `; ${verdict.note}`;
+  return [fitted([span('  legal', 'good'), span(foreign(note))], columns)];
+}
+
+function waitingRows({ requested }: StudyState, columns: number): readonly Row[] {
+  const shown = requested.slice(0, MOST_WAITING);
+  const more = requested.length - shown.length;
+  return shown.map(({ assignment }, index) => {
+    const rest = index === shown.length - 1 && more > 0 ? ` (and ${more} more)` : '';
+    const head = index === 0 ? '  waiting: ' : '           ';
+    return fitted([span(head, 'muted'), span(foreign(describeAssignment(assignment))), span(rest, 'muted')], columns);
+  });
+}

@@ -1,0 +1,56 @@
+import { formatPath } from '../../space/config-path.ts';
+import type { ChangeCost, Parameter, ParameterValue } from '../../space/types.ts';
+import { describeValue } from '../../study/describe.ts';
+import { fitted, foreign, left, type Row, row, type Span, span, type Tone, widthOf } from '../rows.ts';
+
+/** One value in a row of values. */
+export interface Cell {
+  /** A sign of what it is, one character. */
+  readonly mark: ' ' | '=' | '×';
+  readonly text: string;
+  readonly tone?: Tone;
+}
+
+/** null leaves what the original config has. */
+export const valueText = (value: ParameterValue): string => (value === null ? 'original' : describeValue(value));
+
+const WIDEST_NAME = 24;
+const WIDEST_VALUE = 20;
+
+/** A parameter's name and its values on one line, `at` in brackets; where they are too many, those around it. */
+export function valuesRow(
+  name: string,
+  cells: readonly Cell[],
+  { at, isSelected, columns }: { readonly at: number | null; readonly isSelected: boolean; readonly columns: number },
+): Row {
+  const head: Row = [
+    span(isSelected ? '› ' : '  ', 'accent'),
+    span(`${left(foreign(name), WIDEST_NAME)} `, isSelected ? 'strong' : undefined),
+  ];
+  const texts = cells.map(({ mark, text, tone }, index): Span => {
+    const [open, close] = index === at ? ['[', ']'] : [' ', ' '];
+    return span(`${open}${mark}${foreign(text, WIDEST_VALUE)}${close}`, index === at && isSelected ? 'strong' : tone);
+  });
+  return fitted([...head, ...around(texts, at ?? 0, columns - widthOf(head))], columns);
+}
+
+/** So many of the pieces that the one at the index is among them; `…` where there are more. */
+function around(pieces: readonly Span[], index: number, width: number): Row {
+  let first = 0;
+  const fits = (): boolean => widthOf(pieces.slice(first, index + 1)) + (first > 0 ? 1 : 0) < width;
+  while (first < index && !fits()) first++;
+  return first === 0 ? pieces : [span('…', 'muted'), ...pieces.slice(first)];
+}
+
+const costs: Readonly<Record<ChangeCost, string>> = {
+  'in-place': 'changed in place',
+  reload: 'a change loads the model anew',
+  expensive: 'a change takes a long load',
+};
+
+/** What the parameter sets, and what that costs. */
+export function parameterNote({ path, change, description }: Parameter): Row {
+  const field = path === null ? 'several fields' : formatPath(path);
+  const about = description === '' ? '' : `: ${description.trim()}`;
+  return row(`  ${foreign(`${field}, ${costs[change]}${about}`)}`, 'muted');
+}

@@ -1,0 +1,58 @@
+import { formatFigure } from '../../base/format.ts';
+import { allows, type Restriction } from '../../space/narrowing.ts';
+import type { ParameterValue } from '../../space/types.ts';
+import type { StudyState } from '../../study/state.ts';
+import type { SpaceQuestion } from '../interaction.ts';
+import { parametersOf, type ShownParameter, sizeOf } from '../parameters.ts';
+import { block, heading, inSight, type Row, row, type Size } from '../rows.ts';
+import { type Cell, parameterNote, valuesRow, valueText } from './parameter-rows.ts';
+
+/** The search space, parameter by parameter: which values are pinned, and which are excluded. */
+export function spacePanel(study: StudyState, question: SpaceQuestion, size: Size): readonly Row[] {
+  const { row: selected, column, narrowing } = question;
+  const parameters = parametersOf(study);
+  const title = heading('What is searched', size.columns, leftText(study, question));
+  if (parameters.length === 0) return block([title, row('  the search space has nothing to set', 'muted')], size);
+  const rows = parameters.map((shown, index) => {
+    const { name } = shown.parameter;
+    const isSelected = index === selected;
+    const at = isSelected ? column : null;
+    return valuesRow(name, cellsOf(shown, narrowing[name], allowsIn(question, name)), {
+      at,
+      isSelected,
+      columns: size.columns,
+    });
+  });
+  const below = [
+    row(''),
+    ...parameters.slice(selected, selected + 1).map(({ parameter }) => parameterNote(parameter)),
+    row('  = pinned: the only value, wherever the parameter applies   × excluded', 'muted'),
+    row('  What was measured already still counts; the trial under way goes on.', 'muted'),
+  ];
+  const room = Math.max(1, size.rows - 1 - below.length);
+  return block([title, ...inSight(rows, selected, room), ...below], size);
+}
+
+const allowsIn =
+  ({ narrowing }: SpaceQuestion, name: string) =>
+  (value: ParameterValue): boolean =>
+    allows(narrowing, name, value);
+
+function cellsOf(
+  { values }: ShownParameter,
+  restriction: Restriction | undefined,
+  isAllowed: (value: ParameterValue) => boolean,
+): readonly Cell[] {
+  const isPinned = restriction !== undefined && 'pinned' in restriction;
+  return values.map((value): Cell => {
+    const text = valueText(value);
+    if (!isAllowed(value)) return { mark: isPinned ? ' ' : '×', text, tone: 'muted' };
+    return isPinned ? { mark: '=', text, tone: 'good' } : { mark: ' ', text };
+  });
+}
+
+function leftText(study: StudyState, { narrowing }: SpaceQuestion): string {
+  const size = sizeOf(study, narrowing);
+  if (!Number.isFinite(size)) return 'thousands of candidates';
+  return size === 1 ? '1 candidate' : `${formatFigure(size)} candidates`;
+}

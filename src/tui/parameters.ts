@@ -1,0 +1,164 @@
+import { isTrituneError } from '../base/errors.ts';
+import { canonicalJson } from '../base/json.ts';
+import { type BoundSpace, bindSpace, optionsIn, sceneOf } from '../space/bound-space.ts';
+import { buildCandidate } from '../space/candidate.ts';
+import { spaceSize } from '../space/enumerate.ts';
+import { spaceFromJson } from '../space/load.ts';
+import {
+  allows,
+  type Narrowing,
+  toggleExclusion,
+  togglePin,
+  whyRuledOut,
+  withoutRestriction,
+} from '../space/narrowing.ts';
+import type { Assignment, Candidate, Parameter, ParameterValue } from '../space/types.ts';
+import { describeValue } from '../study/describe.ts';
+import type { StudyStarted } from '../study/records.ts';
+import type { StudyState } from '../study/state.ts';
+
+/** A parameter of the study's search space as a person sees it. */
+export interface ShownParameter {
+  readonly parameter: Parameter;
+  /** What it can be set to on this model; a value that only some candidates can have is among them. */
+  readonly values: readonly ParameterValue[];
+}
+
+/** More combinations than this are not counted while a person waits for the screen. */
+const MOST_COUNTED = 5_000;
+
+const bound = new WeakMap<StudyStarted, BoundSpace | null>();
+
+/** The search space that the journal names, over the original config; null when this version cannot read it. */
+function spaceOf({ started }: StudyState): BoundSpace | null {
+  const known = bound.get(started);
+  if (known !== undefined) return known;
+  const read = readSpace(started);
+  bound.set(started, read);
+  return read;
+}
+
+function readSpace({ space, originalConfig }: StudyStarted): BoundSpace | null {
+  try {
+    return bindSpace(spaceFromJson(space), originalConfig);
+  } catch (error) {
+    if (isTrituneError(error, 'SPACE_INVALID')) return null;
+    throw error;
+  }
+}
+
+/** The parameters that can be set on this model, in the space's order. */
+export function parametersOf(study: StudyState): readonly ShownParameter[] {
+  const settings = spaceOf(study)?.settings ?? [];
+  return settings.flatMap(({ parameter, cases }) => {
+    const values = distinct(cases.flatMap(({ options }) => options.map(({ value }) => value)));
+    return values.length === 0 ? [] : [{ parameter, values }];
+  });
+}
+
+const sizes = new WeakMap<Narrowing, number>();
+
+/** How many candidates are left; Infinity for more than are worth counting. */
+export function sizeOf(study: StudyState, narrowing: Narrowing): number {
+  const space = spaceOf(study);
+  if (!space) return 0;
+  const known = sizes.get(narrowing) ?? spaceSize(space.space, study.started.originalConfig, narrowing, MOST_COUNTED);
+  sizes.set(narrowing, known);
+  return known;
+}
+
+export type Narrowed = { readonly narrowing: Narrowing; readonly told: string } | { readonly refused: string };
+
+/** The narrowing after a person pins, excludes or frees there; refused when no candidate would be left. */
+export function narrowBy(
+  study: StudyState,
+  now: Narrowing,
+  { row, column }: { readonly row: number; readonly column: number },
+  how: 'pin' | 'exclude' | 'free',
+): Narrowed {
+  const shown = parametersOf(study)[row];
+  const value = shown?.values[column];
+  if (!shown || value === undefined) return { refused: 'there is no such value' };
+  const { name } = shown.parameter;
+  const narrowing = narrowings[how](now, name, value);
+  if (sizeOf(study, narrowing) > 0)
+    return { narrowing, told: `${outcomeOf(narrowing, name, value)} from the next trial on` };
+  return {
+    refused: `not taken: with ${name}=${describeValue(value)} ${how === 'pin' ? 'alone' : 'excluded'} no candidate would be left`,
+  };
+}
+
+const narrowings = { pin: togglePin, exclude: toggleExclusion, free: withoutRestriction } as const;
+
+function outcomeOf(narrowing: Narrowing, name: string, value: ParameterValue): string {
+  const restriction = narrowing[name];
+  if (restriction === undefined) return `${name} is free`;
+  if ('pinned' in restriction) return `${name} is pinned to ${describeValue(value)}`;
+  return `${name}=${describeValue(value)} is ${allows(narrowing, name, value) ? 'tried again' : 'excluded'}`;
+}
+
+/** A parameter in a candidate by hand. */
+export interface HandChoice extends ShownParameter {
+  /** Index among the values that it can have beside the other choices; -1 for the original config's own. */
+  readonly chosen: number;
+  /** False when the other choices leave it nothing to set. */
+  readonly applies: boolean;
+}
+
+/** What can be chosen beside what is chosen so far: the same parameters as `parametersOf`, in the same order. */
+export function handChoices(study: StudyState, assignment: Assignment): readonly HandChoice[] {
+  const space = spaceOf(study);
+  if (!space) return [];
+  const scene = sceneOf(space, assignment);
+  return parametersOf(study).map(({ parameter, values: all }) => {
+    const setting = space.byName.get(parameter.name);
+    const values = setting ? optionsIn(setting, scene).map(({ value }) => value) : [];
+    const own = Object.hasOwn(assignment, parameter.name) ? assignment[parameter.name] : null;
+    const chosen = values.findIndex((value) => canonicalJson(value) === canonicalJson(own ?? null));
+    return values.length > 0
+      ? { parameter, values, chosen, applies: true }
+      : { parameter, values: all, chosen: -1, applies: false };
+  });
+}
+
+/** The choices after the parameter of that row got its next or last value, between its ends. */
+export function withNextValue(study: StudyState, assignment: Assignment, row: number, by: number): Assignment {
+  const choice = handChoices(study, assignment)[row];
+  if (!choice?.applies) return assignment;
+  const { parameter, values, chosen } = choice;
+  const first = values.includes(null) ? 0 : -1;
+  const next = Math.max(first, Math.min(values.length - 1, chosen + by));
+  const { [parameter.name]: _, ...rest } = assignment;
+  return next < 0 ? rest : { ...rest, [parameter.name]: values[next] as ParameterValue };
+}
+
+/** The choices that count: of parameters that apply, with a value that they can have, in the space's order. */
+export function assignmentOf(study: StudyState, chosen: Assignment): Assignment {
+  const set = handChoices(study, chosen).filter((choice) => choice.applies && choice.chosen >= 0);
+  return Object.fromEntries(
+    set.map(({ parameter, values, chosen: at }) => [parameter.name, values[at] as ParameterValue]),
+  );
+}
+
+/** What the search space says of a candidate by hand. */
+export type Verdict =
+  | { readonly legal: true; readonly candidate: Candidate; readonly note: string | null }
+  | { readonly legal: false; readonly reason: string };
+
+/** Legal or not, and why; a note on what a person may want to know of a legal one. */
+export function verdictOn(study: StudyState, chosen: Assignment): Verdict {
+  const space = spaceOf(study);
+  if (!space) return { legal: false, reason: "the journal's search space cannot be read" };
+  const assignment = assignmentOf(study, chosen);
+  const built = buildCandidate(space.space, study.started.originalConfig, assignment);
+  if (!built.legal) return built;
+  const { fingerprint } = built.candidate;
+  const twin = study.trials.find(({ candidate }) => candidate.fingerprint === fingerprint);
+  const outside = whyRuledOut(study.narrowing, assignment);
+  const note = twin ? `${twin.number === 0 ? 'the original' : `trial ${twin.number}`} was the same` : outside;
+  return { legal: true, candidate: built.candidate, note };
+}
+
+function distinct(values: readonly ParameterValue[]): readonly ParameterValue[] {
+  return [...new Map(values.map((value) => [canonicalJson(value), value])).values()];
+}

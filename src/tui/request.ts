@@ -1,0 +1,85 @@
+import type { Trial } from '../study/types.ts';
+import type { TunerCommands } from '../tuner/steering.ts';
+import type { Command } from './commands.ts';
+import { type Interaction, type Question, selectedTrial } from './interaction.ts';
+import { narrowBy, verdictOn } from './parameters.ts';
+import type { ViewState } from './state.ts';
+
+/** Asks of the run what the command says; returns what to tell the person, if anything. `interaction` is that before the command. */
+export function request(
+  command: Command,
+  view: ViewState,
+  interaction: Interaction,
+  commands: TunerCommands,
+): string | null {
+  const { question } = interaction;
+  switch (command.name) {
+    case 'pause':
+      return togglePause(interaction, commands);
+    case 'skip':
+      return skip(view, commands);
+    case 'again':
+      return measureAgain(selectedTrial(interaction, view), commands);
+    case 'accept-budget':
+      return changeBudget(question?.kind === 'budget' ? Number(question.text) : 0, commands);
+    case 'pin':
+    case 'exclude':
+    case 'free':
+      return narrow(command.name, question, view, commands);
+    case 'try':
+      return tryByHand(question, view, commands);
+    case 'stop-search':
+      commands.stopSearch();
+      return 'ending the search; the final follows';
+    default:
+      return null;
+  }
+}
+
+function togglePause({ wantsPause }: Interaction, commands: TunerCommands): string {
+  if (wantsPause) commands.resume();
+  else commands.pause();
+  return wantsPause ? 'going on' : 'pausing when this measurement is done';
+}
+
+function skip({ study, activity }: ViewState, commands: TunerCommands): string {
+  const running = study?.unfinished;
+  if (!running || running.role === 'baseline') return 'only a trial of the search can be skipped';
+  commands.skipTrial();
+  return `leaving trial ${running.number}${activity.kind === 'loading' ? ' when it is loaded' : ''}`;
+}
+
+function measureAgain(trial: Trial | null, commands: TunerCommands): string {
+  const level = trial?.measurements[trial.chosen ?? 0]?.level.value;
+  if (!trial || level === undefined) return 'this trial has no level to measure again';
+  commands.enqueue({ assignment: trial.candidate.assignment, levels: { kind: 'fixed', values: [level] } });
+  return `trial ${trial.number} will be measured again next, as a trial of its own`;
+}
+
+function changeBudget(latencyMs: number, commands: TunerCommands): string {
+  if (!(latencyMs > 0)) return 'a budget is a number of milliseconds above 0';
+  commands.changeBudget(latencyMs);
+  return `the budget is ${latencyMs} ms from here on`;
+}
+
+function narrow(
+  how: 'pin' | 'exclude' | 'free',
+  question: Question | null,
+  { study }: ViewState,
+  commands: TunerCommands,
+): string | null {
+  if (!study || question?.kind !== 'space') return null;
+  const narrowed = narrowBy(study, question.narrowing, question, how);
+  if ('refused' in narrowed) return narrowed.refused;
+  commands.narrow(narrowed.narrowing);
+  return narrowed.told;
+}
+
+function tryByHand(question: Question | null, { study }: ViewState, commands: TunerCommands): string | null {
+  if (!study || question?.kind !== 'hand') return null;
+  const verdict = verdictOn(study, question.assignment);
+  if (!verdict.legal) return `not taken: ${verdict.reason}`;
+  commands.enqueue({ assignment: verdict.candidate.assignment, levels: { kind: 'search' } });
+  const ahead = study.requested.length;
+  return ahead === 0 ? 'it is tried next' : `it is tried after the ${ahead} that wait`;
+}
