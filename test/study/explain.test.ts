@@ -88,7 +88,7 @@ describe('the explanation of the best', () => {
       'Before, at concurrency 4, a request took 10.5 ms in the mean.',
       'Now, at concurrency 8, a request takes 5.40 ms in the mean.',
       'Where that time goes is not known: the call is not there.',
-      'What instances=2 max_batch_size=8 did, these trials do not tell.',
+      'What instances=2 max_batch_size=8 did is not known: no trial differs in that alone, and the queueing model cannot say.',
       'Nothing that was measured is at its limit.',
     ]);
   });
@@ -113,7 +113,7 @@ describe('the explanation of the best', () => {
       'Nothing met the goal; this is about the nearest to it.',
       'The original config was not measured, so there is no before.',
       isFast.replace('Now, at', 'At'),
-      'By the queueing model, at concurrency 8: instances=4 gives 3.08× (without it 495 infer/s).',
+      'By the queueing model, at concurrency 8: instances=4 gives about 3.08× (without it 495 infer/s).',
       'The limit now is the latency budget: p99 6 ms where 3 ms is allowed; its 4 instances execute 96 % of the time.',
     ]);
   });

@@ -63,12 +63,16 @@ export function creditSentences({ knobs, unknown }: Credit, stands: Measurement,
     ...(measured === '' ? [] : [`Measured: ${measured}.`]),
     ...(modelled === '' ? [] : [`By the queueing model, at ${describeLevel(stands.level)}: ${modelled}.`]),
     ...(names === '' ? [] : [`Little difference alone (${basisOf(idle)}): ${names}.`]),
-    ...(Object.keys(unknown).length > 0 ? [`What ${describeAssignment(unknown)} did, these trials do not tell.`] : []),
+    ...(Object.keys(unknown).length > 0
+      ? [
+          `What ${describeAssignment(unknown)} did is not known: no trial differs in that alone, and the queueing model cannot say.`,
+        ]
+      : []),
   ];
 }
 
 function knobWords(knob: KnobCredit, { budgetLatencyMs: { percentile } }: Measurement, { budget }: Goal): string {
-  const { set, against, trial, levels, level, ratio, with: on, without: off, matters } = knob;
+  const { set, basis, against, trial, levels, level, ratio, with: on, without: off, matters } = knob;
   const name = `${describeAssignment(set)}${against === 'original' ? ' alone' : ''}`;
   const source = trial === null ? [] : [trial === 0 ? 'the original' : `trial ${trial}`];
   const place = levels === 'same' ? describeLevel(level) : 'each at its own best level';
@@ -77,7 +81,8 @@ function knobWords(knob: KnobCredit, { budgetLatencyMs: { percentile } }: Measur
     const change = `${name} takes p${percentile} from ${formatMs(off.latencyMs)} to ${formatMs(on.latencyMs)}`;
     return from.length === 0 ? change : `${change} (${from.join(', ')})`;
   }
-  const gives = ratio >= 1 ? `gives ${formatRatio(ratio)}` : `costs ${percent(1 - ratio)}`;
+  const about = basis === 'model' ? 'about ' : '';
+  const gives = ratio >= 1 ? `gives ${about}${formatRatio(ratio)}` : `costs ${about}${percent(1 - ratio)}`;
   const isOver =
     budget?.percentile === percentile && off.latencyMs > budget.latencyMs && on.latencyMs <= budget.latencyMs;
   const over = isOver ? `, over the budget at p${percentile} ${formatMs(off.latencyMs)}` : '';
