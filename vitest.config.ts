@@ -7,7 +7,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/real/**'],
+          exclude: ['test/real/**', 'test/report/browser/**'],
           // On two cores one worker would leave one of them idle: many tests wait for a process that they started.
           maxWorkers: 2,
           testTimeout: 20_000,
@@ -21,6 +21,14 @@ export default defineConfig({
           fileParallelism: false,
           testTimeout: 120_000,
           hookTimeout: 180_000,
+        },
+      },
+      {
+        test: {
+          name: 'report',
+          include: ['test/report/browser/**/*.test.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
         },
       },
     ],

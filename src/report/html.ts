@@ -8,6 +8,8 @@ export class Html {
 
 type Part = string | number | Html | readonly Html[];
 
+export const none = new Html('');
+
 /** A template whose every plain value is escaped, so that no model name or server message can become markup. */
 export function html(strings: TemplateStringsArray, ...parts: Part[]): Html {
   return new Html(
@@ -15,8 +17,21 @@ export function html(strings: TemplateStringsArray, ...parts: Part[]): Html {
   );
 }
 
+/**
+ * JSON that a script of the page reads by its id. A `<` in any string is written as an escape, so that none can end the
+ * block or begin a comment in it.
+ */
+export function jsonBlock(id: string, value: object): Html {
+  const text = JSON.stringify(value).replaceAll('<', '\\u003c');
+  return html`<script type="application/json" id="${id}">${new Html(text)}</script>`;
+}
+
 function rendered(part: Part): string {
   if (part instanceof Html) return part.text;
   if (Array.isArray(part)) return (part as readonly Html[]).map((each) => each.text).join('');
-  return String(part).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+  return escapeHtml(String(part));
 }
+
+/** The text with every character that means something in markup as a reference. */
+export const escapeHtml = (text: string): string =>
+  text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);

@@ -1,5 +1,6 @@
 import { type LevelReport, networkUs } from '../profiler/level-report.ts';
-import { lineChart } from './line-chart.ts';
+import { lineChart } from './charts/line-chart.ts';
+import { filePaper } from './charts/svg.ts';
 
 /** A level of a scenario with what was kept the same or changed. */
 export interface ScenarioRow {
@@ -90,11 +91,11 @@ function plotsOf(rows: readonly ScenarioRow[], scenario: ScenarioCase['scenario'
         x: `p99 latency, ms (a point for each ${x})`,
         y: 'throughput, infer/s',
         isLogX: false,
-      }),
+      })(filePaper),
     },
     {
       name: `latency_vs_${x}_${scenario}.svg`,
-      text: lineChart(latency, { x, y: 'latency, ms', isLogX: true }),
+      text: lineChart(latency, { x, y: 'latency, ms', isLogX: true })(filePaper),
     },
   ];
 }

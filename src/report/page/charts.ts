@@ -1,0 +1,100 @@
+import type { Measurement } from '../../profiler/measurement.ts';
+import { timeSplitOf } from '../../study/explain/time-split.ts';
+import { representative } from '../../study/final.ts';
+import type { StudyState } from '../../study/state.ts';
+import type { Trial } from '../../study/types.ts';
+import { type BreakdownBar, breakdownChart } from '../charts/breakdown-chart.ts';
+import { type FrontPoint, type FrontSeries, frontChart } from '../charts/front-chart.ts';
+import { lineChart } from '../charts/line-chart.ts';
+import type { Chart } from '../charts/svg.ts';
+import { linesOf, type PagePoint, pagePoints, trialName } from './points.ts';
+
+/** Lines that a chart can hold before nobody can tell them apart. */
+export const MOST_LINES = 8;
+
+/** The study's charts by the names of their files; those that there is nothing to show in are left out. */
+export function studyCharts(state: StudyState): ReadonlyMap<ChartName, Chart> {
+  const points = pagePoints(state);
+  if (points.length === 0) return new Map();
+  const bars = breakdownBars(state);
+  return new Map<ChartName, Chart>([
+    ['front', frontOf(state, points)],
+    ['throughput-vs-latency', throughputLines(state)],
+    ['latency-vs-load', latencyLines(state)],
+    ...(bars.length > 0 ? [['latency-breakdown', breakdownChart(bars)] as const] : []),
+  ]);
+}
+
+export type ChartName = 'front' | 'throughput-vs-latency' | 'latency-vs-load' | 'latency-breakdown';
+
+/** The percentile that latencies are about, by its name: `p99 latency, ms`. */
+export const latencyAxis = (state: StudyState): string => {
+  const first = state.trials.flatMap(({ measurements }) => measurements)[0];
+  return `p${first?.budgetLatencyMs.percentile ?? 99} latency, ms`;
+};
+
+const kinds: readonly (Omit<FrontSeries, 'points'> & { readonly standing: PagePoint['standing'] })[] = [
+  { standing: 'missed', name: 'misses the goal', color: '#9aa0a8', size: 8, symbol: 'emptyCircle' },
+  { standing: 'within', name: 'meets the goal', color: '#8a8f98', size: 8, symbol: 'circle' },
+  { standing: 'front', name: 'Pareto front', color: '#2f7ed8', size: 10, symbol: 'circle' },
+  { standing: 'original', name: 'original config', color: '#e08a1e', size: 14, symbol: 'diamond' },
+  { standing: 'best', name: 'best', color: '#2ca05a', size: 14, symbol: 'triangle' },
+];
+
+function frontOf(state: StudyState, points: readonly PagePoint[]): Chart {
+  const at = ({ measurement, id, label }: PagePoint): FrontPoint => ({
+    latencyMs: measurement.budgetLatencyMs.value,
+    throughput: measurement.throughput.value,
+    link: { href: `#${id}`, label },
+  });
+  const series = kinds.map(({ standing, ...kind }) => ({
+    ...kind,
+    points: points.filter((point) => point.standing === standing).map(at),
+  }));
+  const onFront = new Set(state.front.map(({ measurement }) => measurement));
+  const front = points.filter(({ measurement }) => onFront.has(measurement)).map(at);
+  const rising = front.sort((a, b) => a.throughput - b.throughput);
+  return frontChart(series, rising, latencyAxis(state), state.goal.budget?.latencyMs ?? null);
+}
+
+function throughputLines(state: StudyState): Chart {
+  const series = linesOf(state, MOST_LINES).map((trial) => ({
+    name: trialName(state, trial),
+    points: rising(trial).map(({ budgetLatencyMs, throughput }) => [budgetLatencyMs.value, throughput.value] as const),
+  }));
+  return lineChart(series, { x: latencyAxis(state), y: 'throughput, infer/s', isLogX: true });
+}
+
+function latencyLines(state: StudyState): Chart {
+  const series = linesOf(state, MOST_LINES).map((trial) => ({
+    name: trialName(state, trial),
+    points: rising(trial).map(({ level, budgetLatencyMs }) => [level.value, budgetLatencyMs.value] as const),
+  }));
+  const x = state.started.levels.mode === 'concurrency' ? 'concurrency' : 'request rate, 1/s';
+  return lineChart(series, { x, y: latencyAxis(state), isLogX: true, isLogY: true });
+}
+
+const rising = ({ measurements }: Trial): readonly Measurement[] =>
+  measurements.filter((each) => each.throughput.value > 0).toSorted((a, b) => a.level.value - b.level.value);
+
+function breakdownBars(state: StudyState): BreakdownBar[] {
+  return linesOf(state, MOST_LINES).flatMap((trial): BreakdownBar[] => {
+    const measurement = representative(state, trial)?.measurement;
+    const parts = measurement && timeSplitOf(measurement, trial.candidate.config)?.parts;
+    if (!measurement || !parts) return [];
+    const { computeInputUs = 0, computeInferUs = 0, computeOutputUs = 0 } = measurement.server ?? {};
+    const whole = computeInputUs + computeInferUs + computeOutputUs;
+    // An ensemble's own statistics hold no compute: all of it is its members'.
+    const share = (us: number, other: number): number => parts.computeMs * (whole > 0 ? us / whole : other);
+    return [
+      {
+        name: `${trialName(state, trial)} @ ${measurement.level.value}`,
+        queueMs: parts.queueMs,
+        inputMs: share(computeInputUs, 0),
+        inferMs: share(computeInferUs, 1),
+        outputMs: share(computeOutputUs, 0),
+        outsideMs: parts.outsideMs,
+      },
+    ];
+  });
+}

@@ -1,0 +1,105 @@
+import { median } from 'simple-statistics';
+import { formatDuration, formatFigure } from '../../base/format.ts';
+import { canonicalJson } from '../../base/json.ts';
+import { constraintsOf } from '../../study/goal.ts';
+import { spaceOf } from '../../study/settings.ts';
+import type { StudyState } from '../../study/state.ts';
+import { type Html, html } from '../html.ts';
+
+type Fact = readonly [name: string, text: string];
+
+/** How it was measured, so that somebody who does not believe it can do it again. */
+export function methodSection(state: StudyState): Html {
+  const facts: readonly Fact[] = [...what(state), ...asked(state), ...measured(state), ...ended(state)];
+  return html`<h2>How it was measured</h2>
+<dl>${facts.map(([name, text]) => html`<dt>${name}</dt><dd>${text}</dd>`)}</dl>
+<p>To repeat it:</p>
+<pre>tritune ${state.started.commandLine.map(quoted).join(' ')}</pre>
+<p class="soft">Everything here is computed from <code>journal.jsonl</code> beside this file; <code>tritune report</code> does it again. The rules of measuring are in docs/how-it-measures.md.</p>`;
+}
+
+function what({ started, server }: StudyState): readonly Fact[] {
+  return [
+    ['tritune', started.trituneVersion],
+    ['began', started.at],
+    [
+      'server',
+      `${server.name} ${server.version}, ${server.protocol} at ${server.url}, control over ${server.controlProtocol} at ${server.controlUrl}`,
+    ],
+  ];
+}
+
+function asked(state: StudyState): readonly Fact[] {
+  const { started, goal } = state;
+  const { mode, low, high } = started.levels;
+  const space = spaceOf(started);
+  const options = Object.entries(started.options).filter(([, value]) => value !== undefined && value !== null);
+  return [
+    ['goal', goalText(state)],
+    ['load levels', `${mode} ${low} to ${high}`],
+    [
+      'search',
+      `${started.sampler}, seed ${started.seed}${space ? `, space ${space.name}: ${space.parameters.map(({ name }) => name).join(', ')}` : ''}`,
+    ],
+    ...(goal === started.goal ? [] : [['goal at the start', 'another one: it was changed during the run'] as const]),
+    ...(options.length > 0
+      ? [
+          [
+            'options',
+            options
+              .map(([name, value]) => `${name}=${typeof value === 'string' ? value : canonicalJson(value ?? null)}`)
+              .join(' '),
+          ] as const,
+        ]
+      : []),
+  ];
+}
+
+function goalText({ goal }: StudyState): string {
+  const aims = goal.objectives.map(({ metric, weight }) =>
+    goal.objectives.length > 1 ? `${metric}:${weight}` : metric,
+  );
+  const limits = constraintsOf(goal).map(({ metric, relation, value }) =>
+    metric === 'latency' && goal.budget
+      ? `p${goal.budget.percentile} latency ${relation} ${value} ms`
+      : `${metric} ${relation} ${value}`,
+  );
+  return `${aims.join(', ')}, with ${limits.join(', ')}`;
+}
+
+function measured({ trials, finals, counts }: StudyState): readonly Fact[] {
+  const all = [...trials.flatMap(({ measurements }) => measurements), ...finals.map(({ measurement }) => measurement)];
+  const tally: Fact = [
+    'trials',
+    `${counts.trials} (${counts.failed} failed), ${counts.measurements} measurements, ${counts.reloads} reloads`,
+  ];
+  if (all.length === 0) return [tally];
+  const middle = (of: (each: (typeof all)[number]) => number): string => formatFigure(median(all.map(of)));
+  const bound = all.filter(({ client }) => client.bound).length;
+  const loose = all.filter(({ stable }) => !stable).length;
+  const foreign = all.filter(({ foreignRequests }) => foreignRequests).length;
+  return [
+    tally,
+    [
+      'a measurement',
+      `${middle(({ windows }) => windows)} windows, ${middle(({ durationMs }) => durationMs / 1e3)} s and ${middle(({ requests }) => requests)} requests in the median; ${loose === 0 ? 'all settled' : `${loose} of ${all.length} did not settle`}`,
+    ],
+    [
+      'load generator',
+      `${bound === 0 ? 'the limit in no measurement' : `the limit in ${bound} of ${all.length}, which do not count`}; ${middle(({ client }) => client.cpuUsPerRequest)} µs of CPU per request in the median, a due timer waited ${formatFigure(Math.max(...all.map(({ client }) => client.eventLoopDelayMs)))} ms at most`,
+    ],
+    ...(foreign > 0 ? [['traffic of others', `in ${foreign} of ${all.length} measurements`] as const] : []),
+    ['final', finals.length === 0 ? 'none' : `${finals.length} measurements, the best and the original in turn`],
+  ];
+}
+
+function ended({ finished, restored, elapsedSeconds }: StudyState): readonly Fact[] {
+  return [
+    ['time', formatDuration(finished?.wallSeconds ?? elapsedSeconds)],
+    ['stopped because', finished?.stopReason ?? 'it is not finished'],
+    ['model afterwards', restored?.detail ?? 'not restored yet'],
+  ];
+}
+
+/** As a POSIX shell reads it. */
+const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);

@@ -1,0 +1,80 @@
+import { formatMs, formatRate } from '../../base/format.ts';
+import type { Measurement } from '../../profiler/measurement.ts';
+import { describeLevel } from '../../study/describe.ts';
+import { representative } from '../../study/final.ts';
+import { isFeasible } from '../../study/goal.ts';
+import type { StudyState } from '../../study/state.ts';
+import type { Trial } from '../../study/types.ts';
+
+/** A measurement of the study that served something, and where the page tells of it. */
+export interface PagePoint {
+  readonly trial: Trial;
+  readonly measurement: Measurement;
+  /** The id of its row. */
+  readonly id: string;
+  readonly label: string;
+  readonly standing: 'best' | 'original' | 'front' | 'within' | 'missed';
+}
+
+/** One point for each measurement of the trials, and those of the final that stand for the best and the original. */
+export function pagePoints(state: StudyState): readonly PagePoint[] {
+  const best = state.best && representative(state, state.best)?.measurement;
+  const original = state.baseline && representative(state, state.baseline)?.measurement;
+  const front = new Set(state.front.map(({ measurement }) => measurement));
+  return state.trials.flatMap((trial) =>
+    measurementsOf(state, trial)
+      .filter(({ measurement }) => measurement.throughput.value > 0)
+      .map(({ measurement, id }) => ({
+        trial,
+        measurement,
+        id,
+        label: labelOf(trial, measurement),
+        standing:
+          measurement === best
+            ? 'best'
+            : measurement === original
+              ? 'original'
+              : front.has(measurement)
+                ? 'front'
+                : isFeasible(measurement, trial.candidate, state.goal)
+                  ? 'within'
+                  : 'missed',
+      })),
+  );
+}
+
+/** A trial's measurements in their order, with the id of each one's row; last the one of the final that stands for it. */
+export function measurementsOf(
+  state: StudyState,
+  trial: Trial,
+): readonly { readonly measurement: Measurement; readonly id: string; readonly isFinal: boolean }[] {
+  const stands = representative(state, trial)?.measurement;
+  const own = trial.measurements.map((measurement, index) => ({
+    measurement,
+    id: `m-${trial.number}-${index}`,
+    isFinal: false,
+  }));
+  if (!stands || trial.measurements.includes(stands)) return own;
+  return [...own, { measurement: stands, id: `m-${trial.number}-final`, isFinal: true }];
+}
+
+function labelOf({ number }: Trial, { level, throughput, budgetLatencyMs }: Measurement): string {
+  const latency = `p${budgetLatencyMs.percentile} ${formatMs(budgetLatencyMs.value)}`;
+  return `Trial ${number} at ${describeLevel(level)}: ${formatRate(throughput.value)}, ${latency}`;
+}
+
+/** The trials worth a line of their own in a chart: the best, the original, those on the front, then by standing. */
+export function linesOf(state: StudyState, most: number): readonly Trial[] {
+  const measured = state.trials.filter((trial) => trial.failure === null && trial.measurements.length > 0);
+  const onFront = new Set(state.front.map(({ trial }) => trial));
+  const rank = (trial: Trial): number =>
+    trial === state.best ? 0 : trial === state.baseline ? 1 : onFront.has(trial) ? 2 : trial.feasible ? 3 : 4;
+  const throughput = (trial: Trial): number => trial.measurements[trial.chosen ?? 0]?.throughput.value ?? 0;
+  return [...measured].sort((a, b) => rank(a) - rank(b) || throughput(b) - throughput(a)).slice(0, most);
+}
+
+/** `trial 7, best`. */
+export function trialName(state: StudyState, trial: Trial): string {
+  const also = [...(trial === state.best ? ['best'] : []), ...(trial === state.baseline ? ['original'] : [])];
+  return [`trial ${trial.number}`, ...also].join(', ');
+}

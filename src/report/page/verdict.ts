@@ -1,0 +1,77 @@
+import { formatFigure, formatMs, formatRate, formatRatio } from '../../base/format.ts';
+import { describeAssignment, describeLevel, describePrediction } from '../../study/describe.ts';
+import type { StudyState } from '../../study/state.ts';
+import type { Summary, SummaryPoint } from '../../study/summary.ts';
+import { type Html, html, none } from '../html.ts';
+
+/** What came of the study in one sentence. */
+export function verdict({ best, baseline, budget, feasible, gain }: Summary): string {
+  if (!best) return 'Nothing could be measured.';
+  const { throughput, budgetLatencyMs } = best;
+  const what = `${rate(throughput.value)} at p${budgetLatencyMs.percentile} ${formatMs(budgetLatencyMs.value ?? Number.NaN)}`;
+  const within = budget ? ` within the budget of ${formatMs(budget.latencyMs)}` : '';
+  if (!feasible) return `No configuration met the constraints; the nearest gives ${what}.`;
+  if (best.trial === baseline?.trial) return `The original config is the best found: ${what}${within}.`;
+  return `Trial ${best.trial} serves ${what}${within}${gain ? `, ${gainText(gain)}` : ''}.`;
+}
+
+function gainText({ ratio, low, high }: NonNullable<Summary['gain']>): string {
+  const interval = low !== null && high !== null ? `95 % interval ${formatRatio(low)} to ${formatRatio(high)}, ` : '';
+  return `${formatRatio(ratio ?? Number.NaN)} the original config (${interval}measured in turn)`;
+}
+
+const rate = (value: number | null): string => formatRate(value ?? Number.NaN);
+
+/** What a reader must know before any figure. */
+export function notices({ server, finished }: StudyState, { rejected, clientBound }: Summary): Html {
+  const told = [
+    ...(server.emulated === null ? [] : ["These figures are of tritune's emulator, not of a real server."]),
+    ...(finished === null ? ['This run is not finished: what follows is what its journal holds so far.'] : []),
+    ...(finished?.interrupted ? ['This run was interrupted before its search was over.'] : []),
+    ...(rejected ? [`Trial ${rejected.trial} was not taken: ${rejected.reason}.`] : []),
+    ...(clientBound
+      ? [
+          `${clientBound.measurements} measurement${clientBound.measurements === 1 ? '' : 's'} do not count because the load generator was the limit: ${clientBound.reason}.`,
+        ]
+      : []),
+  ];
+  return html`${told.map((text) => html`<p class="notice">${text}</p>`)}`;
+}
+
+/** The best and the original side by side, with their intervals. */
+export function comparison({ best, baseline, gain }: Summary): Html {
+  if (!best) return none;
+  const isBaseline = baseline?.trial === best.trial;
+  const points: readonly (readonly [string, SummaryPoint])[] = [
+    [isBaseline ? 'the original, the best' : `best: trial ${best.trial}`, best],
+    ...(baseline && !isBaseline ? [['original config', baseline] as const] : []),
+  ];
+  const rows: readonly (readonly [string, (point: SummaryPoint) => string])[] = [
+    ['config', (point) => describeAssignment(point.assignment)],
+    ['measured at', (point) => describeLevel(point.load)],
+    ['throughput, infer/s', ({ throughput }) => withInterval(throughput)],
+    [`p${best.budgetLatencyMs.percentile} latency, ms`, ({ budgetLatencyMs }) => withInterval(budgetLatencyMs)],
+    ...(['avg', 'p50', 'p90', 'p95', 'p99'] as const).map(
+      (name) =>
+        [
+          `${name === 'avg' ? 'mean' : name}, ms`,
+          ({ latencyMs }: SummaryPoint) => formatFigure(latencyMs[name] ?? Number.NaN),
+        ] as const,
+    ),
+    ['failed requests', ({ errorRate }) => `${formatFigure(100 * (errorRate ?? Number.NaN))} %`],
+    ['figures settled', ({ stable }) => (stable ? 'yes' : 'no, the limit of windows came first')],
+    ['meets the goal', ({ feasible }) => (feasible ? 'yes' : 'no')],
+  ];
+  return html`<h2>Best and original</h2>
+<div class="scroll"><table class="facts"><thead><tr><th></th>${points.map(([name]) => html`<th>${name}</th>`)}</tr></thead><tbody>
+${rows.map(([name, of]) => html`<tr><th scope="row">${name}</th>${points.map(([, point]) => html`<td>${of(point)}</td>`)}</tr>\n`)}
+</tbody></table></div>
+<p class="soft">Ranges are 95 % intervals. ${gain && !isBaseline ? `The gain, ${gainText(gain)}, is of the two alternately under the same conditions, not of the columns' quotient.` : ''}</p>
+${best.predicted ? html`<p class="soft">Predicted without its own measurements: ${describePrediction(best.predicted)}.</p>` : none}`;
+}
+
+function withInterval({ value, low, high }: { value: number | null; low: number | null; high: number | null }): string {
+  if (value === null) return '–';
+  if (low === null || high === null) return formatFigure(value);
+  return `${formatFigure(value)} (${formatFigure(low)} to ${formatFigure(high)})`;
+}
