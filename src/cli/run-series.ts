@@ -12,6 +12,7 @@ import { openScreen, printSeries, requireCanvas, type Screen } from './screen.ts
 import type { SeriesOptions } from './series-options.ts';
 import { type Ending, recordSeries } from './series-record.ts';
 import { timeShares } from './series-time.ts';
+import { type TurnTaking, takeTurns } from './series-turns.ts';
 import type { Terminal } from './terminal.ts';
 import { warnIfInsecure } from './tls-options.ts';
 import type { TuneOptions } from './tune-options.ts';
@@ -40,7 +41,7 @@ export async function runSeries(
     try {
       await checkControllable(opened.client);
       await checkModels(series, opened, interrupts.signal);
-      return await takeTurns(series, opened, interrupts, stage);
+      return await tuneAll(series, opened, interrupts, stage);
     } finally {
       await opened.close();
     }
@@ -74,33 +75,27 @@ async function checkModels({ turns }: OpenSeries, { client, server }: OpenServer
   }
 }
 
-async function takeTurns(
-  series: OpenSeries,
-  opened: OpenServer,
-  interrupts: Interrupts,
-  stage: Stage,
-): Promise<number> {
+async function tuneAll(series: OpenSeries, opened: OpenServer, interrupts: Interrupts, stage: Stage): Promise<number> {
   const { directory, turns } = series;
   const places = turns.map(({ model, name }) => ({ model, directory: name }));
+  const time = timeShares(series.options.timeBudget, turns, realClock);
   const endings = new Map<string, Ending>();
   let summary = await recordSeries(directory, places);
-  const time = timeShares(series.options.timeBudget, turns, realClock);
   const open = turns.flatMap((turn) => (turn.request ? [{ ...turn, request: turn.request }] : []));
-  let lost: Ending | null = null;
-  for (const [index, turn] of open.entries()) {
-    const left = open.length - index;
-    const ending: Ending =
-      lost ??
-      (interrupts.signal.aborted
-        ? notBegun
-        : await takeTurn(turn, { opened, interrupts, stage, series, timeBudget: time.shareOf(turn, left), left }));
-    endings.set(turn.model, ending);
-    summary = await recordSeries(directory, places, endings);
-    if (ending.error && !lost && !(await answers(opened))) lost = serverLost;
-  }
+  const taking: TurnTaking<OpenTurn> = {
+    take: (turn, left) =>
+      tuneTurn(turn, { opened, interrupts, stage, series, timeBudget: time.shareOf(turn, left), isLast: left === 1 }),
+    answers: () => opened.client.live().catch(() => false),
+    onEnd: async ({ model }, ending) => {
+      summary = await recordSeries(directory, places, endings.set(model, ending));
+    },
+  };
+  await takeTurns(open, taking, interrupts.signal);
   printSeries(series.options.ui, stage.terminal, summary, directory);
   return worstExitCode(summary.models.map(({ exitCode }) => exitCode ?? exitCodes.done));
 }
+
+type OpenTurn = Turn & { readonly request: TuneRequest };
 
 interface TurnSetting {
   readonly opened: OpenServer;
@@ -109,14 +104,13 @@ interface TurnSetting {
   readonly series: OpenSeries;
   /** Seconds of all runs of this study together; undefined for no limit. */
   readonly timeBudget: number | undefined;
-  /** Turns from this one on. */
-  readonly left: number;
+  readonly isLast: boolean;
 }
 
 /** One model's study on a screen of its own. Never throws: what failed is how the turn ended. */
-async function takeTurn(
-  { model, directory, request }: Turn & { readonly request: TuneRequest },
-  { opened, interrupts, stage, series, timeBudget, left }: TurnSetting,
+async function tuneTurn(
+  { model, directory, request }: OpenTurn,
+  { opened, interrupts, stage, series, timeBudget, isLast }: TurnSetting,
 ): Promise<Ending> {
   const { signal } = interrupts;
   try {
@@ -130,7 +124,7 @@ async function takeTurn(
     stage.screen.tell(`model ${number} of ${series.turns.length}: ${model}`);
     const own = { ...request, options: { ...request.options, timeBudget } };
     const exitCode = await tuneStudy(own, opened, stage.screen, signal);
-    if (left === 1) await stage.screen.untilLeft(signal);
+    if (isLast) await stage.screen.untilLeft(signal);
     return { exitCode, error: null };
   } catch (error) {
     return failed(error, stage, series.options.verbose);
@@ -148,16 +142,3 @@ function failed(error: unknown, { screen, terminal }: Stage, verbose: boolean): 
   const message = error instanceof Error ? error.message : String(error);
   return { exitCode, error: { code, message } };
 }
-
-const notBegun: Ending = {
-  exitCode: exitCodes.interrupted,
-  error: { code: 'INTERRUPTED', message: 'the run was interrupted before the turn of this model' },
-};
-
-const serverLost: Ending = {
-  exitCode: exitCodes.server,
-  error: { code: 'SERVER_UNREACHABLE', message: 'the server was gone before the turn of this model' },
-};
-
-/** Another model is worth a try only on a server that answers. */
-const answers = ({ client }: OpenServer): Promise<boolean> => client.live().catch(() => false);
