@@ -11,11 +11,13 @@ export function reportCommand(terminal: Terminal): Command {
         .choices(['lines', 'tui'])
         .default('lines'),
     )
-    .action(async (directory: string, { ui }: { readonly ui: 'lines' | 'tui' }) => {
-      const { browseDocuments, writeAllDocuments } = await import('./write-documents.ts');
+    .option('--plots', 'write the charts as SVG and PNG files too, into DIR/plots')
+    .action(async (directory: string, { ui, plots }: { readonly ui: 'lines' | 'tui'; readonly plots?: true }) => {
+      const { browseDocuments, writeAllDocuments, writeAllPlots } = await import('./write-documents.ts');
       if (ui === 'tui') return browseDocuments(directory, terminal);
       for (const { files } of await writeAllDocuments(directory)) {
         for (const file of Object.values(files)) if (file !== null) terminal.print(file);
       }
+      for (const file of plots ? await writeAllPlots(directory) : []) terminal.print(file);
     });
 }

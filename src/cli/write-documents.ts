@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { TrituneError } from '../base/errors.ts';
+import { writePlots } from '../report/write-plots.ts';
 import { type WrittenRun, writeConfig, writeRun } from '../report/write-run.ts';
 import { foldStudy } from '../study/fold.ts';
 import { readJournal } from '../study/journal.ts';
@@ -21,6 +22,15 @@ export async function writeAllDocuments(directory: string): Promise<readonly Wri
   const written: WrittenRun[] = [];
   for (const study of await studiesIn(directory)) written.push(await writeDocuments(study));
   if (await isSeries(directory)) await recordSeries(directory, (await readSeriesFile(directory)).models);
+  return written;
+}
+
+/** The charts of the study in a directory, or of each of a series, as files. Errors: JOURNAL_INVALID, OUTPUT_UNWRITABLE, UNSUPPORTED. */
+export async function writeAllPlots(directory: string): Promise<readonly string[]> {
+  const written: string[] = [];
+  for (const study of await studiesIn(directory)) {
+    written.push(...(await writePlots(foldStudy(await readJournal(studyFiles(study).journal)), study)));
+  }
   return written;
 }
 

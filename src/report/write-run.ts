@@ -54,11 +54,11 @@ function emittedConfig(config: ModelConfig, model: string): string {
 }
 
 /** Writes a file and the directories above it; nobody ever sees half of it. Errors: OUTPUT_UNWRITABLE. */
-export async function writeWhole(path: string, text: string): Promise<void> {
+export async function writeWhole(path: string, content: string | Uint8Array): Promise<void> {
   const part = `${path}.part`;
   try {
     await mkdir(dirname(path), { recursive: true });
-    await writeFile(part, text);
+    await writeFile(part, content);
     await rename(part, path);
   } catch (error) {
     throw new TrituneError(

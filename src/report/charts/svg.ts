@@ -15,6 +15,8 @@ export interface Paper {
   readonly ink: string;
   /** null: whatever lies behind it. */
   readonly background: string | null;
+  /** Whether its points are links to what the page around it tells of them. */
+  readonly isLinked: boolean;
 }
 
 /** Where a point of a chart leads, and what it is, for whoever cannot see it. */
@@ -26,13 +28,13 @@ export interface Link {
 /** A chart that can be drawn on any paper; the same paper gives the same text. */
 export type Chart = (paper: Paper) => string;
 
-const common = { isNarrow: false, ink: '#777', background: null } as const;
+const common = { isNarrow: false, ink: '#777', background: null, isLinked: true } as const;
 
 /** In a page; where the page is narrow, a chart of its own rather than letters too small to read. */
 export const widePaper: Paper = { ...common, width: 900, height: 420 };
 export const narrowPaper: Paper = { ...common, width: 380, height: 340, isNarrow: true };
 /** In a file of its own, which may be put on anything. */
-export const filePaper: Paper = { ...widePaper, ink: '#333', background: '#fff' };
+export const filePaper: Paper = { ...widePaper, ink: '#333', background: '#fff', isLinked: false };
 
 /**
  * The option drawn as the text of an SVG file. `linkOf` gives each data point its link by series and index, null where it
@@ -40,7 +42,7 @@ export const filePaper: Paper = { ...widePaper, ink: '#333', background: '#fff' 
  */
 export function svgOf(
   option: EChartsCoreOption,
-  { width, height, ink, background }: Paper,
+  { width, height, ink, background, isLinked }: Paper,
   linkOf: (series: number, index: number) => Link | null = () => null,
 ): string {
   const chart = init(null, null, { renderer: 'svg', ssr: true, width, height });
@@ -52,7 +54,7 @@ export function svgOf(
   });
   const svg = chart.renderToSVGString();
   chart.dispose();
-  return linked(withoutHover(svg), linkOf);
+  return linked(withoutHover(svg), isLinked ? linkOf : () => null);
 }
 
 /** The chart library's own styles answer to a pointer only, and their class names are the same in every chart. */

@@ -1,0 +1,28 @@
+import { messageOf, TrituneError } from '../base/errors.ts';
+
+/** Draws SVG texts as PNG images. */
+export type PngRenderer = (svg: string) => Uint8Array;
+
+/** Twice as many pixels as the SVG has, so that letters are sharp on any screen. */
+const ZOOM = 2;
+const font = { loadSystemFonts: true, defaultFontFamily: 'DejaVu Sans' };
+
+/**
+ * Errors: UNSUPPORTED where the library has no build for this machine, or where there is no font: every word would be missing.
+ */
+export async function pngRenderer(): Promise<PngRenderer> {
+  const { Resvg } = await import('@resvg/resvg-js').catch((error: unknown) => {
+    throw new TrituneError('UNSUPPORTED', `PNG files cannot be made here: ${messageOf(error)}`, 'use the SVG files', {
+      cause: error,
+    });
+  });
+  const word = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><text y="9">a</text></svg>';
+  if (!new Resvg(word, { font }).getBBox()) {
+    throw new TrituneError(
+      'UNSUPPORTED',
+      'PNG files cannot be made here: this machine has no font, so every word would be missing',
+      'install one (fonts-dejavu-core, for instance), or use the SVG files',
+    );
+  }
+  return (svg) => new Resvg(svg, { font, fitTo: { mode: 'zoom', value: ZOOM } }).render().asPng();
+}
