@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { addOptions, type OptionTable } from './option-table.ts';
-import { positiveWhole, wholeNumber } from './option-values.ts';
+import { collect, positiveWhole, wholeNumber } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
 import { type SamplerName, samplerNames } from './tune-options.ts';
 
@@ -11,6 +11,8 @@ export interface BenchSearchOptions {
   readonly measurements: number;
   readonly samplers: string;
   readonly seed: number;
+  /** Files of recorded grids, in place of those that come with tritune. */
+  readonly grid?: readonly string[];
 }
 
 /** How many made-up models the whole benchmark has, and a quick one. */
@@ -21,7 +23,7 @@ export const contestants: readonly SamplerName[] = samplerNames.filter((name) =>
 
 const optionTable: OptionTable<BenchSearchOptions> = {
   quick: { flags: '--quick', help: `${QUICK_SCENARIOS} made-up models instead of ${ALL_SCENARIOS}`, default: false },
-  scenarios: { flags: '--scenarios <n>', help: 'so many made-up models', parse: positiveWhole },
+  scenarios: { flags: '--scenarios <n>', help: 'so many made-up models; 0 for none', parse: wholeNumber },
   measurements: {
     flags: '--measurements <n>',
     help: 'the length of each search, the original config among them',
@@ -30,6 +32,11 @@ const optionTable: OptionTable<BenchSearchOptions> = {
   },
   samplers: { flags: '--samplers <names>', help: 'separated by commas', default: contestants.join(',') },
   seed: { flags: '--seed <n>', help: 'of the samplers and of the noise', parse: wholeNumber, default: 1 },
+  grid: {
+    flags: '--grid <file>',
+    help: 'a grid of your own, from tritune record; repeatable; takes the place of those that come with tritune',
+    parse: collect,
+  },
 };
 
 /** `tritune bench-search`: how good the samplers are, on made-up models and on grids recorded on real servers; no server is needed. */

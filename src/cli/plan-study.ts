@@ -2,6 +2,7 @@ import { TrituneError } from '../base/errors.ts';
 import { trituneVersion } from '../base/version.ts';
 import { buildCandidate } from '../space/candidate.ts';
 import { assignments, sampleAssignment } from '../space/enumerate.ts';
+import type { WindowRule } from '../profiler/level-options.ts';
 import { loadSpace, spaceFromJson, spaceToJson } from '../space/load.ts';
 import { presetFor } from '../space/presets.ts';
 import type { SearchSpace } from '../space/types.ts';
@@ -26,6 +27,8 @@ export interface PlannedStudy {
   readonly space: SearchSpace;
   readonly sampler: Sampler;
   readonly samplerFor: (goal: Goal) => Sampler;
+  /** How long each level is measured, where that is not as usual. */
+  readonly windows?: Partial<WindowRule>;
 }
 
 /** A resumed study keeps the config, goal and space that its journal says. Errors: SPACE_INVALID, USAGE. */

@@ -6,6 +6,7 @@ import { compareCommand } from './compare-command.ts';
 import { emulateCommand } from './emulate-command.ts';
 import { installCommand } from './install-command.ts';
 import { profileCommand } from './profile-command.ts';
+import { recordCommand } from './record-command.ts';
 import { reportCommand } from './report-command.ts';
 import { restoreCommand } from './restore-command.ts';
 import { spaceCommand } from './space-command.ts';
@@ -28,6 +29,7 @@ export function createProgram(terminal: Terminal): Command {
     calibrateCommand,
     emulateCommand,
     installCommand,
+    recordCommand,
     benchSearchCommand,
   ]) {
     program.addCommand(makeCommand(terminal));

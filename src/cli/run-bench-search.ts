@@ -1,13 +1,13 @@
 import { TrituneError } from '../base/errors.ts';
 import type { MakeSampler } from '../tuner/offline/contest.ts';
-import { recordedGrids, scenarios } from '../tuner/offline/landscapes.ts';
+import { gridOf, recordedGrids, scenarios } from '../tuner/offline/landscapes.ts';
 import { playLeague, type Result, stopsOf, summaryOf } from '../tuner/offline/league.ts';
 import { ALL_SCENARIOS, type BenchSearchOptions, contestants, QUICK_SCENARIOS } from './bench-search-command.ts';
 import { makeSampler } from './samplers.ts';
 import type { Terminal } from './terminal.ts';
 import type { SamplerName } from './tune-options.ts';
 
-/** Lets the samplers meet on all problems, and prints how they did. Errors: USAGE. */
+/** Lets the samplers meet on all problems, and prints how they did. Errors: USAGE, INPUT_INVALID for a file that is no recorded grid. */
 export async function runBenchSearch(options: BenchSearchOptions, terminal: Terminal): Promise<void> {
   const names = options.samplers.split(',') as SamplerName[];
   const unknown = names.find((name) => !contestants.includes(name));
@@ -19,7 +19,7 @@ export async function runBenchSearch(options: BenchSearchOptions, terminal: Term
     );
   }
   const count = options.scenarios ?? (options.quick ? QUICK_SCENARIOS : ALL_SCENARIOS);
-  const grids = recordedGrids();
+  const grids = options.grid?.map(gridOf) ?? recordedGrids();
   const landscapes = [...scenarios(count), ...grids];
   const plan = {
     samplers: Object.fromEntries(
@@ -57,6 +57,7 @@ function table(
   most: number,
   terminal: Terminal,
 ): void {
+  if (results.length === 0) return;
   const after = [6, 9, 12, 16, 24].filter((count) => count <= most);
   const counts = after.length > 0 ? after : [most];
   terminal.print('');

@@ -1,7 +1,7 @@
 import { realClock } from '../base/clock.ts';
 import type { PreparedInputs } from '../loadgen/inputs.ts';
 import { metricsProbe } from '../profiler/device-probe.ts';
-import { defaultPerfAnalyzerRule, type PerfAnalyzerRule } from '../profiler/level-options.ts';
+import { defaultPerfAnalyzerRule, type PerfAnalyzerRule, type WindowRule } from '../profiler/level-options.ts';
 import type { StudyStarted } from '../study/records.ts';
 import { type ControlClient, createControl } from '../tuner/control.ts';
 import { createProfile } from '../tuner/profile.ts';
@@ -17,6 +17,8 @@ import type { TuneRequest } from './tune-request.ts';
 const REQUEST_TIMEOUT_MS = 30_000;
 const LOAD_TIMEOUT_MS = 600_000;
 const SETTLE_TIMEOUT_MS = 60_000;
+/** A trial is measured at several levels, and the final measures the best again: six windows a level are enough. */
+const WINDOWS: Partial<WindowRule> = { maxWindows: 6 };
 
 /**
  * The parts of a run, wired to its server; `close` lets go of the traffic's sockets and shared memory. Errors: USAGE,
@@ -24,7 +26,7 @@ const SETTLE_TIMEOUT_MS = 60_000;
  */
 export async function assembleParts(
   { options, model, journal }: TuneRequest,
-  { plan, sampler, samplerFor }: PlannedStudy,
+  { plan, sampler, samplerFor, windows = WINDOWS }: PlannedStudy,
   { client, server, tls, metricsUrl, metricsTls }: OpenServer,
   inputs: PreparedInputs,
   drawsScreen: boolean,
@@ -45,8 +47,7 @@ export async function assembleParts(
     precision: options.precision / 100,
     ...(plan.study.levels.mode === 'concurrency' && { maxInFlight: plan.study.levels.high }),
     ...(options.stability === 'perf-analyzer' && { stability: perfAnalyzerRuleOf(options) }),
-    // A trial is measured at several levels, and the final measures the best again: six windows a level are enough.
-    windows: { maxWindows: 6 },
+    windows,
     deviceProbe: metricsProbe(metricsUrl, metricsTls),
     alarm: traffic.alarm,
     scheduleAt: (perSecond) => rateSchedule(options, perSecond),

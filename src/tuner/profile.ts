@@ -26,7 +26,8 @@ export function createProfile({ requestsFor, ...fixed }: ProfileOptions): Profil
   let settled: Applied | null = null;
   return {
     measure: (applied, level, { signal, onProgress, budgetMs }) => {
-      const isFresh = applied !== settled;
+      const isServed = applied.change === 'none' && settled?.candidate.fingerprint === applied.candidate.fingerprint;
+      const isFresh = applied !== settled && !isServed;
       const settleMs = isFresh ? Math.min(applied.loadMs, MAX_SETTLE_MS) : 0;
       settled = applied;
       const requests = requestsFor(applied.candidate);

@@ -1,8 +1,10 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Landscape } from './problem.ts';
 import { recordedGrid } from './recorded-grid.ts';
+import { landscapeOf } from './recorded-landscape.ts';
+import { checkRecording, readGridFile } from './recording.ts';
 import { scenario } from './scenarios.ts';
 
 /** The package's `search-grids/` folder: three levels up from `src/tuner/offline` and from `dist/tuner/offline` alike. */
@@ -14,5 +16,14 @@ export const scenarios = (count: number): Landscape[] => Array.from({ length: co
 /** Every grid that was recorded on a real server. */
 export function recordedGrids(): Landscape[] {
   const files = readdirSync(gridFolder).filter((file) => file.endsWith('.json'));
-  return files.sort().map((file) => recordedGrid(JSON.parse(readFileSync(join(gridFolder, file), 'utf8'))));
+  return files.sort().map((file) => gridOf(join(gridFolder, file)));
 }
+
+/** The recorded grid in that file. Errors: INPUT_INVALID. */
+export function gridOf(file: string): Landscape {
+  const json = readGridFile(file);
+  return isEarlierGrid(json) ? recordedGrid(json) : landscapeOf(checkRecording(json, file));
+}
+
+/** Of the format that grids had before `tritune record`. */
+const isEarlierGrid = (json: unknown): boolean => typeof json === 'object' && json !== null && 'columns' in json;

@@ -17,6 +17,8 @@ export interface Truth {
   readonly queueUs: number;
   readonly computeUs: number;
   readonly batches: readonly { readonly size: number; readonly executions: number; readonly meanExecutionUs: number }[];
+  /** Where compute and the rest of the server's time went, where it is known; per request, in microseconds. */
+  readonly split?: { readonly inputUs: number; readonly outputUs: number; readonly overheadUs: number };
 }
 
 /** A model to tune without a server: recorded or made up. */
@@ -34,6 +36,8 @@ export interface Landscape {
   refusal(candidate: Candidate): string | null;
   /** Of a full load. */
   loadMs(candidate: Candidate): number;
+  /** Of a change of instances alone, where it is known. */
+  readonly inPlaceMs?: number | undefined;
 }
 
 /** A landscape with a budget on p99, and the best throughput that keeps it. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { type Recorded, truthAt } from './between-levels.ts';
 import { candidateOver } from './grid-space.ts';
-import type { Landscape, Truth } from './problem.ts';
+import type { Landscape } from './problem.ts';
 
 const point = z.tuple([
   z.number(),
@@ -24,14 +25,10 @@ const file = z.looseObject({
   points: z.array(point).min(1),
 });
 
-interface Recorded {
-  readonly level: number;
-  readonly reloadMs: number;
-  readonly truth: Truth;
-}
+type Row = Recorded & { readonly reloadMs: number };
 
 /**
- * A grid of measurements that was recorded on a real server, in the format of `search-grids/`. Between recorded levels
+ * A grid of measurements that was recorded on a real server before `tritune record`, in the format of its one file in `search-grids/`. Between recorded levels
  * figures lie on the line through their logarithms. Every point was measured once: what is taken for true has noise in it, none is added.
  * Errors: ZodError for a file of another format.
  */
@@ -44,7 +41,7 @@ export function recordedGrid(json: unknown): Landscape {
   const recorded = new Map(
     [...byConfig].map(([key, rows]) => [key, rows.map(recordedOf).sort((a, b) => a.level - b.level)] as const),
   );
-  const rowsOf = (candidate: { readonly assignment: object }): readonly Recorded[] => {
+  const rowsOf = (candidate: { readonly assignment: object }): readonly Row[] => {
     const { instances, maxBatchSize, queueDelayUs } = candidate.assignment as Record<string, number>;
     return recorded.get(`${instances} ${maxBatchSize} ${queueDelayUs}`) ?? [];
   };
@@ -61,7 +58,7 @@ export function recordedGrid(json: unknown): Landscape {
     levels: { mode: 'concurrency', low, high },
     noise: { throughput: 0, latency: 0 },
     gridLevels: values(3),
-    truth: (candidate, level) => between(rowsOf(candidate), level),
+    truth: (candidate, level) => truthAt(rowsOf(candidate), level),
     refusal: () => null,
     loadMs: (candidate) => rowsOf(candidate)[0]?.reloadMs ?? 0,
   };
@@ -69,7 +66,7 @@ export function recordedGrid(json: unknown): Landscape {
 
 function recordedOf([, , , level, reloadMs, throughput, p50, p90, p99, avg, requests, rows]: z.infer<
   typeof point
->): Recorded {
+>): Row {
   const batches = rows.map(([size, executions, inferMs, otherMs]) => ({
     size,
     executions,
@@ -89,27 +86,5 @@ function recordedOf([, , , level, reloadMs, throughput, p50, p90, p99, avg, requ
       queueUs: Math.max(0, avg * 1e3 - computeUs - 300),
       batches: batches.map((each) => ({ ...each, executions: Math.max(1, Math.round(each.executions * scale)) })),
     },
-  };
-}
-
-function between(rows: readonly Recorded[], level: number): Truth {
-  const lower = rows.findLast((row) => row.level <= level) ?? (rows[0] as Recorded);
-  const upper = rows.find((row) => row.level >= level) ?? (rows.at(-1) as Recorded);
-  if (lower === upper) return lower.truth;
-  const share = Math.log(level / lower.level) / Math.log(upper.level / lower.level);
-  const mix = (a: number, b: number): number => Math.max(a, 1e-3) ** (1 - share) * Math.max(b, 1e-3) ** share;
-  const [a, b] = [lower.truth, upper.truth];
-  return {
-    throughput: mix(a.throughput, b.throughput),
-    latencyMs: {
-      avg: mix(a.latencyMs.avg, b.latencyMs.avg),
-      p50: mix(a.latencyMs.p50, b.latencyMs.p50),
-      p90: mix(a.latencyMs.p90, b.latencyMs.p90),
-      p95: mix(a.latencyMs.p95, b.latencyMs.p95),
-      p99: mix(a.latencyMs.p99, b.latencyMs.p99),
-    },
-    queueUs: mix(a.queueUs, b.queueUs),
-    computeUs: mix(a.computeUs, b.computeUs),
-    batches: share < 0.5 ? a.batches : b.batches,
   };
 }

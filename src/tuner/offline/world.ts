@@ -11,7 +11,7 @@ import type { ModelConfig } from '../../triton/model-config.ts';
 import type { Control, Profile } from '../seams.ts';
 import type { Landscape, Truth } from './problem.ts';
 
-/** Of a real tuning run: warm-up and windows, a change of instances alone. */
+/** Of a real tuning run: warm-up and windows, a change of instances alone where its own time is not known. */
 const WINDOWS_MS = 1500;
 const WARM_UP_MS = 500;
 const IN_PLACE_MS = 300;
@@ -35,7 +35,8 @@ export class OfflineWorld {
   readonly control: Control = {
     apply: async (candidate, signal) => {
       const change = changeBetween(this.#served, candidate.config);
-      const loadMs = { none: 0, 'in-place': IN_PLACE_MS, full: this.#landscape.loadMs(candidate) }[change];
+      const { inPlaceMs = IN_PLACE_MS } = this.#landscape;
+      const loadMs = { none: 0, 'in-place': inPlaceMs, full: this.#landscape.loadMs(candidate) }[change];
       await this.clock.sleep(loadMs, signal);
       if (change === 'full') this.reloads++;
       const refusal = this.#landscape.refusal(candidate);
@@ -80,6 +81,7 @@ function measurementOf(truth: Truth, level: LoadLevel, disturbance: Disturbance)
   const { avg, p50, p90, p95, p99 } = truth.latencyMs;
   // What slows all requests down slows the middle ones and the tail; the tail has luck of its own beside.
   const [middle, tail] = [1 / disturbance.rate, disturbance.latency];
+  const split = truth.split ?? { inputUs: 0.1 * truth.computeUs, outputUs: 0.05 * truth.computeUs, overheadUs: 0 };
   const requests = Math.max(50, Math.round((throughput * WINDOWS_MS) / 1e3));
   const spread = (value: number, width: number) => ({ value, low: value * (1 - width), high: value * (1 + width) });
   return {
@@ -105,11 +107,11 @@ function measurementOf(truth: Truth, level: LoadLevel, disturbance: Disturbance)
     errorRate: 0,
     server: {
       queueUs: truth.queueUs,
-      computeInputUs: 0.1 * truth.computeUs,
-      computeInferUs: 0.85 * truth.computeUs,
-      computeOutputUs: 0.05 * truth.computeUs,
-      overheadUs: 0,
-      requestUs: truth.queueUs + truth.computeUs,
+      computeInputUs: split.inputUs,
+      computeInferUs: truth.computeUs - split.inputUs - split.outputUs,
+      computeOutputUs: split.outputUs,
+      overheadUs: split.overheadUs,
+      requestUs: truth.queueUs + truth.computeUs + split.overheadUs,
       successCount: requests,
       inferenceCount: requests,
       executionCount: truth.batches.reduce((sum, { executions }) => sum + executions, 0),

@@ -1,0 +1,167 @@
+import { cpus, release, type as systemName, totalmem } from 'node:os';
+import { basename } from 'node:path';
+import { realClock } from '../base/clock.ts';
+import { TrituneError } from '../base/errors.ts';
+import type { JsonObject } from '../base/json.ts';
+import { createRecordingLines } from '../headless/recording-lines.ts';
+import { writeWhole } from '../report/write-run.ts';
+import { foldStudy, StudyFold } from '../study/fold.ts';
+import { readJournal } from '../study/journal.ts';
+import { recordingOf } from '../tuner/offline/record-study.ts';
+import { type Recording, textOf } from '../tuner/offline/recording.ts';
+import type { TunerEvent } from '../tuner/seams.ts';
+import { tune } from '../tuner/tune.ts';
+import { dryRecording } from './dry-recording.ts';
+import { exitCodes } from './exit-codes.ts';
+import { listenForInterrupts } from './interrupts.ts';
+import { checkControllable, type OpenServer, openServer, readOriginal } from './open-server.ts';
+import { discardEmpty, safeName, studyFiles } from './output-directory.ts';
+import { EXHAUSTIVE, type PlannedRecording, planRecording, type RecordRequest } from './plan-recording.ts';
+import { type RecordOptions, type RecordStudyOptions, studyOptionsOf } from './record-options.ts';
+import { assumptionsOf, requestsOf } from './requests.ts';
+import { assembleParts } from './run-parts.ts';
+import type { Terminal } from './terminal.ts';
+import { warnIfInsecure } from './tls-options.ts';
+import type { TuneOptions } from './tune-options.ts';
+import { modelOf, openRequest } from './tune-request.ts';
+import { leaveAsItWas } from './tune-study.ts';
+
+/** `tritune record`, from its options to its exit code. `given`: the options that the user named. */
+export async function runRecord(
+  options: RecordOptions,
+  given: ReadonlySet<keyof TuneOptions>,
+  terminal: Terminal,
+): Promise<number> {
+  const grid = options.output ?? `${safeName(options.model ?? '')}-grid.json`;
+  const study = studyOptionsOf(options, grid);
+  if (options.resume === undefined) modelOf(study);
+  warnIfInsecure(options, terminal);
+  if (options.dryRun) return dryRecording(study, terminal);
+  const request = await openRecording(study, given);
+  const interrupts = listenForInterrupts(
+    terminal.tell,
+    () => `the model may not be as it was: tritune restore ${request.directory}`,
+  );
+  try {
+    const opened = await openServer(request.options, [request.model], request.directory, interrupts.signal);
+    try {
+      await checkControllable(opened.client);
+      return await record(request, opened, terminal, interrupts.signal);
+    } finally {
+      await opened.close();
+    }
+  } finally {
+    terminal.status(null);
+    interrupts.release();
+    await request.journal.close();
+    await discardEmpty(request.directory);
+  }
+}
+
+/** Errors: those of `openRequest`; USAGE for the directory of a study that is no recording. */
+async function openRecording(
+  options: RecordStudyOptions,
+  given: ReadonlySet<keyof TuneOptions>,
+): Promise<RecordRequest> {
+  const request = await openRequest(options, given, realClock.wallMs());
+  if (request.started === null || request.started.sampler === EXHAUSTIVE) return request as RecordRequest;
+  await request.journal.close();
+  const what = `${request.directory} holds a run of tritune tune, no recording`;
+  throw new TrituneError('USAGE', what, 'name a directory that tritune record made, or use tritune tune --resume');
+}
+
+/** Measures everything, puts the model back, and writes the grid, of a recording that ends early too. */
+async function record(
+  request: RecordRequest,
+  opened: OpenServer,
+  terminal: Terminal,
+  signal: AbortSignal,
+): Promise<number> {
+  const original = await readOriginal(opened.client, request.model);
+  const { planned, parts, close } = await prepare(request, opened, original, terminal).catch(async (error: unknown) => {
+    await leaveAsItWas(opened.client, request.model, original);
+    throw error;
+  });
+  const failure = await tune(planned.plan, parts, watch(request, planned, terminal), signal).then(
+    () => null,
+    (error: unknown) => ({ error }),
+  );
+  await close();
+  const isComplete = await write(request, planned, terminal);
+  if (failure) throw failure.error;
+  if (isComplete) return exitCodes.done;
+  terminal.tell(`tritune: points are missing; go on with tritune record --resume ${request.directory}`);
+  return exitCodes.interrupted;
+}
+
+async function prepare(
+  request: RecordRequest,
+  opened: OpenServer,
+  original: Awaited<ReturnType<typeof readOriginal>>,
+  terminal: Terminal,
+) {
+  const planned = planRecording(request, opened.server, original);
+  const inputs = await requestsOf(request.options, original);
+  for (const line of assumptionsOf(inputs)) terminal.tell(line);
+  const { parts, close } = await assembleParts(request, planned, opened, inputs, false);
+  return { planned, parts, close };
+}
+
+/** Prints what happens, and how much is left by the sampler's own count. */
+function watch(
+  { earlier }: RecordRequest,
+  { sampler }: PlannedRecording,
+  { print, status }: Terminal,
+): (event: TunerEvent) => void {
+  const fold = new StudyFold();
+  for (const record of earlier) fold.add(record);
+  const show = createRecordingLines({ print, status, pointsLeft: () => sampler.left(fold.state()) });
+  return (event) => {
+    if ('at' in event) fold.add(event);
+    show(event);
+  };
+}
+
+/** Gives whether the grid has all of its points. */
+async function write(
+  { options, directory, model }: RecordRequest,
+  { candidates, sampler }: PlannedRecording,
+  terminal: Terminal,
+): Promise<boolean> {
+  const state = foldStudy(await readJournal(studyFiles(directory).journal));
+  const complete = sampler.left({ trials: state.trials }) === 0;
+  const recording = recordingOf(state, {
+    ...{ name: basename(options.grid, '.json'), candidates, complete },
+    ...{ levels: options.levelValues, repeats: options.repeats },
+    ...{ machine: thisMachine(state.server.controlUrl), options: measuredWith(options) },
+  });
+  if (!recording) return false;
+  await writeWhole(options.grid, textOf(recording));
+  const points = recording.candidates.reduce((sum, each) => sum + each.points.length, 0);
+  terminal.print(`${options.grid}: ${points} points of ${recording.candidates.length} candidates of ${model}`);
+  return complete;
+}
+
+function thisMachine(controlUrl: string): Recording['machine'] {
+  return {
+    processor: cpus()[0]?.model.trim() ?? 'unknown',
+    cores: cpus().length,
+    memoryMiB: Math.round(totalmem() / 2 ** 20),
+    system: `${systemName()} ${release()} ${process.arch}, Node ${process.version}`,
+    servedHere: /^(localhost|127\.|\[::1\])/.test(controlUrl),
+  };
+}
+
+/** What has a part in the figures; nothing about where things are on this machine. */
+function measuredWith(options: RecordRequest['options']): JsonObject {
+  const { latencyLimit = null, window = null, windows = null, protocol, precision, seed, batch } = options;
+  return {
+    latencyLimitMs: latencyLimit,
+    windowSeconds: window,
+    windows,
+    protocol,
+    precisionPercent: precision,
+    seed,
+    batch,
+  };
+}

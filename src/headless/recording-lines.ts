@@ -1,0 +1,66 @@
+import { formatDuration, formatFigure, plainLine } from '../base/format.ts';
+import { describeAssignment } from '../study/describe.ts';
+import type { TunerEvent } from '../tuner/seams.ts';
+import type { Print } from './lines.ts';
+
+/** Where the lines go. */
+export interface RecordingScreen {
+  readonly print: Print;
+  /** A line that the next one replaces. */
+  readonly status: (line: string | null) => void;
+  /** Points still to be measured, at most. */
+  readonly pointsLeft: () => number;
+}
+
+/** A recording as lines: one for each candidate when it is left, and the time left. Returns a function to call with every event. */
+export function createRecordingLines({ print, status, pointsLeft }: RecordingScreen): (event: TunerEvent) => void {
+  let candidate = { name: '', figures: [] as string[] };
+  let startMs = 0;
+  let measured = 0;
+  const name = { of: '' };
+  const leave = (): void => {
+    if (candidate.figures.length > 0) print(`${candidate.name}: ${candidate.figures.join(', ')}`);
+  };
+  return (event) => {
+    switch (event.type) {
+      case 'study-started':
+      case 'study-resumed':
+        startMs = Date.parse(event.at);
+        return;
+      case 'trial-started': {
+        const { assignment } = event.candidate;
+        name.of = Object.keys(assignment).length === 0 ? 'the original config' : describeAssignment(assignment);
+        if (name.of === candidate.name) return;
+        leave();
+        candidate = { name: name.of, figures: [] };
+        return;
+      }
+      case 'trial-measured': {
+        const { level, throughput, latencyMs } = event.measurement;
+        candidate.figures.push(`${level.value}→${formatFigure(throughput.value)}/s p99 ${formatFigure(latencyMs.p99)}`);
+        return;
+      }
+      case 'trial-finished': {
+        if (event.failure) candidate.figures.push(`${event.failure.kind}: ${plainLine(event.failure.reason, 120)}`);
+        measured += 1;
+        const left = pointsLeft();
+        const seconds = ((Date.parse(event.at) - startMs) / measured / 1e3) * left;
+        status(`${left} points left, about ${formatDuration(seconds)}: ${candidate.name}`);
+        return;
+      }
+      case 'restoring':
+        leave();
+        candidate.figures = [];
+        status(null);
+        return;
+      case 'model-restored':
+        print(event.verified ? `restored: ${event.detail}` : `NOT RESTORED: ${event.detail}`);
+        return;
+      case 'study-finished':
+        print(`stopped after ${formatDuration(event.wallSeconds)}: ${event.stopReason}`);
+        return;
+      default:
+        return;
+    }
+  };
+}
