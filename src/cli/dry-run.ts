@@ -63,7 +63,9 @@ async function printPlan(options: TuneOptions, { client, server }: OpenServer, t
   const tuning = measurements * measurementSeconds + (likely + 1 + 2 * plan.finalRounds) * loadSeconds;
   const seconds = Math.min(tuning, plan.timeBudgetMs / 1e3);
   terminal.print(describeSpace(space, base));
-  terminal.print(`sends ${inputs.requests.length} different requests in turn, with ${inputs.batch} samples each`);
+  const { length } = inputs.requests;
+  const what = length === 1 ? 'the same request over and over' : `${length} different requests in turn`;
+  terminal.print(`sends ${what}, with ${inputs.batch} ${inputs.batch === 1 ? 'sample' : 'samples'} each`);
   for (const line of assumptionsOf(inputs)) terminal.print(line);
   terminal.print(`sampler ${options.sampler}: up to ${trials} trials and about ${measurements} measurements`);
   terminal.print(`expected: ${formatDuration(seconds)} for a small model that loads fast; nothing was changed`);

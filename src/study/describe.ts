@@ -10,12 +10,12 @@ export function describeAssignment(assignment: Assignment): string {
   return parts.length === 0 ? 'the original config' : plainLine(parts.join(' '));
 }
 
-/** `only instances=2, without max_batch_size=1, 2`; '' when nothing is ruled out. */
+/** `only instances=2; not max_batch_size=1, 2`; '' when nothing is ruled out. */
 export function describeNarrowing(narrowing: Narrowing): string {
   const parts = Object.entries(narrowing).map(([name, restriction]) =>
     'pinned' in restriction
       ? `only ${name}=${describeValue(restriction.pinned)}`
-      : `without ${name}=${restriction.excluded.map(describeValue).join(', ')}`,
+      : `not ${name}=${restriction.excluded.map(describeValue).join(', ')}`,
   );
   return plainLine(parts.join('; '));
 }

@@ -95,9 +95,9 @@ const values: readonly Binding[] = [
 /** The keys while a question is asked, or a panel of parameters is open. */
 export const answers: Readonly<Record<Question['kind'], readonly Binding[]>> = {
   quit: [
-    bind('k', STOP, letter('k'), { name: 'stop-search' }, searching),
-    bind('y', 'quit now, and put the model back', letter('y'), { name: 'quit' }),
-    bind('Esc', 'go on', either(esc, letter('n')), { name: 'cancel' }),
+    bind('k', STOP, letter('k'), { name: 'stop-search' }, searching, 'keep the best'),
+    bind('y', 'quit now, and put the model back', letter('y'), { name: 'quit' }, always, 'quit now'),
+    bind('Esc', 'go on', either(esc, letter('n')), { name: 'cancel' }, always, 'go on'),
   ],
   budget: [bind('Enter', 'take it', enter, { name: 'accept-budget' }), bind('Esc', 'go on', esc, { name: 'cancel' })],
   space: [

@@ -64,7 +64,7 @@ export function advance(guide: Guide, event: GuideEvent): Guide {
     case 'servers':
       return { ...asked, servers: event.servers, text: event.servers.length === 0 ? 'localhost:8001' : '' };
     case 'models':
-      return { ...asked, models: event.models, cursor: 0 };
+      return { ...asked, models: readyFirst(event.models), cursor: 0 };
     case 'plan':
       return { ...asked, plan: event.lines };
     case 'failed':
@@ -75,6 +75,9 @@ export function advance(guide: Guide, event: GuideEvent): Guide {
       return guide.waiting === null ? answered(asked, event) : guide;
   }
 }
+
+const readyFirst = (models: readonly ModelChoice[]): readonly ModelChoice[] =>
+  [...models].sort((a, b) => Number(b.state === 'READY') - Number(a.state === 'READY'));
 
 function answered(guide: Guide, event: Extract<GuideEvent, { type: 'move' | 'typed' | 'enter' | 'erase' }>): Guide {
   switch (event.type) {
@@ -110,8 +113,14 @@ function entered(guide: Guide): Guide {
 
 function back(guide: Guide): Guide {
   const before = { server: 'server', model: 'server', budget: 'model', plan: 'budget' } as const;
-  return { ...guide, step: before[guide.step], plan: [], cursor: 0, text: '' };
+  // What was typed there before is there again, to be changed.
+  const typed = { server: '', model: typedUrl(guide), budget: '', plan: String(guide.budgetMs ?? '') };
+  return { ...guide, step: before[guide.step], plan: [], cursor: 0, text: typed[guide.step] };
 }
+
+/** The address when it was typed, not chosen from the list. */
+const typedUrl = ({ url, servers }: Guide): string =>
+  url === null || servers.some((server) => server.url === url) ? '' : url;
 
 /** The arguments of the command that does what was chosen so far. */
 export function argumentsOf({ url, model, budgetMs, step }: Guide): readonly string[] {
@@ -147,9 +156,9 @@ export function guideRows(guide: Guide, { columns, rows }: Size): readonly Row[]
   const input: readonly Row[] = takesText(guide)
     ? [[span('  > ', 'accent'), span(foreign(text), 'strong'), span('_')]]
     : [];
-  const hint =
-    guide.step === 'server' && choices.length > 0 ? [row('  or type HOST:PORT, its gRPC port', 'muted')] : [];
-  const plan = guide.plan.flatMap((line) => wrapped(foreign(line, 2000), columns - 4).map((part) => row(`  ${part}`)));
+  const others = choices.length > 0 ? 'or type' : 'none answers on the usual ports; type';
+  const hint = guide.step === 'server' ? [row(`  ${others} HOST:PORT, its gRPC port`, 'muted')] : [];
+  const plan = guide.plan.flatMap((line) => indented(line, columns));
   const asked = waiting === null ? [...choices, ...hint, ...input, ...plan] : [row(`  ${waiting} …`, 'now')];
   const foot: readonly Row[] = [
     ...(fault === null ? [row('')] : wrapped(foreign(fault), columns - 4).map((part) => row(`  ${part}`, 'bad'))),
@@ -163,7 +172,19 @@ export function guideRows(guide: Guide, { columns, rows }: Size): readonly Row[]
     row(`  ${questions[guide.step]}`, 'strong'),
     ...asked,
   ];
-  return [...body.slice(0, Math.max(3, rows - foot.length)), ...foot];
+  return [...cut(body, Math.max(3, rows - foot.length)), ...foot];
+}
+
+/** The line in as many rows as it needs, each as far in as the first. */
+function indented(line: string, columns: number): readonly Row[] {
+  const indent = ' '.repeat(2 + line.length - line.trimStart().length);
+  return wrapped(foreign(line, 2000), columns - indent.length - 2).map((part) => row(`${indent}${part}`));
+}
+
+/** So many of the rows; the last says how many are left out. */
+function cut(rows: readonly Row[], room: number): readonly Row[] {
+  if (rows.length <= room) return rows;
+  return [...rows.slice(0, room - 1), row(`  … ${rows.length - room + 1} more lines`, 'muted')];
 }
 
 function keysOf(guide: Guide): readonly string[] {

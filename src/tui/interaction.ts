@@ -80,7 +80,8 @@ export function interact(now: Interaction, command: Command, view: ViewState): I
       return asked(now, view.study && { kind: 'space', row: 0, column: 0, narrowing: view.study.narrowing });
     case 'ask-hand': {
       const from = selectedTrial(now, view);
-      return asked(now, from && { kind: 'hand', row: 0, assignment: from.candidate.assignment, from: from.number });
+      const assignment = from?.candidate.assignment ?? {};
+      return asked(now, { kind: 'hand', row: 0, assignment, from: from?.number ?? 0 });
     }
     case 'step':
     case 'pin':

@@ -155,7 +155,9 @@ export function verdictOn(study: StudyState, chosen: Assignment): Verdict {
   const { fingerprint } = built.candidate;
   const twin = study.trials.find(({ candidate }) => candidate.fingerprint === fingerprint);
   const outside = whyRuledOut(study.narrowing, assignment);
-  const note = twin ? `${twin.number === 0 ? 'the original' : `trial ${twin.number}`} was the same` : outside;
+  const note = twin
+    ? `${twin.number === 0 ? 'the original' : `trial ${twin.number}`} was the same`
+    : outside && `outside of what is searched: ${outside}`;
   return { legal: true, candidate: built.candidate, note };
 }
 

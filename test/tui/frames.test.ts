@@ -208,6 +208,16 @@ describe('keys', () => {
     ]);
   });
 
+  it.each([60, 80])('ask how to end the run at %i columns', async (columns) => {
+    const screen = await shown(midRun(events), columns);
+    await screen.press('q');
+    const lines = await screen.terminal.lines();
+    expect(lines.slice(22).map((line) => line.trimEnd())).toEqual([
+      ' End the run?',
+      ' k keep the best  y quit now  Esc go on',
+    ]);
+  });
+
   it('narrow the search, each change from the one before it, and refuse to leave nothing', async () => {
     const screen = await shown(midRun(events));
     await screen.press('n', ' ', RIGHT, ' ');

@@ -100,7 +100,8 @@ function progressRow(view: ViewState, study: StudyState, elapsed: number, width:
     : Math.max(maxTrials ? done / maxTrials : 0, timeBudgetSeconds ? elapsed / timeBudgetSeconds : 0);
   const hasLimit = maxTrials !== null || timeBudgetSeconds !== null || study.finished !== null;
   const cells = Math.min(LONGEST_BAR, Math.floor(width / 5));
-  const trials = maxTrials === null ? `${done} trials` : `${done} of ${maxTrials} trials`;
+  // Trials that a person asks for run beyond the limit.
+  const trials = maxTrials === null || done > maxTrials ? `${done} trials` : `${done} of ${maxTrials} trials`;
   const time =
     timeBudgetSeconds === null
       ? formatDuration(elapsed)
@@ -136,7 +137,10 @@ function secondsLeft(of: {
 
 /** The best against the original: three rows. */
 export function standingRows({ study }: ViewState, width: number): readonly Row[] {
-  if (!study?.best) return [row('nothing measured yet', 'muted'), row(''), row('')];
+  if (!study?.best) {
+    const isMeasured = study?.unfinished?.role === 'baseline';
+    return [row(isMeasured ? 'the original config is measured first' : '', 'muted'), row(''), row('')];
+  }
   const { best, baseline } = study;
   const isBaseline = baseline?.number === best.number;
   const verdict = best.feasible ? [] : [span('  over the budget', 'bad')];
@@ -157,7 +161,7 @@ export function steeredRows({ study }: ViewState, width: number): readonly Row[]
   const narrowing = describeNarrowing(study.narrowing);
   const waiting = study.finished || study.finals.length > 0 ? 0 : study.requested.length;
   const asked = waiting === 0 ? '' : `${waiting} ${waiting === 1 ? 'trial' : 'trials'} asked for`;
-  const parts = [narrowing, asked].filter((part) => part !== '').join(' · ');
+  const parts = [asked, narrowing].filter((part) => part !== '').join(' · ');
   return parts === '' ? [] : [fitted([span('steered   ', 'muted'), span(foreign(parts), 'warning')], width)];
 }
 
@@ -178,9 +182,9 @@ function againstOriginal(study: StudyState, baseline: Trial | null): readonly Sp
   if (!gain) return figures;
   const known = Number.isFinite(gain.high) && gain.low > 0;
   const interval = known ? ` (${formatRatio(gain.low)} to ${formatRatio(gain.high)})` : '';
-  const note = gain.isFinal ? ', measured in turn' : '';
+  const name = gain.isFinal ? '  final gain ' : '  gain ';
   const tone = gain.low > 1 ? 'good' : gain.high < 1 ? 'bad' : 'warning';
-  return [...figures, span('  gain ', 'muted'), span(formatRatio(gain.value), tone), span(`${interval}${note}`)];
+  return [...figures, span(name, 'muted'), span(formatRatio(gain.value), tone), span(interval)];
 }
 
 function figureSpans(study: StudyState, trial: Trial, withInterval = true): readonly Span[] {

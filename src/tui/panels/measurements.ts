@@ -16,15 +16,17 @@ export function predictionRows(predicted: Prediction | null): readonly Row[] {
   return [row('  the queueing model says, from other trials alone', 'muted'), row(`  ${text}`)];
 }
 
+/** The trial's levels, and what stands for it where that was measured in the final. */
 export function levelRows({ measurements }: Trial, stands: Measurement | null, width: number): readonly Row[] {
   if (measurements.length === 0) return [];
-  const most = Math.max(...measurements.map(({ throughput }) => throughput.value));
+  const most = Math.max(...measurements.map(({ throughput }) => throughput.value), stands?.throughput.value ?? 0);
   const cells = Math.max(0, Math.min(24, width - 54));
-  const ordered = [...measurements].sort((a, b) => a.level.value - b.level.value);
+  const finals = stands && !measurements.includes(stands) ? [stands] : [];
+  const ordered = [...measurements, ...finals].sort((a, b) => a.level.value - b.level.value);
   const lines = ordered.map((each): Row => {
     const { level, throughput, budgetLatencyMs, stable, client } = each;
-    const isChosen = level.value === stands?.level.value;
-    const notes = `${stable ? '' : ' not stable'}${client.bound ? ' client-bound' : ''}`;
+    const isChosen = each === stands;
+    const notes = `${finals.includes(each) ? ' in the final' : ''}${stable ? '' : ' not stable'}${client.bound ? ' client-bound' : ''}`;
     const rate = right(formatRate(throughput.value), 14);
     const figures = `${right(formatFigure(level.value), 6)} ${rate} ${right(formatMs(budgetLatencyMs.value), 9)} `;
     return [
@@ -113,7 +115,7 @@ export function batchRows({ server }: Measurement, width: number): readonly Row[
     .sort((a, b) => a.size - b.size)
     .map(({ size, executions, meanExecutionUs }): Row => {
       const share = executions / total;
-      const figures = ` ${right((share * 100).toFixed(0), 3)} %  ${formatMs(meanExecutionUs / US_PER_MS)}`;
+      const figures = ` ${right(share < 0.005 ? '<1' : (share * 100).toFixed(0), 3)} %  ${formatMs(meanExecutionUs / US_PER_MS)}`;
       return [span(`  ${right(String(size), 6)} `), span(bar(share, cells), 'infer'), span(figures, 'muted')];
     });
   const more = batches.length - common.length;

@@ -28,11 +28,20 @@ export const describeTrial = ({ assignment }: Candidate): string => foreign(desc
 const FIXED_COLUMNS = 31;
 const WIDTHS = { throughput: 8, latency: 9, level: 5 };
 
-/** The same with what tells trials apart in front: where there is little room, it is what is to be seen. */
-function briefly(assignment: Assignment, study: StudyState): string {
+/**
+ * The same with what tells trials apart in front, in so much room: where there is little of it, parameters go by the first
+ * word of their names, where that is one's own.
+ */
+function briefly(assignment: Assignment, study: StudyState, width: number): string {
   const variety = varietyOf(study);
   const entries = Object.entries(assignment).sort(([a], [b]) => (variety.get(b) ?? 0) - (variety.get(a) ?? 0));
-  return foreign(describeAssignment(Object.fromEntries(entries)));
+  const whole = foreign(describeAssignment(Object.fromEntries(entries)));
+  if (whole.length <= width) return whole;
+  const first = (name: string): string => name.split('_')[0] as string;
+  const isOwn = (name: string): boolean =>
+    [...variety.keys()].filter((each) => first(each) === first(name)).length <= 1;
+  const short = entries.map(([name, value]) => [isOwn(name) ? first(name) : name, value]);
+  return foreign(describeAssignment(Object.fromEntries(short)));
 }
 
 const varieties = new WeakMap<StudyState, ReadonlyMap<string, number>>();
@@ -87,7 +96,7 @@ function comingRows(study: StudyState, columns: number): readonly Row[] {
   const waiting = study.finished ? [] : study.requested;
   const rows = waiting
     .slice(0, MOST_WAITING)
-    .map(({ assignment }) => waitingRow('asked for', briefly(assignment, study), columns));
+    .map(({ assignment }) => waitingRow('asked for', briefly(assignment, study, columns - FIXED_COLUMNS), columns));
   const more = waiting.length - rows.length;
   return [...underWay, ...rows, ...(more > 0 ? [waitingRow('', `and ${more} more`, columns)] : [])];
 }
@@ -115,7 +124,7 @@ function trialRow(study: StudyState, trial: Trial, { isSelected, front, columns 
     ? foreign(`${trial.failure.kind}: ${trial.failure.reason}`)
     : trial.role === 'baseline'
       ? 'the original config'
-      : briefly(trial.candidate.assignment, study);
+      : briefly(trial.candidate.assignment, study, width);
   const line: Row = [
     span(number, isSelected ? 'strong' : 'muted'),
     span(`${sign} `, tone),
@@ -140,6 +149,6 @@ function underWayRow(
   columns: number,
 ): Row {
   const levels = right(`${measurements.length} measured`, FIXED_COLUMNS - 9);
-  const text = number === 0 ? 'the original config' : briefly(candidate.assignment, study);
+  const text = number === 0 ? 'the original config' : briefly(candidate.assignment, study, columns - FIXED_COLUMNS);
   return fitted([span(` ${right(String(number), 3)} ▶ ${levels}  `, 'now'), span(text, 'now')], columns);
 }
