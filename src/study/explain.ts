@@ -30,7 +30,7 @@ export function explainBest(state: StudyState): Explanation | null {
   if (!best || !after) return null;
   const before = baseline && baseline.number !== best.number ? toldOf(state, baseline) : null;
   const { measurement, split } = after;
-  const credit = best.number === baseline?.number ? null : creditOf(state, best, measurement);
+  const credit = creditOf(state, best, measurement);
   const found = limitOf(state, best, measurement, split);
   const limit = { ...found, words: limitSentence(found, measurement, goal) };
   const advice = adviceOf(state, best, measurement, split, limit);

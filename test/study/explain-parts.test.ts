@@ -6,7 +6,7 @@ import { timeSplitOf } from '../../src/study/explain/time-split.ts';
 import { explainBest } from '../../src/study/explain.ts';
 import type { Goal } from '../../src/study/types.ts';
 import { goalOf, measured, originalConfig } from './builders.ts';
-import { candidate, type Served, served, studyOf, type Tried } from './explained.ts';
+import { candidate, type Served, served, space, studyOf, type Tried } from './explained.ts';
 import { measuredAt, truth } from './simulated.ts';
 
 /** Half of the time idle, far from every limit. */
@@ -53,7 +53,11 @@ describe('the limit of the best', () => {
     [
       'latency-budget',
       'The limit now is the latency budget: concurrency 16 served 1,200 infer/s and missed it; its 4 instances execute 50 % of the time.',
-      four(served(calm), served({ ...calm, level: 16, throughput: 1200, p99Ms: 51 })),
+      four(
+        served(calm),
+        served({ ...calm, level: 32, throughput: 1300, p99Ms: 90 }),
+        served({ ...calm, level: 16, throughput: 1200, p99Ms: 51 }),
+      ),
     ],
     [
       'latency-budget',
@@ -84,6 +88,11 @@ describe('the limit of the best', () => {
     ],
     [
       'none',
+      'Nothing that was measured is at its limit; its 4 instances execute 13 % of the time, in batches of 4 where 16 are allowed.',
+      { assignment: batching, measurements: [served({ ...calm, queueMs: 1.6, batch: 4 })] },
+    ],
+    [
+      'none',
       'Nothing that was measured is at its limit; its 4 instances execute 50 % of the time.',
       four(served(calm), served({ ...calm, level: 4, throughput: 500 })),
     ],
@@ -110,8 +119,14 @@ describe('the advice', () => {
       'more than 4 instances: the search space ends there, and the CPU is used to 40 %',
       'a cheaper model (quantised, an optimised graph, cheaper code), or faster cores',
     ]);
-    const two = { ...full, assignment: { instances: 2 }, measurements: [served({ ...busy, throughput: 760 })] };
-    expect(limitOf(two)?.advice).toHaveLength(1);
+    const room = { device: { cpuUtilizationPercent: 40 } };
+    const two = { assignment: { instances: 2 }, measurements: [served({ ...busy, throughput: 760 }, room)] };
+    const failure = { kind: 'out-of-memory', reason: 'no memory' } as const;
+    const refused = { assignment: { instances: 4 }, measurements: [], chosen: null, feasible: false, failure };
+    expect(explainBest(studyOf([two, refused]))?.advice).toEqual([
+      'a cheaper model (quantised, an optimised graph, cheaper code), or faster cores',
+      'more memory: 1 candidate did not fit',
+    ]);
   });
 
   it('names the next point of the front where the budget is the limit', () => {
@@ -119,6 +134,10 @@ describe('the advice', () => {
     expect(limitOf(tried)?.advice[0]).toBe(
       'a looser budget: at p99 51 ms trial 0 serves 1,200 infer/s (concurrency 16)',
     );
+    const near = four(served({ ...calm, p99Ms: 47 }), served({ ...calm, level: 16, throughput: 1200 }));
+    expect(limitOf(near)?.advice).toEqual([
+      'a cheaper model (quantised, an optimised graph, cheaper code), or faster cores',
+    ]);
   });
 });
 
@@ -187,18 +206,26 @@ describe('what the knobs are worth', () => {
       { assignment: { instances: 4 }, measurements: [{ ...served(busy), server: null }] },
     ]);
     expect(explainBest(state)?.credit).toEqual({ knobs: [], unknown: { instances: 4 } });
-    const settled = { ...served({ ...calm, level: 12, throughput: 390, p99Ms: 60 }), server: null };
-    const known = studyOf([
-      { assignment: {}, measurements: [{ ...served({ ...calm, level: 4, throughput: 400 }), server: null }, settled] },
-      {
-        assignment: { instances: 4 },
-        measurements: [
-          { ...served(busy), server: null },
-          { ...settled, throughput: served(busy).throughput },
-        ],
-      },
+    const blind = (of: Served): Measurement => ({ ...served(of), server: null });
+    const [low, high] = [blind({ ...calm, level: 4, throughput: 400 }), blind({ ...calm, level: 12, throughput: 390 })];
+    const [own, worse] = [blind(busy), blind({ ...busy, level: 16, p99Ms: 60 })];
+    const creditOf = (before: Measurement[], after: Measurement[]) =>
+      explainBest(studyOf([{ assignment: {}, measurements: before }, four(...after)]))?.credit;
+    expect(creditOf([low, high], [own])?.knobs).toEqual([]);
+    expect(creditOf([low], [own, worse])?.knobs).toEqual([]);
+    expect(creditOf([low, high], [own, worse])?.knobs[0]).toMatchObject({ levels: 'own', ratio: 3.8, trial: 0 });
+  });
+
+  it('goes to a part of a knob where that alone is worth as much', () => {
+    const delayed = { ...batching, queue_delay_us: 2000 };
+    const slow = { ...calm, throughput: 700 };
+    const state = studyOf([
+      { assignment: { instances: 4, max_batch_size: 16 }, measurements: [served(slow)] },
+      { assignment: batching, measurements: [served({ ...slow, throughput: 705 })] },
+      { assignment: delayed, measurements: [served({ ...calm, batch: 2 })] },
     ]);
-    expect(explainBest(known)?.credit?.knobs[0]).toMatchObject({ levels: 'own', ratio: 3.8, trial: 0 });
+    const measuredSets = explainBest(state)?.credit?.knobs.filter(({ basis }) => basis === 'measured');
+    expect(measuredSets?.map(({ set }) => set)).toEqual([{ queue_delay_us: 2000 }]);
   });
 
   it('counts a message and its fields as one, and each field alone', () => {
@@ -210,6 +237,9 @@ describe('what the knobs are worth', () => {
       { queue_delay_us: 2000 },
       { dynamic_batching: true, queue_delay_us: 2000 },
     ]);
+    const free = { ...space, parameters: { ...space.parameters, queue_delay_us: [0, 2000] } };
+    const freely = knobsOf({ ...started, space: free }, candidate({ dynamic_batching: true, queue_delay_us: 0 }));
+    expect(freely.map(({ set }) => set)).toEqual([{ dynamic_batching: true, queue_delay_us: 0 }]);
     expect(sets({ instances: 1, max_batch_size: 8 })).toEqual([{ max_batch_size: 8 }]);
     expect(knobsOf({ ...started, space: {} }, candidate(best))).toEqual([]);
   });

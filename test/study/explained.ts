@@ -5,10 +5,11 @@ import type { Assignment, Candidate } from '../../src/space/types.ts';
 import { foldStudy } from '../../src/study/fold.ts';
 import type { StudyRecord, StudyStarted } from '../../src/study/records.ts';
 import type { StudyState } from '../../src/study/state.ts';
-import type { Goal } from '../../src/study/types.ts';
+import type { Goal, TrialFailure } from '../../src/study/types.ts';
 import { goalOf, measured, originalConfig, studyStarted } from './builders.ts';
 
-const space = {
+/** What these studies search. */
+export const space = {
   name: 'knobs',
   parameters: {
     instances: [1, 2, 4],
@@ -66,8 +67,9 @@ export function served(of: Served, more: Partial<Measurement> = {}): Measurement
 export interface Tried {
   readonly assignment: Assignment;
   readonly measurements: readonly Measurement[];
-  readonly chosen?: number;
+  readonly chosen?: number | null;
   readonly feasible?: boolean;
+  readonly failure?: TrialFailure;
 }
 
 const at = '2026-01-01T00:00:01.000Z';
@@ -81,7 +83,7 @@ export function studyOf(
     ending = [],
   }: { readonly goal?: Goal; readonly started?: Partial<StudyStarted>; readonly ending?: readonly StudyRecord[] } = {},
 ): StudyState {
-  const trials = tried.flatMap(({ assignment, measurements, chosen = 0, feasible = true }, trial): StudyRecord[] => [
+  const trials = tried.flatMap(({ assignment, measurements, failure = null, ...standing }, trial): StudyRecord[] => [
     {
       type: 'trial-started',
       at,
@@ -90,7 +92,7 @@ export function studyOf(
       candidate: candidate(assignment),
     },
     ...measurements.map((measurement) => ({ type: 'trial-measured', at, trial, measurement }) as const),
-    { type: 'trial-finished', at, trial, chosen, feasible, failure: null },
+    { type: 'trial-finished', at, trial, chosen: 0, feasible: true, ...standing, failure },
   ]);
   return foldStudy([studyStarted(goal, { space, ...started }), ...trials, ...ending]);
 }
