@@ -37,9 +37,8 @@ export function spaceOf({ space }: Pick<StudyStarted, 'space'>): SearchSpace | n
  */
 export function settingsOf(space: SearchSpace | null, trials: readonly Trial[]): Settings {
   const paths = new Map(space?.parameters.map(({ name, path }) => [name, path]));
-  const names = space
-    ? [...paths.keys()]
-    : [...new Set(trials.flatMap(({ candidate }) => Object.keys(candidate.assignment)))];
+  const assigned = trials.flatMap(({ candidate }) => Object.keys(candidate.assignment));
+  const names = [...new Set([...paths.keys(), ...assigned])];
   return {
     names,
     of: ({ assignment, config }) =>

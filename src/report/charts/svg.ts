@@ -54,12 +54,18 @@ export function svgOf(
   });
   const svg = chart.renderToSVGString();
   chart.dispose();
-  return linked(withoutHover(svg), isLinked ? linkOf : () => null);
+  return linked(plain(svg), isLinked ? linkOf : () => null);
 }
 
-/** The chart library's own styles answer to a pointer only, and their class names are the same in every chart. */
-const withoutHover = (svg: string): string =>
-  svg.replace(/<style >[\s\S]*?<\/style>\n?/g, '').replace(/ class="zr\d+-cls-\d+"/g, '');
+/**
+ * The chart library's own styles answer to a pointer only, and nothing of ours lies outside its axes, so that no clip is
+ * needed: without both, no name in a chart is ever the same as one in another.
+ */
+const plain = (svg: string): string =>
+  svg
+    .replace(/<style >[\s\S]*?<\/style>\n?/g, '')
+    .replace(/<defs >[\s\S]*?<\/defs>\n?/g, '')
+    .replace(/ (?:class="zr\d+-cls-\d+"|clip-path="url\(#zr\d+-c\d+\)")/g, '');
 
 const mark = / ecmeta_series_index="(\d+)" ecmeta_data_index="(\d+)" ecmeta_ssr_type="(\w+)"( ecmeta_silent="true")?/;
 const shape = new RegExp(`<path [^>]*?${mark.source}[^>]*></path>`, 'g');

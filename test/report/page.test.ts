@@ -1,0 +1,103 @@
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { jsonBlock } from '../../src/report/html.ts';
+import { reportHtml } from '../../src/report/report-html.ts';
+import { foldStudy } from '../../src/study/fold.ts';
+import type { StudyRecord } from '../../src/study/records.ts';
+import { summarize } from '../../src/study/summary.ts';
+import { runCli } from '../support/cli.ts';
+import { hostile, hostileStudy, studyOfMany } from './studies.ts';
+
+function pageOf(records: readonly StudyRecord[]): string {
+  const state = foldStudy(records);
+  return reportHtml(state, summarize(state, 'journal.jsonl'), null);
+}
+
+const headings = (page: string): string[] => [...page.matchAll(/<h2[^>]*>([^<]*)</g)].map(([, text]) => text ?? '');
+
+describe('embedded JSON', () => {
+  it('holds any text unchanged, and nothing that ends its block', () => {
+    const text = jsonBlock('x', { hostile }).text;
+    expect(text.match(/<\/?\w+/g)).toEqual(['<script', '</script']);
+    expect(text).not.toContain('<!--');
+    const json = text.slice(text.indexOf('>') + 1, text.lastIndexOf('<'));
+    expect(JSON.parse(json)).toEqual({ hostile });
+  });
+});
+
+describe('the page', () => {
+  it('has every part, and the same study gives the same page', async () => {
+    const records = await studyOfMany();
+    const page = pageOf(records);
+    expect(headings(page)).toEqual([
+      'Best and original',
+      'Throughput and latency',
+      'What mattered',
+      'What if',
+      'Trials',
+      'What failed',
+      'How it was measured',
+    ]);
+    expect(pageOf(records)).toBe(page);
+  });
+
+  it('loads nothing and lets nothing but its own script run', async () => {
+    const page = pageOf(await studyOfMany());
+    expect(page).toMatch(
+      /<meta http-equiv="Content-Security-Policy" content="default-src 'none'; [^"]*script-src 'sha256-/,
+    );
+    expect(page.match(/(?:src|href|action)="(?!#)[^"]*"/g)).toBeNull();
+    expect(page).not.toMatch(/url\(|@import|https?:\/\/(?!www\.w3\.org\/)/);
+  });
+
+  it('shows hostile names, messages and values as text', async () => {
+    const page = pageOf(await hostileStudy());
+    expect(page).not.toContain(hostile);
+    expect(page).not.toContain('<img');
+    expect(page.match(/<script/g)).toHaveLength(2);
+    expect(page.match(/<\/style>/g)).toHaveLength(1);
+    expect(page).toContain('&#60;/script&#62;');
+  });
+
+  it('links every point of the front to a row that is there', async () => {
+    const page = pageOf(await studyOfMany());
+    const targets = new Set([...page.matchAll(/<a href="#(m-[^"]+)"/g)].map(([, id]) => id as string));
+    expect(targets.size).toBeGreaterThan(20);
+    for (const id of targets) expect(page.split(`<tr id="${id}"`), id).toHaveLength(2);
+  });
+
+  it('says of an unfinished run that it is one, whatever it holds so far', async () => {
+    const records = await studyOfMany();
+    for (const length of [1, 3, 4, records.length - 1]) {
+      expect(pageOf(records.slice(0, length)), `${length} records`).toContain('This run is not finished');
+    }
+    expect(pageOf(records)).not.toContain('This run is not finished');
+  });
+
+  it('keeps the predictions of a study of any size small', async () => {
+    const page = pageOf(await studyOfMany());
+    const block = page.match(/<script type="application\/json"[^>]*>(.*?)<\/script>/s)?.[1] ?? '';
+    expect(block.length).toBeGreaterThan(500);
+    expect(block.length).toBeLessThan(100_000);
+  });
+});
+
+describe('tritune report --plots', () => {
+  it('writes every chart as SVG and PNG without a server', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'tritune-plots-'));
+    const lines = (await studyOfMany()).map((record) => `${JSON.stringify(record)}\n`);
+    await writeFile(join(directory, 'journal.jsonl'), lines.join(''));
+    const { code, stdout, stderr } = await runCli(['report', directory, '--plots']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const plots = stdout.split('\n').filter((path) => path.includes('/plots/'));
+    expect(plots.filter((path) => path.endsWith('.svg'))).toHaveLength(4);
+    expect(plots.filter((path) => path.endsWith('.png'))).toHaveLength(4);
+    for (const path of plots) {
+      const bytes = await readFile(path);
+      if (path.endsWith('.png')) expect(bytes.subarray(1, 4).toString()).toBe('PNG');
+      else expect(bytes.toString()).toMatch(/^<svg [\s\S]*<\/svg>\s*$/);
+    }
+  });
+});

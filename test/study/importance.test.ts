@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest';
+import { importanceOf } from '../../src/study/importance.ts';
+import type { StudyState } from '../../src/study/state.ts';
+import type { Trial } from '../../src/study/types.ts';
+import { candidateOf, configOf, goalOf, measured, studyStarted, trialOf } from './builders.ts';
+
+type Point = Readonly<Record<string, number>>;
+
+function studyOf(
+  points: readonly Point[],
+  throughput: (point: Point) => number,
+  more: Partial<Trial> = {},
+): StudyState {
+  const goal = goalOf(50);
+  const trials = points.map((point, number) =>
+    trialOf(number, configOf(number + 1, 4), {
+      candidate: candidateOf(configOf(number + 1, 4), point),
+      measurements: [measured(4, throughput(point), 5)],
+      ...more,
+    }),
+  );
+  return { started: studyStarted(goal), goal, trials } as unknown as StudyState;
+}
+
+const product = (a: readonly number[], b: readonly number[]): Point[] =>
+  a.flatMap((x) => b.map((y) => ({ x, y, z: 1 })));
+
+describe('the importance of parameters', () => {
+  it('finds each factor of a product again, the strongest first', () => {
+    const state = studyOf(product([1, 2, 4, 8], [0, 1, 2]), ({ x = 1, y = 0 }) => 100 * x * 1.2 ** y);
+    const importance = importanceOf(state);
+    const [first, second, third] = importance?.knobs ?? [];
+    expect([first?.name, second?.name, third?.name]).toEqual(['x', 'y', 'z']);
+    expect(first?.verdict).toBe('moved');
+    expect(Math.abs((first?.factor ?? 0) / 8 - 1)).toBeLessThan(0.25);
+    expect(first?.values[0]).toMatchObject({ value: '8', trials: 3, factor: 1 });
+    expect(second?.factor).toBeGreaterThan(1.35);
+    expect(second?.factor).toBeLessThan(1.5);
+    expect(third?.verdict).toBe('not varied');
+    expect(importance?.foretold).toBeGreaterThan(0.9);
+    expect(importance?.isScarce).toBe(false);
+  });
+
+  it('calls nothing an effect that lies within what measurements differ by', () => {
+    // builders.measured gives every throughput an interval of 2 % to either side.
+    const state = studyOf(product([1, 2], [0, 1, 2]), ({ x = 1, y = 0 }) => 100 * x * (y === 1 ? 1.004 : 1));
+    const y = importanceOf(state)?.knobs.find(({ name }) => name === 'y');
+    expect(y).toMatchObject({ verdict: 'within noise', pairs: { count: 6 } });
+  });
+
+  it('counts pairs that differ in one parameter only, and their largest ratio', () => {
+    const points = [
+      { x: 1, y: 1 },
+      { x: 2, y: 1 },
+      { x: 2, y: 3 },
+    ];
+    const knobs = importanceOf(studyOf(points, ({ x = 1, y = 1 }) => 100 * x * y))?.knobs ?? [];
+    const pairsOf = (name: string) => knobs.find((knob) => knob.name === name)?.pairs;
+    expect(pairsOf('x')).toEqual({ count: 1, largest: expect.closeTo(2, 6) });
+    expect(pairsOf('y')).toEqual({ count: 1, largest: expect.closeTo(3, 6) });
+  });
+
+  it('admits that it foretells nothing where parameters only work together, and that few trials are few', () => {
+    const tangled = importanceOf(studyOf(product([0, 1], [0, 1]), ({ x = 0, y = 0 }) => (x === y ? 400 : 100)));
+    expect(tangled?.foretold).toBeLessThan(0.5);
+    expect(tangled?.isScarce).toBe(true);
+  });
+
+  it('leaves out what missed the goal, and is silent about one trial', () => {
+    const state = studyOf(product([1, 2], [1]), () => 100);
+    const one = { ...state, trials: [state.trials[0], { ...(state.trials[1] as Trial), feasible: false }] };
+    expect(importanceOf(one as StudyState)).toBeNull();
+    expect(importanceOf(studyOf([], () => 1))).toBeNull();
+  });
+});
