@@ -7,6 +7,7 @@ import { progressRows, standingRows, steeredRows, titleRows } from './panels/hea
 import { spacePanel } from './panels/space.ts';
 import { trialPanel } from './panels/trial.ts';
 import { trialsPanel } from './panels/trials.ts';
+import { whyRows } from './panels/why.ts';
 import { beside, block, fitted, type Row, row, type Size } from './rows.ts';
 import type { ViewState } from './state.ts';
 
@@ -26,6 +27,8 @@ const SMALLEST: Size = { columns: 60, rows: 16 };
 const WIDE = 110;
 /** Below this height a list of keys or parameters needs the rows that say how the search stands. */
 const TALL = 32;
+/** Rows that the table and the chart keep whatever stands above them. */
+const LEAST_BODY = 12;
 const GAP = 2;
 
 /** The whole screen, exactly as large as it is. */
@@ -39,8 +42,10 @@ export function frame(scene: Scene, size: Size): readonly Row[] {
     ...(size.rows < TALL && isList(interaction) ? [] : standing),
   ];
   const foot = footRows(view, interaction, abilities, notice, size.columns);
-  const body = { columns: size.columns, rows: size.rows - head.length - foot.length };
-  return block([...head, ...bodyRows(scene, body), ...foot], size);
+  const left = size.rows - head.length - foot.length;
+  const why = interaction.page === 'overview' ? whyRows(view, size.columns, left - LEAST_BODY) : [];
+  const body = { columns: size.columns, rows: left - why.length };
+  return block([...head, ...why, ...bodyRows(scene, body), ...foot], size);
 }
 
 const isList = ({ page, question }: Interaction): boolean =>
