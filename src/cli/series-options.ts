@@ -25,7 +25,11 @@ export const seriesOptionTable: OptionTable<SeriesOptions> = {
     parse: (text, previous) => [...(previous ?? []), ...text.split(',').flatMap((name) => name.trim() || [])],
   },
   space: { flags: tuneOptionTable.space.flags, help: forEach(tuneOptionTable.space.help), parse: collect },
-  candidates: { flags: tuneOptionTable.candidates.flags, help: tuneOptionTable.candidates.help, parse: collect },
+  candidates: {
+    flags: tuneOptionTable.candidates.flags,
+    help: forEach(tuneOptionTable.candidates.help),
+    parse: collect,
+  },
   constraint: { ...tuneOptionTable.constraint, help: forEach(tuneOptionTable.constraint.help) },
   inputData: { ...tuneOptionTable.inputData, help: forEach(tuneOptionTable.inputData.help) },
   latencyBudget: {

@@ -134,7 +134,7 @@ describe('several models in a run', { timeout: 60_000 }, () => {
     expect(await ready()).toEqual(['a']);
 
     const output = join(cwd, 'run');
-    const run = startCli(tuneAt(emulator.grpcUrl, '-o', output, '-m', 'a,b', '--seed', '3'));
+    const run = startCli(tuneAt(emulator.grpcUrl, '-o', output, '-m', 'a,b', '-H', 'x-key: hush'));
     await untilRecorded(join(output, 'a'), run, (record) => record.type === 'trial-applied' && record.trial === 1);
     run.child.kill('SIGINT');
     expect(await run.ended).toMatchObject({ code: 130, stderr: expect.stringContaining('the whole run') });
@@ -146,9 +146,15 @@ describe('several models in a run', { timeout: 60_000 }, () => {
     expect(await ready()).toEqual(['a']);
     expect((await summaryOf(join(output, 'a'))).best?.throughput.value).toBeGreaterThan(0);
     expect((await readdir(output)).sort()).toEqual(['a', 'series.json', 'summary.json']);
-    expect(await runCli(['tune', '--resume', output, '--seed', '2'])).toMatchObject({ code: 2 });
+    const series = await readFile(join(output, 'series.json'), 'utf8');
+    expect(series).toContain('x-key');
+    expect(series).not.toContain('hush');
+    const changed = await runCli(['tune', '--resume', output, '--seed', '2']);
+    expect(changed).toMatchObject({ code: 2, stderr: expect.stringMatching(/USAGE: .*keeps its seed/) });
+    const bare = await runCli(['tune', '--resume', output]);
+    expect(bare).toMatchObject({ code: 2, stderr: expect.stringMatching(/USAGE: .*x-key/) });
 
-    expect(await runCli(['tune', '--resume', output])).toMatchObject({ code: 0 });
+    expect(await runCli(['tune', '--resume', output, '-H', 'x-key: hush'])).toMatchObject({ code: 0 });
     expect(await endings(output)).toEqual([
       ['a', 0, null],
       ['b', 0, null],
