@@ -1,17 +1,17 @@
 import { TrituneError } from '../base/errors.ts';
 import { trituneVersion } from '../base/version.ts';
-import { buildCandidate } from '../space/candidate.ts';
-import { assignments, sampleAssignment } from '../space/enumerate.ts';
 import type { WindowRule } from '../profiler/level-options.ts';
 import { loadSpace, spaceFromJson, spaceToJson } from '../space/load.ts';
+import type { Narrowing } from '../space/narrowing.ts';
 import { presetFor } from '../space/presets.ts';
 import type { SearchSpace } from '../space/types.ts';
 import type { ServerIdentity } from '../study/records.ts';
-import type { SpaceView } from '../study/samplers/space-view.ts';
+import { viewSpace } from '../study/samplers/space-view.ts';
 import type { Goal, Sampler } from '../study/types.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import type { TunePlan } from '../tuner/run.ts';
 import type { OriginalModel } from './open-server.ts';
+import { readCandidates } from './read-candidates.ts';
 import { commandLineWithoutValues } from './request-options.ts';
 import { makeSampler } from './samplers.ts';
 import type { TuneOptions } from './tune-options.ts';
@@ -26,12 +26,12 @@ export interface PlannedStudy {
   readonly plan: TunePlan;
   readonly space: SearchSpace;
   readonly sampler: Sampler;
-  readonly samplerFor: (goal: Goal) => Sampler;
+  readonly samplerFor: (goal: Goal, narrowing: Narrowing) => Sampler;
   /** How long each level is measured, where that is not as usual. */
   readonly windows?: Partial<WindowRule>;
 }
 
-/** A resumed study keeps the config, goal and space that its journal says. Errors: SPACE_INVALID, USAGE. */
+/** A resumed study keeps the config, goal and space that its journal says. Errors: SPACE_INVALID, USAGE, INPUT_INVALID. */
 export function planStudy(
   request: Pick<TuneRequest, 'options' | 'model' | 'earlier' | 'started'>,
   server: ServerIdentity,
@@ -40,26 +40,23 @@ export function planStudy(
   const { options, model, earlier, started } = request;
   const originalConfig = started?.originalConfig ?? original.config;
   const space = started ? spaceFromJson(started.space) : spaceOf(options, originalConfig);
-  const view: SpaceView = {
-    assignments: () => assignments(space, originalConfig),
-    sample: (random) => sampleAssignment(space, originalConfig, random),
-    build: (assignment) => buildCandidate(space, originalConfig, assignment),
-  };
+  const view = viewSpace(space, originalConfig);
   const baseline = view.build({});
   if (!baseline.legal)
     throw new TrituneError('INTERNAL', `the original config is refused: ${baseline.reason}`, 'please report it');
   const goal = started?.goal ?? goalOf(options);
   const levels = started?.levels ?? levelsOf(options);
-  const samplerFor = (wanted: Goal): Sampler =>
-    makeSampler(options.sampler, view, {
+  const candidates = options.sampler === 'manual' ? readCandidates(options.candidates, view) : [];
+  const samplerFor = (wanted: Goal, narrowing: Narrowing): Sampler =>
+    makeSampler(options.sampler, viewSpace(space, originalConfig, narrowing), {
       seed: options.seed,
       goal: wanted,
       levels,
-      ...(options.candidates !== undefined && { candidates: options.candidates }),
+      candidates,
     });
   return {
     space,
-    sampler: samplerFor(goal),
+    sampler: samplerFor(goal, {}),
     samplerFor,
     plan: {
       study: {
@@ -91,7 +88,7 @@ export function planStudy(
 
 function maxTrials({ maxTrials, timeBudget, sampler }: TuneOptions): number {
   if (maxTrials !== undefined) return maxTrials;
-  const isEndless = sampler === 'random' || sampler === 'tpe';
+  const isEndless = sampler === 'random' || sampler === 'tpe' || sampler === 'nsga2';
   return isEndless && timeBudget === undefined ? DEFAULT_RANDOM_TRIALS : Number.POSITIVE_INFINITY;
 }
 

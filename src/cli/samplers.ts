@@ -1,22 +1,23 @@
+import type { Assignment } from '../space/types.ts';
 import { gridSampler } from '../study/samplers/grid.ts';
 import { hillClimbSampler } from '../study/samplers/hill-climb.ts';
 import { manualSampler } from '../study/samplers/manual.ts';
+import { nsga2Sampler } from '../study/samplers/nsga2.ts';
 import type { QueueingOptions } from '../study/samplers/queueing/sight.ts';
 import { queueingSampler } from '../study/samplers/queueing.ts';
 import { randomSampler } from '../study/samplers/random.ts';
 import type { SpaceView } from '../study/samplers/space-view.ts';
 import { tpeSampler } from '../study/samplers/tpe.ts';
 import type { Sampler } from '../study/types.ts';
-import { readCandidates } from './read-candidates.ts';
 import type { SamplerName } from './tune-options.ts';
 
 /** What all samplers are made of; each takes what it needs. */
 export interface SamplerOptions extends QueueingOptions {
-  /** The file of `--candidates`. */
-  readonly candidates?: string;
+  /** The list of `--candidates`, for the manual sampler. */
+  readonly candidates?: readonly Assignment[];
 }
 
-/** The sampler of that name over the space. Errors: USAGE, INPUT_INVALID for a list of candidates that is missing or wrong. */
+/** The sampler of that name over the space. */
 export function makeSampler(name: SamplerName, space: SpaceView, options: SamplerOptions): Sampler {
   return samplers[name](space, options);
 }
@@ -24,8 +25,9 @@ export function makeSampler(name: SamplerName, space: SpaceView, options: Sample
 const samplers: Readonly<Record<SamplerName, (space: SpaceView, options: SamplerOptions) => Sampler>> = {
   queueing: queueingSampler,
   random: (space, { seed }) => randomSampler(space, seed),
-  grid: (space) => gridSampler(space),
+  grid: gridSampler,
   'hill-climb': hillClimbSampler,
   tpe: (space, { seed, goal }) => tpeSampler(space, seed, goal),
-  manual: (space, { candidates }) => manualSampler(space, readCandidates(candidates, space)),
+  nsga2: (space, { seed, goal }) => nsga2Sampler(space, seed, goal),
+  manual: (space, { candidates = [] }) => manualSampler(space, candidates),
 };

@@ -16,7 +16,7 @@ import { type TlsFlags, tlsOptionTable } from './tls-options.ts';
 import { type TransportFlags, transportOptionTable } from './transport-options.ts';
 
 /** The samplers that `--sampler` takes, and the screens that `--ui` takes. */
-export const samplerNames = ['queueing', 'random', 'grid', 'hill-climb', 'tpe', 'manual'] as const;
+export const samplerNames = ['queueing', 'random', 'grid', 'hill-climb', 'tpe', 'nsga2', 'manual'] as const;
 export const uiNames = ['auto', 'tui', 'lines', 'json', 'none'] as const;
 
 export const requestDistributions = ['constant', 'poisson'] as const;

@@ -1,6 +1,7 @@
 import type { Measurement } from '../profiler/measurement.ts';
 import type { Candidate } from '../space/types.ts';
-import { lowerIsBetter, paretoFront } from '../stats/front.ts';
+import type { ConstrainedPoint } from '../stats/crowded-sort.ts';
+import { type Costs, lowerIsBetter, paretoFront } from '../stats/front.ts';
 import { type Assessment, assess, compareAssessments, constraintsOf, isFeasible, missingMetrics } from './goal.ts';
 import { chooseLevel } from './levels.ts';
 import { metricNamed, readMetric } from './metrics.ts';
@@ -37,7 +38,7 @@ export function standingOf(measurements: readonly Measurement[], candidate: Cand
 export function bestTrial(trials: readonly Trial[], goal: Goal): Trial | null {
   let best: { trial: Trial; assessment: Assessment } | null = null;
   for (const trial of trials) {
-    const measurement = trial.failure === null && trial.chosen !== null ? trial.measurements[trial.chosen] : undefined;
+    const measurement = chosenOf(trial);
     if (!measurement) continue;
     const assessment = assess(measurement, trial.candidate, goal);
     if (best === null || compareAssessments(assessment, best.assessment) < 0) best = { trial, assessment };
@@ -50,22 +51,42 @@ export function bestTrial(trials: readonly Trial[], goal: Goal): Trial | null {
  * throughput. The latency budget does not count here, the other constraints do: a front is there to choose a budget from.
  */
 export function frontOf(trials: readonly Trial[], goal: Goal): readonly Point[] {
-  const axes = [...new Set(['throughput', 'latency', ...goal.objectives.map((objective) => objective.metric)])];
+  const axes = frontAxes(goal);
   const unbudgeted: Goal = { ...goal, budget: null };
   const points = trials
     .filter((trial) => trial.failure === null)
     .flatMap((trial) => trial.measurements.map((measurement) => ({ trial, measurement })))
     .filter(({ trial, measurement }) => meets(measurement, trial.candidate, unbudgeted));
-  const costs = points.map(({ trial, measurement }) =>
-    lowerIsBetter(
-      axes.map((axis) => readMetric(axis, measurement, trial.candidate) ?? Number.NaN),
-      axes.map((axis) => metricNamed(axis).better),
-    ),
-  );
+  const costs = points.map(({ trial, measurement }) => costsOf(measurement, trial.candidate, axes));
   return paretoFront(costs)
     .map((index) => points[index] as Omit<Point, 'feasible'>)
     .map((point) => ({ ...point, feasible: isFeasible(point.measurement, point.trial.candidate, goal) }))
     .sort((a, b) => a.measurement.throughput.value - b.measurement.throughput.value);
+}
+
+/** What the points of a front are compared by: the names of the metrics. */
+export function frontAxes(goal: Goal): readonly string[] {
+  return [...new Set(['throughput', 'latency', ...goal.objectives.map((objective) => objective.metric)])];
+}
+
+/** How the level that the trial stands for compares, under the goal's constraints; a trial without one misses them without limit. */
+export function pointOf(trial: Trial, goal: Goal, axes: readonly string[]): ConstrainedPoint {
+  const measurement = chosenOf(trial);
+  if (!measurement) return { costs: axes.map(() => Number.POSITIVE_INFINITY), violation: Number.POSITIVE_INFINITY };
+  const { violation } = assess(measurement, trial.candidate, goal);
+  return { costs: costsOf(measurement, trial.candidate, axes), violation };
+}
+
+/** The measurement that the trial stands for; undefined for one that failed or was not measured. */
+export function chosenOf(trial: Trial): Measurement | undefined {
+  return trial.failure === null && trial.chosen !== null ? trial.measurements[trial.chosen] : undefined;
+}
+
+function costsOf(measurement: Measurement, candidate: Candidate, axes: readonly string[]): Costs {
+  return lowerIsBetter(
+    axes.map((axis) => readMetric(axis, measurement, candidate) ?? Number.NaN),
+    axes.map((axis) => metricNamed(axis).better),
+  );
 }
 
 /** Constraints on a latency percentile are budgets too. */

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { CandidateOutcome } from '../../src/space/types.ts';
-import type { SpaceView } from '../../src/study/samplers/space-view.ts';
+import { spaceFromJson } from '../../src/space/load.ts';
+import { allows, type Narrowing } from '../../src/space/narrowing.ts';
+import type { Assignment, CandidateOutcome } from '../../src/space/types.ts';
+import { type SpaceView, viewSpace } from '../../src/study/samplers/space-view.ts';
 import type { Remaining, Sampler, Trial } from '../../src/study/types.ts';
-import { candidateOf, configOf, failedTrial, trialOf } from './builders.ts';
+import { candidateOf, configOf, failedTrial, originalConfig, trialOf } from './builders.ts';
 
 const instances = [1, 2, 3, 4];
 const batches = [1, 4, 8];
@@ -19,6 +21,7 @@ export const smallSpace: SpaceView = {
     batch: batches[random.int(0, 2)] as number,
     count: instances[random.int(0, 3)] as number,
   }),
+  complete: (wanted, random) => ({ ...smallSpace.sample(random), ...wanted }),
   build(assignment): CandidateOutcome {
     const { delay, batch, count } = assignment as { delay: number; batch: number; count: number };
     if (batch === 8 && delay > 0) return { legal: false, reason: 'no delay with batches of 8' };
@@ -32,21 +35,51 @@ export const smallSpaceSize = 16;
 
 const unlimited: Remaining = { trials: Number.POSITIVE_INFINITY, seconds: Number.POSITIVE_INFINITY };
 
+/** A space like the small one, read as a user's is. */
+const readSpace = spaceFromJson({
+  name: 'small',
+  parameters: {
+    max_batch_size: [1, 4, 8],
+    queue_delay_us: { values: [0, 100], when: { max_batch_size: { above: 1 } } },
+    instances: [1, 2, 3, 4],
+  },
+  rules: [{ require: 'instances != 3', message: 'never three' }],
+});
+
+/** Pins, exclusions, and both where a parameter does not always apply; with the assignments that are left. */
+const narrowings: readonly (readonly [string, Narrowing, number])[] = [
+  ['a value pinned', { max_batch_size: { pinned: 4 } }, 6],
+  ['values excluded', { instances: { excluded: [1, 4] } }, 5],
+  ['a value pinned that does not always apply', { queue_delay_us: { pinned: 100 } }, 9],
+  ['both', { queue_delay_us: { excluded: [0, 100] }, instances: { pinned: 2 } }, 1],
+];
+
 /** Asks and tells until the sampler stops. `outcome` makes a trial of each proposal. */
-export function drain(sampler: Sampler, outcome: (number: number, trial: Trial) => Trial = (_, trial) => trial) {
+export function drain(
+  sampler: Sampler,
+  outcome: (number: number, trial: Trial) => Trial = (_, trial) => trial,
+  space: SpaceView = smallSpace,
+) {
   const trials: Trial[] = [trialOf(0, configOf(9, 9))];
   for (let number = 1; number < 1000; number++) {
     const answer = sampler.ask({ trials }, unlimited);
     if (answer.kind === 'stop') return { trials, reason: answer.reason };
-    const built = smallSpace.build(answer.assignment);
+    const built = space.build(answer.assignment);
     if (!built.legal) throw new Error(`an illegal proposal: ${built.reason}`);
     trials.push(outcome(number, { ...trialOf(number, built.candidate.config), candidate: built.candidate }));
   }
   throw new Error('the sampler does not stop');
 }
 
-/** What every sampler keeps. `make` gives one over `smallSpace`. */
-export function samplerSuite(name: string, make: (seed: number) => Sampler): void {
+/**
+ * What every sampler keeps. `makeOver` gives one over a space, of which `all` are the assignments, also those that a person
+ * has ruled out.
+ */
+export function samplerSuite(
+  name: string,
+  makeOver: (seed: number, space: SpaceView, all: readonly Assignment[]) => Sampler,
+): void {
+  const make = (seed: number): Sampler => makeOver(seed, smallSpace, [...smallSpace.assignments()]);
   describe(`${name}, as every sampler`, () => {
     it('proposes legal candidates only, none twice, and stops with a reason', () => {
       const { trials, reason } = drain(make(1));
@@ -90,6 +123,20 @@ export function samplerSuite(name: string, make: (seed: number) => Sampler): voi
           return batch > 1 === than.batch > 1 && count >= than.count && batch >= than.batch;
         });
         expect(heavier).toBe(false);
+      }
+    });
+
+    it.each(narrowings)('never gives what is ruled out: %s', (_, narrowing, left) => {
+      const all = [...viewSpace(readSpace, originalConfig).assignments()];
+      const space = viewSpace(readSpace, originalConfig, narrowing);
+      expect([...space.assignments()]).toHaveLength(left);
+      for (const seed of [1, 2, 3]) {
+        const { trials } = drain(makeOver(seed, space, all), undefined, space);
+        expect(trials.length).toBeGreaterThan(1);
+        for (const { candidate } of trials.slice(1)) {
+          const values = Object.entries(candidate.assignment);
+          expect(values.filter(([parameter, value]) => !allows(narrowing, parameter, value))).toEqual([]);
+        }
       }
     });
 

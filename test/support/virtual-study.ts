@@ -1,13 +1,10 @@
 import type { Profile } from '../../src/emulator/profile-schema.ts';
-import { buildCandidate } from '../../src/space/candidate.ts';
-import { assignments, sampleAssignment } from '../../src/space/enumerate.ts';
 import { spaceFromJson } from '../../src/space/load.ts';
 import type { StudyRecord } from '../../src/study/records.ts';
-import { gridSampler } from '../../src/study/samplers/grid.ts';
-import type { SpaceView } from '../../src/study/samplers/space-view.ts';
+import { viewSpace } from '../../src/study/samplers/space-view.ts';
 import type { StudyState } from '../../src/study/state.ts';
 import { candidateOf, goalOf, studyStarted } from '../study/builders.ts';
-import { play } from '../tuner/world.ts';
+import { everyCandidate, play } from '../tuner/world.ts';
 import { VirtualServer } from './virtual-server.ts';
 
 /** Parameters of a search space, as in its file. */
@@ -22,17 +19,13 @@ export async function tuneVirtually(
   const server = new VirtualServer(profile);
   const { original } = server;
   const space = spaceFromJson({ name: 'test', parameters });
-  const view: SpaceView = {
-    assignments: () => assignments(space, original),
-    sample: (random) => sampleAssignment(space, original, random),
-    build: (assignment) => buildCandidate(space, original, assignment),
-  };
+  const view = viewSpace(space, original);
   const goal = goalOf(budgetMs);
   const { type: _, at: __, ...study } = studyStarted(goal, { model: original.name ?? '', originalConfig: original });
   const { state, error, records } = await play({
     goal,
     plan: { study, baseline: candidateOf(original), build: view.build },
-    parts: { control: server.control, profile: server.profiler, clock: server.clock, sampler: gridSampler(view) },
+    parts: { control: server.control, profile: server.profiler, clock: server.clock, sampler: everyCandidate(view) },
   });
   if (!state) throw error;
   return { state, records };

@@ -1,17 +1,23 @@
 import { describe, expect, it } from 'vitest';
+import { allows, type Narrowing, whyRuledOut } from '../../src/space/narrowing.ts';
 import { foldStudy } from '../../src/study/fold.ts';
 import { checkRecord } from '../../src/study/record-schema.ts';
 import type { StudyRecord } from '../../src/study/records.ts';
-import { gridSampler } from '../../src/study/samplers/grid.ts';
+import type { SpaceView } from '../../src/study/samplers/space-view.ts';
 import type { Goal, Sampler } from '../../src/study/types.ts';
+import type { TuneParts } from '../../src/tuner/run.ts';
 import { Steering } from '../../src/tuner/steering.ts';
 import { goalOf } from '../study/builders.ts';
-import { type Played, play, space, World } from './world.ts';
+import { everyCandidate, type Played, play, space, World } from './world.ts';
 
 /** Plays with a hand at the wheel: `act` is called with every record when it is written. */
 async function steered(
   act: (record: StudyRecord, steering: Steering, world: World) => void,
-  more: { readonly maxTrials?: number; readonly samplerFor?: (goal: Goal) => Sampler; readonly budgetMs?: number } = {},
+  more: {
+    readonly maxTrials?: number;
+    readonly samplerFor?: NonNullable<TuneParts['samplerFor']>;
+    readonly budgetMs?: number;
+  } = {},
 ): Promise<Played> {
   const { maxTrials = 4, samplerFor, budgetMs = 40 } = more;
   const [world, steering] = [new World(), new Steering()];
@@ -27,6 +33,20 @@ async function steered(
   expect(world.restores).toBe(1);
   return { ...played, records };
 }
+
+/** What a test's samplers see of the space when it is narrowed. */
+const narrowedSpace = (narrowing: Narrowing): SpaceView => ({
+  ...space,
+  *assignments() {
+    for (const each of space.assignments()) if (whyRuledOut(narrowing, each) === null) yield each;
+  },
+});
+
+/** A journal up to the record of that kind, as a run leaves it that is killed there. */
+const killedAt = (records: readonly StudyRecord[], type: StudyRecord['type'], which = 0): readonly StudyRecord[] => {
+  const places = records.flatMap((record, index) => (record.type === type ? [index] : []));
+  return records.slice(0, (places[which] ?? records.length) + 1);
+};
 
 const isStart = (record: StudyRecord, trial: number): boolean =>
   record.type === 'trial-started' && record.trial === trial;
@@ -106,7 +126,7 @@ describe('steering', () => {
     const asked: (number | undefined)[] = [];
     const samplerFor = (goal: Goal): Sampler => {
       asked.push(goal.budget?.latencyMs);
-      return gridSampler(space);
+      return everyCandidate(space);
     };
     const { records, state } = await steered(
       (record, steering) => {
@@ -150,5 +170,93 @@ describe('steering', () => {
     ]);
     const levels = records.flatMap((each) => (each.type === 'trial-measured' && each.trial === 2 ? [each] : []));
     expect(levels.map(({ measurement }) => measurement.level.value)).toEqual([16]);
+  });
+
+  it('searches what a person left of the space, from the next proposal on, and after a resume', async () => {
+    const narrowing: Narrowing = { batch: { pinned: 8 }, count: { excluded: [1] } };
+    const made: Narrowing[] = [];
+    const samplerFor = (_: Goal, left: Narrowing): Sampler => {
+      made.push(left);
+      return everyCandidate(narrowedSpace(left));
+    };
+    const { records, state } = await steered(
+      (record, steering) => {
+        if (isStart(record, 2)) steering.narrow(narrowing);
+      },
+      { samplerFor },
+    );
+    const at = records.findIndex(({ type }) => type === 'space-narrowed');
+    expect(checkRecord(records[at])).toEqual({ record: records[at] });
+    expect(state?.trials.map(({ candidate }) => candidate.assignment)).toEqual([
+      {},
+      { batch: 1, count: 1 },
+      { batch: 1, count: 2 },
+      { batch: 8, count: 2 },
+      { batch: 8, count: 3 },
+    ]);
+    expect(state?.narrowing).toEqual(narrowing);
+    expect(made).toEqual([narrowing]);
+
+    made.length = 0;
+    const resumed = await play({
+      plan: { earlier: killedAt(records, 'trial-finished', 3), maxTrials: 5 },
+      parts: { samplerFor },
+    });
+    expect(made).toEqual([narrowing]);
+    const later = resumed.state?.trials.slice(3).map(({ candidate }) => candidate.assignment) ?? [];
+    expect(later).toHaveLength(3);
+    for (const { batch, count } of later) {
+      expect([batch === 8, allows(narrowing, 'count', count as number)]).toEqual([true, true]);
+    }
+  });
+
+  it('keeps what was measured in the running when its values are excluded later', async () => {
+    const { state } = await steered(
+      (record, steering) => {
+        if (record.type === 'trial-finished' && record.trial === 4) steering.narrow({ count: { pinned: 1 } });
+      },
+      { maxTrials: 6, samplerFor: (_, left) => everyCandidate(narrowedSpace(left)) },
+    );
+    // With one instance there is this left: batch 4 is the original config.
+    expect(state?.trials.slice(5).map(({ candidate }) => candidate.assignment)).toEqual([{ batch: 8, count: 1 }]);
+    expect(state?.contender?.candidate.assignment).toEqual({ batch: 1, count: 4 });
+  });
+
+  it('tries what was asked for in its order, each once, also when the run was killed meanwhile', async () => {
+    const wishes = [4, 3, 2].map((count) => ({ assignment: { batch: 8, count }, levels: { kind: 'search' } as const }));
+    const { records, state } = await steered(
+      (record, steering) => {
+        if (isStart(record, 1)) for (const wish of wishes) steering.enqueue(wish);
+      },
+      { maxTrials: 5 },
+    );
+    const asked = records.filter(({ type }) => type === 'trial-requested');
+    expect(asked).toHaveLength(3);
+    expect(checkRecord(asked[0])).toEqual({ record: asked[0] });
+    const tried = state?.trials.map(({ candidate }) => candidate.assignment) ?? [];
+    expect(tried.slice(2, 5)).toEqual(wishes.map(({ assignment }) => assignment));
+    expect(tried[5]).toEqual({ batch: 1, count: 2 });
+    expect(state?.requested).toEqual([]);
+
+    // Killed with the first of them under way, and two that wait.
+    const killed = killedAt(records, 'trial-started', 2);
+    expect(foldStudy(killed).requested).toEqual(wishes.slice(1));
+    const resumed = await play({ plan: { earlier: killed, maxTrials: 5 } });
+    expect(resumed.state?.trials.map(({ candidate }) => candidate.assignment)).toEqual(tried);
+  });
+
+  it('writes down what was asked for before the run began to listen', async () => {
+    const steering = new Steering();
+    steering.narrow({ count: { pinned: 2 } });
+    steering.enqueue({ assignment: { batch: 4, count: 4 }, levels: { kind: 'search' } });
+    const { state } = await play({
+      plan: { maxTrials: 2 },
+      parts: { steering, samplerFor: (_, left) => everyCandidate(narrowedSpace(left)) },
+    });
+    expect(state?.trials.map(({ candidate }) => candidate.assignment)).toEqual([
+      {},
+      { batch: 4, count: 4 },
+      { batch: 1, count: 2 },
+    ]);
   });
 });

@@ -2,11 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { TrituneError } from '../../src/base/errors.ts';
 import type { Assignment } from '../../src/space/types.ts';
 import { foldStudy } from '../../src/study/fold.ts';
-import { gridSampler } from '../../src/study/samplers/grid.ts';
 import type { Sampler } from '../../src/study/types.ts';
 import { tune } from '../../src/tuner/tune.ts';
 import { candidateOf, goalOf, measured, originalConfig, studyStarted } from '../study/builders.ts';
-import { lost, play, refuseAbove, space, World } from './world.ts';
+import { everyCandidate, lost, play, refuseAbove, space, World } from './world.ts';
 
 const codeOf = (error: unknown): unknown => (error as TrituneError | null)?.code;
 
@@ -28,7 +27,7 @@ describe('a full run', () => {
     ]);
     expect(state?.finished).toMatchObject({
       interrupted: false,
-      stopReason: 'every candidate of the search space was tried',
+      stopReason: 'every candidate of the list was tried',
     });
     expect(state?.restored).toMatchObject({ verified: true });
     expect(world.served).toBe(originalConfig);
@@ -69,7 +68,7 @@ describe('a full run', () => {
 
   it('emits the original when the best of the search does not beat it in the final', async () => {
     const world = new World();
-    const grid = gridSampler(space);
+    const grid = everyCandidate(space);
     let inFinal = false;
     const sampler: Sampler = {
       ask: (history, remaining) => {
@@ -215,7 +214,7 @@ describe('failures', () => {
     };
     const parts = {
       ...world,
-      sampler: gridSampler(space),
+      sampler: everyCandidate(space),
       journal: { append: async () => undefined },
       clock: world.clock,
     };

@@ -3,10 +3,10 @@ import { TrituneError } from '../../src/base/errors.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
 import type { Candidate } from '../../src/space/types.ts';
 import type { StudyRecord } from '../../src/study/records.ts';
-import { gridSampler } from '../../src/study/samplers/grid.ts';
+import { manualSampler } from '../../src/study/samplers/manual.ts';
 import type { SpaceView } from '../../src/study/samplers/space-view.ts';
 import type { StudyState } from '../../src/study/state.ts';
-import type { Goal } from '../../src/study/types.ts';
+import type { Goal, Sampler } from '../../src/study/types.ts';
 import { LoadRefusedError } from '../../src/triton/load-refused.ts';
 import type { ModelConfig } from '../../src/triton/model-config.ts';
 import type { TuneParts, TunePlan } from '../../src/tuner/run.ts';
@@ -25,11 +25,15 @@ export const space: SpaceView = {
     for (const batch of [1, 4, 8]) for (const count of [1, 2, 3, 4]) yield { batch, count };
   },
   sample: (random) => ({ batch: [1, 4, 8][random.int(0, 2)] as number, count: random.int(1, 4) }),
+  complete: (wanted, random) => ({ ...space.sample(random), ...wanted }),
   build(assignment) {
     const { batch, count } = assignment as { batch: number; count: number };
     return { legal: true, candidate: candidateOf(configOf(count, batch), assignment) };
   },
 };
+
+/** Every candidate of a space in its order, at the level search's levels. */
+export const everyCandidate = (of: SpaceView): Sampler => manualSampler(of, [...of.assignments()]);
 
 /** A model in memory and virtual time: each instance adds 100 infer/s, more with larger batches; latency by Little's law. */
 export class World {
@@ -119,7 +123,7 @@ export async function play({
   const all: TuneParts = {
     control: world.control,
     profile: world.profile,
-    sampler: gridSampler(space),
+    sampler: everyCandidate(space),
     journal,
     clock: world.clock,
     ...parts,

@@ -1,6 +1,7 @@
 import { type Random, seededRandom } from '../../base/random.ts';
 import type { Assignment } from '../../space/types.ts';
 import { assess, compareAssessments } from '../goal.ts';
+import { chosenOf } from '../ranking.ts';
 import type { Goal, History, Sampler, Trial } from '../types.ts';
 import { anyUntried } from './random.ts';
 import { seedAt } from './seeds.ts';
@@ -56,11 +57,9 @@ function guessed(
 }
 
 function standing(trial: Trial, goal: Goal) {
-  const measurement = trial.chosen === null ? undefined : trial.measurements[trial.chosen];
+  const measurement = chosenOf(trial);
   const worst = Number.POSITIVE_INFINITY;
-  return measurement && trial.failure === null
-    ? assess(measurement, trial.candidate, goal)
-    : { feasible: false, cost: worst, violation: worst };
+  return measurement ? assess(measurement, trial.candidate, goal) : { feasible: false, cost: worst, violation: worst };
 }
 
 /** How usual the assignment's values are among the trials, each by itself; every value was seen half a time before. */

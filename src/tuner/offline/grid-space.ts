@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { canonicalJson, type Json } from '../../base/json.ts';
+import type { Random } from '../../base/random.ts';
 import type { Assignment, Candidate } from '../../space/types.ts';
 import type { SpaceView } from '../../study/samplers/space-view.ts';
 import type { ModelConfig } from '../../triton/model-config.ts';
@@ -36,6 +37,12 @@ export function candidateOver(axes: GridAxes): GridSpace {
     return made;
   };
   const one = <T>(values: readonly T[], share: number): T => values[Math.floor(share * values.length)] as T;
+  const sample = (random: Random) => ({
+    instances: one(axes.instances, random.float()),
+    maxBatchSize: one(axes.maxBatchSize, random.float()),
+    queueDelayUs: one(axes.queueDelayUs, random.float()),
+    arm: one(arms, random.float()),
+  });
   return {
     *assignments() {
       for (const arm of arms)
@@ -43,12 +50,8 @@ export function candidateOver(axes: GridAxes): GridSpace {
           for (const maxBatchSize of axes.maxBatchSize)
             for (const instances of axes.instances) yield { instances, maxBatchSize, queueDelayUs, arm };
     },
-    sample: (random) => ({
-      instances: one(axes.instances, random.float()),
-      maxBatchSize: one(axes.maxBatchSize, random.float()),
-      queueDelayUs: one(axes.queueDelayUs, random.float()),
-      arm: one(arms, random.float()),
-    }),
+    sample,
+    complete: (wanted, random) => ({ ...sample(random), ...wanted }),
     build: (assignment) => ({ legal: true, candidate: candidate(assignment) }),
     candidate: ({ instances, maxBatchSize, queueDelayUs, arm }) =>
       candidate({ instances, maxBatchSize, queueDelayUs, arm }),

@@ -1,0 +1,36 @@
+import { canonicalJson } from '../base/json.ts';
+import type { Random } from '../base/random.ts';
+import type { ModelConfig } from '../triton/model-config.ts';
+import { bindSpace, optionsIn, sceneOf } from './bound-space.ts';
+import { allowedOptions, type Narrowing } from './narrowing.ts';
+import type { Assignment, ParameterValue, SearchSpace } from './types.ts';
+
+/**
+ * The wanted values wherever their parameter applies and may have them; every other parameter that applies gets a random one of its
+ * values. null when the narrowing leaves a parameter none. The space's rules may still forbid what comes out: `buildCandidate` says.
+ */
+export function completeAssignment(
+  space: SearchSpace,
+  base: ModelConfig,
+  wanted: Assignment,
+  random: Random,
+  narrowing: Narrowing = {},
+): Assignment | null {
+  const bound = bindSpace(space, base);
+  const chosen: Record<string, ParameterValue> = {};
+  for (const setting of bound.settings) {
+    const { name } = setting.parameter;
+    const possible = optionsIn(setting, sceneOf(bound, chosen));
+    if (possible.length === 0) continue;
+    const options = allowedOptions(narrowing, name, possible);
+    if (options.length === 0) return null;
+    const asWanted = options.find(({ value }) => isWanted(wanted, name, value));
+    const option = asWanted ?? options[random.int(0, options.length - 1)];
+    if (option !== undefined) chosen[name] = option.value;
+  }
+  return chosen;
+}
+
+function isWanted(wanted: Assignment, name: string, value: ParameterValue): boolean {
+  return Object.hasOwn(wanted, name) && canonicalJson(wanted[name] as ParameterValue) === canonicalJson(value);
+}
