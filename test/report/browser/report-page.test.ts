@@ -1,0 +1,167 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Browser, Page } from 'puppeteer-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { reportHtml } from '../../../src/report/report-html.ts';
+import { foldStudy } from '../../../src/study/fold.ts';
+import type { StudyRecord } from '../../../src/study/records.ts';
+import { summarize } from '../../../src/study/summary.ts';
+import { hostile, hostileStudy, studyOfMany } from '../studies.ts';
+import { launchChromium } from './chromium.ts';
+
+let browser: Browser;
+let directory: string;
+let page: Page;
+/** What the page asked the network for, and what went wrong in it. */
+let complaints: string[];
+
+beforeAll(async () => {
+  browser = await launchChromium();
+  directory = await mkdtemp(join(tmpdir(), 'tritune-page-'));
+  await write('report.html', await studyOfMany());
+  await write('hostile.html', await hostileStudy());
+  await write('unfinished.html', (await studyOfMany()).slice(0, 3));
+});
+
+afterAll(async () => {
+  await browser?.close();
+  if (directory) await rm(directory, { recursive: true });
+});
+
+async function write(name: string, records: readonly StudyRecord[]): Promise<void> {
+  const state = foldStudy(records);
+  await writeFile(join(directory, name), reportHtml(state, summarize(state, 'journal.jsonl'), 'name: "m"\n'));
+}
+
+beforeEach(async () => {
+  page = await browser.newPage();
+  complaints = [];
+  page.on('request', (request) => {
+    if (!request.url().startsWith('file:')) complaints.push(`asked for ${request.url()}`);
+  });
+  page.on('console', (message) => complaints.push(message.text()));
+  page.on('pageerror', (error) => complaints.push(String(error)));
+});
+
+afterEach(() => page.close());
+
+const open = (name = 'report.html') => page.goto(pathToFileURL(join(directory, name)).href);
+
+const textOf = (selector: string): Promise<string> => page.$eval(selector, (element) => element.textContent ?? '');
+
+const isVisible = (selector: string): Promise<boolean> =>
+  page.$eval(selector, (element) => element.checkVisibility() && element.getBoundingClientRect().height > 0);
+
+/** Presses Tab until the focus is on what the selector finds. */
+async function tabTo(selector: string): Promise<void> {
+  for (let presses = 0; presses < 400; presses++) {
+    await page.keyboard.press('Tab');
+    if (await page.evaluate(`document.activeElement.matches(${JSON.stringify(selector)})`)) return;
+  }
+  throw new Error(`no Tab leads to ${selector}`);
+}
+
+describe('the report in a browser', () => {
+  it.each(['report.html', 'unfinished.html', 'hostile.html'])(
+    'loads %s from disk without the network or a complaint, wide and narrow, light, dark and printed',
+    async (name) => {
+      await open(name);
+      const papers = new Set<string>();
+      for (const value of ['light', 'dark'] as const) {
+        await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value }]);
+        for (const width of [1280, 400]) {
+          await page.setViewport({ width, height: 900 });
+          const needed = await page.evaluate('document.documentElement.scrollWidth');
+          expect(needed, `${value}, ${width} wide`).toBeLessThanOrEqual(width);
+          papers.add((await page.evaluate('getComputedStyle(document.body).backgroundColor')) as string);
+        }
+      }
+      expect(papers.size).toBe(2);
+      expect((await page.pdf({ format: 'A4' })).length).toBeGreaterThan(10_000);
+      expect(complaints).toEqual([]);
+    },
+  );
+
+  it('runs nothing that a server, a model or a person wrote', async () => {
+    await open('hostile.html');
+    expect(await page.title()).toBe(`tritune: ${hostile.replaceAll(/\s+/g, ' ')}`);
+    expect(await textOf('h1')).toContain(hostile);
+    expect(await page.evaluate(() => 'fooled' in globalThis)).toBe(false);
+    // Whatever else might get in is stopped by the page's policy.
+    await page.evaluate(`{
+      const script = document.createElement('script');
+      script.textContent = 'globalThis.fooled = 1';
+      document.body.append(script);
+    }`);
+    expect(await page.evaluate(() => 'fooled' in globalThis)).toBe(false);
+    expect(complaints.join()).toContain('Content Security Policy');
+  });
+
+  it('tells of a point that the keyboard or the pointer is on', async () => {
+    await open();
+    const first = await textOf('#point h3');
+    await tabTo('#front a');
+    const label = await page.evaluate("document.activeElement.getAttribute('aria-label')");
+    expect(label).toMatch(/^Trial \d+ at concurrency \d+: /);
+    expect(await textOf('#point h3')).toBe(label);
+    const links = await page.$$('#front .wide a');
+    const last = links.at(-1);
+    if (!last) throw new Error('no points');
+    await last.hover();
+    expect(await textOf('#point h3')).toBe(await last.evaluate((link) => link.getAttribute('aria-label')));
+    expect(first).not.toBe(label);
+    const shown = await textOf('#point');
+    for (const part of ['max_batch_size', 'p99, ms', 'queue', 'compute', 'throughput']) expect(shown).toContain(part);
+  });
+
+  it('leads from a point to all levels of its trial', async () => {
+    await open();
+    await tabTo('#front a');
+    const card = await page.$eval('#point p a', (link) => link.getAttribute('href') ?? '');
+    expect(await page.$eval(card, (element) => element.hasAttribute('open'))).toBe(false);
+    await page.click('#point p a');
+    await page.waitForSelector(`${card}[open]`);
+    expect(await isVisible(`${card} table`)).toBe(true);
+  });
+
+  it('answers to every control of what if with what is embedded', async () => {
+    await open();
+    const start = await textOf('#what-if-words');
+    const told = JSON.parse(await textOf('#what-if-predictions'));
+    const options = await page.$$eval('#what-if-controls select', (all) => all.map((select) => select.options.length));
+    expect(options).toEqual(told.knobs.map(({ values }: { values: string[] }) => values.length));
+    await page.select('#what-if-controls select', '0');
+    expect(await page.$eval('#what-if-controls select', (select) => select.value)).toBe('0');
+    expect(await textOf('#what-if-table caption')).toContain(`${told.knobs[0].name}=${told.knobs[0].values[0]}`);
+    expect(await textOf('#what-if-words')).not.toBe(start);
+    const slider = '#what-if-controls input';
+    await page.focus(slider);
+    await page.keyboard.press('Home');
+    expect(await textOf('#what-if-table tr.here td')).toBe(String(told.levels[0]));
+    const budget = (await page.$$(slider))[1];
+    await budget?.focus();
+    await page.keyboard.press('Home');
+    expect(await textOf('#what-if-words')).toContain('over the budget');
+    expect(await textOf('#what-if-words')).toContain('Nothing foretold here keeps');
+    await page.keyboard.press('End');
+    expect(await textOf('#what-if-words')).toContain('within the budget');
+    await page.click('#what-if-controls button');
+    expect(await textOf('#what-if-words')).toBe(start);
+    expect(await isVisible('#what-if-chart svg')).toBe(true);
+    expect(complaints).toEqual([]);
+  });
+
+  it('can be read without its script', async () => {
+    await page.setJavaScriptEnabled(false);
+    await open();
+    expect(await isVisible('#what-if-controls')).toBe(false);
+    expect(await isVisible('#what-if-table')).toBe(true);
+    expect(await textOf('#what-if-table tbody')).toMatch(/\d/);
+    const [first] = await page.$$('#front .wide a');
+    const target = await first?.evaluate((link) => link.getAttribute('href') ?? '');
+    await first?.click();
+    await page.waitForSelector(target ?? '', { visible: true });
+  });
+});
