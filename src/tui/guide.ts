@@ -190,7 +190,8 @@ function cut(rows: readonly Row[], room: number): readonly Row[] {
 function keysOf(guide: Guide): readonly string[] {
   const choose = choicesOf(guide).length > 1 ? ['↑ ↓ choose'] : [];
   const leave = guide.step === 'server' ? 'Esc leave' : 'Esc back';
-  return [guide.step === 'plan' ? 'Enter start' : 'Enter take it', ...choose, leave, 'Ctrl+C leave'];
+  const next = guide.step === 'plan' ? 'Enter start' : 'Enter take it';
+  return [...(guide.waiting === null ? [next, ...choose] : []), leave, 'Ctrl+C leave'];
 }
 
 /** As a shell takes it. */

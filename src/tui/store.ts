@@ -45,7 +45,7 @@ export class Store {
     this.#nowMs = nowMs;
     this.#countedMs = nowMs();
     this.#abilities = { phase: reach.commands ? 'live' : 'over', canExport: true };
-    this.#ticker = setInterval(() => this.#renew(), TICK_MS);
+    this.#ticker = setInterval(() => this.#tick(), TICK_MS);
     this.#ticker.unref();
   }
 
@@ -132,13 +132,20 @@ export class Store {
     );
   }
 
+  /** Time alone changes the clock of a run and takes notices away; while neither is due, nothing is drawn. */
+  #tick(): void {
+    const nowMs = this.#nowMs();
+    const isNoticeOver = this.#notice !== null && this.#notice.endMs < nowMs;
+    if (isNoticeOver) this.#notice = null;
+    if (isNoticeOver || !this.#stands(this.#fold.view())) this.#renew();
+  }
+
   #renew(): void {
     this.#pending ??= setTimeout(() => this.flush(), 1e3 / MOST_FRAMES);
   }
 
   #newScene(): Scene {
     const nowMs = this.#nowMs();
-    if (this.#notice && this.#notice.endMs < nowMs) this.#notice = null;
     const view = this.#viewNow();
     return {
       view,
@@ -155,8 +162,12 @@ export class Store {
     return this.#reach.commands ? view : { ...view, activity: { kind: 'finished' } };
   }
 
-  #elapsedSeconds({ study, isPaused }: ViewState, nowMs: number): number {
-    const stands = study === null || study.finished !== null || isPaused || this.#reach.commands === null;
-    return this.#fold.elapsedSeconds + (stands ? 0 : (nowMs - this.#countedMs) / 1e3);
+  #elapsedSeconds(view: ViewState, nowMs: number): number {
+    return this.#fold.elapsedSeconds + (this.#stands(view) ? 0 : (nowMs - this.#countedMs) / 1e3);
+  }
+
+  /** The study's time does not go on. */
+  #stands({ study, isPaused }: ViewState): boolean {
+    return study === null || study.finished !== null || isPaused || this.#reach.commands === null;
   }
 }

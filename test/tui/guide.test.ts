@@ -59,6 +59,17 @@ describe('the guided start', () => {
     expect(advance(advance(waiting, models), { type: 'back' }).step).toBe('server');
   });
 
+  it('shows models that serve first, and gives back what was typed when a person goes back', () => {
+    const unordered: GuideEvent = { ...models, models: [...models.models].reverse() };
+    const asked = guideAfter(servers, typed('gpu-box:9001'), enter, unordered);
+    expect(asked.models.map(({ state }) => state)).toEqual(['READY', 'UNAVAILABLE']);
+    expect(advance(asked, { type: 'back' })).toMatchObject({ step: 'server', text: 'gpu-box:9001' });
+    const planned = [enter, typed('20'), enter].reduce(advance, asked);
+    expect(advance(planned, { type: 'failed', reason: 'it went away' })).toMatchObject({ step: 'budget', text: '20' });
+    const chosen = guideAfter(servers, enter, models);
+    expect(advance(chosen, { type: 'back' })).toMatchObject({ step: 'server', text: '' });
+  });
+
   it('fits the screen', () => {
     const many = Array.from({ length: 60 }, (_, index) => `parameter ${index} ${'x'.repeat(90)}`);
     const plan = advance(guideAfter(servers, enter, models, enter, enter), { type: 'plan', lines: many });
@@ -66,5 +77,8 @@ describe('the guided start', () => {
     expect(rows.length).toBeLessThanOrEqual(24);
     expect(Math.max(...rows.map(widthOf))).toBeLessThanOrEqual(80);
     expect(textOf(plan)).toContain('Enter start');
+    expect(textOf(plan)).toMatch(/… \d+ more lines/);
+    const short = { ...plan, plan: ['parameters:', `  instances ${'1, '.repeat(40)}2`] };
+    expect(textOf(short)).toMatch(/\n {2}parameters:\n {4}instances 1.*\n {4}1, /);
   });
 });

@@ -7,6 +7,7 @@ import { gainSoFar } from '../../src/tui/figures.ts';
 import { ViewFold, type ViewState } from '../../src/tui/state.ts';
 import { Store } from '../../src/tui/store.ts';
 import type { TunerEvent } from '../../src/tuner/seams.ts';
+import { Steering } from '../../src/tuner/steering.ts';
 import { candidateOf, configOf, goalOf, measured, studyStarted } from '../study/builders.ts';
 import { midRun, recordedRun, upTo, viewAfter, withServer } from './recorded.ts';
 
@@ -80,6 +81,36 @@ describe('the view of a run', () => {
       store.close();
       add.mockRestore();
       state.mockRestore();
+    }
+  });
+
+  it('draws nothing while time stands still, and each second while it goes on', () => {
+    vi.useFakeTimers();
+    const nothing = () => undefined;
+    const steering = new Steering();
+    const reach = { commands: steering, interrupt: nothing, exportConfig: async () => '' };
+    const store = new Store(new ViewFold(), reach, () => Date.now());
+    try {
+      let frames = 0;
+      store.subscribe(() => frames++);
+      const framesIn = (seconds: number): number => {
+        const before = frames;
+        vi.advanceTimersByTime(seconds * 1e3);
+        return frames - before;
+      };
+      for (const record of longStudy(2)) store.onEvent(record);
+      framesIn(1);
+      expect(framesIn(10)).toBe(10);
+      store.onEvent({ type: 'study-paused', at: '2026-01-01T00:00:10.000Z' });
+      framesIn(1);
+      expect(framesIn(60)).toBe(0);
+      // A notice comes, and is taken away again.
+      store.tell('told');
+      expect(framesIn(1)).toBe(1);
+      expect(framesIn(60)).toBe(1);
+    } finally {
+      store.close();
+      vi.useRealTimers();
     }
   });
 
