@@ -13,7 +13,7 @@ import { modelOf } from './tune-request.ts';
 import { leaveAsItWas } from './tune-study.ts';
 
 /** What small Python models took on a real Triton beside the windows: warm-up of a point, a full load and a change of instances, each with the calm after it. */
-const TYPICAL = { warmUpSeconds: 0.25, loadSeconds: 3, inPlaceSeconds: 1.5 };
+const TYPICAL = { warmUpSeconds: 0.35, loadSeconds: 3, inPlaceSeconds: 2.5 };
 
 /** `--dry-run`: says how many points there are and about how long they would take. Nothing is changed on a server that was there. */
 export async function dryRecording(options: RecordStudyOptions, terminal: Terminal): Promise<number> {

@@ -1,21 +1,14 @@
-import { cpus, release, type as systemName, totalmem } from 'node:os';
-import { basename } from 'node:path';
 import { realClock } from '../base/clock.ts';
 import { TrituneError } from '../base/errors.ts';
-import type { JsonObject } from '../base/json.ts';
 import { createRecordingLines } from '../headless/recording-lines.ts';
-import { writeWhole } from '../report/write-run.ts';
-import { foldStudy, StudyFold } from '../study/fold.ts';
-import { readJournal } from '../study/journal.ts';
-import { recordingOf } from '../tuner/offline/record-study.ts';
-import { type Recording, textOf } from '../tuner/offline/recording.ts';
+import { StudyFold } from '../study/fold.ts';
 import type { TunerEvent } from '../tuner/seams.ts';
 import { tune } from '../tuner/tune.ts';
 import { dryRecording } from './dry-recording.ts';
 import { exitCodes } from './exit-codes.ts';
 import { listenForInterrupts } from './interrupts.ts';
 import { checkControllable, type OpenServer, openServer, readOriginal } from './open-server.ts';
-import { discardEmpty, safeName, studyFiles } from './output-directory.ts';
+import { discardEmpty, safeName } from './output-directory.ts';
 import { EXHAUSTIVE, type PlannedRecording, planRecording, type RecordRequest } from './plan-recording.ts';
 import { type RecordOptions, type RecordStudyOptions, studyOptionsOf } from './record-options.ts';
 import { assumptionsOf, requestsOf } from './requests.ts';
@@ -25,6 +18,7 @@ import { warnIfInsecure } from './tls-options.ts';
 import type { TuneOptions } from './tune-options.ts';
 import { modelOf, openRequest } from './tune-request.ts';
 import { leaveAsItWas } from './tune-study.ts';
+import { writeRecording } from './write-recording.ts';
 
 /** `tritune record`, from its options to its exit code. `given`: the options that the user named. */
 export async function runRecord(
@@ -87,7 +81,7 @@ async function record(
     (error: unknown) => ({ error }),
   );
   await close();
-  const isComplete = await write(request, planned, terminal);
+  const isComplete = await writeRecording(request, planned, terminal);
   if (failure) throw failure.error;
   if (isComplete) return exitCodes.done;
   terminal.tell(`tritune: points are missing; go on with tritune record --resume ${request.directory}`);
@@ -119,49 +113,5 @@ function watch(
   return (event) => {
     if ('at' in event) fold.add(event);
     show(event);
-  };
-}
-
-/** Gives whether the grid has all of its points. */
-async function write(
-  { options, directory, model }: RecordRequest,
-  { candidates, sampler }: PlannedRecording,
-  terminal: Terminal,
-): Promise<boolean> {
-  const state = foldStudy(await readJournal(studyFiles(directory).journal));
-  const complete = sampler.left({ trials: state.trials }) === 0;
-  const recording = recordingOf(state, {
-    ...{ name: basename(options.grid, '.json'), candidates, complete },
-    ...{ levels: options.levelValues, repeats: options.repeats },
-    ...{ machine: thisMachine(state.server.controlUrl), options: measuredWith(options) },
-  });
-  if (!recording) return false;
-  await writeWhole(options.grid, textOf(recording));
-  const points = recording.candidates.reduce((sum, each) => sum + each.points.length, 0);
-  terminal.print(`${options.grid}: ${points} points of ${recording.candidates.length} candidates of ${model}`);
-  return complete;
-}
-
-function thisMachine(controlUrl: string): Recording['machine'] {
-  return {
-    processor: cpus()[0]?.model.trim() ?? 'unknown',
-    cores: cpus().length,
-    memoryMiB: Math.round(totalmem() / 2 ** 20),
-    system: `${systemName()} ${release()} ${process.arch}, Node ${process.version}`,
-    servedHere: /^(localhost|127\.|\[::1\])/.test(controlUrl),
-  };
-}
-
-/** What has a part in the figures; nothing about where things are on this machine. */
-function measuredWith(options: RecordRequest['options']): JsonObject {
-  const { latencyLimit = null, window = null, windows = null, protocol, precision, seed, batch } = options;
-  return {
-    latencyLimitMs: latencyLimit,
-    windowSeconds: window,
-    windows,
-    protocol,
-    precisionPercent: precision,
-    seed,
-    batch,
   };
 }

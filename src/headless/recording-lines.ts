@@ -1,5 +1,6 @@
 import { formatDuration, formatFigure, plainLine } from '../base/format.ts';
 import { describeAssignment } from '../study/describe.ts';
+import type { TrialFailure } from '../study/types.ts';
 import type { TunerEvent } from '../tuner/seams.ts';
 import type { Print } from './lines.ts';
 
@@ -41,7 +42,7 @@ export function createRecordingLines({ print, status, pointsLeft }: RecordingScr
         return;
       }
       case 'trial-finished': {
-        if (event.failure) candidate.figures.push(`${event.failure.kind}: ${plainLine(event.failure.reason, 120)}`);
+        if (event.failure) candidate.figures.push(describeFailure(event.failure, event.chosen !== null));
         measured += 1;
         const left = pointsLeft();
         const seconds = ((Date.parse(event.at) - startMs) / measured / 1e3) * left;
@@ -64,3 +65,7 @@ export function createRecordingLines({ print, status, pointsLeft }: RecordingScr
     }
   };
 }
+
+/** Of a point that was measured all the same, the grid has the words. */
+const describeFailure = ({ kind, reason }: TrialFailure, isMeasured: boolean): string =>
+  isMeasured ? kind : `${kind}: ${plainLine(reason, 120)}`;
