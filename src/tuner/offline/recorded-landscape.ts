@@ -47,7 +47,7 @@ export function landscapeOf(recording: Recording): Landscape {
     refusal: ({ fingerprint }) => {
       const known = found.get(fingerprint);
       if (!known) return 'it was not recorded';
-      return known.failure?.reason ?? (known.points.length === 0 ? 'it was not recorded' : null);
+      return known.failure?.reason ?? null;
     },
     loadMs: ({ fingerprint }) => middle(found.get(fingerprint)?.loadsMs.full ?? []) ?? middle(fullLoads) ?? 0,
     inPlaceMs: middle(candidates.flatMap(({ loadsMs }) => loadsMs.inPlace)) ?? undefined,

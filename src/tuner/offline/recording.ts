@@ -73,10 +73,14 @@ export type Recording = z.infer<typeof schema>;
 export type RecordedCandidate = Recording['candidates'][number];
 export type RecordedPoint = RecordedCandidate['points'][number];
 
-/** Errors: INPUT_INVALID, with the place of the first fault. */
+/** Errors: INPUT_INVALID, with the place of the first fault, and for a recording that lacks points: nobody knows what those would show. */
 export function checkRecording(value: unknown, file: string): Recording {
   const outcome = schema.safeParse(value);
-  if (outcome.success) return outcome.data;
+  if (outcome.success && outcome.data.complete) return outcome.data;
+  if (outcome.success) {
+    const hint = 'go on with tritune record --resume, and the directory of its journal';
+    throw new TrituneError('INPUT_INVALID', `${file} lacks points: its recording was interrupted`, hint);
+  }
   const issue = outcome.error.issues[0];
   throw invalid(file, `${issue?.path.join('.')}: ${issue?.message}`);
 }
