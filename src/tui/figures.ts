@@ -13,6 +13,10 @@ export const frontTrials = (study: StudyState): ReadonlySet<number> =>
 export const figuresOf = (study: StudyState, trial: Trial): Measurement | null =>
   representative(study, trial)?.measurement ?? null;
 
+/** Whether the goal is met by the measurement that stands for the trial. */
+export const meetsGoal = (study: StudyState, trial: Trial): boolean =>
+  representative(study, trial)?.feasible ?? trial.feasible;
+
 export interface Gain extends Interval {
   /** Decided by the final, in which both were measured in turn; else of the two measurements of the search. */
   readonly isFinal: boolean;

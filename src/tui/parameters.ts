@@ -1,7 +1,8 @@
 import { isTrituneError } from '../base/errors.ts';
 import { canonicalJson } from '../base/json.ts';
-import { type BoundSpace, bindSpace, optionsIn, sceneOf } from '../space/bound-space.ts';
+import { type BoundSpace, bindSpace, optionsIn, type Setting, sceneOf } from '../space/bound-space.ts';
 import { buildCandidate } from '../space/candidate.ts';
+import { holds, parametersIn } from '../space/condition.ts';
 import { spaceSize } from '../space/enumerate.ts';
 import { spaceFromJson } from '../space/load.ts';
 import {
@@ -12,7 +13,7 @@ import {
   whyRuledOut,
   withoutRestriction,
 } from '../space/narrowing.ts';
-import type { Assignment, Candidate, Parameter, ParameterValue } from '../space/types.ts';
+import type { Assignment, Candidate, Parameter, ParameterOption, ParameterValue } from '../space/types.ts';
 import { describeValue } from '../study/describe.ts';
 import type { StudyStarted } from '../study/records.ts';
 import type { StudyState } from '../study/state.ts';
@@ -49,11 +50,25 @@ function readSpace({ space, originalConfig }: StudyStarted): BoundSpace | null {
 
 /** The parameters that can be set on this model, in the space's order. */
 export function parametersOf(study: StudyState): readonly ShownParameter[] {
-  const settings = spaceOf(study)?.settings ?? [];
-  return settings.flatMap(({ parameter, cases }) => {
-    const values = distinct(cases.flatMap(({ options }) => options.map(({ value }) => value)));
-    return values.length === 0 ? [] : [{ parameter, values }];
+  const space = spaceOf(study);
+  if (!space) return [];
+  return space.settings.flatMap((setting) => {
+    const values = distinct(optionsOnThisModel(space, setting).map(({ value }) => value));
+    return values.length === 0 ? [] : [{ parameter: setting.parameter, values }];
   });
+}
+
+/** Of the cases of a parameter those that can hold: what only the original config decides is decided already. */
+function optionsOnThisModel(space: BoundSpace, { cases }: Setting): readonly ParameterOption[] {
+  const original = sceneOf(space, {});
+  const options: ParameterOption[] = [];
+  for (const { when, options: own } of cases) {
+    const isDecided = parametersIn(when).every((name) => !space.byName.has(name));
+    if (isDecided && !holds(when, original)) continue;
+    options.push(...own);
+    if (isDecided) break;
+  }
+  return options;
 }
 
 const sizes = new WeakMap<Narrowing, number>();
@@ -80,12 +95,19 @@ export function narrowBy(
   const value = shown?.values[column];
   if (!shown || value === undefined) return { refused: 'there is no such value' };
   const { name } = shown.parameter;
-  const narrowing = narrowings[how](now, name, value);
+  const narrowing = inOrder(narrowings[how](now, name, value), shown);
   if (sizeOf(study, narrowing) > 0)
     return { narrowing, told: `${outcomeOf(narrowing, name, value)} from the next trial on` };
   return {
     refused: `not taken: with ${name}=${describeValue(value)} ${how === 'pin' ? 'alone' : 'excluded'} no candidate would be left`,
   };
+}
+
+/** The parameter's excluded values in the order in which it has them. */
+function inOrder(narrowing: Narrowing, { parameter: { name }, values }: ShownParameter): Narrowing {
+  const restriction = narrowing[name];
+  if (restriction === undefined || 'pinned' in restriction) return narrowing;
+  return { ...narrowing, [name]: { excluded: values.filter((value) => !allows(narrowing, name, value)) } };
 }
 
 const narrowings = { pin: togglePin, exclude: toggleExclusion, free: withoutRestriction } as const;

@@ -118,6 +118,7 @@ describe('the keys', () => {
     expect(narrowingAfter('→', '\r')).toEqual({ max_batch_size: { pinned: 4 } });
     expect(narrowingAfter('→', '\r', '\r')).toEqual({});
     expect(narrowingAfter(' ', '→', ' ')).toEqual({ max_batch_size: { excluded: [1, 4] } });
+    expect(narrowingAfter('→', ' ', '←', ' ')).toEqual({ max_batch_size: { excluded: [1, 4] } });
     // The third would leave nothing to try.
     expect(narrowingAfter(' ', '→', ' ', '→', ' ')).toEqual({ max_batch_size: { excluded: [1, 4] } });
     expect(narrowingAfter(' ', '⌫')).toEqual({});

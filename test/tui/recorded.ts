@@ -13,7 +13,13 @@ const space = {
   parameters: {
     max_batch_size: [1, 4, 8],
     queue_delay_us: { values: [0, 500], when: { max_batch_size: { above: 1 } } },
-    instances: [1, 2, 3, 4],
+    // On the CPU, as the original config is.
+    instances: {
+      cases: [
+        { when: { device: 'gpu' }, values: [1, 64] },
+        { when: { device: 'cpu' }, values: [1, 2, 3, 4] },
+      ],
+    },
   },
   rules: [{ require: 'max_batch_size * instances <= 24', message: 'all batches together are above 24' }],
 };

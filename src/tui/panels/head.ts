@@ -3,7 +3,7 @@ import { describeLevel, describeNarrowing } from '../../study/describe.ts';
 import type { StudyState } from '../../study/state.ts';
 import type { Trial } from '../../study/types.ts';
 import { bar } from '../canvas.ts';
-import { figuresOf, gainSoFar } from '../figures.ts';
+import { figuresOf, gainSoFar, meetsGoal } from '../figures.ts';
 import { fitted, foreign, type Row, row, type Span, span, spread } from '../rows.ts';
 import type { Activity, ViewState } from '../state.ts';
 import { describeTrial } from './trials.ts';
@@ -143,7 +143,7 @@ export function standingRows({ study }: ViewState, width: number): readonly Row[
   }
   const { best, baseline } = study;
   const isBaseline = baseline?.number === best.number;
-  const verdict = best.feasible ? [] : [span('  over the budget', 'bad')];
+  const verdict = meetsGoal(study, best) ? [] : [span('  over the budget', 'bad')];
   const name = isBaseline ? 'the original config' : `★ trial ${best.number}: ${describeTrial(best.candidate)}`;
   return [
     fitted([span('best      ', 'muted'), span(name, 'strong')], width),
@@ -177,7 +177,7 @@ function againstOriginal(study: StudyState, baseline: Trial | null): readonly Sp
   const gain = gainSoFar(study);
   const figures = [
     ...figureSpans(study, baseline, false),
-    ...(baseline.feasible ? [] : [span(', over the budget', 'bad')]),
+    ...(meetsGoal(study, baseline) ? [] : [span(', over the budget', 'bad')]),
   ];
   if (!gain) return figures;
   const known = Number.isFinite(gain.high) && gain.low > 0;

@@ -3,7 +3,7 @@ import type { Assignment, Candidate } from '../../space/types.ts';
 import { describeAssignment } from '../../study/describe.ts';
 import type { StudyState } from '../../study/state.ts';
 import type { Trial } from '../../study/types.ts';
-import { figuresOf, frontTrials } from '../figures.ts';
+import { figuresOf, frontTrials, meetsGoal } from '../figures.ts';
 import { type Interaction, listed, selectedTrial } from '../interaction.ts';
 import {
   block,
@@ -138,9 +138,9 @@ function trialRow(study: StudyState, trial: Trial, { isSelected, front, columns 
 /** ★ the best, ◆ on the front, · within the budget, ○ over it, ✗ failed. */
 function signOf(study: StudyState, trial: Trial, front: ReadonlySet<number>): readonly [string, Tone | undefined] {
   if (trial.failure) return ['✗', 'bad'];
-  if (trial.number === study.best?.number) return ['★', trial.feasible ? 'good' : 'warning'];
+  if (trial.number === study.best?.number) return ['★', meetsGoal(study, trial) ? 'good' : 'warning'];
   if (front.has(trial.number)) return ['◆', 'front'];
-  return trial.feasible ? ['·', undefined] : ['○', 'warning'];
+  return meetsGoal(study, trial) ? ['·', undefined] : ['○', 'warning'];
 }
 
 function underWayRow(
