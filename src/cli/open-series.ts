@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { JsonObject } from '../base/json.ts';
 import { foldStudy } from '../study/fold.ts';
 import { readJournal } from '../study/journal.ts';
-import type { StudyState } from '../study/state.ts';
+import { isDone } from '../study/series-summary.ts';
 import { discardEmpty, prepareOutput, studyFiles } from './output-directory.ts';
 import { commandLineWithoutValues, headersOf, withoutHeaderValues } from './request-options.ts';
 import {
@@ -15,6 +15,7 @@ import {
   writeSeriesFile,
 } from './series-directory.ts';
 import { modelsIn, optionsFor, type SeriesOptions } from './series-options.ts';
+import { endingsIn } from './series-record.ts';
 import type { TuneOptions } from './tune-options.ts';
 import { checkOptions, checkResumable, checkSameHeaders, openRequest, type TuneRequest } from './tune-request.ts';
 
@@ -115,10 +116,7 @@ async function openTurn(
     return { ...place, request, spentSeconds: 0 };
   }
   const state = foldStudy(await readJournal(studyFiles(directory).journal));
-  const request = isDone(state) ? null : await openRequest({ ...own, resume: directory }, given, wallMs);
+  const hasEndedWell = (await endingsIn(seriesDirectory)).get(model)?.error === null;
+  const request = isDone(state, hasEndedWell) ? null : await openRequest({ ...own, resume: directory }, given, wallMs);
   return { ...place, request, spentSeconds: state.elapsedSeconds };
 }
-
-/** Nothing is left to do: the final has decided, and the model is back. */
-const isDone = ({ finished, gain, restored }: StudyState): boolean =>
-  finished?.interrupted === false && gain !== null && restored?.verified === true;

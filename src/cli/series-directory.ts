@@ -4,8 +4,8 @@ import { z } from 'zod';
 import { messageOf, TrituneError } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
 import { trituneVersion } from '../base/version.ts';
-import { SERIES_SUMMARY } from '../report/series-summary.ts';
 import { takeLock } from '../study/journal-lock.ts';
+import { SERIES_SUMMARY } from '../study/series-summary.ts';
 import { safeName, studyFiles } from './output-directory.ts';
 
 /** What `series.json` says: the models of a series, the directory of each one's study, and how the series was started. */
@@ -107,9 +107,10 @@ export async function studiesIn(directory: string): Promise<readonly string[]> {
 export const hasBegun = async (directory: string): Promise<boolean> =>
   ((await sizeOf(studyFiles(directory).journal)) ?? 0) > 0;
 
-/** Takes away what a series wrote that ended before any of its studies began. */
+/** Takes away what a series wrote that ended before the first turn: no study has begun, and no summary says why not. */
 export async function discardEmptySeries(directory: string): Promise<void> {
-  if ((await studiesIn(directory)).length > 0) return;
+  const summary = await sizeOf(join(directory, SERIES_SUMMARY));
+  if (summary !== null || (await studiesIn(directory)).length > 0) return;
   await rm(fileIn(directory), { force: true });
   await rmdir(directory).catch(() => undefined);
 }

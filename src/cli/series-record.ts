@@ -1,15 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import {
-  entryOf,
-  SERIES_SUMMARY,
-  type SeriesEntry,
-  type SeriesSummary,
-  writeSeriesSummary,
-} from '../report/series-summary.ts';
+import { bestConfigPath } from '../report/write-run.ts';
+import { writeSeriesSummary } from '../report/write-series.ts';
 import { foldStudy } from '../study/fold.ts';
 import { readJournal } from '../study/journal.ts';
+import { entryOf, isDone, SERIES_SUMMARY, type SeriesEntry, type SeriesSummary } from '../study/series-summary.ts';
+import type { StudyState } from '../study/state.ts';
 import { type Summary, summarize } from '../study/summary.ts';
 import { exitCodes } from './exit-codes.ts';
 import { safeName, studyFiles } from './output-directory.ts';
@@ -19,8 +16,8 @@ import { hasBegun, type SeriesFile } from './series-directory.ts';
 export type Ending = Pick<SeriesEntry, 'exitCode' | 'error'>;
 
 /**
- * Writes `summary.json` of a series from the journals of its studies. How a turn ended is not in a journal: it is what
- * `endings` says by model, else what the file said before, else what the study's own summary lets one infer.
+ * Writes `summary.json` of a series from the journals of its studies. How a turn ended is what `endings` says by model; else,
+ * for a study that came to its end, its journal; else what the file said before, since a journal does not hold every error.
  * Errors: JOURNAL_INVALID, OUTPUT_UNWRITABLE.
  */
 export async function recordSeries(
@@ -31,18 +28,20 @@ export async function recordSeries(
   const earlier = await endingsIn(directory);
   const entries = await Promise.all(
     places.map(async (place) => {
-      const summary = await summaryIn(join(directory, place.directory));
-      const ending = endings.get(place.model) ?? earlier.get(place.model) ?? inferred(summary);
-      return entryOf({ ...place, modelDirectory: safeName(place.model) }, summary, ending);
+      const state = await stateIn(join(directory, place.directory));
+      const summary = state && summarize(state, 'journal.jsonl');
+      // A model may have been tuned on by itself since the file was written.
+      const before = state && isDone(state, false) ? undefined : earlier.get(place.model);
+      const ending = endings.get(place.model) ?? before ?? inferred(summary);
+      return entryOf({ ...place, config: bestConfigPath(place.directory, safeName(place.model)) }, summary, ending);
     }),
   );
   return writeSeriesSummary(directory, entries);
 }
 
-async function summaryIn(directory: string): Promise<Summary | null> {
-  if (!(await hasBegun(directory))) return null;
-  return summarize(foldStudy(await readJournal(studyFiles(directory).journal)), 'journal.jsonl');
-}
+/** null for a study that has not begun. */
+const stateIn = async (directory: string): Promise<StudyState | null> =>
+  (await hasBegun(directory)) ? foldStudy(await readJournal(studyFiles(directory).journal)) : null;
 
 function inferred(summary: Summary | null): Ending {
   if (!summary) return { exitCode: null, error: null };
@@ -61,7 +60,7 @@ const written = z.object({
 });
 
 /** Of the turns that have had their end, as the file says; none without a readable file. */
-async function endingsIn(directory: string): Promise<ReadonlyMap<string, Ending>> {
+export async function endingsIn(directory: string): Promise<ReadonlyMap<string, Ending>> {
   const text = await readFile(join(directory, SERIES_SUMMARY), 'utf8').catch(() => 'null');
   const { data } = written.safeParse(jsonOr(text, null));
   const ended = (data?.models ?? []).filter(({ exitCode }) => exitCode !== null);

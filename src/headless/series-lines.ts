@@ -1,6 +1,6 @@
 import { formatMs, formatRate, formatRatio, plainLine } from '../base/format.ts';
-import type { SeriesEntry, SeriesSummary } from '../report/series-summary.ts';
 import { describeLevel } from '../study/describe.ts';
+import type { SeriesEntry, SeriesSummary } from '../study/series-summary.ts';
 import { BASELINE } from '../tuner/run.ts';
 
 /** What a series came to, a line for each model. `directory`: of the series. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type Profile, profileSchema } from '../../src/emulator/profile-schema.ts';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
-import type { SeriesSummary } from '../../src/report/series-summary.ts';
+import type { SeriesSummary } from '../../src/study/series-summary.ts';
 import { compareConfigs } from '../../src/triton/config-comparison.ts';
 import { connectGrpc } from '../../src/triton/connect.ts';
 import { freshDirectory, recordsOf, runCli, startCli, summaryOf, untilRecorded } from '../support/cli.ts';
@@ -51,7 +51,7 @@ const startOf = async (directory: string) => {
   return first?.type === 'study-started' ? first : null;
 };
 
-describe('several models in a run', { timeout: 60_000 }, () => {
+describe('several models in a run', { timeout: 120_000 }, () => {
   it('have a study each and one summary over all; one that fails keeps no other back, and --resume tries it again', async () => {
     const other = await emulatorForTest({ profile: profileOf('flaky', 'b') });
     const unloading = connectGrpc(other.grpcUrl);
@@ -98,6 +98,9 @@ describe('several models in a run', { timeout: 60_000 }, () => {
     });
     expect((await seriesOf(directory)).models[1]).toEqual(summary.models[1]);
     expect(await readdir(join(directory, 'b'))).toContain('report.html');
+
+    const shown = await runCli(['report', directory, '--ui', 'tui']);
+    expect(shown).toMatchObject({ code: 2, stderr: expect.stringMatching(/USAGE: .*several studies.*\/b\)/) });
 
     const before = await recordsOf(join(directory, 'b'));
     const again = await runCli(['tune', '--resume', directory, '--ui', 'lines']);

@@ -1,6 +1,5 @@
-import { join } from 'node:path';
-import type { Summary, SummaryPoint } from '../study/summary.ts';
-import { bestConfigPath, writeWhole } from './write-run.ts';
+import type { StudyState } from './state.ts';
+import type { Summary, SummaryPoint } from './summary.ts';
 
 /** What came of one model of a series. */
 export interface SeriesEntry {
@@ -21,22 +20,30 @@ export interface SeriesEntry {
   readonly error: { readonly code: string; readonly message: string } | null;
 }
 
-/** The object of a series' `summary.json`. */
+/** The file of a series' summary, in its directory. */
+export const SERIES_SUMMARY = 'summary.json';
+
+/** The object in it. */
 export interface SeriesSummary {
   readonly schemaVersion: 1;
   readonly models: readonly SeriesEntry[];
 }
 
-export const SERIES_SUMMARY = 'summary.json';
+/**
+ * Nothing is left to do: the study has ended with its model back, and its final has decided, or the turn is known to have
+ * ended without an error: where the original config is the best there is no final.
+ */
+export const isDone = ({ finished, gain, restored }: StudyState, hasEndedWell: boolean): boolean =>
+  finished?.interrupted === false && restored?.verified === true && (gain !== null || hasEndedWell);
 
-/** Where a model's study lies in the series, and the model's name as one safe path segment. */
+/** Where a model's study lies in the series, and there its best config. */
 export interface SeriesPlace extends Pick<SeriesEntry, 'model' | 'directory'> {
-  readonly modelDirectory: string;
+  readonly config: string;
 }
 
 /** What came of a model: the short form of its own summary, which is null for a study that has not begun, and how its turn ended. */
 export function entryOf(
-  { model, directory, modelDirectory }: SeriesPlace,
+  { model, directory, config }: SeriesPlace,
   summary: Summary | null,
   ending: Pick<SeriesEntry, 'exitCode' | 'error'>,
 ): SeriesEntry {
@@ -52,15 +59,8 @@ export function entryOf(
       load: best.load,
       throughput: best.throughput,
       budgetLatencyMs: best.budgetLatencyMs,
-      config: bestConfigPath(directory, modelDirectory),
+      config,
     },
     ...ending,
   };
-}
-
-/** Writes `summary.json` of a series whole or not at all; gives what is in it. Errors: OUTPUT_UNWRITABLE. */
-export async function writeSeriesSummary(directory: string, models: readonly SeriesEntry[]): Promise<SeriesSummary> {
-  const summary: SeriesSummary = { schemaVersion: 1, models };
-  await writeWhole(join(directory, SERIES_SUMMARY), `${JSON.stringify(summary, null, 2)}\n`);
-  return summary;
 }
