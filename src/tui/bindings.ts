@@ -1,7 +1,7 @@
 import type { Key } from 'ink';
 import type { Abilities, Command } from './commands.ts';
 import type { Question } from './interaction.ts';
-import type { ViewState } from './state.ts';
+import { isSearching, type ViewState } from './state.ts';
 
 export interface Binding {
   /** As the hints and the help show it. */
@@ -21,9 +21,7 @@ type Matches = Binding['matches'];
 const always: Works = () => true;
 const live: Works = ({ phase }) => phase === 'live';
 const over: Works = ({ phase }) => phase === 'over';
-/** The search is under way: not yet the final. */
-const searching: Works = (abilities, view) =>
-  live(abilities, view) && view.study !== null && view.study.finals.length === 0;
+const searching: Works = (abilities, view) => live(abilities, view) && isSearching(view);
 
 const letter =
   (text: string): Matches =>

@@ -39,6 +39,16 @@ export interface ViewState {
   readonly predicted: Prediction | null;
 }
 
+/** The search goes on: not before the study's first record, and no more when the final has begun. */
+export function isSearching({ study, activity }: Pick<ViewState, 'study' | 'activity'>): boolean {
+  if (study === null || study.finished !== null || study.finals.length > 0) return false;
+  return !isOfFinal(study, activity);
+}
+
+/** A finished trial that is loaded or measured again is one of the final. */
+export const isOfFinal = ({ trials }: StudyState, activity: Activity): boolean =>
+  'trial' in activity && trials.some(({ number }) => number === activity.trial);
+
 /** The best is foretold anew when it changes, and when there are so many times as many trials to tell it from. */
 const MORE_TRIALS = 1.25;
 

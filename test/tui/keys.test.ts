@@ -5,7 +5,7 @@ import type { Abilities, Command } from '../../src/tui/commands.ts';
 import { initialInteraction, interact, listed, selectedTrial } from '../../src/tui/interaction.ts';
 import { commandOf, hintsOf, workingKeys } from '../../src/tui/keys.ts';
 import { assignmentOf } from '../../src/tui/parameters.ts';
-import { midRun, recordedRun, viewAfter } from './recorded.ts';
+import { midRun, recordedRun, upTo, viewAfter } from './recorded.ts';
 
 const events = await recordedRun();
 const initialView = viewAfter([]);
@@ -56,6 +56,12 @@ describe('the keys', () => {
     expect(shownIn(over)).toEqual(['trial', 'order', 'front', 'help', 'close']);
     expect(shownIn({ phase: 'stopping', canExport: true })).not.toContain('pause');
     expect(shownIn(live, initialView)).not.toContain('skip');
+    // The final begins with a load of a finished trial, before it has a record.
+    const searched = upTo(events, (event) => event.type === 'trial-finished' && event.trial === 6);
+    expect(shownIn(live, viewAfter(searched))).toContain('try');
+    const inFinal = shownIn(live, viewAfter([...searched, { type: 'applying', trial: 3 }]));
+    expect(inFinal).toContain('pause');
+    for (const what of ['skip', 'budget', 'narrow', 'try']) expect(inFinal).not.toContain(what);
     expect(shownIn(live, initialView)).not.toContain('try');
     const names = bindings.map(({ command }) => command.name);
     const effects: readonly Command['name'][] = ['pause', 'skip', 'again', 'ask-budget', 'ask-quit', 'export', 'quit'];

@@ -5,7 +5,7 @@ import type { Trial } from '../../study/types.ts';
 import { bar } from '../canvas.ts';
 import { figuresOf, gainSoFar, meetsGoal } from '../figures.ts';
 import { fitted, foreign, type Row, row, type Span, span, spread } from '../rows.ts';
-import type { Activity, ViewState } from '../state.ts';
+import { type Activity, isOfFinal, isSearching, type ViewState } from '../state.ts';
 import { describeTrial } from './trials.ts';
 
 /** The model, the server, the goal: two rows. */
@@ -66,22 +66,21 @@ function activityText(activity: Activity, study: StudyState): readonly [string, 
     case 'finished':
       return ['', ''];
     case 'loading':
-      return [`${trialName(activity.trial, study)}: loading`, configText(activity.trial, study)];
+      return [`${trialName(activity, study)}: loading`, configText(activity.trial, study)];
     case 'warming':
-      return [`${trialName(activity.trial, study)}: warming up at ${describeLevel(activity.level)}`, ''];
+      return [`${trialName(activity, study)}: warming up at ${describeLevel(activity.level)}`, ''];
     case 'measuring': {
-      const { trial, level, window, throughput, latencyMs } = activity;
+      const { level, window, throughput, latencyMs } = activity;
       const percentile = study.goal.budget?.percentile ?? 99;
       const figures = `${formatRate(throughput)}, p${percentile} ${formatMs(latencyMs)}`;
-      return [`${trialName(trial, study)}: measuring ${describeLevel(level)}, window ${window}`, figures];
+      return [`${trialName(activity, study)}: measuring ${describeLevel(level)}, window ${window}`, figures];
     }
   }
 }
 
-/** A finished trial that is measured again is one of the final. */
-function trialName(number: number, { trials }: StudyState): string {
-  const name = number === 0 ? 'the original' : `trial ${number}`;
-  return trials.some((trial) => trial.number === number) ? `final: ${name}` : name;
+function trialName(activity: Extract<Activity, { readonly trial: number }>, study: StudyState): string {
+  const name = activity.trial === 0 ? 'the original' : `trial ${activity.trial}`;
+  return isOfFinal(study, activity) ? `final: ${name}` : name;
 }
 
 function configText(number: number, { unfinished, trials }: StudyState): string {
@@ -107,8 +106,7 @@ function progressRow(view: ViewState, study: StudyState, elapsed: number, width:
       ? formatDuration(elapsed)
       : `${formatDuration(elapsed)} of ${formatDuration(timeBudgetSeconds)}`;
   const left = secondsLeft({ done, maxTrials, elapsed, timeBudgetSeconds });
-  const isSearching = study.finished === null && study.finals.length === 0;
-  const rest = !isSearching || left === null || left < 1 ? '' : ` · about ${formatDuration(left)} left`;
+  const rest = !isSearching(view) || left === null || left < 1 ? '' : ` · about ${formatDuration(left)} left`;
   const hope = hopeText(view, study);
   const failed = study.counts.failed > 0 ? [span(` · ${study.counts.failed} failed`, 'warning')] : [];
   const meter: Span[] = hasLimit ? [span(bar(share, cells), 'accent'), span('▏', 'muted')] : [];
@@ -156,10 +154,11 @@ export function standingRows({ study }: ViewState, width: number): readonly Row[
 }
 
 /** What the person has ruled out and asked for; no row where that is nothing. */
-export function steeredRows({ study }: ViewState, width: number): readonly Row[] {
+export function steeredRows(view: ViewState, width: number): readonly Row[] {
+  const { study } = view;
   if (!study) return [];
   const narrowing = describeNarrowing(study.narrowing);
-  const waiting = study.finished || study.finals.length > 0 ? 0 : study.requested.length;
+  const waiting = isSearching(view) ? study.requested.length : 0;
   const asked = waiting === 0 ? '' : `${waiting} ${waiting === 1 ? 'trial' : 'trials'} asked for`;
   const parts = [asked, narrowing].filter((part) => part !== '').join(' · ');
   return parts === '' ? [] : [fitted([span('steered   ', 'muted'), span(foreign(parts), 'warning')], width)];

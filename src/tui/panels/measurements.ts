@@ -7,6 +7,8 @@ import { type Row, right, row, type Span, span, type Tone, widthOf } from '../ro
 
 const US_PER_MS = 1e3;
 const MOST_BATCHES = 8;
+/** Below this width a rate goes without its unit, to leave room for what is to be said of it. */
+const NARROW = 46;
 
 /** What was to be expected of the best without measuring it. */
 export function predictionRows(predicted: Prediction | null): readonly Row[] {
@@ -21,13 +23,14 @@ export function levelRows({ measurements }: Trial, stands: Measurement | null, w
   if (measurements.length === 0) return [];
   const most = Math.max(...measurements.map(({ throughput }) => throughput.value), stands?.throughput.value ?? 0);
   const cells = Math.max(0, Math.min(24, width - 54));
+  const isNarrow = width < NARROW;
   const finals = stands && !measurements.includes(stands) ? [stands] : [];
   const ordered = [...measurements, ...finals].sort((a, b) => a.level.value - b.level.value);
   const lines = ordered.map((each): Row => {
     const { level, throughput, budgetLatencyMs, stable, client } = each;
     const isChosen = each === stands;
-    const notes = `${finals.includes(each) ? ' in the final' : ''}${stable ? '' : ' not stable'}${client.bound ? ' client-bound' : ''}`;
-    const rate = right(formatRate(throughput.value), 14);
+    const notes = `${finals.includes(each) ? ' final' : ''}${stable ? '' : ' not stable'}${client.bound ? ' client-bound' : ''}`;
+    const rate = isNarrow ? right(formatFigure(throughput.value), 9) : right(formatRate(throughput.value), 14);
     const figures = `${right(formatFigure(level.value), 6)} ${rate} ${right(formatMs(budgetLatencyMs.value), 9)} `;
     return [
       span(isChosen ? '› ' : '  ', 'strong'),
@@ -38,7 +41,7 @@ export function levelRows({ measurements }: Trial, stands: Measurement | null, w
   });
   const percentile = measurements[0]?.budgetLatencyMs.percentile ?? 99;
   const mode = measurements[0]?.level.mode === 'request-rate' ? 'requests/s' : 'concurrency';
-  return [row(`  by ${mode}: throughput, p${percentile}`, 'muted'), ...lines];
+  return [row(`  by ${mode}: infer/s, p${percentile}`, 'muted'), ...lines];
 }
 
 /** The parts of a request's time; each has a texture of its own, so that no colour is needed to tell them apart. */

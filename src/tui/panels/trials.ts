@@ -19,7 +19,7 @@ import {
   span,
   type Tone,
 } from '../rows.ts';
-import type { ViewState } from '../state.ts';
+import { isSearching, type ViewState } from '../state.ts';
 
 /** What the trial sets, on one line. */
 export const describeTrial = ({ assignment }: Candidate): string => foreign(describeAssignment(assignment));
@@ -77,7 +77,8 @@ export function trialsPanel(view: ViewState, interaction: Interaction, size: Siz
   if (!study) return block([title, head], size);
   const selected = selectedTrial(interaction, view)?.number;
   const front = frontTrials(study);
-  const coming = interaction.onlyFront ? [] : comingRows(study, size.columns);
+  const waiting = isSearching(view) ? study.requested : [];
+  const coming = interaction.onlyFront ? [] : comingRows(study, waiting, size.columns);
   const room = size.rows - 2 - coming.length;
   const at = trials.findIndex(({ number }) => number === selected);
   const followsLast = interaction.selected === null && interaction.sort === 'number';
@@ -91,9 +92,8 @@ export function trialsPanel(view: ViewState, interaction: Interaction, size: Siz
 const MOST_WAITING = 3;
 
 /** The trial under way, and those that wait. */
-function comingRows(study: StudyState, columns: number): readonly Row[] {
+function comingRows(study: StudyState, waiting: StudyState['requested'], columns: number): readonly Row[] {
   const underWay = study.unfinished ? [underWayRow(study, study.unfinished, columns)] : [];
-  const waiting = study.finished ? [] : study.requested;
   const rows = waiting
     .slice(0, MOST_WAITING)
     .map(({ assignment }) => waitingRow('asked for', briefly(assignment, study, columns - FIXED_COLUMNS), columns));
