@@ -31,6 +31,7 @@ export const seriesOptionTable: OptionTable<SeriesOptions> = {
     parse: collect,
   },
   constraint: { ...tuneOptionTable.constraint, help: forEach(tuneOptionTable.constraint.help) },
+  shape: { ...tuneOptionTable.shape, help: forEach(tuneOptionTable.shape.help) },
   inputData: { ...tuneOptionTable.inputData, help: forEach(tuneOptionTable.inputData.help) },
   latencyBudget: {
     flags: tuneOptionTable.latencyBudget.flags,
@@ -58,7 +59,7 @@ export const modelsIn = ({ model = [] }: SeriesOptions): readonly string[] => [.
 
 /** The options of one model's study: its own values, or else those for all. Errors: USAGE for a budget of no model of the series. */
 export function optionsFor(series: SeriesOptions, model: string | undefined): TuneOptions {
-  const { model: _, space, candidates, constraint, inputData, latencyBudget = [], ...common } = series;
+  const { model: _, space, candidates, constraint, inputData, shape, latencyBudget = [], ...common } = series;
   const models = modelsIn(series);
   const stray = latencyBudget.find((budget) => budget.model !== null && !models.includes(budget.model));
   if (stray) {
@@ -76,7 +77,7 @@ export function optionsFor(series: SeriesOptions, model: string | undefined): Tu
   return {
     ...common,
     ...(model !== undefined && { model }),
-    ...present({ ...lists, ...last, latencyBudget: budget?.latencyMs }),
+    ...present({ ...lists, ...last, shape: shapesFor(shape, model, models), latencyBudget: budget?.latencyMs }),
   };
 }
 
@@ -86,13 +87,28 @@ function textsFor(
   model: string | undefined,
   models: readonly string[],
 ): readonly string[] | undefined {
-  const told = (texts ?? []).map((text) => {
-    const owner = models.find((name) => text.startsWith(`${name}=`)) ?? null;
-    return { owner, text: owner === null ? text : text.slice(owner.length + 1) };
-  });
+  const told = (texts ?? []).map((text) => ownerOf(text, models));
   const own = told.filter(({ owner }) => owner !== null && owner === model);
   const chosen = own.length > 0 ? own : told.filter(({ owner }) => owner === null);
   return chosen.length > 0 ? chosen.map(({ text }) => text) : undefined;
+}
+
+/** A model's own shapes beside those for all. */
+function shapesFor(
+  shapes: TuneOptions['shape'],
+  model: string | undefined,
+  models: readonly string[],
+): TuneOptions['shape'] {
+  const told = Object.entries(shapes ?? {}).map(([name, dims]) => ({ ...ownerOf(name, models), dims }));
+  const common = told.filter(({ owner }) => owner === null);
+  const own = told.filter(({ owner }) => owner !== null && owner === model);
+  const chosen = [...common, ...own].map(({ text, dims }) => [text, dims] as const);
+  return chosen.length > 0 ? Object.fromEntries(chosen) : undefined;
+}
+
+function ownerOf(text: string, models: readonly string[]): { readonly owner: string | null; readonly text: string } {
+  const owner = models.find((name) => text.startsWith(`${name}=`)) ?? null;
+  return { owner, text: owner === null ? text : text.slice(owner.length + 1) };
 }
 
 /** Without the fields that are undefined: an option that was not given has no key. */

@@ -40,13 +40,16 @@ describe('the options of a series', () => {
     const series = parse(
       ...['-m', 'a,b=c', '--latency-budget', '8', '--latency-budget', 'b=c=2.5', '--space', 'a=own.yaml'],
       ...['--space', 'x=y.yaml', '--input-data', 'b=c=1.json', '--input-data', 'b=c=2.json', '--input-data', 'zero'],
+      ...['--shape', 'x:1,2', '--shape', 'b=c=y:3', '--shape', 'a=x:4'],
       ...['--constraint', 'a=latency_p50_ms<=1', '--constraint', 'error_rate<=0.5'],
     );
     expect(optionsFor(series, 'a')).toMatchObject({
       ...{ latencyBudget: 8, space: 'own.yaml', inputData: ['zero'], constraint: ['latency_p50_ms<=1'] },
+      shape: { x: [4] },
     });
     expect(optionsFor(series, 'b=c')).toMatchObject({
       ...{ latencyBudget: 2.5, space: 'x=y.yaml', inputData: ['1.json', '2.json'], constraint: ['error_rate<=0.5'] },
+      shape: { x: [1, 2], y: [3] },
     });
   });
 
