@@ -208,8 +208,10 @@
   const describe = (told, config) =>
     told.knobs.map(({ name, values }, index) => `${name}=${values[told.configs[config].settings[index]]}`).join(' ');
 
-  const range = (value, factor) =>
-    factor === null ? figure(value) : `${figure(value)} (${figure(value / factor)} to ${figure(value * factor)})`;
+  const range = (value, factors) =>
+    factors === null
+      ? figure(value)
+      : `${figure(value)} (${figure(value * factors.low)} to ${figure(value * factors.high)})`;
 
   /** The highest throughput of a config within the budget as foretold: [level, throughput]; null when none is. */
   function within(told, config, budgetMs) {
@@ -230,17 +232,17 @@
       );
       return;
     }
-    const factor = told.latencyFactor ?? 1;
+    const { low, high } = told.latencyFactors ?? { low: 1, high: 1 };
     const verdict =
-      cell[2] * factor <= state.budgetMs
+      cell[2] * high <= state.budgetMs
         ? make('span', { class: 'yes' }, 'within the budget')
-        : cell[2] / factor > state.budgetMs
+        : cell[2] * low > state.budgetMs
           ? make('span', { class: 'no' }, 'over the budget')
           : make('span', {}, 'too near the budget to tell');
     const guess = cell[3] ? ' A guess: nothing measured had so many instances, or batches so large.' : '';
     const known = trial === null ? ' Not measured.' : ` Measured as trial ${trial}.`;
     words.replaceChildren(
-      `${range(cell[0], told.throughputFactor)} infer/s, p${told.percentile} ${range(cell[2], told.latencyFactor)} ms: `,
+      `${range(cell[0], told.throughputFactors)} infer/s, p${told.percentile} ${range(cell[2], told.latencyFactors)} ms: `,
       verdict,
       `.${guess}${known} `,
       ...bestWithin(told, state, choose),
@@ -263,7 +265,12 @@
       event.preventDefault();
       choose(best.config, best.found[0]);
     });
-    return [ownWords, ` Most is expected of `, show, `: ${figure(best.found[1])} infer/s.`];
+    const spread = told.throughputFactors
+      ? told.throughputFactors.high / told.throughputFactors.low
+      : Number.POSITIVE_INFINITY;
+    const isUnsure = own && best.found[1] / own[1] < spread;
+    const doubt = isUnsure ? ', more than this one by less than the predictions are off' : '';
+    return [ownWords, ' Most is expected of ', show, `: ${figure(best.found[1])} infer/s${doubt}.`];
   }
 
   function showTable(told, state) {
@@ -276,8 +283,8 @@
       const found = measured.get(level);
       const texts = [
         String(level),
-        cell ? range(cell[0], told.throughputFactor) : '–',
-        cell ? range(cell[2], told.latencyFactor) + (cell[3] ? ', a guess' : '') : '–',
+        cell ? range(cell[0], told.throughputFactors) : '–',
+        cell ? range(cell[2], told.latencyFactors) + (cell[3] ? ', a guess' : '') : '–',
         found ? figure(found[0]) : '',
         found ? figure(found[1]) : '',
       ];
@@ -292,19 +299,19 @@
     const narrow = place.clientWidth < 560;
     const [width, height, left, bottom] = narrow ? [380, 260, 52, 44] : [900, 300, 64, 46];
     const { trial, cells } = told.configs[state.config];
-    const factor = told.latencyFactor ?? 1;
+    const { low, high } = told.latencyFactors ?? { low: 1, high: 1 };
     const points = cells.flatMap((cell, at) => (cell ? [[told.levels[at], cell[2]]] : []));
     const measured = (told.measured[trial] ?? []).map(([level, , latency]) => [level, latency]);
     const all = cellsOf(told).map((cell) => cell[2]);
     const scale = (values, from, to) => {
-      const [low, high] = [Math.floor(Math.log2(Math.min(...values))), Math.ceil(Math.log2(Math.max(...values)))];
-      const span = Math.max(1, high - low);
+      const [from2, to2] = [Math.floor(Math.log2(Math.min(...values))), Math.ceil(Math.log2(Math.max(...values)))];
+      const span = Math.max(1, to2 - from2);
       const step = Math.ceil(span / 8);
-      const ticks = Array.from({ length: Math.floor(span / step) + 1 }, (_, tick) => 2 ** (low + tick * step));
-      return { at: (value) => from + ((Math.log2(value) - low) / span) * (to - from), ticks };
+      const ticks = Array.from({ length: Math.floor(span / step) + 1 }, (_, tick) => 2 ** (from2 + tick * step));
+      return { at: (value) => from + ((Math.log2(value) - from2) / span) * (to - from), ticks };
     };
     const x = scale(told.levels, left, width - 16);
-    const y = scale([...all.map((ms) => ms / factor), ...all.map((ms) => ms * factor)], height - bottom, 12);
+    const y = scale([...all.map((ms) => ms * low), ...all.map((ms) => ms * high)], height - bottom, 12);
     const svg = document.createElementNS(svgNames, 'svg');
     svg.setAttribute('viewBox', `0 0 ${width} ${height}`);
     svg.setAttribute('role', 'img');
@@ -334,8 +341,8 @@
     draw(svg, 'text', { ...axis, transform: `rotate(-90 14 ${axis.y})` }, `p${told.percentile} latency, ms`);
     const line = (list) => list.map(([level, ms]) => `${x.at(level)},${y.at(ms)}`).join(' ');
     const band = [
-      ...points.map(([level, ms]) => [level, ms * factor]),
-      ...points.map(([level, ms]) => [level, ms / factor]).reverse(),
+      ...points.map(([level, ms]) => [level, ms * high]),
+      ...points.map(([level, ms]) => [level, ms * low]).reverse(),
     ];
     draw(svg, 'polygon', { points: line(band), fill: '#2f7ed8', 'fill-opacity': 0.22 });
     draw(svg, 'polyline', { points: line(points), fill: 'none', stroke: '#2f7ed8', 'stroke-width': 2 });

@@ -25,6 +25,7 @@ const keptTo: Record<string, readonly string[]> = {
   'node:child_process': ['launch'],
   execa: ['launch'],
   commander: ['cli'],
+  '@resvg/resvg-js': ['report'],
   echarts: ['report'],
   ink: ['tui'],
   react: ['tui'],

@@ -51,7 +51,10 @@ describe('what if', () => {
         cells++;
         const truth = server.measure(built.candidate.config, level).throughput.value;
         // More instances than were tried: the range is of what was tried, so it gets as much again.
-        if (Math.abs(Math.log(cell.throughput / truth)) > 2 * Math.log(misses.throughputFactor) + 0.02) {
+        if (
+          Math.abs(Math.log(cell.throughput / truth)) >
+          Math.log(misses.throughput.high / misses.throughput.low) + 0.02
+        ) {
           misjudged.push(`${JSON.stringify(assignment)} at ${level}: ${cell.throughput} for ${truth}`);
         }
       }

@@ -60,9 +60,12 @@ ${changes(state, trial)}
 ${measurementsOf(state, trial).map(({ measurement, id, isFinal }) => row(measurement, trial, id, isFinal))}</tbody></table></div></details>\n`;
 }
 
+/** Names of instance groups: the server gives them. */
+const madeUp = /^instance_group\[\d+\]\.name$/;
+
 /** What the config has otherwise than the original, field by field. */
 function changes({ started }: StudyState, { candidate }: Trial): Html {
-  const differences = compareConfigs(started.originalConfig, candidate.config);
+  const differences = compareConfigs(started.originalConfig, candidate.config).filter(({ path }) => !madeUp.test(path));
   if (differences.length === 0) return html`<p class="diff">The original config.</p>`;
   return html`<ul class="diff">${differences.map(
     ({ path, before, after }) =>

@@ -1,6 +1,7 @@
 import { formatFigure } from '../../base/format.ts';
 import { describeAssignment } from '../../study/describe.ts';
 import type { StudyState } from '../../study/state.ts';
+import type { Factors } from '../../study/what-if/misses.ts';
 import { type WhatIf, type WhatIfCell, type WhatIfConfig, whatIf } from '../../study/what-if.ts';
 import { type Html, html, jsonBlock, none } from '../html.ts';
 
@@ -35,14 +36,14 @@ function rows(told: WhatIf, config: WhatIfConfig | undefined, state: StudyState)
     const cell = config?.cells[index] ?? null;
     const found = measuredOf(state, config?.trial ?? null).find(([at]) => at === level);
     const measured = found ? [formatFigure(found[1]), formatFigure(found[2])] : ['', ''];
-    return html`<tr><td>${level}</td><td>${banded(cell?.throughput, told.misses?.throughputFactor)}</td><td>${banded(cell?.latencyMs, told.misses?.latencyFactor)}</td>${measured.map((text) => html`<td>${text}</td>`)}</tr>\n`;
+    return html`<tr><td>${level}</td><td>${banded(cell?.throughput, told.misses?.throughput)}</td><td>${banded(cell?.latencyMs, told.misses?.latency)}</td>${measured.map((text) => html`<td>${text}</td>`)}</tr>\n`;
   });
 }
 
-function banded(value: number | undefined, factor: number | undefined): string {
+function banded(value: number | undefined, factors: Factors | undefined): string {
   if (value === undefined) return '–';
-  if (factor === undefined) return formatFigure(value);
-  return `${formatFigure(value)} (${formatFigure(value / factor)} to ${formatFigure(value * factor)})`;
+  if (factors === undefined) return formatFigure(value);
+  return `${formatFigure(value)} (${formatFigure(value * factors.low)} to ${formatFigure(value * factors.high)})`;
 }
 
 function errorText({ misses, percentile, levels, configs }: WhatIf): string {
@@ -50,10 +51,11 @@ function errorText({ misses, percentile, levels, configs }: WhatIf): string {
   if (!misses) {
     return `${extent} How far the predictions are off is not known: no measurement could be foretold from other trials.`;
   }
-  const { measurements, trials, share, throughputFactor, latencyFactor } = misses;
+  const { measurements, trials, share, throughput, latency } = misses;
+  const between = ({ low, high }: Factors): string => `${low.toFixed(2)} and ${high.toFixed(2)} times`;
   return (
     `The range after a prediction is how far the model was off: ${trials} trials were foretold each from all the others, and about ${Math.round(100 * share)} % of their ` +
-    `${measurements} measurements lay within a factor of ${formatFigure(throughputFactor)} of the predicted throughput and ${formatFigure(latencyFactor)} of the predicted p${percentile}. ` +
+    `${measurements} measurements lay between ${between(throughput)} the predicted throughput and between ${between(latency)} the predicted p${percentile}. ` +
     `Beyond what was tried (marked as a guess) it may be off by more. ${extent}`
   );
 }
@@ -68,8 +70,8 @@ function embedded(told: WhatIf, state: StudyState): Html | null {
     level: Math.max(0, told.levels.indexOf(chosen ?? told.levels[0] ?? 1)),
     knobs: told.knobs,
     levels: told.levels,
-    throughputFactor: told.misses?.throughputFactor ?? null,
-    latencyFactor: told.misses?.latencyFactor ?? null,
+    throughputFactors: told.misses?.throughput ?? null,
+    latencyFactors: told.misses?.latency ?? null,
     configs: told.configs.map(({ settings, trial, cells }) => ({ settings, trial, cells: cells.map(short) })),
     measured: Object.fromEntries(
       told.configs.flatMap(({ trial }) => (trial === null ? [] : [[trial, measuredOf(state, trial)]])),

@@ -1,9 +1,8 @@
-import { isTrituneError } from '../../base/errors.ts';
 import { bindSpace, optionsIn, sceneOf } from '../../space/bound-space.ts';
 import { buildCandidate } from '../../space/candidate.ts';
-import { spaceFromJson } from '../../space/load.ts';
 import type { Assignment, Candidate, SearchSpace } from '../../space/types.ts';
 import type { StudyStarted } from '../records.ts';
+import { spaceOf } from '../settings.ts';
 
 /** One thing that the best does otherwise than the original, and the two configs that tell it apart from the rest. */
 export interface Knob {
@@ -58,16 +57,6 @@ function fieldsOf({ parameters }: SearchSpace, name: string): readonly string[] 
   return parameters
     .filter(({ path }) => path && path.length > whole.length && whole.every((part, index) => part === path[index]))
     .map((parameter) => parameter.name);
-}
-
-/** null when the journal is of a version whose spaces are no longer understood. */
-function spaceOf({ space }: StudyStarted): SearchSpace | null {
-  try {
-    return spaceFromJson(space);
-  } catch (error) {
-    if (isTrituneError(error, 'SPACE_INVALID')) return null;
-    throw error;
-  }
 }
 
 /** As much of the assignment as is legal: a delay may mean nothing without batching. */

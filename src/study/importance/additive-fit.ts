@@ -28,14 +28,16 @@ export function additiveFit(rows: readonly Row[]): AdditiveFit {
 function fitted(rows: readonly Row[]): { base: number; effects: Map<string, number>[] } {
   const base = mean(rows.map(({ size }) => size));
   const parameters = rows[0]?.settings.length ?? 0;
-  const effects = Array.from({ length: parameters }, (_, index) => {
-    return new Map(rows.map(({ settings }) => [settings[index] as string, 0]));
-  });
+  // For each parameter the rows of each value.
+  const places = Array.from({ length: parameters }, (_, index) =>
+    Map.groupBy(rows.keys(), (row) => rows[row]?.settings[index] as string),
+  );
+  const effects = places.map((values) => new Map([...values.keys()].map((value) => [value, 0])));
   const residuals = rows.map(({ size }) => size - base);
   for (let round = 0; round < ROUNDS; round++) {
     for (const [index, of] of effects.entries()) {
       for (const [value, before] of of) {
-        const own = rows.flatMap(({ settings }, row) => (settings[index] === value ? [row] : []));
+        const own = places[index]?.get(value) ?? [];
         const sum = own.reduce((total, row) => total + (residuals[row] as number) + before, 0);
         const after = sum / (own.length + RIDGE);
         for (const row of own) residuals[row] = (residuals[row] as number) + before - after;

@@ -3,14 +3,20 @@ import type { Trial } from '../types.ts';
 
 /**
  * How far the queueing model was off where it can be told: each trial foretold from all others, and compared with what was then
- * measured of it. A factor of 1.1: `share` of the measurements lay between 1/1.1 and 1.1 times what was foretold.
+ * measured of it. `share` of the measurements lay between `low` and `high` times what was foretold.
  */
 export interface Misses {
-  readonly throughputFactor: number;
-  readonly latencyFactor: number;
+  readonly throughput: Factors;
+  readonly latency: Factors;
   readonly share: number;
   readonly measurements: number;
   readonly trials: number;
+}
+
+/** At most 1 and at least 1. */
+export interface Factors {
+  readonly low: number;
+  readonly high: number;
 }
 
 /** Trials that are held out: one fit each, so not all of a long study. */
@@ -30,31 +36,33 @@ export function foretoldMisses(trials: readonly Trial[], percentile: number): Mi
       if (!told) return [];
       return [
         {
-          throughput: Math.abs(Math.log(throughput.value / told.throughput)),
-          latency: Math.abs(Math.log(budgetLatencyMs.value / told.budgetLatencyMs.value)),
+          throughput: throughput.value / told.throughput,
+          latency: budgetLatencyMs.value / told.budgetLatencyMs.value,
         },
       ];
     });
   });
   if (misses.length === 0) return null;
-  const factor = (of: (miss: (typeof misses)[number]) => number): number => Math.exp(upper(misses.map(of)));
   return {
-    throughputFactor: factor(({ throughput }) => throughput),
-    latencyFactor: factor(({ latency }) => latency),
-    share: Math.min(SHARE, misses.length / (misses.length + 1)),
+    throughput: factorsOf(misses.map(({ throughput }) => throughput)),
+    latency: factorsOf(misses.map(({ latency }) => latency)),
+    share: Math.min(SHARE, Math.max(0, 1 - 2 / (misses.length + 1))),
     measurements: misses.length,
     trials: heldOut.length,
   };
 }
 
 /**
- * The bound that a further miss of the same kind stays below in 9 of 10 cases (the conformal quantile: rank ⌈0.9·(n+1)⌉
- * of n); of fewer than nine, the largest, and the share that it stands for is smaller.
+ * The bounds that a further quotient of the same kind lies between in 9 of 10 cases (the conformal interval: as many ranks from
+ * either end as leave a twentieth of n + 1 outside); of fewer than 19, the least and the largest, which stand for a smaller share.
  */
-function upper(misses: readonly number[]): number {
-  const rising = [...misses].sort((a, b) => a - b);
-  const rank = Math.min(rising.length, Math.ceil(SHARE * (rising.length + 1)));
-  return rising[rank - 1] as number;
+function factorsOf(quotients: readonly number[]): Factors {
+  const rising = [...quotients].sort((a, b) => a - b);
+  const outside = Math.max(1, Math.floor(((1 - SHARE) / 2) * (rising.length + 1)));
+  return {
+    low: Math.min(1, rising[outside - 1] as number),
+    high: Math.max(1, rising[rising.length - outside] as number),
+  };
 }
 
 /** So many of them, evenly over the list. */
