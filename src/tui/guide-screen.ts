@@ -7,11 +7,11 @@ import {
   argumentsOf,
   type Guide,
   type GuideEvent,
-  guideRows,
   initialGuide,
   type ModelChoice,
   type ServerChoice,
 } from './guide.ts';
+import { guideRows } from './guide-rows.ts';
 import { pressesOf } from './keys.ts';
 import { block } from './rows.ts';
 

@@ -1,9 +1,10 @@
 import type { Narrowing } from '../space/narrowing.ts';
 import type { Assignment } from '../space/types.ts';
 import type { Trial } from '../study/types.ts';
+import { withNextValue } from './by-hand.ts';
 import type { Command } from './commands.ts';
 import { frontTrials } from './figures.ts';
-import { narrowBy, parametersOf, withNextValue } from './parameters.ts';
+import { narrowBy, parametersOf } from './parameters.ts';
 import type { ViewState } from './state.ts';
 
 export const sortOrders = ['number', 'throughput', 'latency'] as const;

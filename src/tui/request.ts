@@ -1,8 +1,9 @@
 import type { Trial } from '../study/types.ts';
 import type { TunerCommands } from '../tuner/steering.ts';
+import { verdictOn } from './by-hand.ts';
 import type { Command } from './commands.ts';
 import { type Interaction, type Question, selectedTrial } from './interaction.ts';
-import { narrowBy, verdictOn } from './parameters.ts';
+import { narrowBy } from './parameters.ts';
 import type { ViewState } from './state.ts';
 
 /** Asks of the run what the command says; returns what to tell the person, if anything. `interaction` is that before the command. */

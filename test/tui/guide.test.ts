@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { advance, argumentsOf, type Guide, type GuideEvent, guideRows, initialGuide } from '../../src/tui/guide.ts';
+import { advance, argumentsOf, type Guide, type GuideEvent, initialGuide } from '../../src/tui/guide.ts';
+import { guideRows } from '../../src/tui/guide-rows.ts';
 import { widthOf } from '../../src/tui/rows.ts';
 
 const servers: GuideEvent = { type: 'servers', servers: [{ url: 'localhost:8001', name: 'triton 2.51.0' }] };

@@ -1,10 +1,10 @@
 import type { Key } from 'ink';
 import { describe, expect, it } from 'vitest';
 import { answers, bindings } from '../../src/tui/bindings.ts';
+import { assignmentOf } from '../../src/tui/by-hand.ts';
 import type { Abilities, Command } from '../../src/tui/commands.ts';
 import { initialInteraction, interact, listed, selectedTrial } from '../../src/tui/interaction.ts';
 import { commandOf, hintsOf, workingKeys } from '../../src/tui/keys.ts';
-import { assignmentOf } from '../../src/tui/parameters.ts';
 import { midRun, recordedRun, upTo, viewAfter } from './recorded.ts';
 
 const events = await recordedRun();

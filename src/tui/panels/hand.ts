@@ -1,7 +1,7 @@
 import { describeAssignment } from '../../study/describe.ts';
 import type { StudyState } from '../../study/state.ts';
+import { type HandChoice, handChoices, type Verdict, verdictOn } from '../by-hand.ts';
 import type { HandQuestion } from '../interaction.ts';
-import { type HandChoice, handChoices, type Verdict, verdictOn } from '../parameters.ts';
 import { block, fitted, foreign, heading, inSight, type Row, row, type Size, span } from '../rows.ts';
 import { type Cell, parameterNote, valuesRow, valueText } from './parameter-rows.ts';
 

@@ -1,9 +1,7 @@
-import { formatDuration, formatFigure, formatMs, formatRate, formatRatio } from '../../base/format.ts';
-import { describeLevel, describeNarrowing } from '../../study/describe.ts';
+import { formatDuration, formatFigure, formatMs, formatRate } from '../../base/format.ts';
+import { describeLevel } from '../../study/describe.ts';
 import type { StudyState } from '../../study/state.ts';
-import type { Trial } from '../../study/types.ts';
 import { bar } from '../canvas.ts';
-import { figuresOf, gainSoFar, meetsGoal } from '../figures.ts';
 import { fitted, foreign, type Row, row, type Span, span, spread } from '../rows.ts';
 import { type Activity, isOfFinal, isSearching, type ViewState } from '../state.ts';
 import { describeTrial } from './trials.ts';
@@ -131,68 +129,4 @@ function secondsLeft(of: {
     of.maxTrials === null || of.done === 0 ? null : ((of.maxTrials - of.done) * of.elapsed) / (of.done + 1);
   if (byTime === null || byTrials === null) return byTime ?? byTrials;
   return Math.min(byTime, byTrials);
-}
-
-/** The best against the original: three rows. */
-export function standingRows({ study }: ViewState, width: number): readonly Row[] {
-  if (!study?.best) {
-    const isMeasured = study?.unfinished?.role === 'baseline';
-    return [row(isMeasured ? 'the original config is measured first' : '', 'muted'), row(''), row('')];
-  }
-  const { best, baseline } = study;
-  const isBaseline = baseline?.number === best.number;
-  const verdict = meetsGoal(study, best) ? [] : [span('  over the budget', 'bad')];
-  const name = isBaseline ? 'the original config' : `★ trial ${best.number}: ${describeTrial(best.candidate)}`;
-  return [
-    fitted([span('best      ', 'muted'), span(name, 'strong')], width),
-    fitted([span('          '), ...figureSpans(study, best), ...verdict], width),
-    fitted(
-      isBaseline ? nothingBetter(study) : [span('original  ', 'muted'), ...againstOriginal(study, baseline)],
-      width,
-    ),
-  ];
-}
-
-/** What the person has ruled out and asked for; no row where that is nothing. */
-export function steeredRows(view: ViewState, width: number): readonly Row[] {
-  const { study } = view;
-  if (!study) return [];
-  const narrowing = describeNarrowing(study.narrowing);
-  const waiting = isSearching(view) ? study.requested.length : 0;
-  const asked = waiting === 0 ? '' : `${waiting} ${waiting === 1 ? 'trial' : 'trials'} asked for`;
-  const parts = [asked, narrowing].filter((part) => part !== '').join(' · ');
-  return parts === '' ? [] : [fitted([span('steered   ', 'muted'), span(foreign(parts), 'warning')], width)];
-}
-
-/** Also why what seemed better in the search is not the best. */
-function nothingBetter({ gain, finished }: StudyState): Row {
-  if (!gain?.rejected) return row(`          nothing better was found${finished ? '' : ' yet'}`, 'muted');
-  const { trial, reason } = gain.rejected;
-  return [span('          '), span(`trial ${trial} seemed better, but ${reason}`, 'warning')];
-}
-
-function againstOriginal(study: StudyState, baseline: Trial | null): readonly Span[] {
-  if (!baseline) return [span('not measured', 'muted')];
-  const gain = gainSoFar(study);
-  const figures = [
-    ...figureSpans(study, baseline, false),
-    ...(meetsGoal(study, baseline) ? [] : [span(', over the budget', 'bad')]),
-  ];
-  if (!gain) return figures;
-  const known = Number.isFinite(gain.high) && gain.low > 0;
-  const interval = known ? ` (${formatRatio(gain.low)} to ${formatRatio(gain.high)})` : '';
-  const name = gain.isFinal ? '  final gain ' : '  gain ';
-  const tone = gain.low > 1 ? 'good' : gain.high < 1 ? 'bad' : 'warning';
-  return [...figures, span(name, 'muted'), span(formatRatio(gain.value), tone), span(interval)];
-}
-
-function figureSpans(study: StudyState, trial: Trial, withInterval = true): readonly Span[] {
-  const measurement = figuresOf(study, trial);
-  if (!measurement) return [span('no figures', 'muted')];
-  const { throughput, budgetLatencyMs, level } = measurement;
-  const half =
-    throughput.value > 0 ? ` ±${(((throughput.high - throughput.low) / 2 / throughput.value) * 100).toFixed(1)} %` : '';
-  const latency = `p${budgetLatencyMs.percentile} ${formatMs(budgetLatencyMs.value)}`;
-  const at = withInterval ? ` at ${describeLevel(level)}` : '';
-  return [span(formatRate(throughput.value)), span(withInterval ? half : '', 'muted'), span(`, ${latency}${at}`)];
 }

@@ -1,0 +1,71 @@
+import { canonicalJson } from '../base/json.ts';
+import { optionsIn, sceneOf } from '../space/bound-space.ts';
+import { buildCandidate } from '../space/candidate.ts';
+import { whyRuledOut } from '../space/narrowing.ts';
+import type { Assignment, Candidate, ParameterValue } from '../space/types.ts';
+import type { StudyState } from '../study/state.ts';
+import { parametersOf, type ShownParameter, spaceOf } from './parameters.ts';
+
+/** A parameter in a candidate by hand. */
+export interface HandChoice extends ShownParameter {
+  /** Index among the values that it can have beside the other choices; -1 for the original config's own. */
+  readonly chosen: number;
+  /** False when the other choices leave it nothing to set. */
+  readonly applies: boolean;
+}
+
+/** What can be chosen beside what is chosen so far: the same parameters as `parametersOf`, in the same order. */
+export function handChoices(study: StudyState, assignment: Assignment): readonly HandChoice[] {
+  const space = spaceOf(study);
+  if (!space) return [];
+  const scene = sceneOf(space, assignment);
+  return parametersOf(study).map(({ parameter, values: all }) => {
+    const setting = space.byName.get(parameter.name);
+    const values = setting ? optionsIn(setting, scene).map(({ value }) => value) : [];
+    const own = Object.hasOwn(assignment, parameter.name) ? assignment[parameter.name] : null;
+    const chosen = values.findIndex((value) => canonicalJson(value) === canonicalJson(own ?? null));
+    return values.length > 0
+      ? { parameter, values, chosen, applies: true }
+      : { parameter, values: all, chosen: -1, applies: false };
+  });
+}
+
+/** The choices after the parameter of that row got its next or last value, between its ends. */
+export function withNextValue(study: StudyState, assignment: Assignment, row: number, by: number): Assignment {
+  const choice = handChoices(study, assignment)[row];
+  if (!choice?.applies) return assignment;
+  const { parameter, values, chosen } = choice;
+  const first = values.includes(null) ? 0 : -1;
+  const next = Math.max(first, Math.min(values.length - 1, chosen + by));
+  const { [parameter.name]: _, ...rest } = assignment;
+  return next < 0 ? rest : { ...rest, [parameter.name]: values[next] as ParameterValue };
+}
+
+/** The choices that count: of parameters that apply, with a value that they can have, in the space's order. */
+export function assignmentOf(study: StudyState, chosen: Assignment): Assignment {
+  const set = handChoices(study, chosen).filter((choice) => choice.applies && choice.chosen >= 0);
+  return Object.fromEntries(
+    set.map(({ parameter, values, chosen: at }) => [parameter.name, values[at] as ParameterValue]),
+  );
+}
+
+/** What the search space says of a candidate by hand. */
+export type Verdict =
+  | { readonly legal: true; readonly candidate: Candidate; readonly note: string | null }
+  | { readonly legal: false; readonly reason: string };
+
+/** Legal or not, and why; a note on what a person may want to know of a legal one. */
+export function verdictOn(study: StudyState, chosen: Assignment): Verdict {
+  const space = spaceOf(study);
+  if (!space) return { legal: false, reason: "the journal's search space cannot be read" };
+  const assignment = assignmentOf(study, chosen);
+  const built = buildCandidate(space.space, study.started.originalConfig, assignment);
+  if (!built.legal) return built;
+  const { fingerprint } = built.candidate;
+  const twin = study.trials.find(({ candidate }) => candidate.fingerprint === fingerprint);
+  const outside = whyRuledOut(study.narrowing, assignment);
+  const note = twin
+    ? `${twin.number === 0 ? 'the original' : `trial ${twin.number}`} was the same`
+    : outside && `outside of what is searched: ${outside}`;
+  return { legal: true, candidate: built.candidate, note };
+}
