@@ -7,8 +7,9 @@ import { matern52, posteriorOf } from '../../src/study/samplers/queueing/gaussia
 import { coarseLevels, fineLevels } from '../../src/study/samplers/queueing/levels-of.ts';
 import { chanceBelow, expectedImprovement } from '../../src/study/samplers/queueing/normal.ts';
 import { queueingSampler } from '../../src/study/samplers/queueing.ts';
+import type { Trial } from '../../src/study/types.ts';
 import { candidateOf, configOf, goalOf, measured, trialOf } from './builders.ts';
-import { smallSpace } from './sampler-suite.ts';
+import { smallSpace, startOf } from './sampler-suite.ts';
 
 const levels = { mode: 'concurrency', low: 1, high: 64 } as const;
 const unlimited = { trials: Number.POSITIVE_INFINITY, seconds: Number.POSITIVE_INFINITY };
@@ -205,6 +206,24 @@ describe('the queueing sampler', () => {
     expect(answer).toMatchObject({ kind: 'trial', assignment: { count: 1 } });
   });
 
+  it('returns to a candidate at another level, but neither to one that failed nor again and again', () => {
+    const sampler = make(1000);
+    // One candidate far ahead of all others, measured where it can do much more.
+    const far = smallSpace.build({ delay: 0, batch: 8, count: 4 });
+    if (!far.legal) throw new Error('no such candidate');
+    const trialAt = (number: number, level: number, failed = false): Trial => ({
+      ...trialOf(number, far.candidate.config, { measurements: failed ? [] : [measured(level, 2000 * level, 2)] }),
+      candidate: far.candidate,
+      ...(failed && { failure: { kind: 'skipped', reason: 'skipped' } as const }),
+    });
+    const proposed = (trials: readonly Trial[]) =>
+      sampler.ask({ trials: [trialOf(0, configOf(9, 9)), ...trials] }, unlimited);
+    expect(proposed([trialAt(1, 2)])).toMatchObject({ kind: 'trial', assignment: { batch: 8, count: 4 } });
+    expect(proposed([trialAt(1, 2), trialAt(2, 2, true)])).not.toMatchObject({ assignment: { batch: 8, count: 4 } });
+    const often = [trialAt(1, 2), trialAt(2, 4), trialAt(3, 6)];
+    expect(proposed(often)).not.toMatchObject({ assignment: { batch: 8, count: 4 } });
+  });
+
   it('leaves a candidate whose levels say nothing more', () => {
     const { candidate } = trialOf(1, configOf(2, 4));
     const measurements = [1, 2, 4, 8].map((level) => measured(level, 100, level));
@@ -215,14 +234,16 @@ describe('the queueing sampler', () => {
   it('says why it stops, and what going on would gain', () => {
     const sampler = make();
     const trials = [trialOf(0, configOf(9, 9))];
-    for (let number = 1; number < 40; number++) {
+    for (let number = 1; number < 60; number++) {
       const answer = sampler.ask({ trials }, unlimited);
       if (answer.kind === 'stop') {
         expect(answer.reason).toMatch(/expected to gain [\d.]+ %|every candidate|likely to be better/);
         return;
       }
       const built = smallSpace.build(answer.assignment);
-      if (built.legal) trials.push({ ...trialOf(number, built.candidate.config), candidate: built.candidate });
+      const measurements = [measured(startOf(answer), 100, 5)];
+      if (built.legal)
+        trials.push({ ...trialOf(number, built.candidate.config, { measurements }), candidate: built.candidate });
     }
     throw new Error('it does not stop');
   });

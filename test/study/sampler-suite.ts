@@ -3,8 +3,8 @@ import { spaceFromJson } from '../../src/space/load.ts';
 import { allows, type Narrowing } from '../../src/space/narrowing.ts';
 import type { Assignment, CandidateOutcome } from '../../src/space/types.ts';
 import { type SpaceView, viewSpace } from '../../src/study/samplers/space-view.ts';
-import type { Remaining, Sampler, Trial } from '../../src/study/types.ts';
-import { candidateOf, configOf, failedTrial, originalConfig, trialOf } from './builders.ts';
+import type { Proposal, Remaining, Sampler, Trial } from '../../src/study/types.ts';
+import { candidateOf, configOf, failedTrial, measured, originalConfig, trialOf } from './builders.ts';
 
 const instances = [1, 2, 3, 4];
 const batches = [1, 4, 8];
@@ -66,10 +66,14 @@ export function drain(
     if (answer.kind === 'stop') return { trials, reason: answer.reason };
     const built = space.build(answer.assignment);
     if (!built.legal) throw new Error(`an illegal proposal: ${built.reason}`);
-    trials.push(outcome(number, { ...trialOf(number, built.candidate.config), candidate: built.candidate }));
+    const trial = trialOf(number, built.candidate.config, { measurements: [measured(startOf(answer), 100, 5)] });
+    trials.push(outcome(number, { ...trial, candidate: built.candidate }));
   }
   throw new Error('the sampler does not stop');
 }
+
+/** Where the sampler begins, 1 where it leaves that to others. */
+export const startOf = ({ levels }: Proposal): number => (levels.kind === 'search' ? (levels.start ?? 1) : 1);
 
 /**
  * What every sampler keeps. `makeOver` gives one over a space, of which `all` are the assignments, also those that a person
@@ -81,9 +85,11 @@ export function samplerSuite(
 ): void {
   const make = (seed: number): Sampler => makeOver(seed, smallSpace, [...smallSpace.assignments()]);
   describe(`${name}, as every sampler`, () => {
-    it('proposes legal candidates only, none twice, and stops with a reason', () => {
+    it('proposes legal candidates only, none twice at one level, and stops with a reason', () => {
       const { trials, reason } = drain(make(1));
-      const seen = trials.map((trial) => trial.candidate.fingerprint);
+      const seen = trials.map(
+        ({ candidate, measurements }) => `${candidate.fingerprint} ${measurements[0]?.level.value}`,
+      );
       expect(new Set(seen).size).toBe(seen.length);
       expect(trials.length).toBeGreaterThan(1);
       expect(reason).not.toBe('');

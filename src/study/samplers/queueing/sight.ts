@@ -7,6 +7,7 @@ import { expenseOf } from './expense.ts';
 import { type Forecast, forecastOf } from './outlook.ts';
 import { type Measured, type Physics, physicsOf } from './physics.ts';
 import { type Field, largestGain, prospectsOf, ranked, type Valued } from './prospects.ts';
+import { withRefusals } from './refusals.ts';
 import { screened } from './screen.ts';
 
 export interface QueueingOptions {
@@ -19,6 +20,9 @@ export interface QueueingOptions {
 const SCOUT_BATCH = 32;
 /** A scout that found no larger batches is sent once. */
 const TRIALS_BEFORE_SCOUT = 1;
+
+/** Of one candidate, at levels that the model proposes one after another. */
+const MOST_TRIALS_OF_ONE = 3;
 
 /** All that is known at some moment, and what it says of the candidates not tried. */
 export interface Sight {
@@ -73,14 +77,15 @@ export function look(
     measured.flatMap(({ choice, measurements }) => measurements.map(({ level }) => placeKey(choice, level.value))),
   );
   const field: Field = {
-    forecast,
+    forecast: withRefusals(forecast, trials),
     range: levels,
     seconds: (choice) => expense.change(choice, served) + expense.measureSeconds,
     isKnown: (choice, level) => known.has(placeKey(choice, level)),
   };
   const best = lowestCost(measured, forecast, goal);
   const left = leftOver(all, tried, trials);
-  const distinct = [...new Map(left.map((choice) => [choice.key, choice])).values()];
+  const again = running ? [] : worthReturning(all, trials);
+  const distinct = [...new Map([...left, ...again].map((choice) => [choice.key, choice])).values()];
   const prospects = prospectsOf(screened(distinct, physics, goal, seed), field, best);
   const valued = ranked(prospects, best);
   return {
@@ -128,6 +133,18 @@ function leftOver(
     ({ candidate }) =>
       !gone.has(candidate.fingerprint) && (failed.length === 0 || pruneReason(candidate, trials) === null),
   );
+}
+
+/**
+ * What was left at one level, because another candidate promised more, may be the best at another level by what was
+ * learned since. Whatever failed, or was returned to a few times, is not.
+ */
+function worthReturning(all: readonly Choice[], trials: readonly Trial[]): Choice[] {
+  const byCandidate = Map.groupBy(trials, ({ candidate }) => candidate.fingerprint);
+  return all.filter(({ candidate }) => {
+    const own = byCandidate.get(candidate.fingerprint) ?? [];
+    return own.length > 0 && own.length < MOST_TRIALS_OF_ONE && own.every(({ failure }) => failure === null);
+  });
 }
 
 /** The lowest cost among what met the goal, as the model sees it; null when nothing did. */
