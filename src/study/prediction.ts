@@ -89,6 +89,8 @@ interface Draw {
   readonly seed: number;
   /** Of `budgetLatencyMs`. */
   readonly percentile: number;
+  /** Requests to simulate; fewer are quicker and less sure of the tail. */
+  readonly requests?: number;
 }
 
 function simulated(
@@ -96,12 +98,12 @@ function simulated(
   config: ModelConfig,
   concurrency: number,
   samplesPerRequest: number,
-  { seed, percentile }: Draw,
+  { seed, percentile, requests = SIMULATED_REQUESTS }: Draw,
 ): Prediction | null {
   const policy = policyOf(config, instancesOf(config));
   if (samplesPerRequest > Math.max(1, policy.maxBatchSize)) return null;
   const traffic = { kind: 'closed', concurrency, roundTripNs: fitted.roundTripNs, samplesPerRequest } as const;
-  const extent = { warmUpRequests: 4 * concurrency, requests: SIMULATED_REQUESTS, seed };
+  const extent = { warmUpRequests: 4 * concurrency, requests, seed };
   const { requestsPerSecond, latencyNs, latenciesNs, executions } = simulate(policy, fitted.law, traffic, extent);
   const rank = Math.max(0, Math.ceil((percentile / 100) * latenciesNs.length) - 1);
   const { p50, p90, p95, p99 } = latencyNs;

@@ -1,10 +1,11 @@
 import type { Measurement } from '../profiler/measurement.ts';
 import type { Candidate } from '../space/types.ts';
 import { representative } from './final.ts';
-import { forecaster, isModelled, observationsOf, REPORT_SEED } from './prediction.ts';
+import { forecaster, isModelled, observationsOf } from './prediction.ts';
 import { settingsOf, spaceOf } from './settings.ts';
 import type { StudyState } from './state.ts';
 import type { Trial } from './types.ts';
+import { drawOf } from './what-if/draw.ts';
 import { foretoldMisses, type Misses } from './what-if/misses.ts';
 import { nearby } from './what-if/nearby.ts';
 
@@ -46,8 +47,8 @@ export interface NoWhatIf {
   readonly reason: string;
 }
 
-/** Simulations in all: about a second. */
-const MOST_SIMULATIONS = 1000;
+/** Simulations in all: less than a second. */
+const MOST_SIMULATIONS = 600;
 const MOST_LEVELS = 10;
 
 /** Pure and repeatable: the same state gives the same figures. */
@@ -74,7 +75,7 @@ function foretold(state: StudyState, best: Trial, stands: Measurement, from: num
   const most = Math.floor(MOST_SIMULATIONS / levels.length);
   const candidates = nearby(space, started.originalConfig, best.candidate, trials, most);
   const forecast = forecaster(trials);
-  const draw = { seed: REPORT_SEED, percentile };
+  const draw = drawOf(percentile);
   const configs = candidates.map((candidate) => ({
     candidate,
     cells: levels.map((value): WhatIfCell | null => {

@@ -1,5 +1,6 @@
-import { forecaster, observationsOf, REPORT_SEED } from '../prediction.ts';
+import { forecaster, observationsOf } from '../prediction.ts';
 import type { Trial } from '../types.ts';
+import { drawOf } from './draw.ts';
 
 /**
  * How far the queueing model was off where it can be told: each trial foretold from all others, and compared with what was then
@@ -32,7 +33,7 @@ export function foretoldMisses(trials: readonly Trial[], percentile: number): Mi
     return target.measurements.flatMap((measurement) => {
       const { level, throughput, budgetLatencyMs } = measurement;
       if (observationsOf({ ...target, measurements: [measurement] }).length === 0) return [];
-      const told = forecast(target.candidate.config, level, { seed: REPORT_SEED, percentile });
+      const told = forecast(target.candidate.config, level, drawOf(percentile));
       if (!told) return [];
       return [
         {
