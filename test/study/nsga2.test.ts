@@ -12,7 +12,7 @@ const unlimited = { trials: Number.POSITIVE_INFINITY, seconds: Number.POSITIVE_I
 const seeds = Array.from({ length: 20 }, (_, index) => index + 1);
 const goal = goalOf(20);
 
-/** More than 2,000 candidates, of which some have no delay. */
+/** More than 1,000 candidates, of which some have no delay. */
 const space = spaceFromJson({
   name: 'large',
   parameters: {
@@ -28,7 +28,7 @@ const space = spaceFromJson({
 });
 const view = viewSpace(space, originalConfig);
 
-/** Batches and instances serve more and take longer; a delay of 200 µs and a queue of 32 are best. */
+/** Batches and instances serve more and take longer; a delay of 200 µs and a queue of 32 requests are best. */
 function served({ max_batch_size, queue_delay_us = 0, queue_size = 0, instances }: Record<string, number>) {
   const [batch, count] = [max_batch_size as number, instances as number];
   const off = Math.abs(Math.log2((queue_delay_us + 50) / 250)) / 4 + Math.abs(Math.log2((queue_size + 8) / 40)) / 4;
