@@ -1,5 +1,4 @@
 import { isTrituneError } from '../base/errors.ts';
-import { plainLine } from '../base/format.ts';
 import type { Json } from '../base/json.ts';
 import { isMessage } from '../space/config-fields.ts';
 import { readPath } from '../space/config-path.ts';
@@ -18,7 +17,6 @@ export interface Settings {
 /** What stands for a parameter that the config does not have. */
 const ABSENT = 'not set';
 const AS_ORIGINAL = 'as original';
-const LONGEST = 60;
 
 /** The study's space; null when the journal is of a version whose spaces are no longer understood. */
 export function spaceOf({ space }: Pick<StudyStarted, 'space'>): SearchSpace | null {
@@ -53,4 +51,4 @@ export function settingsOf(space: SearchSpace | null, trials: readonly Trial[]):
   };
 }
 
-const textOf = (value: Json): string => plainLine(typeof value === 'string' ? value : JSON.stringify(value), LONGEST);
+const textOf = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value));

@@ -66,6 +66,16 @@ describe('the importance of parameters', () => {
     expect(tangled?.isScarce).toBe(true);
   });
 
+  it('tells values apart however late they differ', () => {
+    const long = 'x'.repeat(400);
+    const state = studyOf([{ x: 1 }, { x: 2 }], ({ x = 1 }) => 100 * x);
+    const trials = state.trials.map((trial, number) => ({
+      ...trial,
+      candidate: { ...trial.candidate, assignment: { text: `${long}${number}` } },
+    }));
+    expect(importanceOf({ ...state, trials })?.knobs[0]).toMatchObject({ name: 'text', verdict: 'moved' });
+  });
+
   it('leaves out what missed the goal, and is silent about one trial', () => {
     const state = studyOf(product([1, 2], [1]), () => 100);
     const one = { ...state, trials: [state.trials[0], { ...(state.trials[1] as Trial), feasible: false }] };

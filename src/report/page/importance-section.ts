@@ -1,7 +1,10 @@
-import { formatFigure, formatRatio } from '../../base/format.ts';
+import { formatFigure, formatRatio, plainLine } from '../../base/format.ts';
 import { type Importance, importanceOf, type KnobImportance } from '../../study/importance.ts';
 import type { StudyState } from '../../study/state.ts';
 import { type Html, html, none } from '../html.ts';
+
+/** Of a value in the table: some are whole messages of the config. */
+const LONGEST_VALUE = 60;
 
 /** How much each parameter moved the result, which did not, and how far that can be trusted. */
 export function importanceSection(state: StudyState): Html {
@@ -22,9 +25,10 @@ function row(knob: KnobImportance, most: number): Html {
     verdict === 'not varied'
       ? html`<span class="soft">tried with one value only</span>`
       : html`<span class="bar" style="width:${Math.max(1, width)}px"></span> ${formatRatio(factor)}${verdict === 'within noise' ? html` <span class="soft">no effect seen</span>` : none}`;
-  const list = values.map(({ value, factor: worse, trials }, index) =>
-    index === 0 ? `${value} (${trials})` : `${value} ÷ ${formatFigure(worse)} (${trials})`,
-  );
+  const list = values.map(({ value, factor: worse, trials }, index) => {
+    const short = plainLine(value, LONGEST_VALUE);
+    return index === 0 ? `${short} (${trials})` : `${short} ÷ ${formatFigure(worse)} (${trials})`;
+  });
   const direct = pairs ? `${pairs.count}, up to ${formatRatio(pairs.largest)}` : 'none';
   return html`<tr><th scope="row">${name}</th><td>${moved}</td><td>${list.join(', ')}</td><td>${direct}</td></tr>\n`;
 }
