@@ -12,7 +12,7 @@ import { measurementsOf } from './points.ts';
 /** Every trial on a line, and behind each line what it changed and all that was measured of it. */
 export function trialsSection(state: StudyState): Html {
   return html`<h2>Trials</h2>
-<div class="scroll"><table><thead><tr><th>trial</th><th>assignment</th><th>${state.started.levels.mode}</th><th>infer/s</th><th>95 % interval</th><th>p50, ms</th><th>p99, ms</th><th>feasible</th></tr></thead><tbody>
+<div class="scroll"><table class="trials"><thead><tr><th>trial</th><th>assignment</th><th>${state.started.levels.mode}</th><th>infer/s</th><th>95 % interval</th><th>p50, ms</th><th>p99, ms</th><th>feasible</th></tr></thead><tbody>
 ${state.trials.map((trial) => line(state, trial))}</tbody></table></div>
 <div class="cards"><h3>Each trial in full</h3>
 ${state.trials.filter(({ measurements }) => measurements.length > 0).map((trial) => card(state, trial))}</div>`;
