@@ -98,7 +98,8 @@ function progressRow(view: ViewState, study: StudyState, elapsed: number, width:
   const hasLimit = maxTrials !== null || timeBudgetSeconds !== null || study.finished !== null;
   const cells = Math.min(LONGEST_BAR, Math.floor(width / 5));
   // Trials that a person asks for run beyond the limit.
-  const trials = maxTrials === null || done > maxTrials ? `${done} trials` : `${done} of ${maxTrials} trials`;
+  const counted = `${done} ${done === 1 ? 'trial' : 'trials'}`;
+  const trials = maxTrials === null || done > maxTrials ? counted : `${done} of ${maxTrials} trials`;
   const time =
     timeBudgetSeconds === null
       ? formatDuration(elapsed)
