@@ -5,13 +5,19 @@ import { Html, html } from '../html.ts';
 /** The package's `report-page/` folder: three levels up from `src/report/page` and from `dist/report/page` alike. */
 const asset = (name: string): string => readFileSync(new URL(`../../../report-page/${name}`, import.meta.url), 'utf8');
 
+/** The parts of the page's script, one after the other in a scope of their own. */
+function scriptText(): string {
+  const parts = ['common.js', 'points.js', 'what-if.js', 'what-if-words.js', 'what-if-chart.js'].map(asset);
+  return `(() => {\n'use strict';\n${parts.join('\n')}\nfollowPoints();\nfollowWhatIf();\n})();`;
+}
+
 /** Style, and a policy under which a browser loads nothing and runs only the page's own script, whatever is in the page. */
 export function headAssets(): Html {
-  const hash = createHash('sha256').update(asset('page.js')).digest('base64');
+  const hash = createHash('sha256').update(scriptText()).digest('base64');
   const policy = `default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'`;
   return html`<meta http-equiv="Content-Security-Policy" content="${new Html(policy)}">
 <style>${new Html(asset('page.css'))}</style>`;
 }
 
 /** The script that makes points and predictions answer; the page can be read without it. */
-export const pageScript = (): Html => new Html(`<script>${asset('page.js')}</script>`);
+export const pageScript = (): Html => new Html(`<script>${scriptText()}</script>`);

@@ -1,0 +1,114 @@
+// What if: the controls, and what follows from them.
+
+function followWhatIf() {
+  const block = byId('what-if-predictions');
+  if (!block) return;
+  const told = JSON.parse(block.textContent);
+  const state = { config: 0, level: told.level, budgetMs: told.budgetMs ?? budgetGuess(told) };
+  const controls = byId('what-if-controls');
+  const update = () => {
+    for (const each of knobs) each.refresh();
+    level.refresh();
+    budget.refresh();
+    showWords(told, state, choose);
+    showTable(told, state);
+    showChart(told, state);
+  };
+  const choose = (config, at) => {
+    state.config = config;
+    if (at !== undefined) state.level = at;
+    update();
+  };
+  const knobs = told.knobs.map((knob, index) => knobControl(told, state, knob, index, choose));
+  const level = slider(
+    'concurrency',
+    told.levels.length - 1,
+    () => state.level,
+    () => String(told.levels[state.level]),
+    (at) => {
+      state.level = at;
+      update();
+    },
+  );
+  const budgets = budgetSteps(told);
+  const nearestBudget = () =>
+    budgets.reduce(
+      (best, ms, at) =>
+        Math.abs(Math.log(ms / state.budgetMs)) < Math.abs(Math.log(budgets[best] / state.budgetMs)) ? at : best,
+      0,
+    );
+  const budget = slider(
+    `budget on p${told.percentile}`,
+    budgets.length - 1,
+    nearestBudget,
+    () => `${figure(state.budgetMs)} ms`,
+    (at) => {
+      state.budgetMs = budgets[at];
+      update();
+    },
+  );
+  const reset = make('button', { type: 'button' }, "back to the study's best");
+  reset.addEventListener('click', () => {
+    state.budgetMs = told.budgetMs ?? budgetGuess(told);
+    choose(0, told.level);
+  });
+  controls.append(...knobs.map((each) => each.element), level.element, budget.element, make('div', {}, reset));
+  for (const id of ['what-if-controls', 'what-if-words', 'what-if-chart']) byId(id).hidden = false;
+  update();
+}
+
+const cellsOf = (told) => told.configs.flatMap(({ cells }) => cells.filter(Boolean));
+const budgetGuess = (told) => 2 * Math.min(...cellsOf(told).map((cell) => cell[2]));
+
+/** Budgets to slide over: from below all predictions to above them, the study's own among them. */
+function budgetSteps(told) {
+  const latencies = cellsOf(told).map((cell) => cell[2]);
+  const [low, high] = [Math.min(...latencies) / 2, Math.max(...latencies) * 1.5];
+  const steps = Array.from({ length: 81 }, (_, step) => Number((low * (high / low) ** (step / 80)).toPrecision(2)));
+  return [...new Set([...steps, ...(told.budgetMs ? [told.budgetMs] : [])])].sort((a, b) => a - b);
+}
+
+function slider(name, max, position, text, onMove) {
+  const input = make('input', { type: 'range', min: '0', max: String(max), step: '1' });
+  const output = make('output', {});
+  input.addEventListener('input', () => onMove(Number(input.value)));
+  return {
+    element: make('label', {}, make('span', {}, `${name}: `, output), input),
+    refresh: () => {
+      input.value = String(position());
+      input.setAttribute('aria-valuetext', text());
+      output.textContent = text();
+    },
+  };
+}
+
+function knobControl(told, state, knob, index, choose) {
+  const select = make('select', {}, ...knob.values.map((value, at) => make('option', { value: String(at) }, value)));
+  select.addEventListener('change', () => choose(nearest(told, state.config, index, Number(select.value))));
+  return {
+    element: make('label', {}, make('span', {}, knob.name), select),
+    refresh: () => {
+      select.value = String(told.configs[state.config].settings[index]);
+    },
+  };
+}
+
+/** The foretold config with that value whose other settings are most like the present ones. */
+function nearest(told, config, index, value) {
+  const now = told.configs[config].settings;
+  const apart = (other) => other.settings.filter((each, at) => at !== index && each !== now[at]).length;
+  let best = config;
+  for (const [at, other] of told.configs.entries()) {
+    if (other.settings[index] !== value) continue;
+    if (told.configs[best].settings[index] !== value || apart(other) < apart(told.configs[best])) best = at;
+  }
+  return best;
+}
+
+const describe = (told, config) =>
+  told.knobs.map(({ name, values }, index) => `${name}=${values[told.configs[config].settings[index]]}`).join(' ');
+
+const range = (value, factors) =>
+  factors === null
+    ? figure(value)
+    : `${figure(value)} (${figure(value * factors.low)} to ${figure(value * factors.high)})`;
