@@ -83,7 +83,8 @@ function draw(canvas: Canvas, view: ViewState, study: StudyState, interaction: I
 
 /** At the top, at the budget, at the bottom. */
 function axisLabel(index: number, rows: number, { latencyMs, budgetMs }: Scale): string {
-  const rowOf = (value: number): number => Math.round((1 - value / latencyMs) * (rows - 1));
+  // As the canvas places its glyphs: in dots, four to a row.
+  const rowOf = (value: number): number => Math.round((1 - value / latencyMs) * (rows * 4 - 1)) >> 2;
   const isBudget = budgetMs !== undefined && budgetMs <= latencyMs && index === rowOf(budgetMs);
   const text = isBudget
     ? formatFigure(budgetMs)
