@@ -130,7 +130,7 @@ export interface TrialFinished extends Stamped {
   readonly failure: TrialFailure | null;
 }
 
-/** One turn of the final, in which the best and the baseline are measured alternately. */
+/** One turn of the final, in which the finalists and the baseline are measured in turn. */
 export interface FinalMeasured extends Stamped {
   readonly type: 'final-measured';
   readonly round: number;

@@ -5,19 +5,20 @@ import type { Run } from './run.ts';
 import { applyCandidate, measureOnce } from './trial.ts';
 
 /**
- * Measures the best and the baseline in turn and writes down what that decides. Returns why it was cut short, or null.
+ * Measures the finalists and the baseline in turn and writes down what that decides. Returns why it was cut short, or null.
  * Errors: what ends the run.
  */
 export async function runFinal(run: Run): Promise<string | null> {
   const rounds = run.plan.finalRounds;
-  for (let turn = 0; ; turn++) {
+  for (;;) {
     const step = rounds > 0 ? nextFinal(run.ledger.state, rounds) : null;
     if (step === null) return null;
     if (step.kind === 'decide') {
       await run.ledger.record({ type: 'gain-decided', ...step.decision });
       return null;
     }
-    if (turn % 2 === 0 && !run.time.allowsFinalRound) return cutShort(run, 'the time budget ended in the final');
+    if (step.opensRound && !run.time.allowsFinalRound(step.left))
+      return cutShort(run, 'the time budget ended in the final');
     await heedPause(run);
     const { number, candidate } = step.trial;
     try {

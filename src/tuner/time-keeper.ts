@@ -42,9 +42,9 @@ export class TimeKeeper {
     return this.#measurements.value <= this.#left - this.#reserve;
   }
 
-  /** One round measures two candidates. */
-  get allowsFinalRound(): boolean {
-    return 2 * (this.#applies.value + this.#measurements.value) <= this.#left;
+  /** Of so many candidates. */
+  allowsFinalRound(candidates: number): boolean {
+    return candidates * (this.#applies.value + this.#measurements.value) <= this.#left;
   }
 
   /** Time that does not count. */

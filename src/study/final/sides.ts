@@ -1,0 +1,113 @@
+import type { Measurement } from '../../profiler/measurement.ts';
+import { assess, compareAssessments, costHalfWidth, isFeasible } from '../goal.ts';
+import { chosenOf } from '../ranking.ts';
+import type { StudyState } from '../state.ts';
+import type { Goal, Trial } from '../types.ts';
+
+/** How often one side may go to a lower level because the one that the search chose does not hold. */
+const MAX_STEPS_DOWN = 2;
+/** Of so many trials, the original config not among them, a final is made at most. */
+const MOST_FINALISTS = 3;
+/** Costs are never known better than this: no two runs are quite alike. */
+const LEAST_HALF_WIDTH = 0.01;
+
+/** A measurement of the final, and the round that it was made in. */
+export interface Reading {
+  readonly round: number;
+  readonly measurement: Measurement;
+}
+
+/** One side of the final: a trial, the level that it is measured at, and how it did there. */
+export interface Side {
+  readonly trial: Trial;
+  level: number;
+  steps: number;
+  readings: readonly Reading[];
+  /** Those before it went to its present level: what there is to go by when the final is cut short right after. */
+  former: readonly Reading[];
+  /** Why it is measured no more. */
+  out: 'missed' | 'slower' | null;
+}
+
+/** A side at the level that the search chose; null for a trial that has none. */
+export function sideOf(trial: Trial | null): Side | null {
+  const chosen = trial?.chosen == null ? undefined : trial.measurements[trial.chosen];
+  return trial && chosen ? { trial, level: chosen.level.value, steps: 0, readings: [], former: [], out: null } : null;
+}
+
+/**
+ * Who may be in the final, the best of the search first: the trials that stand like it and before the original config, each
+ * candidate once. `close` of them, from the first, could be the best as far as their intervals tell.
+ */
+export function entrantsOf({ trials, contender, baseline, goal }: StudyState): { sides: Side[]; close: number } {
+  const first = sideOf(contender);
+  if (!first || !contender || !baseline || contender.number === baseline.number) return { sides: [], close: 0 };
+  const stands = (trial: Trial) => assess(chosenOf(trial) as Measurement, trial.candidate, goal);
+  const original = chosenOf(baseline) ? stands(baseline) : null;
+  const others = trials
+    .filter((trial) => trial !== contender && trial !== baseline && chosenOf(trial) !== undefined)
+    .filter((trial) => trial.feasible && contender.feasible)
+    .filter((trial) => original === null || compareAssessments(stands(trial), original) < 0)
+    .sort((a, b) => compareAssessments(stands(a), stands(b)) || a.number - b.number);
+  const distinct = [...new Map([...others].reverse().map((trial) => [trial.candidate.fingerprint, trial])).values()]
+    .filter(({ candidate }) => candidate.fingerprint !== contender.candidate.fingerprint)
+    .sort((a, b) => others.indexOf(a) - others.indexOf(b))
+    .slice(0, MOST_FINALISTS - 1);
+  const isClose = (trial: Trial): boolean => {
+    const [best, own] = [chosenOf(contender) as Measurement, chosenOf(trial) as Measurement];
+    const doubt = Math.hypot(LEAST_HALF_WIDTH, costHalfWidth(best, goal), costHalfWidth(own, goal));
+    return stands(trial).cost - stands(contender).cost <= doubt;
+  };
+  const close = distinct.findIndex((trial) => !isClose(trial));
+  return {
+    sides: [first, ...distinct.flatMap((trial) => sideOf(trial) ?? [])],
+    close: 1 + (close < 0 ? distinct.length : close),
+  };
+}
+
+const misses = ({ trial, readings }: Side, goal: Goal): readonly Measurement[] =>
+  readings
+    .map(({ measurement }) => measurement)
+    .filter((measurement) => !isFeasible(measurement, trial.candidate, goal));
+
+/** It missed the goal in most of so many rounds, or clearly in one: no further round is needed to know. */
+export function isLate(side: Side, goal: Goal, rounds: number): boolean {
+  const late = misses(side, goal);
+  return (
+    late.length * 2 > Math.max(rounds, side.readings.length) ||
+    late.some((measurement) => isClearlyLate(measurement, goal))
+  );
+}
+
+/** Goes to the next lower level that met the goal in the search; false where there is none, or it went often enough. */
+export function stepDown(side: Side, goal: Goal): boolean {
+  const lower = side.steps < MAX_STEPS_DOWN ? lowerLevel(side, goal) : null;
+  if (lower === null) return false;
+  side.level = lower;
+  side.steps++;
+  startAnew(side);
+  return true;
+}
+
+/** What was read so far is no longer to be compared with what follows. */
+export function startAnew(side: Side): void {
+  side.former = side.readings;
+  side.readings = [];
+}
+
+/** The search's measurement at the highest level below this one that met the goal. */
+export function bestBelow(trial: Trial, level: number, goal: Goal): Measurement | undefined {
+  return trial.measurements
+    .filter((measurement) => measurement.level.value < level && isFeasible(measurement, trial.candidate, goal))
+    .sort((a, b) => b.level.value - a.level.value)[0];
+}
+
+function lowerLevel({ trial, level }: Side, goal: Goal): number | null {
+  return trial.feasible ? (bestBelow(trial, level, goal)?.level.value ?? null) : null;
+}
+
+/** The whole interval of the budgeted percentile lies above the budget. */
+function isClearlyLate(measurement: Measurement, { budget }: Goal): boolean {
+  const { percentile, low } = measurement.budgetLatencyMs;
+  return budget !== null && percentile === budget.percentile && low > budget.latencyMs;
+}

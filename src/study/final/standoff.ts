@@ -1,0 +1,100 @@
+import type { Measurement } from '../../profiler/measurement.ts';
+import type { Interval } from '../../stats/interval.ts';
+import type { StudyState } from '../state.ts';
+import type { Goal } from '../types.ts';
+import { gainOf, pairsOf } from './pairs.ts';
+import { entrantsOf, isLate, type Side, sideOf, startAnew, stepDown } from './sides.ts';
+
+/** The gain is known well enough when its 95 % interval goes no further than this to either side, as a logarithm. */
+const NARROW = 0.05;
+/** The rounds that a final may take for that, as a multiple of those that it takes anyway. */
+const PATIENCE = 2;
+/** After so many rounds a finalist that is clearly slower than another is measured no more. */
+const ROUNDS_TO_TELL = 2;
+
+/** The final as it stands: who was measured so far, and who is next. */
+export interface Standoff {
+  /** In the order in which they came in: the best of the search first. */
+  readonly finalists: Side[];
+  readonly baseline: Side;
+  /** Trials that come in when all others are out. */
+  readonly waiting: Side[];
+  round: number;
+  /** The finalists of this round that are still to be measured; then the baseline is. */
+  turns: readonly Side[];
+  isOver: boolean;
+}
+
+/** Replays the final's measurements; those that do not fit, of another goal say, are passed over. null without two sides. */
+export function replay(state: StudyState, rounds: number): Standoff | null {
+  const { sides, close } = entrantsOf(state);
+  const baseline = sideOf(state.baseline);
+  if (!baseline || sides.length === 0) return null;
+  const finalists = sides.slice(0, close);
+  const waiting = sides.slice(close);
+  const standoff: Standoff = { finalists, baseline, waiting, round: 1, turns: [...finalists], isOver: false };
+  for (const { trial, measurement } of state.finals) {
+    const side = next(standoff);
+    if (standoff.isOver || trial !== side.trial.number || measurement.level.value !== side.level) continue;
+    take(standoff, side, measurement, state.goal, rounds);
+  }
+  return standoff;
+}
+
+/** The side that is measured next. */
+export const next = ({ turns, baseline }: Standoff): Side => turns[0] ?? baseline;
+
+export const active = ({ finalists }: Standoff): Side[] => finalists.filter(({ out }) => out === null);
+
+function take(standoff: Standoff, side: Side, measurement: Measurement, goal: Goal, rounds: number): void {
+  side.readings = [...side.readings, { round: standoff.round, measurement }];
+  if (side !== standoff.baseline) standoff.turns = standoff.turns.slice(1);
+  else endRound(standoff, goal, rounds);
+}
+
+function endRound(standoff: Standoff, goal: Goal, rounds: number): void {
+  const { baseline } = standoff;
+  if (isLate(baseline, goal, rounds)) stepDown(baseline, goal);
+  for (const side of active(standoff)) {
+    if (isLate(side, goal, rounds) && !stepDown(side, goal)) side.out = 'missed';
+  }
+  dropSlower(standoff, goal);
+  if (active(standoff).length === 0) letNextIn(standoff);
+  standoff.isOver = isDecided(standoff, goal, rounds);
+  standoff.round++;
+  standoff.turns = active(standoff);
+}
+
+/** Those that another finalist beats beyond doubt. */
+function dropSlower(standoff: Standoff, goal: Goal): void {
+  for (const side of active(standoff)) {
+    const isBeaten = active(standoff).some((other) => {
+      const pairs = pairsOf(other, side);
+      return pairs.length >= ROUNDS_TO_TELL && (gainOf(pairs, other, side, goal)?.low ?? 0) > 1;
+    });
+    if (isBeaten) side.out = 'slower';
+  }
+}
+
+/** The next best of the search comes in when nothing that was measured keeps the goal. */
+function letNextIn({ finalists, waiting, baseline }: Standoff): void {
+  const side = waiting.shift();
+  if (!side) return;
+  finalists.push(side);
+  startAnew(baseline);
+}
+
+/** Enough rounds of all, and the gain of the best of them is known well enough, or will hardly become so. */
+function isDecided(standoff: Standoff, goal: Goal, rounds: number): boolean {
+  const left = active(standoff);
+  if (left.length === 0) return true;
+  const played = left.map((side) => pairsOf(side, standoff.baseline));
+  if (played.some(({ length }) => length < rounds)) return false;
+  return played.every(
+    (pairs, index) =>
+      pairs.length >= PATIENCE * rounds || isNarrow(gainOf(pairs, left[index] as Side, standoff.baseline, goal)),
+  );
+}
+
+/** What served nothing will not do so later. */
+const isNarrow = (gain: Interval | null): boolean => gain === null || Math.log(gain.high / gain.low) / 2 <= NARROW;
