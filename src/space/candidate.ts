@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { isTrituneError } from '../base/errors.ts';
 import { canonicalJson, type Json } from '../base/json.ts';
-import type { InstanceGroup, ModelConfig } from '../triton/model-config.ts';
+import type { ModelConfig } from '../triton/model-config.ts';
+import { applyWrites } from './apply-writes.ts';
 import { type BoundSpace, bindSpace, optionsIn, sceneOf, tritonFaults } from './bound-space.ts';
 import { describeCondition, holds } from './condition.ts';
 import { evaluate } from './evaluate.ts';
 import { didYouMean } from './nearest.ts';
 import { withoutServerDefaults } from './server-defaults.ts';
 import type { Assignment, CandidateOutcome, FieldWrite, ParameterOption, SearchSpace } from './types.ts';
-import { writeField } from './write-field.ts';
 
 /**
  * The base config with the assignment's values, or why that is no legal config. A parameter without a value keeps the base
@@ -36,7 +36,7 @@ export function configOf(bound: BoundSpace, assignment: Assignment): Built {
   const chosen = chosenOptions(bound, assignment);
   if (!Array.isArray(chosen)) return { reason: chosen as string };
   const writes = (chosen as ParameterOption[]).flatMap((option) => option.writes);
-  const written = applyWrites(bound.base, writes);
+  const written = writtenInto(bound.base, writes);
   if ('reason' in written) return written;
   const reason = brokenRule(bound, assignment, written.config) ?? newFault(bound, written.config);
   return reason === undefined ? written : { reason };
@@ -68,50 +68,16 @@ function whyNot(setting: BoundSpace['settings'][number]): string {
   return `it needs that ${setting.cases.map(({ when }) => describeCondition(when)).join(' or ')}`;
 }
 
-/** Writes into a copy, whole messages before the fields inside them. */
-function applyWrites(base: ModelConfig, writes: readonly FieldWrite[]): Built {
-  const config = structuredClone(base) as { [field: string]: Json | undefined };
-  keepAddressedGroups(config, writes);
-  for (const write of [...writes].sort((a, b) => a.path.length - b.path.length)) {
-    const reason = writeField(config, write);
-    if (reason !== undefined) return { reason };
-  }
-  leaveNoContradiction(config, writes);
+/** The config with the values, in the form in which equal configs are equal; or why there is none. */
+function writtenInto(base: ModelConfig, writes: readonly FieldWrite[]): Built {
+  const written = applyWrites(base, writes);
+  if ('reason' in written) return written;
   try {
-    return { config: withoutServerDefaults(config as ModelConfig) };
+    return { config: withoutServerDefaults(written.config) };
   } catch (error) {
     if (isTrituneError(error, 'CONFIG_INVALID')) return { reason: error.message };
     throw error;
   }
-}
-
-/** A space that sets instance groups up to some index means these groups, not others besides. */
-function keepAddressedGroups(config: ModelConfigDraft, writes: readonly FieldWrite[]): void {
-  const indexes = writes.flatMap(({ path }) =>
-    path[0] === 'instance_group' && typeof path[1] === 'number' ? [path[1]] : [],
-  );
-  if (indexes.length === 0) return;
-  const groups = (config.instance_group ?? []) as readonly Json[];
-  config.instance_group = groups.slice(0, Math.max(...indexes) + 1);
-}
-
-type ModelConfigDraft = { [field: string]: Json | undefined };
-
-/** Takes out of the base config's own values those that cannot stay beside the new ones. */
-function leaveNoContradiction(config: ModelConfigDraft, writes: readonly FieldWrite[]): void {
-  const sets = (end: string): boolean => writes.some(({ path }) => path[path.length - 1] === end);
-  const batching = (config as ModelConfig).dynamic_batching;
-  if (batching?.preferred_batch_size !== undefined && !sets('preferred_batch_size')) {
-    const fitting = batching.preferred_batch_size.filter(
-      (size) => size <= ((config as ModelConfig).max_batch_size ?? 0),
-    );
-    config.dynamic_batching = { ...batching, preferred_batch_size: fitting };
-  }
-  if (!sets('kind') || sets('gpus')) return;
-  const groups = (config as ModelConfig).instance_group ?? [];
-  config.instance_group = groups.map(({ gpus, ...group }: InstanceGroup) =>
-    gpus === undefined || group.kind === 'KIND_CPU' || group.kind === 'KIND_MODEL' ? group : { ...group, gpus },
-  );
 }
 
 /** A fault by Triton's rules that the base config, which the server has accepted, does not have as well. */

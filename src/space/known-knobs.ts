@@ -50,9 +50,11 @@ const knobs = {
   response_cache: { path: 'response_cache.enable', description: 'whether responses are cached' },
 } satisfies Record<string, KnownKnob>;
 
+export type KnownKnobName = keyof typeof knobs;
+
 /** The knob of that short name, if there is one. */
 export function knownKnob(name: string): KnownKnob | undefined {
-  return Object.hasOwn(knobs, name) ? knobs[name as keyof typeof knobs] : undefined;
+  return Object.hasOwn(knobs, name) ? knobs[name as KnownKnobName] : undefined;
 }
 
 export const knownKnobNames: readonly string[] = Object.keys(knobs);
