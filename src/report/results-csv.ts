@@ -1,16 +1,16 @@
 import type { Json } from '../base/json.ts';
 import type { Measurement } from '../profiler/measurement.ts';
+import type { Point } from '../study/ranking.ts';
 import type { Trial } from '../study/types.ts';
-
-type Cell = string | number | null | undefined;
+import { type Cell, csvText } from './csv.ts';
 
 /** Every measurement of every trial, and every failed trial, one row each; the columns are the same in every run but for the parameters. */
 export function resultsCsv(trials: readonly Trial[]): string {
-  const parameters = [...new Set(trials.flatMap((trial) => Object.keys(trial.candidate.assignment)))];
+  const parameters = parametersOf(trials);
   const header = [...trialColumns, ...parameters, ...measurementColumns.map(([name]) => name), 'failure', 'reason'];
   const rows = trials.flatMap((trial) => {
     const chosenFor = (index: number): Cell[] => [trial.number, trial.role, String(index === trial.chosen)];
-    const values = parameters.map((name) => asCell(trial.candidate.assignment[name]));
+    const values = valuesOf(trial, parameters);
     const failure = [trial.failure?.kind, trial.failure?.reason];
     if (trial.measurements.length === 0) {
       return [[...chosenFor(-1), ...values, ...measurementColumns.map(() => ''), ...failure]];
@@ -18,12 +18,34 @@ export function resultsCsv(trials: readonly Trial[]): string {
     return trial.measurements.map((measurement, index) => [
       ...chosenFor(index),
       ...values,
-      ...measurementColumns.map(([, read]) => read(measurement)),
+      ...figuresOf(measurement),
       ...failure,
     ]);
   });
-  return `${[header, ...rows].map((row) => row.map(quoted).join(',')).join('\r\n')}\r\n`;
+  return csvText([header, ...rows]);
 }
+
+/** The points of the Pareto front, by rising throughput; the figures in the columns of `resultsCsv`. */
+export function paretoCsv(front: readonly Point[]): string {
+  const parameters = parametersOf(front.map(({ trial }) => trial));
+  const header = ['trial', 'role', 'feasible', ...parameters, ...measurementColumns.map(([name]) => name)];
+  const rows = front.map(({ trial, measurement, feasible }) => [
+    ...[trial.number, trial.role, String(feasible)],
+    ...valuesOf(trial, parameters),
+    ...figuresOf(measurement),
+  ]);
+  return csvText([header, ...rows]);
+}
+
+const parametersOf = (trials: readonly Trial[]): readonly string[] => [
+  ...new Set(trials.flatMap((trial) => Object.keys(trial.candidate.assignment))),
+];
+
+const valuesOf = ({ candidate }: Trial, parameters: readonly string[]): readonly Cell[] =>
+  parameters.map((name) => asCell(candidate.assignment[name]));
+
+const figuresOf = (measurement: Measurement): readonly Cell[] =>
+  measurementColumns.map(([, read]) => read(measurement));
 
 const trialColumns = ['trial', 'role', 'chosen'];
 
@@ -67,11 +89,3 @@ const measurementColumns: readonly (readonly [string, (measurement: Measurement)
 
 const asCell = (value: Json | undefined): Cell =>
   value === undefined || value === null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value);
-
-/** RFC 4180. A text that a spreadsheet would take for a formula gets a quote mark in front. */
-function quoted(cell: Cell): string {
-  if (typeof cell === 'number') return Number.isFinite(cell) ? String(cell) : '';
-  const text = cell ?? '';
-  const safe = /^[=+\-@\t\r]/.test(text) && !Number.isFinite(Number(text)) ? `'${text}` : text;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-}

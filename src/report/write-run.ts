@@ -5,8 +5,9 @@ import type { StudyState } from '../study/state.ts';
 import { type Summary, summarize } from '../study/summary.ts';
 import { printConfigText } from '../triton/config-printer.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
+import { analyzerTables } from './model-analyzer-csv.ts';
 import { reportHtml } from './report-html.ts';
-import { resultsCsv } from './results-csv.ts';
+import { paretoCsv, resultsCsv } from './results-csv.ts';
 
 export interface WrittenRun {
   readonly summary: Summary;
@@ -14,14 +15,17 @@ export interface WrittenRun {
   readonly files: {
     readonly summary: string;
     readonly results: string;
+    readonly pareto: string;
+    /** The directory of Model Analyzer's tables. */
+    readonly metrics: string;
     readonly report: string;
     readonly config: string | null;
   };
 }
 
 /**
- * Writes the study's documents into its directory, each whole or not at all: summary.json, results.csv, report.html, and
- * best/MODEL/config.pbtxt. `modelDirectory` is the model's name as one safe path segment. Errors: OUTPUT_UNWRITABLE.
+ * Writes the study's documents into its directory, each whole or not at all: summary.json, results.csv, pareto.csv,
+ * report.html, best/MODEL/config.pbtxt, and results/ with the tables of Model Analyzer. `modelDirectory` is the model's name as one safe path segment. Errors: OUTPUT_UNWRITABLE.
  */
 export async function writeRun(state: StudyState, directory: string, modelDirectory: string): Promise<WrittenRun> {
   const summary = summarize(state, 'journal.jsonl');
@@ -29,11 +33,15 @@ export async function writeRun(state: StudyState, directory: string, modelDirect
   const files = {
     summary: join(directory, 'summary.json'),
     results: join(directory, 'results.csv'),
+    pareto: join(directory, 'pareto.csv'),
+    metrics: join(directory, 'results'),
     report: join(directory, 'report.html'),
     config: config === null ? null : bestConfigPath(directory, modelDirectory),
   };
   await writeWhole(files.summary, `${JSON.stringify(summary, null, 2)}\n`);
   await writeWhole(files.results, resultsCsv(state.trials));
+  await writeWhole(files.pareto, paretoCsv(state.front));
+  for (const { name, text } of analyzerTables(state)) await writeWhole(join(files.metrics, name), text);
   await writeWhole(files.report, reportHtml(state, summary, config));
   if (files.config !== null && config !== null) await writeWhole(files.config, config);
   return { summary, files };

@@ -83,6 +83,9 @@ const record = z.discriminatedUnion('type', [
     space: json,
     options: json,
     commandLine: z.array(text),
+    modelAnalyzer: z
+      .looseObject({ file: text, ignored: z.array(z.looseObject({ key: text, reason: text })) })
+      .optional(),
     trituneVersion: text,
   }),
   z.looseObject({ type: z.literal('study-resumed'), at, server }),

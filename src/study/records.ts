@@ -50,6 +50,11 @@ export interface StudyStarted extends Stamped {
   /** Options of the run that a resumed run goes on with. */
   readonly options: JsonObject;
   readonly commandLine: readonly string[];
+  /** The file of Model Analyzer's that asked for the run, and what of it did not count. Absent without one. */
+  readonly modelAnalyzer?: {
+    readonly file: string;
+    readonly ignored: readonly { readonly key: string; readonly reason: string }[];
+  };
   readonly trituneVersion: string;
 }
 

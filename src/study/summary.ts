@@ -6,6 +6,7 @@ import type { ModelConfig } from '../triton/model-config.ts';
 import { type Explanation, explainBest } from './explain.ts';
 import { representative } from './final.ts';
 import { type Prediction, predictBest } from './prediction.ts';
+import type { StudyStarted } from './records.ts';
 import type { Counts, StudyState } from './state.ts';
 import type { Constraint, Objective, Trial } from './types.ts';
 
@@ -69,6 +70,8 @@ export interface Summary {
   readonly restored: { readonly how: string; readonly verified: boolean; readonly detail: string } | null;
   readonly sampler: string;
   readonly seed: number;
+  /** For a run that a file of Model Analyzer's asked for: what of it did not count, and why. */
+  readonly modelAnalyzer?: StudyStarted['modelAnalyzer'];
   readonly journal: string;
   readonly trituneVersion: string;
 }
@@ -101,6 +104,7 @@ export function summarize(state: StudyState, journal: string): Summary {
     restored: restored && { how: restored.how, verified: restored.verified, detail: restored.detail },
     sampler: started.sampler,
     seed: started.seed,
+    ...(started.modelAnalyzer && { modelAnalyzer: started.modelAnalyzer }),
     journal,
     trituneVersion: started.trituneVersion,
   };

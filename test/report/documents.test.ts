@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { html } from '../../src/report/html.ts';
-import { resultsCsv } from '../../src/report/results-csv.ts';
+import { paretoCsv, resultsCsv } from '../../src/report/results-csv.ts';
 import { writeRun } from '../../src/report/write-run.ts';
 import { foldStudy } from '../../src/study/fold.ts';
 import type { StudyRecord } from '../../src/study/records.ts';
@@ -55,7 +55,13 @@ describe('the documents of a run', () => {
   it('are written whole, and no name or message becomes markup or a path', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'tritune-report-'));
     const { summary, files } = await writeRun(foldStudy(studyOf(hostile, hostile)), directory, 'safe');
-    expect((await readdir(directory)).sort()).toEqual(['best', 'report.html', 'results.csv', 'summary.json']);
+    expect((await readdir(directory)).sort()).toEqual([
+      ...['best', 'pareto.csv', 'report.html', 'results', 'results.csv', 'summary.json'],
+    ]);
+    expect(files.metrics).toBe(join(directory, 'results'));
+    expect((await readdir(files.metrics)).sort()).toEqual([
+      ...['metrics-model-gpu.csv', 'metrics-model-inference.csv', 'metrics-server-only.csv'],
+    ]);
     const page = await readFile(files.report, 'utf8');
     expect([...page.matchAll(/<script/gi)]).toHaveLength(1);
     expect(page).toContain('&#60;script&#62;');
@@ -89,5 +95,14 @@ describe('results.csv', () => {
     expect(rows[0]).toMatch(/^0,baseline,false,,,concurrency,1,100,98,102,/);
     expect(rows[1]).toMatch(/^0,baseline,true,/);
     expect(rows[2]).toMatch(/^1,search,false,'=1\+1,"\[4,8\]",.*,init-failed,init-failed!$/);
+  });
+});
+
+describe('pareto.csv', () => {
+  it('has a row for each point of the front, with the columns of results.csv', () => {
+    const { front } = foldStudy(studyOf('m', 'no'));
+    const [header, ...rows] = paretoCsv(front).trim().split('\r\n');
+    expect(header).toMatch(/^trial,role,feasible,note,load_mode,load_value,throughput_infer_per_s,/);
+    expect(rows).toEqual([expect.stringMatching(/^1,search,true,.*,concurrency,4,250,245,255,/)]);
   });
 });

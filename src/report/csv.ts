@@ -1,0 +1,13 @@
+/** What stands in a cell; null, undefined and what is no finite number leave it empty: never a zero in place of a missing figure. */
+export type Cell = string | number | null | undefined;
+
+/** RFC 4180, but for the line's end where another is asked for. A text that a spreadsheet would take for a formula gets a quote mark in front. */
+export const csvText = (rows: readonly (readonly Cell[])[], lineEnd: '\r\n' | '\n' = '\r\n'): string =>
+  rows.map((row) => `${row.map(quoted).join(',')}${lineEnd}`).join('');
+
+function quoted(cell: Cell): string {
+  if (typeof cell === 'number') return Number.isFinite(cell) ? String(cell) : '';
+  const text = cell ?? '';
+  const safe = /^[=+\-@\t\r]/.test(text) && !Number.isFinite(Number(text)) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}

@@ -1,0 +1,101 @@
+import type { GpuMetrics, Measurement } from '../profiler/measurement.ts';
+import { type Assessment, assess, compareAssessments, missingMetrics } from '../study/goal.ts';
+import type { StudyState } from '../study/state.ts';
+import type { Goal, Trial } from '../study/types.ts';
+import type { ModelConfig } from '../triton/model-config.ts';
+import { type Cell, csvText } from './csv.ts';
+
+interface Table {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** A measurement as Model Analyzer lists it. */
+interface Row {
+  readonly trial: Trial;
+  readonly measurement: Measurement;
+  readonly satisfies: boolean;
+}
+
+const BYTES_PER_MB = 1e6;
+
+/**
+ * The study in the three tables of Model Analyzer 1.58, by the names of its files: the same columns in the same order, its units, `\n` at the
+ * line's end; the best config first, and of a config what meets the goal first. `MODEL_config_N` is trial N, `MODEL_config_default` the original
+ * config. Ours: up to three decimals where it has one; a figure that nobody measured is an empty cell, such as those of the server alone.
+ */
+export function analyzerTables(state: StudyState): readonly Table[] {
+  const rows = rowsOf(state);
+  const load = state.started.levels.mode === 'concurrency' ? 'Concurrency' : 'Request Rate';
+  const batch = Number(state.started.options.batch ?? 1);
+  const config = ({ trial }: Row): string => `${state.started.model}_config_${trial.number || 'default'}`;
+  const inference = rows.map((row) => [
+    ...[state.started.model, batch, row.measurement.level.value, config(row)],
+    ...[instanceGroups(row.trial.candidate.config), row.trial.candidate.config.max_batch_size ?? 0, yesOrNo(row)],
+    ...[rounded(row.measurement.throughput.value), rounded(row.measurement.latencyMs.p99)],
+  ]);
+  const gpu = rows.flatMap((row) =>
+    (row.measurement.device.gpus ?? []).map((each) => [
+      ...[state.started.model, each.uuid, batch, row.measurement.level.value, config(row)],
+      ...[instanceGroups(row.trial.candidate.config), yesOrNo(row), ...gpuFigures(each)],
+    ]),
+  );
+  const uuids = new Set(rows.flatMap(({ measurement }) => measurement.device.gpus ?? []).map(({ uuid }) => uuid));
+  const server = [...uuids].map((uuid) => ['triton-server', uuid, ...gpuFigures({ uuid })]);
+  return [
+    table('metrics-model-inference.csv', ['Model', 'Batch', load, ...configColumns, ...figureColumns], inference),
+    table('metrics-model-gpu.csv', ['Model', 'GPU UUID', 'Batch', load, ...gpuConfigColumns, ...gpuColumns], gpu),
+    table('metrics-server-only.csv', ['Model', 'GPU UUID', ...gpuColumns], server),
+  ];
+}
+
+const configColumns = ['Model Config Path', 'Instance Group', 'Max Batch Size', 'Satisfies Constraints'];
+const figureColumns = ['Throughput (infer/sec)', 'p99 Latency (ms)'];
+const gpuConfigColumns = ['Model Config Path', 'Instance Group', 'Satisfies Constraints'];
+const gpuColumns = ['GPU Memory Usage (MB)', 'GPU Utilization (%)', 'GPU Power Usage (W)'];
+
+const table = (name: string, header: readonly string[], rows: readonly (readonly Cell[])[]): Table => ({
+  name,
+  text: csvText([header, ...rows], '\n'),
+});
+
+function gpuFigures({ memoryBytes, utilizationPercent, powerW }: GpuMetrics): readonly Cell[] {
+  const memoryMb = memoryBytes === undefined ? undefined : memoryBytes / BYTES_PER_MB;
+  return [memoryMb, utilizationPercent, powerW].map(rounded);
+}
+
+/** Every measurement of every trial, in order. */
+function rowsOf({ trials, goal }: StudyState): readonly Row[] {
+  const ranked = trials.map((trial) =>
+    trial.measurements
+      .map((measurement) => ({ trial, measurement, stands: standingOf(trial, measurement, goal) }))
+      .sort((a, b) => compareAssessments(a.stands, b.stands)),
+  );
+  return ranked
+    .sort((a, b) => compareAssessments(a[0]?.stands ?? worst, b[0]?.stands ?? worst))
+    .flat()
+    .map(({ stands, ...row }) => ({ ...row, satisfies: stands.feasible }));
+}
+
+const worst: Assessment = {
+  feasible: false,
+  cost: Number.POSITIVE_INFINITY,
+  violation: Number.POSITIVE_INFINITY,
+};
+
+const standingOf = ({ candidate }: Trial, measurement: Measurement, goal: Goal): Assessment =>
+  missingMetrics(measurement, candidate, goal).length === 0 ? assess(measurement, candidate, goal) : worst;
+
+/** Such as `2:GPU`, or `2:GPU + 1:CPU` for groups of several kinds. */
+function instanceGroups({ instance_group: groups = [] }: ModelConfig): string {
+  const counts = new Map<string, number>();
+  for (const { kind = 'KIND_AUTO', count = 1, gpus = [] } of groups.length > 0 ? groups : [{}]) {
+    const name = kind.replace('KIND_', '');
+    counts.set(name, (counts.get(name) ?? 0) + Math.max(1, count) * Math.max(1, gpus.length));
+  }
+  return [...counts].map(([kind, count]) => `${count}:${kind}`).join(' + ');
+}
+
+const yesOrNo = ({ satisfies }: Row): string => (satisfies ? 'Yes' : 'No');
+
+const rounded = (value: number | undefined): Cell => (value === undefined ? null : Number(value.toFixed(3)));

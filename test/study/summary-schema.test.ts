@@ -1,0 +1,72 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { foldStudy } from '../../src/study/fold.ts';
+import type { StudyRecord } from '../../src/study/records.ts';
+import { entryOf } from '../../src/study/series-summary.ts';
+import { type Summary, summarize } from '../../src/study/summary.ts';
+import { summaryJsonSchema } from '../../src/study/summary-schema.ts';
+import { studyOfMany } from '../report/studies.ts';
+
+const published = resolve(import.meta.dirname, '../../docs/summary.schema.json');
+
+const schema = z.fromJSONSchema(
+  JSON.parse(await readFile(published, 'utf8')) as Parameters<typeof z.fromJSONSchema>[0],
+);
+
+/** The faults of the value as a reader of the file finds it; none when it is as the published schema says. */
+function faultsOf(value: unknown): readonly z.core.$ZodIssue[] {
+  const { error } = schema.safeParse(JSON.parse(JSON.stringify(value)));
+  return error?.issues ?? [];
+}
+
+const summaryOf = (records: readonly StudyRecord[]): Summary => summarize(foldStudy(records), 'journal.jsonl');
+
+describe('the JSON Schema of summary.json', () => {
+  // To bring the file up to date: npx vitest run --project unit test/study/summary-schema.test.ts -u
+  it('is the one in docs/', async () => {
+    await expect(`${JSON.stringify(summaryJsonSchema(), null, 2)}\n`).toMatchFileSnapshot(published);
+  });
+
+  it('fits a study at every stage of it, and that of a series', async () => {
+    const records = await studyOfMany();
+    for (let end = 1; end <= records.length; end++) expect(faultsOf(summaryOf(records.slice(0, end)))).toEqual([]);
+    const summary = summaryOf(records);
+    expect(summary).toMatchObject({ best: { predicted: {} }, gain: {}, explanation: { credit: {} } });
+    expect(faultsOf(translated(records))).toEqual([]);
+    const place = { model: 'm', directory: 'm', config: 'm/best/m/config.pbtxt' };
+    const failed = { exitCode: 4, error: { code: 'LOAD_REFUSED', message: 'no' } };
+    const models = [
+      entryOf(place, summary, { exitCode: 0, error: null }),
+      entryOf(place, null, failed),
+      entryOf(place, null, { exitCode: null, error: null }),
+    ];
+    expect(faultsOf({ schemaVersion: 1, models })).toEqual([]);
+  });
+
+  it('does not fit what is no summary', async () => {
+    const summary = summaryOf(await studyOfMany());
+    const { best, ...without } = summary;
+    const wrong = [
+      without,
+      { ...summary, more: 1 },
+      { ...summary, feasible: 'yes' },
+      { ...summary, best: { ...best, throughput: { value: 1, low: 1 } } },
+      { ...summary, pareto: [{}] },
+      { schemaVersion: 1, models: [{ model: 'm' }] },
+      { schemaVersion: 2, models: [] },
+    ];
+    for (const value of wrong) expect(faultsOf(value)).not.toEqual([]);
+  });
+});
+
+/** As if a file of Model Analyzer's had asked for the study. */
+const translated = (records: readonly StudyRecord[]): Summary =>
+  summaryOf(
+    records.map((record) =>
+      record.type === 'study-started'
+        ? { ...record, modelAnalyzer: { file: 'a.yaml', ignored: [{ key: 'plots', reason: 'no such thing' }] } }
+        : record,
+    ),
+  );
