@@ -3,6 +3,7 @@ import { trituneVersion } from '../base/version.ts';
 import { benchSearchCommand } from './bench-search-command.ts';
 import { calibrateCommand } from './calibrate-command.ts';
 import { compareCommand } from './compare-command.ts';
+import { configCommand } from './config-command.ts';
 import { emulateCommand } from './emulate-command.ts';
 import { installCommand } from './install-command.ts';
 import { profileCommand } from './profile-command.ts';
@@ -25,6 +26,7 @@ export function createProgram(terminal: Terminal): Command {
     restoreCommand,
     reportCommand,
     compareCommand,
+    configCommand,
     spaceCommand,
     calibrateCommand,
     emulateCommand,

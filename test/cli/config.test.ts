@@ -1,0 +1,113 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { batchSizes, deviceInstances, microseconds, tensor } from '../../src/cli/config-values.ts';
+import { startEmulator } from '../../src/emulator/start-emulator.ts';
+import { parseConfigText } from '../../src/triton/config-parser.ts';
+import { connectGrpc } from '../../src/triton/connect.ts';
+import { freshDirectory, runCli } from '../support/cli.ts';
+import { smallProfile } from '../support/emulator.ts';
+
+const emulator = await startEmulator({ profile: smallProfile() });
+const client = connectGrpc(emulator.grpcUrl);
+afterAll(async () => {
+  await client.close();
+  await emulator.close();
+});
+
+describe('the values of config', () => {
+  it('are read in their units', () => {
+    expect(['500us', '500', '2ms', '1s'].map(microseconds)).toEqual([500, 500, 2000, 1_000_000]);
+    expect(batchSizes('8', batchSizes('2,4', undefined))).toEqual([2, 4, 8]);
+    expect(['gpu=2', '3:1', '3=1', 'cpu=4', 'model=1'].map((text) => deviceInstances(text, undefined)[0])).toEqual([
+      { kind: 'KIND_GPU', gpu: null, count: 2 },
+      { kind: 'KIND_GPU', gpu: 3, count: 1 },
+      { kind: 'KIND_GPU', gpu: 3, count: 1 },
+      { kind: 'KIND_CPU', gpu: null, count: 4 },
+      { kind: 'KIND_MODEL', gpu: null, count: 1 },
+    ]);
+    expect(tensor('a:b:BYTES:-1,2', undefined)).toEqual([{ name: 'a:b', data_type: 'TYPE_STRING', dims: [-1, 2] }]);
+  });
+
+  it.each(['x', '', '-1', '2h2', '1.5us'])('do not take a delay of %j', (text) => {
+    expect(() => microseconds(text)).toThrow(expect.objectContaining({ code: 'USAGE' }));
+  });
+
+  it.each(['4', 'gpu', 'gpu=0', 'tpu=1', '0:'])('do not take instances %j', (text) => {
+    expect(() => deviceInstances(text, undefined)).toThrow(expect.objectContaining({ code: 'USAGE' }));
+  });
+});
+
+describe('config', { timeout: 60_000 }, () => {
+  it("edits the server's own config, says what changed, and loads it", async () => {
+    const args = [
+      'config',
+      '-m',
+      'm',
+      '-u',
+      emulator.grpcUrl,
+      '--max-batch-size',
+      '4',
+      '--instances',
+      'cpu=2',
+      '--load',
+    ];
+    const { code, stdout, stderr } = await runCli([...args, '--max-queue-delay', '2ms']);
+    expect(stderr.split('\n').slice(0, 3)).toEqual([
+      'dynamic_batching: absent → {"max_queue_delay_microseconds":2000}',
+      'instance_group[0].count: 1 → 2',
+      'max_batch_size: 8 → 4',
+    ]);
+    expect(stderr).toMatch(/\nloaded 'm' on [^\n]+\n$/);
+    expect(code).toBe(0);
+    expect(parseConfigText(stdout, 'stdout').config).toMatchObject({ name: 'm', max_batch_size: 4 });
+    expect(await client.modelConfig('m')).toMatchObject({
+      max_batch_size: 4,
+      instance_group: [{ count: 2 }],
+      dynamic_batching: { max_queue_delay_microseconds: 2000 },
+    });
+  });
+
+  it('sends and writes nothing that Triton would refuse', async () => {
+    const before = await client.modelConfig('m');
+    const file = join(await freshDirectory(), 'config.pbtxt');
+    const args = ['config', '-m', 'm', '-u', emulator.grpcUrl, '--preferred-batch-sizes', '99', '--load', '-o', file];
+    expect(await runCli(args)).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringMatching(/^tritune: CONFIG_INVALID: .*preferred_batch_size\[0\] 99 is above.*\n$/),
+    });
+    expect(await client.modelConfig('m')).toEqual(before);
+    await expect(readFile(file)).rejects.toThrow();
+  });
+
+  it('makes a config from nothing, writes over no file unless told to, and takes a file as its start', async () => {
+    const directory = await freshDirectory();
+    const [file, other] = [join(directory, 'new', 'config.pbtxt'), join(directory, 'other.pbtxt')];
+    const make = ['config', '-m', 'fresh', '--backend', 'onnxruntime', '--inputs', 'IN:FP32:-1,3', '--outputs'];
+    const first = await runCli([...make, 'OUT:FP32:1', '--max-batch-size', '8', '-o', file]);
+    expect(first).toMatchObject({ code: 0, stdout: '', stderr: expect.stringContaining('max_batch_size: absent → 8') });
+    const written = await readFile(file, 'utf8');
+    expect(await runCli([...make, 'OUT:INT8:1', '-o', file])).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/tritune: OUTPUT_EXISTS: [^\n]+\n$/),
+    });
+    expect(await readFile(file, 'utf8')).toBe(written);
+    expect((await runCli([...make, 'OUT:INT8:1', '-o', file, '--force'])).code).toBe(0);
+    expect(await readFile(file, 'utf8')).toContain('TYPE_INT8');
+    await writeFile(other, `${written}brand_new_field { a: [1, 2] }\n`);
+    const edited = await runCli(['config', '--from', other, '--batching', 'dynamic']);
+    expect(edited).toMatchObject({ code: 0, stderr: 'dynamic_batching: absent → {}\n' });
+    expect(edited.stdout).toContain('brand_new_field { a: [1, 2] }');
+  });
+
+  it.each([
+    [['config'], /a config of what/],
+    [['config', '--from', 'f', '--backend', 'b'], /either from a file or from nothing/],
+    [['config', '-m', 'm', '--inputs', 'I:FP32:1'], /a new config only/],
+  ])('refuses %j', async (args, text) => {
+    const outcome = await runCli(args);
+    expect(outcome.code).toBe(2);
+    expect(outcome.stderr).toMatch(text);
+  });
+});
