@@ -7,7 +7,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/real/**', 'test/report/browser/**'],
+          exclude: ['test/real/**', 'test/report/browser/**', 'test/package/**'],
           // On two cores one worker would leave one of them idle: many tests wait for a process that they started.
           maxWorkers: 2,
           testTimeout: 20_000,
@@ -21,6 +21,14 @@ export default defineConfig({
           fileParallelism: false,
           testTimeout: 120_000,
           hookTimeout: 180_000,
+        },
+      },
+      {
+        test: {
+          name: 'package',
+          include: ['test/package/**/*.test.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 240_000,
         },
       },
       {

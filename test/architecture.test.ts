@@ -12,6 +12,7 @@ const rows = [
   ['tuner'],
   ['report', 'tui', 'headless'],
   ['cli'],
+  ['library'],
 ];
 
 /** Packages that only the named rooms may use: the wire stays in the rooms of the wire, the command line in its own. */

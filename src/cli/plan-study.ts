@@ -33,7 +33,7 @@ export interface PlannedStudy {
 
 /** A resumed study keeps the config, goal and space that its journal says. Errors: SPACE_INVALID, USAGE, INPUT_INVALID. */
 export function planStudy(
-  request: Pick<TuneRequest, 'options' | 'model' | 'earlier' | 'started'>,
+  request: Pick<TuneRequest, 'options' | 'model' | 'earlier' | 'started' | 'commandLine'>,
   server: ServerIdentity,
   original: OriginalModel,
 ): PlannedStudy {
@@ -71,7 +71,7 @@ export function planStudy(
         seed: options.seed,
         space: spaceToJson(space),
         options: recordedOptions(options),
-        commandLine: commandLineWithoutValues(process.argv.slice(2), options),
+        commandLine: request.commandLine ?? commandLineWithoutValues(process.argv.slice(2), options),
         trituneVersion,
       },
       // To the letter: what the server has already needs no load.

@@ -1,7 +1,6 @@
 import { realClock } from '../base/clock.ts';
 import { dryRun } from './dry-run.ts';
 import { listenForInterrupts } from './interrupts.ts';
-import { checkControllable, openServer } from './open-server.ts';
 import { discardEmpty } from './output-directory.ts';
 import { runSeries } from './run-series.ts';
 import { openScreen, type Screen } from './screen.ts';
@@ -10,8 +9,8 @@ import { modelsIn, optionsFor, type SeriesOptions } from './series-options.ts';
 import type { Terminal } from './terminal.ts';
 import { warnIfInsecure } from './tls-options.ts';
 import type { TuneOptions } from './tune-options.ts';
-import { openRequest, type TuneRequest } from './tune-request.ts';
-import { tuneStudy } from './tune-study.ts';
+import { openRequest } from './tune-request.ts';
+import { tuneOnItsServer } from './tune-study.ts';
 import { exportConfig } from './write-documents.ts';
 
 /** `tritune tune`, from its options to its exit code: a study, a series of them, or what they would be. `given`: the options that the user named. */
@@ -51,7 +50,7 @@ async function runStudy(
       exportConfig: (trial) => exportConfig(request.directory, request.model, trial),
     });
     warnIfInsecure(request.options, screen);
-    const exitCode = await onItsServer(request, interrupts.signal, screen);
+    const exitCode = await tuneOnItsServer(request, interrupts.signal, screen);
     await screen.untilLeft(interrupts.signal);
     return exitCode;
   } finally {
@@ -59,15 +58,5 @@ async function runStudy(
     interrupts.release();
     await request.journal.close();
     await discardEmpty(request.directory);
-  }
-}
-
-async function onItsServer(request: TuneRequest, signal: AbortSignal, screen: Screen): Promise<number> {
-  const opened = await openServer(request.options, [request.model], request.directory, signal);
-  try {
-    await checkControllable(opened.client);
-    return await tuneStudy(request, opened, screen, signal);
-  } finally {
-    await opened.close();
   }
 }

@@ -1,3 +1,4 @@
+import { extname, join } from 'node:path';
 import { TrituneError } from '../base/errors.ts';
 import { launchDocker } from '../launch/docker-server.ts';
 import { launchEmulator } from '../launch/emulator-server.ts';
@@ -6,6 +7,8 @@ import type { LaunchedServer, LaunchOptions } from '../launch/types.ts';
 import type { TuneOptions } from './tune-options.ts';
 
 const DEFAULT_EMULATOR_PROFILE = 'demo';
+/** The command line beside this file: the process may be a program of the user's own, which has no `emulate`. */
+const script = join(import.meta.dirname, `main${extname(import.meta.filename)}`);
 
 /** The options about a server that is started for the run. */
 export type LaunchFlags = Pick<
@@ -21,7 +24,6 @@ export async function launchServer(
 ): Promise<LaunchedServer> {
   const [what, ...rest] = (options.launch ?? '').split(':');
   const which = rest.join(':');
-  const script = process.argv[1] as string;
   if (what === 'emulator') return launchEmulator({ ...common, profile: which || DEFAULT_EMULATOR_PROFILE, script });
   if (what === 'twin' && which !== '') return launchEmulator({ ...common, twinOf: which, script });
   if (what === 'local') {

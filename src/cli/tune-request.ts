@@ -21,6 +21,8 @@ export interface TuneRequest {
   readonly earlier: readonly StudyRecord[];
   /** Of the study that is resumed, else null. */
   readonly started: StudyStarted | null;
+  /** What is written down as such; that of the process when not given. */
+  readonly commandLine?: readonly string[];
 }
 
 /** What may be said anew when a study is resumed: where the server is, when to stop, what to show. */

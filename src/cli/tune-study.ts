@@ -2,13 +2,24 @@ import type { WrittenRun } from '../report/write-run.ts';
 import type { TritonClient } from '../triton/types.ts';
 import { tune } from '../tuner/tune.ts';
 import { exitCodes } from './exit-codes.ts';
-import { type OpenServer, type OriginalModel, readOriginal } from './open-server.ts';
+import { checkControllable, type OpenServer, type OriginalModel, openServer, readOriginal } from './open-server.ts';
 import { planStudy } from './plan-study.ts';
 import { assumptionsOf, requestsOf } from './requests.ts';
 import { assembleParts, controlOver } from './run-parts.ts';
 import type { Screen } from './screen.ts';
 import type { TuneRequest } from './tune-request.ts';
 import { writeDocuments } from './write-documents.ts';
+
+/** One model's study on a server of its own, or the one that the options name: connects, and tunes. As `tuneStudy`. */
+export async function tuneOnItsServer(request: TuneRequest, signal: AbortSignal, screen: Screen): Promise<number> {
+  const opened = await openServer(request.options, [request.model], request.directory, signal);
+  try {
+    await checkControllable(opened.client);
+    return await tuneStudy(request, opened, screen, signal);
+  } finally {
+    await opened.close();
+  }
+}
 
 /**
  * One model's study on an open server: plans, tunes, and writes the documents, also of a study that ends early. Gives the

@@ -13,10 +13,16 @@ export function methodSection(state: StudyState): Html {
   const facts: readonly Fact[] = [...what(state), ...asked(state), ...measured(state), ...ended(state)];
   return html`<h2>How it was measured</h2>
 <dl>${facts.map(([name, text]) => html`<dt>${name}</dt><dd>${text}</dd>`)}</dl>
-<p>To repeat it:</p>
-<pre>tritune ${state.started.commandLine.map(quoted).join(' ')}</pre>
+${repetition(state.started.commandLine)}
 <p class="soft">Everything here is computed from <code>journal.jsonl</code> beside this file; <code>tritune report</code> does it again. The rules of measuring are in docs/how-it-measures.md.</p>`;
 }
+
+/** A program that tunes through the library has no command line of tritune's. */
+const repetition = (commandLine: readonly string[]): Html =>
+  commandLine.length === 0
+    ? html`<p>It was run by a program, through the library, with the options above.</p>`
+    : html`<p>To repeat it:</p>
+<pre>tritune ${commandLine.map(quoted).join(' ')}</pre>`;
 
 function what({ started, server }: StudyState): readonly Fact[] {
   return [

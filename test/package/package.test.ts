@@ -1,0 +1,112 @@
+import { once } from 'node:events';
+import { copyFile, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
+import { publint } from 'publint';
+import { formatMessage } from 'publint/utils';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Summary } from '../../src/study/summary.ts';
+import { smallProfile } from '../support/emulator.ts';
+import { install, pack, root, run, start } from './packed.ts';
+
+let tarball = '';
+let folder = '';
+beforeAll(async () => {
+  tarball = await pack();
+  folder = await install(tarball);
+});
+afterAll(async () => {
+  for (const path of [dirname(tarball), folder]) if (path !== '') await rm(path, { recursive: true, force: true });
+});
+
+const manifest = async () => JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string };
+
+/** The emulator as the installed package serves it, while `use` runs. */
+async function withEmulator<T>(use: (url: string) => Promise<T>): Promise<T> {
+  const ports = ['--grpc-port', '0', '--http-port', '0', '--metrics-port', '0'];
+  await writeFile(join(folder, 'profile.yaml'), JSON.stringify(smallProfile()));
+  const child = start('npx', ['tritune', 'emulate', '--profile', 'profile.yaml', ...ports], folder);
+  try {
+    let text = '';
+    for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
+      text += chunk.toString();
+      if (text.includes('\n')) break;
+    }
+    const url = /grpc[^\d]*([\d.]+:\d+)/i.exec(text)?.[1];
+    expect(url, `the startup line: ${text}`).toBeDefined();
+    return await use(url as string);
+  } finally {
+    const ended = once(child, 'exit');
+    // npx and what it runs are a group of their own.
+    process.kill(-(child.pid as number), 'SIGTERM');
+    await ended;
+  }
+}
+
+describe('the package', () => {
+  it('is as publint wants it', async () => {
+    const data = await readFile(tarball);
+    const { messages, pkg } = await publint({
+      pack: { tarball: data.buffer.slice(data.byteOffset, data.byteOffset + data.length) },
+    });
+    expect(messages.map((message) => formatMessage(message, pkg))).toEqual([]);
+  });
+
+  it('has types that every resolution of ES modules finds', async () => {
+    const { buffer, byteOffset, length } = await readFile(tarball);
+    const analysis = await checkPackage(createPackageFromTarballData(new Uint8Array(buffer, byteOffset, length)));
+    expect(analysis.types).toMatchObject({ kind: 'included' });
+    // CommonJS may not import it, and resolution older than `exports` does not find it: neither is promised.
+    const promised = ['node16-esm', 'bundler'];
+    const problems = 'problems' in analysis ? analysis.problems : [];
+    expect(problems.filter((each) => !('resolutionKind' in each) || promised.includes(each.resolutionKind))).toEqual(
+      [],
+    );
+  });
+
+  it('says its version', async () => {
+    const { stdout } = await run('npx', ['tritune', '--version'], folder);
+    expect(stdout.trim()).toBe((await manifest()).version);
+  });
+
+  it('tunes a model of its own emulator, by the command line and by the example', { timeout: 300_000 }, async () => {
+    await copyFile(join(root, 'examples/tune.ts'), join(folder, 'tune.ts'));
+    await withEmulator(async (url) => {
+      const load = ['--concurrency', '8', '--max-trials', '1', '--precision', '20', '--time-budget', '10s'];
+      await run('npx', ['tritune', 'tune', '-m', 'm', '-u', url, ...load, '-o', 'run'], folder);
+      const summary = JSON.parse(await readFile(join(folder, 'run/summary.json'), 'utf8')) as Summary;
+      expect(summary).toMatchObject({ emulated: 'small', restored: { verified: true }, counts: { trials: 2 } });
+      const { stdout, stderr } = await run('node', ['tune.ts', 'm', url, '80'], folder);
+      expect(stdout).toMatch(/^\d+ infer\/s, [\d.]+ times the original config: \{/);
+      expect(stderr).toMatch(/the best config: tritune-runs\/\S+\/best\/m\/config\.pbtxt/);
+    });
+  });
+
+  it('is typed for a program of strict TypeScript that checks the types of its libraries too', async () => {
+    await writeFile(
+      join(folder, 'typed.ts'),
+      `import { type Summary, tune, type TuneEvent } from 'tritune';
+const seen: TuneEvent['type'][] = [];
+const summary: Promise<Summary> = tune({ model: 'm', latencyBudget: 8 }, { onEvent: ({ type }) => seen.push(type) });
+export const best: Promise<number | null | undefined> = summary.then(({ best }) => best?.throughput.value);
+// @ts-expect-error a budget is a number of milliseconds
+export const wrong = tune({ model: 'm', latencyBudget: '8ms' });
+// @ts-expect-error there is no such sampler
+export const unknown = tune({ model: 'm', sampler: 'best' });
+`,
+    );
+    const typeRoots = [join(root, 'node_modules/@types')];
+    const options = {
+      strict: true,
+      noEmit: true,
+      module: 'nodenext',
+      target: 'es2023',
+      types: ['node'],
+      typeRoots,
+      skipLibCheck: false,
+    };
+    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: options, files: ['typed.ts'] }));
+    const tsc = join(root, 'node_modules/typescript/bin/tsc');
+    await expect(run('node', [tsc, '-p', folder], folder)).resolves.toMatchObject({ stdout: '' });
+  });
+});
