@@ -3,6 +3,7 @@ import { trituneVersion } from '../base/version.ts';
 import { benchSearchCommand } from './bench-search-command.ts';
 import { calibrateCommand } from './calibrate-command.ts';
 import { compareCommand } from './compare-command.ts';
+import { completionCommand } from './completion-command.ts';
 import { configCommand } from './config-command.ts';
 import { emulateCommand } from './emulate-command.ts';
 import { installCommand } from './install-command.ts';
@@ -12,6 +13,7 @@ import { reportCommand } from './report-command.ts';
 import { restoreCommand } from './restore-command.ts';
 import { spaceCommand } from './space-command.ts';
 import type { Terminal } from './terminal.ts';
+import { traceCommand } from './trace-command.ts';
 import { tuneCommand } from './tune-command.ts';
 
 /** The whole command line. Its faults are thrown, never an exit of the process. */
@@ -26,6 +28,7 @@ export function createProgram(terminal: Terminal): Command {
     restoreCommand,
     reportCommand,
     compareCommand,
+    traceCommand,
     configCommand,
     spaceCommand,
     calibrateCommand,
@@ -33,6 +36,7 @@ export function createProgram(terminal: Terminal): Command {
     installCommand,
     recordCommand,
     benchSearchCommand,
+    completionCommand,
   ]) {
     program.addCommand(makeCommand(terminal));
   }

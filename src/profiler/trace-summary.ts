@@ -1,0 +1,206 @@
+import { mean, quantileSorted } from 'simple-statistics';
+import { TrituneError } from '../base/errors.ts';
+import { NS_PER_US } from '../base/units.ts';
+import type { ReadTraces, Trace } from '../triton/trace-file.ts';
+
+/**
+ * The parts of a request's time, each between two moments. `total` is what the server saw of the call, from its last byte
+ * read to its reply sent; a gRPC call waits for its bytes before that. `compute` is input, infer and output together.
+ */
+const spans = {
+  total: [
+    ['HTTP_RECV_START', 'HTTP_SEND_END'],
+    ['GRPC_WAITREAD_END', 'GRPC_SEND_END'],
+  ],
+  receive: [['HTTP_RECV_START', 'HTTP_RECV_END']],
+  request: [['REQUEST_START', 'REQUEST_END']],
+  queue: [['QUEUE_START', 'COMPUTE_START']],
+  compute: [['COMPUTE_START', 'COMPUTE_END']],
+  computeInput: [['COMPUTE_START', 'COMPUTE_INPUT_END']],
+  computeInfer: [['COMPUTE_INPUT_END', 'COMPUTE_OUTPUT_START']],
+  computeOutput: [['COMPUTE_OUTPUT_START', 'COMPUTE_END']],
+  send: [
+    ['HTTP_SEND_START', 'HTTP_SEND_END'],
+    ['GRPC_SEND_START', 'GRPC_SEND_END'],
+  ],
+} as const;
+
+export type SpanName = keyof typeof spans;
+export const spanNames = Object.keys(spans) as readonly SpanName[];
+
+/** Microseconds of one part; a part that the request has not, or that ends before it begins, is absent. */
+export type SpansUs = { readonly [name in SpanName]?: number };
+
+export interface SpanFigures {
+  /** Requests that have this part. */
+  readonly count: number;
+  readonly avgUs: number;
+  readonly p50Us: number;
+  readonly p90Us: number;
+  readonly p95Us: number;
+  readonly p99Us: number;
+  readonly maxUs: number;
+}
+
+/** How a request came: by a protocol, from within the server, or as part of one that the files do not have. */
+export type RequestKind = 'grpc' | 'http' | 'in-process' | 'part of another';
+
+/** Requests of one kind to one model, or what one model did as part of those to an ensemble. */
+export interface TraceGroup {
+  readonly kind: RequestKind;
+  /** From the model that was asked to this one: more than one for a model of an ensemble. */
+  readonly models: readonly string[];
+  readonly version: number;
+  readonly requests: number;
+  readonly spans: { readonly [name in SpanName]?: SpanFigures };
+}
+
+/** Requests that were computed at the same moments were one batch. */
+export interface TracedExecutions {
+  readonly model: string;
+  readonly version: number;
+  readonly executions: number;
+  readonly requests: number;
+  /** Most requests in one. */
+  readonly largest: number;
+}
+
+export interface TracedRequest {
+  readonly id: number;
+  readonly parentId: number | null;
+  readonly kind: RequestKind;
+  readonly models: readonly string[];
+  readonly version: number;
+  readonly requestId: string;
+  /** From the first moment of all the traces. */
+  readonly startUs: number;
+  readonly spansUs: SpansUs;
+}
+
+export interface TraceSummary {
+  readonly schemaVersion: 1;
+  readonly groups: readonly TraceGroup[];
+  readonly executions: readonly TracedExecutions[];
+  /** By start; those of an ensemble's models follow the request that they are part of. */
+  readonly requests: readonly TracedRequest[];
+  readonly nameless: number;
+  readonly unfinished: readonly string[];
+}
+
+/** What the traces say of the time of the requests. Errors: INPUT_INVALID for a request that is a part of itself. */
+export function summarizeTraces({ traces, nameless, unfinished }: ReadTraces): TraceSummary {
+  const requests = requestsOf(traces);
+  const groups = groupsOf(requests);
+  return { schemaVersion: 1, groups, executions: executionsOf(traces), requests, nameless, unfinished };
+}
+
+/** Deeper than ensembles of ensembles go, and shallow enough for a list of names per request. */
+const MAX_DEPTH = 64;
+
+interface Placed {
+  readonly trace: Trace;
+  readonly kind: RequestKind;
+  readonly models: readonly string[];
+}
+
+/** The parts of a request after it, each request by its start. */
+function requestsOf(traces: readonly Trace[]): readonly TracedRequest[] {
+  const starts = new Map(traces.map((trace) => [trace, startNs(trace)]));
+  const sorted = [...traces].sort((a, b) => (starts.get(a) as number) - (starts.get(b) as number) || a.id - b.id);
+  const zeroNs = starts.get(sorted[0] as Trace) ?? 0;
+  const parts = Map.groupBy(sorted, ({ parentId }) => parentId);
+  const known = new Set(traces.map(({ id }) => id));
+  const isPart = ({ parentId }: Trace): boolean => parentId !== null && known.has(parentId);
+  const requests: TracedRequest[] = [];
+  // The last is the next to take.
+  const waiting: Placed[] = sorted
+    .filter((trace) => !isPart(trace))
+    .map((trace) => ({ trace, kind: kindOf(trace), models: [trace.model] }))
+    .reverse();
+  for (let next = waiting.pop(); next; next = waiting.pop()) {
+    const { trace, kind, models } = next;
+    if (models.length > MAX_DEPTH) throw nested(`request ${trace.id} is a part of parts more than ${MAX_DEPTH} deep`);
+    const { id, parentId, version, requestId } = trace;
+    const startUs = Math.max(0, ((starts.get(trace) as number) - zeroNs) / NS_PER_US);
+    requests.push({ id, parentId, kind, models, version, requestId, startUs, spansUs: spansOf(trace) });
+    const inner = parts.get(id)?.map((part): Placed => ({ trace: part, kind, models: [...models, part.model] })) ?? [];
+    for (const part of inner.reverse()) waiting.push(part);
+  }
+  if (requests.length === traces.length) return requests;
+  throw nested(`${traces.length - requests.length} requests are parts of themselves`);
+}
+
+/** The wait for a gRPC call's first byte is no part of it. 0 for a trace without any moment. */
+function startNs({ momentsNs }: Trace): number {
+  const moments = [...momentsNs].filter(([name]) => name !== 'GRPC_WAITREAD_START').map(([, ns]) => ns);
+  return moments.length > 0 ? Math.min(...moments) : 0;
+}
+
+function kindOf({ momentsNs, parentId }: Trace): RequestKind {
+  if (parentId !== null) return 'part of another';
+  const names = [...momentsNs.keys()];
+  if (names.some((name) => name.startsWith('GRPC_'))) return 'grpc';
+  return names.some((name) => name.startsWith('HTTP_')) ? 'http' : 'in-process';
+}
+
+function spansOf({ momentsNs }: Trace): SpansUs {
+  const found = spanNames.flatMap((name) =>
+    spans[name].flatMap(([from, to]) => {
+      const [start, end] = [momentsNs.get(from), momentsNs.get(to)];
+      return start !== undefined && end !== undefined && end >= start ? [[name, (end - start) / NS_PER_US]] : [];
+    }),
+  );
+  return Object.fromEntries(found) as SpansUs;
+}
+
+/** By kind, a model of an ensemble after the ensemble. */
+function groupsOf(requests: readonly TracedRequest[]): readonly TraceGroup[] {
+  const groups = Map.groupBy(requests, ({ kind, models, version }) => JSON.stringify([kind, ...models, version]));
+  return [...groups.values()].map((members): TraceGroup => {
+    const { kind, models, version } = members[0] as TracedRequest;
+    const figures = spanNames.flatMap((name) => {
+      const us = members.flatMap(({ spansUs }) => spansUs[name] ?? []).sort((a, b) => a - b);
+      return us.length > 0 ? [[name, figuresOf(us)]] : [];
+    });
+    return {
+      kind,
+      models,
+      version,
+      requests: members.length,
+      spans: Object.fromEntries(figures) as TraceGroup['spans'],
+    };
+  });
+}
+
+/** Of sorted values. */
+const figuresOf = (us: readonly number[]): SpanFigures => {
+  const quantile = (p: number): number => quantileSorted(us as number[], p);
+  return {
+    count: us.length,
+    avgUs: mean(us as number[]),
+    p50Us: quantile(0.5),
+    p90Us: quantile(0.9),
+    p95Us: quantile(0.95),
+    p99Us: quantile(0.99),
+    maxUs: us[us.length - 1] as number,
+  };
+};
+
+function executionsOf(traces: readonly Trace[]): readonly TracedExecutions[] {
+  const computed = traces.filter(({ momentsNs }) => momentsNs.has('COMPUTE_START') && momentsNs.has('COMPUTE_END'));
+  const byModel = Map.groupBy(computed, ({ model, version }) => JSON.stringify([model, version]));
+  return [...byModel.values()].map((own): TracedExecutions => {
+    const { model, version } = own[0] as Trace;
+    const at = ({ momentsNs }: Trace): string => `${momentsNs.get('COMPUTE_START')}-${momentsNs.get('COMPUTE_END')}`;
+    const batches = [...Map.groupBy(own, at).values()];
+    const largest = batches.reduce((most, { length }) => Math.max(most, length), 0);
+    return { model, version, executions: batches.length, requests: own.length, largest };
+  });
+}
+
+const nested = (fault: string): TrituneError =>
+  new TrituneError(
+    'INPUT_INVALID',
+    `the traces contradict themselves: ${fault}`,
+    'give files of one run of one server',
+  );
