@@ -224,6 +224,25 @@ describe('the queueing sampler', () => {
     expect(proposed(often)).not.toMatchObject({ assignment: { batch: 8, count: 4 } });
   });
 
+  it('believes a promise of gain the less, the more trials in a row brought none', () => {
+    // Of equal speed, all of them: nothing is gained after the first, whatever is left.
+    const trials = [trialOf(0, configOf(9, 9))];
+    const sampler = make();
+    for (let number = 1; ; number++) {
+      const answer = sampler.ask({ trials }, unlimited);
+      if (answer.kind === 'stop') {
+        expect(answer.reason).toMatch(/expected to gain [\d.]+ % of the best at most, and the last \d+ gained nothing/);
+        expect(number).toBeLessThan(40);
+        return;
+      }
+      const built = smallSpace.build(answer.assignment);
+      if (!built.legal) throw new Error(built.reason);
+      const level = startOf(answer);
+      const measurements = [measured(level, 100, 4, { throughput: { value: 100, low: 99, high: 101 } })];
+      trials.push({ ...trialOf(number, built.candidate.config, { measurements }), candidate: built.candidate });
+    }
+  });
+
   it('leaves a candidate whose levels say nothing more', () => {
     const { candidate } = trialOf(1, configOf(2, 4));
     const measurements = [1, 2, 4, 8].map((level) => measured(level, 100, level));

@@ -7,6 +7,8 @@ import { type SpaceView, untried } from './space-view.ts';
 export interface GridOptions {
   readonly goal: Goal;
   readonly levels: LevelRange;
+  /** False: no walk through batch sizes ends before its last. */
+  readonly earlyExits?: boolean;
 }
 
 /** What the server itself has said no to. */
@@ -21,14 +23,15 @@ const refused: readonly FailureKind[] = [
  * as `nextInSweep` says. The number of instances has no exit, as there. Ours: the order is the space's, in which instances vary fastest,
  * so that walks go on side by side; candidates that must fail because another did are left out.
  */
-export function gridSampler(space: SpaceView, { goal, levels }: GridOptions): Sampler {
+export function gridSampler(space: SpaceView, { goal, levels, earlyExits = true }: GridOptions): Sampler {
   return {
     ask(history) {
       let isLeftOut = false;
       for (const assignment of space.assignments()) {
         const candidate = untried(space, assignment, history);
         if (!candidate) continue;
-        if (!walkHasEnded(candidate.config, history)) return { kind: 'trial', assignment, levels: { kind: 'search' } };
+        if (!earlyExits || !walkHasEnded(candidate.config, history))
+          return { kind: 'trial', assignment, levels: { kind: 'search' } };
         isLeftOut = true;
       }
       const rest = isLeftOut ? ', but for batch sizes beyond those that raised the throughput' : '';

@@ -1,4 +1,6 @@
-import type { Proposal, RunningTrial, Sampler, Trial } from '../types.ts';
+import { assess } from '../goal.ts';
+import { chosenOf } from '../ranking.ts';
+import type { Goal, Proposal, RunningTrial, Sampler, Trial } from '../types.ts';
 import { type Choice, choiceOf, choicesOf } from './queueing/choices.ts';
 import { firstLevel } from './queueing/levels-of.ts';
 import { ownLevel, worthStaying } from './queueing/own-levels.ts';
@@ -9,6 +11,8 @@ import type { SpaceView } from './space-view.ts';
 
 /** Less than this, as a logarithm, is not worth a trial: 1 %. */
 const WORTH_GOING_ON = Math.log(1.01);
+/** So many trials in a row without a gain halve the belief in the next one's. */
+const HALVED_AFTER = 4;
 /** Of one trial, whatever they promise. */
 const MOST_LEVELS = 4;
 
@@ -31,9 +35,10 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
       if (scout) return proposalOf(scout.choice, scout.level);
       const next = valued[0]?.prospect;
       if (!next) return { kind: 'stop', reason: 'none of the candidates left is likely to be better within the goal' };
-      const isLittle = best !== null && gain < WORTH_GOING_ON && trials.length > 1;
-      if (isLittle && sight(trials.slice(0, -1), null).gain < WORTH_GOING_ON)
-        return { kind: 'stop', reason: stopReason(gain) };
+      const isLittle = best !== null && trials.length > 1 && isHardlyWorth(gain, trials, options.goal);
+      const before = trials.slice(0, -1);
+      if (isLittle && isHardlyWorth(sight(before, null).gain, before, options.goal))
+        return { kind: 'stop', reason: stopReason(gain, fruitless(trials, options.goal)) };
       const proposal = proposalOf(next.choice, next.level);
       return best === null ? proposal : { ...proposal, expectedGain: Math.expm1(gain) };
     },
@@ -52,6 +57,25 @@ function proposalOf({ candidate }: Choice, start: number): Proposal {
   return { kind: 'trial', assignment: candidate.assignment, levels: { kind: 'search', start } };
 }
 
-function stopReason(gain: number): string {
-  return `another trial is expected to gain ${(100 * gain).toFixed(1)} % of the best`;
+/** A promise of gain is believed the less, the more trials in a row brought none. */
+function isHardlyWorth(gain: number, trials: readonly Trial[], goal: Goal): boolean {
+  return gain / (1 + fruitless(trials, goal) / HALVED_AFTER) < WORTH_GOING_ON;
+}
+
+/** The latest trials in a row that bettered the best before them by hardly anything. */
+function fruitless(trials: readonly Trial[], goal: Goal): number {
+  let best = Number.POSITIVE_INFINITY;
+  let count = 0;
+  for (const trial of trials) {
+    const measurement = trial.feasible ? chosenOf(trial) : undefined;
+    const cost = measurement ? assess(measurement, trial.candidate, goal).cost : Number.POSITIVE_INFINITY;
+    count = cost < best - WORTH_GOING_ON ? 0 : count + 1;
+    best = Math.min(best, cost);
+  }
+  return count;
+}
+
+function stopReason(gain: number, trials: number): string {
+  const expected = `another trial is expected to gain ${(100 * gain).toFixed(1)} % of the best`;
+  return gain < WORTH_GOING_ON ? expected : `${expected} at most, and the last ${trials} gained nothing`;
 }

@@ -129,16 +129,21 @@ function noiseOf(name: keyof Foretold, { throughput, budgetLatencyMs }: Measurem
 const hypothesesOf = (
   smooths: readonly number[],
   usual: number,
-  others: { readonly common: number; readonly local: number },
+  others: { readonly common: number; readonly locals: readonly number[] },
 ): [Hypothesis<Place>, ...Hypothesis<Place>[]] =>
-  smooths.map((smooth) => ({
-    kernel: kernelOf({ smooth, ...others }),
-    logPrior: -0.5 * (Math.log(smooth / usual) / 0.7) ** 2,
-  })) as [Hypothesis<Place>, ...Hypothesis<Place>[]];
+  smooths.flatMap((smooth) =>
+    others.locals.map((local, steps) => ({
+      kernel: kernelOf({ smooth, common: others.common, local }),
+      logPrior: -0.5 * (Math.log(smooth / usual) / 0.7) ** 2 - steps * SMOOTHER_THAN_USUAL,
+    })),
+  ) as [Hypothesis<Place>, ...Hypothesis<Place>[]];
 
-const rateHypotheses = hypothesesOf([0.04, 0.08, 0.15, 0.3, 0.5], 0.12, { common: 0.12, local: 0.05 });
-const latencyHypotheses = hypothesesOf([0.1, 0.2, 0.4, 0.7], 0.25, { common: 0.3, local: 0.1 });
-const learnedHypotheses = hypothesesOf([0.1, 0.3, 0.6], 0.3, { common: 0.5, local: 0.05 });
+/** That neighbours differ less than usual must be seen before it is believed: a logarithm of odds. */
+const SMOOTHER_THAN_USUAL = 1.5;
+
+const rateHypotheses = hypothesesOf([0.04, 0.08, 0.15, 0.3, 0.5], 0.12, { common: 0.12, locals: [0.05, 0.02, 0.008] });
+const latencyHypotheses = hypothesesOf([0.1, 0.2, 0.4, 0.7], 0.25, { common: 0.3, locals: [0.1] });
+const learnedHypotheses = hypothesesOf([0.1, 0.3, 0.6], 0.3, { common: 0.5, locals: [0.05] });
 
 /** A metric of which nothing is known but its readings: about their mean, and like its neighbours. */
 function learned(name: string, measured: readonly Measured[], place: PlaceOf): MetricModel {
