@@ -47,12 +47,15 @@ export function planStudy(
   const goal = started?.goal ?? goalOf(options);
   const levels = started?.levels ?? levelsOf(options);
   const candidates = options.sampler === 'manual' ? readCandidates(options.candidates, view) : [];
+  const { earlyExits, levels: values, file, ignored } = options.modelAnalyzer ?? {};
+  const asked = { ...(earlyExits !== undefined && { earlyExits }), ...(values && { values }) };
   const samplerFor = (wanted: Goal, narrowing: Narrowing): Sampler =>
     makeSampler(options.sampler, viewSpace(space, originalConfig, narrowing), {
       seed: options.seed,
       goal: wanted,
       levels,
       candidates,
+      ...asked,
     });
   return {
     space,
@@ -72,6 +75,7 @@ export function planStudy(
         space: spaceToJson(space),
         options: recordedOptions(options),
         commandLine: request.commandLine ?? commandLineWithoutValues(process.argv.slice(2), options),
+        ...(file !== undefined && { modelAnalyzer: { file, ignored: ignored ?? [] } }),
         trituneVersion,
       },
       // To the letter: what the server has already needs no load.
@@ -93,6 +97,7 @@ function maxTrials({ maxTrials, timeBudget, sampler }: TuneOptions): number {
 }
 
 function spaceOf(options: TuneOptions, config: ModelConfig): SearchSpace {
+  if (options.modelAnalyzer && options.space === undefined) return spaceFromJson(options.modelAnalyzer.space);
   const budget = options.latencyBudget;
   return loadSpace(options.space ?? presetFor(config.backend || config.platform), {
     limits: budget === undefined ? {} : { latency_budget_us: budget * 1e3 },

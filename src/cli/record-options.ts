@@ -12,6 +12,7 @@ type NotRecorded =
   | 'objective'
   | 'sampler'
   | 'candidates'
+  | 'modelAnalyzer'
   | 'maxTrials'
   | 'timeBudget'
   | 'concurrency'

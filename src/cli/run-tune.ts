@@ -1,6 +1,7 @@
 import { realClock } from '../base/clock.ts';
 import { dryRun } from './dry-run.ts';
 import { listenForInterrupts } from './interrupts.ts';
+import { withAnalyzerFile } from './model-analyzer/apply.ts';
 import { discardEmpty } from './output-directory.ts';
 import { runSeries } from './run-series.ts';
 import { openScreen, type Screen } from './screen.ts';
@@ -15,10 +16,11 @@ import { exportConfig } from './write-documents.ts';
 
 /** `tritune tune`, from its options to its exit code: a study, a series of them, or what they would be. `given`: the options that the user named. */
 export async function runTune(
-  options: SeriesOptions,
+  asked: SeriesOptions,
   given: ReadonlySet<keyof TuneOptions>,
   terminal: Terminal,
 ): Promise<number> {
+  const options = withAnalyzerFile(asked, given, terminal);
   const models = modelsIn(options);
   if (options.dryRun) {
     warnIfInsecure(options, terminal);

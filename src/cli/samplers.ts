@@ -1,4 +1,5 @@
 import type { Assignment } from '../space/types.ts';
+import { atLevels } from '../study/samplers/at-levels.ts';
 import { gridSampler } from '../study/samplers/grid.ts';
 import { hillClimbSampler } from '../study/samplers/hill-climb.ts';
 import { manualSampler } from '../study/samplers/manual.ts';
@@ -15,11 +16,16 @@ import type { SamplerName } from './tune-options.ts';
 export interface SamplerOptions extends QueueingOptions {
   /** The list of `--candidates`, for the manual sampler. */
   readonly candidates?: readonly Assignment[];
+  /** False: a grid leaves no candidate out for what others did. */
+  readonly earlyExits?: boolean;
+  /** The load levels of every candidate, where they are listed. */
+  readonly values?: readonly number[];
 }
 
 /** The sampler of that name over the space. */
 export function makeSampler(name: SamplerName, space: SpaceView, options: SamplerOptions): Sampler {
-  return samplers[name](space, options);
+  const sampler = samplers[name](space, options);
+  return options.values ? atLevels(sampler, options.values) : sampler;
 }
 
 const samplers: Readonly<Record<SamplerName, (space: SpaceView, options: SamplerOptions) => Sampler>> = {

@@ -15,10 +15,17 @@ export interface SeriesOptions extends Omit<TuneOptions, 'model' | 'space' | 'ca
   readonly space?: readonly string[];
   readonly candidates?: readonly string[];
   readonly latencyBudget?: readonly Budget[];
+  readonly modelAnalyzerConfig?: string;
+  /** Of each model, from that file: what the command line does not say. */
+  readonly own?: { readonly [model: string]: Partial<TuneOptions> };
 }
 
-export const seriesOptionTable: OptionTable<SeriesOptions> = {
+export const seriesOptionTable: OptionTable<Omit<SeriesOptions, 'modelAnalyzer' | 'own'>> = {
   ...tuneOptionTable,
+  modelAnalyzerConfig: {
+    flags: '--model-analyzer-config <file>',
+    help: "a YAML file of Model Analyzer's says what to do; other options come before it (docs/model-analyzer.md)",
+  },
   model: {
     flags: '-m, --model <names>',
     help: 'the model to tune; several, as a,b or each with its own -m, are tuned one after another',
@@ -59,7 +66,7 @@ export const modelsIn = ({ model = [] }: SeriesOptions): readonly string[] => [.
 
 /** The options of one model's study: its own values, or else those for all. Errors: USAGE for a budget of no model of the series. */
 export function optionsFor(series: SeriesOptions, model: string | undefined): TuneOptions {
-  const { model: _, space, candidates, constraint, inputData, shape, latencyBudget = [], ...common } = series;
+  const { model: _, space, candidates, constraint, inputData, shape, latencyBudget = [], own: all, ...common } = series;
   const models = modelsIn(series);
   const stray = latencyBudget.find((budget) => budget.model !== null && !models.includes(budget.model));
   if (stray) {
@@ -69,16 +76,24 @@ export function optionsFor(series: SeriesOptions, model: string | undefined): Tu
       `the models are ${models.join(', ') || 'none'}`,
     );
   }
-  const own = (texts: readonly string[] | undefined) => textsFor(texts, model, models);
-  const lists = { constraint: own(constraint), inputData: own(inputData) };
-  const last = { space: own(space)?.at(-1), candidates: own(candidates)?.at(-1) };
+  const forModel = (texts: readonly string[] | undefined) => textsFor(texts, model, models);
+  const lists = { constraint: forModel(constraint), inputData: forModel(inputData) };
+  const last = { space: forModel(space)?.at(-1), candidates: forModel(candidates)?.at(-1) };
   const budget =
     latencyBudget.findLast((each) => each.model === model) ?? latencyBudget.findLast((each) => each.model === null);
   return {
     ...common,
-    ...(model !== undefined && { model }),
+    ...(model !== undefined && { model, ...ownOf(all, model, budget === undefined) }),
     ...present({ ...lists, ...last, shape: shapesFor(shape, model, models), latencyBudget: budget?.latencyMs }),
   };
+}
+
+/** What a file says of the model; without the percentile where the budget is another. */
+function ownOf(all: SeriesOptions['own'], model: string, keepsBudget: boolean): Partial<TuneOptions> {
+  const own = all && Object.hasOwn(all, model) ? (all[model] as Partial<TuneOptions>) : {};
+  if (keepsBudget) return own;
+  const { latencyBudget: _, percentile: __, ...rest } = own;
+  return rest;
 }
 
 /** Texts such as `b=FILE` are the model b's only; what stands before any other '=' is part of the text. */

@@ -1,4 +1,5 @@
 import { type ClientFlags, clientOptionTable } from './client-options.ts';
+import type { AnalyzerSettings } from './model-analyzer/schema.ts';
 import type { OptionTable } from './option-table.ts';
 import {
   collect,
@@ -62,9 +63,11 @@ export interface TuneOptions extends RequestOptions, TlsFlags, TransportFlags, C
   readonly resume?: string;
   readonly dryRun: boolean;
   readonly verbose: boolean;
+  /** Of a run that a file of Model Analyzer's asked for; no option of the command line. */
+  readonly modelAnalyzer?: AnalyzerSettings;
 }
 
-export const tuneOptionTable: OptionTable<TuneOptions> = {
+export const tuneOptionTable: OptionTable<Omit<TuneOptions, 'modelAnalyzer'>> = {
   model: { flags: '-m, --model <name>', help: 'the model to tune' },
   url: {
     flags: '-u, --url <host:port>',

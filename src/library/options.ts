@@ -1,8 +1,8 @@
 import { TrituneError } from '../base/errors.ts';
 import { type TuneOptions as CommandOptions, tuneOptionTable } from '../cli/tune-options.ts';
 
-/** What only a command line has: a screen, a plan on paper, stack traces. */
-type OfTheCommand = 'ui' | 'dryRun' | 'verbose';
+/** What only a command line has: a screen, a plan on paper, stack traces, a file of Model Analyzer's. */
+type OfTheCommand = 'ui' | 'dryRun' | 'verbose' | 'modelAnalyzer';
 
 /**
  * The options of `tritune tune`, under the same names in camelCase, as values in place of texts: `latencyBudget` is in
@@ -28,11 +28,13 @@ export function completeOptions(given: TuneOptions): {
   };
 }
 
-const commandOnly: Readonly<Record<OfTheCommand, true>> = { ui: true, dryRun: true, verbose: true };
+const commandOnly: Readonly<Record<OfTheCommand, true>> = {
+  ...{ ui: true, dryRun: true, verbose: true, modelAnalyzer: true },
+};
 
 /** A program without types finds out here. */
 function check(name: string, value: unknown): void {
-  const row = name in commandOnly ? undefined : tuneOptionTable[name as keyof CommandOptions];
+  const row = name in commandOnly ? undefined : tuneOptionTable[name as keyof typeof tuneOptionTable];
   if (!Object.hasOwn(tuneOptionTable, name) || !row) {
     throw new TrituneError('USAGE', `tune() has no option '${name}'`, 'its options are those of docs/library.md');
   }

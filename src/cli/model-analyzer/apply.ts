@@ -1,0 +1,49 @@
+import { modelsIn, type SeriesOptions } from '../series-options.ts';
+import type { Terminal } from '../terminal.ts';
+import type { TuneOptions } from '../tune-options.ts';
+import { readAnalyzerFile } from './read-file.ts';
+import { translate } from './translate.ts';
+
+/** An option says anew what these of the file say too: where the server is, and the load. */
+const replaced: Partial<Record<keyof TuneOptions, readonly (keyof TuneOptions)[]>> = {
+  concurrency: ['requestRate'],
+  requestRate: ['concurrency'],
+  url: ['launch', 'controlUrl', 'metricsUrl'],
+  launch: ['url', 'controlUrl', 'metricsUrl'],
+};
+
+/** What is given for one of several models is set against what the file says of it by `optionsFor`. */
+const byModel: ReadonlySet<string> = new Set(['constraint', 'inputData', 'shape', 'latencyBudget']);
+
+/**
+ * The options with what `--model-analyzer-config` says, where the command line says nothing; says which keys of the file do not count. A
+ * resumed run goes on with the options that it was started with. Errors: those of `translate`.
+ */
+export function withAnalyzerFile(
+  options: SeriesOptions,
+  given: ReadonlySet<keyof SeriesOptions>,
+  terminal: Pick<Terminal, 'tell'>,
+): SeriesOptions {
+  const { modelAnalyzerConfig: file } = options;
+  if (file === undefined || options.resume !== undefined) return options;
+  const { models, common, own, ignored } = translate(readAnalyzerFile(file), {
+    protocol: given.has('protocol') ? options.protocol : undefined,
+    percentile: given.has('percentile') ? options.percentile : undefined,
+    models: given.has('model') ? modelsIn(options) : undefined,
+  });
+  for (const { key, reason } of ignored) terminal.tell(`${file}: ${key} does not count: ${reason}`);
+  const taken = new Set<string>([...given].flatMap((key) => [key, ...(replaced[key as keyof TuneOptions] ?? [])]));
+  const leftOf = <T extends object>(fields: T): Partial<T> =>
+    Object.fromEntries(Object.entries(fields).filter(([key]) => byModel.has(key) || !taken.has(key))) as Partial<T>;
+  const withoutLevels = (study: Partial<TuneOptions>): Partial<TuneOptions> => {
+    if (!taken.has('concurrency') || !study.modelAnalyzer) return study;
+    const { levels: _, ...modelAnalyzer } = study.modelAnalyzer;
+    return { ...study, modelAnalyzer };
+  };
+  return {
+    ...options,
+    ...leftOf(common),
+    model: models,
+    own: Object.fromEntries([...own].map(([model, study]) => [model, leftOf(withoutLevels(study))])),
+  };
+}

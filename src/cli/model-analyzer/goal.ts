@@ -1,0 +1,84 @@
+import { TrituneError } from '../../base/errors.ts';
+import type { TuneOptions } from '../tune-options.ts';
+import type { AnalyzerFile, ModelSettings } from './schema.ts';
+
+type Limits = NonNullable<ModelSettings['constraints']>;
+
+/** Its names of metrics → ours, and the unit of its figures where a value of ours would have another. */
+const metrics: Readonly<Record<string, { readonly metric: string; readonly unit?: string }>> = {
+  perf_throughput: { metric: 'throughput' },
+  perf_latency: { metric: 'latency-p99', unit: 'ms' },
+  perf_latency_avg: { metric: 'latency-avg', unit: 'ms' },
+  perf_latency_p90: { metric: 'latency-p90', unit: 'ms' },
+  perf_latency_p95: { metric: 'latency-p95', unit: 'ms' },
+  perf_latency_p99: { metric: 'latency-p99', unit: 'ms' },
+  perf_server_queue: { metric: 'queue-time', unit: 'ms' },
+  gpu_used_memory: { metric: 'gpu-memory', unit: 'MB' },
+  gpu_power_usage: { metric: 'gpu-power', unit: 'W' },
+};
+
+/** Of what is known by name and cannot be asked for here. */
+const unmeasured: readonly (readonly [RegExp, string])[] = [
+  [/^gpu_utilization$/, 'Model Analyzer wants it high, and here a lower one is better'],
+  [/^(gpu_free_memory|gpu_total_memory)$/, 'the memory in use is measured: gpu_used_memory'],
+  [/^cpu_/, "Triton's metrics do not tell the memory of the host"],
+  [/^perf_(client|server_compute)_/, 'it is measured, but is no objective; perf_server_queue is one'],
+  [/token/, 'figures of tokens are not measured'],
+];
+
+/** The percentiles that a budget can be about, the first that has a limit. */
+const budgeted = ['perf_latency_p99', 'perf_latency_p95', 'perf_latency_p90'] as const;
+
+/**
+ * What a model is tuned for: its own objectives and constraints, else those of the whole file; `latency_budget` and `min_throughput` take the
+ * place of the constraint that they are short for. Latencies are in milliseconds, memory in megabytes. The limit on a percentile becomes the
+ * budget, unless `percentile` says that the budget is about another one. Errors: UNSUPPORTED for a metric that is not measured.
+ */
+export function goalOptions(
+  file: AnalyzerFile,
+  settings: ModelSettings,
+  percentile: number | undefined,
+): Pick<TuneOptions, 'objective' | 'constraint' | 'latencyBudget'> & { readonly percentile?: number } {
+  const objectives = Object.entries(settings.objectives ?? file.objectives ?? {});
+  const objective = objectives.map(([name, weight]) => `${metricOf(name, 'objective').metric}:${weight}`);
+  const limits = withShorthands(settings.constraints ?? file.constraints ?? {}, file);
+  const budget = budgeted.find((name) => limits[name]?.max !== undefined && fits(name, percentile));
+  const constraint = Object.entries(limits).flatMap(([name, { min, max }]) => {
+    const { metric, unit = '' } = metricOf(name, 'constraint');
+    return [
+      ...(min === undefined ? [] : [`${metric}>=${min}${unit}`]),
+      ...(max === undefined || name === budget ? [] : [`${metric}<=${max}${unit}`]),
+    ];
+  });
+  return {
+    ...(objective.length > 0 && { objective }),
+    ...(constraint.length > 0 && { constraint }),
+    ...(budget && { latencyBudget: limits[budget]?.max as number, percentile: percentileOf(budget) }),
+  };
+}
+
+/** `perf_latency` is its old name of the 99th percentile. */
+function withShorthands({ perf_latency, ...limits }: Limits, { latency_budget, min_throughput }: AnalyzerFile): Limits {
+  return {
+    ...(perf_latency && { perf_latency_p99: perf_latency }),
+    ...limits,
+    ...(latency_budget !== undefined && { perf_latency_p99: { max: latency_budget } }),
+    ...(min_throughput !== undefined && { perf_throughput: { ...limits.perf_throughput, min: min_throughput } }),
+  };
+}
+
+const percentileOf = (name: (typeof budgeted)[number]): number => Number(name.slice('perf_latency_p'.length));
+
+const fits = (name: (typeof budgeted)[number], percentile: number | undefined): boolean =>
+  percentile === undefined || percentileOf(name) === percentile;
+
+function metricOf(name: string, what: 'objective' | 'constraint'): { readonly metric: string; readonly unit?: string } {
+  const known = Object.hasOwn(metrics, name) ? metrics[name] : undefined;
+  if (known) return known;
+  const reason = unmeasured.find(([pattern]) => pattern.test(name))?.[1] ?? 'there is no such metric';
+  throw new TrituneError(
+    'UNSUPPORTED',
+    `'${name}' cannot be an ${what}: ${reason}`.replace('an constraint', 'a constraint'),
+    `leave it out, or use one of ${Object.keys(metrics).join(', ')}`,
+  );
+}

@@ -1,0 +1,58 @@
+import type { NumberRange } from '../option-values.ts';
+import type { TuneOptions } from '../tune-options.ts';
+import { invalid, type ReadFile } from './read-file.ts';
+import type { Ignore, ModelSettings } from './schema.ts';
+
+export interface Load extends Pick<TuneOptions, 'concurrency' | 'requestRate'> {
+  /** In rising order, where the file lists them. */
+  readonly levels?: readonly number[];
+}
+
+/** The load levels of a model: those that it or the file lists, else the range to search. Errors: INPUT_INVALID for two kinds of load. */
+export function loadOptions(read: ReadFile, name: string, { parameters }: ModelSettings): Load {
+  const { file, content } = read;
+  const own = parameters?.concurrency ?? parameters?.request_rate;
+  const { concurrency, request_rate: rate } = own ? (parameters ?? {}) : content;
+  if (concurrency && rate) {
+    const at = own ? ['profile_models', name, 'parameters', 'request_rate'] : ['request_rate'];
+    throw invalid(file, at, 'load levels are either concurrencies or request rates');
+  }
+  if (concurrency) return { concurrency: rangeOf(concurrency), levels: rising(concurrency) };
+  if (rate) return { requestRate: rangeOf(rate), levels: rising(rate) };
+  const { run_config_search_min_request_rate: lowRate, run_config_search_max_request_rate: highRate } = content;
+  if (content.request_rate_search_enable || lowRate !== undefined || highRate !== undefined) {
+    return { requestRate: searchRange(read, 'request_rate') };
+  }
+  if (content.run_config_search_disable) return { concurrency: rangeOf([1]), levels: [1] };
+  return { concurrency: searchRange(read, 'concurrency') };
+}
+
+/** Model Analyzer's own limits of the search. */
+const defaults = { concurrency: { low: 1, high: 1024 }, request_rate: { low: 16, high: 8192 } };
+
+function searchRange({ file, content }: ReadFile, kind: keyof typeof defaults): NumberRange {
+  const low = content[`run_config_search_min_${kind}`] ?? defaults[kind].low;
+  const high = content[`run_config_search_max_${kind}`] ?? defaults[kind].high;
+  if (low <= high) return { low, high };
+  throw invalid(file, [`run_config_search_max_${kind}`], `${high} is below the least, ${low}`);
+}
+
+const rangeOf = (values: readonly number[]): NumberRange => ({ low: Math.min(...values), high: Math.max(...values) });
+
+const rising = (values: readonly number[]): readonly number[] => [...new Set(values)].sort((a, b) => a - b);
+
+/** The samples of one request: a study has one number of them, the first that is listed. */
+export function batchOption(
+  { content }: ReadFile,
+  name: string,
+  { parameters }: ModelSettings,
+  ignore: Ignore,
+): Pick<TuneOptions, 'batch'> {
+  const own = parameters?.batch_sizes;
+  const [batch = 1, ...others] = own ?? content.batch_sizes ?? [];
+  if (others.length > 0) {
+    const key = own ? `profile_models.${name}.parameters.batch_sizes` : 'batch_sizes';
+    ignore(key, `the requests of a study have one size, here ${batch}; for ${others.join(', ')} run again with -b`);
+  }
+  return { batch };
+}

@@ -1,0 +1,69 @@
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import type { z } from 'zod';
+import { messageOf, TrituneError } from '../../base/errors.ts';
+import { type AnalyzerFile, analyzerFile, type ModelSettings, modelSettings } from './schema.ts';
+
+/** A file of Model Analyzer's, read and of its form. */
+export interface ReadFile {
+  readonly file: string;
+  readonly content: AnalyzerFile;
+  /** In the order of the file. */
+  readonly models: ReadonlyMap<string, ModelSettings>;
+}
+
+const MAX_ALIASES = 100;
+
+/** Reads the file by the rules of YAML 1.1, as Model Analyzer does. Errors: INPUT_INVALID with the path of the key. */
+export function readAnalyzerFile(file: string): ReadFile {
+  const content = checked(analyzerFile, contentOf(file), file, []);
+  const named = namedModels(content.profile_models);
+  if (named === null) {
+    throw invalid(file, ['profile_models'], 'expected names of models, or settings by name');
+  }
+  const models = named.map(([name, settings]) => {
+    return [name, checked(modelSettings, settings ?? {}, file, ['profile_models', name])] as const;
+  });
+  return { file, content, models: new Map(models) };
+}
+
+/** `file: path: reason`. */
+export function invalid(file: string, path: readonly PropertyKey[], reason: string): TrituneError {
+  const where = path.length === 0 ? '' : `${path.map(String).join('.')}: `;
+  return new TrituneError('INPUT_INVALID', `${file}: ${where}${reason}`, 'see docs/model-analyzer.md for what is read');
+}
+
+function contentOf(file: string): unknown {
+  try {
+    const options = { version: '1.1', maxAliasCount: MAX_ALIASES, logLevel: 'error' } as const;
+    return parse(readFileSync(file, 'utf8'), refuseProto, options);
+  } catch (error) {
+    throw invalid(file, [], messageOf(error).split('\n')[0] as string);
+  }
+}
+
+/** A schema would leave such a key out without a word. */
+function refuseProto(key: unknown, value: unknown): unknown {
+  if (key === '__proto__') throw new Error("'__proto__' is no key");
+  return value;
+}
+
+function checked<T>(schema: z.ZodType<T>, value: unknown, file: string, above: readonly PropertyKey[]): T {
+  const outcome = schema.safeParse(value);
+  if (outcome.success) return outcome.data;
+  const issue = outcome.error.issues[0] as z.core.$ZodIssue;
+  throw invalid(file, [...above, ...issue.path], issue.message.replace(/^Invalid input: /, ''));
+}
+
+type Named = readonly (readonly [string, unknown])[];
+
+/** `a,b`, a list of names and of settings by name, or settings by name. null for anything else, and for none. */
+function namedModels(value: unknown): Named | null {
+  const items: unknown = typeof value === 'string' ? value.split(',').flatMap((name) => name.trim() || []) : value;
+  const named = (Array.isArray(items) ? items : [items]).map((item: unknown): Named | null => {
+    if (typeof item === 'string') return [[item, {}]];
+    return typeof item === 'object' && item !== null && !Array.isArray(item) ? Object.entries(item) : null;
+  });
+  const all = named.flatMap((each) => each ?? []);
+  return named.includes(null) || all.length === 0 ? null : all;
+}

@@ -1,0 +1,127 @@
+import { z } from 'zod';
+import type { JsonObject } from '../../base/json.ts';
+
+/** The keys of Model Analyzer's YAML file that mean something here, and the forms that it takes them in. Others are let through, and listed. */
+
+const text = z.string().min(1);
+const positive = z.number().positive();
+const whole = z.int().positive();
+
+/** `8`, `'1,2,4'`, `[1, 2, 4]`, or `{start, stop, step}` with both ends included → the numbers. */
+const numberList = z.union(
+  [
+    positive.transform((value) => [value]),
+    z.array(positive).min(1),
+    z
+      .string()
+      .regex(/^\s*\d+(?:\.\d+)?(?:\s*,\s*\d+(?:\.\d+)?)*\s*$/)
+      .transform((list) => list.split(',').map(Number)),
+    z
+      .strictObject({ start: whole, stop: whole, step: whole.default(1) })
+      .refine(({ start, stop, step }) => stop >= start && stop - start <= 1000 * step)
+      .transform(({ start, stop, step }) =>
+        Array.from({ length: Math.floor((stop - start) / step) + 1 }, (_, index) => start + index * step),
+      ),
+  ],
+  'expected a number above 0, a list of them, or start, stop and step',
+);
+
+const names = z.union(
+  [text.transform((list) => list.split(',').flatMap((name) => name.trim() || [])), z.array(text)],
+  'expected names',
+);
+
+/** Objectives as a list weigh alike. */
+const objectives = z.union(
+  [
+    z.array(text).transform((list) => Object.fromEntries(list.map((name) => [name, 1]))),
+    z.record(text, positive, 'expected names of metrics'),
+  ],
+  'expected names of metrics, each with a weight above 0',
+);
+
+const limits = z
+  .strictObject({ min: z.number().nonnegative().optional(), max: z.number().nonnegative().optional() })
+  .refine(({ min, max }) => min !== undefined || max !== undefined, 'expected min or max');
+
+const flagValue = z.union(
+  [z.string(), z.number(), z.boolean(), z.array(z.string())],
+  'expected a value or a list of texts',
+);
+
+const shared = {
+  objectives: objectives.optional(),
+  constraints: z.record(text, limits).optional(),
+  perf_analyzer_flags: z.record(text, flagValue).optional(),
+};
+
+export const modelSettings = z.looseObject({
+  ...shared,
+  cpu_only: z.boolean().optional(),
+  parameters: z
+    .looseObject({
+      batch_sizes: numberList.optional(),
+      concurrency: numberList.optional(),
+      request_rate: numberList.optional(),
+    })
+    .optional(),
+  model_config_parameters: z.record(text, z.json()).optional(),
+});
+
+export const analyzerFile = z.looseObject({
+  ...shared,
+  profile_models: z.unknown().optional(),
+  model_type: text.optional(),
+  model_repository: text.optional(),
+  export_path: text.optional(),
+  cpu_only_composing_models: names.optional(),
+  client_protocol: z.enum(['grpc', 'http']).optional(),
+  triton_launch_mode: z.enum(['local', 'docker', 'remote', 'c_api']).optional(),
+  triton_grpc_endpoint: text.optional(),
+  triton_http_endpoint: text.optional(),
+  triton_metrics_url: text.optional(),
+  triton_server_path: text.optional(),
+  triton_docker_image: text.optional(),
+  batch_sizes: numberList.optional(),
+  concurrency: numberList.optional(),
+  request_rate: numberList.optional(),
+  request_rate_search_enable: z.boolean().optional(),
+  run_config_search_mode: z.enum(['brute', 'quick', 'optuna']).optional(),
+  run_config_search_disable: z.boolean().optional(),
+  run_config_search_min_concurrency: whole.optional(),
+  run_config_search_max_concurrency: whole.optional(),
+  run_config_search_min_request_rate: whole.optional(),
+  run_config_search_max_request_rate: whole.optional(),
+  run_config_search_min_instance_count: whole.optional(),
+  run_config_search_max_instance_count: whole.optional(),
+  run_config_search_min_model_batch_size: whole.optional(),
+  run_config_search_max_model_batch_size: whole.optional(),
+  early_exit_enable: z.boolean().optional(),
+  optuna_max_trials: whole.optional(),
+  latency_budget: positive.optional(),
+  min_throughput: positive.optional(),
+});
+
+export type AnalyzerFile = z.infer<typeof analyzerFile>;
+export type ModelSettings = z.infer<typeof modelSettings>;
+
+/** What stands in the file and does not count. `key`: the path of the key. */
+export interface IgnoredKey {
+  readonly key: string;
+  readonly reason: string;
+}
+
+/** Notes down one of them. */
+export type Ignore = (key: string, reason: string) => void;
+
+/** What only such a file can say of a study. */
+export interface AnalyzerSettings {
+  readonly file: string;
+  readonly ignored: readonly IgnoredKey[];
+  /** The search space, as a file of ours would say it. */
+  readonly space: JsonObject;
+  /** The load levels to measure, in rising order, where the file lists them. */
+  readonly levels?: readonly number[];
+  /** False: no candidate of a grid is left out for what others did. */
+  readonly earlyExits: boolean;
+}

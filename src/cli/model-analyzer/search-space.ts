@@ -1,0 +1,75 @@
+import { isTrituneError } from '../../base/errors.ts';
+import type { Json, JsonObject } from '../../base/json.ts';
+import { spaceFromJson } from '../../space/load.ts';
+import { configParameters } from './config-parameters.ts';
+import { invalid, type ReadFile } from './read-file.ts';
+import type { ModelSettings } from './schema.ts';
+
+/** The ends of Model Analyzer's automatic search. */
+const DEFAULTS = { instances: [1, 5], batches: [1, 128] } as const;
+
+/**
+ * The search space of a model, as a file of ours would say it: every combination of the values in `model_config_parameters`; without any the
+ * automatic one of instances and doubling batch sizes, or nothing but the model as it is where the search is disabled.
+ * Errors: INPUT_INVALID with the path of the key.
+ */
+export function searchSpace(read: ReadFile, name: string, settings: ModelSettings, batch: number): JsonObject {
+  const { file } = read;
+  const path = ['profile_models', name, 'model_config_parameters'];
+  const given = settings.model_config_parameters;
+  const parameters = given ? configParameters(given, file, path) : automatic(read);
+  const placesInstances = Object.keys(parameters).some(
+    (key) => key.startsWith('instance_group') || key === 'instance_kind',
+  );
+  const space = {
+    name: 'model-analyzer',
+    description: `what ${file} asks for`,
+    parameters: {
+      ...(settings.cpu_only === true && !placesInstances && { instance_kind: ['KIND_CPU'] }),
+      ...parameters,
+    },
+    rules: batch > 1 ? [batchFits(batch)] : [],
+  };
+  try {
+    return spaceFromJson(space).definition;
+  } catch (error) {
+    if (isTrituneError(error, 'SPACE_INVALID'))
+      throw invalid(file, path, error.message.replace(/^.*?parameters\./, ''));
+    throw error;
+  }
+}
+
+function automatic({ file, content }: ReadFile): { readonly [name: string]: Json } {
+  if (content.run_config_search_disable) return {};
+  const {
+    run_config_search_min_instance_count: fewest = DEFAULTS.instances[0],
+    run_config_search_max_instance_count: most = DEFAULTS.instances[1],
+    run_config_search_min_model_batch_size: smallest = DEFAULTS.batches[0],
+    run_config_search_max_model_batch_size: largest = DEFAULTS.batches[1],
+  } = content;
+  if (fewest > most)
+    throw invalid(file, ['run_config_search_max_instance_count'], `${most} is below the least, ${fewest}`);
+  if (smallest > largest) {
+    throw invalid(file, ['run_config_search_max_model_batch_size'], `${largest} is below the least, ${smallest}`);
+  }
+  return {
+    instances: Array.from({ length: most - fewest + 1 }, (_, index) => fewest + index),
+    max_batch_size: doublings(smallest, largest),
+    dynamic_batching: [true],
+  };
+}
+
+/** As Model Analyzer walks: from the low end, twice as much each time, not beyond the high end. */
+function doublings(low: number, high: number): readonly number[] {
+  const values = [low];
+  while (2 * (values.at(-1) as number) <= high) values.push(2 * (values.at(-1) as number));
+  return values;
+}
+
+/** Requests larger than the model's batches would be refused. */
+const batchFits = (batch: number): JsonObject => ({
+  name: 'client-batch-fits',
+  when: { 'base.max_batch_size': { at_least: batch } },
+  require: `config.max_batch_size >= ${batch}`,
+  message: `a request of ${batch} samples is larger than max_batch_size`,
+});

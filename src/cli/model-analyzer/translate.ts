@@ -1,0 +1,137 @@
+import { TrituneError } from '../../base/errors.ts';
+import type { SeriesOptions } from '../series-options.ts';
+import type { Protocol, SamplerName, TuneOptions } from '../tune-options.ts';
+import { flagOptions } from './flags.ts';
+import { goalOptions } from './goal.ts';
+import { ignoreKeys } from './ignored.ts';
+import { batchOption, loadOptions } from './levels.ts';
+import type { ReadFile } from './read-file.ts';
+import type { AnalyzerFile, AnalyzerSettings, Ignore, IgnoredKey, ModelSettings } from './schema.ts';
+import { searchSpace } from './search-space.ts';
+import { serverOptions } from './server.ts';
+
+/** What a file of Model Analyzer's asks for, as options of ours. */
+export interface Translation {
+  readonly models: readonly string[];
+  /** For the whole run. */
+  readonly common: Partial<Omit<SeriesOptions, 'model' | 'space' | 'candidates' | 'latencyBudget'>>;
+  /** For each model. */
+  readonly own: ReadonlyMap<string, Partial<TuneOptions>>;
+  readonly ignored: readonly IgnoredKey[];
+}
+
+/** What the command line says already, and the translation depends on. */
+export interface Given {
+  readonly protocol: Protocol | undefined;
+  readonly percentile: number | undefined;
+  /** The models to tune; undefined for all of the file. */
+  readonly models: readonly string[] | undefined;
+}
+
+const samplers: Readonly<Record<'brute' | 'quick' | 'optuna', SamplerName>> = {
+  brute: 'grid',
+  quick: 'hill-climb',
+  optuna: 'tpe',
+};
+
+/** Errors: INPUT_INVALID with the path of the key; UNSUPPORTED for what the run would be a different one without. */
+export function translate(read: ReadFile, given: Given): Translation {
+  const { file, content } = read;
+  refuseTokens(content);
+  const ignored: IgnoredKey[] = [];
+  const ignore: Ignore = (key, reason) => {
+    if (!ignored.some((known) => known.key === key)) ignored.push({ key, reason });
+  };
+  const protocol = given.protocol ?? content.client_protocol ?? 'grpc';
+  const mode = content.run_config_search_mode ?? 'brute';
+  const models = given.models ?? [...read.models.keys()];
+  for (const name of read.models.keys()) {
+    if (!models.includes(name)) ignore(`profile_models.${name}`, 'the command line names other models');
+  }
+  ignoreKeys(content, '', ignore);
+  let tls = {};
+  const own = models.map((name) => {
+    const settings = read.models.get(name) ?? {};
+    ignoreKeys(settings, `profile_models.${name}.`, ignore);
+    ignoreKeys(settings.parameters ?? {}, `profile_models.${name}.parameters.`, ignore);
+    const at = settings.perf_analyzer_flags ? ['profile_models', name, 'perf_analyzer_flags'] : ['perf_analyzer_flags'];
+    const flags = settings.perf_analyzer_flags ?? content.perf_analyzer_flags ?? {};
+    const { tls: secure, requests } = flagOptions(flags, protocol, { file, at, ignore });
+    tls = { ...tls, ...secure };
+    return { name, requests, ...studyOf(read, name, settings, given.percentile, ignore) };
+  });
+  ignoreUnused(content, own, ignore);
+  const common = {
+    sampler: samplers[mode],
+    ...serverOptions(content, protocol, ignore),
+    ...tls,
+    ...(content.export_path !== undefined && { output: content.export_path }),
+    ...(mode === 'optuna' && content.optuna_max_trials !== undefined && { maxTrials: content.optuna_max_trials }),
+  };
+  const optionsOf = ({ requests, options, analyzer }: (typeof own)[number]): Partial<TuneOptions> => ({
+    ...{ ...requests, ...options, modelAnalyzer: { file, ignored, ...analyzer } },
+  });
+  return { models, common, own: new Map(own.map((each) => [each.name, optionsOf(each)])), ignored };
+}
+
+interface Study {
+  readonly options: Partial<TuneOptions>;
+  /** The values to try are those of the file. */
+  readonly isListed: boolean;
+  readonly analyzer: Pick<AnalyzerSettings, 'space' | 'levels' | 'earlyExits'>;
+}
+
+function studyOf(
+  read: ReadFile,
+  name: string,
+  settings: ModelSettings,
+  percentile: number | undefined,
+  ignore: Ignore,
+): Study {
+  const { content } = read;
+  const { batch } = batchOption(read, name, settings, ignore);
+  const { levels, ...load } = loadOptions(read, name, settings);
+  // Values that a person has listed are all tried, unless they ask for less.
+  const isListed = settings.model_config_parameters !== undefined || content.run_config_search_disable === true;
+  const earlyExits = !isListed || content.early_exit_enable === true;
+  return {
+    isListed,
+    options: { batch, ...load, ...goalOptions(content, settings, percentile) },
+    analyzer: { space: searchSpace(read, name, settings, batch), ...(levels && { levels }), earlyExits },
+  };
+}
+
+/** Keys that are read in other circumstances than those of this file. */
+function ignoreUnused(content: AnalyzerFile, studies: readonly Study[], ignore: Ignore): void {
+  const searched = studies.filter(({ analyzer }) => analyzer.levels === undefined);
+  const unless = (isUsed: boolean, keys: readonly (keyof AnalyzerFile & string)[], reason: string): void => {
+    for (const key of isUsed ? [] : keys) if (content[key] !== undefined) ignore(key, reason);
+  };
+  const ends = (what: string) => [`run_config_search_min_${what}`, `run_config_search_max_${what}`];
+  unless(
+    searched.some(({ options }) => options.concurrency),
+    ends('concurrency'),
+    'no concurrency is searched for',
+  );
+  unless(
+    searched.some(({ options }) => options.requestRate),
+    ends('request_rate'),
+    'no request rate is searched for',
+  );
+  const space = [...ends('instance_count'), ...ends('model_batch_size')];
+  unless(!studies.every(({ isListed }) => isListed), space, 'every model has values of its own');
+  const isBrute = (content.run_config_search_mode ?? 'brute') === 'brute';
+  const listed = studies.some(({ isListed }) => isListed);
+  unless(isBrute && listed, ['early_exit_enable'], 'it is about listed values under the brute search');
+  unless(content.run_config_search_mode === 'optuna', ['optuna_max_trials'], 'it is about the optuna search');
+}
+
+/** Errors: UNSUPPORTED for a model whose figures would be of tokens. */
+function refuseTokens({ model_type: type }: AnalyzerFile): void {
+  if (type?.toLowerCase() !== 'llm') return;
+  throw new TrituneError(
+    'UNSUPPORTED',
+    'model_type LLM measures tokens, which tritune does not',
+    'leave it out to tune by requests and their latencies',
+  );
+}

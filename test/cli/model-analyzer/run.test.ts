@@ -1,0 +1,74 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { profileSchema } from '../../../src/emulator/profile-schema.ts';
+import type { SeriesSummary } from '../../../src/study/series-summary.ts';
+import { freshDirectory, recordsOf, runCli, summaryOf } from '../../support/cli.ts';
+import { emulatorForTest, smallProfile } from '../../support/emulator.ts';
+
+it("runs a file of Model Analyzer's as it is: its models, values, levels and limits, and says what does not count", async () => {
+  const [model] = smallProfile().models;
+  const models = ['net', 'text'].map((name) => ({ ...model, config: { ...model?.config, name } }));
+  const emulator = await emulatorForTest({ profile: profileSchema.parse({ ...smallProfile(), models }) });
+  const cwd = await freshDirectory();
+  await writeFile(
+    join(cwd, 'analyzer.yaml'),
+    `
+triton_launch_mode: remote
+triton_grpc_endpoint: ${emulator.grpcUrl}
+export_path: out
+checkpoint_directory: checkpoints
+latency_budget: 500
+profile_models:
+  net:
+    parameters: {concurrency: [1, 3]}
+    model_config_parameters:
+      instance_group: [{kind: KIND_CPU, count: [2, 3]}]
+    weighting: 2
+  text:
+    parameters: {concurrency: 2, batch_sizes: 2}
+    constraints: {perf_latency_p95: {max: 400}}
+    model_config_parameters: {max_batch_size: [2]}
+`,
+  );
+  const args = ['tune', '--model-analyzer-config', 'analyzer.yaml', '--precision', '50', '--ui', 'lines'];
+  const run = await runCli(args, { cwd });
+  expect(run).toMatchObject({ code: 0 });
+  const lines = run.stderr
+    .trim()
+    .split('\n')
+    .filter((line) => line.includes(' does not count: '));
+  expect(lines).toEqual([
+    expect.stringMatching(/^analyzer\.yaml: checkpoint_directory does not count: the journal /),
+    expect.stringMatching(/^analyzer\.yaml: profile_models\.net\.weighting does not count: models are tuned one after/),
+  ]);
+
+  const out = join(cwd, 'out');
+  const series = JSON.parse(await readFile(join(out, 'summary.json'), 'utf8')) as SeriesSummary;
+  expect(series.models).toMatchObject([
+    { model: 'net', exitCode: 0 },
+    { model: 'text', exitCode: 0 },
+  ]);
+  const summary = await summaryOf(join(out, 'net'));
+  expect(summary).toMatchObject({ sampler: 'grid', budget: { percentile: 99, latencyMs: 500 } });
+  expect(summary.modelAnalyzer?.file).toBe('analyzer.yaml');
+  expect(summary.modelAnalyzer?.ignored.map(({ key }) => key)).toEqual([
+    'checkpoint_directory',
+    'profile_models.net.weighting',
+  ]);
+  const levels = (await recordsOf(join(out, 'net'))).flatMap((record) =>
+    record.type === 'trial-measured' ? [[record.trial, record.measurement.level.value]] : [],
+  );
+  expect(levels).toEqual([
+    [0, 1],
+    [0, 3],
+    [1, 1],
+    [1, 3],
+    [2, 1],
+    [2, 3],
+  ]);
+  const table = await readFile(join(out, 'net', 'results', 'metrics-model-inference.csv'), 'utf8');
+  expect(table).toMatch(/^net,1,3,net_config_[12],[23]:CPU,8,Yes,/m);
+  const [started] = await recordsOf(join(out, 'text'));
+  expect(started).toMatchObject({ options: { batch: 2 }, goal: { budget: { percentile: 99, latencyMs: 500 } } });
+}, 60_000);

@@ -1,0 +1,470 @@
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { describe, expect, it } from 'vitest';
+import { withAnalyzerFile } from '../../../src/cli/model-analyzer/apply.ts';
+import { addOptions } from '../../../src/cli/option-table.ts';
+import { modelsIn, optionsFor, type SeriesOptions, seriesOptionTable } from '../../../src/cli/series-options.ts';
+import type { TuneOptions } from '../../../src/cli/tune-options.ts';
+import { goalOf, levelsOf } from '../../../src/cli/tune-request.ts';
+import { spaceFromJson } from '../../../src/space/load.ts';
+import { viewSpace } from '../../../src/study/samplers/space-view.ts';
+import type { ModelConfig } from '../../../src/triton/model-config.ts';
+
+const directory = await mkdtemp(join(tmpdir(), 'tritune-analyzer-'));
+let files = 0;
+
+/** The run that the YAML and the command line ask for together. */
+async function runOf(yaml: string, ...args: string[]) {
+  const file = join(directory, `${++files}.yaml`);
+  await writeFile(file, yaml);
+  const command = addOptions(new Command(), seriesOptionTable)
+    .exitOverride()
+    .parse(['--model-analyzer-config', file, ...args], { from: 'user' });
+  const keys = Object.keys(seriesOptionTable) as (keyof SeriesOptions)[];
+  const given = new Set(keys.filter((key) => command.getOptionValueSource(key) === 'cli'));
+  const told: string[] = [];
+  const tell = (line: string): void => void told.push(line.replace(`${file}: `, ''));
+  const options = withAnalyzerFile(command.opts<SeriesOptions>(), given, { tell });
+  return { options, told, models: modelsIn(options), of: (model: string): TuneOptions => optionsFor(options, model) };
+}
+
+const only = async (yaml: string, ...args: string[]): Promise<TuneOptions> => (await runOf(yaml, ...args)).of('net');
+
+const faultOf = (yaml: string, ...args: string[]): Promise<string> =>
+  runOf(yaml, ...args).then(
+    () => 'none',
+    (error: { code: string; message: string }) => `${error.code} ${error.message.replace(/^\S*\.yaml: /, '')}`,
+  );
+
+const base: ModelConfig = { name: 'net', backend: 'python', max_batch_size: 8 };
+
+/** What the space's candidates have in their configs, in its order. */
+function configsOf({ modelAnalyzer }: TuneOptions, config: ModelConfig = base): ModelConfig[] {
+  const view = viewSpace(spaceFromJson(modelAnalyzer?.space ?? {}), config);
+  return [...view.assignments()].map((assignment) => {
+    const built = view.build(assignment);
+    if (!built.legal) throw new Error(built.reason);
+    return built.candidate.config;
+  });
+}
+
+describe('models', () => {
+  it('are named in any of the three forms', async () => {
+    for (const yaml of [
+      'profile_models: net, text',
+      'profile_models: [net, text]',
+      'profile_models: {net: , text: {}}',
+    ]) {
+      expect((await runOf(yaml)).models).toEqual(['net', 'text']);
+    }
+    expect((await runOf('profile_models:\n  - net\n  - text: {weighting: 3}')).models).toEqual(['net', 'text']);
+    const chosen = await runOf('profile_models: {net: {parameters: {concurrency: 3}}, text: }', '-m', 'net');
+    expect(chosen.models).toEqual(['net']);
+    expect(levelsOf(chosen.of('net'))).toEqual({ mode: 'concurrency', low: 3, high: 3 });
+    expect(chosen.told).toEqual([expect.stringMatching(/^profile_models\.text does not count: the command line/)]);
+  });
+
+  it('must be there, in a file that can be read', async () => {
+    expect(await faultOf('concurrency: 2')).toBe(
+      'INPUT_INVALID profile_models: expected names of models, or settings by name',
+    );
+    expect(await faultOf('profile_models: [net, 3]')).toMatch(/^INPUT_INVALID profile_models: /);
+    expect(await faultOf('profile_models: [net')).toMatch(/^INPUT_INVALID /);
+    expect(await faultOf('- net')).toMatch(/^INPUT_INVALID /);
+    expect(() =>
+      withAnalyzerFile({ modelAnalyzerConfig: '/nowhere.yaml' } as SeriesOptions, new Set(), { tell: () => undefined }),
+    ).toThrow(/nowhere/);
+  });
+});
+
+describe('the goal', () => {
+  it('is the model’s own, else that of the file; latencies in milliseconds, memory in megabytes', async () => {
+    const run = await runOf(`
+objectives: [perf_throughput, gpu_used_memory]
+constraints: {perf_latency_p99: {max: 20}, gpu_used_memory: {max: 1000}}
+profile_models:
+  net:
+  text:
+    objectives: {perf_latency_p99: 3, perf_throughput: 10}
+    constraints: {perf_latency_p90: {max: 7}, perf_latency_avg: {max: 2.5}, perf_throughput: {min: 100}}
+`);
+    expect(goalOf(run.of('net'))).toEqual({
+      budget: { percentile: 99, latencyMs: 20 },
+      constraints: [{ metric: 'gpu-memory', relation: '<=', value: 1e9 / 2 ** 20 }],
+      objectives: [
+        { metric: 'throughput', weight: 1 },
+        { metric: 'gpu-memory', weight: 1 },
+      ],
+    });
+    expect(goalOf(run.of('text'))).toEqual({
+      budget: { percentile: 90, latencyMs: 7 },
+      constraints: [
+        { metric: 'latency-avg', relation: '<=', value: 2.5 },
+        { metric: 'throughput', relation: '>=', value: 100 },
+      ],
+      objectives: [
+        { metric: 'latency-p99', weight: 3 },
+        { metric: 'throughput', weight: 10 },
+      ],
+    });
+    expect(goalOf(await only('profile_models: net'))).toMatchObject({
+      budget: null,
+      objectives: [{ metric: 'throughput' }],
+    });
+  });
+
+  it('takes its shorthands, and gives way to the command line', async () => {
+    const yaml =
+      'profile_models: {net: {constraints: {perf_latency: {max: 20}}}}\nlatency_budget: 5\nmin_throughput: 70';
+    const goal = { budget: { percentile: 99, latencyMs: 5 }, constraints: [{ metric: 'throughput', value: 70 }] };
+    expect(goalOf(await only(yaml))).toMatchObject(goal);
+    expect(goalOf(await only(yaml, '--latency-budget', '3', '--percentile', '90'))).toMatchObject({
+      budget: { percentile: 90, latencyMs: 3 },
+      constraints: [{ metric: 'latency-p99', value: 5 }, { metric: 'throughput' }],
+    });
+    expect(goalOf(await only(yaml, '--constraint', 'error-rate<=1%', '--objective', 'latency-p50'))).toMatchObject({
+      budget: { latencyMs: 5 },
+      constraints: [{ metric: 'error-rate' }],
+      objectives: [{ metric: 'latency-p50' }],
+    });
+    expect(
+      goalOf(await only('profile_models: net\nconstraints: {perf_latency_p95: {max: 9}}', '--latency-budget', 'net=4')),
+    ).toMatchObject({
+      budget: { percentile: 99, latencyMs: 4 },
+      constraints: [],
+    });
+  });
+
+  it('is refused where nobody measures it, or it would mean the opposite', async () => {
+    for (const metric of [
+      'cpu_used_ram',
+      'gpu_utilization',
+      'time_to_first_token_p99',
+      'perf_server_compute_infer',
+      'speed',
+    ]) {
+      expect(await faultOf(`profile_models: net\nobjectives: [${metric}]`)).toMatch(
+        `UNSUPPORTED '${metric}' cannot be an objective: `,
+      );
+    }
+    expect(await faultOf('profile_models: net\nconstraints: {cpu_used_ram: {max: 1}}')).toMatch(
+      /^UNSUPPORTED .* a constraint/,
+    );
+    expect(await faultOf('profile_models: net\nmodel_type: LLM')).toMatch(/^UNSUPPORTED /);
+  });
+});
+
+describe('load levels', () => {
+  it('are listed in any of its forms, and then measured as they are', async () => {
+    for (const form of ['8,2,4', '[8, 2, 4]', '{start: 2, stop: 8, step: 2}']) {
+      const options = await only(`profile_models: net\nconcurrency: ${form}`);
+      expect(levelsOf(options)).toEqual({ mode: 'concurrency', low: 2, high: 8 });
+      expect(options.modelAnalyzer?.levels).toEqual(form.startsWith('{') ? [2, 4, 6, 8] : [2, 4, 8]);
+    }
+    const own = await only('profile_models: {net: {parameters: {request_rate: [100, 50]}}}\nconcurrency: 4');
+    expect(levelsOf(own)).toEqual({ mode: 'request-rate', low: 50, high: 100 });
+    expect(own.modelAnalyzer?.levels).toEqual([50, 100]);
+  });
+
+  it('are searched between its limits otherwise', async () => {
+    const levels = async (yaml: string, ...args: string[]) =>
+      levelsOf(await only(`profile_models: net\n${yaml}`, ...args));
+    expect(await levels('')).toEqual({ mode: 'concurrency', low: 1, high: 1024 });
+    expect(await levels('run_config_search_max_concurrency: 32')).toEqual({ mode: 'concurrency', low: 1, high: 32 });
+    expect(await levels('request_rate_search_enable: true')).toEqual({ mode: 'request-rate', low: 16, high: 8192 });
+    expect(await levels('run_config_search_min_request_rate: 100')).toMatchObject({ mode: 'request-rate', low: 100 });
+    expect(await levels('run_config_search_disable: true')).toEqual({ mode: 'concurrency', low: 1, high: 1 });
+    expect(await levels('concurrency: [1, 2]', '--request-rate', '5:10')).toEqual({
+      mode: 'request-rate',
+      low: 5,
+      high: 10,
+    });
+    const given = await only('profile_models: net\nconcurrency: [1, 2]', '--concurrency', '3:9');
+    expect(given.modelAnalyzer).not.toHaveProperty('levels');
+  });
+
+  it('are of one kind, and in order', async () => {
+    expect(await faultOf('profile_models: net\nconcurrency: 1\nrequest_rate: 5')).toMatch(
+      /^INPUT_INVALID request_rate: /,
+    );
+    expect(await faultOf('profile_models: net\nrun_config_search_min_concurrency: 2000')).toMatch(
+      /^INPUT_INVALID run_config_search_max_concurrency: 1024 is below/,
+    );
+    expect(await faultOf('profile_models: {net: {parameters: {concurrency: many}}}')).toMatch(
+      /^INPUT_INVALID profile_models\.net\.parameters\.concurrency: expected a number/,
+    );
+  });
+
+  it('go with one size of requests', async () => {
+    const run = await runOf('profile_models: {net: {parameters: {batch_sizes: 4}}, text: }\nbatch_sizes: [2, 8]');
+    expect([run.of('net').batch, run.of('text').batch]).toEqual([4, 2]);
+    expect(run.told).toEqual([expect.stringMatching(/^batch_sizes does not count: .*here 2; for 8 /)]);
+    expect(configsOf(run.of('net')).map((config) => config.max_batch_size)).not.toContain(2);
+    expect((await only('profile_models: net\nbatch_sizes: 4', '-b', '16')).batch).toBe(16);
+  });
+});
+
+describe('the search', () => {
+  it('has a sampler of ours for each of its modes', async () => {
+    const sampler = async (...args: string[]) =>
+      (await only(`profile_models: net\n${args[0]}`, ...args.slice(1))).sampler;
+    expect(await sampler('')).toBe('grid');
+    expect(await sampler('run_config_search_mode: brute')).toBe('grid');
+    expect(await sampler('run_config_search_mode: quick')).toBe('hill-climb');
+    expect(await sampler('run_config_search_mode: optuna')).toBe('tpe');
+    expect(await sampler('run_config_search_mode: quick', '--sampler', 'queueing')).toBe('queueing');
+    const optuna = await runOf(
+      'profile_models: net\nrun_config_search_mode: optuna\noptuna_max_trials: 9\noptuna_min_trials: 3',
+    );
+    expect(optuna.of('net').maxTrials).toBe(9);
+    expect(optuna.told).toEqual([expect.stringMatching(/^optuna_min_trials does not count/)]);
+  });
+
+  it('goes over instances and doubling batch sizes by itself', async () => {
+    const options = await only(
+      'profile_models: net\nrun_config_search_max_instance_count: 2\nrun_config_search_min_model_batch_size: 3\nrun_config_search_max_model_batch_size: 12',
+    );
+    const configs = configsOf(options);
+    expect(configs.map(({ max_batch_size, instance_group }) => [max_batch_size, instance_group?.[0]?.count])).toEqual([
+      ...[
+        [3, 1],
+        [3, 2],
+        [6, 1],
+        [6, 2],
+        [12, 1],
+        [12, 2],
+      ],
+    ]);
+    expect(configs.every((config) => config.dynamic_batching !== undefined)).toBe(true);
+    expect(configsOf(await only('profile_models: net'))).toHaveLength(5 * 8);
+    expect(options.modelAnalyzer?.earlyExits).toBe(true);
+    const none = await only('profile_models: net\nrun_config_search_disable: true');
+    expect(configsOf(none)).toEqual([]);
+    expect(none.modelAnalyzer).toMatchObject({ levels: [1], earlyExits: false });
+    const placed = configsOf(await only('profile_models: {net: {cpu_only: true}}'));
+    expect(new Set(placed.map(({ instance_group }) => instance_group?.[0]?.kind))).toEqual(new Set(['KIND_CPU']));
+  });
+
+  it('goes over every combination of the values that are listed', async () => {
+    const options = await only(`
+profile_models:
+  net:
+    model_config_parameters:
+      max_batch_size: [4, 8]
+      dynamic_batching:
+        preferred_batch_size: [2, 4]
+        max_queue_delay_microseconds: [100, 200]
+      instance_group:
+        - kind: KIND_GPU
+          count: [1, 2]
+      parameters:
+        threads: {string_value: ["1", "2"]}
+`);
+    const configs = configsOf(options);
+    expect(configs).toHaveLength(2 * 2 * 2 * 2);
+    expect(configs[0]).toMatchObject({
+      max_batch_size: 4,
+      dynamic_batching: { preferred_batch_size: [2, 4], max_queue_delay_microseconds: 100 },
+      instance_group: [{ kind: 'KIND_GPU', count: 1 }],
+      parameters: { threads: { string_value: '1' } },
+    });
+    expect(Object.keys((options.modelAnalyzer?.space.parameters ?? {}) as object).sort()).toEqual([
+      ...[
+        'instance_kind',
+        'instances',
+        'max_batch_size',
+        'parameters.threads.string_value',
+        'preferred_batch_size',
+        'queue_delay_us',
+      ],
+    ]);
+    expect(options.modelAnalyzer?.earlyExits).toBe(false);
+  });
+
+  it('takes a list of lists where a field is a list, and whole messages', async () => {
+    const configs = configsOf(
+      await only(`
+early_exit_enable: true
+profile_models:
+  - net:
+      model_config_parameters:
+        instance_group:
+          - - kind: KIND_GPU
+              count: [1, 2]
+            - kind: KIND_CPU
+          - - kind: KIND_CPU
+              count: 3
+        dynamic_batching: {preferred_batch_size: [[2], [2, 4]]}
+        optimization:
+          execution_accelerators:
+            gpu_execution_accelerator:
+              - name: tensorrt
+                parameters: {precision_mode: [FP16, FP32]}
+`),
+      { ...base, instance_group: [{ kind: 'KIND_GPU', count: 1 }] },
+    );
+    expect(configs).toHaveLength(3 * 2 * 2);
+    expect(new Set(configs.map(({ instance_group }) => JSON.stringify(instance_group)))).toEqual(
+      new Set([
+        '[{"count":1,"kind":"KIND_GPU"},{"kind":"KIND_CPU"}]',
+        '[{"count":2,"kind":"KIND_GPU"},{"kind":"KIND_CPU"}]',
+        '[{"count":3,"kind":"KIND_CPU"}]',
+      ]),
+    );
+    const batching = configsOf(
+      await only('profile_models: {net: {model_config_parameters: {dynamic_batching: {}, max_batch_size: 2}}}'),
+    );
+    expect(batching).toEqual([expect.objectContaining({ dynamic_batching: {}, max_batch_size: 2 })]);
+    const messages = await only(
+      'profile_models: {net: {model_config_parameters: {dynamic_batching: [{}, {max_queue_delay_microseconds: [5, 9]}]}}}',
+    );
+    expect(configsOf(messages).map((config) => config.dynamic_batching)).toEqual([
+      ...[{}, { max_queue_delay_microseconds: 5 }, { max_queue_delay_microseconds: 9 }],
+    ]);
+  });
+
+  it('is refused with the place of what is no field or no value', async () => {
+    const fault = (parameters: string) => faultOf(`profile_models: {net: {model_config_parameters: ${parameters}}}`);
+    const at = 'profile_models.net.model_config_parameters';
+    expect(await fault('{max_batch: 4}')).toBe(
+      `INPUT_INVALID ${at}.max_batch: the model config has no such field here`,
+    );
+    expect(await fault('{instance_group: [{counts: 4}]}')).toMatch(`INPUT_INVALID ${at}.instance_group.0.counts: `);
+    expect(await fault('{max_batch_size: []}')).toMatch(`INPUT_INVALID ${at}.max_batch_size: there is no value in it`);
+    expect(await fault('{max_batch_size: [large]}')).toMatch(new RegExp(`^INPUT_INVALID ${at}: max_batch_size.*large`));
+    expect(await fault('{instance_group: [{kind: KIND_GPU}, {count: x}]}')).toMatch(/^INPUT_INVALID .*count takes/);
+    expect(await fault('{__proto__: {a: 1}}')).toMatch(/^INPUT_INVALID /);
+    expect(await fault('[1]')).toMatch(`INPUT_INVALID ${at}: `);
+    expect(await faultOf('profile_models: net\nrun_config_search_min_instance_count: 9')).toMatch(
+      /^INPUT_INVALID run_config_search_max_instance_count: 5 is below the least, 9/,
+    );
+  });
+});
+
+describe('the server', () => {
+  it('is started unless the file says that it is there', async () => {
+    const local = await runOf(
+      'profile_models: net\nmodel_repository: /models\ntriton_server_path: /opt/t\ntriton_grpc_endpoint: a:1\nexport_path: out',
+    );
+    expect(local.of('net')).toMatchObject({
+      launch: 'local',
+      modelRepository: '/models',
+      tritonserver: '/opt/t',
+      output: 'out',
+    });
+    expect(local.of('net')).not.toHaveProperty('url');
+    expect(local.told).toEqual([expect.stringMatching(/^triton_grpc_endpoint does not count: .*free ports/)]);
+    const docker = await only(
+      'profile_models: net\nmodel_repository: /models\ntriton_launch_mode: docker\ntriton_docker_image: img:1',
+    );
+    expect(docker).toMatchObject({ launch: 'docker', dockerImage: 'img:1' });
+    const inProcess = await runOf('profile_models: net\ntriton_launch_mode: c_api');
+    expect(inProcess.of('net').launch).toBe('local');
+    expect(inProcess.told).toEqual([expect.stringMatching(/^triton_launch_mode does not count/)]);
+    expect(await faultOf('profile_models: net\ntriton_launch_mode: cloud')).toMatch(
+      /^INPUT_INVALID triton_launch_mode: /,
+    );
+  });
+
+  it('is where its endpoints say, of the protocol that is spoken', async () => {
+    const yaml = `
+profile_models: net
+triton_launch_mode: remote
+client_protocol: http
+triton_grpc_endpoint: a:1
+triton_http_endpoint: a:2
+triton_metrics_url: http://a:3/metrics`;
+    const http = await only(yaml);
+    expect(http).toMatchObject({ protocol: 'http', url: 'a:2', controlUrl: 'a:1', metricsUrl: 'http://a:3/metrics' });
+    expect(http.launch).toBeUndefined();
+    const grpc = await only(yaml, '-i', 'grpc');
+    expect(grpc).toMatchObject({ protocol: 'grpc', url: 'a:1' });
+    expect(grpc.controlUrl).toBeUndefined();
+    const elsewhere = await only(yaml, '-u', 'b:9');
+    expect(elsewhere).toMatchObject({ protocol: 'http', url: 'b:9' });
+    expect([elsewhere.controlUrl, elsewhere.metricsUrl]).toEqual([undefined, undefined]);
+    const launched = await only(yaml, '--launch', 'emulator');
+    expect([launched.launch, launched.url]).toEqual(['emulator', undefined]);
+    expect((await only('profile_models: net', '-u', 'b:9')).launch).toBeUndefined();
+  });
+});
+
+describe("perf_analyzer's flags", () => {
+  it('mean what they mean there', async () => {
+    const run = await runOf(`
+profile_models:
+  net:
+    perf_analyzer_flags: {input-data: [a.json, b.json], shape: ['IN:3,4', 'MASK:4'], streaming: true, sequence-id-range: '5:9'}
+  text:
+perf_analyzer_flags: {string-length: 7, ssl-grpc-use-ssl: true, ssl-grpc-root-certifications-file: ca.pem}`);
+    expect(run.of('net')).toMatchObject({
+      ...{ inputData: ['a.json', 'b.json'], shape: { IN: [3, 4], MASK: [4] }, streaming: true },
+      sequenceIds: { low: 5, high: 9 },
+    });
+    expect(run.of('text')).toMatchObject({ stringLength: 7 });
+    expect(run.of('net')).not.toHaveProperty('stringLength');
+    // One server serves them all.
+    expect(run.options).toMatchObject({ tls: true, tlsCa: 'ca.pem' });
+    expect(run.told).toEqual([]);
+    const given = await runOf(
+      'profile_models: net\nperf_analyzer_flags: {input-data: zero, shape: "IN:3"}',
+      '--input-data',
+      'random',
+    );
+    expect(given.of('net')).toMatchObject({ inputData: ['random'], shape: { IN: [3] } });
+  });
+
+  it('are refused with their place when their values are none', async () => {
+    const fault = (flags: string) => faultOf(`profile_models: net\nperf_analyzer_flags: ${flags}`);
+    expect(await fault('{string-length: long}')).toMatch(/^INPUT_INVALID perf_analyzer_flags\.string-length: /);
+    expect(await fault('{shared-memory: some}')).toMatch(/shared-memory: expected none, system, cuda/);
+    expect(await fault('{shape: 3}')).toMatch(/^INPUT_INVALID perf_analyzer_flags\.shape: /);
+  });
+});
+
+describe('what does not count', () => {
+  it('is said, each key with a reason, and kept with the study', async () => {
+    const run = await runOf(`
+profile_models:
+  net: {weighting: 2, parameters: {latency: 3}, model_config_parameters: {max_batch_size: 2}, colour: red}
+checkpoint_directory: /tmp/c
+run_config_profile_models_concurrently_enable: true
+triton_server_flags: {log-verbose: 1}
+run_config_search_max_instance_count: 3
+early_exit_enable: true
+client_prototcol: http
+constructor: 1
+perf_analyzer_flags: {percentile: 95, measurement-interval: 4000, ssl-https-verify-peer: 0, async: false, nonsense: 1, http-header: 'a:b'}
+num_configs_per_model: 5
+`);
+    const keys = run.told.map((line) => line.split(' ')[0]);
+    expect(keys.sort()).toEqual([
+      ...['checkpoint_directory', 'client_prototcol', 'constructor', 'num_configs_per_model'],
+      ...['perf_analyzer_flags.async', 'perf_analyzer_flags.http-header', 'perf_analyzer_flags.measurement-interval'],
+      ...[
+        'perf_analyzer_flags.nonsense',
+        'perf_analyzer_flags.percentile',
+        'perf_analyzer_flags.ssl-https-verify-peer',
+      ],
+      ...['profile_models.net.colour', 'profile_models.net.parameters.latency', 'profile_models.net.weighting'],
+      ...[
+        'run_config_profile_models_concurrently_enable',
+        'run_config_search_max_instance_count',
+        'triton_server_flags',
+      ],
+    ]);
+    expect(run.told.every((line) => / does not count: \S/.test(line))).toBe(true);
+    expect(run.told).toContainEqual(expect.stringMatching(/^client_prototcol .*did you mean 'client_protocol'/));
+    expect(run.of('net').modelAnalyzer?.ignored).toHaveLength(run.told.length);
+    expect(JSON.stringify(run.options)).not.toContain('a:b');
+  });
+
+  it('says nothing of a resumed run, which keeps what it was started with', async () => {
+    const told: string[] = [];
+    const options = { modelAnalyzerConfig: 'gone.yaml', resume: 'dir' } as SeriesOptions;
+    expect(withAnalyzerFile(options, new Set(), { tell: (line) => void told.push(line) })).toBe(options);
+    expect(told).toEqual([]);
+  });
+});
