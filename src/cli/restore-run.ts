@@ -3,12 +3,14 @@ import { join } from 'node:path';
 import { realClock } from '../base/clock.ts';
 import { isTrituneError, TrituneError } from '../base/errors.ts';
 import { foldStudy } from '../study/fold.ts';
-import { readJournal, resumeJournal } from '../study/journal.ts';
+import { type Journal, readJournal, resumeJournal } from '../study/journal.ts';
 import type { StudyRecord, StudyStarted } from '../study/records.ts';
 import type { StudyState } from '../study/state.ts';
 import { compareConfigs } from '../triton/config-comparison.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
+import type { TraceControl } from '../triton/types.ts';
 import type { ControlClient } from '../tuner/control.ts';
+import { createTracing } from '../tuner/tracing.ts';
 import { type Addresses, connectControl } from './connection.ts';
 import { serverAddress, tlsInAddress } from './option-values.ts';
 import { RUNS_DIRECTORY, studyFiles } from './output-directory.ts';
@@ -23,7 +25,7 @@ export async function restoreRun(directory: string, options: RestoreOptions): Pr
   const { journal, records } = await resumeJournal(studyFiles(directory).journal);
   try {
     const state = foldStudy(records);
-    if (isBack(state)) return `nothing to do: ${state.restored?.detail}`;
+    if (isBack(state) && !isTracing(state)) return `nothing to do: ${state.restored?.detail}`;
     const { started } = state;
     if (typeof started.options.launch === 'string')
       return 'nothing to do: its server was started for the run and ended with it';
@@ -36,13 +38,23 @@ export async function restoreRun(directory: string, options: RestoreOptions): Pr
       if (!restored.verified) {
         throw new TrituneError('RESTORE_FAILED', restored.detail, 'look at the config on the server');
       }
-      return restored.detail;
+      return `${restored.detail}${await putTracingBack(state, client, journal)}`;
     } finally {
       await client.close();
     }
   } finally {
     await journal.close();
   }
+}
+
+/** The server's trace settings too, if a run was killed while it traced. Errors: RESTORE_FAILED, SERVER_*. */
+async function putTracingBack(state: StudyState, client: TraceControl, journal: Journal): Promise<string> {
+  if (!state.tracing || !isTracing(state)) return '';
+  const verified = await createTracing(client).putBack(state.tracing.started.earlier);
+  const detail = verified ? 'as they were before' : 'the server has other settings than were sent';
+  await journal.append({ type: 'tracing-ended', at: new Date(realClock.wallMs()).toISOString(), verified, detail });
+  if (verified) return '; the trace settings are as they were before';
+  throw new TrituneError('RESTORE_FAILED', `trace settings: ${detail}`, 'look at the trace settings of the server');
 }
 
 /**
@@ -83,6 +95,7 @@ async function controlAddresses({ server, started }: StudyState, options: Restor
 }
 
 const isBack = (state: StudyState): boolean => state.restored?.verified === true;
+const isTracing = ({ tracing }: StudyState): boolean => tracing !== null && tracing.ended?.verified !== true;
 
 /** The studies in the directories of runs, single or in series. Errors: JOURNAL_INVALID. */
 export const studiesOf = async (runs: readonly string[]): Promise<readonly string[]> =>
@@ -96,7 +109,8 @@ export async function unrestoredRuns(): Promise<string[]> {
   const unrestored: string[] = [];
   for (const directory of studies.flat()) {
     const state = await readable(stateIn(directory), null);
-    if (state && !isBack(state) && state.started.options.launch === undefined) unrestored.push(directory);
+    if (state && (!isBack(state) || isTracing(state)) && state.started.options.launch === undefined)
+      unrestored.push(directory);
   }
   return unrestored;
 }

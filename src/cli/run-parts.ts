@@ -7,6 +7,7 @@ import { type ControlClient, createControl } from '../tuner/control.ts';
 import { createProfile } from '../tuner/profile.ts';
 import type { TuneParts } from '../tuner/run.ts';
 import type { Control } from '../tuner/seams.ts';
+import { createTracing } from '../tuner/tracing.ts';
 import type { OpenServer } from './open-server.ts';
 import type { PlannedStudy } from './plan-study.ts';
 import { rateSchedule } from './schedule.ts';
@@ -56,7 +57,11 @@ export async function assembleParts(
     ...(options.latencyBudget !== undefined && { budgetMs: options.latencyBudget }),
   });
   const control = controlOver(client, model, plan.study, options.restore);
-  return { parts: { control, profile, sampler, samplerFor, journal, clock: realClock }, close: traffic.close };
+  const tracing = options.trace ? { tracing: createTracing(client) } : {};
+  return {
+    parts: { control, profile, sampler, samplerFor, journal, clock: realClock, ...tracing },
+    close: traffic.close,
+  };
 }
 
 /** With a budget the latency that it is about must be stable, and is the threshold. */

@@ -1,4 +1,4 @@
-import { extname, join } from 'node:path';
+import { extname, join, resolve } from 'node:path';
 import { TrituneError } from '../base/errors.ts';
 import { launchDocker } from '../launch/docker-server.ts';
 import { launchEmulator } from '../launch/emulator-server.ts';
@@ -13,7 +13,7 @@ const script = join(import.meta.dirname, `main${extname(import.meta.filename)}`)
 /** The options about a server that is started for the run. */
 export type LaunchFlags = Pick<
   TuneOptions,
-  'launch' | 'modelRepository' | 'tritonserver' | 'dockerImage' | 'sharedMemory'
+  'launch' | 'modelRepository' | 'tritonserver' | 'dockerImage' | 'sharedMemory' | 'trace'
 >;
 
 /** Starts the server that `--launch` names; a Triton loads `loadModels` at once, an emulator all that it has. Errors: USAGE, LAUNCH_FAILED. */
@@ -32,6 +32,9 @@ export async function launchServer(
       modelRepository: needsRepository(options),
       loadModels,
       ...(options.tritonserver !== undefined && { binary: options.tritonserver }),
+      ...(options.trace && {
+        extraArgs: [`--trace-config=triton,file=${resolve(join(common.logDirectory, 'trace.json'))}`],
+      }),
     });
   }
   if (what === 'docker') {

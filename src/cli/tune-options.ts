@@ -59,6 +59,7 @@ export interface TuneOptions extends RequestOptions, TlsFlags, TransportFlags, C
   readonly allowForeignTraffic: boolean;
   readonly restore: 'config' | 'reload';
   readonly ui: UiName;
+  readonly trace?: boolean;
   readonly output?: string;
   readonly resume?: string;
   readonly dryRun: boolean;
@@ -177,6 +178,10 @@ export const tuneOptionTable: OptionTable<Omit<TuneOptions, 'modelAnalyzer'>> = 
     help: 'what to show; auto is tui on a terminal, and lines elsewhere',
     choices: uiNames,
     default: 'auto',
+  },
+  trace: {
+    flags: '--trace',
+    help: 'at the end, have the server trace the best for a while (it needs a trace file; --launch local gives it one)',
   },
   output: { flags: '-o, --output <directory>', help: 'where results go (default: tritune-runs/MODEL-TIMESTAMP)' },
   resume: { flags: '--resume <directory>', help: 'continue the study in this directory' },

@@ -1,5 +1,6 @@
 import type { WrittenRun } from '../report/write-run.ts';
 import type { TritonClient } from '../triton/types.ts';
+import { createTracing } from '../tuner/tracing.ts';
 import { tune } from '../tuner/tune.ts';
 import { exitCodes } from './exit-codes.ts';
 import { checkControllable, type OpenServer, type OriginalModel, openServer, readOriginal } from './open-server.ts';
@@ -7,6 +8,7 @@ import { planStudy } from './plan-study.ts';
 import { assumptionsOf, requestsOf } from './requests.ts';
 import { assembleParts, controlOver } from './run-parts.ts';
 import type { Screen } from './screen.ts';
+import { traceReport } from './trace-report.ts';
 import type { TuneRequest } from './tune-request.ts';
 import { writeDocuments } from './write-documents.ts';
 
@@ -38,7 +40,10 @@ export async function tuneStudy(
   });
   const steered = { ...parts, ...(screen.steering && { steering: screen.steering }) };
   const failure = await tune(plan, steered, screen.onEvent, signal).then(
-    () => null,
+    async (state) => {
+      for (const line of await traceReport(state)) screen.tell(line);
+      return null;
+    },
     (error: unknown) => ({ error }),
   );
   await close();
@@ -55,6 +60,7 @@ async function prepare(request: TuneRequest, opened: OpenServer, original: Origi
   const planned = planStudy(request, opened.server, original);
   const inputs = await requestsOf(request.options, original);
   for (const line of assumptionsOf(inputs)) screen.tell(line);
+  if (request.options.trace) await createTracing(opened.client).look();
   const { parts, close } = await assembleParts(request, planned, opened, inputs, screen.drawsFrames);
   return { plan: planned.plan, parts, close };
 }

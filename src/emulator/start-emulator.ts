@@ -36,6 +36,8 @@ export interface EmulatorOptions {
   readonly controlMode?: ControlMode;
   /** Which models are ready at the start; default all of the profile. */
   readonly loadAtStart?: readonly string[];
+  /** What its trace settings name as their file; nothing is written there. Default none, and then it cannot be told to trace. */
+  readonly traceFile?: string;
   /** Beside those of the profile. */
   readonly faults?: Faults;
 }
@@ -73,7 +75,11 @@ export async function startEmulator(options: EmulatorOptions): Promise<Emulator>
   const sharedMemory = new SharedMemoryRegistry();
   const stage: Backstage = {
     ...{ identity: serverIdentity(profile.name), repository, faults, sharedMemory },
-    ...{ traceSettings: new TraceSettings(), logSettings: new LogSettings(), crash: () => end.crash() },
+    ...{
+      traceSettings: new TraceSettings(options.traceFile),
+      logSettings: new LogSettings(),
+      crash: () => end.crash(),
+    },
   };
   const metrics = metricsOf(profile, models, device, realClock);
   const fronts = await startAll([

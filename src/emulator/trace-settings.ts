@@ -21,12 +21,18 @@ const UINT32 = 2 ** 32;
  * traces: as on a server without a trace file, tracing cannot be switched on.
  */
 export class TraceSettings {
+  readonly #file: string;
   readonly #changed = new Map<string, Map<string, readonly string[]>>();
+
+  /** `file`: as on a server that was started with one, `''` for none. Nothing is written to it. */
+  constructor(file = '') {
+    this.#file = file;
+  }
 
   /** Of a model; '' for the server's own. */
   read(model: string): TraceValues {
     const of = (name: string) => Object.fromEntries(this.#changed.get(name) ?? []);
-    return { ...defaults, ...of(''), ...(model !== '' && of(model)) };
+    return { ...defaults, trace_file: [this.#file], ...of(''), ...(model !== '' && of(model)) };
   }
 
   /** Unknown names and levels are passed over. Throws UNIMPLEMENTED and INVALID_ARGUMENT; then nothing has changed. */
@@ -41,9 +47,11 @@ export class TraceSettings {
     }
     const levels = change.trace_level;
     if (levels === null) known.set('trace_level', null);
-    if (levels?.some((level) => level === 'TIMESTAMPS' || level === 'TENSORS'))
+    const on = levels?.filter((level) => level === 'TIMESTAMPS' || level === 'TENSORS') ?? [];
+    if (on.length > 0 && this.#file === '')
       throw refusal('Attempting to set invalid trace setting :trace file name is not given');
     if (levels?.includes('OFF')) known.set('trace_level', ['OFF']);
+    else if (on.length > 0) known.set('trace_level', on);
     const own = this.#changed.get(model) ?? new Map<string, readonly string[]>();
     this.#changed.set(model, own);
     for (const [name, values] of known) {

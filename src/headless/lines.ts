@@ -36,6 +36,12 @@ export function createLines(print: Print): (event: TunerEvent) => void {
         if (finals++ === 0) print('final: the best and the original config, measured in turn');
         print(`    trial ${event.trial}: ${describeMeasurement(event.measurement, goal)}`);
         return;
+      case 'tracing-started':
+        print(`tracing trial ${event.trial} into ${plainLine(event.file)} on the server`);
+        return;
+      case 'tracing-ended':
+        print(event.verified ? `trace settings: ${event.detail}` : `TRACE SETTINGS NOT RESTORED: ${event.detail}`);
+        return;
       case 'model-restored':
         print(event.verified ? `restored: ${event.detail}` : `NOT RESTORED: ${event.detail}`);
         return;

@@ -39,6 +39,7 @@ export class StudyFold {
   readonly #trials = new Map<number, Trial>();
   readonly #finals: FinalMeasured[] = [];
   #gain: GainDecided | null = null;
+  #tracing: StudyState['tracing'] = null;
   #restored: ModelRestored | null = null;
   #finished: StudyFinished | null = null;
   #measurements = 0;
@@ -93,6 +94,7 @@ export class StudyFold {
         front ??= frontOf(trials, goal);
         return front;
       },
+      tracing: this.#tracing,
       restored: this.#restored,
       finished: this.#finished,
       counts: {
@@ -152,6 +154,13 @@ export class StudyFold {
       case 'gain-decided':
         this.#finishedTrial(record.best);
         this.#gain = record;
+        return;
+      case 'tracing-started':
+        this.#tracing = { started: record, ended: null };
+        return;
+      case 'tracing-ended':
+        if (!this.#tracing) contradiction('tracing-ended before tracing-started');
+        else this.#tracing = { started: this.#tracing.started, ended: record };
         return;
       case 'model-restored':
         this.#restored = record;

@@ -119,6 +119,13 @@ const record = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('final-measured'), ...trial, round: count, measurement }),
   z.looseObject({ type: z.literal('gain-decided'), at, best: count, gain: z.nullable(interval) }),
   z.looseObject({
+    type: z.literal('tracing-started'),
+    ...trial,
+    earlier: z.record(text, z.array(text)),
+    file: text,
+  }),
+  z.looseObject({ type: z.literal('tracing-ended'), at, verified: z.boolean(), detail: text }),
+  z.looseObject({
     type: z.literal('model-restored'),
     at,
     how: z.enum(['config', 'reload', 'unload', 'nothing-changed', 'failed']),

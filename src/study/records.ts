@@ -4,6 +4,7 @@ import type { Narrowing } from '../space/narrowing.ts';
 import type { Candidate } from '../space/types.ts';
 import type { Interval } from '../stats/interval.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
+import type { TraceSettings } from '../triton/types.ts';
 import type { Goal, LevelPlan, LevelRange, TrialFailure, TrialRole, Wish } from './types.ts';
 
 /**
@@ -24,6 +25,8 @@ export type StudyRecord =
   | TrialFinished
   | FinalMeasured
   | GainDecided
+  | TracingStarted
+  | TracingEnded
   | ModelRestored
   | StudyFinished;
 
@@ -153,6 +156,23 @@ export interface GainDecided extends Stamped {
   readonly best: number;
   readonly gain: Interval | null;
   readonly rejected?: { readonly trial: number; readonly gain: Interval | null; readonly reason: string };
+}
+
+/** Written before the server traces a measurement of this trial: from here on `restore` puts its settings back. */
+export interface TracingStarted extends Stamped {
+  readonly type: 'tracing-started';
+  readonly trial: number;
+  /** The settings that change, as they were before. */
+  readonly earlier: TraceSettings;
+  /** On the server's disk. */
+  readonly file: string;
+}
+
+/** `verified`: the settings read back are the earlier ones. */
+export interface TracingEnded extends Stamped {
+  readonly type: 'tracing-ended';
+  readonly verified: boolean;
+  readonly detail: string;
 }
 
 /** `verified`: the config read back equals the original one. `failed`: it could not be put back; `detail` says why. */

@@ -9,6 +9,8 @@ import type {
   ServerIdentity,
   StudyFinished,
   StudyStarted,
+  TracingEnded,
+  TracingStarted,
 } from './records.ts';
 import type { Goal, LevelPlan, Trial, TrialRole, Wish } from './types.ts';
 
@@ -51,6 +53,8 @@ export interface StudyState {
   /** Of the final; null before it, and under another goal than the study's. */
   readonly gain: GainDecided | null;
   readonly front: readonly Point[];
+  /** The latest; without `ended` the server's trace settings are not as they were. */
+  readonly tracing: { readonly started: TracingStarted; readonly ended: TracingEnded | null } | null;
   readonly restored: ModelRestored | null;
   readonly finished: StudyFinished | null;
   readonly counts: Counts;

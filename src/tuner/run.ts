@@ -5,7 +5,7 @@ import type { Journal } from '../study/journal.ts';
 import type { StudyRecord, StudyStarted } from '../study/records.ts';
 import type { Goal, Sampler } from '../study/types.ts';
 import type { Ledger } from './ledger.ts';
-import type { Control, Profile } from './seams.ts';
+import type { Control, Profile, Tracing } from './seams.ts';
 import type { Steering } from './steering.ts';
 import type { TimeKeeper } from './time-keeper.ts';
 
@@ -37,6 +37,8 @@ export interface TuneParts {
   readonly samplerFor?: (goal: Goal, narrowing: Narrowing) => Sampler;
   readonly journal: Pick<Journal, 'append'>;
   readonly clock: Clock;
+  /** With it the best is measured once more at the end, traced. */
+  readonly tracing?: Tracing;
   /** Through which a person steers the run, if one does. */
   readonly steering?: Steering;
 }

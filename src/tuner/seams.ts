@@ -2,6 +2,7 @@ import type { LoadLevel } from '../loadgen/types.ts';
 import type { Measurement, ProfileProgress } from '../profiler/measurement.ts';
 import type { Assignment, Candidate } from '../space/types.ts';
 import type { StudyRecord } from '../study/records.ts';
+import type { TraceSettings } from '../triton/types.ts';
 
 export interface Applied {
   readonly candidate: Candidate;
@@ -32,6 +33,16 @@ export interface MeasureOptions {
 
 export interface Profile {
   measure(applied: Applied, level: LoadLevel, options: MeasureOptions): Promise<Measurement>;
+}
+
+/** Lets the server trace requests for a while. */
+export interface Tracing {
+  /** The settings that tracing changes, as they are now, and the file on the server's disk. Errors: UNSUPPORTED where there is no file. */
+  look(): Promise<{ readonly earlier: TraceSettings; readonly file: string }>;
+  /** From here on every `rate`-th request is traced. */
+  start(rate: number): Promise<void>;
+  /** True when the settings read back are these. */
+  putBack(earlier: TraceSettings): Promise<boolean>;
 }
 
 /** What the tuner tells whoever watches: every journal record, and the moments between them. */

@@ -1,5 +1,5 @@
 import { TrituneError } from '../base/errors.ts';
-import type { Measurement } from '../profiler/measurement.ts';
+import type { Measurement, ProfileProgress } from '../profiler/measurement.ts';
 import type { Candidate } from '../space/types.ts';
 import { assess, requireMetrics } from '../study/goal.ts';
 import { type NextLevel, nextLevel } from '../study/levels.ts';
@@ -75,12 +75,20 @@ export async function applyCandidate(run: Run, trial: number, candidate: Candida
  * One measurement. A server that went away and came back has forgotten the candidate, so it is applied again. Errors:
  * FOREIGN_TRAFFIC unless the plan allows it; those of `Profile.measure`.
  */
-export async function measureOnce(run: Run, trial: number, applied: Applied, value: number): Promise<Measurement> {
+export async function measureOnce(
+  run: Run,
+  trial: number,
+  applied: Applied,
+  value: number,
+  watch: (progress: ProfileProgress) => void = () => undefined,
+): Promise<Measurement> {
   const level = { mode: run.ledger.state.started.levels.mode, value };
   const measure = (on: Applied): Promise<Measurement> => {
     run.ledger.notify({ type: 'measuring', trial, level });
-    const onProgress = (progress: Parameters<Parameters<typeof run.parts.profile.measure>[2]['onProgress']>[0]): void =>
+    const onProgress = (progress: ProfileProgress): void => {
       run.ledger.notify({ type: 'progress', trial, level, progress });
+      watch(progress);
+    };
     const budgetMs = run.ledger.state.goal.budget?.latencyMs;
     const options = { signal: run.signal, onProgress, ...(budgetMs !== undefined && { budgetMs }) };
     return run.time.timeMeasure(() => run.parts.profile.measure(on, level, options));

@@ -13,6 +13,7 @@ import { BASELINE, type Run, type TuneParts, type TunePlan } from './run.ts';
 import type { TunerEvent } from './seams.ts';
 import { Steering } from './steering.ts';
 import { TimeKeeper } from './time-keeper.ts';
+import { endTracing, traceBest } from './trace-best.ts';
 import { type Assigned, refuseTrial, runTrial } from './trial.ts';
 
 /** So many trials in a row that the server fails without a verdict on the candidate end the run. */
@@ -75,15 +76,18 @@ async function writeOpening({ plan, ledger }: Run): Promise<void> {
 
 async function search(run: Run): Promise<Ending> {
   const { ledger, plan } = run;
-  if (ledger.state.gain) return ended('the study was already finished');
+  if (ledger.state.gain) return ended(joinReasons('the study was already finished', await traceBest(run)));
   if (!ledger.state.baseline) {
     const candidate = ledger.state.unfinished?.candidate ?? plan.baseline;
     await runTrial(run, { number: BASELINE, role: 'baseline', candidate, levels: { kind: 'search' } });
   }
   const stopReason = ledger.state.finals.length > 0 ? 'resumed in the final' : await runSearch(run);
   const cutShort = await runFinal(run);
-  return ended(cutShort ? `${stopReason}; ${cutShort}` : stopReason);
+  return ended(joinReasons(stopReason, cutShort, await traceBest(run)));
 }
+
+const joinReasons = (...reasons: readonly (string | null)[]): string =>
+  reasons.filter((reason) => reason !== null).join('; ');
 
 /** The loop: ask, apply, measure, tell. Returns why it stopped. */
 async function runSearch(run: Run): Promise<string> {
@@ -145,9 +149,15 @@ function checkServer(run: Run): void {
   );
 }
 
-/** Puts the model back and writes down how. Never throws: the run's own outcome must come out too. */
+/** Puts back what the run has changed. Never throws: the run's own outcome must come out too. */
 async function restore(run: Run): Promise<TrituneError | null> {
   run.ledger.notify({ type: 'restoring' });
+  const tracingError = await endTracing(run);
+  return (await restoreModel(run)) ?? tracingError;
+}
+
+/** Writes down how. */
+async function restoreModel(run: Run): Promise<TrituneError | null> {
   try {
     const restored = await run.parts.control.restore();
     await run.ledger.record({ type: 'model-restored', ...restored });

@@ -1,0 +1,20 @@
+import { isTrituneError } from '../base/errors.ts';
+import { plainLine } from '../base/format.ts';
+import { traceLines } from '../headless/trace-lines.ts';
+import type { StudyState } from '../study/state.ts';
+import { readTraceFiles } from './read-traces.ts';
+
+/** After a run with `--trace`: the summary where the server's disk is ours, else where the file is. Nothing without one. */
+export async function traceReport({ tracing, started }: StudyState): Promise<readonly string[]> {
+  if (!tracing?.ended) return [];
+  const { file, trial } = tracing.started;
+  if (started.options.launch !== 'local') {
+    return [`the traces of trial ${trial} are in ${plainLine(file)} on the server's disk: there, run tritune trace`];
+  }
+  try {
+    return [`the traces of trial ${trial}, in ${plainLine(file)}:`, ...traceLines(await readTraceFiles([file]), false)];
+  } catch (error) {
+    if (!isTrituneError(error)) throw error;
+    return [`no traces of trial ${trial}: ${error.message}`];
+  }
+}

@@ -1,0 +1,70 @@
+import { messageOf, TrituneError } from '../base/errors.ts';
+import { representative } from '../study/final.ts';
+import { failureOf } from './outcome.ts';
+import type { Run } from './run.ts';
+import { applyCandidate, measureOnce } from './trial.ts';
+
+/** Of requests: enough for percentiles, and far from what would slow a server down. */
+const TRACES_PER_SECOND = 500;
+const PUT_BACK_WAITS_MS = [500, 2_000, 5_000];
+
+/**
+ * Measures the best once more at its level with the server tracing, where tracing is asked for; that measurement is no
+ * part of the study's figures. Traced are the windows after the first: nothing cold is among them. Leaves the server
+ * tracing: `endTracing` puts its settings back. Returns why there are no traces, or null. Errors: what ends the run.
+ */
+export async function traceBest(run: Run): Promise<string | null> {
+  const { parts, ledger } = run;
+  const { best, tracing: before } = ledger.state;
+  const stands = best && representative(ledger.state, best);
+  if (!parts.tracing || !stands || before?.ended) return null;
+  const { tracing } = parts;
+  if (!run.time.allowsFinalRound(1)) return 'no time was left to trace the best';
+  const { number, candidate } = best;
+  const { throughput, level } = stands.measurement;
+  const started: Promise<string | null>[] = [];
+  try {
+    const applied = await applyCandidate(run, number, candidate);
+    // A run that was killed while it traced has left its own settings: those before it are in the journal.
+    const { earlier, file } = before ? before.started : await tracing.look();
+    await ledger.record({ type: 'tracing-started', trial: number, earlier, file });
+    const rate = Math.max(1, Math.ceil(throughput.value / TRACES_PER_SECOND));
+    await measureOnce(run, number, applied, level.value, ({ phase }) => {
+      if (phase === 'window' && started.length === 0) started.push(tracing.start(rate).then(() => null, messageOf));
+    });
+    const fault = started[0] ? await started[0] : 'the measurement was over too soon';
+    return fault === null ? null : `the server did not trace: ${fault}`;
+  } catch (error) {
+    const failure = failureOf(error, 'measure');
+    if (failure === null || failure.kind === 'server-lost' || run.signal.aborted) throw error;
+    return `trial ${number} could not be traced: ${failure.reason}`;
+  } finally {
+    // A change that is still on its way must not come after the one that takes it back.
+    await started[0];
+  }
+}
+
+/** Puts the server's trace settings back if this study has changed them, and writes down how that went. Never throws. */
+export async function endTracing({ parts, ledger }: Run): Promise<TrituneError | null> {
+  const { tracing: state } = ledger.state;
+  if (!state || state.ended?.verified || !parts.tracing) return null;
+  let fault = '';
+  for (const waitMs of [...PUT_BACK_WAITS_MS, null]) {
+    try {
+      if (await parts.tracing.putBack(state.started.earlier)) {
+        await ledger.record({ type: 'tracing-ended', verified: true, detail: 'as they were before' });
+        return null;
+      }
+      fault = 'the server has other settings than were sent';
+    } catch (error) {
+      fault = messageOf(error);
+    }
+    if (waitMs !== null) await parts.clock.sleep(waitMs);
+  }
+  await ledger.record({ type: 'tracing-ended', verified: false, detail: fault }).catch(() => undefined);
+  return new TrituneError(
+    'RESTORE_FAILED',
+    `the server's trace settings could not be put back: ${fault}`,
+    'when the server answers again, run `tritune restore` on the output directory',
+  );
+}
