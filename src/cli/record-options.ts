@@ -19,6 +19,7 @@ type NotRecorded =
   | 'requestRate'
   | 'requestDistribution'
   | 'stability'
+  | 'trace'
   | 'ui';
 
 /** The options of `tritune record`, parsed. */
@@ -45,7 +46,7 @@ export interface RecordStudyOptions extends TuneOptions {
 }
 
 const { latencyBudget, percentile, constraint, objective, sampler, candidates, ...apartFromGoal } = tuneOptionTable;
-const { maxTrials, timeBudget, requestRate, requestDistribution, stability, ui, ...shared } = apartFromGoal;
+const { maxTrials, timeBudget, requestRate, requestDistribution, stability, trace, ui, ...shared } = apartFromGoal;
 
 export const recordOptionTable: OptionTable<RecordOptions> = {
   ...shared,
