@@ -33,7 +33,8 @@ export async function hostileStudy(): Promise<readonly StudyRecord[]> {
     switch (record.type) {
       case 'study-started': {
         const server = { ...record.server, name: hostile, version: hostile, url: hostile };
-        return { ...record, model: hostile, server, space: {}, commandLine: ['tune', '-m', hostile] };
+        const modelAnalyzer = { file: hostile, ignored: [{ key: hostile, reason: hostile }] };
+        return { ...record, model: hostile, server, space: {}, commandLine: ['tune', '-m', hostile], modelAnalyzer };
       }
       case 'trial-started': {
         const { candidate, trial } = record;

@@ -39,7 +39,8 @@ function asked(state: StudyState): readonly Fact[] {
   const { started, goal } = state;
   const { mode, low, high } = started.levels;
   const space = spaceOf(started);
-  const options = Object.entries(started.options).filter(([, value]) => value !== undefined && value !== null);
+  const { modelAnalyzer: _, ...given } = started.options;
+  const options = Object.entries(given).filter(([, value]) => value !== undefined && value !== null);
   return [
     ['goal', goalText(state)],
     ['load levels', `${mode} ${low} to ${high}`],
@@ -58,7 +59,15 @@ function asked(state: StudyState): readonly Fact[] {
           ] as const,
         ]
       : []),
+    ...translated(state),
   ];
+}
+
+/** Of a run that a file of Model Analyzer's asked for: which, and what of it did not count. */
+function translated({ started: { modelAnalyzer } }: StudyState): readonly Fact[] {
+  if (!modelAnalyzer) return [];
+  const left = modelAnalyzer.ignored.map(({ key, reason }) => `${key} (${reason})`).join('; ');
+  return [['Model Analyzer', `${modelAnalyzer.file}${left === '' ? '' : `, without ${left}`}`]];
 }
 
 function goalText({ goal }: StudyState): string {
