@@ -1,7 +1,7 @@
 import { isTrituneError } from '../../base/errors.ts';
-import type { Json, JsonObject } from '../../base/json.ts';
+import type { JsonObject } from '../../base/json.ts';
 import { spaceFromJson } from '../../space/load.ts';
-import { configParameters } from './config-parameters.ts';
+import { configParameters, type SpaceParameters } from './config-parameters.ts';
 import { invalid, type ReadFile } from './read-file.ts';
 import type { ModelSettings } from './schema.ts';
 
@@ -17,7 +17,7 @@ export function searchSpace(read: ReadFile, name: string, settings: ModelSetting
   const { file } = read;
   const path = ['profile_models', name, 'model_config_parameters'];
   const given = settings.model_config_parameters;
-  const parameters = given ? configParameters(given, file, path) : automatic(read);
+  const parameters = given ? beside(configParameters(given, file, path), read) : automatic(read);
   const placesInstances = Object.keys(parameters).some(
     (key) => key.startsWith('instance_group') || key === 'instance_kind',
   );
@@ -39,7 +39,15 @@ export function searchSpace(read: ReadFile, name: string, settings: ModelSetting
   }
 }
 
-function automatic({ file, content }: ReadFile): { readonly [name: string]: Json } {
+/** Its quick and optuna searches go over instances and batch sizes besides the values that are listed; the brute one does not. */
+function beside(listed: SpaceParameters, read: ReadFile): SpaceParameters {
+  if ((read.content.run_config_search_mode ?? 'brute') === 'brute') return listed;
+  const { instances, ...others } = automatic(read);
+  const placed = Object.keys(listed).some((name) => name === 'instances' || name.startsWith('instance_group'));
+  return { ...(instances && !placed && { instances }), ...others, ...listed };
+}
+
+function automatic({ file, content }: ReadFile): SpaceParameters {
   if (content.run_config_search_disable) return {};
   const {
     run_config_search_min_instance_count: fewest = DEFAULTS.instances[0],

@@ -92,7 +92,9 @@ function studyOf(
   const { batch } = batchOption(read, name, settings, ignore);
   const { levels, ...load } = loadOptions(read, name, settings);
   // Values that a person has listed are all tried, unless they ask for less.
-  const isListed = settings.model_config_parameters !== undefined || content.run_config_search_disable === true;
+  const isBrute = (content.run_config_search_mode ?? 'brute') === 'brute';
+  const isListed =
+    content.run_config_search_disable === true || (isBrute && settings.model_config_parameters !== undefined);
   const earlyExits = !isListed || content.early_exit_enable === true;
   return {
     isListed,

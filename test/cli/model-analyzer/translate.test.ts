@@ -325,6 +325,20 @@ profile_models:
     ]);
   });
 
+  it('goes over instances and batch sizes besides, unless it is the brute one', async () => {
+    const names = async (mode: string, parameters: string): Promise<string[]> => {
+      const yaml = `run_config_search_mode: ${mode}\nprofile_models: {net: {model_config_parameters: ${parameters}}}`;
+      return Object.keys(((await only(yaml)).modelAnalyzer?.space.parameters ?? {}) as object).sort();
+    };
+    const delays = '{dynamic_batching: {max_queue_delay_microseconds: [100, 200]}}';
+    expect(await names('brute', delays)).toEqual(['queue_delay_us']);
+    const all = ['dynamic_batching', 'instances', 'max_batch_size', 'queue_delay_us'];
+    expect(await names('optuna', delays)).toEqual(all);
+    expect(await names('quick', '{instance_group: [{kind: KIND_CPU, count: 2}], max_batch_size: [1, 4]}')).toEqual([
+      ...['dynamic_batching', 'instance_kind', 'instances', 'max_batch_size'],
+    ]);
+  });
+
   it('is refused with the place of what is no field or no value', async () => {
     const fault = (parameters: string) => faultOf(`profile_models: {net: {model_config_parameters: ${parameters}}}`);
     const at = 'profile_models.net.model_config_parameters';
