@@ -21,13 +21,18 @@ export interface RunningCli {
   readonly ended: Promise<CliOutcome>;
 }
 
+interface CliSetting {
+  readonly cwd?: string;
+  readonly program?: string;
+  /** Beside the variables that the test has. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 /** Starts the command line as a user would, in a process of its own. */
-export function startCli(
-  args: readonly string[],
-  options: { readonly cwd?: string; readonly program?: string } = {},
-): RunningCli {
+export function startCli(args: readonly string[], options: CliSetting = {}): RunningCli {
   const child = spawn(process.execPath, [options.program ?? main, ...args], {
     cwd: options.cwd,
+    env: { ...process.env, ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let [stdout, stderr] = ['', ''];
@@ -43,10 +48,8 @@ export function startCli(
   return { child, ended };
 }
 
-export const runCli = (
-  args: readonly string[],
-  options: { readonly cwd?: string; readonly program?: string } = {},
-): Promise<CliOutcome> => startCli(args, options).ended;
+export const runCli = (args: readonly string[], options: CliSetting = {}): Promise<CliOutcome> =>
+  startCli(args, options).ended;
 
 export const freshDirectory = (): Promise<string> => mkdtemp(join(tmpdir(), 'tritune-test-'));
 

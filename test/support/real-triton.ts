@@ -9,7 +9,8 @@ import type { LaunchedServer } from '../../src/launch/types.ts';
 
 const run = promisify(execFile);
 const modelSources = resolve(import.meta.dirname, '../real/models');
-const installDirectory = resolve(import.meta.dirname, '../../.triton');
+/** Where the real Triton of this checkout is. */
+export const installDirectory = resolve(import.meta.dirname, '../../.triton');
 
 /** The real Triton of this checkout, fetched on first use. */
 export function realTriton(): Promise<TritonInstall> {
