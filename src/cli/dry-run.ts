@@ -5,6 +5,7 @@ import { formatDuration } from '../base/format.ts';
 import { describeSpace } from '../space/describe.ts';
 import { spaceSize } from '../space/enumerate.ts';
 import { exitCodes } from './exit-codes.ts';
+import { expectedDuration } from './expected-duration.ts';
 import { type OpenServer, openServer, readOriginal } from './open-server.ts';
 import { planStudy } from './plan-study.ts';
 import { headersOf } from './request-options.ts';
@@ -13,12 +14,6 @@ import type { Terminal } from './terminal.ts';
 import type { TuneOptions } from './tune-options.ts';
 import { modelOf } from './tune-request.ts';
 import { leaveAsItWas } from './tune-study.ts';
-
-/** What trials of small models took on a real Triton: levels of one trial, seconds of one measurement and of one load. */
-const TYPICAL = { levels: 6, measurementSeconds: 1.5, loadSeconds: 2 };
-
-/** The sampler that stops by itself, and begins near the best level: what it took in `bench-search`. */
-const QUEUEING = { trials: 12, levels: 1.6 };
 
 /**
  * `--dry-run`: says what would be tried and about how long it would take, for each model. Nothing is changed on a server
@@ -56,12 +51,14 @@ async function printPlan(options: TuneOptions, { client, server }: OpenServer, t
   const inputs = await requestsOf(options, original);
   const base = plan.study.originalConfig;
   const trials = Math.min(plan.maxTrials, spaceSize(space, base));
-  const { measurementSeconds, loadSeconds } = TYPICAL;
-  const usual = options.sampler === 'queueing' ? QUEUEING : { trials, levels: TYPICAL.levels };
-  const likely = Math.min(trials, usual.trials);
-  const measurements = Math.ceil((likely + 1) * usual.levels) + 2 * plan.finalRounds;
-  const tuning = measurements * measurementSeconds + (likely + 1 + 2 * plan.finalRounds) * loadSeconds;
-  const seconds = Math.min(tuning, plan.timeBudgetMs / 1e3);
+  const { seconds, measurements } = expectedDuration({
+    sampler: options.sampler,
+    trials,
+    finalRounds: plan.finalRounds,
+    budgetMs: plan.study.goal.budget?.latencyMs ?? null,
+    timeBudgetMs: plan.timeBudgetMs,
+    isEmulated: server.emulated !== null,
+  });
   terminal.print(describeSpace(space, base));
   const { length } = inputs.requests;
   const what = length === 1 ? 'the same request over and over' : `${length} different requests in turn`;

@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest';
+import { seededRandom } from '../../src/base/random.ts';
+import { NS_PER_S } from '../../src/base/units.ts';
+import { expectedDuration } from '../../src/cli/expected-duration.ts';
+import { makeSampler } from '../../src/cli/samplers.ts';
+import type { SamplerName } from '../../src/cli/tune-options.ts';
+import { loadProfile } from '../../src/emulator/profiles.ts';
+import { defaultWindowRule } from '../../src/profiler/level-options.ts';
+import { loadSpace } from '../../src/space/load.ts';
+import { presetFor } from '../../src/space/presets.ts';
+import { viewSpace } from '../../src/study/samplers/space-view.ts';
+import type { Profile } from '../../src/tuner/seams.ts';
+import { candidateOf, goalOf, studyStarted } from '../study/builders.ts';
+import { VirtualServer } from '../support/virtual-server.ts';
+import { play } from '../tuner/world.ts';
+
+const FINAL_ROUNDS = 3;
+const WARM_UP_MS = 550;
+
+/** Takes the time that the rule of windows takes: longer for slow answers and low rates, and three to six of them. */
+function inItsTime(server: VirtualServer): Profile {
+  const random = seededRandom(1);
+  const { minWindowMs, maxWindowMs, minRequests } = defaultWindowRule;
+  return {
+    measure: async ({ candidate }, level, { signal }) => {
+      const measurement = server.measure(candidate.config, level.value);
+      const wantedMs = Math.max(20 * measurement.latencyMs.avg, (minRequests * 1e3) / measurement.throughput.value);
+      const windowMs = Math.min(Math.max(wantedMs, minWindowMs), maxWindowMs);
+      await server.clock.sleep(WARM_UP_MS + random.int(3, 6) * windowMs, signal);
+      return measurement;
+    },
+  };
+}
+
+interface Asked {
+  readonly profile: string;
+  readonly sampler: SamplerName;
+  readonly budgetMs: number;
+  readonly maxTrials: number;
+  readonly timeBudgetMs?: number;
+}
+
+/** What a whole study of an emulator's model takes, in seconds of virtual time. */
+async function taken({ profile, sampler, budgetMs, maxTrials, timeBudgetMs }: Asked): Promise<number> {
+  const server = new VirtualServer(loadProfile(profile));
+  const { original } = server;
+  const space = loadSpace(presetFor(original.backend || original.platform), {
+    limits: { latency_budget_us: budgetMs * 1e3 },
+  });
+  const view = viewSpace(space, original);
+  const goal = goalOf(budgetMs);
+  const levels = { mode: 'concurrency', low: 1, high: 256 } as const;
+  const {
+    type: _,
+    at: __,
+    ...study
+  } = studyStarted(goal, { model: original.name ?? '', originalConfig: original, levels });
+  const limits = { maxTrials, finalRounds: FINAL_ROUNDS, ...(timeBudgetMs !== undefined && { timeBudgetMs }) };
+  const { state, error } = await play({
+    goal,
+    plan: { study, baseline: candidateOf(original), build: view.build, ...limits },
+    parts: {
+      control: server.control,
+      profile: inItsTime(server),
+      clock: server.clock,
+      sampler: makeSampler(sampler, view, { seed: 1, goal, levels }),
+    },
+  });
+  if (!state) throw error;
+  return server.clock.nowNs() / NS_PER_S;
+}
+
+describe('the expected duration', { timeout: 60_000 }, () => {
+  it.each<Asked>([
+    { profile: 'demo', sampler: 'queueing', budgetMs: 80, maxTrials: 4 },
+    { profile: 'demo', sampler: 'random', budgetMs: 80, maxTrials: 4 },
+    { profile: 'demo', sampler: 'random', budgetMs: 80, maxTrials: 10 },
+    { profile: 'demo', sampler: 'hill-climb', budgetMs: 80, maxTrials: 10 },
+    { profile: 'demo', sampler: 'grid', budgetMs: 80, maxTrials: 4 },
+    { profile: 'cliff', sampler: 'queueing', budgetMs: 60, maxTrials: 4 },
+    { profile: 'cliff', sampler: 'random', budgetMs: 60, maxTrials: 10 },
+    { profile: 'cliff', sampler: 'hill-climb', budgetMs: 60, maxTrials: 10 },
+  ])('is within 30 % of what $sampler takes: $profile, $maxTrials trials', async (asked) => {
+    const { sampler, budgetMs, maxTrials: trials } = asked;
+    const prospect = { sampler, trials, budgetMs, finalRounds: FINAL_ROUNDS, isEmulated: true };
+    const { seconds } = expectedDuration({ ...prospect, timeBudgetMs: Number.POSITIVE_INFINITY });
+    const ratio = seconds / (await taken(asked));
+    expect(ratio).toBeGreaterThan(0.7);
+    expect(ratio).toBeLessThan(1.3);
+  });
+
+  it.each([40_000, 90_000])(
+    'is the time budget of %d ms where that is less, which a study keeps',
+    async (timeBudgetMs) => {
+      const asked = { profile: 'demo', sampler: 'random', budgetMs: 80, maxTrials: 100, timeBudgetMs } as const;
+      const prospect = {
+        sampler: 'random',
+        trials: 100,
+        budgetMs: 80,
+        finalRounds: FINAL_ROUNDS,
+        isEmulated: true,
+      } as const;
+      const { seconds } = expectedDuration({ ...prospect, timeBudgetMs });
+      expect(seconds).toBe(timeBudgetMs / 1e3);
+      const real = await taken(asked);
+      // One measurement of a slow candidate may still be under way: six windows at most, after a warm-up and a load.
+      const longestSeconds = (WARM_UP_MS + 6 * defaultWindowRule.maxWindowMs) / 1e3 + 0.3;
+      expect(real).toBeLessThan(seconds + longestSeconds);
+      expect(real).toBeGreaterThan(0.7 * seconds);
+    },
+  );
+});
