@@ -98,6 +98,10 @@ async function load(config: ModelConfig, options: ConfigOptions, terminal: Termi
     );
     const how = { none: 'the server had it already', 'in-place': 'in place', full: 'anew' }[change];
     terminal.tell(`loaded '${plainLine(model)}' on ${client.url}: ${how}, ${(loadMs / MS_PER_S).toFixed(2)} s`);
+    // Some backends do when there is a batch dimension and no scheduler.
+    if (!config.dynamic_batching && (await client.modelConfig(model)).dynamic_batching) {
+      terminal.tell('the server has added a dynamic batcher of its own accord');
+    }
   });
 }
 
