@@ -10,6 +10,7 @@ export interface BenchSearchOptions {
   readonly scenarios?: number;
   readonly measurements: number;
   readonly samplers: string;
+  readonly statistics: boolean;
   readonly seed: number;
   /** Files of recorded grids, in place of those that come with tritune. */
   readonly grid?: readonly string[];
@@ -31,6 +32,11 @@ const optionTable: OptionTable<BenchSearchOptions> = {
     default: 16,
   },
   samplers: { flags: '--samplers <names>', help: 'separated by commas', default: contestants.join(',') },
+  statistics: {
+    flags: '--no-statistics',
+    help: 'servers that report no statistics: samplers see only what clients see',
+    default: true,
+  },
   seed: { flags: '--seed <n>', help: 'of the samplers and of the noise', parse: wholeNumber, default: 1 },
   grid: {
     flags: '--grid <file>',

@@ -28,6 +28,7 @@ export async function runBenchSearch(options: BenchSearchOptions, terminal: Term
     landscapes,
     measurements: options.measurements,
     seed: options.seed,
+    statistics: options.statistics,
   };
   const results = await playLeague(plan, ({ sampler, outcome: { problem } }) =>
     terminal.status(`${problem.landscape.name}, ${problem.tightness} budget: ${sampler}`),

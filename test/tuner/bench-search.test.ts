@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { queueingSampler } from '../../src/study/samplers/queueing.ts';
 import { randomSampler } from '../../src/study/samplers/random.ts';
+import { tpeSampler } from '../../src/study/samplers/tpe.ts';
 import { contest } from '../../src/tuner/offline/contest.ts';
 import { recordedGrids } from '../../src/tuner/offline/landscapes.ts';
 import { playLeague, summaryOf } from '../../src/tuner/offline/league.ts';
@@ -17,6 +18,7 @@ describe('the offline comparison of samplers', () => {
         landscapes: [scenario(12), ...recordedGrids()],
         measurements: MEASUREMENTS,
         seed: 1,
+        statistics: true,
       },
       () => undefined,
     );
@@ -31,10 +33,29 @@ describe('the offline comparison of samplers', () => {
     expect(of('queueing').worst).toBeGreaterThan(of('random').worst);
   }, 60_000);
 
+  it('finds the queueing sampler ahead of tpe too where servers report no statistics', async () => {
+    const results = await playLeague(
+      {
+        samplers: { queueing: queueingSampler, tpe: (space, { seed, goal }) => tpeSampler(space, seed, goal) },
+        landscapes: [scenario(12), ...recordedGrids()],
+        measurements: MEASUREMENTS,
+        seed: 1,
+        statistics: false,
+      },
+      () => undefined,
+    );
+    const medianOf = (name: string) =>
+      summaryOf(
+        results.filter(({ sampler }) => sampler === name),
+        MEASUREMENTS,
+      ).median;
+    expect(medianOf('queueing')).toBeGreaterThan(1.1 * medianOf('tpe'));
+  }, 60_000);
+
   it('gives the same search for the same seed', async () => {
     const [problem] = problemsOf(recordedGrids()[0] as ReturnType<typeof scenario>);
     if (!problem) throw new Error('no problem');
-    const play = () => contest(problem, queueingSampler, 6, 3);
+    const play = () => contest(problem, queueingSampler, 6, { seed: 3, statistics: true });
     expect((await play()).standings).toEqual((await play()).standings);
   });
 

@@ -6,7 +6,7 @@ import type { Goal, LevelRange, Sampler, Trial } from '../../study/types.ts';
 import type { Profile } from '../seams.ts';
 import { tune } from '../tune.ts';
 import { type Problem, worthOf } from './problem.ts';
-import { OfflineWorld } from './world.ts';
+import { OfflineWorld, type WorldOptions } from './world.ts';
 
 /** A sampler of a problem. */
 export type MakeSampler = (
@@ -45,8 +45,9 @@ export async function contest(
   problem: Problem,
   make: MakeSampler,
   measurements: number,
-  seed: number,
+  options: WorldOptions,
 ): Promise<Outcome> {
+  const { seed } = options;
   const { landscape, budgetMs } = problem;
   const { space, levels } = landscape;
   const goal: Goal = {
@@ -54,7 +55,7 @@ export async function contest(
     constraints: [],
     objectives: [{ metric: 'throughput', weight: 1 }],
   };
-  const world = new OfflineWorld(landscape, seed);
+  const world = new OfflineWorld(landscape, options);
   const made: Measured[] = [];
   const enough = new AbortController();
   const profile: Profile = {

@@ -1,14 +1,14 @@
 import { quantileSorted } from 'simple-statistics';
 import { contest, type MakeSampler, type Outcome, type Standing } from './contest.ts';
 import { type Landscape, type Problem, problemsOf } from './problem.ts';
+import type { WorldOptions } from './world.ts';
 
 /** Which samplers meet which problems. */
-export interface LeaguePlan {
+export interface LeaguePlan extends WorldOptions {
   readonly samplers: Readonly<Record<string, MakeSampler>>;
   readonly landscapes: readonly Landscape[];
   /** Of one contest. */
   readonly measurements: number;
-  readonly seed: number;
 }
 
 /** How one sampler did on one problem. */
@@ -44,10 +44,10 @@ export async function playLeague(plan: LeaguePlan, tell: (result: Result) => voi
   return results;
 }
 
-async function playProblem({ samplers, measurements, seed }: LeaguePlan, problem: Problem): Promise<Result[]> {
+async function playProblem(plan: LeaguePlan, problem: Problem): Promise<Result[]> {
   const results: Result[] = [];
-  for (const [sampler, make] of Object.entries(samplers))
-    results.push({ sampler, outcome: await contest(problem, make, measurements, seed) });
+  for (const [sampler, make] of Object.entries(plan.samplers))
+    results.push({ sampler, outcome: await contest(problem, make, plan.measurements, plan) });
   return results;
 }
 

@@ -16,19 +16,26 @@ const WINDOWS_MS = 1500;
 const WARM_UP_MS = 500;
 const IN_PLACE_MS = 300;
 
+/** What the servers of a landscape are like, beside its truth. */
+export interface WorldOptions {
+  readonly seed: number;
+  /** False for servers that tell nothing but what clients see. */
+  readonly statistics: boolean;
+}
+
 /** A landscape behind the tuner's own seams, in virtual time. Noise depends on seed, candidate, level and how often it was measured. */
 export class OfflineWorld {
   readonly clock = new VirtualClock(Date.parse('2026-01-01T00:00:00Z'));
   readonly #landscape: Landscape;
-  readonly #seed: number;
+  readonly #options: WorldOptions;
   readonly #measured = new Map<string, number>();
   #served: ModelConfig;
   /** Full loads, refused ones among them. */
   reloads = 0;
 
-  constructor(landscape: Landscape, seed: number) {
+  constructor(landscape: Landscape, options: WorldOptions) {
     this.#landscape = landscape;
-    this.#seed = seed;
+    this.#options = options;
     this.#served = landscape.baseline.config;
   }
 
@@ -55,17 +62,18 @@ export class OfflineWorld {
   };
 
   #measurement(candidate: Candidate, level: LoadLevel): Measurement {
-    const key = `${this.#seed} ${candidate.fingerprint} ${level.value}`;
+    const key = `${this.#options.seed} ${candidate.fingerprint} ${level.value}`;
     const times = this.#measured.get(key) ?? 0;
     this.#measured.set(key, times + 1);
     const random = seededRandom(createHash('sha256').update(`${key} ${times}`).digest().readInt32LE(0));
     const { noise } = this.#landscape;
     const truth = this.#landscape.truth(candidate, level.value);
-    return measurementOf(truth, level, {
+    const measurement = measurementOf(truth, level, {
       rate: Math.exp(noise.throughput * standardNormal(random)),
       latency: Math.exp(noise.latency * standardNormal(random)),
       ...{ rateWidth: 2 * noise.throughput, latencyWidth: 2 * noise.latency },
     });
+    return this.#options.statistics ? measurement : { ...measurement, server: null };
   }
 }
 
