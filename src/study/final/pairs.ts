@@ -1,3 +1,4 @@
+import { mean } from 'simple-statistics';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { Interval } from '../../stats/interval.ts';
 import { ratioInterval } from '../../stats/ratio.ts';
@@ -33,6 +34,11 @@ export function heldIn(pairs: Pairs, index: 0 | 1, { trial }: Side, goal: Goal):
 export function standsBelow(pairs: Pairs, index: 0 | 1, { trial }: Side, goal: Goal): boolean {
   const lowest = Math.min(...pairs.map((pair) => pair[index].level.value));
   return trial.feasible && bestBelow(trial, lowest, goal) !== undefined;
+}
+
+/** Half the 95 % interval of one pair's ratio, by what its measurements know of themselves; the mean over the pairs. */
+export function halfWidthOf(pairs: Pairs, goal: Goal): number {
+  return mean(pairs.map(([of, to]) => Math.hypot(costHalfWidth(of, goal), costHalfWidth(to, goal))));
 }
 
 /** How many times better the first side is; exp(-cost) is the throughput itself when that is the objective. null when a side served nothing. */

@@ -8,8 +8,9 @@ import type { Goal, Trial } from '../types.ts';
 const MAX_STEPS_DOWN = 2;
 /** Of so many trials, the original config not among them, a final is made at most. */
 const MOST_FINALISTS = 3;
-/** Costs are never known better than this: no two runs are quite alike. */
+/** Costs are never known better than this: no two runs are quite alike. What is further apart than the other is left out, however coarse it was measured. */
 const LEAST_HALF_WIDTH = 0.01;
+const MOST_APART = 0.05;
 
 /** A measurement of the final, and the round that it was made in. */
 export interface Reading {
@@ -56,7 +57,7 @@ export function entrantsOf({ trials, contender, baseline, goal }: StudyState): {
   const isClose = (trial: Trial): boolean => {
     const [best, own] = [chosenOf(contender) as Measurement, chosenOf(trial) as Measurement];
     const doubt = Math.hypot(LEAST_HALF_WIDTH, costHalfWidth(best, goal), costHalfWidth(own, goal));
-    return stands(trial).cost - stands(contender).cost <= doubt;
+    return stands(trial).cost - stands(contender).cost <= Math.min(MOST_APART, doubt);
   };
   const close = distinct.findIndex((trial) => !isClose(trial));
   return {

@@ -2,10 +2,13 @@ import type { Measurement } from '../../profiler/measurement.ts';
 import type { Interval } from '../../stats/interval.ts';
 import type { StudyState } from '../state.ts';
 import type { Goal } from '../types.ts';
-import { gainOf, pairsOf } from './pairs.ts';
+import { gainOf, halfWidthOf, pairsOf } from './pairs.ts';
 import { entrantsOf, isLate, type Side, sideOf, startAnew, stepDown } from './sides.ts';
 
-/** The gain is known well enough when its 95 % interval goes no further than this to either side, as a logarithm. */
+/**
+ * The gain is known well enough when its 95 % interval goes no further than this to either side, as a logarithm, or no
+ * further than that of one pair of measurements as precise as was asked for.
+ */
 const NARROW = 0.05;
 /** The rounds that a final may take for that, as a multiple of those that it takes anyway. */
 const PATIENCE = 2;
@@ -92,9 +95,11 @@ function isDecided(standoff: Standoff, goal: Goal, rounds: number): boolean {
   if (played.some(({ length }) => length < rounds)) return false;
   return played.every(
     (pairs, index) =>
-      pairs.length >= PATIENCE * rounds || isNarrow(gainOf(pairs, left[index] as Side, standoff.baseline, goal)),
+      pairs.length >= PATIENCE * rounds ||
+      isNarrow(gainOf(pairs, left[index] as Side, standoff.baseline, goal), Math.max(NARROW, halfWidthOf(pairs, goal))),
   );
 }
 
 /** What served nothing will not do so later. */
-const isNarrow = (gain: Interval | null): boolean => gain === null || Math.log(gain.high / gain.low) / 2 <= NARROW;
+const isNarrow = (gain: Interval | null, limit: number): boolean =>
+  gain === null || Math.log(gain.high / gain.low) / 2 <= limit;
