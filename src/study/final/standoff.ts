@@ -6,10 +6,12 @@ import { gainOf, halfWidthOf, pairsOf } from './pairs.ts';
 import { entrantsOf, isLate, type Side, sideOf, startAnew, stepDown } from './sides.ts';
 
 /**
- * The gain is known well enough when its 95 % interval goes no further than this to either side, as a logarithm, or no
- * further than that of one pair of measurements as precise as was asked for.
+ * The gain is known well enough when its 95 % interval goes no further than this to either side, as a logarithm; a large
+ * gain, when it goes no further than a quarter of it, up to the second; and always, when it goes no further than that of one
+ * pair of measurements as precise as was asked for.
  */
 const NARROW = 0.05;
+const NARROW_FOR_MUCH = 0.1;
 /** The rounds that a final may take for that, as a multiple of those that it takes anyway. */
 const PATIENCE = 2;
 /** After so many rounds a finalist that is clearly slower than another is measured no more. */
@@ -93,13 +95,14 @@ function isDecided(standoff: Standoff, goal: Goal, rounds: number): boolean {
   if (left.length === 0) return true;
   const played = left.map((side) => pairsOf(side, standoff.baseline));
   if (played.some(({ length }) => length < rounds)) return false;
-  return played.every(
-    (pairs, index) =>
-      pairs.length >= PATIENCE * rounds ||
-      isNarrow(gainOf(pairs, left[index] as Side, standoff.baseline, goal), Math.max(NARROW, halfWidthOf(pairs, goal))),
-  );
+  return played.every((pairs, index) => {
+    if (pairs.length >= PATIENCE * rounds) return true;
+    const gain = gainOf(pairs, left[index] as Side, standoff.baseline, goal);
+    return gain === null || isNarrow(gain, halfWidthOf(pairs, goal));
+  });
 }
 
-/** What served nothing will not do so later. */
-const isNarrow = (gain: Interval | null, limit: number): boolean =>
-  gain === null || Math.log(gain.high / gain.low) / 2 <= limit;
+function isNarrow({ value, low, high }: Interval, ofOnePair: number): boolean {
+  const quarter = Math.abs(Math.log(value)) / 4;
+  return Math.log(high / low) / 2 <= Math.max(NARROW, Math.min(NARROW_FOR_MUCH, quarter), ofOnePair);
+}
