@@ -30,8 +30,9 @@ const tuneSleeper = (way: keyof typeof ways) =>
     'sleeper',
     'sleeper',
     ...ways[way],
+    // Far from what the original config needs at the highest level: at the edge of a budget finals take their time.
     '--latency-budget',
-    '25',
+    '80',
     '--concurrency',
     '8:16',
     '--max-trials',
@@ -62,7 +63,7 @@ describe('tune on a real Triton', () => {
       expect(summary.emulated).toBeNull();
       expect(summary.best?.throughput.value).toBeGreaterThan(summary.baseline?.throughput.value as number);
       expect(summary.gain?.ratio).toBeGreaterThan(1.2);
-      expect(summary.best?.budgetLatencyMs.value).toBeLessThanOrEqual(25);
+      expect(summary.best?.budgetLatencyMs.value).toBeLessThanOrEqual(80);
       expect(compareConfigs(before, await client.modelConfig('sleeper'))).toEqual([]);
       expect(summary.restored?.verified).toBe(true);
       const measured = (await recordsOf(output)).filter((record) => record.type === 'trial-measured');
