@@ -36,7 +36,7 @@ const tuneSleeper = (way: keyof typeof ways) =>
     '--concurrency',
     '8:16',
     '--max-trials',
-    '2',
+    '1',
   );
 
 /** The run over gRPC, which more than one test looks at. */
