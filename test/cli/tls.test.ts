@@ -39,7 +39,20 @@ afterAll(async () => {
 
 const known = (): string[] => ['--tls-ca', files.ca, '--tls-cert', files.cert, '--tls-key', files.key];
 const tune = (...more: string[]): string[] => {
-  return ['tune', '-m', 'm', '--concurrency', '1:2', '--max-trials', '1', '--precision', '20', ...more];
+  return [
+    'tune',
+    '-m',
+    'm',
+    '--concurrency',
+    '1:2',
+    '--max-trials',
+    '1',
+    '--precision',
+    '20',
+    '--time-budget',
+    '4s',
+    ...more,
+  ];
 };
 
 async function textsIn(directory: string): Promise<string> {
