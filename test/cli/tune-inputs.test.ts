@@ -21,6 +21,9 @@ const tune = (...more: string[]) =>
     '1',
     '--precision',
     '20',
+    // What is sent shows in the first measurements.
+    '--time-budget',
+    '4s',
     ...more,
   ]);
 const step = (value: number) => ({ IN: [value, 2, 3, 4] });
