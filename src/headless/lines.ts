@@ -7,6 +7,13 @@ import type { TunerEvent } from '../tuner/seams.ts';
 /** Writes one line of text. */
 export type Print = (line: string) => void;
 
+/** How a run ended: in which state it left the model, and why it stopped. */
+export function describeEnd(event: Extract<TunerEvent, { type: 'model-restored' | 'study-finished' }>): string {
+  return event.type === 'model-restored'
+    ? `${event.verified ? 'restored' : 'NOT RESTORED'}: ${event.detail}`
+    : `stopped after ${formatDuration(event.wallSeconds)}: ${event.stopReason}`;
+}
+
 /**
  * The run as lines for a log: what is tried, what each measurement gave, and what failed and why.
  * Returns a function to call with every event.
@@ -43,10 +50,8 @@ export function createLines(print: Print): (event: TunerEvent) => void {
         print(event.verified ? `trace settings: ${event.detail}` : `TRACE SETTINGS NOT RESTORED: ${event.detail}`);
         return;
       case 'model-restored':
-        print(event.verified ? `restored: ${event.detail}` : `NOT RESTORED: ${event.detail}`);
-        return;
       case 'study-finished':
-        print(`stopped after ${formatDuration(event.wallSeconds)}: ${event.stopReason}`);
+        print(describeEnd(event));
         return;
       default:
         return;

@@ -2,7 +2,7 @@ import { formatDuration, formatFigure, plainLine } from '../base/format.ts';
 import { describeAssignment } from '../study/describe.ts';
 import type { TrialFailure } from '../study/types.ts';
 import type { TunerEvent } from '../tuner/seams.ts';
-import type { Print } from './lines.ts';
+import { describeEnd, type Print } from './lines.ts';
 
 /** Where the lines go. */
 export interface RecordingScreen {
@@ -55,10 +55,8 @@ export function createRecordingLines({ print, status, pointsLeft }: RecordingScr
         status(null);
         return;
       case 'model-restored':
-        print(event.verified ? `restored: ${event.detail}` : `NOT RESTORED: ${event.detail}`);
-        return;
       case 'study-finished':
-        print(`stopped after ${formatDuration(event.wallSeconds)}: ${event.stopReason}`);
+        print(describeEnd(event));
         return;
       default:
         return;

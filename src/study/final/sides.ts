@@ -50,10 +50,8 @@ export function entrantsOf({ trials, contender, baseline, goal }: StudyState): {
     .filter((trial) => trial.feasible && contender.feasible)
     .filter((trial) => original === null || compareAssessments(stands(trial), original) < 0)
     .sort((a, b) => compareAssessments(stands(a), stands(b)) || a.number - b.number);
-  const distinct = [...new Map([...others].reverse().map((trial) => [trial.candidate.fingerprint, trial])).values()]
-    .filter(({ candidate }) => candidate.fingerprint !== contender.candidate.fingerprint)
-    .sort((a, b) => others.indexOf(a) - others.indexOf(b))
-    .slice(0, MOST_FINALISTS - 1);
+  const byCandidate = Map.groupBy([contender, ...others], ({ candidate }) => candidate.fingerprint);
+  const [, ...distinct] = [...byCandidate.values()].map(([best]) => best as Trial).slice(0, MOST_FINALISTS);
   const isClose = (trial: Trial): boolean => {
     const [best, own] = [chosenOf(contender) as Measurement, chosenOf(trial) as Measurement];
     const doubt = Math.hypot(LEAST_HALF_WIDTH, costHalfWidth(best, goal), costHalfWidth(own, goal));
