@@ -91,12 +91,22 @@ export interface Remaining {
   readonly seconds: number;
 }
 
+/** A point of the front that a sampler foresees among what was not measured yet. */
+export interface Foreseen {
+  /** infer/s. */
+  readonly throughput: number;
+  /** At the goal's percentile. */
+  readonly latencyMs: number;
+}
+
 export type Proposal = {
   readonly kind: 'trial';
   readonly assignment: Assignment;
   readonly levels: LevelPlan;
   /** How much better than the best so far the sampler expects the best after one trial to be, as a share; where it has a notion. */
   readonly expectedGain?: number;
+  /** Where it has a notion: the throughput/latency front of what is left, by rising throughput. */
+  readonly foreseen?: readonly Foreseen[];
 };
 
 /** A trial that a person asks for. */

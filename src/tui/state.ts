@@ -3,6 +3,7 @@ import { StudyFold } from '../study/fold.ts';
 import { type Prediction, predictBest } from '../study/prediction.ts';
 import type { StudyRecord } from '../study/records.ts';
 import type { StudyState } from '../study/state.ts';
+import type { Foreseen } from '../study/types.ts';
 import type { TunerEvent } from '../tuner/seams.ts';
 
 /** What the run does at the moment. */
@@ -35,6 +36,8 @@ export interface ViewState {
   readonly isPaused: boolean;
   /** What the sampler expects of the trial that it proposed last, as a share of the best; null where it has no notion. */
   readonly expectedGain: number | null;
+  /** The front that the sampler foresaw then among what was not measured yet; empty where it has no notion. */
+  readonly foreseen: readonly Foreseen[];
   /** What the queueing model expects of the best from the other trials alone; null where it cannot say. */
   readonly predicted: Prediction | null;
 }
@@ -64,6 +67,7 @@ export class ViewFold {
     limits: { maxTrials: null, timeBudgetSeconds: null },
     isPaused: false,
     expectedGain: null,
+    foreseen: [],
   };
   #state: StudyState | null = null;
   #foretold: { readonly of: string; readonly trials: number; readonly prediction: Prediction | null } | null = null;
@@ -118,7 +122,7 @@ function changeOf(event: TunerEvent, before: Pick<ViewState, 'activity' | 'isPau
     case 'limits':
       return { limits: { maxTrials: event.maxTrials, timeBudgetSeconds: event.timeBudgetSeconds } };
     case 'proposed':
-      return { expectedGain: event.expectedGain };
+      return { expectedGain: event.expectedGain, foreseen: event.foreseen };
     case 'applying':
       return { activity: { kind: 'loading', trial: event.trial } };
     case 'measuring':

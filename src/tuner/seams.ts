@@ -2,6 +2,7 @@ import type { LoadLevel } from '../loadgen/types.ts';
 import type { Measurement, ProfileProgress } from '../profiler/measurement.ts';
 import type { Assignment, Candidate } from '../space/types.ts';
 import type { StudyRecord } from '../study/records.ts';
+import type { Foreseen } from '../study/types.ts';
 import type { TraceSettings } from '../triton/types.ts';
 
 export interface Applied {
@@ -20,6 +21,10 @@ export interface Restored {
 export interface Control {
   /** Resolves when the candidate serves and the config read back is the one sent. Errors: LOAD_REFUSED, CONFIG_MISMATCH, SERVER_*. */
   apply(candidate: Candidate, signal: AbortSignal): Promise<Applied>;
+  /** What is not as `apply` left it, in words: another config, or no model at all; null when all is. Errors: SERVER_*. */
+  changed(signal: AbortSignal): Promise<string | null>;
+  /** Whether anything answers where the server is. */
+  isReachable(signal: AbortSignal): Promise<boolean>;
   /** Safe to call at any time and more than once; never takes the run's signal, because it must finish. */
   restore(): Promise<Restored>;
 }
@@ -49,7 +54,12 @@ export interface Tracing {
 export type TunerEvent =
   | StudyRecord
   | { readonly type: 'limits'; readonly maxTrials: number | null; readonly timeBudgetSeconds: number | null }
-  | { readonly type: 'proposed'; readonly assignment: Assignment; readonly expectedGain: number | null }
+  | {
+      readonly type: 'proposed';
+      readonly assignment: Assignment;
+      readonly expectedGain: number | null;
+      readonly foreseen: readonly Foreseen[];
+    }
   | { readonly type: 'applying'; readonly trial: number }
   | { readonly type: 'measuring'; readonly trial: number; readonly level: LoadLevel }
   | {

@@ -112,8 +112,8 @@ async function runSearch(run: Run): Promise<string> {
     if (!time.allowsTrial) return 'the time budget';
     const answer = run.sampler().ask({ trials }, { trials: plan.maxTrials - done, seconds: time.searchSecondsLeft });
     if (answer.kind === 'stop') return answer.reason;
-    const { assignment, expectedGain = null } = answer;
-    ledger.notify({ type: 'proposed', assignment, expectedGain });
+    const { assignment, expectedGain = null, foreseen = [] } = answer;
+    ledger.notify({ type: 'proposed', assignment, expectedGain, foreseen });
     await runProposal(run, answer, BASELINE + 1 + done);
   }
 }

@@ -197,6 +197,29 @@ describe('the queueing sampler', () => {
     expect(answer.levels.start).toBeLessThanOrEqual(high);
   });
 
+  it.each([
+    ['with a budget', goalOf(8)],
+    [
+      'for another objective, too',
+      goalOf(null, {
+        objectives: [{ metric: 'instances', weight: 1 }],
+        constraints: [{ metric: 'throughput', relation: '>=', value: 80 }],
+      }),
+    ],
+  ])('says which front it foresees, %s', (_, goal) => {
+    const answer = queueingSampler(smallSpace, { seed: 1, goal, levels }).ask(
+      { trials: [trialOf(0, configOf(9, 9), { measurements: [measured(8, 100, 5)] })] },
+      unlimited,
+    );
+    if (answer.kind !== 'trial') throw new Error('no proposal');
+    const front = answer.foreseen ?? [];
+    expect(front.length).toBeGreaterThan(2);
+    for (const [index, { throughput, latencyMs }] of front.entries()) {
+      expect(throughput).toBeGreaterThan(front[index - 1]?.throughput ?? 0);
+      expect(latencyMs).toBeGreaterThan(front[index - 1]?.latencyMs ?? 0);
+    }
+  });
+
   it('asks for fewer instances than the original where that is the objective', () => {
     const goal = goalOf(1000, { objectives: [{ metric: 'instances', weight: 1 }] });
     const answer = queueingSampler(smallSpace, { seed: 1, goal, levels }).ask(

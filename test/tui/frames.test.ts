@@ -1,9 +1,10 @@
 import { PassThrough } from 'node:stream';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { Measurement } from '../../src/profiler/measurement.ts';
 import { openTui, type Tui } from '../../src/tui/open.ts';
 import type { TunerEvent } from '../../src/tuner/seams.ts';
 import type { TunerCommands } from '../../src/tuner/steering.ts';
-import { midRun, recordedRun } from './recorded.ts';
+import { midRun, recordedRun, viewAfter } from './recorded.ts';
 import { VirtualTerminal } from './virtual-terminal.ts';
 
 // Ink's colours look at the test runner's own output, which is no terminal.
@@ -86,6 +87,11 @@ const read = (key: string): Promise<void> => new Promise((done) => setTimeout(do
 
 const textOf = async ({ terminal }: Shown): Promise<string> => `${(await terminal.lines()).join('\n')}\n`;
 
+const bestOf = (some: readonly TunerEvent[]): Measurement | undefined => {
+  const best = viewAfter(some).study?.best;
+  return best?.measurements[best.chosen ?? 0];
+};
+
 describe('a frame', () => {
   it.each(sizes)('shows a search under way at %i × %i', async (columns, rows) => {
     const screen = await shown(midRun(events), columns, rows);
@@ -128,6 +134,23 @@ describe('a frame', () => {
     await screen.press('n', 't', RIGHT, RIGHT, DOWN, DOWN, RIGHT);
     await expect(await textOf(screen)).toMatchFileSnapshot(`frames/hand-${columns}x${rows}.txt`);
   });
+
+  it.each(sizes)(
+    'draws the front that the sampler foresees, until the search is over, at %i × %i',
+    async (columns, rows) => {
+      const { throughput, budgetLatencyMs } = bestOf(midRun(events)) ?? {};
+      const at = (share: number) => ({
+        throughput: (throughput?.value ?? 0) * share,
+        latencyMs: (budgetLatencyMs?.value ?? 0) * share,
+      });
+      const foreseen = [at(0.2), at(0.5), at(0.9), at(1.2), at(9)];
+      const proposed: TunerEvent = { type: 'proposed', assignment: {}, expectedGain: 0.2, foreseen };
+      const screen = await shown([...midRun(events), proposed], columns, rows);
+      await expect(await textOf(screen)).toMatchFileSnapshot(`frames/foreseen-${columns}x${rows}.txt`);
+      const end = await shown([...midRun(events), proposed, ...events.slice(midRun(events).length)], columns, rows);
+      expect(await textOf(end)).toBe(await textOf(await shown(events, columns, rows)));
+    },
+  );
 
   it('shows the panels where the terminal is as small as can be', async () => {
     const screen = await shown(midRun(events), 60, 16);

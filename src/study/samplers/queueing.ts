@@ -2,6 +2,7 @@ import { assess } from '../goal.ts';
 import { chosenOf } from '../ranking.ts';
 import type { Goal, Proposal, RunningTrial, Sampler, Trial } from '../types.ts';
 import { type Choice, choiceOf, choicesOf } from './queueing/choices.ts';
+import { foreseenFront } from './queueing/foreseen.ts';
 import { firstLevel } from './queueing/levels-of.ts';
 import { ownLevel, worthStaying } from './queueing/own-levels.ts';
 import type { Measured } from './queueing/physics.ts';
@@ -30,7 +31,7 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
   });
   return {
     ask({ trials }) {
-      const { left, valued, best, gain, scout } = sight(trials, null);
+      const { left, prospects, valued, best, gain, scout, forecast } = sight(trials, null);
       if (left === 0) return { kind: 'stop', reason: 'every candidate of the search space was tried' };
       if (scout) return proposalOf(scout.choice, scout.level);
       const next = valued[0]?.prospect;
@@ -39,7 +40,10 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
       const before = trials.slice(0, -1);
       if (isLittle && isHardlyWorth(sight(before, null).gain, before, options.goal))
         return { kind: 'stop', reason: stopReason(gain, fruitless(trials, options.goal)) };
-      const proposal = proposalOf(next.choice, next.level);
+      const proposal = {
+        ...proposalOf(next.choice, next.level),
+        foreseen: foreseenFront(prospects, forecast),
+      };
       return best === null ? proposal : { ...proposal, expectedGain: Math.expm1(gain) };
     },
     level({ trials }, running) {

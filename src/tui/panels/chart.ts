@@ -1,26 +1,34 @@
 import { formatFigure } from '../../base/format.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { StudyState } from '../../study/state.ts';
+import type { Foreseen } from '../../study/types.ts';
 import { Canvas } from '../canvas.ts';
 import { figuresOf } from '../figures.ts';
 import { type Interaction, selectedTrial } from '../interaction.ts';
 import { block, heading, type Row, right, row, type Size, span } from '../rows.ts';
-import type { ViewState } from '../state.ts';
+import { isSearching, type ViewState } from '../state.ts';
 
 /** Latencies above so many times the budget are drawn at the upper edge, so that the region of interest has room. */
 const MOST_OVER_BUDGET = 2.5;
+/** As far to the right, at most, what is only foreseen moves the edge. */
+const MOST_OVER_MEASURED = 2;
 const AXIS = 8;
+/** Columns that the title needs to say what the thin line is. */
+const LEGEND_FROM = 36;
 
 /** Throughput to the right, the budgeted latency upwards: all measurements, the front, the budget, the best, the present. */
 export function chartPanel(view: ViewState, interaction: Interaction, size: Size): readonly Row[] {
   const { study } = view;
   const percentile = study?.goal.budget?.percentile ?? 99;
-  const title = heading(`p${percentile} ms over infer/s`, size.columns);
+  const foreseen = foreseenOf(view);
+  const legend = foreseen.length > 0 && size.columns >= LEGEND_FROM ? '  ⠒⠒ foreseen' : '';
+  const title = heading(`p${percentile} ms over infer/s${legend}`, size.columns);
   const points = study ? measurementsOf(study) : [];
   if (!study || points.length === 0) return block([title, row('  nothing measured yet', 'muted')], size);
   const [columns, rows] = [size.columns - AXIS, size.rows - 3];
-  const scale = scaleOf(view, points, study.goal.budget?.latencyMs);
+  const scale = scaleOf(view, points, foreseen, study.goal.budget?.latencyMs);
   const canvas = new Canvas(columns, rows);
+  drawForeseen(canvas, foreseen, scale);
   draw(canvas, view, study, interaction, scale);
   const lines = canvas.toRows().map((line, index) => [span(axisLabel(index, rows, scale), 'muted'), ...line]);
   return block([title, ...lines, ...footRows(scale, columns)], size);
@@ -37,9 +45,20 @@ const measurementsOf = ({ trials, unfinished }: StudyState): readonly Measuremen
     ({ throughput, budgetLatencyMs }) => throughput.value > 0 && Number.isFinite(budgetLatencyMs.value),
   );
 
-function scaleOf({ activity }: ViewState, points: readonly Measurement[], budgetMs: number | undefined): Scale {
+/** What the sampler foresees while there is still something to search. */
+const foreseenOf = (view: ViewState): readonly Foreseen[] => (isSearching(view) ? view.foreseen : []);
+
+function scaleOf(
+  { activity }: ViewState,
+  points: readonly Measurement[],
+  foreseen: readonly Foreseen[],
+  budgetMs: number | undefined,
+): Scale {
   const present = activity.kind === 'measuring' ? activity.throughput : 0;
-  const throughput = roundUp(1.05 * Math.max(present, ...points.map((point) => point.throughput.value)));
+  const measured = Math.max(present, ...points.map((point) => point.throughput.value));
+  const hoped = foreseen.filter(({ latencyMs }) => latencyMs <= (budgetMs ?? Number.POSITIVE_INFINITY));
+  const highestHope = Math.max(0, ...hoped.map((point) => point.throughput));
+  const throughput = roundUp(1.05 * Math.max(measured, Math.min(highestHope, MOST_OVER_MEASURED * measured)));
   const highest = 1.05 * Math.max(...points.map((point) => point.budgetLatencyMs.value), budgetMs ?? 0);
   const latencyMs = roundUp(budgetMs === undefined ? highest : Math.min(highest, MOST_OVER_BUDGET * budgetMs));
   return { throughput, latencyMs, budgetMs };
@@ -78,6 +97,18 @@ function draw(canvas: Canvas, view: ViewState, study: StudyState, interaction: I
   const { activity } = view;
   if (activity.kind === 'measuring') {
     canvas.glyph(activity.throughput / scale.throughput, activity.latencyMs / scale.latencyMs, '▶', 'now');
+  }
+}
+
+/** Only as far as the axes go: what lies beyond them would lie along the edge. */
+function drawForeseen(canvas: Canvas, foreseen: readonly Foreseen[], scale: Scale): void {
+  const points = foreseen.map(({ throughput, latencyMs }): [number, number] => [
+    throughput / scale.throughput,
+    latencyMs / scale.latencyMs,
+  ]);
+  for (const [index, point] of points.entries()) {
+    const next = points[index + 1];
+    if (next && Math.max(...point, ...next) <= 1) canvas.line(point, next, 'muted');
   }
 }
 

@@ -47,6 +47,7 @@ export function helpPanel(view: ViewState, interaction: Interaction, abilities: 
   const signs: readonly Row[] = [
     row('  ★ best  ◆ on the Pareto front  · within the budget  ○ over it  ✗ failed', 'muted'),
     row('  ▶ under way  ● the selected trial  o the original  ╌ the budget', 'muted'),
+    row('  ⠒⠒ the front that the sampler foresees among what was not measured yet', 'muted'),
   ];
   return block([heading('Keys', size.columns), ...keys, ...signs], size);
 }

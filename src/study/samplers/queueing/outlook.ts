@@ -2,7 +2,7 @@ import type { Measurement } from '../../../profiler/measurement.ts';
 import { relativeHalfWidth } from '../../../stats/precision.ts';
 import { constraintsOf } from '../../goal.ts';
 import { metricNamed, readMetric } from '../../metrics.ts';
-import type { Goal } from '../../types.ts';
+import type { Foreseen, Goal } from '../../types.ts';
 import type { Choice } from './choices.ts';
 import { kernelOf, type Place, placeOf } from './features.ts';
 import { type Hypothesis, type Normal, type Posterior, posteriorOf, type Reading } from './gaussian-process.ts';
@@ -19,6 +19,8 @@ export interface Outlook {
 
 export interface Forecast {
   outlook(choice: Choice, level: number): Outlook | null;
+  /** The likeliest figures, whatever the goal; null where nothing can be served. */
+  foreseen(choice: Choice, level: number): Foreseen | null;
   placeOf(choice: Choice, level: number): Place;
 }
 
@@ -32,14 +34,19 @@ export function forecastOf(
   const place = (choice: Choice, level: number): Place => placeOf(choice, level, longestDelayUs);
   const constraints = constraintsOf(goal).filter(({ metric }) => metric !== 'error-rate');
   const names = new Set([...goal.objectives.map(({ metric }) => metric), ...constraints.map(({ metric }) => metric)]);
-  const models = new Map([...names].map((name) => [name, modelOf(name, physics, measured, place)] as const));
+  const models = new Map<string, MetricModel>();
+  const modelFor = (name: string): MetricModel => {
+    const model = models.get(name) ?? modelOf(name, physics, measured, place);
+    models.set(name, model);
+    return model;
+  };
   const total = goal.objectives.reduce((sum, { weight }) => sum + weight, 0);
 
   const known = new Map<string, Outlook | null>();
   const look = (choice: Choice, level: number): Outlook | null => {
     const at = new Map<string, Normal>();
-    for (const [name, model] of models) {
-      const normal = model(choice, level);
+    for (const name of names) {
+      const normal = modelFor(name)(choice, level);
       if (normal === null) return null;
       at.set(name, normal);
     }
@@ -60,6 +67,12 @@ export function forecastOf(
   };
   return {
     placeOf: place,
+    foreseen(choice, level) {
+      const [throughput, latency] = ['throughput', 'latency'].map((name) => modelFor(name)(choice, level));
+      return throughput && latency
+        ? { throughput: Math.exp(throughput.mean), latencyMs: Math.exp(latency.mean) }
+        : null;
+    },
     outlook(choice, level) {
       const key = `${choice.candidate.fingerprint} ${level}`;
       const earlier = known.get(key);

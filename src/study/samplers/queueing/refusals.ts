@@ -13,7 +13,7 @@ export function withRefusals(forecast: Forecast, trials: readonly Trial[]): Fore
     return chance;
   };
   return {
-    placeOf: forecast.placeOf,
+    ...forecast,
     outlook(choice, level) {
       const outlook = forecast.outlook(choice, level);
       const chance = chanceOf(choice);

@@ -6,7 +6,7 @@ import { type Choice, choiceOf } from './choices.ts';
 import { expenseOf } from './expense.ts';
 import { type Forecast, forecastOf } from './outlook.ts';
 import { type Measured, type Physics, physicsOf } from './physics.ts';
-import { type Field, largestGain, prospectsOf, ranked, type Valued } from './prospects.ts';
+import { type Field, largestGain, type Prospect, prospectsOf, ranked, type Valued } from './prospects.ts';
 import { withRefusals } from './refusals.ts';
 import { screened } from './screen.ts';
 
@@ -32,6 +32,7 @@ export interface Sight {
   readonly left: number;
   /** The lowest cost, as the model sees it, of what was measured and met the goal. */
   readonly best: number | null;
+  readonly prospects: readonly Prospect[];
   readonly valued: readonly Valued[];
   /** The largest gain that is expected of one trial. */
   readonly gain: number;
@@ -93,6 +94,7 @@ export function look(
     field,
     left: left.length,
     best,
+    prospects,
     valued,
     gain: best === null ? 1 : largestGain(prospects, best),
     running: running && choiceOf(running.candidate),
