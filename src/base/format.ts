@@ -29,11 +29,31 @@ const joined = (large: number, largeUnit: string, small: number, smallUnit: stri
   small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`;
 
 /**
- * Text from elsewhere (a server, a file) made fit for one terminal line: control characters and line breaks become
- * spaces, so that it can neither move the cursor nor fake a line of ours.
+ * What a text from elsewhere must not do to whoever reads it: control characters move a terminal's cursor, begin its escape
+ * sequences and break lines; the marks of writing direction show other words than are there.
+ */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const ACTIVE = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+const ACTIVE_RUN = new RegExp(`${ACTIVE.source}+`, 'g');
+
+/** The text with a space for every character that is not to be shown as it is: one line of the same length. */
+export const inertLine = (text: string): string => text.replace(ACTIVE, ' ');
+
+/** The same for text of several lines: line feeds and tabs stay. */
+export const inertText = (text: string): string =>
+  text.replace(ACTIVE, (character) => (character === '\n' || character === '\t' ? character : ' '));
+
+/** The same for JSON, where such characters have an escape that says the same. */
+export const inertJson = (json: string): string =>
+  json.replace(ACTIVE, (character) =>
+    character < ' ' ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+
+/**
+ * Text from elsewhere (a server, a file) made fit for one terminal line: control characters, line breaks and marks of
+ * direction become spaces, so that it can neither move the cursor nor fake a line of ours.
  */
 export function plainLine(text: string, maxLength = 300): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-  const line = text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ').trim();
+  const line = text.replace(ACTIVE_RUN, ' ').trim();
   return line.length > maxLength ? `${line.slice(0, maxLength - 1)}…` : line;
 }

@@ -1,5 +1,6 @@
 import { CommanderError } from 'commander';
 import { isTrituneError, messageOf } from '../base/errors.ts';
+import { plainLine } from '../base/format.ts';
 import { exitCodeFor, exitCodes } from './exit-codes.ts';
 
 /** What a thrown value means to the user: the line for stderr (null when it was already printed) and the exit code. */
@@ -22,7 +23,7 @@ export function failureOf(error: unknown, verbose: boolean): Failure {
   return { line: withStack(line, error, verbose), exitCode: exitCodes.internal };
 }
 
-const oneLine = (text: string): string => text.replace(/\s*\n\s*/g, ' ').trim();
+const oneLine = (text: string): string => plainLine(text.replace(/\s*\n\s*/g, ' '), Number.POSITIVE_INFINITY);
 
 function withStack(line: string, error: unknown, verbose: boolean): string {
   if (!verbose || !(error instanceof Error)) return line;

@@ -1,3 +1,4 @@
+import { plainLine } from '../base/format.ts';
 import type { LevelReport } from '../profiler/level-report.ts';
 
 /** perf_analyzer's own, for whatever runs it. */
@@ -14,7 +15,7 @@ export function perfAnalyzerVerdict(reports: readonly LevelReport[], tell: (line
   const failing = reports.find(({ measurement }) => measurement.errorRate === 1);
   if (failing) {
     const [failure] = failing.measurement.failures;
-    tell(`Failed to retrieve results from inference request. ${failure?.firstMessage ?? ''}`);
+    tell(`Failed to retrieve results from inference request. ${plainLine(failure?.firstMessage ?? '')}`);
     return perfAnalyzerExitCodes.failed;
   }
   return first.isStable ? perfAnalyzerExitCodes.done : perfAnalyzerExitCodes.unstable;

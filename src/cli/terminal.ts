@@ -1,4 +1,9 @@
-/** What a command may write to. The only place where the process's own streams are used. */
+import { inertLine, inertText } from '../base/format.ts';
+
+/**
+ * What a command may write to. The only place where the process's own streams are used; whatever a server or a file says, no
+ * control character or mark of direction goes to them, but for those of the whole screen, which looks after that itself.
+ */
 export interface Terminal {
   /** A line of the command's output. */
   print(line: string): void;
@@ -29,7 +34,7 @@ function setStatus(text: string | null): void {
   if (text === null && !hasStatus) return;
   hasStatus = text !== null;
   // A line that wraps could not be taken back.
-  process.stderr.write(CLEAR_LINE + (text ?? '').slice(0, (process.stderr.columns ?? FALLBACK_COLUMNS) - 1));
+  process.stderr.write(CLEAR_LINE + inertLine(text ?? '').slice(0, (process.stderr.columns ?? FALLBACK_COLUMNS) - 1));
 }
 
 function canvasOf({ stdin, stdout, env }: NodeJS.Process): TerminalCanvas {
@@ -42,10 +47,10 @@ function canvasOf({ stdin, stdout, env }: NodeJS.Process): TerminalCanvas {
 
 export const processTerminal: Terminal = {
   print: (line) => {
-    process.stdout.write(`${line}\n`);
+    process.stdout.write(`${inertText(line)}\n`);
   },
   tell: (line) => {
-    process.stderr.write(`${line}\n`);
+    process.stderr.write(`${inertText(line)}\n`);
   },
   status: setStatus,
   ...(process.stdout.isTTY && process.stdin.isTTY && { canvas: canvasOf(process) }),

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { inertJson } from '../base/format.ts';
 import { addOptions, type OptionTable } from './option-table.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -23,7 +24,7 @@ export function traceCommand(terminal: Terminal): Command {
     const summary = await readTraceFiles(files);
     if (options.json) {
       const { requests, ...rest } = summary;
-      terminal.print(JSON.stringify(options.verbose ? summary : rest));
+      terminal.print(inertJson(JSON.stringify(options.verbose ? summary : rest)));
     } else for (const line of traceLines(summary, options.verbose)) terminal.print(line);
   });
 }

@@ -1,4 +1,4 @@
-import { formatMs, formatRate, formatRatio } from '../base/format.ts';
+import { formatMs, formatRate, formatRatio, inertLine } from '../base/format.ts';
 import { describeAssignment, describeLevel, describePrediction } from '../study/describe.ts';
 import type { Summary, SummaryPoint } from '../study/summary.ts';
 
@@ -7,7 +7,14 @@ export type DocumentPaths = { readonly [document: string]: string | null };
 
 /** What a run came to: the best, the original, the gain, the files, and last in which state the model was left. */
 export function closingLines(summary: Summary, files: DocumentPaths): string[] {
-  return ['', ...verdict(summary), ...why(summary), ...clientBound(summary), ...documents(files), modelState(summary)];
+  const lines = [
+    ...verdict(summary),
+    ...why(summary),
+    ...clientBound(summary),
+    ...documents(files),
+    modelLine(summary.model, summary.restored),
+  ];
+  return ['', ...lines.map(inertLine)];
 }
 
 function verdict(summary: Summary): string[] {
@@ -69,7 +76,8 @@ function documents(files: DocumentPaths): string[] {
   return Object.entries(files).flatMap(([name, path]) => (path === null ? [] : [row(name, path)]));
 }
 
-function modelState({ model, restored }: Summary): string {
+/** In which state a run has left its model. `restored`: null where nothing says that it was put back. */
+export function modelLine(model: string, restored: Summary['restored']): string {
   if (!restored) return row('model', `${model} was NOT put back: run \`tritune restore\``);
   return row('model', restored.verified ? restored.detail : `NOT as it was: ${restored.detail}`);
 }

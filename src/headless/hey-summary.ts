@@ -1,3 +1,4 @@
+import { plainLine } from '../base/format.ts';
 import { NS_PER_S } from '../base/units.ts';
 import type { PlainHttpFigures } from '../loadgen/plain-http-run.ts';
 import type { Spread } from '../loadgen/plain-http-tally.ts';
@@ -130,7 +131,7 @@ export function heyLines(summary: HttpSummary): readonly string[] {
     ...section(
       'Error distribution:',
       summary.errors,
-      (each) => `  [${each.count}]\t${each.kind}: ${each.firstMessage}`,
+      (each) => `  [${each.count}]\t${each.kind}: ${plainLine(each.firstMessage)}`,
     ),
     ...section(
       'Request rate (response times count from when a request was due):',

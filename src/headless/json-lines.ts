@@ -1,3 +1,4 @@
+import { inertJson } from '../base/format.ts';
 import type { Print } from './lines.ts';
 
 /** Every event as one JSON object per line, for programs; `envelope` stands first in each of them. */
@@ -5,5 +6,5 @@ export function createJsonLines(
   print: Print,
   envelope: object = {},
 ): (event: Readonly<object & { type: string }>) => void {
-  return (event) => print(JSON.stringify({ ...envelope, ...event }));
+  return (event) => print(inertJson(JSON.stringify({ ...envelope, ...event })));
 }

@@ -1,4 +1,4 @@
-import { formatDuration, formatMs, formatRate, plainLine } from '../base/format.ts';
+import { formatDuration, formatMs, formatRate, inertLine, plainLine } from '../base/format.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import { describeAssignment, describeLevel } from '../study/describe.ts';
 import type { Goal, TrialFailure } from '../study/types.ts';
@@ -18,7 +18,8 @@ export function describeEnd(event: Extract<TunerEvent, { type: 'model-restored' 
  * The run as lines for a log: what is tried, what each measurement gave, and what failed and why.
  * Returns a function to call with every event.
  */
-export function createLines(print: Print): (event: TunerEvent) => void {
+export function createLines(write: Print): (event: TunerEvent) => void {
+  const print = (line: string): void => write(inertLine(line));
   let goal: Goal | undefined;
   let finals = 0;
   return (event) => {

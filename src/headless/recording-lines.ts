@@ -1,4 +1,4 @@
-import { formatDuration, formatFigure, plainLine } from '../base/format.ts';
+import { formatDuration, formatFigure, inertLine, plainLine } from '../base/format.ts';
 import { describeAssignment } from '../study/describe.ts';
 import type { TrialFailure } from '../study/types.ts';
 import type { TunerEvent } from '../tuner/seams.ts';
@@ -14,7 +14,12 @@ export interface RecordingScreen {
 }
 
 /** A recording as lines: one for each candidate when it is left, and the time left. Returns a function to call with every event. */
-export function createRecordingLines({ print, status, pointsLeft }: RecordingScreen): (event: TunerEvent) => void {
+export function createRecordingLines({
+  print: write,
+  status,
+  pointsLeft,
+}: RecordingScreen): (event: TunerEvent) => void {
+  const print = (line: string): void => write(inertLine(line));
   let candidate = { name: '', figures: [] as string[] };
   let startMs = 0;
   let measured = 0;

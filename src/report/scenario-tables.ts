@@ -1,6 +1,7 @@
 import { type LevelReport, networkUs } from '../profiler/level-report.ts';
 import { lineChart } from './charts/line-chart.ts';
 import { filePaper } from './charts/svg.ts';
+import { csvText } from './csv.ts';
 
 /** A level of a scenario with what was kept the same or changed. */
 export interface ScenarioRow {
@@ -59,11 +60,9 @@ export function scenarioFiles(rows: readonly ScenarioRow[], common: ScenarioCase
 
 function csvOf(rows: readonly ScenarioRow[], common: ScenarioCase): string {
   const { device, backend, dataset, scenario, instances } = common;
-  const fixed = [device, backend, dataset, scenario, `${instances}`].map((text) => text.replace(/[",\n\r]/g, '_'));
+  const fixed = [device, backend, dataset, scenario, instances];
   const header = ['gpu', 'backend', 'dataset', 'scenario', 'instances', ...columns.map(([name]) => name)];
-  return [header, ...rows.map((row) => [...fixed, ...columns.map(([, of]) => figure(of(row)))])]
-    .map((cells) => `${cells.join(',')}\n`)
-    .join('');
+  return csvText([header, ...rows.map((row) => [...fixed, ...columns.map(([, of]) => figure(of(row)))])], '\n');
 }
 
 /** The same for people, a line each. */

@@ -74,11 +74,18 @@ const named: ReadonlyMap<string, string> = new Map([
   ['\\', '\\\\'],
 ]);
 
-/** The text as one double-quoted literal. Control characters as escapes, everything else as it is. */
+/**
+ * What a reader would not see as it is: control characters, and the marks that turn the direction of writing, by which a
+ * config could say something else than it shows.
+ */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to be escaped
+const unseen = /["\\]|[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+
+/** The text as one double-quoted literal. What cannot be seen as it is stands as escapes, everything else as it is. */
 export function quote(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to be escaped
-  const body = text.replace(/[\u0000-\u001f"\\\u007f]/g, (character) => {
-    return named.get(character) ?? `\\${character.charCodeAt(0).toString(8).padStart(3, '0')}`;
-  });
-  return `"${body}"`;
+  return `"${text.replace(unseen, (character) => named.get(character) ?? octal(character))}"`;
 }
+
+/** A character as the escapes of its bytes. */
+const octal = (character: string): string =>
+  Array.from(encoder.encode(character), (byte) => `\\${byte.toString(8).padStart(3, '0')}`).join('');

@@ -1,6 +1,6 @@
-import { Box, Text, useInput, useWindowSize } from 'ink';
+import { Box, useInput, useWindowSize } from 'ink';
 import { createElement, memo, type ReactElement, useSyncExternalStore } from 'react';
-import { lookOf } from './colours.ts';
+import { drawnRow } from './drawn-row.ts';
 import { frame } from './frame.ts';
 import { commandOf, pressesOf } from './keys.ts';
 import type { Row } from './rows.ts';
@@ -31,11 +31,7 @@ export function App({ store, hasColours }: AppProps): ReactElement {
 }
 
 const Line = memo(
-  ({ line, hasColours }: { readonly line: Row; readonly hasColours: boolean }): ReactElement => {
-    const spans = line.map(({ text, tone }, index) =>
-      createElement(Text, { key: index, ...lookOf(tone, hasColours) }, text),
-    );
-    return createElement(Text, { wrap: 'truncate' }, ...spans);
-  },
+  ({ line, hasColours }: { readonly line: Row; readonly hasColours: boolean }): ReactElement =>
+    drawnRow(line, hasColours),
   (before, after) => JSON.stringify(before.line) === JSON.stringify(after.line),
 );

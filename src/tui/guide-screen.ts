@@ -1,7 +1,7 @@
-import { Box, render, Text, useApp, useInput, useWindowSize } from 'ink';
+import { Box, render, useApp, useInput, useWindowSize } from 'ink';
 import { createElement, type ReactElement, useSyncExternalStore } from 'react';
 import { messageOf } from '../base/errors.ts';
-import { lookOf } from './colours.ts';
+import { drawnRow } from './drawn-row.ts';
 import {
   advance,
   argumentsOf,
@@ -116,13 +116,7 @@ function GuideScreen({ talk, hasColours, onStart }: GuideProps): ReactElement {
         talk.take({ type: 'typed', text: press.input });
     }
   });
-  const lines = block(guideRows(guide, size), size).map((line, index) =>
-    createElement(
-      Text,
-      { key: index, wrap: 'truncate' },
-      ...line.map(({ text, tone }, at) => createElement(Text, { key: at, ...lookOf(tone, hasColours) }, text)),
-    ),
-  );
+  const lines = block(guideRows(guide, size), size).map((line, index) => drawnRow(line, hasColours, index));
   return createElement(Box, { flexDirection: 'column', width: size.columns, height: size.rows }, ...lines);
 }
 

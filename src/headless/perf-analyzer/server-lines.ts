@@ -1,3 +1,4 @@
+import { plainLine } from '../../base/format.ts';
 import type { ServerReport } from '../../profiler/level-report.ts';
 import { wholeUs } from './figures.ts';
 
@@ -22,7 +23,7 @@ function modelLines(server: ServerReport, indent: string): string[] {
     '',
     `${indent}Composing models: `,
     ...composing.flatMap((inner) => [
-      `${indent}${inner.model}, version: ${inner.version}`,
+      `${indent}${plainLine(inner.model)}, version: ${plainLine(inner.version)}`,
       ...modelLines(inner, `${indent}    `),
     ]),
   ];

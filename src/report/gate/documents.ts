@@ -1,3 +1,4 @@
+import { plainLine } from '../../base/format.ts';
 import type { Comparison, GateDecision } from './decide.ts';
 import { changeText, comparisonLine, decisionLine, figureText, verdictName } from './words.ts';
 
@@ -7,10 +8,12 @@ const isBad = ({ verdict }: Comparison): boolean => verdict === 'regression' || 
 export const gateJson = (decision: GateDecision): string =>
   `${JSON.stringify({ schemaVersion: 1, ...decision }, null, 2)}\n`;
 
+/** Text that a page of Markdown shows as it is, whatever it holds: names of models and words of servers are not ours. */
+const cell = (text: string): string => plainLine(text, Number.POSITIVE_INFINITY).replace(/[\\`*_~|<>[\]&]/g, '\\$&');
+
 /** For a job's summary page. */
 export function gateMarkdown(decision: GateDecision): string {
   const { comparisons, faults, isRegression } = decision;
-  const cell = (text: string): string => text.replace(/[\\|]/g, '\\$&').replace(/[\r\n]+/g, ' ');
   const rows = comparisons.map((comparison) => {
     const { before, after } = comparison;
     return [
