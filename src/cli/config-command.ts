@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { type acceleratorNames, batchingNames, type DeviceInstances } from '../space/edit-config.ts';
 import type { TensorConfig } from '../triton/model-config.ts';
 import { batchSizes, deviceInstances, microseconds, tensor } from './config-values.ts';
+import { type HeaderFlags, headerOptionTable } from './header-options.ts';
 import { addOptions, type OptionTable } from './option-table.ts';
 import { durationSeconds, wholeNumber } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
@@ -9,7 +10,7 @@ import { type TlsFlags, tlsOptionTable, warnIfInsecure } from './tls-options.ts'
 import type { Protocol } from './tune-options.ts';
 
 /** The options of `tritune config`, parsed. */
-export interface ConfigOptions extends TlsFlags {
+export interface ConfigOptions extends TlsFlags, HeaderFlags {
   readonly from?: string;
   readonly model?: string;
   readonly url?: string;
@@ -50,6 +51,7 @@ const table: OptionTable<ConfigOptions> = {
     default: 'grpc',
   },
   ...tlsOptionTable,
+  ...headerOptionTable,
   backend: { flags: '--backend <name>', help: 'start from nothing: a model of this backend' },
   platform: { flags: '--platform <name>', help: 'start from nothing: a model of this platform, such as tensorrt_plan' },
   inputs: {

@@ -1,10 +1,12 @@
 import { isTrituneError, TrituneError } from '../base/errors.ts';
 import { emulatedProfileOf } from '../emulator/server-identity.ts';
 import type { LaunchedServer } from '../launch/types.ts';
+import type { RequestHeader } from '../loadgen/types.ts';
 import type { ServerIdentity } from '../study/records.ts';
 import { connectGrpc, connectHttp } from '../triton/connect.ts';
 import type { TlsOptions } from '../triton/tls.ts';
 import type { TritonClient } from '../triton/types.ts';
+import { type HeaderFlags, headersOf } from './header-options.ts';
 import { serverAddress, tlsInAddress } from './option-values.ts';
 import { type TlsFlags, wantsTls } from './tls-options.ts';
 import type { Protocol } from './tune-options.ts';
@@ -24,9 +26,11 @@ export interface Addresses {
     readonly isGuess: boolean;
   } | null;
   readonly metricsUrl: string;
+  /** Of the control calls; the traffic has its own. The metrics are asked for without. */
+  readonly headers?: readonly RequestHeader[];
 }
 
-export interface AddressOptions extends TlsFlags {
+export interface AddressOptions extends TlsFlags, HeaderFlags {
   readonly protocol: Protocol;
   readonly url?: string;
   readonly controlUrl?: string;
@@ -47,7 +51,8 @@ export function addressesOf(options: AddressOptions, tls: TlsOptions): Addresses
   const url = serverAddress(options.url ?? 'localhost', DEFAULT_PORTS[protocol]);
   const host = url.slice(0, url.lastIndexOf(':'));
   const metricsUrl = options.metricsUrl ?? `http://${host}:${DEFAULT_PORTS.metrics}/metrics`;
-  return { protocol, url, ...traffic, control: controlAddress(options, { url, host, ...traffic }, tls), metricsUrl };
+  const control = controlAddress(options, { url, host, ...traffic }, tls);
+  return { protocol, url, ...traffic, control, metricsUrl, headers: headersOf(options) };
 }
 
 function controlAddress(
@@ -117,8 +122,9 @@ export async function connectControl(addresses: Addresses): Promise<ControlConne
 }
 
 async function controlClient(addresses: Addresses): Promise<TritonClient> {
-  if (addresses.control === null) return connectHttp(addresses.url, { tls: addresses.tls });
-  const grpc = connectGrpc(addresses.control.url, { tls: addresses.control.tls });
+  const { headers } = addresses;
+  if (addresses.control === null) return connectHttp(addresses.url, { tls: addresses.tls, headers });
+  const grpc = connectGrpc(addresses.control.url, { tls: addresses.control.tls, headers });
   if (!addresses.control.isGuess) return grpc;
   try {
     await grpc.live({ timeoutMs: 2000 });
@@ -126,6 +132,6 @@ async function controlClient(addresses: Addresses): Promise<TritonClient> {
   } catch (error) {
     if (!isTrituneError(error)) throw error;
     await grpc.close();
-    return connectHttp(addresses.url, { tls: addresses.tls });
+    return connectHttp(addresses.url, { tls: addresses.tls, headers });
   }
 }

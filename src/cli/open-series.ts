@@ -3,8 +3,8 @@ import type { JsonObject } from '../base/json.ts';
 import { foldStudy } from '../study/fold.ts';
 import { readJournal } from '../study/journal.ts';
 import { isDone } from '../study/series-summary.ts';
+import { commandLineWithoutValues, withHeadersAgain, withoutHeaderValues } from './header-options.ts';
 import { discardEmpty, prepareOutput, studyFiles } from './output-directory.ts';
-import { commandLineWithoutValues, headersOf, withoutHeaderValues } from './request-options.ts';
 import {
   directoriesFor,
   discardEmptySeries,
@@ -17,7 +17,7 @@ import {
 import { modelsIn, optionsFor, type SeriesOptions } from './series-options.ts';
 import { endingsIn } from './series-record.ts';
 import type { TuneOptions } from './tune-options.ts';
-import { checkOptions, checkResumable, checkSameHeaders, openRequest, type TuneRequest } from './tune-request.ts';
+import { checkOptions, checkResumable, openRequest, type TuneRequest } from './tune-request.ts';
 
 /** One model's turn in a series. */
 export interface Turn {
@@ -68,9 +68,8 @@ async function resumedSeries(options: SeriesOptions, given: Given, wallMs: numbe
   return held(directory, async () => {
     const file = await readSeriesFile(directory);
     const kept = file.options as unknown as SeriesOptions;
-    checkSameHeaders(kept.header ?? [], headersOf(options));
     const anew = Object.fromEntries([...given].map((key) => [key, options[key]]));
-    return { options: { ...kept, ...anew }, places: file.models, given, wallMs };
+    return { options: { ...withHeadersAgain(kept, options), ...anew }, places: file.models, given, wallMs };
   });
 }
 

@@ -1,4 +1,5 @@
 import { TrituneError } from '../base/errors.ts';
+import { MS_PER_S } from '../base/units.ts';
 import { trituneVersion } from '../base/version.ts';
 import type { WindowRule } from '../profiler/level-options.ts';
 import { loadSpace, spaceFromJson, spaceToJson } from '../space/load.ts';
@@ -10,9 +11,9 @@ import { viewSpace } from '../study/samplers/space-view.ts';
 import type { Goal, Sampler } from '../study/types.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import type { TunePlan } from '../tuner/run.ts';
+import { commandLineWithoutValues } from './header-options.ts';
 import type { OriginalModel } from './open-server.ts';
 import { readCandidates } from './read-candidates.ts';
-import { commandLineWithoutValues } from './request-options.ts';
 import { makeSampler } from './samplers.ts';
 import type { TuneOptions } from './tune-options.ts';
 import { goalOf, levelsOf, recordedOptions, type TuneRequest } from './tune-request.ts';
@@ -84,6 +85,7 @@ export function planStudy(
       maxTrials: maxTrials(options),
       timeBudgetMs: (options.timeBudget ?? Number.POSITIVE_INFINITY) * 1e3,
       finalRounds: FINAL_ROUNDS,
+      ...(options.maxOutage !== undefined && { maxOutageMs: options.maxOutage * MS_PER_S }),
       allowForeignTraffic: options.allowForeignTraffic === true,
       earlier,
     },

@@ -1,9 +1,9 @@
 import { trituneVersion } from '../base/version.ts';
 import type { ProfileHead } from '../report/profile-json.ts';
 import type { ServerIdentity } from '../study/records.ts';
+import { commandLineWithoutValues } from './header-options.ts';
 import type { ProfileOptions } from './profile-options.ts';
 import type { ProfilePlan } from './profile-plan.ts';
-import { commandLineWithoutValues } from './request-options.ts';
 
 /** What the documents of a profile say of it before its figures. */
 export function profileHead(

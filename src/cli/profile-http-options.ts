@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { messageOf, TrituneError } from '../base/errors.ts';
 import { trituneVersion } from '../base/version.ts';
 import type { RequestHeader } from '../loadgen/types.ts';
+import { type HeaderFlags, headersOf } from './header-options.ts';
 import type { OptionTable } from './option-table.ts';
-import { headersOf, type RequestOptions } from './request-options.ts';
 
 /** The options that only plain HTTP has. */
 export interface PlainHttpFlags {
@@ -78,7 +78,7 @@ const reserved = /^(content-length|transfer-encoding|connection|keep-alive|te|tr
 /** These have a body by their nature, be it an empty one (RFC 9110, section 8.6). */
 const bodied = ['POST', 'PUT', 'PATCH'];
 
-type ContentOptions = PlainHttpFlags & Pick<RequestOptions, 'header'>;
+type ContentOptions = PlainHttpFlags & HeaderFlags;
 
 /**
  * What the options ask to be sent; `credentials` are those of the address. Errors: USAGE, which never says a header's value

@@ -2,6 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import { openAlarm } from '../base/alarm.ts';
 import { realClock } from '../base/clock.ts';
 import { messageOf, TrituneError } from '../base/errors.ts';
+import { inertJson } from '../base/format.ts';
+import { secretsOut } from '../base/secrets.ts';
 import { MS_PER_S, nsToMs } from '../base/units.ts';
 import { type HttpSummary, heyLines, summaryOf } from '../headless/hey-summary.ts';
 import { type ClientUse, watchClient } from '../loadgen/client-cost.ts';
@@ -9,13 +11,14 @@ import { poissonArrivals } from '../loadgen/pacers.ts';
 import { measurePlainHttp, type PlainHttpFigures, type PlainHttpLoad } from '../loadgen/plain-http-run.ts';
 import { type PlainHttpUrl, plainHttpUrl } from '../loadgen/plain-http-url.ts';
 import { addressOf } from '../loadgen/transports/address.ts';
+import type { RequestHeader } from '../loadgen/types.ts';
 import { clientLimit } from '../profiler/client-verdict.ts';
 import { diagnoseTls, type TlsOptions } from '../triton/tls.ts';
 import { exitCodes } from './exit-codes.ts';
+import type { HeaderFlags } from './header-options.ts';
 import { listenForInterrupts } from './interrupts.ts';
 import { type PlainHttpFlags, plainContent, refuseOthers } from './profile-http-options.ts';
 import { readTls } from './read-tls.ts';
-import type { RequestOptions } from './request-options.ts';
 import type { Terminal } from './terminal.ts';
 import { type TlsFlags, wantsTls, warnIfInsecure } from './tls-options.ts';
 
@@ -26,7 +29,7 @@ interface LevelRange {
 }
 
 /** The options of `profile` that plain HTTP takes; the others do not matter to it. */
-export interface PlainHttpOptions extends PlainHttpFlags, TlsFlags, Pick<RequestOptions, 'header'> {
+export interface PlainHttpOptions extends PlainHttpFlags, TlsFlags, HeaderFlags {
   readonly url?: string;
   readonly concurrencyRange?: LevelRange;
   readonly requestRateRange?: LevelRange;
@@ -70,7 +73,10 @@ export async function runPlainHttp(options: PlainHttpOptions, terminal: Terminal
   );
   try {
     const time = { clock: realClock, alarm, signal };
-    const figures = await measurePlainHttp(target, { ...content, host, target: url.target }, load, time);
+    const figures = cleared(
+      await measurePlainHttp(target, { ...content, host, target: url.target }, load, time),
+      content.headers,
+    );
     const use = await client.read();
     await throwIfSilent(figures, target, options.url ?? '');
     const summary = summaryOf(figures, load.perSecond);
@@ -82,6 +88,13 @@ export async function runPlainHttp(options: PlainHttpOptions, terminal: Terminal
     client.stop();
     await alarm.close();
   }
+}
+
+/** Without the values of headers where a server repeats them. */
+function cleared(figures: PlainHttpFigures, headers: readonly RequestHeader[]): PlainHttpFigures {
+  const clear = secretsOut(headers);
+  const failures = figures.failures.map((each) => ({ ...each, firstMessage: clear(each.firstMessage) }));
+  return { ...figures, failures };
 }
 
 async function placeOf(options: PlainHttpOptions): Promise<{ url: PlainHttpUrl; tls: TlsOptions | undefined }> {
@@ -133,7 +146,7 @@ const withoutLogin = (url: string): string => url.replace(/^([^/]*:\/\/)?[^/]*@/
 
 async function write(summary: HttpSummary, options: PlainHttpOptions, terminal: Terminal): Promise<void> {
   const json = JSON.stringify(summary, null, 2);
-  if (options.outputFormat === 'json') terminal.print(json);
+  if (options.outputFormat === 'json') terminal.print(inertJson(json));
   else for (const line of heyLines(summary)) terminal.print(line);
   if (options.json === undefined) return;
   await writeFile(options.json, `${json}\n`).catch((error: unknown) => {

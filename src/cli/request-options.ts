@@ -1,10 +1,11 @@
 import { TrituneError } from '../base/errors.ts';
-import type { RequestHeader, RequestParameter } from '../loadgen/types.ts';
+import type { RequestParameter } from '../loadgen/types.ts';
+import { type HeaderFlags, headerOptionTable } from './header-options.ts';
 import type { OptionTable } from './option-table.ts';
 import { collect, type NumberRange, positiveNumber, positiveWhole, wholeNumber, wholeRange } from './option-values.ts';
 
 /** The options about what is sent. */
-export interface RequestOptions {
+export interface RequestOptions extends HeaderFlags {
   readonly batch: number;
   /** zero, random, or paths; random if not given. */
   readonly inputData?: readonly string[];
@@ -18,8 +19,6 @@ export interface RequestOptions {
   /** Per cent of the length. */
   readonly sequenceLengthVariation?: number;
   readonly sequenceIds?: NumberRange;
-  /** As they were given, values included; the journal keeps only their names. */
-  readonly header?: readonly string[];
 }
 
 export const requestOptionTable: OptionTable<RequestOptions> = {
@@ -70,12 +69,7 @@ export const requestOptionTable: OptionTable<RequestOptions> = {
     help: 'range of correlation ids (default: 1:4294967295)',
     parse: wholeRange,
   },
-  header: {
-    flags: '-H, --header <name:value>',
-    help: 'HTTP header or gRPC metadata of every request; repeatable; its value is neither printed nor kept',
-    // Read later: a fault found here would be printed with the value.
-    parse: collect,
-  },
+  ...headerOptionTable,
 };
 
 const usage = (message: string, hint: string): TrituneError => new TrituneError('USAGE', message, hint);
@@ -124,40 +118,4 @@ function parameterOf(name: string, text: string, type: RequestParameter['type'])
   const value = Number(text);
   const isGood = type === 'int' ? /^-?\d+$/.test(text) && Number.isSafeInteger(value) : Number.isFinite(value);
   return isGood && text.trim() !== '' ? { name, type, value } : null;
-}
-
-/** More would not fit into one frame of HTTP/2 headers for sure. */
-const MAX_HEADER_BYTES = 8192;
-const MAX_HEADERS = 32;
-/** The transports set these themselves, or they are about one connection. */
-const taken = /^(grpc-.*|content-.*|inference-header-content-length|transfer-encoding|connection|host|te|user-agent)$/;
-
-/** The headers of every request; those that match `reserved` are not free. Errors: USAGE, which never says a value. */
-export function headersOf({ header = [] }: Pick<RequestOptions, 'header'>, reserved = taken): readonly RequestHeader[] {
-  const headers = header.map((text, index) => {
-    const match = /^([A-Za-z0-9_.-]+):[ \t]*([\x20-\x7e]*?)[ \t]*$/.exec(text);
-    if (!match) throw usage(`header ${index + 1} is not of the form NAME:VALUE in ASCII`, 'write -H "NAME: VALUE"');
-    return { name: (match[1] as string).toLowerCase(), value: match[2] as string };
-  });
-  const own = headers.find(({ name }) => reserved.test(name));
-  if (own) throw usage(`the header '${own.name}' is not free to choose`, 'leave it out');
-  const bytes = headers.reduce((sum, { name, value }) => sum + name.length + value.length, 0);
-  if (bytes <= MAX_HEADER_BYTES && headers.length <= MAX_HEADERS) return headers;
-  throw usage(
-    `the headers are too many or too long`,
-    `give at most ${MAX_HEADERS}, of ${MAX_HEADER_BYTES} bytes in all`,
-  );
-}
-
-/** The options as they may be written down: of headers only the names. */
-export function withoutHeaderValues<O extends Pick<RequestOptions, 'header'>>(options: O): O {
-  return options.header ? { ...options, header: headersOf(options).map(({ name }) => name) } : options;
-}
-
-/** The command line as it may be written down. */
-export function commandLineWithoutValues(
-  args: readonly string[],
-  { header = [] }: Pick<RequestOptions, 'header'>,
-): readonly string[] {
-  return args.map((arg) => header.reduce((text, given) => text.replaceAll(given, `${given.split(':', 1)[0]}:…`), arg));
 }

@@ -1,12 +1,14 @@
 import { Command } from 'commander';
+import { inertLine } from '../base/format.ts';
 import { worstExitCode } from './exit-codes.ts';
 import { failureOf } from './failure.ts';
+import { type HeaderFlags, headerOptionTable } from './header-options.ts';
 import { addOptions, type OptionTable } from './option-table.ts';
 import { RUNS_DIRECTORY } from './output-directory.ts';
 import type { Terminal } from './terminal.ts';
 import { type TlsFlags, tlsOptionTable, warnIfInsecure } from './tls-options.ts';
 
-export interface RestoreOptions extends TlsFlags {
+export interface RestoreOptions extends TlsFlags, HeaderFlags {
   readonly url?: string;
   readonly how: 'config' | 'reload';
   readonly force: boolean;
@@ -18,6 +20,7 @@ const table: OptionTable<RestoreOptions> = {
     help: 'where the server takes control calls now (default: as in the journal)',
   },
   ...tlsOptionTable,
+  ...headerOptionTable,
   how: { flags: '--how <how>', help: 'as --restore of tune', choices: ['config', 'reload'], default: 'config' },
   force: { flags: '--force', help: 'also over a config that somebody else has set since', default: false },
 };
@@ -37,7 +40,7 @@ export function restoreCommand(terminal: Terminal): Command {
     for (const directory of directories) {
       // One that cannot be put back must not keep the others from it.
       try {
-        terminal.print(`${directory}: ${await restoreRun(directory, options)}`);
+        terminal.print(inertLine(`${directory}: ${await restoreRun(directory, options)}`));
       } catch (error) {
         const { line, exitCode } = failureOf(error, false);
         terminal.tell(directories.length > 1 ? `${directory}: ${line}` : (line ?? ''));

@@ -1,4 +1,6 @@
+import { type HeaderFlags, hasCredentials } from './header-options.ts';
 import type { OptionTable } from './option-table.ts';
+import { tlsInAddress } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
 
 /** How to speak TLS with a server. Files are named, never their contents: these options are written to the journal. */
@@ -28,7 +30,17 @@ export const tlsFlagNames = Object.keys(tlsOptionTable) as (keyof TlsFlags)[];
 /** True when any option speaks of TLS. */
 export const wantsTls = (flags: TlsFlags): boolean => tlsFlagNames.some((name) => flags[name] !== undefined);
 
-/** Says what a person must know of `--tls-insecure`. */
-export function warnIfInsecure(flags: TlsFlags, terminal: Pick<Terminal, 'tell'>): void {
+/** Says what a person must know of `--tls-insecure`, and of a token that goes over a network for all to read. */
+export function warnIfInsecure(
+  flags: TlsFlags & HeaderFlags & { readonly url?: string | undefined },
+  terminal: Pick<Terminal, 'tell'>,
+): void {
+  const isPlain = !(tlsInAddress(flags.url) ?? wantsTls(flags));
+  if (isPlain && !isLoopback(flags.url ?? 'localhost') && hasCredentials(flags)) {
+    terminal.tell('the token goes to the server in plaintext: who is on the way can read it (--tls, or https://)');
+  }
   if (flags.tlsInsecure) terminal.tell("the server's certificate is not verified (--tls-insecure): it may be anyone's");
 }
+
+const isLoopback = (url: string): boolean =>
+  /^(?:\w+:\/\/)?(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?:[:/]|$)/.test(url);

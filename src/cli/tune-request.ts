@@ -1,13 +1,12 @@
 import { TrituneError } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
-import type { RequestHeader } from '../loadgen/types.ts';
 import { foldStudy } from '../study/fold.ts';
 import { parseConstraint, parseObjective } from '../study/goal-text.ts';
 import { createJournal, type Journal, resumeJournal } from '../study/journal.ts';
 import type { StudyRecord, StudyStarted } from '../study/records.ts';
 import type { Goal, LevelRange } from '../study/types.ts';
+import { headerFlagNames, headersOf, withHeadersAgain, withoutHeaderValues } from './header-options.ts';
 import { prepareOutput, studyFiles } from './output-directory.ts';
-import { headersOf, withoutHeaderValues } from './request-options.ts';
 import { isSeries, occupied } from './series-directory.ts';
 import { tlsFlagNames } from './tls-options.ts';
 import type { TuneOptions } from './tune-options.ts';
@@ -36,10 +35,12 @@ const resumable: ReadonlySet<keyof TuneOptions> = new Set([
   'maxTrials',
   'timeBudget',
   'allowForeignTraffic',
+  'loadTimeout',
+  'maxOutage',
   'ui',
   'verbose',
-  // Its values are not in the journal; the names must be those that are.
-  'header',
+  // Their values are not in the journal; the names must be those that are.
+  ...headerFlagNames,
 ]);
 
 /** Opens the output directory, and with `--resume` the study in it. Errors: USAGE, OUTPUT_*, JOURNAL_INVALID. */
@@ -70,9 +71,15 @@ async function resumedRequest(
   try {
     const { started } = foldStudy(records);
     const kept = started.options as unknown as TuneOptions;
-    checkSameHeaders(kept.header ?? [], headersOf(options));
     const anew = Object.fromEntries([...given].map((key) => [key, options[key]]));
-    return { options: { ...kept, ...anew }, model: started.model, directory, journal, earlier: records, started };
+    return {
+      options: { ...withHeadersAgain(kept, options), ...anew },
+      model: started.model,
+      directory,
+      journal,
+      earlier: records,
+      started,
+    };
   } catch (error) {
     await journal.close();
     throw error;
@@ -87,18 +94,6 @@ export function checkResumable(given: ReadonlySet<keyof TuneOptions>): void {
     'USAGE',
     `a resumed study keeps its ${fixed.join(', ')}`,
     `leave that out, or start a new study; --resume goes with ${[...resumable].slice(1).join(', ')}`,
-  );
-}
-
-/** Errors: USAGE unless the names of the headers are those that the study was started with. */
-export function checkSameHeaders(kept: readonly string[], given: readonly RequestHeader[]): void {
-  const named = (names: readonly string[]): string => [...names].sort().join(', ') || 'no header';
-  const names = given.map(({ name }) => name);
-  if (named(kept) === named(names)) return;
-  throw new TrituneError(
-    'USAGE',
-    `the study was started with ${named(kept)} and is resumed with ${named(names)}`,
-    'give each of them again with its value, which the journal does not keep: -H "NAME: VALUE"',
   );
 }
 

@@ -1,27 +1,33 @@
 import { TrituneError } from '../base/errors.ts';
+import { secretsOut } from '../base/secrets.ts';
 import { clientOver, type Deadlines } from './client.ts';
 import { grpcWire } from './grpc-wire.ts';
 import { httpWire } from './http-wire.ts';
 import { diagnoseTls, type TlsOptions } from './tls.ts';
 import type { TritonClient } from './types.ts';
-import { hostAndPort, isHostAndPort, type Wire, WireFault } from './wire.ts';
+import { hostAndPort, isHostAndPort, type Wire, WireFault, type WireHeader } from './wire.ts';
 
 export interface ConnectOptions extends Partial<Deadlines> {
   /** Without it the connection is plaintext. */
   readonly tls?: TlsOptions | undefined;
+  /** Sent with every call, as HTTP headers or gRPC metadata; no error repeats their values. */
+  readonly headers?: readonly WireHeader[] | undefined;
 }
 
 const defaultDeadlines: Deadlines = { defaultTimeoutMs: 10_000, loadTimeoutMs: 600_000 };
 
 /** A client over gRPC to the server at HOST:PORT. Connects on the first call. Errors: USAGE for another form of address. */
 export function connectGrpc(url: string, options: ConnectOptions = {}): TritonClient {
-  return clientOver(diagnosed(grpcWire(checked(url), options.tls), options.tls), { ...defaultDeadlines, ...options });
+  return over(grpcWire(checked(url), options), options);
 }
 
 /** A client over HTTP to the server at HOST:PORT. Connects on the first call. Errors: USAGE for another form of address. */
 export function connectHttp(url: string, options: ConnectOptions = {}): TritonClient {
-  return clientOver(diagnosed(httpWire(checked(url), options.tls), options.tls), { ...defaultDeadlines, ...options });
+  return over(httpWire(checked(url), options), options);
 }
+
+const over = (wire: Wire, options: ConnectOptions): TritonClient =>
+  clientOver(discreet(diagnosed(wire, options.tls), options.headers ?? []), { ...defaultDeadlines, ...options });
 
 function checked(url: string): string {
   if (isHostAndPort(url)) return url;
@@ -45,6 +51,22 @@ function diagnosed(wire: Wire, tls: TlsOptions | undefined): Wire {
     close: () => {
       open = false;
       return wire.close();
+    },
+  };
+}
+
+/** The wire, of whose faults none repeats the value of a header: they are printed and kept. */
+function discreet(wire: Wire, headers: readonly WireHeader[]): Wire {
+  const clear = secretsOut(headers);
+  return {
+    ...wire,
+    call: async (operation, limits) => {
+      try {
+        return await wire.call(operation, limits);
+      } catch (error) {
+        if (headers.length === 0 || !(error instanceof WireFault)) throw error;
+        throw new WireFault(error.kind, clear(error.message), error.hint === undefined ? {} : { hint: error.hint });
+      }
     },
   };
 }

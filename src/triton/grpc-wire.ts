@@ -14,16 +14,25 @@ import { TrituneError } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
 import { decodeWithUnknown, type ServiceMethod, serviceMethod, unknownFieldsOf } from './proto.ts';
 import type { TlsOptions } from './tls.ts';
-import { type CallLimits, type FaultKind, hostAndPort, type Operation, type Wire, WireFault } from './wire.ts';
+import {
+  type CallLimits,
+  type FaultKind,
+  hostAndPort,
+  MAX_ANSWER_BYTES,
+  type Operation,
+  type Wire,
+  WireFault,
+  type WireOptions,
+} from './wire.ts';
 
 const UNLIMITED = -1;
 
 /** The gRPC protocol, on a connection of its own. */
-export function grpcWire(url: string, tls?: TlsOptions): Wire {
+export function grpcWire(url: string, { tls, headers = [] }: WireOptions = {}): Wire {
   const security = channelSecurity(url, tls);
   const client = new Client(url, security.credentials, {
     ...security.options,
-    'grpc.max_receive_message_length': UNLIMITED,
+    'grpc.max_receive_message_length': MAX_ANSWER_BYTES,
     'grpc.max_send_message_length': UNLIMITED,
     // A server that comes back after a restart is found again within a second.
     'grpc.initial_reconnect_backoff_ms': 100,
@@ -31,13 +40,15 @@ export function grpcWire(url: string, tls?: TlsOptions): Wire {
     'grpc.use_local_subchannel_pool': 1,
     'grpc.enable_http_proxy': 0,
   });
+  const metadata = new Metadata();
+  for (const { name, value } of headers) metadata.add(name, value);
   return {
     protocol: 'grpc',
     url,
     call: async (operation, limits) => {
       const call = grpcCallOf(operation);
       const method = serviceMethod(call.method);
-      const message = await unary(client, method, call.request, limits);
+      const message = await unary(client, method, call.request, metadata, limits);
       if (operation.kind === 'model-config') refuseUnknownFields(message, operation.model);
       return method.responseType.toObject(message, { enums: String, longs: String, bytes: String });
     },
@@ -110,7 +121,13 @@ function grpcCallOf(operation: Operation): GrpcCall {
   }
 }
 
-function unary(client: Client, method: ServiceMethod, request: JsonObject, limits: CallLimits): Promise<Message> {
+function unary(
+  client: Client,
+  method: ServiceMethod,
+  request: JsonObject,
+  metadata: Metadata,
+  limits: CallLimits,
+): Promise<Message> {
   throwIfInterrupted(limits.signal);
   const { requestType, responseType } = method;
   return new Promise((resolve, reject) => {
@@ -119,7 +136,7 @@ function unary(client: Client, method: ServiceMethod, request: JsonObject, limit
       (message) => Buffer.from(requestType.encode(message).finish()),
       (bytes) => decodeWithUnknown(responseType, bytes),
       requestType.fromObject(request),
-      new Metadata(),
+      metadata,
       { deadline: Date.now() + limits.timeoutMs },
       (error, reply) => {
         limits.signal?.removeEventListener('abort', onAbort);

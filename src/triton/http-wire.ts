@@ -1,10 +1,19 @@
 import { Agent, type buildConnector, errors, request } from 'undici';
 import { interrupted, throwIfInterrupted } from '../base/abort.ts';
 import { messageOf } from '../base/errors.ts';
-import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { isJsonObject, type Json, type JsonObject, nestsDeeperThan } from '../base/json.ts';
+import { maxDepth } from './config-unknown.ts';
 import { secureOptions, type TlsOptions } from './tls.ts';
 import type { TraceSettings } from './types.ts';
-import { type CallLimits, type FaultKind, type Operation, type Wire, WireFault } from './wire.ts';
+import {
+  type CallLimits,
+  type FaultKind,
+  MAX_ANSWER_BYTES,
+  type Operation,
+  type Wire,
+  WireFault,
+  type WireOptions,
+} from './wire.ts';
 
 interface HttpCall {
   readonly method: 'GET' | 'POST';
@@ -13,20 +22,22 @@ interface HttpCall {
 }
 
 /** The HTTP/REST protocol, on connections of its own. */
-export function httpWire(url: string, tls?: TlsOptions): Wire {
+export function httpWire(url: string, { tls, headers = [] }: WireOptions = {}): Wire {
   // No idle connections: control calls are few, and a server may close an idle one just as we use it.
   const agent = new Agent({
     pipelining: 0,
     headersTimeout: 0,
     bodyTimeout: 0,
+    maxResponseSize: MAX_ANSWER_BYTES,
     ...(tls && { connect: secureConnect(tls) }),
   });
+  const common = Object.fromEntries(headers.map(({ name, value }) => [name, value]));
   const origin = `${tls ? 'https' : 'http'}://${url}`;
   return {
     protocol: 'http',
     url,
     call: async (operation, limits) => {
-      const answer = await exchange(agent, origin, httpCallOf(operation), limits);
+      const answer = await exchange(agent, { origin, headers: common }, httpCallOf(operation), limits);
       return replyOf(operation, answer);
     },
     close: () => agent.destroy(),
@@ -86,16 +97,23 @@ const traceBody = (change: TraceSettings): JsonObject =>
     Object.entries(change).map(([name, value]) => [name, name === 'trace_level' ? [...value] : (value[0] ?? null)]),
   );
 
-const modelPath = (model: string): string => `/v2/models/${encodeURIComponent(model)}`;
-const repositoryPath = (model: string): string => `/v2/repository/models/${encodeURIComponent(model)}`;
-const regionPath = (name: string): string => `/v2/systemsharedmemory/region/${encodeURIComponent(name)}`;
+const modelPath = (model: string): string => `/v2/models/${segment(model)}`;
+const repositoryPath = (model: string): string => `/v2/repository/models/${segment(model)}`;
+const regionPath = (name: string): string => `/v2/systemsharedmemory/region/${segment(name)}`;
+/** A name may come from a server's JSON, which can hold half a character. */
+const segment = (name: string): string => encodeURIComponent(name.toWellFormed());
 
 interface HttpAnswer {
   readonly status: number;
   readonly text: string;
 }
 
-async function exchange(agent: Agent, origin: string, call: HttpCall, limits: CallLimits): Promise<HttpAnswer> {
+async function exchange(
+  agent: Agent,
+  { origin, headers }: { readonly origin: string; readonly headers: Readonly<Record<string, string>> },
+  call: HttpCall,
+  limits: CallLimits,
+): Promise<HttpAnswer> {
   throwIfInterrupted(limits.signal);
   const deadline = AbortSignal.timeout(limits.timeoutMs);
   const signal = limits.signal ? AbortSignal.any([deadline, limits.signal]) : deadline;
@@ -104,7 +122,8 @@ async function exchange(agent: Agent, origin: string, call: HttpCall, limits: Ca
       dispatcher: agent,
       method: call.method,
       signal,
-      ...(call.body && { body: JSON.stringify(call.body), headers: { 'content-type': 'application/json' } }),
+      headers: call.body ? { ...headers, 'content-type': 'application/json' } : headers,
+      ...(call.body && { body: JSON.stringify(call.body) }),
     });
     return { status: response.statusCode, text: await response.body.text() };
   } catch (error) {
@@ -115,8 +134,8 @@ async function exchange(agent: Agent, origin: string, call: HttpCall, limits: Ca
 
 function transportFault(error: unknown, deadlinePassed: boolean, timeoutMs: number): WireFault {
   if (deadlinePassed) return new WireFault('timeout', `no answer within ${timeoutMs} ms`, { cause: error });
-  const kind: FaultKind = error instanceof errors.HTTPParserError ? 'wrong-protocol' : 'unreachable';
-  return new WireFault(kind, transportText(error), { cause: error });
+  const isOther = error instanceof errors.HTTPParserError || error instanceof errors.ResponseExceededMaxSizeError;
+  return new WireFault(isOther ? 'wrong-protocol' : 'unreachable', transportText(error), { cause: error });
 }
 
 /** An AggregateError (several addresses of one host) has an empty message of its own. */
@@ -163,10 +182,16 @@ function healthOf(answer: HttpAnswer): boolean {
 
 function jsonOf(answer: HttpAnswer): Json {
   if (answer.status !== 200) throw answeredFault(answer);
+  const json = parsed(answer.text);
+  if (!nestsDeeperThan(maxDepth, json)) return json;
+  throw new WireFault('wrong-protocol', `the answer's JSON is nested more than ${maxDepth} deep`);
+}
+
+function parsed(text: string): Json {
   try {
-    return JSON.parse(answer.text, exactInteger as (key: string, value: Json) => Json) as Json;
+    return JSON.parse(text, exactInteger as (key: string, value: Json) => Json) as Json;
   } catch (error) {
-    throw new WireFault('wrong-protocol', `the answer is not JSON: ${excerpt(answer.text)}`, { cause: error });
+    throw new WireFault('wrong-protocol', `the answer is not JSON: ${excerpt(text)}`, { cause: error });
   }
 }
 

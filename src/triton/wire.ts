@@ -1,4 +1,5 @@
 import type { JsonObject } from '../base/json.ts';
+import type { TlsOptions } from './tls.ts';
 import type { SharedMemoryRegion, TraceSettings } from './types.ts';
 
 /** What a client asks of a server; each protocol has its own spelling of it. */
@@ -18,10 +19,25 @@ export type Operation =
   | { readonly kind: 'shared-memory-unregister'; readonly name: string }
   | { readonly kind: 'trace-settings'; readonly change: TraceSettings };
 
+/** A header of HTTP, or metadata of gRPC; the name in lower case, the value in ASCII. */
+export interface WireHeader {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** How a wire is made safe, and what goes with each of its calls. */
+export interface WireOptions {
+  readonly tls?: TlsOptions | undefined;
+  readonly headers?: readonly WireHeader[] | undefined;
+}
+
 export interface CallLimits {
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
 }
+
+/** An answer may be as long as this: the statistics of thousands of models are a hundredth of it. */
+export const MAX_ANSWER_BYTES = 64 * 2 ** 20;
 
 /**
  * One protocol, without policy. A reply has the fields of the gRPC response message, whichever protocol it came by,

@@ -1,13 +1,8 @@
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
+import { commandLineWithoutValues, headersOf, withoutHeaderValues } from '../../src/cli/header-options.ts';
 import { addOptions } from '../../src/cli/option-table.ts';
-import {
-  commandLineWithoutValues,
-  headersOf,
-  type RequestOptions,
-  requestOptionTable,
-  withoutHeaderValues,
-} from '../../src/cli/request-options.ts';
+import { type RequestOptions, requestOptionTable } from '../../src/cli/request-options.ts';
 
 const said: string[] = [];
 const parse = (...args: string[]): RequestOptions => {

@@ -2,6 +2,7 @@ import { TrituneError } from '../../base/errors.ts';
 import type { SharedOutputs } from '../shared-memory/shared-outputs.ts';
 import { checkInSharedMemory, SharingTransport } from '../shared-memory/sharing-transport.ts';
 import type { Transport, TransportOptions } from '../types.ts';
+import { discreet } from './discreet.ts';
 import { openGrpcJs } from './grpc-js.ts';
 import { openGrpcLean } from './grpc-lean.ts';
 import { openGrpcStream } from './grpc-stream.ts';
@@ -20,9 +21,14 @@ export interface OpenOptions extends TransportOptions {
  * that do not go together.
  */
 export function openTransport(protocol: 'grpc' | 'http', { sharedOutputs, ...options }: OpenOptions): Transport {
-  if (!sharedOutputs) return openPlain(protocol, options);
+  if (!sharedOutputs) return openDiscreet(protocol, options);
   const check = options.check && checkInSharedMemory(options.check, sharedOutputs);
-  return new SharingTransport(openPlain(protocol, { ...options, check }), sharedOutputs);
+  return new SharingTransport(openDiscreet(protocol, { ...options, check }), sharedOutputs);
+}
+
+function openDiscreet(protocol: 'grpc' | 'http', options: Omit<OpenOptions, 'sharedOutputs'>): Transport {
+  const transport = openPlain(protocol, options);
+  return options.headers?.length ? discreet(transport, options.headers) : transport;
 }
 
 function openPlain(protocol: 'grpc' | 'http', options: Omit<OpenOptions, 'sharedOutputs'>): Transport {
