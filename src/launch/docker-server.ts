@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
 import { execa } from 'execa';
+import { TrituneError } from '../base/errors.ts';
 import { freePorts } from './free-ports.ts';
 import { startServerProcess } from './server-process.ts';
 import type { LaunchedServer, LaunchOptions } from './types.ts';
@@ -18,6 +19,13 @@ export interface DockerLaunch extends LaunchOptions {
  * Errors: LAUNCH_FAILED (no docker, no such image, or the server did not come up).
  */
 export async function launchDocker(options: DockerLaunch): Promise<LaunchedServer> {
+  if (options.image.startsWith('-')) {
+    throw new TrituneError(
+      'LAUNCH_FAILED',
+      `'${options.image}' is no name of an image`,
+      'give one with --docker-image',
+    );
+  }
   const [grpc, http, metrics] = (await freePorts(3)) as [number, number, number];
   const name = `tritune-${randomUUID().slice(0, 8)}`;
   const publish = (outside: number, inside: number): string[] => ['--publish', `127.0.0.1:${outside}:${inside}`];
@@ -30,8 +38,7 @@ export async function launchDocker(options: DockerLaunch): Promise<LaunchedServe
     ...publish(grpc, 8001),
     ...publish(http, 8000),
     ...publish(metrics, 8002),
-    '--volume',
-    `${resolve(options.modelRepository)}:/models:ro`,
+    `--mount=type=bind,${csvField(`source=${resolve(options.modelRepository)}`)},target=/models,readonly`,
     options.image,
     'tritonserver',
     '--model-repository=/models',
@@ -52,3 +59,6 @@ export async function launchDocker(options: DockerLaunch): Promise<LaunchedServe
     options,
   );
 }
+
+/** Docker reads a mount as a line of CSV, so that a path may hold commas and quotes; in --volume a colon would name another place. */
+const csvField = (text: string): string => `"${text.replaceAll('"', '""')}"`;

@@ -89,7 +89,13 @@ describe('launch', () => {
       });
       const { args } = await lastCall();
       expect(args.slice(0, 2)).toEqual(['run', '--rm']);
-      expect(args).toEqual(expect.arrayContaining(['--gpus=all', '/models:/models:ro', 'triton:x']));
+      expect(args).toEqual(
+        expect.arrayContaining([
+          '--gpus=all',
+          '--mount=type=bind,"source=/models",target=/models,readonly',
+          'triton:x',
+        ]),
+      );
       expect(args.filter((arg) => arg.startsWith('127.0.0.1:'))).toHaveLength(3);
       await server.stop();
       expect((await lastCall()).args.slice(0, 2)).toEqual(['rm', '--force']);
