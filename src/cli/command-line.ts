@@ -1,9 +1,10 @@
 import { failureOf } from './failure.ts';
 import { createProgram } from './program.ts';
-import { processTerminal } from './terminal.ts';
+import { outliveReaders, processTerminal } from './terminal.ts';
 
 /** The program, from its arguments to its exit code. Errors: none; what went wrong is said in one line. */
 export async function runCommandLine(): Promise<void> {
+  outliveReaders();
   try {
     if (await hasCommand()) await createProgram(processTerminal).parseAsync();
   } catch (error) {

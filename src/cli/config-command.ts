@@ -5,12 +5,13 @@ import { batchSizes, deviceInstances, microseconds, tensor } from './config-valu
 import { type HeaderFlags, headerOptionTable } from './header-options.ts';
 import { addOptions, type OptionTable } from './option-table.ts';
 import { durationSeconds, wholeNumber } from './option-values.ts';
+import { type ProtectFlags, protectOptionTable } from './protect.ts';
 import type { Terminal } from './terminal.ts';
 import { type TlsFlags, tlsOptionTable, warnIfInsecure } from './tls-options.ts';
 import type { Protocol } from './tune-options.ts';
 
 /** The options of `tritune config`, parsed. */
-export interface ConfigOptions extends TlsFlags, HeaderFlags {
+export interface ConfigOptions extends TlsFlags, HeaderFlags, ProtectFlags {
   readonly from?: string;
   readonly model?: string;
   readonly url?: string;
@@ -96,6 +97,7 @@ const table: OptionTable<ConfigOptions> = {
     help: 'instances: gpu=2 on each GPU, 0:1 on GPU 0, cpu=4; repeatable; takes the place of those that are there',
     parse: deviceInstances,
   },
+  ...protectOptionTable,
   load: { flags: '--load', help: 'load the model with it on the server, through model control', default: false },
   loadTimeout: {
     flags: '--load-timeout <duration>',

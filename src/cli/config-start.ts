@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { messageOf, TrituneError } from '../base/errors.ts';
 import { withoutServerDefaults } from '../space/server-defaults.ts';
+import type { ServerIdentity } from '../study/records.ts';
 import { parseConfigText } from '../triton/config-parser.ts';
 import type { UnknownField } from '../triton/config-unknown.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
@@ -59,10 +60,13 @@ async function fromFile(file: string, model: string | undefined): Promise<Start>
 }
 
 /** The work over a control connection to the server that the options name. Errors: SERVER_*, USAGE. */
-export async function withServer<T>(options: ConfigOptions, work: (client: TritonClient) => Promise<T>): Promise<T> {
-  const { client } = await connectControl(addressesOf(options, await readTls(options)));
+export async function withServer<T>(
+  options: ConfigOptions,
+  work: (client: TritonClient, server: ServerIdentity) => Promise<T>,
+): Promise<T> {
+  const { client, server } = await connectControl(addressesOf(options, await readTls(options)));
   try {
-    return await work(client);
+    return await work(client, server);
   } finally {
     await client.close();
   }

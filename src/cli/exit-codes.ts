@@ -23,6 +23,7 @@ const exitCodeOf: Readonly<Record<ErrorCode, number>> = {
   OUTPUT_EXISTS: exitCodes.usage,
   JOURNAL_INVALID: exitCodes.usage,
   MODEL_UNKNOWN: exitCodes.usage,
+  MODEL_LOCKED: exitCodes.usage,
   MODEL_UNREADY: exitCodes.server,
   SERVER_UNREACHABLE: exitCodes.server,
   SERVER_TIMEOUT: exitCodes.server,

@@ -66,7 +66,7 @@ export async function runPlainHttp(options: PlainHttpOptions, terminal: Terminal
   warnIfInsecure(options, terminal);
   const alarm = openAlarm();
   const client = watchClient();
-  const { signal, release } = listenForInterrupts(
+  const { signal, check, release } = listenForInterrupts(
     (line) => terminal.tell(line),
     () => 'ended at once, with nothing left behind',
     'no more requests are sent',
@@ -82,6 +82,7 @@ export async function runPlainHttp(options: PlainHttpOptions, terminal: Terminal
     const summary = summaryOf(figures, load.perSecond);
     await write(summary, options, terminal);
     tellLimit(figures, use, terminal);
+    check();
     return exitCodeOf(figures);
   } finally {
     release();

@@ -5,10 +5,11 @@ import { failureOf } from './failure.ts';
 import { type HeaderFlags, headerOptionTable } from './header-options.ts';
 import { addOptions, type OptionTable } from './option-table.ts';
 import { RUNS_DIRECTORY } from './output-directory.ts';
+import { type ProtectFlags, protectOptionTable } from './protect.ts';
 import type { Terminal } from './terminal.ts';
 import { type TlsFlags, tlsOptionTable, warnIfInsecure } from './tls-options.ts';
 
-export interface RestoreOptions extends TlsFlags, HeaderFlags {
+export interface RestoreOptions extends TlsFlags, HeaderFlags, ProtectFlags {
   readonly url?: string;
   readonly how: 'config' | 'reload';
   readonly force: boolean;
@@ -21,6 +22,7 @@ const table: OptionTable<RestoreOptions> = {
   },
   ...tlsOptionTable,
   ...headerOptionTable,
+  ...protectOptionTable,
   how: { flags: '--how <how>', help: 'as --restore of tune', choices: ['config', 'reload'], default: 'config' },
   force: { flags: '--force', help: 'also over a config that somebody else has set since', default: false },
 };

@@ -10,17 +10,19 @@ import { compareConfigs } from '../triton/config-comparison.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import type { TraceControl } from '../triton/types.ts';
 import type { ControlClient } from '../tuner/control.ts';
+import { holdModel } from '../tuner/hold-model.ts';
 import { createTracing } from '../tuner/tracing.ts';
 import { type Addresses, connectControl } from './connection.ts';
 import { serverAddress, tlsInAddress } from './option-values.ts';
 import { RUNS_DIRECTORY, studyFiles } from './output-directory.ts';
+import { checkNames, checkProtected } from './protect.ts';
 import { readTls } from './read-tls.ts';
 import type { RestoreOptions } from './restore-command.ts';
 import { controlOver } from './run-parts.ts';
 import { studiesIn } from './series-directory.ts';
 import { type TlsFlags, wantsTls } from './tls-options.ts';
 
-/** Puts one study's model back and writes that down; gives what was done. Errors: RESTORE_FAILED, SERVER_*, OUTPUT_LOCKED, JOURNAL_INVALID. */
+/** Puts one study's model back and writes that down; gives what was done. Errors: RESTORE_FAILED, SERVER_*, OUTPUT_LOCKED, MODEL_LOCKED, JOURNAL_INVALID, USAGE for a protected model. */
 export async function restoreRun(directory: string, options: RestoreOptions): Promise<string> {
   const { journal, records } = await resumeJournal(studyFiles(directory).journal);
   try {
@@ -29,8 +31,12 @@ export async function restoreRun(directory: string, options: RestoreOptions): Pr
     const { started } = state;
     if (typeof started.options.launch === 'string')
       return 'nothing to do: its server was started for the run and ended with it';
-    const { client } = await connectControl(await controlAddresses(state, options));
+    checkNames([started.model], options);
+    const { client, server } = await connectControl(await controlAddresses(state, options));
+    let letGo = (): void => undefined;
     try {
+      letGo = await holdModel(started.model, server);
+      await checkProtected(client, started.model, options);
       if (!options.force) await checkOwn(client, records, started);
       const control = controlOver(client, started.model, started, options.how);
       const restored = await control.restore();
@@ -40,6 +46,7 @@ export async function restoreRun(directory: string, options: RestoreOptions): Pr
       }
       return `${restored.detail}${await putTracingBack(state, client, journal)}`;
     } finally {
+      letGo();
       await client.close();
     }
   } finally {

@@ -11,8 +11,10 @@ import { validateConfig } from '../triton/config-validation.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import type { TritonClient } from '../triton/types.ts';
 import { createControl } from '../tuner/control.ts';
+import { holdModel } from '../tuner/hold-model.ts';
 import type { ConfigOptions } from './config-command.ts';
 import { type Start, startOf, withServer } from './config-start.ts';
+import { checkNames, checkParts, checkProtected } from './protect.ts';
 import type { Terminal } from './terminal.ts';
 
 /**
@@ -23,6 +25,7 @@ export async function runConfig(options: ConfigOptions, terminal: Terminal): Pro
   const start = await startOf(options);
   const config = editConfig(start.config, editsOf(options));
   checkConfig(config, start);
+  if (options.load) checkNames([options.model ?? config.name ?? ''], options);
   for (const { path, before, after } of compareConfigs(start.before, config)) {
     terminal.tell(plainLine(`${path}: ${words(before)} → ${words(after)}`, LONGEST_LINE));
   }
@@ -79,30 +82,47 @@ async function writeNew(file: string, text: string, force: boolean): Promise<voi
 /** How long a loaded model may take to become ready. */
 const SETTLE_TIMEOUT_MS = 60_000;
 
-/** Errors: LOAD_REFUSED, CONFIG_MISMATCH when the server then has something else, SERVER_TIMEOUT, CONTROL_DISABLED. */
+/** Errors: MODEL_LOCKED, USAGE for a protected model, LOAD_REFUSED, CONFIG_MISMATCH when the server then has something else, SERVER_TIMEOUT, CONTROL_DISABLED. */
 async function load(config: ModelConfig, options: ConfigOptions, terminal: Terminal): Promise<void> {
   const model = options.model ?? config.name;
   if (model === undefined) throw wrong('load which model?', 'name it with -m MODEL');
-  await withServer(options, async (client) => {
-    const before = await servedConfig(client, model);
-    const control = createControl(client, model, before ?? {}, before !== null, {
-      clock: realClock,
-      restore: 'config',
-      loadTimeoutMs: options.loadTimeout * MS_PER_S,
-      settleTimeoutMs: SETTLE_TIMEOUT_MS,
-    });
-    const candidate = { fingerprint: '', assignment: {}, config };
-    const { change, loadMs } = await control.apply(
-      candidate,
-      AbortSignal.timeout(options.loadTimeout * MS_PER_S + SETTLE_TIMEOUT_MS),
-    );
-    const how = { none: 'the server had it already', 'in-place': 'in place', full: 'anew' }[change];
-    terminal.tell(`loaded '${plainLine(model)}' on ${client.url}: ${how}, ${(loadMs / MS_PER_S).toFixed(2)} s`);
-    // Some backends do when there is a batch dimension and no scheduler.
-    if (!config.dynamic_batching && (await client.modelConfig(model)).dynamic_batching) {
-      terminal.tell('the server has added a dynamic batcher of its own accord');
+  await withServer(options, async (client, server) => {
+    const letGo = await holdModel(model, server);
+    try {
+      await loadHeld(client, model, config, options, terminal);
+    } finally {
+      letGo();
     }
   });
+}
+
+async function loadHeld(
+  client: TritonClient,
+  model: string,
+  config: ModelConfig,
+  options: ConfigOptions,
+  terminal: Terminal,
+): Promise<void> {
+  await checkProtected(client, model, options);
+  await checkParts(client, model, config, options);
+  const before = await servedConfig(client, model);
+  const control = createControl(client, model, before ?? {}, before !== null, {
+    clock: realClock,
+    restore: 'config',
+    loadTimeoutMs: options.loadTimeout * MS_PER_S,
+    settleTimeoutMs: SETTLE_TIMEOUT_MS,
+  });
+  const candidate = { fingerprint: '', assignment: {}, config };
+  const { change, loadMs } = await control.apply(
+    candidate,
+    AbortSignal.timeout(options.loadTimeout * MS_PER_S + SETTLE_TIMEOUT_MS),
+  );
+  const how = { none: 'the server had it already', 'in-place': 'in place', full: 'anew' }[change];
+  terminal.tell(`loaded '${plainLine(model)}' on ${client.url}: ${how}, ${(loadMs / MS_PER_S).toFixed(2)} s`);
+  // Some backends do when there is a batch dimension and no scheduler.
+  if (!config.dynamic_batching && (await client.modelConfig(model)).dynamic_batching) {
+    terminal.tell('the server has added a dynamic batcher of its own accord');
+  }
 }
 
 /** null for a model that is not loaded. */

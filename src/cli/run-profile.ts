@@ -34,7 +34,7 @@ export async function runProfile(given: ProfileOptions, terminal: Terminal, alik
   if (model === undefined) throw new TrituneError('USAGE', 'there is no model to send to', 'give it with -m');
   const plan = await planProfile(options, alike);
   warnIfInsecure(options, terminal);
-  const { signal, release } = listenForInterrupts(
+  const { signal, check, release } = listenForInterrupts(
     terminal.tell,
     () => 'ended at once, with nothing left behind',
     'no more requests are sent; the finished levels are reported',
@@ -63,5 +63,6 @@ export async function runProfile(given: ProfileOptions, terminal: Terminal, alik
   } finally {
     release();
   }
+  check();
   return { reports, wasInterrupted: signal.aborted };
 }

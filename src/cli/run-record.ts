@@ -2,6 +2,7 @@ import { realClock } from '../base/clock.ts';
 import { TrituneError } from '../base/errors.ts';
 import { createRecordingLines } from '../headless/recording-lines.ts';
 import { StudyFold } from '../study/fold.ts';
+import { holdModel } from '../tuner/hold-model.ts';
 import type { TunerEvent } from '../tuner/seams.ts';
 import { tune } from '../tuner/tune.ts';
 import { dryRecording } from './dry-recording.ts';
@@ -10,6 +11,7 @@ import { listenForInterrupts } from './interrupts.ts';
 import { checkControllable, type OpenServer, openServer, readOriginal } from './open-server.ts';
 import { discardEmpty, safeName } from './output-directory.ts';
 import { EXHAUSTIVE, type PlannedRecording, planRecording, type RecordRequest } from './plan-recording.ts';
+import { checkNames, checkParts, checkProtected } from './protect.ts';
 import { type RecordOptions, type RecordStudyOptions, studyOptionsOf } from './record-options.ts';
 import { assumptionsOf, requestsOf } from './requests.ts';
 import { assembleParts } from './run-parts.ts';
@@ -28,7 +30,7 @@ export async function runRecord(
 ): Promise<number> {
   const grid = options.output ?? `${safeName(options.model ?? '')}-grid.json`;
   const study = studyOptionsOf(options, grid);
-  if (options.resume === undefined) modelOf(study);
+  if (options.resume === undefined) checkNames([modelOf(study)], options);
   warnIfInsecure(options, terminal);
   if (options.dryRun) return dryRecording(study, terminal);
   const request = await openRecording(study, given);
@@ -40,7 +42,9 @@ export async function runRecord(
     const opened = await openServer(request.options, [request.model], request.directory, interrupts.signal);
     try {
       await checkControllable(opened.client);
-      return await record(request, opened, terminal, interrupts.signal);
+      const exitCode = await record(request, opened, terminal, interrupts.signal);
+      interrupts.check();
+      return exitCode;
     } finally {
       await opened.close();
     }
@@ -71,6 +75,21 @@ async function record(
   terminal: Terminal,
   signal: AbortSignal,
 ): Promise<number> {
+  const letGo = await holdModel(request.model, opened.server);
+  try {
+    return await recordHeld(request, opened, terminal, signal);
+  } finally {
+    letGo();
+  }
+}
+
+async function recordHeld(
+  request: RecordRequest,
+  opened: OpenServer,
+  terminal: Terminal,
+  signal: AbortSignal,
+): Promise<number> {
+  await checkProtected(opened.client, request.model, request.options);
   const original = await readOriginal(opened.client, request.model);
   const { planned, parts, close } = await prepare(request, opened, original, terminal).catch(async (error: unknown) => {
     await leaveAsItWas(opened.client, request.model, original);
@@ -94,6 +113,7 @@ async function prepare(
   original: Awaited<ReturnType<typeof readOriginal>>,
   terminal: Terminal,
 ) {
+  await checkParts(opened.client, request.model, original.config, request.options);
   const planned = planRecording(request, opened.server, original);
   const inputs = await requestsOf(request.options, original);
   for (const line of assumptionsOf(inputs)) terminal.tell(line);

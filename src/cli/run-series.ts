@@ -1,12 +1,16 @@
 import { throwIfInterrupted } from '../base/abort.ts';
 import { realClock } from '../base/clock.ts';
 import { isTrituneError, TrituneError } from '../base/errors.ts';
+import type { ServerIdentity } from '../study/records.ts';
+import type { TritonClient } from '../triton/types.ts';
+import { holdModel } from '../tuner/hold-model.ts';
 import { exitCodes, worstExitCode } from './exit-codes.ts';
 import { failureOf } from './failure.ts';
 import { type Interrupts, listenForInterrupts } from './interrupts.ts';
 import { type OpenSeries, openSeries, type Turn } from './open-series.ts';
-import { checkControllable, type OpenServer, openServer, readOriginal } from './open-server.ts';
+import { checkControllable, type OpenServer, type OriginalModel, openServer, readOriginal } from './open-server.ts';
 import { planStudy } from './plan-study.ts';
+import { checkProtected } from './protect.ts';
 import { requestsOf } from './requests.ts';
 import { openScreen, printSeries, requireCanvas, type Screen } from './screen.ts';
 import type { SeriesOptions } from './series-options.ts';
@@ -41,7 +45,9 @@ export async function runSeries(
     try {
       await checkControllable(opened.client);
       await checkModels(series, opened, interrupts.signal);
-      return await tuneAll(series, opened, interrupts, stage);
+      const exitCode = await tuneAll(series, opened, interrupts, stage);
+      interrupts.check();
+      return exitCode;
     } finally {
       await opened.close();
     }
@@ -60,18 +66,33 @@ interface Stage {
 
 /** Everything that can be known beforehand about each model, before the first is changed. Errors: as its study would have, with its name. */
 async function checkModels({ turns }: OpenSeries, { client, server }: OpenServer, signal: AbortSignal): Promise<void> {
-  for (const { model, request } of turns) {
-    if (!request) continue;
-    throwIfInterrupted(signal);
-    try {
-      const original = await readOriginal(client, model);
-      await leaveAsItWas(client, model, original);
-      planStudy(request, server, original);
-      await requestsOf(request.options, original);
-    } catch (error) {
-      if (!isTrituneError(error)) throw error;
-      throw new TrituneError(error.code, `model '${model}': ${error.message}`, error.hint, { cause: error });
+  const open = turns.flatMap(({ model, request }) => (request ? [{ model, request }] : []));
+  const forEach = async (check: (turn: (typeof open)[number]) => Promise<void>): Promise<void> => {
+    for (const turn of open) {
+      throwIfInterrupted(signal);
+      await check(turn).catch((error: unknown) => {
+        if (!isTrituneError(error)) throw error;
+        throw new TrituneError(error.code, `model '${turn.model}': ${error.message}`, error.hint, { cause: error });
+      });
     }
+  };
+  await forEach(({ model, request }) => checkProtected(client, model, request.options));
+  await forEach(async ({ model, request }) => {
+    const original = await readHeld(client, model, server);
+    planStudy(request, server, original);
+    await requestsOf(request.options, original);
+  });
+}
+
+/** Loads a model to read it only if it must, and leaves it as it was. */
+async function readHeld(client: TritonClient, model: string, server: ServerIdentity): Promise<OriginalModel> {
+  const letGo = await holdModel(model, server);
+  try {
+    const original = await readOriginal(client, model);
+    await leaveAsItWas(client, model, original);
+    return original;
+  } finally {
+    letGo();
   }
 }
 

@@ -3,6 +3,7 @@ import { dryRun } from './dry-run.ts';
 import { listenForInterrupts } from './interrupts.ts';
 import { withAnalyzerFile } from './model-analyzer/apply.ts';
 import { discardEmpty } from './output-directory.ts';
+import { checkNames } from './protect.ts';
 import { runSeries } from './run-series.ts';
 import { openScreen, type Screen } from './screen.ts';
 import { isSeries } from './series-directory.ts';
@@ -22,6 +23,7 @@ export async function runTune(
 ): Promise<number> {
   const options = withAnalyzerFile(asked, given, terminal);
   const models = modelsIn(options);
+  checkNames(models, options);
   if (options.dryRun) {
     warnIfInsecure(options, terminal);
     const [, ...others] = models;
@@ -53,6 +55,7 @@ async function runStudy(
     });
     warnIfInsecure(request.options, screen);
     const exitCode = await tuneOnItsServer(request, interrupts.signal, screen);
+    interrupts.check();
     await screen.untilLeft(interrupts.signal);
     return exitCode;
   } finally {

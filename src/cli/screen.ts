@@ -140,6 +140,8 @@ async function takeOver(terminal: Terminal, reach: Reach & Pick<ScreenReach, 'ea
   };
   const onFault = (error: Error): void => {
     leave();
+    // A run has a model to put back: whoever listens for its interrupts ends it in order.
+    if (reach.commands !== null) return;
     terminal.tell(`tritune: INTERNAL: ${messageOf(error)} (this is a defect of tritune: please report it)`);
     process.exit(exitCodes.internal);
   };

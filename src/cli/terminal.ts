@@ -45,6 +45,11 @@ function canvasOf({ stdin, stdout, env }: NodeJS.Process): TerminalCanvas {
   return { stdin, stdout, hasColours, isWatched: env.TERM !== 'dumb' && !isInCi && !isReadAloud };
 }
 
+/** Who reads what we write may go away, or its disk be full; that must not end a run that has a model to put back. */
+export function outliveReaders(): void {
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+}
+
 export const processTerminal: Terminal = {
   print: (line) => {
     process.stdout.write(`${inertText(line)}\n`);

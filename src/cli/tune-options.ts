@@ -12,6 +12,7 @@ import {
   wholeNumber,
   wholeRange,
 } from './option-values.ts';
+import { type ProtectFlags, protectOptionTable } from './protect.ts';
 import { type RequestOptions, requestOptionTable } from './request-options.ts';
 import { type TlsFlags, tlsOptionTable } from './tls-options.ts';
 import { type TransportFlags, transportOptionTable } from './transport-options.ts';
@@ -31,7 +32,7 @@ export type UiName = (typeof uiNames)[number];
 export type Protocol = 'grpc' | 'http';
 
 /** The options of `tritune tune`, parsed. */
-export interface TuneOptions extends RequestOptions, TlsFlags, TransportFlags, ClientFlags {
+export interface TuneOptions extends RequestOptions, TlsFlags, TransportFlags, ClientFlags, ProtectFlags {
   readonly model?: string;
   readonly url?: string;
   readonly protocol: Protocol;
@@ -173,6 +174,7 @@ export const tuneOptionTable: OptionTable<Omit<TuneOptions, 'modelAnalyzer'>> = 
     choices: ['config', 'reload'],
     default: 'config',
   },
+  ...protectOptionTable,
   ui: {
     flags: '--ui <screen>',
     help: 'what to show; auto is tui on a terminal, and lines elsewhere',

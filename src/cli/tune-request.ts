@@ -35,6 +35,7 @@ const resumable: ReadonlySet<keyof TuneOptions> = new Set([
   'maxTrials',
   'timeBudget',
   'allowForeignTraffic',
+  'protect',
   'loadTimeout',
   'maxOutage',
   'ui',

@@ -1,10 +1,15 @@
+import { modelLine } from '../headless/closing.ts';
 import type { WrittenRun } from '../report/write-run.ts';
+import type { ModelRestored } from '../study/records.ts';
 import type { TritonClient } from '../triton/types.ts';
+import { holdModel } from '../tuner/hold-model.ts';
+import type { TunerEvent } from '../tuner/seams.ts';
 import { createTracing } from '../tuner/tracing.ts';
 import { tune } from '../tuner/tune.ts';
 import { exitCodes } from './exit-codes.ts';
 import { checkControllable, type OpenServer, type OriginalModel, openServer, readOriginal } from './open-server.ts';
 import { planStudy } from './plan-study.ts';
+import { checkParts, checkProtected } from './protect.ts';
 import { assumptionsOf, requestsOf } from './requests.ts';
 import { assembleParts, controlOver } from './run-parts.ts';
 import type { Screen } from './screen.ts';
@@ -25,7 +30,7 @@ export async function tuneOnItsServer(request: TuneRequest, signal: AbortSignal,
 
 /**
  * One model's study on an open server: plans, tunes, and writes the documents, also of a study that ends early. Gives the
- * exit code. Errors: what ended the study.
+ * exit code. Errors: MODEL_LOCKED, USAGE for a protected model, what ended the study.
  */
 export async function tuneStudy(
   request: TuneRequest,
@@ -33,13 +38,29 @@ export async function tuneStudy(
   screen: Screen,
   signal: AbortSignal,
 ): Promise<number> {
+  const letGo = await holdModel(request.model, opened.server);
+  try {
+    return await tuneHeld(request, opened, screen, signal);
+  } finally {
+    letGo();
+  }
+}
+
+async function tuneHeld(
+  request: TuneRequest,
+  opened: OpenServer,
+  screen: Screen,
+  signal: AbortSignal,
+): Promise<number> {
+  await checkProtected(opened.client, request.model, request.options);
   const original = await readOriginal(opened.client, request.model);
   const { plan, parts, close } = await prepare(request, opened, original, screen).catch(async (error: unknown) => {
     await leaveAsItWas(opened.client, request.model, original);
     throw error;
   });
   const steered = { ...parts, ...(screen.steering && { steering: screen.steering }) };
-  const failure = await tune(plan, steered, screen.onEvent, signal).then(
+  const fate = fateOfModel(screen.onEvent);
+  const failure = await tune(plan, steered, fate.onEvent, signal).then(
     async (state) => {
       for (const line of await traceReport(state)) screen.tell(line);
       return null;
@@ -47,7 +68,9 @@ export async function tuneStudy(
     (error: unknown) => ({ error }),
   );
   await close();
-  const written: WrittenRun = await writeDocuments(request.directory).catch((error: unknown) => {
+  if (fate.restored === null) await leaveAsItWas(opened.client, request.model, original);
+  const written: WrittenRun = await writeDocuments(request.directory, fate.restored).catch((error: unknown) => {
+    if (fate.restored) screen.tell(modelLine(request.model, fate.restored));
     throw failure ? failure.error : error;
   });
   screen.onEnd(written);
@@ -56,7 +79,28 @@ export async function tuneStudy(
   return written.summary.feasible ? exitCodes.done : exitCodes.infeasible;
 }
 
+interface Fate {
+  readonly onEvent: (event: TunerEvent) => void;
+  /** How the run has left the model; null while it has not said so. */
+  readonly restored: ModelRestored | null;
+}
+
+/** Hears how the run leaves the model on the way to who watches: the journal may be what the run has failed by. */
+function fateOfModel(watch: (event: TunerEvent) => void): Fate {
+  let restored: ModelRestored | null = null;
+  return {
+    onEvent: (event) => {
+      if (event.type === 'model-restored') restored = event;
+      watch(event);
+    },
+    get restored() {
+      return restored;
+    },
+  };
+}
+
 async function prepare(request: TuneRequest, opened: OpenServer, original: OriginalModel, screen: Screen) {
+  await checkParts(opened.client, request.model, original.config, request.options);
   const planned = planStudy(request, opened.server, original);
   const inputs = await requestsOf(request.options, original);
   for (const line of assumptionsOf(inputs)) screen.tell(line);

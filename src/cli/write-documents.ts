@@ -4,6 +4,7 @@ import { writePlots } from '../report/write-plots.ts';
 import { type WrittenRun, writeConfig, writeRun } from '../report/write-run.ts';
 import { foldStudy } from '../study/fold.ts';
 import { readJournal } from '../study/journal.ts';
+import type { ModelRestored } from '../study/records.ts';
 import type { Trial } from '../study/types.ts';
 import { safeName, studyFiles } from './output-directory.ts';
 import { browse } from './screen.ts';
@@ -11,9 +12,13 @@ import { isSeries, readSeriesFile, studiesIn } from './series-directory.ts';
 import { recordSeries } from './series-record.ts';
 import type { Terminal } from './terminal.ts';
 
-/** Writes a study's documents from its journal, finished or not. Errors: JOURNAL_INVALID, OUTPUT_UNWRITABLE. */
-export async function writeDocuments(directory: string): Promise<WrittenRun> {
-  const state = foldStudy(await readJournal(studyFiles(directory).journal));
+/**
+ * Writes a study's documents from its journal, finished or not. `restored`: how the run left the model, which a journal on a full
+ * disk does not say. Errors: JOURNAL_INVALID, OUTPUT_UNWRITABLE.
+ */
+export async function writeDocuments(directory: string, restored: ModelRestored | null = null): Promise<WrittenRun> {
+  const records = await readJournal(studyFiles(directory).journal);
+  const state = foldStudy(restored ? [...records, restored] : records);
   return writeRun(state, directory, safeName(state.started.model));
 }
 

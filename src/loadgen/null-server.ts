@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { extname, join } from 'node:path';
-import { Worker } from 'node:worker_threads';
+import { Worker, type WorkerOptions } from 'node:worker_threads';
 import { withDeadline } from '../base/abort.ts';
 import { TrituneError } from '../base/errors.ts';
 
@@ -19,10 +19,12 @@ export interface NullServer {
 
 /**
  * A server in a thread of its own that answers every inference with the same few bytes and does next to nothing else, so
- * that a client is what limits the traffic to it. Errors: LAUNCH_FAILED.
+ * that a client is what limits the traffic to it. `worker`: how its thread runs, for tests of threads that die. Errors: LAUNCH_FAILED.
  */
-export async function startNullServer(protocol: NullProtocol): Promise<NullServer> {
-  const thread = new Worker(threadFile, { workerData: protocol });
+export async function startNullServer(protocol: NullProtocol, worker: WorkerOptions = {}): Promise<NullServer> {
+  const thread = new Worker(threadFile, { ...worker, workerData: protocol });
+  // If it dies later, its requests fail, which says enough: unheard, its error would end the whole process.
+  thread.on('error', () => undefined);
   const stop = async (): Promise<void> => {
     await thread.terminate();
   };

@@ -50,6 +50,8 @@ export class StudyFold {
   #isPaused = false;
   #elapsedMs = 0;
   #lastMs = 0;
+  /** Of the run under way; null in the journals of earlier versions. */
+  #lastRunMs: number | null = null;
 
   /** Errors: JOURNAL_INVALID when the record contradicts the earlier ones. */
   add(record: StudyRecord): void {
@@ -212,11 +214,18 @@ export class StudyFold {
 
   /** Time between runs does not count, nor do pauses. A pause that the run's end cuts short has no record of its end. */
   #passTime(record: StudyRecord): void {
-    const now = Date.parse(record.at);
-    const runs = record.type === 'study-started' || record.type === 'study-resumed';
-    if (!runs && !this.#isPaused && now > this.#lastMs) this.#elapsedMs += now - this.#lastMs;
+    const beginsRun = record.type === 'study-started' || record.type === 'study-resumed';
+    const passedMs = beginsRun ? 0 : this.#msSinceLast(record);
+    if (!this.#isPaused && passedMs > 0) this.#elapsedMs += passedMs;
     this.#isPaused = record.type === 'study-paused' || (this.#isPaused && duringPause.has(record.type));
-    this.#lastMs = now;
+    this.#lastMs = Date.parse(record.at);
+    if (beginsRun || record.runMs !== undefined) this.#lastRunMs = record.runMs ?? null;
+  }
+
+  /** The wall clock only has a say where there is no other: it may have been set. */
+  #msSinceLast({ at, runMs }: StudyRecord): number {
+    if (this.#lastRunMs === null) return Date.parse(at) - this.#lastMs;
+    return runMs === undefined ? 0 : runMs - this.#lastRunMs;
   }
 
   #openTrial(number: number): OpenTrial {

@@ -17,39 +17,54 @@ const GUARD_LIFE_MS = 10_000;
 /** A lock without content is being written, or was left by a crash when it is older than this. */
 const BEING_WRITTEN_MS = 1_000;
 
+/** What to say to who comes second. `holder`: as `process 12 on HOST`, or '' where that is unknown. */
+export type Refusal = (path: string, holder: string) => TrituneError;
+
 /**
  * Takes the lock file for this process and gives the function that lets go of it. The lock of a process that no longer
- * runs on this machine is taken over. Errors: OUTPUT_LOCKED, OUTPUT_UNWRITABLE.
+ * runs on this machine is taken over. Errors: that of `refusal`, OUTPUT_LOCKED unless told otherwise; OUTPUT_UNWRITABLE.
  */
-export function takeLock(path: string): () => void {
+export function takeLock(path: string, refusal: Refusal = outputLocked): () => void {
   const holder: Holder = {
     pid: process.pid,
     startTicks: startTicksOf(process.pid),
     host: hostname(),
     token: randomUUID(),
   };
-  if (!createExclusively(path, holder)) takeOver(path, holder);
+  if (!createExclusively(path, holder)) takeOver(path, holder, (present) => refusal(path, wordsFor(present)));
   return () => {
     if (readHolder(path)?.token === holder.token) unlinkSync(path);
   };
 }
 
 /** One at a time, guarded by a second file: else two processes could each remove the other's new lock. */
-function takeOver(path: string, holder: Holder): void {
+function takeOver(path: string, holder: Holder, locked: (present: Holder | null) => TrituneError): void {
   const guard = `${path}.takeover`;
   if (!createExclusively(guard, holder)) {
-    if (ageMs(guard) < GUARD_LIFE_MS) throw locked(path, readHolder(path));
+    if (ageMs(guard) < GUARD_LIFE_MS) throw locked(readHolder(path));
     removeIfThere(guard);
-    if (!createExclusively(guard, holder)) throw locked(path, readHolder(path));
+    if (!createExclusively(guard, holder)) throw locked(readHolder(path));
   }
   try {
     const present = readHolder(path);
-    if (present ? isAlive(present) : ageMs(path) < BEING_WRITTEN_MS) throw locked(path, present);
-    const own = `${path}.${holder.token}`;
-    writeFileSync(own, JSON.stringify(holder));
-    renameSync(own, path);
+    if (present ? isAlive(present) : ageMs(path) < BEING_WRITTEN_MS) throw locked(present);
+    if (!replace(path, holder)) throw locked(present);
   } finally {
     removeIfThere(guard);
+  }
+}
+
+/** False where another user's file cannot be replaced. */
+function replace(path: string, holder: Holder): boolean {
+  const own = `${path}.${holder.token}`;
+  writeFileSync(own, JSON.stringify(holder));
+  try {
+    renameSync(own, path);
+    return true;
+  } catch (error) {
+    removeIfThere(own);
+    if (codeOf(error) === 'EPERM' || codeOf(error) === 'EACCES') return false;
+    throw error;
   }
 }
 
@@ -102,18 +117,20 @@ function startTicksOf(pid: number): string | null {
   }
 }
 
-function locked(path: string, holder: Holder | null): TrituneError {
-  const who = holder ? ` (process ${holder.pid} on ${holder.host})` : '';
+const wordsFor = (holder: Holder | null): string => (holder ? `process ${holder.pid} on ${holder.host}` : '');
+
+function outputLocked(path: string, holder: string): TrituneError {
   return new TrituneError(
     'OUTPUT_LOCKED',
-    `another run${who} is writing to this output directory`,
+    `another run${holder && ` (${holder})`} is writing to this output directory`,
     `wait for it to end or choose another --output; if no such run exists, remove ${path}`,
   );
 }
 
 function ageMs(path: string): number {
   try {
-    return Date.now() - statSync(path).mtimeMs;
+    // A file from the future is one from before the clock was set back.
+    return Math.abs(Date.now() - statSync(path).mtimeMs);
   } catch {
     return Number.POSITIVE_INFINITY;
   }

@@ -1,5 +1,6 @@
 import { type FileHandle, open, readFile, stat } from 'node:fs/promises';
 import { messageOf, TrituneError } from '../base/errors.ts';
+import { nestsDeeperThan } from '../base/json.ts';
 import { takeLock } from './journal-lock.ts';
 import { checkRecord } from './record-schema.ts';
 import type { StudyRecord } from './records.ts';
@@ -21,13 +22,19 @@ interface JournalText {
 /** Caps against hostile or broken files; a config of a few thousand tensors stays far below the first. */
 const MAX_LINE_BYTES = 8 * 2 ** 20;
 const MAX_FILE_BYTES = 2 ** 30;
+/** A model config is nested up to 100 deep, and lies within a record. */
+const MAX_DEPTH = 128;
 const NEWLINE = 0x0a;
 
-/** A new journal, locked for this process. Errors: OUTPUT_LOCKED, OUTPUT_EXISTS, OUTPUT_UNWRITABLE. */
+/**
+ * A new journal, locked for this process. An empty one is what a run leaves that was killed before it changed anything: it
+ * is taken over. Errors: OUTPUT_LOCKED, OUTPUT_EXISTS, OUTPUT_UNWRITABLE.
+ */
 export async function createJournal(path: string): Promise<Journal> {
   const unlock = takeLock(`${path}.lock`);
   try {
-    return openedJournal(await open(path, 'wx'), path, 0, unlock);
+    const isEmpty = (await stat(path).catch(() => null))?.size === 0;
+    return openedJournal(await open(path, isEmpty ? 'r+' : 'wx'), path, 0, unlock);
   } catch (error) {
     unlock();
     if ((error as { code?: unknown }).code !== 'EEXIST') throw unwritable(path, error);
@@ -71,8 +78,9 @@ function openedJournal(file: FileHandle, path: string, length: number, unlock: (
     if (broken) throw broken;
     const line = Buffer.from(`${JSON.stringify(record)}\n`);
     try {
-      await file.write(line, 0, line.length, end);
+      await writeWhole(file, line, end);
       await file.sync();
+      await checkInPlace(file, path);
       end += line.length;
     } catch (error) {
       broken = unwritable(path, error);
@@ -95,6 +103,21 @@ function openedJournal(file: FileHandle, path: string, length: number, unlock: (
   };
 }
 
+/** A disk that is nearly full takes a part of the bytes without a word. */
+async function writeWhole(file: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
+  for (let written = 0; written < bytes.length; ) {
+    const { bytesWritten } = await file.write(bytes, written, bytes.length - written, position + written);
+    if (bytesWritten === 0) throw new Error('the disk takes no more');
+    written += bytesWritten;
+  }
+}
+
+/** What is written to a file that was deleted is lost without an error. */
+async function checkInPlace(file: FileHandle, path: string): Promise<void> {
+  const [own, there] = await Promise.all([file.stat(), stat(path).catch(() => null)]);
+  if (there?.ino !== own.ino) throw new Error('it was moved or deleted while the run wrote to it');
+}
+
 async function readText(path: string): Promise<JournalText> {
   if ((await fileSize(path)) > MAX_FILE_BYTES) throw invalid(path, 'it is longer than 1 GiB');
   return parseJournal(await readFile(path), path);
@@ -112,6 +135,7 @@ export function parseJournal(bytes: Uint8Array, path: string): JournalText {
     const isLast = end === bytes.length - 1;
     if (value === undefined && isLast) break;
     if (value === undefined) throw invalid(path, `line ${line} is not JSON`);
+    if (nestsDeeperThan(MAX_DEPTH, value)) throw invalid(path, `line ${line} is nested more than ${MAX_DEPTH} deep`);
     const checked = checkRecord(value);
     if ('fault' in checked) throw invalid(path, `line ${line}: ${checked.fault}`);
     if (line === 1 && checked.record.type !== 'study-started') throw invalid(path, 'line 1 does not start a study');

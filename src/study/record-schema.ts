@@ -8,7 +8,8 @@ const laterFigure = figure.default(Number.NaN);
 const count = z.number().int().nonnegative();
 const text = z.string();
 const json = z.looseObject({});
-const at = text;
+/** `runMs` is not in the journals of earlier versions. */
+const stamp = { at: text, runMs: z.number().nonnegative().optional() };
 
 const level = z.looseObject({ mode: z.enum(['concurrency', 'request-rate']), value: z.number() });
 const interval = z.looseObject({ value: figure, low: figure, high: figure });
@@ -65,12 +66,12 @@ const levels = z.discriminatedUnion('kind', [
 
 const restriction = z.union([z.looseObject({ pinned: z.json() }), z.looseObject({ excluded: z.array(z.json()) })]);
 
-const trial = { at, trial: count };
+const trial = { ...stamp, trial: count };
 
 const record = z.discriminatedUnion('type', [
   z.looseObject({
     type: z.literal('study-started'),
-    at,
+    ...stamp,
     schemaVersion: z.literal(1),
     model: text,
     server,
@@ -88,12 +89,12 @@ const record = z.discriminatedUnion('type', [
       .optional(),
     trituneVersion: text,
   }),
-  z.looseObject({ type: z.literal('study-resumed'), at, server }),
-  z.looseObject({ type: z.literal('study-paused'), at }),
-  z.looseObject({ type: z.literal('study-continued'), at }),
-  z.looseObject({ type: z.literal('goal-changed'), at, goal }),
-  z.looseObject({ type: z.literal('space-narrowed'), at, narrowing: z.record(text, restriction) }),
-  z.looseObject({ type: z.literal('trial-requested'), at, assignment: json, levels }),
+  z.looseObject({ type: z.literal('study-resumed'), ...stamp, server }),
+  z.looseObject({ type: z.literal('study-paused'), ...stamp }),
+  z.looseObject({ type: z.literal('study-continued'), ...stamp }),
+  z.looseObject({ type: z.literal('goal-changed'), ...stamp, goal }),
+  z.looseObject({ type: z.literal('space-narrowed'), ...stamp, narrowing: z.record(text, restriction) }),
+  z.looseObject({ type: z.literal('trial-requested'), ...stamp, assignment: json, levels }),
   z.looseObject({
     type: z.literal('trial-started'),
     ...trial,
@@ -117,24 +118,24 @@ const record = z.discriminatedUnion('type', [
     failure: z.nullable(failure),
   }),
   z.looseObject({ type: z.literal('final-measured'), ...trial, round: count, measurement }),
-  z.looseObject({ type: z.literal('gain-decided'), at, best: count, gain: z.nullable(interval) }),
+  z.looseObject({ type: z.literal('gain-decided'), ...stamp, best: count, gain: z.nullable(interval) }),
   z.looseObject({
     type: z.literal('tracing-started'),
     ...trial,
     earlier: z.record(text, z.array(text)),
     file: text,
   }),
-  z.looseObject({ type: z.literal('tracing-ended'), at, verified: z.boolean(), detail: text }),
+  z.looseObject({ type: z.literal('tracing-ended'), ...stamp, verified: z.boolean(), detail: text }),
   z.looseObject({
     type: z.literal('model-restored'),
-    at,
+    ...stamp,
     how: z.enum(['config', 'reload', 'unload', 'nothing-changed', 'failed']),
     verified: z.boolean(),
     detail: text,
   }),
   z.looseObject({
     type: z.literal('study-finished'),
-    at,
+    ...stamp,
     stopReason: text,
     interrupted: z.boolean(),
     wallSeconds: figure,

@@ -31,8 +31,10 @@ export type StudyRecord =
   | StudyFinished;
 
 interface Stamped {
-  /** ISO 8601, UTC. */
+  /** ISO 8601, UTC, by a clock that may be set meanwhile. */
   readonly at: string;
+  /** Milliseconds since this run of the study began, by the monotonic clock. Absent in what `restore` writes: it is no run. */
+  readonly runMs?: number;
 }
 
 export interface StudyStarted extends Stamped {

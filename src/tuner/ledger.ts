@@ -1,17 +1,21 @@
 import type { Clock } from '../base/clock.ts';
+import type { TrituneError } from '../base/errors.ts';
+import { nsToMs } from '../base/units.ts';
 import { StudyFold } from '../study/fold.ts';
 import type { Journal } from '../study/journal.ts';
 import type { StudyRecord } from '../study/records.ts';
 import type { StudyState } from '../study/state.ts';
+import { coded } from './outcome.ts';
 import type { TunerEvent } from './seams.ts';
 
-type Unstamped<R extends StudyRecord> = R extends StudyRecord ? Omit<R, 'at'> : never;
+type Unstamped<R extends StudyRecord> = R extends StudyRecord ? Omit<R, 'at' | 'runMs'> : never;
 
 /** The one place through which a run says what happened: first to the journal, then to its own state, then to whoever watches. */
 export class Ledger {
   readonly #journal: Pick<Journal, 'append'>;
   readonly #clock: Clock;
   readonly #emit: (event: TunerEvent) => void;
+  readonly #startNs: number;
   readonly #fold = new StudyFold();
   #state: StudyState | null = null;
   #watcherFault: { readonly error: unknown } | null = null;
@@ -25,6 +29,7 @@ export class Ledger {
     this.#journal = journal;
     this.#clock = clock;
     this.#emit = emit;
+    this.#startNs = clock.nowNs();
     for (const record of earlier) this.#fold.add(record);
   }
 
@@ -40,8 +45,25 @@ export class Ledger {
 
   /** Resolves when the record is on the disk. Errors: those of the journal. */
   async record(unstamped: Unstamped<StudyRecord>): Promise<void> {
-    const record = { at: new Date(this.#clock.wallMs()).toISOString(), ...unstamped } as StudyRecord;
+    const record = this.#stamped(unstamped);
     await this.#journal.append(record);
+    this.#take(record);
+  }
+
+  /** As `record`, of how the run leaves things: that is told also where it cannot be written down. Gives the fault of the journal, if any. */
+  async conclude(unstamped: Unstamped<StudyRecord>): Promise<TrituneError | null> {
+    const record = this.#stamped(unstamped);
+    const fault = await this.#journal.append(record).then(() => null, coded);
+    this.#take(record);
+    return fault;
+  }
+
+  #stamped(unstamped: Unstamped<StudyRecord>): StudyRecord {
+    const runMs = Math.round(nsToMs(this.#clock.nowNs() - this.#startNs));
+    return { at: new Date(this.#clock.wallMs()).toISOString(), runMs, ...unstamped } as StudyRecord;
+  }
+
+  #take(record: StudyRecord): void {
     this.#fold.add(record);
     this.#state = null;
     this.notify(record);

@@ -52,7 +52,7 @@ export async function endTracing({ parts, ledger }: Run): Promise<TrituneError |
   for (const waitMs of [...PUT_BACK_WAITS_MS, null]) {
     try {
       if (await parts.tracing.putBack(state.started.earlier)) {
-        await ledger.record({ type: 'tracing-ended', verified: true, detail: 'as they were before' });
+        await ledger.conclude({ type: 'tracing-ended', verified: true, detail: 'as they were before' });
         return null;
       }
       fault = 'the server has other settings than were sent';
@@ -61,7 +61,7 @@ export async function endTracing({ parts, ledger }: Run): Promise<TrituneError |
     }
     if (waitMs !== null) await parts.clock.sleep(waitMs);
   }
-  await ledger.record({ type: 'tracing-ended', verified: false, detail: fault }).catch(() => undefined);
+  await ledger.conclude({ type: 'tracing-ended', verified: false, detail: fault });
   return new TrituneError(
     'RESTORE_FAILED',
     `the server's trace settings could not be put back: ${fault}`,

@@ -44,13 +44,13 @@ export async function tune(
   const ending = await search(run).catch(endingOf(signal));
   run.steering.listen(null);
   const restoreError = await restore(run);
-  await run.ledger.record({
+  const unwritten = await run.ledger.conclude({
     type: 'study-finished',
     stopReason: ending.stopReason,
     interrupted: ending.interrupted,
     wallSeconds: run.time.elapsedMs / MS_PER_S,
   });
-  const error = restoreError ? joined(restoreError, ending) : ending.error;
+  const error = restoreError ? joined(restoreError, ending) : (ending.error ?? unwritten);
   if (error) throw error;
   if (run.ledger.watcherFault) throw coded(run.ledger.watcherFault.error);
   return run.ledger.state;
@@ -160,13 +160,11 @@ async function restore(run: Run): Promise<TrituneError | null> {
 async function restoreModel(run: Run): Promise<TrituneError | null> {
   try {
     const restored = await run.parts.control.restore();
-    await run.ledger.record({ type: 'model-restored', ...restored });
+    await run.ledger.conclude({ type: 'model-restored', ...restored });
     return restored.verified ? null : notVerified(restored.detail);
   } catch (error) {
     const { message } = coded(error);
-    await run.ledger
-      .record({ type: 'model-restored', how: 'failed', verified: false, detail: message })
-      .catch(() => undefined);
+    await run.ledger.conclude({ type: 'model-restored', how: 'failed', verified: false, detail: message });
     return coded(error);
   }
 }
