@@ -41,7 +41,7 @@ export function callError(wire: Wire, operation: Operation, fault: WireFault): T
       return new TrituneError(
         'SERVER_FAILED',
         `${server} keeps '${operation.kind}' to callers with a secret header: ${fault.message}`,
-        'ask whoever runs the server to open this API for the tuning run',
+        'give the header (-H, --header-env or --header-file), or ask whoever runs the server to open this API for the run',
         options,
       );
     default:

@@ -22,6 +22,7 @@ import {
   type Operation,
   type Wire,
   WireFault,
+  type WireHeader,
   type WireOptions,
 } from './wire.ts';
 
@@ -40,8 +41,7 @@ export function grpcWire(url: string, { tls, headers = [] }: WireOptions = {}): 
     'grpc.use_local_subchannel_pool': 1,
     'grpc.enable_http_proxy': 0,
   });
-  const metadata = new Metadata();
-  for (const { name, value } of headers) metadata.add(name, value);
+  const metadata = metadataOf(headers);
   return {
     protocol: 'grpc',
     url,
@@ -75,6 +75,15 @@ export function channelSecurity(
     }),
     options: { 'grpc.ssl_target_name_override': isAddress(expected) ? 'localhost' : expected },
   };
+}
+
+/** Headers as gRPC's metadata. */
+export function metadataOf(headers: readonly WireHeader[]): Metadata {
+  const metadata = new Metadata();
+  // gRPC's names for binary values end so, and their values are base64 on the wire.
+  for (const { name, value } of headers)
+    metadata.add(name, name.endsWith('-bin') ? Buffer.from(value, 'base64') : value);
+  return metadata;
 }
 
 interface GrpcCall {

@@ -3,15 +3,13 @@ import {
   Client,
   type ClientUnaryCall,
   compressionAlgorithms,
-  Metadata,
   type ServiceError,
   status,
 } from '@grpc/grpc-js';
-import { channelSecurity } from '../../triton/grpc-wire.ts';
+import { channelSecurity, metadataOf } from '../../triton/grpc-wire.ts';
 import type {
   InferRequest,
   PreparedRequest,
-  RequestHeader,
   SendFailureKind,
   SendOutcome,
   Transport,
@@ -34,7 +32,8 @@ const channelOptions = {
   'grpc.service_config_disable_resolution': 1,
   'grpc.use_local_subchannel_pool': 1,
   'grpc.max_send_message_length': -1,
-  'grpc.max_receive_message_length': -1,
+  // As long as protobuf allows a message to be.
+  'grpc.max_receive_message_length': 2 ** 31 - 1,
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 1000,
 };
@@ -106,14 +105,6 @@ const algorithms = { deflate: compressionAlgorithms.deflate, gzip: compressionAl
 
 const compressionOption = ({ compression }: TransportOptions): ChannelOptions =>
   compression ? { 'grpc.default_compression_algorithm': algorithms[compression] } : {};
-
-function metadataOf(headers: readonly RequestHeader[]): Metadata {
-  const metadata = new Metadata();
-  // gRPC's names for binary values end so, and their values are base64 on the wire.
-  for (const { name, value } of headers)
-    metadata.add(name, name.endsWith('-bin') ? Buffer.from(value, 'base64') : value);
-  return metadata;
-}
 
 /**
  * grpc-js gives what happened to the connection in the same form as a server's status; only its words tell them apart
