@@ -2,6 +2,7 @@ import { canonicalJson } from '../../base/json.ts';
 import type { ModelConfig } from '../../triton/model-config.ts';
 import type { FailureKind, Goal, History, LevelRange, Sampler, Trial } from '../types.ts';
 import { nextInSweep } from './grid-sweep.ts';
+import { perHistory } from './per-history.ts';
 import { type SpaceView, untried } from './space-view.ts';
 
 export interface GridOptions {
@@ -43,7 +44,7 @@ export function gridSampler(space: SpaceView, { goal, levels, earlyExits = true 
 
 /** True when a smaller batch size of the same walk failed, or had no more throughput than the best below it. */
 function walkHasEnded(config: ModelConfig, { trials }: History): boolean {
-  const walk = trials
+  const walk = (byWalk(trials).get(walkOf(config)) ?? [])
     .filter((trial) => isEarlierInWalk(trial.candidate.config, config))
     .sort((a, b) => batchOf(a.candidate.config) - batchOf(b.candidate.config));
   let best = 0;
@@ -57,13 +58,18 @@ function walkHasEnded(config: ModelConfig, { trials }: History): boolean {
   return false;
 }
 
+/** What all candidates of a walk have in common, as a text. */
+function walkOf({ max_batch_size: _, dynamic_batching: __, ...rest }: ModelConfig): string {
+  return canonicalJson(rest);
+}
+
+const byWalk = perHistory((trials) => Map.groupBy(trials, ({ candidate }) => walkOf(candidate.config)));
+
 /** One walk: candidates alike in all but the batch size. With batches of one there is nothing to say of how batches are formed. */
 function isEarlierInWalk(earlier: ModelConfig, config: ModelConfig): boolean {
   if (batchOf(earlier) >= batchOf(config)) return false;
-  const { max_batch_size: _, dynamic_batching: forming, ...rest } = earlier;
-  const { max_batch_size: __, dynamic_batching: wanted, ...others } = config;
-  const formsAlike = batchOf(earlier) <= 1 || canonicalJson(forming ?? null) === canonicalJson(wanted ?? null);
-  return formsAlike && canonicalJson(rest) === canonicalJson(others);
+  const [forming, wanted] = [earlier.dynamic_batching ?? null, config.dynamic_batching ?? null];
+  return batchOf(earlier) <= 1 || canonicalJson(forming) === canonicalJson(wanted);
 }
 
 const bestThroughput = ({ measurements }: Trial): number =>

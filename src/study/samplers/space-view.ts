@@ -7,6 +7,7 @@ import type { Assignment, Candidate, CandidateOutcome, SearchSpace } from '../..
 import type { ModelConfig } from '../../triton/model-config.ts';
 import { pruneReason } from '../pruning.ts';
 import type { History } from '../types.ts';
+import { perHistory } from './per-history.ts';
 
 /** What a sampler needs of a search space over one base config. */
 export interface SpaceView {
@@ -35,11 +36,13 @@ export function viewSpace(space: SearchSpace, base: ModelConfig, narrowing: Narr
   };
 }
 
+const triedIn = perHistory((trials) => new Set(trials.map(({ candidate }) => candidate.fingerprint)));
+
 /** The assignment's candidate when it is worth a trial: legal, not tried yet, and not known to fail. */
 export function untried(space: SpaceView, assignment: Assignment, history: History): Candidate | null {
   const outcome = space.build(assignment);
   if (!outcome.legal) return null;
   const { candidate } = outcome;
-  if (history.trials.some((trial) => trial.candidate.fingerprint === candidate.fingerprint)) return null;
+  if (triedIn(history.trials).has(candidate.fingerprint)) return null;
   return pruneReason(candidate, history.trials) === null ? candidate : null;
 }
