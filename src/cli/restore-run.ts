@@ -21,6 +21,7 @@ import type { RestoreOptions } from './restore-command.ts';
 import { controlOver } from './run-parts.ts';
 import { studiesIn } from './series-directory.ts';
 import { type TlsFlags, wantsTls } from './tls-options.ts';
+import type { TuneOptions } from './tune-options.ts';
 
 /** Puts one study's model back and writes that down; gives what was done. Errors: RESTORE_FAILED, SERVER_*, OUTPUT_LOCKED, MODEL_LOCKED, JOURNAL_INVALID, USAGE for a protected model. */
 export async function restoreRun(directory: string, options: RestoreOptions): Promise<string> {
@@ -38,7 +39,13 @@ export async function restoreRun(directory: string, options: RestoreOptions): Pr
       letGo = await holdModel(started.model, server);
       await checkProtected(client, started.model, options);
       if (!options.force) await checkOwn(client, records, started);
-      const control = controlOver(client, started.model, started, options.how);
+      const control = controlOver(
+        client,
+        started.model,
+        started,
+        options.how,
+        started.options as Pick<TuneOptions, 'loadTimeout'>,
+      );
       const restored = await control.restore();
       await journal.append({ type: 'model-restored', at: new Date(realClock.wallMs()).toISOString(), ...restored });
       if (!restored.verified) {

@@ -1,9 +1,10 @@
 import { realClock } from '../base/clock.ts';
+import { MS_PER_S } from '../base/units.ts';
 import type { PreparedInputs } from '../loadgen/inputs.ts';
 import { metricsProbe } from '../profiler/device-probe.ts';
 import { defaultPerfAnalyzerRule, type PerfAnalyzerRule, type WindowRule } from '../profiler/level-options.ts';
 import type { StudyStarted } from '../study/records.ts';
-import { type ControlClient, createControl } from '../tuner/control.ts';
+import { type ControlClient, type ControlOptions, createControl } from '../tuner/control.ts';
 import { createProfile } from '../tuner/profile.ts';
 import type { TuneParts } from '../tuner/run.ts';
 import type { Control } from '../tuner/seams.ts';
@@ -16,7 +17,8 @@ import type { TuneOptions } from './tune-options.ts';
 import type { TuneRequest } from './tune-request.ts';
 
 const REQUEST_TIMEOUT_MS = 30_000;
-const LOAD_TIMEOUT_MS = 600_000;
+const LOAD_TIMEOUT_S = 600;
+/** A model that is loaded is ready within that, or within the time that a load may take if that is less. */
 const SETTLE_TIMEOUT_MS = 60_000;
 /** A trial is measured at several levels, and the final measures the best again: six windows a level are enough. */
 const WINDOWS: Partial<WindowRule> = { maxWindows: 6 };
@@ -56,7 +58,8 @@ export async function assembleParts(
     ...(traffic.clientCeiling && { clientCeiling: traffic.clientCeiling }),
     ...(options.latencyBudget !== undefined && { budgetMs: options.latencyBudget }),
   });
-  const control = controlOver(client, model, plan.study, options.restore);
+  const isNewStudy = plan.earlier.length === 0;
+  const control = controlOver(client, model, plan.study, options.restore, { ...options, isNewStudy });
   const tracing = options.trace ? { tracing: createTracing(client) } : {};
   return {
     parts: { control, profile, sampler, samplerFor, journal, clock: realClock, ...tracing },
@@ -70,17 +73,22 @@ const perfAnalyzerRuleOf = ({ latencyBudget, percentile }: TuneOptions): PerfAna
     ? defaultPerfAnalyzerRule
     : { ...defaultPerfAnalyzerRule, percentile, latencyThresholdMs: latencyBudget };
 
+type ControlFlags = Pick<TuneOptions, 'loadTimeout' | 'maxOutage'> & Pick<ControlOptions, 'isNewStudy'>;
+
 /** Control over a model whose original state is the one that its study's journal names. */
 export function controlOver(
   client: ControlClient,
   model: string,
   { originalConfig, wasLoaded }: Pick<StudyStarted, 'originalConfig' | 'wasLoaded'>,
   restore: 'config' | 'reload',
+  { loadTimeout = LOAD_TIMEOUT_S, maxOutage, isNewStudy }: ControlFlags = {},
 ): Control {
   return createControl(client, model, originalConfig, wasLoaded, {
     clock: realClock,
     restore,
-    loadTimeoutMs: LOAD_TIMEOUT_MS,
-    settleTimeoutMs: SETTLE_TIMEOUT_MS,
+    loadTimeoutMs: loadTimeout * MS_PER_S,
+    settleTimeoutMs: Math.min(SETTLE_TIMEOUT_MS, loadTimeout * MS_PER_S),
+    ...(maxOutage !== undefined && { maxOutageMs: maxOutage * MS_PER_S }),
+    ...(isNewStudy !== undefined && { isNewStudy }),
   });
 }

@@ -59,6 +59,8 @@ export interface TuneOptions extends RequestOptions, TlsFlags, TransportFlags, C
   readonly stability: StabilityName;
   readonly allowForeignTraffic: boolean;
   readonly restore: 'config' | 'reload';
+  readonly loadTimeout?: number;
+  readonly maxOutage?: number;
   readonly ui: UiName;
   readonly trace?: boolean;
   readonly output?: string;
@@ -173,6 +175,16 @@ export const tuneOptionTable: OptionTable<Omit<TuneOptions, 'modelAnalyzer'>> = 
     help: 'put the model back by its config (no outage) or by a reload from the repository',
     choices: ['config', 'reload'],
     default: 'config',
+  },
+  loadTimeout: {
+    flags: '--load-timeout <duration>',
+    help: 'how long one load of the model may take (default: 10m)',
+    parse: durationSeconds,
+  },
+  maxOutage: {
+    flags: '--max-outage <duration>',
+    help: 'how long the server may be away before the run ends (default: 20s)',
+    parse: durationSeconds,
   },
   ...protectOptionTable,
   ui: {

@@ -1,3 +1,4 @@
+import { TrituneError } from '../base/errors.ts';
 import { NS_PER_S, NS_PER_US, nsToMs } from '../base/units.ts';
 import { type ClientUse, watchClient } from '../loadgen/client-cost.ts';
 import type { SendTally } from '../loadgen/open-loop.ts';
@@ -48,6 +49,8 @@ export async function measureLevel(options: LevelOptions): Promise<Measurement> 
     await traffic.drain();
     const afterRest = await readStatistics(options);
     const asked = { requests: options.requests, mostInFlight: traffic.mostInFlight };
+    const server = serverSide(before, after, figures.succeeded, asked);
+    checkSameServer(failures, server, figures.succeeded, traffic.mostInFlight);
     const requests = figures.succeeded + figures.failed;
     const dropped = paced?.droppedSends ?? 0;
     return {
@@ -70,7 +73,7 @@ export async function measureLevel(options: LevelOptions): Promise<Measurement> 
       sendRate: figures.durationNs > 0 ? (figures.sent / figures.durationNs) * NS_PER_S : 0,
       failures: dropped > 0 ? [...failures, { kind: 'dropped', count: dropped, firstMessage: DROPPED }] : failures,
       errorRate: requests === 0 ? 1 : (figures.failed + dropped) / (requests + dropped),
-      ...serverSide(before, after, figures.succeeded, asked),
+      ...server,
       ...(composing.length > 0 && { composing }),
       ...foreignTraffic(atRest, afterRest, sentApart + traffic.sent, asked),
       device: await devices.mean(),
@@ -101,6 +104,28 @@ async function warm(
   if (!isCounted) traffic.start();
   if (apart === null) return { ...(await warmUp(traffic, options, rule)), sentApart: woken };
   return { ...apart, sentApart: apart.sent };
+}
+
+/** Of the requests answered, a server that served all along has counted more than this share. */
+const LEAST_COUNTED = 0.99;
+
+/**
+ * Errors: SERVER_UNREACHABLE when nothing listened for a while and the statistics are not those of one server that served
+ * all along: what was measured then is two servers and the time between them.
+ */
+function checkSameServer(
+  failures: Measurement['failures'],
+  { server, serverNote }: Pick<Measurement, 'server' | 'serverNote'>,
+  succeeded: number,
+  mostInFlight: number,
+): void {
+  const refused = failures.find(({ kind }) => kind === 'refused');
+  if (!refused || (server && server.successCount >= LEAST_COUNTED * succeeded - 2 * mostInFlight)) return;
+  throw new TrituneError(
+    'SERVER_UNREACHABLE',
+    `the server was gone for a while: ${refused.firstMessage}${serverNote === undefined ? '' : `; ${serverNote}`}`,
+    'see why it ended, and measure again',
+  );
 }
 
 const DROPPED = 'not sent when it was due: too many requests were in flight';

@@ -15,12 +15,19 @@ export interface ControlOptions {
   readonly loadTimeoutMs: number;
   /** How long a loaded model may take to become ready, and an unloaded one to go. */
   readonly settleTimeoutMs: number;
+  /** So long a model that could not be put back is tried again; the default is 20 s. */
+  readonly maxOutageMs?: number;
+  /** No earlier run of the study has changed the model: until this one does, another config than the original is somebody else's. */
+  readonly isNewStudy?: boolean;
 }
 
 export type ControlClient = ModelControl & Pick<ServerHealth, 'modelReady'>;
 
 const POLL_MS = 50;
-const RESTORE_WAITS_MS = [500, 1_000, 2_000, 4_000, 8_000];
+const FIRST_RESTORE_WAIT_MS = 500;
+const LONGEST_RESTORE_WAIT_MS = 8_000;
+const DEFAULT_OUTAGE_MS = 20_000;
+const REACH_TIMEOUT_MS = 2_000;
 
 /**
  * Model control over one server. `originalConfig` is what the server had before the first change, by an earlier run of
@@ -45,6 +52,8 @@ class ServerControl implements Control {
   /** The config sent last, and what the server then said it has: defaults and auto-completed fields make them differ. */
   #serving: { readonly sent: ModelConfig; readonly read: ModelConfig };
   #touched = false;
+  /** False while a load's end was not seen: it may still be under way on the server, and swap the model at any time. */
+  #isSettled = true;
 
   constructor(
     client: ControlClient,
@@ -64,28 +73,50 @@ class ServerControl implements Control {
   async apply(candidate: Candidate, signal: AbortSignal): Promise<Applied> {
     const startNs = this.#options.clock.nowNs();
     const current = await this.#readConfig(signal);
-    const known = current !== null && equal(current, this.#serving.read);
+    if (this.#isOthers(current)) throw changedByOthers(this.#model);
+    const known = this.#isSettled && current !== null && equal(current, this.#serving.read);
     if (known && equal(candidate.config, this.#serving.sent)) return { candidate, change: 'none', loadMs: 0 };
     const change = known && onlyInstancesDiffer(this.#serving.sent, candidate.config) ? 'in-place' : 'full';
     await this.#load(candidate.config, signal);
     const read = await this.#client.modelConfig(this.#model, { signal });
     this.#serving = { sent: candidate.config, read };
+    this.#isSettled = true;
     // A field that only the config read back has is one that the server filled in.
     const differences = compareConfigs(candidate.config, read).filter((difference) => difference.before !== undefined);
     if (differences.length > 0) throw mismatch(this.#model, differences);
     return { candidate, change, loadMs: nsToMs(this.#options.clock.nowNs() - startNs) };
   }
 
+  async changed(signal: AbortSignal): Promise<string | null> {
+    const current = await this.#readConfig(signal);
+    if (current === null) return 'it is not loaded any more';
+    const differences = compareConfigs(this.#serving.read, current);
+    return differences.length === 0 ? null : inWords(differences);
+  }
+
+  async isReachable(signal: AbortSignal): Promise<boolean> {
+    try {
+      await this.#client.index({ signal, timeoutMs: REACH_TIMEOUT_MS });
+      return true;
+    } catch (error) {
+      // Any other error is an answer.
+      return !isTrituneError(error, 'SERVER_UNREACHABLE', 'SERVER_TIMEOUT', 'INTERRUPTED');
+    }
+  }
+
   async restore(): Promise<Restored> {
-    for (let attempt = 0; ; attempt++) {
+    const { clock, maxOutageMs = DEFAULT_OUTAGE_MS } = this.#options;
+    const startNs = clock.nowNs();
+    for (let waitMs = FIRST_RESTORE_WAIT_MS; ; waitMs = Math.min(2 * waitMs, LONGEST_RESTORE_WAIT_MS)) {
       try {
         const restored = await this.#putBack();
         this.#touched = false;
+        this.#isSettled = true;
         return restored;
       } catch (error) {
-        const waitMs = RESTORE_WAITS_MS[attempt];
-        if (waitMs === undefined) throw restoreFailed(this.#model, error);
-        await this.#options.clock.sleep(waitMs);
+        // A load that took all its time is not sent once more: it waits in the server behind the one that hangs there.
+        if (nsToMs(clock.nowNs() - startNs) + waitMs > maxOutageMs) throw restoreFailed(this.#model, error);
+        await clock.sleep(waitMs);
       }
     }
   }
@@ -97,6 +128,10 @@ class ServerControl implements Control {
     if (!this.#touched && current && equal(current, this.#original)) {
       return { how: 'nothing-changed', verified: true, detail: `'${this.#model}' has its original config` };
     }
+    if (this.#isOthers(current)) {
+      const detail = `somebody else has changed '${this.#model}' meanwhile; this run has not, and leaves it so`;
+      return { how: 'nothing-changed', verified: false, detail };
+    }
     if (this.#options.restore === 'reload' && (await this.#reload())) {
       return { how: 'reload', verified: true, detail: `'${this.#model}' was loaded again from its repository` };
     }
@@ -105,6 +140,12 @@ class ServerControl implements Control {
     if (differences.length > 0) throw mismatch(this.#model, differences);
     this.#serving = { sent: this.#original, read: this.#original };
     return { how: 'config', verified: true, detail: `'${this.#model}' has its original config again` };
+  }
+
+  /** To put the original back over it would undo what another tuner does, or keep what another one has tried. */
+  #isOthers(current: ModelConfig | null): boolean {
+    const { isNewStudy = false } = this.#options;
+    return isNewStudy && !this.#touched && current !== null && !equal(current, this.#original);
   }
 
   async #unloadAgain(): Promise<Restored> {
@@ -123,8 +164,16 @@ class ServerControl implements Control {
 
   async #load(config?: ModelConfig, signal?: AbortSignal): Promise<void> {
     this.#touched = true;
+    const wasSettled = this.#isSettled;
+    this.#isSettled = false;
     const call = { timeoutMs: this.#options.loadTimeoutMs, ...(signal && { signal }) };
-    await this.#client.load(this.#model, config, call);
+    try {
+      await this.#client.load(this.#model, config, call);
+    } catch (error) {
+      // A refusal is an end: what was served before still is.
+      if (isTrituneError(error, 'LOAD_REFUSED')) this.#isSettled = wasSettled;
+      throw error;
+    }
     await this.#until(() => this.#client.modelReady(this.#model, signal ? { signal } : {}), 'become ready', signal);
   }
 
@@ -167,16 +216,27 @@ class ServerControl implements Control {
 
 const equal = (a: ModelConfig, b: ModelConfig): boolean => compareConfigs(a, b).length === 0;
 
+const changedByOthers = (model: string): TrituneError =>
+  new TrituneError(
+    'MODEL_LOCKED',
+    `somebody else has changed '${model}' since this run began`,
+    'see who else loads and unloads models on this server, and tune again when they are done',
+  );
+
 function mismatch(model: string, differences: readonly ConfigDifference[]): TrituneError {
+  return new TrituneError(
+    'CONFIG_MISMATCH',
+    `the server has another config of '${model}' than was sent: ${inWords(differences)}`,
+    'something else changes the model, or this server does not take these fields',
+  );
+}
+
+function inWords(differences: readonly ConfigDifference[]): string {
   const shown = differences
     .slice(0, 3)
     .map(({ path, before, after }) => `${path} is ${words(after)}, not ${words(before)}`);
   const more = differences.length > shown.length ? `; and ${differences.length - shown.length} more` : '';
-  return new TrituneError(
-    'CONFIG_MISMATCH',
-    `the server has another config of '${model}' than was sent: ${shown.join('; ')}${more}`,
-    'something else changes the model, or this server does not take these fields',
-  );
+  return `${shown.join('; ')}${more}`;
 }
 
 const words = (value: unknown): string => (value === undefined ? 'absent' : JSON.stringify(value));

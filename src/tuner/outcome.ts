@@ -1,11 +1,18 @@
 import { interrupted, throwIfInterrupted } from '../base/abort.ts';
 import { isTrituneError, messageOf, TrituneError } from '../base/errors.ts';
+import { nsToMs } from '../base/units.ts';
 import type { TrialFailure } from '../study/types.ts';
 import { LoadRefusedError } from '../triton/load-refused.ts';
 import type { Run } from './run.ts';
 
-/** Milliseconds between attempts to reach a server that is gone: a restart by its supervisor takes some seconds. */
-const RETRY_AFTER_MS = [1_000, 5_000, 15_000];
+/** So long a server may be away; its supervisor starts it again within some seconds. */
+const DEFAULT_OUTAGE_MS = 20_000;
+const LONGEST_LOOK_MS = 2_000;
+/**
+ * How long after each loss the first look is: a server that is going down may answer for a moment. One piece of work is
+ * begun again so often; a server that goes away each time is taken to do so because of it.
+ */
+const FIRST_LOOKS_MS = [250, 2_000];
 
 /** The failure of this trial that an error stands for, or null when it is no verdict on the candidate and ends the run. */
 export function failureOf(error: unknown, step: 'apply' | 'measure'): TrialFailure | null {
@@ -28,19 +35,45 @@ export function failureOf(error: unknown, step: 'apply' | 'measure'): TrialFailu
   }
 }
 
-/** The work's outcome; when the server cannot be reached, tries again a few times after a while, from the second time on with `again`. */
+/**
+ * The work's outcome. When the server goes away in the middle of it, waits until it is back and begins anew, with `again`.
+ * Errors: SERVER_UNREACHABLE for a server that stays away; SERVER_FAILED for one that goes away every time; the work's own.
+ */
 export async function outlasting<T>(run: Run, work: () => Promise<T>, again: () => Promise<T> = work): Promise<T> {
-  for (let attempt = 0; ; attempt++) {
+  for (let returns = 0; ; returns++) {
     throwIfInterrupted(run.signal);
     try {
-      return await (attempt === 0 ? work() : again());
+      return await (returns === 0 ? work() : again());
     } catch (error) {
       if (run.signal.aborted) throw interrupted(run.signal);
-      const waitMs = RETRY_AFTER_MS[attempt];
-      if (!isTrituneError(error, 'SERVER_UNREACHABLE') || waitMs === undefined) throw error;
-      await run.parts.clock.sleep(waitMs, run.signal);
+      if (!isTrituneError(error, 'SERVER_UNREACHABLE')) throw error;
+      const firstLookMs = FIRST_LOOKS_MS[returns];
+      if (firstLookMs === undefined) throw wentAway(returns + 1, error);
+      if (!(await isBack(run, firstLookMs))) throw error;
     }
   }
+}
+
+/** Waits for the server as long as it may be away. Errors: INTERRUPTED. */
+async function isBack({ parts: { clock, control }, plan, signal }: Run, firstLookMs: number): Promise<boolean> {
+  const { maxOutageMs = DEFAULT_OUTAGE_MS } = plan;
+  const startNs = clock.nowNs();
+  for (let waitMs = firstLookMs; ; waitMs = Math.min(2 * waitMs, LONGEST_LOOK_MS)) {
+    const leftMs = maxOutageMs - nsToMs(clock.nowNs() - startNs);
+    if (leftMs <= 0) return false;
+    await clock.sleep(Math.min(waitMs, leftMs), signal);
+    if (await control.isReachable(signal)) return true;
+    throwIfInterrupted(signal);
+  }
+}
+
+function wentAway(times: number, error: TrituneError): TrituneError {
+  return new TrituneError(
+    'SERVER_FAILED',
+    `the server went away ${times} times in the middle of it: ${error.message}`,
+    'look at its log: it may have run out of memory',
+    { cause: error },
+  );
 }
 
 /** Any thrown thing as a coded error. */

@@ -22,6 +22,8 @@ export interface TunePlan {
   readonly timeBudgetMs: number;
   /** How often the best and the baseline are measured in turn at the end; 0 for no final. */
   readonly finalRounds: number;
+  /** So long the server may be away before the run ends; 20 s when not given. */
+  readonly maxOutageMs?: number;
   /** Go on although others send requests to the model; without it that ends the run. */
   readonly allowForeignTraffic: boolean;
   /** The records of the study that is resumed; empty for a new one. */

@@ -63,17 +63,22 @@ function recordStart(run: Run, { number, role, candidate, levels, requested = fa
 }
 
 /** Puts the candidate on the server and writes down how that went. Errors: those of `Control.apply`. */
-export async function applyCandidate(run: Run, trial: number, candidate: Candidate): Promise<Applied> {
+export function applyCandidate(run: Run, trial: number, candidate: Candidate): Promise<Applied> {
+  return outlasting(run, () => applyNow(run, trial, candidate));
+}
+
+async function applyNow(run: Run, trial: number, candidate: Candidate): Promise<Applied> {
   const { control } = run.parts;
   run.ledger.notify({ type: 'applying', trial });
-  const applied = await outlasting(run, () => run.time.timeApply(() => control.apply(candidate, run.signal)));
+  const applied = await run.time.timeApply(() => control.apply(candidate, run.signal));
   await run.ledger.record({ type: 'trial-applied', trial, change: applied.change, loadMs: applied.loadMs });
   return applied;
 }
 
 /**
- * One measurement. A server that went away and came back has forgotten the candidate, so it is applied again. Errors:
- * FOREIGN_TRAFFIC unless the plan allows it; those of `Profile.measure`.
+ * One measurement, of the candidate from its beginning to its end: a server that went away and came back has forgotten the
+ * candidate, and somebody may have changed the model meanwhile; it is applied again then, and measured anew. Errors:
+ * CONFIG_MISMATCH when that happens again; FOREIGN_TRAFFIC unless the plan allows it; those of `Profile.measure`.
  */
 export async function measureOnce(
   run: Run,
@@ -93,13 +98,26 @@ export async function measureOnce(
     const options = { signal: run.signal, onProgress, ...(budgetMs !== undefined && { budgetMs }) };
     return run.time.timeMeasure(() => run.parts.profile.measure(on, level, options));
   };
-  const measurement = await outlasting(
-    run,
-    () => measure(applied),
-    async () => measure(await applyCandidate(run, trial, applied.candidate)),
-  );
+  const measureAnew = async (): Promise<Measurement> => measure(await applyNow(run, trial, applied.candidate));
+  let measurement = await outlasting(run, () => measure(applied), measureAnew);
+  let change = await changeSince(run);
+  if (change !== null) {
+    measurement = await outlasting(run, measureAnew);
+    change = await changeSince(run);
+  }
+  if (change !== null) throw changedByOthers(change);
   if (!run.plan.allowForeignTraffic) checkAlone(measurement);
   return measurement;
+}
+
+const changeSince = (run: Run): Promise<string | null> => outlasting(run, () => run.parts.control.changed(run.signal));
+
+function changedByOthers(change: string): TrituneError {
+  return new TrituneError(
+    'CONFIG_MISMATCH',
+    `the model was changed while it was measured, and again when it was measured anew: ${change}`,
+    'see who else loads and unloads models on this server',
+  );
 }
 
 /** Figures that others have had a part in say nothing, and those others meet every candidate. */

@@ -203,6 +203,22 @@ describe('measureLevel', () => {
     expect(reset.foreignRequests).toBeUndefined();
   });
 
+  it('gives no figures of a server that ended and came back meanwhile, but does of one that only refuses', async () => {
+    const absent = (request: number): SendOutcome =>
+      request >= 450 && request < 500 ? failure('refused', 'nobody listens') : { ok: true };
+    const whole = await measure({ executionNs: () => 1e6, outcome: absent }, 1);
+    expect(whole.failures).toEqual([{ kind: 'refused', count: 50, firstMessage: 'nobody listens' }]);
+    const run = simulate({ executionNs: () => 1e6, outcome: absent }, 1);
+    run.clock.after(480e6, () => {
+      run.server.served = { requests: 0, executions: 0, successNs: 0, queueNs: 0, computeNs: 0 };
+    });
+    await expect(run.measurement).rejects.toMatchObject({
+      code: 'SERVER_UNREACHABLE',
+      message: expect.stringContaining('nobody listens'),
+    });
+    expect(run.server.inFlight).toBe(0);
+  });
+
   it('notices requests of others, and none where there are none', async () => {
     const alone = await measure({ executionNs: () => 1e6 }, 4);
     expect(alone.foreignRequests).toBeUndefined();

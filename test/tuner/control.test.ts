@@ -85,6 +85,50 @@ describe('applying a candidate', () => {
     expect(clock.nowNs()).toBeLessThan(2e9);
   });
 
+  it('takes nothing for known while a load was not seen to end: it may still swap the model', async () => {
+    const { served, control } = controlled();
+    await control.apply(candidate(2, 8), signal);
+    let late: ModelConfig | undefined;
+    served.onLoad = (config) => {
+      late = config;
+      throw new TrituneError('SERVER_TIMEOUT', 'no answer', 'wait');
+    };
+    await expect(control.apply(candidate(4, 8), signal)).rejects.toMatchObject({ code: 'SERVER_TIMEOUT' });
+    served.onLoad = (config) => config;
+    // The server still has what was there before, and the next candidate is just that; but the late one is on its way.
+    expect((await control.apply(candidate(2, 8), signal)).change).toBe('full');
+    expect(late?.instance_group?.[0]?.count).toBe(4);
+    expect((await control.apply(candidate(2, 8), signal)).change).toBe('none');
+    served.onLoad = () => {
+      throw new LoadRefusedError('m', 'out-of-memory', 'no memory');
+    };
+    await expect(control.apply(candidate(4, 8), signal)).rejects.toMatchObject({ kind: 'out-of-memory' });
+    expect((await control.apply(candidate(2, 8), signal)).change).toBe('none');
+  });
+
+  it('tells whether the model is still as it was applied', async () => {
+    const { served, control } = controlled();
+    await control.apply(candidate(2, 8), signal);
+    expect(await control.changed(signal)).toBeNull();
+    served.loaded = configOf(2, 4);
+    expect(await control.changed(signal)).toBe('max_batch_size is 4, not 8');
+    served.loaded = null;
+    expect(await control.changed(signal)).toBe('it is not loaded any more');
+  });
+
+  it('takes any answer for a sign of life', async () => {
+    const { served, control } = controlled();
+    expect(await control.isReachable(signal)).toBe(true);
+    for (const [code, isReachable] of [
+      ['SERVER_FAILED', true],
+      ['SERVER_UNREACHABLE', false],
+      ['SERVER_TIMEOUT', false],
+    ] as const) {
+      served.index = () => Promise.reject(new TrituneError(code, 'no', 'wait'));
+      expect(await control.isReachable(signal)).toBe(isReachable);
+    }
+  });
+
   it('tells a refusal and a config that is not the one sent', async () => {
     const { served, control } = controlled();
     served.onLoad = () => {
@@ -112,6 +156,20 @@ describe('restoring', () => {
     expect(await control.restore()).toMatchObject({ how: 'config', verified: true });
     expect(await control.restore()).toMatchObject({ how: 'nothing-changed' });
     expect(served.calls).toEqual(['load 2x8', 'load 1x4']);
+  });
+
+  it('leaves alone what somebody else has set before a new study changed anything, and what it did change puts back', async () => {
+    const { served, control } = controlled({ isNewStudy: true });
+    const theirs = configOf(3, 8);
+    served.loaded = theirs;
+    await expect(control.apply(baseline, signal)).rejects.toMatchObject({ code: 'MODEL_LOCKED' });
+    expect(await control.restore()).toMatchObject({ how: 'nothing-changed', verified: false });
+    expect([served.calls, served.loaded]).toEqual([[], theirs]);
+    served.loaded = originalConfig;
+    await control.apply(candidate(2, 4), signal);
+    served.loaded = theirs;
+    expect(await control.restore()).toMatchObject({ how: 'config', verified: true });
+    expect(served.calls.at(-1)).toBe('load 1x4');
   });
 
   it('puts back what an earlier, killed run has left', async () => {
@@ -148,6 +206,17 @@ describe('restoring', () => {
       message: expect.stringContaining('nothing answers'),
       hint: expect.stringContaining('tritune restore'),
     });
+  });
+
+  it('does not send a load again that took all its time', async () => {
+    const { served, clock, control } = controlled({ loadTimeoutMs: 600_000, maxOutageMs: 20_000 });
+    await control.apply(candidate(2, 8), signal);
+    served.onLoad = () => {
+      clock.advance(600_000);
+      throw new TrituneError('SERVER_TIMEOUT', 'no answer', 'wait');
+    };
+    await expect(control.restore()).rejects.toMatchObject({ code: 'RESTORE_FAILED' });
+    expect(served.calls).toEqual(['load 2x8', 'load 1x4']);
   });
 
   it('reloads from the repository when asked to, and waits until the old one is gone', async () => {

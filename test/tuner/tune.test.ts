@@ -3,9 +3,10 @@ import { TrituneError } from '../../src/base/errors.ts';
 import type { Assignment } from '../../src/space/types.ts';
 import { foldStudy } from '../../src/study/fold.ts';
 import type { Sampler } from '../../src/study/types.ts';
+import type { ModelConfig } from '../../src/triton/model-config.ts';
 import { tune } from '../../src/tuner/tune.ts';
 import { candidateOf, goalOf, measured, originalConfig, studyStarted } from '../study/builders.ts';
-import { everyCandidate, lost, play, refuseAbove, space, World } from './world.ts';
+import { everyCandidate, instancesIn, lost, play, refuseAbove, space, World } from './world.ts';
 
 const codeOf = (error: unknown): unknown => (error as TrituneError | null)?.code;
 
@@ -144,10 +145,59 @@ describe('failures', () => {
     expect(state?.counts.failed).toBe(0);
   });
 
+  it('takes a candidate that the server does not outlive for a failed trial, and goes on', async () => {
+    for (const step of ['load', 'measurement']) {
+      const world = new World();
+      const kills = (config: ModelConfig): boolean => instancesIn(config) === 3;
+      if (step === 'load') world.refuse = ({ config }) => void (kills(config) && lost());
+      else {
+        world.bend = (measurement, config) => {
+          if (!kills(config)) return measurement;
+          world.served = originalConfig;
+          return lost();
+        };
+      }
+      const { state, error } = await play({ world, plan: { maxTrials: 7 } });
+      expect(error).toBeNull();
+      const failures = state?.trials.flatMap(({ failure }) => failure ?? []) ?? [];
+      expect(failures).toEqual([
+        { kind: 'requests-failed', reason: expect.stringContaining('went away 3 times') },
+        { kind: 'requests-failed', reason: expect.stringContaining('went away 3 times') },
+      ]);
+      expect(state?.best?.candidate.assignment).toEqual({ batch: 4, count: 4 });
+    }
+  });
+
+  it('measures anew what somebody else has changed meanwhile, and takes it for a failed trial when that goes on', async () => {
+    const changing = (times: number): World => {
+      const world = new World();
+      let left = times;
+      world.bend = (measurement, config) => {
+        if (instancesIn(config) === 2 && left-- > 0) {
+          world.served = { ...config, max_batch_size: 99 };
+          return { ...measurement, throughput: { value: 1e6, low: 1e6, high: 1e6 } };
+        }
+        return measurement;
+      };
+      return world;
+    };
+    const once = await play({ world: changing(1), plan: { maxTrials: 3 } });
+    expect(once.error).toBeNull();
+    expect(once.state?.counts.failed).toBe(0);
+    const figures = once.records.flatMap((record) =>
+      'measurement' in record ? [record.measurement.throughput.value] : [],
+    );
+    expect(Math.max(...figures)).toBeLessThan(1000);
+    const always = await play({ world: changing(Number.POSITIVE_INFINITY), plan: { maxTrials: 3 } });
+    const failed = always.state?.trials.flatMap(({ failure }) => failure ?? []) ?? [];
+    expect(failed).toEqual([{ kind: 'config-mismatch', reason: expect.stringContaining('another config') }]);
+  });
+
   it('ends with SERVER_UNREACHABLE when the server stays away, and still tries to restore', async () => {
     const world = new World();
     let calls = 0;
     world.bend = (measurement) => (++calls > 12 ? lost() : measurement);
+    world.comesBack = false;
     const { error, records } = await play({ world });
     expect(codeOf(error)).toBe('SERVER_UNREACHABLE');
     expect(world.restores).toBe(1);
@@ -192,6 +242,7 @@ describe('failures', () => {
     const both = new World();
     both.restoreError = world.restoreError;
     both.bend = () => lost();
+    both.comesBack = false;
     expect((await play({ world: both })).error).toMatchObject({
       code: 'RESTORE_FAILED',
       message: expect.stringContaining('SERVER_UNREACHABLE'),

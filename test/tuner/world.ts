@@ -46,10 +46,15 @@ export class World {
   /** Throws, or bends the measurement. */
   bend: (measurement: Measurement, config: ModelConfig) => Measurement = (measurement) => measurement;
   restoreError: TrituneError | null = null;
+  /** Whether the server is back when somebody looks after it was lost. */
+  comesBack = true;
+  /** The config that was put there last; somebody else may have changed it since. */
+  #applied: ModelConfig = originalConfig;
 
   readonly control: Control = {
     apply: async (candidate, signal) => {
       signal.throwIfAborted();
+      this.#applied = candidate.config;
       const change = candidate.fingerprint === candidateOf(this.served).fingerprint ? 'none' : 'full';
       if (change === 'none') return { candidate, change, loadMs: 0 };
       await this.clock.sleep(LOAD_MS, signal);
@@ -58,6 +63,11 @@ export class World {
       this.loads.push(candidate.fingerprint);
       return { candidate, change, loadMs: LOAD_MS };
     },
+    changed: async () => {
+      const isAsApplied = candidateOf(this.served).fingerprint === candidateOf(this.#applied).fingerprint;
+      return isAsApplied ? null : 'another config';
+    },
+    isReachable: async () => this.comesBack,
     restore: async (): Promise<Restored> => {
       this.restores++;
       if (this.restoreError) throw this.restoreError;

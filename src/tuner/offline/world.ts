@@ -51,6 +51,8 @@ export class OfflineWorld {
       this.#served = candidate.config;
       return { candidate, change, loadMs };
     },
+    changed: async () => null,
+    isReachable: async () => true,
     restore: async () => ({ how: 'nothing-changed', verified: true, detail: 'no server was changed' }),
   };
 
