@@ -15,18 +15,32 @@ export interface Faults {
   crashLoad?: (load: FaultyLoad) => boolean;
   /** True: the load call succeeds, but the model is never ready and serves nothing until its next load. */
   neverReady?: (load: FaultyLoad) => boolean;
+  /** The config that this load makes serve in place of the one sent. */
+  replaceConfig?: (load: FaultyLoad) => ModelConfig;
   /** The config that a read-back gives in place of the effective one. */
   readBack?: (config: ModelConfig) => ModelConfig;
   /** True: the connection is cut instead of an answer to this infer call. */
   dropConnection?: (call: FaultyCall) => boolean;
   /** What befalls this infer call or its connection in place of an answer; null lets it through. */
   disturbInfer?: (call: FaultyCall) => Disturbance | null;
+  /** Time before this infer call is looked at, in milliseconds. */
+  delayInferMs?: (call: FaultyCall) => number;
+  /** What befalls this reading of a model's statistics; null lets it through. */
+  disturbStatistics?: (call: FaultyCall) => 'forget' | 'fail' | null;
+  /** What befalls this reading of the metrics page; null lets it through. */
+  disturbMetrics?: () => MetricsFault | null;
   /** The status with which this infer call fails at once; null lets it through. */
   failInfer?: (call: FaultyCall) => { readonly status: FailureStatus; readonly message: string } | null;
 }
 
-/** No answer ever, the connection broken in one of its ways, or the whole server gone. */
-export type Disturbance = 'hang' | Breakage | 'crash';
+/**
+ * No answer ever, the connection broken in one of its ways, or the whole server gone; or just then somebody else unloads the
+ * model, or loads it with its stored config.
+ */
+export type Disturbance = 'hang' | Breakage | 'crash' | 'unload' | 'reload';
+
+/** No such page, a page that is none, or no answer ever. */
+export type MetricsFault = 'missing' | 'malformed' | 'hang';
 
 export interface FaultyLoad {
   readonly model: string;
@@ -46,12 +60,19 @@ export function bothFaults(first: Faults, second: Faults): Faults {
     delayLoadMs: (load) => (first.delayLoadMs?.(load) ?? 0) + (second.delayLoadMs?.(load) ?? 0),
     crashLoad: (load) => first.crashLoad?.(load) || second.crashLoad?.(load) || false,
     neverReady: (load) => first.neverReady?.(load) || second.neverReady?.(load) || false,
+    replaceConfig: (load) => {
+      const config = first.replaceConfig?.(load) ?? load.config;
+      return second.replaceConfig?.({ ...load, config }) ?? config;
+    },
     readBack: (config) => {
       const read = first.readBack?.(config) ?? config;
       return second.readBack?.(read) ?? read;
     },
     dropConnection: (call) => first.dropConnection?.(call) || second.dropConnection?.(call) || false,
     disturbInfer: (call) => first.disturbInfer?.(call) ?? second.disturbInfer?.(call) ?? null,
+    delayInferMs: (call) => (first.delayInferMs?.(call) ?? 0) + (second.delayInferMs?.(call) ?? 0),
+    disturbStatistics: (call) => first.disturbStatistics?.(call) ?? second.disturbStatistics?.(call) ?? null,
+    disturbMetrics: () => first.disturbMetrics?.() ?? second.disturbMetrics?.() ?? null,
     failInfer: (call) => first.failInfer?.(call) ?? second.failInfer?.(call) ?? null,
   };
 }

@@ -110,7 +110,11 @@ class Call implements GrpcCall {
     this.headers = headers;
     this.break = (how) => {
       this.#isOver = true;
-      breakIt(how);
+      if (how === 'reset-stream') stream.close(http2.constants.NGHTTP2_INTERNAL_ERROR);
+      else if (how === 'go-away') {
+        stream.close(http2.constants.NGHTTP2_REFUSED_STREAM);
+        stream.session?.close();
+      } else breakIt(how);
     };
   }
 

@@ -1,4 +1,5 @@
 import type { Backstage } from './backstage.ts';
+import type { Breakage } from './broken-connection.ts';
 import type { Disturbance } from './faults.ts';
 import { checkedBatch, chosenOutputs, type InferCall } from './infer-call.ts';
 import { asProtocolFailure, ProtocolFailure } from './protocol-failure.ts';
@@ -11,7 +12,7 @@ export type InferOutcome =
   | { readonly kind: 'answered'; readonly served: Servable; readonly batch: number }
   | { readonly kind: 'ended'; readonly served: Servable }
   | { readonly kind: 'failed'; readonly failure: ProtocolFailure }
-  | { readonly kind: 'disturbed'; readonly how: Exclude<Disturbance, 'crash'> };
+  | { readonly kind: 'disturbed'; readonly how: 'hang' | Breakage };
 
 export interface InferListener {
   /** What a decoupled model is refused with; null where any number of responses can be given. */
@@ -26,16 +27,24 @@ type Stage = Pick<Backstage, 'repository' | 'faults' | 'sharedMemory' | 'crash'>
 
 /** Checks a call and runs it through its model. */
 export function runInfer(stage: Stage, call: InferCall, listener: InferListener): void {
-  const { faults, sharedMemory, crash } = stage;
+  const { faults, repository, crash } = stage;
   const disturbance = faults.dropConnection?.(call) ? 'close' : (faults.disturbInfer?.(call) ?? null);
-  if (disturbance !== null) {
-    if (disturbance === 'crash') crash();
-    else listener.done({ kind: 'disturbed', how: disturbance });
-    return;
-  }
+  const failure = faults.failInfer?.(call) ?? null;
+  const delayMs = faults.delayInferMs?.(call) ?? 0;
+  if (disturbance === 'unload' || disturbance === 'reload') void repository.meddle(call.model, disturbance);
+  if (disturbance === 'crash') crash();
+  else if (isBroken(disturbance)) listener.done({ kind: 'disturbed', how: disturbance });
+  else if (failure) listener.done({ kind: 'failed', failure: new ProtocolFailure(failure.status, failure.message) });
+  else if (delayMs > 0) setTimeout(() => admit(stage, call, listener), delayMs).unref();
+  else admit(stage, call, listener);
+}
+
+const isBroken = (disturbance: Disturbance | null): disturbance is 'hang' | Breakage =>
+  disturbance !== null && disturbance !== 'crash' && disturbance !== 'unload' && disturbance !== 'reload';
+
+function admit(stage: Stage, call: InferCall, listener: InferListener): void {
+  const { sharedMemory } = stage;
   try {
-    const fault = faults.failInfer?.(call) ?? null;
-    if (fault) throw new ProtocolFailure(fault.status, fault.message);
     const served = stage.repository.serving(call.model, call.version);
     if (served.isDecoupled && listener.oneAnswerOnly !== null)
       throw new ProtocolFailure('UNIMPLEMENTED', listener.oneAnswerOnly);

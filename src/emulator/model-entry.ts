@@ -104,7 +104,11 @@ export class ModelEntry {
     return this.#options.faults.readBack?.(this.serving.config) ?? this.serving.config;
   }
 
+  /** Throws INTERNAL when a fault says so. */
   readStatistics(): ModelStatistics | null {
+    const fault = this.#options.faults.disturbStatistics?.({ model: this.name }) ?? null;
+    if (fault === 'fail') throw new ProtocolFailure('INTERNAL', `failed to read the statistics of '${this.name}'`);
+    if (fault === 'forget') this.serving?.statistics.reset();
     const mib = this.#around.device.heldMib(this);
     const gpu = { type: 'GPU', id: 0, byteSize: mib * BYTES_PER_MIB };
     return (
@@ -165,14 +169,16 @@ export class ModelEntry {
     return turn;
   }
 
-  async #changeInPlace(placement: Placement): Promise<void> {
+  async #changeInPlace(asked: Placement): Promise<void> {
     const serving = this.#serving as Servable;
     const before = place(this.name, (this.#posted as LoadSource).config, { gpus: this.#options.gpus }).instances;
-    const physics = this.#options.physicsOf(placement.config);
-    const added = placement.instances - before;
-    const seconds = added > 0 ? physics.load.addSeconds : -added * physics.load.removeSeconds;
+    const { load } = this.#options.physicsOf(asked.config);
+    const added = asked.instances - before;
+    const seconds = added > 0 ? load.addSeconds : -added * load.removeSeconds;
+    let placement = asked;
     try {
-      await this.#wait(placement, seconds, true);
+      placement = await this.#prepared(asked, seconds, true);
+      const physics = this.#options.physicsOf(placement.config);
       admit(this.#around.device, this, placement, physics);
     } catch (error) {
       const failure = asProtocolFailure(error);
@@ -184,11 +190,13 @@ export class ModelEntry {
     this.#applyNeverReady(placement, true);
   }
 
-  async #loadAnew(placement: Placement, { version }: LoadSource): Promise<void> {
+  async #loadAnew(asked: Placement, { version }: LoadSource): Promise<void> {
     if (!this.#serving) this.#state = 'LOADING';
-    const physics = this.#options.physicsOf(placement.config);
+    let placement = asked;
+    let physics = this.#options.physicsOf(asked.config);
     try {
-      await this.#wait(placement, physics.load.fullSeconds, false);
+      placement = await this.#prepared(asked, physics.load.fullSeconds, false);
+      physics = this.#options.physicsOf(placement.config);
       admit(this.#around.device, this, placement, physics);
     } catch (error) {
       const failure = this.#loadFailed('UNAVAILABLE', asProtocolFailure(error));
@@ -203,8 +211,9 @@ export class ModelEntry {
     this.#applyNeverReady(placement, false);
   }
 
-  async #wait(placement: Placement, seconds: number, inPlace: boolean): Promise<void> {
-    const { faults } = this.#options;
+  /** Takes the time that a load takes; gives what is to be served after it. Throws as the load fails. */
+  async #prepared(placement: Placement, seconds: number, inPlace: boolean): Promise<Placement> {
+    const { faults, gpus } = this.#options;
     const load = { model: this.name, config: placement.config, inPlace };
     const ms = seconds * MS_PER_S + (faults.delayLoadMs?.(load) ?? 0);
     const crashes = faults.crashLoad?.(load) ?? false;
@@ -212,6 +221,8 @@ export class ModelEntry {
     if (crashes) this.#around.crash();
     const refusal = faults.refuseLoad?.(load) ?? null;
     if (refusal !== null) throw new ProtocolFailure('INVALID_ARGUMENT', refusal);
+    const config = faults.replaceConfig?.(load) ?? placement.config;
+    return config === placement.config ? placement : place(this.name, config, { gpus });
   }
 
   #serve({ config, instances }: Placement, physics: ModelPhysics, version: string): void {

@@ -107,6 +107,13 @@ export class ModelRepository {
     for (const name of composingModels(entry.stored)) if (this.#dependents.has(name)) this.unload(name);
   }
 
+  /** Does what somebody else might do to a model: unloads it, or loads it with its stored config. Never fails. */
+  async meddle(model: string, how: 'unload' | 'reload'): Promise<void> {
+    const entry = this.#entries.get(model);
+    if (how === 'unload') entry?.unload();
+    else await entry?.load({ config: entry.stored, version: entry.version }).catch(() => undefined);
+  }
+
   async #loadComposing(config: ModelConfig): Promise<void> {
     for (const name of composingModels(config)) {
       const entry = this.#entries.get(name);

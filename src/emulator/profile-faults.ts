@@ -1,8 +1,8 @@
 import type { Random } from '../base/random.ts';
 import { MS_PER_S } from '../base/units.ts';
-import { configMeets } from './config-paths.ts';
+import { configMeets, withValueAt } from './config-paths.ts';
 import type { Faults, FaultyLoad } from './faults.ts';
-import type { InferFault, LoadFault, ModelProfile, Profile } from './profile-schema.ts';
+import type { InferFault, LoadFault, ModelProfile, Profile, StatisticsFault } from './profile-schema.ts';
 
 /** Twelve days: longer than anybody waits, and no more than a timer can hold. */
 const FOR_EVER_MS = 2 ** 30;
@@ -26,10 +26,22 @@ export function profileFaults(profile: Profile, random: Random): Faults {
       return refused ? (refused.message ?? 'refused, as the profile says') : null;
     },
     neverReady: (load) => loads('never-ready')(load) !== undefined,
+    replaceConfig: (load) =>
+      Object.entries(loads('other-config')(load)?.change ?? {}).reduce(
+        (config, [path, value]) => withValueAt(config, path, value),
+        load.config,
+      ),
+    // The first question about a request: it counts it.
     disturbInfer: (call) => {
       const fault = models.get(call.model)?.nextRequest();
-      return !fault || fault.what === 'fail' ? null : fault.what;
+      return !fault || fault.what === 'fail' || fault.what === 'delay' ? null : fault.what;
     },
+    delayInferMs: (call) => {
+      const fault = models.get(call.model)?.request;
+      return fault?.what === 'delay' ? fault.delay_ms : 0;
+    },
+    disturbStatistics: (call) => models.get(call.model)?.nextReading()?.what ?? null,
+    disturbMetrics: () => profile.faults.metrics ?? null,
     failInfer: (call) => {
       const fault = models.get(call.model)?.request;
       if (fault?.what !== 'fail') return null;
@@ -41,6 +53,7 @@ export function profileFaults(profile: Profile, random: Random): Faults {
 class ModelFaults {
   readonly #loads: readonly Counted<LoadFault>[];
   readonly #requests: readonly Counted<InferFault>[];
+  readonly #readings: readonly Counted<StatisticsFault>[];
   readonly #random: Random;
   #load: readonly LoadFault[] = [];
   /** What befalls the request that `nextRequest` counted. */
@@ -49,6 +62,7 @@ class ModelFaults {
   constructor({ faults }: ModelProfile, random: Random) {
     this.#loads = faults.load.map((fault) => new Counted(fault, fault.after_loads, fault.times));
     this.#requests = faults.infer.map((fault) => new Counted(fault, fault.after_requests, fault.times));
+    this.#readings = faults.statistics.map((fault) => new Counted(fault, fault.after_reads, fault.times));
     this.#random = random;
   }
 
@@ -66,6 +80,10 @@ class ModelFaults {
       counted.strikes(() => counted.fault.share === 1 || this.#random.float() < counted.fault.share),
     )?.fault;
     return this.request;
+  }
+
+  nextReading(): StatisticsFault | undefined {
+    return this.#readings.find((counted) => counted.strikes())?.fault;
   }
 }
 

@@ -63,7 +63,7 @@ const arm = z.strictObject({
 const times = z.int().min(1).optional();
 
 const loadFault = z.strictObject({
-  what: z.enum(['refuse', 'out-of-memory', 'delay', 'hang', 'crash', 'never-ready']),
+  what: z.enum(['refuse', 'out-of-memory', 'delay', 'hang', 'crash', 'never-ready', 'other-config']),
   /** As of an arm: only loads of such configs count and fail. */
   when: when.default({}),
   /** So many loads go well first. */
@@ -74,10 +74,15 @@ const loadFault = z.strictObject({
   message: z.string().min(1).optional(),
   /** For `delay`. */
   delay_s: atLeastZero.default(0),
+  /** For `other-config`: dotted config paths and what serves there in place of what was sent. */
+  change: z.record(z.string().min(1), json).default({}),
 });
 
 const inferFault = z.strictObject({
-  what: z.enum(['fail', 'hang', 'close', 'reset', 'garbage', 'crash']),
+  what: z.enum([
+    ...['fail', 'delay', 'hang', 'crash', 'unload', 'reload'],
+    ...['close', 'half-close', 'reset', 'garbage', 'reset-stream', 'go-away'],
+  ] as const),
   /** So many requests go well first. */
   after_requests: z.int().min(0).default(0),
   /** At most so many requests fail; without it all of them. */
@@ -85,8 +90,20 @@ const inferFault = z.strictObject({
   /** Of the requests then, this share fails, drawn at random. */
   share: share.default(1),
   /** For `fail`. */
-  status: z.enum(['INTERNAL', 'UNAVAILABLE', 'INVALID_ARGUMENT', 'NOT_FOUND']).default('INTERNAL'),
+  status: z
+    .enum(['INTERNAL', 'UNAVAILABLE', 'INVALID_ARGUMENT', 'NOT_FOUND', 'RESOURCE_EXHAUSTED'])
+    .default('INTERNAL'),
   message: z.string().min(1).default('failed, as the profile says'),
+  /** For `delay`. */
+  delay_ms: atLeastZero.default(0),
+});
+
+const statisticsFault = z.strictObject({
+  what: z.enum(['forget', 'fail']),
+  /** So many readings go well first. */
+  after_reads: z.int().min(0).default(0),
+  /** At most so many readings fail; without it all of them. */
+  times,
 });
 
 const tensor = z.looseObject({ name: z.string().min(1), data_type: z.string(), dims: z.array(z.int()) });
@@ -122,8 +139,12 @@ const model = z.strictObject({
     .optional(),
   /** What goes wrong on purpose. */
   faults: z
-    .strictObject({ load: z.array(loadFault).default([]), infer: z.array(inferFault).default([]) })
-    .default({ load: [], infer: [] }),
+    .strictObject({
+      load: z.array(loadFault).default([]),
+      infer: z.array(inferFault).default([]),
+      statistics: z.array(statisticsFault).default([]),
+    })
+    .default({ load: [], infer: [], statistics: [] }),
   /** What lies between server and clients, both ways together: every answer arrives so much later. */
   network_ms: atLeastZero.default(0),
 });
@@ -161,6 +182,8 @@ export const profileSchema = z.strictObject({
   device,
   models: z.array(model).min(1),
   ensembles: z.array(ensemble).default([]),
+  /** What goes wrong on purpose with the server itself. */
+  faults: z.strictObject({ metrics: z.enum(['missing', 'malformed', 'hang']).optional() }).default({}),
 });
 
 /** A checked profile, defaults filled in. Field names are those of the file. */
@@ -170,3 +193,4 @@ export type ModelProfile = Profile['models'][number];
 export type Arm = ModelProfile['arms'][number];
 export type LoadFault = ModelProfile['faults']['load'][number];
 export type InferFault = ModelProfile['faults']['infer'][number];
+export type StatisticsFault = ModelProfile['faults']['statistics'][number];

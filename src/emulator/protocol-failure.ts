@@ -7,7 +7,9 @@ export type FailureStatus =
   | 'UNAVAILABLE'
   | 'UNIMPLEMENTED'
   | 'CANCELLED'
-  | 'UNKNOWN';
+  | 'UNKNOWN'
+  // None of the core's: what stands in front of a server says so when it limits requests.
+  | 'RESOURCE_EXHAUSTED';
 
 /** A refusal that goes to the client as a gRPC status or an HTTP error body. Not for people: the text is the server's. */
 export class ProtocolFailure extends Error {
@@ -31,6 +33,7 @@ const httpStatuses: Partial<Record<FailureStatus, number>> = {
   NOT_FOUND: 404,
   UNAVAILABLE: 503,
   UNIMPLEMENTED: 501,
+  RESOURCE_EXHAUSTED: 429,
 };
 
 /** The numbers of gRPC. */
@@ -40,6 +43,7 @@ const grpcStatuses: Record<FailureStatus, number> = {
   INVALID_ARGUMENT: 3,
   NOT_FOUND: 5,
   ALREADY_EXISTS: 6,
+  RESOURCE_EXHAUSTED: 8,
   UNIMPLEMENTED: 12,
   INTERNAL: 13,
   UNAVAILABLE: 14,
@@ -49,7 +53,7 @@ export function grpcStatusOf(failure: ProtocolFailure): number {
   return grpcStatuses[failure.status];
 }
 
-/** Triton's map from its codes to HTTP: four have their own status, every other is 400. */
+/** Triton's map from its codes to HTTP: four have their own status, every other of the core's is 400. */
 export function httpStatusOf(failure: ProtocolFailure): number {
   return httpStatuses[failure.status] ?? 400;
 }

@@ -85,7 +85,7 @@ export async function startEmulator(options: EmulatorOptions): Promise<Emulator>
   const fronts = await startAll([
     () => startGrpcFront(stage, host, options.grpcPort ?? 0),
     () => startHttpFront(stage, host, options.httpPort ?? 0),
-    () => startMetricsFront(metrics, host, options.metricsPort ?? 0),
+    () => startMetricsFront(metrics, faults, host, options.metricsPort ?? 0),
   ]);
   const close = async (): Promise<void> => {
     closing.abort(new ProtocolFailure('UNAVAILABLE', 'Server exiting'));
@@ -165,10 +165,20 @@ function loadAtStart(profile: Profile, models: readonly ModelEntry[], names: rea
   }
 }
 
-function startMetricsFront(metrics: () => string, host: string, port: number): Promise<Front> {
+/** Nothing that a reader of metrics should take for one, and one line that it might. */
+const MALFORMED_PAGE =
+  '<html>\u0000{"metrics": [</html>\nnv_gpu_utilization{gpu_uuid="x} NaN eleven\nnv_gpu_power_usage';
+
+function startMetricsFront(metrics: () => string, faults: Faults, host: string, port: number): Promise<Front> {
   return startListening(
     (request, response) => {
-      const known = (request.url ?? '').split('?')[0] === '/metrics';
+      const fault = faults.disturbMetrics?.() ?? null;
+      if (fault === 'hang') return;
+      if (fault === 'malformed') {
+        response.end(MALFORMED_PAGE);
+        return;
+      }
+      const known = fault === null && (request.url ?? '').split('?')[0] === '/metrics';
       response.writeHead(known ? 200 : 404, { 'content-type': 'text/plain; charset=utf-8' });
       response.end(known ? metrics() : '');
     },

@@ -11,6 +11,11 @@ class Tally {
     this.ns += ns;
   }
 
+  reset(): void {
+    this.count = 0;
+    this.ns = 0;
+  }
+
   read(): StatisticDuration {
     return { count: this.count, ns: Math.round(this.ns) };
   }
@@ -61,6 +66,15 @@ export class VersionStatistics {
 
   failed(totalNs: number): void {
     this.fail.add(totalNs);
+  }
+
+  /** All counters start again at 0. */
+  reset(): void {
+    const { success, fail, queue, computeInput, computeInfer, computeOutput } = this;
+    for (const tally of [success, fail, queue, computeInput, computeInfer, computeOutput]) tally.reset();
+    this.inferenceCount = 0;
+    this.executionCount = 0;
+    this.#batches.clear();
   }
 
   read(name: string, version: string, memoryUsage: ModelStatistics['memoryUsage']): ModelStatistics {

@@ -49,6 +49,21 @@ describe('loads that a profile makes fail', () => {
     await expect(load(2, 150)).rejects.toMatchObject({ code: 'SERVER_TIMEOUT' });
   });
 
+  it('make another config serve than the one sent', async () => {
+    const change = { max_batch_size: 2, 'instance_group.count': 3, 'parameters.way.string_value': 'theirs' };
+    const { control, send } = await start(withFaults({ load: [{ what: 'other-config', change, times: 1 }] }));
+    const config = await control.modelConfig('m');
+    await control.load('m', { ...config, max_batch_size: 4 });
+    expect(await control.modelConfig('m')).toMatchObject({
+      max_batch_size: 2,
+      instance_group: [{ count: 3 }],
+      parameters: { way: { string_value: 'theirs' } },
+    });
+    expect((await send(3)).status).toBe(3);
+    await control.load('m', { ...config, max_batch_size: 4, parameters: {} });
+    expect((await control.modelConfig('m')).max_batch_size).toBe(4);
+  });
+
   it('take the whole server down in the middle', async () => {
     const { control, emulator, infer } = await start(withFaults({ load: [{ what: 'crash' }] }));
     const config = await control.modelConfig('m');
@@ -61,16 +76,46 @@ describe('loads that a profile makes fail', () => {
 });
 
 describe.each(['grpc', 'http'] as const)('requests over %s that a profile makes fail', (protocol) => {
-  it.each(['fail', 'close', 'reset', 'garbage'])('strike after so many and then no more: %s', async (what) => {
-    const { infer } = await start(withFaults({ infer: [{ what, after_requests: 2, times: 1 }] }), protocol);
-    expect([await infer(), await infer(), await infer()]).toEqual([true, true, false]);
-    await expect.poll(infer).toBe(true);
-  });
+  it.each(['fail', 'close', 'half-close', 'reset', 'garbage', 'reset-stream', 'go-away'])(
+    'strike after so many and then no more: %s',
+    async (what) => {
+      const { infer } = await start(withFaults({ infer: [{ what, after_requests: 2, times: 1 }] }), protocol);
+      expect([await infer(), await infer(), await infer()]).toEqual([true, true, false]);
+      await expect.poll(infer).toBe(true);
+    },
+  );
 
   it('tell the status and the words', async () => {
     const fault = { what: 'fail', status: 'UNAVAILABLE', message: 'Exceeds maximum queue size' };
     const { send } = await start(withFaults({ infer: [fault] }), protocol);
     expect(await send()).toMatchObject({ status: protocol === 'grpc' ? 14 : 503, message: fault.message });
+  });
+
+  it('are turned away as by what stands in front of a server', async () => {
+    const fault = { what: 'fail', status: 'RESOURCE_EXHAUSTED', message: 'too many requests' };
+    const { send } = await start(withFaults({ infer: [fault] }), protocol);
+    expect(await send()).toMatchObject({ status: protocol === 'grpc' ? 8 : 429, message: fault.message });
+  });
+
+  it('are looked at late', async () => {
+    const { send } = await start(withFaults({ infer: [{ what: 'delay', delay_ms: 150, times: 1 }] }), protocol);
+    const startMs = performance.now();
+    await send();
+    expect(performance.now() - startMs).toBeGreaterThan(149);
+  });
+
+  it('come when somebody unloads the model, or loads it as it was', async () => {
+    const faults = [
+      { what: 'reload', after_requests: 1, times: 1 },
+      { what: 'unload', after_requests: 2 },
+    ];
+    const { control, infer } = await start(withFaults({ infer: faults }), protocol);
+    await control.load('m', { ...(await control.modelConfig('m')), max_batch_size: 4 });
+    expect(await infer()).toBe(true);
+    expect(await infer()).toBe(true);
+    await expect.poll(async () => (await control.modelConfig('m')).max_batch_size).toBe(8);
+    expect(await infer()).toBe(false);
+    await expect(control.modelConfig('m')).rejects.toMatchObject({ code: 'MODEL_UNREADY' });
   });
 
   it('hang while the others are answered', async () => {
@@ -100,6 +145,31 @@ describe.each(['grpc', 'http'] as const)('requests over %s that a profile makes 
     expect(failed).toBeGreaterThan(60);
     expect(failed).toBeLessThan(140);
   });
+});
+
+it('forgets its statistics, or does not tell them', async () => {
+  const faults = [
+    { what: 'forget', after_reads: 1, times: 1 },
+    { what: 'fail', after_reads: 2 },
+  ];
+  const { control, infer } = await start(withFaults({ statistics: faults }));
+  for (let count = 0; count < 3; count++) expect(await infer()).toBe(true);
+  expect((await control.statistics('m'))[0]).toMatchObject({ success: { count: 3 }, executionCount: 3 });
+  expect((await control.statistics('m'))[0]).toMatchObject({
+    success: { count: 0 },
+    executionCount: 0,
+    batchStats: [],
+  });
+  expect((await control.statistics('m'))[0]).toMatchObject({ success: { count: 0 } });
+  await expect(control.statistics('m')).rejects.toMatchObject({ code: 'SERVER_FAILED' });
+});
+
+it.each(['missing', 'malformed', 'hang'] as const)('has a metrics page that is none: %s', async (metrics) => {
+  const { emulator } = await start(smallProfile({ profile: { faults: { metrics } } }));
+  const signal = AbortSignal.timeout(300);
+  const page = fetch(emulator.metricsUrl, { signal }).then(async (reply) => [reply.status, await reply.text()]);
+  if (metrics === 'hang') await expect(page).rejects.toThrow(/timeout|aborted/);
+  else expect(await page).toEqual(metrics === 'missing' ? [404, ''] : [200, expect.stringContaining('<html>')]);
 });
 
 it('drifts with time, and stays where it ends', () => {

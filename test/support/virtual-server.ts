@@ -50,6 +50,8 @@ export class VirtualServer {
       this.#served = config;
       return { candidate, change, loadMs };
     },
+    changed: async () => null,
+    isReachable: async () => true,
     restore: async () => {
       this.#served = this.original;
       return { how: 'config', verified: true, detail: 'put back' };
