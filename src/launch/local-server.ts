@@ -12,12 +12,14 @@ export interface LocalLaunch extends LaunchOptions {
   /** Models to load at the start; the others can be loaded by name later. */
   readonly loadModels?: readonly string[];
   readonly controlMode?: 'explicit' | 'none' | 'poll';
+  /** Where it listens; free ports when not given. */
+  readonly ports?: { readonly grpc: number; readonly http: number; readonly metrics: number };
   /** More options of tritonserver, as they are. */
   readonly extraArgs?: readonly string[];
 }
 
 /**
- * A tritonserver on free loopback ports in explicit control mode, for this run only.
+ * A tritonserver on loopback ports in explicit control mode, for this run only.
  * Errors: LAUNCH_FAILED (not installed, or it did not come up).
  */
 export async function launchLocal(options: LocalLaunch): Promise<LaunchedServer> {
@@ -29,7 +31,8 @@ export async function launchLocal(options: LocalLaunch): Promise<LaunchedServer>
       'run `tritune install-triton` first, or give --tritonserver PATH',
     );
   }
-  const [grpc, http, metrics] = (await freePorts(3)) as [number, number, number];
+  const [grpc = 0, http = 0, metrics = 0] = options.ports ? [] : await freePorts(3);
+  const ports = options.ports ?? { grpc, http, metrics };
   const controlMode = options.controlMode ?? 'explicit';
   const args = [
     `--model-repository=${options.modelRepository}`,
@@ -39,9 +42,9 @@ export async function launchLocal(options: LocalLaunch): Promise<LaunchedServer>
     '--http-address=127.0.0.1',
     '--grpc-address=127.0.0.1',
     '--metrics-address=127.0.0.1',
-    `--grpc-port=${grpc}`,
-    `--http-port=${http}`,
-    `--metrics-port=${metrics}`,
+    `--grpc-port=${ports.grpc}`,
+    `--http-port=${ports.http}`,
+    `--metrics-port=${ports.metrics}`,
     '--exit-on-error=false',
     // After a refused load this Triton does not end in order; its default would keep us waiting 30 s.
     '--exit-timeout-secs=3',
@@ -53,7 +56,7 @@ export async function launchLocal(options: LocalLaunch): Promise<LaunchedServer>
       args,
       env: install ? environmentOf(install) : {},
       description: 'tritonserver',
-      ports: { grpc, http, metrics },
+      ports,
     },
     options,
   );
