@@ -4,14 +4,11 @@ import { realClock } from '../base/clock.ts';
 import { isTrituneError, TrituneError } from '../base/errors.ts';
 import { foldStudy } from '../study/fold.ts';
 import { type Journal, readJournal, resumeJournal } from '../study/journal.ts';
-import type { StudyRecord, StudyStarted } from '../study/records.ts';
 import type { StudyState } from '../study/state.ts';
-import { compareConfigs } from '../triton/config-comparison.ts';
-import type { ModelConfig } from '../triton/model-config.ts';
 import type { TraceControl } from '../triton/types.ts';
-import type { ControlClient } from '../tuner/control.ts';
 import { holdModel } from '../tuner/hold-model.ts';
 import { createTracing } from '../tuner/tracing.ts';
+import { checkOwn } from './check-own.ts';
 import { type Addresses, connectControl } from './connection.ts';
 import { serverAddress, tlsInAddress } from './option-values.ts';
 import { RUNS_DIRECTORY, studyFiles } from './output-directory.ts';
@@ -23,12 +20,14 @@ import { studiesIn } from './series-directory.ts';
 import { type TlsFlags, wantsTls } from './tls-options.ts';
 import type { TuneOptions } from './tune-options.ts';
 
+const FORCE_IT = 'to put the config from before the run back all the same, add --force';
+
 /** Puts one study's model back and writes that down; gives what was done. Errors: RESTORE_FAILED, SERVER_*, OUTPUT_LOCKED, MODEL_LOCKED, JOURNAL_INVALID, USAGE for a protected model. */
 export async function restoreRun(directory: string, options: RestoreOptions): Promise<string> {
   const { journal, records } = await resumeJournal(studyFiles(directory).journal);
   try {
     const state = foldStudy(records);
-    if (isBack(state) && !isTracing(state)) return `nothing to do: ${state.restored?.detail}`;
+    if (isBack(state) && !isTracing(state) && !options.force) return `nothing to do: ${state.restored?.detail}`;
     const { started } = state;
     if (typeof started.options.launch === 'string')
       return 'nothing to do: its server was started for the run and ended with it';
@@ -38,14 +37,11 @@ export async function restoreRun(directory: string, options: RestoreOptions): Pr
     try {
       letGo = await holdModel(started.model, server);
       await checkProtected(client, started.model, options);
-      if (!options.force) await checkOwn(client, records, started);
-      const control = controlOver(
-        client,
-        started.model,
-        started,
-        options.how,
-        started.options as Pick<TuneOptions, 'loadTimeout'>,
-      );
+      if (!options.force) await checkOwn(client, records, started, FORCE_IT);
+      const { loadTimeout } = started.options as Pick<TuneOptions, 'loadTimeout'>;
+      const mayBeLoading = records.some((record) => record.type === 'trial-started' && record.role === 'search');
+      const flags = { ...(loadTimeout !== undefined && { loadTimeout }), mayBeLoading };
+      const control = controlOver(client, started.model, started, options.how, flags);
       const restored = await control.restore();
       await journal.append({ type: 'model-restored', at: new Date(realClock.wallMs()).toISOString(), ...restored });
       if (!restored.verified) {
@@ -69,26 +65,6 @@ async function putTracingBack(state: StudyState, client: TraceControl, journal: 
   await journal.append({ type: 'tracing-ended', at: new Date(realClock.wallMs()).toISOString(), verified, detail });
   if (verified) return '; the trace settings are as they were before';
   throw new TrituneError('RESTORE_FAILED', `trace settings: ${detail}`, 'look at the trace settings of the server');
-}
-
-/**
- * Errors: RESTORE_FAILED when the model now has a config that this run neither found nor sent: somebody has changed it
- * since, and the run's original is no longer what they want.
- */
-async function checkOwn(client: ControlClient, records: readonly StudyRecord[], started: StudyStarted): Promise<void> {
-  const entries = (await client.index()).filter((entry) => entry.name === started.model);
-  if (!entries.some((entry) => entry.state === 'READY')) return;
-  const current = await client.modelConfig(started.model);
-  const sent = records.flatMap((record) => (record.type === 'trial-started' ? [record.candidate.config] : []));
-  // What only the server's config has are its own defaults.
-  const isCurrent = (config: ModelConfig): boolean =>
-    compareConfigs(config, current).every((difference) => difference.before === undefined);
-  if ([started.originalConfig, ...sent].some(isCurrent)) return;
-  throw new TrituneError(
-    'RESTORE_FAILED',
-    `'${started.model}' has a config that this run did not set: somebody has changed it since`,
-    'to put the config from before the run back all the same, add --force',
-  );
 }
 
 /** Where the run had its control calls, and how it spoke there, unless the options say otherwise. */

@@ -3,6 +3,7 @@ import { MS_PER_S } from '../base/units.ts';
 import type { PreparedInputs } from '../loadgen/inputs.ts';
 import { metricsProbe } from '../profiler/device-probe.ts';
 import { defaultPerfAnalyzerRule, type PerfAnalyzerRule, type WindowRule } from '../profiler/level-options.ts';
+import { foldStudy } from '../study/fold.ts';
 import type { StudyStarted } from '../study/records.ts';
 import { type ControlClient, type ControlOptions, createControl } from '../tuner/control.ts';
 import { createProfile } from '../tuner/profile.ts';
@@ -59,7 +60,8 @@ export async function assembleParts(
     ...(options.latencyBudget !== undefined && { budgetMs: options.latencyBudget }),
   });
   const isNewStudy = plan.earlier.length === 0;
-  const control = controlOver(client, model, plan.study, options.restore, { ...options, isNewStudy });
+  const mayBeLoading = !isNewStudy && foldStudy(plan.earlier).restored?.verified !== true;
+  const control = controlOver(client, model, plan.study, options.restore, { ...options, isNewStudy, mayBeLoading });
   const tracing = options.trace ? { tracing: createTracing(client) } : {};
   return {
     parts: { control, profile, sampler, samplerFor, journal, clock: realClock, ...tracing },
@@ -73,7 +75,8 @@ const perfAnalyzerRuleOf = ({ latencyBudget, percentile }: TuneOptions): PerfAna
     ? defaultPerfAnalyzerRule
     : { ...defaultPerfAnalyzerRule, percentile, latencyThresholdMs: latencyBudget };
 
-type ControlFlags = Pick<TuneOptions, 'loadTimeout' | 'maxOutage'> & Pick<ControlOptions, 'isNewStudy'>;
+type ControlFlags = Pick<TuneOptions, 'loadTimeout' | 'maxOutage'> &
+  Pick<ControlOptions, 'isNewStudy' | 'mayBeLoading'>;
 
 /** Control over a model whose original state is the one that its study's journal names. */
 export function controlOver(
@@ -81,7 +84,7 @@ export function controlOver(
   model: string,
   { originalConfig, wasLoaded }: Pick<StudyStarted, 'originalConfig' | 'wasLoaded'>,
   restore: 'config' | 'reload',
-  { loadTimeout = LOAD_TIMEOUT_S, maxOutage, isNewStudy }: ControlFlags = {},
+  { loadTimeout = LOAD_TIMEOUT_S, maxOutage, isNewStudy = false, mayBeLoading = false }: ControlFlags = {},
 ): Control {
   return createControl(client, model, originalConfig, wasLoaded, {
     clock: realClock,
@@ -89,6 +92,7 @@ export function controlOver(
     loadTimeoutMs: loadTimeout * MS_PER_S,
     settleTimeoutMs: Math.min(SETTLE_TIMEOUT_MS, loadTimeout * MS_PER_S),
     ...(maxOutage !== undefined && { maxOutageMs: maxOutage * MS_PER_S }),
-    ...(isNewStudy !== undefined && { isNewStudy }),
+    isNewStudy,
+    mayBeLoading,
   });
 }

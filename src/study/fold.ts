@@ -120,6 +120,8 @@ export class StudyFold {
       case 'study-resumed':
         this.#server = record.server;
         this.#finished = null;
+        // What this run changes is not in the journal until it is done.
+        this.#restored = null;
         return;
       case 'study-paused':
       case 'study-continued':

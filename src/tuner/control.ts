@@ -19,6 +19,8 @@ export interface ControlOptions {
   readonly maxOutageMs?: number;
   /** No earlier run of the study has changed the model: until this one does, another config than the original is somebody else's. */
   readonly isNewStudy?: boolean;
+  /** A run that was killed may have left a load under way, which swaps the model when it ends. */
+  readonly mayBeLoading?: boolean;
 }
 
 export type ControlClient = ModelControl & Pick<ServerHealth, 'modelReady'>;
@@ -51,9 +53,9 @@ class ServerControl implements Control {
   readonly #options: ControlOptions;
   /** The config sent last, and what the server then said it has: defaults and auto-completed fields make them differ. */
   #serving: { readonly sent: ModelConfig; readonly read: ModelConfig };
-  #touched = false;
+  #touched: boolean;
   /** False while a load's end was not seen: it may still be under way on the server, and swap the model at any time. */
-  #isSettled = true;
+  #isSettled: boolean;
 
   constructor(
     client: ControlClient,
@@ -68,6 +70,8 @@ class ServerControl implements Control {
     this.#wasLoaded = wasLoaded;
     this.#options = options;
     this.#serving = { sent: original, read: original };
+    this.#touched = options.mayBeLoading ?? false;
+    this.#isSettled = !this.#touched;
   }
 
   async apply(candidate: Candidate, signal: AbortSignal): Promise<Applied> {
