@@ -3,6 +3,17 @@ import type { StudyRecord, StudyStarted } from '../study/records.ts';
 import { compareConfigs } from '../triton/config-comparison.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import type { ControlClient } from '../tuner/control.ts';
+import type { TuneRequest } from './tune-request.ts';
+
+/** `checkOwn` for a study that is resumed, unless its server is one that was started for it. */
+export async function checkResumed(
+  { options, earlier, started }: Pick<TuneRequest, 'options' | 'earlier' | 'started'>,
+  client: ControlClient,
+): Promise<void> {
+  if (started === null || options.launch !== undefined) return;
+  const remedy = 'tune it anew as it is now, or put the config from before back first: tritune restore --force DIR';
+  await checkOwn(client, earlier, started, remedy);
+}
 
 /**
  * Before a study's model is put back, or tuned on. `remedy`: what to do about it. Errors: RESTORE_FAILED when the model now

@@ -5,6 +5,7 @@ import { StudyFold } from '../study/fold.ts';
 import { holdModel } from '../tuner/hold-model.ts';
 import type { TunerEvent } from '../tuner/seams.ts';
 import { tune } from '../tuner/tune.ts';
+import { checkResumed } from './check-own.ts';
 import { dryRecording } from './dry-recording.ts';
 import { exitCodes } from './exit-codes.ts';
 import { listenForInterrupts } from './interrupts.ts';
@@ -90,6 +91,7 @@ async function recordHeld(
   signal: AbortSignal,
 ): Promise<number> {
   await checkProtected(opened.client, request.model, request.options);
+  await checkResumed(request, opened.client);
   const original = await readOriginal(opened.client, request.model);
   const { planned, parts, close } = await prepare(request, opened, original, terminal).catch(async (error: unknown) => {
     await leaveAsItWas(opened.client, request.model, original);

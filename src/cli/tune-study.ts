@@ -6,7 +6,7 @@ import { holdModel } from '../tuner/hold-model.ts';
 import type { TunerEvent } from '../tuner/seams.ts';
 import { createTracing } from '../tuner/tracing.ts';
 import { tune } from '../tuner/tune.ts';
-import { checkOwn } from './check-own.ts';
+import { checkResumed } from './check-own.ts';
 import { exitCodes } from './exit-codes.ts';
 import { checkControllable, type OpenServer, type OriginalModel, openServer, readOriginal } from './open-server.ts';
 import { planStudy } from './plan-study.ts';
@@ -54,8 +54,7 @@ async function tuneHeld(
   signal: AbortSignal,
 ): Promise<number> {
   await checkProtected(opened.client, request.model, request.options);
-  if (request.started && request.options.launch === undefined)
-    await checkOwn(opened.client, request.earlier, request.started, PUT_BACK_FIRST);
+  await checkResumed(request, opened.client);
   const original = await readOriginal(opened.client, request.model);
   const { plan, parts, close } = await prepare(request, opened, original, screen).catch(async (error: unknown) => {
     await leaveAsItWas(opened.client, request.model, original);
@@ -81,9 +80,6 @@ async function tuneHeld(
   if (signal.aborted) return exitCodes.interrupted;
   return written.summary.feasible ? exitCodes.done : exitCodes.infeasible;
 }
-
-const PUT_BACK_FIRST =
-  'tune it anew as it is now, or put the config from before back first: tritune restore --force DIR';
 
 interface Fate {
   readonly onEvent: (event: TunerEvent) => void;
