@@ -23,3 +23,12 @@ export function canonicalJson(value: Json): string {
 export function isJsonObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
+
+/**
+ * True for a value with more than so many levels of lists and objects inside one another, and for one that holds itself.
+ * What walks through values calls itself once a level, and would come to the end of the stack.
+ */
+export function nestsDeeperThan(levels: number, value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => nestsDeeperThan(levels - 1, inner));
+}

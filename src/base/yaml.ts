@@ -1,0 +1,127 @@
+import { type Document, isMap, isNode, isPair, LineCounter, parseDocument, visit } from 'yaml';
+import { messageOf } from './errors.ts';
+import { nestsDeeperThan } from './json.ts';
+
+/** Line and column from 1. */
+export interface TextPosition {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Why a text is no YAML, or none of plain data of a sensible size. `message` says it with the line, where there is one. */
+export class YamlFault extends Error {
+  readonly reason: string;
+  readonly position: TextPosition | null;
+
+  constructor(reason: string, position: TextPosition | null) {
+    super(position === null ? reason : `line ${position.line}: ${reason}`);
+    this.reason = reason;
+    this.position = position;
+  }
+}
+
+export interface YamlRules {
+  /** Of a text that does not say by itself. */
+  readonly version: '1.1' | '1.2';
+  readonly maxBytes: number;
+  /** Levels of lists and maps inside one another. */
+  readonly maxDepth: number;
+  readonly maxAliases: number;
+  readonly isForbiddenKey: (key: string) => boolean;
+}
+
+/** What most files of YAML stay far below. */
+const usualRules: YamlRules = {
+  version: '1.2',
+  maxBytes: 2 ** 20,
+  maxDepth: 64,
+  maxAliases: 100,
+  isForbiddenKey: (key) => key === '__proto__',
+};
+
+export interface YamlText {
+  readonly value: unknown;
+  readonly document: Document;
+  positionAt(offset: number): TextPosition;
+}
+
+/** YAML's own tags, which say what a text would be read as anyway. */
+const plainTags: ReadonlySet<string> = new Set(
+  ['str', 'int', 'float', 'bool', 'null', 'map', 'seq'].map((name) => `tag:yaml.org,2002:${name}`),
+);
+
+/**
+ * Reads a YAML text from elsewhere. Throws a YamlFault for what is no YAML, for other tags than those of plain data, for forbidden keys, and
+ * for what is too long or too deep or has too many aliases: a few lines of these stand for more than any memory holds.
+ */
+export function readYaml(text: string, rules: Partial<YamlRules> = {}): YamlText {
+  const { version, maxBytes, maxDepth, maxAliases, isForbiddenKey } = { ...usualRules, ...rules };
+  if (Buffer.byteLength(text) > maxBytes) throw new YamlFault(`the file is larger than ${maxBytes} bytes`, null);
+  const lineCounter = new LineCounter();
+  const positionAt = (offset: number): TextPosition => {
+    const { line, col: column } = lineCounter.linePos(offset);
+    return { line, column };
+  };
+  const document = attempt(() =>
+    // The library looks for keys that are there twice in a time that grows with their square.
+    parseDocument(text, { ...common, version, lineCounter }),
+  );
+  const fault = document.errors[0] ?? document.warnings[0];
+  if (fault) throw new YamlFault(wordsOf(fault.message), positionAt(fault.pos[0]));
+  const refuse: Refuse = (node, reason) => {
+    const start = isNode(node) ? node.range?.[0] : undefined;
+    throw new YamlFault(reason, start === undefined ? null : positionAt(start));
+  };
+  refuseUnsafe(document, { maxDepth, maxAliases, isForbiddenKey }, refuse);
+  const value: unknown = attempt(() => document.toJS({ maxAliasCount: maxAliases }));
+  // By aliases a value may be deeper than its text, and may hold itself.
+  if (nestsDeeperThan(maxDepth, value)) throw new YamlFault(`nested deeper than ${maxDepth} levels`, null);
+  return { value, document, positionAt };
+}
+
+const common = { prettyErrors: false, logLevel: 'silent', stringKeys: true, uniqueKeys: false } as const;
+
+const wordsOf = (message: string): string =>
+  (message.split('\n')[0] as string).replace(/ at line \d+, column \d+:?$/, '');
+
+type Refuse = (node: unknown, reason: string) => never;
+type Unsafe = Pick<YamlRules, 'maxDepth' | 'maxAliases' | 'isForbiddenKey'>;
+
+function refuseUnsafe(document: Document, { maxDepth, maxAliases, isForbiddenKey }: Unsafe, refuse: Refuse): void {
+  let aliases = 0;
+  const checkTag = (node: { readonly tag?: string | undefined }): void => {
+    if (node.tag !== undefined && !plainTags.has(node.tag)) refuse(node, `the tag ${node.tag} is not read`);
+  };
+  visit(document, {
+    Alias: (_, node) => {
+      if (++aliases > maxAliases) refuse(node, `more than ${maxAliases} aliases`);
+    },
+    Scalar: (_, node) => checkTag(node),
+    Collection: (_, node, parents) => {
+      checkTag(node);
+      if (parents.filter((parent) => !isPair(parent)).length > maxDepth) {
+        refuse(node, `nested deeper than ${maxDepth} levels`);
+      }
+      if (isMap(node)) checkKeys(node.items.map(({ key }) => key));
+    },
+  });
+
+  function checkKeys(keys: readonly unknown[]): void {
+    const seen = new Set<string>();
+    for (const key of keys) {
+      const name = String(isNode(key) ? key.toJSON() : key);
+      if (isForbiddenKey(name)) refuse(key, `'${name}' is not a name that may be used here`);
+      if (seen.has(name)) refuse(key, 'Map keys must be unique');
+      seen.add(name);
+    }
+  }
+}
+
+/** The library calls itself once a level. */
+function attempt<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw new YamlFault(error instanceof RangeError ? 'nested too deeply to read' : wordsOf(messageOf(error)), null);
+  }
+}
