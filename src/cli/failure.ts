@@ -27,6 +27,14 @@ const oneLine = (text: string): string => plainLine(text.replace(/\s*\n\s*/g, ' 
 
 function withStack(line: string, error: unknown, verbose: boolean): string {
   if (!verbose || !(error instanceof Error)) return line;
-  const cause = error.cause instanceof Error ? `\ncaused by ${error.cause.stack}` : '';
-  return `${line}\n${error.stack}${cause}`;
+  const { cause } = error;
+  const before = cause instanceof Error ? `\ncaused by ${oneLine(messageOf(cause))}${framesOf(cause)}` : '';
+  return `${line}${framesOf(error)}${before}`;
+}
+
+/** Where it was thrown, without its message, which may be the words of others and hold line breaks. */
+function framesOf({ stack = '', message }: Error): string {
+  const at = stack.indexOf(message);
+  const frames = at < 0 ? stack : stack.slice(at + message.length);
+  return frames.replace(/^[^\n]*/, '').trimEnd();
 }
