@@ -4,7 +4,6 @@ import { plainLine } from '../base/format.ts';
 import { MS_PER_S } from '../base/units.ts';
 import { type ObservedRequest, observedTransport } from '../loadgen/observed-transport.ts';
 import type { LoadLevel, OutputTensor, RequestSet } from '../loadgen/types.ts';
-import { metricsProbe } from '../profiler/device-probe.ts';
 import type { LevelReport } from '../profiler/level-report.ts';
 import { measureLevel } from '../profiler/measure-level.ts';
 import type { Measurement, ProfileProgress } from '../profiler/measurement.ts';
@@ -14,6 +13,7 @@ import type { LevelRange } from '../study/types.ts';
 import { composingModels } from '../triton/config-ensemble-rules.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import type { TritonClient } from '../triton/types.ts';
+import { devicesOf } from './devices.ts';
 import { type OpenServer, type OriginalModel, readOriginal } from './open-server.ts';
 import type { ProfileOptions } from './profile-options.ts';
 import type { ProfilePlan } from './profile-plan.ts';
@@ -74,7 +74,7 @@ export async function openProfileTarget(
       }),
   });
   const requests = ofVersion(traffic.requestsFor(config), options.modelVersion ?? '');
-  const deviceProbe = metricsProbe(opened.metricsUrl, opened.metricsTls);
+  const devices = devicesOf(opened);
   const isDecoupled = config.model_transaction_policy?.decoupled === true;
   return {
     config,
@@ -101,7 +101,7 @@ export async function openProfileTarget(
         warmUpRequests: options.warmupRequestCount,
         instances: instancesOf(config),
         onProgress: (progress) => listener.onProgress(progress),
-        deviceProbe,
+        deviceProbe: devices.probe,
         scheduleAt: (perSecond) => plan.timed?.schedule ?? rateSchedule(options, perSecond),
         alarm: traffic.alarm,
         ...traffic.threads,
@@ -112,7 +112,10 @@ export async function openProfileTarget(
       if (measurement.tooManyErrors) throw tooManyErrors(measurement);
       return reportOf(measurement, { ...plan, isDecoupled });
     },
-    close: () => traffic.close(),
+    close: async () => {
+      await devices.close();
+      await traffic.close();
+    },
   };
 }
 

@@ -1,7 +1,6 @@
 import { realClock } from '../base/clock.ts';
 import { MS_PER_S } from '../base/units.ts';
 import type { PreparedInputs } from '../loadgen/inputs.ts';
-import { metricsProbe } from '../profiler/device-probe.ts';
 import { defaultPerfAnalyzerRule, type PerfAnalyzerRule, type WindowRule } from '../profiler/level-options.ts';
 import { foldStudy } from '../study/fold.ts';
 import type { StudyStarted } from '../study/records.ts';
@@ -10,6 +9,7 @@ import { createProfile } from '../tuner/profile.ts';
 import type { TuneParts } from '../tuner/run.ts';
 import type { Control } from '../tuner/seams.ts';
 import { createTracing } from '../tuner/tracing.ts';
+import { devicesOf } from './devices.ts';
 import type { OpenServer } from './open-server.ts';
 import type { PlannedStudy } from './plan-study.ts';
 import { rateSchedule } from './schedule.ts';
@@ -25,21 +25,23 @@ const SETTLE_TIMEOUT_MS = 60_000;
 const WINDOWS: Partial<WindowRule> = { maxWindows: 6 };
 
 /**
- * The parts of a run, wired to its server; `close` lets go of the traffic's sockets and shared memory. Errors: USAGE,
- * UNSUPPORTED, SERVER_FAILED (shared memory that the server cannot use).
+ * The parts of a run, wired to its server; `close` lets go of the traffic's sockets and shared memory, and of what read the
+ * devices. Errors: USAGE, UNSUPPORTED, SERVER_FAILED (shared memory that the server cannot use).
  */
 export async function assembleParts(
   { options, model, journal }: TuneRequest,
   { plan, sampler, samplerFor, windows = WINDOWS }: PlannedStudy,
-  { client, server, tls, metricsUrl, metricsTls }: OpenServer,
+  opened: OpenServer,
   inputs: PreparedInputs,
   drawsScreen: boolean,
 ): Promise<{ readonly parts: TuneParts; close(): Promise<void> }> {
+  const { client, server, tls } = opened;
   const { originalConfig: config, levels } = plan.study;
   const traffic = await openTraffic(
     { client, server, tls },
     { options, config, inputs, levels, timeoutMs: REQUEST_TIMEOUT_MS, apart: drawsScreen },
   );
+  const devices = devicesOf(opened);
   const profile = createProfile({
     transport: traffic.transport,
     ...traffic.threads,
@@ -52,7 +54,7 @@ export async function assembleParts(
     ...(plan.study.levels.mode === 'concurrency' && { maxInFlight: plan.study.levels.high }),
     ...(options.stability === 'perf-analyzer' && { stability: perfAnalyzerRuleOf(options) }),
     windows,
-    deviceProbe: metricsProbe(metricsUrl, metricsTls),
+    deviceProbe: devices.probe,
     alarm: traffic.alarm,
     scheduleAt: (perSecond) => rateSchedule(options, perSecond),
     maxErrors: options.maxErrors,
@@ -65,7 +67,10 @@ export async function assembleParts(
   const tracing = options.trace ? { tracing: createTracing(client) } : {};
   return {
     parts: { control, profile, sampler, samplerFor, journal, clock: realClock, ...tracing },
-    close: traffic.close,
+    close: async () => {
+      await devices.close();
+      await traffic.close();
+    },
   };
 }
 

@@ -1,7 +1,7 @@
 import { Agent, request } from 'undici';
 import { secureConnect } from '../triton/http-wire.ts';
 import type { TlsOptions } from '../triton/tls.ts';
-import { gpuMetrics, meanGpuMetrics } from './gpu-metrics.ts';
+import { gpuMetrics, gpuTotals, meanGpuMetrics } from './gpu-metrics.ts';
 import type { DeviceMetrics } from './measurement.ts';
 import { type MetricSample, parsePrometheus } from './prometheus.ts';
 
@@ -11,14 +11,15 @@ export type DeviceProbe = (signal: AbortSignal) => Promise<DeviceMetrics | null>
 const TIMEOUT_MS = 1000;
 /** After so many failures in a row nobody is there, and asking would only cost time. */
 const LAST_FAILURE = 3;
-const BYTES_PER_MIB = 2 ** 20;
+/** The page of a thousand models is a hundredth of this. */
+const MAX_PAGE_BYTES = 64 * 2 ** 20;
 
 /**
  * A probe of Triton's metrics page (`http://HOST:8002/metrics`); `tls` is for an https:// address. The server renews its GPU figures every two seconds
  * unless told otherwise, so within a short measurement they may be older than it.
  */
 export function metricsProbe(url: string, tls?: TlsOptions): DeviceProbe {
-  const dispatcher = new Agent(tls && { connect: secureConnect(tls) });
+  const dispatcher = new Agent({ maxResponseSize: MAX_PAGE_BYTES, ...(tls && { connect: secureConnect(tls) }) });
   let failures = 0;
   return async (signal) => {
     if (failures >= LAST_FAILURE) return null;
@@ -43,17 +44,14 @@ export function metricsProbe(url: string, tls?: TlsOptions): DeviceProbe {
  * GPU family is absent without a GPU, and a GPU without a figure reports NaN or none.
  */
 export function deviceMetrics(samples: readonly MetricSample[]): DeviceMetrics {
-  const valuesOf = (name: string): number[] =>
-    samples.filter((sample) => sample.name === name && Number.isFinite(sample.value)).map((sample) => sample.value);
-  const utilization = meanOf(valuesOf('nv_gpu_utilization'));
-  const memory = sumOf(valuesOf('nv_gpu_memory_used_bytes'));
-  const power = sumOf(valuesOf('nv_gpu_power_usage'));
-  const cpu = meanOf(valuesOf('nv_cpu_utilization'));
+  const cpu = meanOf(
+    samples
+      .filter(({ name, value }) => name === 'nv_cpu_utilization' && Number.isFinite(value))
+      .map(({ value }) => value),
+  );
   const gpus = gpuMetrics(samples);
   return {
-    ...(utilization !== null && { gpuUtilizationPercent: utilization * 100 }),
-    ...(memory !== null && { gpuMemoryMiB: memory / BYTES_PER_MIB }),
-    ...(power !== null && { gpuPowerW: power }),
+    ...gpuTotals(gpus),
     ...(cpu !== null && { cpuUtilizationPercent: cpu * 100 }),
     ...(gpus.length > 0 && { gpus }),
   };
@@ -70,10 +68,5 @@ export function meanDeviceMetrics(readings: readonly DeviceMetrics[]): DeviceMet
   return { ...Object.fromEntries(means), ...(gpus.length > 0 && { gpus }) };
 }
 
-const sumOf = (values: readonly number[]): number | null =>
-  values.length === 0 ? null : values.reduce((total, value) => total + value, 0);
-
-function meanOf(values: readonly number[]): number | null {
-  const total = sumOf(values);
-  return total === null ? null : total / values.length;
-}
+const meanOf = (values: readonly number[]): number | null =>
+  values.length === 0 ? null : values.reduce((total, value) => total + value, 0) / values.length;

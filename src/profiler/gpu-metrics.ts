@@ -1,4 +1,4 @@
-import type { GpuMetrics } from './measurement.ts';
+import type { DeviceMetrics, GpuMetrics } from './measurement.ts';
 import type { MetricSample } from './prometheus.ts';
 
 /** The samples of Triton's metrics page that are about one GPU, by the label `gpu_uuid`; NaN is none. */
@@ -21,6 +21,23 @@ export function gpuMetrics(samples: readonly MetricSample[]): readonly GpuMetric
   });
 }
 
+const BYTES_PER_MIB = 2 ** 20;
+
+/** Of all GPUs together: the mean of their utilisation, the sum of memory and of power; what no GPU has is left out. */
+export function gpuTotals(gpus: readonly GpuMetrics[]): DeviceMetrics {
+  const valuesOf = (of: (gpu: GpuMetrics) => number | undefined): number[] => gpus.flatMap((gpu) => of(gpu) ?? []);
+  const utilization = valuesOf((gpu) => gpu.utilizationPercent);
+  const memory = valuesOf((gpu) => gpu.memoryBytes);
+  const power = valuesOf((gpu) => gpu.powerW);
+  return {
+    ...(utilization.length > 0 && { gpuUtilizationPercent: sumOf(utilization) / utilization.length }),
+    ...(memory.length > 0 && { gpuMemoryMiB: sumOf(memory) / BYTES_PER_MIB }),
+    ...(power.length > 0 && { gpuPowerW: sumOf(power) }),
+  };
+}
+
+const sumOf = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+
 /** GPU by GPU over several readings: mean utilisation and power, the most memory. */
 export function meanGpuMetrics(readings: readonly (readonly GpuMetrics[])[]): readonly GpuMetrics[] {
   const uuids = new Set(readings.flat().map(({ uuid }) => uuid));
@@ -28,7 +45,7 @@ export function meanGpuMetrics(readings: readonly (readonly GpuMetrics[])[]): re
     const own = readings.flat().filter((gpu) => gpu.uuid === uuid);
     const values = (of: (gpu: GpuMetrics) => number | undefined): number[] => own.flatMap((gpu) => of(gpu) ?? []);
     const mean = (list: readonly number[]): number | undefined =>
-      list.length === 0 ? undefined : list.reduce((total, value) => total + value, 0) / list.length;
+      list.length === 0 ? undefined : sumOf(list) / list.length;
     const most = (list: readonly number[]): number | undefined => (list.length === 0 ? undefined : Math.max(...list));
     return withoutUndefined({
       uuid,

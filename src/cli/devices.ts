@@ -1,0 +1,32 @@
+import { hostname } from 'node:os';
+import { followLines } from '../launch/follow-lines.ts';
+import { type DeviceProbe, metricsProbe } from '../profiler/device-probe.ts';
+import { nvidiaSmi, withGpusOf } from '../profiler/nvidia-smi.ts';
+import type { OpenServer } from './open-server.ts';
+
+/** What reads the devices of a server; `close` ends what it started for that. */
+export interface Devices {
+  readonly probe: DeviceProbe;
+  close(): Promise<void>;
+}
+
+/**
+ * The server's metrics page, and for the GPU figures that are not there, the nvidia-smi of this machine, if the server is
+ * on it. An emulated server's GPU is not this machine's.
+ */
+export function devicesOf({
+  server,
+  metricsUrl,
+  metricsTls,
+}: Pick<OpenServer, 'server' | 'metricsUrl' | 'metricsTls'>): Devices {
+  const page = metricsProbe(metricsUrl, metricsTls);
+  if (server.emulated !== null || !isOfThisMachine(server.url)) return { probe: page, close: async () => undefined };
+  const gpus = nvidiaSmi(followLines);
+  return { probe: withGpusOf(gpus, page), close: () => gpus.close() };
+}
+
+/** Whether `HOST:PORT` is about this machine, by its name alone. */
+function isOfThisMachine(address: string): boolean {
+  const host = address.slice(0, address.lastIndexOf(':')).replace(/^\[|\]$/g, '');
+  return /^127\./.test(host) || ['localhost', '::1', hostname()].includes(host);
+}
