@@ -1,12 +1,14 @@
-import { canonicalJson, type Json } from '../base/json.ts';
 import type { Candidate } from '../space/types.ts';
-import type { InstanceGroup, ModelConfig } from '../triton/model-config.ts';
+import type { ModelConfig } from '../triton/model-config.ts';
+import { memoryReason } from './memory-foreseen.ts';
 import { instancesOf } from './metrics.ts';
+import { batchOf, placesOf, sameKind } from './same-kind.ts';
 import type { FailureKind, Trial } from './types.ts';
 
 /**
- * Why the candidate must fail, in words that name the trial which shows it, or null when nothing says so. It rests on
- * one assumption: of two configs that differ only in instances and batch size, the one with more of either needs more.
+ * Why the candidate must fail, in words that name the trials which show it, or null when nothing says so. It rests on
+ * two assumptions: of two configs that differ only in instances and batch size, the one with more of either needs more; and each
+ * further instance takes as much GPU memory as those before it did.
  */
 export function pruneReason(candidate: Candidate, trials: readonly Trial[]): string | null {
   for (const trial of trials) {
@@ -14,7 +16,7 @@ export function pruneReason(candidate: Candidate, trials: readonly Trial[]): str
     if (kind && mustFailLike(candidate, trial, kind, trials))
       return `${wordsOf[kind] ?? kind} as in trial ${trial.number}`;
   }
-  return null;
+  return memoryReason(candidate, trials);
 }
 
 /** What is left of a chance to load after one refusal of a config that needs no more, as far as can be told. */
@@ -72,22 +74,3 @@ function blamesInstances(asked: ModelConfig, refused: ModelConfig, trials: reado
 }
 
 const atLeast = (asked: ModelConfig, refused: ModelConfig): boolean => instancesOf(asked) >= instancesOf(refused);
-
-const batchOf = (config: ModelConfig): number => config.max_batch_size ?? 0;
-
-/** Alike in all that decides what one instance needs; how requests are queued is no part of it. */
-function sameKind(a: ModelConfig, b: ModelConfig): boolean {
-  return placesOf(a) === placesOf(b) && restOf(a) === restOf(b);
-}
-
-function restOf(config: ModelConfig): string {
-  const { instance_group: _, max_batch_size: _batch, dynamic_batching: _queue, ...rest } = config;
-  return canonicalJson(rest);
-}
-
-/** Where the instances go, without how many there are. */
-function placesOf(config: ModelConfig): string {
-  const groups: readonly InstanceGroup[] = config.instance_group ?? [];
-  const places = groups.map(({ count: _, name: _name, ...place }) => canonicalJson(place as { [key: string]: Json }));
-  return [...new Set(places)].sort().join(' ');
-}

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { loadChance, pruneReason } from '../../src/study/pruning.ts';
-import { candidateOf, configOf, failedTrial, trialOf } from './builders.ts';
+import { candidateOf, configOf, failedTrial, measured, trialOf } from './builders.ts';
 
 const at = (instances: number, batch: number, more = {}) => candidateOf(configOf(instances, batch, more));
 
@@ -57,6 +57,40 @@ describe('pruning', () => {
     for (const kind of ['load-timeout', 'server-lost', 'requests-failed', 'config-mismatch'] as const) {
       expect(pruneReason(at(3, 8), [trialOf(0, configOf(1, 4)), failedTrial(1, configOf(3, 8), kind)])).toBeNull();
     }
+  });
+});
+
+describe('pruning by GPU memory', () => {
+  const onGpu = { instance_group: [{ kind: 'KIND_GPU' as const, count: 1, gpus: [0] }] };
+  const totalBytes = 1000 * 2 ** 20;
+  const using = (number: number, instances: number, batch: number, gpuMemoryMiB: number, more = {}) => {
+    const device = { gpuMemoryMiB, gpus: [{ uuid: 'GPU-1', memoryTotalBytes: totalBytes }] };
+    return trialOf(number, configOf(instances, batch, more), { measurements: [measured(8, 100, 5, { device })] });
+  };
+  const seen = [using(0, 1, 4, 300), using(2, 2, 4, 520)];
+
+  it('rules out what needs more than there is, by what an instance took, and names the trials', () => {
+    expect(pruneReason(at(4, 4), seen)).toBeNull();
+    expect(pruneReason(at(5, 4), seen)).toBe('needs about 1180 of 1000 MiB of GPU memory, as trials 0 and 2 show');
+    expect(pruneReason(at(5, 8), seen)).toMatch(/trials 0 and 2/);
+    const queueing = { dynamic_batching: { max_queue_delay_microseconds: 100 } };
+    expect(pruneReason(at(5, 4, queueing), seen)).not.toBeNull();
+  });
+
+  it('says nothing of smaller batches, of another kind, or from one count of instances', () => {
+    expect(pruneReason(at(9, 2), seen)).toBeNull();
+    expect(pruneReason(at(9, 4, { parameters: { precision: { string_value: 'fp16' } } }), seen)).toBeNull();
+    expect(pruneReason(at(9, 4, onGpu), seen)).toBeNull();
+    expect(pruneReason(at(9, 4), [using(0, 1, 4, 900), using(1, 1, 4, 950)])).toBeNull();
+    expect(pruneReason(at(9, 8), [using(0, 1, 4, 300), using(1, 2, 8, 900)])).toBeNull();
+  });
+
+  it('says nothing where the server does not say how much there is', () => {
+    const blind = seen.map((trial) => ({
+      ...trial,
+      measurements: trial.measurements.map((each) => ({ ...each, device: { gpuMemoryMiB: 990 } })),
+    }));
+    expect(pruneReason(at(9, 4), blind)).toBeNull();
   });
 });
 

@@ -123,18 +123,14 @@ function scoutOf(left: readonly Choice[], measured: readonly Measured[], range: 
 
 const distanceTo = (batch: number, { largestBatch }: Choice): number => Math.abs(Math.log2(largestBatch / batch));
 
-/** What was neither tried nor must fail as a tried one did. */
+/** What was neither tried nor must fail by what was tried. */
 function leftOver(
   all: readonly Choice[],
   tried: readonly { readonly candidate: Candidate }[],
   trials: readonly Trial[],
 ): Choice[] {
   const gone = new Set(tried.map(({ candidate }) => candidate.fingerprint));
-  const failed = trials.filter(({ failure }) => failure !== null);
-  return all.filter(
-    ({ candidate }) =>
-      !gone.has(candidate.fingerprint) && (failed.length === 0 || pruneReason(candidate, trials) === null),
-  );
+  return all.filter(({ candidate }) => !gone.has(candidate.fingerprint) && pruneReason(candidate, trials) === null);
 }
 
 /**
