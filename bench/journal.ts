@@ -1,0 +1,71 @@
+import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { makeSampler } from '../src/cli/samplers.ts';
+import { samplerNames } from '../src/cli/tune-options.ts';
+import { writeRun } from '../src/report/write-run.ts';
+import { foldStudy } from '../src/study/fold.ts';
+import { readJournal, resumeJournal } from '../src/study/journal.ts';
+import { ViewFold } from '../src/tui/state.ts';
+import { longGoal, longStudy, longView, writeJournal } from '../test/support/long-journal.ts';
+import { play } from '../test/tuner/world.ts';
+
+/**
+ * What a journal of many trials costs: to open, to resume until the next candidate is chosen, by sampler, to show and to
+ * report: node bench/journal.ts, or with TRITUNE_BENCH_TRIALS=1000,5000 and TRITUNE_BENCH_SAMPLERS=grid,random.
+ */
+
+const TRIALS = (process.env.TRITUNE_BENCH_TRIALS ?? '1000,5000').split(',').map(Number);
+const SAMPLERS = (process.env.TRITUNE_BENCH_SAMPLERS ?? 'grid,random,hill-climb,queueing').split(',');
+const ROUNDS = 3;
+const levels = { mode: 'concurrency', low: 1, high: 64 } as const;
+
+interface Cost {
+  readonly wallMs: number;
+  readonly cpuMs: number;
+}
+
+/** The least of some rounds: others on the machine only add to it. */
+async function leastOf(work: () => Promise<unknown> | unknown): Promise<Cost> {
+  let [wallMs, cpuMs] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+  for (let round = 0; round < ROUNDS; round++) {
+    const [start, cpu] = [performance.now(), process.cpuUsage()];
+    await work();
+    const { user, system } = process.cpuUsage(cpu);
+    wallMs = Math.min(wallMs, performance.now() - start);
+    cpuMs = Math.min(cpuMs, (user + system) / 1e3);
+  }
+  return { wallMs, cpuMs };
+}
+
+const line = (name: string, { wallMs, cpuMs }: Cost): void =>
+  console.log(`  ${name.padEnd(34)}${wallMs.toFixed(0).padStart(7)} ms, ${cpuMs.toFixed(0)} ms of processor time`);
+
+for (const trials of TRIALS) {
+  const directory = await mkdtemp(join(tmpdir(), 'tritune-journal-'));
+  const path = join(directory, 'journal.jsonl');
+  await writeJournal(path, longStudy(trials));
+  console.log(`${trials} trials, ${((await stat(path)).size / 2 ** 20).toFixed(1)} MiB`);
+  line('open and fold', await leastOf(async () => foldStudy(await readJournal(path))));
+  for (const name of samplerNames.filter((each) => SAMPLERS.includes(each))) {
+    line(`resume to the next trial, ${name}`, await leastOf(() => resumed(path, name)));
+  }
+  const records = await readJournal(path);
+  line('show: its first view', await leastOf(() => new ViewFold(records).view()));
+  line('write every document', await leastOf(() => writeRun(foldStudy(records), directory, 'm')));
+  await rm(directory, { recursive: true });
+}
+
+/** Resumes a run and ends it when the first new trial starts. */
+async function resumed(path: string, name: (typeof samplerNames)[number]): Promise<void> {
+  const { journal, records: earlier } = await resumeJournal(path);
+  try {
+    const options = { seed: 1, goal: longGoal, levels };
+    const sampler = makeSampler(name, longView, options);
+    // Of the events of a resumed run the fourth is of the trial that it goes on with: resumed, limits, proposed, started.
+    const plan = { earlier, build: longView.build, maxTrials: Number.POSITIVE_INFINITY };
+    await play({ plan, goal: longGoal, parts: { sampler }, abortAt: 4 });
+  } finally {
+    await journal.close();
+  }
+}

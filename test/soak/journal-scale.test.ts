@@ -1,0 +1,62 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { makeSampler } from '../../src/cli/samplers.ts';
+import { foldStudy } from '../../src/study/fold.ts';
+import { readJournal, resumeJournal } from '../../src/study/journal.ts';
+import type { StudyRecord } from '../../src/study/records.ts';
+import { freshDirectory } from '../support/cli.ts';
+import { longGoal, longStudy, longView, writeJournal } from '../support/long-journal.ts';
+import { play } from '../tuner/world.ts';
+
+/** Absolute times are for bench/journal.ts; here it is that five times the trials cost about five times as much. */
+const FEW = 1_000;
+const MANY = 5_000;
+const MOST_TIMES = 8;
+
+/** Processor time of the least of some rounds: on a busy machine the clock on the wall says little. */
+async function leastMs(rounds: number, work: () => Promise<unknown>): Promise<number> {
+  let least = Number.POSITIVE_INFINITY;
+  for (let round = 0; round < rounds; round++) {
+    const start = process.cpuUsage();
+    await work();
+    const { user, system } = process.cpuUsage(start);
+    least = Math.min(least, (user + system) / 1e3);
+  }
+  return least;
+}
+
+async function resumedRecords(path: string): Promise<readonly StudyRecord[]> {
+  const { journal, records: earlier } = await resumeJournal(path);
+  try {
+    const sampler = makeSampler('grid', longView, {
+      ...{ seed: 1, goal: longGoal },
+      levels: { mode: 'concurrency', low: 1, high: 64 },
+    });
+    const plan = { earlier, build: longView.build, maxTrials: Number.POSITIVE_INFINITY };
+    const { events } = await play({ plan, goal: longGoal, parts: { sampler }, abortAt: 4 });
+    return events.flatMap((event) => ('at' in event ? [event] : []));
+  } finally {
+    await journal.close();
+  }
+}
+
+describe('a journal of 5,000 trials', () => {
+  it('opens, and resumes at the next trial, at a cost that grows with its length and no faster', async () => {
+    const directory = await freshDirectory();
+    const paths = [FEW, MANY].map((trials) => join(directory, `${trials}.jsonl`)) as [string, string];
+    await writeJournal(paths[0], longStudy(FEW));
+    await writeJournal(paths[1], longStudy(MANY));
+    const open = (path: string) => async () => foldStudy(await readJournal(path));
+    const opening = [await leastMs(5, open(paths[0])), await leastMs(2, open(paths[1]))] as const;
+    expect(opening[1] / opening[0]).toBeLessThan(MOST_TIMES);
+    expect((await open(paths[1])()).trials).toHaveLength(MANY + 1);
+
+    let next: readonly StudyRecord[] = [];
+    const resume = (path: string) => async () => {
+      next = await resumedRecords(path);
+    };
+    const resuming = [await leastMs(5, resume(paths[0])), await leastMs(2, resume(paths[1]))] as const;
+    expect(resuming[1] / resuming[0]).toBeLessThan(MOST_TIMES);
+    expect(next.find(({ type }) => type === 'trial-started')).toMatchObject({ trial: MANY + 1 });
+  }, 60_000);
+});

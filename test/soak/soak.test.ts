@@ -1,0 +1,167 @@
+import { getEventListeners } from 'node:events';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { realClock } from '../../src/base/clock.ts';
+import { NS_PER_S } from '../../src/base/units.ts';
+import { devicesOf } from '../../src/cli/devices.ts';
+import { openServer, readOriginal } from '../../src/cli/open-server.ts';
+import { requestsOf } from '../../src/cli/requests.ts';
+import { openTraffic } from '../../src/cli/traffic-parts.ts';
+import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
+import { tune } from '../../src/library/index.ts';
+import type { LoadLevel } from '../../src/loadgen/types.ts';
+import type { ModelConfig } from '../../src/triton/model-config.ts';
+import { createControl } from '../../src/tuner/control.ts';
+import { createProfile } from '../../src/tuner/profile.ts';
+import { freshDirectory } from '../support/cli.ts';
+import { smallProfile } from '../support/emulator.ts';
+import { growth, median, type ProcessState, processState } from './process-state.ts';
+
+/** A short form for every run of the tests; ten minutes at night. */
+const isNightly = process.env.TRITUNE_NIGHTLY === '1';
+const SOAK_S = isNightly ? 600 : 9;
+const RUNS = isNightly ? 20 : 3;
+const MIB = 2 ** 20;
+/** Over a third of the time. What leaks a kilobyte a measurement has leaked far more by the end of the night's form. */
+const MOST_GROWTH = 1.5 * MIB;
+
+const windows = { minWindowMs: 30, minWindows: 2, maxWindows: 3, minRequests: 5, maxWarmUpMs: 60 };
+const TIMEOUT_MS = 10_000;
+
+let emulator: Emulator;
+const warnings: string[] = [];
+const onWarning = (warning: Error): void => void warnings.push(`${warning.name}: ${warning.message}`);
+
+beforeAll(async () => {
+  process.on('warning', onWarning);
+  emulator = await startEmulator({ profile: smallProfile({ a: 4 }) });
+});
+afterAll(async () => {
+  process.off('warning', onWarning);
+  await emulator.close();
+});
+
+/** A model's server as the commands open it, with what tries a candidate on it as `tune` does. */
+async function openSession(protocol: 'grpc' | 'http', clientThreads: number, signal: AbortSignal) {
+  const where = { protocol, url: { grpc: emulator.grpcUrl, http: emulator.httpUrl }[protocol], dockerImage: '' };
+  const addresses = { ...where, controlUrl: emulator.grpcUrl, metricsUrl: emulator.metricsUrl };
+  const opened = await openServer(addresses, [], '', signal);
+  const { client } = opened;
+  const original = await readOriginal(client, 'm');
+  const options = { seed: 1, batch: 1, clientThreads };
+  const inputs = await requestsOf(options, original);
+  const levels = { mode: 'concurrency', low: 1, high: 4 } as const;
+  const traffic = await openTraffic(opened, {
+    options,
+    config: original.config,
+    inputs,
+    levels,
+    timeoutMs: TIMEOUT_MS,
+  });
+  const devices = devicesOf(opened);
+  const control = createControl(client, 'm', original.config, true, {
+    clock: realClock,
+    restore: 'config',
+    loadTimeoutMs: TIMEOUT_MS,
+    settleTimeoutMs: TIMEOUT_MS,
+  });
+  const profile = createProfile({
+    ...traffic.threads,
+    transport: traffic.transport,
+    requestsFor: ({ config }) => traffic.requestsFor(config),
+    stats: client,
+    clock: realClock,
+    percentile: 99,
+    precision: 0.5,
+    windows,
+    alarm: traffic.alarm,
+    deviceProbe: devices.probe,
+  });
+  return {
+    async tryOne(instances: number, level: LoadLevel): Promise<number> {
+      const config: ModelConfig = { ...original.config, instance_group: [{ kind: 'KIND_CPU', count: instances }] };
+      const candidate = { fingerprint: `${instances}`, assignment: {}, config };
+      const applied = await control.apply(candidate, signal);
+      const { requests, errorRate } = await profile.measure(applied, level, { signal, onProgress: () => undefined });
+      return errorRate > 0 ? 0 : requests;
+    },
+    async close(): Promise<void> {
+      await control.restore();
+      await devices.close();
+      await traffic.close();
+      await opened.close();
+    },
+  };
+}
+
+const levels: readonly LoadLevel[] = [
+  { mode: 'concurrency', value: 2 },
+  { mode: 'request-rate', value: 100 },
+];
+
+describe('a long run', () => {
+  it(
+    'holds as much memory, as many descriptors, threads and listeners at its end as in its middle',
+    async () => {
+      const { signal } = new AbortController();
+      const long = await Promise.all([openSession('grpc', 1, signal), openSession('http', 2, signal)]);
+      const samples: ProcessState[] = [];
+      const abortListeners: number[] = [];
+      const endNs = realClock.nowNs() + SOAK_S * NS_PER_S;
+      let [tried, failed] = [0, 0];
+      for (let round = 0; realClock.nowNs() < endNs || samples.length < 9; round++) {
+        const level = levels[round % 2] as LoadLevel;
+        for (const session of long) {
+          tried++;
+          if ((await session.tryOne(1 + (round % 3), level)) === 0) failed++;
+        }
+        if (round % 4 === 3) {
+          const brief = await openSession(round % 8 === 3 ? 'grpc' : 'http', 1, signal);
+          await brief.tryOne(1, level);
+          await brief.close();
+        }
+        samples.push(await processState());
+        abortListeners.push(getEventListeners(signal, 'abort').length);
+      }
+      await Promise.all(long.map((session) => session.close()));
+      const of = (name: keyof ProcessState): number[] => samples.map((sample) => sample[name]);
+      const told = `${tried} measurements, heap ${Math.round(median(of('heapBytes')) / MIB)} MiB`;
+      expect(failed, told).toBe(0);
+      expect(growth(of('heapBytes')), `heap in bytes; ${told}`).toBeLessThan(MOST_GROWTH);
+      expect(growth(of('externalBytes')), `buffers in bytes; ${told}`).toBeLessThan(MOST_GROWTH);
+      for (const name of ['descriptors', 'threads', 'listeners', 'resources'] as const) {
+        expect(growth(of(name)), `${name}: ${of(name).join(' ')}`).toBeLessThanOrEqual(0);
+      }
+      expect(growth(abortListeners), abortListeners.join(' ')).toBeLessThanOrEqual(0);
+      expect(warnings).toEqual([]);
+    },
+    SOAK_S * 3000 + 60_000,
+  );
+
+  it(
+    'leaves nothing open: one run after another in a process',
+    async () => {
+      const states: ProcessState[] = [];
+      for (let run = 0; run < RUNS; run++) {
+        const summary = await tune({
+          ...{ model: 'm', url: emulator.grpcUrl, metricsUrl: emulator.metricsUrl, output: await freshDirectory() },
+          ...{
+            concurrency: { low: 1, high: 1 },
+            maxTrials: 1,
+            precision: 50,
+            timeBudget: 1,
+            clientThreads: 1 + (run % 2),
+          },
+        });
+        expect(summary.restored?.verified).toBe(true);
+        states.push(await processState());
+      }
+      // The first one loads modules, and the pool of threads for files.
+      const [, second, ...later] = states as [ProcessState, ProcessState, ...ProcessState[]];
+      for (const name of ['descriptors', 'threads', 'listeners', 'resources'] as const) {
+        for (const state of later) expect(state[name], name).toBeLessThanOrEqual(second[name]);
+      }
+      if (isNightly) expect(growth(states.map(({ heapBytes }) => heapBytes))).toBeLessThan(MOST_GROWTH);
+    },
+    RUNS * 30_000,
+  );
+});
