@@ -6,6 +6,7 @@ import { foreseenFront } from './queueing/foreseen.ts';
 import { firstLevel } from './queueing/levels-of.ts';
 import { ownLevel, worthStaying } from './queueing/own-levels.ts';
 import type { Measured } from './queueing/physics.ts';
+import { worthOf } from './queueing/prospects.ts';
 import { rememberLast } from './queueing/remember.ts';
 import { look, modelOf, type QueueingOptions } from './queueing/sight.ts';
 import type { SpaceView } from './space-view.ts';
@@ -44,7 +45,7 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
         ...proposalOf(next.choice, next.level),
         foreseen: foreseenFront(prospects, forecast),
       };
-      return best === null ? proposal : { ...proposal, expectedGain: Math.expm1(gain) };
+      return best === null ? proposal : { ...proposal, expectedGain: Math.expm1(worthOf(next, best, 1).gain) };
     },
     level({ trials }, running) {
       if (running.measurements.length === 0) return firstLevel(choiceOf(running.candidate), options.levels);

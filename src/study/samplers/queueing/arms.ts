@@ -30,6 +30,17 @@ function covariance(reference: Traits, a: Traits, b: Traits): number {
   return USUAL_FACTOR ** 2 * ((1 - OWN_SHARE) * alike + same);
 }
 
+const counted = new WeakMap<Traits, WeakMap<Traits, number>>();
+
+/** How many they are; kept, because places meet again and again. */
+export function differingCount(a: Traits, b: Traits): number {
+  const ofA = counted.get(a) ?? new WeakMap<Traits, number>();
+  counted.set(a, ofA);
+  const count = ofA.get(b) ?? differing(a, b).length;
+  ofA.set(b, count);
+  return count;
+}
+
 /** The settings in which the two are not alike, those that only one has among them. */
 export function differing(a: Traits, b: Traits): string[] {
   const names = new Set([...a.keys(), ...b.keys()]);

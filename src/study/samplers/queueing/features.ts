@@ -1,5 +1,5 @@
 import type { Traits } from './arms.ts';
-import { differing } from './arms.ts';
+import { differingCount } from './arms.ts';
 import type { Choice } from './choices.ts';
 import { matern52 } from './gaussian-process.ts';
 
@@ -24,13 +24,13 @@ export function placeOf(choice: Choice, level: number, longestDelayUs: number): 
   };
 }
 
-/** Of a difference in one setting. */
-const TRAIT_DISTANCE = 0.7;
+/** Of a difference in one setting: of one that changes what the queueing model gets wrong, and of one that hardly does. */
+export const TRAIT_DISTANCES = [0.7, 0.15] as const;
 
-export function distanceBetween(a: Place, b: Place): number {
+function distanceBetween(a: Place, b: Place, traitDistance: number): number {
   let squares = 0;
   for (const [index, value] of a.coordinates.entries()) squares += (value - (b.coordinates[index] as number)) ** 2;
-  if (a.traits !== b.traits) squares += differing(a.traits, b.traits).length * TRAIT_DISTANCE ** 2;
+  if (a.traits !== b.traits) squares += differingCount(a.traits, b.traits) * traitDistance ** 2;
   return Math.sqrt(squares);
 }
 
@@ -39,14 +39,21 @@ export interface Scales {
   readonly smooth: number;
   readonly common: number;
   readonly local: number;
+  /** How far apart a difference in one setting takes two places. */
+  readonly traitDistance?: number;
 }
 
 /** The local part shrinks this much faster with distance. */
 const LOCAL = 6;
 
-export function kernelOf({ smooth, common, local }: Scales): (a: Place, b: Place) => number {
+export function kernelOf({
+  smooth,
+  common,
+  local,
+  traitDistance = TRAIT_DISTANCES[0],
+}: Scales): (a: Place, b: Place) => number {
   return (a, b) => {
-    const distance = distanceBetween(a, b);
+    const distance = distanceBetween(a, b, traitDistance);
     return smooth ** 2 * matern52(distance) + common ** 2 + local ** 2 * matern52(LOCAL * distance);
   };
 }

@@ -4,7 +4,7 @@ import { constraintsOf } from '../../goal.ts';
 import { metricNamed, readMetric } from '../../metrics.ts';
 import type { Foreseen, Goal } from '../../types.ts';
 import type { Choice } from './choices.ts';
-import { kernelOf, type Place, placeOf } from './features.ts';
+import { kernelOf, type Place, placeOf, TRAIT_DISTANCES } from './features.ts';
 import { type Hypothesis, type Normal, type Posterior, posteriorOf, type Reading } from './gaussian-process.ts';
 import { chanceBelow } from './normal.ts';
 import type { Foretold, Measured, Physics } from './physics.ts';
@@ -145,10 +145,12 @@ const hypothesesOf = (
   others: { readonly common: number; readonly locals: readonly number[] },
 ): [Hypothesis<Place>, ...Hypothesis<Place>[]] =>
   smooths.flatMap((smooth) =>
-    others.locals.map((local, steps) => ({
-      kernel: kernelOf({ smooth, common: others.common, local }),
-      logPrior: -0.5 * (Math.log(smooth / usual) / 0.7) ** 2 - steps * SMOOTHER_THAN_USUAL,
-    })),
+    others.locals.flatMap((local, steps) =>
+      TRAIT_DISTANCES.map((traitDistance) => ({
+        kernel: kernelOf({ smooth, common: others.common, local, traitDistance }),
+        logPrior: -0.5 * (Math.log(smooth / usual) / 0.7) ** 2 - steps * SMOOTHER_THAN_USUAL,
+      })),
+    ),
   ) as [Hypothesis<Place>, ...Hypothesis<Place>[]];
 
 /** That neighbours differ less than usual must be seen before it is believed: a logarithm of odds. */

@@ -1,0 +1,114 @@
+import { type AffineFit, affineNs, fitAffine } from '../../../queueing/fit-affine.ts';
+import type { ServicePoint } from '../../../queueing/observation.ts';
+
+/** A point of the law, and how many instances its choice has, busy or not: some models are slower for those that only wait. */
+export type Point = ServicePoint & { readonly instances: number };
+
+/** What the points say of one variant with one number of instances: a line, and where they leave it. */
+export interface Bend {
+  readonly line: AffineFit;
+  /** Of all that is known, as a logarithm. */
+  correctionAt(batchSize: number): number;
+  /** Of what all numbers of instances share, as a logarithm. */
+  shapeAt(batchSize: number): number;
+  /** How unlike each other the points near a batch size are that was not seen itself, as a logarithm: a cliff may lie on either side of it. */
+  disagreementAt(batchSize: number): number;
+}
+
+/** Points of other numbers of instances count less, the more doublings they are away, and never nothing. */
+const INSTANCE_BANDWIDTH = 0.8;
+const LEAST_WEIGHT = 0.03;
+const OTHER_VARIANT_WEIGHT = 0.2;
+/** So much weight of points is needed for half a correction. */
+const SHRINKAGE = 0.3;
+const MOST_DISAGREEMENT = 0.6;
+
+/** In doublings. */
+interface Doublings {
+  readonly batch: number;
+  readonly instances: number;
+}
+
+/**
+ * What the line does not explain, in turn, each step what the one before has left: the shape that all numbers of instances
+ * share, its cliffs and steps, and the same for about as many instances alone.
+ */
+const SHAPE: Doublings = { batch: 0.5, instances: Number.POSITIVE_INFINITY };
+const STEPS: Doublings = { batch: 0.06, instances: Number.POSITIVE_INFINITY };
+const BANDWIDTHS = [SHAPE, STEPS, { ...SHAPE, instances: 0.6 }, { ...STEPS, instances: 0.6 }] as const;
+const SHARED = 2;
+
+/** What the line leaves of a point, as a logarithm; where the point is, seen from the law's number of instances. */
+interface Residual {
+  readonly log: number;
+  readonly at: Doublings;
+  readonly weight: number;
+}
+
+/**
+ * One line is bent by the interference of many instances, so that few of them look slow, when all points count alike:
+ * instead the line for each number of instances leans on the points with about as many.
+ */
+export function bendOf(points: readonly Point[], variant: string, instances: number): Bend {
+  const own = points.map((point) => ({
+    ...point,
+    weight: point.weight * (point.variant === variant ? 1 : OTHER_VARIANT_WEIGHT),
+  }));
+  const away = (point: Point): number => Math.log2(point.instances / instances);
+  const line = fitAffine(
+    own.map((point) => {
+      const nearness = Math.exp(-((away(point) / INSTANCE_BANDWIDTH) ** 2) / 2);
+      return { ...point, weight: point.weight * Math.max(LEAST_WEIGHT, nearness) };
+    }),
+  );
+  const residuals = own.map(
+    (point): Residual => ({
+      log: Math.log(point.executionNs / affineNs(line, point)),
+      at: { batch: Math.log2(point.batchSize), instances: away(point) },
+      weight: point.weight,
+    }),
+  );
+  const { corrections, left } = correctionsOf(residuals);
+  const sumAt = (batchSize: number, some: typeof corrections): number =>
+    some.reduce((sum, correction) => sum + correction(Math.log2(batchSize)), 0);
+  return {
+    line,
+    correctionAt: (batchSize) => sumAt(batchSize, corrections),
+    shapeAt: (batchSize) => sumAt(batchSize, corrections.slice(0, SHARED)),
+    disagreementAt(batchSize) {
+      const at = { batch: Math.log2(batchSize), instances: 0 };
+      const unseen = smoothed(left, at, STEPS).unknown;
+      return Math.min(MOST_DISAGREEMENT, unseen * smoothed(left, at, SHAPE).sd);
+    },
+  };
+}
+
+/** The steps' corrections by the doublings of the batch, and what the first of them leaves. */
+function correctionsOf(residuals: readonly Residual[]) {
+  const lefts = [residuals];
+  const corrections = BANDWIDTHS.map((bandwidths) => {
+    const before = lefts.at(-1) as readonly Residual[];
+    lefts.push(before.map((each) => ({ ...each, log: each.log - smoothed(before, each.at, bandwidths).mean })));
+    return (batch: number): number => smoothed(before, { batch, instances: 0 }, bandwidths).mean;
+  });
+  return { corrections, left: lefts[1] as readonly Residual[] };
+}
+
+/** Of the residuals near a place: their mean, drawn towards none; their spread; and the part that they leave unknown, from 0 to 1. */
+function smoothed(residuals: readonly Residual[], place: Doublings, bandwidths: Doublings) {
+  let [total, sum, squares] = [0, 0, 0];
+  for (const { log, at, weight } of residuals) {
+    const batch = (place.batch - at.batch) / bandwidths.batch;
+    const instances = (place.instances - at.instances) / bandwidths.instances;
+    const counts = weight * Math.exp(-(batch ** 2 + instances ** 2) / 2);
+    total += counts;
+    sum += counts * log;
+    squares += counts * log ** 2;
+  }
+  const variance = total > 0 ? squares / total - (sum / total) ** 2 : 0;
+  return {
+    mean: sum / (SHRINKAGE + total),
+    sd: Math.sqrt(Math.max(0, variance)),
+    unknown: SHRINKAGE / (SHRINKAGE + total),
+  };
+}

@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest';
+import { affineNs } from '../../src/queueing/fit-affine.ts';
+import type { Observation } from '../../src/queueing/observation.ts';
+import { executionNs } from '../../src/queueing/service-law.ts';
+import { bendOf, type Point } from '../../src/study/samplers/queueing/bend.ts';
+import { choiceOf } from '../../src/study/samplers/queueing/choices.ts';
+import { lawsOf } from '../../src/study/samplers/queueing/laws.ts';
+import { variantFactors } from '../../src/study/samplers/queueing/variant-factors.ts';
+import { candidateOf, configOf } from './builders.ts';
+
+const MS = 1e6;
+/** Up to a batch of 16 as fast as can be, three times slower from 17 on; each further busy instance costs two fifths. */
+const cliffMs = (batch: number): number => (batch <= 16 ? 5 + 0.3 * batch : 15 + 0.8 * batch);
+const point = (batchSize: number, instances: number, variant = 'plain', factor = 1): Point => ({
+  variant,
+  batchSize,
+  instances,
+  busyInstances: instances,
+  executionNs: MS * cliffMs(batchSize) * (1 + 0.4 * (instances - 1)) * factor,
+  weight: 0.9,
+});
+const predictedMs = (points: readonly Point[], batch: number, instances: number): number => {
+  const { line, correctionAt } = bendOf(points, 'plain', instances);
+  return (affineNs(line, point(batch, instances)) * Math.exp(correctionAt(batch))) / MS;
+};
+
+describe('the law of a number of instances', () => {
+  const ofOne = [1, 2, 4, 8, 15, 16, 22, 24, 64].map((batch) => point(batch, 1));
+
+  it('keeps a cliff between two batch sizes that were seen', () => {
+    expect(predictedMs(ofOne, 16, 1) / cliffMs(16)).toBeCloseTo(1, 0);
+    expect(predictedMs(ofOne, 22, 1) / predictedMs(ofOne, 16, 1)).toBeGreaterThan(2);
+  });
+
+  it('knows the cliff of one instance where four have shown one batch size', () => {
+    const points = [...ofOne, point(32, 4)];
+    const ratio = predictedMs(points, 24, 4) / predictedMs(points, 16, 4);
+    expect(ratio).toBeGreaterThan(2);
+  });
+
+  it('doubts a batch size on either side of which the times are of two kinds, and none that was seen', () => {
+    const without = ofOne.filter(({ batchSize }) => batchSize !== 16);
+    const unseen = bendOf(without, 'plain', 1).disagreementAt(16.9);
+    expect(unseen).toBeGreaterThan(0.15);
+    expect(bendOf(ofOne, 'plain', 1).disagreementAt(16)).toBeLessThan(unseen / 2);
+    const smooth = without.map((each) => ({ ...each, executionNs: MS * (5 + 0.3 * each.batchSize) }));
+    expect(bendOf(smooth, 'plain', 1).disagreementAt(16.9)).toBeLessThan(0.02);
+  });
+});
+
+describe('the factors of variants', () => {
+  it('do not take interference for what a setting does', () => {
+    const points = [
+      ...[1, 2, 4, 8].map((batch) => point(batch, 1)),
+      ...[1, 2, 4, 8].map((batch) => point(batch, 4, 'other')),
+    ];
+    expect(Math.abs(variantFactors(points, 'plain').get('other') ?? 9)).toBeLessThan(0.1);
+  });
+
+  it('find what a setting does where it is measured beside the reference', () => {
+    const sizes = [1, 2, 4, 8, 16];
+    const points = [
+      ...sizes.map((batch) => point(batch, 1)),
+      ...sizes.map((batch) => point(batch, 2)),
+      ...sizes.map((batch) => point(batch, 2, 'half', 0.5)),
+    ];
+    expect(variantFactors(points, 'plain').get('half')).toBeCloseTo(Math.log(0.5), 0);
+  });
+});
+
+describe('the laws of choices', () => {
+  const choice = (instances: number, batch: number) =>
+    choiceOf(candidateOf(configOf(instances, batch, { dynamic_batching: {} })));
+  const observed = choice(1, 64);
+  const observation: Observation = {
+    variant: observed.variant,
+    policy: observed.policy,
+    concurrency: 64,
+    samplesPerRequest: 1,
+    requestsPerSecond: 900,
+    latencyNs: { p50: 60 * MS, p99: 70 * MS },
+    roundTripNs: 0.1 * MS,
+    split: { input: 0.1, output: 0.1 },
+    batches: [1, 4, 8, 15, 24, 64].map((batchSize) => ({
+      batchSize,
+      executions: 100,
+      meanExecutionNs: MS * cliffMs(batchSize),
+    })),
+  };
+
+  it('are the same whichever was asked for first', () => {
+    const timeOf = (first: number): number => {
+      const laws = lawsOf([{ choice: observed, observations: [observation] }]);
+      if (!laws) throw new Error('no law');
+      laws.of(choice(1, first));
+      return executionNs(laws.of(choice(1, 64)), 64, 1);
+    };
+    expect(timeOf(1)).toBe(timeOf(64));
+    expect(timeOf(1) / (MS * cliffMs(64))).toBeCloseTo(1, 0);
+  });
+});
