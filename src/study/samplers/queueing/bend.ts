@@ -9,7 +9,7 @@ export interface Bend {
   readonly line: AffineFit;
   /** Of all that is known, as a logarithm. */
   correctionAt(batchSize: number): number;
-  /** Of what all numbers of instances share, as a logarithm. */
+  /** Of what other numbers of instances share, as a logarithm. */
   shapeAt(batchSize: number): number;
   /** How unlike each other the points near a batch size are that was not seen itself, as a logarithm: a cliff may lie on either side of it. */
   disagreementAt(batchSize: number): number;
@@ -30,11 +30,12 @@ interface Doublings {
 }
 
 /**
- * What the line does not explain, in turn, each step what the one before has left: the shape that all numbers of instances
- * share, its cliffs and steps, and the same for about as many instances alone.
+ * What the line does not explain, in turn, each step what the one before has left: the shape that numbers of instances share
+ * (less the farther apart they are: large batches may crowd each other more), its cliffs and steps, and the same for about as
+ * many instances alone.
  */
-const SHAPE: Doublings = { batch: 0.5, instances: Number.POSITIVE_INFINITY };
-const STEPS: Doublings = { batch: 0.06, instances: Number.POSITIVE_INFINITY };
+const SHAPE: Doublings = { batch: 0.5, instances: 1.5 };
+const STEPS: Doublings = { batch: 0.06, instances: 1.5 };
 const BANDWIDTHS = [SHAPE, STEPS, { ...SHAPE, instances: 0.6 }, { ...STEPS, instances: 0.6 }] as const;
 const SHARED = 2;
 
