@@ -11,7 +11,8 @@ const range = (count: number, step = 1): readonly number[] =>
 
 /** 5,120 candidates. */
 const parameters = {
-  max_batch_size: range(20),
+  // With batches of one there would be no delay to choose.
+  max_batch_size: range(20).map((size) => size + 1),
   queue_delay_us: range(16, 100),
   instances: range(16),
   dynamic_batching: ['on'],
