@@ -1,13 +1,15 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { formatDuration } from '../base/format.ts';
+import { formatDuration, formatMs, plainLine } from '../base/format.ts';
+import { MS_PER_S } from '../base/units.ts';
 import { describeSpace } from '../space/describe.ts';
 import { spaceSize } from '../space/enumerate.ts';
 import { exitCodes } from './exit-codes.ts';
 import { expectedDuration } from './expected-duration.ts';
+import { type FirstRequests, sendFirstRequests } from './first-requests.ts';
 import { headersOf } from './header-options.ts';
-import { type OpenServer, openServer, readOriginal } from './open-server.ts';
+import { type OpenServer, type OriginalModel, openServer, readOriginal } from './open-server.ts';
 import { planStudy } from './plan-study.ts';
 import { assumptionsOf, requestsOf } from './requests.ts';
 import type { Terminal } from './terminal.ts';
@@ -17,14 +19,15 @@ import { leaveAsItWas } from './tune-study.ts';
 
 /**
  * `--dry-run`: says what would be tried and about how long it would take, for each model. Nothing is changed on a server
- * that was there.
+ * that was there; a few requests are sent, one after another, which tell how fast the model is and whether it takes them.
  */
 export async function dryRun(each: readonly [TuneOptions, ...TuneOptions[]], terminal: Terminal): Promise<number> {
   const [first] = each;
   const models = each.map(modelOf);
   headersOf(first);
   const logs = await mkdtemp(join(tmpdir(), 'tritune-plan-'));
-  const opened = await openServer(first, models.length === 1 ? models : [], logs, new AbortController().signal);
+  // A server of its own loads the model when it is looked at, so that it is seen how long that takes.
+  const opened = await openServer(first, [], logs, new AbortController().signal);
   try {
     let seconds = 0;
     for (const [index, options] of each.entries()) {
@@ -43,12 +46,13 @@ export async function dryRun(each: readonly [TuneOptions, ...TuneOptions[]], ter
 }
 
 /** Gives the seconds that the study is expected to take. */
-async function printPlan(options: TuneOptions, { client, server }: OpenServer, terminal: Terminal): Promise<number> {
+async function printPlan(options: TuneOptions, opened: OpenServer, terminal: Terminal): Promise<number> {
+  const { client, server } = opened;
   const model = modelOf(options);
   const original = await readOriginal(client, model);
-  await leaveAsItWas(client, model, original);
+  const asked = tryRequests(options, opened, original);
+  const { inputs, first } = await asked.finally(() => leaveAsItWas(client, model, original));
   const { plan, space } = planStudy({ options, model, earlier: [], started: null }, server, original);
-  const inputs = await requestsOf(options, original);
   const base = plan.study.originalConfig;
   const trials = Math.min(plan.maxTrials, spaceSize(space, base));
   const { seconds, measurements } = expectedDuration({
@@ -58,6 +62,8 @@ async function printPlan(options: TuneOptions, { client, server }: OpenServer, t
     budgetMs: plan.study.goal.budget?.latencyMs ?? null,
     timeBudgetMs: plan.timeBudgetMs,
     isEmulated: server.emulated !== null,
+    requestMs: first && 'requestMs' in first ? first.requestMs : null,
+    loadSeconds: original.loadMs === null ? null : original.loadMs / MS_PER_S,
   });
   terminal.print(describeSpace(space, base));
   const { length } = inputs.requests;
@@ -65,6 +71,26 @@ async function printPlan(options: TuneOptions, { client, server }: OpenServer, t
   terminal.print(`sends ${what}, with ${inputs.batch} ${inputs.batch === 1 ? 'sample' : 'samples'} each`);
   for (const line of assumptionsOf(inputs)) terminal.print(line);
   terminal.print(`sampler ${options.sampler}: up to ${trials} trials and about ${measurements} measurements`);
-  terminal.print(`expected: ${formatDuration(seconds)} for a small model that loads fast; nothing was changed`);
+  terminal.print(`expected: about ${formatDuration(seconds)}${basisOf(first, original)}; nothing was changed`);
+  if (first && 'refusal' in first)
+    terminal.print(plainLine(`a first request was not answered, and none of the run would be: ${first.refusal}`));
   return seconds;
+}
+
+/** Sequences are left alone: what began would have to end. */
+async function tryRequests(options: TuneOptions, opened: OpenServer, original: OriginalModel) {
+  const inputs = await requestsOf(options, original);
+  const { config } = original;
+  const first = config.sequence_batching ? null : await sendFirstRequests(options, opened, config, inputs);
+  return { inputs, first };
+}
+
+/** What the duration goes by. */
+function basisOf(first: FirstRequests | null, { loadMs }: OriginalModel): string {
+  const answered = first && 'requestMs' in first ? first : null;
+  const parts = [
+    ...(answered ? [`a request alone takes ${formatMs(answered.requestMs)} (${answered.sent} were sent)`] : []),
+    loadMs === null ? 'loads are taken to be fast' : `a load takes ${formatMs(loadMs)}`,
+  ];
+  return ` (${parts.join(', ')})`;
 }

@@ -1,15 +1,24 @@
 import { defaultWindowRule } from '../profiler/level-options.ts';
 import type { SamplerName } from './tune-options.ts';
 
-/** Measurements of a search: some before the samplers know where the levels are, and some for each trial. From studies in virtual time. */
-const SEARCHES: Readonly<Record<'queueing' | 'walk' | 'sweep', { readonly first: number; readonly perTrial: number }>> =
-  {
-    queueing: { first: 3, perTrial: 1.15 },
-    walk: { first: 10, perTrial: 2.5 },
-    sweep: { first: 7, perTrial: 6.8 },
-  };
+/**
+ * How samplers search, from studies of the emulator's profiles in virtual time: measurements before they know where the
+ * levels are, and for each trial; the mean latency at the levels that they measure, as a part of the budget where that is
+ * what ends the levels, and in times of a request alone where the largest level does.
+ */
+interface Search {
+  readonly first: number;
+  readonly perTrial: number;
+  readonly budgetShare: number;
+  readonly requestTimes: number;
+}
+const SEARCHES: Readonly<Record<'queueing' | 'walk' | 'sweep', Search>> = {
+  queueing: { first: 4, perTrial: 1.1, budgetShare: 1, requestTimes: 12 },
+  walk: { first: 4, perTrial: 3.5, budgetShare: 1.1, requestTimes: 8 },
+  sweep: { first: 3, perTrial: 7, budgetShare: 0.9, requestTimes: 4 },
+};
 /** The samplers that stop by themselves do so after about as many trials. */
-const USUAL_TRIALS: Partial<Record<SamplerName, number>> = { queueing: 12, 'hill-climb': 8 };
+const USUAL_TRIALS: Partial<Record<SamplerName, number>> = { queueing: 14, 'hill-climb': 8 };
 
 /** Sides that meet in a round of the final, the original config among them; those that lose go out. */
 const FINALISTS = 2.7;
@@ -18,10 +27,8 @@ const FINALISTS = 2.7;
 const MEASUREMENT = { besideSeconds: 0.55, windows: 4.5 };
 /** A window holds about so many latencies one after the other where that is longer than its least length. */
 const LATENCIES_PER_WINDOW = 20;
-/** The levels that are worth measuring have a mean latency of about so much of the budget; a sweep has many below. */
-const SHARE_OF_BUDGET = { queueing: 0.55, walk: 0.55, sweep: 0.35 };
-/** A full load and the calm after it: of small models on a real Triton, and of the emulator's profiles. */
-const LOAD_SECONDS = { real: 2, emulated: 0.3 };
+/** A full load and the calm after it, where nobody knows better: of small models on a real Triton, and of the emulator's profiles. */
+const USUAL_LOAD_SECONDS = { real: 2, emulated: 0.3 };
 
 /** What is known before a study. */
 export interface Prospect {
@@ -33,23 +40,35 @@ export interface Prospect {
   readonly budgetMs: number | null;
   readonly timeBudgetMs: number;
   readonly isEmulated: boolean;
+  /** What a request takes that is alone on the server; null where none was sent. */
+  readonly requestMs: number | null;
+  /** What the original config took to load; null where that was not seen. */
+  readonly loadSeconds: number | null;
 }
 
 /**
- * What a study is likely to take. Good to about 30 % where the budget is what ends the levels; less where the model's
- * latencies stay far below it, and where loads are slow, which nobody knows before the first.
+ * What a study is likely to take. How often a sampler tries again, and how far the levels go, depends on what is found:
+ * three of four studies of the default sampler are within 30 % (docs/search.md). A time budget holds.
  */
 export function expectedDuration(prospect: Prospect): { readonly seconds: number; readonly measurements: number } {
-  const { sampler, finalRounds, budgetMs, timeBudgetMs, isEmulated } = prospect;
-  const kind = sampler === 'queueing' ? sampler : sampler === 'grid' ? 'sweep' : 'walk';
+  const { sampler, finalRounds, timeBudgetMs, isEmulated } = prospect;
+  const search = SEARCHES[sampler === 'queueing' ? sampler : sampler === 'grid' ? 'sweep' : 'walk'];
   const trials = Math.min(prospect.trials, USUAL_TRIALS[sampler] ?? Number.POSITIVE_INFINITY);
-  const { first, perTrial } = SEARCHES[kind];
   const finals = finalRounds * FINALISTS;
-  const measurements = first + perTrial * trials + finals;
+  const measurements = search.first + search.perTrial * trials + finals;
   const { minWindowMs, maxWindowMs } = defaultWindowRule;
-  const wantedMs = LATENCIES_PER_WINDOW * SHARE_OF_BUDGET[kind] * (budgetMs ?? 0);
+  const wantedMs = LATENCIES_PER_WINDOW * latencyMsOf(search, prospect);
   const windowMs = Math.min(Math.max(wantedMs, minWindowMs), maxWindowMs);
   const measuring = measurements * (MEASUREMENT.besideSeconds + (MEASUREMENT.windows * windowMs) / 1e3);
-  const loading = (trials + finals) * (isEmulated ? LOAD_SECONDS.emulated : LOAD_SECONDS.real);
+  const loadSeconds = prospect.loadSeconds ?? (isEmulated ? USUAL_LOAD_SECONDS.emulated : USUAL_LOAD_SECONDS.real);
+  const loading = (trials + finals) * loadSeconds;
   return { seconds: Math.min(measuring + loading, timeBudgetMs / 1e3), measurements: Math.ceil(measurements) };
+}
+
+/** The mean latency at the levels that are measured: whichever of its two limits is lower, softly where they are near. */
+function latencyMsOf({ budgetShare, requestTimes }: Search, { budgetMs, requestMs }: Prospect): number {
+  const byBudget = budgetMs === null ? Number.POSITIVE_INFINITY : budgetShare * budgetMs;
+  const byRequest = requestMs === null ? Number.POSITIVE_INFINITY : requestTimes * requestMs;
+  const both = 1 / byBudget + 1 / byRequest;
+  return both > 0 ? 1 / both : 0;
 }

@@ -1,5 +1,7 @@
 import { join } from 'node:path';
+import { realClock } from '../base/clock.ts';
 import { TrituneError } from '../base/errors.ts';
+import { nsToMs } from '../base/units.ts';
 import type { ServerIdentity } from '../study/records.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import type { TlsOptions } from '../triton/tls.ts';
@@ -72,6 +74,8 @@ export interface OriginalModel {
   readonly config: ModelConfig;
   readonly metadata: ModelMetadata;
   readonly wasLoaded: boolean;
+  /** How long it took to load now; null where it was loaded. */
+  readonly loadMs: number | null;
 }
 
 /** Reads the model's config, and loads it first when it is not loaded. Errors: MODEL_UNKNOWN with the known names, MODEL_UNREADY, LOAD_REFUSED. */
@@ -83,10 +87,12 @@ export async function readOriginal(client: TritonClient, model: string): Promise
     throw new TrituneError('MODEL_UNKNOWN', `the server has no model '${model}'`, `its models: ${known}`);
   }
   const wasLoaded = entries.some((entry) => entry.state === 'READY');
+  const startNs = realClock.nowNs();
   if (!wasLoaded) await client.load(model);
+  const loadMs = wasLoaded ? null : nsToMs(realClock.nowNs() - startNs);
   try {
     const [config, metadata] = await Promise.all([client.modelConfig(model), client.modelMetadata(model)]);
-    return { config, metadata, wasLoaded };
+    return { config, metadata, wasLoaded, loadMs };
   } catch (error) {
     if (!wasLoaded) await client.unload(model).catch(() => undefined);
     throw error;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../src/base/random.ts';
 import { NS_PER_S } from '../../src/base/units.ts';
-import { expectedDuration } from '../../src/cli/expected-duration.ts';
+import { expectedDuration, type Prospect } from '../../src/cli/expected-duration.ts';
 import { makeSampler } from '../../src/cli/samplers.ts';
 import type { SamplerName } from '../../src/cli/tune-options.ts';
 import { loadProfile } from '../../src/emulator/profiles.ts';
@@ -38,11 +38,27 @@ interface Asked {
   readonly budgetMs: number;
   readonly maxTrials: number;
   readonly timeBudgetMs?: number;
+  /** Instead of the profile's own. */
+  readonly loadSeconds?: number;
+}
+
+function serverOf({ profile: name, loadSeconds }: Asked): VirtualServer {
+  const profile = loadProfile(name);
+  if (loadSeconds === undefined) return new VirtualServer(profile);
+  const slow = profile.models.map((model) => ({ ...model, load: { ...model.load, full_s: loadSeconds } }));
+  return new VirtualServer({ ...profile, models: slow });
+}
+
+/** What a dry run sees of the model. */
+function seen(asked: Asked): Pick<Prospect, 'requestMs' | 'loadSeconds'> {
+  const server = serverOf(asked);
+  return { requestMs: server.measure(server.original, 1).latencyMs.avg, loadSeconds: asked.loadSeconds ?? 0.3 };
 }
 
 /** What a whole study of an emulator's model takes, in seconds of virtual time. */
-async function taken({ profile, sampler, budgetMs, maxTrials, timeBudgetMs }: Asked): Promise<number> {
-  const server = new VirtualServer(loadProfile(profile));
+async function taken(asked: Asked): Promise<number> {
+  const { sampler, budgetMs, maxTrials, timeBudgetMs } = asked;
+  const server = serverOf(asked);
   const { original } = server;
   const space = loadSpace(presetFor(original.backend || original.platform), {
     limits: { latency_budget_us: budgetMs * 1e3 },
@@ -78,11 +94,15 @@ describe('the expected duration', { timeout: 60_000 }, () => {
     { profile: 'demo', sampler: 'hill-climb', budgetMs: 80, maxTrials: 10 },
     { profile: 'demo', sampler: 'grid', budgetMs: 80, maxTrials: 4 },
     { profile: 'cliff', sampler: 'queueing', budgetMs: 60, maxTrials: 4 },
+    // Far below the budget, which then ends no level.
+    { profile: 'demo', sampler: 'queueing', budgetMs: 1400, maxTrials: 8 },
+    { profile: 'cliff', sampler: 'grid', budgetMs: 200, maxTrials: 5 },
+    { profile: 'demo', sampler: 'random', budgetMs: 80, maxTrials: 10, loadSeconds: 12 },
     { profile: 'cliff', sampler: 'random', budgetMs: 60, maxTrials: 10 },
     { profile: 'cliff', sampler: 'hill-climb', budgetMs: 60, maxTrials: 10 },
   ])('is within 30 % of what $sampler takes: $profile, $maxTrials trials', async (asked) => {
     const { sampler, budgetMs, maxTrials: trials } = asked;
-    const prospect = { sampler, trials, budgetMs, finalRounds: FINAL_ROUNDS, isEmulated: true };
+    const prospect = { sampler, trials, budgetMs, finalRounds: FINAL_ROUNDS, isEmulated: true, ...seen(asked) };
     const { seconds } = expectedDuration({ ...prospect, timeBudgetMs: Number.POSITIVE_INFINITY });
     const ratio = seconds / (await taken(asked));
     expect(ratio).toBeGreaterThan(0.7);
@@ -99,6 +119,7 @@ describe('the expected duration', { timeout: 60_000 }, () => {
         budgetMs: 80,
         finalRounds: FINAL_ROUNDS,
         isEmulated: true,
+        ...seen(asked),
       } as const;
       const { seconds } = expectedDuration({ ...prospect, timeBudgetMs });
       expect(seconds).toBe(timeBudgetMs / 1e3);

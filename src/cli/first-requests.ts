@@ -1,0 +1,50 @@
+import { median } from 'simple-statistics';
+import { realClock } from '../base/clock.ts';
+import { nsToMs } from '../base/units.ts';
+import type { PreparedInputs } from '../loadgen/inputs.ts';
+import type { PreparedRequest, SendOutcome, Transport } from '../loadgen/types.ts';
+import type { ModelConfig } from '../triton/model-config.ts';
+import type { OpenServer } from './open-server.ts';
+import { openTraffic, type TrafficOptions } from './traffic-parts.ts';
+
+const MOST_REQUESTS = 10;
+/** No further request after so long. */
+const LONG_ENOUGH_MS = 1000;
+const TIMEOUT_MS = 10_000;
+/** One in flight, ever. */
+const alone = { mode: 'concurrency', low: 1, high: 1 } as const;
+
+/** What a few requests, one after another, tell: the median of what they took in ms, without the first; or why none was answered. */
+export type FirstRequests =
+  | { readonly sent: number; readonly requestMs: number }
+  | { readonly sent: number; readonly refusal: string };
+
+/** A second at most, or a slow answer. Errors: as `openTraffic`. */
+export async function sendFirstRequests(
+  options: TrafficOptions,
+  opened: OpenServer,
+  config: ModelConfig,
+  inputs: PreparedInputs,
+): Promise<FirstRequests> {
+  const traffic = await openTraffic(opened, { options, config, inputs, levels: alone, timeoutMs: TIMEOUT_MS });
+  try {
+    const { requests } = traffic.requestsFor(config);
+    const latenciesMs: number[] = [];
+    const startNs = realClock.nowNs();
+    while (latenciesMs.length < MOST_REQUESTS && nsToMs(realClock.nowNs() - startNs) < LONG_ENOUGH_MS) {
+      const request = requests[latenciesMs.length % requests.length];
+      if (!request) break;
+      const sentNs = realClock.nowNs();
+      const outcome = await sendOne(traffic.transport, traffic.transport.prepare(request));
+      if (!outcome.ok) return { sent: latenciesMs.length + 1, refusal: outcome.message };
+      latenciesMs.push(nsToMs(realClock.nowNs() - sentNs));
+    }
+    const warm = latenciesMs.length > 1 ? latenciesMs.slice(1) : latenciesMs;
+    return { sent: latenciesMs.length, requestMs: median(warm) };
+  } finally {
+    await traffic.close();
+  }
+}
+
+const sendOne = (transport: Transport, prepared: PreparedRequest): Promise<SendOutcome> =>
+  new Promise((resolve) => transport.send(prepared, resolve));
