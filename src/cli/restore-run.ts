@@ -10,6 +10,7 @@ import { holdModel } from '../tuner/hold-model.ts';
 import { createTracing } from '../tuner/tracing.ts';
 import { checkOwn } from './check-own.ts';
 import { type Addresses, connectControl } from './connection.ts';
+import { type HeaderFlags, headersAgain } from './header-options.ts';
 import { serverAddress, tlsInAddress } from './option-values.ts';
 import { RUNS_DIRECTORY, studyFiles } from './output-directory.ts';
 import { checkNames, checkProtected } from './protect.ts';
@@ -71,7 +72,7 @@ async function putTracingBack(state: StudyState, client: TraceControl, journal: 
 async function controlAddresses({ server, started }: StudyState, options: RestoreOptions): Promise<Addresses> {
   const isGrpc = server.controlProtocol === 'grpc';
   const url = options.url === undefined ? server.controlUrl : serverAddress(options.url, isGrpc ? 8001 : 8000);
-  const before = started.options as TlsFlags & { readonly url?: string; readonly controlUrl?: string };
+  const before = started.options as TlsFlags & HeaderFlags & { readonly url?: string; readonly controlUrl?: string };
   const flags = wantsTls(options) ? options : before;
   const isSecure = tlsInAddress(options.url ?? before.controlUrl ?? before.url) ?? wantsTls(flags);
   const tls = isSecure ? await readTls(flags) : undefined;
@@ -81,6 +82,7 @@ async function controlAddresses({ server, started }: StudyState, options: Restor
     tls,
     control: isGrpc ? { url, tls, isGuess: false } : null,
     metricsUrl: '',
+    headers: headersAgain(before, options),
   };
 }
 
