@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { SendFailure, SendOutcome } from '../../types.ts';
 import { failed, socketMessage } from '../outcome.ts';
 import { type Endpoint, openSocket } from '../socket.ts';
+import { Acknowledgements } from './acknowledgements.ts';
 import type { Call, Carrier } from './call.ts';
 import { FrameReader, type FrameSink } from './frame-reader.ts';
 import { FrameWriter } from './frame-writer.ts';
@@ -36,6 +37,7 @@ export class Connection implements FrameSink, Carrier {
   readonly #owner: ConnectionOwner;
   readonly #socket: Socket;
   readonly #writer: FrameWriter;
+  readonly #acknowledgements: Acknowledgements;
   readonly #reader: FrameReader;
   readonly #peer = new PeerSettings();
   readonly #blocks = new HeaderBlocks();
@@ -57,6 +59,7 @@ export class Connection implements FrameSink, Carrier {
     };
     this.#socket = openSocket(options.endpoint, onread, () => this.#writer.bytes(h2.clientPreface()));
     this.#writer = new FrameWriter(this.#socket);
+    this.#acknowledgements = new Acknowledgements(this.#socket, this.#writer);
     this.#streams = new Streams(options, this.#writer, this.#peer, (call, outcome) => this.#ended(call, outcome));
     this.#socket.on('error', (error) => this.#lose(socketMessage(error)));
     this.#socket.on('end', () => this.#lose('the server closed the connection'));
@@ -181,7 +184,7 @@ export class Connection implements FrameSink, Carrier {
       else this.#onSettings(payload, start, end);
     } else if (type === h2.PING) {
       h2.checkLength(8, start, end);
-      if ((flags & h2.ACK) === 0) this.#writer.bytes(h2.pingAckFrame(payload.subarray(start, end)));
+      if ((flags & h2.ACK) === 0) this.#acknowledgements.send(h2.pingAckFrame(payload.subarray(start, end)));
     } else if (type === h2.RST_STREAM) {
       h2.checkLength(4, start, end);
       this.#streams.reset(streamId, payload.readUInt32BE(start));
@@ -197,7 +200,7 @@ export class Connection implements FrameSink, Carrier {
   #onSettings(payload: Buffer, start: number, end: number): void {
     const { initialWindow, headerTableSize } = this.#peer;
     this.#peer.update(payload, start, end);
-    this.#writer.bytes(h2.settingsAckFrame());
+    this.#acknowledgements.send(h2.settingsAckFrame());
     this.#streams.settingsChanged({ initialWindow, headerTableSize });
     if (this.#state === 'connecting') {
       this.#state = 'ready';

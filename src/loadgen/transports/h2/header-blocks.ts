@@ -1,12 +1,17 @@
 import * as h2 from './frames.ts';
 import { type FieldSink, HpackDecoder } from './hpack-decoder.ts';
 
+/** For each piece the block is copied: many small ones, or empty ones, cost far more than their bytes. */
+const CONTINUATION_COST = 64;
+
 /** Puts header blocks together from HEADERS and CONTINUATION frames and decodes them. */
 export class HeaderBlocks {
   readonly #decoder = new HpackDecoder();
   #block: Buffer = Buffer.alloc(0);
   #start = 0;
   #end = 0;
+  /** Of the block at hand, so far; a peer that sends one for ever is refused by it. */
+  #cost = 0;
   #isOpen = false;
   /** Of the block at hand. */
   streamId = 0;
@@ -25,6 +30,8 @@ export class HeaderBlocks {
     // Five bytes of priority, which mean nothing any more.
     if ((flags & h2.PRIORITY) !== 0) start += 5;
     if (start > end) throw new h2.ProtocolError('PROTOCOL_ERROR', 'a HEADERS frame with more padding than frame');
+    this.#cost = 0;
+    this.#charge(end - start);
     this.streamId = streamId;
     this.endsStream = (flags & h2.END_STREAM) !== 0;
     this.#isOpen = (flags & h2.END_HEADERS) === 0;
@@ -39,14 +46,17 @@ export class HeaderBlocks {
     if (!this.#isOpen || streamId !== this.streamId) {
       throw new h2.ProtocolError('PROTOCOL_ERROR', 'a CONTINUATION frame that continues nothing');
     }
-    // Empty ones are counted as a byte, or a peer could send them for ever.
-    if (this.#block.length + end - start + 1 > h2.MAX_HEADER_BLOCK) {
-      throw new h2.ProtocolError('ENHANCE_YOUR_CALM', `a header block of more than ${h2.MAX_HEADER_BLOCK} bytes`);
-    }
+    this.#charge(end - start + CONTINUATION_COST);
     this.#block = Buffer.concat([this.#block, payload.subarray(start, end)]);
     this.#end = this.#block.length;
     this.#isOpen = (flags & h2.END_HEADERS) === 0;
     return !this.#isOpen;
+  }
+
+  #charge(bytes: number): void {
+    this.#cost += bytes;
+    if (this.#cost <= h2.MAX_HEADER_BLOCK) return;
+    throw new h2.ProtocolError('ENHANCE_YOUR_CALM', `a header block of more than ${h2.MAX_HEADER_BLOCK} bytes`);
   }
 
   /** Errors: ProtocolError. */

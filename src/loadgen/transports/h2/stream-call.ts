@@ -1,8 +1,12 @@
 import { messageOf } from '../../../base/errors.ts';
 import type { SendOutcome } from '../../types.ts';
 import { badStatus, failed } from '../outcome.ts';
-import { readStreamReply } from '../stream-reply.ts';
+import { readStreamReply, type StreamReply } from '../stream-reply.ts';
 import { Call, PREFIX_BYTES } from './call.ts';
+
+const NOTHING = Buffer.alloc(0);
+/** A message that comes in pieces is kept until it is whole. Outputs of a stream are far smaller than this. */
+const MAX_MESSAGE_BYTES = 2 ** 29;
 
 /**
  * One long-lived stream of ModelStreamInfer, with one request at a time on it: each is over with its final response, and
@@ -14,8 +18,9 @@ export class StreamCall extends Call {
   readonly #replied: (call: StreamCall, outcome: SendOutcome) => void;
   readonly #prefix = Buffer.alloc(PREFIX_BYTES);
   #prefixBytes = 0;
-  /** Of a message that comes in more than one piece: those that came, and the bytes that are still to come. */
-  #pieces: Buffer[] = [];
+  /** Of a message that comes in more than one piece: what has come, and the bytes that are still to come. */
+  #kept = NOTHING;
+  #keptBytes = 0;
   #missing = 0;
   #responses = 0;
 
@@ -27,7 +32,8 @@ export class StreamCall extends Call {
   override onStream(streamId: number, window: number): void {
     super.onStream(streamId, window);
     this.#prefixBytes = 0;
-    this.#pieces = [];
+    this.#kept = NOTHING;
+    this.#keptBytes = 0;
     this.#missing = 0;
     this.#responses = 0;
   }
@@ -42,12 +48,15 @@ export class StreamCall extends Call {
         this.#prefix[this.#prefixBytes++] = bytes[at++] as number;
         if (this.#prefixBytes < PREFIX_BYTES) continue;
         this.#missing = this.#prefix.readUInt32BE(1);
+        if (this.#missing > MAX_MESSAGE_BYTES) {
+          this.#giveUp(`a response of ${this.#missing} bytes is longer than is read from a stream`);
+          return true;
+        }
       }
       const taken = Math.min(this.#missing, end - at);
       this.#missing -= taken;
       if (this.#missing > 0) {
-        // The buffer is read into again.
-        this.#pieces.push(Buffer.from(bytes.subarray(at, at + taken)));
+        this.#keep(bytes, at, at + taken);
       } else {
         this.#message(this.#joined(bytes.subarray(at, at + taken)));
       }
@@ -62,10 +71,24 @@ export class StreamCall extends Call {
     return failed('malformed', 'the stream ended before the final response');
   }
 
+  /** Copied, as the buffer is read into again; into one that grows with what has come, whatever length was said. */
+  #keep(bytes: Buffer, start: number, end: number): void {
+    const needed = this.#keptBytes + end - start;
+    if (needed > this.#kept.length) {
+      const larger = Buffer.allocUnsafeSlow(2 * needed);
+      this.#kept.copy(larger, 0, 0, this.#keptBytes);
+      this.#kept = larger;
+    }
+    bytes.copy(this.#kept, this.#keptBytes, start, end);
+    this.#keptBytes = needed;
+  }
+
   #joined(last: Buffer): Buffer {
-    if (this.#pieces.length === 0) return last;
-    const whole = Buffer.concat([...this.#pieces, last]);
-    this.#pieces = [];
+    if (this.#keptBytes === 0) return last;
+    this.#keep(last, 0, last.length);
+    const whole = this.#kept.subarray(0, this.#keptBytes);
+    this.#kept = NOTHING;
+    this.#keptBytes = 0;
     return whole;
   }
 
@@ -78,17 +101,23 @@ export class StreamCall extends Call {
   #message(message: Buffer): void {
     this.#prefixBytes = 0;
     if (this.#prefix[0] !== 0) {
-      this.#replied(this, failed('malformed', 'the response is compressed though we did not ask for it'));
+      this.#giveUp('the response is compressed though we did not ask for it');
       return;
     }
+    let reply: StreamReply;
     try {
-      const { error, isFinal, hasOutputs } = readStreamReply(message);
-      if (hasOutputs) this.#responses++;
-      if (error !== '') this.#replied(this, badStatus(STREAM_ERROR, error));
-      else if (isFinal) this.#final();
+      reply = readStreamReply(message);
     } catch (error) {
-      this.#replied(this, failed('malformed', `the response cannot be read: ${messageOf(error)}`));
+      this.#giveUp(`the response cannot be read: ${messageOf(error)}`);
+      return;
     }
+    if (reply.hasOutputs) this.#responses++;
+    if (reply.error !== '') this.#replied(this, badStatus(STREAM_ERROR, reply.error));
+    else if (reply.isFinal) this.#final();
+  }
+
+  #giveUp(why: string): void {
+    this.#replied(this, failed('malformed', why));
   }
 }
 
