@@ -15,14 +15,17 @@ type CallForm = Pick<TransportOptions, 'compression' | 'tensorFormat'>;
 
 /** Encodes the call. Outputs are asked for in the form of the inputs. Errors: UNSUPPORTED for values that JSON has no form for. */
 export function encodeInferCall(request: InferRequest, { compression, tensorFormat }: CallForm): HttpInferCall {
-  const version = request.version === '' ? '' : `/versions/${encodeURIComponent(request.version)}`;
+  const version = request.version === '' ? '' : `/versions/${segment(request.version)}`;
   const { headers, body } = tensorFormat === 'json' ? jsonBody(request) : binaryBody(request);
   return {
-    path: `/v2/models/${encodeURIComponent(request.model)}${version}/infer`,
+    path: `/v2/models/${segment(request.model)}${version}/infer`,
     headers: compression ? [...headers, { name: 'content-encoding', value: compression }] : headers,
     body: compression ? compressed(body, compression) : body,
   };
 }
+
+/** Names come from a server's JSON, which can hold half a character. */
+const segment = (name: string): string => encodeURIComponent(name.toWellFormed());
 
 type Body = Pick<HttpInferCall, 'headers' | 'body'>;
 
@@ -95,12 +98,15 @@ export function readInferReply(
   let at = jsonEnd;
   return json.outputs.map(({ name, datatype, shape = [], parameters }) => {
     if (shared.some((output) => output.name === name)) return { name, datatype, shape, raw: new Uint8Array() };
-    const size = parameters?.binary_data_size ?? Number.NaN;
-    if (!(size >= 0 && at + size <= body.length)) throw new RangeError(`output '${name}' has not the bytes it says`);
+    const size: unknown = parameters?.binary_data_size;
+    if (!isLength(size) || at + size > body.length) throw new RangeError(`output '${name}' has not the bytes it says`);
     at += size;
     return { name, datatype, shape, raw: body.subarray(at - size, at) };
   });
 }
+
+/** The reply is whatever the server sent. */
+const isLength = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
 
 /** The `error` field of a failed call's body, or the body itself when it is no such JSON. */
 export function errorOfBody(body: string): string {

@@ -20,6 +20,8 @@ interface HttpRequest extends PreparedRequest {
 
 /** As much of a failed call's body as is kept for its message. */
 const MAX_ERROR_BYTES = 64 * 1024;
+/** As much as is kept of a reply that is to be checked. */
+const MAX_KEPT_BYTES = 2 ** 31 - 1;
 
 /** KServe v2 over HTTP/1.1 through undici: one connection for each request in flight, kept alive. */
 export function openUndici(options: TransportOptions): Transport<HttpRequest> {
@@ -45,6 +47,7 @@ export function openUndici(options: TransportOptions): Transport<HttpRequest> {
     #errorBody = '';
     #jsonBytes = Number.NaN;
     readonly #body: Buffer[] = [];
+    #bodyBytes = 0;
 
     constructor(request: InferRequest, done: (outcome: SendOutcome) => void) {
       this.#request = request;
@@ -63,7 +66,7 @@ export function openUndici(options: TransportOptions): Transport<HttpRequest> {
     }
 
     onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
-      if (this.#isGood() && options.check) this.#body.push(chunk);
+      if (this.#isGood() && options.check) this.#keep(chunk);
       if (this.#isGood() || this.#errorBody.length > MAX_ERROR_BYTES) return;
       this.#errorBody += chunk.toString('utf8');
     }
@@ -75,6 +78,12 @@ export function openUndici(options: TransportOptions): Transport<HttpRequest> {
 
     onResponseError(_: Dispatcher.DispatchController, error: Error): void {
       this.settle(outcomeOf(error, this.#controller !== undefined));
+    }
+
+    #keep(chunk: Buffer): void {
+      this.#bodyBytes += chunk.length;
+      if (this.#bodyBytes <= MAX_KEPT_BYTES) this.#body.push(chunk);
+      else this.end(failed('malformed', `a reply of more than ${MAX_KEPT_BYTES} bytes is not checked`));
     }
 
     #outputs(): readonly OutputTensor[] {

@@ -50,13 +50,23 @@ function bodyOf(
 function fieldsOf(lines: readonly string[]): ReadonlyMap<string, string> {
   const fields = new Map<string, string>();
   for (const line of lines) {
-    const [, name, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*$/.exec(line) ?? [];
+    const [, name, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):(.*)$/.exec(line) ?? [];
     if (name === undefined || value === undefined) {
       throw new MalformedResponse(`no header field: ${JSON.stringify(line.slice(0, 40))}`);
     }
     const key = name.toLowerCase();
     const before = fields.get(key);
-    fields.set(key, before === undefined ? value : `${before}, ${value}`);
+    fields.set(key, before === undefined ? trimmed(value) : `${before}, ${trimmed(value)}`);
   }
   return fields;
 }
+
+/** Without the blanks around it. A pattern would go through a long run of them again and again. */
+function trimmed(value: string): string {
+  let [start, end] = [0, value.length];
+  while (start < end && isBlank(value, start)) start++;
+  while (end > start && isBlank(value, end - 1)) end--;
+  return value.slice(start, end);
+}
+
+const isBlank = (text: string, at: number): boolean => text[at] === ' ' || text[at] === '\t';

@@ -8,6 +8,8 @@ const MAX_ERROR_BYTES = 64 * 1024;
 const HEAD_END = '\r\n\r\n';
 /** Some servers end lines with a line feed alone, and clients may take it (RFC 9112, section 2.2). */
 const HEAD_END_ANY = /\r?\n\r?\n/g;
+/** What goes up to the usual end, and has one of line feeds alone before it: it must be the same head in whatever pieces it comes. */
+const ENDS_SOONER = /\n(?:\r?\n|$)/;
 const LF = 0x0a;
 
 type State = 'head' | 'length' | 'until-close' | 'chunk-size' | 'chunk' | 'chunk-end' | 'trailers' | 'done';
@@ -106,8 +108,11 @@ export class ResponseParser {
     // The end may lie across two chunks; then it is found in what was kept and the new bytes together.
     const found = this.#kept === '' ? chunk.indexOf(HEAD_END, at, 'latin1') : -1;
     if (found >= 0 && found + HEAD_END.length <= end) {
-      this.#begin(chunk.toString('latin1', at, found));
-      return found + HEAD_END.length;
+      const text = chunk.toString('latin1', at, found);
+      if (this.#head?.text === text || !ENDS_SOONER.test(text)) {
+        this.#begin(text);
+        return found + HEAD_END.length;
+      }
     }
     const before = this.#kept.length;
     this.#kept += chunk.toString('latin1', at, end);
