@@ -18,7 +18,7 @@ export interface ValueOptions {
 
 /** Integers stay small: they are often indices, and a model may fail or crash on one that is out of range. */
 const SMALL_INTEGERS = { low: 0, high: 99 };
-const DEFAULT_STRING_LENGTH = 128;
+export const DEFAULT_STRING_LENGTH = 128;
 const LETTERS = Buffer.from('abcdefghijklmnopqrstuvwxyz0123456789');
 
 /**

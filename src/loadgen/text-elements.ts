@@ -1,4 +1,5 @@
-const LENGTH_BYTES = 4;
+/** Before each element. */
+export const LENGTH_BYTES = 4;
 
 /** BYTES elements in raw form: each behind its length. */
 export function encodeTexts(texts: readonly (string | Uint8Array)[]): Uint8Array {

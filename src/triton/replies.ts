@@ -18,8 +18,13 @@ export function textIn(reply: JsonObject, field: string): string {
 }
 
 export function numberIn(reply: JsonObject, field: string): number {
-  const value = Number(reply[field] ?? 0);
+  const value = numberOf(reply[field]);
   return Number.isFinite(value) ? value : 0;
+}
+
+/** NaN for what is no number. Objects are not asked: an answer may have given them a `valueOf` that is no function. */
+function numberOf(value: Json | undefined): number {
+  return typeof value === 'number' || typeof value === 'string' ? Number(value) : Number.NaN;
 }
 
 export function messageIn(reply: JsonObject, field: string): JsonObject {
@@ -36,8 +41,11 @@ function listIn(reply: JsonObject, field: string): readonly Json[] {
 }
 
 function textsIn(reply: JsonObject, field: string): readonly string[] {
-  return listIn(reply, field).map(String);
+  return listIn(reply, field).map(textOf);
 }
+
+const textOf = (value: Json): string =>
+  typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value);
 
 function asObject(value: Json | undefined): JsonObject {
   return isJsonObject(value) ? value : {};
@@ -65,7 +73,7 @@ function tensorMetadataOf(reply: JsonObject): TensorMetadata {
   return {
     name: textIn(reply, 'name'),
     datatype: textIn(reply, 'datatype'),
-    shape: listIn(reply, 'shape').map(Number),
+    shape: listIn(reply, 'shape').map(numberOf),
   };
 }
 
@@ -102,7 +110,7 @@ export function traceSettingsOf(reply: JsonObject): TraceSettings {
   return Object.fromEntries(
     Object.entries(messageIn(reply, 'settings')).map(([name, setting]) => {
       const values = Array.isArray(setting) ? setting : isJsonObject(setting) ? listIn(setting, 'value') : [setting];
-      return [name, values.map(String)];
+      return [name, values.map(textOf)];
     }),
   );
 }

@@ -1,6 +1,7 @@
 import { seededRandom } from '../../base/random.ts';
 import { numericType } from '../data-types.ts';
-import { tensorBytes, type ValueOptions } from '../tensor-values.ts';
+import { DEFAULT_STRING_LENGTH, tensorBytes, type ValueOptions } from '../tensor-values.ts';
+import { LENGTH_BYTES } from '../text-elements.ts';
 import { MAX_TENSOR_BYTES } from './directory-data.ts';
 import { type GivenShapes, invalidInput, type Sample, type SampleTensor, shapeGiven } from './sample.ts';
 import { checkedShape, elementsOf, shapeText } from './shapes.ts';
@@ -37,11 +38,12 @@ export function generatedStream(
       assumed.push({ input: spec.name, choice: 'left out: it is optional' });
       continue;
     }
+    checkDims(model, spec);
     const shape = given ? checkedShape(model, spec, given) : spec.dims.map((dim) => (dim === -1 ? 1 : dim));
     if (!given && spec.dims.includes(-1)) {
       assumed.push({ input: spec.name, choice: `shape ${shapeText(shape)} for ${shapeText(spec.dims)}` });
     }
-    checkSize(model, spec, shape, count);
+    checkSize(model, spec, shape, { count, ...options });
     wanted.push({ spec, shape });
   }
   const generate = ({ spec, shape }: (typeof wanted)[number]): SampleTensor => ({
@@ -59,8 +61,21 @@ export function generatedStream(
   return { samples, assumed };
 }
 
-function checkSize(model: string, spec: TensorSpec, shape: readonly number[], count: number): void {
-  const bytes = elementsOf(shape) * count * (numericType(spec.datatype)?.bytes ?? 4);
+/** A server may say anything. */
+function checkDims(model: string, { name, dims }: TensorSpec): void {
+  if (dims.every((dim) => Number.isSafeInteger(dim) && dim >= -1)) return;
+  throw invalidInput(model, `the server says that input '${name}' has shape ${shapeText(dims)}`, 'look at its config');
+}
+
+function checkSize(
+  model: string,
+  spec: TensorSpec,
+  shape: readonly number[],
+  { count, text, stringLength }: ValueOptions & { readonly count: number },
+): void {
+  const textBytes =
+    LENGTH_BYTES + (text === undefined ? (stringLength ?? DEFAULT_STRING_LENGTH) : Buffer.byteLength(text));
+  const bytes = elementsOf(shape) * count * (numericType(spec.datatype)?.bytes ?? textBytes);
   if (bytes <= MAX_TENSOR_BYTES) return;
   throw invalidInput(
     model,
