@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { parse } from 'yaml';
 import { z } from 'zod';
 import { messageOf, TrituneError } from '../base/errors.ts';
+import { readYaml } from '../base/yaml.ts';
 import type { Assignment } from '../space/types.ts';
 import { describeAssignment } from '../study/describe.ts';
 import type { SpaceView } from '../study/samplers/space-view.ts';
@@ -28,7 +28,7 @@ export function readCandidates(file: string | undefined, space: SpaceView): read
 
 function contentOf(file: string): unknown {
   try {
-    return parse(readFileSync(file, 'utf8'));
+    return readYaml(readFileSync(file, 'utf8')).value;
   } catch (error) {
     throw invalid(file, messageOf(error));
   }

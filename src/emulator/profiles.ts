@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseDocument } from 'yaml';
 import { messageOf, TrituneError } from '../base/errors.ts';
+import { readYaml } from '../base/yaml.ts';
 import { checkServiceLaw } from '../queueing/service-law.ts';
 import { readStoredConfig } from './posted-config.ts';
 import { lawOf } from './profile-physics.ts';
@@ -38,10 +38,7 @@ export function loadProfile(nameOrFile: string): Profile {
 
 /** Reads the text of a profile file; `file` is for messages. Errors: PROFILE_INVALID. */
 export function parseProfile(text: string, file: string): Profile {
-  const document = parseDocument(text);
-  const [fault] = document.errors;
-  if (fault) throw invalid(file, `line ${fault.linePos?.[0].line ?? '?'}`, fault.message.split('\n')[0] as string);
-  const checked = profileSchema.safeParse(document.toJS());
+  const checked = profileSchema.safeParse(yamlOf(text, file));
   if (!checked.success) {
     const [issue] = checked.error.issues;
     throw invalid(file, issue?.path.join('.') || 'the whole file', issue?.message ?? 'is not a profile');
@@ -54,6 +51,14 @@ export function parseProfile(text: string, file: string): Profile {
   }
   checkEnsembles(checked.data, file);
   return checked.data;
+}
+
+function yamlOf(text: string, file: string): unknown {
+  try {
+    return readYaml(text).value;
+  } catch (error) {
+    throw invalid(file, 'the text', messageOf(error), error);
+  }
 }
 
 /** Their configs, and that each step names another model of the profile. */

@@ -1,6 +1,7 @@
-import { type Document, isMap, isNode, isPair, isSeq, LineCounter, type Pair, parseDocument, visit } from 'yaml';
+import { isMap, isNode, isPair, isSeq, type Pair } from 'yaml';
 import type { z } from 'zod';
 import type { Json } from '../base/json.ts';
+import { readYaml, type TextPosition, YamlFault, type YamlText } from '../base/yaml.ts';
 import { isForbiddenKey } from './config-path.ts';
 import { didYouMean } from './nearest.ts';
 import { formKeys, type SpaceFile, spaceFile } from './schema.ts';
@@ -12,25 +13,14 @@ export interface SpaceSource {
   readonly file: SpaceFile;
 }
 
-const maxBytes = 256 * 1024;
-const maxYamlDepth = 24;
-const maxAliases = 50;
+/** A preset is a few kilobytes. */
+const rules = { maxBytes: 256 * 1024, maxDepth: 24, maxAliases: 50, isForbiddenKey } as const;
 
 /** Reads the text of a search-space file. Errors: SPACE_INVALID with file, line, column, path and reason. */
 export function readSource(label: string, text: string): SpaceSource {
-  const lines = new LineCounter();
-  const nowhere: SourcePlace = { label, position: () => null };
-  if (Buffer.byteLength(text) > maxBytes) throw spaceInvalid(nowhere, [], `the file is larger than ${maxBytes} bytes`);
-  const document = parseYaml(nowhere, text, lines);
-  const place: SourcePlace = { label, position: (path) => positionIn(document, lines, path) };
-  const fault = document.errors[0] ?? document.warnings[0];
-  if (fault !== undefined) {
-    const { line, col } = lines.linePos(fault.pos[0]);
-    const at: SourcePlace = { label, position: () => ({ line, column: col }) };
-    throw spaceInvalid(at, [], fault.message.split('\n')[0]?.replace(/ at line \d+, column \d+:?$/, '') ?? 'no YAML');
-  }
-  refuseUnsafe(place, document, lines);
-  return { place, file: checkForm(place, toJson(place, document)) };
+  const yaml = yamlOf(label, text);
+  const place: SourcePlace = { label, position: (path) => positionIn(yaml, path) };
+  return { place, file: checkForm(place, yaml.value as Json) };
 }
 
 /** The same from values that are no text, such as a journal's. */
@@ -39,50 +29,19 @@ export function readJsonSource(label: string, value: Json): SpaceSource {
   return { place, file: checkForm(place, value) };
 }
 
-function parseYaml(place: SourcePlace, text: string, lineCounter: LineCounter): Document {
+function yamlOf(label: string, text: string): YamlText {
   try {
-    return parseDocument(text, { lineCounter, prettyErrors: false, stringKeys: true, logLevel: 'silent' });
+    return readYaml(text, rules);
   } catch (error) {
-    throw spaceInvalid(place, [], `it is nested too deeply to read (${(error as Error).name})`);
-  }
-}
-
-/** Keys that reach a prototype, values nested beyond any use, and chains of aliases never get past the text. */
-function refuseUnsafe(place: SourcePlace, document: Document, lines: LineCounter): void {
-  let aliases = 0;
-  const refuse = (node: unknown, reason: string): never => {
-    const start = isNode(node) ? node.range?.[0] : undefined;
-    const at = start === undefined ? null : lines.linePos(start);
-    const here: SourcePlace = { ...place, position: () => (at === null ? null : { line: at.line, column: at.col }) };
-    throw spaceInvalid(here, [], reason);
-  };
-  visit(document, {
-    Alias: (_, node) => {
-      aliases += 1;
-      if (aliases > maxAliases) refuse(node, `more than ${maxAliases} aliases`);
-    },
-    Pair: (_, pair) => {
-      const key = keyOf(pair);
-      if (isForbiddenKey(key)) refuse(pair.key, `'${key}' is not a name that a space may use`);
-    },
-    Collection: (_, node, parents) => {
-      if (parents.length > 2 * maxYamlDepth) refuse(node, `nested deeper than ${maxYamlDepth} levels`);
-    },
-  });
-}
-
-function toJson(place: SourcePlace, document: Document): Json {
-  try {
-    return document.toJS({ maxAliasCount: maxAliases }) as Json;
-  } catch (error) {
-    throw spaceInvalid(place, [], `its aliases cannot be followed: ${(error as Error).message}`);
+    if (!(error instanceof YamlFault)) throw error;
+    throw spaceInvalid({ label, position: () => error.position }, [], error.reason);
   }
 }
 
 const keyOf = (pair: Pair): string => String(isNode(pair.key) ? pair.key.toJSON() : pair.key);
 
 /** Where the key or item at the path starts; of the nearest thing above it when the path leads nowhere. */
-function positionIn(document: Document, lines: LineCounter, path: FilePath): { line: number; column: number } | null {
+function positionIn({ document, positionAt }: YamlText, path: FilePath): TextPosition | null {
   let node: unknown = document.contents;
   let start = isNode(node) ? node.range?.[0] : undefined;
   for (const segment of path) {
@@ -98,9 +57,7 @@ function positionIn(document: Document, lines: LineCounter, path: FilePath): { l
     if (!isNode(found)) break;
     node = found;
   }
-  if (start === undefined) return null;
-  const { line, col } = lines.linePos(start);
-  return { line, column: col };
+  return start === undefined ? null : positionAt(start);
 }
 
 function checkForm(place: SourcePlace, value: Json): SpaceFile {

@@ -43,7 +43,7 @@ const badFiles: readonly (readonly [string, string, string | RegExp])[] = [
   [
     'a key that reaches a prototype',
     'parameters:\n  instances: [1]\n  __proto__:\n    values: [1]\n',
-    "my.yaml:3:3: '__proto__' is not a name that a space may use",
+    "my.yaml:3:3: '__proto__' is not a name that may be used here",
   ],
   [
     'a value of the wrong type',

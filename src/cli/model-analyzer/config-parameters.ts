@@ -78,7 +78,7 @@ function named(path: ConfigPath, values: readonly Json[], { at, fail }: Place): 
 function fieldValues({ shape, value: schema }: FieldSchema, value: Json, place: Place): readonly Json[] {
   if (shape === 'repeated') {
     const lists = isListOfLists(value) ? value : [value];
-    return lists.flatMap((list, index) => {
+    return fewOf(lists).flatMap((list, index) => {
       const here = lists.length > 1 ? within(place, index) : place;
       const items: readonly Json[] = Array.isArray(list) ? list : [list];
       return product(items.map((item, at) => valuesOf(schema, item, within(here, at))));
@@ -111,11 +111,14 @@ function entries(object: JsonObject, valuesAt: (key: string, value: Json) => rea
   return all.map((values) => Object.fromEntries(keys.map((key, index) => [key, values[index] as Json])));
 }
 
+/** All of them, or a few more than are taken: what is refused for its number need not be made first. */
 const product = (lists: readonly (readonly Json[])[]): readonly (readonly Json[])[] =>
   lists.reduce<readonly (readonly Json[])[]>(
-    (so, list) => so.flatMap((before) => list.map((value) => [...before, value])).slice(0, MOST_VALUES + 1),
+    (so, list) => fewOf(so.flatMap((before) => fewOf(list).map((value) => [...before, value]))),
     [[]],
   );
+
+const fewOf = <T>(list: readonly T[]): readonly T[] => list.slice(0, MOST_VALUES + 1);
 
 const isListOfLists = (value: Json): value is readonly Json[] =>
   Array.isArray(value) && value.length > 0 && value.every((item) => Array.isArray(item));

@@ -71,7 +71,7 @@ export function flagOptions(
   let [tls, requests]: [TlsFlags, Partial<TuneOptions>] = [{}, {}];
   for (const [flag, value] of Object.entries(flags)) {
     const key = [...at, flag];
-    const option = Object.hasOwn(same, flag) ? same[flag] : sameOfProtocol[protocol][flag];
+    const option = optionOf(flag, protocol);
     if (value === false) ignore(key.join('.'), 'it is off');
     else if (flag === 'sequence-id-range')
       requests = { ...requests, sequenceIds: parsed(sequenceIdRange, value, file, key) };
@@ -84,6 +84,13 @@ export function flagOptions(
     else requests = { ...requests, [option]: optionValue(option, value, file, key) };
   }
   return { tls, requests };
+}
+
+/** Flags are the file's: one may have the name of something that every object has. */
+function optionOf(flag: string, protocol: Protocol): keyof typeof tuneOptionTable | undefined {
+  const alike = sameOfProtocol[protocol];
+  if (Object.hasOwn(same, flag)) return same[flag];
+  return Object.hasOwn(alike, flag) ? alike[flag] : undefined;
 }
 
 /** By the option's own parser, as if it had been given on the command line. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { parse } from 'yaml';
 import type { z } from 'zod';
 import { messageOf, TrituneError } from '../../base/errors.ts';
+import { readYaml } from '../../base/yaml.ts';
 import { type AnalyzerFile, analyzerFile, type ModelSettings, modelSettings } from './schema.ts';
 
 /** A file of Model Analyzer's, read and of its form. */
@@ -11,8 +11,6 @@ export interface ReadFile {
   /** In the order of the file. */
   readonly models: ReadonlyMap<string, ModelSettings>;
 }
-
-const MAX_ALIASES = 100;
 
 /** Reads the file by the rules of YAML 1.1, as Model Analyzer does. Errors: INPUT_INVALID with the path of the key. */
 export function readAnalyzerFile(file: string): ReadFile {
@@ -35,17 +33,10 @@ export function invalid(file: string, path: readonly PropertyKey[], reason: stri
 
 function contentOf(file: string): unknown {
   try {
-    const options = { version: '1.1', maxAliasCount: MAX_ALIASES, logLevel: 'error' } as const;
-    return parse(readFileSync(file, 'utf8'), refuseProto, options);
+    return readYaml(readFileSync(file, 'utf8'), { version: '1.1', maxBytes: 256 * 1024 }).value;
   } catch (error) {
-    throw invalid(file, [], messageOf(error).split('\n')[0] as string);
+    throw invalid(file, [], messageOf(error));
   }
-}
-
-/** A schema would leave such a key out without a word. */
-function refuseProto(key: unknown, value: unknown): unknown {
-  if (key === '__proto__') throw new Error("'__proto__' is no key");
-  return value;
 }
 
 function checked<T>(schema: z.ZodType<T>, value: unknown, file: string, above: readonly PropertyKey[]): T {

@@ -7,6 +7,7 @@ import type { ModelSettings } from './schema.ts';
 
 /** The ends of Model Analyzer's automatic search. */
 const DEFAULTS = { instances: [1, 5], batches: [1, 128] } as const;
+const MOST_COUNTS = 1000;
 
 /**
  * The search space of a model, as a file of ours would say it: every combination of the values in `model_config_parameters`; without any the
@@ -57,6 +58,9 @@ function automatic({ file, content }: ReadFile): SpaceParameters {
   } = content;
   if (fewest > most)
     throw invalid(file, ['run_config_search_max_instance_count'], `${most} is below the least, ${fewest}`);
+  if (most - fewest >= MOST_COUNTS) {
+    throw invalid(file, ['run_config_search_max_instance_count'], `more than ${MOST_COUNTS} instance counts to try`);
+  }
   if (smallest > largest) {
     throw invalid(file, ['run_config_search_max_model_batch_size'], `${largest} is below the least, ${smallest}`);
   }

@@ -38,9 +38,9 @@ const samplers: Readonly<Record<'brute' | 'quick' | 'optuna', SamplerName>> = {
 export function translate(read: ReadFile, given: Given): Translation {
   const { file, content } = read;
   refuseTokens(content);
-  const ignored: IgnoredKey[] = [];
+  const byKey = new Map<string, IgnoredKey>();
   const ignore: Ignore = (key, reason) => {
-    if (!ignored.some((known) => known.key === key)) ignored.push({ key, reason });
+    if (!byKey.has(key)) byKey.set(key, { key, reason });
   };
   const protocol = given.protocol ?? content.client_protocol ?? 'grpc';
   const mode = content.run_config_search_mode ?? 'brute';
@@ -68,6 +68,7 @@ export function translate(read: ReadFile, given: Given): Translation {
     ...(content.export_path !== undefined && { output: content.export_path }),
     ...(mode === 'optuna' && content.optuna_max_trials !== undefined && { maxTrials: content.optuna_max_trials }),
   };
+  const ignored = [...byKey.values()];
   const optionsOf = ({ requests, options, analyzer }: (typeof own)[number]): Partial<TuneOptions> => ({
     ...{ ...requests, ...options, modelAnalyzer: { file, ignored, ...analyzer } },
   });
