@@ -40,7 +40,9 @@ export function configOf(
   const { backend } = setUp.labels;
   const { default_model_filename: _, ...rest } = base;
   const named =
-    backend !== undefined && backends[backend] && base.backend !== backend ? { ...rest, ...backends[backend] } : base;
+    backend !== undefined && Object.hasOwn(backends, backend) && base.backend !== backend
+      ? { ...rest, ...backends[backend] }
+      : base;
   const differing = Object.entries(setUp.labels).filter(([column, value]) =>
     all.some(({ labels }) => labels[column] !== value),
   );

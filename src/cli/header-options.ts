@@ -69,7 +69,9 @@ export function headersOf(flags: HeaderFlags, reserved = taken): readonly Reques
 
 /** `what` names the text in place of itself. */
 function headerIn(text: string, what: string): RequestHeader {
-  const match = /^([A-Za-z0-9_.-]+):[ \t]*([\x20-\x7e]*?)[ \t]*$/.exec(text);
+  // The pattern goes through a long run of blanks again and again.
+  const isShort = text.length <= 2 * MAX_HEADER_BYTES;
+  const match = isShort && /^([A-Za-z0-9_.-]+):[ \t]*([\x20-\x7e]*?)[ \t]*$/.exec(text);
   if (!match) throw usage(`${what} is not of the form NAME:VALUE in ASCII`, 'write NAME: VALUE');
   return { name: (match[1] as string).toLowerCase(), value: match[2] as string };
 }
@@ -104,7 +106,8 @@ function bearer(text: string, what: string): RequestHeader {
 }
 
 function variableNamed(variable: string): string {
-  const value = process.env[variable];
+  // Objects have more names than the environment has variables.
+  const value = Object.hasOwn(process.env, variable) ? process.env[variable] : undefined;
   if (value !== undefined && value !== '') return value.trim();
   throw usage(`the environment variable ${variable} is not set`, 'set it where tritune runs');
 }

@@ -7,9 +7,13 @@ export type Narrowing = { readonly [parameter: string]: Restriction };
 /** `pinned`: wherever the parameter applies it has this value. `excluded`: it has none of these. */
 export type Restriction = { readonly pinned: ParameterValue } | { readonly excluded: readonly ParameterValue[] };
 
+/** Names come from files and from people: one may be that of something every object has. */
+const restrictionOf = (narrowing: Narrowing, parameter: string): Restriction | undefined =>
+  Object.hasOwn(narrowing, parameter) ? narrowing[parameter] : undefined;
+
 /** Whether a candidate may give the parameter this value. */
 export function allows(narrowing: Narrowing, parameter: string, value: ParameterValue): boolean {
-  const restriction = narrowing[parameter];
+  const restriction = restrictionOf(narrowing, parameter);
   if (restriction === undefined) return true;
   if ('pinned' in restriction) return same(restriction.pinned, value);
   return !restriction.excluded.some((each) => same(each, value));
@@ -21,7 +25,7 @@ export function allowedOptions(
   parameter: string,
   options: readonly ParameterOption[],
 ): readonly ParameterOption[] {
-  if (narrowing[parameter] === undefined) return options;
+  if (restrictionOf(narrowing, parameter) === undefined) return options;
   return options.filter(({ value }) => allows(narrowing, parameter, value));
 }
 
@@ -38,14 +42,14 @@ export function whyRuledOut(narrowing: Narrowing, assignment: Assignment): strin
 
 /** The narrowing with the parameter pinned to the value, or no longer pinned where it was pinned to just that. */
 export function togglePin(narrowing: Narrowing, parameter: string, value: ParameterValue): Narrowing {
-  const now = narrowing[parameter];
+  const now = restrictionOf(narrowing, parameter);
   const isPinned = now !== undefined && 'pinned' in now && same(now.pinned, value);
   return isPinned ? withoutRestriction(narrowing, parameter) : { ...narrowing, [parameter]: { pinned: value } };
 }
 
 /** The narrowing with the value excluded, or allowed again where it was excluded. An exclusion takes the place of a pin. */
 export function toggleExclusion(narrowing: Narrowing, parameter: string, value: ParameterValue): Narrowing {
-  const now = narrowing[parameter];
+  const now = restrictionOf(narrowing, parameter);
   const before = now !== undefined && 'excluded' in now ? now.excluded : [];
   const others = before.filter((each) => !same(each, value));
   const excluded = others.length < before.length ? others : [...before, value];

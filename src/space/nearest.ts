@@ -1,5 +1,9 @@
+const LONGEST_NAME = 200;
+
 /** The known name that a misspelt one most likely meant, or undefined when none is near. */
 function nearest(name: string, known: Iterable<string>): string | undefined {
+  // The work grows with the length, and nothing as long as this was ever misspelt.
+  if (name.length > LONGEST_NAME) return undefined;
   let best: string | undefined;
   let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1;
   for (const candidate of known) {

@@ -26,6 +26,7 @@ export function valuesOf(file: ValuesFile): readonly Json[] {
 function rangeOf([low, high]: [number, number], step: number | undefined, points: number | undefined): number[] {
   if (low > high) throw new ValueFault('range', `it runs from ${low} down to ${high}: the lower end comes first`);
   if (step !== undefined && points !== undefined) throw new ValueFault('points', 'a range has either a step or points');
+  if (!Number.isFinite(high - low)) throw new ValueFault('range', 'its ends are too far apart');
   if (points !== undefined) return spaced(low, (high - low) / (points - 1), points);
   if (step === undefined && !(Number.isInteger(low) && Number.isInteger(high))) {
     throw new ValueFault('range', 'a range of fractions needs a step or points');
