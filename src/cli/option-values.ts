@@ -32,13 +32,26 @@ export function percentile(text: string): number {
   return value;
 }
 
+/** The system's timers count milliseconds in 31 bits: one that is set for longer ends at once. */
+const LONGEST_S = 20 * 24 * 3600;
+const LONGEST = '20 days';
+
 const secondsPer: Readonly<Record<string, number>> = { ms: 0.001, s: 1, m: 60, h: 3600 };
 
 /** '90s', '10m', '1.5h', '500ms', or a plain number of seconds → seconds. */
 export function durationSeconds(text: string): number {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text.trim());
   if (!match || Number(match[1]) === 0) throw usage(`'${text}' is no duration`, 'for example 90s, 10m or 1.5h');
-  return Number(match[1]) * (secondsPer[match[2] ?? 's'] as number);
+  const seconds = Number(match[1]) * (secondsPer[match[2] ?? 's'] as number);
+  if (seconds > LONGEST_S) throw usage(`'${text}' is longer than anything is waited for`, `give ${LONGEST} at most`);
+  return seconds;
+}
+
+/** Whole milliseconds from 1. */
+export function milliseconds(text: string): number {
+  const value = positiveWhole(text);
+  if (value / 1e3 <= LONGEST_S) return value;
+  throw usage(`${text} ms are longer than anything is waited for`, `give ${LONGEST} at most`);
 }
 
 export interface NumberRange {

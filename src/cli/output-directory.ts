@@ -26,11 +26,18 @@ export async function prepareOutput(asked: string | undefined, model: string, wa
   return directory;
 }
 
-/** A model's name comes from a server, so it may hold anything: it becomes one harmless path segment. */
+/** A model's name comes from a server, so it may hold anything: it becomes one harmless path segment, on Windows too. */
 export function safeName(model: string): string {
-  const name = model.replace(/[^A-Za-z0-9._-]/g, '_').replace(/^\.+/, '_');
-  return name.slice(0, 100) || '_';
+  const name = model
+    .slice(0, 100)
+    .replace(/[^A-Za-z0-9._-]/g, '_')
+    .replace(/^\.+/, '_')
+    .replace(/\.$/, '_');
+  return deviceName.test(name) ? `_${name.slice(0, 99)}` : name || '_';
 }
+
+/** What Windows opens in place of a file of that name, whatever its ending. */
+const deviceName = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
 
 const timestamp = (wallMs: number): string =>
   new Date(wallMs).toISOString().slice(0, 19).replace(/[-:]/g, '').replace('T', '-');

@@ -1,5 +1,5 @@
 import type { OptionTable } from './option-table.ts';
-import { durationSeconds, positiveNumber, positiveWhole, wholeNumber } from './option-values.ts';
+import { durationSeconds, milliseconds, positiveNumber, positiveWhole, wholeNumber } from './option-values.ts';
 import { percentileOrNone } from './sweep-values.ts';
 
 /** How a level is measured. */
@@ -38,7 +38,7 @@ export const measuringOptionTable: OptionTable<MeasuringFlags> = {
   measurementInterval: {
     flags: '-p, --measurement-interval <ms>',
     help: 'length of a window (default: 5000)',
-    parse: positiveWhole,
+    parse: milliseconds,
   },
   measurementRequestCount: {
     flags: '--measurement-request-count <n>',

@@ -28,11 +28,16 @@ export interface RateRamp {
   readonly overS: number;
 }
 
+/** They are counted one by one before the first is sent. */
+const MOST_REQUESTS = 1e8;
+
 /** FROM:TO:SECONDS; one of the rates may be 0. */
 export function rateRamp(text: string): RateRamp {
   const match = /^([\d.]+):([\d.]+):([\d.]+)s?$/.exec(text);
   const [fromPerSecond, toPerSecond, overS] = (match?.slice(1) ?? []).map(Number) as [number, number, number];
-  if (match && fromPerSecond + toPerSecond > 0 && overS > 0) return { fromPerSecond, toPerSecond, overS };
+  const requests = ((fromPerSecond + toPerSecond) / 2) * overS;
+  if (requests > MOST_REQUESTS) throw usage(`'${text}' is more than ${MOST_REQUESTS} requests`, 'make it shorter');
+  if (match && requests > 0) return { fromPerSecond, toPerSecond, overS };
   throw usage(`'${text}' is no ramp`, 'write FROM:TO:SECONDS in requests per second, for example 100:2000:30');
 }
 
@@ -45,7 +50,7 @@ export interface BurstShape {
 export function burstShape(text: string): BurstShape {
   const match = /^(\d+):([\d.]+)(?:ms)?$/.exec(text);
   const [size, periodMs] = (match?.slice(1) ?? []).map(Number) as [number, number];
-  if (match && size > 0 && periodMs > 0) return { size, periodMs };
+  if (match && size > 0 && size <= MOST_REQUESTS && periodMs > 0 && periodMs < Infinity) return { size, periodMs };
   throw usage(`'${text}' is no burst`, 'write SIZE:MILLISECONDS, for example 50:200');
 }
 

@@ -6,12 +6,31 @@ export function csvRows(text: string): Record<string, string>[] {
   );
 }
 
+/** From one delimiter to the next: every character is looked at once, whatever is quoted or left open. */
 function cellsOf(text: string): string[][] {
   const rows: string[][] = [[]];
-  for (const [, quoted, plain, end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|$)/g)) {
-    rows.at(-1)?.push(quoted?.replaceAll('""', '"') ?? plain ?? '');
-    if (end === '') break;
-    if (end !== ',') rows.push([]);
+  const delimiter = /,|\r?\n|$/g;
+  for (let at = 0; ; at = delimiter.lastIndex) {
+    const { cell, end } = cellAt(text, at);
+    delimiter.lastIndex = end;
+    const [found] = delimiter.exec(text) as RegExpExecArray;
+    // Behind the closing quote nothing belongs to the cell.
+    rows.at(-1)?.push(cell ?? text.slice(at, delimiter.lastIndex - found.length));
+    if (found === '') return rows;
+    if (found !== ',') rows.push([]);
   }
-  return rows;
+}
+
+/** A quoted cell, and where it ends; no cell for a plain one, which ends at the next delimiter. */
+function cellAt(text: string, from: number): { readonly cell?: string; readonly end: number } {
+  if (text[from] !== '"') return { end: from };
+  const parts: string[] = [];
+  let at = from + 1;
+  for (;;) {
+    const quote = text.indexOf('"', at);
+    if (quote < 0) return { cell: [...parts, text.slice(at)].join('"'), end: text.length };
+    parts.push(text.slice(at, quote));
+    if (text[quote + 1] !== '"') return { cell: parts.join('"'), end: quote + 1 };
+    at = quote + 2;
+  }
 }

@@ -5,8 +5,9 @@ export interface MetricSample {
   readonly value: number;
 }
 
-const LINE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)\s*(?:\{(.*)\})?\s+(\S+)(?:\s+-?\d+)?$/;
-const LABEL = /\s*([a-zA-Z_][a-zA-Z0-9_]*)\s*=\s*"((?:[^"\\]|\\.)*)"\s*,?/gy;
+/** Parts that cannot take each other's characters: a line of blanks, braces or quotes costs no more than another. */
+const LINE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\s*\{(.*)\}\s*|\s+)(?=\S)([^\s}]+)(?:\s+-?\d+)?$/;
+const LABEL = /\s*([a-zA-Z_][a-zA-Z0-9_]*)\s*=\s*"([^"\\]*(?:\\.[^"\\]*)*)"\s*,?/gy;
 
 /**
  * The samples of a page in Prometheus' text format 0.0.4. Comments, and lines that are no sample, are passed over, since

@@ -19,6 +19,9 @@ export type SimulationOptions = {
 /** Heap subject of a planned wake-up; any other subject is the instance whose execution ends. */
 const WAKE = -1;
 
+/** A few numbers are kept for each of them, and each takes its part of a microsecond. */
+const MOST_REQUESTS = 2 ** 24;
+
 /**
  * Simulates a server with the policy and the service law under the traffic, in virtual time.
  * The same arguments give the same figures, everywhere. Throws CONFIG_INVALID or INPUT_INVALID for impossible ones,
@@ -60,6 +63,7 @@ class Run {
     const largestBatch = Math.max(1, policy.maxBatchSize);
     const { sent, counted } = extent(traffic, options, largestBatch);
     const instances = Math.min(policy.instances, law.atOnce ?? policy.instances);
+    if (isTooLarge(sent + policy.instances)) throw tooLarge(sent, policy.instances);
     this.#batcher = createBatcher({ ...policy, instances });
     this.#law = law;
     this.#random = seededRandom(options.seed);
@@ -144,6 +148,16 @@ function extent(
   // Clients go on while the last counted requests are under way; warm-up and count each end with a whole batch.
   return { sent: warmUpRequests + requests + traffic.concurrency + 2 * largestBatch, counted: requests };
 }
+
+/** What is no whole number is refused for that. */
+const isTooLarge = (count: number): boolean => Number.isSafeInteger(count) && count > MOST_REQUESTS;
+
+const tooLarge = (sent: number, instances: number): TrituneError =>
+  new TrituneError(
+    'INPUT_INVALID',
+    `a simulation of ${sent} requests to ${instances} instances is larger than is run`,
+    'give fewer clients, smaller batches or fewer instances',
+  );
 
 function checkOptions({ warmUpRequests, requests }: SimulationOptions): void {
   if (Number.isInteger(warmUpRequests) && warmUpRequests >= 0 && Number.isInteger(requests) && requests >= 1) return;
