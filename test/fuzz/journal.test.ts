@@ -1,0 +1,126 @@
+import { mkdtemp, readdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { foldStudy } from '../../src/study/fold.ts';
+import { createJournal, parseJournal, readJournal } from '../../src/study/journal.ts';
+import type { StudyRecord } from '../../src/study/records.ts';
+import type { StudyState } from '../../src/study/state.ts';
+import { summarize } from '../../src/study/summary.ts';
+import { candidateOf, configOf, goalOf, measured, studyStarted } from '../study/builders.ts';
+import { damagedBytes, FUZZ_TIMEOUT_MS, fuzz, hostileJson, nested, refusedOr } from '../support/fuzz.ts';
+
+const at = '2026-01-01T00:00:01.000Z';
+const started = studyStarted(goalOf(8), { server: { ...studyStarted(goalOf(8)).server } });
+const trial = (number: number, latencyMs: number, instances: number): readonly StudyRecord[] => [
+  {
+    ...{ type: 'trial-started', at, trial: number, role: number === 0 ? 'baseline' : 'search' },
+    candidate: candidateOf(configOf(instances, 4), number === 0 ? {} : { instances }),
+  },
+  { type: 'trial-applied', at, trial: number, change: 'full', loadMs: 10 },
+  { type: 'trial-measured', at, trial: number, measurement: measured(1, 100 * instances, latencyMs) },
+  { type: 'trial-finished', at, trial: number, chosen: 0, feasible: true, failure: null },
+];
+const records: readonly StudyRecord[] = [
+  started,
+  ...trial(0, 5, 1),
+  ...trial(1, 6, 2),
+  { type: 'final-measured', at, trial: 1, round: 1, measurement: measured(1, 210, 5) },
+  { type: 'gain-decided', at, best: 1, gain: { value: 2, low: 1.9, high: 2.1 } },
+  { type: 'space-narrowed', at, narrowing: { instances: { pinned: 2 } } },
+  { type: 'goal-changed', at, goal: goalOf(4) },
+  { type: 'trial-requested', at, assignment: { instances: 3 }, levels: { kind: 'fixed', values: [1, 2] } },
+  { type: 'tracing-started', at, trial: 1, earlier: { trace_level: ['OFF'] }, file: '/tmp/t' },
+  { type: 'tracing-ended', at, verified: true, detail: 'back' },
+  { type: 'model-restored', at, how: 'config', verified: true, detail: 'put back' },
+  { type: 'study-finished', at, stopReason: 'done', interrupted: false, wallSeconds: 3 },
+];
+const bytesOf = (all: readonly unknown[]): Buffer =>
+  Buffer.from(all.map((each) => `${JSON.stringify(each)}\n`).join(''));
+
+/** The study of the bytes; undefined when they are refused. */
+function studyOf(bytes: Uint8Array): StudyState | undefined {
+  const parsed = refusedOr(() => parseJournal(bytes, 'journal.jsonl'), 'JOURNAL_INVALID');
+  if (!parsed) return undefined;
+  return refusedOr(() => foldStudy(parsed.records), 'JOURNAL_INVALID', 'UNSUPPORTED');
+}
+
+describe('a journal that is bad', () => {
+  it('by damage is refused with its line, or read into a study', { timeout: FUZZ_TIMEOUT_MS }, () => {
+    const documents = [records.slice(0, 5), [started, ...records.slice(9)]].map(bytesOf);
+    fuzz(damagedBytes(documents), (bytes) => void studyOf(bytes));
+  });
+
+  it('of records in any order, left out and doubled, is too', { timeout: FUZZ_TIMEOUT_MS }, () => {
+    const some = fc.array(fc.constantFrom(...records.slice(1)), { maxLength: 14 });
+    fuzz(some, (chosen) => {
+      const state = studyOf(bytesOf([started, ...chosen]));
+      if (state) expect(summarize(state, 'journal.jsonl').counts.trials).toBe(state.trials.length);
+    });
+  });
+
+  it('of records with other values is too', { timeout: FUZZ_TIMEOUT_MS }, () => {
+    const keys = [...new Set(records.flatMap((record) => Object.keys(record)))];
+    fuzz(fc.tuple(fc.nat(), fc.constantFrom(...keys), hostileJson(keys)), ([place, key, json]) => {
+      const lines = records.map((record) => JSON.stringify(record));
+      const at = place % lines.length;
+      lines[at] = `${(lines[at] as string).slice(0, -1)},${JSON.stringify(key)}:${json}}`;
+      studyOf(Buffer.from(`${lines.join('\n')}\n`));
+    });
+  });
+
+  it.each([
+    ['nested deeper than a stack', `{"x":${nested('[', '', ']')}}`],
+    [
+      'with an assignment nested deeper than a stack',
+      `{"type":"trial-requested","at":"","assignment":{"a":${nested('[', '', ']')}}}`,
+    ],
+    [
+      'with a narrowing nested deeper than a stack',
+      `{"type":"space-narrowed","at":"","narrowing":{"a":{"pinned":${nested('[', '', ']')}}}}`,
+    ],
+    [
+      'with a narrowing nested a thousand deep',
+      `{"type":"space-narrowed","at":"","narrowing":{"a":{"pinned":${nested('[', '', ']', 1000)}}}}`,
+    ],
+    ['longer than 8 MiB', `{"x":"${'x'.repeat(8 * 2 ** 20)}"}`],
+    ['without an end', '['.repeat(1_000_000)],
+  ])('by a line %s is refused', (_, line) => {
+    const bytes = Buffer.from(`${JSON.stringify(started)}\n${line}\n${JSON.stringify(records[1])}\n`);
+    expect(() => parseJournal(bytes, 'f')).toThrow(expect.objectContaining({ code: 'JOURNAL_INVALID' }));
+  });
+
+  it('has no say in prototypes', () => {
+    const polluted = '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}';
+    const line = `${polluted},"type":"space-narrowed","at":"${at}","narrowing":{"__proto__":{"pinned":1},"constructor":{"pinned":1}}}`;
+    const { records: read } = parseJournal(Buffer.from(`${JSON.stringify(started)}\n${line}\n`), 'f');
+    expect(Object.keys((read[1] as { narrowing: object }).narrowing)).toEqual(['constructor']);
+    expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
+    expect((read[1] as { polluted?: unknown }).polluted).toBeUndefined();
+  });
+});
+
+describe('any study', () => {
+  it('is read from its journal as it was written', async () => {
+    const path = join(await mkdtemp(join(tmpdir(), 'tritune-fuzz-')), 'journal.jsonl');
+    const journal = await createJournal(path);
+    for (const record of records) await journal.append(record);
+    await journal.close();
+    expect(await readJournal(path)).toEqual(records);
+    expect(await readdir(join(path, '..'))).toEqual(['journal.jsonl']);
+  });
+
+  it('of whatever JSON in it, too', { timeout: FUZZ_TIMEOUT_MS }, () => {
+    // A key that reaches a prototype is left out, whatever it stands for.
+    const value = fc.jsonValue({ maxDepth: 3 }).filter((json) => !JSON.stringify(json).includes('__proto__'));
+    const assignment = fc
+      .dictionary(fc.string({ maxLength: 5 }), value)
+      .filter((all) => !Object.hasOwn(all, '__proto__'));
+    fuzz(assignment, (chosen) => {
+      const all = [started, { ...trial(0, 5, 1)[0], candidate: { fingerprint: 'f', assignment: chosen, config: {} } }];
+      const { records: read } = parseJournal(bytesOf(all), 'f');
+      expect(read).toEqual(JSON.parse(JSON.stringify(all)));
+    });
+  });
+});
