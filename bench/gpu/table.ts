@@ -21,7 +21,9 @@ const FIRST = 6;
 const results = resolve(process.argv[2] ?? 'gpu-results');
 const machine = JSON.parse(await readFile(join(results, 'machine.json'), 'utf8')) as Machine;
 const entries = await readdir(results, { withFileTypes: true });
-const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+const names = entries
+  .filter((entry) => entry.isDirectory() && !entry.name.endsWith('.recording'))
+  .map((entry) => entry.name);
 const studies = await Promise.all(
   names
     .sort()

@@ -2,7 +2,7 @@
 
 import numpy
 
-ROUNDS = 4
+ROUNDS = 8
 WIDTH = 192
 
 
