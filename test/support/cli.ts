@@ -24,13 +24,16 @@ export interface RunningCli {
 interface CliSetting {
   readonly cwd?: string;
   readonly program?: string;
+  /** A program with its arguments that ends by becoming the command line, which it is given as more arguments. */
+  readonly through?: readonly string[];
   /** Beside the variables that the test has. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
 /** Starts the command line as a user would, in a process of its own. */
 export function startCli(args: readonly string[], options: CliSetting = {}): RunningCli {
-  const child = spawn(process.execPath, [options.program ?? main, ...args], {
+  const [file = '', ...rest] = [...(options.through ?? []), process.execPath, options.program ?? main, ...args];
+  const child = spawn(file, rest, {
     cwd: options.cwd,
     env: { ...process.env, ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,0 +1,128 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { type Random, seededRandom } from '../../src/base/random.ts';
+import { restoreRun } from '../../src/cli/restore-run.ts';
+import type { Faults } from '../../src/emulator/faults.ts';
+import { foldStudy } from '../../src/study/fold.ts';
+import { readJournal } from '../../src/study/journal.ts';
+import type { StudyRecord } from '../../src/study/records.ts';
+import { freshDirectory, startCli } from '../support/cli.ts';
+import { isNightly } from '../support/fuzz.ts';
+import { type OwnStage, runHere, shortRun, stageOf } from './own-stage.ts';
+
+/** Of all studies together. Each study is killed so often, and then comes to its end. */
+const MOMENTS = isNightly ? 100 : 6;
+const KILLS = isNightly ? 10 : 3;
+/** At once. */
+const STUDIES = 2;
+const LONGEST_WAIT_MS = 60_000;
+const SLOW_LOAD_MS = 500;
+
+const journalIn = (directory: string): string => join(directory, 'journal.jsonl');
+const linesIn = async (directory: string): Promise<number> =>
+  (await readFile(journalIn(directory), 'utf8').catch(() => '')).split('\n').length - 1;
+
+/** Kills a run some moment after it has written so many more lines; a run that is done by then has been luckier. */
+async function killAtRandom(args: readonly string[], directory: string, random: Random): Promise<void> {
+  const before = await linesIn(directory);
+  const run = startCli(args);
+  const lines = before + random.int(0, isNightly ? 4 : 8);
+  const endMs = performance.now() + LONGEST_WAIT_MS;
+  while (performance.now() < endMs && run.child.exitCode === null && (await linesIn(directory)) < lines)
+    await sleep(20);
+  await sleep(random.int(0, 600));
+  run.child.kill('SIGKILL');
+  await run.ended;
+}
+
+/** What must hold after any moment. Gives what the journal says; nothing where the run had not begun to write. */
+async function checkKilled(stage: OwnStage, model: string, directory: string, random: Random): Promise<StudyRecord[]> {
+  if ((await linesIn(directory)) === 0) {
+    expect(await stage.isOriginal(model)).toBe(true);
+    return [];
+  }
+  const records = await readJournal(journalIn(directory));
+  foldStudy(records);
+  if (random.float() < 0.5) {
+    await restoreRun(directory, { how: 'config', force: false });
+    expect(await stage.isOriginal(model)).toBe(true);
+    expect(foldStudy(await readJournal(journalIn(directory))).restored).toMatchObject({ verified: true });
+  }
+  return [...records];
+}
+
+async function studyKilledOften(stage: OwnStage, model: string, seed: number): Promise<void> {
+  const random = seededRandom(seed);
+  const directory = join(await freshDirectory(), 'run');
+  const anew = shortRun(model, stage.url, directory);
+  let before: StudyRecord[] = [];
+  for (let kills = 0; kills < KILLS; kills++) {
+    await killAtRandom(before.length === 0 ? anew : ['tune', '--resume', directory], directory, random);
+    const records = await checkKilled(stage, model, directory, random);
+    // Nothing that was written is lost.
+    expect(records.slice(0, before.length)).toEqual(before);
+    before = records;
+  }
+  const outcome = await runHere(before.length === 0 ? anew : ['tune', '--resume', directory]);
+  expect(outcome, `seed ${seed}`).toMatchObject({ code: 0, stderr: '' });
+  expect(await stage.isOriginal(model)).toBe(true);
+  checkWhole(await readJournal(journalIn(directory)));
+}
+
+/** A study like one that was never killed: every trial once, in order, and a final. */
+function checkWhole(records: readonly StudyRecord[]): void {
+  const finished: number[] = [];
+  for (const record of records) {
+    if (record.type === 'trial-started') expect(finished).not.toContain(record.trial);
+    if (record.type === 'trial-finished') finished.push(record.trial);
+  }
+  expect(finished).toEqual([0, 1, 2]);
+  const state = foldStudy(records);
+  expect(state).toMatchObject({ restored: { verified: true }, finished: { interrupted: false } });
+  expect(state.gain).not.toBeNull();
+}
+
+/** Kills a run while the server loads a candidate for it. */
+async function killInLoad(args: readonly string[], faults: Faults): Promise<void> {
+  const loading = new Promise<void>((begun) => {
+    faults.delayLoadMs = () => {
+      begun();
+      return SLOW_LOAD_MS;
+    };
+  });
+  const run = startCli(args);
+  await Promise.race([loading, run.ended]);
+  faults.delayLoadMs = () => 0;
+  run.child.kill('SIGKILL');
+  await run.ended;
+}
+
+it('a load that a killed run has left under way does not come after what is put back', {
+  timeout: 60_000,
+}, async () => {
+  const faults: Faults = {};
+  const stage = await stageOf(['m'], faults);
+  const directory = join(await freshDirectory(), 'run');
+  // The second time the journal says that the model was put back before that run.
+  for (const args of [shortRun('m', stage.url, directory), ['tune', '--resume', directory]]) {
+    await killInLoad(args, faults);
+    expect((await readJournal(journalIn(directory))).at(-1)).toMatchObject({ type: 'trial-started', role: 'search' });
+    expect(await restoreRun(directory, { how: 'config', force: false })).toBe("'m' has its original config again");
+    await sleep(2 * SLOW_LOAD_MS);
+    expect(await stage.isOriginal('m')).toBe(true);
+  }
+});
+
+it(
+  'kill -9 at any moment loses nothing that was written, and leaves nothing that cannot be put back',
+  async () => {
+    const models = Array.from({ length: STUDIES }, (_, index) => `m${index}`);
+    const stage = await stageOf(models);
+    for (let moments = 0; moments < MOMENTS; moments += STUDIES * KILLS) {
+      await Promise.all(models.map((model, index) => studyKilledOften(stage, model, 1000 * moments + index)));
+    }
+  },
+  isNightly ? 3_600_000 : 180_000,
+);
