@@ -21,7 +21,7 @@ const LEAST_WEIGHT = 0.03;
 const OTHER_VARIANT_WEIGHT = 0.2;
 /** So much weight of points is needed for half a correction. */
 const SHRINKAGE = 0.3;
-const MOST_DISAGREEMENT = 0.6;
+const MOST_DISAGREEMENT = 0.3;
 
 /** In doublings. */
 interface Doublings {
