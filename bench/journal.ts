@@ -6,6 +6,8 @@ import { samplerNames } from '../src/cli/tune-options.ts';
 import { writeRun } from '../src/report/write-run.ts';
 import { foldStudy } from '../src/study/fold.ts';
 import { readJournal, resumeJournal } from '../src/study/journal.ts';
+import { frame } from '../src/tui/frame.ts';
+import { initialInteraction } from '../src/tui/interaction.ts';
 import { ViewFold } from '../src/tui/state.ts';
 import { longGoal, longStudy, longView, writeJournal } from '../test/support/long-journal.ts';
 import { play } from '../test/tuner/world.ts';
@@ -18,6 +20,8 @@ import { play } from '../test/tuner/world.ts';
 const TRIALS = (process.env.TRITUNE_BENCH_TRIALS ?? '1000,5000').split(',').map(Number);
 const SAMPLERS = (process.env.TRITUNE_BENCH_SAMPLERS ?? 'grid,random,hill-climb,queueing').split(',');
 const ROUNDS = 3;
+const SIZE = { columns: 200, rows: 60 };
+const abilities = { phase: 'live', canExport: true } as const;
 const levels = { mode: 'concurrency', low: 1, high: 64 } as const;
 
 interface Cost {
@@ -52,6 +56,18 @@ for (const trials of TRIALS) {
   }
   const records = await readJournal(path);
   line('show: its first view', await leastOf(() => new ViewFold(records).view()));
+  const screen = new ViewFold(records);
+  const drawn = (): unknown =>
+    frame({ view: screen.view(), interaction: initialInteraction, abilities, notice: null, elapsedSeconds: 1 }, SIZE);
+  drawn();
+  line('show: a frame after a key', await leastOf(drawn));
+  line(
+    'show: a frame after a record',
+    await leastOf(() => {
+      screen.add({ type: 'study-paused', at: '2027-01-01T00:00:00.000Z' });
+      drawn();
+    }),
+  );
   line('write every document', await leastOf(() => writeRun(foldStudy(records), directory, 'm')));
   await rm(directory, { recursive: true });
 }

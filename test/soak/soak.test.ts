@@ -14,10 +14,10 @@ import { createControl } from '../../src/tuner/control.ts';
 import { createProfile } from '../../src/tuner/profile.ts';
 import { freshDirectory } from '../support/cli.ts';
 import { smallProfile } from '../support/emulator.ts';
+import { isNightly } from '../support/fuzz.ts';
 import { growth, median, type ProcessState, processState } from './process-state.ts';
 
 /** A short form for every run of the tests; ten minutes at night. */
-const isNightly = process.env.TRITUNE_NIGHTLY === '1';
 const SOAK_S = isNightly ? 600 : 9;
 const RUNS = isNightly ? 20 : 3;
 const MIB = 2 ** 20;
@@ -124,7 +124,9 @@ describe('a long run', () => {
       }
       await Promise.all(long.map((session) => session.close()));
       const of = (name: keyof ProcessState): number[] => samples.map((sample) => sample[name]);
-      const told = `${tried} measurements, heap ${Math.round(median(of('heapBytes')) / MIB)} MiB`;
+      const mib = (bytes: number): string => `${(bytes / MIB).toFixed(2)} MiB`;
+      const told = `${tried} measurements; heap ${mib(median(of('heapBytes')))}, grown by ${mib(growth(of('heapBytes')))}, buffers by ${mib(growth(of('externalBytes')))}`;
+      if (isNightly) process.stdout.write(`soak: ${told}; ${JSON.stringify(samples.at(-1))}\n`);
       expect(failed, told).toBe(0);
       expect(growth(of('heapBytes')), `heap in bytes; ${told}`).toBeLessThan(MOST_GROWTH);
       expect(growth(of('externalBytes')), `buffers in bytes; ${told}`).toBeLessThan(MOST_GROWTH);
