@@ -107,7 +107,7 @@ describe.each(['grpc', 'http'] as const)('requests over %s that a profile makes 
   it('come when somebody unloads the model, or loads it as it was', async () => {
     const faults = [
       { what: 'reload', after_requests: 1, times: 1 },
-      { what: 'unload', after_requests: 2 },
+      { what: 'unload', after_requests: 1 },
     ];
     const { control, infer } = await start(withFaults({ infer: faults }), protocol);
     await control.load('m', { ...(await control.modelConfig('m')), max_batch_size: 4 });
