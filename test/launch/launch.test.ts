@@ -9,13 +9,17 @@ import { launchLocal } from '../../src/launch/local-server.ts';
 import { findTriton } from '../../src/launch/triton-install.ts';
 import type { LaunchedServer } from '../../src/launch/types.ts';
 
-/** A server that is live on the port of its `--http-port=` or `--publish HOST:PORT:8000`, and writes down how it was called. */
+/**
+ * A server that is live on the port of its `--http-port=` or `--publish HOST:PORT:8000`, and writes down how it was called. It
+ * has a process that does not end with it.
+ */
 const fakeServer = (calls: string) => `#!${process.execPath}
 const { createServer } = require('node:http');
 const { appendFileSync } = require('node:fs');
-appendFileSync(${JSON.stringify(calls)}, JSON.stringify({ args: process.argv.slice(2), pid: process.pid }) + '\\n');
 const args = process.argv.slice(2);
 const port = args.map((arg) => /^--http-port=(\\d+)$/.exec(arg)?.[1] ?? /:(\\d+):8000$/.exec(arg)?.[1]).find(Boolean);
+const child = port && require('node:child_process').spawn('sleep', ['300'], { stdio: 'ignore' }).pid;
+appendFileSync(${JSON.stringify(calls)}, JSON.stringify({ args, pid: process.pid, child }) + '\\n');
 if (port) createServer((_, response) => response.end()).listen(Number(port), '127.0.0.1');
 `;
 
@@ -39,7 +43,7 @@ async function untilDead(pid: number): Promise<void> {
   expect(isAlive(pid)).toBe(false);
 }
 
-const lastCall = async (): Promise<{ args: string[]; pid: number }> =>
+const lastCall = async (): Promise<{ args: string[]; pid: number; child: number }> =>
   JSON.parse((await readFile(calls, 'utf8')).trim().split('\n').at(-1) as string);
 
 let server: LaunchedServer | undefined;
@@ -52,14 +56,15 @@ describe('launch', () => {
 
   it('starts a local server in explicit mode and ends it', async () => {
     server = await launchLocal({ binary, modelRepository: '/models', loadModels: ['a', 'b'], logDirectory: directory });
-    const { args, pid } = await lastCall();
+    const { args, pid, child } = await lastCall();
     expect(args).toEqual(expect.arrayContaining(['--model-control-mode=explicit', '--load-model=a', '--load-model=b']));
     expect(args).toContain(`--http-port=${server.httpUrl.split(':')[1]}`);
     await server.stop();
     await untilDead(pid);
+    await untilDead(child);
   });
 
-  it('ends the server when the process that started it is killed', async () => {
+  it('ends the server, and what it leaves behind, when the process that started it is killed', async () => {
     const starter = join(directory, 'starter.ts');
     const launchModule = new URL('../../src/launch/local-server.ts', import.meta.url).pathname;
     await writeFile(
@@ -71,10 +76,11 @@ describe('launch', () => {
     );
     const child = spawn(process.execPath, [starter], { stdio: ['ignore', 'pipe', 'inherit'] });
     await new Promise((resolve) => child.stdout.once('data', resolve));
-    const { pid } = await lastCall();
-    expect(isAlive(pid)).toBe(true);
+    const call = await lastCall();
+    expect([isAlive(call.pid), isAlive(call.child)]).toEqual([true, true]);
     child.kill('SIGKILL');
-    await untilDead(pid);
+    await untilDead(call.pid);
+    await untilDead(call.child);
   });
 
   it('runs a container with the repository read-only and its ports on loopback', async () => {

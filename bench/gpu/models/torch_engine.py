@@ -20,8 +20,8 @@ class TorchEngine:
             torch.cuda.set_device(self._device)
         elif gpu is not None or parameters["graphs"] == "cuda":
             raise ValueError("PyTorch sees no GPU here")
-        # Its default for convolutions is TF32.
-        torch.backends.cuda.matmul.allow_tf32 = parameters["precision"] == "tf32"
+        # TF32 is its default for convolutions, and not for products of matrices.
+        torch.set_float32_matmul_precision("high" if parameters["precision"] == "tf32" else "highest")
         torch.backends.cudnn.allow_tf32 = parameters["precision"] == "tf32"
         torch.set_num_threads(1)
 
