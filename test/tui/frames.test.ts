@@ -117,15 +117,19 @@ describe('a frame', () => {
   });
 
   it.each(sizes)('shows what is searched, and a candidate by hand, at %i × %i', async (columns, rows) => {
-    const at = '2026-01-01T00:01:00.000Z';
+    const stamp = { at: '2026-01-01T00:01:00.000Z', runMs: 60_000 };
     const wish = {
       assignment: { max_batch_size: 8, queue_delay_us: 500, instances: 2 },
       levels: { kind: 'search' },
     } as const;
     const steered: readonly TunerEvent[] = [
       ...midRun(events),
-      { type: 'space-narrowed', at, narrowing: { instances: { excluded: [1, 4] }, max_batch_size: { pinned: 8 } } },
-      { type: 'trial-requested', at, ...wish },
+      {
+        type: 'space-narrowed',
+        ...stamp,
+        narrowing: { instances: { excluded: [1, 4] }, max_batch_size: { pinned: 8 } },
+      },
+      { type: 'trial-requested', ...stamp, ...wish },
     ];
     const screen = await shown(steered, columns, rows);
     await expect(await textOf(screen)).toMatchFileSnapshot(`frames/steered-${columns}x${rows}.txt`);
