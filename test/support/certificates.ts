@@ -12,11 +12,12 @@ export interface ServerTls {
 export interface Authority {
   readonly cert: string;
   /** A certificate for these names; an IPv4 address is one too. */
-  serverFor(names: readonly string[]): Promise<ServerTls>;
+  serverFor(names: readonly string[], validUntil?: Date): Promise<ServerTls>;
   client(): Promise<{ readonly key: string; readonly cert: string }>;
 }
 
 const named = (value: string) => [{ name: 'commonName', value }];
+const DAY_MS = 86_400_000;
 const common = { keyType: 'ec', algorithm: 'sha256' } as const;
 
 export async function newAuthority(): Promise<Authority> {
@@ -27,13 +28,14 @@ export async function newAuthority(): Promise<Authority> {
       { name: 'keyUsage', keyCertSign: true, cRLSign: true },
     ],
   });
-  const sign = async (name: string, alternatives: readonly string[]) => {
+  const sign = async (name: string, alternatives: readonly string[], validUntil?: Date) => {
     const altNames = alternatives.map((value) =>
       /^[\d.]+$/.test(value) ? { type: 7 as const, ip: value } : { type: 2 as const, value },
     );
     const signed = await generate(named(name), {
       ...common,
       ca: { key: ca.private, cert: ca.cert },
+      ...(validUntil && { notBeforeDate: new Date(validUntil.getTime() - DAY_MS), notAfterDate: validUntil }),
       extensions: [
         { name: 'basicConstraints', cA: false },
         { name: 'subjectAltName', altNames },
@@ -43,7 +45,7 @@ export async function newAuthority(): Promise<Authority> {
   };
   return {
     cert: ca.cert,
-    serverFor: (names) => sign('a server', names),
+    serverFor: (names, validUntil) => sign('a server', names, validUntil),
     client: () => sign('a client', ['client.test']),
   };
 }

@@ -81,6 +81,13 @@ describe.each(['grpc', 'http'] as const)('a %s client', (protocol) => {
     expect(await clientOf(url, trusting(authority, { servername: 'gpu.test' })).live()).toBe(true);
   });
 
+  it('says that a certificate has expired', async () => {
+    const old = await authority.serverFor(['127.0.0.1'], new Date(Date.now() - 60_000));
+    const url = await tlsUrl(old);
+    await expect(clientOf(url, trusting(authority)).live()).rejects.toMatchObject(fails(/not valid now/, /renew it/));
+    expect(await clientOf(url, { verify: false }).live()).toBe(true);
+  });
+
   it('says that a plaintext server speaks no TLS', async () => {
     const client = clientOf(await plainUrl(), trusting(authority));
     await expect(client.live()).rejects.toMatchObject(fails(/does not speak TLS/, /--tls/));
