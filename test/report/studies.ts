@@ -24,7 +24,7 @@ async function makeStudy(): Promise<readonly StudyRecord[]> {
 }
 
 /** What would run, or end what it stands in, wherever it were taken for markup. */
-export const hostile = `</script><script>window.fooled=1</script><img src=x onerror="window.fooled=1">'"&]]></style><!--`;
+export const hostile = `</script><script>window.fooled=1</script><img src=x onerror="window.fooled=1">'"&]]></style><!--\u2028\u2029`;
 
 /** The same with such texts in everything that comes from a server or a person. */
 export async function hostileStudy(): Promise<readonly StudyRecord[]> {
