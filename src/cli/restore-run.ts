@@ -23,7 +23,10 @@ import type { TuneOptions } from './tune-options.ts';
 
 const FORCE_IT = 'to put the config from before the run back all the same, add --force';
 
-/** Puts one study's model back and writes that down; gives what was done. Errors: RESTORE_FAILED, SERVER_*, OUTPUT_LOCKED, MODEL_LOCKED, JOURNAL_INVALID, USAGE for a protected model. */
+/**
+ * Puts one study's model back and writes that down; gives what was done. Errors: RESTORE_FAILED, SERVER_*, OUTPUT_LOCKED,
+ * MODEL_LOCKED, JOURNAL_INVALID, USAGE for a protected model.
+ */
 export async function restoreRun(directory: string, options: RestoreOptions): Promise<string> {
   const { journal, records } = await resumeJournal(studyFiles(directory).journal);
   try {
