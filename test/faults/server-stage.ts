@@ -19,7 +19,7 @@ import { isNightly } from '../support/fuzz.ts';
 import { type SwitchedProxy, startSwitchedProxy } from '../support/switched-proxy.ts';
 
 /** What an execution of the original config takes, and of every other unless the arm says otherwise. */
-const USUAL_MS = 10;
+const USUAL_MS = 4;
 const SLOW = 2.5;
 /** The way of the original config. */
 export const USUAL = 'usual';
