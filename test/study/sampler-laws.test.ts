@@ -37,15 +37,6 @@ describe('the law of a number of instances', () => {
     const ratio = predictedMs(points, 24, 4) / predictedMs(points, 16, 4);
     expect(ratio).toBeGreaterThan(2);
   });
-
-  it('doubts a batch size on either side of which the times are of two kinds, and none that was seen', () => {
-    const without = ofOne.filter(({ batchSize }) => batchSize !== 16);
-    const unseen = bendOf(without, 'plain', 1).disagreementAt(16.9);
-    expect(unseen).toBeGreaterThan(0.15);
-    expect(bendOf(ofOne, 'plain', 1).disagreementAt(16)).toBeLessThan(unseen / 2);
-    const smooth = without.map((each) => ({ ...each, executionNs: MS * (5 + 0.3 * each.batchSize) }));
-    expect(bendOf(smooth, 'plain', 1).disagreementAt(16.9)).toBeLessThan(0.02);
-  });
 });
 
 describe('the factors of variants', () => {

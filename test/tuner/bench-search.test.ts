@@ -9,13 +9,14 @@ import { problemsOf, worthOf } from '../../src/tuner/offline/problem.ts';
 import { scenario } from '../../src/tuner/offline/scenarios.ts';
 
 const MEASUREMENTS = 12;
+const grid = recordedGrids().find(({ name }) => name.startsWith('mlp-python')) as ReturnType<typeof scenario>;
 
 describe('the offline comparison of samplers', () => {
   it('finds the queueing sampler far ahead of random draws, and near the optimum', async () => {
     const results = await playLeague(
       {
         samplers: { queueing: queueingSampler, random: (space, { seed }) => randomSampler(space, seed) },
-        landscapes: [scenario(12), ...recordedGrids()],
+        landscapes: [scenario(12), grid],
         measurements: MEASUREMENTS,
         seed: 1,
         statistics: true,
@@ -37,7 +38,7 @@ describe('the offline comparison of samplers', () => {
     const results = await playLeague(
       {
         samplers: { queueing: queueingSampler, tpe: (space, { seed, goal }) => tpeSampler(space, seed, goal) },
-        landscapes: [scenario(12), ...recordedGrids()],
+        landscapes: [scenario(12), grid],
         measurements: MEASUREMENTS,
         seed: 1,
         statistics: false,
@@ -52,16 +53,25 @@ describe('the offline comparison of samplers', () => {
     expect(medianOf('queueing')).toBeGreaterThan(1.1 * medianOf('tpe'));
   }, 60_000);
 
+  it('has grids of real servers, each with problems that the best of it solves', () => {
+    const grids = recordedGrids();
+    expect(grids.length).toBeGreaterThanOrEqual(2);
+    for (const each of grids) {
+      const problems = problemsOf(each);
+      expect(problems.map(({ tightness }) => tightness)).toEqual(['tight', 'middle', 'loose']);
+      for (const { optimum } of problems) expect(optimum).toBeGreaterThan(0);
+    }
+  });
+
   it('gives the same search for the same seed', async () => {
-    const [problem] = problemsOf(recordedGrids()[0] as ReturnType<typeof scenario>);
+    const [problem] = problemsOf(grid);
     if (!problem) throw new Error('no problem');
     const play = () => contest(problem, queueingSampler, 6, { seed: 3, statistics: true });
     expect((await play()).standings).toEqual((await play()).standings);
   });
 
   it('knows an optimum that keeps the budget, and gives less for what breaks it', () => {
-    const landscape = recordedGrids()[0] as ReturnType<typeof scenario>;
-    for (const problem of problemsOf(landscape)) {
+    for (const problem of problemsOf(grid)) {
       const at = (throughput: number, p99: number) =>
         worthOf(
           { throughput, latencyMs: { avg: 0, p50: 0, p90: 0, p95: 0, p99 }, queueUs: 0, computeUs: 0, batches: [] },
@@ -75,7 +85,7 @@ describe('the offline comparison of samplers', () => {
   });
 
   it('replays a recorded grid as it was recorded, and goes between its levels', () => {
-    const { space, truth } = recordedGrids()[0] as ReturnType<typeof scenario>;
+    const { space, truth } = grid;
     const built = space.build({ instances: 1, maxBatchSize: 4, queueDelayUs: 0, arm: 0 });
     if (!built.legal) throw new Error(built.reason);
     expect(truth(built.candidate, 8)).toMatchObject({ throughput: 1361, latencyMs: { p99: 7.841 } });

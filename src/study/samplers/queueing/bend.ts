@@ -11,8 +11,6 @@ export interface Bend {
   correctionAt(batchSize: number): number;
   /** Of what other numbers of instances share, as a logarithm. */
   shapeAt(batchSize: number): number;
-  /** How unlike each other the points near a batch size are that was not seen itself, as a logarithm: a cliff may lie on either side of it. */
-  disagreementAt(batchSize: number): number;
 }
 
 /** Points of other numbers of instances count less, the more doublings they are away, and never nothing. */
@@ -21,7 +19,6 @@ const LEAST_WEIGHT = 0.03;
 const OTHER_VARIANT_WEIGHT = 0.2;
 /** So much weight of points is needed for half a correction. */
 const SHRINKAGE = 0.3;
-const MOST_DISAGREEMENT = 0.3;
 
 /** In doublings. */
 interface Doublings {
@@ -69,47 +66,35 @@ export function bendOf(points: readonly Point[], variant: string, instances: num
       weight: point.weight,
     }),
   );
-  const { corrections, left } = correctionsOf(residuals);
+  const corrections = correctionsOf(residuals);
   const sumAt = (batchSize: number, some: typeof corrections): number =>
     some.reduce((sum, correction) => sum + correction(Math.log2(batchSize)), 0);
   return {
     line,
     correctionAt: (batchSize) => sumAt(batchSize, corrections),
     shapeAt: (batchSize) => sumAt(batchSize, corrections.slice(0, SHARED)),
-    disagreementAt(batchSize) {
-      const at = { batch: Math.log2(batchSize), instances: 0 };
-      const unseen = smoothed(left, at, STEPS).unknown;
-      return Math.min(MOST_DISAGREEMENT, unseen * smoothed(left, at, SHAPE).sd);
-    },
   };
 }
 
-/** The steps' corrections by the doublings of the batch, and what the first of them leaves. */
-function correctionsOf(residuals: readonly Residual[]) {
-  const lefts = [residuals];
-  const corrections = BANDWIDTHS.map((bandwidths) => {
-    const before = lefts.at(-1) as readonly Residual[];
-    lefts.push(before.map((each) => ({ ...each, log: each.log - smoothed(before, each.at, bandwidths).mean })));
-    return (batch: number): number => smoothed(before, { batch, instances: 0 }, bandwidths).mean;
+/** By the doublings of the batch. */
+function correctionsOf(residuals: readonly Residual[]): ((batch: number) => number)[] {
+  let left = residuals;
+  return BANDWIDTHS.map((bandwidths) => {
+    const before = left;
+    left = before.map((each) => ({ ...each, log: each.log - smoothed(before, each.at, bandwidths) }));
+    return (batch) => smoothed(before, { batch, instances: 0 }, bandwidths);
   });
-  return { corrections, left: lefts[1] as readonly Residual[] };
 }
 
-/** Of the residuals near a place: their mean, drawn towards none; their spread; and the part that they leave unknown, from 0 to 1. */
-function smoothed(residuals: readonly Residual[], place: Doublings, bandwidths: Doublings) {
-  let [total, sum, squares] = [0, 0, 0];
+/** The mean of the residuals near a place, drawn towards none. */
+function smoothed(residuals: readonly Residual[], place: Doublings, bandwidths: Doublings): number {
+  let [sum, total] = [0, SHRINKAGE];
   for (const { log, at, weight } of residuals) {
     const batch = (place.batch - at.batch) / bandwidths.batch;
     const instances = (place.instances - at.instances) / bandwidths.instances;
     const counts = weight * Math.exp(-(batch ** 2 + instances ** 2) / 2);
-    total += counts;
     sum += counts * log;
-    squares += counts * log ** 2;
+    total += counts;
   }
-  const variance = total > 0 ? squares / total - (sum / total) ** 2 : 0;
-  return {
-    mean: sum / (SHRINKAGE + total),
-    sd: Math.sqrt(Math.max(0, variance)),
-    unknown: SHRINKAGE / (SHRINKAGE + total),
-  };
+  return sum / total;
 }

@@ -72,11 +72,7 @@ export function lawsOf(observed: readonly Observed[]): Laws | null {
   return {
     roundTripNs: frontEnd.roundTripNs,
     doubt: (choice) =>
-      Math.hypot(
-        factors.has(choice.variant) ? 0 : unseen(choice.traits).sd,
-        doubtOfInstances(choice, points),
-        bendFor(choice).disagreementAt(choice.largestBatch),
-      ),
+      Math.hypot(factors.has(choice.variant) ? 0 : unseen(choice.traits).sd, doubtOfInstances(choice, points)),
     of(choice) {
       const law = rough(choice);
       const whole = finished.get(law) ?? { ...law, cv, frontEndNs: frontEnd.frontEndNs };
