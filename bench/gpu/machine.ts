@@ -79,9 +79,9 @@ export function problemsOf({ archive, python, torch, gpus, compiler, sharedMemor
   ];
 }
 
-/** Those without which no run can be: the stub and PyTorch must be of one Python. */
+/** The problem with which there can be no run: the stub and PyTorch must be of one Python, and there must be a GPU to prove it on. */
 export function stoppedBy(machine: Machine, size: Size): string | null {
-  if (size === 'tiny') return null;
   const { archive, python, torch } = machine;
-  return !torch || python?.version !== archive.python ? (problemsOf(machine, size)[0] ?? null) : null;
+  const isStopped = size === 'full' && (!torch?.gpu || python?.version !== archive.python);
+  return isStopped ? (problemsOf(machine, size)[0] ?? null) : null;
 }
