@@ -19,7 +19,12 @@ const MAX_PAGE_BYTES = 64 * 2 ** 20;
  * unless told otherwise, so within a short measurement they may be older than it.
  */
 export function metricsProbe(url: string, tls?: TlsOptions): DeviceProbe {
-  const dispatcher = new Agent({ maxResponseSize: MAX_PAGE_BYTES, ...(tls && { connect: secureConnect(tls) }) });
+  // No idle connection between readings: nobody would close the last one.
+  const dispatcher = new Agent({
+    pipelining: 0,
+    maxResponseSize: MAX_PAGE_BYTES,
+    ...(tls && { connect: secureConnect(tls) }),
+  });
   let failures = 0;
   return async (signal) => {
     if (failures >= LAST_FAILURE) return null;
