@@ -9,13 +9,13 @@ import { nightlyRows, type Row, requestRows, rows } from './server-rows.ts';
 import { ENDS_WITHIN_MS, executionMsOf, type Played, playFaults, wayProfile, writeSpace } from './server-stage.ts';
 
 describe.concurrent('tune survives', { timeout: ENDS_WITHIN_MS + 30_000 }, () => {
-  it.each(isNightly ? [...rows, ...nightlyRows] : rows)('$fault', async (row) => {
+  it.each(named(isNightly ? [...rows, ...nightlyRows] : rows))('%s', async (_, row) => {
     const played = await playFaults({ ...row, ways: Object.keys(row.fates) });
     check(row, played);
     expect(measuredOf(played.records).every(({ measurement }) => measurement.errorRate < 1)).toBe(true);
   });
 
-  it.each(requestRows)('$fault', async (row) => {
+  it.each(named(requestRows))('%s', async (_, row) => {
     const played = await playFaults({ ...row, ways: Object.keys(row.fates) });
     check(row, played);
     for (const { trial, measurement } of measuredOf(played.records).filter((record) => record.trial > 0)) {
@@ -47,6 +47,10 @@ it('says so as a command: exit code 4, what happened and what to do on stderr, t
     await emulator.close();
   }
 }, 60_000);
+
+function named(all: readonly Row[]): [string, Row][] {
+  return all.map((row) => [row.fault, row]);
+}
 
 /** On a machine that is too busy a measurement is rightly taken for the client's own limit, and counts for nothing. */
 const MEASURED = /^(measured|client-bound: .*)$/;
