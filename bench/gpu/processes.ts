@@ -8,9 +8,9 @@ const TIMEOUT_MS = 300_000;
 export async function run(
   file: string,
   args: readonly string[],
-  { timeoutMs = TIMEOUT_MS }: { readonly timeoutMs?: number } = {},
+  { timeoutMs = TIMEOUT_MS, env = process.env }: { readonly timeoutMs?: number; readonly env?: NodeJS.ProcessEnv } = {},
 ): Promise<string> {
-  const { stdout } = await promisify(execFile)(file, args, { timeout: timeoutMs, maxBuffer: 64e6 });
+  const { stdout } = await promisify(execFile)(file, args, { env, timeout: timeoutMs, maxBuffer: 64e6 });
   return stdout;
 }
 

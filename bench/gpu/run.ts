@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { machineOf, problemsOf, stoppedBy } from './machine.ts';
 import { nextStudy, record, transports, tune } from './parts.ts';
+import { prepareServing, triedImports } from './serving.ts';
 import { sizes, subjectNamed } from './subjects.ts';
 import type { Task } from './tritune.ts';
 
@@ -49,6 +50,8 @@ const parts: Readonly<Record<string, () => Promise<number>>> = {
   check: async () => {
     console.log(JSON.stringify(machine, null, 2));
     for (const problem of problemsOf(machine, size)) console.log(`problem: ${problem}`);
+    await prepareServing(work, machine);
+    console.log(`models import: ${await triedImports(work)}`);
     return stoppedBy(machine, size) === null ? 0 : 1;
   },
   tune: () => tune(taskOf(words.slice(2)), subjectNamed(words[0]), Number(words[1])),

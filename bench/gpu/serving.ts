@@ -2,6 +2,7 @@ import { cp, mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import type { TritonInstall } from '../../src/launch/triton-install.ts';
 import type { Machine } from './machine.ts';
+import { run } from './processes.ts';
 import { configOf, type Kind, type Size, type Subject } from './subjects.ts';
 
 const models = join(import.meta.dirname, 'models');
@@ -42,6 +43,23 @@ async function makeEnvironment(work: string, to: string, version: string, packag
   );
   for (const name of await readdir(join(work, 'numpy'))) await symlink(join(work, 'numpy', name), join(site, name));
   if (packages !== null) await writeFile(join(site, 'machine.pth'), `${packages}\n`);
+}
+
+const IMPORTS = `import sys, numpy
+names = ["Python %d.%d.%d" % sys.version_info[:3], "numpy " + numpy.__version__]
+try:
+    import torch
+    torch.zeros(1, device="cuda" if torch.cuda.is_available() else "cpu")
+    names.append("torch " + torch.__version__)
+except ImportError:
+    pass
+print(", ".join(names))`;
+
+/** What the models will import in the environment of `prepareServing`. Errors: as the interpreter says. */
+export async function triedImports(work: string): Promise<string> {
+  // The library that the backend's stub loads, and as isolated as the stub is.
+  const env = { ...process.env, LD_LIBRARY_PATH: join(work, 'python/lib') };
+  return (await run(join(work, 'venv/bin/python3'), ['-I', '-c', IMPORTS], { env })).trim();
 }
 
 /** As `install-triton` leaves it behind, for `--launch local`. */

@@ -37,6 +37,7 @@ describe('the proof on a GPU, dry', { timeout: 400_000 }, () => {
       archive: { triton: '2.51.0' },
       python: { executable: expect.stringContaining('python') },
     });
+    expect(stdout).toMatch(/models import: Python 3\.\d+\.\d+, numpy 1\./);
   });
 
   it('tunes a model with what the archive holds, and knows when it has', async () => {
