@@ -1,4 +1,7 @@
 import { z } from 'zod';
+import { isTrituneError } from '../base/errors.ts';
+import { normaliseConfig } from '../triton/config-normal-form.ts';
+import { metricNames } from './metrics.ts';
 import type { StudyRecord } from './records.ts';
 
 /** JSON has no NaN: a figure that could not be computed was written as null, and is read as NaN again. */
@@ -8,6 +11,8 @@ const laterFigure = figure.default(Number.NaN);
 const count = z.number().int().nonnegative();
 const text = z.string();
 const json = z.looseObject({});
+const metric = z.enum(metricNames as readonly [string, ...string[]]);
+const modelConfig = json.refine(isModelConfig, 'it is no model config');
 /** `runMs` is not in the journals of earlier versions. */
 const stamp = { at: text, runMs: z.number().nonnegative().optional() };
 
@@ -41,7 +46,7 @@ const measurement = z.looseObject({
   client: z.looseObject({ cpuUsPerRequest: figure, eventLoopDelayMs: figure, bound: z.boolean().default(false) }),
 });
 
-const candidate = z.looseObject({ fingerprint: text, assignment: json, config: json });
+const candidate = z.looseObject({ fingerprint: text, assignment: json, config: modelConfig });
 
 const server = z.looseObject({
   name: text,
@@ -55,8 +60,8 @@ const server = z.looseObject({
 
 const goal = z.looseObject({
   budget: z.nullable(z.looseObject({ percentile: z.number(), latencyMs: z.number() })),
-  constraints: z.array(z.looseObject({ metric: text, relation: z.enum(['<=', '>=']), value: z.number() })),
-  objectives: z.array(z.looseObject({ metric: text, weight: z.number().positive() })).min(1),
+  constraints: z.array(z.looseObject({ metric, relation: z.enum(['<=', '>=']), value: z.number() })),
+  objectives: z.array(z.looseObject({ metric, weight: z.number().positive() })).min(1),
 });
 
 const levels = z.discriminatedUnion('kind', [
@@ -75,7 +80,7 @@ const record = z.discriminatedUnion('type', [
     schemaVersion: z.literal(1),
     model: text,
     server,
-    originalConfig: json,
+    originalConfig: modelConfig,
     wasLoaded: z.boolean(),
     goal,
     levels: z.looseObject({ mode: z.enum(['concurrency', 'request-rate']), low: z.number(), high: z.number() }),
@@ -141,6 +146,21 @@ const record = z.discriminatedUnion('type', [
     wallSeconds: figure,
   }),
 ]);
+
+/** Everybody who looks at a config takes its fields to be of their types. */
+function isModelConfig(value: unknown): boolean {
+  try {
+    normaliseConfig(value);
+    return !holdsNull(value);
+  } catch (error) {
+    if (isTrituneError(error, 'CONFIG_INVALID')) return false;
+    throw error;
+  }
+}
+
+/** In a config that is to be normalised null stands for nothing; in one that was, there is none. */
+const holdsNull = (value: unknown): boolean =>
+  value === null || (typeof value === 'object' && Object.values(value).some(holdsNull));
 
 /** The value as a record, or what is wrong with it. Fields that this version does not know are kept. */
 export function checkRecord(value: unknown): { readonly record: StudyRecord } | { readonly fault: string } {

@@ -70,6 +70,29 @@ describe('a journal that is bad', () => {
     });
   });
 
+  it('of configs of other shapes is refused with its line, or summed up', { timeout: FUZZ_TIMEOUT_MS }, () => {
+    const keys = [
+      'name',
+      'max_batch_size',
+      'instance_group',
+      'count',
+      'kind',
+      'gpus',
+      'dynamic_batching',
+      'parameters',
+    ];
+    const config = hostileJson(keys).filter((json) => json.startsWith('{'));
+    let read = 0;
+    fuzz(config, (json) => {
+      const [first, baseline, ...others] = records.slice(0, 5).map((record) => JSON.stringify(record));
+      const changed = baseline?.replace(/"config":\{.*\}\}/, () => `"config":${json}}}`);
+      const state = studyOf(Buffer.from([first, changed, ...others, ''].join('\n')));
+      if (state) expect(summarize(state, 'journal.jsonl').counts.trials).toBe(1);
+      read += state ? 1 : 0;
+    });
+    expect(read).toBeGreaterThan(0);
+  });
+
   it.each([
     ['nested deeper than a stack', `{"x":${nested('[', '', ']')}}`],
     [

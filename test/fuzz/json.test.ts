@@ -82,6 +82,7 @@ describe('input data that is bad', () => {
       'of a shape beyond any memory',
       '{"data":[{"A":{"content":[1],"shape":[2147483648,2147483648]},"C":[1,2],"D":[[1]]}]}',
     ],
+    ['with a long integer where none belongs', '{"data":[{"A":[{"x":9007199254740993}],"C":[1,2],"D":[[1]]}]}'],
     ['of a million backslashes', `{"data":"${'\\'.repeat(1_000_001)}"}`],
     ['of half a million quotes', `{"data":${'"a" '.repeat(500_000)}}`],
   ])('%s is refused', (_, text) => {

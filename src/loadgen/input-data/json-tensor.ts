@@ -89,6 +89,9 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function shown(value: unknown): string {
-  const text = typeof value === 'bigint' ? `${value}` : (JSON.stringify(value) ?? 'missing');
+  const text = typeof value === 'bigint' ? `${value}` : (JSON.stringify(value, printable) ?? 'missing');
   return text.length > 40 ? `${text.slice(0, 39)}…` : text;
 }
+
+/** Long integers come as bigints, which JSON has no form for. */
+const printable = (_: string, value: unknown): unknown => (typeof value === 'bigint' ? `${value}` : value);
