@@ -70,6 +70,13 @@ it('and its study goes on from there to the same end', { timeout: 600_000 }, asy
   }
 });
 
+it('a run that is resumed may change the model again, whatever its journal says until then', () => {
+  const { server } = foldStudy(records);
+  const resumed: StudyRecord = { type: 'study-resumed', at: records[0]?.at ?? '', server };
+  expect(foldStudy(records).restored).toMatchObject({ verified: true });
+  expect(foldStudy([...records, resumed]).restored).toBeNull();
+});
+
 it('a journal without its first line is written anew: its run had changed nothing', async () => {
   writeFileSync(path, '');
   const journal = await createJournal(path);

@@ -10,7 +10,7 @@ import { readJournal } from '../../src/study/journal.ts';
 import type { StudyRecord } from '../../src/study/records.ts';
 import { freshDirectory, startCli } from '../support/cli.ts';
 import { isNightly } from '../support/fuzz.ts';
-import { type OwnStage, runHere, shortRun, stageOf } from './own-stage.ts';
+import { casesOf, type OwnStage, runHere, shortRun, stageOf } from './own-stage.ts';
 
 /** Of all studies together. Each study is killed so often, and then comes to its end. */
 const MOMENTS = isNightly ? 100 : 6;
@@ -106,7 +106,7 @@ it('a load that a killed run has left under way does not come after what is put 
   const stage = await stageOf(['m'], faults);
   const directory = join(await freshDirectory(), 'run');
   // The second time the journal says that the model was put back before that run.
-  for (const args of [shortRun('m', stage.url, directory), ['tune', '--resume', directory]]) {
+  for (const args of casesOf(1, [shortRun('m', stage.url, directory), ['tune', '--resume', directory]])) {
     await killInLoad(args, faults);
     expect((await readJournal(journalIn(directory))).at(-1)).toMatchObject({ type: 'trial-started', role: 'search' });
     expect(await restoreRun(directory, { how: 'config', force: false })).toBe("'m' has its original config again");
