@@ -1,7 +1,6 @@
 import { mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { restoreRun } from '../../src/cli/restore-run.ts';
 import type { Faults } from '../../src/emulator/faults.ts';
@@ -13,23 +12,20 @@ import { parseConfigText } from '../../src/triton/config-parser.ts';
 import { connectGrpc } from '../../src/triton/connect.ts';
 import { holdModel } from '../../src/tuner/hold-model.ts';
 import { goalOf, originalConfig, studyStarted } from '../study/builders.ts';
-import { freshDirectory, recordsOf, startCli, untilRecorded } from '../support/cli.ts';
+import { freshDirectory, recordsOf } from '../support/cli.ts';
 import { emulatorForTest, everyKindProfile } from '../support/emulator.ts';
 import { everyCandidate, play, space, World } from '../tuner/world.ts';
-import { endsWithin, isOnServer, lastLineOf, runHere, shortRun, stageOf } from './own-stage.ts';
-
-const ENDS_WITHIN_MS = 40_000;
+import { lastLineOf, runHere, shortRun, stageOf, untilOnServer } from './own-stage.ts';
 
 describe('the last line of a run', { timeout: 60_000 }, () => {
   it('says when the model could not be put back, which `restore` can when the reason is gone', async () => {
     const faults: Faults = {};
     const stage = await stageOf(['m'], faults);
     const output = join(await freshDirectory(), 'run');
-    const run = startCli(shortRun('m', stage.url, output, '--max-outage', '1s'));
-    await untilRecorded(output, run, isOnServer);
+    const run = runHere(shortRun('m', stage.url, output, '--max-outage', '1s'));
+    await untilOnServer(output);
     faults.refuseLoad = () => 'no memory left for it';
-    run.child.kill('SIGTERM');
-    const { code, stdout, stderr } = await endsWithin(ENDS_WITHIN_MS, run, run.ended);
+    const { code, stdout, stderr } = await run;
     expect(code).toBe(4);
     expect(lastLineOf(stdout)).toMatch(
       /^model {6}NOT as it was: 'm' could not be put back as it was: .*no memory left/,
@@ -81,7 +77,7 @@ describe('two tuners on one model', { timeout: 90_000 }, () => {
     const stage = await stageOf();
     const [first, second] = [join(await freshDirectory(), 'first'), join(await freshDirectory(), 'second')];
     const one = runHere(shortRun('m', stage.url, first, ...ENDLESS));
-    while (!(await recordsOf(first)).some(isOnServer)) await sleep(50);
+    await untilOnServer(first);
     // To have another directory for such files is to be another machine.
     vi.stubEnv('TMPDIR', await mkdtemp(join(tmpdir(), 'tritune-elsewhere-')));
     onTestFinished(() => void vi.unstubAllEnvs());

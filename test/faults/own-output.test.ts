@@ -5,10 +5,10 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { foldStudy } from '../../src/study/fold.ts';
 import { readJournal } from '../../src/study/journal.ts';
-import { freshDirectory, type RunningCli, startCli, summaryOf, untilRecorded } from '../support/cli.ts';
-import { casesOf, endsWithin, isOnServer, lastLineOf, type OwnStage, runHere, shortRun, stageOf } from './own-stage.ts';
+import { freshDirectory, startCli, summaryOf, untilRecorded } from '../support/cli.ts';
+import { casesOf, endsWithin, isOnServer, lastLineOf, runHere, shortRun, stageOf, untilOnServer } from './own-stage.ts';
 
-const run = promisify(execFile);
+const execute = promisify(execFile);
 const ENDS_WITHIN_MS = 40_000;
 
 /** A run that has another config than the original on the server. */
@@ -21,15 +21,13 @@ async function begun(through: readonly string[] = []) {
 }
 
 /** A coded end that says how the model was left, which is true. */
-async function expectCodedEnd(running: RunningCli, stage: OwnStage, reason: RegExp): Promise<void> {
-  const { code, stdout, stderr } = await endsWithin(ENDS_WITHIN_MS, running, running.ended);
+function expectCodedEnd({ code, stdout, stderr }: Awaited<ReturnType<typeof runHere>>, reason: RegExp): void {
   expect(code, stderr).toBe(2);
   expect(stderr).toMatch(/^model {6}'m' has its original config again$/m);
   expect(lastLineOf(stderr)).toMatch(/^tritune: OUTPUT_UNWRITABLE: [^\n]+ \([^\n]+\)$/);
   expect(stderr).toMatch(reason);
   expect(stdout).toMatch(/^restored: 'm' has its original config again$/m);
   expect(stdout).not.toMatch(/NOT/);
-  expect(await stage.isOriginal('m')).toBe(true);
 }
 
 describe('a disk that is full', { timeout: 90_000 }, () => {
@@ -38,16 +36,19 @@ describe('a disk that is full', { timeout: 90_000 }, () => {
     const journal = join(output, 'journal.jsonl');
     // Room for a part of the next record: a write that the system cuts short, and then one that it refuses.
     const room = (await stat(journal)).size + 300;
-    await run('prlimit', [`--pid=${running.child.pid}`, `--fsize=${room}`]);
-    await expectCodedEnd(running, stage, /OUTPUT_UNWRITABLE: cannot write [^\n]*journal\.jsonl: EFBIG/);
+    await execute('prlimit', [`--pid=${running.child.pid}`, `--fsize=${room}`]);
+    const ended = await endsWithin(ENDS_WITHIN_MS, running, running.ended);
+    expectCodedEnd(ended, /OUTPUT_UNWRITABLE: cannot write [^\n]*journal\.jsonl: EFBIG/);
+    expect(await stage.isOriginal('m')).toBe(true);
     const records = await readJournal(journal);
     expect((await stat(journal)).size).toBeLessThan(room);
     expect(foldStudy(records).restored).toBeNull();
     expect(await runHere(['restore', output])).toMatchObject({
       ...{ code: 0, stdout: `${output}: 'm' has its original config again\n` },
     });
-    expect(await runHere(['tune', '--resume', output])).toMatchObject({ code: 0, stderr: '' });
-    expect(await summaryOf(output)).toMatchObject({ interrupted: false, counts: { trials: 3 } });
+    // The trial that was under way is measured to its end; for another one no time is left.
+    expect(await runHere(['tune', '--resume', output, '--time-budget', '1s'])).toMatchObject({ code: 0, stderr: '' });
+    expect(await summaryOf(output)).toMatchObject({ interrupted: false, counts: { trials: 2, failed: 0 } });
   });
 });
 
@@ -58,9 +59,13 @@ describe('an output directory that goes away', { timeout: 60_000 }, () => {
   ];
 
   it.each(casesOf(1, losses))('ends the run at its next record when it %s', async (_, lose) => {
-    const { stage, output, running } = await begun();
+    const stage = await stageOf();
+    const output = join(await freshDirectory(), 'run');
+    const run = runHere(shortRun('m', stage.url, output));
+    await untilOnServer(output);
     await lose(output);
-    await expectCodedEnd(running, stage, /journal\.jsonl: it was moved or deleted while the run wrote to it/);
+    expectCodedEnd(await run, /journal\.jsonl: it was moved or deleted while the run wrote to it/);
+    expect(await stage.isOriginal('m')).toBe(true);
   });
 });
 

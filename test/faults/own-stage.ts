@@ -11,7 +11,7 @@ import { compareConfigs } from '../../src/triton/config-comparison.ts';
 import { connectGrpc } from '../../src/triton/connect.ts';
 import type { ModelConfig } from '../../src/triton/model-config.ts';
 import type { TritonClient } from '../../src/triton/types.ts';
-import type { CliOutcome, RunningCli } from '../support/cli.ts';
+import { type CliOutcome, type RunningCli, recordsOf } from '../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
 import { isNightly } from '../support/fuzz.ts';
 
@@ -23,6 +23,7 @@ export interface OwnStage {
   isOriginal(model: string): Promise<boolean>;
 }
 
+const LOOK_EVERY_MS = 50;
 /** Of every execution: so long that neither side is busy. */
 const EXECUTION_MS = 8;
 /** Each so much faster than the one before that the final need not be long. */
@@ -96,6 +97,11 @@ export const casesOf = <T>(usual: number, cases: readonly T[]): readonly T[] =>
 /** True for the record with which a config other than the original is on the server. */
 export const isOnServer = (record: { readonly type: string; readonly trial?: number }): boolean =>
   record.type === 'trial-applied' && record.trial === 1;
+
+/** Waits until a run in this process is so far. Fails with the test's own deadline. */
+export async function untilOnServer(output: string): Promise<void> {
+  while (!(await recordsOf(output)).some(isOnServer)) await sleep(LOOK_EVERY_MS);
+}
 
 /** The last line that the run has printed, or told where it printed none. */
 export const lastLineOf = (text: string): string => text.trimEnd().split('\n').at(-1) ?? '';
