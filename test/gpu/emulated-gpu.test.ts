@@ -75,7 +75,7 @@ async function tuned(sizes: readonly Size[], low: number, high: number, constrai
           clock: realClock,
           percentile: 99,
           precision: 0.2,
-          windows: { minRequests: 20 },
+          windows: { minRequests: 20, maxWindows: 4, maxWarmUpMs: 1000 },
           deviceProbe: metricsProbe(emulator.metricsUrl),
         }),
         sampler: manualSampler(view, sizes),
