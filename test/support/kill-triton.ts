@@ -2,14 +2,17 @@ import { readdir, readFile, rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Kills the tritonserver that listens on a gRPC port, as the system does when memory runs out, and takes away the shared
- * memory of its Python backends, which nobody else would. Errors: none of that port runs.
+ * Kills the tritonserver that listens on a gRPC port, as the system does when memory runs out, and takes away what nobody
+ * else would: the processes of its Python backends, of which one that is just starting stays for ever, and their shared
+ * memory. Errors: none of that port runs.
  */
 export async function killTriton(grpcUrl: string): Promise<void> {
   const pid = await pidOf(`--grpc-port=${grpcUrl.slice(grpcUrl.lastIndexOf(':') + 1)}`);
-  const regions = await sharedMemoryOf(pid);
+  const stubs = await childrenOf(pid);
+  const regions = (await Promise.all([pid, ...stubs].map(sharedMemoryOf))).flat();
   process.kill(pid, 'SIGKILL');
   while (await isThere(pid)) await sleep(20);
+  for (const stub of stubs) if (await isStub(stub)) process.kill(stub, 'SIGKILL');
   for (const region of regions) await rm(region, { force: true });
 }
 
@@ -22,9 +25,20 @@ async function pidOf(argument: string): Promise<number> {
   throw new Error(`no tritonserver with ${argument}`);
 }
 
+async function childrenOf(pid: number): Promise<readonly number[]> {
+  const tasks = await readdir(`/proc/${pid}/task`);
+  const lists = await Promise.all(tasks.map((task) => textOf(`/proc/${pid}/task/${task}/children`)));
+  return lists.flatMap((list) => list.split(' ').filter(Boolean).map(Number));
+}
+
+/** Still the same process, and not another one that was given its number. */
+const isStub = async (pid: number): Promise<boolean> =>
+  (await textOf(`/proc/${pid}/cmdline`)).includes('triton_python_backend_stub');
+
 async function sharedMemoryOf(pid: number): Promise<readonly string[]> {
-  const maps = await textOf(`/proc/${pid}/maps`);
-  return [...new Set(maps.match(/\/dev\/shm\/triton_python_backend_[^\s]+/g) ?? [])];
+  const [maps, command] = [await textOf(`/proc/${pid}/maps`), await textOf(`/proc/${pid}/cmdline`)];
+  const names = `${maps} ${command}`.match(/\btriton_python_backend_shm_region_[\w-]+/g) ?? [];
+  return [...new Set(names)].map((name) => `/dev/shm/${name}`);
 }
 
 /** A zombie is not. */
