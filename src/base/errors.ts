@@ -14,7 +14,7 @@ export type ErrorCode =
   | 'OUTPUT_EXISTS' // the output directory already holds a study
   | 'JOURNAL_INVALID' // a journal that is missing, damaged before its last line, or of another study
   | 'MODEL_UNKNOWN' // the server has no such model
-  | 'MODEL_LOCKED' // another run on this machine changes the model
+  | 'MODEL_LOCKED' // another run changes the model
   | 'MODEL_UNREADY' // the model exists but does not become ready
   | 'SERVER_UNREACHABLE' // nothing answers at the address
   | 'SERVER_TIMEOUT' // a call's deadline passed
