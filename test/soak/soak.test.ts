@@ -18,7 +18,7 @@ import { isNightly } from '../support/fuzz.ts';
 import { growth, median, type ProcessState, processState } from './process-state.ts';
 
 /** A short form for every run of the tests; ten minutes at night. */
-const SOAK_S = isNightly ? 600 : 9;
+const SOAK_S = isNightly ? 600 : 6;
 const RUNS = isNightly ? 20 : 3;
 const LEAST_ROUNDS = 9;
 const MIB = 2 ** 20;
