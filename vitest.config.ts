@@ -1,5 +1,14 @@
 import { defineConfig } from 'vitest/config';
 
+/** The suite on a real Triton, one file after the other, in two halves that take as long: CI lets them run side by side. */
+const runs = ['tune', 'restore', 'fidelity', 'client', 'streaming'].map((name) => `test/real/${name}.test.ts`);
+const onTriton = {
+  globalSetup: ['test/real/global-setup.ts'],
+  fileParallelism: false,
+  testTimeout: 120_000,
+  hookTimeout: 180_000,
+};
+
 export default defineConfig({
   test: {
     projects: [
@@ -8,21 +17,13 @@ export default defineConfig({
           name: 'unit',
           include: ['test/**/*.test.ts'],
           exclude: ['test/real/**', 'test/report/browser/**', 'test/package/**'],
-          // On two cores one worker would leave one of them idle: many tests wait for a process that they started.
-          maxWorkers: 2,
+          // More than two cores have: many tests wait for a process that they started.
+          maxWorkers: 3,
           testTimeout: 20_000,
         },
       },
-      {
-        test: {
-          name: 'triton',
-          include: ['test/real/**/*.test.ts'],
-          globalSetup: ['test/real/global-setup.ts'],
-          fileParallelism: false,
-          testTimeout: 120_000,
-          hookTimeout: 180_000,
-        },
-      },
+      { test: { name: 'triton-runs', include: runs, ...onTriton } },
+      { test: { name: 'triton-parts', include: ['test/real/**/*.test.ts'], exclude: runs, ...onTriton } },
       {
         test: {
           name: 'package',

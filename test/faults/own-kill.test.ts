@@ -13,8 +13,8 @@ import { isNightly } from '../support/fuzz.ts';
 import { casesOf, type OwnStage, runHere, shortRun, stageOf } from './own-stage.ts';
 
 /** Of all studies together. Each study is killed so often, and then comes to its end. */
-const MOMENTS = isNightly ? 100 : 6;
-const KILLS = isNightly ? 10 : 3;
+const MOMENTS = isNightly ? 100 : 4;
+const KILLS = isNightly ? 10 : 2;
 /** At once. */
 const STUDIES = 2;
 const LONGEST_WAIT_MS = 60_000;

@@ -64,7 +64,9 @@ function check({ exitCode, fates, error = undefined }: Row, played: Played): voi
   expect(played.error && `${played.error.code}: ${played.error.message}`).toEqual(
     error ? expect.stringMatching(new RegExp(`^${error.code}: .*${error.message.source}`)) : null,
   );
-  expect(played.exitCode).toBe(exitCode === exitCodes.done && isTooBusy(records) ? exitCodes.infeasible : exitCode);
+  // Another candidate may have met the budget when the original, on a machine too busy, did not.
+  const alsoRight = exitCode === exitCodes.done && isTooBusy(records) ? [exitCodes.infeasible] : [];
+  expect([exitCode, ...alsoRight]).toContain(played.exitCode);
   expect(fatesIn(records, Object.keys(fates))).toEqual(
     Object.fromEntries(
       Object.entries(fates).map(([way, fate]) => [way, expect.stringMatching(fate === 'measured' ? MEASURED : fate)]),
