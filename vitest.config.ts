@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
 /** The suite on a real Triton, one file after the other, in two halves that take as long: CI lets them run side by side. */
-const runs = ['tune', 'restore', 'fidelity', 'client', 'streaming'].map((name) => `test/real/${name}.test.ts`);
+const runs = ['tune', 'fidelity', 'client', 'streaming'].map((name) => `test/real/${name}.test.ts`);
 const onTriton = {
   globalSetup: ['test/real/global-setup.ts'],
   fileParallelism: false,

@@ -5,8 +5,10 @@ import { executionNs } from '../../src/queueing/service-law.ts';
 import { bendOf, type Point } from '../../src/study/samplers/queueing/bend.ts';
 import { choiceOf } from '../../src/study/samplers/queueing/choices.ts';
 import { lawsOf } from '../../src/study/samplers/queueing/laws.ts';
+import { memorable } from '../../src/study/samplers/queueing/memory.ts';
+import type { Measured } from '../../src/study/samplers/queueing/physics.ts';
 import { variantFactors } from '../../src/study/samplers/queueing/variant-factors.ts';
-import { candidateOf, configOf } from './builders.ts';
+import { candidateOf, configOf, goalOf, measured } from './builders.ts';
 
 const MS = 1e6;
 /** Up to a batch of 16 as fast as can be, three times slower from 17 on; each further busy instance costs two fifths. */
@@ -88,5 +90,28 @@ describe('the laws of choices', () => {
     };
     expect(timeOf(1)).toBe(timeOf(64));
     expect(timeOf(1) / (MS * cliffMs(64))).toBeCloseTo(1, 0);
+  });
+});
+
+describe('what the model is made of', () => {
+  const measuredAt = (number: number, throughput: number): Measured => ({
+    choice: choiceOf(candidateOf(configOf(1, 4, {}), { number })),
+    measurements: [measured(4, throughput, 5)],
+  });
+  const goal = goalOf(8);
+
+  it('is all of a usual study', () => {
+    const usual = Array.from({ length: 64 }, (_, number) => measuredAt(number, 100));
+    expect(memorable(usual, goal)).toEqual(usual);
+  });
+
+  it('is the first, the best and the latest of a long one, in their order', () => {
+    const long = Array.from({ length: 5000 }, (_, number) =>
+      measuredAt(number, number === 2500 ? 900 : 100 + number / 100),
+    );
+    const kept = memorable(long, goal).map((each) => long.indexOf(each));
+    expect(kept.length).toBeLessThanOrEqual(64);
+    expect(kept).toEqual([...kept].sort((a, b) => a - b));
+    expect(kept).toEqual(expect.arrayContaining([0, 2500, 4999]));
   });
 });

@@ -4,6 +4,7 @@ import { pruneReason } from '../../pruning.ts';
 import type { Goal, LevelRange, RunningTrial, Trial } from '../../types.ts';
 import { type Choice, choiceOf } from './choices.ts';
 import { expenseOf } from './expense.ts';
+import { memorable } from './memory.ts';
 import { type Forecast, forecastOf } from './outlook.ts';
 import { type Measured, type Physics, physicsOf } from './physics.ts';
 import { type Field, largestGain, type Prospect, prospectsOf, ranked, type Valued } from './prospects.ts';
@@ -69,7 +70,8 @@ export function look(
   const measured = tried
     .filter(({ measurements }) => measurements.length > 0)
     .map(({ candidate, measurements }): Measured => ({ choice: choiceOf(candidate), measurements }));
-  const { physics, forecast } = understand(measured);
+  const remembered = memorable(measured, goal);
+  const { physics, forecast } = understand(remembered);
   const expense = expenseOf(trials);
   const served = tried.at(-1)?.candidate ?? null;
   const placeKey = (choice: Choice, level: number): string =>
@@ -83,7 +85,7 @@ export function look(
     seconds: (choice) => expense.change(choice, served) + expense.measureSeconds,
     isKnown: (choice, level) => known.has(placeKey(choice, level)),
   };
-  const best = lowestCost(measured, forecast, goal);
+  const best = lowestCost(remembered, forecast, goal);
   const left = leftOver(all, tried, trials);
   const again = running ? [] : worthReturning(all, trials);
   const distinct = [...new Map([...left, ...again].map((choice) => [choice.key, choice])).values()];
