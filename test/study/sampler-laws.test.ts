@@ -101,7 +101,7 @@ describe('what the model is made of', () => {
   const goal = goalOf(8);
 
   it('is all of a usual study', () => {
-    const usual = Array.from({ length: 64 }, (_, number) => measuredAt(number, 100));
+    const usual = Array.from({ length: 40 }, (_, number) => measuredAt(number, 100));
     expect(memorable(usual, goal)).toEqual(usual);
   });
 
@@ -110,7 +110,7 @@ describe('what the model is made of', () => {
       measuredAt(number, number === 2500 ? 900 : 100 + number / 100),
     );
     const kept = memorable(long, goal).map((each) => long.indexOf(each));
-    expect(kept.length).toBeLessThanOrEqual(64);
+    expect(kept.length).toBeLessThanOrEqual(40);
     expect(kept).toEqual([...kept].sort((a, b) => a - b));
     expect(kept).toEqual(expect.arrayContaining([0, 2500, 4999]));
   });

@@ -3,8 +3,8 @@ import type { Goal } from '../../types.ts';
 import type { Measured } from './physics.ts';
 
 /** Laws and corrections cost the square and the cube of what they are fitted to, and so many tell all that there is to know. */
-const MOST = 64;
-const BEST = 24;
+const MOST = 40;
+const BEST = 16;
 
 /** What the model is made of, in its order: all of a usual study; of a long one the first, the best, and the latest. */
 export function memorable(measured: readonly Measured[], goal: Goal): readonly Measured[] {
