@@ -6,7 +6,7 @@ import { foldStudy } from '../study/fold.ts';
 import { type Journal, readJournal, resumeJournal } from '../study/journal.ts';
 import type { StudyState } from '../study/state.ts';
 import type { TraceControl } from '../triton/types.ts';
-import { holdModel } from '../tuner/hold-model.ts';
+import { whileHeld } from '../tuner/hold-model.ts';
 import { createTracing } from '../tuner/tracing.ts';
 import { checkOwn } from './check-own.ts';
 import { type Addresses, connectControl } from './connection.ts';
@@ -37,23 +37,22 @@ export async function restoreRun(directory: string, options: RestoreOptions): Pr
       return 'nothing to do: its server was started for the run and ended with it';
     checkNames([started.model], options);
     const { client, server } = await connectControl(await controlAddresses(state, options));
-    let letGo = (): void => undefined;
     try {
-      letGo = await holdModel(started.model, server);
-      await checkProtected(client, started.model, options);
-      if (!options.force) await checkOwn(client, records, started, FORCE_IT);
-      const { loadTimeout } = started.options as Pick<TuneOptions, 'loadTimeout'>;
-      const mayBeLoading = records.some((record) => record.type === 'trial-started' && record.role === 'search');
-      const flags = { ...(loadTimeout !== undefined && { loadTimeout }), mayBeLoading };
-      const control = controlOver(client, started.model, started, options.how, flags);
-      const restored = await control.restore();
-      await journal.append({ type: 'model-restored', at: new Date(realClock.wallMs()).toISOString(), ...restored });
-      if (!restored.verified) {
-        throw new TrituneError('RESTORE_FAILED', restored.detail, 'look at the config on the server');
-      }
-      return `${restored.detail}${await putTracingBack(state, client, journal)}`;
+      return await whileHeld(started.model, server, async () => {
+        await checkProtected(client, started.model, options);
+        if (!options.force) await checkOwn(client, records, started, FORCE_IT);
+        const { loadTimeout } = started.options as Pick<TuneOptions, 'loadTimeout'>;
+        const mayBeLoading = records.some((record) => record.type === 'trial-started' && record.role === 'search');
+        const flags = { ...(loadTimeout !== undefined && { loadTimeout }), mayBeLoading };
+        const control = controlOver(client, started.model, started, options.how, flags);
+        const restored = await control.restore();
+        await journal.append({ type: 'model-restored', at: new Date(realClock.wallMs()).toISOString(), ...restored });
+        if (!restored.verified) {
+          throw new TrituneError('RESTORE_FAILED', restored.detail, 'look at the config on the server');
+        }
+        return `${restored.detail}${await putTracingBack(state, client, journal)}`;
+      });
     } finally {
-      letGo();
       await client.close();
     }
   } finally {

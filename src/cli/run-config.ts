@@ -11,7 +11,7 @@ import { validateConfig } from '../triton/config-validation.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import type { TritonClient } from '../triton/types.ts';
 import { createControl } from '../tuner/control.ts';
-import { holdModel } from '../tuner/hold-model.ts';
+import { whileHeld } from '../tuner/hold-model.ts';
 import type { ConfigOptions } from './config-command.ts';
 import { type Start, startOf, withServer } from './config-start.ts';
 import { checkNames, checkParts, checkProtected } from './protect.ts';
@@ -86,14 +86,9 @@ const SETTLE_TIMEOUT_MS = 60_000;
 async function load(config: ModelConfig, options: ConfigOptions, terminal: Terminal): Promise<void> {
   const model = options.model ?? config.name;
   if (model === undefined) throw wrong('load which model?', 'name it with -m MODEL');
-  await withServer(options, async (client, server) => {
-    const letGo = await holdModel(model, server);
-    try {
-      await loadHeld(client, model, config, options, terminal);
-    } finally {
-      letGo();
-    }
-  });
+  await withServer(options, (client, server) =>
+    whileHeld(model, server, () => loadHeld(client, model, config, options, terminal)),
+  );
 }
 
 async function loadHeld(

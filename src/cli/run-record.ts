@@ -2,17 +2,15 @@ import { realClock } from '../base/clock.ts';
 import { TrituneError } from '../base/errors.ts';
 import { createRecordingLines } from '../headless/recording-lines.ts';
 import { StudyFold } from '../study/fold.ts';
-import { holdModel } from '../tuner/hold-model.ts';
 import type { TunerEvent } from '../tuner/seams.ts';
 import { tune } from '../tuner/tune.ts';
-import { checkResumed } from './check-own.ts';
 import { dryRecording } from './dry-recording.ts';
 import { exitCodes } from './exit-codes.ts';
 import { listenForInterrupts } from './interrupts.ts';
-import { checkControllable, type OpenServer, openServer, readOriginal } from './open-server.ts';
+import { checkControllable, type OpenServer, type OriginalModel, openServer } from './open-server.ts';
 import { discardEmpty, safeName } from './output-directory.ts';
 import { EXHAUSTIVE, type PlannedRecording, planRecording, type RecordRequest } from './plan-recording.ts';
-import { checkNames, checkParts, checkProtected } from './protect.ts';
+import { checkNames, checkParts } from './protect.ts';
 import { type RecordOptions, type RecordStudyOptions, studyOptionsOf } from './record-options.ts';
 import { assumptionsOf, requestsOf } from './requests.ts';
 import { assembleParts } from './run-parts.ts';
@@ -20,7 +18,7 @@ import type { Terminal } from './terminal.ts';
 import { warnIfInsecure } from './tls-options.ts';
 import type { TuneOptions } from './tune-options.ts';
 import { modelOf, openRequest } from './tune-request.ts';
-import { leaveAsItWas } from './tune-study.ts';
+import { onItsModel } from './tune-study.ts';
 import { writeRecording } from './write-recording.ts';
 
 /** `tritune record`, from its options to its exit code. `given`: the options that the user named. */
@@ -76,27 +74,20 @@ async function record(
   terminal: Terminal,
   signal: AbortSignal,
 ): Promise<number> {
-  const letGo = await holdModel(request.model, opened.server);
-  try {
-    return await recordHeld(request, opened, terminal, signal);
-  } finally {
-    letGo();
-  }
+  return onItsModel(
+    request,
+    opened,
+    (original) => prepare(request, opened, original, terminal),
+    (prepared) => recordHeld(request, terminal, prepared, signal),
+  );
 }
 
 async function recordHeld(
   request: RecordRequest,
-  opened: OpenServer,
   terminal: Terminal,
+  { planned, parts, close }: Awaited<ReturnType<typeof prepare>>,
   signal: AbortSignal,
 ): Promise<number> {
-  await checkProtected(opened.client, request.model, request.options);
-  await checkResumed(request, opened.client);
-  const original = await readOriginal(opened.client, request.model);
-  const { planned, parts, close } = await prepare(request, opened, original, terminal).catch(async (error: unknown) => {
-    await leaveAsItWas(opened.client, request.model, original);
-    throw error;
-  });
   const failure = await tune(planned.plan, parts, watch(request, planned, terminal), signal).then(
     () => null,
     (error: unknown) => ({ error }),
@@ -109,12 +100,7 @@ async function recordHeld(
   return exitCodes.interrupted;
 }
 
-async function prepare(
-  request: RecordRequest,
-  opened: OpenServer,
-  original: Awaited<ReturnType<typeof readOriginal>>,
-  terminal: Terminal,
-) {
+async function prepare(request: RecordRequest, opened: OpenServer, original: OriginalModel, terminal: Terminal) {
   await checkParts(opened.client, request.model, original.config, request.options);
   const planned = planRecording(request, opened.server, original);
   const inputs = await requestsOf(request.options, original);

@@ -3,7 +3,7 @@ import { realClock } from '../base/clock.ts';
 import { isTrituneError, TrituneError } from '../base/errors.ts';
 import type { ServerIdentity } from '../study/records.ts';
 import type { TritonClient } from '../triton/types.ts';
-import { holdModel } from '../tuner/hold-model.ts';
+import { whileHeld } from '../tuner/hold-model.ts';
 import { exitCodes, worstExitCode } from './exit-codes.ts';
 import { failureOf } from './failure.ts';
 import { type Interrupts, listenForInterrupts } from './interrupts.ts';
@@ -85,15 +85,12 @@ async function checkModels({ turns }: OpenSeries, { client, server }: OpenServer
 }
 
 /** Loads a model to read it only if it must, and leaves it as it was. */
-async function readHeld(client: TritonClient, model: string, server: ServerIdentity): Promise<OriginalModel> {
-  const letGo = await holdModel(model, server);
-  try {
+function readHeld(client: TritonClient, model: string, server: ServerIdentity): Promise<OriginalModel> {
+  return whileHeld(model, server, async () => {
     const original = await readOriginal(client, model);
     await leaveAsItWas(client, model, original);
     return original;
-  } finally {
-    letGo();
-  }
+  });
 }
 
 async function tuneAll(series: OpenSeries, opened: OpenServer, interrupts: Interrupts, stage: Stage): Promise<number> {

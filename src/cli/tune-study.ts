@@ -2,7 +2,7 @@ import { modelLine } from '../headless/closing.ts';
 import type { WrittenRun } from '../report/write-run.ts';
 import type { ModelRestored } from '../study/records.ts';
 import type { TritonClient } from '../triton/types.ts';
-import { holdModel } from '../tuner/hold-model.ts';
+import { whileHeld } from '../tuner/hold-model.ts';
 import type { TunerEvent } from '../tuner/seams.ts';
 import { createTracing } from '../tuner/tracing.ts';
 import { tune } from '../tuner/tune.ts';
@@ -39,27 +39,45 @@ export async function tuneStudy(
   screen: Screen,
   signal: AbortSignal,
 ): Promise<number> {
-  const letGo = await holdModel(request.model, opened.server);
-  try {
-    return await tuneHeld(request, opened, screen, signal);
-  } finally {
-    letGo();
-  }
+  return onItsModel(
+    request,
+    opened,
+    (original) => prepare(request, opened, original, screen),
+    (prepared, original) => tuneHeld(request, opened, screen, prepared, original, signal),
+  );
+}
+
+/**
+ * What a study does on its model, which it holds meanwhile: looks at it, prepares, works; a preparation that fails leaves
+ * the model as it was. Errors: MODEL_LOCKED, USAGE for a protected model, RESTORE_FAILED for one that somebody has changed
+ * since the study that is resumed, those of `readOriginal`, the preparation's and the work's own.
+ */
+export function onItsModel<P, T>(
+  request: Pick<TuneRequest, 'model' | 'options' | 'earlier' | 'started'>,
+  { client, server }: OpenServer,
+  prepare: (original: OriginalModel) => Promise<P>,
+  work: (prepared: P, original: OriginalModel) => Promise<T>,
+): Promise<T> {
+  return whileHeld(request.model, server, async () => {
+    await checkProtected(client, request.model, request.options);
+    await checkResumed(request, client);
+    const original = await readOriginal(client, request.model);
+    const prepared = await prepare(original).catch(async (error: unknown) => {
+      await leaveAsItWas(client, request.model, original);
+      throw error;
+    });
+    return work(prepared, original);
+  });
 }
 
 async function tuneHeld(
   request: TuneRequest,
   opened: OpenServer,
   screen: Screen,
+  { plan, parts, close }: Awaited<ReturnType<typeof prepare>>,
+  original: OriginalModel,
   signal: AbortSignal,
 ): Promise<number> {
-  await checkProtected(opened.client, request.model, request.options);
-  await checkResumed(request, opened.client);
-  const original = await readOriginal(opened.client, request.model);
-  const { plan, parts, close } = await prepare(request, opened, original, screen).catch(async (error: unknown) => {
-    await leaveAsItWas(opened.client, request.model, original);
-    throw error;
-  });
   const steered = { ...parts, ...(screen.steering && { steering: screen.steering }) };
   const fate = fateOfModel(screen.onEvent);
   const failure = await tune(plan, steered, fate.onEvent, signal).then(

@@ -31,6 +31,20 @@ export async function holdModel(
   }
 }
 
+/** The work on a model that is held meanwhile. Errors: MODEL_LOCKED; the work's own. */
+export async function whileHeld<T>(
+  model: string,
+  server: Pick<ServerIdentity, 'url' | 'controlUrl'>,
+  work: () => Promise<T>,
+): Promise<T> {
+  const letGo = await holdModel(model, server);
+  try {
+    return await work();
+  } finally {
+    letGo();
+  }
+}
+
 /** The lock is a service: a machine without a place to write to tunes without it. */
 function takeIfPossible(path: string, model: string, place: string): () => void {
   try {
