@@ -37,17 +37,13 @@ function checked(url: string): string {
 /** The wire, with a second look at a server that does not talk to us: is TLS why? */
 function diagnosed(wire: Wire, tls: TlsOptions | undefined): Wire {
   let open = true;
+  const seenAgain = withFaults(wire, async (fault) => {
+    if (!open || !/^(unreachable|wrong-protocol)$/.test(fault.kind)) return fault;
+    const trouble = await diagnoseTls(hostAndPort(wire.url), tls);
+    return trouble ? new WireFault('tls', trouble.message, { cause: fault, hint: trouble.hint }) : fault;
+  });
   return {
-    ...wire,
-    call: async (operation, limits) => {
-      try {
-        return await wire.call(operation, limits);
-      } catch (error) {
-        if (!open || !(error instanceof WireFault) || !/^(unreachable|wrong-protocol)$/.test(error.kind)) throw error;
-        const trouble = await diagnoseTls(hostAndPort(wire.url), tls);
-        throw trouble ? new WireFault('tls', trouble.message, { cause: error, hint: trouble.hint }) : error;
-      }
-    },
+    ...seenAgain,
     close: () => {
       open = false;
       return wire.close();
@@ -57,15 +53,23 @@ function diagnosed(wire: Wire, tls: TlsOptions | undefined): Wire {
 
 /** The wire, of whose faults none repeats the value of a header: they are printed and kept. */
 function discreet(wire: Wire, headers: readonly WireHeader[]): Wire {
+  if (headers.length === 0) return wire;
   const clear = secretsOut(headers);
+  return withFaults(
+    wire,
+    ({ kind, message, hint }) => new WireFault(kind, clear(message), hint === undefined ? {} : { hint }),
+  );
+}
+
+/** The wire, whose calls fail with what is made of their faults. */
+function withFaults(wire: Wire, made: (fault: WireFault) => WireFault | Promise<WireFault>): Wire {
   return {
     ...wire,
     call: async (operation, limits) => {
       try {
         return await wire.call(operation, limits);
       } catch (error) {
-        if (headers.length === 0 || !(error instanceof WireFault)) throw error;
-        throw new WireFault(error.kind, clear(error.message), error.hint === undefined ? {} : { hint: error.hint });
+        throw error instanceof WireFault ? await made(error) : error;
       }
     },
   };
