@@ -36,13 +36,12 @@ export function forecastOf(
   const names = new Set([...goal.objectives.map(({ metric }) => metric), ...constraints.map(({ metric }) => metric)]);
   const models = new Map<string, MetricModel>();
   const modelFor = (name: string): MetricModel => {
-    const model = models.get(name) ?? modelOf(name, physics, measured, place);
+    const model = models.get(name) ?? knownAt(modelOf(name, physics, measured, place));
     models.set(name, model);
     return model;
   };
   const total = goal.objectives.reduce((sum, { weight }) => sum + weight, 0);
 
-  const known = new Map<string, Outlook | null>();
   const look = (choice: Choice, level: number): Outlook | null => {
     const at = new Map<string, Normal>();
     for (const name of names) {
@@ -73,19 +72,25 @@ export function forecastOf(
         ? { throughput: Math.exp(throughput.mean), latencyMs: Math.exp(latency.mean) }
         : null;
     },
-    outlook(choice, level) {
-      const key = `${choice.candidate.fingerprint} ${level}`;
-      const earlier = known.get(key);
-      if (earlier !== undefined) return earlier;
-      const outlook = look(choice, level);
-      known.set(key, outlook);
-      return outlook;
-    },
+    outlook: look,
   };
 }
 
 /** A metric's logarithm at a choice and level. */
 type MetricModel = (choice: Choice, level: number) => Normal | null;
+
+/** The model, which works out each of its answers once. */
+function knownAt(model: MetricModel): MetricModel {
+  const known = new Map<string, Normal | null>();
+  return (choice, level) => {
+    const key = `${choice.candidate.fingerprint} ${level}`;
+    const earlier = known.get(key);
+    if (earlier !== undefined) return earlier;
+    const normal = model(choice, level);
+    known.set(key, normal);
+    return normal;
+  };
+}
 
 type PlaceOf = (choice: Choice, level: number) => Place;
 
