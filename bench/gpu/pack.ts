@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { BYTES_PER_MIB } from '../../src/base/units.ts';
 import { findTriton, TRITON_WHEEL_VERSION } from '../../src/launch/triton-install.ts';
 import { packNode, packNumpy, packPython, packTriton, packTritune } from './contents.ts';
 import type { Manifest } from './manifest.ts';
@@ -16,7 +17,6 @@ import { run } from './processes.ts';
  * --output FILE     *.tar.xz, or *.tar for one that is quick to make (default: .gpu/tritune-gpu.tar.xz)
  */
 const MOST_MIB = 64;
-const BYTES_PER_MIB = 2 ** 20;
 const XZ_TIMEOUT_MS = 3_600_000;
 /** One window over everything: the same code is in many files. The filter is for x86 programs. */
 const XZ_FILTERS = ['--x86', '--lzma2=preset=9e,dict=192MiB'];

@@ -1,7 +1,5 @@
 import type { Clock } from '../base/clock.ts';
 
-export const BYTES_PER_MIB = 2 ** 20;
-
 /** The one device that all models of an emulator share: its memory, and how busy it is. Sizes in MiB. */
 export class Device {
   readonly #limitMib: number;

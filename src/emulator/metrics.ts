@@ -1,7 +1,7 @@
 import { cpus, freemem, totalmem } from 'node:os';
 import type { Clock } from '../base/clock.ts';
-import { NS_PER_MS, NS_PER_S, NS_PER_US } from '../base/units.ts';
-import { BYTES_PER_MIB, type Device } from './device.ts';
+import { BYTES_PER_MIB, NS_PER_MS, NS_PER_S, NS_PER_US } from '../base/units.ts';
+import type { Device } from './device.ts';
 import type { ModelEntry } from './model-entry.ts';
 import type { Profile } from './profile-schema.ts';
 

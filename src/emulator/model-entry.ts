@@ -1,9 +1,8 @@
 import { canonicalJson } from '../base/json.ts';
-import { MS_PER_S } from '../base/units.ts';
+import { BYTES_PER_MIB, MS_PER_S } from '../base/units.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import type { ModelIndexEntry, ModelStatistics } from '../triton/types.ts';
 import { admit } from './admission.ts';
-import { BYTES_PER_MIB } from './device.ts';
 import { EnsembleVersion } from './ensemble-version.ts';
 import type { Faults } from './faults.ts';
 import type { ModelPhysics } from './physics.ts';

@@ -1,3 +1,4 @@
+import { BYTES_PER_MIB } from '../base/units.ts';
 import type { DeviceMetrics, GpuMetrics } from './measurement.ts';
 import type { MetricSample } from './prometheus.ts';
 
@@ -20,8 +21,6 @@ export function gpuMetrics(samples: readonly MetricSample[]): readonly GpuMetric
     });
   });
 }
-
-const BYTES_PER_MIB = 2 ** 20;
 
 /** Of all GPUs together: the mean of their utilisation, the sum of memory and of power; what no GPU has is left out. */
 export function gpuTotals(gpus: readonly GpuMetrics[]): DeviceMetrics {

@@ -1,3 +1,4 @@
+import { BYTES_PER_MIB } from '../base/units.ts';
 import type { FollowLines } from '../launch/follow-lines.ts';
 import type { DeviceProbe } from './device-probe.ts';
 import { gpuTotals } from './gpu-metrics.ts';
@@ -15,7 +16,6 @@ const COLUMNS = ['uuid', 'utilization.gpu', 'memory.used', 'memory.total', 'powe
 const EVERY_MS = 500;
 /** A driver that was idle can take a second or two. */
 const FIRST_ROUND_MS = 3000;
-const BYTES_PER_MIB = 2 ** 20;
 
 /**
  * `uuid, %, MiB, MiB, W`, as `--format=csv,noheader,nounits` writes them; a figure that the GPU does not have (`[N/A]`) is left

@@ -1,3 +1,4 @@
+import { BYTES_PER_MIB } from '../base/units.ts';
 import type { Candidate } from '../space/types.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import { instancesOf } from './metrics.ts';
@@ -12,8 +13,6 @@ interface Footing {
   readonly usedMib: number;
   readonly totalMib: number;
 }
-
-const BYTES_PER_MIB = 2 ** 20;
 
 /**
  * Why the candidate cannot fit, by the GPU memory that its kind was seen to take with fewer instances and no larger batch; null when

@@ -1,8 +1,8 @@
+import { BYTES_PER_MIB } from '../../base/units.ts';
 import type { Profile } from '../../emulator/profile-schema.ts';
 import type { ModelConfig } from '../../triton/model-config.ts';
 import type { Attempt } from './attempts.ts';
 
-const BYTES_PER_MIB = 2 ** 20;
 /** Where nothing says how much memory there is, or was refused: more than anybody asks for. */
 const PLENTY_MIB = 2 ** 24;
 
