@@ -7,14 +7,13 @@ import type { Faults } from '../../src/emulator/faults.ts';
 import { closingLines } from '../../src/headless/closing.ts';
 import { writeRun } from '../../src/report/write-run.ts';
 import { createJournal } from '../../src/study/journal.ts';
-import type { Sampler } from '../../src/study/types.ts';
 import { parseConfigText } from '../../src/triton/config-parser.ts';
 import { connectGrpc } from '../../src/triton/connect.ts';
 import { holdModel } from '../../src/tuner/hold-model.ts';
 import { goalOf, originalConfig, studyStarted } from '../study/builders.ts';
 import { freshDirectory, recordsOf } from '../support/cli.ts';
 import { emulatorForTest, everyKindProfile } from '../support/emulator.ts';
-import { everyCandidate, play, space, World } from '../tuner/world.ts';
+import { everyCandidate, play, space, untilItStops, World } from '../tuner/world.ts';
 import { lastLineOf, runHere, shortRun, stageOf, untilOnServer } from './own-stage.ts';
 
 describe('the last line of a run', { timeout: 60_000 }, () => {
@@ -177,18 +176,10 @@ describe('--protect', { timeout: 60_000 }, () => {
 describe('a best config that does worse than the original in the final', () => {
   it('is not what the run ends with: the original is emitted, and is what serves', async () => {
     const world = new World();
-    const grid = everyCandidate(space);
-    let isFinal = false;
-    const sampler: Sampler = {
-      ask: (history, remaining) => {
-        const answer = grid.ask(history, remaining);
-        isFinal = answer.kind === 'stop';
-        return answer;
-      },
-    };
+    const { sampler, hasStopped } = untilItStops(everyCandidate(space));
     const worse = { value: 20, low: 19, high: 21 };
     world.bend = (measurement, config) =>
-      isFinal && config !== originalConfig ? { ...measurement, throughput: worse } : measurement;
+      hasStopped() && config !== originalConfig ? { ...measurement, throughput: worse } : measurement;
     const { state } = await play({ world, parts: { sampler } });
     if (!state) throw new Error('the run failed');
     expect(state.contender?.role).toBe('search');

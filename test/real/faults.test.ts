@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, inject, it } from 'vitest';
 import { freePorts } from '../../src/launch/free-ports.ts';
 import type { LaunchedServer } from '../../src/launch/types.ts';
+import type { StudyRecord } from '../../src/study/records.ts';
 import { compareConfigs } from '../../src/triton/config-comparison.ts';
 import { connectGrpc } from '../../src/triton/connect.ts';
 import type { ModelConfig } from '../../src/triton/model-config.ts';
@@ -63,27 +64,17 @@ it('outlasts a real server that refuses, dies and comes back, and stops in order
     ...['--concurrency', '4:4', '--precision', '10', '--load-timeout', '30s', '--max-outage', '12s'],
   ]);
 
-  await untilRecorded(
-    output,
-    run,
-    ({ type, ...record }) => type === 'trial-started' && 'trial' in record && record.trial === 2,
-  );
+  const untilTrial = (step: StudyRecord['type'], trial: number) =>
+    untilRecorded(output, run, ({ type, ...record }) => type === step && 'trial' in record && record.trial === trial);
+  await untilTrial('trial-started', 2);
   await sleep(300);
   await killTriton(grpcUrl);
   await start();
-  await untilRecorded(
-    output,
-    run,
-    ({ type, ...record }) => type === 'trial-applied' && 'trial' in record && record.trial === 3,
-  );
+  await untilTrial('trial-applied', 3);
   await sleep(1_000);
   await killTriton(grpcUrl);
   await start();
-  await untilRecorded(
-    output,
-    run,
-    ({ type, ...record }) => type === 'trial-started' && 'trial' in record && record.trial === 4,
-  );
+  await untilTrial('trial-started', 4);
   await sleep(300);
   await killTriton(grpcUrl);
 

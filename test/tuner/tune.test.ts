@@ -6,7 +6,7 @@ import type { Sampler } from '../../src/study/types.ts';
 import type { ModelConfig } from '../../src/triton/model-config.ts';
 import { tune } from '../../src/tuner/tune.ts';
 import { candidateOf, goalOf, measured, originalConfig, studyStarted } from '../study/builders.ts';
-import { everyCandidate, instancesIn, lost, play, refuseAbove, space, World } from './world.ts';
+import { everyCandidate, instancesIn, lost, play, refuseAbove, space, untilItStops, World } from './world.ts';
 
 const codeOf = (error: unknown): unknown => (error as TrituneError | null)?.code;
 
@@ -69,17 +69,9 @@ describe('a full run', () => {
 
   it('emits the original when the best of the search does not beat it in the final', async () => {
     const world = new World();
-    const grid = everyCandidate(space);
-    let inFinal = false;
-    const sampler: Sampler = {
-      ask: (history, remaining) => {
-        const answer = grid.ask(history, remaining);
-        inFinal = answer.kind === 'stop';
-        return answer;
-      },
-    };
+    const { sampler, hasStopped } = untilItStops(everyCandidate(space));
     world.bend = (measurement, config) =>
-      inFinal && config !== originalConfig
+      hasStopped() && config !== originalConfig
         ? { ...measurement, throughput: { value: 50, low: 49, high: 51 } }
         : measurement;
     const { state } = await play({ world, parts: { sampler } });

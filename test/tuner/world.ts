@@ -35,6 +35,21 @@ export const space: SpaceView = {
 /** Every candidate of a space in its order, at the level search's levels. */
 export const everyCandidate = (of: SpaceView): Sampler => manualSampler(of, [...of.assignments()]);
 
+/** A sampler that is watched: when it has stopped, the final comes. */
+export function untilItStops(sampler: Sampler): { readonly sampler: Sampler; hasStopped(): boolean } {
+  let stopped = false;
+  return {
+    sampler: {
+      ask: (history, remaining) => {
+        const answer = sampler.ask(history, remaining);
+        stopped = answer.kind === 'stop';
+        return answer;
+      },
+    },
+    hasStopped: () => stopped,
+  };
+}
+
 /** A model in memory and virtual time: each instance adds 100 infer/s, more with larger batches; latency by Little's law. */
 export class World {
   readonly clock = new VirtualClock(Date.parse('2026-01-01T00:00:00Z'));
