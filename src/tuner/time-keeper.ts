@@ -4,11 +4,18 @@ import { MS_PER_S, nsToMs } from '../base/units.ts';
 /** What is kept for the final never takes more of the budget than this part. */
 const MAX_RESERVE = 1 / 3;
 
+/** What a run does when its search is over, besides putting the model back. */
+interface AfterSearch {
+  readonly finalRounds: number;
+  /** The best is measured once more, traced. */
+  readonly traced: boolean;
+}
+
 /** Holds a run to its time budget: knows what one step takes from those it has timed, and keeps time for the final. */
 export class TimeKeeper {
   readonly #clock: Clock;
   readonly #budgetMs: number;
-  readonly #finalRounds: number;
+  readonly #afterSearch: AfterSearch;
   readonly #startNs: number;
   readonly #spentMs: number;
   #pausedMs = 0;
@@ -16,10 +23,10 @@ export class TimeKeeper {
   readonly #measurements = new Mean();
 
   /** `spentMs`: what earlier runs of the study took. */
-  constructor(clock: Clock, budgetMs: number, finalRounds: number, spentMs: number) {
+  constructor(clock: Clock, budgetMs: number, afterSearch: AfterSearch, spentMs: number) {
     this.#clock = clock;
     this.#budgetMs = budgetMs;
-    this.#finalRounds = finalRounds;
+    this.#afterSearch = afterSearch;
     this.#startNs = clock.nowNs();
     this.#spentMs = spentMs;
   }
@@ -35,16 +42,20 @@ export class TimeKeeper {
   }
 
   get allowsTrial(): boolean {
-    return this.#applies.value + this.#measurements.value <= this.#left - this.#reserve;
+    return this.#turn <= this.#left - this.#reserve;
   }
 
   get allowsLevel(): boolean {
     return this.#measurements.value <= this.#left - this.#reserve;
   }
 
-  /** Of so many candidates. */
+  /** Of so many candidates. What is traced after the final has its time kept. */
   allowsFinalRound(candidates: number): boolean {
-    return candidates * (this.#applies.value + this.#measurements.value) <= this.#left;
+    return candidates * this.#turn + this.#trace <= this.#left;
+  }
+
+  get allowsTrace(): boolean {
+    return this.#trace <= this.#left;
   }
 
   /** Time that does not count. */
@@ -69,11 +80,20 @@ export class TimeKeeper {
     return this.#budgetMs - this.elapsedMs;
   }
 
+  /** One candidate, applied and measured. */
+  get #turn(): number {
+    return this.#applies.value + this.#measurements.value;
+  }
+
+  get #trace(): number {
+    return this.#afterSearch.traced ? this.#turn : 0;
+  }
+
   get #reserve(): number {
-    const round = 2 * (this.#applies.value + this.#measurements.value);
+    const { finalRounds } = this.#afterSearch;
     // One round more than planned, for a side that must be measured at a lower level.
-    const rounds = this.#finalRounds === 0 ? 0 : this.#finalRounds + 1;
-    return Math.min(rounds * round + this.#applies.value, this.#budgetMs * MAX_RESERVE);
+    const rounds = finalRounds === 0 ? 0 : finalRounds + 1;
+    return Math.min(rounds * 2 * this.#turn + this.#trace + this.#applies.value, this.#budgetMs * MAX_RESERVE);
   }
 
   async #time<T>(mean: Mean, work: () => Promise<T>): Promise<T> {

@@ -19,7 +19,7 @@ export async function traceBest(run: Run): Promise<string | null> {
   const stands = best && representative(ledger.state, best);
   if (!parts.tracing || !stands || before?.ended) return null;
   const { tracing } = parts;
-  if (!run.time.allowsFinalRound(1)) return 'no time was left to trace the best';
+  if (!run.time.allowsTrace) return 'no time was left to trace the best';
   const { number, candidate } = best;
   const { throughput, level } = stands.measurement;
   const started: Promise<string | null>[] = [];

@@ -59,7 +59,8 @@ export async function tune(
 function begin(plan: TunePlan, parts: TuneParts, emit: (event: TunerEvent) => void, signal: AbortSignal): Run {
   const ledger = new Ledger(parts.journal, parts.clock, emit, plan.earlier);
   const spentMs = plan.earlier.length > 0 ? ledger.state.elapsedSeconds * MS_PER_S : 0;
-  const time = new TimeKeeper(parts.clock, plan.timeBudgetMs, plan.finalRounds, spentMs);
+  const afterSearch = { finalRounds: plan.finalRounds, traced: parts.tracing !== undefined };
+  const time = new TimeKeeper(parts.clock, plan.timeBudgetMs, afterSearch, spentMs);
   const steering = parts.steering ?? new Steering();
   const sampler = currentSampler(parts, plan.study.goal);
   return { plan, parts, ledger, time, steering, sampler: () => sampler(ledger.state), signal };

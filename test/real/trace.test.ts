@@ -110,7 +110,7 @@ describe('what a real Triton writes', () => {
     await symlink(installDirectory, join(cache, 'tritune', basename(defaultInstallDirectory())));
     const args = [
       ...['tune', '-m', 'sleeper', '--launch', 'local', '--model-repository', repository, '--trace', '-o', output],
-      ...['--concurrency', '2:2', '--max-trials', '1', '--precision', '20', '--time-budget', '20s'],
+      ...['--concurrency', '2:2', '--max-trials', '1', '--precision', '20', '--time-budget', '40s'],
     ];
     const { code, stderr } = await runCli(args, { env: { XDG_CACHE_HOME: cache } });
     expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('server/trace.json:\n') });

@@ -192,8 +192,20 @@ describe('the final', () => {
     const { turns, decision } = play((number, level) =>
       number === 1 ? measured(level, level === 4 ? 300 : 200, level === 4 ? lateMs : 4) : measured(level, 150, 9),
     );
-    expect(turns).toEqual([...before, '1@2', '0@2', '1@2', '0@2', '1@2', '0@2']);
+    // The search knows that 2 is good; the rounds themselves say that 3 should be.
+    expect(turns).toEqual([...before, '1@3', '0@2', '1@3', '0@2', '1@3', '0@2']);
     expect(decision).toMatchObject({ best: 1, gain: { value: expect.closeTo(200 / 150, 9) } });
+  });
+
+  it('goes to the level that the search found good where the rounds ask for a lower one', () => {
+    const { turns } = play((number, level) => measured(level, 200, number === 1 && level === 4 ? 25 : 9));
+    expect(turns.slice(2)).toEqual(['1@2', '0@2', '1@2', '0@2', '1@2', '0@2']);
+  });
+
+  it('goes down a few times, not for ever', () => {
+    const { turns, decision } = play((number, level) => measured(level, 200, number === 1 ? 11 : 9), 5);
+    expect(turns.filter((turn) => turn.startsWith('1'))).toEqual(['1@4', '1@3', '1@2', '1@1']);
+    expect(decision).toMatchObject({ best: 0, rejected: { trial: 1 } });
   });
 
   it('falls back to the original when the contender is slower, or never within the goal', () => {
@@ -223,7 +235,7 @@ describe('the final', () => {
 
   it('keeps the contender at a level that the search found good when it is cut short after a miss', () => {
     const over = [final(1, measured(4, 300, 11)), final(0, measured(2, 150, 9))];
-    const cut = foldStudy([...searched, ...over, final(1, measured(2, 200, 4))]);
+    const cut = foldStudy([...searched, ...over, final(1, measured(3, 200, 4))]);
     expect(nextFinal(cut, 3)).toMatchObject({ kind: 'measure', trial: { number: 0 } });
     const decision = decideNow(cut, 3);
     expect(decision).toEqual({ best: 1, gain: null });
@@ -281,7 +293,7 @@ describe('the final of several finalists', () => {
     ...trial(4, [[4, 296, 9]], 0, true),
   ];
 
-  function play(law: (trialNumber: number, round: number) => Measurement, searchedBefore = close) {
+  function play(law: (trialNumber: number, round: number, level: number) => Measurement, searchedBefore = close) {
     const records = [...searchedBefore];
     const rounds: number[][] = [];
     for (let turn = 0; turn < 100; turn++) {
@@ -290,7 +302,7 @@ describe('the final of several finalists', () => {
       expect(step.opensRound).toBe(rounds.length < step.round);
       if (step.opensRound) rounds.push([]);
       rounds.at(-1)?.push(step.trial.number);
-      records.push(final(step.trial.number, law(step.trial.number, step.round), step.round));
+      records.push(final(step.trial.number, law(step.trial.number, step.round, step.level), step.round));
     }
     throw new Error('the final does not end');
   }
@@ -315,23 +327,38 @@ describe('the final of several finalists', () => {
     expect(decision?.best).toBe(3);
   });
 
+  /** The original at 150, a trial at 300 and one at 200. */
+  const apart = [...close.slice(0, 1), ...[150, 300, 200].flatMap((rate, n) => trial(n, [[4, rate, 9]], 0, true))];
+
   it('takes the next best of the search when the best misses the goal, however far behind it was', () => {
-    const two = [...close.slice(0, 1), ...trial(0, [[4, 150, 9]], 0, true), ...trial(1, [[4, 300, 9]], 0, true)];
     const { rounds, decision } = play(
-      (number) => measured(4, number === 1 ? 300 : number === 2 ? 200 : 150, number === 1 ? 14 : 9),
-      [...two, ...trial(2, [[4, 200, 9]], 0, true)],
+      (number, _, level) => measured(level, number === 1 ? 300 : number === 2 ? 200 : 150, number === 1 ? 99 : 9),
+      apart,
     );
+    // The best goes from 4 to 1, and is out.
     expect(rounds).toEqual([
       [1, 0],
-      [2, 0],
+      [1, 2, 0],
       [2, 0],
       [2, 0],
     ]);
     expect(decision).toMatchObject({ best: 2, gain: { value: expect.closeTo(200 / 150, 9) } });
   });
 
+  it('compares the next best with the best at the lower level that this has gone to', () => {
+    const { rounds, decision } = play((number, _, level) => {
+      if (number !== 1) return measured(level, number === 2 ? 200 : 150, 9);
+      return level === 4 ? measured(level, 300, 11.5) : measured(level, 240, 9);
+    }, apart);
+    expect(rounds.slice(0, 2)).toEqual([
+      [1, 0],
+      [1, 2, 0],
+    ]);
+    expect(decision).toMatchObject({ best: 1, gain: { value: expect.closeTo(240 / 150, 9) } });
+  });
+
   it('keeps the original when all finalists miss the goal', () => {
-    const { decision } = play((number) => measured(4, number === 0 ? 150 : 300, number === 0 ? 9 : 14));
+    const { decision } = play((number, _, level) => measured(level, number === 0 ? 150 : 300, number === 0 ? 9 : 14));
     expect(decision).toMatchObject({ best: 0, rejected: { reason: expect.stringContaining('missed the goal') } });
   });
 
@@ -351,9 +378,9 @@ describe('the final of several finalists', () => {
           fc.tuple(fc.double({ min: 1, max: 900, noNaN: true }), fc.double({ min: 1, max: 20, noNaN: true })),
         ),
         (stream) => {
-          const { decision, records } = play((_, __) => {
+          const { decision, records } = play((_, __, level) => {
             const { value } = stream.next();
-            return measured(4, ...(value as [number, number]));
+            return measured(level, ...(value as [number, number]));
           });
           expect([0, 1, 2, 3, 4]).toContain(decision?.best);
           expect(nextFinal(foldStudy(records), 3)).toEqual({ kind: 'decide', decision });

@@ -58,6 +58,16 @@ describe('tracing the best', () => {
     expect(state?.gain).toEqual({ ...plain.state?.gain, at: state?.gain?.at });
   });
 
+  it('has its time kept where there is a time budget', async () => {
+    for (const timeBudgetMs of [40_000, 60_000, 80_000]) {
+      const { state } = await traced(new Traced(), { plan: { timeBudgetMs } });
+      expect(state?.finished?.stopReason).toContain('the time budget');
+      expect(state?.finished?.stopReason).not.toContain('trace');
+      expect(state?.tracing?.ended, `${timeBudgetMs}`).toMatchObject({ verified: true });
+      expect(state?.finished?.wallSeconds).toBeLessThanOrEqual(timeBudgetMs / 1000 + 4);
+    }
+  });
+
   it('puts them back when the run is interrupted while it traces', async () => {
     const whole = await traced(new Traced());
     const start = whole.events.findIndex(({ type }) => type === 'tracing-started');

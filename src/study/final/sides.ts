@@ -1,11 +1,15 @@
+import { median } from 'simple-statistics';
 import type { Measurement } from '../../profiler/measurement.ts';
-import { assess, compareAssessments, costHalfWidth, isFeasible } from '../goal.ts';
+import { assess, compareAssessments, costHalfWidth, isFeasible, missingMetrics } from '../goal.ts';
 import { chosenOf } from '../ranking.ts';
 import type { StudyState } from '../state.ts';
 import type { Goal, Trial } from '../types.ts';
 
-/** How often one side may go to a lower level because the one that the search chose does not hold. */
-const MAX_STEPS_DOWN = 2;
+/** How often one side may go to a lower level because the one before does not hold. */
+const MAX_STEPS_DOWN = 3;
+/** Of the level at which a side would just meet the goal. */
+const TO_BE_SAFE = 0.9;
+const LOWEST_STEP = 1 / 4;
 /** Of so many trials, the original config not among them, a final is made at most. */
 const MOST_FINALISTS = 3;
 /** Costs are never known better than this: no two runs are quite alike. What is further apart than the other is left out, however coarse it was measured. */
@@ -78,9 +82,9 @@ export function isLate(side: Side, goal: Goal, rounds: number): boolean {
   );
 }
 
-/** Goes to the next lower level that met the goal in the search; false where there is none, or it went often enough. */
-export function stepDown(side: Side, goal: Goal): boolean {
-  const lower = side.steps < MAX_STEPS_DOWN ? lowerLevel(side, goal) : null;
+/** Goes to a lower level; false where there is none, or it went often enough. */
+export function stepDown(side: Side, goal: Goal, lowest: number): boolean {
+  const lower = side.steps < MAX_STEPS_DOWN ? lowerLevel(side, goal, lowest) : null;
   if (lower === null) return false;
   side.level = lower;
   side.steps++;
@@ -90,7 +94,7 @@ export function stepDown(side: Side, goal: Goal): boolean {
 
 /** What was read so far is no longer to be compared with what follows. */
 export function startAnew(side: Side): void {
-  side.former = side.readings;
+  if (side.readings.length > 0) side.former = side.readings;
   side.readings = [];
 }
 
@@ -101,8 +105,23 @@ export function bestBelow(trial: Trial, level: number, goal: Goal): Measurement 
     .sort((a, b) => b.level.value - a.level.value)[0];
 }
 
-function lowerLevel({ trial, level }: Side, goal: Goal): number | null {
-  return trial.feasible ? (bestBelow(trial, level, goal)?.level.value ?? null) : null;
+/**
+ * The higher of two: the next lower level that met the goal in the search, and the one at which this side's own rounds say
+ * that it should. In a closed loop latency grows about as the level does: what is late by a factor is too high by it.
+ */
+function lowerLevel({ trial, level, readings }: Side, goal: Goal, lowest: number): number | null {
+  if (!trial.feasible) return null;
+  const excess = median(readings.map(({ measurement }) => violationOf(measurement, trial, goal)));
+  const within = level * Math.max(LOWEST_STEP, TO_BE_SAFE / (1 + excess));
+  const [first] = readings;
+  const whole = first?.measurement.level.mode === 'concurrency' ? Math.floor(within) : Number(within.toPrecision(3));
+  const lower = Math.max(whole, bestBelow(trial, level, goal)?.level.value ?? 0);
+  return lower >= lowest && lower < level ? lower : null;
+}
+
+function violationOf(measurement: Measurement, { candidate }: Trial, goal: Goal): number {
+  const isKnown = missingMetrics(measurement, candidate, goal).length === 0;
+  return isKnown ? assess(measurement, candidate, goal).violation : Number.POSITIVE_INFINITY;
 }
 
 /** The whole interval of the budgeted percentile lies above the budget. */

@@ -14,15 +14,19 @@ const NARROW = 0.05;
 const NARROW_FOR_MUCH = 0.1;
 /** The rounds that a final may take for that, as a multiple of those that it takes anyway. */
 const PATIENCE = 2;
+/** All rounds together, those at levels that were left included, likewise. */
+const LONGEST = 4;
 /** After so many rounds a finalist that is clearly slower than another is measured no more. */
 const ROUNDS_TO_TELL = 2;
 
 /** The final as it stands: who was measured so far, and who is next. */
 export interface Standoff {
+  /** No side goes to a level below this. */
+  readonly lowest: number;
   /** In the order in which they came in: the best of the search first. */
   readonly finalists: Side[];
   readonly baseline: Side;
-  /** Trials that come in when all others are out. */
+  /** Trials that come in when one of the others misses the goal. */
   readonly waiting: Side[];
   round: number;
   /** The finalists of this round that are still to be measured; then the baseline is. */
@@ -37,7 +41,8 @@ export function replay(state: StudyState, rounds: number): Standoff | null {
   if (!baseline || sides.length === 0) return null;
   const finalists = sides.slice(0, close);
   const waiting = sides.slice(close);
-  const standoff: Standoff = { finalists, baseline, waiting, round: 1, turns: [...finalists], isOver: false };
+  const lowest = state.started.levels.low;
+  const standoff: Standoff = { lowest, finalists, baseline, waiting, round: 1, turns: [...finalists], isOver: false };
   for (const { trial, measurement } of state.finals) {
     const side = next(standoff);
     if (standoff.isOver || trial !== side.trial.number || measurement.level.value !== side.level) continue;
@@ -58,13 +63,16 @@ function take(standoff: Standoff, side: Side, measurement: Measurement, goal: Go
 }
 
 function endRound(standoff: Standoff, goal: Goal, rounds: number): void {
-  const { baseline } = standoff;
-  if (isLate(baseline, goal, rounds)) stepDown(baseline, goal);
-  for (const side of active(standoff)) {
-    if (isLate(side, goal, rounds) && !stepDown(side, goal)) side.out = 'missed';
+  const { baseline, lowest } = standoff;
+  if (isLate(baseline, goal, rounds)) stepDown(baseline, goal, lowest);
+  const late = active(standoff).filter((side) => isLate(side, goal, rounds));
+  for (const side of late) {
+    if (!stepDown(side, goal, lowest)) side.out = 'missed';
   }
   dropSlower(standoff, goal);
-  if (active(standoff).length === 0) letNextIn(standoff);
+  // What stands lower than the search had it may be behind those that come next.
+  if (active(standoff).length === 0) startAnew(baseline);
+  if (late.length > 0) letNextIn(standoff);
   standoff.isOver = isDecided(standoff, goal, rounds);
   standoff.round++;
   standoff.turns = active(standoff);
@@ -81,18 +89,16 @@ function dropSlower(standoff: Standoff, goal: Goal): void {
   }
 }
 
-/** The next best of the search comes in when nothing that was measured keeps the goal. */
-function letNextIn({ finalists, waiting, baseline }: Standoff): void {
+/** The next best of the search comes in. */
+function letNextIn({ finalists, waiting }: Standoff): void {
   const side = waiting.shift();
-  if (!side) return;
-  finalists.push(side);
-  startAnew(baseline);
+  if (side) finalists.push(side);
 }
 
 /** Enough rounds of all, and the gain of the best of them is known well enough, or will hardly become so. */
 function isDecided(standoff: Standoff, goal: Goal, rounds: number): boolean {
   const left = active(standoff);
-  if (left.length === 0) return true;
+  if (left.length === 0 || standoff.round >= LONGEST * rounds) return true;
   const played = left.map((side) => pairsOf(side, standoff.baseline));
   if (played.some(({ length }) => length < rounds)) return false;
   return played.every((pairs, index) => {

@@ -13,8 +13,8 @@ import type { SpaceView } from './space-view.ts';
 
 /** Less than this, as a logarithm, is not worth a trial: 1 %. */
 const WORTH_GOING_ON = Math.log(1.01);
-/** So many trials in a row without a gain halve the belief in the next one's. */
-const HALVED_AFTER = 4;
+/** Every so many trials in a row without a gain halve the belief in the next one's. */
+const HALVED_AFTER = 2;
 /** Of one trial, whatever they promise. */
 const MOST_LEVELS = 4;
 
@@ -64,7 +64,7 @@ function proposalOf({ candidate }: Choice, start: number): Proposal {
 
 /** A promise of gain is believed the less, the more trials in a row brought none. */
 function isHardlyWorth(gain: number, trials: readonly Trial[], goal: Goal): boolean {
-  return gain / (1 + fruitless(trials, goal) / HALVED_AFTER) < WORTH_GOING_ON;
+  return gain * 0.5 ** (fruitless(trials, goal) / HALVED_AFTER) < WORTH_GOING_ON;
 }
 
 /** The latest trials in a row that bettered the best before them by hardly anything. */
