@@ -27,7 +27,7 @@ export type Decision = Omit<GainDecided, 'type' | 'at'>;
 /**
  * The final: the best of the search, those that may be as good by their intervals, and the original config, each at its own
  * level, in turn: A B O, A B O, … For `rounds` rounds at least, and up to twice as many until the gain's interval is narrow.
- * A side that misses the goal in most of its rounds, or clearly in one, goes to a lower level, so that what is reported as
+ * A side that misses the goal in half of its rounds, or clearly in one, goes to a lower level, so that what is reported as
  * within the budget is so in the final too, and the next best of the search comes in beside it; a finalist that has no
  * level left is out, as is one that another beats beyond doubt. null when there is nothing to compare.
  */

@@ -202,6 +202,16 @@ describe('the final', () => {
     expect(turns.slice(2)).toEqual(['1@2', '0@2', '1@2', '0@2', '1@2', '0@2']);
   });
 
+  it('takes half of the rounds for a miss', () => {
+    let round = 0;
+    const { turns } = play((number, level) => {
+      if (number === 1) round++;
+      return measured(level, 200, number === 1 && level === 4 && round % 2 === 0 ? 10.1 : 9);
+    }, 4);
+    const own = turns.filter((turn) => turn.startsWith('1'));
+    expect(own).toEqual([...Array(4).fill('1@4'), ...Array(4).fill('1@3')]);
+  });
+
   it('goes down a few times, not for ever', () => {
     const { turns, decision } = play((number, level) => measured(level, 200, number === 1 ? 11 : 9), 5);
     expect(turns.filter((turn) => turn.startsWith('1'))).toEqual(['1@4', '1@3', '1@2', '1@1']);

@@ -6,7 +6,7 @@ import type { StudyState } from '../state.ts';
 import type { Goal, Trial } from '../types.ts';
 
 /** How often one side may go to a lower level because the one before does not hold. */
-const MAX_STEPS_DOWN = 3;
+const MAX_STEPS_DOWN = 4;
 /** Of the level at which a side would just meet the goal. */
 const TO_BE_SAFE = 0.9;
 const LOWEST_STEP = 1 / 4;
@@ -73,13 +73,11 @@ const misses = ({ trial, readings }: Side, goal: Goal): readonly Measurement[] =
     .map(({ measurement }) => measurement)
     .filter((measurement) => !isFeasible(measurement, trial.candidate, goal));
 
-/** It missed the goal in most of so many rounds, or clearly in one: no further round is needed to know. */
+/** It cannot have met the goal in most of so many rounds, or missed it clearly in one: no further round is needed to know. */
 export function isLate(side: Side, goal: Goal, rounds: number): boolean {
   const late = misses(side, goal);
-  return (
-    late.length * 2 > Math.max(rounds, side.readings.length) ||
-    late.some((measurement) => isClearlyLate(measurement, goal))
-  );
+  const isLost = late.length * 2 >= Math.max(rounds, side.readings.length) && late.length > 0;
+  return isLost || late.some((measurement) => isClearlyLate(measurement, goal));
 }
 
 /** Goes to a lower level; false where there is none, or it went often enough. */
