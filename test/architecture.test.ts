@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 /** The rooms of `src/`, row by row: a room imports only from rows above its own, and from itself. */
 const rows = [
   ['base'],
-  ['triton', 'queueing', 'stats'],
+  ['triton', 'queueing', 'stats', 'http2'],
   ['space', 'loadgen', 'emulator', 'launch'],
   ['profiler'],
   ['study'],
@@ -22,7 +22,7 @@ const keptTo: Record<string, readonly string[]> = {
   undici: ['triton', 'loadgen', 'profiler'],
   'node:http': ['loadgen', 'emulator'],
   'node:http2': ['loadgen', 'emulator'],
-  'node:net': ['loadgen', 'emulator', 'launch'],
+  'node:net': ['http2', 'loadgen', 'emulator', 'launch'],
   'node:child_process': ['launch'],
   execa: ['launch'],
   commander: ['cli'],

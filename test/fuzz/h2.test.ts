@@ -1,13 +1,13 @@
 import type { Socket } from 'node:net';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
+import { FrameReader, type FrameSink } from '../../src/http2/frame-reader.ts';
+import { ProtocolError } from '../../src/http2/frames.ts';
+import { HeaderBlocks } from '../../src/http2/header-blocks.ts';
+import { HpackDecoder } from '../../src/http2/hpack-decoder.ts';
+import { PeerSettings } from '../../src/http2/peer-settings.ts';
 import { openGrpcLean } from '../../src/loadgen/transports/grpc-lean.ts';
 import { openGrpcStream } from '../../src/loadgen/transports/grpc-stream.ts';
-import { FrameReader, type FrameSink } from '../../src/loadgen/transports/h2/frame-reader.ts';
-import { ProtocolError } from '../../src/loadgen/transports/h2/frames.ts';
-import { HeaderBlocks } from '../../src/loadgen/transports/h2/header-blocks.ts';
-import { HpackDecoder } from '../../src/loadgen/transports/h2/hpack-decoder.ts';
-import { PeerSettings } from '../../src/loadgen/transports/h2/peer-settings.ts';
 import { RequestHeaders } from '../../src/loadgen/transports/h2/request-headers.ts';
 import type { SendOutcome, Transport } from '../../src/loadgen/types.ts';
 import { damagedBytes, FUZZ_TIMEOUT_MS, fuzz, fuzzAsync, inPieces } from '../support/fuzz.ts';

@@ -1,7 +1,7 @@
+import type { FieldSink } from '../../../http2/hpack-decoder.ts';
 import type { SendOutcome } from '../../types.ts';
 import { grpcStatusName } from '../grpc-status.ts';
 import { badStatus, failed, SENT } from '../outcome.ts';
-import type { FieldSink } from './hpack-decoder.ts';
 
 /** Five bytes before a gRPC message: compressed or not, and its length. */
 export const PREFIX_BYTES = 5;

@@ -1,14 +1,14 @@
 import type { Socket } from 'node:net';
+import { Acknowledgements } from '../../../http2/acknowledgements.ts';
+import { FrameReader, type FrameSink } from '../../../http2/frame-reader.ts';
+import { FrameWriter } from '../../../http2/frame-writer.ts';
+import * as h2 from '../../../http2/frames.ts';
+import { HeaderBlocks } from '../../../http2/header-blocks.ts';
+import { PeerSettings } from '../../../http2/peer-settings.ts';
 import type { SendFailure, SendOutcome } from '../../types.ts';
 import { failed, socketMessage } from '../outcome.ts';
 import { type Endpoint, openSocket } from '../socket.ts';
-import { Acknowledgements } from './acknowledgements.ts';
 import type { Call, Carrier } from './call.ts';
-import { FrameReader, type FrameSink } from './frame-reader.ts';
-import { FrameWriter } from './frame-writer.ts';
-import * as h2 from './frames.ts';
-import { HeaderBlocks } from './header-blocks.ts';
-import { PeerSettings } from './peer-settings.ts';
 import { Streams, type StreamsOptions } from './streams.ts';
 
 /** Read into again and again: nothing of a response outlives the turn in which it came. */

@@ -1,5 +1,6 @@
-import { DEFAULT_TABLE_SIZE } from './frames.ts';
-import { FIRST_DYNAMIC_INDEX, fieldSize, staticIndexOf } from './header-table.ts';
+import { DEFAULT_TABLE_SIZE } from '../../../http2/frames.ts';
+import { FIRST_DYNAMIC_INDEX, fieldSize, staticIndexOf } from '../../../http2/header-table.ts';
+import { integer, literal } from '../../../http2/hpack-encoding.ts';
 
 type Fields = readonly (readonly [name: string, value: string])[];
 
@@ -43,23 +44,9 @@ export class RequestHeaders {
     for (const [name, value] of this.#fields) {
       const known = staticIndexOf(name, value);
       if (known > 0) parts.push(0x80 | known);
-      else parts.push(this.#state === 'first' ? 0x40 : 0x00, ...string(name), ...string(value));
+      else parts.push(...literal(name, value, this.#state === 'first'));
     }
     if (this.#state === 'first') this.#state = 'indexed';
     return Buffer.from(parts);
   }
-}
-
-function integer(pattern: number, prefixBits: number, value: number): number[] {
-  const mask = (1 << prefixBits) - 1;
-  if (value < mask) return [pattern | value];
-  const bytes = [pattern | mask];
-  let rest = value - mask;
-  for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) bytes.push((rest % 0x80) | 0x80);
-  return [...bytes, rest];
-}
-
-function string(text: string): number[] {
-  const bytes = Buffer.from(text, 'latin1');
-  return [...integer(0, 7, bytes.byteLength), ...bytes];
 }

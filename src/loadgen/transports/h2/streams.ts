@@ -1,11 +1,11 @@
+import { BodySender } from '../../../http2/body-sender.ts';
+import type { FrameWriter } from '../../../http2/frame-writer.ts';
+import * as h2 from '../../../http2/frames.ts';
+import type { HeaderBlocks } from '../../../http2/header-blocks.ts';
+import type { PeerSettings } from '../../../http2/peer-settings.ts';
 import type { SendOutcome } from '../../types.ts';
 import { failed } from '../outcome.ts';
-import { BodySender } from './body-sender.ts';
 import type { Call } from './call.ts';
-import type { FrameWriter } from './frame-writer.ts';
-import * as h2 from './frames.ts';
-import type { HeaderBlocks } from './header-blocks.ts';
-import type { PeerSettings } from './peer-settings.ts';
 import { RequestHeaders } from './request-headers.ts';
 
 export interface StreamsOptions {

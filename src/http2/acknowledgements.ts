@@ -26,7 +26,7 @@ export class Acknowledgements {
       this.#untaken = 0;
     }
     if (++this.#untaken > MAX_UNTAKEN) {
-      throw new ProtocolError('ENHANCE_YOUR_CALM', 'the server takes none of the answers that it asks for');
+      throw new ProtocolError('ENHANCE_YOUR_CALM', 'the peer takes none of the answers that it asks for');
     }
     this.#writer.bytes(frame);
   }

@@ -1,4 +1,4 @@
-/** The parts of HTTP/2 framing (RFC 9113) that a client of unary calls needs. */
+/** The parts of HTTP/2 framing (RFC 9113) that gRPC needs. */
 
 export const FRAME_HEADER_BYTES = 9;
 
@@ -81,7 +81,8 @@ export function checkLength(bytes: number, start: number, end: number): void {
   if (end - start !== bytes) throw new ProtocolError('FRAME_SIZE_ERROR', `${end - start} bytes in place of ${bytes}`);
 }
 
-const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
+/** What a client begins with, before any frame. */
+export const CLIENT_MAGIC: Buffer = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
 
 /** One whole frame (RFC 9113, 4.1). */
 export function frame(type: number, flags: number, streamId: number, payload: Uint8Array): Buffer {
@@ -103,26 +104,30 @@ function uint32s(...values: number[]): Buffer {
 }
 
 /**
- * The first bytes of a connection. Our windows are as wide as they go from the start, so that no response ever waits
- * for us: what arrives is looked at once and dropped.
+ * A side's first frames. Our windows are as wide as they go from the start, so that nothing ever waits for us: what
+ * arrives is looked at once and dropped.
  */
-export function clientPreface(): Buffer {
-  const settings = Buffer.alloc(4 * 6);
-  [
-    [SETTINGS_ENABLE_PUSH, 0],
-    [SETTINGS_INITIAL_WINDOW_SIZE, MAX_WINDOW],
-    [SETTINGS_MAX_FRAME_SIZE, OUR_MAX_FRAME],
-    [SETTINGS_MAX_HEADER_LIST_SIZE, MAX_HEADER_BLOCK],
-  ].forEach(([id, value], index) => {
-    settings.writeUInt16BE(id as number, index * 6);
-    settings.writeUInt32BE(value as number, index * 6 + 2);
-  });
-  return Buffer.concat([
-    Buffer.from(PREFACE, 'latin1'),
-    frame(SETTINGS, 0, 0, settings),
-    windowUpdateFrame(MAX_WINDOW - DEFAULT_WINDOW),
-  ]);
+function firstFrames(settings: readonly (readonly [id: number, value: number])[]): Buffer {
+  const payload = Buffer.alloc(settings.length * 6);
+  for (const [index, [id, value]] of settings.entries()) {
+    payload.writeUInt16BE(id, index * 6);
+    payload.writeUInt32BE(value, index * 6 + 2);
+  }
+  return Buffer.concat([frame(SETTINGS, 0, 0, payload), windowUpdateFrame(MAX_WINDOW - DEFAULT_WINDOW)]);
 }
+
+const ourLimits = [
+  [SETTINGS_INITIAL_WINDOW_SIZE, MAX_WINDOW],
+  [SETTINGS_MAX_FRAME_SIZE, OUR_MAX_FRAME],
+  [SETTINGS_MAX_HEADER_LIST_SIZE, MAX_HEADER_BLOCK],
+] as const;
+
+/** The first bytes of a client. */
+export const clientPreface = (): Buffer =>
+  Buffer.concat([CLIENT_MAGIC, firstFrames([[SETTINGS_ENABLE_PUSH, 0], ...ourLimits])]);
+
+/** The first bytes of a server, which need not wait for the client's. */
+export const serverPreface = (): Buffer => firstFrames(ourLimits);
 
 /** Gives the peer more of a stream's window; of the connection's own for stream 0. */
 export const windowUpdateFrame = (bytes: number, streamId = 0): Buffer =>
@@ -132,4 +137,6 @@ export const pingFrame = (): Buffer => frame(PING, 0, 0, new Uint8Array(8));
 export const pingAckFrame = (opaque: Uint8Array): Buffer => frame(PING, ACK, 0, opaque);
 export const rstStreamFrame = (streamId: number, code: ErrorName): Buffer =>
   frame(RST_STREAM, 0, streamId, uint32s(errorCode(code)));
-export const goAwayFrame = (code: ErrorName): Buffer => frame(GOAWAY, 0, 0, uint32s(0, errorCode(code)));
+/** Streams after `lastStreamId` were not looked at. */
+export const goAwayFrame = (code: ErrorName, lastStreamId = 0): Buffer =>
+  frame(GOAWAY, 0, 0, uint32s(lastStreamId, errorCode(code)));
