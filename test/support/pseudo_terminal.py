@@ -2,6 +2,7 @@
 
 Reads one JSON object per line from stdin: {"keys": "..."}, {"resize": [columns, rows]}, {"signal": 15}. Writes what the
 terminal gets to stdout. When the command ends, writes {"code": ...} to stderr; code is minus the signal that ended it.
+When stdin ends, so does the command: by SIGHUP, and some seconds later by SIGKILL.
 """
 
 import fcntl
@@ -13,6 +14,9 @@ import signal
 import struct
 import sys
 import termios
+import time
+
+SECONDS_TO_LEAVE = 5
 
 
 def resize(terminal, columns, rows):
@@ -36,8 +40,13 @@ def main():
         os.execvp(sys.argv[3], sys.argv[3:])
     sources = [terminal, 0]
     orders = b""
+    kill_at = None
     while True:
-        ready, _, _ = select.select(sources, [], [])
+        left = None if kill_at is None else max(0, kill_at - time.monotonic())
+        ready, _, _ = select.select(sources, [], [], left)
+        if left == 0:
+            os.kill(child, signal.SIGKILL)
+            break
         if terminal in ready:
             try:
                 data = os.read(terminal, 65536)
@@ -49,8 +58,9 @@ def main():
         if 0 in ready:
             more = os.read(0, 65536)
             if not more:
-                # Whoever watches is gone.
+                # Whoever watches is gone, or has seen enough.
                 sources.remove(0)
+                kill_at = time.monotonic() + SECONDS_TO_LEAVE
                 os.kill(child, signal.SIGHUP)
             orders += more
             *lines, orders = orders.split(b"\n")

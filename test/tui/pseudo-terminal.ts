@@ -17,6 +17,8 @@ export interface Sitting {
   /** Resolves when the screen has a text of this form. Fails after half a minute, or when the command ended without it. */
   until(form: RegExp): Promise<string>;
   readonly ended: Promise<number>;
+  /** Ends the command, if it has not ended: in order, or by force after some seconds. */
+  leave(): Promise<void>;
   /** All that the terminal got, without its control characters. */
   readonly written: () => string;
   /** Whether it was ever asked for its alternate screen. */
@@ -50,6 +52,9 @@ export function sitDown(
       else fail(new Error(`the pseudo-terminal failed: ${errors}`));
     });
   });
+  // Whoever has left may not wait for it, and the terminal of one who has takes no keys.
+  ended.catch(() => undefined);
+  child.stdin.on('error', () => undefined);
   const order = (what: object): void => void child.stdin.write(`${JSON.stringify(what)}\n`);
   const screen = async (): Promise<string> => {
     await new Promise<void>((drawn) => terminal.write('', drawn));
@@ -76,6 +81,10 @@ export function sitDown(
       throw new Error(`no ${form} on the screen:\n${await screen()}\n${errors}`);
     },
     ended,
+    leave: async () => {
+      child.stdin.end();
+      await ended.catch(() => undefined);
+    },
     wasAlternate: () => written.includes('\u001b[?1049h'),
     written: () => stripVTControlCharacters(written),
   };

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
 import { freshDirectory, recordsOf, summaryOf } from '../support/cli.ts';
 import { smallProfile } from '../support/emulator.ts';
@@ -12,11 +12,18 @@ afterAll(() => emulator.close());
 const SIGTERM = 15;
 const [HOME, END, DOWN, RIGHT, LEFT] = ['\u001b[H', '\u001b[F', '\u001b[B', '\u001b[C', '\u001b[D'];
 
+/** A seat at a terminal that is left with the test, also with one that fails. */
+const seat: typeof sitDown = (args, setting) => {
+  const at = sitDown(args, setting);
+  onTestFinished(() => at.leave());
+  return at;
+};
+
 async function start(more: readonly string[] = [], env = {}): Promise<{ at: Sitting; output: string }> {
   const output = await freshDirectory();
   const fixed = ['tune', '-m', 'm', '-u', emulator.grpcUrl, '--concurrency', '1:4', '--sampler', 'grid'];
   const args = [...fixed, '--precision', '20', '--latency-budget', '50', '-o', output, ...more];
-  return { at: sitDown(args, { env }), output };
+  return { at: seat(args, { env }), output };
 }
 
 /** The terminal is as before, with its cursor, and what is left on it says how the model was left. */
@@ -122,7 +129,7 @@ describe('on a terminal', { timeout: 120_000 }, () => {
     expect(await at.ended).toBe(0);
     expect(await summaryOf(output)).toMatchObject({ interrupted: false, counts: { trials: 2 } });
     expectGivenBack(at);
-    const later = sitDown(['report', output, '--ui', 'tui']);
+    const later = seat(['report', output, '--ui', 'tui']);
     await later.until(/■ ended: stopped by the user/);
     for (const key of [HOME, 'c', END, '\r']) later.press(key);
     await later.until(/─ Trial 1 ─[\s\S]*against trial 0/);
@@ -172,7 +179,7 @@ describe('on a terminal', { timeout: 120_000 }, () => {
 
   it('asks for a run when it is started without arguments', async () => {
     const cwd = await freshDirectory();
-    const at = sitDown([], { cwd });
+    const at = seat([], { cwd });
     await at.until(/Which server\?\n[\s\S]*> /);
     // Whatever answers on the usual ports of this machine: the test's own server is typed.
     at.press('\u007f'.repeat(20) + emulator.grpcUrl);
