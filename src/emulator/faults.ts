@@ -35,9 +35,12 @@ export interface Faults {
 
 /**
  * No answer ever, the connection broken in one of its ways, or the whole server gone; or just then somebody else unloads the
- * model, or loads it with its stored config.
+ * model, loads it with its stored config, or removes it from the repository.
  */
-export type Disturbance = 'hang' | Breakage | 'crash' | 'unload' | 'reload';
+export type Disturbance = 'hang' | Breakage | 'crash' | Meddling;
+
+/** What somebody else may do to a model. */
+export type Meddling = 'unload' | 'reload' | 'remove';
 
 /** No such page, a page that is none, or no answer ever. */
 export type MetricsFault = 'missing' | 'malformed' | 'hang';

@@ -10,12 +10,13 @@ import { logSettingsMessage, regionMessage, statisticsMessage, traceSettingsMess
 
 /** The gRPC protocol. Calls that Triton does not have get UNIMPLEMENTED. Rejects when it cannot listen. */
 export function startGrpcFront(stage: Backstage, host: string, port: number): Promise<Front> {
-  return startGrpcServer(methodsOf(stage), host, port);
+  return startGrpcServer(grpcMethods(stage), host, port);
 }
 
 type Answer = (request: JsonObject) => JsonObject | Promise<JsonObject>;
 
-function methodsOf(stage: Backstage): GrpcMethods {
+/** What the front does with each call, by its path on the wire. */
+export function grpcMethods(stage: Backstage): GrpcMethods {
   const answers: Record<string, Answer> = { ...modelAnswers(stage), ...serverAnswers(stage) };
   const methods = new Map<string, (call: GrpcCall) => ReturnType<typeof unary>>();
   for (const method of serviceMethods()) {

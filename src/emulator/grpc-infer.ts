@@ -40,7 +40,7 @@ export function inferMethod(stage: Backstage): (call: GrpcCall) => CallTaker {
 export function streamInferMethod(stage: Backstage): (call: GrpcCall) => CallTaker {
   return (call) => {
     // A client may ask for errors as the status of the whole stream, which ends with the first of them.
-    const endsAtErrors = call.headers.triton_grpc_error === 'true';
+    const endsAtErrors = call.headers.get('triton_grpc_error') === 'true';
     let inFlight = 0;
     let isDone = false;
     const fail = (failure: ProtocolFailure, id: string): void => {

@@ -15,23 +15,24 @@ const DECOUPLED = "HTTP end point doesn't support models with decoupled transact
 
 /** The HTTP/REST protocol. Rejects when it cannot listen. */
 export function startHttpFront(stage: Backstage, host: string, port: number): Promise<Front> {
-  return startListening(
-    (request, response) => {
-      const target = TARGET.exec(pathOf(request));
-      if (target && request.method === 'POST') {
-        const model = decodeURIComponent(target[1] as string);
-        const version = target[2] ?? '';
-        readBody(request, (body) => {
-          if (target[3] === 'infer') infer(stage, model, version, body, request, response);
-          else generate(stage, { model, version, body, isStream: target[3] === 'generate_stream' }, response);
-        });
-      } else {
-        readBody(request, (body) => void answer(stage, body, request, response));
-      }
-    },
-    host,
-    port,
-  );
+  return startListening(httpListener(stage), host, port);
+}
+
+/** What the front does with each request. */
+export function httpListener(stage: Backstage): RequestListener {
+  return (request, response) => {
+    const target = TARGET.exec(pathOf(request));
+    if (target && request.method === 'POST') {
+      const model = decodeURIComponent(target[1] as string);
+      const version = target[2] ?? '';
+      readBody(request, (body) => {
+        if (target[3] === 'infer') infer(stage, model, version, body, request, response);
+        else generate(stage, { model, version, body, isStream: target[3] === 'generate_stream' }, response);
+      });
+    } else {
+      readBody(request, (body) => void answer(stage, body, request, response));
+    }
+  };
 }
 
 /** Any HTTP server of the emulator, on its port. */

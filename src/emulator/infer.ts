@@ -1,6 +1,6 @@
 import type { Backstage } from './backstage.ts';
 import type { Breakage } from './broken-connection.ts';
-import type { Disturbance } from './faults.ts';
+import type { Disturbance, Meddling } from './faults.ts';
 import { checkedBatch, chosenOutputs, type InferCall } from './infer-call.ts';
 import { asProtocolFailure, ProtocolFailure } from './protocol-failure.ts';
 import type { Servable } from './servable.ts';
@@ -31,7 +31,7 @@ export function runInfer(stage: Stage, call: InferCall, listener: InferListener)
   const disturbance = faults.dropConnection?.(call) ? 'close' : (faults.disturbInfer?.(call) ?? null);
   const failure = faults.failInfer?.(call) ?? null;
   const delayMs = faults.delayInferMs?.(call) ?? 0;
-  if (disturbance === 'unload' || disturbance === 'reload') void repository.meddle(call.model, disturbance);
+  if (isMeddling(disturbance)) void repository.meddle(call.model, disturbance);
   if (disturbance === 'crash') crash();
   else if (isBroken(disturbance)) listener.done({ kind: 'disturbed', how: disturbance });
   else if (failure) listener.done({ kind: 'failed', failure: new ProtocolFailure(failure.status, failure.message) });
@@ -40,7 +40,10 @@ export function runInfer(stage: Stage, call: InferCall, listener: InferListener)
 }
 
 const isBroken = (disturbance: Disturbance | null): disturbance is 'hang' | Breakage =>
-  disturbance !== null && disturbance !== 'crash' && disturbance !== 'unload' && disturbance !== 'reload';
+  disturbance !== null && disturbance !== 'crash' && !isMeddling(disturbance);
+
+const isMeddling = (disturbance: Disturbance | null): disturbance is Meddling =>
+  disturbance === 'unload' || disturbance === 'reload' || disturbance === 'remove';
 
 function admit(stage: Stage, call: InferCall, listener: InferListener): void {
   const { sharedMemory } = stage;

@@ -46,6 +46,7 @@ export class ModelEntry {
   #draining = new Set<Servable>();
   /** Numbers under which it was served before and is not now. */
   readonly #former = new Set<string>();
+  #isRemoved = false;
   #tail: Promise<void> = Promise.resolve();
   readonly #options: EntryOptions;
   readonly #around: Surroundings;
@@ -59,6 +60,10 @@ export class ModelEntry {
 
   get stored(): ModelConfig {
     return this.#options.stored;
+  }
+
+  get isRemoved(): boolean {
+    return this.#isRemoved;
   }
 
   /** The version that serves requests now, if any. */
@@ -87,6 +92,7 @@ export class ModelEntry {
 
   /** One entry per version that there is or was, by number. */
   index(): ModelIndexEntry[] {
+    if (this.#isRemoved) return [];
     if (this.#state === '') return [{ name: this.name, version: '', state: '', reason: '' }];
     const draining = new Set([...this.#draining].map(({ version }) => version));
     const former = [...this.#former].map((version): ModelIndexEntry => {
@@ -137,6 +143,11 @@ export class ModelEntry {
     admit(this.#around.device, this, placement, physics);
     this.#serve(placement, physics, STORED_VERSION);
     this.#posted = { config: this.#options.stored, version: STORED_VERSION };
+  }
+
+  /** Its directory goes: what is served is served on, but the index does not list it and no load finds it (verified on 2.51). */
+  remove(): void {
+    this.#isRemoved = true;
   }
 
   /** Returns at once; what is queued is still answered, and new requests find no such model. */

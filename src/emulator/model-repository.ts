@@ -1,6 +1,7 @@
 import { composingModels } from '../triton/config-ensemble-rules.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import type { ModelIndexEntry, ModelMetadata, ModelStatistics } from '../triton/types.ts';
+import type { Meddling } from './faults.ts';
 import type { LoadSource, ModelEntry } from './model-entry.ts';
 import { readPostedConfig } from './posted-config.ts';
 import { notPolled, ProtocolFailure } from './protocol-failure.ts';
@@ -81,6 +82,7 @@ export class ModelRepository {
     this.#checkControl();
     const entry = this.#entries.get(model);
     if (!entry || (files.length > 0 && configJson === undefined)) throw notPolled(model);
+    if (entry.isRemoved && files.length === 0) throw notPolled(model);
     const source = configJson === undefined ? null : sourceOf(entry, configJson, files);
     await this.#loadComposing(source?.config ?? entry.stored);
     await entry.load(source);
@@ -107,10 +109,11 @@ export class ModelRepository {
     for (const name of composingModels(entry.stored)) if (this.#dependents.has(name)) this.unload(name);
   }
 
-  /** Does what somebody else might do to a model: unloads it, or loads it with its stored config. Never fails. */
-  async meddle(model: string, how: 'unload' | 'reload'): Promise<void> {
+  /** Does what somebody else might do to a model: unloads it, loads it with its stored config, or removes its directory. Never fails. */
+  async meddle(model: string, how: Meddling): Promise<void> {
     const entry = this.#entries.get(model);
     if (how === 'unload') entry?.unload();
+    else if (how === 'remove') entry?.remove();
     else await entry?.load({ config: entry.stored, version: entry.version }).catch(() => undefined);
   }
 

@@ -80,7 +80,7 @@ const loadFault = z.strictObject({
 
 const inferFault = z.strictObject({
   what: z.enum([
-    ...['fail', 'delay', 'hang', 'crash', 'unload', 'reload'],
+    ...['fail', 'delay', 'hang', 'crash', 'unload', 'reload', 'remove'],
     ...['close', 'half-close', 'reset', 'garbage', 'reset-stream', 'go-away'],
   ] as const),
   /** So many requests go well first. */
