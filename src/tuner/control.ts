@@ -136,14 +136,27 @@ class ServerControl implements Control {
       const detail = `somebody else has changed '${this.#model}' meanwhile; this run has not, and leaves it so`;
       return { how: 'nothing-changed', verified: false, detail };
     }
-    if (this.#options.restore === 'reload' && (await this.#reload())) {
+    // What is not in the repository any more would be unloaded for good.
+    const isReload = this.#options.restore === 'reload' && (await this.#isInRepository());
+    if (isReload && (await this.#reload())) {
       return { how: 'reload', verified: true, detail: `'${this.#model}' was loaded again from its repository` };
     }
-    await this.#load(this.#original);
+    try {
+      await this.#load(this.#original);
+    } catch (error) {
+      const isThere = this.#isSettled && current !== null && equal(current, this.#original);
+      if (isThere && isTrituneError(error, 'MODEL_UNKNOWN')) return keptWithoutRepository(this.#model);
+      throw error;
+    }
     const differences = compareConfigs(this.#original, await this.#client.modelConfig(this.#model));
     if (differences.length > 0) throw mismatch(this.#model, differences);
     this.#serving = { sent: this.#original, read: this.#original };
     return { how: 'config', verified: true, detail: `'${this.#model}' has its original config again` };
+  }
+
+  /** The index lists what a load can find: a model that is served without a directory is not in it. */
+  async #isInRepository(): Promise<boolean> {
+    return (await this.#client.index()).some((entry) => entry.name === this.#model);
   }
 
   /** To put the original back over it would undo what another tuner does, or keep what another one has tried. */
@@ -174,8 +187,8 @@ class ServerControl implements Control {
     try {
       await this.#client.load(this.#model, config, call);
     } catch (error) {
-      // A refusal is an end: what was served before still is.
-      if (isTrituneError(error, 'LOAD_REFUSED')) this.#isSettled = wasSettled;
+      // A refusal is an end: what was served before still is, also when the model is not in the repository any more.
+      if (isTrituneError(error, 'LOAD_REFUSED', 'MODEL_UNKNOWN')) this.#isSettled = wasSettled;
       throw error;
     }
     await this.#until(() => this.#client.modelReady(this.#model, signal ? { signal } : {}), 'become ready', signal);
@@ -220,6 +233,11 @@ class ServerControl implements Control {
 
 const equal = (a: ModelConfig, b: ModelConfig): boolean => compareConfigs(a, b).length === 0;
 
+const keptWithoutRepository = (model: string): Restored => ({
+  ...{ how: 'nothing-changed', verified: true },
+  detail: `'${model}' has its original config, and is not in the server's repository any more: it serves until it is unloaded`,
+});
+
 const changedByOthers = (model: string): TrituneError =>
   new TrituneError(
     'MODEL_LOCKED',
@@ -249,7 +267,9 @@ function restoreFailed(model: string, error: unknown): TrituneError {
   return new TrituneError(
     'RESTORE_FAILED',
     `'${model}' could not be put back as it was: ${messageOf(error)}`,
-    'when the server answers again, run `tritune restore` on the output directory',
+    isTrituneError(error, 'MODEL_UNKNOWN')
+      ? 'put the model into its repository again, and run `tritune restore` on the output directory'
+      : 'when the server answers again, run `tritune restore` on the output directory',
     { cause: error },
   );
 }

@@ -24,6 +24,8 @@ export function failureOf(error: unknown, step: 'apply' | 'measure'): TrialFailu
     case 'SERVER_TIMEOUT':
     case 'MODEL_UNREADY':
       return { kind: step === 'apply' ? 'load-timeout' : 'requests-failed', reason: error.message };
+    // Of a model that was there when the run began: its directory is gone, or just being replaced.
+    case 'MODEL_UNKNOWN':
     case 'SERVER_FAILED':
       return { kind: 'requests-failed', reason: error.message };
     case 'SERVER_UNREACHABLE':

@@ -118,6 +118,18 @@ describe.each(['grpc', 'http'] as const)('requests over %s that a profile makes 
     await expect(control.modelConfig('m')).rejects.toMatchObject({ code: 'MODEL_UNREADY' });
   });
 
+  it('come when somebody deletes the model from the repository', async () => {
+    const { control, infer } = await start(withFaults({ infer: [{ what: 'remove', times: 1 }] }), protocol);
+    const config = await control.modelConfig('m');
+    expect(await infer()).toBe(true);
+    expect(await control.index()).toEqual([]);
+    for (const each of [undefined, { ...config, max_batch_size: 4 }])
+      await expect(control.load('m', each)).rejects.toMatchObject({ code: 'MODEL_UNKNOWN' });
+    expect([await control.modelConfig('m'), await infer()]).toEqual([config, true]);
+    await control.unload('m');
+    await expect(control.modelConfig('m')).rejects.toMatchObject({ code: 'MODEL_UNKNOWN' });
+  });
+
   it('hang while the others are answered', async () => {
     const { infer } = await start(withFaults({ infer: [{ what: 'hang', times: 1 }] }), protocol);
     let hangs = true;

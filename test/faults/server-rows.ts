@@ -68,6 +68,9 @@ const spoilt = {
 /** A stall ends a measurement early, with what there is; on a busy machine it may fall into the warm-up. */
 const STALLED = /^(measured|client-bound: .*|requests-failed: no request was answered)$/;
 
+/** Of a load of a model that is not in the repository any more. */
+const NOT_FOUND = /^requests-failed: .*has no model 'm'/;
+
 const lost = { code: 'RESTORE_FAILED', message: /could not be put back.*SERVER_UNREACHABLE/ };
 
 export const rows: readonly Row[] = [
@@ -128,6 +131,20 @@ export const rows: readonly Row[] = [
       'slow, loaded over': /^config-mismatch: the model was changed while it was measured.*string_value is "usual"/,
       'slow, unloaded once': 'measured',
     },
+  },
+  {
+    fault: 'somebody who deletes the model from the repository while a candidate is measured',
+    befalls: inTheMiddle({ 'slow, served on': { how: 'remove', times: 1 } }),
+    exitCode: 4,
+    error: { code: 'RESTORE_FAILED', message: /could not be put back.*has no model 'm'.*3 trials in a row/ },
+    fates: { 'slow, served on': 'measured', 'not found': NOT_FOUND, 'nor this': NOT_FOUND, 'nor that': NOT_FOUND },
+  },
+  {
+    fault: 'somebody who deletes the model from the repository before anything was changed',
+    befalls: inTheMiddle({ [USUAL]: { how: 'remove', times: 1 } }),
+    exitCode: 4,
+    error: { code: 'SERVER_FAILED', message: /3 trials in a row.*has no model 'm'/ },
+    fates: { 'not found': NOT_FOUND, 'nor this': NOT_FOUND, 'nor that': NOT_FOUND },
   },
   {
     fault:

@@ -13,14 +13,14 @@ class ServedModel implements ControlClient {
   readonly calls: string[] = [];
   readyAfter = 0;
   goneAfter = 2;
+  /** False: somebody has deleted its directory; what is loaded serves on. */
+  isInRepository = true;
   onLoad: (config: ModelConfig | undefined) => ModelConfig | undefined = (config) => config;
 
   async index() {
     const state = this.loaded ? 'READY' : this.goneAfter-- > 0 ? 'UNLOADING' : 'UNAVAILABLE';
-    return [
-      { name: 'other', version: '1', state: 'READY', reason: '' },
-      { name: 'm', version: '1', state, reason: '' },
-    ] as const;
+    const other = { name: 'other', version: '1', state: 'READY', reason: '' } as const;
+    return this.isInRepository ? [other, { ...other, name: 'm', state } as const] : [other];
   }
 
   async modelConfig(): Promise<ModelConfig> {
@@ -30,6 +30,7 @@ class ServedModel implements ControlClient {
 
   async load(_: string, config?: ModelConfig): Promise<void> {
     this.calls.push(config ? `load ${config.instance_group?.[0]?.count}x${config.max_batch_size}` : 'load');
+    if (!this.isInRepository) throw new TrituneError('MODEL_UNKNOWN', "the server has no model 'm'", 'look for it');
     const taken = this.onLoad(config);
     this.loaded = taken ?? this.loaded ?? this.repository;
   }
@@ -233,6 +234,34 @@ describe('restoring', () => {
     await control.apply(candidate(2, 8), signal);
     expect(await control.restore()).toMatchObject({ how: 'config', verified: true });
     expect(served.loaded).toMatchObject(originalConfig);
+  });
+
+  it('says what is served when the model is not in the repository any more, and does not unload it', async () => {
+    const { served, control } = controlled({ restore: 'reload' });
+    await control.apply(candidate(2, 8), signal);
+    served.isInRepository = false;
+    await expect(control.restore()).rejects.toMatchObject({
+      ...{ code: 'RESTORE_FAILED', message: expect.stringContaining("no model 'm'") },
+      hint: expect.stringContaining('into its repository again'),
+    });
+    expect(served.loaded).toMatchObject(configOf(2, 8));
+    expect(served.calls).not.toContain('unload');
+    served.isInRepository = true;
+    expect(await control.restore()).toMatchObject({ how: 'reload', verified: true });
+    expect(served.loaded).toEqual(originalConfig);
+  });
+
+  it('knows the original that still serves when no load finds the model, unless one may be under way', async () => {
+    const { served, control } = controlled();
+    served.isInRepository = false;
+    await expect(control.apply(candidate(2, 8), signal)).rejects.toMatchObject({ code: 'MODEL_UNKNOWN' });
+    expect(await control.restore()).toMatchObject({
+      ...{ how: 'nothing-changed', verified: true },
+      detail: expect.stringMatching(/'m' has its original config, .*not in the server's repository/),
+    });
+    const { served: late, control: unsure } = controlled({ mayBeLoading: true });
+    late.isInRepository = false;
+    await expect(unsure.restore()).rejects.toMatchObject({ code: 'RESTORE_FAILED' });
   });
 
   it('unloads a model that was not loaded before', async () => {
