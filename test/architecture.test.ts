@@ -21,7 +21,7 @@ const keptTo: Record<string, readonly string[]> = {
   protobufjs: ['triton', 'loadgen', 'emulator'],
   undici: ['triton', 'loadgen', 'profiler'],
   'node:http': ['loadgen', 'emulator'],
-  'node:http2': ['loadgen', 'emulator'],
+  'node:http2': ['loadgen'],
   'node:net': ['http2', 'loadgen', 'emulator', 'launch'],
   'node:child_process': ['launch'],
   execa: ['launch'],
