@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { cp, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, inject, it } from 'vitest';
@@ -12,10 +12,15 @@ import { freshDirectory, recordsOf, runCli, startCli, untilRecorded } from '../s
 import { killTriton } from '../support/kill-triton.ts';
 import { startRealTriton } from '../support/real-triton.ts';
 
-const { modelRepository } = inject('realServer');
+/** Of these tests alone: they delete from it. */
+const modelRepository = await freshDirectory();
+await cp(join(inject('realServer').modelRepository, 'sleeper'), join(modelRepository, 'sleeper'), { recursive: true });
 const [grpc, http, metrics] = (await freePorts(3)) as [number, number, number];
 let server: LaunchedServer | null = null;
-afterAll(() => server?.stop());
+afterAll(async () => {
+  await server?.stop();
+  await rm(modelRepository, { recursive: true });
+});
 
 /** The server of these tests, always on the same ports. */
 const start = async (): Promise<LaunchedServer> => {
@@ -37,18 +42,8 @@ const CANDIDATES = [
   { instance_kind: 'KIND_CPU', max_batch_size: 2 },
 ];
 
-async function servedConfig(): Promise<ModelConfig> {
-  const client = connectGrpc(`127.0.0.1:${grpc}`);
-  try {
-    return await client.modelConfig('sleeper');
-  } finally {
-    await client.close();
-  }
-}
-
-it('outlasts a real server that refuses, dies and comes back, and stops in order when it dies for good', async () => {
-  const { grpcUrl, metricsUrl } = await start();
-  const original = await servedConfig();
+/** A run over the candidates, and where it writes. */
+async function startRun({ grpcUrl, metricsUrl }: LaunchedServer, ...more: string[]) {
   const directory = await freshDirectory();
   const [space, candidates, output] = ['space.yaml', 'candidates.json', 'run'].map((name) => join(directory, name)) as [
     string,
@@ -61,11 +56,38 @@ it('outlasts a real server that refuses, dies and comes back, and stops in order
   const run = startCli([
     ...['tune', '-m', 'sleeper', '-u', grpcUrl, '--metrics-url', metricsUrl, '-o', output],
     ...['--sampler', 'manual', '--space', space, '--candidates', candidates],
-    ...['--concurrency', '4:4', '--precision', '10', '--load-timeout', '30s', '--max-outage', '12s'],
+    ...['--concurrency', '4:4', '--load-timeout', '30s', ...more],
   ]);
-
   const untilTrial = (step: StudyRecord['type'], trial: number) =>
     untilRecorded(output, run, ({ type, ...record }) => type === step && 'trial' in record && record.trial === trial);
+  return { output, run, untilTrial };
+}
+
+const failuresIn = (records: readonly StudyRecord[]): readonly (string | null)[] =>
+  records.flatMap((record) => (record.type === 'trial-finished' ? [record.failure?.kind ?? null] : []));
+
+async function expectRestored(output: string, original: ModelConfig): Promise<void> {
+  expect(await runCli(['restore', output])).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('original config'),
+  });
+  expect(compareConfigs(original, await servedConfig())).toEqual([]);
+}
+
+async function servedConfig(): Promise<ModelConfig> {
+  const client = connectGrpc(`127.0.0.1:${grpc}`);
+  try {
+    return await client.modelConfig('sleeper');
+  } finally {
+    await client.close();
+  }
+}
+
+it('outlasts a real server that refuses, dies and comes back, and stops in order when it dies for good', async () => {
+  const first = await start();
+  const { grpcUrl } = first;
+  const original = await servedConfig();
+  const { output, run, untilTrial } = await startRun(first, '--precision', '10', '--max-outage', '12s');
   await untilTrial('trial-started', 2);
   await sleep(300);
   await killTriton(grpcUrl);
@@ -85,9 +107,7 @@ it('outlasts a real server that refuses, dies and comes back, and stops in order
   });
   expect(outcome.stdout.trim().split('\n').at(-1)).toMatch(/^model +NOT as it was: .*could not be put back/);
   const records = await recordsOf(output);
-  expect(records.flatMap((record) => (record.type === 'trial-finished' ? [record.failure?.kind ?? null] : []))).toEqual(
-    [null, 'no-gpu', null, null, 'server-lost'],
-  );
+  expect(failuresIn(records)).toEqual([null, 'no-gpu', null, null, 'server-lost']);
   const measured = records.filter((record) => record.type === 'trial-measured');
   expect(measured.map(({ trial }) => trial)).toEqual([0, 2, 3]);
   for (const { measurement } of measured) {
@@ -99,9 +119,26 @@ it('outlasts a real server that refuses, dies and comes back, and stops in order
   }
 
   await start();
-  expect(await runCli(['restore', output])).toMatchObject({
-    code: 0,
-    stdout: expect.stringContaining('original config'),
+  await expectRestored(output, original);
+});
+
+it('stops in order when the model is deleted from the repository, which serves on, and puts it back when it is there again', async () => {
+  const original = await servedConfig();
+  const quick = ['--precision', '25', '--max-outage', '1s'];
+  const { output, run, untilTrial } = await startRun(server as LaunchedServer, ...quick);
+  const [stored, elsewhere] = [join(modelRepository, 'sleeper'), join(output, 'sleeper')];
+  await untilTrial('trial-applied', 2);
+  await rename(stored, elsewhere);
+  const outcome = await run.ended;
+  expect(outcome).toMatchObject({
+    code: 4,
+    stderr: expect.stringMatching(
+      /^tritune: RESTORE_FAILED: .*has no model 'sleeper'.*into its repository again[^\n]*\n$/,
+    ),
   });
-  expect(compareConfigs(original, await servedConfig())).toEqual([]);
+  expect(outcome.stdout.trim().split('\n').at(-1)).toMatch(/^model +NOT as it was: .*has no model 'sleeper'/);
+  expect(failuresIn(await recordsOf(output))).toEqual([null, 'no-gpu', null, 'requests-failed', 'requests-failed']);
+  expect((await servedConfig()).max_batch_size).toBe(8);
+  await rename(elsewhere, stored);
+  await expectRestored(output, original);
 });
