@@ -1,10 +1,11 @@
 import type { Socket } from 'node:net';
 import { Acknowledgements } from '../http2/acknowledgements.ts';
 import { BodySender } from '../http2/body-sender.ts';
+import { ConnectionFrames, type FrameEvents } from '../http2/connection-frames.ts';
 import { FrameReader, type FrameSink } from '../http2/frame-reader.ts';
 import { FrameWriter } from '../http2/frame-writer.ts';
 import * as h2 from '../http2/frames.ts';
-import { HeaderBlocks } from '../http2/header-blocks.ts';
+import type { HeaderBlocks } from '../http2/header-blocks.ts';
 import { PeerSettings } from '../http2/peer-settings.ts';
 import { type Breakage, breakConnection } from './broken-connection.ts';
 import type { GrpcMethods } from './grpc-server.ts';
@@ -17,14 +18,13 @@ const WINDOW_PIECE = 2 ** 24;
 const NOWHERE = { field: (): void => undefined };
 
 /** A client's HTTP/2 connection (RFC 9113). A client that breaks the protocol gets a GOAWAY, and the connection ends. */
-export class GrpcConnection implements FrameSink, Line {
+export class GrpcConnection implements FrameSink, FrameEvents, Line {
   readonly #socket: Socket;
   readonly #methods: GrpcMethods;
   readonly #writer: FrameWriter;
-  readonly #acknowledgements: Acknowledgements;
   readonly #reader = new FrameReader(this);
   readonly #peer = new PeerSettings();
-  readonly #blocks = new HeaderBlocks();
+  readonly #frames: ConnectionFrames;
   readonly #bodies: BodySender;
   readonly #streams = new Map<number, GrpcStream>();
   #lastId = 0;
@@ -36,7 +36,7 @@ export class GrpcConnection implements FrameSink, Line {
     this.#socket = socket;
     this.#methods = methods;
     this.#writer = new FrameWriter(socket);
-    this.#acknowledgements = new Acknowledgements(socket, this.#writer);
+    this.#frames = new ConnectionFrames(new Acknowledgements(socket, this.#writer), this.#peer, this);
     this.#bodies = new BodySender(this.#writer, this.#peer);
     // A client that goes away takes its calls with it.
     socket.on('error', () => this.cut());
@@ -55,7 +55,7 @@ export class GrpcConnection implements FrameSink, Line {
     return this.#peer.maxFrame;
   }
 
-  headers(streamId: number, block: Buffer, endsStream: boolean): void {
+  answer(streamId: number, block: Buffer, endsStream: boolean): void {
     const ending = endsStream ? h2.END_STREAM : 0;
     for (let at = 0; at < block.length; at += this.maxFrame) {
       const end = Math.min(block.length, at + this.maxFrame);
@@ -138,57 +138,40 @@ export class GrpcConnection implements FrameSink, Line {
   }
 
   frame(type: number, flags: number, streamId: number, payload: Buffer, start: number, end: number): void {
-    if (this.#blocks.isOpen && type !== h2.CONTINUATION) throw h2.protocolError('a header block is interrupted');
-    if (type === h2.HEADERS) {
-      if (this.#blocks.open(flags, streamId, payload, start, end)) this.#onHeaders();
-    } else if (type === h2.CONTINUATION) {
-      if (this.#blocks.extend(flags, streamId, payload, start, end)) this.#onHeaders();
-    } else if (type === h2.WINDOW_UPDATE) {
-      h2.checkLength(4, start, end);
-      this.#onWindow(streamId, payload.readUInt32BE(start) & h2.MAX_WINDOW);
-    } else if (type === h2.SETTINGS) {
-      if (streamId !== 0) throw h2.protocolError('SETTINGS of a stream');
-      if ((flags & h2.ACK) !== 0) h2.checkLength(0, start, end);
-      else this.#onSettings(payload, start, end);
-    } else if (type === h2.PING) {
-      h2.checkLength(8, start, end);
-      if ((flags & h2.ACK) === 0) this.#acknowledgements.send(h2.pingAckFrame(payload.subarray(start, end)));
-    } else if (type === h2.RST_STREAM) {
-      h2.checkLength(4, start, end);
-      this.#streamOf(streamId)?.cancelled();
-    } else if (type === h2.PUSH_PROMISE) {
-      throw h2.protocolError('a client cannot push');
-    }
-    // Other types are to be ignored, a GOAWAY too: the client closes when it is done.
+    this.#frames.frame(type, flags, streamId, payload, start, end);
   }
 
-  #onHeaders(): void {
-    const { streamId, endsStream } = this.#blocks;
+  headers(blocks: HeaderBlocks): void {
+    const { streamId, endsStream } = blocks;
     const isNew = streamId > this.#lastId;
     if (streamId % 2 === 0) throw h2.protocolError(`a request on stream ${streamId}`);
     if (isNew) this.#lastId = streamId;
     if (!isNew || this.#isDraining) {
-      this.#blocks.decode(NOWHERE);
+      blocks.decode(NOWHERE);
       if (endsStream) this.#streams.get(streamId)?.requestEnd();
       return;
     }
     const stream = new GrpcStream(streamId, this.#peer.initialWindow, this);
-    this.#blocks.decode(stream);
+    blocks.decode(stream);
     this.#streams.set(streamId, stream);
     stream.begin(this.#methods);
     if (endsStream) stream.requestEnd();
   }
 
-  #onSettings(payload: Buffer, start: number, end: number): void {
-    const before = this.#peer.initialWindow;
-    this.#peer.update(payload, start, end);
-    this.#acknowledgements.send(h2.settingsAckFrame());
-    const growth = this.#peer.initialWindow - before;
+  reset(streamId: number): void {
+    this.#streamOf(streamId)?.cancelled();
+  }
+
+  /** The client closes when it is done. */
+  goAway(): void {}
+
+  settingsChanged({ initialWindow }: { readonly initialWindow: number }): void {
+    const growth = this.#peer.initialWindow - initialWindow;
     if (growth === 0) return;
     for (const stream of this.#streams.values()) this.#grow(stream, growth);
   }
 
-  #onWindow(streamId: number, bytes: number): void {
+  windowUpdate(streamId: number, bytes: number): void {
     const stream = streamId === 0 ? undefined : this.#streamOf(streamId);
     if (streamId === 0) this.#bodies.growConnection(bytes);
     else if (stream) this.#grow(stream, bytes);

@@ -8,7 +8,8 @@ import { grpcStatusOf, ProtocolFailure } from './protocol-failure.ts';
 
 /** The connection that streams are on. */
 export interface Line {
-  headers(streamId: number, block: Buffer, endsStream: boolean): void;
+  /** Sends a header block. */
+  answer(streamId: number, block: Buffer, endsStream: boolean): void;
   /** Sends the stream's body as far as the client takes it, and the rest when it does. */
   body(stream: GrpcStream): void;
   /** Nothing more comes or goes on the stream. */
@@ -121,14 +122,14 @@ export class GrpcStream implements GrpcCall, FieldSink, Outgoing {
     this.body = NOTHING;
     this.sentBytes = 0;
     if (this.#trailers === null) return;
-    this.#line.headers(this.streamId, this.#trailers, true);
+    this.#line.answer(this.streamId, this.#trailers, true);
     this.#endIfDone();
   }
 
   #answer(): void {
     if (this.#hasAnswered) return;
     this.#hasAnswered = true;
-    this.#line.headers(this.streamId, RESPONSE_HEADERS, false);
+    this.#line.answer(this.streamId, RESPONSE_HEADERS, false);
   }
 
   #append(bytes: Buffer): void {

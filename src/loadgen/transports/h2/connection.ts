@@ -1,9 +1,10 @@
 import type { Socket } from 'node:net';
 import { Acknowledgements } from '../../../http2/acknowledgements.ts';
+import { ConnectionFrames, type FrameEvents } from '../../../http2/connection-frames.ts';
 import { FrameReader, type FrameSink } from '../../../http2/frame-reader.ts';
 import { FrameWriter } from '../../../http2/frame-writer.ts';
 import * as h2 from '../../../http2/frames.ts';
-import { HeaderBlocks } from '../../../http2/header-blocks.ts';
+import type { HeaderBlocks } from '../../../http2/header-blocks.ts';
 import { PeerSettings } from '../../../http2/peer-settings.ts';
 import type { SendFailure, SendOutcome } from '../../types.ts';
 import { failed, socketMessage } from '../outcome.ts';
@@ -33,14 +34,13 @@ export interface ConnectionOptions extends StreamsOptions {
 }
 
 /** One HTTP/2 connection for unary calls (RFC 9113). It never throws: what goes wrong ends calls, or the connection. */
-export class Connection implements FrameSink, Carrier {
+export class Connection implements FrameSink, FrameEvents, Carrier {
   readonly #owner: ConnectionOwner;
   readonly #socket: Socket;
   readonly #writer: FrameWriter;
-  readonly #acknowledgements: Acknowledgements;
   readonly #reader: FrameReader;
   readonly #peer = new PeerSettings();
-  readonly #blocks = new HeaderBlocks();
+  readonly #frames: ConnectionFrames;
   readonly #streams: Streams;
   #state: 'connecting' | 'ready' | 'draining' | 'gone' = 'connecting';
   #wasReady = false;
@@ -59,7 +59,7 @@ export class Connection implements FrameSink, Carrier {
     };
     this.#socket = openSocket(options.endpoint, onread, () => this.#writer.bytes(h2.clientPreface()));
     this.#writer = new FrameWriter(this.#socket);
-    this.#acknowledgements = new Acknowledgements(this.#socket, this.#writer);
+    this.#frames = new ConnectionFrames(new Acknowledgements(this.#socket, this.#writer), this.#peer, this);
     this.#streams = new Streams(options, this.#writer, this.#peer, (call, outcome) => this.#ended(call, outcome));
     this.#socket.on('error', (error) => this.#lose(socketMessage(error)));
     this.#socket.on('end', () => this.#lose('the server closed the connection'));
@@ -169,39 +169,28 @@ export class Connection implements FrameSink, Carrier {
   }
 
   frame(type: number, flags: number, streamId: number, payload: Buffer, start: number, end: number): void {
-    if (this.#blocks.isOpen && type !== h2.CONTINUATION) throw h2.protocolError('a header block is interrupted');
     if (!this.#wasReady && type !== h2.SETTINGS) throw h2.protocolError('SETTINGS must come first');
-    if (type === h2.HEADERS) {
-      if (this.#blocks.open(flags, streamId, payload, start, end)) this.#streams.headers(this.#blocks);
-    } else if (type === h2.CONTINUATION) {
-      if (this.#blocks.extend(flags, streamId, payload, start, end)) this.#streams.headers(this.#blocks);
-    } else if (type === h2.WINDOW_UPDATE) {
-      h2.checkLength(4, start, end);
-      this.#streams.windowUpdate(streamId, payload.readUInt32BE(start) & h2.MAX_WINDOW);
-    } else if (type === h2.SETTINGS) {
-      if (streamId !== 0) throw h2.protocolError('SETTINGS of a stream');
-      if ((flags & h2.ACK) !== 0) h2.checkLength(0, start, end);
-      else this.#onSettings(payload, start, end);
-    } else if (type === h2.PING) {
-      h2.checkLength(8, start, end);
-      if ((flags & h2.ACK) === 0) this.#acknowledgements.send(h2.pingAckFrame(payload.subarray(start, end)));
-    } else if (type === h2.RST_STREAM) {
-      h2.checkLength(4, start, end);
-      this.#streams.reset(streamId, payload.readUInt32BE(start));
-    } else if (type === h2.GOAWAY) {
-      if (end - start < 8) throw new h2.ProtocolError('FRAME_SIZE_ERROR', 'a GOAWAY frame is too short');
-      this.#drain(this.#streams.removeAfter(payload.readUInt32BE(start) & h2.MAX_STREAM_ID));
-    } else if (type === h2.PUSH_PROMISE) {
-      throw h2.protocolError('the server pushes though we forbade it');
-    }
-    // Other types are to be ignored.
+    this.#frames.frame(type, flags, streamId, payload, start, end);
   }
 
-  #onSettings(payload: Buffer, start: number, end: number): void {
-    const { initialWindow, headerTableSize } = this.#peer;
-    this.#peer.update(payload, start, end);
-    this.#acknowledgements.send(h2.settingsAckFrame());
-    this.#streams.settingsChanged({ initialWindow, headerTableSize });
+  headers(blocks: HeaderBlocks): void {
+    this.#streams.headers(blocks);
+  }
+
+  windowUpdate(streamId: number, bytes: number): void {
+    this.#streams.windowUpdate(streamId, bytes);
+  }
+
+  reset(streamId: number, code: number): void {
+    this.#streams.reset(streamId, code);
+  }
+
+  goAway(lastStreamId: number): void {
+    this.#drain(this.#streams.removeAfter(lastStreamId));
+  }
+
+  settingsChanged(from: { readonly initialWindow: number; readonly headerTableSize: number }): void {
+    this.#streams.settingsChanged(from);
     if (this.#state === 'connecting') {
       this.#state = 'ready';
       this.#wasReady = true;
