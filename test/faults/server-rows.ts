@@ -17,6 +17,8 @@ export interface Row extends Omit<Play, 'ways'> {
   readonly error?: { readonly code: string; readonly message: RegExp };
 }
 
+const measured = (...ways: string[]): Row['fates'] => Object.fromEntries(ways.map((way) => [way, 'measured']));
+
 const when = (way: string) => ({ 'parameters.way.string_value': way });
 
 /** At this request of a measurement its windows are being counted, and much of it is still to come. */
@@ -36,18 +38,19 @@ function inTheMiddle(plan: { readonly [way: string]: { readonly how: Disturbance
 const ALWAYS = Number.POSITIVE_INFINITY;
 const MISCHIEF_MS = 400;
 
-/** By candidate: what the proxy does for a while when the run comes to this step of its trial. */
+/** By candidate: what the proxy does for a while, and some time after the run has come to this step of its trial. */
 function mischief(
   step: 'applying' | 'measuring',
   plan: { readonly [way: string]: Mischief },
   lastsMs = MISCHIEF_MS,
+  afterMs = step === 'measuring' ? 500 : 0,
 ): Play['onEvent'] {
   const done = new Set<number>();
   return (event: TuneEvent, { proxy, ways }: Stage) => {
     const what = event.type === step ? plan[ways[event.trial - 1] ?? ''] : undefined;
     if (event.type !== step || what === undefined || done.has(event.trial)) return;
     done.add(event.trial);
-    void (step === 'measuring' ? sleep(500) : Promise.resolve())
+    void (afterMs > 0 ? sleep(afterMs) : Promise.resolve())
       .then(() => proxy?.switchTo(what))
       .then(() => sleep(lastsMs, null, { ref: false }))
       .then(() => proxy?.switchTo('none'));
@@ -165,14 +168,11 @@ export const rows: readonly Row[] = [
     proxied: true,
     onEvent: mischief('applying', {
       ...{ 'slow to answer': 'slow', 'slow, reset': 'reset', 'slow, half-closed': 'half-close' },
-      ...{ 'slow, garbled': 'garbage', 'slow, refused': 'refuse' },
+      ...{ 'slow, garbled': 'garbage', 'slow, refused': 'refuse', 'slow, sent away': 'go-away, dropped' },
     }),
     exitCode: 0,
-    fates: Object.fromEntries(
-      ['slow to answer', 'slow, reset', 'slow, half-closed', 'slow, garbled', 'slow, refused'].map((way) => [
-        way,
-        'measured',
-      ]),
+    fates: measured(
+      ...['slow to answer', 'slow, reset', 'slow, half-closed', 'slow, garbled', 'slow, refused', 'slow, sent away'],
     ),
   },
   {
@@ -185,9 +185,7 @@ export const rows: readonly Row[] = [
       ...{ 'slow, garbled': 'garbage', 'slow, refused': 'refuse' },
     }),
     exitCode: 0,
-    fates: Object.fromEntries(
-      ['slow, reset', 'slow, half-closed', 'slow, garbled', 'slow, refused'].map((way) => [way, 'measured']),
-    ),
+    fates: measured('slow, reset', 'slow, half-closed', 'slow, garbled', 'slow, refused'),
   },
 ];
 
@@ -198,12 +196,25 @@ export const requestRows = (['grpc', 'http'] as const).map(
     protocol,
     befalls: (request, way) => (request % 8 === 5 ? ((spoilt[protocol] as typeof spoiltOverHttp)[way] ?? null) : null),
     exitCode: 0,
-    fates: Object.fromEntries(Object.keys(spoilt[protocol]).map((way) => [way, 'measured'])),
+    fates: measured(...Object.keys(spoilt[protocol])),
   }),
 );
 
-/** They wait for the deadlines of calls and requests, which no option shortens. */
+/** Most of them wait for the deadlines of calls and requests, which no option shortens. */
 export const nightlyRows: readonly Row[] = [
+  {
+    fault: 'a connection for control that is told to go away in the middle of a load',
+    faults: { load: [{ what: 'delay', delay_s: 0.6 }] },
+    options: { loadTimeout: 10 },
+    proxied: true,
+    onEvent: mischief(
+      'applying',
+      { 'slow, answered': 'go-away', 'slow, sent again': 'go-away, refused', 'slow, dropped': 'go-away, dropped' },
+      ...[MISCHIEF_MS, 300],
+    ),
+    exitCode: 0,
+    fates: measured('slow, answered', 'slow, sent again', 'slow, dropped'),
+  },
   {
     fault: 'a server that dies of each measurement of a candidate',
     befalls: inTheMiddle({ 'slow, deadly to measure': { how: 'crash', times: ALWAYS } }),

@@ -1,22 +1,33 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { listen } from './misbehaving-server.ts';
+import { goAway } from './scripted-h2.ts';
 
 /**
  * What stands between a client and a server: nothing, or something that holds every answer up, swallows everything, cuts
- * connections in one of three ways, or as good as no server at all.
+ * connections in one of three ways, or as good as no server at all. The last three say GOAWAY on the HTTP/2 connections that
+ * there are, between the frames of a server that is silent just then: what is under way is still answered, was never
+ * looked at and is to be sent anew, or is dropped with the connection.
  */
-export type Mischief = 'none' | 'slow' | 'silent' | 'reset' | 'half-close' | 'garbage' | 'refuse';
+export type Mischief = 'none' | 'slow' | 'silent' | 'reset' | 'half-close' | 'garbage' | 'refuse' | GoAway;
+export type GoAway = 'go-away' | 'go-away, refused' | 'go-away, dropped';
 
 export interface SwitchedProxy {
   /** HOST:PORT */
   readonly url: string;
   /** From now on, for connections that there are and for those to come. */
   switchTo(mischief: Mischief): Promise<void>;
+  /** How many there are. */
+  readonly connections: () => number;
   close(): Promise<void>;
 }
 
 const SLOW_MS = 150;
 const GARBAGE = Buffer.alloc(256, 'no protocol that anybody speaks ');
+
+/** The last stream that is answered, as GOAWAY names it. */
+const [NO_STREAM, EVERY_STREAM] = [0, 2 ** 31 - 1] as const;
+
+const isGoAway = (mischief: Mischief): mischief is GoAway => mischief.startsWith('go-away');
 
 interface Pair {
   readonly client: Socket;
@@ -33,6 +44,8 @@ export async function startSwitchedProxy(target: string): Promise<SwitchedProxy>
     if (mischief === 'reset' || mischief === 'refuse') client.resetAndDestroy();
     if (mischief === 'half-close') client.end();
     if (mischief === 'garbage') client.write(GARBAGE);
+    if (isGoAway(mischief)) client.write(goAway(mischief === 'go-away, refused' ? NO_STREAM : EVERY_STREAM));
+    if (mischief === 'go-away, dropped') client.end();
     if (mischief === 'garbage' || mischief === 'reset' || mischief === 'refuse') server.destroy();
   };
 
@@ -53,7 +66,7 @@ export async function startSwitchedProxy(target: string): Promise<SwitchedProxy>
       pairs.delete(pair);
     });
     server.on('close', () => mischief !== 'half-close' && mischief !== 'garbage' && client.destroy());
-    if (mischief !== 'none' && mischief !== 'slow') strike(pair);
+    if (mischief !== 'none' && mischief !== 'slow' && !isGoAway(mischief)) strike(pair);
   };
 
   let listener: Server | null = createServer({ allowHalfOpen: true }, accept);
@@ -75,6 +88,7 @@ export async function startSwitchedProxy(target: string): Promise<SwitchedProxy>
         await listen(listener, bound);
       }
     },
+    connections: () => pairs.size,
     close: stopListening,
   };
 }
