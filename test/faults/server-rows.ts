@@ -230,6 +230,16 @@ export const nightlyRows: readonly Row[] = [
     fates: { 'slow, unloaded': /^config-mismatch: .*it is not loaded any more/ },
   },
   {
+    fault: 'somebody who deletes the model from the repository in the middle of a measurement, and unloads it',
+    befalls: (request, way) => {
+      if (way !== 'slow, gone') return null;
+      return request === IN_THE_MIDDLE ? 'remove' : request === IN_THE_MIDDLE + 1 ? 'unload' : null;
+    },
+    exitCode: 4,
+    error: { code: 'RESTORE_FAILED', message: /could not be put back.*has no model 'm'/ },
+    fates: { 'slow, gone': NOT_FOUND, 'nor this': NOT_FOUND, 'nor that': NOT_FOUND },
+  },
+  {
     fault: 'a model that never answers any request',
     befalls: (_, way) => (way === 'silent' ? 'hang' : null),
     exitCode: 0,
