@@ -59,11 +59,20 @@ export function compareAssessments(a: Assessment, b: Assessment): number {
 /** The metrics that the goal needs and the measurement lacks. */
 export function missingMetrics(measurement: Measurement, candidate: Candidate, goal: Goal): readonly string[] {
   if (!served(measurement)) return [];
-  const needed = [
-    ...goal.objectives.map((objective) => objective.metric),
-    ...constraintsOf(goal).map((each) => each.metric),
-  ];
-  return [...new Set(needed)].filter((name) => lookUp(name, measurement, candidate, goal) === undefined);
+  return neededBy(goal).filter((name) => lookUp(name, measurement, candidate, goal) === undefined);
+}
+
+/** Of each goal once: it is held against every measurement of a study. */
+const needed = new WeakMap<Goal, readonly string[]>();
+
+const namesIn = (asked: readonly { readonly metric: string }[]): readonly string[] => [
+  ...new Set(asked.map(({ metric }) => metric)),
+];
+
+function neededBy(goal: Goal): readonly string[] {
+  const names = needed.get(goal) ?? namesIn([...goal.objectives, ...constraintsOf(goal)]);
+  needed.set(goal, names);
+  return names;
 }
 
 /** Errors: UNSUPPORTED, naming the metrics that the server or the measurement does not have. */

@@ -3,6 +3,7 @@ import type { ModelConfig } from '../triton/model-config.ts';
 import { memoryReason } from './memory-foreseen.ts';
 import { instancesOf } from './metrics.ts';
 import { batchOf, placesOf, sameKind } from './same-kind.ts';
+import { perHistory } from './samplers/per-history.ts';
 import type { FailureKind, Trial } from './types.ts';
 
 /**
@@ -11,13 +12,15 @@ import type { FailureKind, Trial } from './types.ts';
  * further instance takes as much GPU memory as those before it did.
  */
 export function pruneReason(candidate: Candidate, trials: readonly Trial[]): string | null {
-  for (const trial of trials) {
+  for (const trial of failedIn(trials)) {
     const kind = trial.failure?.kind;
     if (kind && mustFailLike(candidate, trial, kind, trials))
       return `${wordsOf[kind] ?? kind} as in trial ${trial.number}`;
   }
   return memoryReason(candidate, trials);
 }
+
+const failedIn = perHistory((trials) => trials.filter(({ failure }) => failure !== null));
 
 /** What is left of a chance to load after one refusal of a config that needs no more, as far as can be told. */
 const AFTER_A_REFUSAL = 0.4;

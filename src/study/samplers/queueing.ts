@@ -15,6 +15,8 @@ import type { SpaceView } from './space-view.ts';
 const WORTH_GOING_ON = Math.log(1.01);
 /** Every so many trials in a row without a gain halve the belief in the next one's. */
 const HALVED_AFTER = 2;
+/** As a logarithm: no two figures are farther apart than numbers can be. */
+const MOST_GAIN = Math.log(Number.MAX_VALUE) - Math.log(Number.MIN_VALUE);
 /** Of one trial, whatever they promise. */
 const MOST_LEVELS = 4;
 
@@ -25,11 +27,18 @@ const MOST_LEVELS = 4;
  */
 export function queueingSampler(space: SpaceView, options: QueueingOptions): Sampler {
   let listed: readonly Choice[] | undefined;
-  const understand = rememberLast((measured: readonly Measured[]) => modelOf(listed ?? [], measured, options));
-  const sight = rememberLast((trials: readonly Trial[], running: RunningTrial | null) => {
-    listed ??= choicesOf(space, options.seed);
-    return look(listed, trials, running, understand, options);
-  });
+  const understand = rememberLast(
+    (measured: readonly Measured[]) => modelOf(listed ?? [], measured, options),
+    (measured) =>
+      measured.flatMap(({ choice, measurements }) => partsOf({ candidate: choice.candidate, measurements })),
+  );
+  const sight = rememberLast(
+    (trials: readonly Trial[], running: RunningTrial | null) => {
+      listed ??= choicesOf(space, options.seed);
+      return look(listed, trials, running, understand, options);
+    },
+    (trials, running) => [...trials.flatMap(partsOf), running === null, ...(running ? partsOf(running) : [])],
+  );
   return {
     ask({ trials }) {
       const { left, prospects, valued, best, gain, scout, forecast } = sight(trials, null);
@@ -38,8 +47,7 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
       const next = valued[0]?.prospect;
       if (!next) return { kind: 'stop', reason: 'none of the candidates left is likely to be better within the goal' };
       const isLittle = best !== null && trials.length > 1 && isHardlyWorth(gain, trials, options.goal);
-      const before = trials.slice(0, -1);
-      if (isLittle && isHardlyWorth(sight(before, null).gain, before, options.goal))
+      if (isLittle && wasHardlyWorth(trials.slice(0, -1), options.goal, (before) => sight(before, null).gain))
         return { kind: 'stop', reason: stopReason(gain, fruitless(trials, options.goal)) };
       const proposal = {
         ...proposalOf(next.choice, next.level),
@@ -58,6 +66,12 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
   };
 }
 
+/** All of a trial that a sampler looks at; what is in it never changes, but there may be more of it. */
+function partsOf({ measurements, ...rest }: Pick<Trial, 'candidate' | 'measurements'> & Partial<Trial>): unknown[] {
+  const { candidate, number, role, applied, chosen, feasible, failure } = rest;
+  return [candidate, number, role, applied, chosen, feasible, failure, measurements.length, ...measurements];
+}
+
 function proposalOf({ candidate }: Choice, start: number): Proposal {
   return { kind: 'trial', assignment: candidate.assignment, levels: { kind: 'search', start } };
 }
@@ -65,6 +79,11 @@ function proposalOf({ candidate }: Choice, start: number): Proposal {
 /** A promise of gain is believed the less, the more trials in a row brought none. */
 function isHardlyWorth(gain: number, trials: readonly Trial[], goal: Goal): boolean {
   return gain * 0.5 ** (fruitless(trials, goal) / HALVED_AFTER) < WORTH_GOING_ON;
+}
+
+/** The same of an earlier moment, of which the gain is worked out only where it can matter. */
+function wasHardlyWorth(trials: readonly Trial[], goal: Goal, gainAt: (trials: readonly Trial[]) => number): boolean {
+  return isHardlyWorth(MOST_GAIN, trials, goal) || isHardlyWorth(gainAt(trials), trials, goal);
 }
 
 /** The latest trials in a row that bettered the best before them by hardly anything. */

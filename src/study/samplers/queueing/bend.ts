@@ -81,9 +81,22 @@ function correctionsOf(residuals: readonly Residual[]): ((batch: number) => numb
   let left = residuals;
   return BANDWIDTHS.map((bandwidths) => {
     const before = left;
-    left = before.map((each) => ({ ...each, log: each.log - smoothed(before, each.at, bandwidths) }));
-    return (batch) => smoothed(before, { batch, instances: 0 }, bandwidths);
+    const at = oncePerPlace((place) => smoothed(before, place, bandwidths));
+    left = before.map((each) => ({ ...each, log: each.log - at(each.at) }));
+    return (batch) => at({ batch, instances: 0 });
   });
+}
+
+/** Many points are of the same few places. */
+function oncePerPlace(compute: (place: Doublings) => number): (place: Doublings) => number {
+  const known = new Map<number, Map<number, number>>();
+  return (place) => {
+    const row = known.get(place.batch) ?? new Map<number, number>();
+    known.set(place.batch, row);
+    const value = row.get(place.instances) ?? compute(place);
+    row.set(place.instances, value);
+    return value;
+  };
 }
 
 /** The mean of the residuals near a place, drawn towards none. */

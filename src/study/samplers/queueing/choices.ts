@@ -1,7 +1,7 @@
 import { canonicalJson, type Json } from '../../../base/json.ts';
 import { seededRandom } from '../../../base/random.ts';
 import { type BatcherPolicy, policyOf } from '../../../queueing/batcher-policy.ts';
-import type { Candidate } from '../../../space/types.ts';
+import type { Assignment, Candidate } from '../../../space/types.ts';
 import { instancesOf } from '../../metrics.ts';
 import { variantOf } from '../../prediction.ts';
 import type { SpaceView } from '../space-view.ts';
@@ -26,24 +26,41 @@ const MOST_CHOICES = 4000;
 /** The candidates of the space, each once: all of them, or a seeded sample of a large space. */
 export function choicesOf(space: SpaceView, seed: number): readonly Choice[] {
   const found = new Map<string, Choice>();
-  const add = (assignment: Candidate['assignment']): void => {
+  for (const assignment of wholeOf(space) ?? sampleOf(space, seed)) {
     const outcome = space.build(assignment);
     if (outcome.legal && !found.has(outcome.candidate.fingerprint))
       found.set(outcome.candidate.fingerprint, choiceOf(outcome.candidate));
-  };
-  let listed = 0;
-  for (const assignment of space.assignments()) {
-    if (++listed > MOST_CHOICES) break;
-    add(assignment);
   }
-  if (listed <= MOST_CHOICES) return [...found.values()];
-  found.clear();
-  const random = seededRandom(seed);
-  for (let draw = 0; draw < MOST_CHOICES; draw++) add(space.sample(random));
   return [...found.values()];
 }
 
+/** null for a large space. */
+function wholeOf(space: SpaceView): readonly Assignment[] | null {
+  const listed: Assignment[] = [];
+  for (const assignment of space.assignments()) {
+    if (listed.length === MOST_CHOICES) return null;
+    listed.push(assignment);
+  }
+  return listed;
+}
+
+/** Those that are drawn again come once: to build a candidate takes far longer than to draw its assignment. */
+function sampleOf(space: SpaceView, seed: number): Iterable<Assignment> {
+  const random = seededRandom(seed);
+  const drawn = Array.from({ length: MOST_CHOICES }, () => space.sample(random));
+  return new Map(drawn.map((assignment) => [JSON.stringify(assignment), assignment])).values();
+}
+
+const known = new WeakMap<Candidate, Choice>();
+
+/** Of each candidate once: those of a study's trials are looked at before every proposal. */
 export function choiceOf(candidate: Candidate): Choice {
+  const choice = known.get(candidate) ?? readChoice(candidate);
+  known.set(candidate, choice);
+  return choice;
+}
+
+function readChoice(candidate: Candidate): Choice {
   const policy = policyOf(candidate.config, instancesOf(candidate.config));
   const largestBatch = policy.dynamicBatching ? Math.max(1, policy.maxBatchSize) : 1;
   const delayUs = largestBatch > 1 ? policy.maxQueueDelayNs / 1e3 : 0;

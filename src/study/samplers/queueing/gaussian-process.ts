@@ -31,10 +31,43 @@ export function posteriorOf<Place>(
   readings: readonly Reading<Place>[],
   hypotheses: readonly [Hypothesis<Place>, ...Hypothesis<Place>[]],
 ): Posterior<Place> {
-  const fits = hypotheses.map((hypothesis) => explain(readings, hypothesis));
+  const fits = distinct(readings, hypotheses).map((prior) => explain(readings, prior));
   const best = fits.reduce((most, each) => (each.evidence > most.evidence ? each : most));
   return (place) => predict(readings, best, place);
 }
+
+/** What a hypothesis says of the readings before they are made. */
+interface Prior<Place> extends Hypothesis<Place> {
+  /** Rows of the lower triangle of their covariance, without noise. */
+  readonly covariance: readonly Float64Array[];
+}
+
+/**
+ * Hypotheses that say the same of these readings one after another are one, the first: places that differ in nothing of what
+ * two of them differ about. To explain readings costs the cube of their number, to tell this the square.
+ */
+function distinct<Place>(
+  readings: readonly Reading<Place>[],
+  hypotheses: readonly Hypothesis<Place>[],
+): readonly Prior<Place>[] {
+  const priors: Prior<Place>[] = [];
+  for (const hypothesis of hypotheses) {
+    const prior = { ...hypothesis, covariance: covarianceOf(readings, hypothesis.kernel) };
+    const last = priors.at(-1);
+    if (!last || last.logPrior !== prior.logPrior || !areAlike(last.covariance, prior.covariance)) priors.push(prior);
+  }
+  return priors;
+}
+
+const covarianceOf = <Place>(readings: readonly Reading<Place>[], kernel: Kernel<Place>): Float64Array[] =>
+  readings.map(({ place }, i) => {
+    const row = new Float64Array(i + 1);
+    for (let j = 0; j <= i; j++) row[j] = kernel(place, (readings[j] as Reading<Place>).place);
+    return row;
+  });
+
+const areAlike = (one: readonly Float64Array[], other: readonly Float64Array[]): boolean =>
+  one.every((row, i) => row.every((value, j) => value === other[i]?.[j]));
 
 interface Fit<Place> {
   readonly kernel: Kernel<Place>;
@@ -45,8 +78,11 @@ interface Fit<Place> {
   readonly evidence: number;
 }
 
-function explain<Place>(readings: readonly Reading<Place>[], { kernel, logPrior }: Hypothesis<Place>): Fit<Place> {
-  const factor = cholesky(readings, kernel);
+function explain<Place>(
+  readings: readonly Reading<Place>[],
+  { kernel, logPrior, covariance }: Prior<Place>,
+): Fit<Place> {
+  const factor = cholesky(readings, covariance);
   const whitened = solveLower(
     factor,
     readings.map(({ value }) => value),
@@ -68,15 +104,19 @@ function predict<Place>(readings: readonly Reading<Place>[], { kernel, factor, w
 /** Equal places make the covariance singular but for their noise; so little is added that it never is. */
 const JITTER = 1e-9;
 
-function cholesky<Place>(readings: readonly Reading<Place>[], kernel: Kernel<Place>): Float64Array[] {
+function cholesky(
+  readings: readonly { readonly noiseVariance: number }[],
+  covariance: readonly Float64Array[],
+): Float64Array[] {
   const rows: Float64Array[] = [];
-  for (const [i, reading] of readings.entries()) {
+  for (const [i, { noiseVariance }] of readings.entries()) {
     const row = new Float64Array(i + 1);
+    const covariances = covariance[i] as Float64Array;
     for (let j = 0; j <= i; j++) {
       const other = rows[j] ?? row;
-      let sum = kernel(reading.place, (readings[j] as Reading<Place>).place);
+      let sum = covariances[j] as number;
       for (let k = 0; k < j; k++) sum -= (row[k] as number) * (other[k] as number);
-      row[j] = j < i ? sum / (other[j] as number) : Math.sqrt(Math.max(JITTER, sum + reading.noiseVariance));
+      row[j] = j < i ? sum / (other[j] as number) : Math.sqrt(Math.max(JITTER, sum + noiseVariance));
     }
     rows.push(row);
   }

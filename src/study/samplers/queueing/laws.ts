@@ -69,10 +69,16 @@ export function lawsOf(observed: readonly Observed[]): Laws | null {
     telling.filter(({ law }) => law === telling[0]?.law).map(({ observation }) => observation),
   );
   const finished = new Map<ServiceLaw, ServiceLaw>();
+  const doubts = new Map<number, number>();
+  const doubtOf = (instances: number): number => {
+    const doubt = doubts.get(instances) ?? doubtOfInstances(instances, points);
+    doubts.set(instances, doubt);
+    return doubt;
+  };
   return {
     roundTripNs: frontEnd.roundTripNs,
-    doubt: (choice) =>
-      Math.hypot(factors.has(choice.variant) ? 0 : unseen(choice.traits).sd, doubtOfInstances(choice, points)),
+    doubt: ({ variant, traits, policy }) =>
+      Math.hypot(factors.has(variant) ? 0 : unseen(traits).sd, doubtOf(policy.instances)),
     of(choice) {
       const law = rough(choice);
       const whole = finished.get(law) ?? { ...law, cv, frontEndNs: frontEnd.frontEndNs };
@@ -83,8 +89,8 @@ export function lawsOf(observed: readonly Observed[]): Laws | null {
 }
 
 /** How instances get on with each other has no law that always holds: more of them than were seen may do better or worse, and so may fewer. */
-function doubtOfInstances({ policy }: Choice, points: readonly Point[]): number {
-  const apart = points.map(({ instances }) => Math.abs(Math.log2(policy.instances / instances)));
+function doubtOfInstances(asked: number, points: readonly Point[]): number {
+  const apart = points.map(({ instances }) => Math.abs(Math.log2(asked / instances)));
   return Math.min(MOST_DOUBT, DOUBT_PER_DOUBLING * Math.min(...apart));
 }
 
