@@ -3,18 +3,21 @@ import type { ModelPhysics } from './physics.ts';
 import type { Placement } from './placement.ts';
 import { ProtocolFailure } from './protocol-failure.ts';
 
+/** Each is a thread of a real server, and no machine starts more. */
+const MOST_INSTANCES = 4096;
+
 /**
  * Takes the device's memory for all instances of a model, in place of what it held before. Throws INVALID_ARGUMENT with
  * a backend's words when it refuses them, there are too many, or too little memory; then nothing has changed.
  */
 export function admit(device: Device, owner: object, { instances }: Placement, physics: ModelPhysics): void {
   if (physics.refusal !== null) throw new ProtocolFailure('INVALID_ARGUMENT', physics.refusal);
-  if (instances > physics.maxInstances) {
+  const most = Math.min(physics.maxInstances, MOST_INSTANCES);
+  if (instances > most)
     throw new ProtocolFailure(
       'INVALID_ARGUMENT',
-      `failed to create instance ${physics.maxInstances}: the model allows ${physics.maxInstances} instances`,
+      `failed to create instance ${most}: the model allows ${most} instances`,
     );
-  }
   const mib = physics.memoryMib(instances);
   const { missingMib } = device.reserve(owner, mib);
   if (missingMib > 0) {

@@ -2,9 +2,10 @@ import type { Clock } from '../base/clock.ts';
 import type { ExecutionSplit } from '../queueing/service-law.ts';
 import { ensembleSteps } from '../triton/config-ensemble-rules.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
+import { AnswerCache } from './answer-cache.ts';
 import { type ModelSignature, signatureOf } from './infer-call.ts';
 import { asProtocolFailure, ProtocolFailure, requestTag } from './protocol-failure.ts';
-import { type EncodedAnswer, isDecoupledConfig, type Job, type Servable } from './servable.ts';
+import { isDecoupledConfig, type Job, type Servable } from './servable.ts';
 import { VersionStatistics } from './version-statistics.ts';
 
 interface Step {
@@ -35,7 +36,7 @@ export class EnsembleVersion implements Servable {
   readonly signature: ModelSignature;
   readonly statistics: VersionStatistics;
   readonly isDecoupled: boolean;
-  readonly encoded = new Map<string, EncodedAnswer>();
+  readonly encoded = new AnswerCache();
   /** Requests wait in the models of its steps, and are counted there. */
   readonly waitingRequests = 0;
   config: ModelConfig;

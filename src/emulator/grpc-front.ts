@@ -2,7 +2,7 @@ import type { JsonObject } from '../base/json.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import { type ServiceMethod, serviceMethods } from '../triton/proto.ts';
 import type { Backstage, Front } from './backstage.ts';
-import { inferMethod, streamInferMethod } from './grpc-infer.ts';
+import { inferMethod, NO_REQUEST, streamInferMethod } from './grpc-infer.ts';
 import { type GrpcCall, type GrpcMethods, startGrpcServer } from './grpc-server.ts';
 import { asProtocolFailure, ProtocolFailure } from './protocol-failure.ts';
 import { isFileParameter } from './uploaded-files.ts';
@@ -107,12 +107,13 @@ function unary(method: ServiceMethod, answer: Answer, call: GrpcCall) {
       request = method.requestType.toObject(method.requestType.decode(bytes), { longs: Number });
     },
     done: (): void => {
-      new Promise<JsonObject>((resolve) => {
-        if (!request) throw new ProtocolFailure('INTERNAL', 'a call without its request');
-        resolve(answer(request));
-      }).then(
+      const encoded = async (): Promise<Uint8Array> => {
+        if (!request) throw new ProtocolFailure('INTERNAL', NO_REQUEST);
+        return method.responseType.encode(method.responseType.fromObject(await answer(request))).finish();
+      };
+      encoded().then(
         (reply) => {
-          call.send(method.responseType.encode(method.responseType.fromObject(reply)).finish());
+          call.send(reply);
           call.end();
         },
         (error: unknown) => call.fail(asProtocolFailure(error)),

@@ -18,15 +18,16 @@ export function readInferRequest(bytes: Uint8Array): InferCall {
   const parameters: Record<string, unknown> = {};
   while (reader.pos < reader.len) {
     const tag = reader.uint32();
-    if (tag === tagOf(1)) model = reader.string();
-    else if (tag === tagOf(2)) version = reader.string();
-    else if (tag === tagOf(3)) id = reader.string();
+    if (tag === tagOf(1)) model = reader.stringVerify();
+    else if (tag === tagOf(2)) version = reader.stringVerify();
+    else if (tag === tagOf(3)) id = reader.stringVerify();
     else if (tag === tagOf(4)) readParameter(reader, parameters);
     else if (tag === tagOf(5)) inputs.push(readInput(reader));
     else if (tag === tagOf(6)) outputs.push(readOutput(reader));
     else if (tag === tagOf(7)) rawSizes.push(skipBytes(reader));
-    else reader.skipType(tag & 7);
+    else skipField(reader, tag);
   }
+  checkEnd(reader, reader.len);
   let raw = 0;
   return {
     model,
@@ -61,6 +62,16 @@ function tagOf(field: number): number {
   return (field << 3) | 2;
 }
 
+function skipField(reader: protobuf.Reader, tag: number): void {
+  if (tag >>> 3 === 0) throw new RangeError('a field without a number');
+  reader.skipType(tag & 7);
+}
+
+/** A field that goes on behind its message would be read twice. */
+function checkEnd(reader: protobuf.Reader, end: number): void {
+  if (reader.pos !== end) throw new RangeError('a field is longer than its message');
+}
+
 function skipBytes(reader: protobuf.Reader): number {
   const length = reader.uint32();
   reader.skip(length);
@@ -72,20 +83,22 @@ function readInput(reader: protobuf.Reader): ReadInput {
   const input: ReadInput = { name: '', datatype: '', shape: [], parameters: {}, elements: null };
   while (reader.pos < end) {
     const tag = reader.uint32();
-    if (tag === tagOf(1)) input.name = reader.string();
-    else if (tag === tagOf(2)) input.datatype = reader.string();
+    if (tag === tagOf(1)) input.name = reader.stringVerify();
+    else if (tag === tagOf(2)) input.datatype = reader.stringVerify();
     else if (tag === tagOf(3)) readPackedShape(reader, input.shape);
     else if (tag === 3 << 3) input.shape.push(Number(reader.int64()));
     else if (tag === tagOf(4)) readParameter(reader, input.parameters);
     else if (tag === tagOf(5)) input.elements = countContents(reader);
-    else reader.skipType(tag & 7);
+    else skipField(reader, tag);
   }
+  checkEnd(reader, end);
   return input;
 }
 
 function readPackedShape(reader: protobuf.Reader, shape: number[]): void {
   const end = reader.uint32() + reader.pos;
   while (reader.pos < end) shape.push(Number(reader.int64()));
+  checkEnd(reader, end);
 }
 
 /** How many elements an InferTensorContents holds: packed fp32 and fp64 by length, packed varints by last bytes. */
@@ -95,19 +108,19 @@ function countContents(reader: protobuf.Reader): number {
   while (reader.pos < end) {
     const tag = reader.uint32();
     if ((tag & 7) !== 2) {
-      reader.skipType(tag & 7);
+      skipField(reader, tag);
       elements += 1;
       continue;
     }
-    const length = reader.uint32();
+    const length = skipBytes(reader);
     const field = tag >>> 3;
     if (field === 6) elements += length / 4;
     else if (field === 7) elements += length / 8;
     else if (field === 8) elements += 1;
     else
-      for (let at = reader.pos; at < reader.pos + length; at += 1) if ((reader.buf[at] as number) < 0x80) elements += 1;
-    reader.skip(length);
+      for (let at = reader.pos - length; at < reader.pos; at += 1) if ((reader.buf[at] as number) < 0x80) elements += 1;
   }
+  checkEnd(reader, end);
   return elements;
 }
 
@@ -121,10 +134,11 @@ function readOutput(reader: protobuf.Reader): ReadOutput {
   const output: ReadOutput = { name: '', parameters: {} };
   while (reader.pos < end) {
     const tag = reader.uint32();
-    if (tag === tagOf(1)) output.name = reader.string();
+    if (tag === tagOf(1)) output.name = reader.stringVerify();
     else if (tag === tagOf(2)) readParameter(reader, output.parameters);
-    else reader.skipType(tag & 7);
+    else skipField(reader, tag);
   }
+  checkEnd(reader, end);
   return output;
 }
 
@@ -143,18 +157,21 @@ function readParameter(reader: protobuf.Reader, parameters: Record<string, unkno
   let value: unknown;
   while (reader.pos < end) {
     const tag = reader.uint32();
-    if (tag === tagOf(1)) name = reader.string();
+    if (tag === tagOf(1)) name = reader.stringVerify();
     else if (tag === tagOf(2)) {
       const valueEnd = reader.uint32() + reader.pos;
       while (reader.pos < valueEnd) {
         const field = reader.uint32();
         if (field === 1 << 3) value = reader.bool();
-        else if (field === 2 << 3 || field === 5 << 3) value = exactly(reader.int64());
-        else if (field === tagOf(3)) value = reader.string();
-        else reader.skipType(field & 7);
+        else if (field === 2 << 3) value = exactly(reader.int64());
+        else if (field === 5 << 3) value = exactly(reader.uint64());
+        else if (field === tagOf(3)) value = reader.stringVerify();
+        else skipField(reader, field);
       }
-    } else reader.skipType(tag & 7);
+      checkEnd(reader, valueEnd);
+    } else skipField(reader, tag);
   }
+  checkEnd(reader, end);
   parameters[name] = value;
 }
 

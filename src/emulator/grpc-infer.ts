@@ -10,15 +10,18 @@ import {
 import type { CallTaker, GrpcCall } from './grpc-server.ts';
 import { type InferOutcome, runInfer } from './infer.ts';
 import type { InferCall } from './infer-call.ts';
-import { asProtocolFailure, type ProtocolFailure } from './protocol-failure.ts';
+import { asProtocolFailure, ProtocolFailure } from './protocol-failure.ts';
 import type { Servable } from './servable.ts';
 
+export const NO_REQUEST = 'a call without its request';
 const DECOUPLED = "ModelInfer RPC doesn't support models with decoupled transaction policy";
 
 /** ModelInfer: one request, one answer. */
 export function inferMethod(stage: Backstage): (call: GrpcCall) => CallTaker {
-  return (call) => ({
-    message: (bytes) => {
+  return (call) => {
+    let hasRequest = false;
+    const message = (bytes: Buffer): void => {
+      hasRequest = true;
       const request = parsed(bytes, (failure) => call.fail(failure));
       if (!request) return;
       runInfer(stage, request, {
@@ -31,9 +34,12 @@ export function inferMethod(stage: Backstage): (call: GrpcCall) => CallTaker {
           else disturb(call, outcome);
         },
       });
-    },
-    done: () => undefined,
-  });
+    };
+    const done = (): void => {
+      if (!hasRequest) call.fail(new ProtocolFailure('INTERNAL', NO_REQUEST));
+    };
+    return { message, done };
+  };
 }
 
 /** ModelStreamInfer: any number of requests, each with any number of responses, in the order in which those are ready. */

@@ -1,7 +1,12 @@
 import { gunzipSync, inflateSync } from 'node:zlib';
+import { messageOf } from '../base/errors.ts';
 import { ProtocolFailure } from './protocol-failure.ts';
 
 const PREFIX_BYTES = 5;
+/** As gRPC, whose lengths are signed numbers. */
+const MOST_MESSAGE_BYTES = 2 ** 31 - 1;
+/** A few bytes can stand for any number of them. */
+const MOST_INFLATED_BYTES = 2 ** 28;
 
 /** Cuts the bytes of a call into its messages: a flag and four bytes of length in front of each. */
 export class MessageCutter {
@@ -33,14 +38,28 @@ export class MessageCutter {
   /** Bytes of the message at the front. A prefix that lies in several chunks is put together. */
   #wanted(): number {
     if ((this.#chunks[0] as Buffer).length < PREFIX_BYTES) this.#chunks = [Buffer.concat(this.#chunks)];
-    return PREFIX_BYTES + (this.#chunks[0] as Buffer).readUInt32BE(1);
+    const length = (this.#chunks[0] as Buffer).readUInt32BE(1);
+    if (length <= MOST_MESSAGE_BYTES) return PREFIX_BYTES + length;
+    throw new ProtocolFailure(
+      'RESOURCE_EXHAUSTED',
+      `Received message larger than max (${length} vs. ${MOST_MESSAGE_BYTES})`,
+    );
   }
 }
 
 function decompressed(message: Buffer, encoding: string): Buffer {
-  if (encoding === 'gzip') return gunzipSync(message);
-  if (encoding === 'deflate') return inflateSync(message);
+  if (encoding === 'gzip' || encoding === 'deflate') return inflated(message, encoding);
   throw new ProtocolFailure('UNIMPLEMENTED', `compression '${encoding}' is not supported`);
+}
+
+/** The bytes that were packed. Throws INTERNAL for what is not packed so, or is too long. */
+export function inflated(bytes: Buffer, encoding: 'gzip' | 'deflate'): Buffer {
+  const inflate = encoding === 'gzip' ? gunzipSync : inflateSync;
+  try {
+    return inflate(bytes, { maxOutputLength: MOST_INFLATED_BYTES });
+  } catch (error) {
+    throw new ProtocolFailure('INTERNAL', `failed to decompress the message: ${messageOf(error)}`, { cause: error });
+  }
 }
 
 /** A message with its prefix, not compressed. */

@@ -27,7 +27,8 @@ export function writeInferResponse(
   // The real server gives empty bytes for what it wrote into shared memory.
   for (const { name, datatype, shape } of outputs)
     writer.uint32(tagOf(6)).bytes(outputPlaces.has(name) ? Buffer.alloc(0) : zeroTensor(datatype, shape));
-  return Buffer.from(writer.finish());
+  const { buffer, byteOffset, length } = writer.finish();
+  return Buffer.from(buffer, byteOffset, length);
 }
 
 /** The same response with the request's id: protobuf takes fields in any order. */

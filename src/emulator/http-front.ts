@@ -1,14 +1,15 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
-import { gunzipSync, inflateSync } from 'node:zlib';
+import type { EncodedAnswer } from './answer-cache.ts';
 import { type Backstage, type Front, listen } from './backstage.ts';
 import { breakConnection } from './broken-connection.ts';
 import { generate } from './http-generate.ts';
 import { type HttpInferCall, readHttpInfer, writeHttpInfer } from './http-infer-codec.ts';
 import { sendFailure, sendJson } from './http-reply.ts';
+import { pathSegment, plainBody, readBody } from './http-request.ts';
 import { routeOf } from './http-routes.ts';
 import { type InferOutcome, runInfer } from './infer.ts';
 import { asProtocolFailure, ProtocolFailure } from './protocol-failure.ts';
-import type { EncodedAnswer, Servable } from './servable.ts';
+import type { Servable } from './servable.ts';
 
 const TARGET = /^\/v2\/models\/([^/]+)(?:\/versions\/([^/]+))?\/(infer|generate|generate_stream)$/;
 const DECOUPLED = "HTTP end point doesn't support models with decoupled transaction policy";
@@ -22,16 +23,10 @@ export function startHttpFront(stage: Backstage, host: string, port: number): Pr
 export function httpListener(stage: Backstage): RequestListener {
   return (request, response) => {
     const target = TARGET.exec(pathOf(request));
-    if (target && request.method === 'POST') {
-      const model = decodeURIComponent(target[1] as string);
-      const version = target[2] ?? '';
-      readBody(request, (body) => {
-        if (target[3] === 'infer') infer(stage, model, version, body, request, response);
-        else generate(stage, { model, version, body, isStream: target[3] === 'generate_stream' }, response);
-      });
-    } else {
-      readBody(request, (body) => void answer(stage, body, request, response));
-    }
+    readBody(request, (body) => {
+      if (target && request.method === 'POST') run(stage, target, body, request, response);
+      else void answer(stage, body, request, response);
+    });
   };
 }
 
@@ -50,13 +45,6 @@ export async function startListening(listener: RequestListener, host: string, po
 }
 
 const pathOf = (request: IncomingMessage): string => (request.url ?? '/').split('?')[0] as string;
-
-function readBody(request: IncomingMessage, done: (body: Buffer) => void): void {
-  const chunks: Buffer[] = [];
-  request.on('data', (chunk: Buffer) => chunks.push(chunk));
-  request.on('end', () => done(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
-  request.on('error', () => request.socket.destroy());
-}
 
 async function answer(
   stage: Backstage,
@@ -78,6 +66,23 @@ async function answer(
   }
 }
 
+function run(
+  stage: Backstage,
+  [, modelPart = '', versionPart = '', what]: RegExpExecArray,
+  body: Buffer,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  try {
+    const [model, version] = [pathSegment(modelPart), pathSegment(versionPart)];
+    if (what === 'infer') infer(stage, model, version, body, request, response);
+    else generate(stage, { model, version, body, isStream: what === 'generate_stream' }, response);
+  } catch (error) {
+    sendFailure(response, asProtocolFailure(error));
+  }
+}
+
+/** Throws a ProtocolFailure, or what can be told as one. */
 function infer(
   stage: Backstage,
   model: string,
@@ -86,16 +91,10 @@ function infer(
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
-  let call: HttpInferCall;
-  try {
-    // An unknown model is told before a bad body, as by the real server.
-    const { signature } = stage.repository.serving(model, version);
-    const plain = decompressed(body, request.headers['content-encoding']);
-    call = readHttpInfer(model, version, plain, headerLengthOf(request, plain), signature);
-  } catch (error) {
-    sendFailure(response, asProtocolFailure(error));
-    return;
-  }
+  // An unknown model is told before a bad body, as by the real server.
+  const { signature } = stage.repository.serving(model, version);
+  const plain = plainBody(body, request.headers['content-encoding']);
+  const call = readHttpInfer(model, version, plain, headerLengthOf(request, plain), signature);
   const done = (outcome: InferOutcome): void => {
     if (outcome.kind === 'failed') sendFailure(response, outcome.failure);
     else if (outcome.kind === 'disturbed' && outcome.how !== 'hang') breakConnection(request.socket, outcome.how);
@@ -112,11 +111,6 @@ function infer(
   runInfer(stage, call, { oneAnswerOnly: DECOUPLED, done });
 }
 
-function decompressed(body: Buffer, encoding: string | undefined): Buffer {
-  if (encoding === 'gzip') return gunzipSync(body);
-  return encoding === 'deflate' ? inflateSync(body) : body;
-}
-
 function encodedAnswer(served: Servable, batch: number, call: HttpInferCall): EncodedAnswer {
   const write = (): EncodedAnswer => writeHttpInfer(served.signature, served.version, batch, call);
   if (call.id !== '') return write();
@@ -129,7 +123,7 @@ function encodedAnswer(served: Servable, batch: number, call: HttpInferCall): En
 function headerLengthOf(request: IncomingMessage, body: Buffer): number | undefined {
   const given = request.headers['inference-header-content-length'];
   if (given === undefined) return undefined;
-  const length = Number(given);
-  if (Number.isInteger(length) && length >= 0 && length <= body.length) return length;
+  const length = /^\d+$/.test(String(given)) ? Number(given) : Number.NaN;
+  if (length <= body.length) return length;
   throw new ProtocolFailure('INVALID_ARGUMENT', `Invalid value '${String(given)}' for Inference-Header-Content-Length`);
 }

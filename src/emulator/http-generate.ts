@@ -2,11 +2,11 @@ import type { ServerResponse } from 'node:http';
 import type { Json } from '../base/json.ts';
 import type { Backstage } from './backstage.ts';
 import { breakConnection } from './broken-connection.ts';
-import { zeroValue } from './http-infer-codec.ts';
+import { zeroValues } from './http-infer-codec.ts';
 import { sendFailure, sendJson } from './http-reply.ts';
+import { jsonOf } from './http-request.ts';
 import { type InferOutcome, runInfer } from './infer.ts';
 import { chosenOutputs, type InferCall, type ModelSignature } from './infer-call.ts';
-import { asProtocolFailure, ProtocolFailure } from './protocol-failure.ts';
 import { sequenceIn } from './sequence-mark.ts';
 import type { Servable } from './servable.ts';
 import { elementCount } from './tensors.ts';
@@ -22,15 +22,9 @@ interface GenerateRequest {
 const NOT_ONE =
   'generate expects model to produce exactly 1 response, use generate stream for model that generates various number of responses';
 
-/** The generate extension: a flat JSON object whose keys are inputs or parameters in, one of outputs out. */
+/** The generate extension: a flat JSON object whose keys are inputs or parameters in, one of outputs out. Throws what can be told as a failure. */
 export function generate(stage: Backstage, request: GenerateRequest, response: ServerResponse): void {
-  let call: InferCall;
-  try {
-    call = readGenerate(request, stage.repository.serving(request.model, request.version).signature);
-  } catch (error) {
-    sendFailure(response, asProtocolFailure(error));
-    return;
-  }
+  const call = readGenerate(request, stage.repository.serving(request.model, request.version).signature);
   const replies: Json[] = [];
   const respond = (served: Servable, batch: number): void => {
     const reply = flatReply(served, batch);
@@ -54,12 +48,12 @@ export function generate(stage: Backstage, request: GenerateRequest, response: S
 }
 
 function readGenerate({ model, version, body }: GenerateRequest, signature: ModelSignature): InferCall {
-  const json = parse(body);
+  const json = jsonOf(body);
   const parameters = Object.entries(json).filter(([name]) => !signature.inputs.some((input) => input.name === name));
   return {
     ...{ model, version, id: typeof json.id === 'string' ? json.id : '' },
     inputs: signature.inputs
-      .filter(({ name }) => json[name] !== undefined)
+      .filter(({ name }) => Object.hasOwn(json, name))
       .map(({ name, datatype, shape }) => {
         const elements = Array.isArray(json[name])
           ? (json[name] as unknown[]).flat(Number.POSITIVE_INFINITY).length
@@ -80,7 +74,7 @@ function shapeFor(elements: number, shape: readonly number[], hasBatch: boolean)
 
 function flatReply({ signature, version }: Servable, batch: number): Json {
   const outputs = chosenOutputs(signature, batch, []).map(({ name, datatype, shape }) => {
-    const values = Array.from({ length: elementCount(shape) }, () => zeroValue(datatype));
+    const values = zeroValues({ datatype, shape });
     return [name, values.length === 1 ? (values[0] as Json) : values] as const;
   });
   return { ...Object.fromEntries(outputs), model_name: signature.model, model_version: version };
@@ -94,14 +88,4 @@ function startEvents(response: ServerResponse): ServerResponse {
 function sendEvent(response: ServerResponse, value: Json): ServerResponse {
   startEvents(response).write(`data: ${JSON.stringify(value)}\n\n`);
   return response;
-}
-
-function parse(body: Buffer): { readonly [name: string]: unknown } {
-  try {
-    const json: unknown = JSON.parse(body.toString('utf8'));
-    if (json !== null && typeof json === 'object') return json as { readonly [name: string]: unknown };
-  } catch {
-    // Told below, in the words for everything that is no JSON object.
-  }
-  throw new ProtocolFailure('INTERNAL', 'failed to parse the request JSON buffer');
 }

@@ -1,7 +1,8 @@
+import type { EncodedAnswer } from './answer-cache.ts';
+import { countIn, jsonOf, listIn, notA, textIn } from './http-request.ts';
 import { chosenOutputs, type InferCall, type InferInput, type ModelSignature, placeIn } from './infer-call.ts';
 import { ProtocolFailure } from './protocol-failure.ts';
 import { sequenceIn } from './sequence-mark.ts';
-import type { EncodedAnswer } from './servable.ts';
 import { elementBytes, elementCount, zeroTensor } from './tensors.ts';
 
 /** An infer call over HTTP, with what only HTTP asks: which outputs shall come as binary. */
@@ -10,19 +11,8 @@ export interface HttpInferCall extends InferCall {
   readonly binaryByOutput: ReadonlyMap<string, boolean>;
 }
 
-interface TensorJson {
-  readonly name?: unknown;
-  readonly datatype?: unknown;
-  readonly shape?: unknown;
-  readonly data?: unknown;
-  readonly parameters?: { readonly [key: string]: unknown };
-}
-
-interface RequestJson {
-  readonly id?: unknown;
-  readonly parameters?: { readonly [key: string]: unknown };
-  readonly inputs?: readonly TensorJson[];
-  readonly outputs?: readonly TensorJson[];
+interface Fields {
+  readonly [key: string]: unknown;
 }
 
 /**
@@ -37,20 +27,25 @@ export function readHttpInfer(
   signature: ModelSignature,
 ): HttpInferCall {
   if (headerLength === 0) return readRawInfer(version, body, signature);
-  const json = parseHeader(headerLength === undefined ? body : body.subarray(0, headerLength));
+  const json = jsonOf(headerLength === undefined ? body : body.subarray(0, headerLength));
   if (!Array.isArray(json.inputs)) throw new ProtocolFailure('INTERNAL', "Unable to find 'inputs' in JSON request");
   let left = headerLength === undefined ? 0 : body.length - headerLength;
-  const inputs = json.inputs.map((tensor): InferInput => {
-    const input = { name: String(tensor.name), datatype: String(tensor.datatype), shape: shapeOf(tensor) };
-    const place = placeIn(tensor.parameters);
+  const inputs = json.inputs.map((item): InferInput => {
+    const tensor = fieldsIn(item);
+    const input = {
+      ...{ name: textIn(tensor.name), datatype: textIn(tensor.datatype) },
+      shape: tensor.shape === undefined ? [] : listIn(tensor.shape).map(sizeIn),
+    };
+    const parameters = fieldsIn(tensor.parameters ?? {});
+    const place = placeIn(parameters);
     if (place) return { ...input, size: { place } };
-    const binary = tensor.parameters?.binary_data_size;
-    if (binary === undefined) return { ...input, size: { elements: countValues(tensor.data) } };
+    if (parameters.binary_data_size === undefined) return { ...input, size: { elements: countValues(tensor.data) } };
+    const binary = countIn(parameters.binary_data_size);
     const expected = elementCount(input.shape) * (elementBytes(input.datatype) ?? 0);
-    const given = Math.min(Number(binary), left);
+    const given = Math.min(binary, left);
     left -= given;
-    if (given < Number(binary) || (expected > 0 && given !== expected)) {
-      const more = Math.abs((expected || Number(binary)) - given);
+    if (given < binary || (expected > 0 && given !== expected)) {
+      const more = Math.abs((expected || binary) - given);
       throw new ProtocolFailure(
         'INVALID_ARGUMENT',
         `unexpected size for input '${input.name}', expecting ${more} additional bytes for model '${model}'`,
@@ -58,42 +53,42 @@ export function readHttpInfer(
     }
     return { ...input, size: { bytes: given } };
   });
-  const outputs = json.outputs ?? [];
+  const outputs = listIn(json.outputs ?? []).map((item) => {
+    const { name, parameters } = fieldsIn(item);
+    return { name: textIn(name), parameters: fieldsIn(parameters ?? {}) };
+  });
+  const parameters = fieldsIn(json.parameters ?? {});
   return {
     model,
     version,
     id: typeof json.id === 'string' ? json.id : '',
     inputs,
-    outputs: outputs.map((output) => String(output.name)),
-    sequence: sequenceIn(json.parameters),
+    outputs: outputs.map(({ name }) => name),
+    sequence: sequenceIn(parameters),
     wantsEmptyFinal: false,
     outputPlaces: new Map(
       outputs.flatMap((output) => {
         const place = placeIn(output.parameters);
-        return place ? [[String(output.name), place] as const] : [];
+        return place ? [[output.name, place] as const] : [];
       }),
     ),
-    binaryByDefault: json.parameters?.binary_data_output === true,
+    binaryByDefault: parameters.binary_data_output === true,
     binaryByOutput: new Map(
       outputs
-        .filter((output) => typeof output.parameters?.binary_data === 'boolean')
-        .map((output) => [String(output.name), output.parameters?.binary_data === true]),
+        .filter((output) => typeof output.parameters.binary_data === 'boolean')
+        .map((output) => [output.name, output.parameters.binary_data === true]),
     ),
   };
 }
 
-function parseHeader(bytes: Buffer): RequestJson {
-  try {
-    const json: unknown = JSON.parse(bytes.toString('utf8'));
-    if (json !== null && typeof json === 'object') return json;
-  } catch {
-    // Told below, in the words for everything that is no JSON object.
-  }
-  throw new ProtocolFailure('INTERNAL', 'failed to parse the request JSON buffer');
+function fieldsIn(value: unknown): Fields {
+  if (value === null || typeof value !== 'object') throw notA('object');
+  return value as Fields;
 }
 
-function shapeOf(tensor: TensorJson): number[] {
-  return Array.isArray(tensor.shape) ? tensor.shape.map(Number) : [];
+function sizeIn(value: unknown): number {
+  if (!Number.isSafeInteger(value)) throw notA('integer');
+  return value as number;
 }
 
 /** A body of nothing but one tensor, for a model with one input; a batch of 1 when the model has batches. */
@@ -134,7 +129,7 @@ export function writeHttpInfer(
       binaries.push(raw);
       return { ...output, parameters: { binary_data_size: raw.length } };
     }
-    return { ...output, data: Array.from({ length: elementCount(output.shape) }, () => zeroValue(output.datatype)) };
+    return { ...output, data: zeroValues(output) };
   });
   const id = call.id === '' ? {} : { id: call.id };
   const json = JSON.stringify({ ...id, model_name: signature.model, model_version: version, outputs });
@@ -143,7 +138,13 @@ export function writeHttpInfer(
   return { body: Buffer.concat([header, ...binaries]), headerLength: header.length };
 }
 
-export function zeroValue(datatype: string): number | string | boolean {
-  if (datatype === 'BYTES') return '';
-  return datatype === 'BOOL' ? false : 0;
+/** As JSON a value takes tens of bytes before it is text. */
+const MOST_VALUES = 2 ** 24;
+
+/** A zero tensor as JSON. Throws INTERNAL when that would be larger than any memory. */
+export function zeroValues({ datatype, shape }: { readonly datatype: string; readonly shape: readonly number[] }) {
+  const length = elementCount(shape);
+  if (length > MOST_VALUES) throw new ProtocolFailure('INTERNAL', `failed to write ${length} values as JSON`);
+  const value = datatype === 'BYTES' ? '' : datatype === 'BOOL' ? false : 0;
+  return Array.from({ length }, () => value);
 }

@@ -1,5 +1,6 @@
 import type { Json } from '../base/json.ts';
 import type { Backstage } from './backstage.ts';
+import { countIn, jsonOf, pathSegment, textIn } from './http-request.ts';
 import { changedLog, changedTrace } from './http-settings.ts';
 import { ProtocolFailure } from './protocol-failure.ts';
 import { isFileParameter } from './uploaded-files.ts';
@@ -56,7 +57,8 @@ const patterns: readonly Pattern[] = [
       if (value === undefined)
         throw new ProtocolFailure('INVALID_ARGUMENT', `Shared memory register request has no '${field}' field`);
     }
-    stage.sharedMemory.register({ name, key: String(key), offset: Number(offset), byteSize: Number(byteSize) });
+    const region = { name, key: textIn(key), offset: countIn(offset), byteSize: countIn(byteSize) };
+    stage.sharedMemory.register(region);
     return undefined;
   }),
   post(`${REGION}/unregister$`, (name) => (stage) => {
@@ -82,11 +84,11 @@ const patterns: readonly Pattern[] = [
   }),
 ];
 
-/** The route of a request, or undefined when there is none. */
+/** The route of a request, or undefined when there is none. Throws INVALID_ARGUMENT for a path with broken escapes. */
 export function routeOf(method: string, path: string): Route | undefined {
   for (const pattern of patterns) {
     const match = pattern.method === method ? pattern.path.exec(path) : null;
-    if (match) return pattern.route(decodeURIComponent(match[1] ?? ''), decodeURIComponent(match[2] ?? ''));
+    if (match) return pattern.route(pathSegment(match[1] ?? ''), pathSegment(match[2] ?? ''));
   }
   return undefined;
 }
@@ -125,19 +127,12 @@ function loadParametersOf(body: Buffer): { config: string | undefined; files: re
   for (const [key, value] of entries) {
     if (key !== 'config' && !isFileParameter(key))
       throw new ProtocolFailure('INTERNAL', `unexpected error on creating Triton parameter '${key}'`);
-    if (typeof value !== 'string') throw new ProtocolFailure('INTERNAL', 'attempt to access JSON non-string as string');
+    textIn(value);
   }
   const given = Object.fromEntries(entries) as Record<string, string>;
   return { config: given.config, files: Object.keys(given).filter(isFileParameter) };
 }
 
 function parseBody(body: Buffer): { readonly [key: string]: unknown } {
-  if (body.length === 0) return {};
-  try {
-    const json: unknown = JSON.parse(body.toString('utf8'));
-    if (json !== null && typeof json === 'object') return json as { readonly [key: string]: unknown };
-  } catch {
-    // Told below, in the words for everything that is no JSON object.
-  }
-  throw new ProtocolFailure('INTERNAL', 'failed to parse the request JSON buffer');
+  return body.length === 0 ? {} : jsonOf(body);
 }

@@ -1,3 +1,4 @@
+import { listIn, textIn } from './http-request.ts';
 import type { LogSettings } from './log-settings.ts';
 import { ProtocolFailure } from './protocol-failure.ts';
 import type { TraceChange } from './trace-settings.ts';
@@ -8,11 +9,9 @@ export function changedTrace(body: { readonly [name: string]: unknown }): TraceC
     Object.entries(body).map(([name, value]) => {
       if (value === null) return [name, null];
       if (name === 'trace_level') {
-        if (!Array.isArray(value)) throw notA('array');
-        return [name, value.map(String)];
+        return [name, listIn(value).map(textIn)];
       }
-      if (typeof value !== 'string') throw notA('string');
-      return [name, [value]];
+      return [name, [textIn(value)]];
     }),
   );
 }
@@ -24,6 +23,3 @@ export function changedLog(settings: LogSettings, body: { readonly [name: string
     (format) => new ProtocolFailure('UNAVAILABLE', `invalid argument for --log_format, got: ${format}`),
   );
 }
-
-const notA = (type: string): ProtocolFailure =>
-  new ProtocolFailure('INTERNAL', `attempt to access JSON non-${type} as ${type}`);

@@ -3,7 +3,7 @@ import type { TensorMetadata } from '../triton/types.ts';
 import { ProtocolFailure, requestTag } from './protocol-failure.ts';
 import type { SequenceMark } from './sequence-mark.ts';
 import type { TensorPlace } from './shared-memory.ts';
-import { elementBytes, elementCount, tensorMetadata } from './tensors.ts';
+import { elementBytes, elementCount, tensorBytes, tensorMetadata } from './tensors.ts';
 
 /** One inference request, as much of it as the emulator looks at: never the values of a tensor. */
 export interface InferCall {
@@ -91,6 +91,8 @@ function checkInputNames(signature: ModelSignature, call: InferCall): void {
         'Please provide all required input(s).',
     );
   }
+  const twice = call.inputs.find(({ name }, index) => call.inputs.findIndex((other) => other.name === name) !== index);
+  if (twice) refuse(`input '${twice.name}' already exists in request`);
   const unknown = call.inputs.find((input) => !signature.inputs.some((expected) => expected.name === input.name));
   if (unknown) refuse(`unexpected inference input '${unknown.name}' for model '${signature.model}'`);
 }
@@ -154,12 +156,28 @@ export function chosenOutputs(
     }));
 }
 
-/** The place that a tensor's parameters name; undefined when its values travel. Numbers may be missing: they are 0. */
+/**
+ * The place that a tensor's parameters name; undefined when its values travel. Numbers may be missing: they are 0.
+ * Throws INVALID_ARGUMENT for what is no name and no number of bytes.
+ */
 export function placeIn(parameters: { readonly [name: string]: unknown } | undefined): TensorPlace | undefined {
-  if (parameters?.shared_memory_region === undefined) return undefined;
-  return {
-    region: String(parameters.shared_memory_region),
-    byteSize: Number(parameters.shared_memory_byte_size ?? 0),
-    offset: Number(parameters.shared_memory_offset ?? 0),
+  const region = parameters?.shared_memory_region;
+  if (parameters === undefined || region === undefined) return undefined;
+  if (typeof region !== 'string') refuse("invalid value type for 'shared_memory_region' parameter, expected a string");
+  const bytesAt = (name: string): number => {
+    const bytes = parameters[name] ?? 0;
+    if (typeof bytes === 'number' && Number.isSafeInteger(bytes) && bytes >= 0) return bytes;
+    return refuse(`invalid value for '${name}' parameter, expected a number of bytes`);
   };
+  return { region, byteSize: bytesAt('shared_memory_byte_size'), offset: bytesAt('shared_memory_offset') };
+}
+
+/** An answer is copied some times before it is sent. */
+const MOST_ANSWER_BYTES = 2 ** 29;
+
+/** Throws INTERNAL when the outputs are larger than any answer: a config may say any size. */
+export function checkAnswerSize(signature: ModelSignature, batch: number, names: readonly string[]): void {
+  const bytes = chosenOutputs(signature, batch, names).reduce((sum, output) => sum + tensorBytes(output), 0);
+  if (bytes <= MOST_ANSWER_BYTES) return;
+  throw new ProtocolFailure('INTERNAL', `failed to allocate ${bytes} bytes for the outputs of '${signature.model}'`);
 }

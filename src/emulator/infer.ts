@@ -1,11 +1,11 @@
 import type { Backstage } from './backstage.ts';
 import type { Breakage } from './broken-connection.ts';
 import type { Disturbance, Meddling } from './faults.ts';
-import { checkedBatch, chosenOutputs, type InferCall } from './infer-call.ts';
+import { checkAnswerSize, checkedBatch, chosenOutputs, type InferCall } from './infer-call.ts';
 import { asProtocolFailure, ProtocolFailure } from './protocol-failure.ts';
 import type { Servable } from './servable.ts';
 import type { SharedMemoryRegistry } from './shared-memory.ts';
-import { zeroTensor } from './tensors.ts';
+import { tensorBytes, zeroTensor } from './tensors.ts';
 
 /** How one infer call ends. `ended`: a decoupled model has given all its responses. */
 export type InferOutcome =
@@ -19,7 +19,7 @@ export interface InferListener {
   readonly oneAnswerOnly: string | null;
   /** One response of a decoupled model. */
   respond?(served: Servable, batch: number): void;
-  /** Called once, possibly before `runInfer` returns. */
+  /** Called once, possibly before `runInfer` returns; again with the failure when it throws. */
   done(outcome: InferOutcome): void;
 }
 
@@ -71,21 +71,35 @@ function submit(
   release: () => void,
 ): void {
   const batch = checkedBatch(served.signature, call);
+  checkAnswerSize(served.signature, batch, call.outputs);
+  // What cannot be written as an answer is told as a failure: nobody else would catch it here.
+  let unanswered: ProtocolFailure | null = null;
   served.submit({
     id: call.id,
     samples: batch,
     sequence: call.sequence,
     respond: () => {
       const failure = writeOutputs(sharedMemory, served, batch, call);
-      if (!failure) listener.respond?.(served, batch);
+      unanswered ??= failure ?? attempt(() => listener.respond?.(served, batch));
     },
     done: (ended) => {
-      const failure = ended ?? (served.isDecoupled ? null : writeOutputs(sharedMemory, served, batch, call));
+      const failure = ended ?? (served.isDecoupled ? unanswered : writeOutputs(sharedMemory, served, batch, call));
       release();
-      if (failure) listener.done({ kind: 'failed', failure });
-      else listener.done(served.isDecoupled ? { kind: 'ended', served } : { kind: 'answered', served, batch });
+      const answer = (): void =>
+        listener.done(served.isDecoupled ? { kind: 'ended', served } : { kind: 'answered', served, batch });
+      const refusal = failure ?? attempt(answer);
+      if (refusal) listener.done({ kind: 'failed', failure: refusal });
     },
   });
+}
+
+function attempt(work: () => void): ProtocolFailure | null {
+  try {
+    work();
+    return null;
+  } catch (error) {
+    return asProtocolFailure(error);
+  }
 }
 
 const placesOf = (call: InferCall) => [
@@ -104,15 +118,15 @@ function writeOutputs(
   for (const { name, datatype, shape } of chosenOutputs(signature, batch, outputs)) {
     const place = outputPlaces.get(name);
     if (!place) continue;
-    const tensor = zeroTensor(datatype, shape);
-    if (tensor.byteLength > place.byteSize) {
+    const byteLength = tensorBytes({ datatype, shape });
+    if (byteLength > place.byteSize) {
       return new ProtocolFailure(
         'INTERNAL',
         `shared memory size specified with the request for output '${name}' (${place.byteSize} bytes) ` +
-          `should be at least ${tensor.byteLength} bytes to hold the results`,
+          `should be at least ${byteLength} bytes to hold the results`,
       );
     }
-    sharedMemory.write(place, tensor);
+    sharedMemory.write(place, zeroTensor(datatype, shape));
   }
   return null;
 }

@@ -1,7 +1,8 @@
 import { isTrituneError, TrituneError } from '../base/errors.ts';
-import type { Json } from '../base/json.ts';
+import { type Json, nestsDeeperThan } from '../base/json.ts';
 import { normaliseConfig } from '../triton/config-normal-form.ts';
 import { type MessageSchema, modelConfigSchema, type ValueSchema } from '../triton/config-schema.ts';
+import { maxDepth } from '../triton/config-unknown.ts';
 import { validateConfig } from '../triton/config-validation.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import { notPolled, ProtocolFailure } from './protocol-failure.ts';
@@ -42,7 +43,9 @@ const toldByPlacement = /^instance_group\[\d+\]\.(kind|gpus|count)/;
 
 function parse(model: string, configJson: string): ModelConfig {
   try {
-    const config = normaliseConfig(JSON.parse(configJson));
+    const json: unknown = JSON.parse(configJson);
+    if (nestsDeeperThan(maxDepth, json)) throw notPolled(model);
+    const config = normaliseConfig(json);
     if (isKnown(modelConfigSchema(), config)) return config;
   } catch (error) {
     if (!(error instanceof SyntaxError) && !isTrituneError(error, 'CONFIG_INVALID')) throw error;

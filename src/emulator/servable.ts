@@ -1,5 +1,6 @@
 import type { ExecutionSplit } from '../queueing/service-law.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
+import type { AnswerCache } from './answer-cache.ts';
 import type { ModelSignature } from './infer-call.ts';
 import type { ProtocolFailure } from './protocol-failure.ts';
 import type { SequenceMark } from './sequence-mark.ts';
@@ -17,12 +18,6 @@ export interface Job {
   done(failure: ProtocolFailure | null, compute: ExecutionSplit | null): void;
 }
 
-/** `headerLength`: of the JSON in front of binary tensors, over HTTP; null without any. */
-export interface EncodedAnswer {
-  readonly body: Buffer;
-  readonly headerLength: number | null;
-}
-
 /** A loaded version of a model that takes requests. */
 export interface Servable {
   readonly model: string;
@@ -32,8 +27,8 @@ export interface Servable {
   readonly statistics: VersionStatistics;
   /** True: any number of responses to a request, on streams only. */
   readonly isDecoupled: boolean;
-  /** Encoded answers by what was asked; the front ends fill it. */
-  readonly encoded: Map<string, EncodedAnswer>;
+  /** The front ends fill it. */
+  readonly encoded: AnswerCache;
   /** Requests that are not executing yet. */
   readonly waitingRequests: number;
   /** Throws a ProtocolFailure when the request cannot be taken; `job` is never called then. */

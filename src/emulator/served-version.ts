@@ -5,13 +5,14 @@ import { policyOf } from '../queueing/batcher-policy.ts';
 import type { Execution } from '../queueing/execution.ts';
 import { splitExecution } from '../queueing/service-law.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
+import { AnswerCache } from './answer-cache.ts';
 import type { Device } from './device.ts';
 import { type ModelSignature, signatureOf } from './infer-call.ts';
 import type { ModelPhysics } from './physics.ts';
 import { ProtocolFailure, requestTag } from './protocol-failure.ts';
 import type { Scheduler } from './scheduler.ts';
 import { SequenceScheduler } from './sequence-scheduler.ts';
-import { type EncodedAnswer, isDecoupledConfig, type Job, type Servable } from './servable.ts';
+import { isDecoupledConfig, type Job, type Servable } from './servable.ts';
 import { VersionStatistics } from './version-statistics.ts';
 import type { WakeUps } from './wake-ups.ts';
 
@@ -57,7 +58,7 @@ export class ServedVersion implements Servable {
   readonly signature: ModelSignature;
   readonly statistics: VersionStatistics;
   readonly isDecoupled: boolean;
-  readonly encoded = new Map<string, EncodedAnswer>();
+  readonly encoded = new AnswerCache();
   config: ModelConfig;
 
   readonly #lifetime: VersionStatistics;

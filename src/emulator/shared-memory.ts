@@ -32,6 +32,8 @@ export class SharedMemoryRegistry {
     const { name, key, offset, byteSize } = region;
     if (this.#regions.has(name))
       throw new ProtocolFailure('ALREADY_EXISTS', `shared memory region '${name}' already in manager`);
+    if (![offset, byteSize].every((bytes) => Number.isSafeInteger(bytes) && bytes >= 0))
+      throw new ProtocolFailure('INVALID_ARGUMENT', `failed to register shared memory region '${name}': invalid args`);
     const fd = openObject(key);
     const refuse = (why: string): never => {
       closeSync(fd);

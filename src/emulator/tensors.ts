@@ -42,7 +42,17 @@ export function tensorMetadata(config: ModelConfig, tensors: readonly TensorConf
   }));
 }
 
-/** A zero tensor in the raw form of the wire; a BYTES element is an empty string with its four bytes of length. */
+/** Of a zero tensor in the raw form of the wire; a BYTES element is an empty string with its four bytes of length. */
+export function tensorBytes({
+  datatype,
+  shape,
+}: {
+  readonly datatype: string;
+  readonly shape: readonly number[];
+}): number {
+  return elementCount(shape) * (elementBytes(datatype) ?? 4);
+}
+
 export function zeroTensor(datatype: string, shape: readonly number[]): Buffer {
-  return Buffer.alloc(elementCount(shape) * (elementBytes(datatype) ?? 4));
+  return Buffer.alloc(tensorBytes({ datatype, shape }));
 }

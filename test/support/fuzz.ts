@@ -22,14 +22,17 @@ function checkPrototypes(): void {
   });
 }
 
-/** The property for each of the cases, and no prototype changed by any; `share`: of the cases, for a second look. */
+/** Of the cases in the usual run, for a second look; at night every look has them all. */
+const casesOf = (share: number): number => (isNightly ? CASES : CASES * share);
+
+/** The property for each of the cases, and no prototype changed by any; `share`: of the cases of the usual run. */
 export function fuzz<T>(input: fc.Arbitrary<T>, property: (input: T) => void, share = 1): void {
   fc.assert(
     fc.property(input, (value) => {
       property(value);
       checkPrototypes();
     }),
-    { numRuns: CASES * share, ...seed },
+    { numRuns: casesOf(share), ...seed },
   );
 }
 
@@ -43,7 +46,7 @@ export async function fuzzAsync<T>(
     await property(value);
     checkPrototypes();
   });
-  await fc.assert(asynchronous, { numRuns: CASES * share, ...seed });
+  await fc.assert(asynchronous, { numRuns: casesOf(share), ...seed });
 }
 
 /** What the work gives; undefined when it refuses with one of the codes. Any other error goes on, and fails the property. */

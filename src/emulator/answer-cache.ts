@@ -1,0 +1,27 @@
+/** `headerLength`: of the JSON in front of binary tensors, over HTTP; null without any. */
+export interface EncodedAnswer {
+  readonly body: Buffer;
+  readonly headerLength: number | null;
+}
+
+const MOST_ANSWERS = 1000;
+const MOST_BYTES = 2 ** 28;
+
+/** Encoded answers by what was asked. Requests ask in as many ways as they like: when it holds too much, it forgets all. */
+export class AnswerCache {
+  readonly #answers = new Map<string, EncodedAnswer>();
+  #bytes = 0;
+
+  get(asked: string): EncodedAnswer | undefined {
+    return this.#answers.get(asked);
+  }
+
+  set(asked: string, answer: EncodedAnswer): void {
+    this.#bytes += answer.body.length + 2 * asked.length;
+    if (this.#answers.size >= MOST_ANSWERS || this.#bytes > MOST_BYTES) {
+      this.#answers.clear();
+      this.#bytes = answer.body.length + 2 * asked.length;
+    }
+    this.#answers.set(asked, answer);
+  }
+}
