@@ -1,6 +1,8 @@
 import { readdirSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { realClock } from '../../src/base/clock.ts';
+import { nsToMs } from '../../src/base/units.ts';
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
@@ -19,21 +21,30 @@ export interface ProcessState {
   readonly resources: number;
 }
 
-/** Reads it (Linux). Asynchronous, as what was just closed is let go of on later turns. */
+const LOOKS = 8;
+const LOOK_MS = 25;
+
+/** Reads it (Linux). It takes a while: what was just closed is let go of on later turns, the least of some looks is what is held. */
 export async function processState(): Promise<ProcessState> {
+  let [descriptors, resources] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+  for (let look = 0; look < LOOKS; look++) {
+    await realClock.sleep(LOOK_MS);
+    descriptors = Math.min(descriptors, readdirSync('/proc/self/fd').length);
+    resources = Math.min(resources, process.getActiveResourcesInfo().length);
+  }
   for (let turn = 0; turn < 3; turn++) {
-    await new Promise((next) => setImmediate(next));
     collect();
+    await new Promise((next) => setImmediate(next));
   }
   const { heapUsed, external } = process.memoryUsage();
   const listeners = process.eventNames().reduce((sum, name) => sum + process.listenerCount(name), 0);
   return {
     heapBytes: heapUsed,
     externalBytes: external,
-    descriptors: readdirSync('/proc/self/fd').length,
+    descriptors,
     threads: readdirSync('/proc/self/task').length,
     listeners,
-    resources: process.getActiveResourcesInfo().length,
+    resources,
   };
 }
 
@@ -43,8 +54,38 @@ export function median(values: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
 
-/** By how much the last third is above the middle one, in the median; the first is warm-up. */
-export function growth(values: readonly number[]): number {
+/** The first, which is warm-up, the middle and the last. */
+export function thirds<T>(values: readonly T[]): readonly [T[], T[], T[]] {
   const third = Math.floor(values.length / 3);
-  return median(values.slice(2 * third)) - median(values.slice(third, 2 * third));
+  return [values.slice(0, third), values.slice(third, 2 * third), values.slice(2 * third)];
+}
+
+/** By how much the last third is above the middle one, in the median. */
+export function growth(values: readonly number[]): number {
+  const [, middle, last] = thirds(values);
+  return median(last) - median(middle);
+}
+
+/** The pace of a long run. */
+export interface Pace {
+  /** Ends a round: waits until this process has been no busier than it may be since the pace was set, or the round is as long as it may be. */
+  (): Promise<void>;
+  /** The share of a core so far. */
+  busy(): number;
+}
+
+export function paced(mostBusy: number, longestRoundMs: number): Pace {
+  const [startNs, cpu] = [realClock.nowNs(), process.cpuUsage()];
+  const busyMs = (): number => {
+    const { user, system } = process.cpuUsage(cpu);
+    return (user + system) / 1e3;
+  };
+  const elapsedMs = (): number => nsToMs(realClock.nowNs() - startNs);
+  let roundMs = 0;
+  const pace = async (): Promise<void> => {
+    const dueMs = Math.min(busyMs() / mostBusy, roundMs + longestRoundMs);
+    await realClock.sleep(Math.max(0, dueMs - elapsedMs()));
+    roundMs = elapsedMs();
+  };
+  return Object.assign(pace, { busy: () => busyMs() / elapsedMs() });
 }
