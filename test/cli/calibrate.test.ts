@@ -5,6 +5,7 @@ import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { loadProfile } from '../../src/emulator/profiles.ts';
 import { connectGrpc } from '../../src/triton/connect.ts';
+import { callCli } from '../support/call-cli.ts';
 import { freshDirectory, runCli } from '../support/cli.ts';
 import { emulatorForTest } from '../support/emulator.ts';
 
@@ -43,7 +44,7 @@ describe('calibrate', { timeout: 60_000 }, () => {
   });
 
   it('fits the levels asked for, of a table without offline rows', async () => {
-    const { code, stdout } = await runCli([
+    const { code, stdout } = await callCli([
       'calibrate',
       fixture('yolov7-rtx4090.csv'),
       '-c',
@@ -71,7 +72,7 @@ describe('calibrate', { timeout: 60_000 }, () => {
       /INPUT_INVALID.*no set-up with gpu=h200/,
     ],
   ])('refuses %s', async (_, args, words) => {
-    const { code, stderr } = await runCli(['calibrate', ...args]);
+    const { code, stderr } = await callCli(['calibrate', ...args]);
     expect(code).toBe(2);
     expect(stderr).toMatch(words);
   });

@@ -2,7 +2,8 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { Faults } from '../../src/emulator/faults.ts';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
-import { freshDirectory, recordsOf, runCli } from '../support/cli.ts';
+import { callCli } from '../support/call-cli.ts';
+import { freshDirectory, recordsOf } from '../support/cli.ts';
 import { smallProfile } from '../support/emulator.ts';
 
 const faults: Faults = {};
@@ -26,7 +27,7 @@ describe('--client-threads', { timeout: 60_000 }, () => {
   it('tunes with several threads, whose requests the server counts as ours', async () => {
     faults.failInfer = () => null;
     const output = await freshDirectory();
-    expect(await runCli(tuneTo(output, '--client-threads', '2', '--time-budget', '3s'))).toMatchObject({ code: 0 });
+    expect(await callCli(tuneTo(output, '--client-threads', '2', '--time-budget', '3s'))).toMatchObject({ code: 0 });
     const measured = (await recordsOf(output)).flatMap((each) =>
       each.type === 'trial-measured' ? [each.measurement] : [],
     );
@@ -40,7 +41,7 @@ describe('--client-threads', { timeout: 60_000 }, () => {
 
   it('does not go with what only one thread does', async () => {
     const kept = ['--profile-export-file', join(await freshDirectory(), 'export.json')];
-    const outcome = await runCli(profileWith('--client-threads', '2', ...kept));
+    const outcome = await callCli(profileWith('--client-threads', '2', ...kept));
     expect(outcome).toMatchObject({ code: 2, stderr: expect.stringMatching('USAGE: .*leave out --client-threads') });
   });
 });
@@ -48,7 +49,7 @@ describe('--client-threads', { timeout: 60_000 }, () => {
 describe('--max-errors', { timeout: 60_000 }, () => {
   it('ends a run of tune whose original config fails too often, in the words of the server', async () => {
     failEvery(40);
-    const outcome = await runCli(tuneTo(await freshDirectory(), '--max-errors', '2'));
+    const outcome = await callCli(tuneTo(await freshDirectory(), '--max-errors', '2'));
     expect(outcome).toMatchObject({
       code: 4,
       stdout: expect.stringMatching(/ended by its errors; does not count/),
@@ -58,7 +59,7 @@ describe('--max-errors', { timeout: 60_000 }, () => {
 
   it('lets pass what it allows', async () => {
     failEvery(40);
-    const outcome = await runCli(
+    const outcome = await callCli(
       profileWith('--max-errors', '5', '--concurrency-range', '4', '--request-count', '200'),
     );
     expect(outcome).toMatchObject({ code: 0, stderr: '' });
@@ -66,7 +67,9 @@ describe('--max-errors', { timeout: 60_000 }, () => {
 
   it('ends a profile, and names each kind of failure', async () => {
     failEvery(40);
-    const outcome = await runCli(profileWith('--max-errors', '2', '--client-threads', '2', '--concurrency-range', '4'));
+    const outcome = await callCli(
+      profileWith('--max-errors', '2', '--client-threads', '2', '--concurrency-range', '4'),
+    );
     expect(outcome).toMatchObject({
       code: 4,
       stderr: expect.stringMatching(/SERVER_FAILED: too many requests failed \(\d+ status: request 40 of 40\)/),

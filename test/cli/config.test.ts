@@ -5,6 +5,7 @@ import { batchSizes, deviceInstances, microseconds, tensor } from '../../src/cli
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
 import { parseConfigText } from '../../src/triton/config-parser.ts';
 import { connectGrpc } from '../../src/triton/connect.ts';
+import { callCli } from '../support/call-cli.ts';
 import { freshDirectory, runCli } from '../support/cli.ts';
 import { smallProfile } from '../support/emulator.ts';
 
@@ -72,7 +73,7 @@ describe('config', { timeout: 60_000 }, () => {
     const before = await client.modelConfig('m');
     const file = join(await freshDirectory(), 'config.pbtxt');
     const args = ['config', '-m', 'm', '-u', emulator.grpcUrl, '--preferred-batch-sizes', '99', '--load', '-o', file];
-    expect(await runCli(args)).toMatchObject({
+    expect(await callCli(args)).toMatchObject({
       code: 2,
       stdout: '',
       stderr: expect.stringMatching(/^tritune: CONFIG_INVALID: .*preferred_batch_size\[0\] 99 is above.*\n$/),
@@ -85,18 +86,18 @@ describe('config', { timeout: 60_000 }, () => {
     const directory = await freshDirectory();
     const [file, other] = [join(directory, 'new', 'config.pbtxt'), join(directory, 'other.pbtxt')];
     const make = ['config', '-m', 'fresh', '--backend', 'onnxruntime', '--inputs', 'IN:FP32:-1,3', '--outputs'];
-    const first = await runCli([...make, 'OUT:FP32:1', '--max-batch-size', '8', '-o', file]);
+    const first = await callCli([...make, 'OUT:FP32:1', '--max-batch-size', '8', '-o', file]);
     expect(first).toMatchObject({ code: 0, stdout: '', stderr: expect.stringContaining('max_batch_size: absent → 8') });
     const written = await readFile(file, 'utf8');
-    expect(await runCli([...make, 'OUT:INT8:1', '-o', file])).toMatchObject({
+    expect(await callCli([...make, 'OUT:INT8:1', '-o', file])).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(/tritune: OUTPUT_EXISTS: [^\n]+\n$/),
     });
     expect(await readFile(file, 'utf8')).toBe(written);
-    expect((await runCli([...make, 'OUT:INT8:1', '-o', file, '--force'])).code).toBe(0);
+    expect((await callCli([...make, 'OUT:INT8:1', '-o', file, '--force'])).code).toBe(0);
     expect(await readFile(file, 'utf8')).toContain('TYPE_INT8');
     await writeFile(other, `${written}brand_new_field { a: [1, 2] }\n`);
-    const edited = await runCli(['config', '--from', other, '--batching', 'dynamic']);
+    const edited = await callCli(['config', '--from', other, '--batching', 'dynamic']);
     expect(edited).toMatchObject({ code: 0, stderr: 'dynamic_batching: absent → {}\n' });
     expect(edited.stdout).toContain('brand_new_field { a: [1, 2] }');
   });
@@ -106,7 +107,7 @@ describe('config', { timeout: 60_000 }, () => {
     [['config', '--from', 'f', '--backend', 'b'], /either from a file or from nothing/],
     [['config', '-m', 'm', '--inputs', 'I:FP32:1'], /a new config only/],
   ])('refuses %j', async (args, text) => {
-    const outcome = await runCli(args);
+    const outcome = await callCli(args);
     expect(outcome.code).toBe(2);
     expect(outcome.stderr).toMatch(text);
   });

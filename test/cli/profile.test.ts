@@ -1,6 +1,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { callCli } from '../support/call-cli.ts';
 import { dropIn, freshDirectory, runCli, startCli } from '../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
 
@@ -43,7 +44,7 @@ describe('tritune profile', () => {
   it('exports every request with its times, inputs and outputs', async () => {
     const file = join(await freshDirectory(), 'export.json');
     const args = ['profile', ...(await target()), '--request-count', '12', '--profile-export-file', file];
-    expect((await runCli([...args, '--input-data', 'zero'])).code).toBe(0);
+    expect((await callCli([...args, '--input-data', 'zero'])).code).toBe(0);
     const { experiments } = JSON.parse(await readFile(file, 'utf8'));
     expect(experiments).toHaveLength(1);
     const [{ experiment, requests, window_boundaries }] = experiments;
@@ -57,7 +58,7 @@ describe('tritune profile', () => {
     }
     // Nanoseconds since 1970: the machine's date, not the process's age.
     expect(requests[0].timestamp / 1e6).toBeGreaterThan(Date.now() - 3.6e6);
-    const again = await runCli(args);
+    const again = await callCli(args);
     expect(again.code).toBe(2);
     expect(again.stderr).toMatch(/OUTPUT_EXISTS/);
   });
@@ -69,20 +70,20 @@ describe('tritune profile', () => {
     const step = (ms: number) => ({ IN: [1, 2, 3, 4], timestamp: [ms] });
     await writeFile(data, JSON.stringify({ data: [step(0), step(50.5), step(300)] }));
     const server = await target();
-    const traced = await runCli(['profile', ...server, '--arrival-trace', trace, '--trace-speed', '2']);
+    const traced = await callCli(['profile', ...server, '--arrival-trace', trace, '--trace-speed', '2']);
     expect(traced.stderr).toBe('');
     expect(traced.stdout).toMatch(/Request count: 4$/m);
     expect(traced.stdout).toMatch(/^Request Rate: 26\.6667 /m);
-    const fixed = await runCli(['profile', ...server, '--fixed-schedule', '--input-data', data]);
+    const fixed = await callCli(['profile', ...server, '--fixed-schedule', '--input-data', data]);
     expect(fixed.stdout).toMatch(/Request count: 3$/m);
-    const ramp = await runCli(['profile', ...server, '--ramp', '0:100:0.4']);
+    const ramp = await callCli(['profile', ...server, '--ramp', '0:100:0.4']);
     expect(ramp.stdout).toMatch(/Request count: 20$/m);
   });
 
   it('writes the tables and plots of a scenario', async () => {
     const directory = join(await freshDirectory(), 'tables');
     const args = ['profile', ...(await target()), '--scenario', 'offline', '--batch-sizes', '1,4', '--precision', '30'];
-    const { code, stdout } = await runCli([...args, '-o', directory]);
+    const { code, stdout } = await callCli([...args, '-o', directory]);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^\| batch \| concurrency \| inferences_per_s \|/m);
     expect((await readdir(directory)).sort()).toEqual([
@@ -124,13 +125,13 @@ describe('tritune profile', () => {
     [['--shared-memory', 'cuda'], /CUDA/],
     [['-x', '9'], /not served in version 9/],
   ])('refuses %j', async (args, words) => {
-    const { code, stderr } = await runCli(['profile', ...(await target()), ...args]);
+    const { code, stderr } = await callCli(['profile', ...(await target()), ...args]);
     expect(stderr).toMatch(words);
     expect(code).toBe(2);
   });
 
   it('says that nothing answers, and that no request succeeded', async () => {
-    expect((await runCli(['profile', '-m', 'm', '-u', '127.0.0.1:1'])).code).toBe(4);
+    expect((await callCli(['profile', '-m', 'm', '-u', '127.0.0.1:1'])).code).toBe(4);
   });
 });
 

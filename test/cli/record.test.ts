@@ -5,7 +5,8 @@ import { connectGrpc } from '../../src/triton/connect.ts';
 import { gridOf } from '../../src/tuner/offline/landscapes.ts';
 import { checkRecording, type Recording } from '../../src/tuner/offline/recording.ts';
 import { goalOf, studyStarted } from '../study/builders.ts';
-import { freshDirectory, recordsOf, runCli, startCli, untilRecorded } from '../support/cli.ts';
+import { callCli } from '../support/call-cli.ts';
+import { freshDirectory, recordsOf, startCli, untilRecorded } from '../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
 
 const SPACE = 'name: four\nparameters:\n  instances: [1, 2]\n  max_batch_size: [4, 8]\n  dynamic_batching: [on]\n';
@@ -48,7 +49,7 @@ describe('record', () => {
     const { grpcUrl } = await emulatorForTest({ profile: smallProfile() });
     const before = await modelConfig(grpcUrl);
     const { args, grid, read } = await recorder(grpcUrl);
-    const outcome = await runCli([...args, '--repeats', '2']);
+    const outcome = await callCli([...args, '--repeats', '2']);
     expect(outcome).toMatchObject({ code: 0, stderr: '' });
     expect(outcome.stdout).toContain('10 points of 5 candidates of m');
     expect(await modelConfig(grpcUrl)).toEqual(before);
@@ -83,7 +84,7 @@ describe('record', () => {
     }
     expect(landscape.noise.throughput).toBeGreaterThan(0);
 
-    const contest = await runCli([
+    const contest = await callCli([
       'bench-search',
       '--grid',
       grid,
@@ -114,8 +115,8 @@ describe('record', () => {
     const first = await measuredPoints(journal);
     expect(first.length).toBeLessThan(10);
 
-    expect(await runCli(args)).toMatchObject({ code: 2, stderr: expect.stringContaining('OUTPUT_EXISTS') });
-    expect(await runCli(['record', '--resume', journal])).toMatchObject({ code: 0, stderr: '' });
+    expect(await callCli(args)).toMatchObject({ code: 2, stderr: expect.stringContaining('OUTPUT_EXISTS') });
+    expect(await callCli(['record', '--resume', journal])).toMatchObject({ code: 0, stderr: '' });
     const all = await measuredPoints(journal);
     expect(new Set(all).size).toBe(10);
     expect(all.slice(0, first.length)).toEqual(first);
@@ -128,7 +129,7 @@ describe('record', () => {
     const faults = { load: [{ what: 'out-of-memory', when: { 'instance_group.count': 2 } }] };
     const { grpcUrl } = await emulatorForTest({ profile: smallProfile({ model: { faults } }) });
     const { args, grid, read } = await recorder(grpcUrl, '1');
-    expect(await runCli(args)).toMatchObject({ code: 0 });
+    expect(await callCli(args)).toMatchObject({ code: 0 });
     const refused = (await read()).candidates.filter(({ failure }) => failure !== null);
     expect(refused.map(({ assignment }) => assignment.instances)).toEqual([2, 2]);
     expect(refused.every(({ points }) => points.length === 0)).toBe(true);
@@ -140,7 +141,7 @@ describe('record', () => {
   it('says what it would take, and changes nothing', async () => {
     const { grpcUrl } = await emulatorForTest({ profile: smallProfile() });
     const { args, grid } = await recorder(grpcUrl, '1:4');
-    const outcome = await runCli([...args, '--repeats', '2', '--dry-run']);
+    const outcome = await callCli([...args, '--repeats', '2', '--dry-run']);
     expect(outcome).toMatchObject({ code: 0, stderr: '' });
     expect(outcome.stdout).toMatch(/5 candidates.* at 1, 2, 4 requests in flight, 2 times: 30 points/);
     await expect(readFile(grid)).rejects.toThrow();
@@ -150,10 +151,10 @@ describe('record', () => {
     const output = await freshDirectory();
     const journal = join(output, 'journal.jsonl');
     await writeFile(journal, `${JSON.stringify(studyStarted(goalOf(null)))}\n`);
-    const outcome = await runCli(['record', '--resume', output]);
+    const outcome = await callCli(['record', '--resume', output]);
     expect(outcome).toMatchObject({ code: 2, stderr: expect.stringMatching(/USAGE: .*no recording/) });
     await writeFile(journal, '{}');
-    const contest = await runCli(['bench-search', '--grid', journal]);
+    const contest = await callCli(['bench-search', '--grid', journal]);
     expect(contest).toMatchObject({ code: 2, stderr: expect.stringMatching(/INPUT_INVALID: .*no recorded grid/) });
   });
 });

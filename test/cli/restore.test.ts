@@ -3,6 +3,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
 import { compareConfigs } from '../../src/triton/config-comparison.ts';
 import { connectGrpc } from '../../src/triton/connect.ts';
+import { callCli } from '../support/call-cli.ts';
 import { freshDirectory, runCli, startCli, untilRecorded } from '../support/cli.ts';
 import { smallProfile } from '../support/emulator.ts';
 
@@ -18,7 +19,7 @@ async function killedRun(...server: string[]) {
   const cwd = await freshDirectory();
   const output = join('tritune-runs', 'killed');
   const run = startCli(
-    ['tune', '-m', 'm', ...server, '--concurrency', '1:2', '--seed', '3', '--precision', '20', '-o', output],
+    ['tune', '-m', 'm', ...server, '--concurrency', '1:1', '--seed', '3', '--precision', '50', '-o', output],
     { cwd },
   );
   await untilRecorded(join(cwd, output), run, (record) => record.type === 'trial-applied' && record.trial === 1);
@@ -63,6 +64,6 @@ describe('restore', { timeout: 60_000 }, () => {
     await untilRecorded(output, run, (record) => record.type === 'study-started');
     run.child.kill('SIGKILL');
     await run.ended;
-    expect((await runCli(['restore', output])).stdout).toContain('nothing to do: its server was started for the run');
+    expect((await callCli(['restore', output])).stdout).toContain('nothing to do: its server was started for the run');
   });
 });

@@ -6,6 +6,7 @@ import { startEmulator } from '../../src/emulator/start-emulator.ts';
 import type { SeriesSummary } from '../../src/study/series-summary.ts';
 import { compareConfigs } from '../../src/triton/config-comparison.ts';
 import { connectGrpc } from '../../src/triton/connect.ts';
+import { callCli } from '../support/call-cli.ts';
 import { freshDirectory, recordsOf, runCli, startCli, summaryOf, untilRecorded } from '../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
 
@@ -92,18 +93,18 @@ describe('several models in a run', { timeout: 120_000 }, () => {
 
     await rm(join(directory, 'summary.json'));
     await rm(join(directory, 'b', 'report.html'));
-    expect(await runCli(['report', directory])).toMatchObject({
+    expect(await callCli(['report', directory])).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('b/report.html'),
     });
     expect((await seriesOf(directory)).models[1]).toEqual(summary.models[1]);
     expect(await readdir(join(directory, 'b'))).toContain('report.html');
 
-    const shown = await runCli(['report', directory, '--ui', 'tui']);
+    const shown = await callCli(['report', directory, '--ui', 'tui']);
     expect(shown).toMatchObject({ code: 2, stderr: expect.stringMatching(/USAGE: .*several studies.*\/b\)/) });
 
     const before = await recordsOf(join(directory, 'b'));
-    const again = await runCli(['tune', '--resume', directory, '--ui', 'lines']);
+    const again = await callCli(['tune', '--resume', directory, '--ui', 'lines']);
     expect(again).toMatchObject({ code: 3, stderr: expect.stringMatching(/^model 1 of 2: flaky\n/) });
     expect(again.stdout).toMatch(/\nthe 2 models:\nflaky {2}.*infer\/s at concurrency 1, p99 .*\nb {6}/);
     expect(await recordsOf(join(directory, 'b'))).toEqual(before);
@@ -118,9 +119,9 @@ describe('several models in a run', { timeout: 120_000 }, () => {
     const output = join(await freshDirectory(), 'run');
     const args = tuneAt(emulator.grpcUrl, '-o', output);
     const [unknown, spaced, seeded] = await Promise.all([
-      runCli([...args, '-m', 'a', '-m', 'c']),
-      runCli([...args, '-m', 'a,b', '--space', 'b=nowhere.yaml', '-o', `${output}-2`]),
-      runCli([...args, '-m', 'a,b', '--latency-budget', 'c=1', '-o', `${output}-3`]),
+      callCli([...args, '-m', 'a', '-m', 'c']),
+      callCli([...args, '-m', 'a,b', '--space', 'b=nowhere.yaml', '-o', `${output}-2`]),
+      callCli([...args, '-m', 'a,b', '--latency-budget', 'c=1', '-o', `${output}-3`]),
     ]);
     expect(unknown).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(/MODEL_UNKNOWN: model 'c'/) });
     expect(spaced).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(/SPACE_INVALID: model 'b'/) });
@@ -152,12 +153,12 @@ describe('several models in a run', { timeout: 120_000 }, () => {
     const series = await readFile(join(output, 'series.json'), 'utf8');
     expect(series).toContain('x-key');
     expect(series).not.toContain('hush');
-    const changed = await runCli(['tune', '--resume', output, '--seed', '2']);
+    const changed = await callCli(['tune', '--resume', output, '--seed', '2']);
     expect(changed).toMatchObject({ code: 2, stderr: expect.stringMatching(/USAGE: .*keeps its seed/) });
-    const bare = await runCli(['tune', '--resume', output]);
+    const bare = await callCli(['tune', '--resume', output]);
     expect(bare).toMatchObject({ code: 2, stderr: expect.stringMatching(/USAGE: .*x-key/) });
 
-    expect(await runCli(['tune', '--resume', output, '-H', 'x-key: hush'])).toMatchObject({ code: 0 });
+    expect(await callCli(['tune', '--resume', output, '-H', 'x-key: hush'])).toMatchObject({ code: 0 });
     expect(await endings(output)).toEqual([
       ['a', 0, null],
       ['b', 0, null],
@@ -178,7 +179,7 @@ describe('several models in a run', { timeout: 120_000 }, () => {
     const endless = tuneAt(emulator.grpcUrl, '-o', output, '-m', 'a,b', '--sampler', 'grid', '--max-trials', '300');
     const run = startCli(endless, { cwd });
     await untilRecorded(join(directory, 'a'), run, (record) => record.type === 'trial-applied' && record.trial === 1);
-    const second = await runCli(tuneAt(emulator.grpcUrl, '-o', directory, '-m', 'a,b'));
+    const second = await callCli(tuneAt(emulator.grpcUrl, '-o', directory, '-m', 'a,b'));
     expect(second).toMatchObject({ code: 2, stderr: expect.stringContaining('OUTPUT_LOCKED') });
     run.child.kill('SIGKILL');
     await run.ended;
@@ -187,13 +188,13 @@ describe('several models in a run', { timeout: 120_000 }, () => {
       ['b', null, null],
     ]);
     expect([await isOriginal('a'), await isOriginal('b')]).toEqual([false, true]);
-    const single = await runCli(tuneAt(emulator.grpcUrl, '-o', directory, '-m', 'a'));
+    const single = await callCli(tuneAt(emulator.grpcUrl, '-o', directory, '-m', 'a'));
     expect(single).toMatchObject({ code: 2, stderr: expect.stringContaining('OUTPUT_EXISTS') });
     expect(await runCli(['restore'], { cwd })).toMatchObject({
       ...{ code: 0, stdout: `${join(output, 'a')}: 'a' has its original config again\n` },
     });
     expect(await isOriginal('a')).toBe(true);
-    expect((await runCli(['restore', directory])).stdout).toBe(
+    expect((await callCli(['restore', directory])).stdout).toBe(
       `${join(directory, 'a')}: nothing to do: 'a' has its original config again\n`,
     );
   });

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
+import { callCli } from '../support/call-cli.ts';
 import { type Authority, newAuthority } from '../support/certificates.ts';
 import { freshDirectory, runCli, startCli, summaryOf, untilRecorded } from '../support/cli.ts';
 import { smallProfile } from '../support/emulator.ts';
@@ -87,27 +88,27 @@ describe('tune over TLS', () => {
   }, 60_000);
 
   it('plans over HTTP, with the control calls behind https:// too', async () => {
-    const outcome = await runCli(tune('-i', 'http', '-u', `https://${http.url}`, ...known(), '--dry-run'));
+    const outcome = await callCli(tune('-i', 'http', '-u', `https://${http.url}`, ...known(), '--dry-run'));
     expect(outcome).toMatchObject({ code: 0, stderr: '' });
   });
 
   it('says what is wrong, and how to go on', async () => {
-    const untrusted = await runCli(tune('-u', grpc.url, '--tls', '-o', await freshDirectory()));
+    const untrusted = await callCli(tune('-u', grpc.url, '--tls', '-o', await freshDirectory()));
     expect(untrusted).toMatchObject({ code: 4, stderr: expect.stringMatching(/not trusted.*--tls-ca/) });
-    const unknown = await runCli(tune('-u', grpc.url, '--tls-ca', files.ca, '-o', await freshDirectory()));
+    const unknown = await callCli(tune('-u', grpc.url, '--tls-ca', files.ca, '-o', await freshDirectory()));
     expect(unknown).toMatchObject({ code: 4, stderr: expect.stringMatching(/not accept us.*--tls-cert/) });
-    const plain = await runCli(tune('-u', grpc.url, '-o', await freshDirectory()));
+    const plain = await callCli(tune('-u', grpc.url, '-o', await freshDirectory()));
     expect(plain).toMatchObject({ code: 4, stderr: expect.stringMatching(/speaks TLS, and we do not.*--tls/) });
     const halves = ['--tls-ca', files.ca, '--tls-cert', files.cert];
-    const half = await runCli(tune('-u', grpc.url, ...halves, '-o', await freshDirectory()));
+    const half = await callCli(tune('-u', grpc.url, ...halves, '-o', await freshDirectory()));
     expect(half).toMatchObject({ code: 2, stderr: expect.stringMatching(/go together/) });
-    const missing = await runCli(tune('-u', grpc.url, '--tls-ca', 'no such file', '-o', await freshDirectory()));
+    const missing = await callCli(tune('-u', grpc.url, '--tls-ca', 'no such file', '-o', await freshDirectory()));
     expect(missing).toMatchObject({ code: 2, stderr: expect.stringMatching(/'no such file'/) });
   }, 60_000);
 
   it('says aloud that it verifies nothing', async () => {
     const insecure = ['--tls-insecure', ...known().slice(2)];
-    const outcome = await runCli(tune('-u', grpc.url, ...insecure, '--dry-run'));
+    const outcome = await callCli(tune('-u', grpc.url, ...insecure, '--dry-run'));
     expect(outcome).toMatchObject({ code: 0, stderr: expect.stringContaining('certificate is not verified') });
   });
 
@@ -117,7 +118,7 @@ describe('tune over TLS', () => {
     await untilRecorded(output, running, (record) => record.type === 'trial-applied');
     running.child.kill('SIGKILL');
     await running.ended;
-    const restored = await runCli(['restore', output]);
+    const restored = await callCli(['restore', output]);
     expect(restored).toMatchObject({ code: 0, stderr: '' });
   }, 60_000);
 });

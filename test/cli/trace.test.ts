@@ -1,18 +1,19 @@
 import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { callCli } from '../support/call-cli.ts';
 import { freshDirectory, runCli } from '../support/cli.ts';
 
 const real = resolve(import.meta.dirname, '../fixtures/trace/triton-2.51.trace');
 
 describe('trace', { timeout: 60_000 }, () => {
   it('prints tables, and every request when asked', async () => {
-    const short = await runCli(['trace', real]);
+    const short = await callCli(['trace', real]);
     expect(short).toMatchObject({ code: 0, stderr: '' });
     expect(short.stdout).toContain('grpc chain > sleeper (version 1): 6 requests\n');
     expect(short.stdout).toMatch(/\n {6}queue +29,568 +37,512 /);
     expect(short.stdout).toContain('has no end');
-    const long = await runCli(['trace', real, '--verbose']);
+    const long = await callCli(['trace', real, '--verbose']);
     expect(long.stdout).toMatch(/\n25 grpc chain [^\n]+\n {2}26 grpc sleeper [^\n]+\n {2}33 grpc sleeper [^\n]+\n/);
     expect(short.stdout).not.toMatch(/\n25 grpc/);
   });
@@ -31,7 +32,7 @@ describe('trace', { timeout: 60_000 }, () => {
       file,
       JSON.stringify([{ id: 1, model_name: 'a\u001b[2J\nb', model_version: 1, request_id: '\u0007' }]),
     );
-    const { stdout } = await runCli(['trace', file, '-v']);
+    const { stdout } = await callCli(['trace', file, '-v']);
     expect(stdout).toContain('a [2J b');
     expect(stdout).not.toContain('\u001b');
   });
@@ -42,7 +43,7 @@ describe('trace', { timeout: 60_000 }, () => {
   ])('refuses %s in one line', async (text, code, words) => {
     const file = join(await freshDirectory(), 'trace.json');
     await writeFile(file, text);
-    const { stderr } = await runCli(['trace', file]);
+    const { stderr } = await callCli(['trace', file]);
     expect(stderr).toMatch(new RegExp(`^tritune: ${code}: [^\\n]*${words}[^\\n]*\\n$`));
   });
 });

@@ -2,14 +2,15 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
-import { freshDirectory, recordsOf, runCli } from '../support/cli.ts';
+import { callCli } from '../support/call-cli.ts';
+import { freshDirectory, recordsOf } from '../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
 
 const emulator = await startEmulator({ profile: smallProfile() });
 afterAll(() => emulator.close());
 
 const tune = (...more: string[]) =>
-  runCli([
+  callCli([
     'tune',
     '-m',
     'm',
@@ -56,7 +57,7 @@ describe('tune with data of the user', { timeout: 60_000 }, () => {
       expect(await readFile(join(output, file), 'utf8')).not.toContain('secret');
     }
     expect(outcome.stdout).not.toContain('secret');
-    expect(await runCli(['tune', '--resume', output])).toMatchObject({
+    expect(await callCli(['tune', '--resume', output])).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(/^tritune: USAGE: .*started with authorization and is resumed with no header.*\n$/),
     });
@@ -101,11 +102,11 @@ describe('tune with data of the user', { timeout: 60_000 }, () => {
       '20',
     ];
     const assumed = /input 'OPEN': shape \[1, 2\] for \[-1, 2\].*\ninput 'MAYBE': left out: it is optional.*\n/;
-    expect(await runCli([...args, '--dry-run'])).toMatchObject({ code: 0, stdout: expect.stringMatching(assumed) });
-    const outcome = await runCli([...args, '-o', await freshDirectory()]);
+    expect(await callCli([...args, '--dry-run'])).toMatchObject({ code: 0, stdout: expect.stringMatching(assumed) });
+    const outcome = await callCli([...args, '-o', await freshDirectory()]);
     expect(outcome).toMatchObject({ code: 0, stderr: expect.stringMatching(assumed) });
     const shapes = ['--shape', 'OPEN:3,2', '--shape', 'MAYBE:1'];
-    const told = await runCli([...args, '--dry-run', ...shapes]);
+    const told = await callCli([...args, '--dry-run', ...shapes]);
     expect(told).toMatchObject({ code: 0, stdout: expect.not.stringContaining('OPEN') });
   });
 

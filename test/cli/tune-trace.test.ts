@@ -2,7 +2,8 @@ import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { connectGrpc } from '../../src/triton/connect.ts';
-import { freshDirectory, recordsOf, runCli, startCli, untilRecorded } from '../support/cli.ts';
+import { callCli } from '../support/call-cli.ts';
+import { freshDirectory, recordsOf, startCli, untilRecorded } from '../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
 
 const args = (url: string, output: string) => [
@@ -14,7 +15,7 @@ describe('tune --trace', { timeout: 90_000 }, () => {
   it('is refused before anything is changed by a server without a trace file', async () => {
     const emulator = await emulatorForTest({ profile: smallProfile() });
     const output = await freshDirectory();
-    const outcome = await runCli(args(emulator.grpcUrl, join(output, 'run')));
+    const outcome = await callCli(args(emulator.grpcUrl, join(output, 'run')));
     expect(outcome.stderr).toMatch(/^tritune: UNSUPPORTED: the server has no file to write traces to[^\n]+\n$/);
     expect(await recordsOf(join(output, 'run'))).toEqual([]);
   });
@@ -34,12 +35,12 @@ describe('tune --trace', { timeout: 90_000 }, () => {
       await run.ended;
       await cp(output, twin, { recursive: true });
       expect(await client.traceSettings()).toMatchObject({ trace_level: ['TIMESTAMPS'] });
-      const restored = await runCli(['restore', output]);
+      const restored = await callCli(['restore', output]);
       expect(restored).toMatchObject({ code: 0, stdout: expect.stringContaining('trace settings are as they were') });
       expect(await client.traceSettings()).toEqual(before);
-      expect((await runCli(['restore', output])).stdout).toContain('nothing to do');
+      expect((await callCli(['restore', output])).stdout).toContain('nothing to do');
 
-      const resumed = await runCli(['tune', '--resume', twin]);
+      const resumed = await callCli(['tune', '--resume', twin]);
       expect(resumed).toMatchObject({
         code: 0,
         stderr: expect.stringContaining("/disk/trace.json on the server's disk"),

@@ -2,6 +2,7 @@ import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
+import { callCli } from '../support/call-cli.ts';
 import { freshDirectory, recordsOf, runCli, startCli, summaryOf, untilRecorded } from '../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
 
@@ -30,7 +31,7 @@ const oneLine = (code: string, text: RegExp) =>
 describe('bad input to tune', () => {
   it('names the models that there are when asked for an unknown one', async () => {
     const output = join(await freshDirectory(), 'run');
-    const outcome = await runCli(['tune', '-m', 'n', '-u', emulator.grpcUrl, '-o', output]);
+    const outcome = await callCli(['tune', '-m', 'n', '-u', emulator.grpcUrl, '-o', output]);
     expect(outcome).toMatchObject({ code: 2, stderr: oneLine('MODEL_UNKNOWN', /'n'.*its models: m/) });
     await expect(readdir(output)).rejects.toThrow();
   });
@@ -43,13 +44,13 @@ describe('bad input to tune', () => {
   });
 
   it.each(['grpc', 'http'])('says where nothing answers (%s)', async (protocol) => {
-    const outcome = await runCli(tuneAt('127.0.0.1:1', '-i', protocol, '-o', await freshDirectory()));
+    const outcome = await callCli(tuneAt('127.0.0.1:1', '-i', protocol, '-o', await freshDirectory()));
     expect(outcome).toMatchObject({ code: 4, stderr: oneLine('SERVER_UNREACHABLE', /127\.0\.0\.1:1/) });
   });
 
   it.each(['none', 'poll'] as const)('says that a server in %s mode takes no load calls', async (controlMode) => {
     const other = await emulatorForTest({ controlMode });
-    const outcome = await runCli(tuneAt(other.grpcUrl, '-o', await freshDirectory()));
+    const outcome = await callCli(tuneAt(other.grpcUrl, '-o', await freshDirectory()));
     expect(outcome).toMatchObject({ code: 4, stderr: oneLine('CONTROL_DISABLED', /explicit/) });
   });
 
@@ -57,19 +58,19 @@ describe('bad input to tune', () => {
     const directory = await freshDirectory();
     const space = join(directory, 'my.yaml');
     await writeFile(space, 'name: my\nparameters:\n  instances:\n    range: [1, four]\n');
-    const outcome = await runCli(tuneAt(emulator.grpcUrl, '--space', space, '-o', join(directory, 'run')));
+    const outcome = await callCli(tuneAt(emulator.grpcUrl, '--space', space, '-o', join(directory, 'run')));
     expect(outcome).toMatchObject({
       code: 2,
       stderr: oneLine('SPACE_INVALID', /my\.yaml:4:\d+.*parameters\.instances/),
     });
-    const missing = await runCli(tuneAt(emulator.grpcUrl, '--space', 'no-such-space', '-o', join(directory, 'run')));
+    const missing = await callCli(tuneAt(emulator.grpcUrl, '--space', 'no-such-space', '-o', join(directory, 'run')));
     expect(missing).toMatchObject({ code: 2, stderr: oneLine('SPACE_INVALID', /no-such-space.*presets/) });
   });
 
   it('says that the output directory cannot be written', async () => {
     const file = join(await freshDirectory(), 'file');
     await writeFile(file, '');
-    const outcome = await runCli(tuneAt(emulator.grpcUrl, '-o', join(file, 'run')));
+    const outcome = await callCli(tuneAt(emulator.grpcUrl, '-o', join(file, 'run')));
     expect(outcome).toMatchObject({ code: 2, stderr: oneLine('OUTPUT_UNWRITABLE', /--output/) });
   });
 
@@ -80,7 +81,7 @@ describe('bad input to tune', () => {
     ['--launch', 'rocket'],
     ['--launch', 'local'],
   ])('explains what is wrong with %s %s', async (flag, value) => {
-    const outcome = await runCli([
+    const outcome = await callCli([
       'tune',
       '-m',
       'm',
@@ -95,18 +96,18 @@ describe('bad input to tune', () => {
   });
 
   it('takes requests in flight or per second, not both', async () => {
-    const outcome = await runCli(tuneAt(emulator.grpcUrl, '--request-rate', '10:20', '-o', await freshDirectory()));
+    const outcome = await callCli(tuneAt(emulator.grpcUrl, '--request-rate', '10:20', '-o', await freshDirectory()));
     expect(outcome).toMatchObject({ code: 2, stderr: oneLine('USAGE', /--concurrency or --request-rate/) });
   });
 
   it('keeps the settings of a study that is resumed, and needs a journal for it', async () => {
     const directory = await freshDirectory();
     await mkdir(join(directory, 'empty'));
-    expect(await runCli(['tune', '--resume', join(directory, 'empty')])).toMatchObject({
+    expect(await callCli(['tune', '--resume', join(directory, 'empty')])).toMatchObject({
       code: 2,
       stderr: oneLine('JOURNAL_INVALID', /journal/),
     });
-    expect(await runCli(['tune', '--resume', directory, '--seed', '4'])).toMatchObject({
+    expect(await callCli(['tune', '--resume', directory, '--seed', '4'])).toMatchObject({
       code: 2,
       stderr: oneLine('USAGE', /seed/),
     });
@@ -116,7 +117,7 @@ describe('bad input to tune', () => {
 describe('runs that end otherwise', { timeout: 60_000 }, () => {
   it('exits with 3 when nothing meets the budget, and still reports the nearest', async () => {
     const output = await freshDirectory();
-    const outcome = await runCli(tuneAt(emulator.grpcUrl, '--latency-budget', '0.5', '-o', output));
+    const outcome = await callCli(tuneAt(emulator.grpcUrl, '--latency-budget', '0.5', '-o', output));
     expect(outcome).toMatchObject({ code: 3, stdout: expect.stringContaining('infeasible') });
     const summary = await summaryOf(output);
     expect(summary).toMatchObject({ feasible: false, restored: { verified: true } });
@@ -126,7 +127,7 @@ describe('runs that end otherwise', { timeout: 60_000 }, () => {
   it('tunes by request rate', async () => {
     const output = await freshDirectory();
     const args = ['tune', '-m', 'm', '-u', emulator.grpcUrl, '--max-trials', '1', '--precision', '20', '-o', output];
-    const outcome = await runCli([...args, '--request-rate', '200:400', '--latency-budget', '1000']);
+    const outcome = await callCli([...args, '--request-rate', '200:400', '--latency-budget', '1000']);
     expect(outcome).toMatchObject({ code: 0, stdout: expect.stringMatching(/at [\d.]+ requests\/s, p99/) });
     const { best } = await summaryOf(output);
     const { mode, value = 0 } = best?.load ?? {};
@@ -143,12 +144,12 @@ describe('runs that end otherwise', { timeout: 60_000 }, () => {
     const output = await freshDirectory();
     const first = startCli(tuneAt(emulator.grpcUrl, '-o', output));
     await untilRecorded(output, first, ({ type }) => type === 'study-started');
-    const second = await runCli(tuneAt(emulator.grpcUrl, '-o', output));
+    const second = await callCli(tuneAt(emulator.grpcUrl, '-o', output));
     expect(second).toMatchObject({ code: 2, stderr: oneLine('OUTPUT_LOCKED', /./) });
-    const resumed = await runCli(['tune', '--resume', output]);
+    const resumed = await callCli(['tune', '--resume', output]);
     expect(resumed).toMatchObject({ code: 2, stderr: oneLine('OUTPUT_LOCKED', /./) });
     expect((await first.ended).code).toBe(0);
-    const third = await runCli(tuneAt(emulator.grpcUrl, '-o', output));
+    const third = await callCli(tuneAt(emulator.grpcUrl, '-o', output));
     expect(third).toMatchObject({ code: 2, stderr: oneLine('OUTPUT_EXISTS', /--resume/) });
   });
 
@@ -179,7 +180,7 @@ describe('runs that end otherwise', { timeout: 60_000 }, () => {
     await untilRecorded(output, first, (record) => record.type === 'trial-finished' && record.trial === 0);
     first.child.kill('SIGKILL');
     await first.ended;
-    const resumed = await runCli(['tune', '--resume', output]);
+    const resumed = await callCli(['tune', '--resume', output]);
     expect(resumed).toMatchObject({ code: 0, stderr: '' });
     const finished = (await recordsOf(output)).flatMap((record) =>
       record.type === 'trial-finished' ? [record.trial] : [],

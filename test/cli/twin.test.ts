@@ -4,7 +4,8 @@ import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { loadProfile } from '../../src/emulator/profiles.ts';
 import { foldStudy } from '../../src/study/fold.ts';
 import { connectGrpc } from '../../src/triton/connect.ts';
-import { freshDirectory, recordsOf, runCli, startCli, summaryOf } from '../support/cli.ts';
+import { callCli } from '../support/call-cli.ts';
+import { freshDirectory, recordsOf, startCli, summaryOf } from '../support/cli.ts';
 import { smallProfile } from '../support/emulator.ts';
 import { tuneVirtually } from '../support/virtual-study.ts';
 
@@ -12,7 +13,7 @@ const files = await freshDirectory();
 const [run, space] = [join(files, 'run'), join(files, 'space.yaml')];
 
 const tune = (output: string, ...more: string[]) =>
-  runCli(['tune', '-m', 'm', '--space', space, '--concurrency', '8:8', '--precision', '50', '-o', output, ...more]);
+  callCli(['tune', '-m', 'm', '--space', space, '--concurrency', '8:8', '--precision', '50', '-o', output, ...more]);
 
 /** A run, in virtual time, against a server whose model gains much by batching. */
 beforeAll(async () => {
@@ -64,7 +65,7 @@ it.each([
   [['--from', run, '--profile', 'demo'], 2, /USAGE: .*either a profile or a twin/],
   [['--write-profile', join(files, 'none.yaml')], 2, /USAGE: .*no twin to write/],
 ])('emulate %j ends with %i', async (options, code, words) => {
-  const outcome = await runCli(['emulate', ...options]);
+  const outcome = await callCli(['emulate', ...options]);
   expect(outcome).toMatchObject({ code, stderr: expect.stringMatching(words) });
 });
 
@@ -72,7 +73,7 @@ it('is refused with its reason when the run measured nothing', async () => {
   const empty = await freshDirectory();
   const [started] = await recordsOf(run);
   await writeFile(join(empty, 'journal.jsonl'), `${JSON.stringify(started)}\n`);
-  expect(await runCli(['emulate', '--from', empty])).toMatchObject({
+  expect(await callCli(['emulate', '--from', empty])).toMatchObject({
     code: 2,
     stderr: expect.stringMatching(/UNSUPPORTED: no twin can be made of this study: it has no measurements/),
   });
