@@ -22,7 +22,7 @@ const LEAST_SHARE = 1e-3;
  * Weighted least squares of relative errors: for every interference of a grid the best line, then the best of all.
  * Needs one point at least.
  */
-export function fitAffine(points: readonly ServicePoint[]): AffineFit {
+export function fitAffine(points: readonly BoundedPoint[]): AffineFit {
   let best: AffineFit | undefined;
   let least = Number.POSITIVE_INFINITY;
   for (const perInstance of PER_INSTANCE) {
@@ -30,13 +30,25 @@ export function fitAffine(points: readonly ServicePoint[]): AffineFit {
       const interference = { perInstance, batchExponent };
       const factors = points.map((point) => interferenceFactor(interference, point));
       const line = fitLine(points, factors);
-      const loss = line.loss + PRIOR_WEIGHT * (surprise(perInstance) + batchExponent);
+      const loss = line.loss + haste(points, line, factors) + PRIOR_WEIGHT * (surprise(perInstance) + batchExponent);
       if (loss >= least) continue;
       least = loss;
       best = { fixedNs: line.fixedNs, perSampleNs: line.perSampleNs, interference };
     }
   }
   return best as AffineFit;
+}
+
+/** A point that may say, more surely than how long an execution takes, that it takes no less. */
+export type BoundedPoint = ServicePoint & { readonly leastWeight?: number };
+
+/** By how much the line is below the points that it may not be below. */
+function haste(points: readonly BoundedPoint[], line: Line, factors: readonly number[]): number {
+  return points.reduce((sum, { leastWeight = 0, batchSize, executionNs: observedNs }, index) => {
+    if (leastWeight === 0) return sum;
+    const ratio = ((line.fixedNs + line.perSampleNs * batchSize) * (factors[index] as number)) / observedNs;
+    return sum + leastWeight * Math.max(0, 1 - ratio) ** 2;
+  }, 0);
 }
 
 /** What the line gives for a point, by the law's own rule of interference. */

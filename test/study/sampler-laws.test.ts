@@ -41,6 +41,26 @@ describe('the law of a number of instances', () => {
   });
 });
 
+describe('the law of more instances than were seen at rest', () => {
+  /** Batch sizes with their milliseconds: one instance alone, and four that were busy nearly all the time. */
+  const ofOne = { 1: 2.1, 15: 6.51 };
+  const ofFour = { 1: 2.58, 8: 6.24, 11: 6.68, 14: 7.07, 16: 7.41, 18: 7.65, 20: 7.99, 21: 8.08, 30: 9.45, 32: 9.7 };
+  const pointsOf = (times: Record<number, number>, instances: number, busyInstances: number): Point[] =>
+    Object.entries(times).map(([batch, ms]) => ({
+      ...point(Number(batch), instances),
+      busyInstances,
+      executionNs: MS * ms,
+      weight: 0.5,
+    }));
+
+  it('has no execution alone that is far faster than that of one instance', () => {
+    const points = [...pointsOf(ofOne, 1, 1), ...pointsOf(ofFour, 4, 3.9)];
+    const { line, correctionAt } = bendOf(points, 'plain', 4);
+    const alone = { ...point(15, 4), busyInstances: 1 };
+    expect((affineNs(line, alone) * Math.exp(correctionAt(15))) / MS).toBeGreaterThan(0.75 * 6.51);
+  });
+});
+
 describe('the factors of variants', () => {
   it('do not take interference for what a setting does', () => {
     const points = [

@@ -56,7 +56,9 @@ export function bendOf(points: readonly Point[], variant: string, instances: num
   const line = fitAffine(
     own.map((point) => {
       const nearness = Math.exp(-((away(point) / INSTANCE_BANDWIDTH) ** 2) / 2);
-      return { ...point, weight: point.weight * Math.max(LEAST_WEIGHT, nearness) };
+      // More instances may make an execution slower, but hardly faster.
+      const leastWeight = away(point) < 0 ? point.weight : 0;
+      return { ...point, leastWeight, weight: point.weight * Math.max(LEAST_WEIGHT, nearness) };
     }),
   );
   const residuals = own.map(
