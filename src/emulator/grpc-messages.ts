@@ -6,7 +6,7 @@ const PREFIX_BYTES = 5;
 /** As gRPC, whose lengths are signed numbers. */
 const MOST_MESSAGE_BYTES = 2 ** 31 - 1;
 /** A few bytes can stand for any number of them. */
-const MOST_INFLATED_BYTES = 2 ** 28;
+const MOST_INFLATED_BYTES = 2 ** 27;
 
 /** Cuts the bytes of a call into its messages: a flag and four bytes of length in front of each. */
 export class MessageCutter {
