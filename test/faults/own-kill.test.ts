@@ -12,11 +12,13 @@ import { freshDirectory, startCli } from '../support/cli.ts';
 import { isNightly } from '../support/fuzz.ts';
 import { casesOf, type OwnStage, runHere, shortRun, stageOf } from './own-stage.ts';
 
-/** Of all studies together. Each study is killed so often, and then comes to its end. */
+/** Of all studies together. A study is killed so often at most, and then comes to its end. */
 const MOMENTS = isNightly ? 100 : 4;
 const KILLS = isNightly ? 10 : 2;
 /** At once. */
 const STUDIES = 2;
+/** What a study writes that nobody kills. */
+const LINES = 30;
 const LONGEST_WAIT_MS = 60_000;
 const SLOW_LOAD_MS = 500;
 
@@ -24,17 +26,26 @@ const journalIn = (directory: string): string => join(directory, 'journal.jsonl'
 const linesIn = async (directory: string): Promise<number> =>
   (await readFile(journalIn(directory), 'utf8').catch(() => '')).split('\n').length - 1;
 
-/** Kills a run some moment after it has written so many more lines; a run that is done by then has been luckier. */
-async function killAtRandom(args: readonly string[], directory: string, random: Random): Promise<void> {
+/** Few, so that one study is killed often; and at night at times so many that its final, its last words and its end are come to. */
+function linesToWrite(random: Random): number {
+  if (!isNightly) return random.int(0, 8);
+  return random.float() < 0.6 ? random.int(0, 4) : random.int(4, LINES);
+}
+
+/** Kills a run some moment after it has written so many more lines. False for one that was done by then. */
+async function killAtRandom(args: readonly string[], directory: string, random: Random): Promise<boolean> {
   const before = await linesIn(directory);
   const run = startCli(args);
-  const lines = before + random.int(0, isNightly ? 4 : 8);
+  const lines = before + linesToWrite(random);
   const endMs = performance.now() + LONGEST_WAIT_MS;
   while (performance.now() < endMs && run.child.exitCode === null && (await linesIn(directory)) < lines)
     await sleep(20);
-  await sleep(random.int(0, 600));
+  // Most of what lies between two lines takes long, and what does not is found at once.
+  await sleep(random.int(0, random.float() < 0.5 ? 10 : 600));
   run.child.kill('SIGKILL');
-  await run.ended;
+  const { code, signal, stderr } = await run.ended;
+  expect([code, signal, stderr]).toEqual(signal ? [null, 'SIGKILL', ''] : [0, null, '']);
+  return signal !== null;
 }
 
 /** What must hold after any moment. Gives what the journal says; nothing where the run had not begun to write. */
@@ -53,22 +64,28 @@ async function checkKilled(stage: OwnStage, model: string, directory: string, ra
   return [...records];
 }
 
-async function studyKilledOften(stage: OwnStage, model: string, seed: number): Promise<void> {
+/** One study. Gives how often it was killed. */
+async function studyKilledOften(stage: OwnStage, model: string, seed: number, most: number): Promise<number> {
   const random = seededRandom(seed);
   const directory = join(await freshDirectory(), 'run');
   const anew = shortRun(model, stage.url, directory);
   let before: StudyRecord[] = [];
-  for (let kills = 0; kills < KILLS; kills++) {
-    await killAtRandom(before.length === 0 ? anew : ['tune', '--resume', directory], directory, random);
+  let kills = 0;
+  while (kills < most) {
+    const args = before.length === 0 ? anew : ['tune', '--resume', directory];
+    if (!(await killAtRandom(args, directory, random))) break;
+    kills++;
     const records = await checkKilled(stage, model, directory, random);
     // Nothing that was written is lost.
     expect(records.slice(0, before.length)).toEqual(before);
     before = records;
   }
-  const outcome = await runHere(before.length === 0 ? anew : ['tune', '--resume', directory]);
+  const isBegun = (await linesIn(directory)) > 0;
+  const outcome = await runHere(isBegun ? ['tune', '--resume', directory] : anew);
   expect(outcome, `seed ${seed}`).toMatchObject({ code: 0, stderr: '' });
   expect(await stage.isOriginal(model)).toBe(true);
   checkWhole(await readJournal(journalIn(directory)));
+  return kills;
 }
 
 /** A study like one that was never killed: every trial once, in order, and a final. */
@@ -120,9 +137,12 @@ it(
   async () => {
     const models = Array.from({ length: STUDIES }, (_, index) => `m${index}`);
     const stage = await stageOf(models);
-    for (let moments = 0; moments < MOMENTS; moments += STUDIES * KILLS) {
-      await Promise.all(models.map((model, index) => studyKilledOften(stage, model, 1000 * moments + index)));
-    }
+    const killModel = async (model: string, index: number): Promise<void> => {
+      let left = MOMENTS / STUDIES;
+      for (let seed = 1000 * index; left > 0; seed++)
+        left -= await studyKilledOften(stage, model, seed, Math.min(KILLS, left));
+    };
+    await Promise.all(models.map(killModel));
   },
   isNightly ? 3_600_000 : 180_000,
 );
