@@ -8,7 +8,7 @@ import { playLeague, summaryOf } from '../../src/tuner/offline/league.ts';
 import { problemsOf, worthOf } from '../../src/tuner/offline/problem.ts';
 import { scenario } from '../../src/tuner/offline/scenarios.ts';
 
-const MEASUREMENTS = 12;
+const MEASUREMENTS = 8;
 const grid = recordedGrids().find(({ name }) => name.startsWith('mlp-python')) as ReturnType<typeof scenario>;
 
 describe('the offline comparison of samplers', () => {
