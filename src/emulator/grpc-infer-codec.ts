@@ -154,7 +154,8 @@ const placesOf = (outputs: readonly ReadOutput[]): Map<string, TensorPlace> =>
 function readParameter(reader: protobuf.Reader, parameters: Record<string, unknown>): void {
   const end = reader.uint32() + reader.pos;
   let name = '';
-  let value: unknown;
+  // A parameter without a value is there all the same, and none of any type.
+  let value: unknown = null;
   while (reader.pos < end) {
     const tag = reader.uint32();
     if (tag === tagOf(1)) name = reader.stringVerify();

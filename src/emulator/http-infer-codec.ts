@@ -53,6 +53,7 @@ export function readHttpInfer(
     }
     return { ...input, size: { bytes: given } };
   });
+  if (left > 0) throw new ProtocolFailure('INVALID_ARGUMENT', `unexpected additional input data for model '${model}'`);
   const outputs = listIn(json.outputs ?? []).map((item) => {
     const { name, parameters } = fieldsIn(item);
     return { name: textIn(name), parameters: fieldsIn(parameters ?? {}) };

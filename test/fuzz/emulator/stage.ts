@@ -1,14 +1,14 @@
 import { createServer } from 'node:http';
 import { duplexPair } from 'node:stream';
-import { VirtualClock } from '../../src/base/clock.ts';
-import { NS_PER_MS } from '../../src/base/units.ts';
-import { grpcMethods } from '../../src/emulator/grpc-front.ts';
-import { framed, MessageCutter } from '../../src/emulator/grpc-messages.ts';
-import { httpListener } from '../../src/emulator/http-front.ts';
-import { openStage, type StageOptions } from '../../src/emulator/open-stage.ts';
-import { asProtocolFailure, ProtocolFailure } from '../../src/emulator/protocol-failure.ts';
-import type { WakeUps } from '../../src/emulator/wake-ups.ts';
-import { serviceMethod } from '../../src/triton/proto.ts';
+import { VirtualClock } from '../../../src/base/clock.ts';
+import { NS_PER_MS } from '../../../src/base/units.ts';
+import { grpcMethods } from '../../../src/emulator/grpc-front.ts';
+import { framed, MessageCutter } from '../../../src/emulator/grpc-messages.ts';
+import { httpListener } from '../../../src/emulator/http-front.ts';
+import { openStage, type StageOptions } from '../../../src/emulator/open-stage.ts';
+import { asProtocolFailure, ProtocolFailure } from '../../../src/emulator/protocol-failure.ts';
+import type { WakeUps } from '../../../src/emulator/wake-ups.ts';
+import { serviceMethod } from '../../../src/triton/proto.ts';
 
 /** How a gRPC call ended: its messages, and the failure when it was refused. */
 export interface GrpcEnd {
