@@ -22,7 +22,7 @@ const instancesServed = async (): Promise<number | undefined> => {
 };
 
 describe('the library', { timeout: 60_000 }, () => {
-  it('tunes without a terminal: events, documents, and the summary that they hold', async () => {
+  it('tunes without a terminal: events, documents, the summary that they hold, and no command line', async () => {
     const output = await freshDirectory();
     const events: TuneEvent[] = [];
     const notes: string[] = [];
@@ -51,11 +51,7 @@ describe('the library', { timeout: 60_000 }, () => {
     expect(levels.length).toBeGreaterThan(0);
     expect(levels.every((level) => level <= 2)).toBe(true);
     expect(during).toBe(before);
-  });
-
-  it("writes down nothing of the calling program's command line", async () => {
-    const output = await freshDirectory();
-    await tune({ ...quick, maxTrials: 1, output });
+    // Nothing of the calling program's command line.
     expect((await recordsOf(output))[0]).toMatchObject({ type: 'study-started', commandLine: [] });
     expect(await readFile(join(output, 'report.html'), 'utf8')).toMatch(/run by a program, through the library/);
   });
