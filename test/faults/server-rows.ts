@@ -143,13 +143,6 @@ export const rows: readonly Row[] = [
     fates: { 'slow, served on': 'measured', 'not found': NOT_FOUND, 'nor this': NOT_FOUND, 'nor that': NOT_FOUND },
   },
   {
-    fault: 'somebody who deletes the model from the repository before anything was changed',
-    befalls: inTheMiddle({ [USUAL]: { how: 'remove', times: 1 } }),
-    exitCode: 4,
-    error: { code: 'SERVER_FAILED', message: /3 trials in a row.*has no model 'm'/ },
-    fates: { 'not found': NOT_FOUND, 'nor this': NOT_FOUND, 'nor that': NOT_FOUND },
-  },
-  {
     fault:
       'a model that fails every request, is slow to answer, or never answers one; statistics that go backwards, a metrics page that is none',
     faults: { statistics: [{ what: 'forget', after_reads: 9 }] },
@@ -228,6 +221,13 @@ export const nightlyRows: readonly Row[] = [
     befalls: inTheMiddle({ 'slow, unloaded': { how: 'unload', times: ALWAYS } }),
     exitCode: 0,
     fates: { 'slow, unloaded': /^config-mismatch: .*it is not loaded any more/ },
+  },
+  {
+    fault: 'somebody who deletes the model from the repository before anything was changed',
+    befalls: inTheMiddle({ [USUAL]: { how: 'remove', times: 1 } }),
+    exitCode: 4,
+    error: { code: 'SERVER_FAILED', message: /3 trials in a row.*has no model 'm'/ },
+    fates: { 'not found': NOT_FOUND, 'nor this': NOT_FOUND, 'nor that': NOT_FOUND },
   },
   {
     fault: 'somebody who deletes the model from the repository in the middle of a measurement, and unloads it',
