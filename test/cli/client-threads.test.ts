@@ -3,7 +3,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import type { Faults } from '../../src/emulator/faults.ts';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
 import { callCli } from '../support/call-cli.ts';
-import { freshDirectory, recordsOf } from '../support/cli.ts';
+import { freshDirectory, recordsOf, runCli } from '../support/cli.ts';
 import { smallProfile } from '../support/emulator.ts';
 
 const faults: Faults = {};
@@ -59,7 +59,7 @@ describe('--max-errors', { timeout: 60_000 }, () => {
 
   it('lets pass what it allows', async () => {
     failEvery(40);
-    const outcome = await callCli(
+    const outcome = await runCli(
       profileWith('--max-errors', '5', '--concurrency-range', '4', '--request-count', '200'),
     );
     expect(outcome).toMatchObject({ code: 0, stderr: '' });

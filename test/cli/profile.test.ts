@@ -70,13 +70,13 @@ describe('tritune profile', () => {
     const step = (ms: number) => ({ IN: [1, 2, 3, 4], timestamp: [ms] });
     await writeFile(data, JSON.stringify({ data: [step(0), step(50.5), step(300)] }));
     const server = await target();
-    const traced = await callCli(['profile', ...server, '--arrival-trace', trace, '--trace-speed', '2']);
+    const traced = await runCli(['profile', ...server, '--arrival-trace', trace, '--trace-speed', '2']);
     expect(traced.stderr).toBe('');
     expect(traced.stdout).toMatch(/Request count: 4$/m);
     expect(traced.stdout).toMatch(/^Request Rate: 26\.6667 /m);
-    const fixed = await callCli(['profile', ...server, '--fixed-schedule', '--input-data', data]);
+    const fixed = await runCli(['profile', ...server, '--fixed-schedule', '--input-data', data]);
     expect(fixed.stdout).toMatch(/Request count: 3$/m);
-    const ramp = await callCli(['profile', ...server, '--ramp', '0:100:0.4']);
+    const ramp = await runCli(['profile', ...server, '--ramp', '0:100:0.4']);
     expect(ramp.stdout).toMatch(/Request count: 20$/m);
   });
 
