@@ -100,6 +100,7 @@ describe('configs that the emulator is told to load, and that are bad', () => {
         await ask('ModelStatistics', { name });
         await putBack(name);
       }
+      return isLoaded;
     });
   });
 
@@ -135,11 +136,12 @@ describe('configs that the emulator is told to load, and that are bad', () => {
     await unharmed(
       fc.tuple(method, bytes),
       async ([call, request]) => {
-        if (!answered(await grpc(call, [request]))) return;
+        if (!answered(await grpc(call, [request]))) return false;
         for (const model of ['m', 'second', 'texts']) {
           const { ready } = await ask('ModelReady', { name: model });
           if (!ready || call === 'RepositoryModelLoad') await putBack(model);
         }
+        return true;
       },
       0.5,
     );

@@ -48,22 +48,17 @@ describe('requests to the emulator over HTTP that are bad', () => {
   beforeAll(() => ask('SystemSharedMemoryRegister', { name: 'r', key: `/${shmKey}`, byte_size: 4096 }));
   afterAll(() => ask('SystemSharedMemoryUnregister', {}));
 
-  const model = fc.constantFrom(
-    'm',
-    'm',
-    'm',
-    'seq',
-    'stream',
-    'chain',
-    'texts',
-    '%6D',
-    '%zz',
-    '%',
-    '__proto__',
-    'a%00b',
-    'é',
+  const model = fc.oneof(
+    { weight: 3, arbitrary: fc.constant('m') },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom('seq', 'stream', 'chain', 'texts', '%6D', '%zz', '%', '__proto__', 'a%00b', 'é'),
+    },
   );
-  const version = fc.constantFrom('', '', '/versions/1', '/versions/2', '/versions/%', '/versions/');
+  const version = fc.oneof(
+    { weight: 3, arbitrary: fc.constantFrom('', '/versions/1') },
+    { weight: 1, arbitrary: fc.constantFrom('/versions/2', '/versions/%', '/versions/') },
+  );
   const words = [
     '{',
     '[',
@@ -84,7 +79,7 @@ describe('requests to the emulator over HTTP that are bad', () => {
         .constantFrom(...httpBodies)
         .chain(([json, tail]) => damagedText([json], words).map((bad) => [bad, tail] as const)),
     },
-    { weight: 1, arbitrary: fc.constantFrom(...httpBodies) },
+    { weight: 3, arbitrary: fc.constantFrom(...httpBodies) },
     {
       weight: 2,
       arbitrary: hostileJson(httpKeys).map(
@@ -104,7 +99,7 @@ describe('requests to the emulator over HTTP that are bad', () => {
   );
   /** What the header says of the JSON's length: the truth mostly, or any lie. */
   const headerLength = fc.oneof(
-    { weight: 3, arbitrary: fc.constant((length: number) => String(length)) },
+    { weight: 6, arbitrary: fc.constant((length: number) => String(length)) },
     {
       weight: 2,
       arbitrary: fc
@@ -114,7 +109,7 @@ describe('requests to the emulator over HTTP that are bad', () => {
     { weight: 2, arbitrary: fc.integer({ min: -20, max: 20 }).map((off) => (length: number) => String(length + off)) },
     { weight: 2, arbitrary: fc.constant(null) },
   );
-  const encoding = fc.constantFrom('', '', '', '', 'gzip', 'deflate', 'br', 'packed');
+  const encoding = fc.constantFrom('', '', '', '', '', '', 'gzip', 'deflate', 'packed', 'packed');
 
   it('to infer are refused, or answered with as many bytes as they say', { timeout: FUZZ_TIMEOUT_MS }, async () => {
     await unharmed(
@@ -132,7 +127,7 @@ describe('requests to the emulator over HTTP that are bad', () => {
         );
         const reply = await http(sent);
         checkReply(reply);
-        if (reply?.status !== 200) return;
+        if (reply?.status !== 200) return false;
         if (lengthOf?.(Buffer.byteLength(json)) === String(Buffer.byteLength(json)))
           expect(inputBytes(json)).toBe(tail.length);
         const jsonBytes = Number(
@@ -149,6 +144,7 @@ describe('requests to the emulator over HTTP that are bad', () => {
           left -= parameters?.binary_data_size ?? 0;
         }
         expect(left).toBe(0);
+        return true;
       },
     );
   });
@@ -219,7 +215,8 @@ describe('requests to the emulator over HTTP that are bad', () => {
     await unharmed(fc.tuple(lines, text), async ([line, json]) => {
       const reply = await http(httpRequest(line, json));
       checkReply(reply);
-      if (!/register/.test(line) && !/load$/.test(line)) return;
+      const isTaken = reply?.status === 200;
+      if (!/register/.test(line) && !/load$/.test(line)) return isTaken;
       const regions = JSON.parse((await httpOk('GET /v2/systemsharedmemory/status')).toString()) as {
         name: string;
         byte_size: number;
@@ -228,8 +225,8 @@ describe('requests to the emulator over HTTP that are bad', () => {
         expect(byte_size).toBeLessThanOrEqual(REGION_BYTES);
         if (name !== 'r') await ask('SystemSharedMemoryUnregister', { name });
       }
-      if (reply?.status === 200 && /load /.test(`${line} `))
-        for (const name of ['second', 'texts']) await putBack(name);
+      if (isTaken && /load$/.test(line)) for (const name of ['second', 'texts']) await putBack(name);
+      return isTaken;
     });
   });
 
@@ -249,7 +246,9 @@ describe('requests to the emulator over HTTP that are bad', () => {
       damagedBytes(requests),
       async (bytes) => {
         const reply = await http(bytes);
-        if (reply && reply.status < 500) expect(reply.status).toBeGreaterThanOrEqual(100);
+        // Nothing here is a fault of the server, but for what its own protocol calls one.
+        if (reply?.status === 500) checkReply(reply);
+        return reply?.status === 200;
       },
       0.5,
     );

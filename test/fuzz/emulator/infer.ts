@@ -36,7 +36,9 @@ describe('inference requests to the emulator over gRPC that are bad', () => {
   it('are refused, or answered by what they ask', { timeout: FUZZ_TIMEOUT_MS }, async () => {
     await unharmed(fc.tuple(infer, sizes), async ([bytes, lengths]) => {
       const ended = await grpc('ModelInfer', [], { bytes: [...inPieces(framed(bytes) as Buffer, lengths)] });
-      if (answered(ended)) checkAnswer(ended.messages[0] as Uint8Array, bytes);
+      const isTaken = answered(ended);
+      if (isTaken) checkAnswer(ended.messages[0] as Uint8Array, bytes);
+      return isTaken;
     });
   });
 
@@ -46,11 +48,16 @@ describe('inference requests to the emulator over gRPC that are bad', () => {
       fc.array(infer, { maxLength: 4 }),
       async (requests) => {
         const ended = await grpc('ModelStreamInfer', requests);
+        let errors = 0;
         for (const message of ended.messages) {
           const { error_message: error } = responseType.toObject(responseType.decode(message), { defaults: true });
           checkWords(error);
+          if (error) errors++;
         }
-        if (answered(ended)) expect(ended.messages.length).toBeLessThanOrEqual(4 * requests.length);
+        const isTaken = answered(ended);
+        // The decoupled model answers three times, and says once that it has; with nobody's error each has its answer.
+        if (isTaken) expect(ended.messages.length).toBeLessThanOrEqual(4 * requests.length);
+        return isTaken && requests.length > 0 && errors === 0;
       },
       0.5,
     );
@@ -68,7 +75,9 @@ describe('inference requests to the emulator over gRPC that are bad', () => {
       fc.tuple(damagedBytes(calls), sizes, encoding),
       async ([bytes, lengths, name]) => {
         const ended = await grpc('ModelInfer', [], { bytes: [...inPieces(bytes, lengths)], encoding: name });
-        if (answered(ended)) expect(ended.messages.length).toBe(1);
+        const isTaken = answered(ended);
+        if (isTaken) expect(ended.messages.length).toBe(1);
+        return isTaken;
       },
       0.5,
     );

@@ -44,24 +44,19 @@ const output = fc.record(
   { name: fc.constantFrom('OUT', 'T', 'F', '', '__proto__'), parameters },
   { requiredKeys: ['name'] },
 );
+const raws = fc.constantFrom(floats(4), floats(8), Buffer.alloc(0), Buffer.alloc(7));
+const fields = {
+  model_name: anyName,
+  model_version: fc.constantFrom('', '1', '2', '-1'),
+  id: fc.constantFrom('', 'x', '\u0000', '%', 'é'.repeat(99)),
+  parameters,
+  inputs: fc.array(anyTensor, { maxLength: 3 }),
+  outputs: fc.array(output, { maxLength: 3 }),
+  raw_input_contents: fc.array(raws, { maxLength: 3 }),
+};
 /** Requests of the grammar, with whatever values. */
-const anyInfer = fc
-  .record(
-    {
-      model_name: anyName,
-      model_version: fc.constantFrom('', '1', '2', '-1'),
-      id: fc.constantFrom('', 'x', '\u0000', '%', 'é'.repeat(99)),
-      parameters,
-      inputs: fc.array(anyTensor, { maxLength: 3 }),
-      outputs: fc.array(output, { maxLength: 3 }),
-      raw_input_contents: fc.array(fc.constantFrom(floats(4), floats(8), Buffer.alloc(0), Buffer.alloc(7)), {
-        maxLength: 3,
-      }),
-    },
-    { requiredKeys: ['model_name', 'inputs'] },
-  )
-  .map((message) => encode('ModelInfer', message));
-const goodInfers = [
+const anyInfer = fc.record(fields, { requiredKeys: ['model_name', 'inputs'] });
+const goodInfers: readonly object[] = [
   good,
   { model_name: 'm', inputs: [tensor(1, { contents: { fp32_contents: [1, 2, 3, 4] } })], outputs: [{ name: 'OUT' }] },
   {
@@ -95,9 +90,25 @@ const goodInfers = [
     ],
     outputs: [{ name: 'F' }, { name: 'T' }],
   },
-].map((message) => encode('ModelInfer', message));
-/** Of ModelInfer, as bytes: good ones with damage, and any others. */
-export const infer = fc.oneof(damagedBytes(goodInfers), anyInfer);
+];
+/** Good ones with another value in one place. */
+const nearly = fc
+  .tuple(
+    fc.constantFrom(...goodInfers),
+    fc.oneof(
+      ...Object.entries(fields).map(([name, value]) =>
+        (value as fc.Arbitrary<unknown>).map((one) => ({ [name]: one })),
+      ),
+    ),
+  )
+  .map(([message, change]) => ({ ...message, ...change }));
+const encoded = (message: object): Buffer => encode('ModelInfer', message);
+/** Of ModelInfer, as bytes. */
+export const infer = fc.oneof(
+  { weight: 2, arbitrary: damagedBytes(goodInfers.map(encoded)) },
+  { weight: 3, arbitrary: nearly.map(encoded) },
+  { weight: 1, arbitrary: anyInfer.map(encoded) },
+);
 
 /** Of an element, by the datatypes of the outputs here. */
 export const bytesOf: Readonly<Record<string, number>> = { FP32: 4, BYTES: 4, BOOL: 1 };

@@ -124,16 +124,27 @@ export function emulatorForFile(): void {
 export const grpc: FuzzedEmulator['grpc'] = (...call) => emulator.grpc(...call);
 export const http: FuzzedEmulator['http'] = (request) => emulator.http(request);
 
-/** The property for all cases; after each of them the emulator is as good as before. `share`: as of `fuzz`. */
-export const unharmed = <T>(input: fc.Arbitrary<T>, property: (input: T) => Promise<void>, share = 1): Promise<void> =>
-  fuzzAsync(
-    input,
-    async (value) => {
-      await property(value);
-      await checkAlive();
-    },
-    share,
-  );
+/** Of the cases: so many are good in spite of all, and so many bad. Input that is always the one or the other shows little. */
+const LEAST_SHARE = 0.01;
+
+/**
+ * The property for all cases; it says whether the input was taken. After each of them the emulator is as good as before.
+ * `share`: as of `fuzz`.
+ */
+export async function unharmed<T>(
+  input: fc.Arbitrary<T>,
+  property: (input: T) => Promise<boolean>,
+  share = 1,
+): Promise<void> {
+  const cases = { taken: 0, refused: 0 };
+  const counted = async (value: T): Promise<void> => {
+    cases[(await property(value)) ? 'taken' : 'refused']++;
+    await checkAlive();
+  };
+  await fuzzAsync(input, counted, share);
+  const least = LEAST_SHARE * (cases.taken + cases.refused);
+  expect(Math.min(cases.taken, cases.refused), JSON.stringify(cases)).toBeGreaterThan(least);
+}
 
 export const stored = (name: string): ModelConfig =>
   profile.models.find(({ config }) => config.name === name)?.config as unknown as ModelConfig;
