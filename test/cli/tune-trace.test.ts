@@ -7,7 +7,7 @@ import { freshDirectory, recordsOf, startCli, untilRecorded } from '../support/c
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
 
 const args = (url: string, output: string) => [
-  ...['tune', '-m', 'm', '-u', url, '--trace', '--concurrency', '1:2', '--max-trials', '1', '--precision', '20'],
+  ...['tune', '-m', 'm', '-u', url, '--trace', '--concurrency', '1:1', '--max-trials', '1', '--precision', '50'],
   ...['-o', output],
 ];
 
