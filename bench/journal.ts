@@ -4,12 +4,15 @@ import { join } from 'node:path';
 import { makeSampler } from '../src/cli/samplers.ts';
 import { samplerNames } from '../src/cli/tune-options.ts';
 import { writeRun } from '../src/report/write-run.ts';
+import { spaceFromJson } from '../src/space/load.ts';
 import { foldStudy } from '../src/study/fold.ts';
 import { readJournal, resumeJournal } from '../src/study/journal.ts';
+import { viewSpace } from '../src/study/samplers/space-view.ts';
 import { frame } from '../src/tui/frame.ts';
 import { initialInteraction } from '../src/tui/interaction.ts';
 import { ViewFold } from '../src/tui/state.ts';
-import { longGoal, longStudy, longView, writeJournal } from '../test/support/long-journal.ts';
+import { originalConfig } from '../test/study/builders.ts';
+import { longGoal, longSpace, longStudy, writeJournal } from '../test/support/long-journal.ts';
 import { play } from '../test/tuner/world.ts';
 
 /**
@@ -77,9 +80,11 @@ async function resumed(path: string, name: (typeof samplerNames)[number]): Promi
   const { journal, records: earlier } = await resumeJournal(path);
   try {
     const options = { seed: 1, goal: longGoal, levels };
-    const sampler = makeSampler(name, longView, options);
+    // What is kept of a space is kept with the space: each round has one of its own, as each process has.
+    const view = viewSpace(spaceFromJson(longSpace.definition), originalConfig);
+    const sampler = makeSampler(name, view, options);
     // Of the events of a resumed run the fourth is of the trial that it goes on with: resumed, limits, proposed, started.
-    const plan = { earlier, build: longView.build, maxTrials: Number.POSITIVE_INFINITY };
+    const plan = { earlier, build: view.build, maxTrials: Number.POSITIVE_INFINITY };
     await play({ plan, goal: longGoal, parts: { sampler }, abortAt: 4 });
   } finally {
     await journal.close();

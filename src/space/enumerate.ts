@@ -9,6 +9,9 @@ import type { Assignment, ParameterValue, SearchSpace } from './types.ts';
 /** Above so many combinations a space is not counted. */
 export const countLimit = 50_000;
 const drawLimit = 20_000;
+/** Samplers list a space, then draw from it again and again; to find out what is legal is to build each config. */
+const MOST_KNOWN = 10_000;
+const legality = new WeakMap<BoundSpace, Map<string, boolean>>();
 
 /**
  * Every legal assignment that gives each parameter that applies a value, in a fixed order: the last parameter of the space varies
@@ -57,7 +60,12 @@ export function sampleAssignment(
 }
 
 function isLegal(bound: BoundSpace, assignment: Assignment): boolean {
-  return Object.keys(assignment).length > 0 && 'config' in configOf(bound, assignment);
+  const known = legality.get(bound) ?? new Map<string, boolean>();
+  legality.set(bound, known);
+  const key = JSON.stringify(assignment);
+  const legal = known.get(key) ?? (Object.keys(assignment).length > 0 && 'config' in configOf(bound, assignment));
+  if (known.size < MOST_KNOWN) known.set(key, legal);
+  return legal;
 }
 
 function* combinations(

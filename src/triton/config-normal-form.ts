@@ -53,10 +53,12 @@ function normalMessage(schema: MessageSchema, json: unknown, path: string): Json
     else if (values.has(field)) throw new ConfigValueError(at(path, field.name), 'given twice, in two spellings');
     else values.set(field, value);
   }
+  const always = promised[schema.name] ?? [];
   const known = schema.fields.flatMap((field): [string, Json][] => {
-    const place = at(path, field.name);
-    const value = values.has(field) ? normalField(field, values.get(field), place) : undefined;
-    const kept = value ?? (promised[schema.name]?.includes(field.name) ? defaultValue(field) : undefined);
+    const isGiven = values.has(field);
+    if (!isGiven && !always.includes(field.name)) return [];
+    const value = isGiven ? normalField(field, values.get(field), at(path, field.name)) : undefined;
+    const kept = value ?? (always.includes(field.name) ? defaultValue(field) : undefined);
     return kept === undefined ? [] : [[field.name, kept]];
   });
   // fromEntries makes own properties even of a key such as __proto__.

@@ -74,7 +74,15 @@ function readChoice(candidate: Candidate): Choice {
     [...preferred],
     policy.prefetch ?? true,
   ]);
-  return { candidate, policy, largestBatch, delayUs, variant, traits: traitsOf(JSON.parse(variant)), key };
+  return { candidate, policy, largestBatch, delayUs, variant, traits: traitsOfVariant(variant), key };
+}
+
+/** Of the variant read last, which is that of most choices in a row: places of one variant are soon told to be alike. */
+let latest: { readonly variant: string; readonly traits: Choice['traits'] } = { variant: 'null', traits: new Map() };
+
+function traitsOfVariant(variant: string): Choice['traits'] {
+  if (latest.variant !== variant) latest = { variant, traits: traitsOf(JSON.parse(variant)) };
+  return latest.traits;
 }
 
 function traitsOf(value: Json, path = '', traits = new Map<string, string>()): Map<string, string> {

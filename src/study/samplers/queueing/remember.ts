@@ -13,7 +13,7 @@ export function rememberLast<A extends readonly unknown[], T>(
     if (known) return known.value;
     const value = compute(...given);
     if (kept.length >= MOST) kept.shift();
-    kept.push({ parts, value });
+    kept.push({ parts: [...parts], value });
     return value;
   };
 }

@@ -110,9 +110,9 @@ export function look(
  */
 function scoutOf(left: readonly Choice[], measured: readonly Measured[], range: LevelRange): Sight['scout'] {
   const first = measured[0];
+  if (!first || measured.length > TRIALS_BEFORE_SCOUT || range.mode !== 'concurrency') return null;
   const batches = measured.flatMap(({ measurements }) => measurements.flatMap(({ server }) => server?.batches ?? []));
-  const isPointless = batches.length === 0 || batches.some(({ size }) => size > 1) || range.mode !== 'concurrency';
-  if (!first || isPointless || measured.length > TRIALS_BEFORE_SCOUT) return null;
+  if (batches.length === 0 || batches.some(({ size }) => size > 1)) return null;
   const able = left.filter(({ variant, largestBatch }) => variant === first.choice.variant && largestBatch > 1);
   const apart = ({ policy }: Choice): number => Math.abs(policy.instances - first.choice.policy.instances);
   const choice = [...able].sort(
