@@ -13,16 +13,22 @@ const USUAL_MISS = 0.3;
 const USUAL_SPREAD = 0.1;
 const PRIOR_WEIGHT = 2;
 
+/** An observation, and the law of its executions but for their spread. */
+export interface Explained {
+  readonly law: ServiceLaw;
+  readonly observation: Observation;
+}
+
 /**
  * The coefficient of variation with which simulated p99s are nearest to the observed ones. Statistics hold only means, so
  * the tail is all that tells of it; it stands for the tails of client and network too.
  */
-export function fitSpread(law: ServiceLaw, observations: readonly Observation[]): number {
-  const chosen = spreadOver(observations, MOST_SIMULATED);
+export function fitSpread(explained: readonly Explained[]): number {
+  const chosen = spreadOver(explained, MOST_SIMULATED);
   let best = 0;
   let least = Number.POSITIVE_INFINITY;
   for (const cv of SPREADS) {
-    const misses = chosen.reduce((sum, observation) => sum + miss({ ...law, cv }, observation), 0);
+    const misses = chosen.reduce((sum, { law, observation }) => sum + miss({ ...law, cv }, observation), 0);
     const loss = misses + PRIOR_WEIGHT * Math.log(Math.max(1, cv / USUAL_SPREAD)) ** 2;
     if (loss >= least) continue;
     least = loss;

@@ -55,7 +55,10 @@ export function fitServiceLaw(observations: readonly Observation[], variant: str
     Math.abs(executionNs(steady, point.batchSize, point.busyInstances) / point.executionNs - 1),
   );
   return {
-    law: { ...steady, cv: fitSpread(steady, own.length > 0 ? own : telling) },
+    law: {
+      ...steady,
+      cv: fitSpread((own.length > 0 ? own : telling).map((observation) => ({ law: steady, observation }))),
+    },
     roundTripNs: Math.max(0, median(telling.map((observation) => observation.roundTripNs))),
     observations: telling.length,
     medianResidual: median(residuals),

@@ -25,7 +25,7 @@ export function measuredLaw(law: ServiceLaw, observations: readonly Observation[
     disagreement(next, law, groups) < disagreement(best, law, groups) ? next : best,
   );
   const steady = { ...law, interference, points: pointsThrough({ ...law, interference }, groups), cv: 0 };
-  return { ...steady, cv: fitSpread(steady, observations) };
+  return { ...steady, cv: fitSpread(observations.map((observation) => ({ law: steady, observation }))) };
 }
 
 const candidates = (fitted: Interference): Interference[] => [

@@ -63,10 +63,8 @@ export function lawsOf(observed: readonly Observed[]): Laws | null {
   );
   const roundTripNs = Math.max(0, median(telling.map(({ observation }) => observation.roundTripNs)));
   const frontEnd = fitFrontEnd(telling, roundTripNs);
-  const first = { ...(telling[0]?.law ?? affineLaw(1, 1)), frontEndNs: frontEnd.frontEndNs };
   const cv = fitSpread(
-    first,
-    telling.filter(({ law }) => law === telling[0]?.law).map(({ observation }) => observation),
+    telling.map(({ law, observation }) => ({ law: { ...law, frontEndNs: frontEnd.frontEndNs }, observation })),
   );
   const finished = new Map<ServiceLaw, ServiceLaw>();
   const doubts = new Map<number, number>();
