@@ -71,7 +71,9 @@ describe('tritune profile', () => {
     await writeFile(data, JSON.stringify({ data: [step(0), step(50.5), step(300)] }));
     const server = await target();
     const traced = await runCli(['profile', ...server, '--arrival-trace', trace, '--trace-speed', '2']);
-    expect(traced.stderr).toBe('');
+    // A busy machine sends late, and is told so.
+    const words = traced.stderr.replace(/^\[WARNING\] The client was the limit, .*\n/, '');
+    expect({ code: traced.code, words }).toEqual({ code: 0, words: '' });
     expect(traced.stdout).toMatch(/Request count: 4$/m);
     expect(traced.stdout).toMatch(/^Request Rate: 26\.6667 /m);
     const fixed = await runCli(['profile', ...server, '--fixed-schedule', '--input-data', data]);
