@@ -67,7 +67,7 @@ it('does nothing at a load without config after an override', async () => {
 
 it('serves the old version until the new one is ready', async () => {
   const { client, config, infer } = await start(
-    smallProfile({ model: { load: { full_s: 0.3, add_s: 0, remove_s: 0 } } }),
+    smallProfile({ model: { load: { full_s: 0.8, add_s: 0, remove_s: 0 } } }),
   );
   let loaded = false;
   const loading = client.load('m', { ...config, max_batch_size: 2 }).then(() => {
