@@ -1,5 +1,4 @@
 import { createServer } from 'node:http';
-import { PassThrough } from 'node:stream';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { TrituneError } from '../../src/base/errors.ts';
 import { failureOf } from '../../src/cli/failure.ts';
@@ -112,8 +111,7 @@ describe('hostile words on a terminal', () => {
     [200, 60],
   ])('do nothing on the screen at %i × %i', async (columns, rows) => {
     const terminal = new VirtualTerminal({ columns, rows });
-    const still = { isTTY: true, setRawMode: () => undefined, ref: () => undefined, unref: () => undefined };
-    const stdin = Object.assign(new PassThrough(), still) as unknown as NodeJS.ReadStream;
+    const { stdin } = terminal;
     const tui = openTui({
       ...{ stdin, stdout: terminal.stdout, hasColours: true, earlier: [], commands: null, nowMs: () => 0 },
       interrupt: () => undefined,

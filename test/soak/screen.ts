@@ -1,4 +1,3 @@
-import { PassThrough } from 'node:stream';
 import { realClock } from '../../src/base/clock.ts';
 import type { LoadLevel } from '../../src/loadgen/types.ts';
 import type { ProfileProgress } from '../../src/profiler/measurement.ts';
@@ -31,12 +30,7 @@ const commands: TunerCommands = {
 
 export async function openScreen(): Promise<WatchedScreen> {
   const terminal = new VirtualTerminal({ columns: 80, rows: 24 });
-  const stdin = Object.assign(new PassThrough(), {
-    isTTY: true,
-    setRawMode: () => undefined,
-    ref: () => undefined,
-    unref: () => undefined,
-  }) as unknown as NodeJS.ReadStream;
+  const { stdin } = terminal;
   const tui = openTui({
     ...{ stdin, stdout: terminal.stdout, hasColours: true, earlier: [] },
     ...{ commands, interrupt: nothing, exportConfig: async () => 'config.pbtxt' },

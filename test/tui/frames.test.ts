@@ -1,4 +1,3 @@
-import { PassThrough } from 'node:stream';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Measurement } from '../../src/profiler/measurement.ts';
 import { openTui, type Tui } from '../../src/tui/open.ts';
@@ -37,12 +36,7 @@ afterEach(() => {
 /** The screen in a virtual terminal after some events; elapsed time stands still. */
 async function shown(some: readonly TunerEvent[], columns = 80, rows = 24, hasColours = true): Promise<Shown> {
   const terminal = new VirtualTerminal({ columns, rows });
-  const stdin = Object.assign(new PassThrough(), {
-    isTTY: true,
-    setRawMode: () => undefined,
-    ref: () => undefined,
-    unref: () => undefined,
-  }) as unknown as NodeJS.ReadStream;
+  const { stdin } = terminal;
   const asked: string[] = [];
   const note = (name: string) => (value?: unknown) =>
     void asked.push(value === undefined ? name : `${name} ${JSON.stringify(value)}`);

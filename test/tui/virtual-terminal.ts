@@ -1,5 +1,5 @@
 import { Console } from 'node:console';
-import { Writable } from 'node:stream';
+import { PassThrough, Writable } from 'node:stream';
 import headless from '@xterm/headless';
 import type { Size } from '../../src/tui/rows.ts';
 
@@ -10,6 +10,13 @@ Object.assign(console, { Console });
 export class VirtualTerminal {
   readonly #terminal;
   readonly stdout: NodeJS.WriteStream;
+  /** Its keyboard: what is pushed into it was typed. */
+  readonly stdin = Object.assign(new PassThrough(), {
+    isTTY: true,
+    setRawMode: () => undefined,
+    ref: () => undefined,
+    unref: () => undefined,
+  }) as unknown as NodeJS.ReadStream;
   /** All that was written. */
   written = '';
 
