@@ -1,12 +1,9 @@
-import { gunzipSync, inflateSync } from 'node:zlib';
-import { messageOf } from '../base/errors.ts';
+import { inflated } from './inflated.ts';
 import { ProtocolFailure } from './protocol-failure.ts';
 
 const PREFIX_BYTES = 5;
 /** As gRPC, whose lengths are signed numbers. */
 const MOST_MESSAGE_BYTES = 2 ** 31 - 1;
-/** A few bytes can stand for any number of them. */
-const MOST_INFLATED_BYTES = 2 ** 27;
 
 /** Cuts the bytes of a call into its messages: a flag and four bytes of length in front of each. */
 export class MessageCutter {
@@ -50,16 +47,6 @@ export class MessageCutter {
 function decompressed(message: Buffer, encoding: string): Buffer {
   if (encoding === 'gzip' || encoding === 'deflate') return inflated(message, encoding);
   throw new ProtocolFailure('UNIMPLEMENTED', `compression '${encoding}' is not supported`);
-}
-
-/** The bytes that were packed. Throws INTERNAL for what is not packed so, or is too long. */
-export function inflated(bytes: Buffer, encoding: 'gzip' | 'deflate'): Buffer {
-  const inflate = encoding === 'gzip' ? gunzipSync : inflateSync;
-  try {
-    return inflate(bytes, { maxOutputLength: MOST_INFLATED_BYTES });
-  } catch (error) {
-    throw new ProtocolFailure('INTERNAL', `failed to decompress the message: ${messageOf(error)}`, { cause: error });
-  }
 }
 
 /** A message with its prefix, not compressed. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { nestsDeeperThan } from '../base/json.ts';
-import { inflated } from './grpc-messages.ts';
+import { inflated } from './inflated.ts';
 import { ProtocolFailure } from './protocol-failure.ts';
 
 /** Levels of a body's JSON: tensors have a few, and whoever walks through one calls himself once a level. */
