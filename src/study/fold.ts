@@ -1,4 +1,5 @@
 import { TrituneError } from '../base/errors.ts';
+import { canonicalJson } from '../base/json.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import type { Narrowing } from '../space/narrowing.ts';
 import { requireMetrics } from './goal.ts';
@@ -135,6 +136,9 @@ export class StudyFold {
       case 'trial-requested':
         this.#requested.push({ assignment: record.assignment, levels: record.levels });
         return;
+      case 'trial-withdrawn':
+        this.#withdraw(record);
+        return;
       case 'trial-started':
         if (this.#trials.has(record.trial)) contradiction(`trial ${record.trial} started again`);
         if (record.requested) this.#requested.shift();
@@ -172,6 +176,13 @@ export class StudyFold {
       case 'study-finished':
         this.#finished = record;
     }
+  }
+
+  /** One that had just started when it was taken back waits no more. */
+  #withdraw({ assignment, levels }: Wish): void {
+    const wish = canonicalJson({ assignment, levels });
+    const at = this.#requested.findLastIndex((waiting) => canonicalJson({ ...waiting }) === wish);
+    if (at >= 0) this.#requested.splice(at, 1);
   }
 
   /** Of a trial under way, or of a finished one in the final. From here on the model is no longer as it was. */
@@ -240,7 +251,12 @@ export class StudyFold {
 }
 
 /** What a person may ask for while the run is paused; any other record says that it goes on. */
-const duringPause: ReadonlySet<StudyRecord['type']> = new Set(['goal-changed', 'space-narrowed', 'trial-requested']);
+const duringPause: ReadonlySet<StudyRecord['type']> = new Set([
+  'goal-changed',
+  'space-narrowed',
+  'trial-requested',
+  'trial-withdrawn',
+]);
 
 function unfinishedOf({ start, measurements }: OpenTrial): UnfinishedTrial {
   const { trial: number, role, candidate, levels = { kind: 'search' } } = start;

@@ -100,6 +100,7 @@ const record = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('goal-changed'), ...stamp, goal }),
   z.looseObject({ type: z.literal('space-narrowed'), ...stamp, narrowing: z.record(text, restriction) }),
   z.looseObject({ type: z.literal('trial-requested'), ...stamp, assignment: json, levels }),
+  z.looseObject({ type: z.literal('trial-withdrawn'), ...stamp, assignment: json, levels }),
   z.looseObject({
     type: z.literal('trial-started'),
     ...trial,

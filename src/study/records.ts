@@ -19,6 +19,7 @@ export type StudyRecord =
   | GoalChanged
   | SpaceNarrowed
   | TrialRequested
+  | TrialWithdrawn
   | TrialStarted
   | TrialApplied
   | TrialMeasured
@@ -105,6 +106,11 @@ export interface SpaceNarrowed extends Stamped {
 /** A person asked for a trial; it waits until a trial starts that is `requested`. */
 export interface TrialRequested extends Stamped, Wish {
   readonly type: 'trial-requested';
+}
+
+/** A person took such a trial back before it started: of those that waited, the one asked for last. */
+export interface TrialWithdrawn extends Stamped, Wish {
+  readonly type: 'trial-withdrawn';
 }
 
 export interface TrialStarted extends Stamped {

@@ -29,6 +29,8 @@ function recordChange(run: Run, change: StudyChange): Promise<void> {
       return ledger.record({ type: 'space-narrowed', narrowing: change.narrowing });
     case 'wish':
       return ledger.record({ type: 'trial-requested', ...change.wish });
+    case 'withdrawal':
+      return ledger.record({ type: 'trial-withdrawn', ...change.wish });
   }
 }
 

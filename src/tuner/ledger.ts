@@ -18,6 +18,7 @@ export class Ledger {
   readonly #startNs: number;
   readonly #fold = new StudyFold();
   #state: StudyState | null = null;
+  #last: Promise<unknown> = Promise.resolve();
   #watcherFault: { readonly error: unknown } | null = null;
 
   constructor(
@@ -44,8 +45,21 @@ export class Ledger {
   }
 
   /** Resolves when the record is on the disk. Errors: those of the journal. */
-  async record(unstamped: Unstamped<StudyRecord>): Promise<void> {
-    const record = this.#stamped(unstamped);
+  record(unstamped: Unstamped<StudyRecord>): Promise<void> {
+    const written = this.#write(this.#stamped(unstamped));
+    this.#last = written.catch(() => undefined);
+    return written;
+  }
+
+  /** Resolves when the state has all that was recorded so far: what a person asks for is written beside the loop. */
+  async settled(): Promise<void> {
+    for (let seen: Promise<unknown> | null = null; seen !== this.#last; ) {
+      seen = this.#last;
+      await seen;
+    }
+  }
+
+  async #write(record: StudyRecord): Promise<void> {
     await this.#journal.append(record);
     this.#take(record);
   }

@@ -16,13 +16,15 @@ export interface TunerCommands {
   narrow(narrowing: Narrowing): void;
   /** A trial to run next, before the sampler is asked again; it runs even where a limit of trials is reached. */
   enqueue(wish: Wish): void;
+  /** Takes such a wish back, the one asked for last where there are several; nothing where it has begun meanwhile. */
+  withdraw(wish: Wish): void;
 }
 
 /** What becomes a record of the study as soon as it is asked for. */
 export type StudyChange =
   | { readonly kind: 'budget'; readonly latencyMs: number }
   | { readonly kind: 'narrowing'; readonly narrowing: Narrowing }
-  | { readonly kind: 'wish'; readonly wish: Wish };
+  | { readonly kind: 'wish' | 'withdrawal'; readonly wish: Wish };
 
 /** Between the person and the loop: takes commands at any time; the loop polls it between its steps. */
 export class Steering implements TunerCommands {
@@ -63,6 +65,10 @@ export class Steering implements TunerCommands {
 
   enqueue(wish: Wish): void {
     this.#change({ kind: 'wish', wish });
+  }
+
+  withdraw(wish: Wish): void {
+    this.#change({ kind: 'withdrawal', wish });
   }
 
   get isPaused(): boolean {

@@ -102,6 +102,7 @@ async function runSearch(run: Run): Promise<string> {
     checkServer(run);
     await heedPause(run);
     if (run.steering.stopsSearch) return 'stopped by the user';
+    await ledger.settled();
     const { trials, requested } = ledger.state;
     const done = trials.filter((trial) => trial.role === 'search').length;
     const wish = requested[0];

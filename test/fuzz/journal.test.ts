@@ -31,6 +31,7 @@ const records: readonly StudyRecord[] = [
   { type: 'space-narrowed', at, narrowing: { instances: { pinned: 2 } } },
   { type: 'goal-changed', at, goal: goalOf(4) },
   { type: 'trial-requested', at, assignment: { instances: 3 }, levels: { kind: 'fixed', values: [1, 2] } },
+  { type: 'trial-withdrawn', at, assignment: { instances: 3 }, levels: { kind: 'fixed', values: [1, 2] } },
   { type: 'tracing-started', at, trial: 1, earlier: { trace_level: ['OFF'] }, file: '/tmp/t' },
   { type: 'tracing-ended', at, verified: true, detail: 'back' },
   { type: 'model-restored', at, how: 'config', verified: true, detail: 'put back' },

@@ -25,7 +25,7 @@ const nothing = (): void => undefined;
 /** A run that is there to be looked at. */
 const commands: TunerCommands = {
   ...{ pause: nothing, resume: nothing, skipTrial: nothing, stopSearch: nothing },
-  ...{ changeBudget: nothing, narrow: nothing, enqueue: nothing },
+  ...{ changeBudget: nothing, narrow: nothing, enqueue: nothing, withdraw: nothing },
 };
 
 export async function openScreen(): Promise<WatchedScreen> {

@@ -48,6 +48,7 @@ async function shown(some: readonly TunerEvent[], columns = 80, rows = 24, hasCo
     changeBudget: note('budget'),
     narrow: note('narrow'),
     enqueue: note('enqueue'),
+    withdraw: note('withdraw'),
   };
   const tui = openTui({
     stdin,

@@ -245,6 +245,57 @@ describe('steering', () => {
     expect(resumed.state?.trials.map(({ candidate }) => candidate.assignment)).toEqual(tried);
   });
 
+  it('does not try what was taken back while it waited, also when the run was killed meanwhile', async () => {
+    const wish = (count: number) => ({ assignment: { batch: 8, count }, levels: { kind: 'search' } }) as const;
+    const { records, state } = await steered(
+      (record, steering) => {
+        if (isStart(record, 1)) {
+          for (const count of [4, 3, 4, 2]) steering.enqueue(wish(count));
+          // Of two alike the later one goes; one that nobody asked for changes nothing.
+          for (const count of [4, 1, 2]) steering.withdraw(wish(count));
+        }
+        // It is under way: what waits is not touched.
+        if (record.type === 'trial-applied' && record.trial === 2) steering.withdraw(wish(4));
+      },
+      { maxTrials: 5 },
+    );
+    const taken = records.filter(({ type }) => type === 'trial-withdrawn');
+    expect(taken).toHaveLength(4);
+    expect(checkRecord(taken[0])).toEqual({ record: taken[0] });
+    const tried = state?.trials.map(({ candidate }) => candidate.assignment) ?? [];
+    expect(tried.slice(2, 5)).toEqual([wish(4).assignment, wish(3).assignment, { batch: 1, count: 2 }]);
+    expect(state?.requested).toEqual([]);
+
+    const killed = killedAt(records, 'trial-started', 2);
+    expect(foldStudy(killed).requested).toEqual([wish(3)]);
+    const resumed = await play({ plan: { earlier: killed, maxTrials: 5 } });
+    expect(resumed.state?.trials.map(({ candidate }) => candidate.assignment)).toEqual(tried);
+  });
+
+  it('hears of a wish taken back before it acts on it, however slow the disk is', async () => {
+    const [steering, wish] = [
+      new Steering(),
+      { assignment: { batch: 8, count: 4 }, levels: { kind: 'search' } } as const,
+    ];
+    const other = { ...wish, assignment: { batch: 8, count: 3 } };
+    let written: Promise<void> = Promise.resolve();
+    const journal = {
+      append: (record: StudyRecord): Promise<void> => {
+        if (isStart(record, 1)) for (const each of [wish, other]) steering.enqueue(each);
+        const ofTrial = record.type === 'trial-finished' && record.trial === 1;
+        written = written.then(() => new Promise((done) => setImmediate(done)));
+        return written.then(() => {
+          // The loop goes on with the next trial while this is written down.
+          if (ofTrial) steering.withdraw(wish);
+        });
+      },
+    };
+    const { state } = await play({ plan: { maxTrials: 3 }, parts: { journal, steering } });
+    expect(state?.trials[2]?.candidate.assignment).toEqual(other.assignment);
+    expect(state?.trials.map(({ candidate }) => candidate.assignment)).not.toContainEqual(wish.assignment);
+    expect(state?.requested).toEqual([]);
+  });
+
   it('writes down what was asked for before the run began to listen', async () => {
     const steering = new Steering();
     steering.narrow({ count: { pinned: 2 } });
