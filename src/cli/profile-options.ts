@@ -29,6 +29,7 @@ export interface ProfileOptions
   readonly modelRepository?: string;
   readonly tritonserver?: string;
   readonly dockerImage: string;
+  readonly dockerGpus?: string;
 }
 
 export const profileOptionTable: OptionTable<ProfileOptions> = {
@@ -55,6 +56,7 @@ export const profileOptionTable: OptionTable<ProfileOptions> = {
   modelRepository: tuneOptionTable.modelRepository,
   tritonserver: tuneOptionTable.tritonserver,
   dockerImage: tuneOptionTable.dockerImage,
+  dockerGpus: tuneOptionTable.dockerGpus,
   ...perfAnalyzerOptionTable,
 };
 

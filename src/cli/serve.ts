@@ -1,4 +1,4 @@
-import { extname, join, resolve } from 'node:path';
+import { extname, join } from 'node:path';
 import { TrituneError } from '../base/errors.ts';
 import { launchDocker } from '../launch/docker-server.ts';
 import { launchEmulator } from '../launch/emulator-server.ts';
@@ -13,7 +13,7 @@ const script = join(import.meta.dirname, `main${extname(import.meta.filename)}`)
 /** The options about a server that is started for the run. */
 export type LaunchFlags = Pick<
   TuneOptions,
-  'launch' | 'modelRepository' | 'tritonserver' | 'dockerImage' | 'sharedMemory' | 'trace'
+  'launch' | 'modelRepository' | 'tritonserver' | 'dockerImage' | 'dockerGpus' | 'sharedMemory' | 'trace'
 >;
 
 /** Starts the server that `--launch` names; a Triton loads `loadModels` at once, an emulator all that it has. Errors: USAGE, LAUNCH_FAILED. */
@@ -26,15 +26,14 @@ export async function launchServer(
   const which = rest.join(':');
   if (what === 'emulator') return launchEmulator({ ...common, profile: which || DEFAULT_EMULATOR_PROFILE, script });
   if (what === 'twin' && which !== '') return launchEmulator({ ...common, twinOf: which, script });
+  const traceFile = options.trace ? { traceFile: join(common.logDirectory, 'trace.json') } : {};
   if (what === 'local') {
     return launchLocal({
       ...common,
       modelRepository: needsRepository(options),
       loadModels,
       ...(options.tritonserver !== undefined && { binary: options.tritonserver }),
-      ...(options.trace && {
-        extraArgs: [`--trace-config=triton,file=${resolve(join(common.logDirectory, 'trace.json'))}`],
-      }),
+      ...traceFile,
     });
   }
   if (what === 'docker') {
@@ -49,8 +48,10 @@ export async function launchServer(
       ...common,
       modelRepository: needsRepository(options),
       loadModels,
+      ...traceFile,
       image: options.dockerImage,
-      gpus: 'all',
+      // Docker refuses every container where it is asked for GPUs and there are none.
+      gpus: options.dockerGpus === 'none' ? null : (options.dockerGpus ?? 'all'),
     });
   }
   throw new TrituneError(

@@ -4,11 +4,14 @@ import { traceLines } from '../headless/trace-lines.ts';
 import type { StudyState } from '../study/state.ts';
 import { readTraceFiles } from './read-traces.ts';
 
+/** Ways to launch a server that writes its traces beside its log. */
+const onOurDisk: readonly string[] = ['local', 'docker'];
+
 /** After a run with `--trace`: the summary where the server's disk is ours, else where the file is. Nothing without one. */
 export async function traceReport({ tracing, started }: StudyState): Promise<readonly string[]> {
   if (!tracing?.ended) return [];
   const { file, trial } = tracing.started;
-  if (started.options.launch !== 'local') {
+  if (!onOurDisk.includes(`${started.options.launch}`)) {
     return [`the traces of trial ${trial} are in ${plainLine(file)} on the server's disk: there, run tritune trace`];
   }
   try {

@@ -42,6 +42,7 @@ export interface TuneOptions extends RequestOptions, TlsFlags, TransportFlags, C
   readonly modelRepository?: string;
   readonly tritonserver?: string;
   readonly dockerImage: string;
+  readonly dockerGpus?: string;
   readonly space?: string;
   readonly latencyBudget?: number;
   readonly percentile: number;
@@ -103,6 +104,10 @@ export const tuneOptionTable: OptionTable<Omit<TuneOptions, 'modelAnalyzer'>> = 
     flags: '--docker-image <image>',
     help: 'image for --launch docker',
     default: 'nvcr.io/nvidia/tritonserver:24.10-py3',
+  },
+  dockerGpus: {
+    flags: '--docker-gpus <gpus>',
+    help: 'GPUs for --launch docker, as docker run --gpus takes them, or none (default: all)',
   },
   space: {
     flags: '--space <file|preset>',
@@ -195,7 +200,7 @@ export const tuneOptionTable: OptionTable<Omit<TuneOptions, 'modelAnalyzer'>> = 
   },
   trace: {
     flags: '--trace',
-    help: 'at the end, have the server trace the best for a while (it needs a trace file; --launch local gives it one)',
+    help: 'at the end, have the server trace the best for a while (it needs a trace file; --launch local|docker give it one)',
   },
   output: { flags: '-o, --output <directory>', help: 'where results go (default: tritune-runs/MODEL-TIMESTAMP)' },
   resume: { flags: '--resume <directory>', help: 'continue the study in this directory' },

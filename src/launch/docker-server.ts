@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { execa } from 'execa';
 import { TrituneError } from '../base/errors.ts';
 import { freePorts } from './free-ports.ts';
-import { startServerProcess } from './server-process.ts';
+import { startServerProcess, traceFileArgument } from './server-process.ts';
 import type { LaunchedServer, LaunchOptions } from './types.ts';
 
 export interface DockerLaunch extends LaunchOptions {
@@ -12,10 +12,13 @@ export interface DockerLaunch extends LaunchOptions {
   readonly loadModels?: readonly string[];
   /** As for `docker run --gpus`; null for none. */
   readonly gpus: string | null;
+  /** Where the server may write traces, in the directory of its log; none when undefined. */
+  readonly traceFile?: string;
 }
 
 /**
- * Triton in a container, its three ports published on free loopback ports; the repository is mounted read-only.
+ * Triton in a container, its three ports published on free loopback ports; the repository is mounted read-only, the
+ * directory of the trace file at the path that it has here, so that both sides call the file the same.
  * Errors: LAUNCH_FAILED (no docker, no such image, or the server did not come up).
  */
 export async function launchDocker(options: DockerLaunch): Promise<LaunchedServer> {
@@ -27,6 +30,7 @@ export async function launchDocker(options: DockerLaunch): Promise<LaunchedServe
     );
   }
   const [grpc, http, metrics] = (await freePorts(3)) as [number, number, number];
+  const traceFile = options.traceFile && resolve(options.traceFile);
   const name = `tritune-${randomUUID().slice(0, 8)}`;
   const publish = (outside: number, inside: number): string[] => ['--publish', `127.0.0.1:${outside}:${inside}`];
   const args = [
@@ -39,11 +43,13 @@ export async function launchDocker(options: DockerLaunch): Promise<LaunchedServe
     ...publish(http, 8000),
     ...publish(metrics, 8002),
     `--mount=type=bind,${csvField(`source=${resolve(options.modelRepository)}`)},target=/models,readonly`,
+    ...(traceFile === undefined ? [] : [mountInPlace(dirname(traceFile))]),
     options.image,
     'tritonserver',
     '--model-repository=/models',
     '--model-control-mode=explicit',
     ...(options.loadModels ?? []).map((model) => `--load-model=${model}`),
+    ...(traceFile === undefined ? [] : [traceFileArgument(traceFile)]),
   ];
   return startServerProcess(
     {
@@ -59,6 +65,9 @@ export async function launchDocker(options: DockerLaunch): Promise<LaunchedServe
     options,
   );
 }
+
+const mountInPlace = (path: string): string =>
+  `--mount=type=bind,${csvField(`source=${path}`)},${csvField(`target=${path}`)}`;
 
 /** Docker reads a mount as a line of CSV, so that a path may hold commas and quotes; in --volume a colon would name another place. */
 const csvField = (text: string): string => `"${text.replaceAll('"', '""')}"`;

@@ -1,6 +1,7 @@
+import { resolve } from 'node:path';
 import { TrituneError } from '../base/errors.ts';
 import { freePorts } from './free-ports.ts';
-import { startServerProcess } from './server-process.ts';
+import { startServerProcess, traceFileArgument } from './server-process.ts';
 import { findTriton, type TritonInstall } from './triton-install.ts';
 import type { LaunchedServer, LaunchOptions } from './types.ts';
 
@@ -14,6 +15,8 @@ export interface LocalLaunch extends LaunchOptions {
   readonly controlMode?: 'explicit' | 'none' | 'poll';
   /** Where it listens; free ports when not given. */
   readonly ports?: { readonly grpc: number; readonly http: number; readonly metrics: number };
+  /** Where the server may write traces; none when undefined. */
+  readonly traceFile?: string;
   /** More options of tritonserver, as they are. */
   readonly extraArgs?: readonly string[];
 }
@@ -48,6 +51,7 @@ export async function launchLocal(options: LocalLaunch): Promise<LaunchedServer>
     '--exit-on-error=false',
     // After a refused load this Triton does not end in order; its default would keep us waiting 30 s.
     '--exit-timeout-secs=3',
+    ...(options.traceFile === undefined ? [] : [traceFileArgument(resolve(options.traceFile))]),
     ...(options.extraArgs ?? []),
   ];
   return startServerProcess(

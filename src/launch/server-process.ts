@@ -18,6 +18,9 @@ export interface ServerCommand {
   readonly cleanUp?: () => Promise<void>;
 }
 
+/** Triton can be given a file for its traces at its start only; tracing is still off. */
+export const traceFileArgument = (path: string): string => `--trace-config=triton,file=${path}`;
+
 /** The script beside this one, as source or as built. */
 const supervisor = join(import.meta.dirname, `supervise${extname(import.meta.filename)}`);
 const POLL_MS = 50;

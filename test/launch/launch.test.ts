@@ -3,6 +3,7 @@ import { chmod, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { launchServer } from '../../src/cli/serve.ts';
 import { launchDocker } from '../../src/launch/docker-server.ts';
 import { freePorts } from '../../src/launch/free-ports.ts';
 import { launchLocal } from '../../src/launch/local-server.ts';
@@ -94,6 +95,7 @@ describe('launch', () => {
         logDirectory: directory,
       });
       const { args } = await lastCall();
+      expect(args.join(' ')).not.toMatch(/trace|--load-model/);
       expect(args.slice(0, 2)).toEqual(['run', '--rm']);
       expect(args).toEqual(
         expect.arrayContaining([
@@ -105,6 +107,34 @@ describe('launch', () => {
       expect(args.filter((arg) => arg.startsWith('127.0.0.1:'))).toHaveLength(3);
       await server.stop();
       expect((await lastCall()).args.slice(0, 2)).toEqual(['rm', '--force']);
+    } finally {
+      process.env.PATH = path;
+    }
+  });
+
+  it('tells a container about each model, its GPUs, and a trace file that both sides see at one path', async () => {
+    const path = process.env.PATH;
+    process.env.PATH = `${directory}:${path}`;
+    try {
+      const flags = { launch: 'docker', modelRepository: '/models', dockerImage: 'triton:x', trace: true } as const;
+      const logDirectory = join(directory, 'a, "quoted" one');
+      server = await launchServer({ ...flags, dockerGpus: 'device=1' }, ['a', 'b'], { logDirectory });
+      const { args } = await lastCall();
+      const quoted = logDirectory.replaceAll('"', '""');
+      expect(args).toContain(`--mount=type=bind,"source=${quoted}","target=${quoted}"`);
+      expect(args).toContain('--gpus=device=1');
+      // What comes after the image is for the server.
+      expect(args.slice(args.indexOf('triton:x') + 1)).toEqual([
+        'tritonserver',
+        '--model-repository=/models',
+        '--model-control-mode=explicit',
+        '--load-model=a',
+        '--load-model=b',
+        `--trace-config=triton,file=${join(logDirectory, 'trace.json')}`,
+      ]);
+      await server.stop();
+      server = await launchServer({ ...flags, dockerGpus: 'none' }, [], { logDirectory });
+      expect((await lastCall()).args.join(' ')).not.toMatch(/--gpus|--load-model/);
     } finally {
       process.env.PATH = path;
     }
