@@ -1,6 +1,6 @@
 import type { Observation } from './observation.ts';
 import type { ServiceLaw } from './service-law.ts';
-import { simulate } from './simulate.ts';
+import { enoughRequests, simulate } from './simulate.ts';
 
 const SPREADS = [0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4];
 /** Simulations are cheap, but a study has many observations: those spread over their list stand for all. */
@@ -41,7 +41,7 @@ export function fitSpread(explained: readonly Explained[]): number {
 function miss(law: ServiceLaw, observation: Observation): number {
   const { policy, concurrency, samplesPerRequest, roundTripNs, latencyNs } = observation;
   const traffic = { kind: 'closed', concurrency, samplesPerRequest, roundTripNs: Math.max(0, roundTripNs) } as const;
-  const extent = { warmUpRequests: 2 * concurrency, requests: REQUESTS, seed: SEED };
+  const extent = { warmUpRequests: 2 * concurrency, requests: enoughRequests(REQUESTS, concurrency), seed: SEED };
   const { p99 } = simulate(policy, law, traffic, extent).latencyNs;
   return Math.log1p((Math.log(p99 / latencyNs.p99) / USUAL_MISS) ** 2);
 }

@@ -16,6 +16,12 @@ export type SimulationOptions = {
   readonly seed: number;
 };
 
+/** So many rounds of all requests in flight tell a rate: fewer end within a few large batches, and may end anywhere in one. */
+const ROUNDS = 6;
+
+/** How many requests of a closed loop to count: this many, or more where more of them than usual are in flight. */
+export const enoughRequests = (least: number, concurrency: number): number => Math.max(least, ROUNDS * concurrency);
+
 /** Heap subject of a planned wake-up; any other subject is the instance whose execution ends. */
 const WAKE = -1;
 

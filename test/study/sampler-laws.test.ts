@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { affineNs } from '../../src/queueing/fit-affine.ts';
 import type { Observation } from '../../src/queueing/observation.ts';
-import { executionNs } from '../../src/queueing/service-law.ts';
+import { affineLaw, executionNs } from '../../src/queueing/service-law.ts';
+import { simulate } from '../../src/queueing/simulate.ts';
 import { bendOf, type Point } from '../../src/study/samplers/queueing/bend.ts';
 import { choiceOf } from '../../src/study/samplers/queueing/choices.ts';
 import { lawsOf } from '../../src/study/samplers/queueing/laws.ts';
@@ -110,6 +111,39 @@ describe('the laws of choices', () => {
     };
     expect(timeOf(1)).toBe(timeOf(64));
     expect(timeOf(1) / (MS * cliffMs(64))).toBeCloseTo(1, 0);
+  });
+});
+
+describe('the front end', () => {
+  const US = 1e3;
+  const choice = choiceOf(candidateOf(configOf(8, 32, { dynamic_batching: {} })));
+  const law = { ...affineLaw(2 * MS, 0.05 * MS), cv: 0.05, frontEndNs: 52 * US };
+  /** What a server with that front end would show; the busier it is, the more of the latency is outside of its own statistics. */
+  const seen = (concurrency: number): Observation => {
+    const traffic = { kind: 'closed', concurrency, roundTripNs: 0.1 * MS } as const;
+    const extent = { warmUpRequests: 500, requests: 4000, seed: 3 };
+    const { requestsPerSecond, latencyNs } = simulate(choice.policy, law, traffic, extent);
+    return {
+      variant: choice.variant,
+      policy: choice.policy,
+      concurrency,
+      samplesPerRequest: 1,
+      requestsPerSecond,
+      latencyNs: { p50: latencyNs.p50, p99: latencyNs.p99 },
+      roundTripNs: 0.15 * MS + (concurrency * 52 * US) / 4,
+      split: { input: 0.1, output: 0.1 },
+      batches: [1, 4, 8, 16].map((batchSize) => ({
+        batchSize,
+        executions: 100,
+        meanExecutionNs: executionNs(law, batchSize, 1),
+      })),
+    };
+  };
+
+  it('is what keeps a busy server from doing more, not the long way to it', () => {
+    const laws = lawsOf([{ choice, observations: [1, 16, 128, 256].map(seen) }]);
+    expect(Math.abs((laws?.of(choice).frontEndNs ?? 0) / (52 * US) - 1)).toBeLessThan(0.15);
+    expect(laws?.roundTripNs).toBeLessThan(0.3 * MS);
   });
 });
 

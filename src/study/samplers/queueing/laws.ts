@@ -1,4 +1,3 @@
-import { median } from 'simple-statistics';
 import { fitSpread } from '../../../queueing/fit-spread.ts';
 import { type Observation, servicePoints } from '../../../queueing/observation.ts';
 import { affineLaw, type ServiceLaw } from '../../../queueing/service-law.ts';
@@ -61,10 +60,14 @@ export function lawsOf(observed: readonly Observed[]): Laws | null {
       .filter((each) => servicePoints(each).length > 0)
       .map((observation) => ({ observation, law: rough(choice) })),
   );
-  const roundTripNs = Math.max(0, median(telling.map(({ observation }) => observation.roundTripNs)));
+  // Under load the way to the server and back is longer by what the front end takes for the others, which is its own.
+  const roundTripNs = Math.max(0, Math.min(...telling.map(({ observation }) => observation.roundTripNs)));
   const frontEnd = fitFrontEnd(telling, roundTripNs);
   const cv = fitSpread(
-    telling.map(({ law, observation }) => ({ law: { ...law, frontEndNs: frontEnd.frontEndNs }, observation })),
+    telling.map(({ law, observation }) => ({
+      law: { ...law, frontEndNs: frontEnd.frontEndNs },
+      observation: { ...observation, roundTripNs: frontEnd.roundTripNs },
+    })),
   );
   const finished = new Map<ServiceLaw, ServiceLaw>();
   const doubts = new Map<number, number>();

@@ -4,7 +4,7 @@ import type { LoadLevel } from '../../../loadgen/types.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
 import type { Observation } from '../../../queueing/observation.ts';
 import { affineLaw, executionNs, type ServiceLaw } from '../../../queueing/service-law.ts';
-import { simulate } from '../../../queueing/simulate.ts';
+import { enoughRequests, simulate } from '../../../queueing/simulate.ts';
 import type { Traffic } from '../../../queueing/traffic.ts';
 import { isModelled, observationsOf } from '../../prediction.ts';
 import type { Choice } from './choices.ts';
@@ -124,8 +124,10 @@ function simulated(
   const run = (choice: Choice, level: number): Foretold | null => {
     if (samplesPerRequest > Math.max(1, choice.policy.maxBatchSize)) return null;
     const traffic = trafficOf(mode, level, samplesPerRequest, roundTripNs);
-    const warmUpRequests = mode === 'concurrency' ? Math.min(MOST_WARM_UP, 2 * level) : 100;
-    const found = simulate(choice.policy, lawFor(choice), traffic, { warmUpRequests, requests: REQUESTS, seed });
+    const isClosed = mode === 'concurrency';
+    const warmUpRequests = isClosed ? Math.min(MOST_WARM_UP, 2 * level) : 100;
+    const requests = isClosed ? enoughRequests(REQUESTS, level) : REQUESTS;
+    const found = simulate(choice.policy, lawFor(choice), traffic, { warmUpRequests, requests, seed });
     const { latencyNs, latenciesNs, requestsPerSecond } = found;
     const rank = Math.max(0, Math.ceil((percentile / 100) * latenciesNs.length) - 1);
     return {
