@@ -16,10 +16,14 @@ const Z95 = 1.959964;
 
 /**
  * The change from one independent reading to another, with its two-sided interval: standard errors from the 95 % intervals,
- * on logarithms, where a factor is a difference and errors add up by squares. `confidence` is below 1. A reading of 0 gives
- * no ratio: from 0 to Infinity.
+ * on logarithms, where a factor is a difference and errors add up by squares. `confidence` is below 1. A reading of 0
+ * has no logarithm: one before gives no ratio, from 0 to Infinity; one after a ratio as far as its interval goes.
  */
 export function changeBetween(before: Interval, after: Interval, confidence: number): Change {
+  if (before.value > 0 && after.value === 0) {
+    const high = before.low > 0 ? after.high / before.low : Number.POSITIVE_INFINITY;
+    return { ratio: 0, low: 0, high, sureness: high < 1 ? 1 : 0.5 };
+  }
   if (!(before.value > 0 && after.value > 0)) {
     return { ratio: after.value / before.value || 0, low: 0, high: Number.POSITIVE_INFINITY, sureness: 0.5 };
   }

@@ -42,8 +42,31 @@ describe('the gate', () => {
     expect(verdicts(document({}, 900, 10))).toEqual(['regression', 'regression']);
     expect(verdicts(document({}, 1100, 6.5))).toEqual(['better', 'better']);
     expect(verdicts(document({}, 950))).toEqual(['worse', 'same']);
+    expect(verdicts(document({}, 0))).toEqual(['regression', 'same']);
     expect(decideGate(document(), document({}, 950), rule).isRegression).toBe(false);
     expect(decideGate(document(), document({}, 900), rule).isRegression).toBe(true);
+  });
+
+  it('says of readings that hardly say anything that they do not, and passes them with a warning', () => {
+    const widened = (by: number): GateDocument => ({
+      ...document(),
+      readings: document().readings.map((reading) => {
+        const { value } = reading.interval;
+        return { ...reading, interval: { value, low: value / by, high: value * by } };
+      }),
+    });
+    expect(verdicts(widened(1.1))).toEqual(['same', 'same']);
+    const blind = decideGate(widened(1.5), widened(1.5), rule);
+    expect(blind.comparisons.map(({ verdict }) => verdict)).toEqual(['unsure', 'unsure']);
+    expect(blind.isRegression).toBe(false);
+    expect(gateMarkdown(blind)).toMatch(/^### ⚠️ tritune: no regression in 2 figures, 2 of them too unsure to tell/);
+    expect(gateAnnotations(blind)).toEqual([expect.stringMatching(/^::warning/), expect.stringMatching(/^::warning/)]);
+    // What cannot be a ratio says nothing either; what is surely worse is so, however wide it is.
+    expect(decideGate(document({}, 0), document(), rule).comparisons[0]?.verdict).toBe('unsure');
+    expect(decideGate(widened(1.5), document({}, 100), rule).comparisons[0]?.verdict).toBe('regression');
+    const [one] = document().readings;
+    const single = document(one ? { readings: [one] } : {});
+    expect(gateMarkdown(decideGate(single, single, rule))).toContain('no regression in 1 figure (');
   });
 
   it('misses what the run does not have', () => {

@@ -22,11 +22,12 @@ it('names a value as the trials that set it do, also where it is the default tha
     if (!built.legal) throw new Error(built.reason);
     return built.candidate;
   };
-  const trials = [
+  const assignments: Assignment[] = [
     {},
     { dynamic_batching: true, queue_delay_us: 0, cuda_graphs: false, output_copy_stream: true },
     { dynamic_batching: true, queue_delay_us: 500, cuda_graphs: true, output_copy_stream: true },
-  ].map((assignment, number) => trialOf(number, gpu, { candidate: candidateOf(assignment) }));
+  ];
+  const trials = assignments.map((assignment, number) => trialOf(number, gpu, { candidate: candidateOf(assignment) }));
   const settings = settingsOf(space, trials);
   expect(settings.names).toEqual(['dynamic_batching', 'queue_delay_us', 'cuda_graphs', 'output_copy_stream']);
   expect(trials.map(({ candidate }) => settings.of(candidate))).toEqual([

@@ -8,11 +8,11 @@ export interface GateRule {
   readonly confidence: number;
 }
 
-export type GateVerdict = 'regression' | 'worse' | 'same' | 'better' | 'missing';
+export type GateVerdict = 'regression' | 'worse' | 'same' | 'unsure' | 'better' | 'missing';
 
 /**
  * One figure of both documents. `regression`: surely worse by more than is borne. `worse`, `better`: surely so, but no
- * regression. `same`: not told apart. `missing`: the run does not have it.
+ * regression. `same`: not told apart. `unsure`: nor would a figure half as bad again have been. `missing`: the run does not have it.
  */
 export interface Comparison {
   readonly before: Reading;
@@ -28,6 +28,9 @@ export interface GateDecision {
   readonly faults: readonly string[];
   readonly isRegression: boolean;
 }
+
+/** A figure worse by this factor would have passed: the readings say too little to pass for a gate that was kept. */
+const BLIND = 1.5;
 
 /**
  * Compares a run with a baseline, figure by figure. The chance of any false alarm is held to 1 − confidence by giving each
@@ -51,7 +54,11 @@ function verdictOf({ better }: Reading, { low, high }: Change, tolerance: number
   const [isWorse, isMuchWorse, isBetter] =
     better === 'higher' ? [high < 1, high < 1 - tolerance, low > 1] : [low > 1, low > 1 + tolerance, high < 1];
   if (isMuchWorse) return 'regression';
-  return isWorse ? 'worse' : isBetter ? 'better' : 'same';
+  if (isWorse) return 'worse';
+  if (isBetter) return 'better';
+  // By how much the interval reaches to either side of the ratio, and so how much worse a run is before it is surely so.
+  const reach = Math.sqrt(high / low);
+  return reach * (better === 'higher' ? 1 / (1 - tolerance) : 1 + tolerance) < BLIND ? 'same' : 'unsure';
 }
 
 function faultsOf(baseline: GateDocument, run: GateDocument): readonly string[] {

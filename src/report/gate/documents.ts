@@ -11,9 +11,14 @@ export const gateJson = (decision: GateDecision): string =>
 /** Text that a page of Markdown shows as it is, whatever it holds: names of models and words of servers are not ours. */
 const cell = (text: string): string => plainLine(text, Number.POSITIVE_INFINITY).replace(/[\\`*_~|<>[\]&]/g, '\\$&');
 
+function sign({ comparisons, isRegression }: GateDecision): string {
+  if (isRegression) return '❌';
+  return comparisons.some(({ verdict }) => verdict === 'unsure') ? '⚠️' : '✅';
+}
+
 /** For a job's summary page. */
 export function gateMarkdown(decision: GateDecision): string {
-  const { comparisons, faults, isRegression } = decision;
+  const { comparisons, faults } = decision;
   const rows = comparisons.map((comparison) => {
     const { before, after } = comparison;
     return [
@@ -26,7 +31,7 @@ export function gateMarkdown(decision: GateDecision): string {
   });
   const table = [['figure', 'baseline', 'run', 'change', 'verdict'], ['---', '---:', '---:', '---', '---'], ...rows];
   return [
-    `### ${isRegression ? '❌' : '✅'} tritune: ${cell(decisionLine(decision))}`,
+    `### ${sign(decision)} tritune: ${cell(decisionLine(decision))}`,
     '',
     ...faults.map((fault) => `- ${cell(fault)}`),
     ...(faults.length > 0 ? [''] : []),
@@ -77,7 +82,7 @@ export function gateAnnotations({ comparisons, faults }: GateDecision): readonly
     ...faults.map((fault) => `::error title=tritune::${encoded(fault)}`),
     ...comparisons.filter(isBad).map((comparison) => `::error title=tritune::${encoded(comparisonLine(comparison))}`),
     ...comparisons
-      .filter(({ verdict }) => verdict === 'worse')
+      .filter(({ verdict }) => verdict === 'worse' || verdict === 'unsure')
       .map((comparison) => `::warning title=tritune::${encoded(comparisonLine(comparison))}`),
   ];
 }

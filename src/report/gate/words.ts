@@ -5,6 +5,7 @@ const names: Readonly<Record<GateVerdict, string>> = {
   regression: 'REGRESSION',
   worse: 'worse, within the tolerance',
   same: 'no difference',
+  unsure: 'too unsure to tell, measure longer',
   better: 'better',
   missing: 'MISSING',
 };
@@ -18,7 +19,7 @@ export function changeText({ change, verdict }: Comparison): string {
   const percent = (ratio: number): string =>
     Number.isFinite(ratio) ? `${ratio >= 1 ? '+' : ''}${((ratio - 1) * 100).toFixed(1)} %` : 'no limit';
   const range = `${percent(change.low)} to ${percent(change.high)}`;
-  if (verdict === 'same') return `${percent(change.ratio)} (${range})`;
+  if (verdict === 'same' || verdict === 'unsure') return `${percent(change.ratio)} (${range})`;
   const sure = change.sureness >= 0.9995 ? 'over 99.9 %' : `${(change.sureness * 100).toFixed(1)} %`;
   return `${percent(change.ratio)} (${range}; ${sure} sure of the direction)`;
 }
@@ -39,7 +40,8 @@ export function decisionLine({ comparisons, faults, isRegression, rule }: GateDe
   const bad =
     comparisons.filter(({ verdict }) => verdict === 'regression' || verdict === 'missing').length + faults.length;
   const sure = `${formatFigure(rule.confidence * 100)} % confidence, ${formatFigure(rule.tolerance * 100)} % tolerance`;
-  return isRegression
-    ? `regression: ${bad} of ${comparisons.length + faults.length} checks failed (${sure})`
-    : `no regression in ${comparisons.length} figures (${sure})`;
+  if (isRegression) return `regression: ${bad} of ${comparisons.length + faults.length} checks failed (${sure})`;
+  const unsure = comparisons.filter(({ verdict }) => verdict === 'unsure').length;
+  const apart = unsure === 0 ? '' : `, ${unsure} of them too unsure to tell`;
+  return `no regression in ${comparisons.length} figure${comparisons.length === 1 ? '' : 's'}${apart} (${sure})`;
 }
