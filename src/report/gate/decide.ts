@@ -12,7 +12,7 @@ export type GateVerdict = 'regression' | 'worse' | 'same' | 'unsure' | 'better' 
 
 /**
  * One figure of both documents. `regression`: surely worse by more than is borne. `worse`, `better`: surely so, but no
- * regression. `same`: not told apart. `unsure`: nor would a figure half as bad again have been. `missing`: the run does not have it.
+ * regression. `same`: not told apart. `unsure`: nor would half as bad again have been. `missing`: the run does not have it.
  */
 export interface Comparison {
   readonly before: Reading;
@@ -29,7 +29,7 @@ export interface GateDecision {
   readonly isRegression: boolean;
 }
 
-/** A figure worse by this factor would have passed: the readings say too little to pass for a gate that was kept. */
+/** Where even a figure that is worse by this factor beyond the tolerance passes, passing says nothing. */
 const BLIND = 1.5;
 
 /**
@@ -56,9 +56,8 @@ function verdictOf({ better }: Reading, { low, high }: Change, tolerance: number
   if (isMuchWorse) return 'regression';
   if (isWorse) return 'worse';
   if (isBetter) return 'better';
-  // By how much the interval reaches to either side of the ratio, and so how much worse a run is before it is surely so.
-  const reach = Math.sqrt(high / low);
-  return reach * (better === 'higher' ? 1 / (1 - tolerance) : 1 + tolerance) < BLIND ? 'same' : 'unsure';
+  // How far the interval reaches to either side of the ratio is how much worse a run is before it is surely so.
+  return Math.sqrt(high / low) < BLIND ? 'same' : 'unsure';
 }
 
 function faultsOf(baseline: GateDocument, run: GateDocument): readonly string[] {
