@@ -57,3 +57,14 @@ export function plainLine(text: string, maxLength = 300): string {
   const line = text.replace(ACTIVE_RUN, ' ').trim();
   return line.length > maxLength ? `${line.slice(0, maxLength - 1)}…` : line;
 }
+
+/** The text in lines of at most this width, broken between words where there are any. */
+export function wrapped(text: string, width: number): readonly string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`;
+    else for (let at = 0; at === 0 || at < word.length; at += width) lines.push(word.slice(at, at + width));
+  }
+  return lines;
+}

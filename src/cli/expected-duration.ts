@@ -1,4 +1,5 @@
 import { defaultWindowRule } from '../profiler/level-options.ts';
+import { usualTrials } from '../study/usual-trials.ts';
 import type { SamplerName } from './tune-options.ts';
 
 /**
@@ -17,9 +18,6 @@ const SEARCHES: Readonly<Record<'queueing' | 'walk' | 'sweep', Search>> = {
   walk: { first: 4, perTrial: 3.5, budgetShare: 1.1, requestTimes: 8 },
   sweep: { first: 3, perTrial: 7, budgetShare: 0.9, requestTimes: 4 },
 };
-/** The samplers that stop by themselves do so after about as many trials. */
-const USUAL_TRIALS: Partial<Record<SamplerName, number>> = { queueing: 14, 'hill-climb': 8 };
-
 /** Sides that meet in a round of the final, the original config among them; those that lose go out. */
 const FINALISTS = 2.7;
 
@@ -53,7 +51,7 @@ export interface Prospect {
 export function expectedDuration(prospect: Prospect): { readonly seconds: number; readonly measurements: number } {
   const { sampler, finalRounds, timeBudgetMs, isEmulated } = prospect;
   const search = SEARCHES[sampler === 'queueing' ? sampler : sampler === 'grid' ? 'sweep' : 'walk'];
-  const trials = Math.min(prospect.trials, USUAL_TRIALS[sampler] ?? Number.POSITIVE_INFINITY);
+  const trials = Math.min(prospect.trials, usualTrials(sampler) ?? Number.POSITIVE_INFINITY);
   const finals = finalRounds * FINALISTS;
   const measurements = search.first + search.perTrial * trials + finals;
   const { minWindowMs, maxWindowMs } = defaultWindowRule;

@@ -79,7 +79,7 @@ export function printSeries(ui: UiName, terminal: Terminal, summary: SeriesSumma
 }
 
 function printClosing({ summary, files }: WrittenRun, terminal: Terminal): void {
-  for (const line of closingLines(summary, files)) terminal.print(line);
+  for (const line of closingLines(summary, files, terminal.canvas?.stdout.columns)) terminal.print(line);
 }
 
 /** The terminal UI over a run that can be steered through it. */

@@ -1,20 +1,25 @@
-import { formatMs, formatRate, formatRatio, inertLine } from '../base/format.ts';
+import { formatMs, formatRate, formatRatio, inertLine, wrapped } from '../base/format.ts';
 import { describeAssignment, describeLevel, describePrediction } from '../study/describe.ts';
 import type { Summary, SummaryPoint } from '../study/summary.ts';
 
 /** Where the documents of a run lie, by name. */
 export type DocumentPaths = { readonly [document: string]: string | null };
 
-/** What a run came to: the best, the original, the gain, the files, and last in which state the model was left. */
-export function closingLines(summary: Summary, files: DocumentPaths): string[] {
-  const lines = [
-    ...verdict(summary),
-    ...why(summary),
-    ...clientBound(summary),
-    ...documents(files),
-    modelLine(summary.model, summary.restored),
-  ];
+/**
+ * What a run came to: the best, the original, the gain, the files, and last in which state the model was left. `columns`: of
+ * the terminal, between whose edges sentences are broken; paths stay whole.
+ */
+export function closingLines(summary: Summary, files: DocumentPaths, columns = Number.POSITIVE_INFINITY): string[] {
+  const said = [...verdict(summary), ...why(summary), ...clientBound(summary)].flatMap((line) => broken(line, columns));
+  const lines = [...said, ...documents(files), modelLine(summary.model, summary.restored)];
   return ['', ...lines.map(inertLine)];
+}
+
+/** What does not fit goes on under the text's beginning. */
+function broken(line: string, columns: number): string[] {
+  if (line.length <= columns || columns < 2 * MARGIN) return [line];
+  const [first = '', ...rest] = wrapped(line.slice(MARGIN), columns - MARGIN);
+  return [line.slice(0, MARGIN) + first, ...rest.map((part) => row('', part))];
 }
 
 function verdict(summary: Summary): string[] {
@@ -82,4 +87,6 @@ export function modelLine(model: string, restored: Summary['restored']): string 
   return row('model', restored.verified ? restored.detail : `NOT as it was: ${restored.detail}`);
 }
 
-const row = (name: string, text: string): string => `${name.padEnd(11)}${text}`;
+/** Columns before the text. */
+const MARGIN = 11;
+const row = (name: string, text: string): string => `${name.padEnd(MARGIN)}${text}`;

@@ -21,7 +21,9 @@ type Matches = Binding['matches'];
 const always: Works = () => true;
 const live: Works = ({ phase }) => phase === 'live';
 const over: Works = ({ phase }) => phase === 'over';
+const notOver: Works = ({ phase }) => phase !== 'over';
 const searching: Works = (abilities, view) => live(abilities, view) && isSearching(view);
+const waiting: Works = (abilities, view) => searching(abilities, view) && view.study?.requested.length !== 0;
 
 const letter =
   (text: string): Matches =>
@@ -44,6 +46,18 @@ function bind(shown: string, does: string, matches: Matches, command: Command, w
 const move = (by: number): Command => ({ name: 'move', by });
 const step = (rows: number, values: number): Command => ({ name: 'step', rows, values });
 
+const exporting = (works: Works, hint?: string): Binding =>
+  bind(
+    'x',
+    "write this trial's config.pbtxt",
+    letter('x'),
+    { name: 'export' },
+    (abilities, view) => abilities.canExport && works(abilities, view),
+    hint,
+  );
+const comparing = (works: Works, hint?: string): Binding =>
+  bind('c', 'compare others with this trial, or with the original again', letter('c'), { name: 'mark' }, works, hint);
+
 const FAR = 1e6;
 const PAGE = 10;
 
@@ -58,7 +72,9 @@ export const bindings: readonly Binding[] = [
   bind('Enter', 'the whole trial, and back', enter, { name: 'page', page: 'trial' }, always, 'trial'),
   bind('o', 'order: number, throughput, latency', letter('o'), { name: 'sort' }, always, 'order'),
   bind('f', 'only trials on the Pareto front, or all', letter('f'), { name: 'front' }, always, 'front'),
-  bind('c', 'compare others with this trial, or with the original again', letter('c'), { name: 'mark' }),
+  // What is done with a run that is over has a hint only then.
+  comparing(notOver),
+  comparing(over, 'compare'),
   bind('Esc', 'back; from the overview: follow the best', esc, { name: 'back' }),
   bind('p', 'pause, and go on', letter('p'), { name: 'pause' }, live, 'pause'),
   bind('s', 'skip the trial under way; what it measured counts', letter('s'), { name: 'skip' }, searching, 'skip'),
@@ -73,7 +89,9 @@ export const bindings: readonly Binding[] = [
     'try',
   ),
   bind('r', 'measure this trial again at its level', letter('r'), { name: 'again' }, searching),
-  bind('x', "write this trial's config.pbtxt", letter('x'), { name: 'export' }, ({ canExport }) => canExport),
+  bind('u', 'take back the trial that was asked for last', letter('u'), { name: 'withdraw' }, waiting),
+  exporting(notOver),
+  exporting(over, 'export'),
   bind('?', 'all keys, and back', letter('?'), { name: 'page', page: 'help' }, always, 'help'),
   bind('q', 'end the run: asks how', letter('q'), { name: 'ask-quit' }, live, 'quit'),
   bind('q', 'close the screen', letter('q'), { name: 'quit' }, over, 'close'),
@@ -117,6 +135,7 @@ export const answers: Readonly<Record<Question['kind'], readonly Binding[]>> = {
     ...rows,
     ...values,
     bind('Enter', 'try it next', enter, { name: 'try' }, searching, 'try it next'),
+    bind('u', 'take back the one asked for last', letter('u'), { name: 'withdraw' }, waiting, 'take the last back'),
     { ...close, matches: either(close.matches, letter('t')), hint: 'close' },
   ],
 };

@@ -5,6 +5,8 @@ export type Command =
   | { readonly name: 'step'; readonly rows: number; readonly values: number }
   | { readonly name: 'page'; readonly page: 'trial' | 'help' }
   | { readonly name: 'type'; readonly text: string }
+  /** A key of the table that has no meaning at the moment. */
+  | { readonly name: 'not-now'; readonly reason: string }
   | {
       readonly name:
         | 'sort'
@@ -14,6 +16,7 @@ export type Command =
         | 'pause'
         | 'skip'
         | 'again'
+        | 'withdraw'
         | 'ask-quit'
         | 'ask-budget'
         | 'ask-space'

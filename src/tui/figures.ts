@@ -13,6 +13,13 @@ export const frontTrials = (study: StudyState): ReadonlySet<number> =>
 export const figuresOf = (study: StudyState, trial: Trial): Measurement | null =>
   representative(study, trial)?.measurement ?? null;
 
+/** Beside figures that the final measured, in turn with the original's; those without it are the search's. */
+export const FINAL_MARK = '†';
+
+/** The mark, or a space in its place. */
+export const finalMark = (study: StudyState, stands: Measurement | null): string =>
+  study.finals.some(({ measurement }) => measurement === stands) ? FINAL_MARK : ' ';
+
 /** Whether the goal is met by the measurement that stands for the trial. */
 export const meetsGoal = (study: StudyState, trial: Trial): boolean =>
   representative(study, trial)?.feasible ?? trial.feasible;

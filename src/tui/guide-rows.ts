@@ -1,5 +1,6 @@
+import { wrapped } from '../base/format.ts';
 import { argumentsOf, choicesOf, type Guide, takesText } from './guide.ts';
-import { foreign, heading, type Row, row, type Size, span, wrapped } from './rows.ts';
+import { foreign, heading, inSight, type Row, row, type Size, span } from './rows.ts';
 
 const questions: Readonly<Record<Guide['step'], string>> = {
   server: 'Which server?',
@@ -9,8 +10,41 @@ const questions: Readonly<Record<Guide['step'], string>> = {
 };
 
 /** The guided start as a screen. */
-export function guideRows(guide: Guide, { columns, rows }: Size): readonly Row[] {
-  const { waiting, fault, text } = guide;
+export function guideRows(guide: Guide, size: Size): readonly Row[] {
+  const { waiting, cursor } = guide;
+  const { choices, below, plan, foot, room } = partsOf(guide, size);
+  const asked =
+    waiting === null
+      ? [...listed(choices, cursor, room), ...below, ...page(plan, cursor, room)]
+      : [row(`  ${waiting} …`, 'now')];
+  return [...headRows(guide, size), ...asked, ...foot];
+}
+
+/** How many rows of the plan can be moved out of sight above. */
+export function mostMoved(guide: Guide, size: Size): number {
+  const { plan, room } = partsOf(guide, size);
+  return plan.length <= room ? 0 : plan.length - room + 1;
+}
+
+const headRows = ({ step }: Guide, { columns }: Size): readonly Row[] => [
+  heading('tritune: guided start', columns),
+  row(''),
+  row(`  ${questions[step]}`, 'strong'),
+];
+
+interface Parts {
+  readonly choices: readonly Row[];
+  /** What stands under the choices: where something is typed. */
+  readonly below: readonly Row[];
+  readonly plan: readonly Row[];
+  readonly foot: readonly Row[];
+  /** Rows that are left for the choices, or for the plan. */
+  readonly room: number;
+}
+
+function partsOf(guide: Guide, size: Size): Parts {
+  const { fault, text } = guide;
+  const { columns } = size;
   const command = `tritune ${argumentsOf(guide).map(quoted).join(' ')}`;
   const choices = choicesOf(guide).map((choice, index): Row => {
     const isChosen = index === guide.cursor && text === '';
@@ -21,21 +55,22 @@ export function guideRows(guide: Guide, { columns, rows }: Size): readonly Row[]
     : [];
   const others = choices.length > 0 ? 'or type' : 'none answers on the usual ports; type';
   const hint = guide.step === 'server' ? [row(`  ${others} HOST:PORT, its gRPC port`, 'muted')] : [];
+  const below = [...hint, ...input];
   const plan = guide.plan.flatMap((line) => indented(line, columns));
-  const asked = waiting === null ? [...choices, ...hint, ...input, ...plan] : [row(`  ${waiting} …`, 'now')];
   const foot: readonly Row[] = [
     ...(fault === null ? [row('')] : wrapped(foreign(fault), columns - 4).map((part) => row(`  ${part}`, 'bad'))),
     row('  the same by hand:', 'muted'),
     ...wrapped(foreign(command, 1000), columns - 4).map((part) => row(`  ${part}`, 'accent')),
     row(`  ${keysOf(guide).join('  ')}`, 'muted'),
   ];
-  const body = [
-    heading('tritune: guided start', columns),
-    row(''),
-    row(`  ${questions[guide.step]}`, 'strong'),
-    ...asked,
-  ];
-  return [...cut(body, Math.max(3, rows - foot.length)), ...foot];
+  const room = Math.max(1, size.rows - headRows(guide, size).length - foot.length - below.length);
+  return { choices, below, plan, foot, room };
+}
+
+/** Of more choices than there is room for, those around the one that is pointed at. */
+function listed(choices: readonly Row[], at: number, room: number): readonly Row[] {
+  if (choices.length <= room) return choices;
+  return [...inSight(choices, at, room - 1), row(`  … ${at + 1} of ${choices.length}`, 'muted')];
 }
 
 /** The line in as many rows as it needs, each as far in as the first. */
@@ -44,10 +79,13 @@ function indented(line: string, columns: number): readonly Row[] {
   return wrapped(foreign(line, 2000), columns - indent.length - 2).map((part) => row(`${indent}${part}`));
 }
 
-/** So many of the rows; the last says how many are left out. */
-function cut(rows: readonly Row[], room: number): readonly Row[] {
+/** So many of the rows, from the first on; the last says how many are left out. */
+function page(rows: readonly Row[], first: number, room: number): readonly Row[] {
   if (rows.length <= room) return rows;
-  return [...rows.slice(0, room - 1), row(`  … ${rows.length - room + 1} more lines`, 'muted')];
+  const at = Math.min(first, rows.length - room + 1);
+  const below = rows.length - at - room + 1;
+  const more = below > 0 ? `… ${below} more, ↓ shows them` : '… the end, ↑ shows what is above';
+  return [...rows.slice(at, at + room - 1), row(`  ${more}`, 'muted')];
 }
 
 function keysOf(guide: Guide): readonly string[] {

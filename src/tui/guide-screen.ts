@@ -11,7 +11,7 @@ import {
   type ModelChoice,
   type ServerChoice,
 } from './guide.ts';
-import { guideRows } from './guide-rows.ts';
+import { guideRows, mostMoved } from './guide-rows.ts';
 import { pressesOf } from './keys.ts';
 import { block } from './rows.ts';
 
@@ -28,6 +28,8 @@ export interface GuideOptions extends GuideReach {
   readonly stdout: NodeJS.WriteStream;
   readonly hasColours: boolean;
 }
+
+const PAGE = 10;
 
 /** Asks for server, model and budget, and shows the plan. Resolves to the arguments of the run, or null when the person left. */
 export async function askForRun(options: GuideOptions): Promise<readonly string[] | null> {
@@ -104,9 +106,11 @@ function GuideScreen({ talk, hasColours, onStart }: GuideProps): ReactElement {
   useInput((input, pressed) => {
     for (const press of pressesOf(input, pressed)) {
       const { key } = press;
+      const most = mostMoved(guide, size);
       if (key.escape && step === 'server') exit();
       else if (key.escape) talk.take({ type: 'back' });
-      else if (key.upArrow || key.downArrow) talk.take({ type: 'move', by: key.upArrow ? -1 : 1 });
+      else if (key.upArrow || key.downArrow) talk.take({ type: 'move', by: key.upArrow ? -1 : 1, most });
+      else if (key.pageUp || key.pageDown) talk.take({ type: 'move', by: key.pageUp ? -PAGE : PAGE, most });
       else if (key.backspace || key.delete) talk.take({ type: 'erase' });
       else if (key.return && step === 'plan' && waiting === null) {
         onStart(argumentsOf(guide));

@@ -21,6 +21,7 @@ export interface Guide {
   readonly models: readonly ModelChoice[];
   /** What the run would do, in lines. */
   readonly plan: readonly string[];
+  /** The choice that is pointed at; of the plan, the first row that is shown. */
   readonly cursor: number;
   /** What is typed: an address, or a budget. */
   readonly text: string;
@@ -51,7 +52,8 @@ export type GuideEvent =
   | { readonly type: 'models'; readonly models: readonly ModelChoice[] }
   | { readonly type: 'plan'; readonly lines: readonly string[] }
   | { readonly type: 'failed'; readonly reason: string }
-  | { readonly type: 'move'; readonly by: number }
+  /** `most`: as far as the plan can be moved on a screen that does not hold it. */
+  | { readonly type: 'move'; readonly by: number; readonly most?: number }
   | { readonly type: 'typed'; readonly text: string }
   | { readonly type: 'enter' }
   | { readonly type: 'back' }
@@ -82,7 +84,7 @@ const readyFirst = (models: readonly ModelChoice[]): readonly ModelChoice[] =>
 function answered(guide: Guide, event: Extract<GuideEvent, { type: 'move' | 'typed' | 'enter' | 'erase' }>): Guide {
   switch (event.type) {
     case 'move':
-      return { ...guide, cursor: Math.max(0, Math.min(choicesOf(guide).length - 1, guide.cursor + event.by)) };
+      return { ...guide, cursor: Math.max(0, Math.min(lastOf(guide, event), guide.cursor + event.by)) };
     case 'typed':
       return takesText(guide) ? { ...guide, text: guide.text + event.text } : guide;
     case 'erase':
@@ -91,6 +93,9 @@ function answered(guide: Guide, event: Extract<GuideEvent, { type: 'move' | 'typ
       return entered(guide);
   }
 }
+
+const lastOf = (guide: Guide, { most = 0 }: { readonly most?: number }): number =>
+  guide.step === 'plan' ? most : choicesOf(guide).length - 1;
 
 /** Whether what is asked is typed. */
 export const takesText = ({ step }: Guide): boolean => step === 'server' || step === 'budget';
@@ -109,7 +114,7 @@ function entered(guide: Guide): Guide {
   if (step !== 'budget') return guide;
   const budgetMs = text.trim() === '' ? null : Number(text);
   if (budgetMs !== null && !(budgetMs > 0)) return { ...guide, fault: 'a budget is a number of milliseconds above 0' };
-  return { ...guide, step: 'plan', budgetMs, waiting: 'reading the model and its search space' };
+  return { ...guide, step: 'plan', budgetMs, cursor: 0, waiting: 'reading the model and its search space' };
 }
 
 function back(guide: Guide): Guide {
@@ -123,15 +128,23 @@ function back(guide: Guide): Guide {
 const typedUrl = ({ url, servers }: Guide): string =>
   url === null || servers.some((server) => server.url === url) ? '' : url;
 
-/** The arguments of the command that does what was chosen so far. */
-export function argumentsOf({ url, model, budgetMs, step }: Guide): readonly string[] {
+/** The arguments of the command that does what was chosen so far, and what is pointed at or typed now. */
+export function argumentsOf(guide: Guide): readonly string[] {
+  const { step, waiting } = guide;
+  // While something is fetched, what was just taken is not to be chosen from yet.
+  const taken = waiting === null && step !== 'plan' ? entered({ ...guide, fault: null }) : guide;
+  const next = taken.fault === null ? taken : guide;
+  const { url, model, budgetMs } = next;
+  const at = steps.indexOf(next.step);
   return [
     'tune',
-    ...(model !== null && step !== 'model' && step !== 'server' ? ['-m', model] : []),
-    ...(url !== null && step !== 'server' ? ['-u', url] : []),
-    ...(budgetMs !== null && step === 'plan' ? ['--latency-budget', String(budgetMs)] : []),
+    ...(model !== null && at >= steps.indexOf('budget') ? ['-m', model] : []),
+    ...(url !== null && at >= steps.indexOf('model') ? ['-u', url] : []),
+    ...(budgetMs !== null && at >= steps.indexOf('plan') ? ['--latency-budget', String(budgetMs)] : []),
   ];
 }
+
+const steps: readonly Guide['step'][] = ['server', 'model', 'budget', 'plan'];
 
 /** What there is to choose from, in words. */
 export function choicesOf({ step, servers, models }: Guide): readonly string[] {

@@ -3,7 +3,7 @@ import type { Assignment } from '../space/types.ts';
 import type { Trial } from '../study/types.ts';
 import { withNextValue } from './by-hand.ts';
 import type { Command } from './commands.ts';
-import { frontTrials } from './figures.ts';
+import { figuresOf, frontTrials } from './figures.ts';
 import { narrowBy, parametersOf } from './parameters.ts';
 import type { ViewState } from './state.ts';
 
@@ -143,7 +143,7 @@ export function listed({ sort, onlyFront }: Interaction, { study }: ViewState): 
   if (sort === 'number') return trials;
   // A trial without figures comes last, whatever the order.
   const key = (trial: Trial): number => {
-    const measurement = trial.chosen === null ? undefined : trial.measurements[trial.chosen];
+    const measurement = figuresOf(study, trial);
     if (!measurement) return Number.POSITIVE_INFINITY;
     return sort === 'throughput' ? -measurement.throughput.value : measurement.budgetLatencyMs.value;
   };

@@ -2,7 +2,7 @@ import type { Key } from 'ink';
 import { answers, type Binding, bindings } from './bindings.ts';
 import type { Abilities, Command } from './commands.ts';
 import type { Interaction } from './interaction.ts';
-import type { ViewState } from './state.ts';
+import { isSearching, type ViewState } from './state.ts';
 
 /** The bindings that work now, answers alone while a question is asked. */
 export function workingKeys(interaction: Interaction, abilities: Abilities, view: ViewState): readonly Binding[] {
@@ -30,7 +30,7 @@ export function pressesOf(input: string, key: Key): readonly { readonly input: s
   });
 }
 
-/** The command of a key press, or null for a key that does nothing now. */
+/** The command of a key press; `not-now` for one that works at other times, null for one that never does anything. */
 export function commandOf(
   input: string,
   key: Key,
@@ -41,7 +41,17 @@ export function commandOf(
   if (key.ctrl && input === 'c') return { name: 'interrupt' };
   const found = workingKeys(interaction, abilities, view).find(({ matches }) => matches(input, key));
   if (found) return found.command;
+  if (interaction.question === null && bindings.some(({ matches }) => matches(input, key)))
+    return { name: 'not-now', reason: whyNotNow(abilities, view) };
   if (interaction.question?.kind !== 'budget') return null;
   if (key.backspace || key.delete) return { name: 'type', text: '\b' };
   return /^[\d.]+$/.test(input) ? { name: 'type', text: input } : null;
+}
+
+function whyNotNow({ phase }: Abilities, view: ViewState): string {
+  if (phase === 'over') return 'the run is over: it can only be looked at';
+  if (phase === 'stopping') return 'the run is ending';
+  if (view.study === null) return 'the run has not begun yet';
+  if (!isSearching(view)) return 'the search is over: what is left is to pause or to quit';
+  return 'no trial that was asked for is waiting';
 }

@@ -1,3 +1,4 @@
+import { describeAssignment } from '../study/describe.ts';
 import type { Trial } from '../study/types.ts';
 import type { TunerCommands } from '../tuner/steering.ts';
 import { verdictOn } from './by-hand.ts';
@@ -21,6 +22,8 @@ export function request(
       return skip(view, commands);
     case 'again':
       return measureAgain(selectedTrial(interaction, view), commands);
+    case 'withdraw':
+      return withdraw(view, commands);
     case 'accept-budget':
       return changeBudget(question?.kind === 'budget' ? Number(question.text) : 0, commands);
     case 'pin':
@@ -55,6 +58,13 @@ function measureAgain(trial: Trial | null, commands: TunerCommands): string {
   if (!trial || level === undefined) return 'this trial has no level to measure again';
   commands.enqueue({ assignment: trial.candidate.assignment, levels: { kind: 'fixed', values: [level] } });
   return `trial ${trial.number} will be measured again next, as a trial of its own`;
+}
+
+function withdraw({ study }: ViewState, commands: TunerCommands): string | null {
+  const wish = study?.requested.at(-1);
+  if (!wish) return null;
+  commands.withdraw(wish);
+  return `taken back: ${describeAssignment(wish.assignment)}`;
 }
 
 function changeBudget(latencyMs: number, commands: TunerCommands): string {

@@ -88,14 +88,3 @@ export function heading(text: string, width: number, note = ''): Row {
 export const right = (text: string, width: number): string => text.slice(0, width).padStart(width);
 export const left = (text: string, width: number): string =>
   text.length > width ? `${text.slice(0, Math.max(0, width - 1))}…` : text.padEnd(width);
-
-/** The text in lines of at most this width, broken between words where there are any. */
-export function wrapped(text: string, width: number): readonly string[] {
-  const lines: string[] = [];
-  for (const word of text.split(' ')) {
-    const last = lines.at(-1);
-    if (last !== undefined && last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`;
-    else for (let at = 0; at === 0 || at < word.length; at += width) lines.push(word.slice(at, at + width));
-  }
-  return lines;
-}

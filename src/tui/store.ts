@@ -113,6 +113,7 @@ export class Store {
   #answer(command: Command, view: ViewState): string | null {
     if (command.name === 'quit' || command.name === 'interrupt') this.#leave();
     if (command.name === 'export') this.#export(selectedTrial(this.#interaction, view));
+    if (command.name === 'not-now') return command.reason;
     return this.#reach.commands && request(command, view, this.#interaction, this.#reach.commands);
   }
 

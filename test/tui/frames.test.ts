@@ -101,6 +101,29 @@ describe('a frame', () => {
     await expect(await textOf(screen)).toMatchFileSnapshot(`frames/end-${columns}x${rows}.txt`);
   });
 
+  it('says how far a search is that ends by itself, and in which round the final is', async () => {
+    const isStart = (event: TunerEvent) => event.type === 'study-started';
+    const byItself = events.map((event) => (isStart(event) ? { ...event, sampler: 'queueing' } : event) as TunerEvent);
+    const unlimited: TunerEvent = { type: 'limits', maxTrials: null, timeBudgetSeconds: null };
+    const searching = await shown([...midRun(byItself), unlimited]);
+    expect((await searching.terminal.lines())[3]).toMatch(/^█+.* +▏4 of about 14 trials · 47 s · about \d.* left/);
+    const at = byItself.findIndex((event) => event.type === 'final-measured' && event.round === 2);
+    const inFinal = await shown([...byItself.slice(0, at), unlimited]);
+    expect((await inFinal.terminal.lines())[3]).toMatch(/▏6 trials · final, round 2 · /);
+  });
+
+  it('marks the figures of the final, in the table and beside each other', async () => {
+    const screen = await shown(events);
+    screen.tui.end('ended');
+    await screen.press('\u001b[H', 'c', '\u001b[B', '\r');
+    expect(await textOf(screen)).toMatch(/infer\/s +140†→ +110 {2}-21\.\d %/);
+    await screen.press('\r', '\u001b[B', '\u001b[B', '\r');
+    const text = await textOf(screen);
+    expect(text).toMatch(/infer\/s +140†→ +330† \+136 %/);
+    // What the legend says of its parts is said of a bar that stands there.
+    expect(text).toMatch(/mean latency, ms\n.* 4[ †]·/);
+  });
+
   it('shows one trial, the help and a failed trial at 80 × 24', async () => {
     const screen = await shown(midRun(events));
     await screen.press('\r');
@@ -267,6 +290,26 @@ describe('keys', () => {
     expect(screen.asked).toHaveLength(1);
     await screen.press('\u001b', 'p');
     expect(screen.asked.at(-1)).toBe('pause');
+  });
+
+  it('take back what was asked for last, and only what waits', async () => {
+    const screen = await shown(midRun(events));
+    await screen.press('u');
+    expect(screen.asked).toEqual([]);
+    expect((await screen.terminal.lines())[22]).toContain('no trial that was asked for is waiting');
+    const at = '2026-01-01T00:01:00.000Z';
+    const wishes = [2, 3].map((instances) => ({ assignment: { instances }, levels: { kind: 'search' } as const }));
+    for (const wish of wishes) screen.tui.onEvent({ type: 'trial-requested', at, ...wish });
+    await screen.press('t');
+    expect((await screen.terminal.lines())[23]).toContain('u take the last back');
+    await screen.press('u');
+    expect(screen.asked).toEqual([`withdraw ${JSON.stringify(wishes[1])}`]);
+    expect((await screen.terminal.lines())[22]).toContain('taken back: instances=3');
+    screen.tui.onEvent({ type: 'trial-withdrawn', at, ...(wishes[1] as (typeof wishes)[number]) });
+    await screen.press('\u001b');
+    const text = await textOf(screen);
+    expect(text).toMatch(/steered +1 trial asked for \(u takes it back\)\n/);
+    expect(text.match(/\+ +asked for/g)).toHaveLength(1);
   });
 
   it('close the screen only when the run is over', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { advance, argumentsOf, type Guide, type GuideEvent, initialGuide } from '../../src/tui/guide.ts';
-import { guideRows } from '../../src/tui/guide-rows.ts';
+import { guideRows, mostMoved } from '../../src/tui/guide-rows.ts';
 import { widthOf } from '../../src/tui/rows.ts';
 
 const servers: GuideEvent = { type: 'servers', servers: [{ url: 'localhost:8001', name: 'triton 2.51.0' }] };
@@ -71,6 +71,30 @@ describe('the guided start', () => {
     expect(advance(chosen, { type: 'back' })).toMatchObject({ step: 'server', text: '' });
   });
 
+  it('says the command of what is pointed at or typed now', () => {
+    expect(textOf(initialGuide)).toMatch(/tritune tune\n/);
+    expect(textOf(guideAfter(servers))).toContain('tritune tune -u localhost:8001\n');
+    expect(textOf(guideAfter(servers, typed('gpu-box:9001')))).toContain('tritune tune -u gpu-box:9001\n');
+    const asked = guideAfter(servers, enter, models, { type: 'move', by: 1 });
+    expect(textOf(asked)).toContain("tritune tune -m 'it'\\''s' -u localhost:8001\n");
+    const budget = [enter, typed('1'), typed('2')].reduce(advance, asked);
+    expect(textOf(budget)).toContain('--latency-budget 12\n');
+    expect(textOf(advance(budget, typed('.1.')))).not.toContain('--latency-budget');
+  });
+
+  it('keeps the model that is pointed at in sight, however many there are', () => {
+    const repository = Array.from({ length: 80 }, (_, at) => ({
+      name: `model_${at}`,
+      state: 'READY',
+      backend: 'onnx',
+    }));
+    const asked = guideAfter(servers, enter, { type: 'models', models: repository });
+    const at = advance(asked, { type: 'move', by: 57 });
+    expect(textOf(at)).toContain('› model_57 ');
+    expect(textOf(at)).toContain('… 58 of 80');
+    expect(guideRows(at, { columns: 80, rows: 24 }).length).toBeLessThanOrEqual(24);
+  });
+
   it('fits the screen', () => {
     const many = Array.from({ length: 60 }, (_, index) => `parameter ${index} ${'x'.repeat(90)}`);
     const plan = advance(guideAfter(servers, enter, models, enter, enter), { type: 'plan', lines: many });
@@ -78,7 +102,15 @@ describe('the guided start', () => {
     expect(rows.length).toBeLessThanOrEqual(24);
     expect(Math.max(...rows.map(widthOf))).toBeLessThanOrEqual(80);
     expect(textOf(plan)).toContain('Enter start');
-    expect(textOf(plan)).toMatch(/… \d+ more lines/);
+    expect(textOf(plan)).toMatch(/… \d+ more, ↓ shows them/);
+    const most = mostMoved(plan, { columns: 80, rows: 24 });
+    const down = (guide: Guide, by: number) => advance(guide, { type: 'move', by, most });
+    expect(textOf(plan)).toContain('parameter 0\n');
+    expect(textOf(down(plan, 2))).not.toContain('parameter 0\n');
+    const end = down(plan, 1000);
+    expect(textOf(end)).toMatch(/parameter 59\n +x+\n +x+\n.*the end/);
+    expect(textOf(down(end, -1))).toMatch(/… 1 more,/);
+    expect(guideRows(end, { columns: 80, rows: 24 })).toHaveLength(rows.length);
     const short = { ...plan, plan: ['parameters:', `  instances ${'1, '.repeat(40)}2`] };
     expect(textOf(short)).toMatch(/\n {2}parameters:\n {4}instances 1.*\n {4}1, /);
   });

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { answers, bindings } from '../../src/tui/bindings.ts';
 import { assignmentOf } from '../../src/tui/by-hand.ts';
 import type { Abilities, Command } from '../../src/tui/commands.ts';
+import { figuresOf } from '../../src/tui/figures.ts';
 import { initialInteraction, interact, listed, selectedTrial } from '../../src/tui/interaction.ts';
 import { commandOf, hintsOf, workingKeys } from '../../src/tui/keys.ts';
 import { midRun, recordedRun, upTo, viewAfter } from './recorded.ts';
@@ -11,6 +12,8 @@ const events = await recordedRun();
 const initialView = viewAfter([]);
 const mid = viewAfter(midRun(events));
 const end = viewAfter(events);
+const wish = { assignment: { max_batch_size: 8 }, levels: { kind: 'search' } } as const;
+const asking = viewAfter([...midRun(events), { type: 'trial-requested', at: '2026-01-01T00:01:00.000Z', ...wish }]);
 const live: Abilities = { phase: 'live', canExport: true };
 const over: Abilities = { phase: 'over', canExport: true };
 const key = (pressed: Partial<Key> = {}): Key => pressed as Key;
@@ -42,7 +45,7 @@ describe('the keys', () => {
 
   it('are each bound once in every state', () => {
     for (const abilities of [live, over, { phase: 'stopping', canExport: true } as const]) {
-      for (const view of [initialView, mid, end]) {
+      for (const view of [initialView, mid, asking, end]) {
         const shown = workingKeys(initialInteraction, abilities, view).map((binding) => binding.shown);
         expect(new Set(shown).size).toBe(shown.length);
       }
@@ -53,7 +56,7 @@ describe('the keys', () => {
     const shownIn = (abilities: Abilities, view = mid) =>
       hintsOf(initialInteraction, abilities, view).map(({ does }) => does);
     expect(shownIn(live)).toEqual(expect.arrayContaining(['pause', 'skip', 'budget', 'narrow', 'try', 'quit']));
-    expect(shownIn(over)).toEqual(['trial', 'order', 'front', 'help', 'close']);
+    expect(shownIn(over)).toEqual(['trial', 'order', 'front', 'compare', 'export', 'help', 'close']);
     expect(shownIn({ phase: 'stopping', canExport: true })).not.toContain('pause');
     expect(shownIn(live, initialView)).not.toContain('skip');
     // The final begins with a load of a finished trial, before it has a record.
@@ -66,6 +69,19 @@ describe('the keys', () => {
     const names = bindings.map(({ command }) => command.name);
     const effects: readonly Command['name'][] = ['pause', 'skip', 'again', 'ask-budget', 'ask-quit', 'export', 'quit'];
     expect(names).toEqual(expect.arrayContaining([...effects]));
+  });
+
+  it('say why they do nothing now', () => {
+    const told = (input: string, abilities: Abilities, view = mid) =>
+      commandOf(input, key(named[input]), initialInteraction, abilities, view);
+    const not = (reason: RegExp) => ({ name: 'not-now', reason: expect.stringMatching(reason) });
+    expect(told('t', over, end)).toEqual(not(/the run is over/));
+    expect(told('q', { phase: 'stopping', canExport: true })).toEqual(not(/is ending/));
+    expect(told('s', live, initialView)).toEqual(not(/not begun/));
+    expect(told('b', live, end)).toEqual(not(/the search is over/));
+    expect(told('u', live)).toEqual(not(/no trial .* is waiting/));
+    expect(told('u', live, asking)).toEqual({ name: 'withdraw' });
+    expect(interact(initialInteraction, { name: 'not-now', reason: '' }, mid)).toEqual(initialInteraction);
   });
 
   it('give nothing for a key that has no meaning', () => {
@@ -106,6 +122,23 @@ describe('the keys', () => {
     expect(below.selected).toBe(order[1]);
     expect(pressed(['k', 'k', 'k'], below).selected).toBe(order[0]);
     expect(pressed(['\u001b'], below).selected).toBeNull();
+  });
+
+  it("order the table by the figures that stand in it, the final's where there are some", () => {
+    const { study } = end;
+    if (!study) throw new Error('the recorded run has a study');
+    // In the final it served more than any other in the search.
+    const finals = study.finals.map((final) =>
+      final.trial === study.best?.number
+        ? { ...final, measurement: { ...final.measurement, throughput: { value: 5, low: 5, high: 5 } } }
+        : final,
+    );
+    const view = { ...end, study: { ...study, finals } };
+    const figures = listed(pressed(['o']), view).flatMap(
+      (trial) => figuresOf(view.study, trial)?.throughput.value ?? [],
+    );
+    expect(figures).toContain(5);
+    expect(figures).toEqual([...figures].sort((a, b) => b - a));
   });
 
   it('show the front alone', () => {

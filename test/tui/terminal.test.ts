@@ -83,6 +83,10 @@ describe('on a terminal', { timeout: 120_000 }, () => {
     await at.until(/─ A candidate of your own ─/);
     at.press(`${RIGHT.repeat(9)}\r`);
     await at.until(/it is tried next/);
+    at.press(`${LEFT}\r`);
+    await at.until(/it is tried after the 1 that wait/);
+    at.press('u');
+    await at.until(/taken back: max_batch_size=64/);
     at.press('\u001b');
     await at.until(/1 trial asked for/);
     at.press('p');
@@ -94,6 +98,10 @@ describe('on a terminal', { timeout: 120_000 }, () => {
     const starts = records.flatMap((record) => (record.type === 'trial-started' ? [record] : []));
     const byHand = starts.find(({ requested }) => requested);
     expect(byHand?.candidate.assignment).toMatchObject({ max_batch_size: 128 });
+    expect(starts.filter(({ requested }) => requested)).toHaveLength(1);
+    expect(records.find(({ type }) => type === 'trial-withdrawn')).toMatchObject({
+      assignment: { max_batch_size: 64 },
+    });
     const later = starts.slice(starts.indexOf(byHand as (typeof starts)[number]) + 1);
     expect(later.length).toBeGreaterThan(0);
     for (const { candidate } of later) {

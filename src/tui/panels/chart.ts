@@ -77,8 +77,8 @@ function draw(canvas: Canvas, view: ViewState, study: StudyState, interaction: I
     budgetLatencyMs.value / scale.latencyMs,
   ];
   if (scale.budgetMs !== undefined && scale.budgetMs <= scale.latencyMs) {
-    for (let x = 0; x <= canvas.columns; x += 2)
-      canvas.glyph(x / canvas.columns, scale.budgetMs / scale.latencyMs, '╌', 'warning');
+    for (let x = 0; x < canvas.columns; x += 2)
+      canvas.glyph((x + 0.5) / canvas.columns, scale.budgetMs / scale.latencyMs, '╌', 'warning');
   }
   const front = study.front.map(({ measurement }) => at(measurement));
   for (const [index, point] of front.entries()) {

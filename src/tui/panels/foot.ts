@@ -1,5 +1,6 @@
 import { formatMs } from '../../base/format.ts';
 import type { Abilities, Command } from '../commands.ts';
+import { FINAL_MARK } from '../figures.ts';
 import type { Interaction } from '../interaction.ts';
 import { hintsOf, workingKeys } from '../keys.ts';
 import { block, fitted, foreign, heading, left, type Row, row, type Size, span, widthOf } from '../rows.ts';
@@ -33,6 +34,18 @@ function questionRow({ question }: Interaction, { study }: ViewState): Row | nul
 
 const noticeRow = (notice: string | null): Row => (notice === null ? [] : row(` ${foreign(notice)}`, 'warning'));
 
+/** Where there are too many rows, short ones share one with the next. */
+function paired(rows: readonly Row[], room: number, columns: number): readonly Row[] {
+  const half = Math.floor(columns / 2);
+  const kept: Row[] = [...rows];
+  for (let at = kept.length - 2; at >= 0 && kept.length > room; at--) {
+    const [first = [], second = []] = kept.slice(at, at + 2);
+    if (widthOf(first) < half && widthOf(second) <= columns - half)
+      kept.splice(at, 2, [...fitted(first, half), ...second]);
+  }
+  return kept;
+}
+
 const isHelp = (command: Command): boolean => command.name === 'page' && command.page === 'help';
 
 /** Every key that works now, and what the signs mean. */
@@ -40,14 +53,15 @@ export function helpPanel(view: ViewState, interaction: Interaction, abilities: 
   const working = workingKeys({ ...interaction, question: null }, abilities, view);
   const moves = working.filter(({ command }) => command.name === 'move').map(({ shown }) => shown);
   const others = working.filter(({ command }) => command.name !== 'move' && !isHelp(command));
-  const keys: readonly Row[] = [
-    [span(`  ${moves.join(' ')}`, 'accent'), span('  move through the trials')],
-    ...others.map(({ shown, does }): Row => [span(`  ${left(shown, 7)}`, 'accent'), span(does)]),
-  ];
+  const rows = others.map(({ shown, does }): Row => [span(`  ${left(shown, 7)}`, 'accent'), span(does)]);
   const signs: readonly Row[] = [
     row('  ★ best  ◆ on the Pareto front  · within the budget  ○ over it  ✗ failed', 'muted'),
-    row('  ▶ under way  ● the selected trial  o the original  ╌ the budget', 'muted'),
-    row('  ⠒⠒ the front that the sampler foresees among what was not measured yet', 'muted'),
+    row('  ▶ under way  + asked for  ● the selected trial  o the original  ╌ the budget', 'muted'),
+    row(`  ⠒⠒ the front that the sampler foresees  ${FINAL_MARK} measured in the final`, 'muted'),
+  ];
+  const keys: readonly Row[] = [
+    [span(`  ${moves.join(' ')}`, 'accent'), span('  move through the trials')],
+    ...paired(rows, size.rows - 2 - signs.length, size.columns),
   ];
   return block([heading('Keys', size.columns), ...keys, ...signs], size);
 }

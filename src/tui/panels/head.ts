@@ -1,6 +1,7 @@
-import { formatDuration, formatFigure, formatMs, formatRate } from '../../base/format.ts';
+import { formatDuration, formatFigure, formatMs, formatRate, wrapped } from '../../base/format.ts';
 import { describeLevel } from '../../study/describe.ts';
 import type { StudyState } from '../../study/state.ts';
+import { usualTrials } from '../../study/usual-trials.ts';
 import { bar } from '../canvas.ts';
 import { fitted, foreign, type Row, row, type Span, span, spread } from '../rows.ts';
 import { type Activity, isOfFinal, isSearching, type ViewState } from '../state.ts';
@@ -38,15 +39,24 @@ function deviceText(study: StudyState): string | null {
   return parts.length === 0 ? null : parts.join(' · ');
 }
 
-/** What is done now, and how far the study is: two rows. */
+/** What is done now, and how far the study is: two rows, or three where what ended it takes two. */
 export function progressRows(view: ViewState, elapsedSeconds: number, width: number): readonly Row[] {
   const { study } = view;
   if (!study) return [row('starting: connecting to the server', 'now'), row('')];
-  return [fitted(activityRow(view, study), width), fitted(progressRow(view, study, elapsedSeconds, width), width)];
+  const what = study.finished ? endedRows(study.finished.stopReason, width) : [activityRow(view, study)];
+  return [...what, progressRow(view, study, elapsedSeconds, width)].map((line) => fitted(line, width));
+}
+
+const MOST_ENDED_ROWS = 2;
+
+/** Why the study ended is a sentence. */
+function endedRows(stopReason: string, width: number): readonly Row[] {
+  const [first = '', ...rest] = wrapped(foreign(`ended: ${stopReason}`), width - 2);
+  const second = rest.length > MOST_ENDED_ROWS - 1 ? [rest.join(' ')] : rest;
+  return [[span('■ ', 'good'), span(first)], ...second.map((line) => row(`  ${line}`))];
 }
 
 function activityRow({ activity, isPaused }: ViewState, study: StudyState): Row {
-  if (study.finished) return [span('■ ', 'good'), span(foreign(`ended: ${study.finished.stopReason}`))];
   if (activity.kind === 'finished') return [span('■ ', 'warning'), span('the run did not end by itself')];
   if (isPaused) return [span('‖ paused', 'warning'), span('  the candidate stays loaded; p goes on', 'muted')];
   const [what, figures] = activityText(activity, study);
@@ -76,6 +86,14 @@ function activityText(activity: Activity, study: StudyState): readonly [string, 
   }
 }
 
+/** The round that the final is in: a side is measured once in each. Empty before and after it. */
+function finalText({ activity }: ViewState, study: StudyState): string {
+  if (study.finished || !isOfFinal(study, activity) || !('trial' in activity)) return '';
+  const last = study.finals.at(-1)?.round ?? 1;
+  const isDone = study.finals.some(({ round, trial }) => round === last && trial === activity.trial);
+  return ` · final, round ${isDone ? last + 1 : last}`;
+}
+
 function trialName(activity: Extract<Activity, { readonly trial: number }>, study: StudyState): string {
   const name = activity.trial === 0 ? 'the original' : `trial ${activity.trial}`;
   return isOfFinal(study, activity) ? `final: ${name}` : name;
@@ -92,24 +110,40 @@ const LONGEST_BAR = 40;
 function progressRow(view: ViewState, study: StudyState, elapsed: number, width: number): Row {
   const done = study.trials.filter(({ role }) => role === 'search').length;
   const { maxTrials, timeBudgetSeconds } = view.limits;
-  const share = study.finished
-    ? 1
-    : Math.max(maxTrials ? done / maxTrials : 0, timeBudgetSeconds ? elapsed / timeBudgetSeconds : 0);
-  const hasLimit = maxTrials !== null || timeBudgetSeconds !== null || study.finished !== null;
+  const usual = maxTrials === null && timeBudgetSeconds === null ? usualTrials(study.started.sampler) : null;
+  const share = shareOf(view, study, { done, elapsed, usual });
   const cells = Math.min(LONGEST_BAR, Math.floor(width / 5));
   // Trials that a person asks for run beyond the limit.
   const counted = `${done} ${done === 1 ? 'trial' : 'trials'}`;
-  const trials = maxTrials === null || done > maxTrials ? counted : `${done} of ${maxTrials} trials`;
+  const isUsual = usual !== null && isSearching(view) && done < usual;
+  const of = isUsual ? `about ${usual}` : maxTrials === null || done > maxTrials ? null : maxTrials;
+  const trials = of === null ? counted : `${done} of ${of} trials`;
   const time =
     timeBudgetSeconds === null
       ? formatDuration(elapsed)
       : `${formatDuration(elapsed)} of ${formatDuration(timeBudgetSeconds)}`;
-  const left = secondsLeft({ done, maxTrials, elapsed, timeBudgetSeconds });
+  const left = secondsLeft({ done, maxTrials: isUsual ? usual : maxTrials, elapsed, timeBudgetSeconds });
   const rest = !isSearching(view) || left === null || left < 1 ? '' : ` · about ${formatDuration(left)} left`;
   const hope = hopeText(view, study);
   const failed = study.counts.failed > 0 ? [span(` · ${study.counts.failed} failed`, 'warning')] : [];
-  const meter: Span[] = hasLimit ? [span(bar(share, cells), 'accent'), span('▏', 'muted')] : [];
-  return [...meter, span(`${trials} · ${time}${rest}${hope}`), ...failed];
+  const meter: Span[] = share !== null ? [span(bar(share, cells), 'accent'), span('▏', 'muted')] : [];
+  return [...meter, span(`${trials}${finalText(view, study)} · ${time}${rest}${hope}`), ...failed];
+}
+
+/** A search that ends by itself is not said to be done before it is. */
+const MOST_OF_USUAL = 0.95;
+
+/** How much of the search is done; null where nothing says how long it may be. */
+function shareOf(
+  view: ViewState,
+  study: StudyState,
+  { done, elapsed, usual }: { readonly done: number; readonly elapsed: number; readonly usual: number | null },
+): number | null {
+  const { maxTrials, timeBudgetSeconds } = view.limits;
+  if (study.finished) return 1;
+  if (usual !== null) return Math.min(MOST_OF_USUAL, done / usual);
+  if (maxTrials === null && timeBudgetSeconds === null) return null;
+  return Math.max(maxTrials ? done / maxTrials : 0, timeBudgetSeconds ? elapsed / timeBudgetSeconds : 0);
 }
 
 /** What the sampler hopes for from the trial under way. */

@@ -3,19 +3,24 @@ import type { Measurement } from '../../profiler/measurement.ts';
 import type { Prediction } from '../../study/prediction.ts';
 import type { Trial } from '../../study/types.ts';
 import { bar } from '../canvas.ts';
+import { FINAL_MARK } from '../figures.ts';
 import { type Row, right, row, type Span, span, type Tone, widthOf } from '../rows.ts';
 
-const US_PER_MS = 1e3;
+export const US_PER_MS = 1e3;
 const MOST_BATCHES = 8;
 /** Below this width a rate goes without its unit, to leave room for what is to be said of it. */
 const NARROW = 46;
+/** Below this width titles say less. */
+const FULL_TITLES = 50;
+const FORETOLD = 'the queueing model says, from other trials alone';
 
 /** What was to be expected of the best without measuring it. */
-export function predictionRows(predicted: Prediction | null): readonly Row[] {
+export function predictionRows(predicted: Prediction | null, width: number): readonly Row[] {
   if (!predicted) return [];
   const { throughput, budgetLatencyMs } = predicted;
   const text = `${formatRate(throughput)}, p${budgetLatencyMs.percentile} ${formatMs(budgetLatencyMs.value)}`;
-  return [row('  the queueing model says, from other trials alone', 'muted'), row(`  ${text}`)];
+  const source = width < FULL_TITLES ? 'the queueing model, from the others' : FORETOLD;
+  return [row(`  ${source}`, 'muted'), row(`  ${text}`)];
 }
 
 /** The trial's levels, and what stands for it where that was measured in the final. */
@@ -29,9 +34,12 @@ export function levelRows({ measurements }: Trial, stands: Measurement | null, w
   const lines = ordered.map((each): Row => {
     const { level, throughput, budgetLatencyMs, stable, client } = each;
     const isChosen = each === stands;
-    const notes = `${finals.includes(each) ? ' final' : ''}${stable ? '' : ' not stable'}${client.bound ? ' client-bound' : ''}`;
-    const rate = isNarrow ? right(formatFigure(throughput.value), 9) : right(formatRate(throughput.value), 14);
-    const figures = `${right(formatFigure(level.value), 6)} ${rate} ${right(formatMs(budgetLatencyMs.value), 9)} `;
+    const isFinal = finals.includes(each);
+    const [unstable, bound] = isNarrow ? [' unstable', ' client'] : [' not stable', ' client-bound'];
+    const notes = `${isFinal && !isNarrow ? ' final' : ''}${stable ? '' : unstable}${client.bound ? bound : ''}`;
+    const rate = isNarrow ? right(formatFigure(throughput.value), 8) : right(formatRate(throughput.value), 14);
+    const latency = right(formatMs(budgetLatencyMs.value), isNarrow ? 8 : 9);
+    const figures = `${right(formatFigure(level.value), 6)} ${rate} ${latency}${isFinal ? FINAL_MARK : ' '}`;
     return [
       span(isChosen ? '› ' : '  ', 'strong'),
       span(figures, isChosen ? 'strong' : undefined),
@@ -64,13 +72,14 @@ const parts: readonly {
 ];
 
 export function breakdownRows({ measurements }: Trial, stands: Measurement, width: number): readonly Row[] {
-  const known = [...measurements].filter(({ server }) => server !== null).sort((a, b) => a.level.value - b.level.value);
+  const own = measurements.includes(stands) ? measurements : [...measurements, stands];
+  const known = own.filter(({ server }) => server !== null).sort((a, b) => a.level.value - b.level.value);
   if (known.length === 0) return [];
   const cells = Math.max(10, width - 16);
   const longest = Math.max(...known.map(totalMs));
   const bars = known.map(
     (each): Row => [
-      span(`  ${right(formatFigure(each.level.value), 6)} `),
+      span(`  ${right(formatFigure(each.level.value), 6)}${measurements.includes(each) ? ' ' : FINAL_MARK}`),
       ...stacked(each, Math.round((totalMs(each) / longest) * cells)),
       span(` ${formatFigure(totalMs(each))}`, 'muted'),
     ],
@@ -122,10 +131,10 @@ export function batchRows({ server }: Measurement, width: number): readonly Row[
       return [span(`  ${right(String(size), 6)} `), span(bar(share, cells), 'infer'), span(figures, 'muted')];
     });
   const more = batches.length - common.length;
-  return [
-    row(`  batch sizes: share of executions, time of one${more > 0 ? ` (${more} rarer ones left out)` : ''}`, 'muted'),
-    ...lines,
-  ];
+  const title =
+    width < FULL_TITLES ? 'batches: share of executions, time' : 'batch sizes: share of executions, time of one';
+  const rest = more > 0 && width >= FULL_TITLES ? ` (${more} rarer ones left out)` : '';
+  return [row(`  ${title}${rest}`, 'muted'), ...lines];
 }
 
 export function deviceRows({ device }: Measurement, width: number): readonly Row[] {

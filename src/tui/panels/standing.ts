@@ -2,7 +2,7 @@ import { formatMs, formatRate, formatRatio } from '../../base/format.ts';
 import { describeLevel, describeNarrowing } from '../../study/describe.ts';
 import type { StudyState } from '../../study/state.ts';
 import type { Trial } from '../../study/types.ts';
-import { figuresOf, gainSoFar, meetsGoal } from '../figures.ts';
+import { figuresOf, finalMark, gainSoFar, meetsGoal } from '../figures.ts';
 import { fitted, foreign, type Row, row, type Span, span } from '../rows.ts';
 import { isSearching, type ViewState } from '../state.ts';
 import { describeTrial } from './trials.ts';
@@ -33,7 +33,8 @@ export function steeredRows(view: ViewState, width: number): readonly Row[] {
   if (!study) return [];
   const narrowing = describeNarrowing(study.narrowing);
   const waiting = isSearching(view) ? study.requested.length : 0;
-  const asked = waiting === 0 ? '' : `${waiting} ${waiting === 1 ? 'trial' : 'trials'} asked for`;
+  const back = view.activity.kind === 'finished' ? '' : ` (u takes ${waiting === 1 ? 'it' : 'the last'} back)`;
+  const asked = waiting === 0 ? '' : `${waiting} ${waiting === 1 ? 'trial' : 'trials'} asked for${back}`;
   const parts = [asked, narrowing].filter((part) => part !== '').join(' · ');
   return parts === '' ? [] : [fitted([span('steered   ', 'muted'), span(foreign(parts), 'warning')], width)];
 }
@@ -67,6 +68,6 @@ function figureSpans(study: StudyState, trial: Trial, withInterval = true): read
   const half =
     throughput.value > 0 ? ` ±${(((throughput.high - throughput.low) / 2 / throughput.value) * 100).toFixed(1)} %` : '';
   const latency = `p${budgetLatencyMs.percentile} ${formatMs(budgetLatencyMs.value)}`;
-  const at = withInterval ? ` at ${describeLevel(level)}` : '';
+  const at = `${withInterval ? ` at ${describeLevel(level)}` : ''}${finalMark(study, measurement).trim()}`;
   return [span(formatRate(throughput.value)), span(withInterval ? half : '', 'muted'), span(`, ${latency}${at}`)];
 }

@@ -1,26 +1,13 @@
-import { formatFigure } from '../../base/format.ts';
+import { formatFigure, wrapped } from '../../base/format.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { StudyState } from '../../study/state.ts';
 import type { Trial } from '../../study/types.ts';
 import { compareConfigs } from '../../triton/config-comparison.ts';
-import { figuresOf } from '../figures.ts';
+import { figuresOf, finalMark } from '../figures.ts';
 import { type Interaction, selectedTrial } from '../interaction.ts';
-import {
-  beside,
-  block,
-  foreign,
-  heading,
-  left,
-  type Row,
-  right,
-  row,
-  type Size,
-  span,
-  type Tone,
-  wrapped,
-} from '../rows.ts';
+import { beside, block, foreign, heading, left, type Row, right, row, type Size, type Span, span } from '../rows.ts';
 import type { ViewState } from '../state.ts';
-import { batchRows, breakdownRows, deviceRows, levelRows, predictionRows } from './measurements.ts';
+import { batchRows, breakdownRows, deviceRows, levelRows, predictionRows, US_PER_MS } from './measurements.ts';
 
 const MOST_DIFFERENCES = 8;
 /** Names that the server gives to instances without one. */
@@ -58,7 +45,7 @@ function sectionsOf(view: ViewState, trial: Trial, marked: number | null, width:
   return [
     config,
     other ? comparisonRows(study, other, measurement, width) : [],
-    trial.number === study.best?.number ? predictionRows(view.predicted) : [],
+    trial.number === study.best?.number ? predictionRows(view.predicted, width) : [],
     levelRows(trial, measurement, width),
     breakdownRows(trial, measurement, width),
     batchRows(measurement, width),
@@ -106,24 +93,43 @@ const tailOf = (path: string, width: number): string =>
 
 const valueText = (value: unknown): string => (value === undefined ? 'none' : foreign(JSON.stringify(value), 24));
 
+/** Both trials side by side, and the change from the marked one to this one. */
 function comparisonRows(study: StudyState, other: Trial, own: Measurement, width: number): readonly Row[] {
   const theirs = figuresOf(study, other);
   if (!theirs) return [];
-  const line = (name: string, mine: number, his: number, better: 'higher' | 'lower'): Row => {
-    const change = his > 0 ? (mine / his - 1) * 100 : Number.NaN;
-    const tone: Tone | undefined =
-      Math.abs(change) < 1 ? undefined : change > 0 === (better === 'higher') ? 'good' : 'bad';
-    const text = Number.isFinite(change) ? `${change >= 0 ? '+' : ''}${change.toFixed(1)} %` : '';
-    return [
-      span(`  ${left(name, 14)}${right(formatFigure(his), 10)} → ${right(formatFigure(mine), 10)}  `),
-      span(text, tone),
-    ];
-  };
-  const percentile = own.budgetLatencyMs.percentile;
-  return [
-    row(left(`  against trial ${other.number}`, width), 'muted'),
-    line('infer/s', own.throughput.value, theirs.throughput.value, 'higher'),
-    line(`p${percentile} ms`, own.budgetLatencyMs.value, theirs.budgetLatencyMs.value, 'lower'),
-    line('p50 ms', own.latencyMs.p50, theirs.latencyMs.p50, 'lower'),
-  ];
+  const [theirMark, ownMark] = [finalMark(study, theirs), finalMark(study, own)];
+  const rows = compared(own.budgetLatencyMs.percentile).flatMap(({ name, read, better }) => {
+    const [his, mine] = [read(theirs), read(own)];
+    if (his === undefined || mine === undefined) return [];
+    const figures = `  ${left(name, 10)}${right(formatFigure(his), 8)}${theirMark}→ ${right(formatFigure(mine), 7)}${ownMark} `;
+    return [[span(figures), changeSpan(mine, his, better)]];
+  });
+  return [row(left(`  against trial ${other.number}, side by side`, width), 'muted'), ...rows];
 }
+
+function changeSpan(mine: number, his: number, better: 'higher' | 'lower' | null): Span {
+  const percent = his > 0 ? (mine / his - 1) * 100 : Number.NaN;
+  if (!Number.isFinite(percent)) return span('');
+  const text = `${percent >= 0 ? '+' : ''}${percent.toFixed(Math.abs(percent) < 99.95 ? 1 : 0)} %`;
+  if (better === null || Math.abs(percent) < 1) return span(text);
+  return span(text, percent > 0 === (better === 'higher') ? 'good' : 'bad');
+}
+
+interface Compared {
+  readonly name: string;
+  /** undefined where the server does not tell. */
+  readonly read: (of: Measurement) => number | undefined;
+  readonly better: 'higher' | 'lower' | null;
+}
+
+const msOf = (us: number | undefined): number | undefined => (us === undefined ? undefined : us / US_PER_MS);
+
+const compared = (percentile: number): readonly Compared[] => [
+  { name: 'infer/s', read: ({ throughput }) => throughput.value, better: 'higher' },
+  { name: `p${percentile} ms`, read: ({ budgetLatencyMs }) => budgetLatencyMs.value, better: 'lower' },
+  { name: 'p50 ms', read: ({ latencyMs }) => latencyMs.p50, better: 'lower' },
+  { name: 'at', read: ({ level }) => level.value, better: null },
+  { name: 'queue ms', read: ({ server }) => msOf(server?.queueUs), better: 'lower' },
+  { name: 'infer ms', read: ({ server }) => msOf(server?.computeInferUs), better: 'lower' },
+  { name: 'GPU MiB', read: ({ device }) => device.gpuMemoryMiB, better: 'lower' },
+];

@@ -3,7 +3,7 @@ import type { Assignment, Candidate } from '../../space/types.ts';
 import { describeAssignment } from '../../study/describe.ts';
 import type { StudyState } from '../../study/state.ts';
 import type { Trial } from '../../study/types.ts';
-import { figuresOf, frontTrials, meetsGoal } from '../figures.ts';
+import { FINAL_MARK, figuresOf, finalMark, frontTrials, meetsGoal } from '../figures.ts';
 import { type Interaction, listed, selectedTrial } from '../interaction.ts';
 import {
   block,
@@ -65,7 +65,12 @@ function varietyOf(study: StudyState): ReadonlyMap<string, number> {
 export function trialsPanel(view: ViewState, interaction: Interaction, size: Size): readonly Row[] {
   const { study } = view;
   const trials = listed(interaction, view);
-  const note = [...(interaction.onlyFront ? ['front'] : []), `by ${interaction.sort}`].join(', ');
+  const hasFinal = study !== null && trials.some((trial) => finalMark(study, figuresOf(study, trial)) === FINAL_MARK);
+  const note = [
+    ...(hasFinal ? [`${FINAL_MARK} final`] : []),
+    ...(interaction.onlyFront ? ['front'] : []),
+    `by ${interaction.sort}`,
+  ].join(', ');
   const title = heading(`Trials (${study?.trials.length ?? 0})`, size.columns, note);
   const percentile = study?.goal.budget?.percentile ?? 99;
   const names = [
@@ -129,7 +134,7 @@ function trialRow(study: StudyState, trial: Trial, { isSelected, front, columns 
     span(number, isSelected ? 'strong' : 'muted'),
     span(`${sign} `, tone),
     span(figures, trial.failure ? 'muted' : isSelected ? 'strong' : undefined),
-    span('  '),
+    span(`${finalMark(study, measurement)} `, 'muted'),
     span(left(text, width), trial.failure ? 'warning' : isSelected ? 'strong' : undefined),
   ];
   return fitted(line, columns);

@@ -1,6 +1,7 @@
+import { wrapped } from '../../base/format.ts';
 import { type Explanation, explainBest } from '../../study/explain.ts';
 import type { StudyState } from '../../study/state.ts';
-import { foreign, type Row, span, wrapped } from '../rows.ts';
+import { foreign, type Row, span } from '../rows.ts';
 import type { ViewState } from '../state.ts';
 
 const MARGIN = 10;
