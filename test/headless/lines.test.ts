@@ -70,6 +70,20 @@ describe('the closing lines', () => {
     expect(lines.at(-1)).toBe("model      'm' has its original config again");
   });
 
+  it('break sentences between words at the edge of a terminal, and no path', () => {
+    const [summary, path] = [summarize(foldStudy(records), 'journal.jsonl'), `${'d/'.repeat(50)}s.json`];
+    const [lines, whole] = [40, undefined].map((columns) => closingLines(summary, { summary: path }, columns)) as [
+      string[],
+      string[],
+    ];
+    expect(lines.length).toBeGreaterThan(whole.length);
+    expect(lines).toContain(`summary    ${path}`);
+    const said = lines.filter((line) => !line.includes(path)).slice(0, -1);
+    for (const line of said) expect(line.length).toBeLessThanOrEqual(40);
+    const words = (some: readonly string[]) => some.join(' ').split(/ +/);
+    expect(words(lines)).toEqual(words(whole));
+  });
+
   it('give the gain with its interval, and no interval from one round', () => {
     const decided = (low: number, high: number): StudyRecord[] => [
       ...records.slice(0, -2),
