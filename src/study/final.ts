@@ -2,7 +2,7 @@ import type { Measurement } from '../profiler/measurement.ts';
 import { decide } from './final/decide.ts';
 import { latestPairs } from './final/pairs.ts';
 import { bestBelow } from './final/sides.ts';
-import { next, replay } from './final/standoff.ts';
+import { next, opensRound, replay } from './final/standoff.ts';
 import { isFeasible } from './goal.ts';
 import type { GainDecided } from './records.ts';
 import type { StudyState } from './state.ts';
@@ -26,7 +26,7 @@ export type Decision = Omit<GainDecided, 'type' | 'at'>;
 
 /**
  * The final: the best of the search, those that may be as good by their intervals, and the original config, each at its own
- * level, in turn: A B O, A B O, … For `rounds` rounds at least, and up to twice as many until the gain's interval is narrow.
+ * level, in turn, there and back: A B O, O B A, … For `rounds` rounds at least, and up to twice as many until the gain's interval is narrow.
  * A side that misses the goal in half of its rounds, or clearly in one, goes to a lower level, so that what is reported as
  * within the budget is so in the final too, and the next best of the search comes in beside it; a finalist that has no
  * level left is out, as is one that another beats beyond doubt. null when there is nothing to compare.
@@ -36,9 +36,8 @@ export function nextFinal(state: StudyState, rounds: number): FinalStep | null {
   if (!standoff) return null;
   if (standoff.isOver) return { kind: 'decide', decision: decide(standoff, state.goal) };
   const { trial, level } = next(standoff);
-  const { turns, finalists, round } = standoff;
-  const opensRound = turns.length > 0 && turns.length === finalists.filter(({ out }) => out === null).length;
-  return { kind: 'measure', trial, level, round, left: turns.length + 1, opensRound };
+  const { turns, round } = standoff;
+  return { kind: 'measure', trial, level, round, left: turns.length, opensRound: opensRound(standoff) };
 }
 
 /** The decision on the rounds so far, for a final that is cut short; null before the first whole round. */

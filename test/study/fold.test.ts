@@ -178,28 +178,28 @@ describe('the final', () => {
     throw new Error('the final does not end');
   }
 
-  it('measures both in turn at their own levels, and decides by the ratio of the pairs', () => {
+  it('measures both in turn, there and back, at their own levels, and decides by the ratio of the pairs', () => {
     const { turns, decision } = play((number) => (number === 1 ? measured(4, 300, 9) : measured(2, 150, 9)));
-    expect(turns).toEqual(['1@4', '0@2', '1@4', '0@2', '1@4', '0@2']);
+    expect(turns).toEqual(['1@4', '0@2', '0@2', '1@4', '1@4', '0@2']);
     expect(decision?.best).toBe(1);
     expect(decision?.gain?.value).toBeCloseTo(2, 12);
   });
 
   it.each([
-    ['after one clear miss', 11, ['1@4', '0@2']],
-    ['after most rounds missed narrowly', 10.1, ['1@4', '0@2', '1@4', '0@2']],
-  ])('goes to a lower level %s, each side by itself', (_, lateMs, before) => {
+    ['after one clear miss', 11, ['1@4', '0@2', '0@2', '1@3', '1@3', '0@2', '0@2', '1@3']],
+    ['after most rounds missed narrowly', 10.1, ['1@4', '0@2', '0@2', '1@4', '1@3', '0@2', '0@2', '1@3', '1@3', '0@2']],
+  ])('goes to a lower level %s, each side by itself', (_, lateMs, expected) => {
     const { turns, decision } = play((number, level) =>
       number === 1 ? measured(level, level === 4 ? 300 : 200, level === 4 ? lateMs : 4) : measured(level, 150, 9),
     );
     // The search knows that 2 is good; the rounds themselves say that 3 should be.
-    expect(turns).toEqual([...before, '1@3', '0@2', '1@3', '0@2', '1@3', '0@2']);
+    expect(turns).toEqual(expected);
     expect(decision).toMatchObject({ best: 1, gain: { value: expect.closeTo(200 / 150, 9) } });
   });
 
   it('goes to the level that the search found good where the rounds ask for a lower one', () => {
     const { turns } = play((number, level) => measured(level, 200, number === 1 && level === 4 ? 25 : 9));
-    expect(turns.slice(2)).toEqual(['1@2', '0@2', '1@2', '0@2', '1@2', '0@2']);
+    expect(turns.slice(2)).toEqual(['0@2', '1@2', '1@2', '0@2', '0@2', '1@2']);
   });
 
   it('takes half of the rounds for a miss', () => {
@@ -331,7 +331,7 @@ describe('the final of several finalists', () => {
     const { rounds, decision } = play((number) => measured(4, truth[number] as number, 9));
     expect(rounds).toEqual([
       [1, 3, 4, 0],
-      [1, 3, 4, 0],
+      [0, 4, 3, 1],
       [3, 4, 0],
     ]);
     expect(decision?.best).toBe(3);
@@ -348,9 +348,9 @@ describe('the final of several finalists', () => {
     // The best goes from 4 to 1, and is out.
     expect(rounds).toEqual([
       [1, 0],
-      [1, 2, 0],
+      [0, 2, 1],
       [2, 0],
-      [2, 0],
+      [0, 2],
     ]);
     expect(decision).toMatchObject({ best: 2, gain: { value: expect.closeTo(200 / 150, 9) } });
   });
@@ -362,7 +362,7 @@ describe('the final of several finalists', () => {
     }, apart);
     expect(rounds.slice(0, 2)).toEqual([
       [1, 0],
-      [1, 2, 0],
+      [0, 2, 1],
     ]);
     expect(decision).toMatchObject({ best: 1, gain: { value: expect.closeTo(240 / 150, 9) } });
   });

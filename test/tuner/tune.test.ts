@@ -21,8 +21,8 @@ describe('a full run', () => {
     expect(state?.finals.map((final) => final.trial === state.best?.number)).toEqual([
       true,
       false,
-      true,
       false,
+      true,
       true,
       false,
     ]);

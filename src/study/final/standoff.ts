@@ -29,7 +29,7 @@ export interface Standoff {
   /** Trials that come in when one of the others misses the goal. */
   readonly waiting: Side[];
   round: number;
-  /** The finalists of this round that are still to be measured; then the baseline is. */
+  /** Those of this round that are still to be measured. */
   turns: readonly Side[];
   isOver: boolean;
 }
@@ -42,10 +42,12 @@ export function replay(state: StudyState, rounds: number): Standoff | null {
   const finalists = sides.slice(0, close);
   const waiting = sides.slice(close);
   const lowest = state.started.levels.low;
-  const standoff: Standoff = { lowest, finalists, baseline, waiting, round: 1, turns: [...finalists], isOver: false };
+  const standoff: Standoff = { lowest, finalists, baseline, waiting, round: 1, turns: [], isOver: false };
+  standoff.turns = turnsOf(standoff);
   for (const { trial, measurement } of state.finals) {
+    if (standoff.isOver) break;
     const side = next(standoff);
-    if (standoff.isOver || trial !== side.trial.number || measurement.level.value !== side.level) continue;
+    if (trial !== side.trial.number || measurement.level.value !== side.level) continue;
     take(standoff, side, measurement, state.goal, rounds);
   }
   return standoff;
@@ -54,12 +56,21 @@ export function replay(state: StudyState, rounds: number): Standoff | null {
 /** The side that is measured next. */
 export const next = ({ turns, baseline }: Standoff): Side => turns[0] ?? baseline;
 
-export const active = ({ finalists }: Standoff): Side[] => finalists.filter(({ out }) => out === null);
+/** The first of its round is next. */
+export const opensRound = (standoff: Standoff): boolean => standoff.turns.length === turnsOf(standoff).length;
+
+const active = ({ finalists }: Standoff): Side[] => finalists.filter(({ out }) => out === null);
+
+/** There and back: A B O, O B A. A machine that drifts favours none, and whoever ends a round is still served when the next begins. */
+function turnsOf(standoff: Standoff): Side[] {
+  const sides = [...active(standoff), standoff.baseline];
+  return standoff.round % 2 === 1 ? sides : sides.reverse();
+}
 
 function take(standoff: Standoff, side: Side, measurement: Measurement, goal: Goal, rounds: number): void {
   side.readings = [...side.readings, { round: standoff.round, measurement }];
-  if (side !== standoff.baseline) standoff.turns = standoff.turns.slice(1);
-  else endRound(standoff, goal, rounds);
+  standoff.turns = standoff.turns.slice(1);
+  if (standoff.turns.length === 0) endRound(standoff, goal, rounds);
 }
 
 function endRound(standoff: Standoff, goal: Goal, rounds: number): void {
@@ -75,7 +86,7 @@ function endRound(standoff: Standoff, goal: Goal, rounds: number): void {
   if (late.length > 0) letNextIn(standoff);
   standoff.isOver = isDecided(standoff, goal, rounds);
   standoff.round++;
-  standoff.turns = active(standoff);
+  standoff.turns = turnsOf(standoff);
 }
 
 /** Those that another finalist beats beyond doubt. */
