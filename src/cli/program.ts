@@ -20,8 +20,7 @@ import { tuneCommand } from './tune-command.ts';
 export function createProgram(terminal: Terminal): Command {
   const program = new Command('tritune')
     .description('find the fastest configuration of a Triton model within a latency budget')
-    .version(trituneVersion, '-V, --version')
-    .showHelpAfterError('(--help lists the options)');
+    .version(trituneVersion, '-V, --version');
   for (const makeCommand of [
     tuneCommand,
     profileCommand,
@@ -40,11 +39,22 @@ export function createProgram(terminal: Terminal): Command {
   ]) {
     program.addCommand(makeCommand(terminal));
   }
-  throwFaults(program);
+  tellFaults(program, terminal);
   return program;
 }
 
-function throwFaults(command: Command): void {
+/** A fault of the command line is thrown, after it was said in one line as every other error is. */
+function tellFaults(command: Command, terminal: Terminal): void {
   command.exitOverride();
-  for (const inner of command.commands) throwFaults(inner);
+  command.configureOutput({ outputError: (text) => terminal.tell(usageLine(text)) });
+  for (const inner of command.commands) tellFaults(inner, terminal);
+}
+
+/** Commander says `error: WHAT`, and on lines of their own what may have been meant. */
+function usageLine(text: string): string {
+  const what = text
+    .replace(/^error: /, '')
+    .trim()
+    .replace(/\s*\n\s*/g, ' ');
+  return `tritune: USAGE: ${what.endsWith(')') ? what : `${what.replace(/\.$/, '')} (--help lists the options)`}`;
 }

@@ -14,6 +14,7 @@ import {
 } from '../../src/cli/option-values.ts';
 import { safeName } from '../../src/cli/output-directory.ts';
 import { type TuneOptions, tuneOptionTable } from '../../src/cli/tune-options.ts';
+import { callCli } from '../support/call-cli.ts';
 
 const parseTune = (...args: string[]): TuneOptions => {
   const command = addOptions(new Command(), tuneOptionTable)
@@ -21,6 +22,28 @@ const parseTune = (...args: string[]): TuneOptions => {
     .configureOutput({ writeErr: () => undefined });
   return command.parse(args, { from: 'user' }).opts();
 };
+
+describe('a fault of the command line', () => {
+  it.each([
+    [
+      ['emulate', 'demo'],
+      "too many arguments for 'emulate'. Expected 0 arguments but got 1 (--help lists the options)",
+    ],
+    [['tune', '--latencybudget', '8'], "unknown option '--latencybudget' (Did you mean --latency-budget?)"],
+    [['tun'], "unknown command 'tun' (Did you mean tune?)"],
+    [['compare', 'a'], "missing required argument 'run' (--help lists the options)"],
+    [
+      ['tune', '--sampler', 'best'],
+      /^option '--sampler <name>' argument 'best' is invalid\. Allowed choices are .*[^.] \(--help/,
+    ],
+    [['config', '--instances', 'x'], /argument 'x' is invalid\. 'x' says no instances \(write gpu=2/],
+  ])('is told as every other error is: %j', async (args, words) => {
+    const { code, stderr } = await callCli(args);
+    expect(code).toBe(2);
+    const [, what] = /^tritune: USAGE: ([^\n]+)\n$/.exec(stderr) ?? [];
+    expect(what).toEqual(typeof words === 'string' ? words : expect.stringMatching(words));
+  });
+});
 
 describe('the options of tune', () => {
   it('are parsed to typed values', () => {
