@@ -1,4 +1,5 @@
 import { describeAssignment } from '../study/describe.ts';
+import type { StudyState } from '../study/state.ts';
 import type { Trial } from '../study/types.ts';
 import type { TunerCommands } from '../tuner/steering.ts';
 import { verdictOn } from './by-hand.ts';
@@ -21,7 +22,7 @@ export function request(
     case 'skip':
       return skip(view, commands);
     case 'again':
-      return measureAgain(selectedTrial(interaction, view), commands);
+      return measureAgain(selectedTrial(interaction, view), view, commands);
     case 'withdraw':
       return withdraw(view, commands);
     case 'accept-budget':
@@ -48,16 +49,18 @@ function togglePause({ wantsPause }: Interaction, commands: TunerCommands): stri
 
 function skip({ study, activity }: ViewState, commands: TunerCommands): string {
   const running = study?.unfinished;
-  if (!running || running.role === 'baseline') return 'only a trial of the search can be skipped';
+  if (!running) return 'no trial is under way at the moment';
+  if (running.role === 'baseline') return 'only a trial of the search can be skipped';
   commands.skipTrial();
   return `leaving trial ${running.number}${activity.kind === 'loading' ? ' when it is loaded' : ''}`;
 }
 
-function measureAgain(trial: Trial | null, commands: TunerCommands): string {
+function measureAgain(trial: Trial | null, { study }: ViewState, commands: TunerCommands): string {
   const level = trial?.measurements[trial.chosen ?? 0]?.level.value;
   if (!trial || level === undefined) return 'this trial has no level to measure again';
   commands.enqueue({ assignment: trial.candidate.assignment, levels: { kind: 'fixed', values: [level] } });
-  return `trial ${trial.number} will be measured again next, as a trial of its own`;
+  const name = trial.role === 'baseline' ? 'the original' : `trial ${trial.number}`;
+  return `${name} is measured again ${turnOf(study)}, as a trial of its own`;
 }
 
 function withdraw({ study }: ViewState, commands: TunerCommands): string | null {
@@ -91,6 +94,11 @@ function tryByHand(question: Question | null, { study }: ViewState, commands: Tu
   const verdict = verdictOn(study, question.assignment);
   if (!verdict.legal) return `not taken: ${verdict.reason}`;
   commands.enqueue({ assignment: verdict.candidate.assignment, levels: { kind: 'search' } });
-  const ahead = study.requested.length;
-  return ahead === 0 ? 'it is tried next' : `it is tried after the ${ahead} that wait`;
+  return `it is tried ${turnOf(study)}`;
+}
+
+/** When what is asked for now comes. */
+function turnOf(study: StudyState | null): string {
+  const ahead = study?.requested.length ?? 0;
+  return ahead === 0 ? 'next' : `after the ${ahead === 1 ? 'one that waits' : `${ahead} that wait`}`;
 }

@@ -84,7 +84,7 @@ describe('on a terminal', { timeout: 120_000 }, () => {
     at.press(`${RIGHT.repeat(9)}\r`);
     await at.until(/it is tried next/);
     at.press(`${LEFT}\r`);
-    await at.until(/it is tried after the 1 that wait/);
+    await at.until(/it is tried after the one that waits/);
     at.press('u');
     await at.until(/taken back: max_batch_size=64/);
     at.press('\u001b');
@@ -140,7 +140,7 @@ describe('on a terminal', { timeout: 120_000 }, () => {
     const later = seat(['report', output, '--ui', 'tui']);
     await later.until(/■ ended: stopped by the user/);
     for (const key of [HOME, 'c', END, '\r']) later.press(key);
-    await later.until(/─ Trial 1 ─[\s\S]*against trial 0/);
+    await later.until(/─ Trial 1 ─[\s\S]*against the original, side by side/);
     later.press('q');
     expect(await later.ended).toBe(0);
     expect(later.isAlternate()).toBe(false);

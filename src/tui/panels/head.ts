@@ -3,7 +3,7 @@ import { describeLevel } from '../../study/describe.ts';
 import type { StudyState } from '../../study/state.ts';
 import { usualTrials } from '../../study/usual-trials.ts';
 import { bar } from '../canvas.ts';
-import { fitted, foreign, type Row, row, type Span, span, spread } from '../rows.ts';
+import { fitted, foreign, type Row, row, type Span, span, spread, widthOf } from '../rows.ts';
 import { type Activity, isOfFinal, isSearching, type ViewState } from '../state.ts';
 import { describeTrial } from './trials.ts';
 
@@ -106,17 +106,19 @@ function configText(number: number, { unfinished, trials }: StudyState): string 
 }
 
 const LONGEST_BAR = 40;
+/** Below this width the words beside the bar need the room. */
+const ROOMY = 110;
 
 function progressRow(view: ViewState, study: StudyState, elapsed: number, width: number): Row {
   const done = study.trials.filter(({ role }) => role === 'search').length;
   const { maxTrials, timeBudgetSeconds } = view.limits;
   const usual = maxTrials === null && timeBudgetSeconds === null ? usualTrials(study.started.sampler) : null;
   const share = shareOf(view, study, { done, elapsed, usual });
-  const cells = Math.min(LONGEST_BAR, Math.floor(width / 5));
+  const cells = Math.min(LONGEST_BAR, Math.floor(width / (width < ROOMY ? 8 : 5)));
   // Trials that a person asks for run beyond the limit.
   const counted = `${done} ${done === 1 ? 'trial' : 'trials'}`;
   const isUsual = usual !== null && isSearching(view) && done < usual;
-  const of = isUsual ? `about ${usual}` : maxTrials === null || done > maxTrials ? null : maxTrials;
+  const of = isUsual ? `~${usual}` : maxTrials === null || done > maxTrials ? null : maxTrials;
   const trials = of === null ? counted : `${done} of ${of} trials`;
   const time =
     timeBudgetSeconds === null
@@ -127,7 +129,8 @@ function progressRow(view: ViewState, study: StudyState, elapsed: number, width:
   const hope = hopeText(view, study);
   const failed = study.counts.failed > 0 ? [span(` · ${study.counts.failed} failed`, 'warning')] : [];
   const meter: Span[] = share !== null ? [span(bar(share, cells), 'accent'), span('▏', 'muted')] : [];
-  return [...meter, span(`${trials}${finalText(view, study)} · ${time}${rest}${hope}`), ...failed];
+  const line = [...meter, span(`${trials}${finalText(view, study)} · ${time}${rest}`), ...failed];
+  return widthOf(line) + hope.length <= width ? [...line, span(hope)] : line;
 }
 
 /** A search that ends by itself is not said to be done before it is. */

@@ -3,9 +3,11 @@ import { describeLevel, describeNarrowing } from '../../study/describe.ts';
 import type { StudyState } from '../../study/state.ts';
 import type { Trial } from '../../study/types.ts';
 import { figuresOf, finalMark, gainSoFar, meetsGoal } from '../figures.ts';
-import { fitted, foreign, type Row, row, type Span, span } from '../rows.ts';
+import { fitted, foreign, type Row, row, type Span, span, widthOf } from '../rows.ts';
 import { isSearching, type ViewState } from '../state.ts';
 import { describeTrial } from './trials.ts';
+
+const MARGIN = 10;
 
 /** The best against the original: three rows. */
 export function standingRows({ study }: ViewState, width: number): readonly Row[] {
@@ -21,7 +23,9 @@ export function standingRows({ study }: ViewState, width: number): readonly Row[
     fitted([span('best      ', 'muted'), span(name, 'strong')], width),
     fitted([span('          '), ...figureSpans(study, best), ...verdict], width),
     fitted(
-      isBaseline ? nothingBetter(study) : [span('original  ', 'muted'), ...againstOriginal(study, baseline)],
+      isBaseline
+        ? nothingBetter(study)
+        : [span('original  ', 'muted'), ...againstOriginal(study, baseline, width - MARGIN)],
       width,
     ),
   ];
@@ -46,7 +50,7 @@ function nothingBetter({ gain, finished }: StudyState): Row {
   return [span('          '), span(`trial ${trial} seemed better, but ${reason}`, 'warning')];
 }
 
-function againstOriginal(study: StudyState, baseline: Trial | null): readonly Span[] {
+function againstOriginal(study: StudyState, baseline: Trial | null, width: number): readonly Span[] {
   if (!baseline) return [span('not measured', 'muted')];
   const gain = gainSoFar(study);
   const figures = [
@@ -58,7 +62,8 @@ function againstOriginal(study: StudyState, baseline: Trial | null): readonly Sp
   const interval = known ? ` (${formatRatio(gain.low)} to ${formatRatio(gain.high)})` : '';
   const name = gain.isFinal ? '  final gain ' : '  gain ';
   const tone = gain.low > 1 ? 'good' : gain.high < 1 ? 'bad' : 'warning';
-  return [...figures, span(name, 'muted'), span(formatRatio(gain.value), tone), span(interval)];
+  const line = [...figures, span(name, 'muted'), span(formatRatio(gain.value), tone)];
+  return widthOf(line) + interval.length <= width ? [...line, span(interval)] : line;
 }
 
 function figureSpans(study: StudyState, trial: Trial, withInterval = true): readonly Span[] {

@@ -63,6 +63,8 @@ function halves(sections: readonly Section[], room: number): readonly (readonly 
   return [sections.slice(0, Math.max(1, cut)), sections.slice(Math.max(1, cut))];
 }
 
+const nameOf = ({ role, number }: Trial): string => (role === 'baseline' ? 'the original' : `trial ${number}`);
+
 function failureRows({ failure }: Trial, width: number): readonly Row[] {
   if (!failure) return [];
   return wrapped(foreign(`${failure.kind}: ${failure.reason}`), width - 2).map((line) => row(`  ${line}`, 'bad'));
@@ -71,7 +73,7 @@ function failureRows({ failure }: Trial, width: number): readonly Row[] {
 function differenceRows(study: StudyState, trial: Trial, other: Trial | null, width: number): readonly Row[] {
   const base = other?.candidate.config ?? study.started.originalConfig;
   const differences = compareConfigs(base, trial.candidate.config).filter(({ path }) => !MADE_UP.test(path));
-  const against = other ? `trial ${other.number}` : 'the original';
+  const against = other ? nameOf(other) : 'the original';
   if (differences.length === 0) return trial.role === 'baseline' ? [] : [row(`  config as ${against}`, 'muted')];
   const longest = Math.max(...differences.map(({ path }) => path.length));
   const fieldWidth = Math.min(longest, Math.max(12, width - 20));
@@ -104,13 +106,17 @@ function comparisonRows(study: StudyState, other: Trial, own: Measurement, width
     const figures = `  ${left(name, 10)}${right(formatFigure(his), 8)}${theirMark}→ ${right(formatFigure(mine), 7)}${ownMark} `;
     return [[span(figures), changeSpan(mine, his, better)]];
   });
-  return [row(left(`  against trial ${other.number}, side by side`, width), 'muted'), ...rows];
+  return [row(left(`  against ${nameOf(other)}, side by side`, width), 'muted'), ...rows];
 }
+
+/** From here on a change is said as a ratio. */
+const MANY_TIMES = 10;
 
 function changeSpan(mine: number, his: number, better: 'higher' | 'lower' | null): Span {
   const percent = his > 0 ? (mine / his - 1) * 100 : Number.NaN;
   if (!Number.isFinite(percent)) return span('');
-  const text = `${percent >= 0 ? '+' : ''}${percent.toFixed(Math.abs(percent) < 99.95 ? 1 : 0)} %`;
+  const change = `${percent >= 0 ? '+' : ''}${percent.toFixed(Math.abs(percent) < 99.95 ? 1 : 0)} %`;
+  const text = mine / his < MANY_TIMES ? change : `${formatFigure(mine / his)}×`;
   if (better === null || Math.abs(percent) < 1) return span(text);
   return span(text, percent > 0 === (better === 'higher') ? 'good' : 'bad');
 }
