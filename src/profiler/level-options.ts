@@ -117,8 +117,6 @@ export interface LevelOptions {
   readonly requestsPerExecution?: number;
   /** So many requests may be in flight at once, whatever the level; 256 when not given. */
   readonly maxInFlight?: number;
-  /** The least length of the warm-up: what the server still has to do after a load. Default 0. */
-  readonly settleMs?: number;
   readonly onProgress?: (progress: ProfileProgress) => void;
   readonly deviceProbe?: DeviceProbe;
   /** For request rates: when requests are due; evenly spaced when not given. */

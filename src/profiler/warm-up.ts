@@ -22,7 +22,7 @@ export interface Warmth {
 /**
  * Sends at the level without counting anything until every instance has had requests and the mean latency has stopped
  * falling: the first executions after a load are slow (lazy allocation, graph capture, autotuning).
- * Takes at least `settleMs`. Bounded by `maxWarmUpMs`, or by the first completion if that comes later.
+ * Bounded by `maxWarmUpMs`, or by the first completion if that comes later.
  */
 export async function warmUp(traffic: Traffic, options: LevelOptions, rule: WindowRule): Promise<Warmth> {
   const rounds: Batch[] = [];
@@ -30,9 +30,7 @@ export async function warmUp(traffic: Traffic, options: LevelOptions, rule: Wind
   const perRound = Math.max(inFlight, LEAST_REQUESTS_PER_ROUND);
   const needed = Math.max(2 * perRound, REQUESTS_PER_INSTANCE * (options.instances ?? 1));
   traffic.record({ lengthNs: msToNs(ROUND_MS), minRequests: perRound }, (round) => rounds.push(round));
-  const earliestNs = options.clock.nowNs() + msToNs(Math.min(options.settleMs ?? 0, rule.maxWarmUpMs));
-  const isWarm = (): boolean =>
-    requestsOf(rounds) >= needed && hasSettled(rounds) && options.clock.nowNs() >= earliestNs;
+  const isWarm = (): boolean => requestsOf(rounds) >= needed && hasSettled(rounds);
   await traffic.waitUntil(isWarm, msToNs(rule.maxWarmUpMs));
   // A window's length is chosen by the latency, so one completion at least must be seen; the transport's timeout bounds this.
   while (rounds.length === 0) await traffic.waitUntil(isWarm, 0);

@@ -32,13 +32,6 @@ describe('measureLevel', () => {
     expect(slow.durationMs / slow.windows).toBeGreaterThanOrEqual(1000);
   });
 
-  it('waits out what a server still does after a load, however even the latency looks', async () => {
-    // 2 s in which every execution is disturbed alike.
-    const disturbed = { executionNs: (_: number, execution: number) => (execution < 100 ? 20e6 : 4e6) };
-    expect((await measure(disturbed, 1)).latencyMs.max).toBeCloseTo(20, 6);
-    expect((await measure(disturbed, 1, { settleMs: 2500 })).latencyMs.max).toBeCloseTo(4, 6);
-  });
-
   it('is not fooled by requests that complete together', async () => {
     const model = { maxBatch: 8, executionNs: (batch: number) => 6e6 + batch * 0.5e6 };
     const measurement = await measure(model, 8);
