@@ -27,13 +27,21 @@ function showWords(told, state, choose) {
         ? make('span', { class: 'no' }, 'over the budget')
         : make('span', {}, 'too near the budget to tell');
   const guess = cell[3] ? ' A guess: nothing measured had so many instances, or batches so large.' : '';
-  const known = trial === null ? ' Not measured.' : ` Measured as trial ${trial}.`;
   words.replaceChildren(
     `${range(cell[0], told.throughputFactors)} infer/s, p${told.percentile} ${range(cell[2], told.latencyFactors)} ms: `,
     verdict,
-    `.${guess}${known} `,
+    `.${guess} ${measuredWords(told, trial, state.level)} `,
     ...bestWithin(told, state, choose),
   );
+}
+
+/** What was measured of the config, and at this very level: that counts for more than what is foretold. */
+function measuredWords(told, trial, at) {
+  if (trial === null) return 'Not measured.';
+  const found = (told.measured[trial] ?? []).find(([level]) => level === told.levels[at]);
+  return found
+    ? `Measured as trial ${trial}: ${figure(found[1])} infer/s, p${told.percentile} ${figure(found[2])} ms.`
+    : `Measured as trial ${trial}, not at this level.`;
 }
 
 function bestWithin(told, state, choose) {

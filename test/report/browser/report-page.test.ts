@@ -132,6 +132,13 @@ describe('the report in a browser', () => {
     const told = JSON.parse(await textOf('#what-if-predictions'));
     const options = await page.$$eval('#what-if-controls select', (all) => all.map((select) => select.options.length));
     expect(options).toEqual(told.knobs.map(({ values }: { values: string[] }) => values.length));
+    const best = told.configs[0].trial;
+    const [, throughput, latencyMs] = told.measured[best].find(
+      ([level]: number[]) => level === told.levels[told.level],
+    );
+    const digits = (value: number) =>
+      value >= 999.5 ? Math.round(value).toLocaleString('en-US') : `${Number(value.toPrecision(3))}`;
+    expect(start).toContain(`Measured as trial ${best}: ${digits(throughput)} infer/s, p99 ${digits(latencyMs)} ms.`);
     await page.select('#what-if-controls select', '0');
     expect(await page.$eval('#what-if-controls select', (select) => select.value)).toBe('0');
     expect(await textOf('#what-if-table caption')).toContain(`${told.knobs[0].name}=${told.knobs[0].values[0]}`);
