@@ -84,6 +84,17 @@ describe('the page', () => {
     expect(await thePage()).not.toContain('This run is not finished');
   });
 
+  it('says of two columns whether their gain was measured', async () => {
+    const records = await studyOfMany();
+    const before = records.findIndex(({ type }) => type === 'final-measured');
+    expect(before).toBeGreaterThan(0);
+    expect(pageOf(records.slice(0, before))).toContain('The gain was not measured');
+    expect(await thePage()).not.toContain('The gain was not measured');
+    expect(await thePage()).toContain('is of the two alternately under the same conditions');
+    // With the original alone there is nothing to gain.
+    expect(pageOf(records.slice(0, 3))).not.toContain('The gain was not measured');
+  });
+
   it('keeps the predictions of a study of any size small', async () => {
     const page = await thePage();
     const block = page.match(/<script type="application\/json"[^>]*>(.*?)<\/script>/s)?.[1] ?? '';

@@ -20,6 +20,11 @@ function gainText({ ratio, low, high }: NonNullable<Summary['gain']>): string {
   return `${formatRatio(ratio ?? Number.NaN)} the original config (${interval}measured in turn)`;
 }
 
+const gainNote = (gain: Summary['gain']): string =>
+  gain
+    ? `The gain, ${gainText(gain)}, is of the two alternately under the same conditions, not of the columns' quotient.`
+    : 'The gain was not measured: the final, which takes the two in turn, was not done. Their quotient is of two different times.';
+
 const rate = (value: number | null): string => formatRate(value ?? Number.NaN);
 
 /** What a reader must know before any figure. */
@@ -66,7 +71,7 @@ export function comparison({ best, baseline, gain }: Summary): Html {
 <div class="scroll"><table class="facts"><thead><tr><th></th>${points.map(([name]) => html`<th>${name}</th>`)}</tr></thead><tbody>
 ${rows.map(([name, of]) => html`<tr><th scope="row">${name}</th>${points.map(([, point]) => html`<td>${of(point)}</td>`)}</tr>\n`)}
 </tbody></table></div>
-<p class="soft">Ranges are 95 % intervals. ${gain && !isBaseline ? `The gain, ${gainText(gain)}, is of the two alternately under the same conditions, not of the columns' quotient.` : ''}</p>
+<p class="soft">Ranges are 95 % intervals. ${points.length === 2 ? gainNote(gain) : ''}</p>
 ${best.predicted ? html`<p class="soft">Predicted without its own measurements: ${describePrediction(best.predicted)}.</p>` : none}`;
 }
 
