@@ -65,6 +65,9 @@ export function readGateDocument(text: string, path: string): GateDocument {
   }
   if (typeof json === 'object' && json !== null && 'levels' in json)
     return profileDocument(parsed(profile, json, path));
+  if (typeof json === 'object' && json !== null && 'models' in json) {
+    throw new TrituneError('INPUT_INVALID', `${path} is of several models`, 'compare the directory of each of them');
+  }
   return tuneDocument(parsed(summary, json, path));
 }
 
