@@ -55,6 +55,7 @@ export function planStudy(
       seed: options.seed,
       goal: wanted,
       levels,
+      leastGain: options.leastGain === undefined ? undefined : options.leastGain / 100,
       candidates,
       ...asked,
     });

@@ -13,6 +13,7 @@ type NotRecorded =
   | 'sampler'
   | 'candidates'
   | 'modelAnalyzer'
+  | 'leastGain'
   | 'maxTrials'
   | 'timeBudget'
   | 'concurrency'
@@ -46,7 +47,8 @@ export interface RecordStudyOptions extends TuneOptions {
 }
 
 const { latencyBudget, percentile, constraint, objective, sampler, candidates, ...apartFromGoal } = tuneOptionTable;
-const { maxTrials, timeBudget, requestRate, requestDistribution, stability, trace, ui, ...shared } = apartFromGoal;
+const { leastGain, maxTrials, timeBudget, requestRate, requestDistribution, stability, trace, ui, ...shared } =
+  apartFromGoal;
 
 export const recordOptionTable: OptionTable<RecordOptions> = {
   ...shared,

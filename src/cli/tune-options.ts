@@ -51,6 +51,8 @@ export interface TuneOptions extends RequestOptions, TlsFlags, TransportFlags, C
   readonly sampler: SamplerName;
   readonly candidates?: string;
   readonly seed: number;
+  /** Per cent. */
+  readonly leastGain?: number;
   readonly maxTrials?: number;
   readonly timeBudget?: number;
   readonly concurrency?: NumberRange;
@@ -138,6 +140,11 @@ export const tuneOptionTable: OptionTable<Omit<TuneOptions, 'modelAnalyzer'>> = 
   },
   candidates: { flags: '--candidates <file>', help: 'for --sampler manual: a list of assignments, YAML or JSON' },
   seed: { flags: '--seed <n>', help: 'seed of everything random', parse: wholeNumber, default: 1 },
+  leastGain: {
+    flags: '--least-gain <percent>',
+    help: 'with the queueing sampler: stop when another trial is expected to gain less (default: 20 by the number of trials so far, at least 1)',
+    parse: positiveNumber,
+  },
   maxTrials: { flags: '--max-trials <n>', help: 'stop after so many candidates', parse: positiveWhole },
   timeBudget: { flags: '--time-budget <duration>', help: 'stop after 90s, 10m, 2h …', parse: durationSeconds },
   concurrency: {

@@ -32,6 +32,7 @@ const resumable: ReadonlySet<keyof TuneOptions> = new Set([
   'metricsUrl',
   'launch',
   ...tlsFlagNames,
+  'leastGain',
   'maxTrials',
   'timeBudget',
   'allowForeignTraffic',

@@ -11,8 +11,13 @@ import { rememberLast } from './queueing/remember.ts';
 import { look, modelOf, type QueueingOptions } from './queueing/sight.ts';
 import type { SpaceView } from './space-view.ts';
 
-/** Less than this, as a logarithm, is not worth a trial: 1 %. */
-const WORTH_GOING_ON = Math.log(1.01);
+/** Less than this is not worth a trial, nor is it a gain. */
+const LEAST_GAIN = 0.01;
+/**
+ * What the next trial must promise, times the trials so far: time is worth what it adds to the time spent. To take twice as
+ * long, a search must expect some 15 % of it.
+ */
+const WORTH_DOUBLING = 0.2;
 /** Every so many trials in a row without a gain halve the belief in the next one's. */
 const HALVED_AFTER = 2;
 /** As a logarithm: no two figures are farther apart than numbers can be. */
@@ -46,9 +51,9 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
       if (scout) return proposalOf(scout.choice, scout.level);
       const next = valued[0]?.prospect;
       if (!next) return { kind: 'stop', reason: 'none of the candidates left is likely to be better within the goal' };
-      const isLittle = best !== null && trials.length > 1 && isHardlyWorth(gain, trials, options.goal);
-      if (isLittle && wasHardlyWorth(trials.slice(0, -1), options.goal, (before) => sight(before, null).gain))
-        return { kind: 'stop', reason: stopReason(gain, fruitless(trials, options.goal)) };
+      const isLittle = best !== null && trials.length > 1 && isHardlyWorth(gain, trials, options);
+      if (isLittle && wasHardlyWorth(trials.slice(0, -1), options, (before) => sight(before, null).gain))
+        return { kind: 'stop', reason: stopReason(gain, trials, options) };
       const proposal = {
         ...proposalOf(next.choice, next.level),
         foreseen: foreseenFront(prospects, forecast),
@@ -77,13 +82,22 @@ function proposalOf({ candidate }: Choice, start: number): Proposal {
 }
 
 /** A promise of gain is believed the less, the more trials in a row brought none. */
-function isHardlyWorth(gain: number, trials: readonly Trial[], goal: Goal): boolean {
-  return gain * 0.5 ** (fruitless(trials, goal) / HALVED_AFTER) < WORTH_GOING_ON;
+function isHardlyWorth(gain: number, trials: readonly Trial[], options: QueueingOptions): boolean {
+  return gain * 0.5 ** (fruitless(trials, options.goal) / HALVED_AFTER) < worthATrial(trials, options);
+}
+
+/** As a logarithm. */
+function worthATrial({ length }: readonly Trial[], { leastGain }: QueueingOptions): number {
+  return Math.log1p(leastGain ?? Math.max(LEAST_GAIN, WORTH_DOUBLING / Math.max(1, length)));
 }
 
 /** The same of an earlier moment, of which the gain is worked out only where it can matter. */
-function wasHardlyWorth(trials: readonly Trial[], goal: Goal, gainAt: (trials: readonly Trial[]) => number): boolean {
-  return isHardlyWorth(MOST_GAIN, trials, goal) || isHardlyWorth(gainAt(trials), trials, goal);
+function wasHardlyWorth(
+  trials: readonly Trial[],
+  options: QueueingOptions,
+  gainAt: (trials: readonly Trial[]) => number,
+): boolean {
+  return isHardlyWorth(MOST_GAIN, trials, options) || isHardlyWorth(gainAt(trials), trials, options);
 }
 
 /** The latest trials in a row that bettered the best before them by hardly anything. */
@@ -93,13 +107,15 @@ function fruitless(trials: readonly Trial[], goal: Goal): number {
   for (const trial of trials) {
     const measurement = trial.feasible ? chosenOf(trial) : undefined;
     const cost = measurement ? assess(measurement, trial.candidate, goal).cost : Number.POSITIVE_INFINITY;
-    count = cost < best - WORTH_GOING_ON ? 0 : count + 1;
+    count = cost < best - Math.log1p(LEAST_GAIN) ? 0 : count + 1;
     best = Math.min(best, cost);
   }
   return count;
 }
 
-function stopReason(gain: number, trials: number): string {
+function stopReason(gain: number, trials: readonly Trial[], options: QueueingOptions): string {
   const expected = `another trial is expected to gain ${(100 * gain).toFixed(1)} % of the best`;
-  return gain < WORTH_GOING_ON ? expected : `${expected} at most, and the last ${trials} gained nothing`;
+  if (gain < Math.log1p(LEAST_GAIN)) return expected;
+  if (gain < worthATrial(trials, options)) return `${expected}, too little for its time after ${trials.length}`;
+  return `${expected} at most, and the last ${fruitless(trials, options.goal)} gained nothing`;
 }

@@ -15,6 +15,8 @@ export interface QueueingOptions {
   readonly seed: number;
   readonly goal: Goal;
   readonly levels: LevelRange;
+  /** A share of the best: the search stops when another trial is expected to gain less. When not given, the more the fewer trials there were. */
+  readonly leastGain?: number | undefined;
 }
 
 /** Larger batches than this are for later. */
