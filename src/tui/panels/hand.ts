@@ -3,7 +3,7 @@ import type { StudyState } from '../../study/state.ts';
 import { type HandChoice, handChoices, type Verdict, verdictOn } from '../by-hand.ts';
 import type { HandQuestion } from '../interaction.ts';
 import { block, fitted, foreign, heading, inSight, type Row, row, type Size, span } from '../rows.ts';
-import { type Cell, parameterNote, valuesRow, valueText } from './parameter-rows.ts';
+import { type Cell, parameterNote, sentenceRows, valuesRow, valueText } from './parameter-rows.ts';
 
 /** Of the trials that wait, so many are shown. */
 const MOST_WAITING = 3;
@@ -21,8 +21,8 @@ export function handPanel(
   const rows = choices.map((choice, index) => choiceRow(choice, index === selected, size.columns));
   const below = [
     row(''),
-    ...choices.slice(selected, selected + 1).map(({ parameter }) => parameterNote(parameter)),
-    ...verdictRows(verdictOn(study, assignment), size.columns),
+    ...choices.slice(selected, selected + 1).flatMap(({ parameter }) => parameterNote(parameter, size)),
+    ...verdictRows(verdictOn(study, assignment), size),
     ...waitingRows(study, size.columns),
   ];
   const room = Math.max(1, size.rows - 1 - below.length);
@@ -43,10 +43,9 @@ function choiceRow(choice: HandChoice, isSelected: boolean, columns: number): Ro
   return valuesRow(parameter.name, shown, { at, isSelected, columns });
 }
 
-function verdictRows(verdict: Verdict, columns: number): readonly Row[] {
-  if (!verdict.legal) return [fitted([span('  not legal: ', 'bad'), span(foreign(verdict.reason), 'bad')], columns)];
-  const note = verdict.note === null ? '' : `; ${verdict.note}`;
-  return [fitted([span('  legal', 'good'), span(foreign(note))], columns)];
+function verdictRows(verdict: Verdict, size: Size): readonly Row[] {
+  if (!verdict.legal) return sentenceRows(foreign(`not legal: ${verdict.reason}`), size, 'bad');
+  return sentenceRows(foreign(verdict.note === null ? 'legal' : `legal; ${verdict.note}`), size, 'good');
 }
 
 function waitingRows({ requested }: StudyState, columns: number): readonly Row[] {

@@ -1,7 +1,8 @@
+import { wrapped } from '../../base/format.ts';
 import { formatPath } from '../../space/config-path.ts';
 import type { ChangeCost, Parameter, ParameterValue } from '../../space/types.ts';
 import { describeValue } from '../../study/describe.ts';
-import { fitted, foreign, left, type Row, row, type Span, span, type Tone, widthOf } from '../rows.ts';
+import { fitted, foreign, left, type Row, row, type Size, type Span, span, type Tone, widthOf } from '../rows.ts';
 
 /** One value in a row of values. */
 export interface Cell {
@@ -48,9 +49,18 @@ const costs: Readonly<Record<ChangeCost, string>> = {
   expensive: 'a change takes a long load',
 };
 
+/** A sentence on as many rows as it needs where the panel is tall, else on one. */
+export function sentenceRows(text: string, { columns, rows }: Size, tone?: Tone): readonly Row[] {
+  const lines = rows < TALL ? [text] : wrapped(text, columns - 2);
+  return lines.map((line) => row(`  ${line}`, tone));
+}
+
+/** From this height on parameters and sentences both have room. */
+const TALL = 14;
+
 /** What the parameter sets, and what that costs. */
-export function parameterNote({ path, change, description }: Parameter): Row {
+export function parameterNote({ path, change, description }: Parameter, size: Size): readonly Row[] {
   const field = path === null ? 'several fields' : formatPath(path);
   const about = description === '' ? '' : `: ${description.trim()}`;
-  return row(`  ${foreign(`${field}, ${costs[change]}${about}`)}`, 'muted');
+  return sentenceRows(foreign(`${field}, ${costs[change]}${about}`), size, 'muted');
 }

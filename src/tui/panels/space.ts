@@ -25,7 +25,7 @@ export function spacePanel(study: StudyState, question: SpaceQuestion, size: Siz
   });
   const below = [
     row(''),
-    ...parameters.slice(selected, selected + 1).map(({ parameter }) => parameterNote(parameter)),
+    ...parameters.slice(selected, selected + 1).flatMap(({ parameter }) => parameterNote(parameter, size)),
     row('  = pinned: the only value, wherever the parameter applies   × excluded', 'muted'),
     row('  What was measured already still counts; the trial under way goes on.', 'muted'),
   ];
