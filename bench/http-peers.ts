@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
-import { access, mkdir, readdir } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { MS_PER_S } from '../src/base/units.ts';
+import { isThere, unpackDebian } from './debian.ts';
 
 const run = promisify(execFile);
 
@@ -111,25 +112,14 @@ export async function httpClients(directory: string, note: (line: string) => voi
   };
   return [
     ours,
-    ...(await fetched([hey(directory), wrk(directory)], 'usr/bin/wrk', () => fetchDebian(directory))),
+    ...(await fetched([hey(directory), wrk(directory)], 'usr/bin/wrk', () =>
+      unpackDebian(directory, DEBIAN_PACKAGES, 'usr/bin/wrk'),
+    )),
     ...(await fetched([autocannon(directory)], 'node_modules/autocannon', () => fetchNpm(directory))),
   ];
-}
-
-async function fetchDebian(directory: string): Promise<void> {
-  await run('apt-get', ['download', ...DEBIAN_PACKAGES], { cwd: directory, timeout: 120_000 });
-  for (const file of await readdir(directory)) {
-    if (file.endsWith('.deb')) await run('dpkg-deb', ['-x', join(directory, file), directory]);
-  }
 }
 
 async function fetchNpm(directory: string): Promise<void> {
   const quiet = ['--no-save', '--no-audit', '--no-fund', '--ignore-scripts'];
   await run('npm', ['install', ...quiet, '--prefix', directory, AUTOCANNON], { timeout: 120_000 });
 }
-
-const isThere = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  );

@@ -13,12 +13,14 @@ import type { ModelConfig } from '../src/triton/model-config.ts';
 import { makeModelRepository } from '../test/support/real-triton.ts';
 import { ANALYZER_VERSION, clientScript, modelAnalyzer, searchWithAnalyzer } from './analyzer.ts';
 import { outputOf } from './client-run.ts';
-import { type PerfAnalyzer, perfAnalyzer } from './peers.ts';
+import { type NeutralReading, neutralClient } from './neutral-client.ts';
+import { perfAnalyzer } from './peers.ts';
 
 /**
  * tritune beside Model Analyzer on a real Triton, one after the other on the same machine, each with its own client:
- * `npm run bench:versus`. What each recommends is then loaded and measured in turn by one neutral client, NVIDIA's
- * perf_analyzer. `TRITUNE_BENCH_MODELS` (sleeper,mlp_onnx,two_at_most) and `TRITUNE_BENCH_MODES` (quick; quick,brute also runs
+ * `npm run bench:versus`. What each recommends is then loaded and measured in turn by one neutral client (`h2load`), at the level
+ * that was recommended with it and at levels around, and by NVIDIA's perf_analyzer at the recommended level, which takes more
+ * of the machine for itself. `TRITUNE_BENCH_MODELS` (sleeper,mlp_onnx,two_at_most) and `TRITUNE_BENCH_MODES` (quick; quick,brute also runs
  * the other search, which takes an hour) choose what is run, `TRITUNE_BENCH_BUDGET_MS` (8) the p99 that it must keep: one that
  * the machine's own noise does not decide. About six minutes for each model and quick search.
  */
@@ -88,15 +90,35 @@ async function analyzer(
   };
 }
 
-/** The neutral client's view of a recommendation: infer/s and p99 in ms. */
-async function judged(peer: PerfAnalyzer, server: LaunchedServer, model: string, advice: Advice) {
+/** Times the recommended level: a config is judged by what it serves within the budget, at whichever of these. */
+const AROUND = [0.25, 0.35, 0.5, 0.7, 1, 1.4];
+
+const levelsOf = ({ concurrency }: Advice): number[] => [
+  ...new Set(AROUND.map((factor) => Math.max(1, Math.round(factor * concurrency)))),
+];
+
+/** Readings of an advice, by level; perf_analyzer's apart. */
+interface Judgement {
+  readonly neutral: Map<number, NeutralReading[]>;
+  readonly nvidia: NeutralReading[];
+}
+
+async function judge(judgement: Judgement, advice: Advice, server: LaunchedServer, model: string): Promise<void> {
   const control = connectGrpc(server.grpcUrl, { loadTimeoutMs: 60_000 });
   await control.load(model, advice.config);
   await control.close();
+  for (const level of levelsOf(advice)) {
+    const readings = judgement.neutral.get(level) ?? [];
+    judgement.neutral.set(level, [...readings, await neutral(server.grpcUrl, model, level)]);
+  }
+  judgement.nvidia.push(await byPerfAnalyzer(server, model, advice.concurrency));
+}
+
+async function byPerfAnalyzer(server: LaunchedServer, model: string, concurrency: number): Promise<NeutralReading> {
   const scratch = await mkdtemp(join(tmpdir(), 'tritune-judge-'));
   const csv = join(scratch, 'r.csv');
   const target = ['-m', model, '-u', server.grpcUrl, '-i', 'grpc', '--async', '--max-threads', '2', '-f', csv];
-  const windows = ['-p', '1500', '-r', '3', '-s', '999', '--concurrency-range', `${advice.concurrency}`];
+  const windows = ['-p', '1500', '-r', '3', '-s', '999', '--concurrency-range', `${concurrency}`];
   const env = { ...process.env, LD_LIBRARY_PATH: peer.libraryDirectory };
   await outputOf(spawn(peer.file, [...target, ...windows], { env, stdio: ['ignore', 'pipe', 'pipe'] }));
   const [header, row] = (await readFile(csv, 'utf8'))
@@ -108,12 +130,35 @@ async function judged(peer: PerfAnalyzer, server: LaunchedServer, model: string,
   return { throughput: column('Inferences/Second'), p99Ms: column('p99 latency') / 1e3 };
 }
 
+const medianOf = (readings: readonly NeutralReading[]): NeutralReading => ({
+  throughput: median(readings.map(({ throughput }) => throughput)),
+  p99Ms: median(readings.map(({ p99Ms }) => p99Ms)),
+});
+
+const words = ({ throughput, p99Ms }: NeutralReading): string =>
+  `${throughput.toFixed(0)} infer/s, p99 ${p99Ms.toFixed(2)} ms`;
+
+function report({ by, seconds, config, concurrency, claims }: Advice, { neutral, nvidia }: Judgement): string[] {
+  const levels = [...neutral].map(([level, readings]) => ({ level, ...medianOf(readings) }));
+  const own = levels.find(({ level }) => level === concurrency);
+  const [best] = levels.filter(({ p99Ms }) => p99Ms <= BUDGET_MS).sort((a, b) => b.throughput - a.throughput);
+  const instances = config.instance_group?.map(({ count }) => count).join('+');
+  return [
+    `${by}: ${seconds.toFixed(0)} s; ${instances} instances, batch ${config.max_batch_size}, concurrency ${concurrency}`,
+    `  it says                        ${claims}`,
+    `  neutral client                 ${own ? words(own) : ''}`,
+    `  within the budget at best      ${best ? `${words(best)} at concurrency ${best.level}` : 'nothing'}`,
+    `  perf_analyzer                  ${words(medianOf(nvidia))}`,
+  ];
+}
+
 const install = await installTriton({
   directory: installDirectory,
   packages: ['onnxruntime==1.20.1', 'onnx==1.17.0'],
   onStep: (step) => console.log(step),
 });
 const peer = await perfAnalyzer(install);
+const neutral = await neutralClient(join(installDirectory, 'peers', 'h2load'));
 const program = await modelAnalyzer(install);
 const scratch = await mkdtemp(join(tmpdir(), 'tritune-bench-'));
 const modelRepository = await makeModelRepository();
@@ -138,20 +183,13 @@ try {
       advices.push(await withServer(model, (server) => analyzer(mode, server, model, parts)));
     }
     await withServer(model, async (server) => {
-      const readings = advices.map(() => [] as { throughput: number; p99Ms: number }[]);
+      const judgements = advices.map((): Judgement => ({ neutral: new Map(), nvidia: [] }));
       for (let round = 0; round < JUDGE_ROUNDS; round++) {
         for (const [index, advice] of advices.entries())
-          readings[index]?.push(await judged(peer, server, model, advice));
+          await judge(judgements[index] as Judgement, advice, server, model);
       }
-      for (const [index, { by, seconds, claims, concurrency, config }] of advices.entries()) {
-        const own = readings[index] ?? [];
-        const throughput = median(own.map((reading) => reading.throughput)).toFixed(0);
-        const p99 = median(own.map((reading) => reading.p99Ms)).toFixed(2);
-        const instances = config.instance_group?.map(({ count }) => count).join('+');
-        console.log(
-          `${by}: ${seconds.toFixed(0)} s; ${instances} instances, batch ${config.max_batch_size}, concurrency ${concurrency}; it says ${claims}; the neutral client ${throughput} infer/s, p99 ${p99} ms`,
-        );
-      }
+      for (const [index, advice] of advices.entries())
+        console.log(report(advice, judgements[index] as Judgement).join('\n'));
     });
   }
 } finally {

@@ -1,0 +1,100 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { MS_PER_S } from '../src/base/units.ts';
+import { prepareInputs } from '../src/loadgen/inputs.ts';
+import { encodeInferMessage, framed } from '../src/loadgen/transports/infer-message.ts';
+import type { InferRequest } from '../src/loadgen/types.ts';
+import { connectGrpc } from '../src/triton/connect.ts';
+import type { TritonClient } from '../src/triton/types.ts';
+import { unpackDebian } from './debian.ts';
+
+const run = promisify(execFile);
+
+const PACKAGES = ['nghttp2-client', 'libnghttp2-14', 'libev4', 'libjemalloc2', 'libc-ares2'];
+const METHOD = '/inference.GRPCInferenceService/ModelInfer';
+const RUN_S = 3;
+/** The first part of a run, and what is under way at its end, are not counted. */
+const WARM_UP_US = 500_000;
+const END_US = 2_900_000;
+/** The server must have answered this share of what the client counted: `h2load` does not look at gRPC's own status. */
+const LEAST_SERVED = 0.98;
+
+export interface NeutralReading {
+  /** infer/s. */
+  readonly throughput: number;
+  readonly p99Ms: number;
+}
+
+/** What is served there now, under so many requests at once. */
+export type NeutralClient = (grpcUrl: string, model: string, concurrency: number) => Promise<NeutralReading>;
+
+/**
+ * `h2load`, nghttp2's load generator, as a judge that neither side has written and that leaves the machine to the server: it
+ * sends one `ModelInfer` of random inputs, over one HTTP/2 connection. Fetched into the directory on first use.
+ */
+export async function neutralClient(directory: string): Promise<NeutralClient> {
+  await unpackDebian(directory, PACKAGES, 'usr/bin/h2load');
+  const file = join(directory, 'usr/bin/h2load');
+  const env = { ...process.env, LD_LIBRARY_PATH: join(directory, 'usr/lib/x86_64-linux-gnu') };
+  return async (grpcUrl, model, concurrency) => {
+    const scratch = await mkdtemp(join(tmpdir(), 'tritune-neutral-'));
+    const [body, log] = [join(scratch, 'body'), join(scratch, 'log')];
+    const control = connectGrpc(grpcUrl);
+    try {
+      await writeFile(body, await bodyFor(control, model));
+      const before = await served(control, model);
+      const load = ['-D', `${RUN_S}`, '-c', '1', '-t', '1', '-m', `${concurrency}`, '-d', body, '--log-file', log];
+      const headers = ['-H', 'content-type: application/grpc', '-H', 'te: trailers'];
+      await run(file, [...load, ...headers, `http://${grpcUrl}${METHOD}`], { env, timeout: 10 * RUN_S * MS_PER_S });
+      const rows = rowsOf(await readFile(log, 'utf8'));
+      const answered = (await served(control, model)) - before;
+      if (answered < LEAST_SERVED * rows.length) throw new Error(`of ${rows.length} requests ${answered} were served`);
+      return readingOf(rows);
+    } finally {
+      await control.close();
+      await rm(scratch, { recursive: true });
+    }
+  };
+}
+
+async function bodyFor(control: TritonClient, model: string): Promise<Buffer> {
+  const [metadata, config] = await Promise.all([control.modelMetadata(model), control.modelConfig(model)]);
+  const { requests } = prepareInputs(metadata, config, { kind: 'random', batch: 1, seed: 1 });
+  return framed(encodeInferMessage(requests[0] as InferRequest), undefined);
+}
+
+async function served(control: TritonClient, model: string): Promise<number> {
+  const versions = await control.statistics(model);
+  return versions.reduce((sum, { success }) => sum + success.count, 0);
+}
+
+/** A request by `h2load`'s log: when it began, in microseconds since 1970, and how long it took. */
+interface Row {
+  readonly begunUs: number;
+  readonly tookUs: number;
+}
+
+function rowsOf(log: string): Row[] {
+  const lines = log.trim().split('\n');
+  return lines.map((line) => {
+    const [begunUs = Number.NaN, status, tookUs = Number.NaN] = line.split('\t').map(Number);
+    if (status !== 200) throw new Error(`a request ended with ${status}`);
+    return { begunUs, tookUs };
+  });
+}
+
+function readingOf(rows: readonly Row[]): NeutralReading {
+  const startUs = rows.reduce((least, { begunUs }) => Math.min(least, begunUs), Number.POSITIVE_INFINITY);
+  const tookUs = rows
+    .filter(({ begunUs, tookUs }) => {
+      const endedUs = begunUs + tookUs - startUs;
+      return endedUs >= WARM_UP_US && endedUs < END_US;
+    })
+    .map((row) => row.tookUs)
+    .sort((a, b) => a - b);
+  const p99Us = tookUs[Math.ceil(0.99 * tookUs.length) - 1] ?? Number.NaN;
+  return { throughput: tookUs.length / ((END_US - WARM_UP_US) / 1e6), p99Ms: p99Us / 1e3 };
+}
