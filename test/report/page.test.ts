@@ -2,6 +2,8 @@ import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { breakdownChart } from '../../src/report/charts/breakdown-chart.ts';
+import { narrowPaper, widePaper } from '../../src/report/charts/svg.ts';
 import { jsonBlock } from '../../src/report/html.ts';
 import { reportHtml } from '../../src/report/report-html.ts';
 import { foldStudy } from '../../src/study/fold.ts';
@@ -100,6 +102,20 @@ describe('the page', () => {
     const block = page.match(/<script type="application\/json"[^>]*>(.*?)<\/script>/s)?.[1] ?? '';
     expect(block.length).toBeGreaterThan(500);
     expect(block.length).toBeLessThan(100_000);
+  });
+});
+
+describe('the bars of the breakdown', () => {
+  it.each([widePaper, narrowPaper])('have room for their names in a wide font, on paper $width wide', (paper) => {
+    const times = { queueMs: 1, inputMs: 1, inferMs: 1, outputMs: 1, outsideMs: 1 };
+    const svg = breakdownChart([
+      { name: 'trial 0, original @ 16', ...times },
+      { name: 'trial 1234, best @ 1024', ...times },
+    ])(paper);
+    const names = [...svg.matchAll(/text-anchor="end"[^>]*translate\(([\d.]+) [^>]*>(trial[^<]*)</g)];
+    expect(names).toHaveLength(2);
+    // DejaVu Sans, which many a machine has for sans-serif, takes 6.2 pixels for such a letter of 12.
+    for (const [, end, name] of names) expect(Number(end)).toBeGreaterThan(6.2 * (name as string).length);
   });
 });
 

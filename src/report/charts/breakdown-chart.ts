@@ -22,9 +22,11 @@ const parts = [
 export function breakdownChart(bars: readonly BreakdownBar[]): Chart {
   return (paper) => {
     const top = paper.isNarrow ? 66 : 40;
+    // Names end at the axis; many a machine's font is wider than the one that their room is reckoned by.
+    const left = 12 + 1.5 * Math.max(0, ...bars.map(({ name }) => name.length));
     return svgOf(
       {
-        grid: { left: 12, right: 24, top, bottom: 46, outerBoundsMode: 'same', outerBoundsContain: 'axisLabel' },
+        grid: { left, right: 24, top, bottom: 46, outerBoundsMode: 'same', outerBoundsContain: 'axisLabel' },
         legend: { top: 0, textStyle: { color: paper.ink }, itemGap: 24 },
         xAxis: { ...axisStyle(paper), type: 'value', name: 'mean latency, ms', nameGap: 28 },
         yAxis: { ...axisStyle(paper), type: 'category', inverse: true, data: bars.map(({ name }) => name) },
