@@ -14,12 +14,11 @@ export interface Devices {
  * The server's metrics page, and for the GPU figures that are not there, the nvidia-smi of this machine, if the server is
  * on it. An emulated server's GPU is not this machine's.
  */
-export function devicesOf({
-  server,
-  metricsUrl,
-  metricsTls,
-}: Pick<OpenServer, 'server' | 'metricsUrl' | 'metricsTls'>): Devices {
-  const page = metricsProbe(metricsUrl, metricsTls);
+export function devicesOf(
+  { server, metricsUrl, metricsTls }: Pick<OpenServer, 'server' | 'metricsUrl' | 'metricsTls'>,
+  model: string,
+): Devices {
+  const page = metricsProbe(metricsUrl, model, metricsTls);
   if (server.emulated !== null || !isOfThisMachine(server.url)) return { probe: page, close: async () => undefined };
   const gpus = nvidiaSmi(followLines);
   return { probe: withGpusOf(gpus, page), close: () => gpus.close() };

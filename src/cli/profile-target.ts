@@ -74,7 +74,7 @@ export async function openProfileTarget(
       }),
   });
   const requests = ofVersion(traffic.requestsFor(config), options.modelVersion ?? '');
-  const devices = devicesOf(opened);
+  const devices = devicesOf(opened, model);
   const isDecoupled = config.model_transaction_policy?.decoupled === true;
   return {
     config,

@@ -41,7 +41,7 @@ export async function assembleParts(
     { client, server, tls },
     { options, config, inputs, levels, timeoutMs: REQUEST_TIMEOUT_MS, apart: drawsScreen },
   );
-  const devices = devicesOf(opened);
+  const devices = devicesOf(opened, model);
   const profile = createProfile({
     transport: traffic.transport,
     ...traffic.threads,

@@ -15,10 +15,11 @@ const LAST_FAILURE = 3;
 const MAX_PAGE_BYTES = 64 * 2 ** 20;
 
 /**
- * A probe of Triton's metrics page (`http://HOST:8002/metrics`); `tls` is for an https:// address. The server renews its GPU figures every two seconds
+ * A probe of Triton's metrics page (`http://HOST:8002/metrics`); of one that counts the inferences of other models but not of
+ * `model`, nothing is taken: another server of that machine has the usual port. `tls` is for an https:// address. The server renews its GPU figures every two seconds
  * unless told otherwise, so within a short measurement they may be older than it.
  */
-export function metricsProbe(url: string, tls?: TlsOptions): DeviceProbe {
+export function metricsProbe(url: string, model: string, tls?: TlsOptions): DeviceProbe {
   // No idle connection between readings: nobody would close the last one.
   const dispatcher = new Agent({
     pipelining: 0,
@@ -35,13 +36,21 @@ export function metricsProbe(url: string, tls?: TlsOptions): DeviceProbe {
       });
       const text = await response.body.text();
       if (response.statusCode !== 200) throw new Error(`status ${response.statusCode}`);
+      const samples = parsePrometheus(text);
+      if (isOfOthers(samples, model)) throw new Error('it is the page of another server');
       failures = 0;
-      return deviceMetrics(parsePrometheus(text));
+      return deviceMetrics(samples);
     } catch {
       failures++;
       return null;
     }
   };
+}
+
+/** A loaded model is on the page of its server before its first request. */
+function isOfOthers(samples: readonly MetricSample[], model: string): boolean {
+  const counted = samples.filter(({ name }) => name === 'nv_inference_request_success');
+  return counted.length > 0 && !counted.some(({ labels }) => labels.model === model);
 }
 
 /**

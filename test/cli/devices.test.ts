@@ -8,7 +8,9 @@ import { devicesOf } from '../../src/cli/devices.ts';
 import type { ServerIdentity } from '../../src/study/records.ts';
 import { fakeNvidiaSmi, pathWith } from '../support/nvidia-smi.ts';
 
-const page = createServer((_, response) => response.end('nv_cpu_utilization 0.5\n'));
+const counted = (model: string) => `nv_inference_request_success{model="${model}",version="1"} 0\n`;
+let models = '';
+const page = createServer((_, response) => response.end(`${models}nv_cpu_utilization 0.5\n`));
 let metricsUrl = '';
 let tool = '';
 beforeEach(async () => {
@@ -19,13 +21,14 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   vi.unstubAllEnvs();
+  models = '';
   page.closeAllConnections();
   await new Promise((done) => page.close(done));
 });
 
 const read = async (url: string, emulated: string | null = null) => {
   const server = { url, emulated } as ServerIdentity;
-  const devices = devicesOf({ server, metricsUrl, metricsTls: { verify: true } });
+  const devices = devicesOf({ server, metricsUrl, metricsTls: { verify: true } }, 'm');
   const reading = await devices.probe(new AbortController().signal);
   await devices.close();
   return reading;
@@ -70,6 +73,13 @@ describe("a server's devices", () => {
   ])('%s are not this machine', async (_, url, emulated) => {
     expect(await read(url, emulated)).toEqual({ cpuUtilizationPercent: 50 });
     await expect(readFile(join(tool, 'started'), 'utf8')).rejects.toThrow();
+  });
+
+  it('are on the page of the server that has the model, not of another one at the usual port', async () => {
+    models = counted('a') + counted('m');
+    expect(await read('gpu-box:8001')).toEqual({ cpuUtilizationPercent: 50 });
+    models = counted('a') + counted('mm');
+    expect(await read('gpu-box:8001')).toBeNull();
   });
 
   it('are those of the page where this machine has no such tool', async () => {

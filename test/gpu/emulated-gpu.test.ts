@@ -76,7 +76,7 @@ async function tuned(sizes: readonly Size[], low: number, high: number, constrai
           percentile: 99,
           precision: 0.2,
           windows: { minRequests: 20, maxWindows: 4, maxWarmUpMs: 1000 },
-          deviceProbe: metricsProbe(emulator.metricsUrl),
+          deviceProbe: metricsProbe(emulator.metricsUrl, 'm'),
         }),
         sampler: manualSampler(view, sizes),
         clock: realClock,

@@ -29,7 +29,7 @@ it.each(['grpc', 'http'] as const)('measures the emulated law over real sockets:
       signal: new AbortController().signal,
       percentile: 90,
       precision: 0.2,
-      deviceProbe: metricsProbe(emulator.metricsUrl),
+      deviceProbe: metricsProbe(emulator.metricsUrl, 'm'),
       windows: { minWindows: 2, maxWindows: 4, minRequests: 20 },
     });
   const measurement = await measure(2);

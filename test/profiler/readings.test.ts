@@ -55,7 +55,7 @@ describe('device metrics', () => {
   });
 
   it('takes a missing endpoint for no metrics', async () => {
-    const probe = metricsProbe('http://127.0.0.1:1/metrics');
+    const probe = metricsProbe('http://127.0.0.1:1/metrics', 'm');
     for (let i = 0; i < 5; i++) expect(await probe(new AbortController().signal)).toBeNull();
   });
 });

@@ -66,7 +66,7 @@ async function openSession(protocol: 'grpc' | 'http', clientThreads: number, sig
     levels,
     timeoutMs: TIMEOUT_MS,
   });
-  const devices = devicesOf(opened);
+  const devices = devicesOf(opened, 'm');
   const control = createControl(client, 'm', original.config, true, {
     clock: realClock,
     restore: 'config',
