@@ -139,8 +139,8 @@ describe('on a terminal', { timeout: 120_000 }, () => {
     expectGivenBack(at);
     const later = seat(['report', output, '--ui', 'tui']);
     await later.until(/■ ended: stopped by the user/);
-    for (const key of [HOME, 'c', END, '\r']) later.press(key);
-    await later.until(/─ Trial 1 ─[\s\S]*against the original, side by side/);
+    for (const key of [END, 'c', HOME, '\r']) later.press(key);
+    await later.until(/─ The original ─[\s\S]*config, against trial 1/);
     later.press('q');
     expect(await later.ended).toBe(0);
     expect(later.isAlternate()).toBe(false);
