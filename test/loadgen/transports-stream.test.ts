@@ -72,6 +72,17 @@ describe('gRPC streams', () => {
     expect(count(HEADERS)).toBe(5);
   });
 
+  it('are given up when nothing was sent for a while, and opened again: a server cannot unload a model that has one', async () => {
+    const { open, count, server } = await answering((_, id) => [data(id, final)]);
+    const transport = open();
+    expect(await sendMany(transport, inferRequest(16), 2)).toMatchObject(Array(2).fill({ ok: true }));
+    expect(count(RST_STREAM)).toBe(0);
+    await until(() => count(RST_STREAM) === 2);
+    expect(await send(transport)).toMatchObject({ ok: true });
+    expect(count(HEADERS)).toBe(3);
+    expect(server.connections()).toBe(1);
+  });
+
   it('read responses however they are cut', async () => {
     const whole = Buffer.concat([more, streamResponse({ bodyBytes: 3000, isFinal: false }), final]);
     await fc.assert(

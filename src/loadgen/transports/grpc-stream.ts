@@ -15,6 +15,9 @@ interface StreamRequest extends PreparedRequest {
 /** Asks the server to say which response is a request's last, if need be by an empty one. */
 const SAY_WHICH_IS_LAST: RequestParameter = { name: 'triton_enable_empty_final_response', type: 'bool', value: true };
 
+/** Streams that no request has used for so long are given up: a server cannot unload a model while a stream that used it is open (checked on Triton 2.51). */
+const IDLE_MS = 1000;
+
 /**
  * Inference over long-lived bidirectional gRPC streams, one for each request in flight: for decoupled models, whose
  * requests have any number of responses. A request is over when its final response has come.
@@ -28,6 +31,9 @@ class GrpcStream implements Transport<StreamRequest>, CallOwner {
   readonly #compression: Compression | undefined;
   /** Open streams without a request, the last used last. */
   readonly #idle: StreamCall[] = [];
+  #sent = 0;
+  /** Runs while there are idle streams. */
+  #idleTimer: NodeJS.Timeout | null = null;
 
   constructor(options: LeanOptions) {
     this.#compression = options.compression;
@@ -44,6 +50,7 @@ class GrpcStream implements Transport<StreamRequest>, CallOwner {
       done(CLOSED);
       return;
     }
+    this.#sent++;
     const idle = this.#takeIdle();
     const call = idle ?? new StreamCall((replied, outcome) => this.#replied(replied, outcome));
     call.begin(prepared.body, done, this.#connections.dueNs());
@@ -52,7 +59,19 @@ class GrpcStream implements Transport<StreamRequest>, CallOwner {
   }
 
   async close(): Promise<void> {
+    if (this.#idleTimer) clearTimeout(this.#idleTimer);
     this.#connections.close(CLOSED);
+  }
+
+  #watchIdle(): void {
+    if (this.#idleTimer) return;
+    const sent = this.#sent;
+    this.#idleTimer = setTimeout(() => {
+      this.#idleTimer = null;
+      if (sent === this.#sent) for (const call of [...this.#idle]) call.carrier?.cancel(call);
+      else if (this.#idle.length > 0) this.#watchIdle();
+    }, IDLE_MS);
+    this.#idleTimer.unref();
   }
 
   #takeIdle(): StreamCall | undefined {
@@ -81,8 +100,10 @@ class GrpcStream implements Transport<StreamRequest>, CallOwner {
   #replied(call: StreamCall, outcome: SendOutcome): void {
     const { done, carrier, isIdle, isSent } = call;
     call.end();
-    if (outcome.ok && isSent && !isIdle && carrier?.isUsable) this.#idle.push(call);
-    else carrier?.cancel(call);
+    if (outcome.ok && isSent && !isIdle && carrier?.isUsable) {
+      this.#idle.push(call);
+      this.#watchIdle();
+    } else carrier?.cancel(call);
     done(outcome);
   }
 }
