@@ -92,12 +92,15 @@ describe('tune of a decoupled model', () => {
     return { output, outcome: await runCli(['tune', ...what, ...measured, '--metrics-url', metricsUrl, ...more]) };
   };
 
-  it('goes over streams', async () => {
+  it('goes over streams, and leaves none open: a model that was not loaded is unloaded afterwards', async () => {
+    await client.unload('repeater');
     const { output, outcome } = await tune('-u', grpcUrl, '--streaming');
     expect(outcome).toMatchObject({ code: 0, stderr: '' });
     expect((await summaryOf(output)).best?.throughput.value).toBeGreaterThan(0);
     const measured = (await recordsOf(output)).filter((record) => record.type === 'trial-measured');
     expect(measured.flatMap(({ measurement }) => measurement.failures)).toEqual([]);
+    expect((await client.index()).find(({ name }) => name === 'repeater')?.state).not.toBe('READY');
+    await client.load('repeater');
   });
 
   it('says so when it is asked to go another way', async () => {

@@ -15,7 +15,7 @@ interface StreamRequest extends PreparedRequest {
 /** Asks the server to say which response is a request's last, if need be by an empty one. */
 const SAY_WHICH_IS_LAST: RequestParameter = { name: 'triton_enable_empty_final_response', type: 'bool', value: true };
 
-/** Streams that no request has used for so long are given up: a server cannot unload a model while a stream that used it is open (checked on Triton 2.51). */
+/** Streams rest no longer: a server cannot unload a model while a stream that used it is open (checked on Triton 2.51). */
 const IDLE_MS = 1000;
 
 /**
