@@ -10,8 +10,10 @@ const MAX_STEPS_DOWN = 4;
 /** Of the level at which a side would just meet the goal. */
 const TO_BE_SAFE = 0.9;
 const LOWEST_STEP = 1 / 4;
-/** Of so many trials, the original config not among them, a final is made at most. */
-const MOST_FINALISTS = 3;
+/** Of so many trials, the original config not among them, a final is made at most, … */
+const MOST_FINALISTS = 4;
+/** … and so many of them meet at once: what a third that is about as good would add is not worth its loads. */
+export const MOST_AT_ONCE = 2;
 /** Costs are never known better than this: no two runs are quite alike. What is further apart than the other is left out, however coarse it was measured. */
 const LEAST_HALF_WIDTH = 0.01;
 const MOST_APART = 0.05;
@@ -64,7 +66,7 @@ export function entrantsOf({ trials, contender, baseline, goal }: StudyState): {
   const close = distinct.findIndex((trial) => !isClose(trial));
   return {
     sides: [first, ...distinct.flatMap((trial) => sideOf(trial) ?? [])],
-    close: 1 + (close < 0 ? distinct.length : close),
+    close: Math.min(MOST_AT_ONCE, 1 + (close < 0 ? distinct.length : close)),
   };
 }
 

@@ -3,7 +3,7 @@ import type { Interval } from '../../stats/interval.ts';
 import type { StudyState } from '../state.ts';
 import type { Goal } from '../types.ts';
 import { gainOf, halfWidthOf, pairsOf } from './pairs.ts';
-import { entrantsOf, isLate, type Side, sideOf, startAnew, stepDown } from './sides.ts';
+import { entrantsOf, isLate, MOST_AT_ONCE, type Side, sideOf, startAnew, stepDown } from './sides.ts';
 
 /**
  * The gain is known well enough when its 95 % interval goes no further than this to either side, as a logarithm; a large
@@ -12,10 +12,8 @@ import { entrantsOf, isLate, type Side, sideOf, startAnew, stepDown } from './si
  */
 const NARROW = 0.05;
 const NARROW_FOR_MUCH = 0.1;
-/** The rounds that a final may take for that, as a multiple of those that it takes anyway. */
+/** The rounds that a final may take for that, those at levels that were left included, as a multiple of those that it takes anyway. */
 const PATIENCE = 2;
-/** All rounds together, those at levels that were left included, likewise. */
-const LONGEST = 4;
 /** After so many rounds a finalist that is clearly slower than another is measured no more. */
 const ROUNDS_TO_TELL = 2;
 
@@ -83,7 +81,7 @@ function endRound(standoff: Standoff, goal: Goal, rounds: number): void {
   dropSlower(standoff, goal);
   // What stands lower than the search had it may be behind those that come next.
   if (active(standoff).length === 0) startAnew(baseline);
-  if (late.length > 0) letNextIn(standoff);
+  if (late.length > 0 && active(standoff).length < MOST_AT_ONCE) letNextIn(standoff);
   standoff.isOver = isDecided(standoff, goal, rounds);
   standoff.round++;
   standoff.turns = turnsOf(standoff);
@@ -106,14 +104,13 @@ function letNextIn({ finalists, waiting }: Standoff): void {
   if (side) finalists.push(side);
 }
 
-/** Enough rounds of all, and the gain of the best of them is known well enough, or will hardly become so. */
+/** Enough rounds of all, and the gain of each is known well enough, or will hardly become so. */
 function isDecided(standoff: Standoff, goal: Goal, rounds: number): boolean {
   const left = active(standoff);
-  if (left.length === 0 || standoff.round >= LONGEST * rounds) return true;
+  if (left.length === 0 || standoff.round >= PATIENCE * rounds) return true;
   const played = left.map((side) => pairsOf(side, standoff.baseline));
   if (played.some(({ length }) => length < rounds)) return false;
   return played.every((pairs, index) => {
-    if (pairs.length >= PATIENCE * rounds) return true;
     const gain = gainOf(pairs, left[index] as Side, standoff.baseline, goal);
     return gain === null || isNarrow(gain, halfWidthOf(pairs, goal));
   });
