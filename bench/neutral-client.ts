@@ -3,7 +3,6 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { MS_PER_S } from '../src/base/units.ts';
 import { prepareInputs } from '../src/loadgen/inputs.ts';
 import { encodeInferMessage, framed } from '../src/loadgen/transports/infer-message.ts';
 import type { InferRequest } from '../src/loadgen/types.ts';
@@ -15,10 +14,14 @@ const run = promisify(execFile);
 
 const PACKAGES = ['nghttp2-client', 'libnghttp2-14', 'libev4', 'libjemalloc2', 'libc-ares2'];
 const METHOD = '/inference.GRPCInferenceService/ModelInfer';
-const RUN_S = 3;
-/** The first part of a run, and what is under way at its end, are not counted. */
-const WARM_UP_US = 500_000;
-const END_US = 2_900_000;
+/**
+ * A run is so many requests, not so much time: `h2load` cuts off what is under way when its time is over, and Triton 2.51
+ * crashed when that was a hundred requests. The first run tells how many the second takes; the sixth that it begins with does not count.
+ */
+const SECONDS = 3;
+const FIRST_REQUESTS = 1000;
+const WARM_UP = 1 / 6;
+const TIMEOUT_MS = 60_000;
 /** The server must have answered this share of what the client counted: `h2load` does not look at gRPC's own status. */
 const LEAST_SERVED = 0.98;
 
@@ -41,18 +44,24 @@ export async function neutralClient(directory: string): Promise<NeutralClient> {
   const env = { ...process.env, LD_LIBRARY_PATH: join(directory, 'usr/lib/x86_64-linux-gnu') };
   return async (grpcUrl, model, concurrency) => {
     const scratch = await mkdtemp(join(tmpdir(), 'tritune-neutral-'));
-    const [body, log] = [join(scratch, 'body'), join(scratch, 'log')];
+    const body = join(scratch, 'body');
     const control = connectGrpc(grpcUrl);
+    const send = async (requests: number): Promise<NeutralReading> => {
+      const log = join(scratch, `${requests}`);
+      const load = ['-n', `${requests}`, '-c', '1', '-t', '1', '-m', `${concurrency}`, '-d', body, '--log-file', log];
+      const headers = ['-H', 'content-type: application/grpc', '-H', 'te: trailers'];
+      await run(file, [...load, ...headers, `http://${grpcUrl}${METHOD}`], { env, timeout: TIMEOUT_MS });
+      return readingOf(rowsOf(await readFile(log, 'utf8')));
+    };
     try {
       await writeFile(body, await bodyFor(control, model));
+      const { throughput } = await send(FIRST_REQUESTS);
+      const requests = Math.max(FIRST_REQUESTS, Math.ceil(SECONDS * throughput)) + 1;
       const before = await served(control, model);
-      const load = ['-D', `${RUN_S}`, '-c', '1', '-t', '1', '-m', `${concurrency}`, '-d', body, '--log-file', log];
-      const headers = ['-H', 'content-type: application/grpc', '-H', 'te: trailers'];
-      await run(file, [...load, ...headers, `http://${grpcUrl}${METHOD}`], { env, timeout: 10 * RUN_S * MS_PER_S });
-      const rows = rowsOf(await readFile(log, 'utf8'));
+      const reading = await send(requests);
       const answered = (await served(control, model)) - before;
-      if (answered < LEAST_SERVED * rows.length) throw new Error(`of ${rows.length} requests ${answered} were served`);
-      return readingOf(rows);
+      if (answered < LEAST_SERVED * requests) throw new Error(`of ${requests} requests ${answered} were served`);
+      return reading;
     } finally {
       await control.close();
       await rm(scratch, { recursive: true });
@@ -87,14 +96,14 @@ function rowsOf(log: string): Row[] {
 }
 
 function readingOf(rows: readonly Row[]): NeutralReading {
-  const startUs = rows.reduce((least, { begunUs }) => Math.min(least, begunUs), Number.POSITIVE_INFINITY);
-  const tookUs = rows
-    .filter(({ begunUs, tookUs }) => {
-      const endedUs = begunUs + tookUs - startUs;
-      return endedUs >= WARM_UP_US && endedUs < END_US;
-    })
-    .map((row) => row.tookUs)
-    .sort((a, b) => a - b);
-  const p99Us = tookUs[Math.ceil(0.99 * tookUs.length) - 1] ?? Number.NaN;
-  return { throughput: tookUs.length / ((END_US - WARM_UP_US) / 1e6), p99Ms: p99Us / 1e3 };
+  const ended = rows
+    .map(({ begunUs, tookUs }) => ({ endUs: begunUs + tookUs, tookUs }))
+    .sort((a, b) => a.endUs - b.endUs);
+  const [first, ...counted] = ended.slice(Math.floor(WARM_UP * ended.length));
+  const seconds = ((counted.at(-1)?.endUs ?? Number.NaN) - (first?.endUs ?? Number.NaN)) / 1e6;
+  const tookUs = counted.map((row) => row.tookUs).sort((a, b) => a - b);
+  return {
+    throughput: counted.length / seconds,
+    p99Ms: (tookUs[Math.ceil(0.99 * tookUs.length) - 1] ?? Number.NaN) / 1e3,
+  };
 }

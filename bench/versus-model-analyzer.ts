@@ -111,7 +111,9 @@ async function judge(judgement: Judgement, advice: Advice, server: LaunchedServe
     const readings = judgement.neutral.get(level) ?? [];
     judgement.neutral.set(level, [...readings, await neutral(server.grpcUrl, model, level)]);
   }
-  judgement.nvidia.push(await byPerfAnalyzer(server, model, advice.concurrency));
+  const byNvidia = () => byPerfAnalyzer(server, model, advice.concurrency);
+  // It ends with "Socket closed" at times.
+  judgement.nvidia.push(await byNvidia().catch(byNvidia));
 }
 
 async function byPerfAnalyzer(server: LaunchedServer, model: string, concurrency: number): Promise<NeutralReading> {
