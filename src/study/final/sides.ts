@@ -9,7 +9,8 @@ import type { Goal, Trial } from '../types.ts';
 const MAX_STEPS_DOWN = 4;
 /** Of the level at which a side would just meet the goal. */
 const TO_BE_SAFE = 0.9;
-const LOWEST_STEP = 1 / 4;
+/** One disturbed round shall not decide how far: it goes down again in the next. */
+const LOWEST_STEP = 0.7;
 /** Of so many trials, the original config not among them, a final is made at most, … */
 const MOST_FINALISTS = 4;
 /** … and so many of them meet at once: what a third that is about as good would add is not worth its loads. */
