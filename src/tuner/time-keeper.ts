@@ -41,8 +41,9 @@ export class TimeKeeper {
     return Math.max(0, this.#left - this.#reserve) / MS_PER_S;
   }
 
-  get allowsTrial(): boolean {
-    return this.#turn <= this.#left - this.#reserve;
+  /** Nothing is kept for a final before there is anything to compare. */
+  allowsTrial({ isFirst }: { readonly isFirst: boolean }): boolean {
+    return this.#turn <= this.#left - (isFirst ? this.#trace : this.#reserve);
   }
 
   get allowsLevel(): boolean {

@@ -111,7 +111,7 @@ async function runSearch(run: Run): Promise<string> {
       continue;
     }
     if (done >= plan.maxTrials) return `the limit of ${plan.maxTrials} trials`;
-    if (!time.allowsTrial) return 'the time budget';
+    if (!time.allowsTrial({ isFirst: done === 0 })) return 'the time budget';
     const answer = run.sampler().ask({ trials }, { trials: plan.maxTrials - done, seconds: time.searchSecondsLeft });
     if (answer.kind === 'stop') return answer.reason;
     const { assignment, expectedGain = null, foreseen = [] } = answer;

@@ -67,6 +67,14 @@ describe('a full run', () => {
     }
   });
 
+  it('tries a candidate where no time is left for a final: there would be nothing to compare', async () => {
+    const alone = await play({ plan: { maxTrials: 0, finalRounds: 0 } });
+    const baselineMs = 1e3 * (alone.state?.finished?.wallSeconds ?? Number.NaN);
+    const { state } = await play({ plan: { timeBudgetMs: 1.5 * baselineMs } });
+    expect(state?.trials.length).toBeGreaterThan(1);
+    expect(state?.finished?.wallSeconds).toBeLessThanOrEqual((1.5 * baselineMs) / 1e3 + 4);
+  });
+
   it('emits the original when the best of the search does not beat it in the final', async () => {
     const world = new World();
     const { sampler, hasStopped } = untilItStops(everyCandidate(space));
