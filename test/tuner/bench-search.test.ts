@@ -55,7 +55,7 @@ describe('the offline comparison of samplers', () => {
 
   it('has grids of real servers, each with problems that the best of it solves', () => {
     const grids = recordedGrids();
-    expect(grids.length).toBeGreaterThanOrEqual(2);
+    expect(grids.length).toBeGreaterThanOrEqual(3);
     for (const each of grids) {
       const problems = problemsOf(each);
       expect(problems.map(({ tightness }) => tightness)).toEqual(['tight', 'middle', 'loose']);
