@@ -58,6 +58,7 @@ async function printPlan(options: TuneOptions, opened: OpenServer, terminal: Ter
   const { seconds, measurements } = expectedDuration({
     sampler: options.sampler,
     trials,
+    listedLevels: options.modelAnalyzer?.levels?.length,
     finalRounds: plan.finalRounds,
     budgetMs: plan.study.goal.budget?.latencyMs ?? null,
     timeBudgetMs: plan.timeBudgetMs,

@@ -12,20 +12,22 @@ interface Search {
   readonly perTrial: number;
   readonly budgetShare: number;
   readonly requestTimes: number;
+  /** On average, where windows are as long as they may be at the higher levels. */
+  readonly longestWindowMs: number;
+  /** Sides that meet in a round of the final, the original config among them; those that lose go out, and some studies have no final. */
+  readonly finalists: number;
 }
 const SEARCHES: Readonly<Record<'queueing' | 'walk' | 'sweep', Search>> = {
-  queueing: { first: 4, perTrial: 1.1, budgetShare: 1, requestTimes: 12 },
-  walk: { first: 4, perTrial: 3.5, budgetShare: 1.1, requestTimes: 8 },
-  sweep: { first: 3, perTrial: 7, budgetShare: 0.9, requestTimes: 4 },
+  queueing: { first: 3, perTrial: 1, budgetShare: 0.6, requestTimes: 10, longestWindowMs: 1200, finalists: 2 },
+  walk: { first: 4, perTrial: 3.5, budgetShare: 1.1, requestTimes: 8, longestWindowMs: 2000, finalists: 2.5 },
+  sweep: { first: 3, perTrial: 7, budgetShare: 0.9, requestTimes: 4, longestWindowMs: 2000, finalists: 2.5 },
 };
-/** Sides that meet in a round of the final, the original config among them; those that lose go out. */
-const FINALISTS = 2.7;
 
 /** Warm-up, waking the instances, and letting requests in flight end; and windows until it is enough. */
 const MEASUREMENT = { besideSeconds: 0.55, windows: 4.5 };
 /** A window holds about so many latencies one after the other where that is longer than its least length. */
 const LATENCIES_PER_WINDOW = 20;
-/** A full load and the calm after it, where nobody knows better: of small models on a real Triton, and of the emulator's profiles. */
+/** A full load, where nobody knows better: of small models on a real Triton, and of the emulator's profiles. */
 const USUAL_LOAD_SECONDS = { real: 2, emulated: 0.3 };
 
 /** What is known before a study. */
@@ -33,6 +35,8 @@ export interface Prospect {
   readonly sampler: SamplerName;
   /** At most; Infinity where the space has no end. */
   readonly trials: number;
+  /** How many load levels each candidate is measured at, where they are listed. */
+  readonly listedLevels?: number | undefined;
   readonly finalRounds: number;
   /** null where there is none. */
   readonly budgetMs: number | null;
@@ -46,20 +50,23 @@ export interface Prospect {
 
 /**
  * What a study is likely to take. How often a sampler tries again, and how far the levels go, depends on what is found:
- * three of four studies of the default sampler are within 30 % (docs/search.md). A time budget holds.
+ * most studies of the default sampler are within 30 % (docs/search.md). A time budget holds.
  */
 export function expectedDuration(prospect: Prospect): { readonly seconds: number; readonly measurements: number } {
   const { sampler, finalRounds, timeBudgetMs, isEmulated } = prospect;
   const search = SEARCHES[sampler === 'queueing' ? sampler : sampler === 'grid' ? 'sweep' : 'walk'];
   const trials = Math.min(prospect.trials, usualTrials(sampler) ?? Number.POSITIVE_INFINITY);
-  const finals = finalRounds * FINALISTS;
-  const measurements = search.first + search.perTrial * trials + finals;
-  const { minWindowMs, maxWindowMs } = defaultWindowRule;
+  const { finalists } = search;
+  const finals = finalRounds * finalists;
+  const perTrial = Math.min(search.perTrial, prospect.listedLevels ?? Number.POSITIVE_INFINITY);
+  const measurements = search.first + perTrial * trials + finals;
   const wantedMs = LATENCIES_PER_WINDOW * latencyMsOf(search, prospect);
-  const windowMs = Math.min(Math.max(wantedMs, minWindowMs), maxWindowMs);
+  const windowMs = Math.min(Math.max(wantedMs, defaultWindowRule.minWindowMs), search.longestWindowMs);
   const measuring = measurements * (MEASUREMENT.besideSeconds + (MEASUREMENT.windows * windowMs) / 1e3);
   const loadSeconds = prospect.loadSeconds ?? (isEmulated ? USUAL_LOAD_SECONDS.emulated : USUAL_LOAD_SECONDS.real);
-  const loading = (trials + finals) * loadSeconds;
+  // Of a round after the first one side is still served.
+  const loads = finalRounds > 0 ? finals - finalRounds + 1 : 0;
+  const loading = (trials + loads) * loadSeconds;
   return { seconds: Math.min(measuring + loading, timeBudgetMs / 1e3), measurements: Math.ceil(measurements) };
 }
 

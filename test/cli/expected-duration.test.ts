@@ -93,9 +93,10 @@ describe('the expected duration', { timeout: 60_000 }, () => {
     { profile: 'demo', sampler: 'random', budgetMs: 80, maxTrials: 10 },
     { profile: 'demo', sampler: 'hill-climb', budgetMs: 80, maxTrials: 10 },
     { profile: 'demo', sampler: 'grid', budgetMs: 80, maxTrials: 4 },
-    { profile: 'cliff', sampler: 'queueing', budgetMs: 60, maxTrials: 4 },
-    // Far below the budget, which then ends no level.
-    { profile: 'demo', sampler: 'queueing', budgetMs: 1400, maxTrials: 8 },
+    { profile: 'cliff', sampler: 'queueing', budgetMs: 15, maxTrials: 20 },
+    // It stops by itself.
+    { profile: 'oom', sampler: 'queueing', budgetMs: 43, maxTrials: 200 },
+    { profile: 'yolov7-rtx4090', sampler: 'queueing', budgetMs: 420, maxTrials: 200 },
     { profile: 'cliff', sampler: 'grid', budgetMs: 200, maxTrials: 5 },
     { profile: 'demo', sampler: 'random', budgetMs: 80, maxTrials: 10, loadSeconds: 12 },
     { profile: 'cliff', sampler: 'random', budgetMs: 60, maxTrials: 10 },

@@ -107,7 +107,7 @@ describe('a frame', () => {
     const unlimited: TunerEvent = { type: 'limits', maxTrials: null, timeBudgetSeconds: null };
     const searching = await shown([...midRun(byItself), unlimited]);
     expect((await searching.terminal.lines())[3]).toMatch(
-      /^█+.* +▏4 of ~14 trials · 47 s · about \d.* left · 1 failed/,
+      /^█+.* +▏4 of ~7 trials · 47 s · about \d.* left · 1 failed/,
     );
     const at = byItself.findIndex((event) => event.type === 'final-measured' && event.round === 2);
     const inFinal = await shown([...byItself.slice(0, at), unlimited]);
