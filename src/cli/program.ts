@@ -5,6 +5,7 @@ import { calibrateCommand } from './calibrate-command.ts';
 import { compareCommand } from './compare-command.ts';
 import { completionCommand } from './completion-command.ts';
 import { configCommand } from './config-command.ts';
+import { doctorCommand } from './doctor-command.ts';
 import { emulateCommand } from './emulate-command.ts';
 import { installCommand } from './install-command.ts';
 import { profileCommand } from './profile-command.ts';
@@ -25,6 +26,7 @@ export function createProgram(terminal: Terminal): Command {
     tuneCommand,
     profileCommand,
     restoreCommand,
+    doctorCommand,
     reportCommand,
     compareCommand,
     traceCommand,
