@@ -1,31 +1,14 @@
 import { availableParallelism } from 'node:os';
-import { realClock } from '../base/clock.ts';
-import { nsToMs } from '../base/units.ts';
 import { findTriton } from '../launch/triton-install.ts';
 import { metricsProbe } from '../profiler/device-probe.ts';
-import { countLimit, spaceSize } from '../space/enumerate.ts';
-import { loadSpace } from '../space/load.ts';
-import { presetFor } from '../space/presets.ts';
-import { isModelled } from '../study/prediction.ts';
-import type { TritonClient } from '../triton/types.ts';
 import { type AddressOptions, addressesOf, connectControl } from './connection.ts';
-import { exitCodeFor, exitCodes } from './exit-codes.ts';
-import { failureOf } from './failure.ts';
+import { examineModel } from './examine-model.ts';
+import { type Finding, failed, note, ok } from './finding.ts';
 import { checkControllable, type OpenServer } from './open-server.ts';
 import { readTls } from './read-tls.ts';
 
-/** What an examination found of one thing. `exitCode` is that of a run that would meet it; `done` for what harms none. */
-export interface Finding {
-  readonly state: 'ok' | 'note' | 'bad';
-  readonly about: string;
-  readonly text: string;
-  readonly exitCode: number;
-}
-
 export type ExamineOptions = AddressOptions & { readonly model?: string };
 
-/** So long the model is watched for the requests of others. */
-const WATCHED_MS = 1000;
 /** What a run uses where the server has it, and what it does without. */
 const EXTENSIONS: readonly (readonly [name: string, use: string, without: string])[] = [
   [
@@ -49,7 +32,8 @@ export async function* examine(options: ExamineOptions): AsyncGenerator<Finding>
     const addresses = addressesOf(options, tls);
     const metricsUrl = options.metricsUrl ?? addresses.metricsUrl;
     subject = { ...(await connectControl(addresses)), metricsUrl, metricsTls: tls };
-    for (const look of [server, control, extensions, repository, metrics, model]) yield* look(subject, options);
+    for (const look of [server, control, extensions, repository, metrics]) yield* look(subject, options);
+    if (options.model !== undefined) yield* examineModel(subject.client, options.model);
   } catch (error) {
     yield failed('server', error);
   } finally {
@@ -122,59 +106,3 @@ const metrics: Look = async function* ({ client, metricsUrl, metricsTls }, { mod
   ];
   yield ok('metrics', `${parts.join(', ')} at ${metricsUrl}`);
 };
-
-const model: Look = async function* ({ client }, { model: name }) {
-  if (name === undefined) return;
-  const index = await client.index();
-  const entries = index.filter((entry) => entry.name === name);
-  const first = entries.find(({ state }) => state === 'READY') ?? entries[0];
-  if (!first) {
-    yield {
-      state: 'bad',
-      about: name,
-      text: `the server has no such model; it has ${namesOf(index)}`,
-      exitCode: exitCodeFor('MODEL_UNKNOWN'),
-    };
-    return;
-  }
-  if (first.state !== 'READY') {
-    const why = first.reason ? ` (${first.reason})` : '';
-    yield note(name, `not loaded${why}: a run loads it, and unloads it at the end`);
-    return;
-  }
-  const config = await client.modelConfig(name);
-  const preset = presetFor(config.backend || config.platform);
-  const size = spaceSize(loadSpace(preset), config);
-  const candidates = Number.isFinite(size) ? `${size}` : `more than ${countLimit}`;
-  const backend = config.backend || config.platform || 'no backend named';
-  yield ok(name, `loaded, ${backend}; search space '${preset}' with ${candidates} candidates`);
-  if (!isModelled(config))
-    yield note(
-      name,
-      'sequences, ensembles and decoupled models have no simulation of their own: the search learns from measurements alone',
-    );
-  const others = await foreignRate(client, name);
-  if (others > 0) {
-    const text = `others send it about ${others.toFixed(0)} requests a second: a run would end with FOREIGN_TRAFFIC (--allow-foreign-traffic)`;
-    yield { state: 'bad', about: name, text, exitCode: exitCodeFor('FOREIGN_TRAFFIC') };
-  }
-};
-
-const namesOf = (index: readonly { readonly name: string }[]): string =>
-  [...new Set(index.map(({ name }) => name))].join(', ') || 'none';
-
-async function foreignRate(client: TritonClient, name: string): Promise<number> {
-  const count = async (): Promise<number> =>
-    (await client.statistics(name)).reduce((sum, { success }) => sum + success.count, 0);
-  const [before, startNs] = [await count(), realClock.nowNs()];
-  await realClock.sleep(WATCHED_MS);
-  return (1e3 * ((await count()) - before)) / nsToMs(realClock.nowNs() - startNs);
-}
-
-const ok = (about: string, text: string): Finding => ({ state: 'ok', about, text, exitCode: exitCodes.done });
-const note = (about: string, text: string): Finding => ({ state: 'note', about, text, exitCode: exitCodes.done });
-
-function failed(about: string, error: unknown): Finding {
-  const { line, exitCode } = failureOf(error, false);
-  return { state: 'bad', about, text: (line ?? '').replace(/^tritune: /, ''), exitCode };
-}
