@@ -4,25 +4,23 @@ import { countLimit, spaceSize } from '../space/enumerate.ts';
 import { loadSpace } from '../space/load.ts';
 import { presetFor } from '../space/presets.ts';
 import { isModelled } from '../study/prediction.ts';
-import type { TritonClient } from '../triton/types.ts';
-import { exitCodeFor } from './exit-codes.ts';
-import { type Finding, note, ok } from './finding.ts';
+import type { ModelIndexEntry, TritonClient } from '../triton/types.ts';
+import { bad, type Finding, note, ok } from './finding.ts';
+import { namesIn } from './open-server.ts';
 
 /** So long the model is watched for the requests of others. */
 const WATCHED_MS = 1000;
 
 /** The model's state, what would be searched, and for a second whether others use it. Errors: those of the server. */
-export async function* examineModel(client: TritonClient, name: string): AsyncGenerator<Finding> {
-  const index = await client.index();
+export async function* examineModel(
+  client: TritonClient,
+  index: readonly ModelIndexEntry[],
+  name: string,
+): AsyncGenerator<Finding> {
   const entries = index.filter((entry) => entry.name === name);
   const first = entries.find(({ state }) => state === 'READY') ?? entries[0];
   if (!first) {
-    yield {
-      state: 'bad',
-      about: name,
-      text: `the server has no such model; it has ${namesOf(index)}`,
-      exitCode: exitCodeFor('MODEL_UNKNOWN'),
-    };
+    yield bad(name, `the server has no such model; it has ${namesIn(index)}`, 'MODEL_UNKNOWN');
     return;
   }
   if (first.state !== 'READY') {
@@ -44,12 +42,9 @@ export async function* examineModel(client: TritonClient, name: string): AsyncGe
   const others = await foreignRate(client, name);
   if (others > 0) {
     const text = `others send it about ${others.toFixed(0)} requests a second: a run would end with FOREIGN_TRAFFIC (--allow-foreign-traffic)`;
-    yield { state: 'bad', about: name, text, exitCode: exitCodeFor('FOREIGN_TRAFFIC') };
+    yield bad(name, text, 'FOREIGN_TRAFFIC');
   }
 }
-
-const namesOf = (index: readonly { readonly name: string }[]): string =>
-  [...new Set(index.map(({ name }) => name))].join(', ') || 'none';
 
 async function foreignRate(client: TritonClient, name: string): Promise<number> {
   const count = async (): Promise<number> =>

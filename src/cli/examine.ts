@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { findTriton } from '../launch/triton-install.ts';
 import { metricsProbe } from '../profiler/device-probe.ts';
+import type { ModelIndexEntry } from '../triton/types.ts';
 import { type AddressOptions, addressesOf, connectControl } from './connection.ts';
 import { examineModel } from './examine-model.ts';
 import { type Finding, failed, note, ok } from './finding.ts';
@@ -32,8 +33,11 @@ export async function* examine(options: ExamineOptions): AsyncGenerator<Finding>
     const addresses = addressesOf(options, tls);
     const metricsUrl = options.metricsUrl ?? addresses.metricsUrl;
     subject = { ...(await connectControl(addresses)), metricsUrl, metricsTls: tls };
-    for (const look of [server, control, extensions, repository, metrics]) yield* look(subject, options);
-    if (options.model !== undefined) yield* examineModel(subject.client, options.model);
+    for (const look of [server, control, extensions]) yield* look(subject);
+    const index = await subject.client.index();
+    yield repository(index);
+    yield await metrics(subject, index, options.model);
+    if (options.model !== undefined) yield* examineModel(subject.client, index, options.model);
   } catch (error) {
     yield failed('server', error);
   } finally {
@@ -42,7 +46,7 @@ export async function* examine(options: ExamineOptions): AsyncGenerator<Finding>
 }
 
 type Subject = Pick<OpenServer, 'client' | 'server' | 'metricsUrl' | 'metricsTls'>;
-type Look = (subject: Subject, options: ExamineOptions) => AsyncGenerator<Finding>;
+type Look = (subject: Subject) => AsyncGenerator<Finding>;
 
 async function machine(): Promise<Finding> {
   const cores = availableParallelism();
@@ -78,31 +82,36 @@ const extensions: Look = async function* ({ client }) {
   }
 };
 
-const repository: Look = async function* ({ client }) {
-  const entries = await client.index();
-  const names = new Set(entries.map(({ name }) => name));
-  const ready = new Set(entries.filter(({ state }) => state === 'READY').map(({ name }) => name));
-  const list = [...ready].slice(0, 5).join(', ');
-  const more = ready.size > 5 ? `, and ${ready.size - 5} more` : '';
-  if (names.size === 0) yield note('models', 'the repository is empty');
-  else yield ok('models', `${names.size} in the repository, ${ready.size} loaded${list ? `: ${list}${more}` : ''}`);
-};
+function repository(index: readonly ModelIndexEntry[]): Finding {
+  const names = new Set(index.map(({ name }) => name));
+  const ready = loadedIn(index);
+  const list = ready.slice(0, 5).join(', ');
+  const more = ready.length > 5 ? `, and ${ready.length - 5} more` : '';
+  if (names.size === 0) return note('models', 'the repository is empty');
+  return ok('models', `${names.size} in the repository, ${ready.length} loaded${list ? `: ${list}${more}` : ''}`);
+}
 
-const metrics: Look = async function* ({ client, metricsUrl, metricsTls }, { model: wanted }) {
-  const loaded = (await client.index()).filter(({ state }) => state === 'READY').map(({ name }) => name);
+const loadedIn = (index: readonly ModelIndexEntry[]): string[] => [
+  ...new Set(index.filter(({ state }) => state === 'READY').map(({ name }) => name)),
+];
+
+async function metrics(
+  { metricsUrl, metricsTls }: Subject,
+  index: readonly ModelIndexEntry[],
+  wanted: string | undefined,
+): Promise<Finding> {
+  const loaded = loadedIn(index);
   const known = loaded.find((name) => name === wanted) ?? loaded[0] ?? '';
   const figures = await metricsProbe(metricsUrl, known, metricsTls)(AbortSignal.timeout(5000));
-  if (figures === null) {
-    yield note(
+  if (figures === null)
+    return note(
       'metrics',
       `no page of this server at ${metricsUrl}: its CPU and GPU figures stay unknown (--metrics-url)`,
     );
-    return;
-  }
   const { cpuUtilizationPercent, gpus = [] } = figures;
   const parts = [
     cpuUtilizationPercent === undefined ? 'no CPU figures' : 'CPU',
     gpus.length === 0 ? 'no GPU' : `${gpus.length} GPU`,
   ];
-  yield ok('metrics', `${parts.join(', ')} at ${metricsUrl}`);
-};
+  return ok('metrics', `${parts.join(', ')} at ${metricsUrl}`);
+}

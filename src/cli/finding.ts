@@ -1,4 +1,5 @@
-import { exitCodes } from './exit-codes.ts';
+import type { ErrorCode } from '../base/errors.ts';
+import { exitCodeFor, exitCodes } from './exit-codes.ts';
 import { failureOf } from './failure.ts';
 
 /** What an examination found of one thing. `exitCode` is that of a run that would meet it; `done` for what harms none. */
@@ -15,6 +16,14 @@ export const note = (about: string, text: string): Finding => ({
   about,
   text,
   exitCode: exitCodes.done,
+});
+
+/** What a run would end with this code for. */
+export const bad = (about: string, text: string, code: ErrorCode): Finding => ({
+  state: 'bad',
+  about,
+  text,
+  exitCode: exitCodeFor(code),
 });
 
 export function failed(about: string, error: unknown): Finding {

@@ -5,7 +5,7 @@ import { nsToMs } from '../base/units.ts';
 import type { ServerIdentity } from '../study/records.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import type { TlsOptions } from '../triton/tls.ts';
-import type { ModelMetadata, TritonClient } from '../triton/types.ts';
+import type { ModelIndexEntry, ModelMetadata, TritonClient } from '../triton/types.ts';
 import { type AddressOptions, addressesOf, addressesOfLaunched, connectControl } from './connection.ts';
 import { readTls } from './read-tls.ts';
 import { type LaunchFlags, launchServer } from './serve.ts';
@@ -69,6 +69,10 @@ export async function checkControllable(client: TritonClient): Promise<void> {
   await client.unload(NO_MODEL);
 }
 
+/** The models of a repository, for people; 'none' without any. */
+export const namesIn = (index: readonly ModelIndexEntry[]): string =>
+  [...new Set(index.map(({ name }) => name))].join(', ') || 'none';
+
 /** The model as it is before the run. */
 export interface OriginalModel {
   readonly config: ModelConfig;
@@ -83,8 +87,7 @@ export async function readOriginal(client: TritonClient, model: string): Promise
   const index = await client.index();
   const entries = index.filter((entry) => entry.name === model);
   if (entries.length === 0) {
-    const known = [...new Set(index.map((entry) => entry.name))].join(', ') || 'none';
-    throw new TrituneError('MODEL_UNKNOWN', `the server has no model '${model}'`, `its models: ${known}`);
+    throw new TrituneError('MODEL_UNKNOWN', `the server has no model '${model}'`, `its models: ${namesIn(index)}`);
   }
   const wasLoaded = entries.some((entry) => entry.state === 'READY');
   const startNs = realClock.nowNs();

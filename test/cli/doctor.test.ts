@@ -1,9 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { prepareInputs } from '../../src/loadgen/inputs.ts';
-import { openTransport } from '../../src/loadgen/transports/open.ts';
 import { connectGrpc } from '../../src/triton/connect.ts';
 import { callCli } from '../support/call-cli.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
+import { othersSend } from '../support/other-sender.ts';
 
 const line = (state: string, about: string, text = ''): unknown =>
   expect.stringMatching(new RegExp(`^${state} +${about} +.*${text}`, 'm'));
@@ -57,20 +56,7 @@ describe('doctor', () => {
 
   it('hears the requests of others', async () => {
     const emulator = await emulatorForTest({ profile: smallProfile() });
-    const client = connectGrpc(emulator.grpcUrl);
-    const { requests } = prepareInputs(await client.modelMetadata('m'), await client.modelConfig('m'), {
-      ...{ kind: 'random', batch: 1, seed: 1 },
-    } as const);
-    const transport = openTransport('grpc', { url: emulator.grpcUrl, timeoutMs: 5000 });
-    const prepared = transport.prepare(requests[0] as never);
-    let isSending = true;
-    const send = (): void => transport.send(prepared, () => void (isSending && setTimeout(send, 5)));
-    send();
-    onTestFinished(async () => {
-      isSending = false;
-      await transport.close();
-      await client.close();
-    });
+    await othersSend('grpc', emulator.grpcUrl, 'm', 5);
     expect(await callCli(['doctor', '-m', 'm', '-u', emulator.grpcUrl])).toMatchObject({
       code: 4,
       stdout: line('bad', 'm', 'others send it about \\d+ requests a second'),

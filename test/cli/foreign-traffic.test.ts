@@ -1,30 +1,20 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { prepareInputs } from '../../src/loadgen/inputs.ts';
-import { openTransport } from '../../src/loadgen/transports/open.ts';
 import { connectHttp } from '../../src/triton/connect.ts';
 import { freshDirectory, recordsOf, runCli, startCli, summaryOf, untilRecorded } from '../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
+import { othersSend } from '../support/other-sender.ts';
 
 it('ends a run whose model others use: code, exit code 4, the model put back, what was found written; unless allowed', async () => {
   const emulator = await emulatorForTest({ profile: smallProfile({ a: 4 }) });
   const client = connectHttp(emulator.httpUrl, {});
+  onTestFinished(() => client.close());
   const original = await client.modelConfig('m');
   const output = await freshDirectory();
   const args = ['tune', '-m', 'm', '-u', emulator.grpcUrl, '--concurrency', '1:2', '--precision', '20'];
   const run = startCli([...args, '--max-trials', '8', '-o', output]);
   await untilRecorded(output, run, ({ type }) => type === 'trial-finished');
 
-  const requests = prepareInputs(await client.modelMetadata('m'), original, { batch: 1, seed: 9, kind: 'random' });
-  const transport = openTransport('http', { url: emulator.httpUrl, timeoutMs: 5000 });
-  const prepared = transport.prepare(requests.requests[0] as never);
-  let isSending = true;
-  const send = (): void => transport.send(prepared, () => void (isSending && setTimeout(send, 1)));
-  send();
-  onTestFinished(async () => {
-    isSending = false;
-    await transport.close();
-    await client.close();
-  });
+  await othersSend('http', emulator.httpUrl, 'm', 1);
 
   const outcome = await run.ended;
   expect(outcome).toMatchObject({
