@@ -16,7 +16,7 @@ const PACKAGES = ['nghttp2-client', 'libnghttp2-14', 'libev4', 'libjemalloc2', '
 const METHOD = '/inference.GRPCInferenceService/ModelInfer';
 /**
  * A run is so many requests, not so much time: `h2load` cuts off what is under way when its time is over, and Triton 2.51
- * crashed when that was a hundred requests. The first run tells how many the second takes; the sixth that it begins with does not count.
+ * was gone after such runs, twice. The first run tells how many the second takes; the sixth that it begins with does not count.
  */
 const SECONDS = 3;
 const FIRST_REQUESTS = 1000;

@@ -1,22 +1,11 @@
 import { execFile, spawn } from 'node:child_process';
-import {
-  access,
-  chmod,
-  copyFile,
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  symlink,
-  writeFile,
-} from 'node:fs/promises';
+import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { TritonInstall } from '../src/launch/triton-install.ts';
 import { type Load, outputOf, type Report, RUN_MS, type Running } from './client-run.ts';
+import { isThere } from './debian.ts';
 
 const run = promisify(execFile);
 
@@ -54,12 +43,6 @@ export async function pythonClients(install: TritonInstall): Promise<string> {
   await writeFile(mark, `${requirement}\n`);
   return python;
 }
-
-const isThere = (file: string): Promise<boolean> =>
-  access(file).then(
-    () => true,
-    () => false,
-  );
 
 async function fetchBinary(install: TritonInstall, file: string): Promise<void> {
   const python = join(install.binDirectory, 'python');

@@ -111,9 +111,7 @@ async function judge(judgement: Judgement, advice: Advice, server: LaunchedServe
     const readings = judgement.neutral.get(level) ?? [];
     judgement.neutral.set(level, [...readings, await neutral(server.grpcUrl, model, level)]);
   }
-  const byNvidia = () => byPerfAnalyzer(server, model, advice.concurrency);
-  // It ends with "Socket closed" at times.
-  judgement.nvidia.push(await byNvidia().catch(byNvidia));
+  judgement.nvidia.push(await byPerfAnalyzer(server, model, advice.concurrency));
 }
 
 async function byPerfAnalyzer(server: LaunchedServer, model: string, concurrency: number): Promise<NeutralReading> {
