@@ -22,24 +22,6 @@ export function pruneReason(candidate: Candidate, trials: readonly Trial[]): str
 
 const failedIn = perHistory((trials) => trials.filter(({ failure }) => failure !== null));
 
-/** What is left of a chance to load after one refusal of a config that needs no more, as far as can be told. */
-const AFTER_A_REFUSAL = 0.4;
-
-/**
- * How likely the candidate loads, where no refusal proves that it does not: less for every config that ran out of memory or
- * did not start with no more instances and batch than this, whatever its other settings, or with no more of their product.
- */
-export function loadChance({ config }: Candidate, trials: readonly Trial[]): number {
-  const kinds: readonly (FailureKind | undefined)[] = ['out-of-memory', 'init-failed'];
-  const telling = trials.filter(({ failure, candidate: { config: refused } }) => {
-    if (!kinds.includes(failure?.kind) || !atLeast(config, refused)) return false;
-    return batchOf(config) >= batchOf(refused) || (sameKind(config, refused) && placesIn(config) >= placesIn(refused));
-  });
-  return AFTER_A_REFUSAL ** telling.length;
-}
-
-const placesIn = (config: ModelConfig): number => instancesOf(config) * Math.max(1, batchOf(config));
-
 const wordsOf: { readonly [kind in FailureKind]?: string } = {
   'invalid-config': 'the server rejects this config',
   'out-of-memory': 'needs at least the memory that ran out',

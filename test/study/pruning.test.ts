@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { loadChance, pruneReason } from '../../src/study/pruning.ts';
+import { pruneReason } from '../../src/study/pruning.ts';
 import { candidateOf, configOf, failedTrial, measured, trialOf } from './builders.ts';
 
 const at = (instances: number, batch: number, more = {}) => candidateOf(configOf(instances, batch, more));
@@ -91,24 +91,5 @@ describe('pruning by GPU memory', () => {
       measurements: trial.measurements.map((each) => ({ ...each, device: { gpuMemoryMiB: 990 } })),
     }));
     expect(pruneReason(at(9, 4), blind)).toBeNull();
-  });
-});
-
-describe('the chance to load', () => {
-  const trials = [trialOf(0, configOf(1, 4)), failedTrial(1, configOf(3, 8), 'out-of-memory')];
-  const other = { parameters: { threads: { string_value: '2' } } };
-
-  it('falls for what needs as much with other settings, and for as many places in all', () => {
-    expect(loadChance(at(3, 8, other), trials)).toBeLessThan(0.5);
-    expect(loadChance(at(6, 4), trials)).toBeLessThan(0.5);
-    const twice = [...trials, failedTrial(2, configOf(3, 8, other), 'init-failed')];
-    expect(loadChance(at(3, 16), twice)).toBeCloseTo(loadChance(at(3, 8, other), trials) ** 2);
-  });
-
-  it('stays for what needs less, and after failures that say nothing of memory', () => {
-    expect(loadChance(at(2, 8), trials)).toBe(1);
-    expect(loadChance(at(3, 4), trials)).toBe(1);
-    expect(loadChance(at(6, 4, other), trials)).toBe(1);
-    expect(loadChance(at(3, 8), [failedTrial(1, configOf(3, 8), 'load-timeout')])).toBe(1);
   });
 });

@@ -1,4 +1,4 @@
-import { loadChance } from '../../pruning.ts';
+import { loadChance } from '../../load-chance.ts';
 import type { Trial } from '../../types.ts';
 import type { Choice } from './choices.ts';
 import type { Forecast } from './outlook.ts';
