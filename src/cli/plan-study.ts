@@ -20,7 +20,8 @@ import { goalOf, levelsOf, recordedOptions, type TuneRequest } from './tune-requ
 
 /** Without any limit of the user's, a sampler that would never stop by itself stops after so many trials. */
 const DEFAULT_RANDOM_TRIALS = 30;
-const FINAL_ROUNDS = 3;
+/** At least; more where a round misses the goal or the gain is not yet known well enough. */
+const FINAL_ROUNDS = 2;
 
 /** What a run will do, before it does anything. */
 export interface PlannedStudy {

@@ -21,8 +21,8 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const LOAD_TIMEOUT_S = 600;
 /** A model that is loaded is ready within that, or within the time that a load may take if that is less. */
 const SETTLE_TIMEOUT_MS = 60_000;
-/** A trial is measured at several levels, and the final measures the best again: six windows a level are enough. */
-const WINDOWS: Partial<WindowRule> = { maxWindows: 6 };
+/** A trial is measured at several levels, its neighbours tell of it too, and the final measures the best again: four windows a level are enough. */
+const WINDOWS: Partial<WindowRule> = { maxWindows: 4 };
 
 /**
  * The parts of a run, wired to its server; `close` lets go of the traffic's sockets and shared memory, and of what read the

@@ -1,5 +1,7 @@
 import { median } from 'simple-statistics';
+import type { LoadLevel } from '../../loadgen/types.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
+import { expectedImprovement } from '../../stats/normal.ts';
 import { assess, compareAssessments, costHalfWidth, isFeasible, missingMetrics } from '../goal.ts';
 import { chosenOf } from '../ranking.ts';
 import type { StudyState } from '../state.ts';
@@ -15,9 +17,14 @@ const LOWEST_STEP = 0.7;
 const MOST_FINALISTS = 4;
 /** … and so many of them meet at once: what a third that is about as good would add is not worth its loads. */
 export const MOST_AT_ONCE = 2;
-/** Costs are never known better than this: no two runs are quite alike. What is further apart than the other is left out, however coarse it was measured. */
+/** The next best meets the first where to look again promises so much, as a logarithm; else it waits. */
+const WORTH_A_LOOK = 0.02;
+/** Costs are never known better than this: no two runs are quite alike. */
 const LEAST_HALF_WIDTH = 0.01;
-const MOST_APART = 0.05;
+/** Half a 95 % interval is so many standard deviations. */
+const DEVIATIONS_95 = 1.96;
+/** One late round of two may be the machine's; two of three are the side's. */
+const ROUNDS_TO_MISS = 3;
 
 /** A measurement of the final, and the round that it was made in. */
 export interface Reading {
@@ -37,18 +44,33 @@ export interface Side {
   out: 'missed' | 'slower' | null;
 }
 
-/** A side at the level that the search chose; null for a trial that has none. */
-export function sideOf(trial: Trial | null): Side | null {
+/** A side at the level that it enters at; null for a trial that the search chose none for. */
+export function sideOf(trial: Trial | null, { goal, started }: StudyState): Side | null {
   const chosen = trial?.chosen == null ? undefined : trial.measurements[trial.chosen];
-  return trial && chosen ? { trial, level: chosen.level.value, steps: 0, readings: [], former: [], out: null } : null;
+  if (!trial || !chosen) return null;
+  const level = Math.max(entryLevel(chosen, goal), Math.min(started.levels.low, chosen.level.value));
+  return { trial, level, steps: 0, readings: [], former: [], out: null };
 }
 
 /**
- * Who may be in the final, the best of the search first: the trials that stand like it and before the original config, each
- * candidate once. `close` of them, from the first, could be the best as far as their intervals tell.
+ * The level that the search chose; one that should leave the budget some room where that measurement says that it may as
+ * well be over it: what does not hold costs rounds, and near its limit a server loses little throughput by it.
  */
-export function entrantsOf({ trials, contender, baseline, goal }: StudyState): { sides: Side[]; close: number } {
-  const first = sideOf(contender);
+function entryLevel({ level, budgetLatencyMs: { percentile, value, high } }: Measurement, { budget }: Goal): number {
+  if (percentile !== budget?.percentile || high <= budget.latencyMs || value > budget.latencyMs) return level.value;
+  return Math.min(level.value, roundedDown(level, (level.value * TO_BE_SAFE * budget.latencyMs) / value));
+}
+
+const roundedDown = ({ mode }: LoadLevel, value: number): number =>
+  mode === 'concurrency' ? Math.floor(value) : Number(value.toPrecision(3));
+
+/**
+ * Who may be in the final, the best of the search first: the trials that stand like it and before the original config, each
+ * candidate once. `close` of them, from the first, are so near, or so unsure, that measuring them again promises a gain.
+ */
+export function entrantsOf(state: StudyState): { sides: Side[]; close: number } {
+  const { trials, contender, baseline, goal } = state;
+  const first = sideOf(contender, state);
   if (!first || !contender || !baseline || contender.number === baseline.number) return { sides: [], close: 0 };
   const stands = (trial: Trial) => assess(chosenOf(trial) as Measurement, trial.candidate, goal);
   const original = chosenOf(baseline) ? stands(baseline) : null;
@@ -62,11 +84,12 @@ export function entrantsOf({ trials, contender, baseline, goal }: StudyState): {
   const isClose = (trial: Trial): boolean => {
     const [best, own] = [chosenOf(contender) as Measurement, chosenOf(trial) as Measurement];
     const doubt = Math.hypot(LEAST_HALF_WIDTH, costHalfWidth(best, goal), costHalfWidth(own, goal));
-    return stands(trial).cost - stands(contender).cost <= Math.min(MOST_APART, doubt);
+    const cost = { mean: stands(trial).cost, sd: doubt / DEVIATIONS_95 };
+    return expectedImprovement(cost, stands(contender).cost) >= WORTH_A_LOOK;
   };
   const close = distinct.findIndex((trial) => !isClose(trial));
   return {
-    sides: [first, ...distinct.flatMap((trial) => sideOf(trial) ?? [])],
+    sides: [first, ...distinct.flatMap((trial) => sideOf(trial, state) ?? [])],
     close: Math.min(MOST_AT_ONCE, 1 + (close < 0 ? distinct.length : close)),
   };
 }
@@ -76,12 +99,17 @@ const misses = ({ trial, readings }: Side, goal: Goal): readonly Measurement[] =
     .map(({ measurement }) => measurement)
     .filter((measurement) => !isFeasible(measurement, trial.candidate, goal));
 
-/** It cannot have met the goal in most of so many rounds, or missed it clearly in one: no further round is needed to know. */
+/** It cannot have met the goal in most of so many rounds, or missed it clearly and never met it: no further round is needed to know. */
 export function isLate(side: Side, goal: Goal, rounds: number): boolean {
   const late = misses(side, goal);
-  const isLost = late.length * 2 >= Math.max(rounds, side.readings.length) && late.length > 0;
-  return isLost || late.some((measurement) => isClearlyLate(measurement, goal));
+  const isLost = late.length * 2 >= Math.max(rounds, ROUNDS_TO_MISS, side.readings.length);
+  const isAlwaysLate = late.length === side.readings.length;
+  return isLost || (isAlwaysLate && late.some((measurement) => isClearlyLate(measurement, goal)));
 }
+
+/** So many rounds a side must play: more than planned where one was late. */
+export const roundsFor = (side: Side, goal: Goal, rounds: number): number =>
+  misses(side, goal).length > 0 ? Math.max(rounds, ROUNDS_TO_MISS) : rounds;
 
 /** Goes to a lower level; false where there is none, or it went often enough. */
 export function stepDown(side: Side, goal: Goal, lowest: number): boolean {
@@ -115,8 +143,8 @@ function lowerLevel({ trial, level, readings }: Side, goal: Goal, lowest: number
   const excess = median(readings.map(({ measurement }) => violationOf(measurement, trial, goal)));
   const within = level * Math.max(LOWEST_STEP, TO_BE_SAFE / (1 + excess));
   const [first] = readings;
-  const whole = first?.measurement.level.mode === 'concurrency' ? Math.floor(within) : Number(within.toPrecision(3));
-  const lower = Math.max(whole, bestBelow(trial, level, goal)?.level.value ?? 0);
+  const rounded = first ? roundedDown(first.measurement.level, within) : 0;
+  const lower = Math.max(rounded, bestBelow(trial, level, goal)?.level.value ?? 0);
   return lower >= lowest && lower < level ? lower : null;
 }
 

@@ -3,7 +3,7 @@ import type { Interval } from '../../stats/interval.ts';
 import type { StudyState } from '../state.ts';
 import type { Goal } from '../types.ts';
 import { gainOf, halfWidthOf, pairsOf } from './pairs.ts';
-import { entrantsOf, isLate, MOST_AT_ONCE, type Side, sideOf, startAnew, stepDown } from './sides.ts';
+import { entrantsOf, isLate, MOST_AT_ONCE, roundsFor, type Side, sideOf, startAnew, stepDown } from './sides.ts';
 
 /**
  * The gain is known well enough when its 95 % interval goes no further than this to either side, as a logarithm; a large
@@ -11,9 +11,9 @@ import { entrantsOf, isLate, MOST_AT_ONCE, type Side, sideOf, startAnew, stepDow
  * pair of measurements as precise as was asked for.
  */
 const NARROW = 0.05;
-const NARROW_FOR_MUCH = 0.1;
+const NARROW_FOR_MUCH = 0.2;
 /** The rounds that a final may take for that, those at levels that were left included, as a multiple of those that it takes anyway. */
-const PATIENCE = 2;
+const PATIENCE = 3;
 /** After so many rounds a finalist that is clearly slower than another is measured no more. */
 const ROUNDS_TO_TELL = 2;
 
@@ -35,7 +35,7 @@ export interface Standoff {
 /** Replays the final's measurements; those that do not fit, of another goal say, are passed over. null without two sides. */
 export function replay(state: StudyState, rounds: number): Standoff | null {
   const { sides, close } = entrantsOf(state);
-  const baseline = sideOf(state.baseline);
+  const baseline = sideOf(state.baseline, state);
   if (!baseline || sides.length === 0) return null;
   const finalists = sides.slice(0, close);
   const waiting = sides.slice(close);
@@ -109,7 +109,8 @@ function isDecided(standoff: Standoff, goal: Goal, rounds: number): boolean {
   const left = active(standoff);
   if (left.length === 0 || standoff.round >= PATIENCE * rounds) return true;
   const played = left.map((side) => pairsOf(side, standoff.baseline));
-  if (played.some(({ length }) => length < rounds)) return false;
+  const needed = Math.max(...[...left, standoff.baseline].map((side) => roundsFor(side, goal, rounds)));
+  if (played.some(({ length }) => length < needed)) return false;
   return played.every((pairs, index) => {
     const gain = gainOf(pairs, left[index] as Side, standoff.baseline, goal);
     return gain === null || isNarrow(gain, halfWidthOf(pairs, goal));

@@ -1,4 +1,5 @@
 import type { Measurement } from '../../../profiler/measurement.ts';
+import { chanceBelow } from '../../../stats/normal.ts';
 import { relativeHalfWidth } from '../../../stats/precision.ts';
 import { constraintsOf } from '../../goal.ts';
 import { metricNamed, readMetric } from '../../metrics.ts';
@@ -6,7 +7,6 @@ import type { Foreseen, Goal } from '../../types.ts';
 import type { Choice } from './choices.ts';
 import { kernelOf, type Place, placeOf, TRAIT_DISTANCES } from './features.ts';
 import { type Hypothesis, type Normal, type Posterior, posteriorOf, type Reading } from './gaussian-process.ts';
-import { chanceBelow } from './normal.ts';
 import type { Foretold, Measured, Physics } from './physics.ts';
 
 /** What is expected of a choice at a level; null where nothing can be served. */

@@ -1,7 +1,7 @@
+import { expectedImprovement } from '../../../stats/normal.ts';
 import type { LevelRange } from '../../types.ts';
 import type { Choice } from './choices.ts';
 import { coarseLevels, fineLevels } from './levels-of.ts';
-import { expectedImprovement } from './normal.ts';
 import type { Forecast, Outlook } from './outlook.ts';
 
 /** A choice at a level that could be measured next. */
