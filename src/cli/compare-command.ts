@@ -5,6 +5,7 @@ import type { Terminal } from './terminal.ts';
 
 /** The options of `tritune compare`, parsed. */
 export interface CompareOptions {
+  readonly baseline?: readonly string[];
   readonly tolerance: number;
   readonly confidence: number;
   readonly junit?: string;
@@ -14,6 +15,11 @@ export interface CompareOptions {
 }
 
 const table: OptionTable<CompareOptions> = {
+  baseline: {
+    flags: '--baseline <file>',
+    help: 'one more measurement of the baseline; repeatable',
+    parse: (text, before: readonly string[] = []) => [...before, text],
+  },
   tolerance: {
     flags: '--tolerance <percent>',
     help: 'changes for the worse up to so much are borne',
@@ -37,11 +43,13 @@ export function compareCommand(terminal: Terminal): Command {
   const command = new Command('compare')
     .description('decide by their intervals whether a run is worse than a baseline')
     .argument('<baseline>', 'a summary.json, the directory of a run, or a file of profile --json')
-    .argument('<run>', 'the same of what is to be judged');
-  return addOptions(command, table).action(async (baseline: string, run: string, options: CompareOptions) => {
-    const { runCompare } = await import('./run-compare.ts');
-    process.exitCode = await runCompare(baseline, run, options, terminal);
-  });
+    .argument('<run...>', 'the same of what is to be judged; several are repeated measurements of it');
+  return addOptions(command, table).action(
+    async (baseline: string, runs: readonly string[], options: CompareOptions) => {
+      const { runCompare } = await import('./run-compare.ts');
+      process.exitCode = await runCompare([baseline, ...(options.baseline ?? [])], runs, options, terminal);
+    },
+  );
 }
 
 function percentBelow(text: string, low: number, high: number): number {

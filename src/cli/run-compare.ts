@@ -11,13 +11,13 @@ import type { Terminal } from './terminal.ts';
 
 /** Compares, writes and prints; gives the exit code. Errors: INPUT_INVALID, OUTPUT_UNWRITABLE. */
 export async function runCompare(
-  baseline: string,
-  run: string,
+  baselines: readonly string[],
+  runs: readonly string[],
   options: CompareOptions,
   terminal: Terminal,
 ): Promise<number> {
   const rule = { tolerance: options.tolerance / 100, confidence: options.confidence / 100 };
-  const decision = decideGate(await read(baseline), await read(run), rule);
+  const decision = decideGate(await readAll(baselines), await readAll(runs), rule);
   await write(decision, options);
   for (const fault of decision.faults) terminal.print(`${fault}: REGRESSION`);
   for (const comparison of decision.comparisons) terminal.print(comparisonLine(comparison));
@@ -27,6 +27,8 @@ export async function runCompare(
   terminal.print(decisionLine(decision));
   return decision.isRegression ? exitCodes.regression : exitCodes.done;
 }
+
+const readAll = (paths: readonly string[]): Promise<readonly GateDocument[]> => Promise.all(paths.map(read));
 
 /** Errors: INPUT_INVALID. */
 async function read(path: string): Promise<GateDocument> {

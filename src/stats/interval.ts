@@ -4,3 +4,16 @@ export interface Interval {
   readonly low: number;
   readonly high: number;
 }
+
+/** Of the values, and of the bounds; zero if one of them is. */
+export function geometricMean(intervals: readonly Interval[]): Interval {
+  const [only, ...others] = intervals;
+  if (only && others.length === 0) return only;
+  const of = (figures: readonly number[]): number =>
+    Math.exp(figures.reduce((total, figure) => total + Math.log(figure), 0) / figures.length);
+  return {
+    value: of(intervals.map(({ value }) => value)),
+    low: of(intervals.map(({ low }) => low)),
+    high: of(intervals.map(({ high }) => high)),
+  };
+}

@@ -13,6 +13,12 @@ export function studentTQuantile(p: number, degrees: number): number {
   return Math.sqrt(degrees * Math.expm1(-logX));
 }
 
+/** The probability that a Student-t variable with `degrees` (> 0) of freedom is below `t` (≥ 0). */
+export function studentTProbability(t: number, degrees: number): number {
+  if (!(t >= 0) || !(degrees > 0)) throw new RangeError(`no t probability for t=${t}, degrees=${degrees}`);
+  return 1 - incompleteBeta(degrees / (degrees + t * t), degrees / 2, 0.5) / 2;
+}
+
 /** Regularised incomplete beta function I_x(a, b), by its continued fraction (NIST DLMF 8.17.22) and Lentz's method. */
 function incompleteBeta(x: number, a: number, b: number): number {
   if (x <= 0) return 0;

@@ -187,7 +187,7 @@ describe('a document for the gate that is bad', () => {
     fuzz(damagedText(documents, jsonWords), (text) => {
       const after = refusedOr(() => readGateDocument(text, 'f'), 'INPUT_INVALID');
       if (!after) return;
-      for (const decision of [decideGate(before, after, rule), decideGate(after, before, rule)]) {
+      for (const decision of [decideGate([before], [after], rule), decideGate([after], [before], rule)]) {
         for (const write of [gateJson, gateJUnit, gateMarkdown]) expect(write(decision)).not.toBe('');
       }
     });

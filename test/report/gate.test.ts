@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../src/base/random.ts';
 import { reportOf } from '../../src/profiler/report-of.ts';
-import { decideGate, type GateRule } from '../../src/report/gate/decide.ts';
+import { decideGate, type GateDecision, type GateRule } from '../../src/report/gate/decide.ts';
 import { gateAnnotations, gateJson, gateJUnit, gateMarkdown } from '../../src/report/gate/documents.ts';
 import { type GateDocument, readGateDocument } from '../../src/report/gate/readings.ts';
 import { profileJson } from '../../src/report/profile-json.ts';
@@ -33,7 +33,9 @@ const document = (change: Partial<GateDocument> = {}, throughput = 1000, latency
   ...change,
 });
 
-const verdicts = (run: GateDocument) => decideGate(document(), run, rule).comparisons.map(({ verdict }) => verdict);
+const decide = (baseline: GateDocument, run: GateDocument): GateDecision => decideGate([baseline], [run], rule);
+
+const verdicts = (run: GateDocument) => decide(document(), run).comparisons.map(({ verdict }) => verdict);
 
 describe('the gate', () => {
   it('tells changes for the worse from chance, and those that are borne', () => {
@@ -43,8 +45,8 @@ describe('the gate', () => {
     expect(verdicts(document({}, 1100, 6.5))).toEqual(['better', 'better']);
     expect(verdicts(document({}, 950))).toEqual(['worse', 'same']);
     expect(verdicts(document({}, 0))).toEqual(['regression', 'same']);
-    expect(decideGate(document(), document({}, 950), rule).isRegression).toBe(false);
-    expect(decideGate(document(), document({}, 900), rule).isRegression).toBe(true);
+    expect(decide(document(), document({}, 950)).isRegression).toBe(false);
+    expect(decide(document(), document({}, 900)).isRegression).toBe(true);
   });
 
   it('says of readings that hardly say anything that they do not, and passes them with a warning', () => {
@@ -56,21 +58,21 @@ describe('the gate', () => {
       }),
     });
     expect(verdicts(widened(1.1))).toEqual(['same', 'same']);
-    const blind = decideGate(widened(1.5), widened(1.5), rule);
+    const blind = decide(widened(1.5), widened(1.5));
     expect(blind.comparisons.map(({ verdict }) => verdict)).toEqual(['unsure', 'unsure']);
     expect(blind.isRegression).toBe(false);
     expect(gateMarkdown(blind)).toMatch(/^### ⚠️ tritune: no regression in 2 figures, 2 of them too unsure to tell/);
     expect(gateAnnotations(blind)).toEqual([expect.stringMatching(/^::warning/), expect.stringMatching(/^::warning/)]);
     // What cannot be a ratio says nothing either; what is surely worse is so, however wide it is.
-    expect(decideGate(document({}, 0), document(), rule).comparisons[0]?.verdict).toBe('unsure');
-    expect(decideGate(widened(1.5), document({}, 100), rule).comparisons[0]?.verdict).toBe('regression');
+    expect(decide(document({}, 0), document()).comparisons[0]?.verdict).toBe('unsure');
+    expect(decide(widened(1.5), document({}, 100)).comparisons[0]?.verdict).toBe('regression');
     const [one] = document().readings;
     const single = document(one ? { readings: [one] } : {});
-    expect(gateMarkdown(decideGate(single, single, rule))).toContain('no regression in 1 figure (');
+    expect(gateMarkdown(decide(single, single))).toContain('no regression in 1 figure (');
   });
 
   it('misses what the run does not have', () => {
-    const { isRegression, comparisons } = decideGate(document(), document({ readings: [] }), rule);
+    const { isRegression, comparisons } = decide(document(), document({ readings: [] }));
     expect(isRegression).toBe(true);
     expect(comparisons.map(({ verdict }) => verdict)).toEqual(['missing', 'missing']);
   });
@@ -81,16 +83,86 @@ describe('the gate', () => {
     [{ isEmulated: true }, /figures of an emulator/],
     [{ flaw: 'no configuration met the constraints' }, /no configuration met/],
   ])('fails for %j', (change, words) => {
-    const { isRegression, faults } = decideGate(document(), document(change), rule);
+    const { isRegression, faults } = decide(document(), document(change));
     expect(isRegression).toBe(true);
     expect(faults.join()).toMatch(words);
   });
 
   it('is the stricter with each figure the more it has to look at', () => {
-    const many = { readings: Array.from({ length: 30 }, () => document().readings).flat() };
-    const worse = document({}, 950);
-    expect(decideGate(document(), worse, rule).comparisons[0]?.verdict).toBe('worse');
-    expect(decideGate(document(many), worse, rule).comparisons[0]?.verdict).toBe('same');
+    const [first, second] = levels(Array(30).fill(1)).readings;
+    const few = (document: GateDocument) => ({ ...document, readings: document.readings.slice(0, 2) });
+    expect([first?.metric, second?.metric]).toEqual(['throughput', 'p99 latency']);
+    const worse = levels([0.95, ...Array(29).fill(1)]);
+    expect(verdictOn('concurrency 8', decide(few(levels([1])), few(worse)))).toBe('worse');
+    expect(verdictOn('concurrency 8', decide(levels(Array(30).fill(1)), worse))).toBe('same');
+  });
+});
+
+/** Levels 8, 16, …, each so many times as fast; intervals of ±2 % and ±5 %. */
+const levels = (factors: readonly number[]): GateDocument =>
+  document({
+    readings: factors.flatMap((factor, index) =>
+      document({}, 1000 * factor, (8 * (index + 1)) / factor).readings.map((reading) => ({
+        ...reading,
+        subject: `concurrency ${8 * (index + 1)}`,
+      })),
+    ),
+  });
+
+const verdictOn = (subject: string, { comparisons }: GateDecision, metric = 'throughput') =>
+  comparisons.find(({ before }) => before.subject === subject && before.metric === metric)?.verdict;
+
+describe('the gate, of several levels', () => {
+  const same = levels([1, 1, 1, 1, 1, 1]);
+
+  it('judges them together: what is a little slower everywhere is found', () => {
+    const decision = decide(same, levels([0.93, 0.94, 0.92, 0.93, 0.94, 0.93]));
+    expect(verdictOn('all 6 levels together', decision)).toBe('regression');
+    expect(gateMarkdown(decision)).toContain(
+      '| all 6 levels together, throughput | 1,000 infer/s | 932 infer/s | -6.8 %',
+    );
+  });
+
+  it('finds one level that is much slower than the others', () => {
+    const decision = decide(same, levels([1, 0.99, 1.01, 0.75, 1, 1]));
+    expect(verdictOn('concurrency 32', decision)).toBe('regression');
+    expect(verdictOn('all 6 levels together', decision)).toBe('same');
+  });
+
+  it('takes levels that disagree for a machine with slow minutes, and says what it could have seen', () => {
+    const slowMinutes = decide(same, levels([1.02, 1, 0.9, 0.88, 0.9, 0.91]));
+    expect(slowMinutes.isRegression).toBe(false);
+    const seen = (decision: GateDecision): number =>
+      Number(gateMarkdown(decision).match(/; (\d+) % less throughput at all levels would have been seen/)?.[1]);
+    expect(seen(slowMinutes)).toBeGreaterThan(10);
+    expect(seen(decide(same, same))).toBeLessThan(8);
+  });
+
+  it('learns from repeated measurements how much they differ', () => {
+    const at = (by: number): GateDocument => levels(same.readings.slice(0, 6).map(() => by));
+    expect(decide(at(1), at(0.92)).isRegression).toBe(true);
+    expect(decideGate([at(1), at(0.93), at(0.98)], [at(0.92), at(1), at(0.93)], rule).isRegression).toBe(false);
+    expect(decideGate([at(1), at(0.99), at(1.01)], [at(0.91), at(0.9), at(0.92)], rule).isRegression).toBe(true);
+    const lacking = decideGate([same, same], [same, levels([1, 1, 1, 1, 1])], rule);
+    expect(verdictOn('concurrency 48', lacking)).toBe('missing');
+    expect(decideGate([same, levels([1])], [same], rule).isRegression).toBe(true);
+    expect(decideGate([same, document({ model: 'other' })], [same], rule).faults.join()).toMatch(/'other'/);
+  });
+
+  it('does not fail on what differs from one measurement to the next, and finds 10 % beyond that', () => {
+    const random = seededRandom(11);
+    const normal = (): number => Math.sqrt(-2 * Math.log(1 - random.float())) * Math.cos(2 * Math.PI * random.float());
+    // Each measurement is off by so much beyond what its interval says.
+    const off = (by: number, factor = 1) =>
+      levels(Array.from({ length: 8 }, () => factor * Math.exp((0.007 + by) * normal())));
+    const outcomes = { same: 0, slower: 0 };
+    for (let round = 0; round < 100; round++) {
+      if (decide(off(0.04), off(0.04)).isRegression) outcomes.same++;
+      if (decide(off(0.01), off(0.01, 0.9)).isRegression) outcomes.slower++;
+    }
+    // With a chance of 1 % more than 4 of 100 are an accident in 300.
+    expect(outcomes.same).toBeLessThanOrEqual(4);
+    expect(outcomes.slower).toBe(100);
   });
 });
 
@@ -122,8 +194,8 @@ describe('measured in turn', () => {
     const outcomes = { same: 0, slower: 0 };
     for (let round = 0; round < 20; round++) {
       const baseline = await profiled(3 * round, 1);
-      if (decideGate(baseline, await profiled(3 * round + 1, 1), rule).isRegression) outcomes.same++;
-      if (decideGate(baseline, await profiled(3 * round + 2, 1 / 0.9), rule).isRegression) outcomes.slower++;
+      if (decide(baseline, await profiled(3 * round + 1, 1)).isRegression) outcomes.same++;
+      if (decide(baseline, await profiled(3 * round + 2, 1 / 0.9)).isRegression) outcomes.slower++;
     }
     expect(outcomes).toEqual({ same: 0, slower: 20 });
   });
@@ -162,7 +234,7 @@ describe('what the gate reads', () => {
 describe('what the gate writes', () => {
   const nasty = 'a|b <c> & "d"\n\u0001';
   const run = document({ model: nasty }, 900);
-  const decision = decideGate(document(), run, rule);
+  const decision = decide(document(), run);
 
   it('is JSON with everything', () => {
     expect(JSON.parse(gateJson(decision))).toMatchObject({
@@ -192,6 +264,6 @@ describe('what the gate writes', () => {
     const lines = gateAnnotations(decision);
     expect(lines).toHaveLength(2);
     for (const line of lines) expect(line).toMatch(/^::error title=tritune::[^\n]+$/);
-    expect(gateAnnotations(decideGate(document(), document({}, 950), rule))[0]).toMatch(/^::warning/);
+    expect(gateAnnotations(decide(document(), document({}, 950)))[0]).toMatch(/^::warning/);
   });
 });

@@ -176,14 +176,10 @@ describe('hostile words in documents', () => {
   it('are no markup of Markdown, no command of a workflow, and no XML', () => {
     const words = `![x](http://evil.test/x) <img src=x> | a_b *c* \`d\`\n::error::${HOSTILE}`;
     const document = { kind: 'profile', isEmulated: false, flaw: words, readings: [] } as const;
-    const decision = decideGate(
-      { ...document, model: words, flaw: null },
-      { ...document, model: `${words}!` },
-      {
-        tolerance: 0.02,
-        confidence: 0.99,
-      },
-    );
+    const decision = decideGate([{ ...document, model: words, flaw: null }], [{ ...document, model: `${words}!` }], {
+      tolerance: 0.02,
+      confidence: 0.99,
+    });
     expect(decision.faults.length).toBeGreaterThan(0);
     const markdown = gateMarkdown(decision);
     expect(markdown).not.toMatch(/(?<!\\)[<>[\]`]/);

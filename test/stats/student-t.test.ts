@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { studentTQuantile } from '../../src/stats/student-t.ts';
+import { studentTProbability, studentTQuantile } from '../../src/stats/student-t.ts';
 
 describe('studentTQuantile', () => {
   // From printed tables of the t distribution.
@@ -32,5 +32,17 @@ describe('studentTQuantile', () => {
   it('refuses what has no answer', () => {
     expect(() => studentTQuantile(1, 3)).toThrow(RangeError);
     expect(() => studentTQuantile(0.975, 0)).toThrow(RangeError);
+  });
+});
+
+describe('studentTProbability', () => {
+  it('turns the quantile round', () => {
+    for (const degrees of [1, 2.5, 8, 40]) {
+      for (const p of [0.5, 0.6, 0.975, 0.9999]) {
+        expect(studentTProbability(studentTQuantile(p, degrees), degrees)).toBeCloseTo(p, 9);
+      }
+    }
+    expect(studentTProbability(Number.POSITIVE_INFINITY, 3)).toBe(1);
+    expect(() => studentTProbability(-1, 3)).toThrow(RangeError);
   });
 });

@@ -1,4 +1,5 @@
-import { type Change, changeBetween } from '../../stats/change.ts';
+import { type Change, changesOf, LEAST_TOGETHER, type Tails } from '../../stats/change.ts';
+import { type Figure, figuresByMetric, intervalsOf, meanReading } from './figures.ts';
 import type { GateDocument, Reading } from './readings.ts';
 
 export interface GateRule {
@@ -19,6 +20,8 @@ export interface Comparison {
   readonly after: Reading | null;
   readonly change: Change | null;
   readonly verdict: GateVerdict;
+  /** All levels as one figure, by their geometric mean. */
+  readonly isTogether?: true;
 }
 
 export interface GateDecision {
@@ -33,21 +36,53 @@ export interface GateDecision {
 const BLIND = 1.5;
 
 /**
- * Compares a run with a baseline, figure by figure. The chance of any false alarm is held to 1 − confidence by giving each
- * comparison its part of it (Bonferroni).
+ * Compares runs with baselines, figure by figure, and all levels together where there are enough. Several on a side are
+ * repeated measurements of the same. The chance of any false alarm is held to 1 − confidence by giving each comparison its
+ * part of it (Bonferroni), half of it to all levels together; only a change for the worse can be one, so a bound is passed by
+ * chance on that side alone.
  */
-export function decideGate(baseline: GateDocument, run: GateDocument, rule: GateRule): GateDecision {
-  const each = 1 - (1 - rule.confidence) / Math.max(baseline.readings.length, 1);
-  const comparisons = baseline.readings.map((before): Comparison => {
-    const after = run.readings.find(({ subject, metric }) => subject === before.subject && metric === before.metric);
-    if (!after) return { before, after: null, change: null, verdict: 'missing' };
-    const change = changeBetween(before.interval, after.interval, each);
-    return { before, after, change, verdict: verdictOf(before, change, rule.tolerance) };
-  });
-  const faults = faultsOf(baseline, run);
+export function decideGate(
+  baselines: readonly GateDocument[],
+  runs: readonly GateDocument[],
+  rule: GateRule,
+): GateDecision {
+  const metrics = figuresByMetric(baselines, runs);
+  const sets = metrics.filter(({ length }) => length >= LEAST_TOGETHER).length;
+  const chance = (1 - rule.confidence) / (sets > 0 ? 2 : 1);
+  const tails = { each: chance / Math.max(metrics.flat().length, 1), together: chance / Math.max(sets, 1) };
+  const comparisons = metrics.flatMap((figures) => compare(figures, tails, rule.tolerance));
+  const faults = faultsOf(baselines, runs);
   const isRegression =
     faults.length > 0 || comparisons.some(({ verdict }) => verdict === 'regression' || verdict === 'missing');
   return { rule, comparisons, faults, isRegression };
+}
+
+/** Figures of one metric: all levels together, if they can be, and each of them. */
+function compare(figures: readonly Figure[], tails: Tails, tolerance: number): readonly Comparison[] {
+  const whole = figures.filter(({ isWhole }) => isWhole);
+  const changes = changesOf(
+    whole.map(({ before, after }) => ({ before: intervalsOf(before), after: intervalsOf(after) })),
+    tails,
+  );
+  const judged = (before: Reading, after: Reading, change: Change): Comparison => ({
+    before,
+    after,
+    change,
+    verdict: verdictOf(before, change, tolerance),
+  });
+  const each = figures.map((figure): Comparison => {
+    const [before, change] = [meanReading(figure.before), changes.each[whole.indexOf(figure)]];
+    return change
+      ? judged(before, meanReading(figure.after), change)
+      : { before, after: null, change: null, verdict: 'missing' };
+  });
+  if (changes.together === null) return each;
+  const all = (readings: readonly Reading[]): Reading => ({
+    ...meanReading(readings),
+    subject: `all ${whole.length} levels together`,
+  });
+  const [before, after] = [whole.flatMap((figure) => figure.before), whole.flatMap((figure) => figure.after)];
+  return [{ ...judged(all(before), all(after), changes.together), isTogether: true }, ...each];
 }
 
 function verdictOf({ better }: Reading, { low, high }: Change, tolerance: number): GateVerdict {
@@ -60,12 +95,19 @@ function verdictOf({ better }: Reading, { low, high }: Change, tolerance: number
   return Math.sqrt(high / low) < BLIND ? 'same' : 'unsure';
 }
 
-function faultsOf(baseline: GateDocument, run: GateDocument): readonly string[] {
+function faultsOf(baselines: readonly GateDocument[], runs: readonly GateDocument[]): readonly string[] {
+  const [baseline] = baselines;
+  if (!baseline) return ['there is no baseline'];
+  const flaw = baselines.some((one) => one.flaw !== null) ? null : runs.find((run) => run.flaw !== null)?.flaw;
+  const others = [...baselines.slice(1), ...runs];
+  const different = others.flatMap((other) => [
+    ...(baseline.kind === other.kind ? [] : [`a ${other.kind} run is compared with a ${baseline.kind} run`]),
+    ...(baseline.model === other.model ? [] : [`'${other.model}' is compared with '${baseline.model}'`]),
+    ...(baseline.isEmulated === other.isEmulated ? [] : ['figures of an emulator are compared with those of a server']),
+  ]);
   return [
-    ...(baseline.kind === run.kind ? [] : [`a ${run.kind} run is compared with a ${baseline.kind} run`]),
-    ...(baseline.model === run.model ? [] : [`'${run.model}' is compared with '${baseline.model}'`]),
-    ...(baseline.isEmulated === run.isEmulated ? [] : ['figures of an emulator are compared with those of a server']),
-    ...(run.flaw !== null && baseline.flaw === null ? [run.flaw] : []),
-    ...(baseline.readings.length === 0 ? ['the baseline has no figures'] : []),
+    ...new Set(different),
+    ...(flaw ? [flaw] : []),
+    ...(baselines.every(({ readings }) => readings.length === 0) ? ['the baseline has no figures'] : []),
   ];
 }

@@ -5,7 +5,7 @@ const names: Readonly<Record<GateVerdict, string>> = {
   regression: 'REGRESSION',
   worse: 'worse, within the tolerance',
   same: 'no difference',
-  unsure: 'too unsure to tell, measure longer',
+  unsure: 'too unsure to tell, measure longer or again',
   better: 'better',
   missing: 'MISSING',
 };
@@ -36,12 +36,24 @@ export function comparisonLine(comparison: Comparison): string {
 }
 
 /** The decision in one sentence. */
-export function decisionLine({ comparisons, faults, isRegression, rule }: GateDecision): string {
+export function decisionLine(decision: GateDecision): string {
+  const { comparisons, faults, isRegression, rule } = decision;
   const bad =
     comparisons.filter(({ verdict }) => verdict === 'regression' || verdict === 'missing').length + faults.length;
   const sure = `${formatFigure(rule.confidence * 100)} % confidence, ${formatFigure(rule.tolerance * 100)} % tolerance`;
   if (isRegression) return `regression: ${bad} of ${comparisons.length + faults.length} checks failed (${sure})`;
   const unsure = comparisons.filter(({ verdict }) => verdict === 'unsure').length;
   const apart = unsure === 0 ? '' : `, ${unsure} of them too unsure to tell`;
-  return `no regression in ${comparisons.length} figure${comparisons.length === 1 ? '' : 's'}${apart} (${sure})`;
+  const figures = `${comparisons.length} figure${comparisons.length === 1 ? '' : 's'}`;
+  return `no regression in ${figures}${apart} (${sure})${sight(decision)}`;
+}
+
+/** What the gate could have seen, where all levels were judged together: as much less throughput, or more latency. */
+function sight({ comparisons, rule: { tolerance } }: GateDecision): string {
+  const half = comparisons.flatMap(({ change, isTogether, before }) =>
+    isTogether && change && before.better === 'higher' ? Math.log(change.high / change.ratio) : [],
+  );
+  if (half.length === 0) return '';
+  const share = 1 - (1 - tolerance) * Math.exp(-Math.min(...half));
+  return `; ${(share * 100).toFixed(0)} % less throughput at all levels would have been seen`;
 }

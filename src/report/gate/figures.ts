@@ -1,0 +1,45 @@
+import { geometricMean, type Interval } from '../../stats/interval.ts';
+import type { GateDocument, Reading } from './readings.ts';
+
+/** One figure as the documents of both sides have it; of one that some document lacks there are fewer readings. */
+export interface Figure {
+  readonly before: readonly Reading[];
+  readonly after: readonly Reading[];
+  /** Every document has it. */
+  readonly isWhole: boolean;
+}
+
+/** Everything that any baseline has, in sets of one metric each. */
+export function figuresByMetric(
+  baselines: readonly GateDocument[],
+  runs: readonly GateDocument[],
+): readonly (readonly Figure[])[] {
+  const first = new Map<string, Reading>();
+  for (const reading of baselines.flatMap(({ readings }) => readings)) {
+    const name = `${reading.metric}\n${reading.subject}`;
+    if (!first.has(name)) first.set(name, reading);
+  }
+  const metrics = [...new Set([...first.values()].map(({ metric }) => metric))];
+  return metrics.map((metric) =>
+    [...first.values()]
+      .filter((reading) => reading.metric === metric)
+      .map((reading) => {
+        const [before, after] = [found(reading, baselines), found(reading, runs)];
+        return { before, after, isWhole: before.length === baselines.length && after.length === runs.length };
+      }),
+  );
+}
+
+const found = ({ subject, metric }: Reading, documents: readonly GateDocument[]): readonly Reading[] =>
+  documents.flatMap(
+    ({ readings }) => readings.find((other) => other.subject === subject && other.metric === metric) ?? [],
+  );
+
+export const intervalsOf = (readings: readonly Reading[]): readonly Interval[] =>
+  readings.map(({ interval }) => interval);
+
+/** Several readings (at least one) as one. */
+export const meanReading = (readings: readonly Reading[]): Reading => ({
+  ...(readings[0] as Reading),
+  interval: geometricMean(intervalsOf(readings)),
+});
