@@ -1,0 +1,41 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { freshDirectory, runCli } from '../support/cli.ts';
+
+const around = (value: number) => ({ value, low: value * 0.98, high: value * 1.02 });
+
+/** What `profile --json` writes of three levels of a server that is so many times as fast. */
+const profile = (factor: number): string =>
+  JSON.stringify({
+    schemaVersion: 1,
+    model: 'm',
+    server: { emulated: null },
+    levels: [8, 16, 24].map((value) => ({
+      level: { mode: 'concurrency', value },
+      throughput: around(1000 * factor),
+      budgetLatencyMs: { percentile: 99, ...around(value / factor) },
+      stable: true,
+      client: { bound: false },
+    })),
+  });
+
+it('compares one run with one baseline, and repeated runs with repeated baselines', async () => {
+  const cwd = await freshDirectory();
+  for (const [name, factor] of Object.entries({ base: 1, base2: 0.93, base3: 0.98, run: 0.92, run2: 1, run3: 0.94 })) {
+    await writeFile(join(cwd, `${name}.json`), profile(factor));
+  }
+  const single = await runCli(['compare', 'base.json', 'run.json', '--json', 'gate.json'], { cwd });
+  expect(single).toMatchObject({ code: 5, stderr: '' });
+  expect(single.stdout).toMatch(
+    /^all 3 levels together, throughput: 1,000 infer\/s → 920 infer\/s, -8\.0 % .*: REGRESSION$/m,
+  );
+  expect(JSON.parse(await readFile(join(cwd, 'gate.json'), 'utf8'))).toMatchObject({ isRegression: true });
+
+  const others = ['--baseline', 'base2.json', '--baseline', 'base3.json'];
+  const several = await runCli(['compare', 'base.json', 'run.json', 'run2.json', 'run3.json', ...others], { cwd });
+  expect(several).toMatchObject({ code: 0, stderr: '' });
+  expect(several.stdout).toMatch(
+    /no regression in 8 figures .*; \d+ % less throughput at all levels would have been seen/,
+  );
+});
