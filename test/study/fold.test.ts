@@ -185,14 +185,14 @@ describe('the final', () => {
 
   it('measures both in turn, there and back, at their own levels, and decides by the ratio of the pairs', () => {
     const { turns, decision } = play((number) => (number === 1 ? measured(4, 300, 9) : measured(2, 150, 9)));
-    expect(turns).toEqual(['1@4', '0@2', '0@2', '1@4', '1@4', '0@2']);
+    expect(turns).toEqual(['0@2', '1@4', '1@4', '0@2', '0@2', '1@4']);
     expect(decision?.best).toBe(1);
     expect(decision?.gain?.value).toBeCloseTo(2, 12);
   });
 
   it.each([
-    ['after one clear miss', 11, ['1@4', '0@2', '0@2', '1@3', '1@3', '0@2', '0@2', '1@3']],
-    ['after most rounds missed narrowly', 10.1, ['1@4', '0@2', '0@2', '1@4', '1@3', '0@2', '0@2', '1@3', '1@3', '0@2']],
+    ['after one clear miss', 11, ['0@2', '1@4', '1@3', '0@2', '0@2', '1@3', '1@3', '0@2']],
+    ['after most rounds missed narrowly', 10.1, ['0@2', '1@4', '1@4', '0@2', '0@2', '1@3', '1@3', '0@2', '0@2', '1@3']],
   ])('goes to a lower level %s, each side by itself', (_, lateMs, expected) => {
     const { turns, decision } = play((number, level) =>
       number === 1 ? measured(level, level === 4 ? 300 : 200, level === 4 ? lateMs : 4) : measured(level, 150, 9),
@@ -204,13 +204,13 @@ describe('the final', () => {
 
   it('goes to the level that the search found good where the rounds ask for a lower one', () => {
     const { turns } = play((number, level) => measured(level, 200, number === 1 && level === 4 ? 25 : 9));
-    expect(turns.slice(2)).toEqual(['0@2', '1@2', '1@2', '0@2', '0@2', '1@2']);
+    expect(turns.slice(2)).toEqual(['1@2', '0@2', '0@2', '1@2', '1@2', '0@2']);
   });
 
   it('enters below a level at which the search left it open whether the budget is kept', () => {
     const doubtful = [studyStarted(goalOf(10)), ...trial(0, [[2, 150, 9]], 0, true)];
     const stepOf = (latency: number) =>
-      nextFinal(foldStudy([...doubtful, ...trial(1, [[20, 300, latency]], 0, true)]), 2);
+      nextFinal(foldStudy([...doubtful, ...trial(1, [[20, 300, latency]], 0, true), final(0, measured(2, 150, 9))]), 2);
     expect(stepOf(9.7)).toMatchObject({ kind: 'measure', trial: { number: 1 }, level: 20 });
     // Its interval ends at 10.1: 0.9 of the level at which the budget would just be kept.
     expect(stepOf(9.9)).toMatchObject({ kind: 'measure', trial: { number: 1 }, level: 18 });
@@ -223,7 +223,7 @@ describe('the final', () => {
       const law = (number: number, level: number) =>
         measured(level, number === 1 ? 300 : 150, number === 1 && ++own === 2 ? lateMs : 9);
       const { turns, decision } = play(law, 2);
-      expect(turns).toEqual(['1@4', '0@2', '0@2', '1@4', '1@4', '0@2']);
+      expect(turns).toEqual(['0@2', '1@4', '1@4', '0@2', '0@2', '1@4']);
       expect(decision).toMatchObject({ best: 1, gain: { value: expect.closeTo(2, 9) } });
     },
   );
@@ -268,14 +268,14 @@ describe('the final', () => {
 
   it('has nothing to compare when the baseline is the best, and nothing to decide before a whole round', () => {
     expect(nextFinal(foldStudy(searched.slice(0, 7)), 3)).toBeNull();
-    expect(decideNow(foldStudy([...searched, final(1, measured(4, 300, 9))]), 3)).toBeNull();
-    const one = [...searched, final(1, measured(4, 300, 9)), final(0, measured(2, 150, 9))];
+    expect(decideNow(foldStudy([...searched, final(0, measured(2, 150, 9))]), 3)).toBeNull();
+    const one = [...searched, final(0, measured(2, 150, 9)), final(1, measured(4, 300, 9))];
     expect(decideNow(foldStudy(one), 3)).toMatchObject({ best: 1, gain: { low: 0, high: Number.POSITIVE_INFINITY } });
   });
 
   it('keeps the contender at a level that the search found good when it is cut short after a miss', () => {
-    const over = [final(1, measured(4, 300, 11)), final(0, measured(2, 150, 9))];
-    const cut = foldStudy([...searched, ...over, final(1, measured(3, 200, 4))]);
+    const over = [final(0, measured(2, 150, 9)), final(1, measured(4, 300, 11))];
+    const cut = foldStudy([...searched, ...over, final(1, measured(3, 200, 4), 2)]);
     expect(nextFinal(cut, 3)).toMatchObject({ kind: 'measure', trial: { number: 0 } });
     const decision = decideNow(cut, 3);
     expect(decision).toEqual({ best: 1, gain: null });
@@ -295,7 +295,7 @@ describe('the final', () => {
       true,
     );
     const records = [studyStarted(goalOf(10)), ...original, ...trial(1, [[4, 300, 9]], 0, true)];
-    const late = [final(1, measured(4, 300, 12)), final(0, measured(2, 150, 12))];
+    const late = [final(0, measured(2, 150, 12)), final(1, measured(4, 300, 12))];
     const decision = decideNow(foldStudy([...records, ...late]), 3);
     if (!decision) throw new Error('no decision');
     expect(decision).toMatchObject({ best: 0, rejected: { trial: 1, reason: expect.stringContaining('missed') } });
@@ -347,7 +347,7 @@ describe('the final of several finalists', () => {
   it('measures the two that seem best, and the winner may change', () => {
     const truth: Record<number, number> = { 0: 150, 1: 301, 3: 304, 4: 299 };
     const { rounds, decision, records } = play((number) => measured(4, truth[number] as number, 9));
-    expect(rounds[0]).toEqual([1, 3, 0]);
+    expect(rounds[0]).toEqual([0, 1, 3]);
     expect(decision).toMatchObject({ best: 3, gain: { value: expect.closeTo(304 / 150, 9) } });
     if (!decision) throw new Error('no decision');
     expect(foldStudy([...records, { type: 'gain-decided', at: at(70), ...decision }]).best?.number).toBe(3);
@@ -356,9 +356,9 @@ describe('the final of several finalists', () => {
   it('lets the next best wait where both are known so well that to look again promises little', () => {
     const { rounds, decision } = play((number) => measured(4, number === 0 ? 150 : 300, 9), closeBy(0.02));
     expect(rounds).toEqual([
-      [1, 0],
       [0, 1],
       [1, 0],
+      [0, 1],
     ]);
     expect(decision?.best).toBe(1);
   });
@@ -367,9 +367,9 @@ describe('the final of several finalists', () => {
     const truth: Record<number, number> = { 0: 150, 1: 240, 3: 300, 4: 298 };
     const { rounds, decision } = play((number) => measured(4, truth[number] as number, 9));
     expect(rounds).toEqual([
-      [1, 3, 0],
-      [0, 3, 1],
-      [3, 0],
+      [0, 1, 3],
+      [3, 1, 0],
+      [0, 3],
     ]);
     expect(decision?.best).toBe(3);
   });
@@ -384,10 +384,10 @@ describe('the final of several finalists', () => {
     );
     // The best goes from 4 to 2 and to 1, and is out.
     expect(rounds).toEqual([
-      [1, 0],
-      [0, 2, 1],
-      [1, 2, 0],
-      [0, 2],
+      [0, 1],
+      [2, 1, 0],
+      [0, 1, 2],
+      [2, 0],
     ]);
     expect(decision).toMatchObject({ best: 2, gain: { value: expect.closeTo(200 / 150, 9) } });
   });
@@ -398,8 +398,8 @@ describe('the final of several finalists', () => {
       return level === 4 ? measured(level, 300, 11.5) : measured(level, 240, 9);
     }, apart);
     expect(rounds.slice(0, 2)).toEqual([
-      [1, 0],
-      [0, 2, 1],
+      [0, 1],
+      [2, 1, 0],
     ]);
     expect(decision).toMatchObject({ best: 1, gain: { value: expect.closeTo(240 / 150, 9) } });
   });

@@ -59,9 +59,12 @@ export const opensRound = (standoff: Standoff): boolean => standoff.turns.length
 
 const active = ({ finalists }: Standoff): Side[] => finalists.filter(({ out }) => out === null);
 
-/** There and back: A B O, O B A. A machine that drifts favours none, and whoever ends a round is still served when the next begins. */
+/**
+ * There and back: O A B, B A O. A machine that drifts favours none, whoever ends a round is still served when the next begins, and after
+ * two rounds the original config is served, as the run must leave it.
+ */
 function turnsOf(standoff: Standoff): Side[] {
-  const sides = [...active(standoff), standoff.baseline];
+  const sides = [standoff.baseline, ...active(standoff)];
   return standoff.round % 2 === 1 ? sides : sides.reverse();
 }
 
