@@ -17,7 +17,7 @@ export async function runCompare(
   terminal: Terminal,
 ): Promise<number> {
   const rule = { tolerance: options.tolerance / 100, confidence: options.confidence / 100 };
-  const decision = decideGate(await readAll(baselines), await readAll(runs), rule);
+  const decision = decideGate(...(await readAll(baselines, runs)), rule);
   await write(decision, options);
   for (const fault of decision.faults) terminal.print(`${fault}: REGRESSION`);
   for (const comparison of decision.comparisons) terminal.print(comparisonLine(comparison));
@@ -28,7 +28,21 @@ export async function runCompare(
   return decision.isRegression ? exitCodes.regression : exitCodes.done;
 }
 
-const readAll = (paths: readonly string[]): Promise<readonly GateDocument[]> => Promise.all(paths.map(read));
+/** Errors: INPUT_INVALID, also when some are runs of `tune` and others are of `profile`: they have no figure in common. */
+async function readAll(
+  baselines: readonly string[],
+  runs: readonly string[],
+): Promise<[GateDocument[], GateDocument[]]> {
+  const paths = [...baselines, ...runs];
+  const documents = await Promise.all(paths.map(read));
+  const other = documents.findIndex(({ kind }) => kind !== documents[0]?.kind);
+  if (other >= 0) {
+    const [one, another] = [documents[0]?.kind, documents[other]?.kind];
+    const what = `${paths[0]} is of a ${one} run, and ${paths[other]} of a ${another} run`;
+    throw new TrituneError('INPUT_INVALID', what, `compare ${one} runs with each other`);
+  }
+  return [documents.slice(0, baselines.length), documents.slice(baselines.length)];
+}
 
 /** Errors: INPUT_INVALID. */
 async function read(path: string): Promise<GateDocument> {

@@ -39,3 +39,13 @@ it('compares one run with one baseline, and repeated runs with repeated baseline
     /no regression in 8 figures .*; \d+ % less throughput at all levels would have been seen/,
   );
 });
+
+it('refuses to compare a run of tune with one of profile', async () => {
+  const cwd = await freshDirectory();
+  await writeFile(join(cwd, 'base.json'), profile(1));
+  const tuned = { schemaVersion: 1, model: 'm', emulated: null, budget: null, feasible: false, best: null };
+  await writeFile(join(cwd, 'run.json'), JSON.stringify(tuned));
+  const outcome = await runCli(['compare', 'base.json', 'run.json'], { cwd });
+  expect(outcome).toMatchObject({ code: 2, stdout: '' });
+  expect(outcome.stderr).toContain('base.json is of a profile run, and run.json of a tune run');
+});

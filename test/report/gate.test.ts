@@ -78,7 +78,6 @@ describe('the gate', () => {
   });
 
   it.each([
-    [{ kind: 'tune' as const }, /tune run is compared with a profile run/],
     [{ model: 'other' }, /'other' is compared with 'm'/],
     [{ isEmulated: true }, /figures of an emulator/],
     [{ flaw: 'no configuration met the constraints' }, /no configuration met/],

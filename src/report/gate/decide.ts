@@ -37,7 +37,7 @@ const BLIND = 1.5;
 
 /**
  * Compares runs with baselines, figure by figure, and all levels together where there are enough. Several on a side are
- * repeated measurements of the same. The chance of any false alarm is held to 1 − confidence by giving each comparison its
+ * repeated measurements of the same; all are of one kind. The chance of any false alarm is held to 1 − confidence by giving each comparison its
  * part of it (Bonferroni), half of it to all levels together; only a change for the worse can be one, so a bound is passed by
  * chance on that side alone.
  */
@@ -101,7 +101,6 @@ function faultsOf(baselines: readonly GateDocument[], runs: readonly GateDocumen
   const flaw = baselines.some((one) => one.flaw !== null) ? null : runs.find((run) => run.flaw !== null)?.flaw;
   const others = [...baselines.slice(1), ...runs];
   const different = others.flatMap((other) => [
-    ...(baseline.kind === other.kind ? [] : [`a ${other.kind} run is compared with a ${baseline.kind} run`]),
     ...(baseline.model === other.model ? [] : [`'${other.model}' is compared with '${baseline.model}'`]),
     ...(baseline.isEmulated === other.isEmulated ? [] : ['figures of an emulator are compared with those of a server']),
   ]);
