@@ -62,6 +62,22 @@ describe('the law of more instances than were seen at rest', () => {
   });
 });
 
+describe('the law of one instance beside four that are slow even at rest', () => {
+  const at = (batch: number, instances: number, busyInstances: number, ms: number): Point => ({
+    ...point(batch, instances),
+    busyInstances,
+    executionNs: MS * ms,
+    weight: 0.9,
+  });
+  const ofOne = [at(1, 1, 1, 4.85), at(2, 1, 1, 4.9), at(8, 1, 1, 16)];
+  const ofFour = [at(1, 4, 3.9, 20), at(4, 4, 1, 18)];
+
+  it('does not take what four take longer for what a batch of four takes', () => {
+    const alone = predictedMs(ofOne, 4, 1);
+    expect(Math.abs(predictedMs([...ofOne, ...ofFour], 4, 1) / alone - 1)).toBeLessThan(0.2);
+  });
+});
+
 describe('the factors of variants', () => {
   it('do not take interference for what a setting does', () => {
     const points = [

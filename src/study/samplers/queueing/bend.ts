@@ -45,27 +45,18 @@ interface Residual {
 
 /**
  * One line is bent by the interference of many instances, so that few of them look slow, when all points count alike:
- * instead the line for each number of instances leans on the points with about as many.
+ * instead the line for each number of instances leans on the points with about as many. What a line leaves of a point is
+ * seen from the line of the point's own number: else all that many instances take longer is of the batch sizes that
+ * these happened to be measured with.
  */
 export function bendOf(points: readonly Point[], variant: string, instances: number): Bend {
-  const own = points.map((point) => ({
-    ...point,
-    weight: point.weight * (point.variant === variant ? 1 : OTHER_VARIANT_WEIGHT),
-  }));
-  const away = (point: Point): number => Math.log2(point.instances / instances);
-  const line = fitAffine(
-    own.map((point) => {
-      const nearness = Math.exp(-((away(point) / INSTANCE_BANDWIDTH) ** 2) / 2);
-      // More instances may make an execution slower, but hardly faster.
-      const leastWeight = away(point) < 0 ? point.weight : 0;
-      return { ...point, leastWeight, weight: point.weight * Math.max(LEAST_WEIGHT, nearness) };
-    }),
-  );
-  const residuals = own.map(
+  const lineFor = linesOf(points, variant);
+  const line = lineFor(instances);
+  const residuals = points.map(
     (point): Residual => ({
-      log: Math.log(point.executionNs / affineNs(line, point)),
-      at: { batch: Math.log2(point.batchSize), instances: away(point) },
-      weight: point.weight,
+      log: Math.log(point.executionNs / affineNs(lineFor(point.instances), point)),
+      at: { batch: Math.log2(point.batchSize), instances: Math.log2(point.instances / instances) },
+      weight: weightFor(variant, point),
     }),
   );
   const corrections = correctionsOf(residuals);
@@ -76,6 +67,36 @@ export function bendOf(points: readonly Point[], variant: string, instances: num
     correctionAt: (batchSize) => sumAt(batchSize, corrections),
     shapeAt: (batchSize) => sumAt(batchSize, corrections.slice(0, SHARED)),
   };
+}
+
+const weightFor = (variant: string, point: Point): number =>
+  point.weight * (point.variant === variant ? 1 : OTHER_VARIANT_WEIGHT);
+
+const lines = new WeakMap<readonly Point[], Map<string, AffineFit>>();
+
+/** By the number of instances; each line is found once for these very points. */
+function linesOf(points: readonly Point[], variant: string): (instances: number) => AffineFit {
+  const known = lines.get(points) ?? new Map<string, AffineFit>();
+  lines.set(points, known);
+  return (instances) => {
+    const key = `${instances} ${variant}`;
+    const line = known.get(key) ?? lineOf(points, variant, instances);
+    known.set(key, line);
+    return line;
+  };
+}
+
+function lineOf(points: readonly Point[], variant: string, instances: number): AffineFit {
+  return fitAffine(
+    points.map((point) => {
+      const away = Math.log2(point.instances / instances);
+      const nearness = Math.exp(-((away / INSTANCE_BANDWIDTH) ** 2) / 2);
+      const weight = weightFor(variant, point);
+      // More instances may make an execution slower, but hardly faster.
+      const leastWeight = away < 0 ? weight : 0;
+      return { ...point, leastWeight, weight: weight * Math.max(LEAST_WEIGHT, nearness) };
+    }),
+  );
 }
 
 /** By the doublings of the batch. */

@@ -4,6 +4,7 @@ import { affineLaw, type ServiceLaw } from '../../../queueing/service-law.ts';
 import { armFactors, type Traits } from './arms.ts';
 import { type Bend, bendOf, type Point } from './bend.ts';
 import type { Choice } from './choices.ts';
+import { doubtOf } from './doubts.ts';
 import { fitFrontEnd } from './front-end.ts';
 import type { Reading } from './gaussian-process.ts';
 import { levelled, variantFactors } from './variant-factors.ts';
@@ -17,14 +18,13 @@ export interface Observed {
 /** Service laws for choices, each fitted mostly to what is like it. */
 export interface Laws {
   of(choice: Choice): ServiceLaw;
-  /** How well the speed of the choice's own settings is known: a logarithm's standard deviation. */
-  doubt(choice: Choice): number;
+  /** How well the time of such an execution is known, beside so many busy instances: a logarithm's standard deviation. */
+  doubt(choice: Choice, batchSize: number, busyInstances: number): number;
   readonly roundTripNs: number;
 }
 
-/** Of a service time, as a logarithm, for instances that were not seen in this number. */
-const DOUBT_PER_DOUBLING = 0.15;
-const MOST_DOUBT = 0.35;
+/** Doubts are worked out for so many busy instances, and their multiples. */
+const BUSY_STEP = 0.25;
 /** The law of another variant is not quite of the same shape. */
 const FACTOR_NOISE = 0.05;
 
@@ -70,16 +70,20 @@ export function lawsOf(observed: readonly Observed[]): Laws | null {
     })),
   );
   const finished = new Map<ServiceLaw, ServiceLaw>();
-  const doubts = new Map<number, number>();
-  const doubtOf = (instances: number): number => {
-    const doubt = doubts.get(instances) ?? doubtOfInstances(instances, points);
-    doubts.set(instances, doubt);
-    return doubt;
-  };
+  const doubts = new Map<string, number>();
   return {
     roundTripNs: frontEnd.roundTripNs,
-    doubt: ({ variant, traits, policy }) =>
-      Math.hypot(factors.has(variant) ? 0 : unseen(traits).sd, doubtOf(policy.instances)),
+    doubt(choice, batchSize, busyInstances) {
+      const { variant, traits, policy } = choice;
+      const busy = Math.round(busyInstances / BUSY_STEP) * BUSY_STEP;
+      const key = `${variant} ${policy.instances} ${batchSize} ${busy}`;
+      const work = { variant, instances: policy.instances, batchSize, busyInstances: busy };
+      const doubt =
+        doubts.get(key) ??
+        Math.hypot(factors.has(variant) ? 0 : unseen(traits).sd, doubtOf(work, level, rough(choice)));
+      doubts.set(key, doubt);
+      return doubt;
+    },
     of(choice) {
       const law = rough(choice);
       const whole = finished.get(law) ?? { ...law, cv, frontEndNs: frontEnd.frontEndNs };
@@ -87,12 +91,6 @@ export function lawsOf(observed: readonly Observed[]): Laws | null {
       return whole;
     },
   };
-}
-
-/** How instances get on with each other has no law that always holds: more of them than were seen may do better or worse, and so may fewer. */
-function doubtOfInstances(asked: number, points: readonly Point[]): number {
-  const apart = points.map(({ instances }) => Math.abs(Math.log2(asked / instances)));
-  return Math.min(MOST_DOUBT, DOUBT_PER_DOUBLING * Math.min(...apart));
 }
 
 function readingsOf(

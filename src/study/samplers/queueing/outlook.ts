@@ -129,7 +129,7 @@ function corrected(name: keyof Foretold, physics: Physics, measured: readonly Me
     const foretold = physics.foretell(choice, level);
     if (!foretold) return null;
     const { mean, sd } = correction(place(choice, level));
-    return { mean: Math.log(foretold[name]) + mean, sd: Math.hypot(sd, physics.doubt(choice)) };
+    return { mean: Math.log(foretold[name]) + mean, sd: Math.hypot(sd, physics.doubt(choice, level)) };
   };
 }
 

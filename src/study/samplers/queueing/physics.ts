@@ -5,10 +5,11 @@ import type { Measurement } from '../../../profiler/measurement.ts';
 import type { Observation } from '../../../queueing/observation.ts';
 import { affineLaw, executionNs, type ServiceLaw } from '../../../queueing/service-law.ts';
 import { enoughRequests, simulate } from '../../../queueing/simulate.ts';
+import type { Simulation } from '../../../queueing/tally.ts';
 import type { Traffic } from '../../../queueing/traffic.ts';
 import { isModelled, observationsOf } from '../../prediction.ts';
 import type { Choice } from './choices.ts';
-import { lawsOf } from './laws.ts';
+import { type Laws, lawsOf } from './laws.ts';
 
 /** A choice that was measured. */
 export interface Measured {
@@ -31,8 +32,10 @@ export interface Foretold {
 export interface Physics {
   /** null where no batcher of that kind can serve such requests. */
   foretell(choice: Choice, level: number): Foretold | null;
-  /** How well the speed of the choice's own settings is known: a logarithm's standard deviation. */
-  doubt(choice: Choice): number;
+  /** How well the times of the executions at that level are known: a logarithm's standard deviation. */
+  doubt(choice: Choice, level: number): number;
+  /** The same of an execution of so many samples while all instances are busy. */
+  doubtAt(choice: Choice, batch: number): number;
   /** An execution of so many samples while all instances are busy, in nanoseconds. */
   executionNs(choice: Choice, batch: number): number;
 }
@@ -42,6 +45,12 @@ export interface PhysicsOptions {
   /** Of `latency`. */
   readonly percentile: number;
   readonly seed: number;
+}
+
+/** What one simulation says, and how far it may be off. */
+interface Foreseen {
+  readonly foretold: Foretold;
+  readonly doubt: number;
 }
 
 const REQUESTS = 400;
@@ -115,22 +124,23 @@ function factorFor(usual: ServiceLaw, { choice, measurements }: Measured, option
 
 function simulated(
   lawFor: (choice: Choice) => ServiceLaw,
-  doubt: (choice: Choice) => number,
+  doubtOf: Laws['doubt'],
   samplesPerRequest: number,
   roundTripNs: number,
   { mode, percentile, seed }: PhysicsOptions,
 ): Physics {
-  const known = new Map<string, Foretold | null>();
-  const run = (choice: Choice, level: number): Foretold | null => {
+  const known = new Map<string, Foreseen | null>();
+  const run = (choice: Choice, level: number): Foreseen | null => {
     if (samplesPerRequest > Math.max(1, choice.policy.maxBatchSize)) return null;
+    const law = lawFor(choice);
     const traffic = trafficOf(mode, level, samplesPerRequest, roundTripNs);
     const isClosed = mode === 'concurrency';
     const warmUpRequests = isClosed ? Math.min(MOST_WARM_UP, 2 * level) : 100;
     const requests = isClosed ? enoughRequests(REQUESTS, level) : REQUESTS;
-    const found = simulate(choice.policy, lawFor(choice), traffic, { warmUpRequests, requests, seed });
+    const found = simulate(choice.policy, law, traffic, { warmUpRequests, requests, seed });
     const { latencyNs, latenciesNs, requestsPerSecond } = found;
     const rank = Math.max(0, Math.ceil((percentile / 100) * latenciesNs.length) - 1);
-    return {
+    const foretold: Foretold = {
       throughput: requestsPerSecond * samplesPerRequest,
       latency: nsToMs(latenciesNs[rank] as number),
       'latency-avg': nsToMs(latencyNs.mean),
@@ -139,19 +149,34 @@ function simulated(
       'latency-p95': nsToMs(latencyNs.p95),
       'latency-p99': nsToMs(latencyNs.p99),
     };
+    return { foretold, doubt: meanDoubt(found, law, (batch) => doubtOf(choice, batch, found.busyInstances)) };
+  };
+  const look = (choice: Choice, level: number): Foreseen | null => {
+    const key = `${choice.key} ${level}`;
+    const earlier = known.get(key);
+    if (earlier !== undefined) return earlier;
+    const foreseen = run(choice, level);
+    known.set(key, foreseen);
+    return foreseen;
   };
   return {
-    doubt,
+    doubt: (choice, level) => look(choice, level)?.doubt ?? 0,
+    doubtAt: (choice, batch) => doubtOf(choice, batch, choice.policy.instances),
     executionNs: (choice, batch) => executionNs(lawFor(choice), batch, choice.policy.instances),
-    foretell(choice, level) {
-      const key = `${choice.key} ${level}`;
-      const earlier = known.get(key);
-      if (earlier !== undefined) return earlier;
-      const foretold = run(choice, level);
-      known.set(key, foretold);
-      return foretold;
-    },
+    foretell: (choice, level) => look(choice, level)?.foretold ?? null,
   };
+}
+
+/** Each batch size counts by the time that its executions take. */
+function meanDoubt({ executions }: Simulation, law: ServiceLaw, doubtOf: (batch: number) => number): number {
+  let [sum, total] = [0, 0];
+  for (const [batch, count] of executions.entries()) {
+    if (count === 0) continue;
+    const timeNs = count * executionNs(law, batch, 1);
+    sum += timeNs * doubtOf(batch);
+    total += timeNs;
+  }
+  return total > 0 ? sum / total : 0;
 }
 
 function trafficOf(mode: LoadLevel['mode'], level: number, samplesPerRequest: number, roundTripNs: number): Traffic {

@@ -17,7 +17,7 @@ export function screened(
   if (choices.length <= MOST_BY_BOUND + MOST_AT_RANDOM) return choices;
   const limitNs = budget ? budget.latencyMs * 1e6 : Number.POSITIVE_INFINITY;
   const bounded = choices
-    .map((choice) => ({ choice, bound: boundOf(choice, physics, limitNs) * Math.exp(physics.doubt(choice)) }))
+    .map((choice) => ({ choice, bound: boundOf(choice, physics, limitNs) }))
     .sort((a, b) => b.bound - a.bound)
     .map(({ choice }) => choice);
   const random = seededRandom(seed);
@@ -26,11 +26,11 @@ export function screened(
   return [...bounded.slice(0, MOST_BY_BOUND), ...new Set(drawn)];
 }
 
-/** Samples per nanosecond with all instances busy, with the best batch that can be served within the limit. */
+/** Samples per nanosecond with all instances busy, as fast as doubt allows, with the best batch that can be served within the limit. */
 function boundOf(choice: Choice, physics: Physics, limitNs: number): number {
   let best = 0;
   for (let batch = choice.largestBatch; batch >= 1; batch = Math.floor(batch / 2)) {
-    const executionNs = physics.executionNs(choice, batch);
+    const executionNs = physics.executionNs(choice, batch) * Math.exp(-physics.doubtAt(choice, batch));
     const rate = (choice.policy.instances * batch) / executionNs;
     best = Math.max(best, executionNs <= limitNs ? rate : rate / 1e3);
   }

@@ -1,0 +1,102 @@
+import { executionNs, type ServiceLaw } from '../../../queueing/service-law.ts';
+import type { Point } from './bend.ts';
+
+/** An execution that a law is asked about. */
+export interface Work {
+  readonly variant: string;
+  readonly instances: number;
+  readonly batchSize: number;
+  /** While it lasts, itself included. */
+  readonly busyInstances: number;
+}
+
+/** Of a service time, as a logarithm, for instances that were not seen in this number, or not as busy. */
+const PER_DOUBLING = 0.15;
+/** Where more instances were seen to slow each other down, as much of that as lies between. */
+const SHARE_OF_CROWDING = 0.35;
+const USUAL_BATCH = 8;
+/** Settings may do more for large batches than for small ones, or for many instances. */
+const PER_DOUBLING_OF_A_VARIANT = { batch: 0.08, instances: 0.12 };
+const MOST = 0.35;
+
+/** Between two batch sizes that were seen, and beyond the largest: shares of what the times there may differ by. */
+const SHARE_BETWEEN = 0.1;
+const SHARE_BEYOND = 0.15;
+/** So many times larger shares where the times cannot be on one line. */
+const WITH_STEPS = 5;
+/** Times grow as the batch to this power at most where a line goes through all of them; somewhat above it there must be steps. */
+const ON_A_LINE = 0.7;
+const NOT_ON_A_LINE = 1.2;
+/** Batch sizes nearer than this tell nothing of the growth between them: a ratio. */
+const APART = 1.4;
+const ALIKE = 1.07;
+/** A mean of very few executions does not count as seen. */
+const LEAST_WEIGHT = 0.2;
+
+/**
+ * How far a law may be off for an execution, as a logarithm's standard deviation: by what was not seen of instances, of batch
+ * sizes, and of the variant in both. `points` are of all variants.
+ */
+export function doubtOf(work: Work, points: readonly Point[], law: ServiceLaw): number {
+  return Math.hypot(ofCrowding(work, points, law), ofBatchSize(work, points, law), ofVariant(work, points));
+}
+
+/** How instances get on with each other has no law that always holds: more of them than were seen may do better or worse, and so may fewer. */
+function ofCrowding({ instances, busyInstances }: Work, points: readonly Point[], law: ServiceLaw): number {
+  const apart = points.map((point) =>
+    Math.max(doublings(instances, point.instances), doublings(Math.max(1, busyInstances), point.busyInstances)),
+  );
+  const slowdown = executionNs(law, USUAL_BATCH, instances) / executionNs(law, USUAL_BATCH, 1);
+  const crowding = instances > 1 ? Math.log(slowdown) / Math.log2(instances) : 0;
+  return Math.min(MOST, Math.max(PER_DOUBLING, SHARE_OF_CROWDING * crowding) * Math.min(...apart));
+}
+
+/** A variant that was seen, but elsewhere. */
+function ofVariant({ variant, instances, batchSize }: Work, points: readonly Point[]): number {
+  const own = points.filter((point) => point.variant === variant && point.weight >= LEAST_WEIGHT);
+  if (own.length === 0 || points.every((point) => point.variant === variant)) return 0;
+  const { batch: perBatch, instances: perInstances } = PER_DOUBLING_OF_A_VARIANT;
+  const apart = own.map(
+    (point) => perBatch * doublings(batchSize, point.batchSize) + perInstances * doublings(instances, point.instances),
+  );
+  return Math.min(MOST, ...apart);
+}
+
+/**
+ * The time of a batch size that was not seen lies between those of its neighbours: the farther these are apart, the less is
+ * known. A line may go through them, but not where times grow faster than batches: there is a step somewhere (padding, a
+ * cliff), and where there is one there may be others.
+ */
+function ofBatchSize({ batchSize }: Work, points: readonly Point[], law: ServiceLaw): number {
+  const sizes = sizesOf(points);
+  const below = sizes.findLast((size) => size <= batchSize * ALIKE);
+  const above = sizes.find((size) => size * ALIKE >= batchSize);
+  if (below === undefined || below * ALIKE >= batchSize || (above ?? Number.POSITIVE_INFINITY) <= batchSize * ALIKE)
+    return 0;
+  const growth = (from: number, to: number): number =>
+    Math.max(0, Math.log(executionNs(law, to, 1) / executionNs(law, from, 1)));
+  const surely = 1 + (WITH_STEPS - 1) * chanceOfSteps(sizes, growth);
+  return above === undefined
+    ? SHARE_BEYOND * surely * growth(below, batchSize)
+    : SHARE_BETWEEN * surely * Math.sqrt(growth(below, batchSize) * growth(batchSize, above));
+}
+
+function chanceOfSteps(sizes: readonly number[], growth: (from: number, to: number) => number): number {
+  const powers = sizes.flatMap((size, index) => {
+    const before = sizes[index - 1] ?? size;
+    return size < APART * before ? [] : [growth(before, size) / Math.log(size / before)];
+  });
+  return Math.min(1, Math.max(0, Math.max(0, ...powers) - ON_A_LINE) / (NOT_ON_A_LINE - ON_A_LINE));
+}
+
+const known = new WeakMap<readonly Point[], readonly number[]>();
+
+/** Rising. */
+function sizesOf(points: readonly Point[]): readonly number[] {
+  const seen = points.filter(({ weight }) => weight >= LEAST_WEIGHT).map(({ batchSize }) => batchSize);
+  const sizes = known.get(points) ?? [...new Set(seen)].sort((a, b) => a - b);
+  known.set(points, sizes);
+  return sizes;
+}
+
+const doublings = (a: number, b: number): number => Math.abs(Math.log2(a / b));

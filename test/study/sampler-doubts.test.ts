@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest';
+import { affineLaw, type ServiceLaw } from '../../src/queueing/service-law.ts';
+import type { Point } from '../../src/study/samplers/queueing/bend.ts';
+import { doubtOf, type Work } from '../../src/study/samplers/queueing/doubts.ts';
+
+const MS = 1e6;
+const work: Work = { variant: 'plain', instances: 1, batchSize: 1, busyInstances: 1 };
+const seen = (batchSize: number, more: Partial<Point> = {}): Point => ({
+  variant: 'plain',
+  batchSize,
+  instances: 1,
+  busyInstances: 1,
+  executionNs: MS,
+  weight: 0.9,
+  ...more,
+});
+/** Milliseconds by batch size, on straight lines between. */
+const lawThrough = (times: Readonly<Record<number, number>>, perInstance = 0): ServiceLaw => ({
+  ...affineLaw(1, 1),
+  points: Object.entries(times).map(([batchSize, ms]) => ({ batchSize: Number(batchSize), executionNs: ms * MS })),
+  interference: { perInstance, batchExponent: 0 },
+});
+const flat = lawThrough({ 1: 10, 16: 12 });
+/** Sixteen take longer together than one after the other. */
+const stepped = lawThrough({ 1: 10, 16: 200 });
+
+describe('the doubt about a batch size', () => {
+  const ends = [seen(1), seen(16)];
+  const at = (batchSize: number, law: ServiceLaw, points = ends): number =>
+    doubtOf({ ...work, batchSize }, points, law);
+
+  it('is none of those that were seen', () => {
+    for (const batchSize of [1, 15, 16]) expect(at(batchSize, stepped)).toBe(0);
+    expect(at(4, stepped, [...ends, seen(4)])).toBe(0);
+  });
+
+  it('is little where the neighbours take about as long, and large where there must be a step between them', () => {
+    expect(at(4, flat)).toBeLessThan(0.02);
+    expect(at(4, stepped)).toBeGreaterThan(0.5);
+    expect(at(4, lawThrough({ 1: 10, 16: 55 }))).toBeLessThan(0.15);
+  });
+
+  it('remains where few executions were of that size', () => {
+    expect(at(4, stepped, [...ends, seen(4, { weight: 0.1 })])).toBe(at(4, stepped));
+  });
+
+  it('grows beyond the largest, the more so where steps were seen', () => {
+    const law = lawThrough({ 1: 10, 8: 20, 16: 36 });
+    const grown = [32, 64].map((batchSize) => at(batchSize, law));
+    expect(grown[0]).toBeGreaterThan(0);
+    expect(grown[1]).toBeGreaterThan(grown[0] as number);
+    expect(at(64, stepped)).toBeGreaterThan(3 * at(64, flat));
+  });
+});
+
+describe('the doubt about instances', () => {
+  const of = (instances: number, busyInstances: number, points: readonly Point[], law = flat): number =>
+    doubtOf({ ...work, instances, busyInstances }, points, law);
+
+  it('is none of as many that were as busy', () => {
+    expect(of(4, 4, [seen(1), seen(1, { instances: 4, busyInstances: 4 })])).toBe(0);
+  });
+
+  it('remains where as many were hardly busy', () => {
+    const hardly = [seen(1), seen(1, { instances: 4 })];
+    expect(of(4, 4, hardly)).toBeGreaterThan(0.2);
+    expect(of(4, 1, hardly)).toBe(0);
+  });
+
+  it('is larger where instances slow each other down', () => {
+    const points = [seen(1), seen(1, { instances: 4, busyInstances: 4 })];
+    const crowded = lawThrough({ 1: 10, 16: 12 }, 1.4);
+    expect(of(2, 2, points, crowded)).toBeGreaterThan(1.5 * of(2, 2, points));
+  });
+});
+
+describe('the doubt about a variant that was seen', () => {
+  const points = [1, 4, 16].flatMap((batchSize) => [seen(batchSize), seen(batchSize, { instances: 4 })]);
+  const other = [...points, seen(4, { variant: 'half', instances: 4 })];
+  const of = (batchSize: number, instances: number): number =>
+    doubtOf({ ...work, variant: 'half', batchSize, instances }, other, flat);
+
+  it('grows with the distance from where it was seen', () => {
+    expect(of(4, 4)).toBe(0);
+    expect(of(16, 4)).toBeGreaterThan(0);
+    expect(of(16, 1)).toBeGreaterThan(of(16, 4));
+    expect(doubtOf({ ...work, batchSize: 16 }, other, flat)).toBe(0);
+  });
+});
