@@ -255,6 +255,9 @@ describe('the queueing sampler', () => {
       const answer = sampler.ask({ trials }, unlimited);
       if (answer.kind === 'stop') {
         expect(answer.reason).toMatch(/expected to gain [\d.]+ % of the best at most, and the last \d+ gained nothing/);
+        const failure = { kind: 'skipped', reason: 'skipped' } as const;
+        const skipped = { ...trialOf(number, configOf(7, 7), { measurements: [] }), failure };
+        expect(sampler.ask({ trials: [...trials, skipped] }, unlimited)).toMatchObject({ reason: answer.reason });
         expect(number).toBeLessThan(40);
         return;
       }

@@ -15,9 +15,9 @@ import type { SpaceView } from './space-view.ts';
 const LEAST_GAIN = 0.01;
 /**
  * What the next trial must promise, times the trials so far: time is worth what it adds to the time spent. To take twice as
- * long, a search must expect some 15 % of it.
+ * long, a search must expect a sixth of it.
  */
-const WORTH_DOUBLING = 0.2;
+const WORTH_DOUBLING = 0.25;
 /** Every so many trials in a row without a gain halve the belief in the next one's. */
 const HALVED_AFTER = 2;
 /** As a logarithm: no two figures are farther apart than numbers can be. */
@@ -100,11 +100,12 @@ function wasHardlyWorth(
   return isHardlyWorth(MOST_GAIN, trials, options) || isHardlyWorth(gainAt(trials), trials, options);
 }
 
-/** The latest trials in a row that bettered the best before them by hardly anything. */
+/** The latest trials in a row that bettered the best before them by hardly anything; what was never served tells nothing of gains. */
 function fruitless(trials: readonly Trial[], goal: Goal): number {
   let best = Number.POSITIVE_INFINITY;
   let count = 0;
   for (const trial of trials) {
+    if (trial.failure !== null && trial.measurements.length === 0) continue;
     const measurement = trial.feasible ? chosenOf(trial) : undefined;
     const cost = measurement ? assess(measurement, trial.candidate, goal).cost : Number.POSITIVE_INFINITY;
     count = cost < best - Math.log1p(LEAST_GAIN) ? 0 : count + 1;
