@@ -247,8 +247,10 @@ describe('the queueing sampler', () => {
     expect(proposed(often)).not.toMatchObject({ assignment: { batch: 8, count: 4 } });
   });
 
-  it('believes a promise of gain the less, the more trials in a row brought none', () => {
-    // Of equal speed, all of them: nothing is gained after the first, whatever is left.
+  it.each([
+    ['brought none', 1, 0.01],
+    ['brought only what may be chance', 1.015, 0.04],
+  ])('believes a promise of gain the less, the more trials in a row %s', (_, growth, halfWidth) => {
     const trials = [trialOf(0, configOf(9, 9))];
     const sampler = make();
     for (let number = 1; ; number++) {
@@ -264,7 +266,9 @@ describe('the queueing sampler', () => {
       const built = smallSpace.build(answer.assignment);
       if (!built.legal) throw new Error(built.reason);
       const level = startOf(answer);
-      const measurements = [measured(level, 100, 4, { throughput: { value: 100, low: 99, high: 101 } })];
+      const value = 100 * growth ** number;
+      const throughput = { value, low: value * (1 - halfWidth), high: value * (1 + halfWidth) };
+      const measurements = [measured(level, value, 4, { throughput })];
       trials.push({ ...trialOf(number, built.candidate.config, { measurements }), candidate: built.candidate });
     }
   });

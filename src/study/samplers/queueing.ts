@@ -1,4 +1,4 @@
-import { assess } from '../goal.ts';
+import { assess, costHalfWidth } from '../goal.ts';
 import { chosenOf } from '../ranking.ts';
 import type { Goal, Proposal, RunningTrial, Sampler, Trial } from '../types.ts';
 import { type Choice, choiceOf, choicesOf } from './queueing/choices.ts';
@@ -100,7 +100,10 @@ function wasHardlyWorth(
   return isHardlyWorth(MOST_GAIN, trials, options) || isHardlyWorth(gainAt(trials), trials, options);
 }
 
-/** The latest trials in a row that bettered the best before them by hardly anything; what was never served tells nothing of gains. */
+/**
+ * The latest trials in a row that bettered the best before them by hardly anything, or by no more than chance may: on a noisy
+ * server the best of many readings goes on rising. What was never served tells nothing of gains.
+ */
 function fruitless(trials: readonly Trial[], goal: Goal): number {
   let best = Number.POSITIVE_INFINITY;
   let count = 0;
@@ -108,7 +111,8 @@ function fruitless(trials: readonly Trial[], goal: Goal): number {
     if (trial.failure !== null && trial.measurements.length === 0) continue;
     const measurement = trial.feasible ? chosenOf(trial) : undefined;
     const cost = measurement ? assess(measurement, trial.candidate, goal).cost : Number.POSITIVE_INFINITY;
-    count = cost < best - Math.log1p(LEAST_GAIN) ? 0 : count + 1;
+    const doubt = measurement ? costHalfWidth(measurement, goal) : 0;
+    count = cost < best - Math.max(Math.log1p(LEAST_GAIN), doubt) ? 0 : count + 1;
     best = Math.min(best, cost);
   }
   return count;
