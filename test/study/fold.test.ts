@@ -404,6 +404,22 @@ describe('the final of several finalists', () => {
     expect(decision).toMatchObject({ best: 1, gain: { value: expect.closeTo(240 / 150, 9) } });
   });
 
+  it('ends without all the rounds of one that came in later and is no better', () => {
+    const { rounds, decision } = play((number, round, level) => {
+      if (number === 0) return measured(level, 150, 9);
+      if (number === 1) return measured(level, level === 4 ? 300 : 240, level === 4 ? 11.5 : 9);
+      return measured(level, 235, round === 2 ? 14 : 9);
+    }, apart);
+    // The second one goes to a lower level after its first round, and would have to play until the fifth.
+    expect(rounds).toEqual([
+      [0, 1],
+      [2, 1, 0],
+      [0, 1, 2],
+      [2, 1, 0],
+    ]);
+    expect(decision).toMatchObject({ best: 1 });
+  });
+
   it('keeps the original when all finalists miss the goal', () => {
     const { decision } = play((number, _, level) => measured(level, number === 0 ? 150 : 300, number === 0 ? 9 : 14));
     expect(decision).toMatchObject({ best: 0, rejected: { reason: expect.stringContaining('missed the goal') } });

@@ -51,6 +51,8 @@ function finalistOf(side: Side, baseline: Side, goal: Goal): Finalist | null {
 function winnerOf(met: readonly Finalist[]): Finalist {
   const best = (some: readonly Finalist[]): Finalist | undefined =>
     [...some].sort((a, b) => a.cost - b.cost || a.side.trial.number - b.side.trial.number)[0];
-  const standing = met.filter(({ stands }) => stands);
-  return best(met.filter(({ holds }) => holds)) ?? standing[0] ?? (met[0] as Finalist);
+  const holding = met.filter(({ holds }) => holds);
+  // One round alone says nothing of its own error.
+  const known = holding.filter(({ pairs }) => pairs.length > 1);
+  return best(known) ?? best(holding) ?? met.find(({ stands }) => stands) ?? (met[0] as Finalist);
 }

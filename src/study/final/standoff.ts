@@ -2,7 +2,7 @@ import type { Measurement } from '../../profiler/measurement.ts';
 import type { Interval } from '../../stats/interval.ts';
 import type { StudyState } from '../state.ts';
 import type { Goal } from '../types.ts';
-import { gainOf, halfWidthOf, pairsOf } from './pairs.ts';
+import { gainOf, halfWidthOf, heldIn, type Pairs, pairsOf } from './pairs.ts';
 import { entrantsOf, isLate, MOST_AT_ONCE, roundsFor, type Side, sideOf, startAnew, stepDown } from './sides.ts';
 
 /**
@@ -107,17 +107,27 @@ function letNextIn({ finalists, waiting }: Standoff): void {
   if (side) finalists.push(side);
 }
 
-/** Enough rounds of all, and the gain of each is known well enough, or will hardly become so. */
+/** Enough rounds of those that may win, and the gain of each is known well enough, or will hardly become so. */
 function isDecided(standoff: Standoff, goal: Goal, rounds: number): boolean {
   const left = active(standoff);
   if (left.length === 0 || standoff.round >= PATIENCE * rounds) return true;
-  const played = left.map((side) => pairsOf(side, standoff.baseline));
-  const needed = Math.max(...[...left, standoff.baseline].map((side) => roundsFor(side, goal, rounds)));
-  if (played.some(({ length }) => length < needed)) return false;
-  return played.every((pairs, index) => {
-    const gain = gainOf(pairs, left[index] as Side, standoff.baseline, goal);
-    return gain === null || isNarrow(gain, halfWidthOf(pairs, goal));
-  });
+  const settled = left.filter((side) => isSettled(side, standoff, goal, rounds));
+  const isBehind = (side: Side): boolean =>
+    settled.some((other) => isNoBetter(pairsOf(side, other), side, other, goal));
+  return settled.length > 0 && left.every((side) => settled.includes(side) || isBehind(side));
+}
+
+function isSettled(side: Side, { baseline }: Standoff, goal: Goal, rounds: number): boolean {
+  const pairs = pairsOf(side, baseline);
+  if (pairs.length < Math.max(roundsFor(side, goal, rounds), roundsFor(baseline, goal, rounds))) return false;
+  const gain = gainOf(pairs, side, baseline, goal);
+  return gain === null || isNarrow(gain, halfWidthOf(pairs, goal));
+}
+
+/** One that came in later and was no better then, or missed the goal, need not play all its rounds. */
+function isNoBetter(pairs: Pairs, side: Side, other: Side, goal: Goal): boolean {
+  if (pairs.length === 0) return false;
+  return !heldIn(pairs, 0, side, goal) || (gainOf(pairs, side, other, goal)?.value ?? 0) <= 1;
 }
 
 function isNarrow({ value, low, high }: Interval, ofOnePair: number): boolean {
