@@ -24,17 +24,17 @@ const SEARCHES: Readonly<Record<'queueing' | 'walk' | 'sweep', Search>> = {
 };
 
 /** Warm-up, waking the instances, and letting requests in flight end; and windows until it is enough. */
-const MEASUREMENT = { besideSeconds: 0.55, windows: 4.5 };
+const MEASUREMENT = { besideSeconds: 0.55, windows: 3.7 };
 /** A window holds about so many latencies one after the other where that is longer than its least length. */
 const LATENCIES_PER_WINDOW = 20;
 /** A full load, where nobody knows better: of small models on a real Triton, and of the emulator's profiles. */
-const USUAL_LOAD_SECONDS = { real: 2, emulated: 0.3 };
+const USUAL_LOAD_SECONDS = { real: 1.6, emulated: 0.3 };
 
 /**
- * A real server is less even than a simulated one: the default sampler looks longer, and finals go on to their last round.
- * From eight studies of a real Triton, of 61 to 101 s each.
+ * A real server is less even than a simulated one: the default sampler looks longer, and some finals go on to their last round.
+ * From nine studies of a real Triton, of 30 to 74 s each.
  */
-const WHERE_UNEVEN = { trials: 1.4, rounds: 2 };
+const WHERE_UNEVEN = { trials: 1.2, rounds: 1.8 };
 
 /** What is known before a study. */
 export interface Prospect {
