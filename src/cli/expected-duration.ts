@@ -18,13 +18,13 @@ interface Search {
   readonly finalists: number;
 }
 const SEARCHES: Readonly<Record<'queueing' | 'walk' | 'sweep', Search>> = {
-  queueing: { first: 3, perTrial: 1, budgetShare: 0.6, requestTimes: 10, longestWindowMs: 1200, finalists: 2 },
+  queueing: { first: 2.5, perTrial: 1, budgetShare: 0.6, requestTimes: 10, longestWindowMs: 1200, finalists: 2 },
   walk: { first: 4, perTrial: 3.5, budgetShare: 1.1, requestTimes: 8, longestWindowMs: 2000, finalists: 2.5 },
   sweep: { first: 3, perTrial: 7, budgetShare: 0.9, requestTimes: 4, longestWindowMs: 2000, finalists: 2.5 },
 };
 
 /** Warm-up, waking the instances, and letting requests in flight end; and windows until it is enough. */
-const MEASUREMENT = { besideSeconds: 0.55, windows: 3.7 };
+const MEASUREMENT = { besideSeconds: 0.55, windows: 3.5 };
 /** A window holds about so many latencies one after the other where that is longer than its least length. */
 const LATENCIES_PER_WINDOW = 20;
 /** A full load, where nobody knows better: of small models on a real Triton, and of the emulator's profiles. */

@@ -1,5 +1,8 @@
 import { errorFunction } from 'simple-statistics';
 
+/** Half of a 95 % interval, in standard deviations. */
+export const DEVIATIONS_AT_95_PERCENT = 1.96;
+
 /** The chance that a standard normal value is below this. */
 export const chanceBelow = (deviations: number): number =>
   Number.isFinite(deviations) ? (1 + errorFunction(deviations / Math.SQRT2)) / 2 : deviations > 0 ? 1 : 0;

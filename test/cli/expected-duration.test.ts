@@ -14,10 +14,10 @@ import { candidateOf, goalOf, studyStarted } from '../study/builders.ts';
 import { VirtualServer } from '../support/virtual-server.ts';
 import { play } from '../tuner/world.ts';
 
-const FINAL_ROUNDS = 3;
+const FINAL_ROUNDS = 2;
 const WARM_UP_MS = 550;
 
-/** Takes the time that the rule of windows takes: longer for slow answers and low rates, and three to six of them. */
+/** Takes the time that the rule of windows takes: longer for slow answers and low rates, and three or four of them. */
 function inItsTime(server: VirtualServer): Profile {
   const random = seededRandom(1);
   const { minWindowMs, maxWindowMs, minRequests } = defaultWindowRule;
@@ -26,7 +26,7 @@ function inItsTime(server: VirtualServer): Profile {
       const measurement = server.measure(candidate.config, level.value);
       const wantedMs = Math.max(20 * measurement.latencyMs.avg, (minRequests * 1e3) / measurement.throughput.value);
       const windowMs = Math.min(Math.max(wantedMs, minWindowMs), maxWindowMs);
-      await server.clock.sleep(WARM_UP_MS + random.int(3, 6) * windowMs, signal);
+      await server.clock.sleep(WARM_UP_MS + random.int(3, 4) * windowMs, signal);
       return measurement;
     },
   };

@@ -1,7 +1,7 @@
 import { median } from 'simple-statistics';
 import type { LoadLevel } from '../../loadgen/types.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
-import { expectedImprovement } from '../../stats/normal.ts';
+import { DEVIATIONS_AT_95_PERCENT, expectedImprovement } from '../../stats/normal.ts';
 import { assess, compareAssessments, costHalfWidth, isFeasible, missingMetrics } from '../goal.ts';
 import { chosenOf } from '../ranking.ts';
 import type { StudyState } from '../state.ts';
@@ -21,8 +21,6 @@ export const MOST_AT_ONCE = 2;
 const WORTH_A_LOOK = 0.02;
 /** Costs are never known better than this: no two runs are quite alike. */
 const LEAST_HALF_WIDTH = 0.01;
-/** Half a 95 % interval is so many standard deviations. */
-const DEVIATIONS_95 = 1.96;
 /** One late round of two may be the machine's; two of three are the side's. */
 const ROUNDS_TO_MISS = 3;
 
@@ -84,7 +82,7 @@ export function entrantsOf(state: StudyState): { sides: Side[]; close: number } 
   const isClose = (trial: Trial): boolean => {
     const [best, own] = [chosenOf(contender) as Measurement, chosenOf(trial) as Measurement];
     const doubt = Math.hypot(LEAST_HALF_WIDTH, costHalfWidth(best, goal), costHalfWidth(own, goal));
-    const cost = { mean: stands(trial).cost, sd: doubt / DEVIATIONS_95 };
+    const cost = { mean: stands(trial).cost, sd: doubt / DEVIATIONS_AT_95_PERCENT };
     return expectedImprovement(cost, stands(contender).cost) >= WORTH_A_LOOK;
   };
   const close = distinct.findIndex((trial) => !isClose(trial));

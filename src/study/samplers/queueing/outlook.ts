@@ -1,5 +1,5 @@
 import type { Measurement } from '../../../profiler/measurement.ts';
-import { chanceBelow } from '../../../stats/normal.ts';
+import { chanceBelow, DEVIATIONS_AT_95_PERCENT } from '../../../stats/normal.ts';
 import { relativeHalfWidth } from '../../../stats/precision.ts';
 import { constraintsOf } from '../../goal.ts';
 import { metricNamed, readMetric } from '../../metrics.ts';
@@ -139,7 +139,7 @@ const LEAST_NOISE = { throughput: 0.02, latency: 0.04 };
 function noiseOf(name: keyof Foretold, { throughput, budgetLatencyMs }: Measurement): number {
   const [interval, least] =
     name === 'throughput' ? [throughput, LEAST_NOISE.throughput] : [budgetLatencyMs, LEAST_NOISE.latency];
-  const width = relativeHalfWidth(interval) / 1.96;
+  const width = relativeHalfWidth(interval) / DEVIATIONS_AT_95_PERCENT;
   return Math.hypot(least, Number.isFinite(width) ? Math.min(0.5, width) : 0.5);
 }
 
