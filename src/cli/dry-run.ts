@@ -3,11 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { formatDuration, formatMs, plainLine } from '../base/format.ts';
 import { MS_PER_S } from '../base/units.ts';
-import { describeSpace } from '../space/describe.ts';
-import { spaceSize } from '../space/enumerate.ts';
+import { describeSpace, expensiveParameters } from '../space/describe.ts';
 import { exitCodes } from './exit-codes.ts';
-import { expectedDuration } from './expected-duration.ts';
-import { type FirstRequests, sendFirstRequests } from './first-requests.ts';
+import { type FirstRequests, seenIn, sendFirstRequests } from './first-requests.ts';
 import { headersOf } from './header-options.ts';
 import { type OpenServer, type OriginalModel, openServer, readOriginal } from './open-server.ts';
 import { planStudy } from './plan-study.ts';
@@ -52,38 +50,30 @@ async function printPlan(options: TuneOptions, opened: OpenServer, terminal: Ter
   const original = await readOriginal(client, model);
   const asked = tryRequests(options, opened, original);
   const { inputs, first } = await asked.finally(() => leaveAsItWas(client, model, original));
-  const { plan, space } = planStudy({ options, model, earlier: [], started: null }, server, original);
+  const { plan, space, expected, usual } = planStudy({ options, model, earlier: [], started: null }, server, original);
   const base = plan.study.originalConfig;
-  const trials = Math.min(plan.maxTrials, spaceSize(space, base));
-  const { seconds, measurements } = expectedDuration({
-    sampler: options.sampler,
-    trials,
-    listedLevels: options.modelAnalyzer?.levels?.length,
-    finalRounds: plan.finalRounds,
-    budgetMs: plan.study.goal.budget?.latencyMs ?? null,
-    timeBudgetMs: plan.timeBudgetMs,
-    isEmulated: server.emulated !== null,
-    requestMs: first && 'requestMs' in first ? first.requestMs : null,
-    loadSeconds: original.loadMs === null ? null : original.loadMs / MS_PER_S,
-  });
+  const seen = seenIn(first, original);
+  const { seconds, measurements, trials } = expected(seen);
   terminal.print(describeSpace(space, base));
   const { length } = inputs.requests;
   const what = length === 1 ? 'the same request over and over' : `${length} different requests in turn`;
   terminal.print(`sends ${what}, with ${inputs.batch} ${inputs.batch === 1 ? 'sample' : 'samples'} each`);
   for (const line of assumptionsOf(inputs)) terminal.print(line);
   terminal.print(`sampler ${options.sampler}: up to ${trials} trials and about ${measurements} measurements`);
-  terminal.print(`expected: about ${formatDuration(seconds)}${basisOf(first, original)}; nothing was changed`);
+  const isSure = usual(seen) !== undefined || seconds >= plan.timeBudgetMs / MS_PER_S;
+  const sure = isSure ? '' : ', half or twice that by what it finds';
+  terminal.print(`expected: about ${formatDuration(seconds)}${sure}${basisOf(first, original)}; nothing was changed`);
+  const slow = expensiveParameters(space, base);
+  if (slow.length > 0)
+    terminal.print(`settings of ${slow.join(', ')} can take minutes to load: that would come on top of it`);
   if (first && 'refusal' in first)
     terminal.print(plainLine(`a first request was not answered, and none of the run would be: ${first.refusal}`));
   return seconds;
 }
 
-/** Sequences are left alone: what began would have to end. */
 async function tryRequests(options: TuneOptions, opened: OpenServer, original: OriginalModel) {
   const inputs = await requestsOf(options, original);
-  const { config } = original;
-  const first = config.sequence_batching ? null : await sendFirstRequests(options, opened, config, inputs);
-  return { inputs, first };
+  return { inputs, first: await sendFirstRequests(options, opened, original.config, inputs) };
 }
 
 /** What the duration goes by. */

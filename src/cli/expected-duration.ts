@@ -1,3 +1,4 @@
+import { MS_PER_S } from '../base/units.ts';
 import { defaultWindowRule } from '../profiler/level-options.ts';
 import { usualTrials } from '../study/usual-trials.ts';
 import type { SamplerName } from './tune-options.ts';
@@ -18,7 +19,7 @@ interface Search {
   readonly finalists: number;
 }
 const SEARCHES: Readonly<Record<'queueing' | 'walk' | 'sweep', Search>> = {
-  queueing: { first: 2.5, perTrial: 1, budgetShare: 0.6, requestTimes: 10, longestWindowMs: 1200, finalists: 2 },
+  queueing: { first: 3.5, perTrial: 1, budgetShare: 0.6, requestTimes: 10, longestWindowMs: 1300, finalists: 2 },
   walk: { first: 4, perTrial: 3.5, budgetShare: 1.1, requestTimes: 8, longestWindowMs: 2000, finalists: 2.5 },
   sweep: { first: 3, perTrial: 7, budgetShare: 0.9, requestTimes: 4, longestWindowMs: 2000, finalists: 2.5 },
 };
@@ -30,14 +31,23 @@ const LATENCIES_PER_WINDOW = 20;
 /** A full load, where nobody knows better: of small models on a real Triton, and of the emulator's profiles. */
 const USUAL_LOAD_SECONDS = { real: 1.6, emulated: 0.3 };
 
-/**
- * A real server is less even than a simulated one: the default sampler looks longer, and some finals go on to their last round.
- * From nine studies of a real Triton, of 30 to 74 s each.
- */
-const WHERE_UNEVEN = { trials: 1.2, rounds: 1.8 };
+/** What is seen of the model before a study. */
+export interface Seen {
+  /** What a request takes that is alone on the server; null where none was sent. */
+  readonly requestMs: number | null;
+  /** What the original config took to load; null where that was not seen. */
+  readonly loadSeconds: number | null;
+}
+
+export interface Expected {
+  readonly seconds: number;
+  readonly measurements: number;
+  /** At most. */
+  readonly trials: number;
+}
 
 /** What is known before a study. */
-export interface Prospect {
+export interface Prospect extends Seen {
   readonly sampler: SamplerName;
   /** At most; Infinity where the space has no end. */
   readonly trials: number;
@@ -48,24 +58,17 @@ export interface Prospect {
   readonly budgetMs: number | null;
   readonly timeBudgetMs: number;
   readonly isEmulated: boolean;
-  /** What a request takes that is alone on the server; null where none was sent. */
-  readonly requestMs: number | null;
-  /** What the original config took to load; null where that was not seen. */
-  readonly loadSeconds: number | null;
 }
 
 /**
  * What a study is likely to take. How often a sampler tries again, and how far the levels go, depends on what is found:
  * most studies of the default sampler are within 30 % (docs/search.md). A time budget holds.
  */
-export function expectedDuration(prospect: Prospect): { readonly seconds: number; readonly measurements: number } {
+export function expectedDuration(prospect: Prospect): Expected {
   const { sampler, finalRounds, timeBudgetMs, isEmulated } = prospect;
   const search = SEARCHES[sampler === 'queueing' ? sampler : sampler === 'grid' ? 'sweep' : 'walk'];
-  const { trials: more, rounds: longer } =
-    isEmulated || sampler !== 'queueing' ? { trials: 1, rounds: 1 } : WHERE_UNEVEN;
-  const trials = Math.min(prospect.trials, more * (usualTrials(sampler) ?? Number.POSITIVE_INFINITY));
-  const rounds = longer * finalRounds;
-  const finals = rounds * search.finalists;
+  const trials = Math.min(prospect.trials, usualTrials(sampler) ?? Number.POSITIVE_INFINITY);
+  const finals = finalRounds * search.finalists;
   const perTrial = Math.min(search.perTrial, prospect.listedLevels ?? Number.POSITIVE_INFINITY);
   const measurements = search.first + perTrial * trials + finals;
   const wantedMs = LATENCIES_PER_WINDOW * latencyMsOf(search, prospect);
@@ -73,9 +76,10 @@ export function expectedDuration(prospect: Prospect): { readonly seconds: number
   const measuring = measurements * (MEASUREMENT.besideSeconds + (MEASUREMENT.windows * windowMs) / 1e3);
   const loadSeconds = prospect.loadSeconds ?? (isEmulated ? USUAL_LOAD_SECONDS.emulated : USUAL_LOAD_SECONDS.real);
   // Of a round after the first one side is still served.
-  const loads = rounds > 0 ? finals - rounds + 1 : 0;
+  const loads = finalRounds > 0 ? finals - finalRounds + 1 : 0;
   const loading = (trials + loads) * loadSeconds;
-  return { seconds: Math.min(measuring + loading, timeBudgetMs / 1e3), measurements: Math.ceil(measurements) };
+  const seconds = Math.min(measuring + loading, timeBudgetMs / MS_PER_S);
+  return { seconds, measurements: Math.ceil(measurements), trials: prospect.trials };
 }
 
 /** The mean latency at the levels that are measured: whichever of its two limits is lower, softly where they are near. */

@@ -1,10 +1,11 @@
 import { median } from 'simple-statistics';
 import { realClock } from '../base/clock.ts';
-import { nsToMs } from '../base/units.ts';
+import { MS_PER_S, nsToMs } from '../base/units.ts';
 import type { PreparedInputs } from '../loadgen/inputs.ts';
 import type { PreparedRequest, SendOutcome, Transport } from '../loadgen/types.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
-import type { OpenServer } from './open-server.ts';
+import type { Seen } from './expected-duration.ts';
+import type { OpenServer, OriginalModel } from './open-server.ts';
 import { openTraffic, type TrafficOptions } from './traffic-parts.ts';
 
 const MOST_REQUESTS = 10;
@@ -19,13 +20,14 @@ export type FirstRequests =
   | { readonly sent: number; readonly requestMs: number }
   | { readonly sent: number; readonly refusal: string };
 
-/** A second at most, or a slow answer. Errors: as `openTraffic`. */
+/** A second at most, or a slow answer; null for sequences, which are left alone: what began would have to end. Errors: as `openTraffic`. */
 export async function sendFirstRequests(
   options: TrafficOptions,
   opened: OpenServer,
   config: ModelConfig,
   inputs: PreparedInputs,
-): Promise<FirstRequests> {
+): Promise<FirstRequests | null> {
+  if (config.sequence_batching) return null;
   const traffic = await openTraffic(opened, { options, config, inputs, levels: alone, timeoutMs: TIMEOUT_MS });
   try {
     const { requests } = traffic.requestsFor(config);
@@ -45,6 +47,12 @@ export async function sendFirstRequests(
     await traffic.close();
   }
 }
+
+/** What they and the load of the original tell of the model. */
+export const seenIn = (first: FirstRequests | null, { loadMs }: OriginalModel): Seen => ({
+  requestMs: first && 'requestMs' in first ? first.requestMs : null,
+  loadSeconds: loadMs === null ? null : loadMs / MS_PER_S,
+});
 
 const sendOne = (transport: Transport, prepared: PreparedRequest): Promise<SendOutcome> =>
   new Promise((resolve) => transport.send(prepared, resolve));

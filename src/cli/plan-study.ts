@@ -2,6 +2,7 @@ import { TrituneError } from '../base/errors.ts';
 import { MS_PER_S } from '../base/units.ts';
 import { trituneVersion } from '../base/version.ts';
 import type { WindowRule } from '../profiler/level-options.ts';
+import { spaceSize } from '../space/enumerate.ts';
 import { loadSpace, spaceFromJson, spaceToJson } from '../space/load.ts';
 import type { Narrowing } from '../space/narrowing.ts';
 import { presetFor } from '../space/presets.ts';
@@ -11,6 +12,8 @@ import { viewSpace } from '../study/samplers/space-view.ts';
 import type { Goal, Sampler } from '../study/types.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import type { TunePlan } from '../tuner/run.ts';
+import type { UsualTime } from '../tuner/time-keeper.ts';
+import { type Expected, expectedDuration, type Prospect, type Seen } from './expected-duration.ts';
 import { commandLineWithoutValues } from './header-options.ts';
 import type { OriginalModel } from './open-server.ts';
 import { readCandidates } from './read-candidates.ts';
@@ -29,6 +32,10 @@ export interface PlannedStudy {
   readonly space: SearchSpace;
   readonly sampler: Sampler;
   readonly samplerFor: (goal: Goal, narrowing: Narrowing) => Sampler;
+  /** What it is likely to take, by what was seen of the model. */
+  readonly expected: (seen: Seen) => Expected;
+  /** For the plan: what such runs take as a rule; undefined where that is no aim. */
+  readonly usual: (seen: Seen) => UsualTime | undefined;
   /** How long each level is measured, where that is not as usual. */
   readonly windows?: Partial<WindowRule>;
 }
@@ -50,6 +57,17 @@ export function planStudy(
   const levels = started?.levels ?? levelsOf(options);
   const candidates = options.sampler === 'manual' ? readCandidates(options.candidates, view) : [];
   const { earlyExits, levels: values, file, ignored } = options.modelAnalyzer ?? {};
+  const limits = {
+    maxTrials: maxTrials(options),
+    timeBudgetMs: (options.timeBudget ?? Number.POSITIVE_INFINITY) * MS_PER_S,
+  };
+  const expected = expectationOf(options, limits, {
+    budgetMs: goal.budget?.latencyMs ?? null,
+    isEmulated: server.emulated !== null,
+    candidates: () => spaceSize(space, originalConfig),
+  });
+  // Whoever names a limit or what a gain must be has said how long it may take.
+  const isAim = [options.maxTrials, options.timeBudget, options.leastGain].every((asked) => asked === undefined);
   const asked = { ...(earlyExits !== undefined && { earlyExits }), ...(values && { values }) };
   const samplerFor = (wanted: Goal, narrowing: Narrowing): Sampler =>
     makeSampler(options.sampler, viewSpace(space, originalConfig, narrowing), {
@@ -64,6 +82,9 @@ export function planStudy(
     space,
     sampler: samplerFor(goal, {}),
     samplerFor,
+    expected,
+    // The default sampler alone decides by itself when it is enough, and heeds what is usual.
+    usual: (seen) => (options.sampler === 'queueing' ? { seconds: expected(seen).seconds, isAim } : undefined),
     plan: {
       study: {
         schemaVersion: 1,
@@ -84,13 +105,29 @@ export function planStudy(
       // To the letter: what the server has already needs no load.
       baseline: { ...baseline.candidate, config: originalConfig },
       build: view.build,
-      maxTrials: maxTrials(options),
-      timeBudgetMs: (options.timeBudget ?? Number.POSITIVE_INFINITY) * 1e3,
+      ...limits,
       finalRounds: FINAL_ROUNDS,
       ...(options.maxOutage !== undefined && { maxOutageMs: options.maxOutage * MS_PER_S }),
       allowForeignTraffic: options.allowForeignTraffic === true,
       earlier,
     },
+  };
+}
+
+/** A large space is counted once, and only when it is asked for. */
+function expectationOf(
+  { sampler, modelAnalyzer }: TuneOptions,
+  { maxTrials, timeBudgetMs }: Pick<TunePlan, 'maxTrials' | 'timeBudgetMs'>,
+  about: Pick<Prospect, 'budgetMs' | 'isEmulated'> & { readonly candidates: () => number },
+): (seen: Seen) => Expected {
+  const { budgetMs, isEmulated } = about;
+  let candidates: number | undefined;
+  return (seen) => {
+    candidates ??= about.candidates();
+    const listedLevels = modelAnalyzer?.levels?.length;
+    const trials = Math.min(maxTrials, candidates);
+    const limits = { trials, listedLevels, finalRounds: FINAL_ROUNDS, timeBudgetMs };
+    return expectedDuration({ sampler, budgetMs, isEmulated, ...limits, ...seen });
   };
 }
 

@@ -8,6 +8,7 @@ import { createTracing } from '../tuner/tracing.ts';
 import { tune } from '../tuner/tune.ts';
 import { checkResumed } from './check-own.ts';
 import { exitCodes } from './exit-codes.ts';
+import { seenIn, sendFirstRequests } from './first-requests.ts';
 import { checkControllable, type OpenServer, type OriginalModel, openServer, readOriginal } from './open-server.ts';
 import { planStudy } from './plan-study.ts';
 import { checkParts, checkProtected } from './protect.ts';
@@ -125,8 +126,10 @@ async function prepare(request: TuneRequest, opened: OpenServer, original: Origi
   const inputs = await requestsOf(request.options, original);
   for (const line of assumptionsOf(inputs)) screen.tell(line);
   if (request.options.trace) await createTracing(opened.client).look();
+  const first = await sendFirstRequests(request.options, opened, original.config, inputs);
+  const usual = planned.usual(seenIn(first, original));
   const { parts, close } = await assembleParts(request, planned, opened, inputs, screen.drawsFrames);
-  return { plan: planned.plan, parts, close };
+  return { plan: { ...planned.plan, ...(usual && { usual }) }, parts, close };
 }
 
 /** Unloads a model that only was loaded to look at it. Errors: RESTORE_FAILED. */

@@ -18,6 +18,15 @@ export function describeSpace(space: SearchSpace, base?: ModelConfig): string {
   return lines.join('\n');
 }
 
+/** The parameters with values for this model of which a change takes a long load, an engine build say: their names. */
+export function expensiveParameters(space: SearchSpace, base: ModelConfig): string[] {
+  return bindSpace(space, base)
+    .settings.filter(({ parameter, cases }) => {
+      return parameter.change === 'expensive' && cases.some(({ options }) => options.length > 0);
+    })
+    .map(({ parameter }) => parameter.name);
+}
+
 /** One parameter in one line: its name, values, field, and when it applies. */
 export function describeParameter(parameter: Parameter): string {
   const field = parameter.path === null ? 'choices' : formatPath(parameter.path);

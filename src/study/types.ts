@@ -85,10 +85,15 @@ export interface History {
   readonly trials: readonly Trial[];
 }
 
+/** A search that could end early costs no more than was expected by going on; one that is late takes more. */
+export type Pace = 'early' | 'late';
+
 /** What is left; Infinity where there is no limit. */
 export interface Remaining {
   readonly trials: number;
   readonly seconds: number;
+  /** Beside what such a search takes as a rule; absent where it is within that, or nothing says so. */
+  readonly pace?: Pace;
 }
 
 /** A point of the front that a sampler foresees among what was not measured yet. */

@@ -25,6 +25,8 @@ export type Activity =
 export interface SearchLimits {
   readonly maxTrials: number | null;
   readonly timeBudgetSeconds: number | null;
+  /** What the whole run takes as a rule; null while nothing says so. */
+  readonly usualSeconds: number | null;
 }
 
 /** All that the screen shows of the study. */
@@ -64,7 +66,7 @@ export class ViewFold {
   #hasStudy = false;
   #now: Omit<ViewState, 'study' | 'predicted'> = {
     activity: { kind: 'starting' },
-    limits: { maxTrials: null, timeBudgetSeconds: null },
+    limits: { maxTrials: null, timeBudgetSeconds: null, usualSeconds: null },
     isPaused: false,
     expectedGain: null,
     foreseen: [],
@@ -119,8 +121,10 @@ type Change = Partial<Omit<ViewState, 'study' | 'predicted'>>;
 /** What the event says of the moment. */
 function changeOf(event: TunerEvent, before: Pick<ViewState, 'activity' | 'isPaused'>): Change {
   switch (event.type) {
-    case 'limits':
-      return { limits: { maxTrials: event.maxTrials, timeBudgetSeconds: event.timeBudgetSeconds } };
+    case 'limits': {
+      const { type: _, ...limits } = event;
+      return { limits };
+    }
     case 'proposed':
       return { expectedGain: event.expectedGain, foreseen: event.foreseen };
     case 'applying':

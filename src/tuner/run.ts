@@ -7,7 +7,7 @@ import type { Goal, Sampler } from '../study/types.ts';
 import type { Ledger } from './ledger.ts';
 import type { Control, Profile, Tracing } from './seams.ts';
 import type { Steering } from './steering.ts';
-import type { TimeKeeper } from './time-keeper.ts';
+import type { TimeKeeper, UsualTime } from './time-keeper.ts';
 
 /** What is to be tuned, and within which limits. */
 export interface TunePlan {
@@ -20,6 +20,8 @@ export interface TunePlan {
   readonly maxTrials: number;
   /** Of all runs of the study together; Infinity for no limit. */
   readonly timeBudgetMs: number;
+  /** For a sampler that decides by itself when it is enough: the run aims at what such runs take. Else it is as long as it turns out to be. */
+  readonly usual?: UsualTime;
   /** How often the best and the baseline are measured in turn at the end; 0 for no final. */
   readonly finalRounds: number;
   /** So long the server may be away before the run ends; 20 s when not given. */

@@ -53,7 +53,13 @@ export interface Tracing {
 /** What the tuner tells whoever watches: every journal record, and the moments between them. */
 export type TunerEvent =
   | StudyRecord
-  | { readonly type: 'limits'; readonly maxTrials: number | null; readonly timeBudgetSeconds: number | null }
+  | {
+      readonly type: 'limits';
+      readonly maxTrials: number | null;
+      readonly timeBudgetSeconds: number | null;
+      /** What the whole run takes as a rule; null while nothing says so. */
+      readonly usualSeconds: number | null;
+    }
   | {
       readonly type: 'proposed';
       readonly assignment: Assignment;

@@ -1,6 +1,12 @@
 import type { Clock } from '../base/clock.ts';
 import { MS_PER_S, nsToMs } from '../base/units.ts';
+import type { Pace } from '../study/types.ts';
 
+/** Steps get longer as the search comes to higher levels: each counts for so much less than the one after it. */
+const REMEMBERED = 0.7;
+/** A run keeps within these parts of what such runs take where little is lost by it, so that it is known beforehand. */
+const LEAST_OF_USUAL = 0.85;
+const MOST_OF_USUAL = 1.25;
 /** What is kept for the final never takes more of the budget than this part. */
 const MAX_RESERVE = 1 / 3;
 
@@ -11,10 +17,24 @@ interface AfterSearch {
   readonly traced: boolean;
 }
 
+/** What runs of a kind take as a rule, their final included. */
+export interface UsualTime {
+  readonly seconds: number;
+  /** It is for the run to take much longer only where that is worth a lot. */
+  readonly isAim: boolean;
+}
+
+/** How long a run may take, Infinity for no limit, and does as a rule. */
+interface Allowed {
+  readonly timeBudgetMs: number;
+  readonly usual?: UsualTime;
+}
+
 /** Holds a run to its time budget: knows what one step takes from those it has timed, and keeps time for the final. */
 export class TimeKeeper {
   readonly #clock: Clock;
   readonly #budgetMs: number;
+  readonly #usual: UsualTime | undefined;
   readonly #afterSearch: AfterSearch;
   readonly #startNs: number;
   readonly #spentMs: number;
@@ -23,9 +43,10 @@ export class TimeKeeper {
   readonly #measurements = new Mean();
 
   /** `spentMs`: what earlier runs of the study took. */
-  constructor(clock: Clock, budgetMs: number, afterSearch: AfterSearch, spentMs: number) {
+  constructor(clock: Clock, { timeBudgetMs, usual }: Allowed, afterSearch: AfterSearch, spentMs: number) {
     this.#clock = clock;
-    this.#budgetMs = budgetMs;
+    this.#budgetMs = timeBudgetMs;
+    this.#usual = usual;
     this.#afterSearch = afterSearch;
     this.#startNs = clock.nowNs();
     this.#spentMs = spentMs;
@@ -41,9 +62,18 @@ export class TimeKeeper {
     return Math.max(0, this.#left - this.#reserve) / MS_PER_S;
   }
 
-  /** Nothing is kept for a final before there is anything to compare. */
-  allowsTrial({ isFirst }: { readonly isFirst: boolean }): boolean {
-    return this.#turn <= this.#left - (isFirst ? this.#trace : this.#reserve);
+  /** Beside what is usual: the whole run, were the search to end now, or after another trial. */
+  paceOf(finalRounds: number): Pace | null {
+    if (!this.#usual) return null;
+    const usualMs = this.#usual.seconds * MS_PER_S;
+    const wholeMs = this.elapsedMs + this.#afterRounds(finalRounds);
+    if (wholeMs < LEAST_OF_USUAL * usualMs) return 'early';
+    return this.#usual.isAim && wholeMs + this.#turn > MOST_OF_USUAL * usualMs ? 'late' : null;
+  }
+
+  /** Nothing is kept for a final before there is anything to compare in it. */
+  allowsTrial({ hasFinalists }: { readonly hasFinalists: boolean }): boolean {
+    return this.#turn <= this.#left - (hasFinalists ? this.#reserve : this.#trace);
   }
 
   get allowsLevel(): boolean {
@@ -93,8 +123,12 @@ export class TimeKeeper {
   get #reserve(): number {
     const { finalRounds } = this.#afterSearch;
     // One round more than planned, for a side that must be measured at a lower level.
-    const rounds = finalRounds === 0 ? 0 : finalRounds + 1;
-    return Math.min(rounds * 2 * this.#turn + this.#trace + this.#applies.value, this.#budgetMs * MAX_RESERVE);
+    return Math.min(this.#afterRounds(finalRounds === 0 ? 0 : finalRounds + 1), this.#budgetMs * MAX_RESERVE);
+  }
+
+  /** What comes after the search, with a final of so many rounds. */
+  #afterRounds(rounds: number): number {
+    return rounds * 2 * this.#turn + this.#trace + this.#applies.value;
   }
 
   async #time<T>(mean: Mean, work: () => Promise<T>): Promise<T> {
@@ -105,17 +139,18 @@ export class TimeKeeper {
   }
 }
 
+/** A mean in which the latest count most. */
 class Mean {
   #sum = 0;
-  #count = 0;
+  #weight = 0;
 
   add(value: number): void {
-    this.#sum += value;
-    this.#count++;
+    this.#sum = value + REMEMBERED * this.#sum;
+    this.#weight = 1 + REMEMBERED * this.#weight;
   }
 
   /** 0 until something was added. */
   get value(): number {
-    return this.#count === 0 ? 0 : this.#sum / this.#count;
+    return this.#weight === 0 ? 0 : this.#sum / this.#weight;
   }
 }

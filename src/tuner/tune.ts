@@ -1,9 +1,10 @@
 import { throwIfInterrupted } from '../base/abort.ts';
 import { TrituneError } from '../base/errors.ts';
 import { MS_PER_S } from '../base/units.ts';
+import { nextFinal } from '../study/final.ts';
 import { pruneReason } from '../study/pruning.ts';
 import type { StudyState } from '../study/state.ts';
-import type { Wish } from '../study/types.ts';
+import type { Proposal, Wish } from '../study/types.ts';
 import { currentSampler } from './current-sampler.ts';
 import { runFinal } from './final.ts';
 import { heedChanges, heedPause } from './heed.ts';
@@ -60,7 +61,7 @@ function begin(plan: TunePlan, parts: TuneParts, emit: (event: TunerEvent) => vo
   const ledger = new Ledger(parts.journal, parts.clock, emit, plan.earlier);
   const spentMs = plan.earlier.length > 0 ? ledger.state.elapsedSeconds * MS_PER_S : 0;
   const afterSearch = { finalRounds: plan.finalRounds, traced: parts.tracing !== undefined };
-  const time = new TimeKeeper(parts.clock, plan.timeBudgetMs, afterSearch, spentMs);
+  const time = new TimeKeeper(parts.clock, plan, afterSearch, spentMs);
   const steering = parts.steering ?? new Steering();
   const sampler = currentSampler(parts, plan.study.goal);
   return { plan, parts, ledger, time, steering, sampler: () => sampler(ledger.state), signal };
@@ -71,8 +72,8 @@ async function writeOpening({ plan, ledger }: Run): Promise<void> {
   if (plan.earlier.length === 0) await ledger.record({ type: 'study-started', ...plan.study });
   else await ledger.record({ type: 'study-resumed', server: plan.study.server });
   const orNull = (limit: number): number | null => (Number.isFinite(limit) ? limit : null);
-  const timeBudgetSeconds = orNull(plan.timeBudgetMs / MS_PER_S);
-  ledger.notify({ type: 'limits', maxTrials: orNull(plan.maxTrials), timeBudgetSeconds });
+  const [maxTrials, timeBudgetSeconds] = [orNull(plan.maxTrials), orNull(plan.timeBudgetMs / MS_PER_S)];
+  ledger.notify({ type: 'limits', maxTrials, timeBudgetSeconds, usualSeconds: plan.usual?.seconds ?? null });
 }
 
 async function search(run: Run): Promise<Ending> {
@@ -110,15 +111,31 @@ async function runSearch(run: Run): Promise<string> {
       await runProposal(run, wish, BASELINE + 1 + done, { requested: true });
       continue;
     }
-    if (done >= plan.maxTrials) return `the limit of ${plan.maxTrials} trials`;
-    if (!time.allowsTrial({ isFirst: done === 0 })) return 'the time budget';
-    const answer = run.sampler().ask({ trials }, { trials: plan.maxTrials - done, seconds: time.searchSecondsLeft });
-    if (answer.kind === 'stop') return answer.reason;
+    const hasFinalists = nextFinal(ledger.state, plan.finalRounds) !== null;
+    const limit = limitOf(run, { done, hasFinalists });
+    const pace = time.paceOf(hasFinalists ? plan.finalRounds : 0);
+    const left = { trials: plan.maxTrials - done, seconds: time.searchSecondsLeft, ...(pace && { pace }) };
+    const answer = run.sampler().ask({ trials }, left);
+    if (answer.kind === 'stop') return limit ?? answer.reason;
+    if (limit !== null) return joinReasons(limit, promiseOf(answer));
     const { assignment, expectedGain = null, foreseen = [] } = answer;
     ledger.notify({ type: 'proposed', assignment, expectedGain, foreseen });
     await runProposal(run, answer, BASELINE + 1 + done);
   }
 }
+
+/** Which limit allows no further trial; null where none does. */
+function limitOf(
+  { plan, time }: Run,
+  { done, hasFinalists }: { readonly done: number; readonly hasFinalists: boolean },
+): string | null {
+  if (done >= plan.maxTrials) return `the limit of ${plan.maxTrials} trials`;
+  return time.allowsTrial({ hasFinalists }) ? null : 'the time budget';
+}
+
+/** What going on would bring, where the sampler has a notion. */
+const promiseOf = ({ expectedGain }: Proposal): string | null =>
+  expectedGain === undefined ? null : `another trial was expected to gain ${(100 * expectedGain).toFixed(1)} %`;
 
 /** What a person wishes is tried even if it is known to fail. */
 async function runProposal(

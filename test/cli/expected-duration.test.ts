@@ -56,7 +56,7 @@ function seen(asked: Asked): Pick<Prospect, 'requestMs' | 'loadSeconds'> {
 }
 
 /** What a whole study of an emulator's model takes, in seconds of virtual time. */
-async function taken(asked: Asked): Promise<number> {
+async function taken(asked: Asked, expectedSeconds: number): Promise<number> {
   const { sampler, budgetMs, maxTrials, timeBudgetMs } = asked;
   const server = serverOf(asked);
   const { original } = server;
@@ -71,7 +71,14 @@ async function taken(asked: Asked): Promise<number> {
     at: __,
     ...study
   } = studyStarted(goal, { model: original.name ?? '', originalConfig: original, levels });
-  const limits = { maxTrials, finalRounds: FINAL_ROUNDS, ...(timeBudgetMs !== undefined && { timeBudgetMs }) };
+  const limits = {
+    maxTrials,
+    finalRounds: FINAL_ROUNDS,
+    ...(timeBudgetMs !== undefined && { timeBudgetMs }),
+    ...(sampler === 'queueing' && {
+      usual: { seconds: expectedSeconds, isAim: maxTrials === Number.POSITIVE_INFINITY },
+    }),
+  };
   const { state, error } = await play({
     goal,
     plan: { study, baseline: candidateOf(original), build: view.build, ...limits },
@@ -94,9 +101,11 @@ describe('the expected duration', { timeout: 60_000 }, () => {
     { profile: 'demo', sampler: 'hill-climb', budgetMs: 80, maxTrials: 10 },
     { profile: 'demo', sampler: 'grid', budgetMs: 80, maxTrials: 4 },
     { profile: 'cliff', sampler: 'queueing', budgetMs: 15, maxTrials: 20 },
-    // It stops by itself.
-    { profile: 'oom', sampler: 'queueing', budgetMs: 43, maxTrials: 200 },
-    { profile: 'yolov7-rtx4090', sampler: 'queueing', budgetMs: 420, maxTrials: 200 },
+    // It stops by itself, and aims at what was expected.
+    { profile: 'oom', sampler: 'queueing', budgetMs: 43, maxTrials: Number.POSITIVE_INFINITY },
+    { profile: 'yolov7-rtx4090', sampler: 'queueing', budgetMs: 420, maxTrials: Number.POSITIVE_INFINITY },
+    { profile: 'cliff', sampler: 'queueing', budgetMs: 50, maxTrials: Number.POSITIVE_INFINITY },
+    { profile: 'sleeper', sampler: 'queueing', budgetMs: 80, maxTrials: Number.POSITIVE_INFINITY },
     { profile: 'cliff', sampler: 'grid', budgetMs: 200, maxTrials: 5 },
     { profile: 'demo', sampler: 'random', budgetMs: 80, maxTrials: 10, loadSeconds: 12 },
     { profile: 'cliff', sampler: 'random', budgetMs: 60, maxTrials: 10 },
@@ -105,7 +114,7 @@ describe('the expected duration', { timeout: 60_000 }, () => {
     const { sampler, budgetMs, maxTrials: trials } = asked;
     const prospect = { sampler, trials, budgetMs, finalRounds: FINAL_ROUNDS, isEmulated: true, ...seen(asked) };
     const { seconds } = expectedDuration({ ...prospect, timeBudgetMs: Number.POSITIVE_INFINITY });
-    const ratio = seconds / (await taken(asked));
+    const ratio = seconds / (await taken(asked, seconds));
     expect(ratio).toBeGreaterThan(0.7);
     expect(ratio).toBeLessThan(1.3);
   });
@@ -124,7 +133,7 @@ describe('the expected duration', { timeout: 60_000 }, () => {
       } as const;
       const { seconds } = expectedDuration({ ...prospect, timeBudgetMs });
       expect(seconds).toBe(timeBudgetMs / 1e3);
-      const real = await taken(asked);
+      const real = await taken(asked, seconds);
       // One measurement of a slow candidate may still be under way: six windows at most, after a warm-up and a load.
       const longestSeconds = (WARM_UP_MS + 6 * defaultWindowRule.maxWindowMs) / 1e3 + 0.3;
       expect(real).toBeLessThan(seconds + longestSeconds);

@@ -261,6 +261,8 @@ describe('the queueing sampler', () => {
         const skipped = { ...trialOf(number, configOf(7, 7), { measurements: [] }), failure };
         expect(sampler.ask({ trials: [...trials, skipped] }, unlimited)).toMatchObject({ reason: answer.reason });
         expect(number).toBeLessThan(40);
+        const early = sampler.ask({ trials }, { ...unlimited, pace: 'early' });
+        expect(early, 'as long as it is early, it is believed').toMatchObject({ kind: 'trial' });
         return;
       }
       const built = smallSpace.build(answer.assignment);

@@ -104,9 +104,11 @@ describe('a frame', () => {
   it('says how far a search is that ends by itself, and in which round the final is', async () => {
     const isStart = (event: TunerEvent) => event.type === 'study-started';
     const byItself = events.map((event) => (isStart(event) ? { ...event, sampler: 'queueing' } : event) as TunerEvent);
-    const unlimited: TunerEvent = { type: 'limits', maxTrials: null, timeBudgetSeconds: null };
+    const unlimited: TunerEvent = { type: 'limits', maxTrials: null, timeBudgetSeconds: null, usualSeconds: null };
     const searching = await shown([...midRun(byItself), unlimited]);
-    expect((await searching.terminal.lines())[3]).toMatch(/^█+.* +▏4 of ~8 trials · 47 s · about \d.* left · 1 failed/);
+    expect((await searching.terminal.lines())[3]).toMatch(/^█+.* +▏4 of ~7 trials · 47 s · about \d.* left · 1 failed/);
+    const known = await shown([...midRun(byItself), { ...unlimited, usualSeconds: 60 }]);
+    expect((await known.terminal.lines())[3]).toMatch(/▏4 of ~7 trials · 47 s · about 13 s left · 1 failed/);
     const at = byItself.findIndex((event) => event.type === 'final-measured' && event.round === 2);
     const inFinal = await shown([...byItself.slice(0, at), unlimited]);
     expect((await inFinal.terminal.lines())[3]).toMatch(/▏6 trials · final, round 2 · /);
@@ -207,7 +209,7 @@ describe('a frame', () => {
     // biome-ignore lint/suspicious/noConsole: a library's
     console.error('a warning of some library');
     await screen.tui.settled();
-    screen.tui.onEvent({ type: 'limits', maxTrials: 6, timeBudgetSeconds: null });
+    screen.tui.onEvent({ type: 'limits', maxTrials: 6, timeBudgetSeconds: null, usualSeconds: null });
     await screen.tui.settled();
     expect(await textOf(screen)).toBe(before);
     screen.tui.close();

@@ -11,7 +11,7 @@ import { entrantsOf, isLate, MOST_AT_ONCE, roundsFor, type Side, sideOf, startAn
  * pair of measurements as precise as was asked for.
  */
 const NARROW = 0.05;
-const NARROW_FOR_MUCH = 0.2;
+const NARROW_FOR_MUCH = 0.3;
 /** The rounds that a final may take for that, those at levels that were left included, as a multiple of those that it takes anyway. */
 const PATIENCE = 3;
 /** After so many rounds a finalist that is clearly slower than another is measured no more. */

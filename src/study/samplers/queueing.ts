@@ -1,6 +1,6 @@
 import { assess, costHalfWidth } from '../goal.ts';
 import { chosenOf } from '../ranking.ts';
-import type { Goal, Proposal, RunningTrial, Sampler, Trial } from '../types.ts';
+import type { Goal, Proposal, Remaining, RunningTrial, Sampler, Trial } from '../types.ts';
 import { type Choice, choiceOf, choicesOf } from './queueing/choices.ts';
 import { foreseenFront } from './queueing/foreseen.ts';
 import { firstLevel } from './queueing/levels-of.ts';
@@ -18,6 +18,8 @@ const LEAST_GAIN = 0.01;
  * long, a search must expect a sixth of it.
  */
 const WORTH_DOUBLING = 0.25;
+/** What it must promise where the search takes longer than such searches do. */
+const WORTH_BEING_LATE = 0.1;
 /** Every so many trials in a row without a gain halve the belief in the next one's. */
 const HALVED_AFTER = 2;
 /** As a logarithm: no two figures are farther apart than numbers can be. */
@@ -45,15 +47,19 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
     (trials, running) => [...trials.flatMap(partsOf), running === null, ...(running ? partsOf(running) : [])],
   );
   return {
-    ask({ trials }) {
+    ask({ trials }, { pace }) {
       const { left, prospects, valued, best, gain, scout, forecast } = sight(trials, null);
       if (left === 0) return { kind: 'stop', reason: 'every candidate of the search space was tried' };
       if (scout) return proposalOf(scout.choice, scout.level);
       const next = valued[0]?.prospect;
       if (!next) return { kind: 'stop', reason: 'none of the candidates left is likely to be better within the goal' };
-      const isLittle = best !== null && trials.length > 1 && isHardlyWorth(gain, trials, options);
-      if (isLittle && wasHardlyWorth(trials.slice(0, -1), options, (before) => sight(before, null).gain))
-        return { kind: 'stop', reason: stopReason(gain, trials, options) };
+      const hope = { ...options, pace };
+      const isLittle = best !== null && trials.length > 1 && isHardlyWorth(gain, trials, hope);
+      if (
+        isLittle &&
+        (pace === 'late' || wasHardlyWorth(trials.slice(0, -1), hope, (before) => sight(before, null).gain))
+      )
+        return { kind: 'stop', reason: stopReason(gain, trials, hope) };
       const proposal = {
         ...proposalOf(next.choice, next.level),
         foreseen: foreseenFront(prospects, forecast),
@@ -81,23 +87,25 @@ function proposalOf({ candidate }: Choice, start: number): Proposal {
   return { kind: 'trial', assignment: candidate.assignment, levels: { kind: 'search', start } };
 }
 
+/** By what a trial is held to be worth it: early in a search every gain is, and is believed in. */
+type Hope = Pick<QueueingOptions, 'goal' | 'leastGain'> & Pick<Remaining, 'pace'>;
+
 /** A promise of gain is believed the less, the more trials in a row brought none. */
-function isHardlyWorth(gain: number, trials: readonly Trial[], options: QueueingOptions): boolean {
-  return gain * 0.5 ** (fruitless(trials, options.goal) / HALVED_AFTER) < worthATrial(trials, options);
+function isHardlyWorth(gain: number, trials: readonly Trial[], hope: Hope): boolean {
+  const belief = hope.pace === 'early' ? 1 : 0.5 ** (fruitless(trials, hope.goal) / HALVED_AFTER);
+  return gain * belief < worthATrial(trials, hope);
 }
 
 /** As a logarithm. */
-function worthATrial({ length }: readonly Trial[], { leastGain }: QueueingOptions): number {
-  return Math.log1p(leastGain ?? Math.max(LEAST_GAIN, WORTH_DOUBLING / Math.max(1, length)));
+function worthATrial({ length }: readonly Trial[], { leastGain, pace }: Hope): number {
+  const forItsTime =
+    pace === 'early' ? 0 : Math.max(pace === 'late' ? WORTH_BEING_LATE : 0, WORTH_DOUBLING / Math.max(1, length));
+  return Math.log1p(leastGain ?? Math.max(LEAST_GAIN, forItsTime));
 }
 
 /** The same of an earlier moment, of which the gain is worked out only where it can matter. */
-function wasHardlyWorth(
-  trials: readonly Trial[],
-  options: QueueingOptions,
-  gainAt: (trials: readonly Trial[]) => number,
-): boolean {
-  return isHardlyWorth(MOST_GAIN, trials, options) || isHardlyWorth(gainAt(trials), trials, options);
+function wasHardlyWorth(trials: readonly Trial[], hope: Hope, gainAt: (trials: readonly Trial[]) => number): boolean {
+  return isHardlyWorth(MOST_GAIN, trials, hope) || isHardlyWorth(gainAt(trials), trials, hope);
 }
 
 /**
@@ -118,9 +126,9 @@ function fruitless(trials: readonly Trial[], goal: Goal): number {
   return count;
 }
 
-function stopReason(gain: number, trials: readonly Trial[], options: QueueingOptions): string {
+function stopReason(gain: number, trials: readonly Trial[], hope: Hope): string {
   const expected = `another trial is expected to gain ${(100 * gain).toFixed(1)} % of the best`;
   if (gain < Math.log1p(LEAST_GAIN)) return expected;
-  if (gain < worthATrial(trials, options)) return `${expected}, too little for its time after ${trials.length}`;
-  return `${expected} at most, and the last ${fruitless(trials, options.goal)} gained nothing`;
+  if (gain < worthATrial(trials, hope)) return `${expected}, too little for its time after ${trials.length}`;
+  return `${expected} at most, and the last ${fruitless(trials, hope.goal)} gained nothing`;
 }

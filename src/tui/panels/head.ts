@@ -111,7 +111,7 @@ const ROOMY = 110;
 
 function progressRow(view: ViewState, study: StudyState, elapsed: number, width: number): Row {
   const done = study.trials.filter(({ role }) => role === 'search').length;
-  const { maxTrials, timeBudgetSeconds } = view.limits;
+  const { maxTrials, timeBudgetSeconds, usualSeconds } = view.limits;
   const usual = maxTrials === null && timeBudgetSeconds === null ? usualTrials(study.started.sampler) : null;
   const share = shareOf(view, study, { done, elapsed, usual });
   const cells = Math.min(LONGEST_BAR, Math.floor(width / (width < ROOMY ? 8 : 5)));
@@ -124,7 +124,10 @@ function progressRow(view: ViewState, study: StudyState, elapsed: number, width:
     timeBudgetSeconds === null
       ? formatDuration(elapsed)
       : `${formatDuration(elapsed)} of ${formatDuration(timeBudgetSeconds)}`;
-  const left = secondsLeft({ done, maxTrials: isUsual ? usual : maxTrials, elapsed, timeBudgetSeconds });
+  const left =
+    usual !== null && usualSeconds !== null
+      ? usualSeconds - elapsed
+      : secondsLeft({ done, maxTrials: isUsual ? usual : maxTrials, elapsed, timeBudgetSeconds });
   const rest = !isSearching(view) || left === null || left < 1 ? '' : ` · about ${formatDuration(left)} left`;
   const hope = hopeText(view, study);
   const failed = study.counts.failed > 0 ? [span(` · ${study.counts.failed} failed`, 'warning')] : [];
@@ -142,9 +145,9 @@ function shareOf(
   study: StudyState,
   { done, elapsed, usual }: { readonly done: number; readonly elapsed: number; readonly usual: number | null },
 ): number | null {
-  const { maxTrials, timeBudgetSeconds } = view.limits;
+  const { maxTrials, timeBudgetSeconds, usualSeconds } = view.limits;
   if (study.finished) return 1;
-  if (usual !== null) return Math.min(MOST_OF_USUAL, done / usual);
+  if (usual !== null) return Math.min(MOST_OF_USUAL, usualSeconds === null ? done / usual : elapsed / usualSeconds);
   if (maxTrials === null && timeBudgetSeconds === null) return null;
   return Math.max(maxTrials ? done / maxTrials : 0, timeBudgetSeconds ? elapsed / timeBudgetSeconds : 0);
 }

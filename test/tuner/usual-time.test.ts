@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest';
+import type { Pace, Sampler } from '../../src/study/types.ts';
+import type { TunePlan } from '../../src/tuner/run.ts';
+import { play } from './world.ts';
+
+/** Goes on while the pace is one of these. */
+function searcher(...goesOn: readonly (Pace | undefined)[]): {
+  readonly sampler: Sampler;
+  readonly told: Set<unknown>;
+} {
+  const told = new Set<unknown>();
+  const sampler: Sampler = {
+    ask: ({ trials }, { pace }) => {
+      told.add(pace);
+      if (!goesOn.includes(pace)) return { kind: 'stop', reason: 'little is to be gained' };
+      const [batch, count] = [[1, 4, 8][trials.length % 3] as number, 1 + (trials.length % 4)];
+      return { kind: 'trial', assignment: { batch, count }, levels: { kind: 'search' }, expectedGain: 0.123 };
+    },
+  };
+  return { sampler, told };
+}
+
+const usual = (seconds: number, isAim = true): Partial<TunePlan> => ({
+  finalRounds: 2,
+  maxTrials: 200,
+  usual: { seconds, isAim },
+});
+
+describe('a run of which it is known what such runs take', () => {
+  it.each<[number, string, readonly (Pace | undefined)[]]>([
+    [150, 'that goes on while it is early', ['early']],
+    [300, 'that goes on while it is early', ['early']],
+    [150, 'that ends only when it is late', ['early', undefined]],
+    [300, 'that ends only when it is late', ['early', undefined]],
+  ])('takes about these %d s with a sampler %s, the final included', async (seconds, _, goesOn) => {
+    const { sampler } = searcher(...goesOn);
+    const { state } = await play({ plan: usual(seconds), parts: { sampler } });
+    expect(state?.finished?.wallSeconds).toBeGreaterThan(0.7 * seconds);
+    expect(state?.finished?.wallSeconds).toBeLessThan(1.3 * seconds);
+    expect(state?.gain).not.toBeNull();
+  });
+
+  it('takes longer where the sampler finds that worth it', async () => {
+    const { sampler } = searcher('early', undefined, 'late');
+    const { state } = await play({ plan: { ...usual(50), maxTrials: 60 }, parts: { sampler } });
+    expect(state?.finished?.stopReason).toBe('the limit of 60 trials; another trial was expected to gain 12.3 %');
+  });
+
+  it('is never late where the user has named a limit', async () => {
+    const { sampler, told } = searcher('early', undefined, 'late');
+    await play({ plan: { ...usual(50, false), maxTrials: 60 }, parts: { sampler } });
+    expect(told).toEqual(new Set(['early', undefined]));
+  });
+
+  it('says nothing of the pace where it is not known', async () => {
+    const { sampler, told } = searcher(undefined);
+    await play({ plan: { maxTrials: 20 }, parts: { sampler } });
+    expect(told).toEqual(new Set([undefined]));
+  });
+});
