@@ -1,6 +1,6 @@
 import type { Random } from '../base/random.ts';
 import { MS_PER_S, msToNs } from '../base/units.ts';
-import { drawSpread, executionNs, type ServiceLaw } from '../queueing/service-law.ts';
+import { executionNs, type ServiceLaw, spreadOf } from '../queueing/service-law.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import { configMeets } from './config-paths.ts';
 import type { ModelPhysics } from './physics.ts';
@@ -18,12 +18,13 @@ export function physicsOf(
 ): ModelPhysics {
   const arms = armsOf(profile, config);
   const law = lawOf(profile, arms);
+  const spread = spreadOf(law.cv, random);
   const { model_mib, instance_mib, sample_mib } = profile.memory;
   const memoryScale = arms.reduce((product, arm) => product * arm.memory_scale, 1);
   const samples = Math.max(1, config.max_batch_size ?? 0);
   return {
     executionNs: (batchSize, busy) =>
-      executionNs(law, batchSize, busy) * drawSpread(law.cv, random) * driftFactor(profile.drift, elapsedNs),
+      executionNs(law, batchSize, busy) * spread() * driftFactor(profile.drift, elapsedNs),
     atOnce: law.atOnce ?? Number.POSITIVE_INFINITY,
     firstExecutionMs: profile.first_execution_ms,
     firstOfSizeMs: profile.first_execution_of_size_ms,

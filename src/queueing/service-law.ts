@@ -80,11 +80,12 @@ export function executionNs(law: ServiceLaw, batchSize: number, busyInstances: n
   return alone * (1 + each * (busyInstances - 1));
 }
 
-/** A log-normal factor of mean 1 with the given coefficient of variation; 1, and nothing drawn, when that is 0. */
-export function drawSpread(cv: number, random: Random): number {
-  if (cv === 0) return 1;
+/** Draws log-normal factors of mean 1 with the given coefficient of variation; always 1, and nothing drawn, when that is 0. */
+export function spreadOf(cv: number, random: Random): () => number {
+  if (cv === 0) return () => 1;
   const variance = Math.log1p(cv * cv);
-  return Math.exp(Math.sqrt(variance) * standardNormal(random) - variance / 2);
+  const sd = Math.sqrt(variance);
+  return () => Math.exp(sd * standardNormal(random) - variance / 2);
 }
 
 /** The three parts of an execution's time. */

@@ -1,9 +1,9 @@
 import { TrituneError } from '../base/errors.ts';
-import { type Random, seededRandom } from '../base/random.ts';
+import { seededRandom } from '../base/random.ts';
 import { type Batcher, createBatcher } from './batcher.ts';
 import type { BatcherPolicy } from './batcher-policy.ts';
 import { EventHeap } from './event-heap.ts';
-import { checkServiceLaw, drawSpread, executionNs, type ServiceLaw } from './service-law.ts';
+import { checkServiceLaw, executionNs, type ServiceLaw, spreadOf } from './service-law.ts';
 import type { Simulation } from './tally.ts';
 import { Tally } from './tally.ts';
 import { ArrivalStream, checkTraffic, type Traffic } from './traffic.ts';
@@ -51,7 +51,7 @@ class Run {
   readonly tally: Tally;
   readonly #batcher: Batcher;
   readonly #law: ServiceLaw;
-  readonly #random: Random;
+  readonly #spread: () => number;
   readonly #events = new EventHeap();
   readonly #arrivals: ArrivalStream;
   readonly #samples: number;
@@ -72,8 +72,9 @@ class Run {
     if (isTooLarge(sent + policy.instances)) throw tooLarge(sent, policy.instances);
     this.#batcher = createBatcher({ ...policy, instances });
     this.#law = law;
-    this.#random = seededRandom(options.seed);
-    this.#arrivals = new ArrivalStream(traffic, sent, this.#random);
+    const random = seededRandom(options.seed);
+    this.#spread = spreadOf(law.cv, random);
+    this.#arrivals = new ArrivalStream(traffic, sent, random);
     this.#samples = traffic.samplesPerRequest ?? 1;
     this.#queuedNs = new Float64Array(sent);
     this.#first = new Int32Array(policy.instances);
@@ -135,7 +136,7 @@ class Run {
       this.#startNs[instance] = nowNs;
       this.#batchSize[instance] = batchSize;
       const meanNs = executionNs(this.#law, batchSize, batcher.busyInstances);
-      this.#events.add(nowNs + meanNs * drawSpread(this.#law.cv, this.#random), instance);
+      this.#events.add(nowNs + meanNs * this.#spread(), instance);
     }
     const wakeNs = batcher.nextWakeNs;
     if (wakeNs === Number.POSITIVE_INFINITY || wakeNs === this.#plannedWakeNs) return;

@@ -98,14 +98,19 @@ export class Tally {
       );
     }
     const sorted = this.#latencies.subarray(0, this.#counted).sort();
-    const executions = this.#executions.reduce((sum, count) => sum + count, 0);
-    const samples = this.#executions.reduce((sum, count, size) => sum + count * size, 0);
+    let [executions, samples, latencyNs] = [0, 0, 0];
+    for (let size = 0; size < this.#executions.length; size++) {
+      const count = this.#executions[size] as number;
+      executions += count;
+      samples += count * size;
+    }
+    for (let rank = 0; rank < sorted.length; rank++) latencyNs += sorted[rank] as number;
     const spanNs = this.#endNs - this.#beginNs;
     return {
       requests: sorted.length,
       requestsPerSecond: (sorted.length * NS_PER_S) / spanNs,
       latencyNs: {
-        mean: sorted.reduce((sum, latency) => sum + latency, 0) / sorted.length,
+        mean: latencyNs / sorted.length,
         p50: quantile(sorted, 0.5),
         p90: quantile(sorted, 0.9),
         p95: quantile(sorted, 0.95),

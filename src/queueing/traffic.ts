@@ -56,7 +56,8 @@ export class ArrivalStream {
     this.#jitterNs = jitterNs;
     this.#onTheirWay = jitterNs > 0 || rampNs > 0 ? new EventHeap() : null;
     this.#takenNs = this.#onTheirWay ? new Float64Array(this.#sentNs.length) : this.#sentNs;
-    const startsNs = Float64Array.from({ length: concurrency }, () => (rampNs > 0 ? rampNs * random.float() : 0));
+    const startsNs = new Float64Array(concurrency);
+    if (rampNs > 0) startsNs.forEach((_, client) => (startsNs[client] = rampNs * random.float()));
     for (const startNs of startsNs.sort()) this.#send(startNs);
   }
 

@@ -147,7 +147,7 @@ describe('the view of a run', () => {
   });
 
   it('knows the limits of the search', () => {
-    expect(viewAfter(events).limits).toEqual({ maxTrials: 6, timeBudgetSeconds: null });
+    expect(viewAfter(events).limits).toEqual({ maxTrials: 6, timeBudgetSeconds: null, usualSeconds: null });
   });
 
   it('begins with what an earlier run wrote down', () => {

@@ -3,6 +3,7 @@ import type { Candidate } from '../../space/types.ts';
 import { bestTrial, standingOf } from '../../study/ranking.ts';
 import type { SpaceView } from '../../study/samplers/space-view.ts';
 import type { Goal, LevelRange, Sampler, Trial } from '../../study/types.ts';
+import { usualTrials } from '../../study/usual-trials.ts';
 import type { Profile } from '../seams.ts';
 import { tune } from '../tune.ts';
 import { type Problem, worthOf } from './problem.ts';
@@ -73,8 +74,10 @@ export async function contest(
     },
   };
   const sampler = make(space, { seed, goal, levels });
+  // A sampler that decides by itself when it is enough does so as in a real run; how long each would be is not its aim here.
+  const usual = { seconds: world.usualSeconds(usualTrials('queueing') ?? 0), isAim: false };
   const state = await tune(
-    planOf(problem, goal, seed),
+    { ...planOf(problem, goal, seed), usual },
     { control: world.control, profile, sampler, journal: { append: async () => undefined }, clock: world.clock },
     () => undefined,
     enough.signal,

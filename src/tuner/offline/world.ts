@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { VirtualClock } from '../../base/clock.ts';
 import { canonicalJson } from '../../base/json.ts';
 import { seededRandom, standardNormal } from '../../base/random.ts';
+import { MS_PER_S } from '../../base/units.ts';
 import type { LoadLevel } from '../../loadgen/types.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { Candidate } from '../../space/types.ts';
@@ -15,6 +16,7 @@ import type { Landscape, Truth } from './problem.ts';
 const WINDOWS_MS = 1500;
 const WARM_UP_MS = 500;
 const IN_PLACE_MS = 300;
+const LEVELS_OF_BASELINE = 3;
 
 /** What the servers of a landscape are like, beside its truth. */
 export interface WorldOptions {
@@ -55,6 +57,12 @@ export class OfflineWorld {
     isReachable: async () => true,
     restore: async () => ({ how: 'nothing-changed', verified: true, detail: 'no server was changed' }),
   };
+
+  /** What a search of so many trials takes, the original config's own levels included. */
+  usualSeconds(trials: number): number {
+    const loadMs = this.#landscape.loadMs(this.#landscape.baseline);
+    return ((LEVELS_OF_BASELINE + trials) * (WARM_UP_MS + WINDOWS_MS) + trials * loadMs) / MS_PER_S;
+  }
 
   readonly profile: Profile = {
     measure: async ({ candidate }, level, { signal }) => {
