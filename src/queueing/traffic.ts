@@ -57,7 +57,7 @@ export class ArrivalStream {
     this.#onTheirWay = jitterNs > 0 || rampNs > 0 ? new EventHeap() : null;
     this.#takenNs = this.#onTheirWay ? new Float64Array(this.#sentNs.length) : this.#sentNs;
     const startsNs = new Float64Array(concurrency);
-    if (rampNs > 0) startsNs.forEach((_, client) => (startsNs[client] = rampNs * random.float()));
+    for (let client = 0; rampNs > 0 && client < concurrency; client++) startsNs[client] = rampNs * random.float();
     for (const startNs of startsNs.sort()) this.#send(startNs);
   }
 
