@@ -6,7 +6,7 @@ import type { Pace } from '../study/types.ts';
 const REMEMBERED = 0.7;
 /** A run keeps within these parts of what such runs take where little is lost by it, so that it is known beforehand. */
 const LEAST_OF_USUAL = 0.85;
-const MOST_OF_USUAL = 1.25;
+const MOST_OF_USUAL = 1.1;
 /** What is kept for the final never takes more of the budget than this part. */
 const MAX_RESERVE = 1 / 3;
 
