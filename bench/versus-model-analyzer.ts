@@ -21,7 +21,7 @@ import { perfAnalyzer } from './peers.ts';
  * `npm run bench:versus`. What each recommends is then loaded and measured in turn by one neutral client (`h2load`), at the level
  * that was recommended with it and at levels around, and by NVIDIA's perf_analyzer at the recommended level, which takes more
  * of the machine for itself. `TRITUNE_BENCH_MODELS` (sleeper,mlp_onnx,two_at_most) and `TRITUNE_BENCH_MODES` (quick; quick,brute also runs
- * the other search, which takes an hour) choose what is run, `TRITUNE_BENCH_BUDGET_MS` (8) the p99 that it must keep: one that
+ * the other search, 15 to 40 minutes) choose what is run, `TRITUNE_BENCH_BUDGET_MS` (8) the p99 that it must keep: one that
  * the machine's own noise does not decide. About six minutes for each model and quick search.
  */
 const MODELS = (process.env.TRITUNE_BENCH_MODELS ?? 'sleeper,mlp_onnx,two_at_most').split(',');

@@ -31,6 +31,9 @@ const LATENCIES_PER_WINDOW = 20;
 /** A full load, where nobody knows better: of small models on a real Triton, refused ones and waits for the old instances included, and of the emulator's profiles. */
 const USUAL_LOAD_SECONDS = { real: 2, emulated: 0.3 };
 
+/** Many finals of the default sampler on a real server go on beyond their planned rounds, as it is less even than a simulated one. */
+const ROUNDS_WHERE_UNEVEN = 1.8;
+
 /** What is seen of the model before a study. */
 export interface Seen {
   /** What a request takes that is alone on the server; null where none was sent. */
@@ -41,6 +44,8 @@ export interface Seen {
 
 export interface Expected {
   readonly seconds: number;
+  /** With a final of no more than its planned rounds. */
+  readonly evenSeconds: number;
   readonly measurements: number;
   /** At most. */
   readonly trials: number;
@@ -68,18 +73,22 @@ export function expectedDuration(prospect: Prospect): Expected {
   const { sampler, finalRounds, timeBudgetMs, isEmulated } = prospect;
   const search = SEARCHES[sampler === 'queueing' ? sampler : sampler === 'grid' ? 'sweep' : 'walk'];
   const trials = Math.min(prospect.trials, usualTrials(sampler) ?? Number.POSITIVE_INFINITY);
-  const finals = finalRounds * search.finalists;
   const perTrial = Math.min(search.perTrial, prospect.listedLevels ?? Number.POSITIVE_INFINITY);
-  const measurements = search.first + perTrial * trials + finals;
   const wantedMs = LATENCIES_PER_WINDOW * latencyMsOf(search, prospect);
   const windowMs = Math.min(Math.max(wantedMs, defaultWindowRule.minWindowMs), search.longestWindowMs);
-  const measuring = measurements * (MEASUREMENT.besideSeconds + (MEASUREMENT.windows * windowMs) / 1e3);
+  const measuringSeconds = MEASUREMENT.besideSeconds + (MEASUREMENT.windows * windowMs) / MS_PER_S;
   const loadSeconds = prospect.loadSeconds ?? (isEmulated ? USUAL_LOAD_SECONDS.emulated : USUAL_LOAD_SECONDS.real);
-  // Of a round after the first one side is still served.
-  const loads = finalRounds > 0 ? finals - finalRounds + 1 : 0;
-  const loading = (trials + loads) * loadSeconds;
-  const seconds = Math.min(measuring + loading, timeBudgetMs / MS_PER_S);
-  return { seconds, measurements: Math.ceil(measurements), trials: prospect.trials };
+  const withRounds = (rounds: number): Pick<Expected, 'seconds' | 'measurements'> => {
+    const finals = rounds * search.finalists;
+    const measurements = search.first + perTrial * trials + finals;
+    // Of a round after the first one side is still served.
+    const loads = trials + (rounds > 0 ? finals - rounds + 1 : 0);
+    const seconds = measurements * measuringSeconds + loads * loadSeconds;
+    return { seconds: Math.min(seconds, timeBudgetMs / MS_PER_S), measurements: Math.ceil(measurements) };
+  };
+  const uneven = isEmulated || sampler !== 'queueing' ? 1 : ROUNDS_WHERE_UNEVEN;
+  const { seconds: evenSeconds } = withRounds(finalRounds);
+  return { ...withRounds(uneven * finalRounds), evenSeconds, trials: prospect.trials };
 }
 
 /** The mean latency at the levels that are measured: whichever of its two limits is lower, softly where they are near. */

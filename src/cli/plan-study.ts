@@ -84,7 +84,7 @@ export function planStudy(
     samplerFor,
     expected,
     // The default sampler alone decides by itself when it is enough, and heeds what is usual.
-    usual: (seen) => (options.sampler === 'queueing' ? { seconds: expected(seen).seconds, isAim } : undefined),
+    usual: (seen) => (options.sampler === 'queueing' ? { seconds: expected(seen).evenSeconds, isAim } : undefined),
     plan: {
       study: {
         schemaVersion: 1,
