@@ -52,15 +52,14 @@ async function printPlan(options: TuneOptions, opened: OpenServer, terminal: Ter
   const { inputs, first } = await asked.finally(() => leaveAsItWas(client, model, original));
   const { plan, space, expected, usual } = planStudy({ options, model, earlier: [], started: null }, server, original);
   const base = plan.study.originalConfig;
-  const seen = seenIn(first, original);
-  const { seconds, measurements, trials } = expected(seen);
+  const { seconds, measurements, trials } = expected(seenIn(first, original));
   terminal.print(describeSpace(space, base));
   const { length } = inputs.requests;
   const what = length === 1 ? 'the same request over and over' : `${length} different requests in turn`;
   terminal.print(`sends ${what}, with ${inputs.batch} ${inputs.batch === 1 ? 'sample' : 'samples'} each`);
   for (const line of assumptionsOf(inputs)) terminal.print(line);
   terminal.print(`sampler ${options.sampler}: up to ${trials} trials and about ${measurements} measurements`);
-  const isSure = usual(seen) !== undefined || seconds >= plan.timeBudgetMs / MS_PER_S;
+  const isSure = usual !== undefined || seconds >= plan.timeBudgetMs / MS_PER_S;
   const sure = isSure ? '' : ', half or twice that by what it finds';
   terminal.print(`expected: about ${formatDuration(seconds)}${sure}${basisOf(first, original)}; nothing was changed`);
   const slow = expensiveParameters(space, base);

@@ -13,7 +13,7 @@ import type { Goal, Sampler } from '../study/types.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import type { TunePlan } from '../tuner/run.ts';
 import type { UsualTime } from '../tuner/time-keeper.ts';
-import { type Expected, expectedDuration, type Prospect, type Seen } from './expected-duration.ts';
+import { type Expected, expectedDuration, type Seen } from './expected-duration.ts';
 import { commandLineWithoutValues } from './header-options.ts';
 import type { OriginalModel } from './open-server.ts';
 import { readCandidates } from './read-candidates.ts';
@@ -34,8 +34,8 @@ export interface PlannedStudy {
   readonly samplerFor: (goal: Goal, narrowing: Narrowing) => Sampler;
   /** What it is likely to take, by what was seen of the model. */
   readonly expected: (seen: Seen) => Expected;
-  /** For the plan: what such runs take as a rule; undefined where that is no aim. */
-  readonly usual: (seen: Seen) => UsualTime | undefined;
+  /** For the plan: what such runs take as a rule. Absent but for the default sampler, which alone heeds it. */
+  readonly usual?: (seen: Seen) => UsualTime;
   /** How long each level is measured, where that is not as usual. */
   readonly windows?: Partial<WindowRule>;
 }
@@ -61,11 +61,17 @@ export function planStudy(
     maxTrials: maxTrials(options),
     timeBudgetMs: (options.timeBudget ?? Number.POSITIVE_INFINITY) * MS_PER_S,
   };
-  const expected = expectationOf(options, limits, {
-    budgetMs: goal.budget?.latencyMs ?? null,
-    isEmulated: server.emulated !== null,
-    candidates: () => spaceSize(space, originalConfig),
-  });
+  const expected = (seen: Seen): Expected =>
+    expectedDuration({
+      sampler: options.sampler,
+      trials: Math.min(limits.maxTrials, spaceSize(space, originalConfig)),
+      listedLevels: values?.length,
+      finalRounds: FINAL_ROUNDS,
+      budgetMs: goal.budget?.latencyMs ?? null,
+      timeBudgetMs: limits.timeBudgetMs,
+      isEmulated: server.emulated !== null,
+      ...seen,
+    });
   // Whoever names a limit or what a gain must be has said how long it may take.
   const isAim = [options.maxTrials, options.timeBudget, options.leastGain].every((asked) => asked === undefined);
   const asked = { ...(earlyExits !== undefined && { earlyExits }), ...(values && { values }) };
@@ -83,8 +89,9 @@ export function planStudy(
     sampler: samplerFor(goal, {}),
     samplerFor,
     expected,
-    // The default sampler alone decides by itself when it is enough, and heeds what is usual.
-    usual: (seen) => (options.sampler === 'queueing' ? { seconds: expected(seen).evenSeconds, isAim } : undefined),
+    ...(options.sampler === 'queueing' && {
+      usual: (seen: Seen) => ({ seconds: expected(seen).evenSeconds, isAim }),
+    }),
     plan: {
       study: {
         schemaVersion: 1,
@@ -111,23 +118,6 @@ export function planStudy(
       allowForeignTraffic: options.allowForeignTraffic === true,
       earlier,
     },
-  };
-}
-
-/** A large space is counted once, and only when it is asked for. */
-function expectationOf(
-  { sampler, modelAnalyzer }: TuneOptions,
-  { maxTrials, timeBudgetMs }: Pick<TunePlan, 'maxTrials' | 'timeBudgetMs'>,
-  about: Pick<Prospect, 'budgetMs' | 'isEmulated'> & { readonly candidates: () => number },
-): (seen: Seen) => Expected {
-  const { budgetMs, isEmulated } = about;
-  let candidates: number | undefined;
-  return (seen) => {
-    candidates ??= about.candidates();
-    const listedLevels = modelAnalyzer?.levels?.length;
-    const trials = Math.min(maxTrials, candidates);
-    const limits = { trials, listedLevels, finalRounds: FINAL_ROUNDS, timeBudgetMs };
-    return expectedDuration({ sampler, budgetMs, isEmulated, ...limits, ...seen });
   };
 }
 

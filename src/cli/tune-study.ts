@@ -126,8 +126,10 @@ async function prepare(request: TuneRequest, opened: OpenServer, original: Origi
   const inputs = await requestsOf(request.options, original);
   for (const line of assumptionsOf(inputs)) screen.tell(line);
   if (request.options.trace) await createTracing(opened.client).look();
-  const first = await sendFirstRequests(request.options, opened, original.config, inputs);
-  const usual = planned.usual(seenIn(first, original));
+  // Without an aim nothing is sent.
+  const usual = planned.usual?.(
+    seenIn(await sendFirstRequests(request.options, opened, original.config, inputs), original),
+  );
   const { parts, close } = await assembleParts(request, planned, opened, inputs, screen.drawsFrames);
   return { plan: { ...planned.plan, ...(usual && { usual }) }, parts, close };
 }
