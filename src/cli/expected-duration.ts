@@ -1,6 +1,7 @@
 import { MS_PER_S } from '../base/units.ts';
 import { defaultWindowRule } from '../profiler/level-options.ts';
 import { usualTrials } from '../study/usual-trials.ts';
+import { searchWindows } from '../tuner/profile.ts';
 import type { SamplerName } from './tune-options.ts';
 
 /**
@@ -75,16 +76,21 @@ export function expectedDuration(prospect: Prospect): Expected {
   const trials = Math.min(prospect.trials, usualTrials(sampler) ?? Number.POSITIVE_INFINITY);
   const perTrial = Math.min(search.perTrial, prospect.listedLevels ?? Number.POSITIVE_INFINITY);
   const wantedMs = LATENCIES_PER_WINDOW * latencyMsOf(search, prospect);
-  const windowMs = Math.min(Math.max(wantedMs, defaultWindowRule.minWindowMs), search.longestWindowMs);
-  const measuringSeconds = MEASUREMENT.besideSeconds + (MEASUREMENT.windows * windowMs) / MS_PER_S;
+  const measuringSeconds = (minWindowMs: number): number => {
+    const windowMs = Math.min(Math.max(wantedMs, minWindowMs), search.longestWindowMs);
+    return MEASUREMENT.besideSeconds + (MEASUREMENT.windows * windowMs) / MS_PER_S;
+  };
   const loadSeconds = prospect.loadSeconds ?? (isEmulated ? USUAL_LOAD_SECONDS.emulated : USUAL_LOAD_SECONDS.real);
+  const { minWindowMs: inFinal } = defaultWindowRule;
+  const { minWindowMs: inSearch = inFinal } = searchWindows;
   const withRounds = (rounds: number): Pick<Expected, 'seconds' | 'measurements'> => {
     const finals = rounds * search.finalists;
-    const measurements = search.first + perTrial * trials + finals;
+    const measurements = search.first + perTrial * trials;
     // Of a round after the first one side is still served.
     const loads = trials + (rounds > 0 ? finals - rounds + 1 : 0);
-    const seconds = measurements * measuringSeconds + loads * loadSeconds;
-    return { seconds: Math.min(seconds, timeBudgetMs / MS_PER_S), measurements: Math.ceil(measurements) };
+    const measuring = measurements * measuringSeconds(inSearch) + finals * measuringSeconds(inFinal);
+    const seconds = Math.min(measuring + loads * loadSeconds, timeBudgetMs / MS_PER_S);
+    return { seconds, measurements: Math.ceil(measurements + finals) };
   };
   const uneven = isEmulated || sampler !== 'queueing' ? 1 : ROUNDS_WHERE_UNEVEN;
   const { seconds: evenSeconds } = withRounds(finalRounds);

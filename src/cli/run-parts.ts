@@ -1,11 +1,11 @@
 import { realClock } from '../base/clock.ts';
 import { MS_PER_S } from '../base/units.ts';
 import type { PreparedInputs } from '../loadgen/inputs.ts';
-import { defaultPerfAnalyzerRule, type PerfAnalyzerRule, type WindowRule } from '../profiler/level-options.ts';
+import { defaultPerfAnalyzerRule, type PerfAnalyzerRule } from '../profiler/level-options.ts';
 import { foldStudy } from '../study/fold.ts';
 import type { StudyStarted } from '../study/records.ts';
 import { type ControlClient, type ControlOptions, createControl } from '../tuner/control.ts';
-import { createProfile } from '../tuner/profile.ts';
+import { createProfile, searchWindows, studyWindows } from '../tuner/profile.ts';
 import type { TuneParts } from '../tuner/run.ts';
 import type { Control } from '../tuner/seams.ts';
 import { createTracing } from '../tuner/tracing.ts';
@@ -21,16 +21,13 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const LOAD_TIMEOUT_S = 600;
 /** A model that is loaded is ready within that, or within the time that a load may take if that is less. */
 const SETTLE_TIMEOUT_MS = 60_000;
-/** A trial is measured at several levels, its neighbours tell of it too, and the final measures the best again: four windows a level are enough. */
-const WINDOWS: Partial<WindowRule> = { maxWindows: 4 };
-
 /**
  * The parts of a run, wired to its server; `close` lets go of the traffic's sockets and shared memory, and of what read the
  * devices. Errors: USAGE, UNSUPPORTED, SERVER_FAILED (shared memory that the server cannot use).
  */
 export async function assembleParts(
   { options, model, journal }: TuneRequest,
-  { plan, sampler, samplerFor, windows = WINDOWS }: PlannedStudy,
+  { plan, sampler, samplerFor, windows }: PlannedStudy,
   opened: OpenServer,
   inputs: PreparedInputs,
   drawsScreen: boolean,
@@ -53,7 +50,7 @@ export async function assembleParts(
     precision: options.precision / 100,
     ...(plan.study.levels.mode === 'concurrency' && { maxInFlight: plan.study.levels.high }),
     ...(options.stability === 'perf-analyzer' && { stability: perfAnalyzerRuleOf(options) }),
-    windows,
+    ...(windows ? { windows } : { windows: studyWindows, searchWindows }),
     deviceProbe: devices.probe,
     alarm: traffic.alarm,
     scheduleAt: (perSecond) => rateSchedule(options, perSecond),

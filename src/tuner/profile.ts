@@ -1,9 +1,14 @@
 import type { RequestSet } from '../loadgen/types.ts';
-import type { LevelOptions } from '../profiler/level-options.ts';
+import type { LevelOptions, WindowRule } from '../profiler/level-options.ts';
 import { measureLevel } from '../profiler/measure-level.ts';
 import type { Candidate } from '../space/types.ts';
 import { instancesOf } from '../study/metrics.ts';
 import type { Applied, Profile } from './seams.ts';
+
+/** A trial is measured at several levels, its neighbours tell of it too, and the final measures the best again: four windows a level are enough. */
+export const studyWindows: Partial<WindowRule> = { maxWindows: 4 };
+/** The search asks which candidate is better by much; what is reported is the final's. */
+export const searchWindows: Partial<WindowRule> = { minWindowMs: 150 };
 
 /** What stays the same from one measurement to the next, and the requests to send to a candidate. */
 export interface ProfileOptions
@@ -12,6 +17,8 @@ export interface ProfileOptions
     'requests' | 'level' | 'instances' | 'isFresh' | 'requestsPerExecution' | 'signal' | 'onProgress'
   > {
   readonly requestsFor: (candidate: Candidate) => RequestSet;
+  /** Of the search's measurements, over `windows`. */
+  readonly searchWindows?: Partial<WindowRule>;
 }
 
 /**
@@ -19,10 +26,10 @@ export interface ProfileOptions
  * of the model before is not waited for: Triton takes 1 to 6 s to end Python instances, as long as it is under load, and what
  * is measured beside it is the same (22 loads on Triton 2.51: throughput within 0.2 % on average of that 2.5 to 4 s later).
  */
-export function createProfile({ requestsFor, ...fixed }: ProfileOptions): Profile {
+export function createProfile({ requestsFor, searchWindows, ...fixed }: ProfileOptions): Profile {
   let settled: Applied | null = null;
   return {
-    measure: (applied, level, { signal, onProgress, budgetMs }) => {
+    measure: (applied, level, { signal, onProgress, budgetMs, isSearch }) => {
       const isServed = applied.change === 'none' && settled?.candidate.fingerprint === applied.candidate.fingerprint;
       const isFresh = applied !== settled && !isServed;
       settled = applied;
@@ -30,6 +37,7 @@ export function createProfile({ requestsFor, ...fixed }: ProfileOptions): Profil
       return measureLevel({
         ...fixed,
         ...(budgetMs !== undefined && { budgetMs }),
+        ...(isSearch && searchWindows && { windows: { ...fixed.windows, ...searchWindows } }),
         requests,
         instances: instancesOf(applied.candidate.config),
         isFresh,

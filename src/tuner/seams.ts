@@ -34,6 +34,8 @@ export interface MeasureOptions {
   readonly onProgress: (progress: ProfileProgress) => void;
   /** The latency budget in force, which may have changed since the profile was made; absent for none. */
   readonly budgetMs?: number;
+  /** One of many that are compared, the best of which are measured again: it may be shorter. */
+  readonly isSearch?: boolean;
 }
 
 export interface Profile {

@@ -1,4 +1,5 @@
 import { messageOf, TrituneError } from '../base/errors.ts';
+import type { ProfileProgress } from '../profiler/measurement.ts';
 import { representative } from '../study/final.ts';
 import { failureOf } from './outcome.ts';
 import type { Run } from './run.ts';
@@ -29,9 +30,10 @@ export async function traceBest(run: Run): Promise<string | null> {
     const { earlier, file } = before ? before.started : await tracing.look();
     await ledger.record({ type: 'tracing-started', trial: number, earlier, file });
     const rate = Math.max(1, Math.ceil(throughput.value / TRACES_PER_SECOND));
-    await measureOnce(run, number, applied, level.value, ({ phase }) => {
+    const watch = ({ phase }: ProfileProgress): void => {
       if (phase === 'window' && started.length === 0) started.push(tracing.start(rate).then(() => null, messageOf));
-    });
+    };
+    await measureOnce(run, number, applied, level.value, { watch });
     const fault = started[0] ? await started[0] : 'the measurement was over too soon';
     return fault === null ? null : `the server did not trace: ${fault}`;
   } catch (error) {

@@ -8,7 +8,7 @@ import type { LevelPlan, TrialFailure, TrialRole } from '../study/types.ts';
 import { heedPause } from './heed.ts';
 import { failureOf, outlasting } from './outcome.ts';
 import type { Run } from './run.ts';
-import type { Applied } from './seams.ts';
+import type { Applied, MeasureOptions } from './seams.ts';
 
 /** One trial to run. */
 export interface Assigned {
@@ -75,6 +75,10 @@ async function applyNow(run: Run, trial: number, candidate: Candidate): Promise<
   return applied;
 }
 
+interface LookOptions extends Pick<MeasureOptions, 'isSearch'> {
+  readonly watch?: (progress: ProfileProgress) => void;
+}
+
 /**
  * One measurement, of the candidate from its beginning to its end: a server that went away and came back has forgotten the
  * candidate, and somebody may have changed the model meanwhile; it is applied again then, and measured anew. Errors:
@@ -85,7 +89,7 @@ export async function measureOnce(
   trial: number,
   applied: Applied,
   value: number,
-  watch: (progress: ProfileProgress) => void = () => undefined,
+  { isSearch = false, watch = () => undefined }: LookOptions = {},
 ): Promise<Measurement> {
   const level = { mode: run.ledger.state.started.levels.mode, value };
   const measure = (on: Applied): Promise<Measurement> => {
@@ -95,7 +99,7 @@ export async function measureOnce(
       watch(progress);
     };
     const budgetMs = run.ledger.state.goal.budget?.latencyMs;
-    const options = { signal: run.signal, onProgress, ...(budgetMs !== undefined && { budgetMs }) };
+    const options = { signal: run.signal, onProgress, isSearch, ...(budgetMs !== undefined && { budgetMs }) };
     return run.time.timeMeasure(() => run.parts.profile.measure(on, level, options));
   };
   const measureAnew = async (): Promise<Measurement> => measure(await applyNow(run, trial, applied.candidate));
@@ -136,7 +140,7 @@ async function measureLevels(run: Run, trial: Assigned, applied: Applied, measur
     const next = levelAfter(run, trial, measurements);
     if (next.kind === 'done' || (measurements.length > 0 && !run.time.allowsLevel)) return;
     await heedPause(run);
-    const measurement = await measureOnce(run, trial.number, applied, next.level);
+    const measurement = await measureOnce(run, trial.number, applied, next.level, { isSearch: true });
     await run.ledger.record({ type: 'trial-measured', trial: trial.number, measurement });
     measurements.push(measurement);
     requireMetrics(measurement, trial.candidate, goal);

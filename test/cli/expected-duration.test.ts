@@ -9,6 +9,7 @@ import { defaultWindowRule } from '../../src/profiler/level-options.ts';
 import { loadSpace } from '../../src/space/load.ts';
 import { presetFor } from '../../src/space/presets.ts';
 import { viewSpace } from '../../src/study/samplers/space-view.ts';
+import { searchWindows } from '../../src/tuner/profile.ts';
 import type { Profile } from '../../src/tuner/seams.ts';
 import { candidateOf, goalOf, studyStarted } from '../study/builders.ts';
 import { VirtualServer } from '../support/virtual-server.ts';
@@ -20,9 +21,10 @@ const WARM_UP_MS = 550;
 /** Takes the time that the rule of windows takes: longer for slow answers and low rates, and three or four of them. */
 function inItsTime(server: VirtualServer): Profile {
   const random = seededRandom(1);
-  const { minWindowMs, maxWindowMs, minRequests } = defaultWindowRule;
+  const { maxWindowMs, minRequests } = defaultWindowRule;
   return {
-    measure: async ({ candidate }, level, { signal }) => {
+    measure: async ({ candidate }, level, { signal, isSearch }) => {
+      const { minWindowMs } = { ...defaultWindowRule, ...(isSearch && searchWindows) };
       const measurement = server.measure(candidate.config, level.value);
       const wantedMs = Math.max(20 * measurement.latencyMs.avg, (minRequests * 1e3) / measurement.throughput.value);
       const windowMs = Math.min(Math.max(wantedMs, minWindowMs), maxWindowMs);
@@ -100,11 +102,11 @@ describe('the expected duration', { timeout: 60_000 }, () => {
     { profile: 'demo', sampler: 'random', budgetMs: 80, maxTrials: 10 },
     { profile: 'demo', sampler: 'hill-climb', budgetMs: 80, maxTrials: 10 },
     { profile: 'demo', sampler: 'grid', budgetMs: 80, maxTrials: 4 },
-    { profile: 'cliff', sampler: 'queueing', budgetMs: 15, maxTrials: 20 },
+    { profile: 'tft-a30', sampler: 'queueing', budgetMs: 18, maxTrials: 20 },
     // It stops by itself, and aims at what was expected.
     { profile: 'oom', sampler: 'queueing', budgetMs: 43, maxTrials: Number.POSITIVE_INFINITY },
     { profile: 'yolov7-rtx4090', sampler: 'queueing', budgetMs: 420, maxTrials: Number.POSITIVE_INFINITY },
-    { profile: 'cliff', sampler: 'queueing', budgetMs: 50, maxTrials: Number.POSITIVE_INFINITY },
+    { profile: 'tft-t4-pytorch', sampler: 'queueing', budgetMs: 69, maxTrials: Number.POSITIVE_INFINITY },
     { profile: 'sleeper', sampler: 'queueing', budgetMs: 80, maxTrials: Number.POSITIVE_INFINITY },
     { profile: 'cliff', sampler: 'grid', budgetMs: 200, maxTrials: 5 },
     { profile: 'demo', sampler: 'random', budgetMs: 80, maxTrials: 10, loadSeconds: 12 },

@@ -4,6 +4,7 @@ import type { Assignment } from '../../src/space/types.ts';
 import { foldStudy } from '../../src/study/fold.ts';
 import type { Sampler } from '../../src/study/types.ts';
 import type { ModelConfig } from '../../src/triton/model-config.ts';
+import type { Profile } from '../../src/tuner/seams.ts';
 import { tune } from '../../src/tuner/tune.ts';
 import { candidateOf, goalOf, measured, originalConfig, studyStarted } from '../study/builders.ts';
 import { everyCandidate, instancesIn, lost, play, refuseAbove, space, untilItStops, World } from './world.ts';
@@ -65,6 +66,22 @@ describe('a full run', () => {
       expect(state?.finished?.wallSeconds).toBeLessThanOrEqual(timeBudgetMs / 1000 + 4);
       expect(state?.gain, `${timeBudgetMs}`).not.toBeNull();
     }
+  });
+
+  it('tells the search from the final, which is measured for as long as anything else', async () => {
+    const world = new World();
+    const asked: (boolean | undefined)[] = [];
+    const profile: Profile = {
+      measure: (applied, level, options) => {
+        asked.push(options.isSearch);
+        return world.profile.measure(applied, level, options);
+      },
+    };
+    const { state } = await play({ world, parts: { profile } });
+    const searched = state?.trials.flatMap(({ measurements }) => measurements).length ?? 0;
+    const finals = state?.finals.length ?? 0;
+    expect(finals).toBeGreaterThan(3);
+    expect(asked).toEqual([...Array(searched).fill(true), ...Array(finals).fill(false)]);
   });
 
   it('tries a candidate where no time is left for a final: there would be nothing to compare', async () => {

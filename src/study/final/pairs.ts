@@ -20,7 +20,7 @@ export function latestPairs(a: Side, b: Side): Pairs {
 
 function joined(a: readonly Reading[], b: readonly Reading[]): Pairs {
   return a.flatMap(({ round, measurement }) => {
-    const other = b.find((reading) => reading.round === round);
+    const other = b.findLast((reading) => reading.round === round);
     return other ? [[measurement, other.measurement] as const] : [];
   });
 }

@@ -17,8 +17,8 @@ const LOWEST_STEP = 0.7;
 const MOST_FINALISTS = 4;
 /** … and so many of them meet at once: what a third that is about as good would add is not worth its loads. */
 export const MOST_AT_ONCE = 2;
-/** The next best meets the first where to look again promises so much, as a logarithm; else it waits. */
-const WORTH_A_LOOK = 0.02;
+/** The next best meets the first as long as to look again promises so much, as a logarithm; else it waits, or is done. */
+export const WORTH_A_LOOK = 0.02;
 /** Costs are never known better than this: no two runs are quite alike. */
 const LEAST_HALF_WIDTH = 0.01;
 /** One late round of two may be the machine's; two of three are the side's. */
@@ -35,6 +35,8 @@ export interface Side {
   readonly trial: Trial;
   level: number;
   steps: number;
+  /** The round in which it last went to a lower level within its turn; 0 for none. */
+  loweredIn: number;
   readings: readonly Reading[];
   /** Those before it went to its present level: what there is to go by when the final is cut short right after. */
   former: readonly Reading[];
@@ -47,7 +49,7 @@ export function sideOf(trial: Trial | null, { goal, started }: StudyState): Side
   const chosen = trial?.chosen == null ? undefined : trial.measurements[trial.chosen];
   if (!trial || !chosen) return null;
   const level = Math.max(entryLevel(chosen, goal), Math.min(started.levels.low, chosen.level.value));
-  return { trial, level, steps: 0, readings: [], former: [], out: null };
+  return { trial, level, steps: 0, loweredIn: 0, readings: [], former: [], out: null };
 }
 
 /**
@@ -81,15 +83,20 @@ export function entrantsOf(state: StudyState): { sides: Side[]; close: number } 
   const [, ...distinct] = [...byCandidate.values()].map(([best]) => best as Trial).slice(0, MOST_FINALISTS);
   const isClose = (trial: Trial): boolean => {
     const [best, own] = [chosenOf(contender) as Measurement, chosenOf(trial) as Measurement];
-    const doubt = Math.hypot(LEAST_HALF_WIDTH, costHalfWidth(best, goal), costHalfWidth(own, goal));
-    const cost = { mean: stands(trial).cost, sd: doubt / DEVIATIONS_AT_95_PERCENT };
-    return expectedImprovement(cost, stands(contender).cost) >= WORTH_A_LOOK;
+    const halfWidth = Math.hypot(costHalfWidth(best, goal), costHalfWidth(own, goal));
+    return promiseOf(stands(trial).cost - stands(contender).cost, halfWidth) >= WORTH_A_LOOK;
   };
   const close = distinct.findIndex((trial) => !isClose(trial));
   return {
     sides: [first, ...distinct.flatMap((trial) => sideOf(trial, state) ?? [])],
     close: Math.min(MOST_AT_ONCE, 1 + (close < 0 ? distinct.length : close)),
   };
+}
+
+/** What one that is behind by so much may yet gain on average, both as logarithms; `halfWidth` is half the 95 % interval of it. */
+export function promiseOf(behind: number, halfWidth: number): number {
+  const sd = Math.hypot(LEAST_HALF_WIDTH, halfWidth) / DEVIATIONS_AT_95_PERCENT;
+  return expectedImprovement({ mean: behind, sd }, 0);
 }
 
 const misses = ({ trial, readings }: Side, goal: Goal): readonly Measurement[] =>

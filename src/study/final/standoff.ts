@@ -1,9 +1,21 @@
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { Interval } from '../../stats/interval.ts';
+import { isFeasible } from '../goal.ts';
 import type { StudyState } from '../state.ts';
 import type { Goal } from '../types.ts';
 import { gainOf, halfWidthOf, heldIn, type Pairs, pairsOf } from './pairs.ts';
-import { entrantsOf, isLate, MOST_AT_ONCE, roundsFor, type Side, sideOf, startAnew, stepDown } from './sides.ts';
+import {
+  entrantsOf,
+  isLate,
+  MOST_AT_ONCE,
+  promiseOf,
+  roundsFor,
+  type Side,
+  sideOf,
+  startAnew,
+  stepDown,
+  WORTH_A_LOOK,
+} from './sides.ts';
 
 /**
  * The gain is known well enough when its 95 % interval goes no further than this to either side, as a logarithm; a large
@@ -13,7 +25,7 @@ import { entrantsOf, isLate, MOST_AT_ONCE, roundsFor, type Side, sideOf, startAn
 const NARROW = 0.05;
 const NARROW_FOR_MUCH = 0.3;
 /** The rounds that a final may take for that, those at levels that were left included, as a multiple of those that it takes anyway. */
-const PATIENCE = 3;
+const PATIENCE = 2;
 /** After so many rounds a finalist that is clearly slower than another is measured no more. */
 const ROUNDS_TO_TELL = 2;
 
@@ -55,7 +67,8 @@ export function replay(state: StudyState, rounds: number): Standoff | null {
 export const next = ({ turns, baseline }: Standoff): Side => turns[0] ?? baseline;
 
 /** The first of its round is next. */
-export const opensRound = (standoff: Standoff): boolean => standoff.turns.length === turnsOf(standoff).length;
+export const opensRound = (standoff: Standoff): boolean =>
+  standoff.turns.length === turnsOf(standoff).length && next(standoff).loweredIn !== standoff.round;
 
 const active = ({ finalists }: Standoff): Side[] => finalists.filter(({ out }) => out === null);
 
@@ -70,6 +83,12 @@ function turnsOf(standoff: Standoff): Side[] {
 
 function take(standoff: Standoff, side: Side, measurement: Measurement, goal: Goal, rounds: number): void {
   side.readings = [...side.readings, { round: standoff.round, measurement }];
+  // While it is served, another level takes no load; a disturbed moment shall not decide of more than one.
+  const isFirst = side.loweredIn !== standoff.round;
+  if (isFirst && isLate(side, goal, rounds) && stepDown(side, goal, standoff.lowest)) {
+    side.loweredIn = standoff.round;
+    return;
+  }
   standoff.turns = standoff.turns.slice(1);
   if (standoff.turns.length === 0) endRound(standoff, goal, rounds);
 }
@@ -77,6 +96,7 @@ function take(standoff: Standoff, side: Side, measurement: Measurement, goal: Go
 function endRound(standoff: Standoff, goal: Goal, rounds: number): void {
   const { baseline, lowest } = standoff;
   if (isLate(baseline, goal, rounds)) stepDown(baseline, goal, lowest);
+  const isLower = active(standoff).some(({ loweredIn }) => loweredIn === standoff.round);
   const late = active(standoff).filter((side) => isLate(side, goal, rounds));
   for (const side of late) {
     if (!stepDown(side, goal, lowest)) side.out = 'missed';
@@ -84,21 +104,30 @@ function endRound(standoff: Standoff, goal: Goal, rounds: number): void {
   dropSlower(standoff, goal);
   // What stands lower than the search had it may be behind those that come next.
   if (active(standoff).length === 0) startAnew(baseline);
-  if (late.length > 0 && active(standoff).length < MOST_AT_ONCE) letNextIn(standoff);
+  if ((isLower || late.length > 0) && active(standoff).length < MOST_AT_ONCE) letNextIn(standoff);
   standoff.isOver = isDecided(standoff, goal, rounds);
   standoff.round++;
   standoff.turns = turnsOf(standoff);
 }
 
-/** Those that another finalist beats beyond doubt. */
+/** Those that another finalist beats beyond doubt, or that are behind and not likely to be found better by much. */
 function dropSlower(standoff: Standoff, goal: Goal): void {
   for (const side of active(standoff)) {
     const isBeaten = active(standoff).some((other) => {
       const pairs = pairsOf(other, side);
-      return pairs.length >= ROUNDS_TO_TELL && (gainOf(pairs, other, side, goal)?.low ?? 0) > 1;
+      if (pairs.length < ROUNDS_TO_TELL) return false;
+      return (gainOf(pairs, other, side, goal)?.low ?? 0) > 1 || !isWorthALook(pairs, other, side, goal);
     });
     if (isBeaten) side.out = 'slower';
   }
+}
+
+/** Whether the second of them, if it is behind, promises to be better by enough. */
+function isWorthALook(pairs: Pairs, first: Side, second: Side, goal: Goal): boolean {
+  const lead = gainOf(pairs, first, second, goal);
+  if (lead === null || lead.value <= 1 || !pairs.every(([of]) => isFeasible(of, first.trial.candidate, goal)))
+    return true;
+  return promiseOf(Math.log(lead.value), halfWidthOf(pairs, goal) / Math.sqrt(pairs.length)) >= WORTH_A_LOOK;
 }
 
 /** The next best of the search comes in. */

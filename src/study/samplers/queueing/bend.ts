@@ -14,7 +14,7 @@ export interface Bend {
 }
 
 /** Points of other numbers of instances count less, the more doublings they are away, and never nothing. */
-const INSTANCE_BANDWIDTH = 0.8;
+const INSTANCE_BANDWIDTH = 0.5;
 const LEAST_WEIGHT = 0.03;
 const OTHER_VARIANT_WEIGHT = 0.2;
 /** So much weight of points is needed for half a correction. */

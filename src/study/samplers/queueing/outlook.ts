@@ -1,5 +1,5 @@
 import type { Measurement } from '../../../profiler/measurement.ts';
-import { chanceBelow, DEVIATIONS_AT_95_PERCENT } from '../../../stats/normal.ts';
+import { DEVIATIONS_AT_95_PERCENT } from '../../../stats/normal.ts';
 import { relativeHalfWidth } from '../../../stats/precision.ts';
 import { constraintsOf } from '../../goal.ts';
 import { metricNamed, readMetric } from '../../metrics.ts';
@@ -8,6 +8,7 @@ import type { Choice } from './choices.ts';
 import { kernelOf, type Place, placeOf, TRAIT_DISTANCES } from './features.ts';
 import { type Hypothesis, type Normal, type Posterior, posteriorOf, type Reading } from './gaussian-process.ts';
 import type { Foretold, Measured, Physics } from './physics.ts';
+import { chanceOfKeeping, expectedGain, type Figure, type Limit, weighted } from './shared-doubt.ts';
 
 /** What is expected of a choice at a level; null where nothing can be served. */
 export interface Outlook {
@@ -15,6 +16,8 @@ export interface Outlook {
   readonly cost: Normal;
   /** The chance that every constraint is met, with all uncertainty this many times as large. */
   met(inflation: number): number;
+  /** By how much it betters a cost on average, within every constraint; likewise. */
+  gain(best: number, inflation: number): number;
 }
 
 export interface Forecast {
@@ -43,25 +46,25 @@ export function forecastOf(
   const total = goal.objectives.reduce((sum, { weight }) => sum + weight, 0);
 
   const look = (choice: Choice, level: number): Outlook | null => {
-    const at = new Map<string, Normal>();
+    const at = new Map<string, Figure>();
     for (const name of names) {
-      const normal = modelFor(name)(choice, level);
-      if (normal === null) return null;
-      at.set(name, normal);
+      const figure = modelFor(name)(choice, level);
+      if (figure === null) return null;
+      at.set(name, figure);
     }
-    const terms = goal.objectives.map(({ metric, weight }) => {
-      const { mean, sd } = at.get(metric) as Normal;
-      const share = weight / total;
-      return { mean: metricNamed(metric).better === 'higher' ? -share * mean : share * mean, sd: share * sd };
-    });
+    const cost = weighted(
+      goal.objectives.map(({ metric, weight }) => {
+        const sign = metricNamed(metric).better === 'higher' ? -1 : 1;
+        return { figure: at.get(metric) as Figure, weight: (sign * weight) / total };
+      }),
+    );
+    const limits = constraints.map(
+      ({ metric, relation, value }): Limit => ({ figure: at.get(metric) as Figure, value: Math.log(value), relation }),
+    );
     return {
-      cost: { mean: terms.reduce((sum, { mean }) => sum + mean, 0), sd: Math.hypot(...terms.map(({ sd }) => sd)) },
-      met: (inflation) =>
-        constraints.reduce((chance, { metric, relation, value }) => {
-          const { mean, sd } = at.get(metric) as Normal;
-          const below = chanceBelow((Math.log(value) - mean) / Math.max(1e-9, sd * inflation));
-          return chance * (relation === '<=' ? below : 1 - below);
-        }, 1),
+      cost,
+      met: (inflation) => chanceOfKeeping(limits, inflation),
+      gain: (best, inflation) => expectedGain(cost, limits, best, inflation),
     };
   };
   return {
@@ -77,11 +80,11 @@ export function forecastOf(
 }
 
 /** A metric's logarithm at a choice and level. */
-type MetricModel = (choice: Choice, level: number) => Normal | null;
+type MetricModel = (choice: Choice, level: number) => Figure | null;
 
 /** The model, which works out each of its answers once. */
 function knownAt(model: MetricModel): MetricModel {
-  const known = new Map<string, Normal | null>();
+  const known = new Map<string, Figure | null>();
   return (choice, level) => {
     const key = `${choice.candidate.fingerprint} ${level}`;
     const earlier = known.get(key);
@@ -112,7 +115,7 @@ const foretoldNames: ReadonlySet<string> = new Set([
 ]);
 
 /** Neighbouring integers differ; the width only keeps the arithmetic finite. */
-const exactly = (value: number): Normal => ({ mean: Math.log(value), sd: 1e-6 });
+const exactly = (value: number): Figure => ({ mean: Math.log(value), sd: 1e-6, shared: 0 });
 
 function corrected(name: keyof Foretold, physics: Physics, measured: readonly Measured[], place: PlaceOf): MetricModel {
   const readings = measured.flatMap(({ choice, measurements }) =>
@@ -129,7 +132,9 @@ function corrected(name: keyof Foretold, physics: Physics, measured: readonly Me
     const foretold = physics.foretell(choice, level);
     if (!foretold) return null;
     const { mean, sd } = correction(place(choice, level));
-    return { mean: Math.log(foretold[name]) + mean, sd: Math.hypot(sd, physics.doubt(choice, level)) };
+    const doubt = physics.doubt(choice, level);
+    const shared = metricNamed(name).better === 'higher' ? -doubt : doubt;
+    return { mean: Math.log(foretold[name]) + mean, sd: Math.hypot(sd, doubt), shared };
   };
 }
 
@@ -174,12 +179,12 @@ function learned(name: string, measured: readonly Measured[], place: PlaceOf): M
       return value !== undefined && value > 0 ? [{ place: at, value: Math.log(value), noiseVariance: 0.02 ** 2 }] : [];
     }),
   );
-  if (readings.length === 0) return () => ({ mean: 0, sd: 5 });
+  if (readings.length === 0) return () => ({ mean: 0, sd: 5, shared: 0 });
   const mean = readings.reduce((sum, { value }) => sum + value, 0) / readings.length;
   const centred = readings.map((reading) => ({ ...reading, value: reading.value - mean }));
   const posterior: Posterior<Place> = posteriorOf(centred, learnedHypotheses);
   return (choice, level) => {
     const normal = posterior(place(choice, level));
-    return { mean: normal.mean + mean, sd: normal.sd };
+    return { mean: normal.mean + mean, sd: normal.sd, shared: 0 };
   };
 }

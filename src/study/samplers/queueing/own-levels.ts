@@ -20,16 +20,16 @@ export function ownLevel({ forecast, field }: Sight, running: RunningTrial, goal
 
 /** Another level of the running trial, where that is worth more for its time than any other candidate. */
 export function worthStaying(
-  { field, valued, best, running: choice }: Sight,
+  { field, prospects, best, running: choice }: Sight,
   running: RunningTrial,
   goal: Goal,
 ): number | null {
   if (!choice) return null;
-  const next = ranked(closeBy(choice, running, field, best, goal), best)[0];
-  if (!next) return null;
-  const other = valued[0];
+  const own = closeBy(choice, running, field, best, goal);
+  const next = ranked([...own, ...prospects], best)[0];
+  if (!next || !own.includes(next.prospect)) return null;
   if (best !== null && next.gain < WORTH_STAYING) return null;
-  return other && next.merit < other.merit ? null : next.prospect.level;
+  return next.prospect.level;
 }
 
 /** Levels that say something new: not beside a measured one, nor beyond one that was too slow already. */

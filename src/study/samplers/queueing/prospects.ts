@@ -1,4 +1,3 @@
-import { expectedImprovement } from '../../../stats/normal.ts';
 import type { LevelRange } from '../../types.ts';
 import type { Choice } from './choices.ts';
 import { coarseLevels, fineLevels } from './levels-of.ts';
@@ -22,7 +21,7 @@ export interface Valued {
 }
 
 /** Gains of prospects with a lower chance than this of meeting the goal do not count: throughput spans decades, chances do not. */
-const LEAST_CHANCE = 0.15;
+const LEAST_CHANCE = 0.06;
 /** A gain below this in every prospect says that the uncertainty is too small, not that all is found. */
 const WORTH_A_TRIAL = 0.01;
 const INFLATIONS = [1, 2, 4];
@@ -63,8 +62,7 @@ export function largestGain(prospects: readonly Prospect[], best: number): numbe
 }
 
 export function worthOf(prospect: Prospect, best: number, inflation: number): Valued {
-  const { cost, met } = prospect.outlook;
-  const gain = met(inflation) * expectedImprovement({ mean: cost.mean, sd: cost.sd * inflation }, best);
+  const gain = prospect.outlook.gain(best, inflation);
   return { prospect, gain, merit: gain / prospect.seconds ** TIME_EXPONENT };
 }
 

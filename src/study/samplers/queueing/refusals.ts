@@ -17,7 +17,12 @@ export function withRefusals(forecast: Forecast, trials: readonly Trial[]): Fore
     outlook(choice, level) {
       const outlook = forecast.outlook(choice, level);
       const chance = chanceOf(choice);
-      return outlook && chance < 1 ? { ...outlook, met: (inflation) => chance * outlook.met(inflation) } : outlook;
+      if (!outlook || chance === 1) return outlook;
+      return {
+        ...outlook,
+        met: (inflation) => chance * outlook.met(inflation),
+        gain: (best, inflation) => chance * outlook.gain(best, inflation),
+      };
     },
   };
 }
