@@ -20,7 +20,7 @@ interface Search {
   readonly finalists: number;
 }
 const SEARCHES: Readonly<Record<'queueing' | 'walk' | 'sweep', Search>> = {
-  queueing: { first: 3.5, perTrial: 1, budgetShare: 0.6, requestTimes: 10, longestWindowMs: 1300, finalists: 2 },
+  queueing: { first: 2, perTrial: 1, budgetShare: 0.6, requestTimes: 10, longestWindowMs: 1300, finalists: 2 },
   walk: { first: 4, perTrial: 3.5, budgetShare: 1.1, requestTimes: 8, longestWindowMs: 2000, finalists: 2.5 },
   sweep: { first: 3, perTrial: 7, budgetShare: 0.9, requestTimes: 4, longestWindowMs: 2000, finalists: 2.5 },
 };
@@ -30,10 +30,12 @@ const MEASUREMENT = { besideSeconds: 0.55, windows: 3.5 };
 /** A window holds about so many latencies one after the other where that is longer than its least length. */
 const LATENCIES_PER_WINDOW = 20;
 /** A full load, where nobody knows better: of small models on a real Triton, refused ones and waits for the old instances included, and of the emulator's profiles. */
-const USUAL_LOAD_SECONDS = { real: 2, emulated: 0.3 };
+const USUAL_LOAD_SECONDS = { real: 1.5, emulated: 0.3 };
 
-/** Many finals of the default sampler on a real server go on beyond their planned rounds, as it is less even than a simulated one. */
-const ROUNDS_WHERE_UNEVEN = 1.8;
+/** Many finals of the default sampler on a real server go on for as many rounds as they may, as it is less even than a simulated one. */
+const ROUNDS_WHERE_UNEVEN = 2;
+/** To start, to look at the server, and to write what was found; of an emulated one within the run next to nothing. */
+const AROUND_SECONDS = 1.5;
 
 /** What is seen of the model before a study. */
 export interface Seen {
@@ -83,18 +85,18 @@ export function expectedDuration(prospect: Prospect): Expected {
   const loadSeconds = prospect.loadSeconds ?? (isEmulated ? USUAL_LOAD_SECONDS.emulated : USUAL_LOAD_SECONDS.real);
   const { minWindowMs: inFinal } = defaultWindowRule;
   const { minWindowMs: inSearch = inFinal } = searchWindows;
-  const withRounds = (rounds: number): Pick<Expected, 'seconds' | 'measurements'> => {
+  const withRounds = (rounds: number, around: number): Pick<Expected, 'seconds' | 'measurements'> => {
     const finals = rounds * search.finalists;
     const measurements = search.first + perTrial * trials;
     // Of a round after the first one side is still served.
     const loads = trials + (rounds > 0 ? finals - rounds + 1 : 0);
     const measuring = measurements * measuringSeconds(inSearch) + finals * measuringSeconds(inFinal);
-    const seconds = Math.min(measuring + loads * loadSeconds, timeBudgetMs / MS_PER_S);
-    return { seconds, measurements: Math.ceil(measurements + finals) };
+    const seconds = around + measuring + loads * loadSeconds;
+    return { seconds: Math.min(seconds, timeBudgetMs / MS_PER_S), measurements: Math.ceil(measurements + finals) };
   };
   const uneven = isEmulated || sampler !== 'queueing' ? 1 : ROUNDS_WHERE_UNEVEN;
-  const { seconds: evenSeconds } = withRounds(finalRounds);
-  return { ...withRounds(uneven * finalRounds), evenSeconds, trials: prospect.trials };
+  const { seconds: evenSeconds } = withRounds(finalRounds, 0);
+  return { ...withRounds(uneven * finalRounds, isEmulated ? 0 : AROUND_SECONDS), evenSeconds, trials: prospect.trials };
 }
 
 /** The mean latency at the levels that are measured: whichever of its two limits is lower, softly where they are near. */
