@@ -19,7 +19,7 @@ const TYPICAL = { warmUpSeconds: 0.35, loadSeconds: 3, inPlaceSeconds: 2.5 };
 export async function dryRecording(options: RecordStudyOptions, terminal: Terminal): Promise<number> {
   const model = modelOf(options);
   const logs = await mkdtemp(join(tmpdir(), 'tritune-plan-'));
-  const opened = await openServer(options, [model], logs, new AbortController().signal);
+  const opened = await openServer(options, { loadModels: [model] }, logs, new AbortController().signal);
   try {
     const original = await readOriginal(opened.client, model);
     await leaveAsItWas(opened.client, model, original);

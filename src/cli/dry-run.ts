@@ -25,7 +25,7 @@ export async function dryRun(each: readonly [TuneOptions, ...TuneOptions[]], ter
   headersOf(first);
   const logs = await mkdtemp(join(tmpdir(), 'tritune-plan-'));
   // A server of its own loads the model when it is looked at, so that it is seen how long that takes.
-  const opened = await openServer(first, [], logs, new AbortController().signal);
+  const opened = await openServer(first, { laterModels: models }, logs, new AbortController().signal);
   try {
     let seconds = 0;
     for (const [index, options] of each.entries()) {
@@ -52,7 +52,7 @@ async function printPlan(options: TuneOptions, opened: OpenServer, terminal: Ter
   const { inputs, first } = await asked.finally(() => leaveAsItWas(client, model, original));
   const { plan, space, expected, usual } = planStudy({ options, model, earlier: [], started: null }, server, original);
   const base = plan.study.originalConfig;
-  const { seconds, measurements, trials } = expected(seenIn(first, original));
+  const { seconds, measurements, trials, even } = expected(seenIn(first, original));
   terminal.print(describeSpace(space, base));
   const { length } = inputs.requests;
   const what = length === 1 ? 'the same request over and over' : `${length} different requests in turn`;
@@ -61,7 +61,9 @@ async function printPlan(options: TuneOptions, opened: OpenServer, terminal: Ter
   terminal.print(`sampler ${options.sampler}: up to ${trials} trials and about ${measurements} measurements`);
   const isSure = usual !== undefined || seconds >= plan.timeBudgetMs / MS_PER_S;
   const sure = isSure ? '' : ', half or twice that by what it finds';
-  terminal.print(`expected: about ${formatDuration(seconds)}${sure}${basisOf(first, original)}; nothing was changed`);
+  terminal.print(
+    `expected: about ${formatDuration(seconds)}${sure}${basisOf(first, original, even.loadSeconds)}; nothing was changed`,
+  );
   const slow = expensiveParameters(space, base);
   if (slow.length > 0)
     terminal.print(`settings of ${slow.join(', ')} can take minutes to load: that would come on top of it`);
@@ -76,11 +78,11 @@ async function tryRequests(options: TuneOptions, opened: OpenServer, original: O
 }
 
 /** What the duration goes by. */
-function basisOf(first: FirstRequests | null, { loadMs }: OriginalModel): string {
+function basisOf(first: FirstRequests | null, { loadMs }: OriginalModel, loadSeconds: number): string {
   const answered = first && 'requestMs' in first ? first : null;
   const parts = [
     ...(answered ? [`a request alone takes ${formatMs(answered.requestMs)} (${answered.sent} were sent)`] : []),
-    loadMs === null ? 'loads are taken to be fast' : `a load takes ${formatMs(loadMs)}`,
+    loadMs === null ? `loads are taken for ${formatDuration(loadSeconds)} each` : `a load takes ${formatMs(loadMs)}`,
   ];
   return ` (${parts.join(', ')})`;
 }

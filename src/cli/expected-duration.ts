@@ -34,8 +34,10 @@ const USUAL_LOAD_SECONDS = { real: 1.5, emulated: 0.3 };
 
 /** Many finals of the default sampler on a real server go on for as many rounds as they may, as it is less even than a simulated one. */
 const ROUNDS_WHERE_UNEVEN = 2;
-/** To start, to look at the server, and to write what was found; of an emulated one within the run next to nothing. */
-const AROUND_SECONDS = 1.5;
+/** What a load takes longer than that of the original config, as most candidates have more instances. */
+const MORE_INSTANCES_SECONDS = 0.25;
+/** To look at the server and to write what was found; and to start and to end one for the run. Of an emulated one next to nothing. */
+const AROUND_SECONDS = { remote: 1.5, launched: 5 };
 
 /** What is seen of the model before a study. */
 export interface Seen {
@@ -47,8 +49,8 @@ export interface Seen {
 
 export interface Expected {
   readonly seconds: number;
-  /** With a final of no more than its planned rounds. */
-  readonly evenSeconds: number;
+  /** With a final of no more than its planned rounds, and what of that are loads. */
+  readonly even: { readonly seconds: number; readonly loads: number; readonly loadSeconds: number };
   readonly measurements: number;
   /** At most. */
   readonly trials: number;
@@ -66,6 +68,8 @@ export interface Prospect extends Seen {
   readonly budgetMs: number | null;
   readonly timeBudgetMs: number;
   readonly isEmulated: boolean;
+  /** The server is started for the run. */
+  readonly isLaunched?: boolean;
 }
 
 /**
@@ -73,7 +77,7 @@ export interface Prospect extends Seen {
  * most studies of the default sampler are within 30 % (docs/search.md). A time budget holds.
  */
 export function expectedDuration(prospect: Prospect): Expected {
-  const { sampler, finalRounds, timeBudgetMs, isEmulated } = prospect;
+  const { sampler, finalRounds, timeBudgetMs, isEmulated, isLaunched = false } = prospect;
   const search = SEARCHES[sampler === 'queueing' ? sampler : sampler === 'grid' ? 'sweep' : 'walk'];
   const trials = Math.min(prospect.trials, usualTrials(sampler) ?? Number.POSITIVE_INFINITY);
   const perTrial = Math.min(search.perTrial, prospect.listedLevels ?? Number.POSITIVE_INFINITY);
@@ -82,21 +86,35 @@ export function expectedDuration(prospect: Prospect): Expected {
     const windowMs = Math.min(Math.max(wantedMs, minWindowMs), search.longestWindowMs);
     return MEASUREMENT.besideSeconds + (MEASUREMENT.windows * windowMs) / MS_PER_S;
   };
-  const loadSeconds = prospect.loadSeconds ?? (isEmulated ? USUAL_LOAD_SECONDS.emulated : USUAL_LOAD_SECONDS.real);
+  const loadSeconds = loadSecondsOf(prospect);
   const { minWindowMs: inFinal } = defaultWindowRule;
   const { minWindowMs: inSearch = inFinal } = searchWindows;
-  const withRounds = (rounds: number, around: number): Pick<Expected, 'seconds' | 'measurements'> => {
+  const withRounds = (
+    rounds: number,
+    around: number,
+  ): Pick<Expected, 'seconds' | 'measurements'> & { loads: number } => {
     const finals = rounds * search.finalists;
     const measurements = search.first + perTrial * trials;
     // Of a round after the first one side is still served.
     const loads = trials + (rounds > 0 ? finals - rounds + 1 : 0);
     const measuring = measurements * measuringSeconds(inSearch) + finals * measuringSeconds(inFinal);
     const seconds = around + measuring + loads * loadSeconds;
-    return { seconds: Math.min(seconds, timeBudgetMs / MS_PER_S), measurements: Math.ceil(measurements + finals) };
+    return {
+      seconds: Math.min(seconds, timeBudgetMs / MS_PER_S),
+      measurements: Math.ceil(measurements + finals),
+      loads,
+    };
   };
   const uneven = isEmulated || sampler !== 'queueing' ? 1 : ROUNDS_WHERE_UNEVEN;
-  const { seconds: evenSeconds } = withRounds(finalRounds, 0);
-  return { ...withRounds(uneven * finalRounds, isEmulated ? 0 : AROUND_SECONDS), evenSeconds, trials: prospect.trials };
+  const even = withRounds(finalRounds, 0);
+  const around = AROUND_SECONDS[isLaunched ? 'launched' : 'remote'];
+  const { seconds, measurements } = withRounds(uneven * finalRounds, isEmulated ? 0 : around);
+  return { seconds, measurements, even: { ...even, loadSeconds }, trials: prospect.trials };
+}
+
+function loadSecondsOf({ loadSeconds, isEmulated }: Prospect): number {
+  if (loadSeconds === null) return isEmulated ? USUAL_LOAD_SECONDS.emulated : USUAL_LOAD_SECONDS.real;
+  return isEmulated ? loadSeconds : loadSeconds + MORE_INSTANCES_SECONDS;
 }
 
 /** The mean latency at the levels that are measured: whichever of its two limits is lower, softly where they are near. */

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { realClock } from '../base/clock.ts';
 import { TrituneError } from '../base/errors.ts';
 import { nsToMs } from '../base/units.ts';
+import type { LaunchOptions } from '../launch/types.ts';
 import type { ServerIdentity } from '../study/records.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import type { TlsOptions } from '../triton/tls.ts';
@@ -23,10 +24,10 @@ export interface OpenServer {
   close(): Promise<void>;
 }
 
-/** Starts the server if the options say so, with `loadModels` loaded, and connects to it. Errors: LAUNCH_FAILED, SERVER_*, USAGE. */
+/** Starts the server if the options say so, with models loaded at once or later, and connects to it. Errors: LAUNCH_FAILED, SERVER_*, USAGE. */
 export async function openServer(
   options: AddressOptions & LaunchFlags,
-  loadModels: readonly string[],
+  models: Pick<LaunchOptions, 'loadModels' | 'laterModels'>,
   logDirectory: string,
   signal: AbortSignal,
 ): Promise<OpenServer> {
@@ -37,7 +38,7 @@ export async function openServer(
   const launched =
     options.launch === undefined
       ? null
-      : await launchServer(options, loadModels, { logDirectory: join(logDirectory, 'server'), signal });
+      : await launchServer(options, { ...models, logDirectory: join(logDirectory, 'server'), signal });
   try {
     const addresses = launched ? addressesOfLaunched(launched, options.protocol) : addressesOf(options, tls);
     const { client, server } = await connectControl(addresses);

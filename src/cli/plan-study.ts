@@ -70,6 +70,7 @@ export function planStudy(
       budgetMs: goal.budget?.latencyMs ?? null,
       timeBudgetMs: limits.timeBudgetMs,
       isEmulated: server.emulated !== null,
+      isLaunched: options.launch !== undefined,
       ...seen,
     });
   // Whoever names a limit or what a gain must be has said how long it may take.
@@ -90,7 +91,7 @@ export function planStudy(
     samplerFor,
     expected,
     ...(options.sampler === 'queueing' && {
-      usual: (seen: Seen) => ({ seconds: expected(seen).evenSeconds, isAim }),
+      usual: (seen: Seen) => ({ ...expected(seen).even, isAim }),
     }),
     plan: {
       study: {

@@ -21,6 +21,7 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const LOAD_TIMEOUT_S = 600;
 /** A model that is loaded is ready within that, or within the time that a load may take if that is less. */
 const SETTLE_TIMEOUT_MS = 60_000;
+
 /**
  * The parts of a run, wired to its server; `close` lets go of the traffic's sockets and shared memory, and of what read the
  * devices. Errors: USAGE, UNSUPPORTED, SERVER_FAILED (shared memory that the server cannot use).

@@ -42,7 +42,7 @@ export async function runProfile(given: ProfileOptions, terminal: Terminal, alik
   const reports: LevelReport[] = [];
   try {
     const logs = options.launch === undefined ? tmpdir() : await mkdtemp(join(tmpdir(), 'tritune-profile-'));
-    const opened = await openServer(options, [model], logs, signal);
+    const opened = await openServer(options, { loadModels: [model] }, logs, signal);
     try {
       const head = profileHead(options, plan, opened.server, model);
       const documents = await openProfileDocuments(options, plan, head);

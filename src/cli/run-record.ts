@@ -38,7 +38,12 @@ export async function runRecord(
     () => `the model may not be as it was: tritune restore ${request.directory}`,
   );
   try {
-    const opened = await openServer(request.options, [request.model], request.directory, interrupts.signal);
+    const opened = await openServer(
+      request.options,
+      { loadModels: [request.model] },
+      request.directory,
+      interrupts.signal,
+    );
     try {
       await checkControllable(opened.client);
       const exitCode = await record(request, opened, terminal, interrupts.signal);

@@ -41,7 +41,8 @@ export async function runSeries(
   try {
     warnIfInsecure(series.options, terminal);
     // A server of our own loads each model for its turn only, so that no other takes memory or time from it.
-    const opened = await openServer(series.options, [], series.directory, interrupts.signal);
+    const laterModels = series.turns.map(({ model }) => model);
+    const opened = await openServer(series.options, { laterModels }, series.directory, interrupts.signal);
     try {
       await checkControllable(opened.client);
       await checkModels(series, opened, interrupts.signal);

@@ -16,12 +16,8 @@ export type LaunchFlags = Pick<
   'launch' | 'modelRepository' | 'tritonserver' | 'dockerImage' | 'dockerGpus' | 'sharedMemory' | 'trace'
 >;
 
-/** Starts the server that `--launch` names; a Triton loads `loadModels` at once, an emulator all that it has. Errors: USAGE, LAUNCH_FAILED. */
-export async function launchServer(
-  options: LaunchFlags,
-  loadModels: readonly string[],
-  common: LaunchOptions,
-): Promise<LaunchedServer> {
+/** Starts the server that `--launch` names; a Triton loads `loadModels` of `common` at once, an emulator all that it has. Errors: USAGE, LAUNCH_FAILED. */
+export async function launchServer(options: LaunchFlags, common: LaunchOptions): Promise<LaunchedServer> {
   const [what, ...rest] = (options.launch ?? '').split(':');
   const which = rest.join(':');
   if (what === 'emulator') return launchEmulator({ ...common, profile: which || DEFAULT_EMULATOR_PROFILE, script });
@@ -31,7 +27,6 @@ export async function launchServer(
     return launchLocal({
       ...common,
       modelRepository: needsRepository(options),
-      loadModels,
       ...(options.tritonserver !== undefined && { binary: options.tritonserver }),
       ...traceFile,
     });
@@ -47,7 +42,6 @@ export async function launchServer(
     return launchDocker({
       ...common,
       modelRepository: needsRepository(options),
-      loadModels,
       ...traceFile,
       image: options.dockerImage,
       // Docker refuses every container where it is asked for GPUs and there are none.

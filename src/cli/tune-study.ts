@@ -21,7 +21,7 @@ import { writeDocuments } from './write-documents.ts';
 
 /** One model's study on a server of its own, or the one that the options name: connects, and tunes. As `tuneStudy`. */
 export async function tuneOnItsServer(request: TuneRequest, signal: AbortSignal, screen: Screen): Promise<number> {
-  const opened = await openServer(request.options, [request.model], request.directory, signal);
+  const opened = await openServer(request.options, { loadModels: [request.model] }, request.directory, signal);
   try {
     await checkControllable(opened.client);
     return await tuneStudy(request, opened, screen, signal);

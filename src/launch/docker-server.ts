@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
 import { execa } from 'execa';
 import { TrituneError } from '../base/errors.ts';
+import { argumentsForConfigs } from './complete-configs.ts';
 import { freePorts } from './free-ports.ts';
 import { startServerProcess, traceFileArgument } from './server-process.ts';
 import type { LaunchedServer, LaunchOptions } from './types.ts';
@@ -9,7 +10,6 @@ import type { LaunchedServer, LaunchOptions } from './types.ts';
 export interface DockerLaunch extends LaunchOptions {
   readonly modelRepository: string;
   readonly image: string;
-  readonly loadModels?: readonly string[];
   /** As for `docker run --gpus`; null for none. */
   readonly gpus: string | null;
   /** Where the server may write traces, in the directory of its log; none when undefined. */
@@ -30,6 +30,7 @@ export async function launchDocker(options: DockerLaunch): Promise<LaunchedServe
     );
   }
   const [grpc, http, metrics] = (await freePorts(3)) as [number, number, number];
+  const { loadModels = [], laterModels = [] } = options;
   const traceFile = options.traceFile && resolve(options.traceFile);
   const name = `tritune-${randomUUID().slice(0, 8)}`;
   const publish = (outside: number, inside: number): string[] => ['--publish', `127.0.0.1:${outside}:${inside}`];
@@ -48,7 +49,8 @@ export async function launchDocker(options: DockerLaunch): Promise<LaunchedServe
     'tritonserver',
     '--model-repository=/models',
     '--model-control-mode=explicit',
-    ...(options.loadModels ?? []).map((model) => `--load-model=${model}`),
+    ...loadModels.map((model) => `--load-model=${model}`),
+    ...(await argumentsForConfigs(options.modelRepository, [...loadModels, ...laterModels])),
     ...(traceFile === undefined ? [] : [traceFileArgument(traceFile)]),
   ];
   return startServerProcess(

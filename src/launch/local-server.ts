@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { TrituneError } from '../base/errors.ts';
+import { argumentsForConfigs } from './complete-configs.ts';
 import { freePorts } from './free-ports.ts';
 import { startServerProcess, traceFileArgument } from './server-process.ts';
 import { findTriton, type TritonInstall } from './triton-install.ts';
@@ -10,8 +11,6 @@ export interface LocalLaunch extends LaunchOptions {
   /** A tritonserver binary of the user's own; without it the one that `install-triton` fetched. */
   readonly binary?: string;
   readonly installDirectory?: string;
-  /** Models to load at the start; the others can be loaded by name later. */
-  readonly loadModels?: readonly string[];
   readonly controlMode?: 'explicit' | 'none' | 'poll';
   /** Where it listens; free ports when not given. */
   readonly ports?: { readonly grpc: number; readonly http: number; readonly metrics: number };
@@ -36,11 +35,14 @@ export async function launchLocal(options: LocalLaunch): Promise<LaunchedServer>
   }
   const [grpc = 0, http = 0, metrics = 0] = options.ports ? [] : await freePorts(3);
   const ports = options.ports ?? { grpc, http, metrics };
-  const controlMode = options.controlMode ?? 'explicit';
+  const { controlMode = 'explicit', loadModels = [], laterModels = [] } = options;
   const args = [
     `--model-repository=${options.modelRepository}`,
     `--model-control-mode=${controlMode}`,
-    ...(controlMode === 'explicit' ? (options.loadModels ?? []).map((model) => `--load-model=${model}`) : []),
+    ...(controlMode === 'explicit' ? loadModels.map((model) => `--load-model=${model}`) : []),
+    ...(controlMode === 'explicit'
+      ? await argumentsForConfigs(options.modelRepository, [...loadModels, ...laterModels])
+      : []),
     ...(install ? [`--backend-directory=${install.backendDirectory}`] : []),
     '--http-address=127.0.0.1',
     '--grpc-address=127.0.0.1',

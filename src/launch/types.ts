@@ -13,6 +13,10 @@ export interface LaunchedServer {
 }
 
 export interface LaunchOptions {
+  /** Models to load at the start. */
+  readonly loadModels?: readonly string[];
+  /** Models that will be loaded by name, and no others. */
+  readonly laterModels?: readonly string[];
   /** Directory for the server's log. */
   readonly logDirectory: string;
   readonly readyTimeoutMs?: number;

@@ -7,6 +7,8 @@ const REMEMBERED = 0.7;
 /** A run keeps within these parts of what such runs take where little is lost by it, so that it is known beforehand. */
 const LEAST_OF_USUAL = 0.85;
 const MOST_OF_USUAL = 1.1;
+/** So many candidates put on the server tell what that takes; the first is there already. */
+const APPLIES_TO_KNOW = 4;
 /** What is kept for the final never takes more of the budget than this part. */
 const MAX_RESERVE = 1 / 3;
 
@@ -22,6 +24,9 @@ export interface UsualTime {
   readonly seconds: number;
   /** It is for the run to take much longer only where that is worth a lot. */
   readonly isAim: boolean;
+  /** Loads in it, and what each was thought to take; where they turn out to be faster, so is the run. */
+  readonly loads: number;
+  readonly loadSeconds: number;
 }
 
 /** How long a run may take, Infinity for no limit, and does as a rule. */
@@ -65,7 +70,7 @@ export class TimeKeeper {
   /** Beside what is usual: the whole run, were the search to end now, or after another trial. */
   paceOf(finalRounds: number): Pace | null {
     if (!this.#usual) return null;
-    const usualMs = this.#usual.seconds * MS_PER_S;
+    const usualMs = this.#usual.seconds * MS_PER_S - this.#fasterLoadsMs(this.#usual);
     const wholeMs = this.elapsedMs + this.#afterRounds(finalRounds);
     if (wholeMs < LEAST_OF_USUAL * usualMs) return 'early';
     return this.#usual.isAim && wholeMs + this.#turn > MOST_OF_USUAL * usualMs ? 'late' : null;
@@ -107,6 +112,12 @@ export class TimeKeeper {
     return this.#time(this.#measurements, work);
   }
 
+  #fasterLoadsMs({ loads, loadSeconds }: UsualTime): number {
+    return this.#applies.count < APPLIES_TO_KNOW
+      ? 0
+      : loads * Math.max(0, loadSeconds * MS_PER_S - this.#applies.value);
+  }
+
   get #left(): number {
     return this.#budgetMs - this.elapsedMs;
   }
@@ -143,10 +154,16 @@ export class TimeKeeper {
 class Mean {
   #sum = 0;
   #weight = 0;
+  #count = 0;
 
   add(value: number): void {
     this.#sum = value + REMEMBERED * this.#sum;
     this.#weight = 1 + REMEMBERED * this.#weight;
+    this.#count++;
+  }
+
+  get count(): number {
+    return this.#count;
   }
 
   /** 0 until something was added. */

@@ -78,7 +78,7 @@ async function taken(asked: Asked, expectedSeconds: number): Promise<number> {
     finalRounds: FINAL_ROUNDS,
     ...(timeBudgetMs !== undefined && { timeBudgetMs }),
     ...(sampler === 'queueing' && {
-      usual: { seconds: expectedSeconds, isAim: maxTrials === Number.POSITIVE_INFINITY },
+      usual: { seconds: expectedSeconds, isAim: maxTrials === Number.POSITIVE_INFINITY, loads: 0, loadSeconds: 0 },
     }),
   };
   const { state, error } = await play({

@@ -43,7 +43,7 @@ describe('the options of transports', () => {
       sharedMemory: 'system',
     } as const;
     const common = { logDirectory: '/nowhere' };
-    await expect(launchServer(flags, ['m'], common)).rejects.toMatchObject({
+    await expect(launchServer(flags, { ...common, loadModels: ['m'] })).rejects.toMatchObject({
       code: 'USAGE',
       hint: expect.stringContaining('--ipc=host'),
     });

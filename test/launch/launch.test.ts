@@ -118,7 +118,7 @@ describe('launch', () => {
     try {
       const flags = { launch: 'docker', modelRepository: '/models', dockerImage: 'triton:x', trace: true } as const;
       const logDirectory = join(directory, 'a, "quoted" one');
-      server = await launchServer({ ...flags, dockerGpus: 'device=1' }, ['a', 'b'], { logDirectory });
+      server = await launchServer({ ...flags, dockerGpus: 'device=1' }, { loadModels: ['a', 'b'], logDirectory });
       const { args } = await lastCall();
       const quoted = logDirectory.replaceAll('"', '""');
       expect(args).toContain(`--mount=type=bind,"source=${quoted}","target=${quoted}"`);
@@ -133,7 +133,7 @@ describe('launch', () => {
         `--trace-config=triton,file=${join(logDirectory, 'trace.json')}`,
       ]);
       await server.stop();
-      server = await launchServer({ ...flags, dockerGpus: 'none' }, [], { logDirectory });
+      server = await launchServer({ ...flags, dockerGpus: 'none' }, { logDirectory });
       expect((await lastCall()).args.join(' ')).not.toMatch(/--gpus|--load-model/);
     } finally {
       process.env.PATH = path;

@@ -53,7 +53,7 @@ afterAll(async () => {
 async function openSession(protocol: 'grpc' | 'http', clientThreads: number, signal: AbortSignal) {
   const where = { protocol, url: { grpc: emulator.grpcUrl, http: emulator.httpUrl }[protocol], dockerImage: '' };
   const addresses = { ...where, controlUrl: emulator.grpcUrl, metricsUrl: emulator.metricsUrl };
-  const opened = await openServer(addresses, [], '', signal);
+  const opened = await openServer(addresses, {}, '', signal);
   const { client } = opened;
   const original = await readOriginal(client, 'm');
   const options = { seed: 1, batch: 1, clientThreads };

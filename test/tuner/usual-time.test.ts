@@ -20,10 +20,10 @@ function searcher(...goesOn: readonly (Pace | undefined)[]): {
   return { sampler, told };
 }
 
-const usual = (seconds: number, isAim = true): Partial<TunePlan> => ({
+const usual = (seconds: number, isAim = true, ofLoads = { loads: 0, loadSeconds: 0 }): Partial<TunePlan> => ({
   finalRounds: 2,
   maxTrials: 200,
-  usual: { seconds, isAim },
+  usual: { seconds, isAim, ...ofLoads },
 });
 
 describe('a run of which it is known what such runs take', () => {
@@ -38,6 +38,17 @@ describe('a run of which it is known what such runs take', () => {
     expect(state?.finished?.wallSeconds).toBeGreaterThan(0.7 * seconds);
     expect(state?.finished?.wallSeconds).toBeLessThan(1.3 * seconds);
     expect(state?.gain).not.toBeNull();
+  });
+
+  it('takes less where loads turn out to be faster than was thought', async () => {
+    const takes = async (loadSeconds: number): Promise<number> => {
+      const { sampler } = searcher('early');
+      const { state } = await play({ plan: usual(150, true, { loads: 20, loadSeconds }), parts: { sampler } });
+      return state?.finished?.wallSeconds ?? Number.NaN;
+    };
+    const [asThought, faster] = [await takes(1), await takes(5)];
+    expect(faster).toBeLessThan(0.7 * asThought);
+    expect(faster).toBeGreaterThan(0.3 * asThought);
   });
 
   it('takes longer where the sampler finds that worth it', async () => {

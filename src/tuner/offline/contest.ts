@@ -75,7 +75,7 @@ export async function contest(
   };
   const sampler = make(space, { seed, goal, levels });
   // A sampler that decides by itself when it is enough does so as in a real run; how long each would be is not its aim here.
-  const usual = { seconds: world.usualSeconds(usualTrials('queueing') ?? 0), isAim: false };
+  const usual = { seconds: world.usualSeconds(usualTrials('queueing') ?? 0), isAim: false, loads: 0, loadSeconds: 0 };
   const state = await tune(
     { ...planOf(problem, goal, seed), usual },
     { control: world.control, profile, sampler, journal: { append: async () => undefined }, clock: world.clock },
