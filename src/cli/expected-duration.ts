@@ -87,29 +87,25 @@ export function expectedDuration(prospect: Prospect): Expected {
     return MEASUREMENT.besideSeconds + (MEASUREMENT.windows * windowMs) / MS_PER_S;
   };
   const loadSeconds = loadSecondsOf(prospect);
-  const { minWindowMs: inFinal } = defaultWindowRule;
-  const { minWindowMs: inSearch = inFinal } = searchWindows;
-  const withRounds = (
-    rounds: number,
-    around: number,
-  ): Pick<Expected, 'seconds' | 'measurements'> & { loads: number } => {
-    const finals = rounds * search.finalists;
-    const measurements = search.first + perTrial * trials;
+  const inSearch = search.first + perTrial * trials;
+  const withRounds = (rounds: number) => {
+    const inFinal = rounds * search.finalists;
     // Of a round after the first one side is still served.
-    const loads = trials + (rounds > 0 ? finals - rounds + 1 : 0);
-    const measuring = measurements * measuringSeconds(inSearch) + finals * measuringSeconds(inFinal);
-    const seconds = around + measuring + loads * loadSeconds;
-    return {
-      seconds: Math.min(seconds, timeBudgetMs / MS_PER_S),
-      measurements: Math.ceil(measurements + finals),
-      loads,
-    };
+    const loads = trials + (rounds > 0 ? inFinal - rounds + 1 : 0);
+    const searching = inSearch * measuringSeconds(searchWindows.minWindowMs);
+    const seconds = searching + inFinal * measuringSeconds(defaultWindowRule.minWindowMs) + loads * loadSeconds;
+    return { seconds, measurements: inSearch + inFinal, loads };
   };
-  const uneven = isEmulated || sampler !== 'queueing' ? 1 : ROUNDS_WHERE_UNEVEN;
-  const even = withRounds(finalRounds, 0);
-  const around = AROUND_SECONDS[isLaunched ? 'launched' : 'remote'];
-  const { seconds, measurements } = withRounds(uneven * finalRounds, isEmulated ? 0 : around);
-  return { seconds, measurements, even: { ...even, loadSeconds }, trials: prospect.trials };
+  const within = (seconds: number): number => Math.min(seconds, timeBudgetMs / MS_PER_S);
+  const even = withRounds(finalRounds);
+  const whole = withRounds(isEmulated || sampler !== 'queueing' ? finalRounds : ROUNDS_WHERE_UNEVEN * finalRounds);
+  const around = isEmulated ? 0 : AROUND_SECONDS[isLaunched ? 'launched' : 'remote'];
+  return {
+    seconds: within(around + whole.seconds),
+    even: { seconds: within(even.seconds), loads: even.loads, loadSeconds },
+    measurements: Math.ceil(whole.measurements),
+    trials: prospect.trials,
+  };
 }
 
 function loadSecondsOf({ loadSeconds, isEmulated }: Prospect): number {

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
 import { execa } from 'execa';
 import { TrituneError } from '../base/errors.ts';
-import { argumentsForConfigs } from './complete-configs.ts';
 import { freePorts } from './free-ports.ts';
+import { argumentsForModels } from './model-arguments.ts';
 import { startServerProcess, traceFileArgument } from './server-process.ts';
 import type { LaunchedServer, LaunchOptions } from './types.ts';
 
@@ -30,7 +30,6 @@ export async function launchDocker(options: DockerLaunch): Promise<LaunchedServe
     );
   }
   const [grpc, http, metrics] = (await freePorts(3)) as [number, number, number];
-  const { loadModels = [], laterModels = [] } = options;
   const traceFile = options.traceFile && resolve(options.traceFile);
   const name = `tritune-${randomUUID().slice(0, 8)}`;
   const publish = (outside: number, inside: number): string[] => ['--publish', `127.0.0.1:${outside}:${inside}`];
@@ -49,8 +48,7 @@ export async function launchDocker(options: DockerLaunch): Promise<LaunchedServe
     'tritonserver',
     '--model-repository=/models',
     '--model-control-mode=explicit',
-    ...loadModels.map((model) => `--load-model=${model}`),
-    ...(await argumentsForConfigs(options.modelRepository, [...loadModels, ...laterModels])),
+    ...(await argumentsForModels(options.modelRepository, options)),
     ...(traceFile === undefined ? [] : [traceFileArgument(traceFile)]),
   ];
   return startServerProcess(

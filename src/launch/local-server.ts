@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { TrituneError } from '../base/errors.ts';
-import { argumentsForConfigs } from './complete-configs.ts';
 import { freePorts } from './free-ports.ts';
+import { argumentsForModels } from './model-arguments.ts';
 import { startServerProcess, traceFileArgument } from './server-process.ts';
 import { findTriton, type TritonInstall } from './triton-install.ts';
 import type { LaunchedServer, LaunchOptions } from './types.ts';
@@ -35,14 +35,11 @@ export async function launchLocal(options: LocalLaunch): Promise<LaunchedServer>
   }
   const [grpc = 0, http = 0, metrics = 0] = options.ports ? [] : await freePorts(3);
   const ports = options.ports ?? { grpc, http, metrics };
-  const { controlMode = 'explicit', loadModels = [], laterModels = [] } = options;
+  const controlMode = options.controlMode ?? 'explicit';
   const args = [
     `--model-repository=${options.modelRepository}`,
     `--model-control-mode=${controlMode}`,
-    ...(controlMode === 'explicit' ? loadModels.map((model) => `--load-model=${model}`) : []),
-    ...(controlMode === 'explicit'
-      ? await argumentsForConfigs(options.modelRepository, [...loadModels, ...laterModels])
-      : []),
+    ...(controlMode === 'explicit' ? await argumentsForModels(options.modelRepository, options) : []),
     ...(install ? [`--backend-directory=${install.backendDirectory}`] : []),
     '--http-address=127.0.0.1',
     '--grpc-address=127.0.0.1',

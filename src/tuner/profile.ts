@@ -6,9 +6,9 @@ import { instancesOf } from '../study/metrics.ts';
 import type { Applied, Profile } from './seams.ts';
 
 /** A trial is measured at several levels, its neighbours tell of it too, and the final measures the best again: four windows a level are enough. */
-export const studyWindows: Partial<WindowRule> = { maxWindows: 4 };
+export const studyWindows = { maxWindows: 4 } satisfies Partial<WindowRule>;
 /** The search asks which candidate is better by much; what is reported is the final's. */
-export const searchWindows: Partial<WindowRule> = { minWindowMs: 150 };
+export const searchWindows = { minWindowMs: 150 } satisfies Partial<WindowRule>;
 
 /** What stays the same from one measurement to the next, and the requests to send to a candidate. */
 export interface ProfileOptions

@@ -115,19 +115,20 @@ function dropSlower(standoff: Standoff, goal: Goal): void {
   for (const side of active(standoff)) {
     const isBeaten = active(standoff).some((other) => {
       const pairs = pairsOf(other, side);
-      if (pairs.length < ROUNDS_TO_TELL) return false;
-      return (gainOf(pairs, other, side, goal)?.low ?? 0) > 1 || !isWorthALook(pairs, other, side, goal);
+      return pairs.length >= ROUNDS_TO_TELL && leaves(pairs, other, side, goal);
     });
     if (isBeaten) side.out = 'slower';
   }
 }
 
-/** Whether the second of them, if it is behind, promises to be better by enough. */
-function isWorthALook(pairs: Pairs, first: Side, second: Side, goal: Goal): boolean {
+/** The first of them leaves the second behind: beyond doubt, or where it always held and to look again promises too little. */
+function leaves(pairs: Pairs, first: Side, second: Side, goal: Goal): boolean {
   const lead = gainOf(pairs, first, second, goal);
-  if (lead === null || lead.value <= 1 || !pairs.every(([of]) => isFeasible(of, first.trial.candidate, goal)))
-    return true;
-  return promiseOf(Math.log(lead.value), halfWidthOf(pairs, goal) / Math.sqrt(pairs.length)) >= WORTH_A_LOOK;
+  if (lead === null) return false;
+  if (lead.low > 1) return true;
+  const holds = pairs.every(([of]) => isFeasible(of, first.trial.candidate, goal));
+  const halfWidth = halfWidthOf(pairs, goal) / Math.sqrt(pairs.length);
+  return holds && lead.value > 1 && promiseOf(Math.log(lead.value), halfWidth) < WORTH_A_LOOK;
 }
 
 /** The next best of the search comes in. */

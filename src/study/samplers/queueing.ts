@@ -6,9 +6,9 @@ import { foreseenFront } from './queueing/foreseen.ts';
 import { firstLevel } from './queueing/levels-of.ts';
 import { ownLevel, worthStaying } from './queueing/own-levels.ts';
 import type { Measured } from './queueing/physics.ts';
-import { worthOf } from './queueing/prospects.ts';
+import { ranked, worthOf } from './queueing/prospects.ts';
 import { rememberLast } from './queueing/remember.ts';
-import { look, modelOf, type QueueingOptions } from './queueing/sight.ts';
+import { gainIn, look, modelOf, type QueueingOptions } from './queueing/sight.ts';
 import type { SpaceView } from './space-view.ts';
 
 /** Less than this is not worth a trial, nor is it a gain. */
@@ -48,16 +48,18 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
   );
   return {
     ask({ trials }, { pace }) {
-      const { left, prospects, valued, best, gain, scout, forecast } = sight(trials, null);
+      const view = sight(trials, null);
+      const { left, prospects, best, scout, forecast } = view;
       if (left === 0) return { kind: 'stop', reason: 'every candidate of the search space was tried' };
       if (scout) return proposalOf(scout.choice, scout.level);
-      const next = valued[0]?.prospect;
+      const next = ranked(prospects, best)[0]?.prospect;
       if (!next) return { kind: 'stop', reason: 'none of the candidates left is likely to be better within the goal' };
       const hope = { ...options, pace };
+      const gain = gainIn(view);
       const isLittle = best !== null && trials.length > 1 && isHardlyWorth(gain, trials, hope);
       if (
         isLittle &&
-        (pace === 'late' || wasHardlyWorth(trials.slice(0, -1), hope, (before) => sight(before, null).gain))
+        (pace === 'late' || wasHardlyWorth(trials.slice(0, -1), hope, (before) => gainIn(sight(before, null))))
       )
         return { kind: 'stop', reason: stopReason(gain, trials, hope) };
       const proposal = {

@@ -44,7 +44,7 @@ const ownPart = ({ sd, shared }: Figure): number => Math.sqrt(Math.max(0, sd ** 
 
 /** That all limits are kept, with all uncertainty `inflation` times as large. */
 export const chanceOfKeeping = (limits: readonly Limit[], inflation: number): number =>
-  limits.reduce((chance, limit) => chance * chanceOf(limit, widened(limit.figure, inflation)), 1);
+  chanceOfAll(limits, (figure) => widened(figure, inflation));
 
 /**
  * By how much a cost is below `best` on average, counting nothing where it is above or a limit is broken. A candidate that only a law that is
@@ -52,8 +52,8 @@ export const chanceOfKeeping = (limits: readonly Limit[], inflation: number): nu
  */
 export function expectedGain(cost: Figure, limits: readonly Limit[], best: number, inflation: number): number {
   return SHARED.reduce((sum, { deviations, chance }) => {
-    const kept = limits.reduce((all, limit) => all * chanceOf(limit, given(limit.figure, deviations, inflation)), 1);
-    return sum + chance * kept * expectedImprovement(given(cost, deviations, inflation), best);
+    const known = (figure: Figure): Normal => given(figure, deviations, inflation);
+    return sum + chance * chanceOfAll(limits, known) * expectedImprovement(known(cost), best);
   }, 0);
 }
 
@@ -65,7 +65,9 @@ function given(figure: Figure, deviations: number, inflation: number): Normal {
   return widened({ mean, sd: ownPart(figure) }, inflation);
 }
 
-function chanceOf({ value, relation }: Limit, { mean, sd }: Normal): number {
-  const below = chanceBelow((value - mean) / sd);
-  return relation === '<=' ? below : 1 - below;
-}
+const chanceOfAll = (limits: readonly Limit[], at: (figure: Figure) => Normal): number =>
+  limits.reduce((chance, { figure, value, relation }) => {
+    const { mean, sd } = at(figure);
+    const below = chanceBelow((value - mean) / sd);
+    return chance * (relation === '<=' ? below : 1 - below);
+  }, 1);

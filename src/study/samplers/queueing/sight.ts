@@ -7,7 +7,7 @@ import { expenseOf } from './expense.ts';
 import { memorable } from './memory.ts';
 import { type Forecast, forecastOf } from './outlook.ts';
 import { type Measured, type Physics, physicsOf } from './physics.ts';
-import { type Field, largestGain, type Prospect, prospectsOf, ranked, type Valued } from './prospects.ts';
+import { type Field, largestGain, type Prospect, prospectsOf } from './prospects.ts';
 import { withRefusals } from './refusals.ts';
 import { screened } from './screen.ts';
 
@@ -36,9 +36,6 @@ export interface Sight {
   /** The lowest cost, as the model sees it, of what was measured and met the goal. */
   readonly best: number | null;
   readonly prospects: readonly Prospect[];
-  readonly valued: readonly Valued[];
-  /** The largest gain that is expected of one trial. */
-  readonly gain: number;
   readonly running: Choice | null;
   /** What shows the cost of batches, while nothing has. */
   readonly scout: { readonly choice: Choice; readonly level: number } | null;
@@ -92,19 +89,19 @@ export function look(
   const again = running ? [] : worthReturning(all, trials);
   const distinct = [...new Map([...left, ...again].map((choice) => [choice.key, choice])).values()];
   const prospects = prospectsOf(screened(distinct, physics, goal, seed), field, best);
-  const valued = ranked(prospects, best);
   return {
     forecast,
     field,
     left: left.length,
     best,
     prospects,
-    valued,
-    gain: best === null ? 1 : largestGain(prospects, best),
     running: running && choiceOf(running.candidate),
     scout: scoutOf(left, measured, levels),
   };
 }
+
+/** The largest gain that is expected of one trial. */
+export const gainIn = ({ prospects, best }: Sight): number => (best === null ? 1 : largestGain(prospects, best));
 
 /**
  * A server whose statistics have only batches of one says nothing of larger ones. One measurement with room for large

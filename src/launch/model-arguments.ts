@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseConfigText } from '../triton/config-parser.ts';
+import type { LaunchOptions } from './types.ts';
 
 /** A version of a model is a directory whose name is a number. */
 const VERSION = /^[0-9]+$/;
@@ -8,6 +9,15 @@ const PYTHON_FILE = 'model.py';
 /** The class of the Python backend when it inherits nothing: all that it does is in its file. */
 const OWN_CLASS = /^class\s+TritonPythonModel\s*(\(\s*(object)?\s*\))?\s*:/m;
 const COMPLETES_CONFIGS = /\bauto_complete_config\b/;
+
+/** What a server in explicit mode is told of the models that it will have. */
+export async function argumentsForModels(
+  modelRepository: string,
+  { loadModels = [], laterModels = [] }: Pick<LaunchOptions, 'loadModels' | 'laterModels'>,
+): Promise<string[]> {
+  const loading = loadModels.map((model) => `--load-model=${model}`);
+  return [...loading, ...(await argumentsForConfigs(modelRepository, [...loadModels, ...laterModels]))];
+}
 
 /**
  * The option, if any, by which Triton takes configs as they are, where it changes nothing but the time of a load: before each full load
