@@ -1,7 +1,8 @@
-import { Box, render, useApp, useInput, useWindowSize } from 'ink';
+import { Box, useApp, useInput, useWindowSize } from 'ink';
 import { createElement, type ReactElement, useSyncExternalStore } from 'react';
 import { messageOf } from '../base/errors.ts';
 import { drawnRow } from './drawn-row.ts';
+import { openFullScreen } from './full-screen.ts';
 import {
   advance,
   argumentsOf,
@@ -38,17 +39,8 @@ export async function askForRun(options: GuideOptions): Promise<readonly string[
   const onStart = (argv: readonly string[]): void => {
     chosen = argv;
   };
-  const instance = render(
-    createElement(GuideScreen, { talk: new Talk(options), hasColours: options.hasColours, onStart }),
-    {
-      stdin,
-      stdout,
-      alternateScreen: true,
-      exitOnCtrlC: true,
-      maxFps: 15,
-      interactive: true,
-    },
-  );
+  const screen = createElement(GuideScreen, { talk: new Talk(options), hasColours: options.hasColours, onStart });
+  const instance = openFullScreen(screen, stdin, stdout, { exitOnCtrlC: true });
   await instance.waitUntilExit();
   return chosen;
 }

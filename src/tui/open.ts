@@ -1,8 +1,8 @@
-import { render } from 'ink';
 import { createElement } from 'react';
 import type { StudyRecord } from '../study/records.ts';
 import type { TunerEvent } from '../tuner/seams.ts';
 import { App } from './app.ts';
+import { openFullScreen } from './full-screen.ts';
 import { ViewFold } from './state.ts';
 import { type Reach, Store } from './store.ts';
 
@@ -35,16 +35,10 @@ export interface Tui {
 export function openTui(options: TuiOptions): Tui {
   const { stdin, stdout, hasColours } = options;
   const store = new Store(new ViewFold(options.earlier), options, options.nowMs);
-  const instance = render(createElement(App, { store, hasColours }), {
-    stdin,
-    stdout,
-    alternateScreen: true,
+  const instance = openFullScreen(createElement(App, { store, hasColours }), stdin, stdout, {
     incrementalRendering: true,
     exitOnCtrlC: false,
     patchConsole: true,
-    maxFps: 15,
-    isScreenReaderEnabled: false,
-    interactive: true,
   });
   return {
     onEvent: (event) => store.onEvent(event),

@@ -203,6 +203,12 @@ describe('a frame', () => {
     expect(plain.terminal.hasColours()).toBe(false);
   });
 
+  it('is drawn when keys are no longer echoed', async () => {
+    const { terminal } = await shown([]);
+    expect(terminal.written).not.toBe('');
+    expect(terminal.writtenBeforeRaw).toBe('');
+  });
+
   it('is not torn by what libraries print, and gives the terminal back', async () => {
     const screen = await shown(midRun(events));
     const before = await textOf(screen);

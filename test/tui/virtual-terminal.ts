@@ -13,12 +13,17 @@ export class VirtualTerminal {
   /** Its keyboard: what is pushed into it was typed. */
   readonly stdin = Object.assign(new PassThrough(), {
     isTTY: true,
-    setRawMode: () => undefined,
+    setRawMode: (isRaw: boolean) => {
+      if (!isRaw) return;
+      this.writtenBeforeRaw ??= this.written;
+    },
     ref: () => undefined,
     unref: () => undefined,
   }) as unknown as NodeJS.ReadStream;
   /** All that was written. */
   written = '';
+  /** What of it was written while the terminal still echoed keys; null until it no longer did. */
+  writtenBeforeRaw: string | null = null;
 
   constructor({ columns, rows }: Size) {
     const terminal = new headless.Terminal({
