@@ -20,7 +20,7 @@ interface Search {
   readonly finalists: number;
 }
 const SEARCHES: Readonly<Record<'queueing' | 'walk' | 'sweep', Search>> = {
-  queueing: { first: 2, perTrial: 1, budgetShare: 0.6, requestTimes: 10, longestWindowMs: 1300, finalists: 2 },
+  queueing: { first: 1, perTrial: 1.1, budgetShare: 0.6, requestTimes: 8.5, longestWindowMs: 1300, finalists: 2 },
   walk: { first: 4, perTrial: 3.5, budgetShare: 1.1, requestTimes: 8, longestWindowMs: 2000, finalists: 2.5 },
   sweep: { first: 3, perTrial: 7, budgetShare: 0.9, requestTimes: 4, longestWindowMs: 2000, finalists: 2.5 },
 };

@@ -123,6 +123,7 @@ export class StudyFold {
         this.#finished = null;
         // What this run changes is not in the journal until it is done.
         this.#restored = null;
+        this.#forgetVisits();
         return;
       case 'study-paused':
       case 'study-continued':
@@ -140,9 +141,8 @@ export class StudyFold {
         this.#withdraw(record);
         return;
       case 'trial-started':
-        if (this.#trials.has(record.trial)) contradiction(`trial ${record.trial} started again`);
+        this.#open.set(record.trial, this.#opened(record));
         if (record.requested) this.#requested.shift();
-        this.#open.set(record.trial, { start: record, measurements: [] });
         return;
       case 'trial-applied':
         this.#applied(record);
@@ -176,6 +176,19 @@ export class StudyFold {
       case 'study-finished':
         this.#finished = record;
     }
+  }
+
+  /** The baseline alone may be visited again, for other levels. */
+  #opened(start: TrialStarted): OpenTrial {
+    const earlier = this.#trials.get(start.trial);
+    if (!earlier) return { start, measurements: [] };
+    if (earlier.role !== 'baseline') contradiction(`trial ${start.trial} started again`);
+    return { start, measurements: [...earlier.measurements], ...(earlier.applied && { applied: earlier.applied }) };
+  }
+
+  /** A visit that did not come to its end leaves the baseline as it was. */
+  #forgetVisits(): void {
+    for (const number of this.#open.keys()) if (this.#trials.has(number)) this.#open.delete(number);
   }
 
   /** One that had just started when it was taken back waits no more. */

@@ -132,7 +132,8 @@ export interface Sampler {
   ask(history: History, remaining: Remaining): Proposal | Stop;
   /**
    * Where to measure the running trial next when its plan is a search; null: nowhere, another candidate promises more.
-   * Samplers without it leave the levels to `nextLevel`.
+   * Samplers without it leave the levels to `nextLevel`. Asked of the finished baseline when the search is over: the level of its own
+   * that the gain is to be counted from, where that was not measured yet.
    */
   level?(history: History, running: RunningTrial): number | null;
 }

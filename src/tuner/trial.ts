@@ -18,6 +18,8 @@ export interface Assigned {
   readonly levels: LevelPlan;
   /** A person asked for it. */
   readonly requested?: boolean;
+  /** Of a finished trial that is visited again. */
+  readonly earlier?: readonly Measurement[];
 }
 
 /**
@@ -28,7 +30,7 @@ export async function runTrial(run: Run, trial: Assigned): Promise<void> {
   const { number, role, candidate } = trial;
   const left = role === 'baseline' ? null : run.steering.beginTrial();
   await recordStart(run, trial);
-  const measurements: Measurement[] = [];
+  const measurements: Measurement[] = [...(trial.earlier ?? [])];
   let failure: TrialFailure | null = null;
   let fatal: unknown = null;
   let step: 'apply' | 'measure' = 'apply';
@@ -46,6 +48,8 @@ export async function runTrial(run: Run, trial: Assigned): Promise<void> {
   } finally {
     run.steering.endTrial();
   }
+  // What was measured before stands, whatever the visit came to.
+  if (trial.earlier) failure = faultOf(measurements);
   if (failure && role === 'baseline' && failure.kind === 'requests-failed') throw baselineFails(failure);
   await finishTrial(run, trial, measurements, failure);
   if (fatal !== null) throw fatal;

@@ -16,6 +16,7 @@ import { Steering } from './steering.ts';
 import { TimeKeeper } from './time-keeper.ts';
 import { endTracing, traceBest } from './trace-best.ts';
 import { type Assigned, refuseTrial, runTrial } from './trial.ts';
+import { visitOriginal } from './visit-original.ts';
 
 /** So many trials in a row that the server fails without a verdict on the candidate end the run. */
 const MAX_SERVER_FAILURES = 3;
@@ -83,7 +84,9 @@ async function search(run: Run): Promise<Ending> {
     const candidate = ledger.state.unfinished?.candidate ?? plan.baseline;
     await runTrial(run, { number: BASELINE, role: 'baseline', candidate, levels: { kind: 'search' } });
   }
-  const stopReason = ledger.state.finals.length > 0 ? 'resumed in the final' : await runSearch(run);
+  const isInFinal = ledger.state.finals.length > 0;
+  const stopReason = isInFinal ? 'resumed in the final' : await runSearch(run);
+  if (!isInFinal) await visitOriginal(run);
   const cutShort = await runFinal(run);
   return ended(joinReasons(stopReason, cutShort, await traceBest(run)));
 }

@@ -185,6 +185,8 @@ describe('runs that end otherwise', { timeout: 60_000 }, () => {
     const finished = (await recordsOf(output)).flatMap((record) =>
       record.type === 'trial-finished' ? [record.trial] : [],
     );
-    expect(finished).toEqual([0, 1, 2]);
+    // The original config may be visited once more at the end, for its own best level.
+    expect(finished.slice(0, 3)).toEqual([0, 1, 2]);
+    expect(finished.slice(3)).toEqual(finished.slice(3).map(() => 0));
   });
 });

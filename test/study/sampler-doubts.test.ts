@@ -72,6 +72,15 @@ describe('the doubt about instances', () => {
     const crowded = lawThrough({ 1: 10, 16: 12 }, 1.4);
     expect(of(2, 2, points, crowded)).toBeGreaterThan(1.5 * of(2, 2, points));
   });
+
+  it('spans the range between two numbers that were seen: the one between may be like either', () => {
+    const crowded = lawThrough({ 1: 10, 16: 12 }, 0.5);
+    const between = of(2, 2, [seen(1), seen(1, { instances: 3, busyInstances: 3 })], crowded);
+    const range = Math.log(2);
+    expect(between).toBeGreaterThan(0.28 * range);
+    expect(between).toBeLessThan(0.3 * range);
+    expect(of(3, 3, [seen(1), seen(1, { instances: 3, busyInstances: 3 })], crowded)).toBe(0);
+  });
 });
 
 describe('the doubt about a variant that was seen', () => {

@@ -71,10 +71,10 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
     level({ trials }, running) {
       if (running.measurements.length === 0) return firstLevel(choiceOf(running.candidate), options.levels);
       if (running.measurements.length >= MOST_LEVELS) return null;
-      const view = sight(trials, running);
-      return running.role === 'baseline'
-        ? ownLevel(view, running, options.goal)
-        : worthStaying(view, running, options.goal);
+      const others = trials.filter(({ number }) => number !== running.number);
+      const view = sight(others, running);
+      const isVisitedAgain = running.role === 'baseline' && others.length > 0;
+      return isVisitedAgain ? ownLevel(view, running, options.goal) : worthStaying(view, running, options.goal);
     },
   };
 }

@@ -16,7 +16,7 @@ import type { Landscape, Truth } from './problem.ts';
 const WINDOWS_MS = 1500;
 const WARM_UP_MS = 500;
 const IN_PLACE_MS = 300;
-const LEVELS_OF_BASELINE = 3;
+const LEVELS_OF_BASELINE = 2;
 
 /** What the servers of a landscape are like, beside its truth. */
 export interface WorldOptions {

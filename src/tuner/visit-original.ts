@@ -1,0 +1,18 @@
+import { nextFinal } from '../study/final.ts';
+import type { Run } from './run.ts';
+import { runTrial } from './trial.ts';
+
+/**
+ * The gain is counted from the original config at its own best level. Where that is, is known best when the search is over, and
+ * the final begins with that config on the server: a sampler that has a say in levels then says which are still to be measured.
+ */
+export async function visitOriginal(run: Run): Promise<void> {
+  const { trials, baseline } = run.ledger.state;
+  if (!baseline || baseline.failure || run.plan.finalRounds === 0) return;
+  if (nextFinal(run.ledger.state, run.plan.finalRounds) === null) return;
+  if (!run.time.allowsTrial({ hasFinalists: true })) return;
+  const level = run.sampler().level?.({ trials }, baseline) ?? null;
+  if (level === null) return;
+  const { number, role, candidate, measurements: earlier } = baseline;
+  await runTrial(run, { number, role, candidate, levels: { kind: 'search' }, earlier });
+}

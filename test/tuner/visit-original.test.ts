@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest';
+import { foldStudy } from '../../src/study/fold.ts';
+import type { StudyRecord } from '../../src/study/records.ts';
+import type { Sampler } from '../../src/study/types.ts';
+import { LoadRefusedError } from '../../src/triton/load-refused.ts';
+import { candidateOf, originalConfig } from '../study/builders.ts';
+import { everyCandidate, play, space, World } from './world.ts';
+
+/** One level for each candidate; of the original config another when all are tried, until its own best is known. */
+function oneLevelEach(own: readonly number[] = [4]): Sampler {
+  const { ask } = everyCandidate(space);
+  return {
+    ask,
+    level({ trials }, { role, measurements }) {
+      if (measurements.length === 0) return role === 'baseline' ? 1 : 8;
+      const isOver = role === 'baseline' && trials.length > 1;
+      return isOver ? (own[measurements.length - 1] ?? null) : null;
+    },
+  };
+}
+
+const original = (records: readonly StudyRecord[]) => foldStudy(records).baseline;
+const levelsOf = (records: readonly StudyRecord[]) => original(records)?.measurements.map(({ level }) => level.value);
+
+describe('the original config', () => {
+  it('is visited again when the search is over, and stands in the final at the level of its own that was found then', async () => {
+    const world = new World();
+    const { state, records, error } = await play({ world, parts: { sampler: oneLevelEach() } });
+    expect(error).toBeNull();
+    expect(levelsOf(records)).toEqual([1, 4]);
+    expect(state?.trials.map(({ number }) => number)).toEqual([...Array(12).keys()]);
+    expect(state?.baseline).toMatchObject({ number: 0, chosen: 1 });
+    const levels = state?.finals.filter(({ trial }) => trial === 0).map(({ measurement }) => measurement.level.value);
+    expect(new Set(levels)).toEqual(new Set([4]));
+    // The final begins with it: no load more than without the visit.
+    const without = new World();
+    await play({ world: without, parts: { sampler: oneLevelEach([]) } });
+    expect(world.loads).toEqual(without.loads);
+  });
+
+  it('is not where there is no final, or no time for it', async () => {
+    const noFinal = await play({ plan: { finalRounds: 0 }, parts: { sampler: oneLevelEach() } });
+    const noTime = await play({ plan: { timeBudgetMs: 60_000 }, parts: { sampler: oneLevelEach() } });
+    expect(levelsOf(noFinal.records)).toEqual([1]);
+    expect(levelsOf(noTime.records)).toEqual([1]);
+    expect(noTime.state?.gain).not.toBeNull();
+  });
+
+  it('stands as it stood when the visit fails', async () => {
+    const world = new World();
+    const { fingerprint } = candidateOf(originalConfig);
+    world.refuse = (candidate) => {
+      if (candidate.fingerprint === fingerprint) throw new LoadRefusedError('m', 'init-failed', 'no');
+    };
+    const { records, state } = await play({ world, parts: { sampler: oneLevelEach() } });
+    expect(original(records)).toMatchObject({ chosen: 0, feasible: true, failure: null });
+    expect(state?.finished?.stopReason).toContain('trial 0 failed in the final');
+  });
+
+  it('is as if it was not begun, for a run that was interrupted in it', async () => {
+    const whole = await play({ parts: { sampler: oneLevelEach([4, 2]) } });
+    const visit = whole.records.findLastIndex(({ type }) => type === 'trial-started');
+    expect(whole.records[visit]).toMatchObject({ trial: 0 });
+    for (const cut of [visit + 1, visit + 2, visit + 3]) {
+      const resumed = await play({
+        plan: { earlier: whole.records.slice(0, cut) },
+        parts: { sampler: oneLevelEach([4, 2]) },
+      });
+      expect(levelsOf(resumed.records), `${cut}`).toEqual([1, 4, 2]);
+      expect(resumed.state?.best?.number).toBe(whole.state?.best?.number);
+    }
+  });
+
+  it('is the only one that is visited again', async () => {
+    const { records } = await play({ parts: { sampler: oneLevelEach() } });
+    const again = records.find((record) => record.type === 'trial-started' && record.trial === 1) as StudyRecord;
+    expect(() => foldStudy([...records, again])).toThrow('trial 1 started again');
+  });
+});
