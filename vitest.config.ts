@@ -2,8 +2,9 @@ import { defineConfig } from 'vitest/config';
 
 /** The suite on a real Triton, one file after the other, in two halves that take as long: CI lets them run side by side. */
 const runs = ['tune', 'fidelity', 'client', 'streaming'].map((name) => `test/real/${name}.test.ts`);
+const ownFolder = 'test/support/own-folder.ts';
 const onTriton = {
-  globalSetup: ['test/real/global-setup.ts'],
+  globalSetup: [ownFolder, 'test/real/global-setup.ts'],
   fileParallelism: false,
   testTimeout: 120_000,
   hookTimeout: 180_000,
@@ -15,6 +16,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
+          globalSetup: [ownFolder],
           include: ['test/**/*.test.ts'],
           exclude: ['test/real/**', 'test/report/browser/**', 'test/package/**'],
           // More than two cores have: many tests wait for a process that they started.
@@ -27,6 +29,7 @@ export default defineConfig({
       {
         test: {
           name: 'package',
+          globalSetup: [ownFolder],
           include: ['test/package/**/*.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 240_000,
@@ -35,6 +38,7 @@ export default defineConfig({
       {
         test: {
           name: 'report',
+          globalSetup: [ownFolder],
           include: ['test/report/browser/**/*.test.ts'],
           testTimeout: 60_000,
           hookTimeout: 60_000,

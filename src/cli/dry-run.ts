@@ -5,6 +5,7 @@ import { formatDuration, formatMs, plainLine } from '../base/format.ts';
 import { MS_PER_S } from '../base/units.ts';
 import { describeSpace, expensiveParameters } from '../space/describe.ts';
 import { exitCodes } from './exit-codes.ts';
+import type { Expected, Seen } from './expected-duration.ts';
 import { type FirstRequests, seenIn, sendFirstRequests } from './first-requests.ts';
 import { headersOf } from './header-options.ts';
 import { type OpenServer, type OriginalModel, openServer, readOriginal } from './open-server.ts';
@@ -27,15 +28,17 @@ export async function dryRun(each: readonly [TuneOptions, ...TuneOptions[]], ter
   // A server of its own loads the model when it is looked at, so that it is seen how long that takes.
   const opened = await openServer(first, { laterModels: models }, logs, new AbortController().signal);
   try {
-    let seconds = 0;
+    let [least, most] = [0, 0];
     for (const [index, options] of each.entries()) {
       if (each.length > 1)
         terminal.print(`${index === 0 ? '' : '\n'}model ${index + 1} of ${each.length}: ${models[index]}`);
       const { timeBudget } = options;
       const share = timeBudget === undefined ? undefined : timeBudget / each.length;
-      seconds += await printPlan({ ...options, timeBudget: share }, opened, terminal);
+      const { leastSeconds, seconds } = await printPlan({ ...options, timeBudget: share }, opened, terminal);
+      least += leastSeconds;
+      most += seconds;
     }
-    if (each.length > 1) terminal.print(`\nexpected in all: ${formatDuration(seconds)}, one model after another`);
+    if (each.length > 1) terminal.print(`\nexpected in all: ${spanOf(least, most)}, one model after another`);
     return exitCodes.done;
   } finally {
     await opened.close();
@@ -43,8 +46,8 @@ export async function dryRun(each: readonly [TuneOptions, ...TuneOptions[]], ter
   }
 }
 
-/** Gives the seconds that the study is expected to take. */
-async function printPlan(options: TuneOptions, opened: OpenServer, terminal: Terminal): Promise<number> {
+/** Gives what the study is expected to take. */
+async function printPlan(options: TuneOptions, opened: OpenServer, terminal: Terminal): Promise<Expected> {
   const { client, server } = opened;
   const model = modelOf(options);
   const original = await readOriginal(client, model);
@@ -52,7 +55,9 @@ async function printPlan(options: TuneOptions, opened: OpenServer, terminal: Ter
   const { inputs, first } = await asked.finally(() => leaveAsItWas(client, model, original));
   const { plan, space, expected, usual } = planStudy({ options, model, earlier: [], started: null }, server, original);
   const base = plan.study.originalConfig;
-  const { seconds, measurements, trials, even } = expected(seenIn(first, original));
+  const seen = await seenIn(first, original, opened);
+  const expectation = expected(seen);
+  const { seconds, leastSeconds, measurements, trials } = expectation;
   terminal.print(describeSpace(space, base));
   const { length } = inputs.requests;
   const what = length === 1 ? 'the same request over and over' : `${length} different requests in turn`;
@@ -62,14 +67,14 @@ async function printPlan(options: TuneOptions, opened: OpenServer, terminal: Ter
   const isSure = usual !== undefined || seconds >= plan.timeBudgetMs / MS_PER_S;
   const sure = isSure ? '' : ', half or twice that by what it finds';
   terminal.print(
-    `expected: about ${formatDuration(seconds)}${sure}${basisOf(first, original, even.loadSeconds)}; nothing was changed`,
+    `expected: about ${spanOf(leastSeconds, seconds)}${sure}${basisOf(first, seen, expectation)}; nothing was changed`,
   );
   const slow = expensiveParameters(space, base);
   if (slow.length > 0)
     terminal.print(`settings of ${slow.join(', ')} can take minutes to load: that would come on top of it`);
   if (first && 'refusal' in first)
     terminal.print(plainLine(`a first request was not answered, and none of the run would be: ${first.refusal}`));
-  return seconds;
+  return expectation;
 }
 
 async function tryRequests(options: TuneOptions, opened: OpenServer, original: OriginalModel) {
@@ -77,12 +82,17 @@ async function tryRequests(options: TuneOptions, opened: OpenServer, original: O
   return { inputs, first: await sendFirstRequests(options, opened, original.config, inputs) };
 }
 
+const spanOf = (least: number, most: number): string =>
+  least < most ? `${formatDuration(least)} to ${formatDuration(most)}` : formatDuration(most);
+
 /** What the duration goes by. */
-function basisOf(first: FirstRequests | null, { loadMs }: OriginalModel, loadSeconds: number): string {
+function basisOf(first: FirstRequests | null, seen: Seen, { seconds, leastSeconds, even }: Expected): string {
   const answered = first && 'requestMs' in first ? first : null;
   const parts = [
     ...(answered ? [`a request alone takes ${formatMs(answered.requestMs)} (${answered.sent} were sent)`] : []),
-    loadMs === null ? `loads are taken for ${formatDuration(loadSeconds)} each` : `a load takes ${formatMs(loadMs)}`,
+    seen.loadSeconds === null
+      ? `loads are taken for ${leastSeconds < seconds ? 'up to ' : ''}${formatDuration(even.loadSeconds)} each`
+      : `a load takes ${formatMs(seen.loadSeconds * MS_PER_S)}`,
   ];
   return ` (${parts.join(', ')})`;
 }

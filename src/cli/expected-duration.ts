@@ -31,6 +31,8 @@ const MEASUREMENT = { besideSeconds: 0.55, windows: 3.5 };
 const LATENCIES_PER_WINDOW = 20;
 /** A full load, where nobody knows better: of small models on a real Triton, refused ones and waits for the old instances included, and of the emulator's profiles. */
 const USUAL_LOAD_SECONDS = { real: 1.5, emulated: 0.3 };
+/** On a real one that takes configs as they are; with all that more instances add. */
+const FAST_LOAD_SECONDS = 0.35;
 
 /** Many finals of the default sampler on a real server go on for as many rounds as they may, as it is less even than a simulated one. */
 const ROUNDS_WHERE_UNEVEN = 2;
@@ -49,6 +51,8 @@ export interface Seen {
 
 export interface Expected {
   readonly seconds: number;
+  /** Where loads that were not seen are fast ones; else the same. */
+  readonly leastSeconds: number;
   /** With a final of no more than its planned rounds, and what of that are loads. */
   readonly even: { readonly seconds: number; readonly loads: number; readonly loadSeconds: number };
   readonly measurements: number;
@@ -88,20 +92,23 @@ export function expectedDuration(prospect: Prospect): Expected {
   };
   const loadSeconds = loadSecondsOf(prospect);
   const inSearch = search.first + perTrial * trials;
-  const withRounds = (rounds: number) => {
+  const withRounds = (rounds: number, eachLoad = loadSeconds) => {
     const inFinal = rounds * search.finalists;
     // Of a round after the first one side is still served.
     const loads = trials + (rounds > 0 ? inFinal - rounds + 1 : 0);
     const searching = inSearch * measuringSeconds(searchWindows.minWindowMs);
-    const seconds = searching + inFinal * measuringSeconds(defaultWindowRule.minWindowMs) + loads * loadSeconds;
+    const seconds = searching + inFinal * measuringSeconds(defaultWindowRule.minWindowMs) + loads * eachLoad;
     return { seconds, measurements: inSearch + inFinal, loads };
   };
   const within = (seconds: number): number => Math.min(seconds, timeBudgetMs / MS_PER_S);
   const even = withRounds(finalRounds);
-  const whole = withRounds(isEmulated || sampler !== 'queueing' ? finalRounds : ROUNDS_WHERE_UNEVEN * finalRounds);
+  const rounds = isEmulated || sampler !== 'queueing' ? finalRounds : ROUNDS_WHERE_UNEVEN * finalRounds;
+  const whole = withRounds(rounds);
+  const fast = isEmulated || prospect.loadSeconds !== null ? whole : withRounds(rounds, FAST_LOAD_SECONDS);
   const around = isEmulated ? 0 : AROUND_SECONDS[isLaunched ? 'launched' : 'remote'];
   return {
     seconds: within(around + whole.seconds),
+    leastSeconds: within(around + fast.seconds),
     even: { seconds: within(even.seconds), loads: even.loads, loadSeconds },
     measurements: Math.ceil(whole.measurements),
     trials: prospect.trials,

@@ -3,6 +3,7 @@ import { realClock } from '../base/clock.ts';
 import { MS_PER_S, nsToMs } from '../base/units.ts';
 import type { PreparedInputs } from '../loadgen/inputs.ts';
 import type { PreparedRequest, SendOutcome, Transport } from '../loadgen/types.ts';
+import { lastLoadSeconds, metricsPage } from '../profiler/metrics-page.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import type { Seen } from './expected-duration.ts';
 import type { OpenServer, OriginalModel } from './open-server.ts';
@@ -48,11 +49,22 @@ export async function sendFirstRequests(
   }
 }
 
-/** What they and the load of the original tell of the model. */
-export const seenIn = (first: FirstRequests | null, { loadMs }: OriginalModel): Seen => ({
-  requestMs: first && 'requestMs' in first ? first.requestMs : null,
-  loadSeconds: loadMs === null ? null : loadMs / MS_PER_S,
-});
+/** What they tell of the model, and a load of it: the one just made, else the last that the server's metrics tell of. Never throws. */
+export async function seenIn(
+  first: FirstRequests | null,
+  { loadMs, config }: OriginalModel,
+  opened: OpenServer,
+): Promise<Seen> {
+  return {
+    requestMs: first && 'requestMs' in first ? first.requestMs : null,
+    loadSeconds: loadMs === null ? await lastLoad(config.name ?? '', opened) : loadMs / MS_PER_S,
+  };
+}
+
+async function lastLoad(model: string, { metricsUrl, metricsTls }: OpenServer): Promise<number | null> {
+  const samples = await metricsPage(metricsUrl, model, metricsTls)(AbortSignal.timeout(TIMEOUT_MS));
+  return samples && lastLoadSeconds(samples, model);
+}
 
 const sendOne = (transport: Transport, prepared: PreparedRequest): Promise<SendOutcome> =>
   new Promise((resolve) => transport.send(prepared, resolve));

@@ -128,7 +128,7 @@ async function prepare(request: TuneRequest, opened: OpenServer, original: Origi
   if (request.options.trace) await createTracing(opened.client).look();
   // Without an aim nothing is sent.
   const usual = planned.usual?.(
-    seenIn(await sendFirstRequests(request.options, opened, original.config, inputs), original),
+    await seenIn(await sendFirstRequests(request.options, opened, original.config, inputs), original, opened),
   );
   const { parts, close } = await assembleParts(request, planned, opened, inputs, screen.drawsFrames);
   return { plan: { ...planned.plan, ...(usual && { usual }) }, parts, close };

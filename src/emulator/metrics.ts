@@ -113,6 +113,12 @@ function modelFamilies(models: readonly ModelEntry[]): string[] {
       'Requests not executing yet',
       each((m) => m.waitingRequests),
     ),
+    family(
+      'gauge',
+      'nv_model_load_duration_secs',
+      'Time of the last load',
+      each((m) => m.loadSeconds),
+    ),
   ].flat();
 }
 

@@ -37,6 +37,8 @@ export class ModelEntry {
   readonly name: string;
   /** Counters for the metrics endpoint: they outlive every reload. */
   readonly lifetime: VersionStatistics;
+  /** What its last load took, those in place apart. */
+  loadSeconds = 0;
   #state: ModelIndexEntry['state'] = '';
   #reason = '';
   #serving: Servable | null = null;
@@ -141,6 +143,7 @@ export class ModelEntry {
     const placement = place(this.name, this.#options.stored, { gpus: this.#options.gpus });
     const physics = this.#options.physicsOf(placement.config);
     admit(this.#around.device, this, placement, physics);
+    this.loadSeconds = physics.load.fullSeconds;
     this.#serve(placement, physics, STORED_VERSION);
     this.#posted = { config: this.#options.stored, version: STORED_VERSION };
   }
@@ -226,6 +229,7 @@ export class ModelEntry {
     const { faults, gpus } = this.#options;
     const load = { model: this.name, config: placement.config, inPlace };
     const ms = seconds * MS_PER_S + (faults.delayLoadMs?.(load) ?? 0);
+    if (!inPlace) this.loadSeconds = ms / MS_PER_S;
     const crashes = faults.crashLoad?.(load) ?? false;
     await this.#around.clock.sleep(crashes ? ms / 2 : ms, this.#around.closing);
     if (crashes) this.#around.crash();

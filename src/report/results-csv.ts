@@ -1,26 +1,31 @@
 import type { Json } from '../base/json.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import type { Point } from '../study/ranking.ts';
+import type { StudyState } from '../study/state.ts';
 import type { Trial } from '../study/types.ts';
 import { type Cell, csvText } from './csv.ts';
 
-/** Every measurement of every trial, and every failed trial, one row each; the columns are the same in every run but for the parameters. */
-export function resultsCsv(trials: readonly Trial[]): string {
+/**
+ * Every measurement of every trial, those of the final after those of the search, and every failed trial, one row each; the
+ * columns are the same in every run but for the parameters.
+ */
+export function resultsCsv({ trials, finals }: Pick<StudyState, 'trials' | 'finals'>): string {
   const parameters = parametersOf(trials);
   const header = [...trialColumns, ...parameters, ...measurementColumns.map(([name]) => name), 'failure', 'reason'];
   const rows = trials.flatMap((trial) => {
-    const chosenFor = (index: number): Cell[] => [trial.number, trial.role, String(index === trial.chosen)];
-    const values = valuesOf(trial, parameters);
-    const failure = [trial.failure?.kind, trial.failure?.reason];
-    if (trial.measurements.length === 0) {
-      return [[...chosenFor(-1), ...values, ...measurementColumns.map(() => ''), ...failure]];
-    }
-    return trial.measurements.map((measurement, index) => [
-      ...chosenFor(index),
-      ...values,
-      ...figuresOf(measurement),
-      ...failure,
-    ]);
+    const row = (round: Cell, isChosen: boolean, figures: readonly Cell[]): Cell[] => [
+      ...[trial.number, trial.role, round, String(isChosen)],
+      ...valuesOf(trial, parameters),
+      ...figures,
+      ...[trial.failure?.kind, trial.failure?.reason],
+    ];
+    if (trial.measurements.length === 0) return [row('', false, nothing)];
+    return [
+      ...trial.measurements.map((each, index) => row('', index === trial.chosen, figuresOf(each))),
+      ...finals
+        .filter((final) => final.trial === trial.number)
+        .map(({ round, measurement }) => row(round, false, figuresOf(measurement))),
+    ];
   });
   return csvText([header, ...rows]);
 }
@@ -47,7 +52,8 @@ const valuesOf = ({ candidate }: Trial, parameters: readonly string[]): readonly
 const figuresOf = (measurement: Measurement): readonly Cell[] =>
   measurementColumns.map(([, read]) => read(measurement));
 
-const trialColumns = ['trial', 'role', 'chosen'];
+/** A round of the final has its number; what the search measured has none. */
+const trialColumns = ['trial', 'role', 'final_round', 'chosen'];
 
 const measurementColumns: readonly (readonly [string, (measurement: Measurement) => Cell])[] = [
   ['load_mode', (each) => each.level.mode],
@@ -86,6 +92,8 @@ const measurementColumns: readonly (readonly [string, (measurement: Measurement)
   ['scheduled_latency_p50_ms', (each) => each.openLoop?.scheduledLatencyMs.p50],
   ['scheduled_latency_p99_ms', (each) => each.openLoop?.scheduledLatencyMs.p99],
 ];
+
+const nothing: readonly Cell[] = measurementColumns.map(() => '');
 
 const asCell = (value: Json | undefined): Cell =>
   value === undefined || value === null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value);

@@ -39,7 +39,7 @@ export async function writeRun(state: StudyState, directory: string, modelDirect
     config: config === null ? null : bestConfigPath(directory, modelDirectory),
   };
   await writeWhole(files.summary, `${JSON.stringify(summary, null, 2)}\n`);
-  await writeWhole(files.results, resultsCsv(state.trials));
+  await writeWhole(files.results, resultsCsv(state));
   await writeWhole(files.pareto, paretoCsv(state.front));
   for (const { name, text } of analyzerTables(state)) await writeWhole(join(files.metrics, name), text);
   await writeWhole(files.report, reportHtml(state, summary, config));

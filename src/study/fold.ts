@@ -28,6 +28,8 @@ export function foldStudy(records: readonly StudyRecord[], goal?: Goal): StudySt
 
 interface OpenTrial {
   readonly start: TrialStarted;
+  /** Of the visit before, for a trial that is visited again. */
+  readonly earlier: readonly Measurement[];
   readonly measurements: Measurement[];
   applied?: NonNullable<Trial['applied']>;
 }
@@ -181,9 +183,10 @@ export class StudyFold {
   /** The baseline alone may be visited again, for other levels. */
   #opened(start: TrialStarted): OpenTrial {
     const earlier = this.#trials.get(start.trial);
-    if (!earlier) return { start, measurements: [] };
+    if (!earlier) return { start, earlier: [], measurements: [] };
     if (earlier.role !== 'baseline') contradiction(`trial ${start.trial} started again`);
-    return { start, measurements: [...earlier.measurements], ...(earlier.applied && { applied: earlier.applied }) };
+    const { measurements, applied } = earlier;
+    return { start, earlier: measurements, measurements: [], ...(applied && { applied }) };
   }
 
   /** A visit that did not come to its end leaves the baseline as it was. */
@@ -208,7 +211,8 @@ export class StudyFold {
   }
 
   #finish({ trial, chosen, feasible, failure }: TrialFinished): void {
-    const { start, measurements, applied } = this.#openTrial(trial);
+    const { start, earlier, measurements: own, applied } = this.#openTrial(trial);
+    const measurements = [...earlier, ...own];
     if (chosen !== null && chosen >= measurements.length) contradiction(`trial ${trial} chose what it did not measure`);
     const { role, candidate } = start;
     this.#trials.set(trial, {

@@ -67,10 +67,15 @@ export class TimeKeeper {
     return Math.max(0, this.#left - this.#reserve) / MS_PER_S;
   }
 
+  /** What such runs take as a rule, by how long loads take here; null where nothing says so. */
+  get usualSeconds(): number | null {
+    return this.#usual ? this.#usual.seconds - this.#fasterLoadsMs(this.#usual) / MS_PER_S : null;
+  }
+
   /** Beside what is usual: the whole run, were the search to end now, or after another trial. */
   paceOf(finalRounds: number): Pace | null {
-    if (!this.#usual) return null;
-    const usualMs = this.#usual.seconds * MS_PER_S - this.#fasterLoadsMs(this.#usual);
+    if (!this.#usual || this.usualSeconds === null) return null;
+    const usualMs = this.usualSeconds * MS_PER_S;
     const wholeMs = this.elapsedMs + this.#afterRounds(finalRounds);
     if (wholeMs < LEAST_OF_USUAL * usualMs) return 'early';
     return this.#usual.isAim && wholeMs + this.#turn > MOST_OF_USUAL * usualMs ? 'late' : null;

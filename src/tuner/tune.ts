@@ -1,25 +1,19 @@
-import { throwIfInterrupted } from '../base/abort.ts';
 import { TrituneError } from '../base/errors.ts';
 import { MS_PER_S } from '../base/units.ts';
-import { nextFinal } from '../study/final.ts';
-import { pruneReason } from '../study/pruning.ts';
 import type { StudyState } from '../study/state.ts';
-import type { Proposal, Wish } from '../study/types.ts';
 import { currentSampler } from './current-sampler.ts';
 import { runFinal } from './final.ts';
-import { heedChanges, heedPause } from './heed.ts';
+import { heedChanges } from './heed.ts';
 import { Ledger } from './ledger.ts';
 import { coded } from './outcome.ts';
 import { BASELINE, type Run, type TuneParts, type TunePlan } from './run.ts';
 import type { TunerEvent } from './seams.ts';
+import { joinReasons, runSearch, tellLimits } from './search.ts';
 import { Steering } from './steering.ts';
 import { TimeKeeper } from './time-keeper.ts';
 import { endTracing, traceBest } from './trace-best.ts';
-import { type Assigned, refuseTrial, runTrial } from './trial.ts';
+import { runTrial } from './trial.ts';
 import { visitOriginal } from './visit-original.ts';
-
-/** So many trials in a row that the server fails without a verdict on the candidate end the run. */
-const MAX_SERVER_FAILURES = 3;
 
 interface Ending {
   readonly stopReason: string;
@@ -69,12 +63,11 @@ function begin(plan: TunePlan, parts: TuneParts, emit: (event: TunerEvent) => vo
 }
 
 /** Before anything is changed: from here on `tritune restore` can put the model back. */
-async function writeOpening({ plan, ledger }: Run): Promise<void> {
+async function writeOpening(run: Run): Promise<void> {
+  const { plan, ledger } = run;
   if (plan.earlier.length === 0) await ledger.record({ type: 'study-started', ...plan.study });
   else await ledger.record({ type: 'study-resumed', server: plan.study.server });
-  const orNull = (limit: number): number | null => (Number.isFinite(limit) ? limit : null);
-  const [maxTrials, timeBudgetSeconds] = [orNull(plan.maxTrials), orNull(plan.timeBudgetMs / MS_PER_S)];
-  ledger.notify({ type: 'limits', maxTrials, timeBudgetSeconds, usualSeconds: plan.usual?.seconds ?? null });
+  tellLimits(run);
 }
 
 async function search(run: Run): Promise<Ending> {
@@ -89,86 +82,6 @@ async function search(run: Run): Promise<Ending> {
   if (!isInFinal) await visitOriginal(run);
   const cutShort = await runFinal(run);
   return ended(joinReasons(stopReason, cutShort, await traceBest(run)));
-}
-
-const joinReasons = (...reasons: readonly (string | null)[]): string =>
-  reasons.filter((reason) => reason !== null).join('; ');
-
-/** The loop: ask, apply, measure, tell. Returns why it stopped. */
-async function runSearch(run: Run): Promise<string> {
-  const { plan, ledger, time } = run;
-  for (;;) {
-    throwIfInterrupted(run.signal);
-    if (ledger.state.unfinished) {
-      await runTrial(run, ledger.state.unfinished);
-      continue;
-    }
-    checkServer(run);
-    await heedPause(run);
-    if (run.steering.stopsSearch) return 'stopped by the user';
-    await ledger.settled();
-    const { trials, requested } = ledger.state;
-    const done = trials.filter((trial) => trial.role === 'search').length;
-    const wish = requested[0];
-    if (wish) {
-      await runProposal(run, wish, BASELINE + 1 + done, { requested: true });
-      continue;
-    }
-    const hasFinalists = nextFinal(ledger.state, plan.finalRounds) !== null;
-    const limit = limitOf(run, { done, hasFinalists });
-    const pace = time.paceOf(hasFinalists ? plan.finalRounds : 0);
-    const left = { trials: plan.maxTrials - done, seconds: time.searchSecondsLeft, ...(pace && { pace }) };
-    const answer = run.sampler().ask({ trials }, left);
-    if (answer.kind === 'stop') return limit ?? answer.reason;
-    if (limit !== null) return joinReasons(limit, promiseOf(answer));
-    const { assignment, expectedGain = null, foreseen = [] } = answer;
-    ledger.notify({ type: 'proposed', assignment, expectedGain, foreseen });
-    await runProposal(run, answer, BASELINE + 1 + done);
-  }
-}
-
-/** Which limit allows no further trial; null where none does. */
-function limitOf(
-  { plan, time }: Run,
-  { done, hasFinalists }: { readonly done: number; readonly hasFinalists: boolean },
-): string | null {
-  if (done >= plan.maxTrials) return `the limit of ${plan.maxTrials} trials`;
-  return time.allowsTrial({ hasFinalists }) ? null : 'the time budget';
-}
-
-/** What going on would bring, where the sampler has a notion. */
-const promiseOf = ({ expectedGain }: Proposal): string | null =>
-  expectedGain === undefined ? null : `another trial was expected to gain ${(100 * expectedGain).toFixed(1)} %`;
-
-/** What a person wishes is tried even if it is known to fail. */
-async function runProposal(
-  run: Run,
-  { assignment, levels }: Wish,
-  number: number,
-  { requested }: { readonly requested: boolean } = { requested: false },
-): Promise<void> {
-  const outcome = run.plan.build(assignment);
-  if (!outcome.legal) {
-    const unbuilt = { fingerprint: `illegal-${number}`, assignment, config: {} };
-    const trial: Assigned = { number, role: 'search', candidate: unbuilt, levels, requested };
-    return refuseTrial(run, trial, { kind: 'illegal', reason: outcome.reason });
-  }
-  const trial: Assigned = { number, role: 'search', candidate: outcome.candidate, levels, requested };
-  const pruned = requested ? null : pruneReason(outcome.candidate, run.ledger.state.trials);
-  return pruned ? refuseTrial(run, trial, { kind: 'pruned', reason: pruned }) : runTrial(run, trial);
-}
-
-/** Errors: SERVER_FAILED when the last few trials all failed without a verdict on their candidates. */
-function checkServer(run: Run): void {
-  const last = run.ledger.state.trials.slice(-MAX_SERVER_FAILURES);
-  const kinds = ['requests-failed', 'load-timeout'];
-  if (last.length < MAX_SERVER_FAILURES || !last.every((trial) => kinds.includes(trial.failure?.kind ?? ''))) return;
-  const reason = last.at(-1)?.failure?.reason ?? '';
-  throw new TrituneError(
-    'SERVER_FAILED',
-    `${MAX_SERVER_FAILURES} trials in a row were not served: ${reason}`,
-    'look at the log of the server; continue the run with --resume when it works again',
-  );
 }
 
 /** Puts back what the run has changed. Never throws: the run's own outcome must come out too. */

@@ -142,4 +142,19 @@ describe('the expected duration', { timeout: 60_000 }, () => {
       expect(real).toBeGreaterThan(0.7 * seconds);
     },
   );
+
+  it('is a span where a real server says nothing of its loads', () => {
+    const prospect: Prospect = {
+      ...{ sampler: 'queueing', trials: 400, budgetMs: 20, finalRounds: FINAL_ROUNDS, requestMs: 2.7 },
+      ...{ timeBudgetMs: Number.POSITIVE_INFINITY, isEmulated: false, loadSeconds: null },
+    };
+    const unknown = expectedDuration(prospect);
+    const slow = expectedDuration({ ...prospect, loadSeconds: 1.25 });
+    const fast = expectedDuration({ ...prospect, loadSeconds: 0.1 });
+    expect(unknown.leastSeconds).toBeLessThan(0.7 * unknown.seconds);
+    expect(unknown.leastSeconds).toBeCloseTo(fast.seconds, 6);
+    expect(unknown.seconds).toBeCloseTo(slow.seconds, 6);
+    for (const known of [slow, fast, expectedDuration({ ...prospect, isEmulated: true })])
+      expect(known.leastSeconds).toBe(known.seconds);
+  });
 });

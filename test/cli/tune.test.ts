@@ -174,6 +174,13 @@ describe('runs that end otherwise', { timeout: 60_000 }, () => {
     expect(await readdir(cwd)).toEqual([]);
   });
 
+  it('says in a dry run what a load takes, where the metrics of the server tell of the last one', async () => {
+    const at = (metricsUrl: string) =>
+      callCli(['tune', '-m', 'm', '-u', emulator.grpcUrl, '--metrics-url', metricsUrl, '--dry-run']);
+    expect((await at(emulator.metricsUrl)).stdout).toMatch(/expected: .*a load takes 20 ms/);
+    expect((await at('http://127.0.0.1:1/metrics')).stdout).toMatch(/expected: .*loads are taken for 300 ms each/);
+  });
+
   it('goes on with a killed run without repeating a finished trial', async () => {
     const output = await freshDirectory();
     const first = startCli(tuneAt(emulator.grpcUrl, '--max-trials', '2', '-o', output));

@@ -87,6 +87,7 @@ it('keeps accounts that agree with each other and with the metrics', async () =>
   expect(statistics.computeInput.ns / statistics.computeInfer.ns).toBeCloseTo(0.5, 6);
   expect(metrics).toContain('nv_inference_count{model="m",version="1"} 60\n');
   expect(metrics).toContain('nv_inference_pending_request_count{model="m",version="1"} 0\n');
+  expect(metrics).toContain('nv_model_load_duration_secs{model="m",version="1"} 0.02\n');
   expect(metrics).toContain('nv_cpu_utilization ');
   expect(metrics).not.toContain('nv_gpu');
 });

@@ -57,19 +57,20 @@ describe('a result table', () => {
 
   it('is read from a run, a set-up for each trial, without request rates, failures and a client that was the limit', () => {
     const head =
-      'trial,role,chosen,instances,load_mode,load_value,throughput_infer_per_s,latency_avg_ms,latency_p50_ms,server_queue_us,server_compute_input_us,server_compute_infer_us,server_compute_output_us,mean_batch,client_bound,failure';
+      'trial,role,final_round,chosen,instances,load_mode,load_value,throughput_infer_per_s,latency_avg_ms,latency_p50_ms,server_queue_us,server_compute_input_us,server_compute_infer_us,server_compute_output_us,mean_batch,client_bound,failure';
     const setUps = read(
       [
         head,
-        '0,baseline,true,,concurrency,4,400,10,9,1000,10,5000,20,2.5,false,',
-        '1,search,false,2,concurrency,8,900,9,8.5,100,10,5000,20,4,false,',
-        '1,search,false,2,concurrency,16,950,9,8.5,100,10,5000,20,4,true,',
-        '1,search,true,2,request_rate,100,100,9,8.5,100,10,5000,20,4,false,',
-        '2,search,false,9,,,,,,,,,,,,out-of-memory',
+        '0,baseline,,true,,concurrency,4,400,10,9,1000,10,5000,20,2.5,false,',
+        '0,baseline,1,false,,concurrency,4,410,10,9,1000,10,5000,20,2.5,false,',
+        '1,search,,false,2,concurrency,8,900,9,8.5,100,10,5000,20,4,false,',
+        '1,search,,false,2,concurrency,16,950,9,8.5,100,10,5000,20,4,true,',
+        '1,search,,true,2,request_rate,100,100,9,8.5,100,10,5000,20,4,false,',
+        '2,search,,false,9,,,,,,,,,,,,out-of-memory',
       ].join('\r\n'),
     );
     expect(setUps.map(({ labels, rows }) => [labels.trial, rows.length])).toEqual([
-      ['0', 1],
+      ['0', 2],
       ['1', 1],
     ]);
     expect(setUps[1]).toMatchObject({ labels: { instances: '2' }, instances: 2 });

@@ -6,7 +6,7 @@ import { html } from '../../src/report/html.ts';
 import { paretoCsv, resultsCsv } from '../../src/report/results-csv.ts';
 import { writeRun } from '../../src/report/write-run.ts';
 import { foldStudy } from '../../src/study/fold.ts';
-import type { StudyRecord } from '../../src/study/records.ts';
+import type { FinalMeasured, StudyRecord } from '../../src/study/records.ts';
 import { parseConfigText } from '../../src/triton/config-parser.ts';
 import {
   candidateOf,
@@ -81,7 +81,7 @@ describe('the documents of a run', () => {
 });
 
 describe('results.csv', () => {
-  it('has a row for every measurement and every failed trial, and no cell that a spreadsheet would run', () => {
+  it('has a row for every measurement, also of the final, and every failed trial, and no cell that a spreadsheet would run', () => {
     const trials = [
       trialOf(0, originalConfig, { measurements: [measured(1, 100, 5), measured(2, 150, 6)], chosen: 1 }),
       {
@@ -89,12 +89,17 @@ describe('results.csv', () => {
         candidate: candidateOf(configOf(2, 8), { note: '=1+1', list: [4, 8] }),
       },
     ];
-    const [header, ...rows] = resultsCsv(trials).trim().split('\r\n');
-    expect(header?.split(',').slice(0, 5)).toEqual(['trial', 'role', 'chosen', 'note', 'list']);
-    expect(rows).toHaveLength(3);
-    expect(rows[0]).toMatch(/^0,baseline,false,,,concurrency,1,100,98,102,/);
-    expect(rows[1]).toMatch(/^0,baseline,true,/);
-    expect(rows[2]).toMatch(/^1,search,false,'=1\+1,"\[4,8\]",.*,init-failed,init-failed!$/);
+    const at = '2026-01-01T00:00:00.000Z';
+    const final: FinalMeasured = { type: 'final-measured', at, trial: 0, round: 2, measurement: measured(2, 140, 7) };
+    const [header, ...rows] = resultsCsv({ trials, finals: [final] })
+      .trim()
+      .split('\r\n');
+    expect(header?.split(',').slice(0, 6)).toEqual(['trial', 'role', 'final_round', 'chosen', 'note', 'list']);
+    expect(rows).toHaveLength(4);
+    expect(rows[0]).toMatch(/^0,baseline,,false,,,concurrency,1,100,98,102,/);
+    expect(rows[1]).toMatch(/^0,baseline,,true,/);
+    expect(rows[2]).toMatch(/^0,baseline,2,false,,,concurrency,2,140,/);
+    expect(rows[3]).toMatch(/^1,search,,false,'=1\+1,"\[4,8\]",.*,init-failed,init-failed!$/);
   });
 });
 

@@ -51,6 +51,19 @@ describe('a run of which it is known what such runs take', () => {
     expect(faster).toBeGreaterThan(0.3 * asThought);
   });
 
+  it('says so when it sees that', async () => {
+    const told = async (loadSeconds: number): Promise<readonly (number | null)[]> => {
+      const { sampler } = searcher('early');
+      const { events } = await play({ plan: usual(150, true, { loads: 20, loadSeconds }), parts: { sampler } });
+      return events.flatMap((event) => (event.type === 'limits' ? [event.usualSeconds] : []));
+    };
+    const asThought = await told(1);
+    const faster = await told(5);
+    expect([asThought[0], faster[0]]).toEqual([150, 150]);
+    expect(asThought.at(-1)).toBeGreaterThan(0.9 * 150);
+    expect(faster.at(-1)).toBeLessThan(0.6 * 150);
+  });
+
   it('takes longer where the sampler finds that worth it', async () => {
     const { sampler } = searcher('early', undefined, 'late');
     const { state } = await play({ plan: { ...usual(50), maxTrials: 60 }, parts: { sampler } });

@@ -1,0 +1,106 @@
+import { throwIfInterrupted } from '../base/abort.ts';
+import { TrituneError } from '../base/errors.ts';
+import { MS_PER_S } from '../base/units.ts';
+import { nextFinal } from '../study/final.ts';
+import { pruneReason } from '../study/pruning.ts';
+import type { Proposal, Wish } from '../study/types.ts';
+import { heedPause } from './heed.ts';
+import { BASELINE, type Run } from './run.ts';
+import { type Assigned, refuseTrial, runTrial } from './trial.ts';
+
+/** So many trials in a row that the server fails without a verdict on the candidate end the run. */
+const MAX_SERVER_FAILURES = 3;
+/** Loads that are faster than was thought shorten the run: by so much whoever watches is told. */
+const WORTH_TELLING_SECONDS = 1;
+
+/** How long the run may take, and does as a rule. */
+export function tellLimits({ plan, ledger, time: { usualSeconds } }: Run): void {
+  const orNull = (limit: number): number | null => (Number.isFinite(limit) ? limit : null);
+  const [maxTrials, timeBudgetSeconds] = [orNull(plan.maxTrials), orNull(plan.timeBudgetMs / MS_PER_S)];
+  ledger.notify({ type: 'limits', maxTrials, timeBudgetSeconds, usualSeconds });
+}
+
+export const joinReasons = (...reasons: readonly (string | null)[]): string =>
+  reasons.filter((reason) => reason !== null).join('; ');
+
+/** The loop: ask, apply, measure, tell. Returns why it stopped. */
+export async function runSearch(run: Run): Promise<string> {
+  const { plan, ledger, time } = run;
+  let told = time.usualSeconds;
+  for (;;) {
+    throwIfInterrupted(run.signal);
+    if (Math.abs((time.usualSeconds ?? 0) - (told ?? 0)) >= WORTH_TELLING_SECONDS) {
+      tellLimits(run);
+      told = time.usualSeconds;
+    }
+    if (ledger.state.unfinished) {
+      await runTrial(run, ledger.state.unfinished);
+      continue;
+    }
+    checkServer(run);
+    await heedPause(run);
+    if (run.steering.stopsSearch) return 'stopped by the user';
+    await ledger.settled();
+    const { trials, requested } = ledger.state;
+    const done = trials.filter((trial) => trial.role === 'search').length;
+    const wish = requested[0];
+    if (wish) {
+      await runProposal(run, wish, BASELINE + 1 + done, { requested: true });
+      continue;
+    }
+    const hasFinalists = nextFinal(ledger.state, plan.finalRounds) !== null;
+    const limit = limitOf(run, { done, hasFinalists });
+    const pace = time.paceOf(hasFinalists ? plan.finalRounds : 0);
+    const left = { trials: plan.maxTrials - done, seconds: time.searchSecondsLeft, ...(pace && { pace }) };
+    const answer = run.sampler().ask({ trials }, left);
+    if (answer.kind === 'stop') return limit ?? answer.reason;
+    if (limit !== null) return joinReasons(limit, promiseOf(answer));
+    const { assignment, expectedGain = null, foreseen = [] } = answer;
+    ledger.notify({ type: 'proposed', assignment, expectedGain, foreseen });
+    await runProposal(run, answer, BASELINE + 1 + done);
+  }
+}
+
+/** Which limit allows no further trial; null where none does. */
+function limitOf(
+  { plan, time }: Run,
+  { done, hasFinalists }: { readonly done: number; readonly hasFinalists: boolean },
+): string | null {
+  if (done >= plan.maxTrials) return `the limit of ${plan.maxTrials} trials`;
+  return time.allowsTrial({ hasFinalists }) ? null : 'the time budget';
+}
+
+/** What going on would bring, where the sampler has a notion. */
+const promiseOf = ({ expectedGain }: Proposal): string | null =>
+  expectedGain === undefined ? null : `another trial was expected to gain ${(100 * expectedGain).toFixed(1)} %`;
+
+/** What a person wishes is tried even if it is known to fail. */
+async function runProposal(
+  run: Run,
+  { assignment, levels }: Wish,
+  number: number,
+  { requested }: { readonly requested: boolean } = { requested: false },
+): Promise<void> {
+  const outcome = run.plan.build(assignment);
+  if (!outcome.legal) {
+    const unbuilt = { fingerprint: `illegal-${number}`, assignment, config: {} };
+    const trial: Assigned = { number, role: 'search', candidate: unbuilt, levels, requested };
+    return refuseTrial(run, trial, { kind: 'illegal', reason: outcome.reason });
+  }
+  const trial: Assigned = { number, role: 'search', candidate: outcome.candidate, levels, requested };
+  const pruned = requested ? null : pruneReason(outcome.candidate, run.ledger.state.trials);
+  return pruned ? refuseTrial(run, trial, { kind: 'pruned', reason: pruned }) : runTrial(run, trial);
+}
+
+/** Errors: SERVER_FAILED when the last few trials all failed without a verdict on their candidates. */
+function checkServer(run: Run): void {
+  const last = run.ledger.state.trials.slice(-MAX_SERVER_FAILURES);
+  const kinds = ['requests-failed', 'load-timeout'];
+  if (last.length < MAX_SERVER_FAILURES || !last.every((trial) => kinds.includes(trial.failure?.kind ?? ''))) return;
+  const reason = last.at(-1)?.failure?.reason ?? '';
+  throw new TrituneError(
+    'SERVER_FAILED',
+    `${MAX_SERVER_FAILURES} trials in a row were not served: ${reason}`,
+    'look at the log of the server; continue the run with --resume when it works again',
+  );
+}
