@@ -22,7 +22,7 @@ const LEAST_SHARE = 1e-3;
  * Weighted least squares of relative errors: for every interference of a grid the best line, then the best of all.
  * Needs one point at least.
  */
-export function fitAffine(points: readonly BoundedPoint[]): AffineFit {
+export function fitAffine(points: readonly ServicePoint[]): AffineFit {
   let best: AffineFit | undefined;
   let least = Number.POSITIVE_INFINITY;
   for (const perInstance of PER_INSTANCE) {
@@ -30,7 +30,7 @@ export function fitAffine(points: readonly BoundedPoint[]): AffineFit {
       const interference = { perInstance, batchExponent };
       const factors = points.map((point) => interferenceFactor(interference, point));
       const line = fitLine(points, factors);
-      const loss = line.loss + haste(points, line, factors) + PRIOR_WEIGHT * (surprise(perInstance) + batchExponent);
+      const loss = line.loss + PRIOR_WEIGHT * (surprise(perInstance) + batchExponent);
       if (loss >= least) continue;
       least = loss;
       best = { fixedNs: line.fixedNs, perSampleNs: line.perSampleNs, interference };
@@ -39,50 +39,44 @@ export function fitAffine(points: readonly BoundedPoint[]): AffineFit {
   return best as AffineFit;
 }
 
-/** A point that may say, more surely than how long an execution takes, that it takes no less. */
-export type BoundedPoint = ServicePoint & { readonly leastWeight?: number };
-
-/** By how much the line is below the points that it may not be below. */
-function haste(points: readonly BoundedPoint[], line: Line, factors: readonly number[]): number {
-  return points.reduce((sum, { leastWeight = 0, batchSize, executionNs: observedNs }, index) => {
-    if (leastWeight === 0) return sum;
-    const ratio = ((line.fixedNs + line.perSampleNs * batchSize) * (factors[index] as number)) / observedNs;
-    return sum + leastWeight * Math.max(0, 1 - ratio) ** 2;
-  }, 0);
-}
-
-/** What the line gives for a point, by the law's own rule of interference. */
+/** What the line gives for a point. */
 export function affineNs(line: AffineFit, point: ServicePoint): number {
   return (line.fixedNs + line.perSampleNs * point.batchSize) * interferenceFactor(line.interference, point);
 }
 
 const ofOne = affineLaw(1, 0);
 
-function interferenceFactor(interference: ServiceLaw['interference'], point: ServicePoint): number {
-  return executionNs({ ...ofOne, interference }, point.batchSize, point.busyInstances);
+/** How many times longer an execution takes than alone, by the law's own rule of interference. */
+export function interferenceFactor(
+  interference: ServiceLaw['interference'],
+  { batchSize, busyInstances }: Pick<ServicePoint, 'batchSize' | 'busyInstances'>,
+): number {
+  return executionNs({ ...ofOne, interference }, batchSize, busyInstances);
 }
 
 const surprise = (perInstance: number): number => Math.log((perInstance + 0.02) / (USUAL_PER_INSTANCE + 0.02)) ** 2;
 
 type Line = { readonly fixedNs: number; readonly perSampleNs: number; readonly loss: number };
 
-/** The line through T / factor; where one batch size alone is known, the usual cost of a sample decides. */
-function fitLine(points: readonly ServicePoint[], factors: readonly number[]): Line {
+/**
+ * The line through T / factor with the least weighted squares of relative errors, which `loss` is; where one batch size alone
+ * is known, the usual cost of a sample decides. A factor for each point, one point at least.
+ */
+export function fitLine(points: readonly ServicePoint[], factors: readonly number[]): Line {
   const shortestNs = points.reduce((least, point) => Math.min(least, point.executionNs), Number.POSITIVE_INFINITY);
-  const rows = points.map((point, index) => {
-    const relative = (factors[index] as number) / point.executionNs;
-    return { x: relative, y: relative * point.batchSize, weight: point.weight };
-  });
-  rows.push({ x: 0, y: 1 / (USUAL_PER_SAMPLE * shortestNs), weight: PRIOR_WEIGHT });
-  const sum = (of: (row: (typeof rows)[number]) => number): number =>
-    rows.reduce((total, row) => total + row.weight * of(row), 0);
-  const [xx, xy, yy, x, y] = [
-    sum((row) => row.x * row.x),
-    sum((row) => row.x * row.y),
-    sum((row) => row.y * row.y),
-    sum((row) => row.x),
-    sum((row) => row.y),
-  ] as const;
+  const usual = 1 / (USUAL_PER_SAMPLE * shortestNs);
+  let [xx, xy, x, total] = [0, 0, 0, PRIOR_WEIGHT];
+  let [yy, y] = [PRIOR_WEIGHT * usual * usual, PRIOR_WEIGHT * usual];
+  for (const [index, { batchSize, executionNs: observedNs, weight }] of points.entries()) {
+    const relative = (factors[index] as number) / observedNs;
+    const weighted = weight * relative;
+    x += weighted;
+    y += weighted * batchSize;
+    xx += weighted * relative;
+    xy += weighted * relative * batchSize;
+    yy += weighted * relative * batchSize * batchSize;
+    total += weight;
+  }
   const leastNs = LEAST_SHARE * shortestNs;
   const determinant = xx * yy - xy * xy;
   let fixedNs = (x * yy - y * xy) / determinant;
@@ -94,5 +88,6 @@ function fitLine(points: readonly ServicePoint[], factors: readonly number[]): L
     perSampleNs = leastNs;
     fixedNs = (x - perSampleNs * xy) / xx;
   }
-  return { fixedNs, perSampleNs, loss: sum((row) => (fixedNs * row.x + perSampleNs * row.y - 1) ** 2) };
+  const squares = fixedNs * fixedNs * xx + 2 * fixedNs * perSampleNs * xy + perSampleNs * perSampleNs * yy;
+  return { fixedNs, perSampleNs, loss: squares - 2 * (fixedNs * x + perSampleNs * y) + total };
 }

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { affineLaw, type ServiceLaw } from '../../src/queueing/service-law.ts';
-import type { Point } from '../../src/study/samplers/queueing/bend.ts';
+import type { Point } from '../../src/study/samplers/queueing/crowding.ts';
 import { doubtOf, type Work } from '../../src/study/samplers/queueing/doubts.ts';
 
 const MS = 1e6;
-const work: Work = { variant: 'plain', instances: 1, batchSize: 1, busyInstances: 1 };
+const work: Work = { variant: 'plain', instances: 1, batchSize: 1 };
 const seen = (batchSize: number, more: Partial<Point> = {}): Point => ({
   variant: 'plain',
   batchSize,
@@ -15,10 +15,10 @@ const seen = (batchSize: number, more: Partial<Point> = {}): Point => ({
   ...more,
 });
 /** Milliseconds by batch size, on straight lines between. */
-const lawThrough = (times: Readonly<Record<number, number>>, perInstance = 0): ServiceLaw => ({
+const lawThrough = (times: Readonly<Record<number, number>>): ServiceLaw => ({
   ...affineLaw(1, 1),
   points: Object.entries(times).map(([batchSize, ms]) => ({ batchSize: Number(batchSize), executionNs: ms * MS })),
-  interference: { perInstance, batchExponent: 0 },
+  interference: { perInstance: 0, batchExponent: 0 },
 });
 const flat = lawThrough({ 1: 10, 16: 12 });
 /** Sixteen take longer together than one after the other. */
@@ -50,36 +50,6 @@ describe('the doubt about a batch size', () => {
     expect(grown[0]).toBeGreaterThan(0);
     expect(grown[1]).toBeGreaterThan(grown[0] as number);
     expect(at(64, stepped)).toBeGreaterThan(3 * at(64, flat));
-  });
-});
-
-describe('the doubt about instances', () => {
-  const of = (instances: number, busyInstances: number, points: readonly Point[], law = flat): number =>
-    doubtOf({ ...work, instances, busyInstances }, points, law);
-
-  it('is none of as many that were as busy', () => {
-    expect(of(4, 4, [seen(1), seen(1, { instances: 4, busyInstances: 4 })])).toBe(0);
-  });
-
-  it('remains where as many were hardly busy', () => {
-    const hardly = [seen(1), seen(1, { instances: 4 })];
-    expect(of(4, 4, hardly)).toBeGreaterThan(0.2);
-    expect(of(4, 1, hardly)).toBe(0);
-  });
-
-  it('is larger where instances slow each other down', () => {
-    const points = [seen(1), seen(1, { instances: 4, busyInstances: 4 })];
-    const crowded = lawThrough({ 1: 10, 16: 12 }, 1.4);
-    expect(of(2, 2, points, crowded)).toBeGreaterThan(1.5 * of(2, 2, points));
-  });
-
-  it('spans the range between two numbers that were seen: the one between may be like either', () => {
-    const crowded = lawThrough({ 1: 10, 16: 12 }, 0.5);
-    const between = of(2, 2, [seen(1), seen(1, { instances: 3, busyInstances: 3 })], crowded);
-    const range = Math.log(2);
-    expect(between).toBeGreaterThan(0.28 * range);
-    expect(between).toBeLessThan(0.3 * range);
-    expect(of(3, 3, [seen(1), seen(1, { instances: 3, busyInstances: 3 })], crowded)).toBe(0);
   });
 });
 

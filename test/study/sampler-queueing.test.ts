@@ -139,6 +139,28 @@ describe('places', () => {
   });
 });
 
+describe('a miss that grows with the batch', () => {
+  const at = (batchDoublings: number): Place => ({ ...placeOf(choice(1, 8, 0), 8, 0), batchDoublings });
+  const readings = [3, 4, 5].map((doublings) => ({
+    place: at(doublings),
+    value: 0.2 * doublings,
+    noiseVariance: 1e-4,
+  }));
+  const scales = { smooth: 0.1, common: 0.3, local: 0.1 };
+  const flat = { kernel: kernelOf(scales), logPrior: 0 };
+  const growing = { kernel: kernelOf({ ...scales, perDoubling: 0.15 }), logPrior: -0.7 };
+
+  it('is seen as such, and foretells a small one for small batches', () => {
+    expect(posteriorOf(readings, [flat])(at(1)).mean).toBeGreaterThan(0.6);
+    expect(Math.abs(posteriorOf(readings, [flat, growing])(at(1)).mean - 0.2)).toBeLessThan(0.1);
+  });
+
+  it('is not believed where all misses are alike', () => {
+    const alike = readings.map((reading) => ({ ...reading, value: 0.5 }));
+    expect(Math.abs(posteriorOf(alike, [flat, growing])(at(1)).mean - 0.5)).toBeLessThan(0.1);
+  });
+});
+
 describe('levels to look at', () => {
   it('fill the instances, stay in the range, and never come twice', () => {
     const range = { mode: 'concurrency', low: 2, high: 100 } as const;
@@ -150,12 +172,26 @@ describe('levels to look at', () => {
       const found = coarseLevels(choice(instances, batch, 0), range);
       expect(found).toContain(Math.min(100, Math.max(2, instances * batch)));
       expect(new Set(found).size).toBe(found.length);
-      for (const level of [...found, ...fineLevels(found[0] as number, range)]) {
+      for (const level of [...found, ...fineLevels(choice(instances, batch, 0), found[0] as number, range)]) {
         expect(Number.isInteger(level)).toBe(true);
         expect(level).toBeGreaterThanOrEqual(2);
         expect(level).toBeLessThanOrEqual(100);
       }
     }
+  });
+});
+
+describe('levels near whole batches', () => {
+  const range = { mode: 'concurrency', low: 1, high: 256 } as const;
+
+  it('are whole batches, also one that waits while all instances are busy', () => {
+    expect(coarseLevels(choice(2, 32, 2000), range)).toContain(96);
+    expect(fineLevels(choice(2, 32, 2000), 64, range)).toContain(96);
+    expect(fineLevels(choice(2, 32, 2000), 64, range)).not.toContain(90);
+  });
+
+  it('stay what they are far from any', () => {
+    expect(fineLevels(choice(2, 32, 2000), 64, range)).toEqual(expect.arrayContaining([45, 76, 108]));
   });
 });
 
@@ -245,6 +281,22 @@ describe('the queueing sampler', () => {
     expect(proposed([trialAt(1, 2), trialAt(2, 2, true)])).not.toMatchObject({ assignment: { batch: 8, count: 4 } });
     const often = [trialAt(1, 2), trialAt(2, 4), trialAt(3, 6)];
     expect(proposed(often)).not.toMatchObject({ assignment: { batch: 8, count: 4 } });
+  });
+
+  it('measures once more what missed the goal by so little that it may have been bad luck, and no more than that', () => {
+    const fast = smallSpace.build({ delay: 0, batch: 8, count: 4 });
+    if (!fast.legal) throw new Error('no such candidate');
+    const { candidate } = fast;
+    const missed = (number: number, latencyMs: number): Trial => {
+      const measurements = [measured(6, 3000, 5), measured(7, 3500, 6), measured(8, 5000, latencyMs)];
+      return { ...trialOf(number, candidate.config, { measurements }), candidate };
+    };
+    const proposed = (trials: readonly Trial[]) =>
+      make().ask({ trials: [trialOf(0, configOf(9, 9)), ...trials] }, unlimited);
+    const again = { kind: 'trial', assignment: { batch: 8, count: 4 }, levels: { start: 8 } };
+    expect(proposed([missed(1, 8.05)])).toMatchObject(again);
+    expect(proposed([missed(1, 8.05), missed(2, 8.05)])).not.toMatchObject(again);
+    expect(proposed([missed(1, 80)])).not.toMatchObject(again);
   });
 
   it.each([

@@ -1,8 +1,5 @@
-import { type AffineFit, affineNs, fitAffine } from '../../../queueing/fit-affine.ts';
-import type { ServicePoint } from '../../../queueing/observation.ts';
-
-/** A point of the law, and how many instances its choice has, busy or not: some models are slower for those that only wait. */
-export type Point = ServicePoint & { readonly instances: number };
+import { type AffineFit, affineNs } from '../../../queueing/fit-affine.ts';
+import { type Crowding, crowdingOf, type Point } from './crowding.ts';
 
 /** What the points say of one variant with one number of instances: a line, and where they leave it. */
 export interface Bend {
@@ -11,11 +8,10 @@ export interface Bend {
   correctionAt(batchSize: number): number;
   /** Of what other numbers of instances share, as a logarithm. */
   shapeAt(batchSize: number): number;
+  /** How well it is known what so many busy instances do to such an execution: a logarithm's standard deviation. */
+  doubtOfCrowding(batchSize: number, busyInstances: number): number;
 }
 
-/** Points of other numbers of instances count less, the more doublings they are away, and never nothing. */
-const INSTANCE_BANDWIDTH = 0.5;
-const LEAST_WEIGHT = 0.03;
 const OTHER_VARIANT_WEIGHT = 0.2;
 /** So much weight of points is needed for half a correction. */
 const SHRINKAGE = 0.3;
@@ -44,59 +40,61 @@ interface Residual {
 }
 
 /**
- * One line is bent by the interference of many instances, so that few of them look slow, when all points count alike:
- * instead the line for each number of instances leans on the points with about as many. What a line leaves of a point is
- * seen from the line of the point's own number: else all that many instances take longer is of the batch sizes that
- * these happened to be measured with.
+ * The line that crowding has for so many instances, and in turn what it does not explain. What a line leaves of a point is seen
+ * from the line of the point's own number: else all that many instances take longer is of the batch sizes that these happened to
+ * be measured with.
  */
 export function bendOf(points: readonly Point[], variant: string, instances: number): Bend {
-  const lineFor = linesOf(points, variant);
-  const line = lineFor(instances);
-  const residuals = points.map(
-    (point): Residual => ({
-      log: Math.log(point.executionNs / affineNs(lineFor(point.instances), point)),
-      at: { batch: Math.log2(point.batchSize), instances: Math.log2(point.instances / instances) },
-      weight: weightFor(variant, point),
-    }),
-  );
-  const corrections = correctionsOf(residuals);
+  const crowding = crowdingFor(points, variant);
+  const corrections = correctionsOf(residualsOf(points, variant, crowding, instances));
   const sumAt = (batchSize: number, some: typeof corrections): number =>
     some.reduce((sum, correction) => sum + correction(Math.log2(batchSize)), 0);
   return {
-    line,
+    line: crowding.lineFor(instances),
     correctionAt: (batchSize) => sumAt(batchSize, corrections),
     shapeAt: (batchSize) => sumAt(batchSize, corrections.slice(0, SHARED)),
+    doubtOfCrowding: (batchSize, busyInstances) => crowding.doubt(instances, busyInstances, batchSize),
   };
 }
 
 const weightFor = (variant: string, point: Point): number =>
   point.weight * (point.variant === variant ? 1 : OTHER_VARIANT_WEIGHT);
 
-const lines = new WeakMap<readonly Point[], Map<string, AffineFit>>();
+const known = new WeakMap<readonly Point[], Map<string, Crowding>>();
 
-/** By the number of instances; each line is found once for these very points. */
-function linesOf(points: readonly Point[], variant: string): (instances: number) => AffineFit {
-  const known = lines.get(points) ?? new Map<string, AffineFit>();
-  lines.set(points, known);
-  return (instances) => {
-    const key = `${instances} ${variant}`;
-    const line = known.get(key) ?? lineOf(points, variant, instances);
-    known.set(key, line);
-    return line;
-  };
+/** It is found once for these very points. */
+function crowdingFor(points: readonly Point[], variant: string): Crowding {
+  const ofVariants = known.get(points) ?? new Map<string, Crowding>();
+  known.set(points, ofVariants);
+  const crowding = ofVariants.get(variant) ?? withoutSteps(points, variant);
+  ofVariants.set(variant, crowding);
+  return crowding;
 }
 
-function lineOf(points: readonly Point[], variant: string, instances: number): AffineFit {
-  return fitAffine(
-    points.map((point) => {
-      const away = Math.log2(point.instances / instances);
-      const nearness = Math.exp(-((away / INSTANCE_BANDWIDTH) ** 2) / 2);
-      const weight = weightFor(variant, point);
-      // More instances may make an execution slower, but hardly faster.
-      const leastWeight = away < 0 ? weight : 0;
-      return { ...point, leastWeight, weight: weight * Math.max(LEAST_WEIGHT, nearness) };
+/** Steps between batch sizes that all numbers of instances share are taken away first: else they look like crowding. */
+function withoutSteps(points: readonly Point[], variant: string): Crowding {
+  const weighed = points.map((point) => ({ ...point, weight: weightFor(variant, point) }));
+  const rough = crowdingOf(weighed);
+  const shapes = correctionsOf(residualsOf(points, variant, rough, 1)).slice(0, SHARED);
+  return crowdingOf(
+    weighed.map((point) => {
+      const shape = shapes.reduce((sum, correction) => sum + correction(Math.log2(point.batchSize)), 0);
+      return { ...point, executionNs: point.executionNs / Math.exp(shape) };
     }),
   );
+}
+
+function residualsOf(points: readonly Point[], variant: string, crowding: Crowding, instances: number): Residual[] {
+  const lines = new Map<number, AffineFit>();
+  return points.map((point) => {
+    const line = lines.get(point.instances) ?? crowding.lineFor(point.instances);
+    lines.set(point.instances, line);
+    return {
+      log: Math.log(point.executionNs / affineNs(line, point)),
+      at: { batch: Math.log2(point.batchSize), instances: Math.log2(point.instances / instances) },
+      weight: weightFor(variant, point),
+    };
+  });
 }
 
 /** By the doublings of the batch. */

@@ -1,22 +1,13 @@
 import { executionNs, type ServiceLaw } from '../../../queueing/service-law.ts';
-import type { Point } from './bend.ts';
+import type { Point } from './crowding.ts';
 
 /** An execution that a law is asked about. */
 export interface Work {
   readonly variant: string;
   readonly instances: number;
   readonly batchSize: number;
-  /** While it lasts, itself included. */
-  readonly busyInstances: number;
 }
 
-/** Of a service time, as a logarithm, for instances that were not seen in this number, or not as busy. */
-const PER_DOUBLING = 0.15;
-/** Where more instances were seen to slow each other down, as much of that as lies between. */
-const SHARE_OF_CROWDING = 0.35;
-/** The deviation of what may be anywhere between two bounds, as a part of their distance. */
-const OF_THE_RANGE = 1 / Math.sqrt(12);
-const USUAL_BATCH = 8;
 /** Settings may do more for large batches than for small ones, or for many instances. */
 const PER_DOUBLING_OF_A_VARIANT = { batch: 0.08, instances: 0.12 };
 const MOST = 0.35;
@@ -36,32 +27,11 @@ const ALIKE = 1.07;
 const LEAST_WEIGHT = 0.2;
 
 /**
- * How far a law may be off for an execution, as a logarithm's standard deviation: by what was not seen of instances, of batch
- * sizes, and of the variant in both. `points` are of all variants.
+ * How far a law may be off for an execution, as a logarithm's standard deviation: by what was not seen of batch sizes, and of the
+ * variant elsewhere. How instances crowd each other has a doubt of its own (crowding.ts). `points` are of all variants.
  */
-export function doubtOf(work: Work, points: readonly Point[], law: ServiceLaw): number {
-  return Math.hypot(ofCrowding(work, points, law), ofBatchSize(work, points, law), ofVariant(work, points));
-}
-
-/**
- * How instances get on with each other has no law that always holds: more of them than were seen may do better or worse, and so may fewer.
- * Between two numbers that were seen it may be like either: two may be beside each other for nothing, and four not.
- */
-function ofCrowding({ instances, busyInstances }: Work, points: readonly Point[], law: ServiceLaw): number {
-  const apart = points.map((point) =>
-    Math.max(doublings(instances, point.instances), doublings(Math.max(1, busyInstances), point.busyInstances)),
-  );
-  const crowding = instances > 1 ? slowdown(1, instances, law) / Math.log2(instances) : 0;
-  const beyond = Math.max(PER_DOUBLING, SHARE_OF_CROWDING * crowding) * Math.min(...apart);
-  const fewer = Math.max(...points.map((point) => point.instances).filter((seen) => seen <= instances));
-  const more = Math.min(...points.map((point) => point.instances).filter((seen) => seen >= instances));
-  const isBetween = Number.isFinite(fewer) && Number.isFinite(more);
-  return Math.min(MOST, Math.max(beyond, isBetween ? OF_THE_RANGE * slowdown(fewer, more, law) : 0));
-}
-
-/** By how much longer more busy instances take, as a logarithm. */
-const slowdown = (fewer: number, more: number, law: ServiceLaw): number =>
-  Math.log(executionNs(law, USUAL_BATCH, more) / executionNs(law, USUAL_BATCH, fewer));
+export const doubtOf = (work: Work, points: readonly Point[], law: ServiceLaw): number =>
+  Math.hypot(ofBatchSize(work, points, law), ofVariant(work, points));
 
 /** A variant that was seen, but elsewhere. */
 function ofVariant({ variant, instances, batchSize }: Work, points: readonly Point[]): number {

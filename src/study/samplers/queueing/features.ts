@@ -7,6 +7,8 @@ import { matern52 } from './gaussian-process.ts';
 export interface Place {
   readonly coordinates: readonly number[];
   readonly traits: Traits;
+  /** Of the batches that form there, on average; left out, they tell nothing. */
+  readonly batchDoublings?: number;
 }
 
 /** Instances and batches count no further than requests in flight can fill them. The longest delay of the space is 1. */
@@ -34,13 +36,17 @@ function distanceBetween(a: Place, b: Place, traitDistance: number): number {
   return Math.sqrt(squares);
 }
 
-/** How far the truth may be from the prediction, as logarithms: what changes slowly over the space, everywhere alike, and at one place alone. */
+/**
+ * How far the truth may be from the prediction, as logarithms: what changes slowly over the space, everywhere alike, at one place
+ * alone, and with each doubling of the batch.
+ */
 export interface Scales {
   readonly smooth: number;
   readonly common: number;
   readonly local: number;
   /** How far apart a difference in one setting takes two places. */
   readonly traitDistance?: number;
+  readonly perDoubling?: number;
 }
 
 /** The local part shrinks this much faster with distance. */
@@ -51,9 +57,15 @@ export function kernelOf({
   common,
   local,
   traitDistance = TRAIT_DISTANCES[0],
+  perDoubling = 0,
 }: Scales): (a: Place, b: Place) => number {
   return (a, b) => {
     const distance = distanceBetween(a, b, traitDistance);
-    return smooth ** 2 * matern52(distance) + common ** 2 + local ** 2 * matern52(LOCAL * distance);
+    return (
+      smooth ** 2 * matern52(distance) +
+      common ** 2 +
+      local ** 2 * matern52(LOCAL * distance) +
+      perDoubling ** 2 * (a.batchDoublings ?? 0) * (b.batchDoublings ?? 0)
+    );
   };
 }

@@ -2,8 +2,9 @@ import { fitSpread } from '../../../queueing/fit-spread.ts';
 import { type Observation, servicePoints } from '../../../queueing/observation.ts';
 import { affineLaw, type ServiceLaw } from '../../../queueing/service-law.ts';
 import { armFactors, type Traits } from './arms.ts';
-import { type Bend, bendOf, type Point } from './bend.ts';
+import { type Bend, bendOf } from './bend.ts';
 import type { Choice } from './choices.ts';
+import type { Point } from './crowding.ts';
 import { doubtOf } from './doubts.ts';
 import { fitFrontEnd } from './front-end.ts';
 import type { Reading } from './gaussian-process.ts';
@@ -77,10 +78,14 @@ export function lawsOf(observed: readonly Observed[]): Laws | null {
       const { variant, traits, policy } = choice;
       const busy = Math.round(busyInstances / BUSY_STEP) * BUSY_STEP;
       const key = `${variant} ${policy.instances} ${batchSize} ${busy}`;
-      const work = { variant, instances: policy.instances, batchSize, busyInstances: busy };
+      const work = { variant, instances: policy.instances, batchSize };
       const doubt =
         doubts.get(key) ??
-        Math.hypot(factors.has(variant) ? 0 : unseen(traits).sd, doubtOf(work, level, rough(choice)));
+        Math.hypot(
+          factors.has(variant) ? 0 : unseen(traits).sd,
+          bendFor(choice).doubtOfCrowding(batchSize, busy),
+          doubtOf(work, level, rough(choice)),
+        );
       doubts.set(key, doubt);
       return doubt;
     },

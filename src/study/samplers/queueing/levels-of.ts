@@ -9,23 +9,31 @@ const RATE_STEP = 1.3;
 /** Levels nearer than this are not told apart. */
 export const ALIKE_LEVELS = 1.09;
 
-/** Levels that show where the best of them is: doublings, and the ones that just fill all instances. */
+/** Levels that show where the best of them is: doublings, and those that just fill all instances, and a batch or one for each that waits. */
 export function coarseLevels({ policy, largestBatch }: Choice, range: LevelRange): number[] {
   if (range.mode === 'request-rate')
     return ladder(range.low, range.high, RATE_STEP).map((rate) => Number(rate.toPrecision(3)));
   const places = policy.instances * largestBatch;
   const lowest = clamp(Math.ceil(policy.instances / 2), range);
   const highest = clamp(USEFUL_DEPTH * places + ALWAYS_USEFUL, range);
-  const filling = [policy.instances, places, 2 * places].map((level) => clamp(level, range));
+  const filling = [policy.instances, places, places + largestBatch, 2 * places].map((level) => clamp(level, range));
   const levels = [lowest, ...filling, ...ladder(1, highest, 2).filter((level) => level >= lowest), highest];
   return [...new Set(levels.filter((level) => level <= highest))].sort((a, b) => a - b);
 }
 
-/** Levels around one, from half of it to double. */
-export function fineLevels(level: number, range: LevelRange): number[] {
+/** Levels of a choice around one, from half of it to double. */
+export function fineLevels({ largestBatch }: Choice, level: number, range: LevelRange): number[] {
   const steps = [0.5, 0.59, 0.71, 0.84, 1, 1.19, 1.41, 1.68, 2].map((factor) => level * factor);
-  const rounded = steps.map((each) => (range.mode === 'concurrency' ? Math.round(each) : Number(each.toPrecision(3))));
+  const rounded = steps.map((each) =>
+    range.mode === 'concurrency' ? filled(Math.round(each), largestBatch) : Number(each.toPrecision(3)),
+  );
   return [...new Set(rounded.map((each) => clamp(each, range)))];
+}
+
+/** Whole batches where that many are hardly more or fewer: a few requests short of them, and each waits for the delay. */
+function filled(level: number, largestBatch: number): number {
+  const whole = Math.round(level / largestBatch) * largestBatch;
+  return whole > 0 && Math.max(whole / level, level / whole) <= ALIKE_LEVELS ? whole : level;
 }
 
 function ladder(low: number, high: number, step: number): number[] {

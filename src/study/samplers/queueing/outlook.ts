@@ -118,12 +118,16 @@ const foretoldNames: ReadonlySet<string> = new Set([
 const exactly = (value: number): Figure => ({ mean: Math.log(value), sd: 1e-6, shared: 0 });
 
 function corrected(name: keyof Foretold, physics: Physics, measured: readonly Measured[], place: PlaceOf): MetricModel {
+  const placeWithBatch = (choice: Choice, level: number): Place => ({
+    ...place(choice, level),
+    batchDoublings: Math.log2(physics.meanBatch(choice, level)),
+  });
   const readings = measured.flatMap(({ choice, measurements }) =>
     measurements.flatMap((measurement): Reading<Place>[] => {
       const foretold = physics.foretell(choice, measurement.level.value);
       const value = readMetric(name, measurement, choice.candidate);
       if (!foretold || !value || measurement.client.bound) return [];
-      const at = place(choice, measurement.level.value);
+      const at = placeWithBatch(choice, measurement.level.value);
       return [{ place: at, value: Math.log(value / foretold[name]), noiseVariance: noiseOf(name, measurement) ** 2 }];
     }),
   );
@@ -131,7 +135,7 @@ function corrected(name: keyof Foretold, physics: Physics, measured: readonly Me
   return (choice, level) => {
     const foretold = physics.foretell(choice, level);
     if (!foretold) return null;
-    const { mean, sd } = correction(place(choice, level));
+    const { mean, sd } = correction(placeWithBatch(choice, level));
     const doubt = physics.doubt(choice, level);
     const shared = metricNamed(name).better === 'higher' ? -doubt : doubt;
     return { mean: Math.log(foretold[name]) + mean, sd: Math.hypot(sd, doubt), shared };
@@ -148,27 +152,40 @@ function noiseOf(name: keyof Foretold, { throughput, budgetLatencyMs }: Measurem
   return Math.hypot(least, Number.isFinite(width) ? Math.min(0.5, width) : 0.5);
 }
 
-/** How far physics may be off, as a logarithm: likely a little, perhaps by half. */
+/** How far physics may be off, as a logarithm: likely a little, perhaps by half. Less usual kinds of miss come later in their lists. */
 const hypothesesOf = (
   smooths: readonly number[],
   usual: number,
-  others: { readonly common: number; readonly locals: readonly number[] },
+  others: { readonly common: number; readonly locals: readonly number[]; readonly perDoublings: readonly number[] },
 ): [Hypothesis<Place>, ...Hypothesis<Place>[]] =>
-  smooths.flatMap((smooth) =>
-    others.locals.flatMap((local, steps) =>
-      TRAIT_DISTANCES.map((traitDistance) => ({
-        kernel: kernelOf({ smooth, common: others.common, local, traitDistance }),
-        logPrior: -0.5 * (Math.log(smooth / usual) / 0.7) ** 2 - steps * SMOOTHER_THAN_USUAL,
-      })),
+  others.perDoublings.flatMap((perDoubling, trends) =>
+    smooths.flatMap((smooth) =>
+      others.locals.flatMap((local, steps) =>
+        TRAIT_DISTANCES.map((traitDistance) => ({
+          kernel: kernelOf({ smooth, common: others.common, local, traitDistance, perDoubling }),
+          logPrior:
+            -0.5 * (Math.log(smooth / usual) / 0.7) ** 2 - steps * SMOOTHER_THAN_USUAL - trends * TREND_OVER_BATCHES,
+        })),
+      ),
     ),
   ) as [Hypothesis<Place>, ...Hypothesis<Place>[]];
 
 /** That neighbours differ less than usual must be seen before it is believed: a logarithm of odds. */
 const SMOOTHER_THAN_USUAL = 1.5;
+/** Likewise, that a miss grows with the batch: what stalls an execution stalls all that is in it, and more of the slowest in a hundred. */
+const TREND_OVER_BATCHES = 0.7;
 
-const rateHypotheses = hypothesesOf([0.04, 0.08, 0.15, 0.3, 0.5], 0.12, { common: 0.12, locals: [0.05, 0.02, 0.008] });
-const latencyHypotheses = hypothesesOf([0.1, 0.2, 0.4, 0.7], 0.25, { common: 0.3, locals: [0.1] });
-const learnedHypotheses = hypothesesOf([0.1, 0.3, 0.6], 0.3, { common: 0.5, locals: [0.05] });
+const rateHypotheses = hypothesesOf([0.04, 0.08, 0.15, 0.3, 0.5], 0.12, {
+  common: 0.12,
+  locals: [0.05, 0.02, 0.008],
+  perDoublings: [0],
+});
+const latencyHypotheses = hypothesesOf([0.1, 0.2, 0.4, 0.7], 0.25, {
+  common: 0.3,
+  locals: [0.1],
+  perDoublings: [0, 0.15],
+});
+const learnedHypotheses = hypothesesOf([0.1, 0.3, 0.6], 0.3, { common: 0.5, locals: [0.05], perDoublings: [0] });
 
 /** A metric of which nothing is known but its readings: about their mean, and like its neighbours. */
 function learned(name: string, measured: readonly Measured[], place: PlaceOf): MetricModel {

@@ -32,6 +32,8 @@ export interface Foretold {
 export interface Physics {
   /** null where no batcher of that kind can serve such requests. */
   foretell(choice: Choice, level: number): Foretold | null;
+  /** Samples in an execution, on average. */
+  meanBatch(choice: Choice, level: number): number;
   /** How well the times of the executions at that level are known: a logarithm's standard deviation. */
   doubt(choice: Choice, level: number): number;
   /** The same of an execution of so many samples while all instances are busy. */
@@ -51,6 +53,7 @@ export interface PhysicsOptions {
 interface Foreseen {
   readonly foretold: Foretold;
   readonly doubt: number;
+  readonly meanBatch: number;
 }
 
 const REQUESTS = 400;
@@ -149,7 +152,11 @@ function simulated(
       'latency-p95': nsToMs(latencyNs.p95),
       'latency-p99': nsToMs(latencyNs.p99),
     };
-    return { foretold, doubt: meanDoubt(found, law, (batch) => doubtOf(choice, batch, found.busyInstances)) };
+    return {
+      foretold,
+      meanBatch: found.meanBatchSize,
+      doubt: meanDoubt(found, law, (batch) => doubtOf(choice, batch, found.busyInstances)),
+    };
   };
   const look = (choice: Choice, level: number): Foreseen | null => {
     const key = `${choice.key} ${level}`;
@@ -161,6 +168,7 @@ function simulated(
   };
   return {
     doubt: (choice, level) => look(choice, level)?.doubt ?? 0,
+    meanBatch: (choice, level) => look(choice, level)?.meanBatch ?? 1,
     doubtAt: (choice, batch) => doubtOf(choice, batch, choice.policy.instances),
     executionNs: (choice, batch) => executionNs(lawFor(choice), batch, choice.policy.instances),
     foretell: (choice, level) => look(choice, level)?.foretold ?? null,

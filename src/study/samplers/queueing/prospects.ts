@@ -104,7 +104,7 @@ export function prospectsOf(choices: readonly Choice[], field: Field, best: numb
     const known = coarseLevels(choice, field.range);
     return at(
       choice,
-      fineLevels(level, field.range).filter((each) => !known.includes(each)),
+      fineLevels(choice, level, field.range).filter((each) => !known.includes(each)),
       field,
     );
   });

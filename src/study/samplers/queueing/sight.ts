@@ -75,9 +75,7 @@ export function look(
   const served = tried.at(-1)?.candidate ?? null;
   const placeKey = (choice: Choice, level: number): string =>
     `${choice.variant} ${forecast.placeOf(choice, level).coordinates.join(' ')}`;
-  const known = new Set(
-    measured.flatMap(({ choice, measurements }) => measurements.map(({ level }) => placeKey(choice, level.value))),
-  );
+  const known = knownPlaces(measured, placeKey, goal);
   const field: Field = {
     forecast: withRefusals(forecast, trials),
     range: levels,
@@ -98,6 +96,22 @@ export function look(
     running: running && choiceOf(running.candidate),
     scout: scoutOf(left, measured, levels),
   };
+}
+
+/** Places that need no other measurement. One that missed the goal may have had bad luck: the model says what it holds of that. */
+function knownPlaces(
+  measured: readonly Measured[],
+  keyOf: (choice: Choice, level: number) => string,
+  goal: Goal,
+): ReadonlySet<string> {
+  const readings = measured.flatMap(({ choice, measurements }) =>
+    measurements.map((measurement) => ({
+      key: keyOf(choice, measurement.level.value),
+      isMissed: !isFeasible(measurement, choice.candidate, goal),
+    })),
+  );
+  const places = [...Map.groupBy(readings, ({ key }) => key)];
+  return new Set(places.filter(([, own]) => own.length > 1 || !own[0]?.isMissed).map(([key]) => key));
 }
 
 /** The largest gain that is expected of one trial. */

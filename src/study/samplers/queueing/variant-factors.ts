@@ -1,5 +1,6 @@
 import { affineNs } from '../../../queueing/fit-affine.ts';
-import { type Bend, bendOf, type Point } from './bend.ts';
+import { type Bend, bendOf } from './bend.ts';
+import type { Point } from './crowding.ts';
 
 const ROUNDS = 4;
 /** Of points: a variant that few of them tell of is taken to be nearly as fast as the reference. */
