@@ -52,10 +52,9 @@ async function printPlan(options: TuneOptions, opened: OpenServer, terminal: Ter
   const model = modelOf(options);
   const original = await readOriginal(client, model);
   const asked = tryRequests(options, opened, original);
-  const { inputs, first } = await asked.finally(() => leaveAsItWas(client, model, original));
+  const { inputs, first, seen } = await asked.finally(() => leaveAsItWas(client, model, original));
   const { plan, space, expected, usual } = planStudy({ options, model, earlier: [], started: null }, server, original);
   const base = plan.study.originalConfig;
-  const seen = await seenIn(first, original, opened);
   const expectation = expected(seen);
   const { seconds, leastSeconds, measurements, trials } = expectation;
   terminal.print(describeSpace(space, base));
@@ -79,7 +78,8 @@ async function printPlan(options: TuneOptions, opened: OpenServer, terminal: Ter
 
 async function tryRequests(options: TuneOptions, opened: OpenServer, original: OriginalModel) {
   const inputs = await requestsOf(options, original);
-  return { inputs, first: await sendFirstRequests(options, opened, original.config, inputs) };
+  const sent = sendFirstRequests(options, opened, original.config, inputs);
+  return { inputs, ...(await seenIn(sent, original, opened)) };
 }
 
 const spanOf = (least: number, most: number): string =>

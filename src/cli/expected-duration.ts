@@ -31,13 +31,12 @@ const MEASUREMENT = { besideSeconds: 0.55, windows: 3.5 };
 const LATENCIES_PER_WINDOW = 20;
 /** A full load, where nobody knows better: of small models on a real Triton, refused ones and waits for the old instances included, and of the emulator's profiles. */
 const USUAL_LOAD_SECONDS = { real: 1.5, emulated: 0.3 };
-/** On a real one that takes configs as they are; with all that more instances add. */
-const FAST_LOAD_SECONDS = 0.35;
-
 /** Many finals of the default sampler on a real server go on for as many rounds as they may, as it is less even than a simulated one. */
 const ROUNDS_WHERE_UNEVEN = 2;
 /** What a load takes longer than that of the original config, as most candidates have more instances. */
 const MORE_INSTANCES_SECONDS = 0.25;
+/** A load on a real server that takes configs as they are. */
+const FAST_LOAD_SECONDS = 0.1 + MORE_INSTANCES_SECONDS;
 /** To look at the server and to write what was found; and to start and to end one for the run. Of an emulated one next to nothing. */
 const AROUND_SECONDS = { remote: 1.5, launched: 5 };
 

@@ -49,16 +49,20 @@ export async function sendFirstRequests(
   }
 }
 
-/** What they tell of the model, and a load of it: the one just made, else the last that the server's metrics tell of. Never throws. */
+/**
+ * What they tell of the model, and a load of it: the one just made, else the last that the server's metrics tell of, which are read
+ * meanwhile. Errors: those of the requests.
+ */
 export async function seenIn(
-  first: FirstRequests | null,
+  sent: Promise<FirstRequests | null>,
   { loadMs, config }: OriginalModel,
   opened: OpenServer,
-): Promise<Seen> {
-  return {
-    requestMs: first && 'requestMs' in first ? first.requestMs : null,
-    loadSeconds: loadMs === null ? await lastLoad(config.name ?? '', opened) : loadMs / MS_PER_S,
-  };
+): Promise<{ readonly first: FirstRequests | null; readonly seen: Seen }> {
+  const [first, loadSeconds] = await Promise.all([
+    sent,
+    loadMs === null ? lastLoad(config.name ?? '', opened) : loadMs / MS_PER_S,
+  ]);
+  return { first, seen: { requestMs: first && 'requestMs' in first ? first.requestMs : null, loadSeconds } };
 }
 
 async function lastLoad(model: string, { metricsUrl, metricsTls }: OpenServer): Promise<number | null> {

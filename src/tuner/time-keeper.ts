@@ -69,13 +69,13 @@ export class TimeKeeper {
 
   /** What such runs take as a rule, by how long loads take here; null where nothing says so. */
   get usualSeconds(): number | null {
-    return this.#usual ? this.#usual.seconds - this.#fasterLoadsMs(this.#usual) / MS_PER_S : null;
+    return this.#usual ? this.#usualMsOf(this.#usual) / MS_PER_S : null;
   }
 
   /** Beside what is usual: the whole run, were the search to end now, or after another trial. */
   paceOf(finalRounds: number): Pace | null {
-    if (!this.#usual || this.usualSeconds === null) return null;
-    const usualMs = this.usualSeconds * MS_PER_S;
+    if (!this.#usual) return null;
+    const usualMs = this.#usualMsOf(this.#usual);
     const wholeMs = this.elapsedMs + this.#afterRounds(finalRounds);
     if (wholeMs < LEAST_OF_USUAL * usualMs) return 'early';
     return this.#usual.isAim && wholeMs + this.#turn > MOST_OF_USUAL * usualMs ? 'late' : null;
@@ -117,10 +117,10 @@ export class TimeKeeper {
     return this.#time(this.#measurements, work);
   }
 
-  #fasterLoadsMs({ loads, loadSeconds }: UsualTime): number {
-    return this.#applies.count < APPLIES_TO_KNOW
-      ? 0
-      : loads * Math.max(0, loadSeconds * MS_PER_S - this.#applies.value);
+  /** What such runs take, less what loads are faster here. */
+  #usualMsOf({ seconds, loads, loadSeconds }: UsualTime): number {
+    const fasterMs = Math.max(0, loadSeconds * MS_PER_S - this.#applies.value);
+    return seconds * MS_PER_S - (this.#applies.count < APPLIES_TO_KNOW ? 0 : loads * fasterMs);
   }
 
   get #left(): number {

@@ -77,9 +77,8 @@ async function search(run: Run): Promise<Ending> {
     const candidate = ledger.state.unfinished?.candidate ?? plan.baseline;
     await runTrial(run, { number: BASELINE, role: 'baseline', candidate, levels: { kind: 'search' } });
   }
-  const isInFinal = ledger.state.finals.length > 0;
-  const stopReason = isInFinal ? 'resumed in the final' : await runSearch(run);
-  if (!isInFinal) await visitOriginal(run);
+  const stopReason = ledger.state.finals.length > 0 ? 'resumed in the final' : await runSearch(run);
+  await visitOriginal(run);
   const cutShort = await runFinal(run);
   return ended(joinReasons(stopReason, cutShort, await traceBest(run)));
 }

@@ -40,6 +40,12 @@ describe('the doubt about a batch size', () => {
     expect(at(4, lawThrough({ 1: 10, 16: 55 }))).toBeLessThan(0.15);
   });
 
+  it('is large where times grow and then stay, as no line does: sizes are padded', () => {
+    const sizes = [seen(1), seen(8), seen(16)];
+    const padded = at(4, lawThrough({ 1: 2.7, 8: 8.2, 16: 8.3 }), sizes);
+    expect(padded).toBeGreaterThan(2 * at(4, lawThrough({ 1: 2.7, 8: 8.2, 16: 14.5 }), sizes));
+  });
+
   it('remains where few executions were of that size', () => {
     expect(at(4, stepped, [...ends, seen(4, { weight: 0.1 })])).toBe(at(4, stepped));
   });

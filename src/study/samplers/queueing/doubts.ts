@@ -20,6 +20,9 @@ const WITH_STEPS = 5;
 /** Times grow as the batch to this power at most where a line goes through all of them; somewhat above it there must be steps. */
 const ON_A_LINE = 0.7;
 const NOT_ON_A_LINE = 1.2;
+/** By how much that power may fall, as measurements are noisy, and where there must be steps. */
+const FALL_ON_A_LINE = 0.15;
+const FALL_NOT_ON_A_LINE = 0.45;
 /** Batch sizes nearer than this tell nothing of the growth between them: a ratio. */
 const APART = 1.4;
 const ALIKE = 1.07;
@@ -46,8 +49,8 @@ function ofVariant({ variant, instances, batchSize }: Work, points: readonly Poi
 
 /**
  * The time of a batch size that was not seen lies between those of its neighbours: the farther these are apart, the less is
- * known. A line may go through them, but not where times grow faster than batches: there is a step somewhere (padding, a
- * cliff), and where there is one there may be others.
+ * known. A line may go through them, but not where times grow faster than batches, nor where they grow first and then no more:
+ * there is a step somewhere (padding, a cliff), and where there is one there may be others.
  */
 function ofBatchSize({ batchSize }: Work, points: readonly Point[], law: ServiceLaw): number {
   const sizes = sizesOf(points);
@@ -63,12 +66,17 @@ function ofBatchSize({ batchSize }: Work, points: readonly Point[], law: Service
     : SHARE_BETWEEN * surely * Math.sqrt(growth(below, batchSize) * growth(batchSize, above));
 }
 
+/** By powers of the batch size that times grow with: those of a line are at most 1, and never fall from one size to a larger. */
 function chanceOfSteps(sizes: readonly number[], growth: (from: number, to: number) => number): number {
-  const powers = sizes.flatMap((size, index) => {
-    const before = sizes[index - 1] ?? size;
-    return size < APART * before ? [] : [growth(before, size) / Math.log(size / before)];
+  const powers = sizes.flatMap((size) => {
+    const before = sizes.findLast((each) => each * APART <= size);
+    return before === undefined ? [] : [growth(before, size) / Math.log(size / before)];
   });
-  return Math.min(1, Math.max(0, Math.max(0, ...powers) - ON_A_LINE) / (NOT_ON_A_LINE - ON_A_LINE));
+  const steepest = Math.max(0, ...powers);
+  const fall = Math.max(0, ...powers.map((power, index) => power - Math.min(power, ...powers.slice(index + 1))));
+  const tooSteep = (steepest - ON_A_LINE) / (NOT_ON_A_LINE - ON_A_LINE);
+  const flatter = (fall - FALL_ON_A_LINE) / (FALL_NOT_ON_A_LINE - FALL_ON_A_LINE);
+  return Math.min(1, Math.max(0, tooSteep, flatter));
 }
 
 const known = new WeakMap<readonly Point[], readonly number[]>();
