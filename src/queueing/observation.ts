@@ -61,13 +61,31 @@ export function servicePoints(observation: Observation): ServicePoint[] {
  * batches of the mean size can be made of what is in flight.
  */
 function busyDuringExecution(observation: Observation): number {
-  const { policy, batches, concurrency, requestsPerSecond, samplesPerRequest } = observation;
-  const busyNs = batches.reduce((sum, batch) => sum + batch.executions * batch.meanExecutionNs, 0);
-  const samples = batches.reduce((sum, batch) => sum + batch.executions * batch.batchSize, 0);
-  const executions = batches.reduce((sum, batch) => sum + batch.executions, 0);
-  if (samples === 0) return 1;
-  const meanBusy = (requestsPerSecond * samplesPerRequest * busyNs) / samples / NS_PER_S;
-  const batchesInFlight = (concurrency * samplesPerRequest * executions) / samples;
-  const most = Math.max(1, Math.min(policy.instances, batchesInFlight));
-  return 1 + (most - 1) * Math.min(1, meanBusy / most);
+  const seen = seenExecutions(observation);
+  if (!seen) return 1;
+  const most = Math.max(1, Math.min(observation.policy.instances, seen.batchesInFlight));
+  return 1 + (most - 1) * Math.min(1, seen.meanBusy / most);
+}
+
+/** What the statistics say of all executions together; null when they have none. */
+export type SeenExecutions = {
+  readonly meanBatch: number;
+  /** Executions at the same time, by Little's law. */
+  readonly meanBusy: number;
+  /** Of the mean size, as many as can be made of what is in flight. */
+  readonly batchesInFlight: number;
+};
+
+export function seenExecutions(observation: Observation): SeenExecutions | null {
+  const { batches, concurrency, requestsPerSecond, samplesPerRequest } = observation;
+  const sum = (of: (batch: ObservedBatch) => number): number => batches.reduce((total, batch) => total + of(batch), 0);
+  const samples = sum(({ executions, batchSize }) => executions * batchSize);
+  const executions = sum((batch) => batch.executions);
+  if (samples === 0) return null;
+  const busyNs = sum((batch) => batch.executions * batch.meanExecutionNs);
+  return {
+    meanBatch: samples / executions,
+    meanBusy: (requestsPerSecond * samplesPerRequest * busyNs) / samples / NS_PER_S,
+    batchesInFlight: (concurrency * samplesPerRequest * executions) / samples,
+  };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { affineNs } from '../../src/queueing/fit-affine.ts';
 import type { Observation } from '../../src/queueing/observation.ts';
-import { affineLaw, executionNs } from '../../src/queueing/service-law.ts';
+import { affineLaw, executionNs, type ServiceLaw } from '../../src/queueing/service-law.ts';
 import { simulate } from '../../src/queueing/simulate.ts';
 import { bendOf } from '../../src/study/samplers/queueing/bend.ts';
 import { choiceOf } from '../../src/study/samplers/queueing/choices.ts';
@@ -161,6 +161,46 @@ describe('the front end', () => {
     const laws = lawsOf([{ choice, observations: [1, 16, 128, 256].map(seen) }]);
     expect(Math.abs((laws?.of(choice).frontEndNs ?? 0) / (52 * US) - 1)).toBeLessThan(0.15);
     expect(laws?.roundTripNs).toBeLessThan(0.3 * MS);
+  });
+});
+
+describe('instances that are idle while requests wait', () => {
+  const choice = choiceOf(candidateOf(configOf(4, 16, { dynamic_batching: {} })));
+  const seen = (law: ServiceLaw, concurrency: number): Observation => {
+    const traffic = { kind: 'closed', concurrency, roundTripNs: 0.1 * MS } as const;
+    const found = simulate(choice.policy, law, traffic, { warmUpRequests: 500, requests: 4000, seed: 3 });
+    return {
+      variant: choice.variant,
+      policy: choice.policy,
+      concurrency,
+      samplesPerRequest: 1,
+      requestsPerSecond: found.requestsPerSecond,
+      latencyNs: { p50: found.latencyNs.p50, p99: found.latencyNs.p99 },
+      roundTripNs: 0.1 * MS,
+      split: { input: 0.1, output: 0.1 },
+      batches: [...found.executions.entries()].flatMap(([batchSize, executions]) =>
+        executions > 0 ? [{ batchSize, executions, meanExecutionNs: executionNs(law, batchSize, 1) }] : [],
+      ),
+    };
+  };
+  const lawBehind = (law: ServiceLaw) =>
+    lawsOf([{ choice, observations: [1, 16, 80].map((level) => seen(law, level)) }])?.of(choice);
+  const law = { ...affineLaw(2 * MS, 0.07 * MS), cv: 0.05 };
+
+  it('take turns, where batches fill meanwhile', () => {
+    const found = lawBehind({ ...law, atOnce: 1, frontEndNs: 20e3 });
+    expect(found?.atOnce).toBe(1);
+    expect(found?.frontEndNs).toBeLessThan(60e3);
+  });
+
+  it('wait for the front end, where batches stay small', () => {
+    const found = lawBehind({ ...law, frontEndNs: 400e3 });
+    expect(found?.atOnce).toBeUndefined();
+    expect(Math.abs((found?.frontEndNs ?? 0) / 400e3 - 1)).toBeLessThan(0.15);
+  });
+
+  it('do neither where all of them are busy', () => {
+    expect(lawBehind({ ...law, frontEndNs: 20e3 })).not.toHaveProperty('atOnce');
   });
 });
 

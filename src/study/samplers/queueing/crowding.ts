@@ -41,7 +41,7 @@ const SURPRISE_OF_A_STEP = 1;
 /** Of a log-likelihood: that waiting instances take anything, beside that they do not. */
 const ODDS_OF_FEW_CORES = 0.25;
 /** What no law explains of a mean time: smaller misses are no evidence. */
-const USUAL_MISS = 0.08;
+const USUAL_MISS = 0.05;
 /** Ways far less likely than the likeliest are left out. */
 const LEAST_CHANCE = 1e-3;
 /** The mean law keeps interference of this kind at most. */

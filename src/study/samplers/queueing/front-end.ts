@@ -1,4 +1,4 @@
-import type { Observation } from '../../../queueing/observation.ts';
+import { type Observation, seenExecutions } from '../../../queueing/observation.ts';
 import type { ServiceLaw } from '../../../queueing/service-law.ts';
 import { enoughRequests, simulate } from '../../../queueing/simulate.ts';
 
@@ -8,10 +8,14 @@ export interface Explained {
   readonly law: ServiceLaw;
 }
 
-/** Time that the server's front end takes for each request, one after the other, and what is left of the round trip. */
+/** What may keep instances idle while requests wait. */
 export interface FrontEnd {
+  /** Time that the server's front end takes for each request, one after the other. */
   readonly frontEndNs: number;
+  /** What is left of the round trip. */
   readonly roundTripNs: number;
+  /** As in `ServiceLaw`; left out where all instances may run together. */
+  readonly atOnce?: number;
 }
 
 /** Microseconds that are tried; the longer ones only as far as the observed rates allow, and the longest that they do. */
@@ -27,9 +31,39 @@ const MOST_WARM_UP = 200;
 const MOST_MISS = 0.25;
 /** What a front end must explain beside: hardly any is the usual case. */
 const PRIOR_WEIGHT = 0.004;
+/** And what turns must: that instances run together is. */
+const SURPRISE_OF_TURNS = 0.01;
+/** By so much of an instance the busy ones may be more than those that run at once. */
+const ROUNDING = 0.15;
 
-/** The front end with which simulated rates and median latencies are nearest to the observed ones. */
+/**
+ * The front end with which simulated rates, median latencies and batches are nearest to the observed ones. Instances that take turns
+ * look much like a slow front end, but for the batches: while others wait for their turn these fill, while they wait for requests they do not.
+ */
 export function fitFrontEnd(explained: readonly Explained[], roundTripNs: number): FrontEnd {
+  const together = fitWith(explained, roundTripNs, undefined);
+  const atOnce = turnsAmong(explained);
+  if (atOnce === undefined) return together.frontEnd;
+  const inTurns = fitWith(explained, roundTripNs, atOnce);
+  return inTurns.loss + SURPRISE_OF_TURNS < together.loss ? inTurns.frontEnd : together.frontEnd;
+}
+
+/** How many instances were busy at most, where others were idle though there was more than enough for another batch. */
+function turnsAmong(explained: readonly Explained[]): number | undefined {
+  const seen = explained.flatMap(({ observation }) => {
+    const executions = seenExecutions(observation);
+    return executions ? [{ ...executions, instances: observation.policy.instances }] : [];
+  });
+  const most = Math.max(1, Math.ceil(Math.max(...seen.map(({ meanBusy }) => meanBusy)) - ROUNDING));
+  const isIdle = seen.some(({ instances, batchesInFlight }) => Math.min(instances, batchesInFlight - 1) > most);
+  return isIdle ? most : undefined;
+}
+
+function fitWith(
+  explained: readonly Explained[],
+  roundTripNs: number,
+  atOnce: number | undefined,
+): { readonly frontEnd: FrontEnd; readonly loss: number } {
   const fastest = Math.max(...explained.map(({ observation }) => observation.requestsPerSecond));
   const chosen = [...explained]
     .sort((a, b) => b.observation.requestsPerSecond - a.observation.requestsPerSecond)
@@ -38,19 +72,21 @@ export function fitFrontEnd(explained: readonly Explained[], roundTripNs: number
   const frontEndOf = (us: number): FrontEnd => ({
     frontEndNs: us * 1e3,
     roundTripNs: Math.max(0, roundTripNs - us * 1e3),
+    ...(atOnce !== undefined && { atOnce }),
   });
   const lossOf = (us: number): number => {
     const misses = chosen.reduce((sum, each) => sum + miss(each, frontEndOf(us)), 0);
     return misses / chosen.length + PRIOR_WEIGHT * Math.log2(1 + us / 20);
   };
-  const best = (tried: readonly number[]): number =>
-    tried.map((us) => ({ us, loss: lossOf(us) })).reduce((least, each) => (each.loss < least.loss ? each : least)).us;
+  const best = (tried: readonly number[]): { us: number; loss: number } =>
+    tried.map((us) => ({ us, loss: lossOf(us) })).reduce((least, each) => (each.loss < least.loss ? each : least));
   const possible = (us: number): boolean => us < longestUs;
-  const rough = best([...TRIED_US.filter(possible), longestUs]);
-  return frontEndOf(best([rough, ...FINER.map((factor) => rough * factor).filter(possible)]));
+  const rough = best([...TRIED_US.filter(possible), longestUs]).us;
+  const { us, loss } = best([rough, ...FINER.map((factor) => rough * factor).filter(possible)]);
+  return { frontEnd: frontEndOf(us), loss };
 }
 
-function miss({ observation, law }: Explained, { frontEndNs, roundTripNs }: FrontEnd): number {
+function miss({ observation, law }: Explained, { frontEndNs, roundTripNs, atOnce }: FrontEnd): number {
   const { policy, concurrency, samplesPerRequest, requestsPerSecond, latencyNs } = observation;
   const traffic = { kind: 'closed', concurrency, samplesPerRequest, roundTripNs } as const;
   const extent = {
@@ -58,8 +94,11 @@ function miss({ observation, law }: Explained, { frontEndNs, roundTripNs }: Fron
     requests: enoughRequests(REQUESTS, concurrency),
     seed: 1,
   };
-  const found = simulate(policy, { ...law, cv: 0.05, frontEndNs }, traffic, extent);
+  const found = simulate(policy, { ...law, cv: 0.05, frontEndNs, ...(atOnce && { atOnce }) }, traffic, extent);
   const rate = Math.log(found.requestsPerSecond / requestsPerSecond);
   const middle = Math.log(found.latencyNs.p50 / latencyNs.p50);
-  return Math.min(MOST_MISS, rate ** 2) + 0.3 * Math.min(MOST_MISS, middle ** 2);
+  const batch = Math.log(found.meanBatchSize / (seenExecutions(observation)?.meanBatch ?? found.meanBatchSize));
+  return (
+    Math.min(MOST_MISS, rate ** 2) + 0.3 * Math.min(MOST_MISS, middle ** 2) + 0.3 * Math.min(MOST_MISS, batch ** 2)
+  );
 }

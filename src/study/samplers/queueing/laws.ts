@@ -63,17 +63,18 @@ export function lawsOf(observed: readonly Observed[]): Laws | null {
   );
   // Under load the way to the server and back is longer by what the front end takes for the others, which is its own.
   const roundTripNs = Math.max(0, Math.min(...telling.map(({ observation }) => observation.roundTripNs)));
-  const frontEnd = fitFrontEnd(telling, roundTripNs);
+  const { frontEndNs, atOnce, ...way } = fitFrontEnd(telling, roundTripNs);
+  const behind = { frontEndNs, ...(atOnce !== undefined && { atOnce }) };
   const cv = fitSpread(
     telling.map(({ law, observation }) => ({
-      law: { ...law, frontEndNs: frontEnd.frontEndNs },
-      observation: { ...observation, roundTripNs: frontEnd.roundTripNs },
+      law: { ...law, ...behind },
+      observation: { ...observation, roundTripNs: way.roundTripNs },
     })),
   );
   const finished = new Map<ServiceLaw, ServiceLaw>();
   const doubts = new Map<string, number>();
   return {
-    roundTripNs: frontEnd.roundTripNs,
+    roundTripNs: way.roundTripNs,
     doubt(choice, batchSize, busyInstances) {
       const { variant, traits, policy } = choice;
       const busy = Math.round(busyInstances / BUSY_STEP) * BUSY_STEP;
@@ -91,7 +92,7 @@ export function lawsOf(observed: readonly Observed[]): Laws | null {
     },
     of(choice) {
       const law = rough(choice);
-      const whole = finished.get(law) ?? { ...law, cv, frontEndNs: frontEnd.frontEndNs };
+      const whole = finished.get(law) ?? { ...law, cv, ...behind };
       finished.set(law, whole);
       return whole;
     },
