@@ -97,17 +97,17 @@ async function taken(asked: Asked, expectedSeconds: number): Promise<number> {
 
 describe('the expected duration', { timeout: 60_000 }, () => {
   it.each<Asked>([
-    { profile: 'demo', sampler: 'queueing', budgetMs: 80, maxTrials: 4 },
+    { profile: 'harmful-delay', sampler: 'queueing', budgetMs: 80, maxTrials: 4 },
     { profile: 'demo', sampler: 'random', budgetMs: 80, maxTrials: 4 },
     { profile: 'demo', sampler: 'random', budgetMs: 80, maxTrials: 10 },
     { profile: 'demo', sampler: 'hill-climb', budgetMs: 80, maxTrials: 10 },
     { profile: 'demo', sampler: 'grid', budgetMs: 80, maxTrials: 4 },
-    { profile: 'tft-a30', sampler: 'queueing', budgetMs: 18, maxTrials: 20 },
+    { profile: 'oom', sampler: 'queueing', budgetMs: 43, maxTrials: 7 },
     // It stops by itself, and aims at what was expected.
     { profile: 'oom', sampler: 'queueing', budgetMs: 43, maxTrials: Number.POSITIVE_INFINITY },
     { profile: 'yolov7-rtx4090', sampler: 'queueing', budgetMs: 420, maxTrials: Number.POSITIVE_INFINITY },
     { profile: 'tft-t4-pytorch', sampler: 'queueing', budgetMs: 69, maxTrials: Number.POSITIVE_INFINITY },
-    { profile: 'sleeper', sampler: 'queueing', budgetMs: 80, maxTrials: Number.POSITIVE_INFINITY },
+    { profile: 'sleeper', sampler: 'queueing', budgetMs: 25, maxTrials: Number.POSITIVE_INFINITY },
     { profile: 'cliff', sampler: 'grid', budgetMs: 200, maxTrials: 5 },
     { profile: 'demo', sampler: 'random', budgetMs: 80, maxTrials: 10, loadSeconds: 12 },
     { profile: 'cliff', sampler: 'random', budgetMs: 60, maxTrials: 10 },

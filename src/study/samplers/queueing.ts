@@ -6,7 +6,7 @@ import { foreseenFront } from './queueing/foreseen.ts';
 import { firstLevel } from './queueing/levels-of.ts';
 import { ownLevel, worthStaying } from './queueing/own-levels.ts';
 import type { Measured } from './queueing/physics.ts';
-import { ranked, worthOf } from './queueing/prospects.ts';
+import { type Prospect, ranked, type Valued, worthOf } from './queueing/prospects.ts';
 import { rememberLast } from './queueing/remember.ts';
 import { gainIn, look, modelOf, type QueueingOptions } from './queueing/sight.ts';
 import type { SpaceView } from './space-view.ts';
@@ -22,6 +22,8 @@ const WORTH_DOUBLING = 0.25;
 const WORTH_BEING_LATE = 0.1;
 /** Every so many trials in a row without a gain halve the belief in the next one's. */
 const HALVED_AFTER = 2;
+/** Levels of a candidate that promise at least this part of its best are about as good. */
+const ABOUT_AS_MUCH = 0.9;
 /** As a logarithm: no two figures are farther apart than numbers can be. */
 const MOST_GAIN = Math.log(Number.MAX_VALUE) - Math.log(Number.MIN_VALUE);
 /** Of one trial, whatever they promise. */
@@ -52,7 +54,7 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
       const { left, prospects, best, scout, forecast } = view;
       if (left === 0) return { kind: 'stop', reason: 'every candidate of the search space was tried' };
       if (scout) return proposalOf(scout.choice, scout.level);
-      const next = ranked(prospects, best)[0]?.prospect;
+      const next = lowestAlike(ranked(prospects, best));
       if (!next) return { kind: 'stop', reason: 'none of the candidates left is likely to be better within the goal' };
       const hope = { ...options, pace };
       const gain = gainIn(view);
@@ -77,6 +79,17 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
       return isVisitedAgain ? ownLevel(view, running, options.goal) : worthStaying(view, running, options.goal);
     },
   };
+}
+
+/** The best; of its candidate's levels that promise about as much the lowest: it has shorter latencies, and is measured sooner. */
+function lowestAlike(valued: readonly Valued[]): Prospect | undefined {
+  const [best] = valued;
+  if (!best) return undefined;
+  const { choice } = best.prospect;
+  const alike = valued.filter(
+    ({ prospect, merit }) => prospect.choice === choice && merit >= ABOUT_AS_MUCH * best.merit,
+  );
+  return alike.map(({ prospect }) => prospect).reduce((lowest, each) => (each.level < lowest.level ? each : lowest));
 }
 
 /** All of a trial that a sampler looks at; what is in it never changes, but there may be more of it. */
