@@ -29,6 +29,12 @@ const run = (file: string, ...args: string[]) => promisify(execFile)(file, args,
 const part = (...args: string[]) =>
   run(join(gpu, 'run.sh'), 'gpu.tar', 'work', '--size', 'tiny', '--results', 'results', ...args);
 
+/** Tests beside this one may leave the load generator too little of the machine: it says so, and nothing is shown of what is tested here. */
+async function wasStarved(directory: string): Promise<boolean> {
+  const records = await recordsOf(directory);
+  return records.some((record) => record.type === 'trial-finished' && record.failure?.kind === 'client-bound');
+}
+
 /** Enough for a machine on which others work too. */
 describe('the proof on a GPU, dry', { timeout: 400_000 }, () => {
   it('tells what the machine has', async () => {
@@ -45,8 +51,12 @@ describe('the proof on a GPU, dry', { timeout: 400_000 }, () => {
     // Single executions cannot be better than batches of four: there is nothing for a final to decide.
     const knobs = { precision: 'bf16', graphs: 'cuda', compile: 'inductor', instances: 1, max_batch_size: 1 };
     await writeFile(join(folder, 'candidates.json'), JSON.stringify([knobs]));
-    await part('tune', 'image', '2000', '--', '--precision=20', '--client-threads=2', ...asked);
     const directory = join(folder, 'results/image-2000');
+    for (let left = 3; left > 0; left--) {
+      await rm(directory, { recursive: true, force: true });
+      await part('tune', 'image', '2000', '--', '--precision=20', '--client-threads=2', ...asked);
+      if (!(await wasStarved(directory))) break;
+    }
     expect(await summaryOf(directory)).toMatchObject({
       server: { name: 'triton', version: '2.51.0' },
       feasible: true,
