@@ -34,17 +34,18 @@ const PER_INSTANCE = [0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.45, 0.7, 1, 1.5, 2.2];
 const EXPONENTS = [0, 0.2, 0.4];
 const CORES = [Number.POSITIVE_INFINITY, 3.3, 2.8, 2.4, 2, 1.7, 1.45, 1.2, 1];
 
-/** One more busy instance costs a tenth, give or take this much as a logarithm; larger batches may cost more each step of exponents. */
+/** One more busy instance costs a tenth, give or take so much as a logarithm. */
 const USUAL_PER_INSTANCE = 0.1;
 const SPREAD_OF_PER_INSTANCE = 1.2;
+/** Of a log-likelihood, for each step of the exponents: that larger batches crowd each other more must be seen. */
 const SURPRISE_OF_A_STEP = 1;
-/** Of a log-likelihood: that waiting instances take anything, beside that they do not. */
+/** That instances take anything while they wait, to one that they do not. */
 const ODDS_OF_FEW_CORES = 0.25;
 /** What no law explains of a mean time: smaller misses are no evidence. */
 const USUAL_MISS = 0.05;
 /** Ways far less likely than the likeliest are left out. */
 const LEAST_CHANCE = 1e-3;
-/** The mean law keeps interference of this kind at most. */
+/** Of the mean law: larger batches would all be at the largest interference there is. */
 const LARGEST_EXPONENT = 0.6;
 /** A line's parts are at least this share of its time. */
 const LEAST_SHARE = 1e-3;
