@@ -6,7 +6,7 @@ import { MS_PER_S } from '../base/units.ts';
 import { describeSpace, expensiveParameters } from '../space/describe.ts';
 import { exitCodes } from './exit-codes.ts';
 import type { Expected, Seen } from './expected-duration.ts';
-import { type FirstRequests, seenIn, sendFirstRequests } from './first-requests.ts';
+import { type FirstRequests, lookFirst } from './first-requests.ts';
 import { headersOf } from './header-options.ts';
 import { type OpenServer, type OriginalModel, openServer, readOriginal } from './open-server.ts';
 import { planStudy } from './plan-study.ts';
@@ -78,8 +78,7 @@ async function printPlan(options: TuneOptions, opened: OpenServer, terminal: Ter
 
 async function tryRequests(options: TuneOptions, opened: OpenServer, original: OriginalModel) {
   const inputs = await requestsOf(options, original);
-  const sent = sendFirstRequests(options, opened, original.config, inputs);
-  return { inputs, ...(await seenIn(sent, original, opened)) };
+  return { inputs, ...(await lookFirst(options, opened, original, inputs)) };
 }
 
 const spanOf = (least: number, most: number): string =>

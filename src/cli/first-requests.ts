@@ -21,14 +21,29 @@ export type FirstRequests =
   | { readonly sent: number; readonly requestMs: number }
   | { readonly sent: number; readonly refusal: string };
 
-/** A second at most, or a slow answer; null for sequences, which are left alone: what began would have to end. Errors: as `openTraffic`. */
-export async function sendFirstRequests(
+/**
+ * What a few requests tell of the model, and a load of it: the one just made, else the last that the server's metrics tell of, which are read
+ * meanwhile. A second at most, or a slow answer. Sequences are left alone: what began would have to end. Errors: as `openTraffic`.
+ */
+export async function lookFirst(
+  options: TrafficOptions,
+  opened: OpenServer,
+  { config, loadMs }: OriginalModel,
+  inputs: PreparedInputs,
+): Promise<{ readonly first: FirstRequests | null; readonly seen: Seen }> {
+  const [first, loadSeconds] = await Promise.all([
+    config.sequence_batching ? null : sendFirstRequests(options, opened, config, inputs),
+    loadMs === null ? lastLoad(config.name ?? '', opened) : loadMs / MS_PER_S,
+  ]);
+  return { first, seen: { requestMs: first && 'requestMs' in first ? first.requestMs : null, loadSeconds } };
+}
+
+async function sendFirstRequests(
   options: TrafficOptions,
   opened: OpenServer,
   config: ModelConfig,
   inputs: PreparedInputs,
-): Promise<FirstRequests | null> {
-  if (config.sequence_batching) return null;
+): Promise<FirstRequests> {
   const traffic = await openTraffic(opened, { options, config, inputs, levels: alone, timeoutMs: TIMEOUT_MS });
   try {
     const { requests } = traffic.requestsFor(config);
@@ -47,22 +62,6 @@ export async function sendFirstRequests(
   } finally {
     await traffic.close();
   }
-}
-
-/**
- * What they tell of the model, and a load of it: the one just made, else the last that the server's metrics tell of, which are read
- * meanwhile. Errors: those of the requests.
- */
-export async function seenIn(
-  sent: Promise<FirstRequests | null>,
-  { loadMs, config }: OriginalModel,
-  opened: OpenServer,
-): Promise<{ readonly first: FirstRequests | null; readonly seen: Seen }> {
-  const [first, loadSeconds] = await Promise.all([
-    sent,
-    loadMs === null ? lastLoad(config.name ?? '', opened) : loadMs / MS_PER_S,
-  ]);
-  return { first, seen: { requestMs: first && 'requestMs' in first ? first.requestMs : null, loadSeconds } };
 }
 
 async function lastLoad(model: string, { metricsUrl, metricsTls }: OpenServer): Promise<number | null> {

@@ -8,8 +8,7 @@ import { createTracing } from '../tuner/tracing.ts';
 import { tune } from '../tuner/tune.ts';
 import { checkResumed } from './check-own.ts';
 import { exitCodes } from './exit-codes.ts';
-import type { Seen } from './expected-duration.ts';
-import { seenIn, sendFirstRequests } from './first-requests.ts';
+import { lookFirst } from './first-requests.ts';
 import { checkControllable, type OpenServer, type OriginalModel, openServer, readOriginal } from './open-server.ts';
 import { planStudy } from './plan-study.ts';
 import { checkParts, checkProtected } from './protect.ts';
@@ -127,12 +126,8 @@ async function prepare(request: TuneRequest, opened: OpenServer, original: Origi
   const inputs = await requestsOf(request.options, original);
   for (const line of assumptionsOf(inputs)) screen.tell(line);
   if (request.options.trace) await createTracing(opened.client).look();
-  const lookFirst = async (): Promise<Seen> => {
-    const sent = sendFirstRequests(request.options, opened, original.config, inputs);
-    return (await seenIn(sent, original, opened)).seen;
-  };
   // Without an aim nothing is sent.
-  const usual = planned.usual?.(await lookFirst());
+  const usual = planned.usual?.((await lookFirst(request.options, opened, original, inputs)).seen);
   const { parts, close } = await assembleParts(request, planned, opened, inputs, screen.drawsFrames);
   return { plan: { ...planned.plan, ...(usual && { usual }) }, parts, close };
 }
