@@ -171,8 +171,8 @@ describe('the fold', () => {
 
 describe('the final', () => {
   /** Plays the final with `law` giving each measurement, and returns who was measured at which level. */
-  function play(law: (trialNumber: number, level: number) => Measurement, rounds = 3) {
-    const records = [...searched];
+  function play(law: (trialNumber: number, level: number) => Measurement, rounds = 3, before = searched) {
+    const records = [...before];
     const turns: string[] = [];
     for (let turn = 0; turn < 50; turn++) {
       const step = nextFinal(foldStudy(records), rounds);
@@ -230,6 +230,17 @@ describe('the final', () => {
 
   it('takes two rounds where both hold and agree', () => {
     expect(play((number, level) => measured(level, number === 1 ? 300 : 150, 9), 2).turns).toHaveLength(4);
+  });
+
+  it('goes on until a contender holds for its rounds: one that only now found its level is no reason to emit the original', () => {
+    const once = [studyStarted(goalOf(10)), ...trial(0, [[2, 150, 9]], 0, true), ...trial(1, [[40, 3000, 9]], 0, true)];
+    const isLate = (level: number) => level > 20;
+    const law = (number: number, level: number) =>
+      number === 1 ? measured(level, 70 * level, isLate(level) ? 10.1 : 9) : measured(level, 150, 9);
+    const { turns, decision } = play(law, 2, once);
+    const own = turns.filter((turn) => turn.startsWith('1')).map((turn) => Number(turn.slice(2)));
+    expect(own.slice(-2).some(isLate)).toBe(false);
+    expect(decision).toMatchObject({ best: 1, gain: { value: expect.closeTo((70 * (own.at(-1) ?? 0)) / 150, 9) } });
   });
 
   it('takes half of the rounds for a miss', () => {

@@ -9,7 +9,7 @@ import type { Goal, Trial } from '../types.ts';
 
 /** How often one side may go to a lower level because the one before does not hold. */
 const MAX_STEPS_DOWN = 4;
-/** Of the level at which a side would just meet the goal. */
+/** Of the level at which a side would just meet the goal, once more for each lower level before: latency does not fall with the level there. */
 const TO_BE_SAFE = 0.9;
 /** One disturbed round shall not decide how far: it goes down again in the next. */
 const LOWEST_STEP = 0.7;
@@ -112,6 +112,10 @@ export function isLate(side: Side, goal: Goal, rounds: number): boolean {
   return isLost || (isAlwaysLate && late.some((measurement) => isClearlyLate(measurement, goal)));
 }
 
+/** In as many rounds at its present level as are planned, it met the goal in most. */
+export const hasHeld = (side: Side, goal: Goal, rounds: number): boolean =>
+  side.readings.length >= rounds && misses(side, goal).length * 2 < side.readings.length;
+
 /** So many rounds a side must play: more than planned where one was late. */
 export const roundsFor = (side: Side, goal: Goal, rounds: number): number =>
   misses(side, goal).length > 0 ? Math.max(rounds, ROUNDS_TO_MISS) : rounds;
@@ -143,10 +147,10 @@ export function bestBelow(trial: Trial, level: number, goal: Goal): Measurement 
  * The higher of two: the next lower level that met the goal in the search, and the one at which this side's own rounds say
  * that it should. In a closed loop latency grows about as the level does: what is late by a factor is too high by it.
  */
-function lowerLevel({ trial, level, readings }: Side, goal: Goal, lowest: number): number | null {
+function lowerLevel({ trial, level, steps, readings }: Side, goal: Goal, lowest: number): number | null {
   if (!trial.feasible) return null;
   const excess = median(readings.map(({ measurement }) => violationOf(measurement, trial, goal)));
-  const within = level * Math.max(LOWEST_STEP, TO_BE_SAFE / (1 + excess));
+  const within = level * Math.max(LOWEST_STEP, TO_BE_SAFE ** (1 + steps) / (1 + excess));
   const [first] = readings;
   const rounded = first ? roundedDown(first.measurement.level, within) : 0;
   const lower = Math.max(rounded, bestBelow(trial, level, goal)?.level.value ?? 0);

@@ -6,6 +6,7 @@ import type { Goal } from '../types.ts';
 import { gainOf, halfWidthOf, heldIn, type Pairs, pairsOf } from './pairs.ts';
 import {
   entrantsOf,
+  hasHeld,
   isLate,
   MOST_AT_ONCE,
   promiseOf,
@@ -26,6 +27,8 @@ const NARROW = 0.05;
 const NARROW_FOR_MUCH = 0.3;
 /** The rounds that a final may take for that, those at levels that were left included, as a multiple of those that it takes anyway. */
 const PATIENCE = 2;
+/** The same while no finalist has held at its level: without one, the original config would be all there is to recommend. */
+const PATIENCE_TO_HOLD = 4;
 /** After so many rounds a finalist that is clearly slower than another is measured no more. */
 const ROUNDS_TO_TELL = 2;
 
@@ -140,7 +143,8 @@ function letNextIn({ finalists, waiting }: Standoff): void {
 /** Enough rounds of those that may win, and the gain of each is known well enough, or will hardly become so. */
 function isDecided(standoff: Standoff, goal: Goal, rounds: number): boolean {
   const left = active(standoff);
-  if (left.length === 0 || standoff.round >= PATIENCE * rounds) return true;
+  const patience = left.some((side) => hasHeld(side, goal, rounds)) ? PATIENCE : PATIENCE_TO_HOLD;
+  if (left.length === 0 || standoff.round >= patience * rounds) return true;
   const settled = left.filter((side) => isSettled(side, standoff, goal, rounds));
   const isBehind = (side: Side): boolean =>
     settled.some((other) => isNoBetter(pairsOf(side, other), side, other, goal));

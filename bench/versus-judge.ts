@@ -1,0 +1,129 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { median } from 'simple-statistics';
+import type { LaunchedServer } from '../src/launch/types.ts';
+import { connectGrpc } from '../src/triton/connect.ts';
+import type { ModelConfig } from '../src/triton/model-config.ts';
+import { outputOf } from './client-run.ts';
+import type { NeutralClient, NeutralReading } from './neutral-client.ts';
+import type { perfAnalyzer } from './peers.ts';
+
+/** What someone recommends, and how long it took. */
+export interface Advice {
+  readonly by: string;
+  readonly seconds: number;
+  readonly config: ModelConfig;
+  readonly concurrency: number;
+  /** In its own words: infer/s and p99 in ms. */
+  readonly claims: string;
+}
+
+type PerfAnalyzer = Awaited<ReturnType<typeof perfAnalyzer>>;
+
+/** Who judges, and where. */
+interface Court {
+  readonly neutral: NeutralClient;
+  readonly peer: PerfAnalyzer;
+  readonly server: LaunchedServer;
+  readonly model: string;
+}
+
+/** Times the recommended level: a config is judged by what it serves within the budget, at whichever of these. */
+const AROUND = [0.25, 0.35, 0.5, 0.7, 1, 1.4];
+
+const levelsOf = ({ concurrency }: Advice): number[] => [
+  ...new Set(AROUND.map((factor) => Math.max(1, Math.round(factor * concurrency)))),
+];
+
+/** Readings of an advice, by level, one of each round; perf_analyzer's apart. */
+interface Judgement {
+  readonly neutral: Map<number, NeutralReading[]>;
+  readonly nvidia: NeutralReading[];
+}
+
+/** What someone recommends, and what was found of it. */
+export interface Judged {
+  readonly advice: Advice;
+  readonly judgement: Judgement;
+}
+
+export const unjudged = (advice: Advice): Judged => ({ advice, judgement: { neutral: new Map(), nvidia: [] } });
+
+/** Loads what was recommended and measures it once at each of the levels around. */
+export async function judge({ advice, judgement }: Judged, { server, model, ...judges }: Court): Promise<void> {
+  const control = connectGrpc(server.grpcUrl, { loadTimeoutMs: 60_000 });
+  await control.load(model, advice.config);
+  await control.close();
+  for (const level of levelsOf(advice)) {
+    const readings = judgement.neutral.get(level) ?? [];
+    judgement.neutral.set(level, [...readings, await judges.neutral(server.grpcUrl, model, level)]);
+  }
+  judgement.nvidia.push(await byPerfAnalyzer(judges.peer, server, model, advice.concurrency));
+}
+
+async function byPerfAnalyzer(
+  peer: PerfAnalyzer,
+  server: LaunchedServer,
+  model: string,
+  concurrency: number,
+): Promise<NeutralReading> {
+  const scratch = await mkdtemp(join(tmpdir(), 'tritune-judge-'));
+  const csv = join(scratch, 'r.csv');
+  const target = ['-m', model, '-u', server.grpcUrl, '-i', 'grpc', '--async', '--max-threads', '2', '-f', csv];
+  const windows = ['-p', '1500', '-r', '3', '-s', '999', '--concurrency-range', `${concurrency}`];
+  const env = { ...process.env, LD_LIBRARY_PATH: peer.libraryDirectory };
+  await outputOf(spawn(peer.file, [...target, ...windows], { env, stdio: ['ignore', 'pipe', 'pipe'] }));
+  const [header, row] = (await readFile(csv, 'utf8'))
+    .trim()
+    .split('\n')
+    .map((line) => line.split(','));
+  await rm(scratch, { recursive: true });
+  const column = (name: string): number => Number(row?.[header?.indexOf(name) ?? -1]);
+  return { throughput: column('Inferences/Second'), p99Ms: column('p99 latency') / 1e3 };
+}
+
+const medianOf = (readings: readonly NeutralReading[]): NeutralReading => ({
+  throughput: median(readings.map(({ throughput }) => throughput)),
+  p99Ms: median(readings.map(({ p99Ms }) => p99Ms)),
+});
+
+const words = ({ throughput, p99Ms }: NeutralReading): string =>
+  `${throughput.toFixed(0)} infer/s, p99 ${p99Ms.toFixed(2)} ms`;
+
+/** What is served within the budget at the best level, in each round; 0 where no level keeps it. */
+function bestByRound({ neutral }: Judgement, budgetMs: number): number[] {
+  const byLevel = [...neutral.values()];
+  const rounds = Math.max(0, ...byLevel.map(({ length }) => length));
+  return Array.from({ length: rounds }, (_, round) => {
+    const within = byLevel.flatMap((readings) => readings[round] ?? []).filter(({ p99Ms }) => p99Ms <= budgetMs);
+    return Math.max(0, ...within.map(({ throughput }) => throughput));
+  });
+}
+
+/** Of two that were judged in turn, round by round. */
+export function ratioLine(one: Judged, other: Judged, budgetMs: number): string {
+  const theirs = bestByRound(other.judgement, budgetMs);
+  const ratios = bestByRound(one.judgement, budgetMs).map((served, round) => served / (theirs[round] ?? Number.NaN));
+  const [least, most] = [Math.min(...ratios), Math.max(...ratios)].map((ratio) => ratio.toFixed(2));
+  const time = (one.advice.seconds / other.advice.seconds).toFixed(2);
+  const served = `${median(ratios).toFixed(2)} (${least} to ${most} by round)`;
+  return `${one.advice.by} / ${other.advice.by}: served within the budget ${served}, time ${time}`;
+}
+
+export function report({ advice, judgement }: Judged, budgetMs: number): string[] {
+  const { by, seconds, config, concurrency, claims } = advice;
+  const { neutral, nvidia } = judgement;
+  const levels = [...neutral].map(([level, readings]) => ({ level, ...medianOf(readings) }));
+  const own = levels.find(({ level }) => level === concurrency);
+  const [best] = levels.filter(({ p99Ms }) => p99Ms <= budgetMs).sort((a, b) => b.throughput - a.throughput);
+  const instances = config.instance_group?.map(({ count }) => count).join('+');
+  return [
+    `${by}: ${seconds.toFixed(0)} s; ${instances} instances, batch ${config.max_batch_size}, concurrency ${concurrency}`,
+    `  it says                        ${claims}`,
+    `  neutral client                 ${own ? words(own) : ''}`,
+    `  within the budget at best      ${best ? `${words(best)} at concurrency ${best.level}` : 'nothing'}`,
+    `  perf_analyzer                  ${words(medianOf(nvidia))}`,
+  ];
+}
