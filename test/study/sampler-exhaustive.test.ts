@@ -59,10 +59,12 @@ describe('the exhaustive sampler', () => {
     expect(rounds[0]).not.toEqual(rounds[1]);
   });
 
-  it('keeps together what differs in instances alone, and climbs the levels', () => {
+  it('keeps together what differs in instances alone, the fewest first, and climbs the levels', () => {
     const { points } = playOut({ ...wholePlan, repeats: 2 });
     const changes = points.filter(({ batch }, index) => index > 0 && points[index - 1]?.batch !== batch);
     expect(changes.length).toBeLessThanOrEqual(3);
+    const counts = points.filter(({ level }) => level === 1).map(({ count }) => count);
+    expect(counts).toEqual([1, 2, 4, 1, 2, 4, 1, 2, 4, 1, 2, 4]);
     for (let start = 0; start < points.length; start += 3)
       expect(points.slice(start, start + 3).map(({ level }) => level)).toEqual([1, 4, 16]);
   });
