@@ -92,13 +92,18 @@ const medianOf = (readings: readonly NeutralReading[]): NeutralReading => ({
 const words = ({ throughput, p99Ms }: NeutralReading): string =>
   `${throughput.toFixed(0)} infer/s, p99 ${p99Ms.toFixed(2)} ms`;
 
+/** The most that is served within the budget; undefined where nothing keeps it. */
+function bestWithin<T extends NeutralReading>(readings: readonly T[], budgetMs: number): T | undefined {
+  return readings.filter(({ p99Ms }) => p99Ms <= budgetMs).sort((a, b) => b.throughput - a.throughput)[0];
+}
+
 /** What is served within the budget at the best level, in each round; 0 where no level keeps it. */
 function bestByRound({ neutral }: Judgement, budgetMs: number): number[] {
   const byLevel = [...neutral.values()];
   const rounds = Math.max(0, ...byLevel.map(({ length }) => length));
   return Array.from({ length: rounds }, (_, round) => {
-    const within = byLevel.flatMap((readings) => readings[round] ?? []).filter(({ p99Ms }) => p99Ms <= budgetMs);
-    return Math.max(0, ...within.map(({ throughput }) => throughput));
+    const readings = byLevel.flatMap((each) => each[round] ?? []);
+    return bestWithin(readings, budgetMs)?.throughput ?? 0;
   });
 }
 
@@ -117,7 +122,7 @@ export function report({ advice, judgement }: Judged, budgetMs: number): string[
   const { neutral, nvidia } = judgement;
   const levels = [...neutral].map(([level, readings]) => ({ level, ...medianOf(readings) }));
   const own = levels.find(({ level }) => level === concurrency);
-  const [best] = levels.filter(({ p99Ms }) => p99Ms <= budgetMs).sort((a, b) => b.throughput - a.throughput);
+  const best = bestWithin(levels, budgetMs);
   const instances = config.instance_group?.map(({ count }) => count).join('+');
   return [
     `${by}: ${seconds.toFixed(0)} s; ${instances} instances, batch ${config.max_batch_size}, concurrency ${concurrency}`,

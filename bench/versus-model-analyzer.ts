@@ -32,7 +32,7 @@ const root = resolve(import.meta.dirname, '..');
 const installDirectory = join(root, '.triton');
 
 async function tritune(server: LaunchedServer, model: string): Promise<Advice> {
-  const directory = await mkdtemp(join(tmpdir(), 'tritune-versus-'));
+  const directory = await mkdtemp(join(tmpdir(), `tritune-versus-${model}-`));
   const args = ['tune', '-m', model, '-u', server.grpcUrl, '--metrics-url', server.metricsUrl, '-o', directory];
   const startMs = performance.now();
   const child = spawn(
@@ -45,7 +45,8 @@ async function tritune(server: LaunchedServer, model: string): Promise<Advice> {
   const seconds = (performance.now() - startMs) / 1e3;
   const { best } = JSON.parse(await readFile(join(directory, 'summary.json'), 'utf8')) as Summary;
   if (!best) throw new Error('tritune recommends nothing');
-  await rm(directory, { recursive: true });
+  // Kept: what a study did is asked when its outcome is odd, and another run would not do it again.
+  console.log(`tritune's run: ${directory}`);
   return {
     by: 'tritune',
     seconds,

@@ -2,9 +2,9 @@ import { mean } from 'simple-statistics';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { Interval } from '../../stats/interval.ts';
 import { ratioInterval } from '../../stats/ratio.ts';
-import { assess, costHalfWidth, isFeasible, missingMetrics } from '../goal.ts';
+import { assess, costHalfWidth, missingMetrics } from '../goal.ts';
 import type { Goal } from '../types.ts';
-import { bestBelow, type Reading, type Side } from './sides.ts';
+import { bestBelow, mostlyMeets, type Reading, type Side } from './sides.ts';
 
 /** Measurements of two sides, each pair of one round. */
 export type Pairs = readonly (readonly [Measurement, Measurement])[];
@@ -27,7 +27,11 @@ function joined(a: readonly Reading[], b: readonly Reading[]): Pairs {
 
 /** Whether that side of the pairs mostly met the goal. */
 export function heldIn(pairs: Pairs, index: 0 | 1, { trial }: Side, goal: Goal): boolean {
-  return pairs.filter((pair) => isFeasible(pair[index], trial.candidate, goal)).length * 2 > pairs.length;
+  return mostlyMeets(
+    pairs.map((pair) => pair[index]),
+    trial,
+    goal,
+  );
 }
 
 /** Whether the search met the goal at a level below that side's of these pairs. */

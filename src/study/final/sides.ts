@@ -113,8 +113,17 @@ export function isLate(side: Side, goal: Goal, rounds: number): boolean {
 }
 
 /** In as many rounds at its present level as are planned, it met the goal in most. */
-export const hasHeld = (side: Side, goal: Goal, rounds: number): boolean =>
-  side.readings.length >= rounds && misses(side, goal).length * 2 < side.readings.length;
+export const hasHeld = ({ trial, readings }: Side, goal: Goal, rounds: number): boolean =>
+  readings.length >= rounds &&
+  mostlyMeets(
+    readings.map(({ measurement }) => measurement),
+    trial,
+    goal,
+  );
+
+/** More than half of these measurements of a trial met the goal. */
+export const mostlyMeets = (measurements: readonly Measurement[], { candidate }: Trial, goal: Goal): boolean =>
+  measurements.filter((measurement) => isFeasible(measurement, candidate, goal)).length * 2 > measurements.length;
 
 /** So many rounds a side must play: more than planned where one was late. */
 export const roundsFor = (side: Side, goal: Goal, rounds: number): number =>
