@@ -19,6 +19,7 @@ const seen = (truth: Truth, instances: number, busyInstances: number): Point[] =
     batchSize,
     instances,
     busyInstances,
+    company: 1,
     executionNs: MS * timeMs(truth, batchSize, instances, busyInstances),
     weight: 0.9,
   }));

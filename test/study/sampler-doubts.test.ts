@@ -4,12 +4,13 @@ import type { Point } from '../../src/study/samplers/queueing/crowding.ts';
 import { doubtOf, type Work } from '../../src/study/samplers/queueing/doubts.ts';
 
 const MS = 1e6;
-const work: Work = { variant: 'plain', instances: 1, batchSize: 1 };
+const work: Work = { variant: 'plain', instances: 1, largestBatch: 16, batchSize: 1, busyInstances: 1 };
 const seen = (batchSize: number, more: Partial<Point> = {}): Point => ({
   variant: 'plain',
   batchSize,
   instances: 1,
   busyInstances: 1,
+  company: 1,
   executionNs: MS,
   weight: 0.9,
   ...more,
@@ -70,5 +71,30 @@ describe('the doubt about a variant that was seen', () => {
     expect(of(16, 4)).toBeGreaterThan(0);
     expect(of(16, 1)).toBeGreaterThan(of(16, 4));
     expect(doubtOf({ ...work, batchSize: 16 }, other, flat)).toBe(0);
+  });
+});
+
+describe('the doubt about executions of one without batching', () => {
+  /** Four instances; a sample takes about as long in a batch as alone, and single executions beside batches six times as long. */
+  const costly = { ...lawThrough({ 1: 0.2, 4: 0.8 }), interference: { perInstance: 5 / 3, batchExponent: 0 } };
+  const beside = (batchSize: number, company: number): Point =>
+    seen(batchSize, { instances: 4, busyInstances: 4, company, executionNs: 1.2 * batchSize * MS });
+  const points = [seen(1, { executionNs: 0.2 * MS }), beside(1, 3), beside(4, 3)];
+  const alone: Work = { ...work, instances: 4, largestBatch: 1, busyInstances: 4 };
+
+  it('is large where they were slow beside batches that save little: it may be the batches', () => {
+    expect(doubtOf(alone, points, costly)).toBeGreaterThan(1);
+    expect(doubtOf({ ...alone, largestBatch: 4 }, points, costly)).toBe(0);
+  });
+
+  it('is gone once they were seen beside each other, and where but one is busy', () => {
+    expect(doubtOf(alone, [...points, beside(1, 1)], costly)).toBe(0);
+    expect(doubtOf({ ...alone, busyInstances: 1 }, points, costly)).toBe(0);
+  });
+
+  it('is none where batches save much, or none was seen', () => {
+    const cheap = { ...costly, ...lawThrough({ 1: 0.2, 4: 0.3 }), interference: costly.interference };
+    expect(doubtOf(alone, points, cheap)).toBe(0);
+    expect(doubtOf(alone, points.slice(0, 2), costly)).toBe(0);
   });
 });

@@ -20,6 +20,7 @@ const point = (batchSize: number, instances: number, variant = 'plain', factor =
   batchSize,
   instances,
   busyInstances: instances,
+  company: 1,
   executionNs: MS * cliffMs(batchSize) * (1 + 0.4 * (instances - 1)) * factor,
   weight: 0.9,
 });

@@ -2,8 +2,11 @@ import { type AffineFit, fitLine, interferenceFactor } from '../../../queueing/f
 import type { ServicePoint } from '../../../queueing/observation.ts';
 import type { ServiceLaw } from '../../../queueing/service-law.ts';
 
-/** A mean execution time, and how many instances its choice has, busy or not: some models are slower for those that only wait. */
-export type Point = ServicePoint & { readonly instances: number };
+/**
+ * A mean execution time; how many instances its choice has, busy or not: some models are slower for those that only wait; and the mean
+ * batch of the executions around it.
+ */
+export type Point = ServicePoint & { readonly instances: number; readonly company: number };
 
 /** What the points say of how instances crowd each other: all ways in which they may, each as likely as it explains the points. */
 export interface Crowding {

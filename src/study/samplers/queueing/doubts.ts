@@ -5,7 +5,10 @@ import type { Point } from './crowding.ts';
 export interface Work {
   readonly variant: string;
   readonly instances: number;
+  /** That can form: 1 without batching. */
+  readonly largestBatch: number;
   readonly batchSize: number;
+  readonly busyInstances: number;
 }
 
 /** Settings may do more for large batches than for small ones, or for many instances. */
@@ -26,15 +29,42 @@ const FALL_NOT_ON_A_LINE = 0.45;
 /** Batch sizes nearer than this tell nothing of the growth between them: a ratio. */
 const APART = 1.4;
 const ALIKE = 1.07;
+/** More busy instances than this crowd each other; a mean batch up to this is hardly one. */
+const CROWDED = 1.2;
+const MOSTLY_SINGLE = 1.2;
+/** Batches save little where a sample in one takes more than this of what it takes alone. */
+const LITTLE_SAVED = 0.5;
+/** Of how much longer single executions took in company: it may all be the company's. */
+const SHARE_OF_COMPANY = 0.8;
 /** A mean of very few executions does not count as seen. */
 const LEAST_WEIGHT = 0.2;
 
 /**
  * How far a law may be off for an execution, as a logarithm's standard deviation: by what was not seen of batch sizes, and of the
- * variant elsewhere. How instances crowd each other has a doubt of its own (crowding.ts). `points` are of all variants.
+ * variant elsewhere, and of single executions among themselves. How instances crowd each other has a doubt of its own (crowding.ts). `points` are of all variants.
  */
 export const doubtOf = (work: Work, points: readonly Point[], law: ServiceLaw): number =>
-  Math.hypot(ofBatchSize(work, points, law), ofVariant(work, points));
+  Math.hypot(ofBatchSize(work, points, law), ofVariant(work, points), ofCompany(work, points, law));
+
+/**
+ * Where single executions were seen beside batches only, the batches may be what slows them: to gather their inputs takes memory bandwidth and
+ * caches. Without batching there is none of that, and where batches save little for each sample, that may be worth more than they are. On a real
+ * Triton, Python backend, images of 600 KiB, four instances: 387 us for a single execution without batching, 1,247 us beside batches of 4.
+ */
+function ofCompany({ largestBatch, busyInstances }: Work, points: readonly Point[], law: ServiceLaw): number {
+  if (largestBatch > 1 || busyInstances <= CROWDED) return 0;
+  const told = points.filter(({ weight }) => weight >= LEAST_WEIGHT);
+  if (told.some((point) => point.busyInstances > CROWDED && point.company <= MOSTLY_SINGLE)) return 0;
+  const batches = sizesOf(points).filter((size) => size > 1);
+  const crowdedNs = executionNs(law, 1, busyInstances);
+  const perSampleNs = batches.map((size) => executionNs(law, size, busyInstances) / size);
+  if (batches.length === 0 || Math.min(...perSampleNs) <= LITTLE_SAVED * crowdedNs) return 0;
+  const aloneNs = Math.min(
+    executionNs(law, 1, 1),
+    ...told.filter(({ batchSize }) => batchSize === 1).map((point) => point.executionNs),
+  );
+  return SHARE_OF_COMPANY * Math.log(crowdedNs / aloneNs);
+}
 
 /** A variant that was seen, but elsewhere. */
 function ofVariant({ variant, instances, batchSize }: Work, points: readonly Point[]): number {

@@ -1,5 +1,5 @@
 import { fitSpread } from '../../../queueing/fit-spread.ts';
-import { type Observation, servicePoints } from '../../../queueing/observation.ts';
+import { type Observation, seenExecutions, servicePoints } from '../../../queueing/observation.ts';
 import { affineLaw, type ServiceLaw } from '../../../queueing/service-law.ts';
 import { armFactors, type Traits } from './arms.ts';
 import { type Bend, bendOf } from './bend.ts';
@@ -32,7 +32,11 @@ const FACTOR_NOISE = 0.05;
 /** Each law leans on what is like its choice (`bendOf`), and is that of all variants times a factor. null without statistics by batch size. */
 export function lawsOf(observed: readonly Observed[]): Laws | null {
   const points = observed.flatMap(({ choice, observations }) =>
-    observations.flatMap(servicePoints).map((point): Point => ({ ...point, instances: choice.policy.instances })),
+    observations.flatMap((observation) => {
+      const company = seenExecutions(observation)?.meanBatch ?? 1;
+      const { instances } = choice.policy;
+      return servicePoints(observation).map((point): Point => ({ ...point, instances, company }));
+    }),
   );
   const reference = observed.find(({ choice }) => points.some(({ variant }) => variant === choice.variant))?.choice;
   if (!reference) return null;
@@ -76,10 +80,10 @@ export function lawsOf(observed: readonly Observed[]): Laws | null {
   return {
     roundTripNs: way.roundTripNs,
     doubt(choice, batchSize, busyInstances) {
-      const { variant, traits, policy } = choice;
+      const { variant, traits, policy, largestBatch } = choice;
       const busy = Math.round(busyInstances / BUSY_STEP) * BUSY_STEP;
-      const key = `${variant} ${policy.instances} ${batchSize} ${busy}`;
-      const work = { variant, instances: policy.instances, batchSize };
+      const key = `${variant} ${policy.instances} ${largestBatch === 1} ${batchSize} ${busy}`;
+      const work = { variant, instances: policy.instances, largestBatch, batchSize, busyInstances: busy };
       const doubt =
         doubts.get(key) ??
         Math.hypot(
