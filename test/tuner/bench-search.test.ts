@@ -9,7 +9,7 @@ import { problemsOf, worthOf } from '../../src/tuner/offline/problem.ts';
 import { scenario } from '../../src/tuner/offline/scenarios.ts';
 
 const MEASUREMENTS = 8;
-const grid = recordedGrids().find(({ name }) => name.startsWith('mlp-python')) as ReturnType<typeof scenario>;
+const grid = recordedGrids().find(({ name }) => name.startsWith('sleeper')) as ReturnType<typeof scenario>;
 
 describe('the offline comparison of samplers', () => {
   it('finds the queueing sampler far ahead of random draws, and near the optimum', async () => {
@@ -86,11 +86,11 @@ describe('the offline comparison of samplers', () => {
 
   it('replays a recorded grid as it was recorded, and goes between its levels', () => {
     const { space, truth } = grid;
-    const built = space.build({ instances: 1, maxBatchSize: 4, queueDelayUs: 0, arm: 0 });
+    const built = space.build({ instances: 4, max_batch_size: 16, dynamic_batching: true, queue_delay_us: 0 });
     if (!built.legal) throw new Error(built.reason);
-    expect(truth(built.candidate, 8)).toMatchObject({ throughput: 1361, latencyMs: { p99: 7.841 } });
-    const between = truth(built.candidate, 6).throughput;
-    expect(between).toBeGreaterThan(truth(built.candidate, 4).throughput);
-    expect(between).toBeLessThan(1361);
+    expect(truth(built.candidate, 128)).toMatchObject({ throughput: 16138, latencyMs: { p99: 10.58 } });
+    const between = truth(built.candidate, 64).throughput;
+    expect(between).toBeGreaterThan(8008.4);
+    expect(between).toBeLessThan(16138);
   });
 });

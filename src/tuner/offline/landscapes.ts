@@ -2,7 +2,6 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Landscape } from './problem.ts';
-import { recordedGrid } from './recorded-grid.ts';
 import { landscapeOf } from './recorded-landscape.ts';
 import { checkRecording, readGridFile } from './recording.ts';
 import { scenario } from './scenarios.ts';
@@ -21,9 +20,5 @@ export function recordedGrids(): Landscape[] {
 
 /** The recorded grid in that file. Errors: INPUT_INVALID. */
 export function gridOf(file: string): Landscape {
-  const json = readGridFile(file);
-  return isEarlierGrid(json) ? recordedGrid(json) : landscapeOf(checkRecording(json, file));
+  return landscapeOf(checkRecording(readGridFile(file), file));
 }
-
-/** Of the format that grids had before `tritune record`. */
-const isEarlierGrid = (json: unknown): boolean => typeof json === 'object' && json !== null && 'columns' in json;
