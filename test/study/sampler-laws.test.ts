@@ -25,7 +25,7 @@ const point = (batchSize: number, instances: number, variant = 'plain', factor =
   weight: 0.9,
 });
 const predictedMs = (points: readonly Point[], batch: number, instances: number): number => {
-  const { line, correctionAt } = bendOf(points, 'plain', instances);
+  const { line, correctionAt } = bendOf(points, { variant: 'plain', instances: instances, isSingle: false });
   return (affineNs(line, point(batch, instances)) * Math.exp(correctionAt(batch))) / MS;
 };
 
@@ -44,6 +44,25 @@ describe('the law of a number of instances', () => {
   });
 });
 
+describe('the law without batching', () => {
+  /** Beside batches an execution of one takes three times as long as among its like, as where large inputs are gathered. */
+  const single = (busyInstances: number, company: number, ms: number): Point => ({
+    ...point(1, 4),
+    ...{ busyInstances, company, executionNs: MS * ms },
+  });
+  const batch = { ...point(4, 4), company: 3, executionNs: 5 * MS };
+  const points = [single(1, 1, 0.5), single(3.5, 3, 3), batch, single(3.5, 1, 1)];
+  const crowdedMs = (isSingle: boolean): number => {
+    const { line, correctionAt } = bendOf(points, { variant: 'plain', instances: 4, isSingle });
+    return (affineNs(line, single(3.5, 1, 0)) * Math.exp(correctionAt(1))) / MS;
+  };
+
+  it('leans on executions that had no batches beside them', () => {
+    expect(crowdedMs(true)).toBeLessThan(0.8 * crowdedMs(false));
+    expect(crowdedMs(true)).toBeLessThan(1.5);
+  });
+});
+
 describe('the law of more instances than were seen at rest', () => {
   /** Batch sizes with their milliseconds: one instance alone, and four that were busy nearly all the time. */
   const ofOne = { 1: 2.1, 15: 6.51 };
@@ -58,7 +77,7 @@ describe('the law of more instances than were seen at rest', () => {
 
   it('has no execution alone that is far faster than that of one instance', () => {
     const points = [...pointsOf(ofOne, 1, 1), ...pointsOf(ofFour, 4, 3.9)];
-    const { line, correctionAt } = bendOf(points, 'plain', 4);
+    const { line, correctionAt } = bendOf(points, { variant: 'plain', instances: 4, isSingle: false });
     const alone = { ...point(15, 4), busyInstances: 1 };
     expect((affineNs(line, alone) * Math.exp(correctionAt(15))) / MS).toBeGreaterThan(0.75 * 6.51);
   });

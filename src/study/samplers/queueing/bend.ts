@@ -1,5 +1,5 @@
 import { type AffineFit, affineNs } from '../../../queueing/fit-affine.ts';
-import { type Crowding, crowdingOf, type Point } from './crowding.ts';
+import { type Crowding, crowdingOf, isAmongSingles, type Point } from './crowding.ts';
 
 /** What the points say of one variant with one number of instances: a line, and where they leave it. */
 export interface Bend {
@@ -13,6 +13,16 @@ export interface Bend {
 }
 
 const OTHER_VARIANT_WEIGHT = 0.2;
+/** Executions of one beside batches tell less of those among themselves. */
+const OTHER_COMPANY_WEIGHT = 0.2;
+
+/** What a law is for. */
+export interface Like {
+  readonly variant: string;
+  readonly instances: number;
+  /** Without batching. */
+  readonly isSingle: boolean;
+}
 /** So much weight of points is needed for half a correction. */
 const SHRINKAGE = 0.3;
 
@@ -42,11 +52,12 @@ interface Residual {
 /**
  * The line that crowding has for so many instances, and in turn what it does not explain. What a line leaves of a point is seen
  * from the line of the point's own number: else all that many instances take longer is of the batch sizes that these happened to
- * be measured with.
+ * be measured with. Without batching, it leans on executions that had no batches beside them.
  */
-export function bendOf(points: readonly Point[], variant: string, instances: number): Bend {
-  const crowding = crowdingFor(points, variant);
-  const corrections = correctionsOf(residualsOf(points, variant, crowding, instances));
+export function bendOf(points: readonly Point[], like: Like): Bend {
+  const { instances } = like;
+  const crowding = crowdingFor(points, like);
+  const corrections = correctionsOf(residualsOf(points, like, crowding, instances));
   const sumAt = (batchSize: number, some: typeof corrections): number =>
     some.reduce((sum, correction) => sum + correction(Math.log2(batchSize)), 0);
   return {
@@ -57,25 +68,29 @@ export function bendOf(points: readonly Point[], variant: string, instances: num
   };
 }
 
-const weightFor = (variant: string, point: Point): number =>
-  point.weight * (point.variant === variant ? 1 : OTHER_VARIANT_WEIGHT);
+function weightFor({ variant, isSingle }: Like, point: Point): number {
+  const ofVariant = point.variant === variant ? 1 : OTHER_VARIANT_WEIGHT;
+  const ofCompany = isSingle && !isAmongSingles(point) ? OTHER_COMPANY_WEIGHT : 1;
+  return point.weight * ofVariant * ofCompany;
+}
 
 const known = new WeakMap<readonly Point[], Map<string, Crowding>>();
 
 /** It is found once for these very points. */
-function crowdingFor(points: readonly Point[], variant: string): Crowding {
-  const ofVariants = known.get(points) ?? new Map<string, Crowding>();
-  known.set(points, ofVariants);
-  const crowding = ofVariants.get(variant) ?? withoutSteps(points, variant);
-  ofVariants.set(variant, crowding);
+function crowdingFor(points: readonly Point[], like: Like): Crowding {
+  const ofKinds = known.get(points) ?? new Map<string, Crowding>();
+  known.set(points, ofKinds);
+  const kind = `${like.isSingle} ${like.variant}`;
+  const crowding = ofKinds.get(kind) ?? withoutSteps(points, like);
+  ofKinds.set(kind, crowding);
   return crowding;
 }
 
 /** Steps between batch sizes that all numbers of instances share are taken away first: else they look like crowding. */
-function withoutSteps(points: readonly Point[], variant: string): Crowding {
-  const weighed = points.map((point) => ({ ...point, weight: weightFor(variant, point) }));
+function withoutSteps(points: readonly Point[], like: Like): Crowding {
+  const weighed = points.map((point) => ({ ...point, weight: weightFor(like, point) }));
   const rough = crowdingOf(weighed);
-  const shapes = correctionsOf(residualsOf(points, variant, rough, 1)).slice(0, SHARED);
+  const shapes = correctionsOf(residualsOf(points, like, rough, 1)).slice(0, SHARED);
   return crowdingOf(
     weighed.map((point) => {
       const shape = shapes.reduce((sum, correction) => sum + correction(Math.log2(point.batchSize)), 0);
@@ -84,7 +99,7 @@ function withoutSteps(points: readonly Point[], variant: string): Crowding {
   );
 }
 
-function residualsOf(points: readonly Point[], variant: string, crowding: Crowding, instances: number): Residual[] {
+function residualsOf(points: readonly Point[], like: Like, crowding: Crowding, instances: number): Residual[] {
   const lines = new Map<number, AffineFit>();
   return points.map((point) => {
     const line = lines.get(point.instances) ?? crowding.lineFor(point.instances);
@@ -92,7 +107,7 @@ function residualsOf(points: readonly Point[], variant: string, crowding: Crowdi
     return {
       log: Math.log(point.executionNs / affineNs(line, point)),
       at: { batch: Math.log2(point.batchSize), instances: Math.log2(point.instances / instances) },
-      weight: weightFor(variant, point),
+      weight: weightFor(like, point),
     };
   });
 }

@@ -8,6 +8,9 @@ import type { ServiceLaw } from '../../../queueing/service-law.ts';
  */
 export type Point = ServicePoint & { readonly instances: number; readonly company: number };
 
+/** What executes around it are hardly batches. */
+export const isAmongSingles = ({ company }: Point): boolean => company <= 1.2;
+
 /** What the points say of how instances crowd each other: all ways in which they may, each as likely as it explains the points. */
 export interface Crowding {
   /** For a model with so many instances: the geometric mean over the ways. */

@@ -1,5 +1,5 @@
 import { executionNs, type ServiceLaw } from '../../../queueing/service-law.ts';
-import type { Point } from './crowding.ts';
+import { isAmongSingles, type Point } from './crowding.ts';
 
 /** An execution that a law is asked about. */
 export interface Work {
@@ -29,9 +29,8 @@ const FALL_NOT_ON_A_LINE = 0.45;
 /** Batch sizes nearer than this tell nothing of the growth between them: a ratio. */
 const APART = 1.4;
 const ALIKE = 1.07;
-/** More busy instances than this crowd each other; a mean batch up to this is hardly one. */
+/** More busy instances than this crowd each other. */
 const CROWDED = 1.2;
-const MOSTLY_SINGLE = 1.2;
 /** Batches save little where a sample in one takes more than this of what it takes alone. */
 const LITTLE_SAVED = 0.5;
 /** Of how much longer single executions took in company: it may all be the company's. */
@@ -54,7 +53,7 @@ export const doubtOf = (work: Work, points: readonly Point[], law: ServiceLaw): 
 function ofCompany({ largestBatch, busyInstances }: Work, points: readonly Point[], law: ServiceLaw): number {
   if (largestBatch > 1 || busyInstances <= CROWDED) return 0;
   const told = points.filter(({ weight }) => weight >= LEAST_WEIGHT);
-  if (told.some((point) => point.busyInstances > CROWDED && point.company <= MOSTLY_SINGLE)) return 0;
+  if (told.some((point) => point.busyInstances > CROWDED && isAmongSingles(point))) return 0;
   const batches = sizesOf(points).filter((size) => size > 1);
   const crowdedNs = executionNs(law, 1, busyInstances);
   const perSampleNs = batches.map((size) => executionNs(law, size, busyInstances) / size);

@@ -47,9 +47,10 @@ export function lawsOf(observed: readonly Observed[]): Laws | null {
   const level = levelled(points, factors);
 
   const bends = new Map<string, Bend>();
-  const bendFor = ({ variant, policy: { instances } }: Choice): Bend => {
-    const key = `${variant} ${instances}`;
-    const bend = bends.get(key) ?? bendOf(level, variant, instances);
+  const bendFor = ({ variant, policy: { instances }, largestBatch }: Choice): Bend => {
+    const isSingle = largestBatch === 1;
+    const key = `${variant} ${instances} ${isSingle}`;
+    const bend = bends.get(key) ?? bendOf(level, { variant, instances, isSingle });
     bends.set(key, bend);
     return bend;
   };

@@ -19,7 +19,7 @@ export function variantFactors(points: readonly Point[], reference: string): Rea
     const level = levelled(points, factors);
     const bends = new Map<number, Bend>();
     const bendAt = (instances: number): Bend => {
-      const bend = bends.get(instances) ?? bendOf(level, reference, instances);
+      const bend = bends.get(instances) ?? bendOf(level, { variant: reference, instances, isSingle: false });
       bends.set(instances, bend);
       return bend;
     };
