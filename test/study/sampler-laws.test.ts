@@ -4,9 +4,9 @@ import type { Observation } from '../../src/queueing/observation.ts';
 import { affineLaw, executionNs, type ServiceLaw } from '../../src/queueing/service-law.ts';
 import { simulate } from '../../src/queueing/simulate.ts';
 import { bendOf } from '../../src/study/samplers/queueing/bend.ts';
-import { choiceOf } from '../../src/study/samplers/queueing/choices.ts';
+import { type Choice, choiceOf } from '../../src/study/samplers/queueing/choices.ts';
 import type { Point } from '../../src/study/samplers/queueing/crowding.ts';
-import { lawsOf } from '../../src/study/samplers/queueing/laws.ts';
+import { lawsOf, type Observed } from '../../src/study/samplers/queueing/laws.ts';
 import { memorable } from '../../src/study/samplers/queueing/memory.ts';
 import type { Measured } from '../../src/study/samplers/queueing/physics.ts';
 import { variantFactors } from '../../src/study/samplers/queueing/variant-factors.ts';
@@ -25,7 +25,7 @@ const point = (batchSize: number, instances: number, variant = 'plain', factor =
   weight: 0.9,
 });
 const predictedMs = (points: readonly Point[], batch: number, instances: number): number => {
-  const { line, correctionAt } = bendOf(points, { variant: 'plain', instances: instances, isSingle: false });
+  const { line, correctionAt } = bendOf(points, { variant: 'plain', instances, isSingle: false });
   return (affineNs(line, point(batch, instances)) * Math.exp(correctionAt(batch))) / MS;
 };
 
@@ -60,6 +60,31 @@ describe('the law without batching', () => {
   it('leans on executions that had no batches beside them', () => {
     expect(crowdedMs(true)).toBeLessThan(0.8 * crowdedMs(false));
     expect(crowdedMs(true)).toBeLessThan(1.5);
+  });
+
+  it('counts their company in requests: those of eight samples are among themselves in executions of eight', () => {
+    const seen = (choice: Choice, requestsPerSecond: number, msBySize: Record<number, number>): Observed => ({
+      choice,
+      observations: [
+        {
+          ...{
+            variant: choice.variant,
+            policy: choice.policy,
+            concurrency: 16,
+            samplesPerRequest: 8,
+            requestsPerSecond,
+          },
+          ...{ latencyNs: { p50: 10 * MS, p99: 12 * MS }, roundTripNs: 0.1 * MS, split: { input: 0.1, output: 0.1 } },
+          batches: Object.entries(msBySize).map(([size, ms]) => ({
+            ...{ batchSize: Number(size), executions: 100, meanExecutionNs: MS * ms },
+          })),
+        },
+      ],
+    });
+    const plain = choiceOf(candidateOf(configOf(4, 16)));
+    const batching = choiceOf(candidateOf(configOf(4, 16, { dynamic_batching: {} })));
+    const laws = lawsOf([seen(batching, 1100, { 8: 3, 16: 6 }), seen(plain, 3500, { 8: 1 })]);
+    expect(executionNs(laws?.of(plain) as ServiceLaw, 8, 3.5) / MS).toBeLessThan(1.15);
   });
 });
 

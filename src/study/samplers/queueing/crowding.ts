@@ -3,12 +3,12 @@ import type { ServicePoint } from '../../../queueing/observation.ts';
 import type { ServiceLaw } from '../../../queueing/service-law.ts';
 
 /**
- * A mean execution time; how many instances its choice has, busy or not: some models are slower for those that only wait; and the mean
- * batch of the executions around it.
+ * A mean execution time; how many instances its choice has, busy or not: some models are slower for those that only wait; and how many
+ * requests the executions around it were of, on average.
  */
 export type Point = ServicePoint & { readonly instances: number; readonly company: number };
 
-/** What executes around it are hardly batches. */
+/** What executes around it is of one request, or hardly of more. */
 export const isAmongSingles = ({ company }: Point): boolean => company <= 1.2;
 
 /** What the points say of how instances crowd each other: all ways in which they may, each as likely as it explains the points. */

@@ -40,7 +40,8 @@ const LEAST_WEIGHT = 0.2;
 
 /**
  * How far a law may be off for an execution, as a logarithm's standard deviation: by what was not seen of batch sizes, and of the
- * variant elsewhere, and of single executions among themselves. How instances crowd each other has a doubt of its own (crowding.ts). `points` are of all variants.
+ * variant elsewhere, and of single executions among themselves. How instances crowd each other has a doubt of its own (crowding.ts).
+ * `points` are of all variants.
  */
 export const doubtOf = (work: Work, points: readonly Point[], law: ServiceLaw): number =>
   Math.hypot(ofBatchSize(work, points, law), ofVariant(work, points), ofCompany(work, points, law));
@@ -50,8 +51,12 @@ export const doubtOf = (work: Work, points: readonly Point[], law: ServiceLaw): 
  * caches. Without batching there is none of that, and where batches save little for each sample, that may be worth more than they are. On a real
  * Triton, Python backend, images of 600 KiB, four instances: 387 us for a single execution without batching, 1,247 us beside batches of 4.
  */
-function ofCompany({ largestBatch, busyInstances }: Work, points: readonly Point[], law: ServiceLaw): number {
-  if (largestBatch > 1 || busyInstances <= CROWDED) return 0;
+function ofCompany(
+  { largestBatch, batchSize, busyInstances }: Work,
+  points: readonly Point[],
+  law: ServiceLaw,
+): number {
+  if (largestBatch > 1 || batchSize > 1 || busyInstances <= CROWDED) return 0;
   const told = points.filter(({ weight }) => weight >= LEAST_WEIGHT);
   if (told.some((point) => point.busyInstances > CROWDED && isAmongSingles(point))) return 0;
   const batches = sizesOf(points).filter((size) => size > 1);
@@ -60,7 +65,7 @@ function ofCompany({ largestBatch, busyInstances }: Work, points: readonly Point
   if (batches.length === 0 || Math.min(...perSampleNs) <= LITTLE_SAVED * crowdedNs) return 0;
   const aloneNs = Math.min(
     executionNs(law, 1, 1),
-    ...told.filter(({ batchSize }) => batchSize === 1).map((point) => point.executionNs),
+    ...told.filter((point) => point.batchSize === 1).map((point) => point.executionNs),
   );
   return SHARE_OF_COMPANY * Math.log(crowdedNs / aloneNs);
 }

@@ -33,7 +33,7 @@ const FACTOR_NOISE = 0.05;
 export function lawsOf(observed: readonly Observed[]): Laws | null {
   const points = observed.flatMap(({ choice, observations }) =>
     observations.flatMap((observation) => {
-      const company = seenExecutions(observation)?.meanBatch ?? 1;
+      const company = (seenExecutions(observation)?.meanBatch ?? 1) / observation.samplesPerRequest;
       const { instances } = choice.policy;
       return servicePoints(observation).map((point): Point => ({ ...point, instances, company }));
     }),
