@@ -9,7 +9,7 @@ import type { Goal, Trial } from '../types.ts';
 
 /** How often one side may go to a lower level because the one before does not hold. */
 const MAX_STEPS_DOWN = 4;
-/** Of the level at which a side would just meet the goal, once more for each lower level before: latency does not fall with the level there. */
+/** Of the level at which a side would just meet the goal; once more for each step down before, as latency did not fall with the level. */
 const TO_BE_SAFE = 0.9;
 /** One disturbed round shall not decide how far: it goes down again in the next. */
 const LOWEST_STEP = 0.7;

@@ -31,8 +31,9 @@ const LEAST_GROWTH = 1.05;
 /**
  * Every candidate at every level, a trial for each point, so that a resumed study repeats none that was finished. Rounds go over all of it,
  * each in an order of its own, because a machine drifts; candidates that differ in instances alone stay together and come with the fewest
- * first, because Triton adds instances in place side by side (0.1 to 0.5 s) and removes them one by one, 1.2 s for each. Where to stop climbing is what the first round says, so that all points have as many readings. A candidate that could not be
- * served is not tried again, unless the server itself was lost.
+ * first, because Triton adds instances in place side by side (0.1 to 0.5 s) and removes them one by one, 1.2 s for each. Where to stop
+ * climbing is what the first round says, so that all points have as many readings. A candidate that could not be served is not tried
+ * again, unless the server itself was lost.
  */
 export function exhaustiveSampler(plan: ExhaustivePlan): ExhaustiveSampler {
   const rounds = Array.from({ length: plan.repeats }, (_, round) =>
