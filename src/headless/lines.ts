@@ -1,7 +1,7 @@
 import { formatDuration, formatMs, formatRate, inertLine, plainLine } from '../base/format.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import { describeAssignment, describeLevel } from '../study/describe.ts';
-import type { Goal, TrialFailure } from '../study/types.ts';
+import type { Doubted, Goal, TrialFailure } from '../study/types.ts';
 import type { TunerEvent } from '../tuner/seams.ts';
 
 /** Writes one line of text. */
@@ -39,6 +39,9 @@ export function createLines(write: Print): (event: TunerEvent) => void {
         return;
       case 'trial-finished':
         if (event.failure) print(`    failed: ${describeFailure(event.failure)}`);
+        return;
+      case 'readings-doubted':
+        print(describeDoubts(event.readings));
         return;
       case 'final-measured':
         if (finals++ === 0) print('final: the best and the original config, measured in turn');
@@ -96,6 +99,12 @@ function describeMeasurement(measurement: Measurement, goal: Goal | undefined): 
       : '',
   ];
   return `${describeLevel(measurement.level)}: ${formatRate(throughput.value)}${spread}, p${latency.percentile} ${formatMs(latency.value)}${verdict}${notes.join('')}`;
+}
+
+function describeDoubts(readings: readonly Doubted[]): string {
+  const trials = [...new Set(readings.map(({ trial }) => trial))].sort((a, b) => a - b);
+  if (trials.length === 0) return 'no reading is held for luck any more';
+  return `held for luck, as the model sees it: that trial ${trials.join(' and ')} met the goal`;
 }
 
 const describeFailure = (failure: TrialFailure): string => `${failure.kind}: ${plainLine(failure.reason)}`;

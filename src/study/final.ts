@@ -4,6 +4,7 @@ import { latestPairs } from './final/pairs.ts';
 import { bestBelow } from './final/sides.ts';
 import { next, opensRound, replay } from './final/standoff.ts';
 import { isFeasible } from './goal.ts';
+import { isDoubted } from './ranking.ts';
 import type { GainDecided } from './records.ts';
 import type { StudyState } from './state.ts';
 import type { Trial } from './types.ts';
@@ -72,3 +73,7 @@ export function representative(
   const chosen = trial.chosen === null ? undefined : trial.measurements[trial.chosen];
   return chosen ? { measurement: chosen, feasible: trial.feasible } : null;
 }
+
+/** The reading that it stands for is held for luck by the sampler, and was not taken again in the final. */
+export const isInDoubt = ({ doubted, finals }: StudyState, trial: Trial): boolean =>
+  isDoubted(trial, doubted) && !finals.some((final) => final.trial === trial.number);

@@ -17,7 +17,7 @@ import type {
   TrialStarted,
 } from './records.ts';
 import type { StudyState, UnfinishedTrial } from './state.ts';
-import type { Goal, Trial, Wish } from './types.ts';
+import type { Doubted, Goal, Trial, Wish } from './types.ts';
 
 /** The state that the records give. Errors: JOURNAL_INVALID when they contradict each other; UNSUPPORTED as `StudyFold.state`. */
 export function foldStudy(records: readonly StudyRecord[], goal?: Goal): StudyState {
@@ -40,6 +40,7 @@ export class StudyFold {
   #server: ServerIdentity | null = null;
   readonly #open = new Map<number, OpenTrial>();
   readonly #trials = new Map<number, Trial>();
+  #doubted: readonly Doubted[] = [];
   readonly #finals: FinalMeasured[] = [];
   #gain: GainDecided | null = null;
   #tracing: StudyState['tracing'] = null;
@@ -76,8 +77,10 @@ export class StudyFold {
   state(otherGoal?: Goal): StudyState {
     const started = this.#started ?? contradiction('it has no study-started');
     const goal = otherGoal ?? this.#goal ?? started.goal;
-    const trials = this.#ranked(otherGoal ?? this.#goal);
-    const contender = bestTrial(trials, goal);
+    const doubted = otherGoal ? [] : this.#doubted;
+    const ranked = this.#ranked(otherGoal ?? this.#goal);
+    const contender = bestTrial(ranked, goal, doubted);
+    const trials = ranked.map((trial) => (trial.number === contender?.number ? contender : trial));
     const gain = otherGoal ? null : this.#gain;
     const unfinished = [...this.#open.values()].at(-1);
     let front: StudyState['front'] | undefined;
@@ -89,6 +92,7 @@ export class StudyFold {
       requested: [...this.#requested],
       trials,
       unfinished: unfinished ? unfinishedOf(unfinished) : null,
+      doubted,
       baseline: trials.find((trial) => trial.role === 'baseline') ?? null,
       contender,
       best: gain ? (trials.find((trial) => trial.number === gain.best) ?? null) : contender,
@@ -132,6 +136,7 @@ export class StudyFold {
         return;
       case 'goal-changed':
         this.#goal = record.goal;
+        this.#doubted = [];
         return;
       case 'space-narrowed':
         this.#narrowing = record.narrowing;
@@ -155,6 +160,10 @@ export class StudyFold {
         return;
       case 'trial-finished':
         this.#finish(record);
+        return;
+      case 'readings-doubted':
+        for (const { trial } of record.readings) this.#finishedTrial(trial);
+        this.#doubted = record.readings;
         return;
       case 'final-measured':
         this.#finishedTrial(record.trial);

@@ -5,7 +5,7 @@ import { type Costs, lowerIsBetter, paretoFront } from '../stats/front.ts';
 import { type Assessment, assess, compareAssessments, constraintsOf, isFeasible, missingMetrics } from './goal.ts';
 import { chooseLevel } from './levels.ts';
 import { metricNamed, readMetric } from './metrics.ts';
-import type { Goal, Trial } from './types.ts';
+import type { Doubted, Goal, Trial } from './types.ts';
 
 /** A trial at one of its levels. */
 export interface Point {
@@ -34,8 +34,23 @@ export function standingOf(measurements: readonly Measurement[], candidate: Cand
   return { chosen: measurements.indexOf(usable[index] as Measurement), feasible: outcomes[index]?.feasible === true };
 }
 
-/** The best trial that did not fail: feasible ones by the objective, else the one that misses by least; ties go to the earlier. */
-export function bestTrial(trials: readonly Trial[], goal: Goal): Trial | null {
+/** The reading that it stands for is. */
+export const isDoubted = ({ number, chosen }: Trial, doubted: readonly Doubted[]): boolean =>
+  doubted.some(({ trial, reading }) => trial === number && reading === chosen);
+
+/**
+ * The best trial that did not fail: feasible ones by the objective, else the one that misses by least; ties go to the earlier. Where readings are
+ * doubted it is the best without them, at another level of its own if need be, unless that is the original config: what may be luck is
+ * not held against looking again.
+ */
+export function bestTrial(trials: readonly Trial[], goal: Goal, doubted: readonly Doubted[] = []): Trial | null {
+  if (doubted.length > 0) {
+    const sure = bestTrial(
+      trials.map((trial) => withoutDoubted(trial, goal, doubted)),
+      goal,
+    );
+    if (sure?.feasible && sure.role !== 'baseline') return sure;
+  }
   let best: { trial: Trial; assessment: Assessment } | null = null;
   for (const trial of trials) {
     const measurement = chosenOf(trial);
@@ -44,6 +59,16 @@ export function bestTrial(trials: readonly Trial[], goal: Goal): Trial | null {
     if (best === null || compareAssessments(assessment, best.assessment) < 0) best = { trial, assessment };
   }
   return best?.trial ?? null;
+}
+
+/** As it stands by the readings that are not doubted; the original config has the benefit of the doubt. */
+function withoutDoubted(trial: Trial, goal: Goal, doubted: readonly Doubted[]): Trial {
+  if (trial.role === 'baseline' || !isDoubted(trial, doubted)) return trial;
+  const { measurements, candidate, number } = trial;
+  const own = doubted.filter((each) => each.trial === number).map(({ reading }) => reading);
+  const others = measurements.filter((_, index) => !own.includes(index));
+  const { chosen, feasible } = standingOf(others, candidate, goal);
+  return { ...trial, feasible, chosen: chosen === null ? null : measurements.indexOf(others[chosen] as Measurement) };
 }
 
 /**

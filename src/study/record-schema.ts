@@ -123,6 +123,11 @@ const record = z.discriminatedUnion('type', [
     feasible: z.boolean(),
     failure: z.nullable(failure),
   }),
+  z.looseObject({
+    type: z.literal('readings-doubted'),
+    ...stamp,
+    readings: z.array(z.looseObject({ trial: count, reading: count })),
+  }),
   z.looseObject({ type: z.literal('final-measured'), ...trial, round: count, measurement }),
   z.looseObject({ type: z.literal('gain-decided'), ...stamp, best: count, gain: z.nullable(interval) }),
   z.looseObject({

@@ -5,7 +5,7 @@ import type { Candidate } from '../space/types.ts';
 import type { Interval } from '../stats/interval.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import type { TraceSettings } from '../triton/types.ts';
-import type { Goal, LevelPlan, LevelRange, TrialFailure, TrialRole, Wish } from './types.ts';
+import type { Doubted, Goal, LevelPlan, LevelRange, TrialFailure, TrialRole, Wish } from './types.ts';
 
 /**
  * The journal's lines, one JSON object each: everything that happened to a study, and all that reports, resume and
@@ -24,6 +24,7 @@ export type StudyRecord =
   | TrialApplied
   | TrialMeasured
   | TrialFinished
+  | ReadingsDoubted
   | FinalMeasured
   | GainDecided
   | TracingStarted
@@ -144,6 +145,12 @@ export interface TrialFinished extends Stamped {
   readonly chosen: number | null;
   readonly feasible: boolean;
   readonly failure: TrialFailure | null;
+}
+
+/** Readings that the sampler now takes to have met the goal by luck: in place of what an earlier record said. */
+export interface ReadingsDoubted extends Stamped {
+  readonly type: 'readings-doubted';
+  readonly readings: readonly Doubted[];
 }
 
 /** One turn of the final, in which the finalists and the baseline are measured in turn. */

@@ -12,7 +12,7 @@ import type {
   TracingEnded,
   TracingStarted,
 } from './records.ts';
-import type { Goal, LevelPlan, Trial, TrialRole, Wish } from './types.ts';
+import type { Doubted, Goal, LevelPlan, Trial, TrialRole, Wish } from './types.ts';
 
 /** A trial that was started and not finished: the run ended in it, or is in it. */
 export interface UnfinishedTrial {
@@ -44,6 +44,8 @@ export interface StudyState {
   /** Finished trials by number. */
   readonly trials: readonly Trial[];
   readonly unfinished: UnfinishedTrial | null;
+  /** They met the goal by luck, as the sampler sees it. None under another goal than the study's. */
+  readonly doubted: readonly Doubted[];
   readonly baseline: Trial | null;
   /** The best by the search alone: what the final compares with the baseline. */
   readonly contender: Trial | null;

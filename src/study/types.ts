@@ -136,4 +136,15 @@ export interface Sampler {
    * that the gain is to be counted from, where that was not measured yet.
    */
   level?(history: History, running: RunningTrial): number | null;
+  /**
+   * Readings that met the goal by luck, as the sampler sees it now. The best is looked for among the others while one of them met the goal
+   * too. Samplers without a view of that take every reading at its word.
+   */
+  doubted?(history: History): readonly Doubted[];
+}
+
+/** A reading of a finished trial: the index in its measurements. */
+export interface Doubted {
+  readonly trial: number;
+  readonly reading: number;
 }

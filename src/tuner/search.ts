@@ -3,7 +3,7 @@ import { TrituneError } from '../base/errors.ts';
 import { MS_PER_S } from '../base/units.ts';
 import { nextFinal } from '../study/final.ts';
 import { pruneReason } from '../study/pruning.ts';
-import type { Proposal, Wish } from '../study/types.ts';
+import type { Doubted, Proposal, Wish } from '../study/types.ts';
 import { heedPause } from './heed.ts';
 import { BASELINE, type Run } from './run.ts';
 import { type Assigned, refuseTrial, runTrial } from './trial.ts';
@@ -41,6 +41,7 @@ export async function runSearch(run: Run): Promise<string> {
     await heedPause(run);
     if (run.steering.stopsSearch) return 'stopped by the user';
     await ledger.settled();
+    await recordDoubts(run);
     const { trials, requested } = ledger.state;
     const done = trials.filter((trial) => trial.role === 'search').length;
     const wish = requested[0];
@@ -60,6 +61,17 @@ export async function runSearch(run: Run): Promise<string> {
     await runProposal(run, answer, BASELINE + 1 + done);
   }
 }
+
+/** What the sampler holds for luck, where that is not what it was before. */
+async function recordDoubts({ ledger, sampler }: Run): Promise<void> {
+  const { trials, doubted: before } = ledger.state;
+  const readings = sampler().doubted?.({ trials }) ?? [];
+  const known = new Set(before.map(keyOf));
+  if (readings.length === known.size && readings.every((each) => known.has(keyOf(each)))) return;
+  await ledger.record({ type: 'readings-doubted', readings });
+}
+
+const keyOf = ({ trial, reading }: Doubted): string => `${trial} ${reading}`;
 
 /** Which limit allows no further trial; null where none does. */
 function limitOf(

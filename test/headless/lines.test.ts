@@ -17,6 +17,8 @@ const records: StudyRecord[] = [
   { type: 'trial-measured', at, trial: 1, measurement: measured(8, 250, 9, { stable: false }) },
   { type: 'trial-measured', at, trial: 1, measurement: measured(6, 240, 7) },
   { type: 'trial-finished', at, trial: 1, chosen: 1, feasible: true, failure: null },
+  { type: 'readings-doubted', at, readings: [{ trial: 1, reading: 1 }] },
+  { type: 'readings-doubted', at, readings: [] },
   { type: 'trial-started', at, trial: 2, role: 'search', candidate: candidateOf(configOf(3, 8), { instances: 3 }) },
   {
     type: 'trial-finished',
@@ -44,6 +46,8 @@ describe('the lines of a run', () => {
       'trial 1: instances=2',
       '    concurrency 8: 250 infer/s ±2.0 %, p99 9 ms, over budget, not stable',
       '    concurrency 6: 240 infer/s ±2.0 %, p99 7 ms, within budget',
+      'held for luck, as the model sees it: that trial 1 met the goal',
+      'no reading is held for luck any more',
       'trial 2: instances=3',
       '    failed: out-of-memory: no memory [2J',
       "restored: 'm' has its original config again",

@@ -86,6 +86,22 @@ describe('the page', () => {
     expect(await thePage()).not.toContain('This run is not finished');
   });
 
+  it('says what met the goal by luck, as the search saw it, unless the final measured it again', async () => {
+    const records = await studyOfMany();
+    const before = records.findIndex(({ type }) => type === 'final-measured');
+    const { best, trials } = foldStudy(records.slice(0, before));
+    const readings = (best?.measurements ?? []).map((_, reading) => ({ trial: best?.number ?? 0, reading }));
+    const doubted = { type: 'readings-doubted', at: '2026-01-01T00:00:00Z', readings } as const;
+    expect(trials.length).toBeGreaterThan(3);
+    const marks = (page: string) => page.match(/<td>by luck<\/td>/g)?.length ?? 0;
+    const unfinished = pageOf([...records.slice(0, before), doubted]);
+    expect(marks(unfinished)).toBe(1);
+    expect(unfinished).toContain('less than one chance in three');
+    const final = records.filter((record) => record.type === 'final-measured' && record.trial === best?.number);
+    expect(final.length).toBeGreaterThan(0);
+    expect(marks(pageOf([...records.slice(0, before), doubted, ...final.slice(0, 1)]))).toBe(0);
+  });
+
   it('says of two columns whether their gain was measured', async () => {
     const records = await studyOfMany();
     const before = records.findIndex(({ type }) => type === 'final-measured');

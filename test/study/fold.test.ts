@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Measurement } from '../../src/profiler/measurement.ts';
-import { decideNow, nextFinal, representative } from '../../src/study/final.ts';
+import { replay } from '../../src/study/final/standoff.ts';
+import { decideNow, isInDoubt, nextFinal, representative } from '../../src/study/final.ts';
 import { foldStudy } from '../../src/study/fold.ts';
 import type { StudyRecord } from '../../src/study/records.ts';
 import { summarize } from '../../src/study/summary.ts';
@@ -99,6 +100,46 @@ describe('the fold', () => {
     expect(state.counts).toEqual({ trials: 3, measurements: 8, reloads: 2, failed: 0 });
     expect(state.elapsedSeconds).toBe(29);
     expect(state.finished).toBeNull();
+  });
+
+  describe('with readings in doubt', () => {
+    const doubt = (...readings: readonly (readonly [number, number])[]): StudyRecord => ({
+      ...{ type: 'readings-doubted', at: at(50) },
+      readings: readings.map(([of, reading]) => ({ trial: of, reading })),
+    });
+    const higher = [...searched, ...trial(3, [[8, 350, 9]], 0, true)];
+
+    it('looks for the best among the others, and takes the doubted where nothing else meets the goal', () => {
+      expect(foldStudy(higher).best?.number).toBe(3);
+      const state = foldStudy([...higher, doubt([3, 0])]);
+      expect(state.best?.number).toBe(1);
+      expect(state.trials.map((each) => isInDoubt(state, each))).toEqual([false, false, false, true]);
+      expect(foldStudy([...higher, doubt([1, 0], [1, 1], [3, 0])]).best?.number, 'rather than the original').toBe(3);
+    });
+
+    it('lets the best stand for another of its levels, but not the original config', () => {
+      const state = foldStudy([...higher, doubt([0, 1], [1, 1], [3, 0])]);
+      expect(state.trials.map(({ chosen }) => chosen)).toEqual([1, 0, 0, 0]);
+      expect(state.trials[1]).toBe(state.best);
+      expect(state.best).toMatchObject({ number: 1, chosen: 0, feasible: true });
+    });
+
+    it('goes by what was said last, until the goal is another, and the final has read again', () => {
+      expect(foldStudy([...higher, doubt([3, 0]), doubt()]).best?.number).toBe(3);
+      const changed: StudyRecord = { type: 'goal-changed', at: at(51), goal: goalOf(9.5) };
+      expect(foldStudy([...higher, doubt([3, 0]), changed]).best?.number).toBe(3);
+      expect(foldStudy([...higher, doubt([3, 0])], goalOf(9.5)).best?.number).toBe(3);
+      const read = foldStudy([...higher, doubt([3, 0]), final(3, measured(8, 340, 9))]);
+      expect(read.trials.filter((each) => isInDoubt(read, each))).toEqual([]);
+    });
+
+    it('lets both meet in the final', () => {
+      const far = [...searched, ...trial(3, [[8, 600, 9]], 0, true)];
+      const state = foldStudy([...far, doubt([3, 0])]);
+      expect(state.contender?.number).toBe(1);
+      const { finalists } = replay(state, 2) as NonNullable<ReturnType<typeof replay>>;
+      expect(finalists.map((side) => side.trial.number)).toEqual([1, 3]);
+    });
   });
 
   it('has a front of measured points that no other beats, budget or not', () => {

@@ -299,6 +299,21 @@ describe('the queueing sampler', () => {
     expect(proposed([missed(1, 80)])).not.toMatchObject(again);
   });
 
+  it('holds for luck what met the goal once and missed it at every other reading, not what is as its like', () => {
+    const { candidate } = trialOf(1, configOf(2, 4));
+    const read = (number: number, latencyMs: number): Trial => {
+      const budgetLatencyMs = { value: latencyMs, low: 0.7 * latencyMs, high: 1.3 * latencyMs, percentile: 99 };
+      return {
+        ...trialOf(number, candidate.config, { measurements: [measured(8, 1100, latencyMs, { budgetLatencyMs })] }),
+      };
+    };
+    const doubted = (...latencies: readonly number[]) =>
+      make().doubted?.({ trials: [trialOf(0, configOf(9, 9)), ...latencies.map((ms, index) => read(index + 1, ms))] });
+    expect(doubted(12, 11.5, 7.9)).toEqual([{ trial: 3, reading: 0 }]);
+    expect(doubted(7.4, 7.2, 7.9)).toEqual([]);
+    expect(doubted(6)).toEqual([]);
+  });
+
   it.each([
     ['brought none', 1, 0.01],
     ['brought only what may be chance', 1.015, 0.04],

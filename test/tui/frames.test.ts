@@ -116,6 +116,17 @@ describe('a frame', () => {
     expect((await inFinal.terminal.lines())[3]).toMatch(/▏6 trials · final, round 2 · /);
   });
 
+  it('marks what met the goal by luck, as the sampler sees it, and shows another as the best', async () => {
+    const [third] = viewAfter(midRun(events)).study?.trials.slice(3) ?? [];
+    const readings = (third?.measurements ?? []).map((_, reading) => ({ trial: 3, reading }));
+    const screen = await shown([...midRun(events), { type: 'readings-doubted', at: '2026-01-01T00:01:00Z', readings }]);
+    const text = await textOf(screen);
+    expect(text).toMatch(/^best +★ trial 2: /m);
+    expect(text).toMatch(/^ +3 \? +330 /m);
+    await screen.press('\u001b[B', '\r');
+    expect(await textOf(screen)).toMatch(/─ Trial 3 ─+ meets the goal, by luck as it seems ─/);
+  });
+
   it('marks the figures of the final, in the table and beside each other', async () => {
     const screen = await shown(events);
     screen.tui.end('ended');

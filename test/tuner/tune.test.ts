@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { TrituneError } from '../../src/base/errors.ts';
 import type { Assignment } from '../../src/space/types.ts';
 import { foldStudy } from '../../src/study/fold.ts';
+import type { StudyRecord } from '../../src/study/records.ts';
 import type { Sampler } from '../../src/study/types.ts';
 import type { ModelConfig } from '../../src/triton/model-config.ts';
 import type { Profile } from '../../src/tuner/seams.ts';
@@ -105,6 +106,38 @@ describe('a full run', () => {
       gain: { value: 1, low: 1, high: 1 },
       rejected: { trial: state?.contender?.number },
     });
+  });
+});
+
+describe('readings that the sampler doubts', () => {
+  /** Holds all of the third trial for luck, until another two have been. */
+  const doubting = (): Sampler => ({
+    ...everyCandidate(space),
+    doubted: ({ trials: { length, 3: third } }) =>
+      length < 6 ? (third?.measurements ?? []).map((_, reading) => ({ trial: 3, reading })) : [],
+  });
+  const doubtsIn = (records: readonly StudyRecord[]): number[][] =>
+    records.flatMap((record) =>
+      record.type === 'readings-doubted' ? [[...new Set(record.readings.map(({ trial }) => trial))]] : [],
+    );
+
+  it('are written down when they become others, and are not the best', async () => {
+    const { records } = await play({ parts: { sampler: doubting() }, plan: { maxTrials: 6 } });
+    expect(doubtsIn(records)).toEqual([[3], []]);
+    const end = 1 + records.findIndex((record) => record.type === 'trial-finished' && record.trial === 3);
+    const [before, after] = [records.slice(0, end), records.slice(0, end + 1)].map((some) => foldStudy(some));
+    expect([before?.best?.number, after?.best?.number]).toEqual([3, 2]);
+  });
+
+  it('are the same to a run that is resumed', async () => {
+    const { records } = await play({ parts: { sampler: doubting() }, plan: { maxTrials: 3 } });
+    const end = records.findIndex(({ type }) => type === 'readings-doubted');
+    const again = await play({
+      parts: { sampler: doubting() },
+      plan: { maxTrials: 3, earlier: records.slice(0, end + 1) },
+    });
+    expect(doubtsIn(again.records)).toEqual([[3]]);
+    expect(again.state?.doubted[0]).toEqual({ trial: 3, reading: 0 });
   });
 });
 

@@ -3,6 +3,7 @@ import { canonicalJson, type Json } from '../../base/json.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import { describeAssignment } from '../../study/describe.ts';
 import { timeSplitOf } from '../../study/explain/time-split.ts';
+import { isInDoubt } from '../../study/final.ts';
 import type { StudyState } from '../../study/state.ts';
 import type { Trial } from '../../study/types.ts';
 import { compareConfigs } from '../../triton/config-comparison.ts';
@@ -14,9 +15,12 @@ export function trialsSection(state: StudyState): Html {
   return html`<h2>Trials</h2>
 <div class="scroll"><table class="trials"><thead><tr><th>trial</th><th>assignment</th><th>${state.started.levels.mode}</th><th>infer/s</th><th>95 % interval</th><th>p50, ms</th><th>p99, ms</th><th>feasible</th></tr></thead><tbody>
 ${state.trials.map((trial) => line(state, trial))}</tbody></table></div>
+${state.trials.some((trial) => isInDoubt(state, trial)) ? byLuck : none}
 <div class="cards"><h3>Each trial in full</h3>
 ${state.trials.filter(({ measurements }) => measurements.length > 0).map((trial) => card(state, trial))}</div>`;
 }
+
+const byLuck = html`<p class="soft">By luck: what was read meets the goal, but the search's model, which knows this reading and those around it, gives that less than one chance in three. The best was looked for among the others.</p>`;
 
 function line(state: StudyState, trial: Trial): Html {
   const { number, candidate, failure, chosen, measurements, feasible } = trial;
@@ -29,7 +33,7 @@ function line(state: StudyState, trial: Trial): Html {
     return html`<tr class="failed"><td>${link}</td><td>${assignment}</td><td colspan="6">${why}</td></tr>\n`;
   }
   const { throughput, latencyMs, level } = measurement;
-  return html`<tr class="${feasible ? '' : 'infeasible'}"><td>${link}</td><td>${assignment}</td><td>${level.value}</td><td>${formatFigure(throughput.value)}</td><td>${formatFigure(throughput.low)} – ${formatFigure(throughput.high)}</td><td>${formatFigure(latencyMs.p50)}</td><td>${formatFigure(latencyMs.p99)}</td><td>${feasible ? 'yes' : 'no'}</td></tr>\n`;
+  return html`<tr class="${feasible ? '' : 'infeasible'}"><td>${link}</td><td>${assignment}</td><td>${level.value}</td><td>${formatFigure(throughput.value)}</td><td>${formatFigure(throughput.low)} – ${formatFigure(throughput.high)}</td><td>${formatFigure(latencyMs.p50)}</td><td>${formatFigure(latencyMs.p99)}</td><td>${isInDoubt(state, trial) ? 'by luck' : feasible ? 'yes' : 'no'}</td></tr>\n`;
 }
 
 const columns = [

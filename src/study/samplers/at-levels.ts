@@ -6,5 +6,6 @@ export const atLevels = (sampler: Sampler, values: readonly number[]): Sampler =
     const answer = sampler.ask(history, remaining);
     return answer.kind === 'stop' ? answer : { ...answer, levels: { kind: 'fixed', values } };
   },
+  ...(sampler.doubted && { doubted: sampler.doubted }),
   level: (_, { measurements }) => values[measurements.length] ?? null,
 });

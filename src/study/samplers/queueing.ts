@@ -1,14 +1,18 @@
-import { assess, costHalfWidth } from '../goal.ts';
+import type { Measurement } from '../../profiler/measurement.ts';
+import type { Candidate } from '../../space/types.ts';
+import { assess, costHalfWidth, isFeasible } from '../goal.ts';
 import { chosenOf } from '../ranking.ts';
 import type { Goal, Proposal, Remaining, RunningTrial, Sampler, Trial } from '../types.ts';
 import { type Choice, choiceOf, choicesOf } from './queueing/choices.ts';
 import { foreseenFront } from './queueing/foreseen.ts';
 import { firstLevel } from './queueing/levels-of.ts';
+import { memorable } from './queueing/memory.ts';
+import type { Forecast } from './queueing/outlook.ts';
 import { ownLevel, worthStaying } from './queueing/own-levels.ts';
 import type { Measured } from './queueing/physics.ts';
 import { type Prospect, ranked, type Valued, worthOf } from './queueing/prospects.ts';
 import { rememberLast } from './queueing/remember.ts';
-import { gainIn, look, modelOf, type QueueingOptions } from './queueing/sight.ts';
+import { gainIn, look, measuredOf, modelOf, type QueueingOptions } from './queueing/sight.ts';
 import type { SpaceView } from './space-view.ts';
 
 /** Less than this is not worth a trial, nor is it a gain. */
@@ -26,6 +30,8 @@ const HALVED_AFTER = 2;
 const ABOUT_AS_MUCH = 0.9;
 /** As a logarithm: no two figures are farther apart than numbers can be. */
 const MOST_GAIN = Math.log(Number.MAX_VALUE) - Math.log(Number.MIN_VALUE);
+/** A reading that met the goal with less of a chance is held for luck: of several that are as high by luck, the best is chosen. */
+const LEAST_CHANCE_OF_BEST = 1 / 3;
 /** Of one trial, whatever they promise. */
 const MOST_LEVELS = 4;
 
@@ -78,7 +84,23 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
       const isVisitedAgain = running.role === 'baseline' && others.length > 0;
       return isVisitedAgain ? ownLevel(view, running, options.goal) : worthStaying(view, running, options.goal);
     },
+    doubted({ trials }) {
+      const measured = measuredOf(trials);
+      const { forecast } = understand(memorable(measured, options.goal));
+      return trials.flatMap(({ number, candidate, measurements }) =>
+        measurements.flatMap((measurement, reading) =>
+          isLuck(measurement, candidate, forecast, options.goal) ? [{ trial: number, reading }] : [],
+        ),
+      );
+    },
   };
+}
+
+/** It met the goal where the model, which knows this reading and those around it, holds that for unlikely. */
+function isLuck(measurement: Measurement, candidate: Candidate, forecast: Forecast, goal: Goal): boolean {
+  if (!isFeasible(measurement, candidate, goal)) return false;
+  const outlook = forecast.outlook(choiceOf(candidate), measurement.level.value);
+  return outlook !== null && outlook.met(1) < LEAST_CHANCE_OF_BEST;
 }
 
 /** The best; of its candidate's levels that promise about as much the lowest: it has shorter latencies, and is measured sooner. */

@@ -1,5 +1,6 @@
 import { formatFigure, wrapped } from '../../base/format.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
+import { isInDoubt } from '../../study/final.ts';
 import type { StudyState } from '../../study/state.ts';
 import type { Trial } from '../../study/types.ts';
 import { compareConfigs } from '../../triton/config-comparison.ts';
@@ -22,8 +23,7 @@ export function trialPanel(view: ViewState, interaction: Interaction, size: Size
   const trial = selectedTrial(interaction, view);
   if (!trial) return block([heading('Trial', size.columns), row('  none yet', 'muted')], size);
   const name = trial.role === 'baseline' ? 'The original' : `Trial ${trial.number}`;
-  const state = trial.failure ? 'failed' : trial.feasible ? 'meets the goal' : 'misses the goal';
-  const title = heading(name, size.columns, state);
+  const title = heading(name, size.columns, stateOf(view, trial));
   const room = size.rows - 1;
   const sections = sectionsOf(view, trial, interaction.marked, size.columns);
   if (size.columns < TWO_COLUMNS || sections.flat().length <= room) return block([title, ...sections.flat()], size);
@@ -31,6 +31,12 @@ export function trialPanel(view: ViewState, interaction: Interaction, size: Size
   const narrow = sectionsOf(view, trial, interaction.marked, columns);
   const [first, second] = halves(narrow, room).map((half) => block(half.flat(), { columns, rows: room }));
   return block([title, ...beside(first ?? [], second ?? [], GAP)], size);
+}
+
+function stateOf({ study }: ViewState, trial: Trial): string {
+  if (trial.failure) return 'failed';
+  if (study && isInDoubt(study, trial)) return 'meets the goal, by luck as it seems';
+  return trial.feasible ? 'meets the goal' : 'misses the goal';
 }
 
 type Section = readonly Row[];

@@ -1,6 +1,7 @@
 import { formatFigure } from '../../base/format.ts';
 import type { Assignment, Candidate } from '../../space/types.ts';
 import { describeAssignment } from '../../study/describe.ts';
+import { isInDoubt } from '../../study/final.ts';
 import type { StudyState } from '../../study/state.ts';
 import type { Trial } from '../../study/types.ts';
 import { FINAL_MARK, figuresOf, finalMark, frontTrials, meetsGoal } from '../figures.ts';
@@ -140,10 +141,11 @@ function trialRow(study: StudyState, trial: Trial, { isSelected, front, columns 
   return fitted(line, columns);
 }
 
-/** ★ the best, ◆ on the front, · within the budget, ○ over it, ✗ failed. */
+/** ★ the best, ? by luck, ◆ on the front, · within the budget, ○ over it, ✗ failed. */
 function signOf(study: StudyState, trial: Trial, front: ReadonlySet<number>): readonly [string, Tone | undefined] {
   if (trial.failure) return ['✗', 'bad'];
   if (trial.number === study.best?.number) return ['★', meetsGoal(study, trial) ? 'good' : 'warning'];
+  if (isInDoubt(study, trial)) return ['?', 'warning'];
   if (front.has(trial.number)) return ['◆', 'front'];
   return meetsGoal(study, trial) ? ['·', undefined] : ['○', 'warning'];
 }

@@ -35,6 +35,7 @@ export interface Outcome {
 }
 
 interface Measured {
+  readonly trial: number;
   readonly candidate: Candidate;
   readonly measurement: Measurement;
   readonly reloads: number;
@@ -58,6 +59,7 @@ export async function contest(
   };
   const world = new OfflineWorld(landscape, options);
   const made: Measured[] = [];
+  let trial = 0;
   const enough = new AbortController();
   const profile: Profile = {
     measure: async (applied, level, options) => {
@@ -65,6 +67,7 @@ export async function contest(
       options.signal.throwIfAborted();
       const measurement = await world.profile.measure(applied, level, options);
       made.push({
+        trial,
         candidate: applied.candidate,
         measurement,
         reloads: world.reloads,
@@ -79,11 +82,13 @@ export async function contest(
   const state = await tune(
     { ...planOf(problem, goal, seed), usual },
     { control: world.control, profile, sampler, journal: { append: async () => undefined }, clock: world.clock },
-    () => undefined,
+    (event) => {
+      if (event.type === 'trial-started') trial = event.trial;
+    },
     enough.signal,
   );
   const standings = Array.from({ length: measurements }, (_, index) =>
-    standingAfter(made.slice(0, index + 1), problem, goal),
+    standingAfter(made.slice(0, index + 1), problem, goal, sampler),
   );
   const ended = state.finished?.interrupted === true ? null : made.length;
   return { problem, standings, stoppedAfter: ended, trials: state.trials.length };
@@ -126,9 +131,9 @@ function planOf({ landscape }: Problem, goal: Goal, seed: number): Parameters<ty
 }
 
 /** By the study's own choice among what was measured, judged by the truth. */
-function standingAfter(made: readonly Measured[], problem: Problem, goal: Goal): Standing {
-  const groups = Map.groupBy(made, ({ candidate }) => candidate.fingerprint);
-  const trials = [...groups.values()].map((group, number): Trial => {
+function standingAfter(made: readonly Measured[], problem: Problem, goal: Goal, sampler: Sampler): Standing {
+  const groups = Map.groupBy(made, ({ trial }) => trial);
+  const trials = [...groups].map(([number, group]): Trial => {
     const { candidate } = group[0] as Measured;
     const measurements = group.map(({ measurement }) => measurement);
     return {
@@ -140,7 +145,8 @@ function standingAfter(made: readonly Measured[], problem: Problem, goal: Goal):
       failure: null,
     };
   });
-  const best = bestTrial(trials, goal);
+  const doubted = sampler.doubted?.({ trials }) ?? [];
+  const best = bestTrial(trials, goal, doubted);
   const level = best?.chosen == null ? undefined : best.measurements[best.chosen]?.level.value;
   const last = made.at(-1);
   const share =

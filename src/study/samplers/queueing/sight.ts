@@ -24,6 +24,8 @@ const SCOUT_BATCH = 32;
 /** A scout that found no larger batches is sent once. */
 const TRIALS_BEFORE_SCOUT = 1;
 
+/** The chance of a reading that met the goal counts for no less. */
+const LEAST_COUNTED = 0.01;
 /** Of one candidate, at levels that the model proposes one after another. */
 const MOST_TRIALS_OF_ONE = 3;
 
@@ -66,9 +68,7 @@ export function look(
   { goal, levels, seed }: QueueingOptions,
 ): Sight {
   const tried = running ? [...trials, running] : trials;
-  const measured = tried
-    .filter(({ measurements }) => measurements.length > 0)
-    .map(({ candidate, measurements }): Measured => ({ choice: choiceOf(candidate), measurements }));
+  const measured = measuredOf(tried);
   const remembered = memorable(measured, goal);
   const { physics, forecast } = understand(remembered);
   const expense = expenseOf(trials);
@@ -97,6 +97,11 @@ export function look(
     scout: scoutOf(left, measured, levels),
   };
 }
+
+export const measuredOf = (tried: readonly Pick<Trial, 'candidate' | 'measurements'>[]): Measured[] =>
+  tried
+    .filter(({ measurements }) => measurements.length > 0)
+    .map(({ candidate, measurements }) => ({ choice: choiceOf(candidate), measurements }));
 
 /** Places that need no other measurement. One that missed the goal may have had bad luck: the model says what it holds of that. */
 function knownPlaces(
@@ -160,13 +165,17 @@ function worthReturning(all: readonly Choice[], trials: readonly Trial[]): Choic
   });
 }
 
-/** The lowest cost among what met the goal, as the model sees it; null when nothing did. */
+/**
+ * The lowest cost among what met the goal, as the model sees it, and the higher the less likely it truly does: what did so by luck must
+ * not keep better ones from being tried. null when nothing did.
+ */
 export function lowestCost(measured: readonly Measured[], forecast: Forecast, goal: Goal): number | null {
   const costs = measured.flatMap(({ choice, measurements }) =>
     measurements.flatMap((measurement) => {
       if (!isFeasible(measurement, choice.candidate, goal)) return [];
       const outlook = forecast.outlook(choice, measurement.level.value);
-      return [outlook?.cost.mean ?? assess(measurement, choice.candidate, goal).cost];
+      if (!outlook) return [assess(measurement, choice.candidate, goal).cost];
+      return [outlook.cost.mean - Math.log(Math.max(LEAST_COUNTED, outlook.met(1)))];
     }),
   );
   return costs.length > 0 ? Math.min(...costs) : null;
