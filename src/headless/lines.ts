@@ -47,6 +47,11 @@ export function createLines(write: Print): (event: TunerEvent) => void {
         if (finals++ === 0) print('final: the best and the original config, measured in turn');
         print(`    trial ${event.trial}: ${describeMeasurement(event.measurement, goal)}`);
         return;
+      case 'round-voided':
+        print(
+          `    round ${event.round} does not count: the original config was ${event.slower.toFixed(1)} times slower than before`,
+        );
+        return;
       case 'tracing-started':
         print(`tracing trial ${event.trial} into ${plainLine(event.file)} on the server`);
         return;

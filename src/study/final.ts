@@ -1,5 +1,6 @@
 import type { Measurement } from '../profiler/measurement.ts';
 import { decide } from './final/decide.ts';
+import { disturbedRound } from './final/disturbance.ts';
 import { latestPairs } from './final/pairs.ts';
 import { bestBelow } from './final/sides.ts';
 import { next, opensRound, replay } from './final/standoff.ts';
@@ -21,6 +22,7 @@ export type FinalStep =
       /** It is the first of its round. */
       readonly opensRound: boolean;
     }
+  | { readonly kind: 'void'; readonly round: number; readonly slower: number }
   | { readonly kind: 'decide'; readonly decision: Decision };
 
 export type Decision = Omit<GainDecided, 'type' | 'at'>;
@@ -31,11 +33,14 @@ export type Decision = Omit<GainDecided, 'type' | 'at'>;
  * narrow, and up to four times as many while no finalist holds. A side that misses the goal in half of three rounds or more, or
  * clearly in all so far, goes to a lower level, at once while it is served, so that what is reported as within the budget is so in
  * the final too, and where it is alone the next best of the search comes in beside it; a finalist that has no level left is out, as
- * is one that another beats beyond doubt, or by so much that to look again promises little. null when there is nothing to compare.
+ * is one that another beats beyond doubt, or by so much that to look again promises little. A round in which the original config was
+ * far slower than before does not count. null when there is nothing to compare.
  */
 export function nextFinal(state: StudyState, rounds: number): FinalStep | null {
   const standoff = replay(state, rounds);
   if (!standoff) return null;
+  const disturbed = disturbedRound(state);
+  if (disturbed) return { kind: 'void', ...disturbed };
   if (standoff.isOver) return { kind: 'decide', decision: decide(standoff, state.goal) };
   const { trial, level } = next(standoff);
   const { turns, round } = standoff;

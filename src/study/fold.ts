@@ -41,7 +41,8 @@ export class StudyFold {
   readonly #open = new Map<number, OpenTrial>();
   readonly #trials = new Map<number, Trial>();
   #doubted: readonly Doubted[] = [];
-  readonly #finals: FinalMeasured[] = [];
+  #finals: FinalMeasured[] = [];
+  #voidRounds = 0;
   #gain: GainDecided | null = null;
   #tracing: StudyState['tracing'] = null;
   #restored: ModelRestored | null = null;
@@ -97,6 +98,7 @@ export class StudyFold {
       contender,
       best: gain ? (trials.find((trial) => trial.number === gain.best) ?? null) : contender,
       finals: [...this.#finals],
+      voidRounds: this.#voidRounds,
       gain,
       // The loop asks for the state after every record, and hardly ever for the front of all measurements.
       get front() {
@@ -169,6 +171,10 @@ export class StudyFold {
         this.#finishedTrial(record.trial);
         this.#finals.push(record);
         this.#measurements++;
+        return;
+      case 'round-voided':
+        this.#finals = this.#finals.filter(({ round }) => round !== record.round);
+        this.#voidRounds++;
         return;
       case 'gain-decided':
         this.#finishedTrial(record.best);

@@ -129,6 +129,7 @@ const record = z.discriminatedUnion('type', [
     readings: z.array(z.looseObject({ trial: count, reading: count })),
   }),
   z.looseObject({ type: z.literal('final-measured'), ...trial, round: count, measurement }),
+  z.looseObject({ type: z.literal('round-voided'), ...stamp, round: count, slower: figure }),
   z.looseObject({ type: z.literal('gain-decided'), ...stamp, best: count, gain: z.nullable(interval) }),
   z.looseObject({
     type: z.literal('tracing-started'),

@@ -26,6 +26,7 @@ export type StudyRecord =
   | TrialFinished
   | ReadingsDoubted
   | FinalMeasured
+  | RoundVoided
   | GainDecided
   | TracingStarted
   | TracingEnded
@@ -159,6 +160,13 @@ export interface FinalMeasured extends Stamped {
   readonly round: number;
   readonly trial: number;
   readonly measurement: Measurement;
+}
+
+/** What was measured in that round of the final does not count, and it is played again: the original config was so many times slower than before. */
+export interface RoundVoided extends Stamped {
+  readonly type: 'round-voided';
+  readonly round: number;
+  readonly slower: number;
 }
 
 /**

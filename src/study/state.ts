@@ -51,7 +51,10 @@ export interface StudyState {
   readonly contender: Trial | null;
   /** What to emit: the contender, unless the final decided for the baseline. */
   readonly best: Trial | null;
+  /** What counts of the final. */
   readonly finals: readonly FinalMeasured[];
+  /** How many of its rounds did not count. */
+  readonly voidRounds: number;
   /** Of the final; null before it, and under another goal than the study's. */
   readonly gain: GainDecided | null;
   readonly front: readonly Point[];

@@ -17,6 +17,11 @@ export async function runFinal(run: Run): Promise<string | null> {
       await run.ledger.record({ type: 'gain-decided', ...step.decision });
       return null;
     }
+    if (step.kind === 'void') {
+      const { round, slower } = step;
+      await run.ledger.record({ type: 'round-voided', round, slower });
+      continue;
+    }
     if (step.opensRound && !run.time.allowsFinalRound(step.left))
       return cutShort(run, 'the time budget ended in the final');
     await heedPause(run);

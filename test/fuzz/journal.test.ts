@@ -28,6 +28,7 @@ const records: readonly StudyRecord[] = [
   ...trial(1, 6, 2),
   { type: 'readings-doubted', at, readings: [{ trial: 1, reading: 0 }] },
   { type: 'final-measured', at, trial: 1, round: 1, measurement: measured(1, 210, 5) },
+  { type: 'round-voided', at, round: 2, slower: 3 },
   { type: 'gain-decided', at, best: 1, gain: { value: 2, low: 1.9, high: 2.1 } },
   { type: 'space-narrowed', at, narrowing: { instances: { pinned: 2 } } },
   { type: 'goal-changed', at, goal: goalOf(4) },
@@ -50,7 +51,7 @@ function studyOf(bytes: Uint8Array): StudyState | undefined {
 
 describe('a journal that is bad', () => {
   it('by damage is refused with its line, or read into a study', { timeout: FUZZ_TIMEOUT_MS }, () => {
-    const documents = [records.slice(0, 5), [started, ...records.slice(10)]].map(bytesOf);
+    const documents = [records.slice(0, 5), [started, ...records.slice(11)]].map(bytesOf);
     fuzz(damagedBytes(documents), (bytes) => void studyOf(bytes));
   });
 

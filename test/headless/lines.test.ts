@@ -28,6 +28,7 @@ const records: StudyRecord[] = [
     feasible: false,
     failure: { kind: 'out-of-memory', reason: 'no\nmemory\u001b[2J' },
   },
+  { type: 'round-voided', at, round: 2, slower: 2.44 },
   { type: 'model-restored', at, how: 'config', verified: true, detail: "'m' has its original config again" },
   { type: 'study-finished', at, stopReason: 'the limit of 2 trials', interrupted: false, wallSeconds: 12 },
 ];
@@ -50,6 +51,7 @@ describe('the lines of a run', () => {
       'no reading is held for luck any more',
       'trial 2: instances=3',
       '    failed: out-of-memory: no memory [2J',
+      '    round 2 does not count: the original config was 2.4 times slower than before',
       "restored: 'm' has its original config again",
       'stopped after 12 s: the limit of 2 trials',
     ]);

@@ -92,6 +92,10 @@ async function calledDifferent(measureOne: (trial: number) => Measurement | Prom
   const records = searched(level);
   for (;;) {
     const step = nextFinal(foldStudy(records), FINAL_ROUNDS);
+    if (step?.kind === 'void') {
+      records.push({ ...step, type: 'round-voided', at });
+      continue;
+    }
     if (step?.kind !== 'measure') {
       const { gain = null, rejected } = step?.decision ?? {};
       const decided = rejected ? rejected.gain : gain;

@@ -6,6 +6,7 @@ import { decideNow, isInDoubt, nextFinal, representative } from '../../src/study
 import { foldStudy } from '../../src/study/fold.ts';
 import type { StudyRecord } from '../../src/study/records.ts';
 import { summarize } from '../../src/study/summary.ts';
+import type { Trial } from '../../src/study/types.ts';
 import { candidateOf, configOf, goalOf, measured, studyStarted } from './builders.ts';
 
 const at = (second: number): string => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString();
@@ -83,12 +84,18 @@ const searched: readonly StudyRecord[] = [
   ),
 ];
 
+const slowly = { ...measured(1, 1, 9).latencyMs, avg: 40 };
+
 const final = (trialNumber: number, measurement: Measurement, round = 1): StudyRecord => ({
   type: 'final-measured',
   at: at(60),
   trial: trialNumber,
   round,
   measurement,
+});
+
+const voided = ({ round, slower }: { readonly round: number; readonly slower: number }): StudyRecord => ({
+  ...{ type: 'round-voided', at: at(60), round, slower },
 });
 
 describe('the fold', () => {
@@ -217,6 +224,11 @@ describe('the final', () => {
     const turns: string[] = [];
     for (let turn = 0; turn < 50; turn++) {
       const step = nextFinal(foldStudy(records), rounds);
+      if (step?.kind === 'void') {
+        turns.push(`round ${step.round} void`);
+        records.push(voided(step));
+        continue;
+      }
       if (step?.kind !== 'measure') return { turns, decision: step?.decision, records };
       turns.push(`${step.trial.number}@${step.level}`);
       records.push(final(step.trial.number, law(step.trial.number, step.level), step.round));
@@ -282,6 +294,31 @@ describe('the final', () => {
     const own = turns.filter((turn) => turn.startsWith('1')).map((turn) => Number(turn.slice(2)));
     expect(own.slice(-2).some(isLate)).toBe(false);
     expect(decision).toMatchObject({ best: 1, gain: { value: expect.closeTo((70 * (own.at(-1) ?? 0)) / 150, 9) } });
+  });
+
+  it('does not count rounds in which the machine was slow for the original too, and plays them again', () => {
+    let measurements = 0;
+    const isStalled = () => measurements > 2 && measurements < 7;
+    const { turns, decision, records } = play((number, level) => {
+      measurements++;
+      const factor = isStalled() ? 4 : 1;
+      return number === 1 ? measured(4, (75 * level) / factor, 9 * factor) : measured(2, 150 / factor, 9 * factor);
+    }, 2);
+    const stalled = ['1@4', '0@2', 'round 2 void'];
+    expect(turns).toEqual(['0@2', '1@4', ...stalled, ...stalled, '1@4', '0@2']);
+    expect(decision).toMatchObject({ best: 1, gain: { value: expect.closeTo(2, 9) } });
+    const { finals, voidRounds, trials } = foldStudy(records);
+    expect([finals.length, voidRounds]).toEqual([4, 2]);
+    expect(representative(foldStudy(records), trials[1] as Trial)?.measurement.throughput.value).toBe(300);
+  });
+
+  it('counts them where the machine stays slow', () => {
+    const { turns, decision } = play(
+      (number) => (number === 1 ? measured(4, 70, 9) : measured(2, 40, 9.9, { latencyMs: { ...slowly } })),
+      2,
+    );
+    expect(turns.filter((turn) => turn.endsWith('void'))).toHaveLength(10);
+    expect(decision?.best).toBe(1);
   });
 
   it('takes half of the rounds for a miss', () => {
@@ -388,6 +425,11 @@ describe('the final of several finalists', () => {
     const rounds: number[][] = [];
     for (let turn = 0; turn < 100; turn++) {
       const step = nextFinal(foldStudy(records), 3);
+      if (step?.kind === 'void') {
+        rounds.pop();
+        records.push(voided(step));
+        continue;
+      }
       if (step?.kind !== 'measure') return { rounds, decision: step?.decision, records };
       expect(step.opensRound).toBe(rounds.length < step.round);
       if (step.opensRound) rounds.push([]);

@@ -82,7 +82,9 @@ function goalText({ goal }: StudyState): string {
   return `${aims.join(', ')}, with ${limits.join(', ')}`;
 }
 
-function measured({ trials, finals, counts }: StudyState): readonly Fact[] {
+function measured({ trials, finals, voidRounds, counts }: StudyState): readonly Fact[] {
+  const again =
+    voidRounds === 0 ? '' : `; ${voidRounds} rounds did not count, as the original was far slower in them than before`;
   const all = [...trials.flatMap(({ measurements }) => measurements), ...finals.map(({ measurement }) => measurement)];
   const tally: Fact = [
     'trials',
@@ -104,7 +106,10 @@ function measured({ trials, finals, counts }: StudyState): readonly Fact[] {
       `${bound === 0 ? 'the limit in no measurement' : `the limit in ${bound} of ${all.length}, which do not count`}; ${middle(({ client }) => client.cpuUsPerRequest)} µs of CPU per request in the median, a due timer waited ${formatFigure(Math.max(...all.map(({ client }) => client.eventLoopDelayMs)))} ms at most`,
     ],
     ...(foreign > 0 ? [['traffic of others', `in ${foreign} of ${all.length} measurements`] as const] : []),
-    ['final', finals.length === 0 ? 'none' : `${finals.length} measurements, the best and the original in turn`],
+    [
+      'final',
+      finals.length === 0 ? 'none' : `${finals.length} measurements, the best and the original in turn${again}`,
+    ],
   ];
 }
 
