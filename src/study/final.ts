@@ -33,8 +33,8 @@ export type Decision = Omit<GainDecided, 'type' | 'at'>;
  * narrow, and up to four times as many while no finalist holds. A side that misses the goal in half of three rounds or more, or
  * clearly in all so far, goes to a lower level, at once while it is served, so that what is reported as within the budget is so in
  * the final too, and where it is alone the next best of the search comes in beside it; a finalist that has no level left is out, as
- * is one that another beats beyond doubt, or by so much that to look again promises little. A round in which the original config was
- * far slower than before does not count. null when there is nothing to compare.
+ * is one that another beats beyond doubt, or by so much that to look again promises little. A round in which one missed the goal and the
+ * original config was far slower than before does not count. null when there is nothing to compare.
  */
 export function nextFinal(state: StudyState, rounds: number): FinalStep | null {
   const standoff = replay(state, rounds);

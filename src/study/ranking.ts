@@ -34,7 +34,7 @@ export function standingOf(measurements: readonly Measurement[], candidate: Cand
   return { chosen: measurements.indexOf(usable[index] as Measurement), feasible: outcomes[index]?.feasible === true };
 }
 
-/** The reading that it stands for is. */
+/** Whether the reading that the trial stands for is one of them. */
 export const isDoubted = ({ number, chosen }: Trial, doubted: readonly Doubted[]): boolean =>
   doubted.some(({ trial, reading }) => trial === number && reading === chosen);
 

@@ -30,7 +30,7 @@ const HALVED_AFTER = 2;
 const ABOUT_AS_MUCH = 0.9;
 /** As a logarithm: no two figures are farther apart than numbers can be. */
 const MOST_GAIN = Math.log(Number.MAX_VALUE) - Math.log(Number.MIN_VALUE);
-/** A reading that met the goal with less of a chance is held for luck: of several that are as high by luck, the best is chosen. */
+/** What met the goal with less of a chance is held for luck: of many noisy readings the highest that kept a budget is often a lucky one. */
 const LEAST_CHANCE_OF_BEST = 1 / 3;
 /** Of one trial, whatever they promise. */
 const MOST_LEVELS = 4;

@@ -4,6 +4,7 @@ import { bestTrial, standingOf } from '../../study/ranking.ts';
 import type { SpaceView } from '../../study/samplers/space-view.ts';
 import type { Goal, LevelRange, Sampler, Trial } from '../../study/types.ts';
 import { usualTrials } from '../../study/usual-trials.ts';
+import { BASELINE } from '../run.ts';
 import type { Profile } from '../seams.ts';
 import { tune } from '../tune.ts';
 import { type Problem, worthOf } from './problem.ts';
@@ -138,7 +139,7 @@ function standingAfter(made: readonly Measured[], problem: Problem, goal: Goal, 
     const measurements = group.map(({ measurement }) => measurement);
     return {
       number,
-      role: 'search',
+      role: number === BASELINE ? 'baseline' : 'search',
       candidate,
       measurements,
       ...standingOf(measurements, candidate, goal),

@@ -98,6 +98,7 @@ export function look(
   };
 }
 
+/** Those with measurements, as models take them. */
 export const measuredOf = (tried: readonly Pick<Trial, 'candidate' | 'measurements'>[]): Measured[] =>
   tried
     .filter(({ measurements }) => measurements.length > 0)
