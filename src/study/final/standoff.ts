@@ -25,10 +25,12 @@ import {
  */
 const NARROW = 0.05;
 const NARROW_FOR_MUCH = 0.3;
-/** The rounds that a final may take for that, those at levels that were left included, as a multiple of those that it takes anyway. */
-const PATIENCE = 2;
-/** The same while no finalist has held at its level: without one, the original config would be all there is to recommend. */
-const PATIENCE_TO_HOLD = 4;
+/**
+ * The rounds that a final may take for that, those at levels that were left included, as a multiple of those that it takes anyway:
+ * where there is a gain beyond doubt, where there may be none, and while no finalist has held at its level, as the
+ * original config would then be all there is to recommend.
+ */
+const PATIENCE = { gained: 1.5, inDoubt: 2, noneHeld: 4 };
 /** After so many rounds a finalist that is clearly slower than another is measured no more. */
 const ROUNDS_TO_TELL = 2;
 
@@ -143,12 +145,18 @@ function letNextIn({ finalists, waiting }: Standoff): void {
 /** Enough rounds of those that may win, and the gain of each is known well enough, or will hardly become so. */
 function isDecided(standoff: Standoff, goal: Goal, rounds: number): boolean {
   const left = active(standoff);
-  const patience = left.some((side) => hasHeld(side, goal, rounds)) ? PATIENCE : PATIENCE_TO_HOLD;
-  if (left.length === 0 || standoff.round >= patience * rounds) return true;
+  if (left.length === 0 || standoff.round >= patienceFor(left, standoff, goal, rounds) * rounds) return true;
   const settled = left.filter((side) => isSettled(side, standoff, goal, rounds));
   const isBehind = (side: Side): boolean =>
     settled.some((other) => isNoBetter(pairsOf(side, other), side, other, goal));
   return settled.length > 0 && left.every((side) => settled.includes(side) || isBehind(side));
+}
+
+function patienceFor(left: readonly Side[], { baseline }: Standoff, goal: Goal, rounds: number): number {
+  const held = left.filter((side) => hasHeld(side, goal, rounds));
+  if (held.length === 0) return PATIENCE.noneHeld;
+  const gains = held.map((side) => gainOf(pairsOf(side, baseline), side, baseline, goal));
+  return gains.some((gain) => gain === null || gain.low > 1) ? PATIENCE.gained : PATIENCE.inDoubt;
 }
 
 function isSettled(side: Side, { baseline }: Standoff, goal: Goal, rounds: number): boolean {

@@ -2,17 +2,17 @@ import type { Goal, RunningTrial } from '../../types.ts';
 import { type Choice, choiceOf } from './choices.ts';
 import { isFarFrom } from './levels-of.ts';
 import { type Field, type Prospect, prospectsOf, ranked, worthOf } from './prospects.ts';
-import { lowestCost, type Sight } from './sight.ts';
+import { lowestCosts, type Sight } from './sight.ts';
 
 /** A candidate's own best level is found when no other promises to better it by more than this. */
-const WORTH_A_LEVEL = 0.03;
+const WORTH_A_LEVEL = 0.05;
 /** Another level of a candidate that is on the server is not worth its time below this gain over the best. */
 const WORTH_STAYING = 0.02;
 
 /** The next level of the running trial by itself: what promises to better its own best. */
 export function ownLevel({ forecast, field }: Sight, running: RunningTrial, goal: Goal): number | null {
   const choice = choiceOf(running.candidate);
-  const best = lowestCost([{ choice, measurements: running.measurements }], forecast, goal);
+  const { best } = lowestCosts([{ choice, measurements: running.measurements }], forecast, goal);
   const next = ranked(closeBy(choice, running, field, best, goal), best)[0];
   if (!next || (best !== null && worthOf(next.prospect, best, 1).gain < WORTH_A_LEVEL)) return null;
   return next.prospect.level;

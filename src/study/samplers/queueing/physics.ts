@@ -40,6 +40,8 @@ export interface Physics {
   doubtAt(choice: Choice, batch: number): number;
   /** An execution of so many samples while all instances are busy, in nanoseconds. */
   executionNs(choice: Choice, batch: number): number;
+  /** Samples per second with so many requests in flight, were each served at once and alone: there can be no more. Infinity for a request rate. */
+  mostThroughput(choice: Choice, level: number): number;
 }
 
 export interface PhysicsOptions {
@@ -171,6 +173,11 @@ function simulated(
     meanBatch: (choice, level) => look(choice, level)?.meanBatch ?? 1,
     doubtAt: (choice, batch) => doubtOf(choice, batch, choice.policy.instances),
     executionNs: (choice, batch) => executionNs(lawFor(choice), batch, choice.policy.instances),
+    mostThroughput: (choice, level) => {
+      if (mode !== 'concurrency') return Number.POSITIVE_INFINITY;
+      const aloneNs = executionNs(lawFor(choice), samplesPerRequest, 1) + roundTripNs;
+      return (level * samplesPerRequest * NS_PER_S) / aloneNs;
+    },
     foretell: (choice, level) => look(choice, level)?.foretold ?? null,
   };
 }

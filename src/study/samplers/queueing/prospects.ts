@@ -90,6 +90,8 @@ export interface Field {
   seconds(choice: Choice): number;
   /** The same was measured already, as far as can be told. */
   isKnown(choice: Choice, level: number): boolean;
+  /** Too low a level to better the best, whatever the choice: it need not be simulated. */
+  isTooLow(choice: Choice, level: number): boolean;
 }
 
 /** The choices at their coarse levels, and the best of them at levels around their best. */
@@ -117,6 +119,7 @@ function upTheLevels(choice: Choice, field: Field): Prospect[] {
   let before: Outlook | null = null;
   let worse = 0;
   for (const level of coarseLevels(choice, field.range)) {
+    if (field.isTooLow(choice, level)) continue;
     const outlook = field.forecast.outlook(choice, level);
     if (outlook === null) continue;
     const isBetter =

@@ -26,6 +26,10 @@ const TRIALS_BEFORE_SCOUT = 1;
 
 /** The chance of a reading that met the goal counts for no less. */
 const LEAST_COUNTED = 0.01;
+/** With so much of a chance a search may end with it. */
+const SURE_ENOUGH = 2 / 3;
+/** What serves less than this part of the best cannot turn out to be better: corrections are smaller. */
+const LEAST_OF_BEST = 0.5;
 /** Of one candidate, at levels that the model proposes one after another. */
 const MOST_TRIALS_OF_ONE = 3;
 
@@ -35,8 +39,10 @@ export interface Sight {
   readonly field: Field;
   /** Candidates that are left. */
   readonly left: number;
-  /** The lowest cost, as the model sees it, of what was measured and met the goal. */
+  /** The cost to better; each counts for the more, the less likely it truly met the goal: luck must not keep better ones from being tried. */
   readonly best: number | null;
+  /** The same, most of it taken at its word, as a final reads it again anyway: what going on must better to be worth its time. */
+  readonly found: number | null;
   readonly prospects: readonly Prospect[];
   readonly running: Choice | null;
   /** What shows the cost of batches, while nothing has. */
@@ -76,13 +82,14 @@ export function look(
   const placeKey = (choice: Choice, level: number): string =>
     `${choice.variant} ${forecast.placeOf(choice, level).coordinates.join(' ')}`;
   const known = knownPlaces(measured, placeKey, goal);
+  const { best, found } = lowestCosts(remembered, forecast, goal);
   const field: Field = {
     forecast: withRefusals(forecast, trials),
     range: levels,
     seconds: (choice) => expense.change(choice, served) + expense.measureSeconds,
     isKnown: (choice, level) => known.has(placeKey(choice, level)),
+    isTooLow: tooLow(physics, goal, best),
   };
-  const best = lowestCost(remembered, forecast, goal);
   const left = leftOver(all, tried, trials);
   const again = running ? [] : worthReturning(all, trials);
   const distinct = [...new Map([...left, ...again].map((choice) => [choice.key, choice])).values()];
@@ -92,6 +99,7 @@ export function look(
     field,
     left: left.length,
     best,
+    found,
     prospects,
     running: running && choiceOf(running.candidate),
     scout: scoutOf(left, measured, levels),
@@ -120,8 +128,16 @@ function knownPlaces(
   return new Set(places.filter(([, own]) => own.length > 1 || !own[0]?.isMissed).map(([key]) => key));
 }
 
+/** Tells levels at which a choice could not even serve half of the best: most of what a search for throughput would simulate. */
+function tooLow(physics: Physics, { objectives }: Goal, best: number | null): Field['isTooLow'] {
+  const [only, ...others] = objectives;
+  if (only?.metric !== 'throughput' || others.length > 0 || best === null) return () => false;
+  const least = LEAST_OF_BEST * Math.exp(-best);
+  return (choice, level) => physics.mostThroughput(choice, level) * Math.exp(physics.doubtAt(choice, 1)) < least;
+}
+
 /** The largest gain that is expected of one trial. */
-export const gainIn = ({ prospects, best }: Sight): number => (best === null ? 1 : largestGain(prospects, best));
+export const gainIn = ({ prospects, found }: Sight): number => (found === null ? 1 : largestGain(prospects, found));
 
 /**
  * A server whose statistics have only batches of one says nothing of larger ones. One measurement with room for large
@@ -166,18 +182,23 @@ function worthReturning(all: readonly Choice[], trials: readonly Trial[]): Choic
   });
 }
 
-/**
- * The lowest cost among what met the goal, as the model sees it, and the higher the less likely it truly does: what did so by luck must
- * not keep better ones from being tried. null when nothing did.
- */
-export function lowestCost(measured: readonly Measured[], forecast: Forecast, goal: Goal): number | null {
+/** The lowest costs of what met the goal, as the model sees them; null where nothing did. */
+export function lowestCosts(
+  measured: readonly Measured[],
+  forecast: Forecast,
+  goal: Goal,
+): Pick<Sight, 'best' | 'found'> {
   const costs = measured.flatMap(({ choice, measurements }) =>
     measurements.flatMap((measurement) => {
       if (!isFeasible(measurement, choice.candidate, goal)) return [];
       const outlook = forecast.outlook(choice, measurement.level.value);
-      if (!outlook) return [assess(measurement, choice.candidate, goal).cost];
-      return [outlook.cost.mean - Math.log(Math.max(LEAST_COUNTED, outlook.met(1)))];
+      if (!outlook) return [{ cost: assess(measurement, choice.candidate, goal).cost, chance: 1 }];
+      return [{ cost: outlook.cost.mean, chance: Math.max(LEAST_COUNTED, outlook.met(1)) }];
     }),
   );
-  return costs.length > 0 ? Math.min(...costs) : null;
+  if (costs.length === 0) return { best: null, found: null };
+  return {
+    best: Math.min(...costs.map(({ cost, chance }) => cost - Math.log(chance))),
+    found: Math.min(...costs.map(({ cost, chance }) => (chance < SURE_ENOUGH ? cost - Math.log(chance) : cost))),
+  };
 }
