@@ -21,7 +21,8 @@ import { type Advice, type Judged, judge, ratioLine, report, unjudged } from './
  * that was recommended with it and at levels around, and by NVIDIA's perf_analyzer at the recommended level, which takes more
  * of the machine for itself. `TRITUNE_BENCH_MODELS` (sleeper,mlp_onnx,two_at_most) and `TRITUNE_BENCH_MODES` (quick; quick,brute also runs
  * the other search, 15 to 40 minutes) choose what is run, `TRITUNE_BENCH_BUDGET_MS` (8) the p99 that it must keep: one that
- * the machine's own noise does not decide. About six minutes for each model and quick search.
+ * the machine's own noise does not decide. About six minutes for each model and quick search. tritune runs as it is
+ * installed, from `dist`, which the script builds first.
  */
 const MODELS = (process.env.TRITUNE_BENCH_MODELS ?? 'sleeper,mlp_onnx,two_at_most').split(',');
 const MODES = (process.env.TRITUNE_BENCH_MODES ?? 'quick').split(',');
@@ -37,7 +38,7 @@ async function tritune(server: LaunchedServer, model: string): Promise<Advice> {
   const startMs = performance.now();
   const child = spawn(
     process.execPath,
-    [join(root, 'src/cli/main.ts'), ...args, '--latency-budget', `${BUDGET_MS}`, '--ui', 'lines'],
+    [join(root, 'dist/cli/main.js'), ...args, '--latency-budget', `${BUDGET_MS}`, '--ui', 'lines'],
     { stdio: ['ignore', 'pipe', 'pipe'] },
   );
   // It ends with another code when nothing met the budget; its summary says what came nearest.

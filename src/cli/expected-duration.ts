@@ -25,8 +25,8 @@ const SEARCHES: Readonly<Record<'queueing' | 'walk' | 'sweep', Search>> = {
   sweep: { first: 3, perTrial: 7, budgetShare: 0.9, requestTimes: 4, longestWindowMs: 2000, finalists: 2.5 },
 };
 
-/** Warm-up, waking the instances, and letting requests in flight end; and windows until it is enough. */
-const MEASUREMENT = { besideSeconds: 0.55, windows: 3.5 };
+/** Warm-up, waking the instances, and letting requests in flight end; and windows until it is enough, in the search and in the final. */
+const MEASUREMENT = { besideSeconds: 0.55, searchWindows: 2.8, finalWindows: 3.5 };
 /** A window holds about so many latencies one after the other where that is longer than its least length. */
 const LATENCIES_PER_WINDOW = 20;
 /** A full load, where nobody knows better: of small models on a real Triton, refused ones and waits for the old instances included, and of the emulator's profiles. */
@@ -85,9 +85,9 @@ export function expectedDuration(prospect: Prospect): Expected {
   const trials = Math.min(prospect.trials, usualTrials(sampler) ?? Number.POSITIVE_INFINITY);
   const perTrial = Math.min(search.perTrial, prospect.listedLevels ?? Number.POSITIVE_INFINITY);
   const wantedMs = LATENCIES_PER_WINDOW * latencyMsOf(search, prospect);
-  const measuringSeconds = (minWindowMs: number): number => {
+  const measuringSeconds = (windows: number, minWindowMs: number): number => {
     const windowMs = Math.min(Math.max(wantedMs, minWindowMs), search.longestWindowMs);
-    return MEASUREMENT.besideSeconds + (MEASUREMENT.windows * windowMs) / MS_PER_S;
+    return MEASUREMENT.besideSeconds + (windows * windowMs) / MS_PER_S;
   };
   const loadSeconds = loadSecondsOf(prospect);
   const inSearch = search.first + perTrial * trials;
@@ -95,8 +95,9 @@ export function expectedDuration(prospect: Prospect): Expected {
     const inFinal = rounds * search.finalists;
     // Of a round after the first one side is still served.
     const loads = trials + (rounds > 0 ? inFinal - rounds + 1 : 0);
-    const searching = inSearch * measuringSeconds(searchWindows.minWindowMs);
-    const seconds = searching + inFinal * measuringSeconds(defaultWindowRule.minWindowMs) + loads * eachLoad;
+    const searching = inSearch * measuringSeconds(MEASUREMENT.searchWindows, searchWindows.minWindowMs);
+    const deciding = inFinal * measuringSeconds(MEASUREMENT.finalWindows, defaultWindowRule.minWindowMs);
+    const seconds = searching + deciding + loads * eachLoad;
     return { seconds, measurements: inSearch + inFinal, loads };
   };
   const within = (seconds: number): number => Math.min(seconds, timeBudgetMs / MS_PER_S);

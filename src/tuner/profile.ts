@@ -7,8 +7,8 @@ import type { Applied, Profile } from './seams.ts';
 
 /** A trial is measured at several levels, its neighbours tell of it too, and the final measures the best again: four windows a level are enough. */
 export const studyWindows = { maxWindows: 4 } satisfies Partial<WindowRule>;
-/** The search asks which candidate is better by much; what is reported is the final's. */
-export const searchWindows = { minWindowMs: 150 } satisfies Partial<WindowRule>;
+/** The search asks which candidate is better by much; what is reported is the final's. What a machine does in a bad second, a longer look hardly evens out. */
+export const searchWindows = { minWindowMs: 150, maxWindows: 3 } satisfies Partial<WindowRule>;
 
 /** What stays the same from one measurement to the next, and the requests to send to a candidate. */
 export interface ProfileOptions

@@ -9,7 +9,7 @@ import { defaultWindowRule } from '../../src/profiler/level-options.ts';
 import { loadSpace } from '../../src/space/load.ts';
 import { presetFor } from '../../src/space/presets.ts';
 import { viewSpace } from '../../src/study/samplers/space-view.ts';
-import { searchWindows } from '../../src/tuner/profile.ts';
+import { searchWindows, studyWindows } from '../../src/tuner/profile.ts';
 import type { Profile } from '../../src/tuner/seams.ts';
 import { candidateOf, goalOf, studyStarted } from '../study/builders.ts';
 import { VirtualServer } from '../support/virtual-server.ts';
@@ -18,17 +18,21 @@ import { play } from '../tuner/world.ts';
 const FINAL_ROUNDS = 2;
 const WARM_UP_MS = 550;
 
-/** Takes the time that the rule of windows takes: longer for slow answers and low rates, and three or four of them. */
+/** Takes the time that the rule of windows takes: longer for slow answers and low rates, and as many as it may be. */
 function inItsTime(server: VirtualServer): Profile {
   const random = seededRandom(1);
   const { maxWindowMs, minRequests } = defaultWindowRule;
   return {
     measure: async ({ candidate }, level, { signal, isSearch }) => {
-      const { minWindowMs } = { ...defaultWindowRule, ...(isSearch && searchWindows) };
+      const { minWindowMs, minWindows, maxWindows } = {
+        ...defaultWindowRule,
+        ...studyWindows,
+        ...(isSearch && searchWindows),
+      };
       const measurement = server.measure(candidate.config, level.value);
       const wantedMs = Math.max(20 * measurement.latencyMs.avg, (minRequests * 1e3) / measurement.throughput.value);
       const windowMs = Math.min(Math.max(wantedMs, minWindowMs), maxWindowMs);
-      await server.clock.sleep(WARM_UP_MS + random.int(3, 4) * windowMs, signal);
+      await server.clock.sleep(WARM_UP_MS + random.int(minWindows, maxWindows) * windowMs, signal);
       return measurement;
     },
   };

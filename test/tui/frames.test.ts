@@ -107,10 +107,10 @@ describe('a frame', () => {
     const unlimited: TunerEvent = { type: 'limits', maxTrials: null, timeBudgetSeconds: null, usualSeconds: null };
     const searching = await shown([...midRun(byItself), unlimited]);
     expect((await searching.terminal.lines())[3]).toMatch(
-      /^█+.* +▏4 of ~10 trials · 47 s · about \d.* left · 1 failed/,
+      /^█+.* +▏4 of ~9 trials · 47 s · about \d.* left · 1 failed/,
     );
     const known = await shown([...midRun(byItself), { ...unlimited, usualSeconds: 60 }]);
-    expect((await known.terminal.lines())[3]).toMatch(/▏4 of ~10 trials · 47 s · about 13 s left · 1 failed/);
+    expect((await known.terminal.lines())[3]).toMatch(/▏4 of ~9 trials · 47 s · about 13 s left · 1 failed/);
     const at = byItself.findIndex((event) => event.type === 'final-measured' && event.round === 2);
     const inFinal = await shown([...byItself.slice(0, at), unlimited]);
     expect((await inFinal.terminal.lines())[3]).toMatch(/▏6 trials · final, round 2 · /);

@@ -50,7 +50,12 @@ function closeBy(
   const isSlower = (level: number): boolean => level > tooSlow && tooSlow >= filled;
   return prospectsOf(
     [choice],
-    { ...field, isKnown: (_, level) => !isFarFrom(level, measured) || isSlower(level) },
+    {
+      ...field,
+      isKnown: (_, level) => !isFarFrom(level, measured) || isSlower(level),
+      // Its own best level is asked for, also of an original config that is far behind the best of the search.
+      isTooLow: () => false,
+    },
     best,
   );
 }

@@ -88,7 +88,7 @@ export function look(
     range: levels,
     seconds: (choice) => expense.change(choice, served) + expense.measureSeconds,
     isKnown: (choice, level) => known.has(placeKey(choice, level)),
-    isTooLow: tooLow(physics, goal, best),
+    isTooLow: tooLow(physics, remembered, goal, best),
   };
   const left = leftOver(all, tried, trials);
   const again = running ? [] : worthReturning(all, trials);
@@ -128,12 +128,22 @@ function knownPlaces(
   return new Set(places.filter(([, own]) => own.length > 1 || !own[0]?.isMissed).map(([key]) => key));
 }
 
-/** Tells levels at which a choice could not even serve half of the best: most of what a search for throughput would simulate. */
-function tooLow(physics: Physics, { objectives }: Goal, best: number | null): Field['isTooLow'] {
-  const [only, ...others] = objectives;
+/**
+ * Tells levels at which a choice could not even serve half of the best, by the model and by the most that was seen of a request in
+ * flight: much of what a search for throughput would simulate.
+ */
+function tooLow(physics: Physics, measured: readonly Measured[], goal: Goal, best: number | null): Field['isTooLow'] {
+  const [only, ...others] = goal.objectives;
   if (only?.metric !== 'throughput' || others.length > 0 || best === null) return () => false;
   const least = LEAST_OF_BEST * Math.exp(-best);
-  return (choice, level) => physics.mostThroughput(choice, level) * Math.exp(physics.doubtAt(choice, 1)) < least;
+  const seen = measured.flatMap(({ measurements }) =>
+    measurements.map((each) => each.throughput.value / each.level.value),
+  );
+  const mostOfOne = Math.max(0, ...seen);
+  return (choice, level) => {
+    const foretold = physics.mostThroughput(choice, level) * Math.exp(physics.doubtAt(choice, 1));
+    return Math.max(foretold, mostOfOne * level) < least;
+  };
 }
 
 /** The largest gain that is expected of one trial. */
