@@ -106,9 +106,7 @@ describe('a frame', () => {
     const byItself = events.map((event) => (isStart(event) ? { ...event, sampler: 'queueing' } : event) as TunerEvent);
     const unlimited: TunerEvent = { type: 'limits', maxTrials: null, timeBudgetSeconds: null, usualSeconds: null };
     const searching = await shown([...midRun(byItself), unlimited]);
-    expect((await searching.terminal.lines())[3]).toMatch(
-      /^█+.* +▏4 of ~9 trials · 47 s · about \d.* left · 1 failed/,
-    );
+    expect((await searching.terminal.lines())[3]).toMatch(/^█+.* +▏4 of ~9 trials · 47 s · about \d.* left · 1 failed/);
     const known = await shown([...midRun(byItself), { ...unlimited, usualSeconds: 60 }]);
     expect((await known.terminal.lines())[3]).toMatch(/▏4 of ~9 trials · 47 s · about 13 s left · 1 failed/);
     const at = byItself.findIndex((event) => event.type === 'final-measured' && event.round === 2);

@@ -90,7 +90,7 @@ export interface Field {
   seconds(choice: Choice): number;
   /** The same was measured already, as far as can be told. */
   isKnown(choice: Choice, level: number): boolean;
-  /** Too low a level to better the best, whatever the choice: it need not be simulated. */
+  /** So few requests in flight cannot better the best with this choice: it need not be simulated. */
   isTooLow(choice: Choice, level: number): boolean;
 }
 
