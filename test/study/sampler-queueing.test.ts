@@ -283,6 +283,14 @@ describe('the queueing sampler', () => {
     expect(proposed(often)).not.toMatchObject({ assignment: { batch: 8, count: 4 } });
   });
 
+  it('looks for the own best level of an original config also where it is far behind the best of the search', () => {
+    const original = trialOf(0, configOf(2, 4), { measurements: [measured(1, 200, 5)] });
+    const far = trialOf(1, configOf(4, 8, { dynamic_batching: {} }), { measurements: [measured(40, 60_000, 6)] });
+    const { candidate, measurements } = original;
+    const level = make().level?.({ trials: [original, far] }, { number: 0, role: 'baseline', candidate, measurements });
+    expect(level).toBeGreaterThan(1);
+  });
+
   it('measures once more what missed the goal by so little that it may have been bad luck, and no more than that', () => {
     const fast = smallSpace.build({ delay: 0, batch: 8, count: 4 });
     if (!fast.legal) throw new Error('no such candidate');
