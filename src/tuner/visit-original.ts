@@ -15,4 +15,14 @@ export async function visitOriginal(run: Run): Promise<void> {
   if (level === null) return;
   const { number, role, candidate, measurements: earlier } = baseline;
   await runTrial(run, { number, role, candidate, levels: { kind: 'search' }, earlier });
+  await openFinal(run, number, earlier.length);
+}
+
+/** The final would measure the same again at once: where it begins at the level that was measured last, that reading is its first. */
+async function openFinal({ ledger, plan, time }: Run, trial: number, earlier: number): Promise<void> {
+  const last = ledger.state.baseline?.measurements.slice(earlier).at(-1);
+  const step = nextFinal(ledger.state, plan.finalRounds);
+  if (step?.kind !== 'measure' || step.trial.number !== trial || step.level !== last?.level.value) return;
+  if (time.allowsFinalRound(step.left))
+    await ledger.record({ type: 'final-measured', trial, round: step.round, measurement: last });
 }

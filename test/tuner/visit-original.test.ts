@@ -38,6 +38,17 @@ describe('the original config', () => {
     expect(world.loads).toEqual(without.loads);
   });
 
+  it('is not measured twice in a row: what the visit ended with opens the final', async () => {
+    const { events, state } = await play({ parts: { sampler: oneLevelEach() } });
+    const finals = state?.finals.filter(({ trial }) => trial === 0) ?? [];
+    expect(finals[0]).toEqual({ ...finals[0], round: 1, measurement: state?.baseline?.measurements.at(-1) });
+    const measured = events.filter((event) => event.type === 'measuring' && event.trial === 0);
+    expect(measured).toHaveLength([1, 4].length + finals.length - 1);
+    // The level that was measured last is not the one that stands.
+    const lower = await play({ parts: { sampler: oneLevelEach([2, 4]) } });
+    expect(lower.state?.finals[0]?.measurement.level.value).toBe(2);
+  });
+
   it('is not where there is no final, or no time for it', async () => {
     const noFinal = await play({ plan: { finalRounds: 0 }, parts: { sampler: oneLevelEach() } });
     const noTime = await play({ plan: { timeBudgetMs: 60_000 }, parts: { sampler: oneLevelEach() } });
