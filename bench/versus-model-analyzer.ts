@@ -27,7 +27,8 @@ import { type Advice, type Judged, judge, ratioLine, report, unjudged } from './
 const MODELS = (process.env.TRITUNE_BENCH_MODELS ?? 'sleeper,mlp_onnx,two_at_most').split(',');
 const MODES = (process.env.TRITUNE_BENCH_MODES ?? 'quick').split(',');
 const BUDGET_MS = Number(process.env.TRITUNE_BENCH_BUDGET_MS ?? 8);
-const JUDGE_ROUNDS = 3;
+/** There and back: what the machine does meanwhile is nobody's gain. */
+const JUDGE_ROUNDS = 4;
 
 const root = resolve(import.meta.dirname, '..');
 const installDirectory = join(root, '.triton');
@@ -114,7 +115,8 @@ try {
     await withServer(model, async (server) => {
       const judged = advices.map(unjudged);
       for (let round = 0; round < JUDGE_ROUNDS; round++) {
-        for (const each of judged) await judge(each, { ...judges, server, model });
+        const inTurn = round % 2 === 0 ? judged : [...judged].reverse();
+        for (const each of inTurn) await judge(each, { ...judges, server, model });
       }
       const [own, ...others] = judged;
       for (const each of judged) console.log(report(each, BUDGET_MS).join('\n'));
