@@ -30,12 +30,21 @@ interface Court {
   readonly model: string;
 }
 
-/** Times the recommended level: a config is judged by what it serves within the budget, at whichever of these. */
+/** Times a recommended level: a config is judged by what it serves within the budget, at whichever of these. */
 const AROUND = [0.25, 0.35, 0.5, 0.7, 1, 1.4];
+/** Levels nearer to each other than this are one, but for the recommended ones. */
+const APART = 1.12;
 
-const levelsOf = ({ concurrency }: Advice): number[] => [
-  ...new Set(AROUND.map((factor) => Math.max(1, Math.round(factor * concurrency)))),
-];
+/** The same for all: a config is no better for having been recommended at a higher level. */
+export function levelsFor(advices: readonly Advice[]): number[] {
+  const recommended = advices.map(({ concurrency }) => concurrency);
+  const around = recommended.flatMap((each) => AROUND.map((factor) => Math.max(1, Math.round(factor * each))));
+  const levels = [...new Set(recommended)];
+  for (const level of around) {
+    if (levels.every((each) => Math.max(each / level, level / each) > APART)) levels.push(level);
+  }
+  return levels.sort((a, b) => a - b);
+}
 
 /** Readings of an advice, by level, one of each round; perf_analyzer's apart. */
 interface Judgement {
@@ -51,12 +60,16 @@ export interface Judged {
 
 export const unjudged = (advice: Advice): Judged => ({ advice, judgement: { neutral: new Map(), nvidia: [] } });
 
-/** Loads what was recommended and measures it once at each of the levels around. */
-export async function judge({ advice, judgement }: Judged, { server, model, ...judges }: Court): Promise<void> {
+/** Loads what was recommended and measures it once at each of the levels. */
+export async function judge(
+  { advice, judgement }: Judged,
+  levels: readonly number[],
+  { server, model, ...judges }: Court,
+): Promise<void> {
   const control = connectGrpc(server.grpcUrl, { loadTimeoutMs: 60_000 });
   await control.load(model, advice.config);
   await control.close();
-  for (const level of levelsOf(advice)) {
+  for (const level of levels) {
     const readings = judgement.neutral.get(level) ?? [];
     judgement.neutral.set(level, [...readings, await judges.neutral(server.grpcUrl, model, level)]);
   }

@@ -13,12 +13,12 @@ import { ANALYZER_VERSION, clientScript, modelAnalyzer, searchWithAnalyzer } fro
 import { outputOf } from './client-run.ts';
 import { neutralClient } from './neutral-client.ts';
 import { perfAnalyzer } from './peers.ts';
-import { type Advice, type Judged, judge, ratioLine, report, unjudged } from './versus-judge.ts';
+import { type Advice, type Judged, judge, levelsFor, ratioLine, report, unjudged } from './versus-judge.ts';
 
 /**
  * tritune beside Model Analyzer on a real Triton, one after the other on the same machine, each with its own client:
- * `npm run bench:versus`. What each recommends is then loaded and measured in turn by one neutral client (`h2load`), at the level
- * that was recommended with it and at levels around, and by NVIDIA's perf_analyzer at the recommended level, which takes more
+ * `npm run bench:versus`. What each recommends is then loaded and measured in turn by one neutral client (`h2load`), all at the same levels,
+ * those that were recommended and levels around, and by NVIDIA's perf_analyzer at the recommended level, which takes more
  * of the machine for itself. `TRITUNE_BENCH_MODELS` (sleeper,mlp_onnx,two_at_most) and `TRITUNE_BENCH_MODES` (quick; quick,brute also runs
  * the other search, 15 to 40 minutes) choose what is run, `TRITUNE_BENCH_BUDGET_MS` (8) the p99 that it must keep: one that
  * the machine's own noise does not decide. About six minutes for each model and quick search. tritune runs as it is
@@ -114,9 +114,10 @@ try {
     }
     await withServer(model, async (server) => {
       const judged = advices.map(unjudged);
+      const levels = levelsFor(advices);
       for (let round = 0; round < JUDGE_ROUNDS; round++) {
         const inTurn = round % 2 === 0 ? judged : [...judged].reverse();
-        for (const each of inTurn) await judge(each, { ...judges, server, model });
+        for (const each of inTurn) await judge(each, levels, { ...judges, server, model });
       }
       const [own, ...others] = judged;
       for (const each of judged) console.log(report(each, BUDGET_MS).join('\n'));

@@ -125,6 +125,14 @@ export const hasHeld = ({ trial, readings }: Side, goal: Goal, rounds: number): 
 export const mostlyMeets = (measurements: readonly Measurement[], { candidate }: Trial, goal: Goal): boolean =>
   measurements.filter((measurement) => isFeasible(measurement, candidate, goal)).length * 2 > measurements.length;
 
+/** The cost of what it serves where it stands; right after a step down as if it served less by as much. Infinity before it was read. */
+export function costOf({ trial, level, readings, former }: Side, goal: Goal): number {
+  const last = readings.length > 0 ? readings : former;
+  if (last.length === 0) return Number.POSITIVE_INFINITY;
+  const costs = last.map(({ measurement }) => assess(measurement, trial.candidate, goal).cost);
+  return median(costs) + Math.log((last[0] as Reading).measurement.level.value / level);
+}
+
 /** So many rounds a side must play: more than planned where one was late. */
 export const roundsFor = (side: Side, goal: Goal, rounds: number): number =>
   misses(side, goal).length > 0 ? Math.max(rounds, ROUNDS_TO_MISS) : rounds;

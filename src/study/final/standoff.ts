@@ -5,6 +5,7 @@ import type { StudyState } from '../state.ts';
 import type { Goal } from '../types.ts';
 import { gainOf, halfWidthOf, heldIn, type Pairs, pairsOf } from './pairs.ts';
 import {
+  costOf,
   entrantsOf,
   hasHeld,
   isLate,
@@ -27,10 +28,12 @@ const NARROW = 0.05;
 const NARROW_FOR_MUCH = 0.3;
 /**
  * The rounds that a final may take for that, those at levels that were left included, as a multiple of those that it takes anyway:
- * where there is a gain beyond doubt, where there may be none, and while no finalist has held at its level, as the
- * original config would then be all there is to recommend.
+ * where there is a gain beyond doubt, where there may be none, while a finalist that has not held yet would serve much more than
+ * those that have, and while none has held at its level, as the original config would then be all there is to recommend.
  */
-const PATIENCE = { gained: 1.5, inDoubt: 2, noneHeld: 4 };
+const PATIENCE = { gained: 1.5, inDoubt: 2, moreInDoubt: 3, noneHeld: 4 };
+/** So much more is worth rounds of its own, as a logarithm. */
+const MUCH_MORE = 0.1;
 /** After so many rounds a finalist that is clearly slower than another is measured no more. */
 const ROUNDS_TO_TELL = 2;
 
@@ -155,6 +158,8 @@ function isDecided(standoff: Standoff, goal: Goal, rounds: number): boolean {
 function patienceFor(left: readonly Side[], { baseline }: Standoff, goal: Goal, rounds: number): number {
   const held = left.filter((side) => hasHeld(side, goal, rounds));
   if (held.length === 0) return PATIENCE.noneHeld;
+  const best = Math.min(...held.map((side) => costOf(side, goal)));
+  if (left.some((side) => !held.includes(side) && costOf(side, goal) < best - MUCH_MORE)) return PATIENCE.moreInDoubt;
   const gains = held.map((side) => gainOf(pairsOf(side, baseline), side, baseline, goal));
   return gains.some((gain) => gain === null || gain.low > 1) ? PATIENCE.gained : PATIENCE.inDoubt;
 }
