@@ -517,6 +517,21 @@ describe('the final of several finalists', () => {
     expect(decision).toMatchObject({ best: 1, gain: { value: expect.closeTo(240 / 150, 9) } });
   });
 
+  it('goes on for one that has not held yet at a level it came to late, where it serves much more than those that have', () => {
+    const late = (rate: number) =>
+      play((number, round, level) => {
+        if (number !== 1) return measured(4, number === 0 ? 150 : 250, 9);
+        if (level > 2) return measured(level, 250, round === 1 ? 9 : 10.5);
+        // It misses once, and it is not beyond doubt that it serves more.
+        return round === 5 ? measured(level, rate / 1.3, 10.5) : measured(level, 1.3 * rate, 9);
+      });
+    const [much, little] = [late(350), late(260)];
+    expect(little.rounds).toHaveLength(5);
+    expect(little.decision?.best).toBe(3);
+    expect(much.rounds).toHaveLength(6);
+    expect(much.decision?.best).toBe(1);
+  });
+
   it('ends without all the rounds of one that came in later and is no better', () => {
     const { rounds, decision } = play((number, round, level) => {
       if (number === 0) return measured(level, 150, 9);

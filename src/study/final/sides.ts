@@ -125,12 +125,12 @@ export const hasHeld = ({ trial, readings }: Side, goal: Goal, rounds: number): 
 export const mostlyMeets = (measurements: readonly Measurement[], { candidate }: Trial, goal: Goal): boolean =>
   measurements.filter((measurement) => isFeasible(measurement, candidate, goal)).length * 2 > measurements.length;
 
-/** The cost of what it serves where it stands; right after a step down as if it served less by as much. Infinity before it was read. */
-export function costOf({ trial, level, readings, former }: Side, goal: Goal): number {
-  const last = readings.length > 0 ? readings : former;
-  if (last.length === 0) return Number.POSITIVE_INFINITY;
-  const costs = last.map(({ measurement }) => assess(measurement, trial.candidate, goal).cost);
-  return median(costs) + Math.log((last[0] as Reading).measurement.level.value / level);
+/** The cost of what it served at its present level where it has met the goal there; Infinity where it has not. */
+export function costOf({ trial, readings }: Side, goal: Goal): number {
+  const assessed = readings.map(({ measurement }) => assess(measurement, trial.candidate, goal));
+  return assessed.some(({ feasible }) => feasible)
+    ? median(assessed.map(({ cost }) => cost))
+    : Number.POSITIVE_INFINITY;
 }
 
 /** So many rounds a side must play: more than planned where one was late. */

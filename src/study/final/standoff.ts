@@ -148,18 +148,20 @@ function letNextIn({ finalists, waiting }: Standoff): void {
 /** Enough rounds of those that may win, and the gain of each is known well enough, or will hardly become so. */
 function isDecided(standoff: Standoff, goal: Goal, rounds: number): boolean {
   const left = active(standoff);
-  if (left.length === 0 || standoff.round >= patienceFor(left, standoff, goal, rounds) * rounds) return true;
+  const held = left.filter((side) => hasHeld(side, goal, rounds));
+  const best = Math.min(...held.map((side) => costOf(side, goal)));
+  const mayServeMore =
+    held.length > 0 && left.some((side) => !held.includes(side) && costOf(side, goal) < best - MUCH_MORE);
+  if (left.length === 0 || standoff.round >= patienceFor(held, mayServeMore, standoff, goal) * rounds) return true;
   const settled = left.filter((side) => isSettled(side, standoff, goal, rounds));
   const isBehind = (side: Side): boolean =>
     settled.some((other) => isNoBetter(pairsOf(side, other), side, other, goal));
-  return settled.length > 0 && left.every((side) => settled.includes(side) || isBehind(side));
+  return settled.length > 0 && !mayServeMore && left.every((side) => settled.includes(side) || isBehind(side));
 }
 
-function patienceFor(left: readonly Side[], { baseline }: Standoff, goal: Goal, rounds: number): number {
-  const held = left.filter((side) => hasHeld(side, goal, rounds));
+function patienceFor(held: readonly Side[], mayServeMore: boolean, { baseline }: Standoff, goal: Goal): number {
   if (held.length === 0) return PATIENCE.noneHeld;
-  const best = Math.min(...held.map((side) => costOf(side, goal)));
-  if (left.some((side) => !held.includes(side) && costOf(side, goal) < best - MUCH_MORE)) return PATIENCE.moreInDoubt;
+  if (mayServeMore) return PATIENCE.moreInDoubt;
   const gains = held.map((side) => gainOf(pairsOf(side, baseline), side, baseline, goal));
   return gains.some((gain) => gain === null || gain.low > 1) ? PATIENCE.gained : PATIENCE.inDoubt;
 }
