@@ -31,11 +31,11 @@ export type Decision = Omit<GainDecided, 'type' | 'at'>;
  * The final: the best of the search, the next one if to measure it again promises a gain, and the original config, each at its own
  * level, in turn, there and back: O A B, B A O, … For `rounds` rounds at least, up to half as many more until the interval of a gain
  * beyond doubt is narrow, twice as many in all where there may be none, three times while one that has not held yet serves much more
- * than those that have, and four times while none has. A side that
- * misses the goal in half of three rounds or more, or clearly in all so far, goes to a lower level, at once while it is served, so
- * that what is reported as within the budget is so in the final too, and where it is alone the next best of the search comes in beside it; a finalist that has no level left is out, as
- * is one that another beats beyond doubt, or by so much that to look again promises little. A round in which one missed the goal and the
- * original config was far slower than before does not count. null when there is nothing to compare.
+ * than those that have, and four times while none has. A side that misses the goal in half of three rounds or more, or clearly in all
+ * so far, goes to a lower level, at once while it is served, so that what is reported as within the budget is so in the final too, and
+ * where it is alone the next best of the search comes in beside it; a finalist that has no level left is out, as is one that another
+ * beats beyond doubt, or by so much that to look again promises little. A round in which one missed the goal and the original config
+ * was far slower than before does not count. null when there is nothing to compare.
  */
 export function nextFinal(state: StudyState, rounds: number): FinalStep | null {
   const standoff = replay(state, rounds);

@@ -149,19 +149,24 @@ function letNextIn({ finalists, waiting }: Standoff): void {
 function isDecided(standoff: Standoff, goal: Goal, rounds: number): boolean {
   const left = active(standoff);
   const held = left.filter((side) => hasHeld(side, goal, rounds));
-  const best = Math.min(...held.map((side) => costOf(side, goal)));
-  const mayServeMore =
-    held.length > 0 && left.some((side) => !held.includes(side) && costOf(side, goal) < best - MUCH_MORE);
-  if (left.length === 0 || standoff.round >= patienceFor(held, mayServeMore, standoff, goal) * rounds) return true;
+  const isMoreInDoubt = servesMuchMore(left, held, goal);
+  if (left.length === 0 || standoff.round >= patienceFor(held, isMoreInDoubt, standoff, goal) * rounds) return true;
+  if (isMoreInDoubt) return false;
   const settled = left.filter((side) => isSettled(side, standoff, goal, rounds));
   const isBehind = (side: Side): boolean =>
     settled.some((other) => isNoBetter(pairsOf(side, other), side, other, goal));
-  return settled.length > 0 && !mayServeMore && left.every((side) => settled.includes(side) || isBehind(side));
+  return settled.length > 0 && left.every((side) => settled.includes(side) || isBehind(side));
 }
 
-function patienceFor(held: readonly Side[], mayServeMore: boolean, { baseline }: Standoff, goal: Goal): number {
+/** One that kept the goal at its level, but not yet in as many rounds as it takes, against the best of those that did. */
+function servesMuchMore(left: readonly Side[], held: readonly Side[], goal: Goal): boolean {
+  const best = Math.min(...held.map((side) => costOf(side, goal)));
+  return held.length > 0 && left.some((side) => !held.includes(side) && costOf(side, goal) < best - MUCH_MORE);
+}
+
+function patienceFor(held: readonly Side[], isMoreInDoubt: boolean, { baseline }: Standoff, goal: Goal): number {
   if (held.length === 0) return PATIENCE.noneHeld;
-  if (mayServeMore) return PATIENCE.moreInDoubt;
+  if (isMoreInDoubt) return PATIENCE.moreInDoubt;
   const gains = held.map((side) => gainOf(pairsOf(side, baseline), side, baseline, goal));
   return gains.some((gain) => gain === null || gain.low > 1) ? PATIENCE.gained : PATIENCE.inDoubt;
 }
