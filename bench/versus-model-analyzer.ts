@@ -21,13 +21,12 @@ import { type Advice, type Judged, judge, levelsFor, ratioLine, report, unjudged
  * those that were recommended and levels around, and by NVIDIA's perf_analyzer at the recommended level, which takes more
  * of the machine for itself. `TRITUNE_BENCH_MODELS` (sleeper,mlp_onnx,two_at_most) and `TRITUNE_BENCH_MODES` (quick; quick,brute also runs
  * the other search, 15 to 40 minutes) choose what is run, `TRITUNE_BENCH_BUDGET_MS` (8) the p99 that it must keep: one that
- * the machine's own noise does not decide. About six minutes for each model and quick search. tritune runs as it is
+ * the machine's own noise does not decide. About ten minutes for each model and quick search. tritune runs as it is
  * installed, from `dist`, which the script builds first.
  */
 const MODELS = (process.env.TRITUNE_BENCH_MODELS ?? 'sleeper,mlp_onnx,two_at_most').split(',');
 const MODES = (process.env.TRITUNE_BENCH_MODES ?? 'quick').split(',');
 const BUDGET_MS = Number(process.env.TRITUNE_BENCH_BUDGET_MS ?? 8);
-/** There and back: what the machine does meanwhile is nobody's gain. */
 const JUDGE_ROUNDS = 4;
 
 const root = resolve(import.meta.dirname, '..');
@@ -116,6 +115,7 @@ try {
       const judged = advices.map(unjudged);
       const levels = levelsFor(advices);
       for (let round = 0; round < JUDGE_ROUNDS; round++) {
+        // There and back: what the machine does meanwhile is nobody's gain.
         const inTurn = round % 2 === 0 ? judged : [...judged].reverse();
         for (const each of inTurn) await judge(each, levels, { ...judges, server, model });
       }

@@ -126,7 +126,7 @@ export const mostlyMeets = (measurements: readonly Measurement[], { candidate }:
   measurements.filter((measurement) => isFeasible(measurement, candidate, goal)).length * 2 > measurements.length;
 
 /** The cost of what it served at its present level where it has met the goal there; Infinity where it has not. */
-export function costOf({ trial, readings }: Side, goal: Goal): number {
+export function servedCost({ trial, readings }: Side, goal: Goal): number {
   const assessed = readings.map(({ measurement }) => assess(measurement, trial.candidate, goal));
   return assessed.some(({ feasible }) => feasible)
     ? median(assessed.map(({ cost }) => cost))

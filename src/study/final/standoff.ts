@@ -5,7 +5,6 @@ import type { StudyState } from '../state.ts';
 import type { Goal } from '../types.ts';
 import { gainOf, halfWidthOf, heldIn, type Pairs, pairsOf } from './pairs.ts';
 import {
-  costOf,
   entrantsOf,
   hasHeld,
   isLate,
@@ -13,6 +12,7 @@ import {
   promiseOf,
   roundsFor,
   type Side,
+  servedCost,
   sideOf,
   startAnew,
   stepDown,
@@ -160,8 +160,8 @@ function isDecided(standoff: Standoff, goal: Goal, rounds: number): boolean {
 
 /** One that kept the goal at its level, but not yet in as many rounds as it takes, against the best of those that did. */
 function servesMuchMore(left: readonly Side[], held: readonly Side[], goal: Goal): boolean {
-  const best = Math.min(...held.map((side) => costOf(side, goal)));
-  return held.length > 0 && left.some((side) => !held.includes(side) && costOf(side, goal) < best - MUCH_MORE);
+  const best = Math.min(...held.map((side) => servedCost(side, goal)));
+  return held.length > 0 && left.some((side) => !held.includes(side) && servedCost(side, goal) < best - MUCH_MORE);
 }
 
 function patienceFor(held: readonly Side[], isMoreInDoubt: boolean, { baseline }: Standoff, goal: Goal): number {
