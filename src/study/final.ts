@@ -2,8 +2,8 @@ import type { Measurement } from '../profiler/measurement.ts';
 import { decide } from './final/decide.ts';
 import { disturbedRound } from './final/disturbance.ts';
 import { latestPairs } from './final/pairs.ts';
-import { bestBelow } from './final/sides.ts';
 import { next, opensRound, replay } from './final/standoff.ts';
+import { bestBelow } from './final/steps.ts';
 import { isFeasible } from './goal.ts';
 import { isDoubted } from './ranking.ts';
 import type { GainDecided } from './records.ts';
@@ -32,8 +32,9 @@ export type Decision = Omit<GainDecided, 'type' | 'at'>;
  * level, in turn, there and back: O A B, B A O, … For `rounds` rounds at least, up to half as many more until the interval of a gain
  * beyond doubt is narrow, twice as many in all where there may be none, three times while one that has not held yet serves much more
  * than those that have, and four times while none has. A side that misses the goal in half of three rounds or more, or clearly in all
- * so far, goes to a lower level, at once while it is served, so that what is reported as within the budget is so in the final too, and
- * where it is alone the next best of the search comes in beside it; a finalist that has no level left is out, as is one that another
+ * so far while what was read of it nearby says the same, goes to a lower level, so that what is reported as within the budget is so in
+ * the final too; one that keeps it with room to spare goes to a higher one where the search saw it serve more; both at once, while it is
+ * served. Where a side that went lower is alone, the next best of the search comes in beside it; a finalist that has no level left is out, as is one that another
  * beats beyond doubt, or by so much that to look again promises little. A round in which one missed the goal and the original config
  * was far slower than before does not count. null when there is nothing to compare.
  */

@@ -4,7 +4,8 @@ import type { Interval } from '../../stats/interval.ts';
 import { ratioInterval } from '../../stats/ratio.ts';
 import { assess, costHalfWidth, missingMetrics } from '../goal.ts';
 import type { Goal } from '../types.ts';
-import { bestBelow, mostlyMeets, type Reading, type Side } from './sides.ts';
+import { mostlyMeets, type Reading, type Side } from './sides.ts';
+import { bestBelow } from './steps.ts';
 
 /** Measurements of two sides, each pair of one round. */
 export type Pairs = readonly (readonly [Measurement, Measurement])[];
@@ -15,8 +16,10 @@ export const pairsOf = (a: Side, b: Side): Pairs => joined(a.readings, b.reading
 /** Also of levels that a side has left since, where there is nothing else to go by. */
 export function latestPairs(a: Side, b: Side): Pairs {
   const present = pairsOf(a, b);
-  return present.length > 0 ? present : joined([...a.former, ...a.readings], [...b.former, ...b.readings]);
+  return present.length > 0 ? present : joined(latestOf(a), latestOf(b));
 }
+
+const latestOf = ({ former, readings }: Side): readonly Reading[] => [...(former.at(-1) ?? []), ...readings];
 
 function joined(a: readonly Reading[], b: readonly Reading[]): Pairs {
   return a.flatMap(({ round, measurement }) => {

@@ -1,26 +1,16 @@
 import { median } from 'simple-statistics';
 import type { LoadLevel } from '../../loadgen/types.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
-import { DEVIATIONS_AT_95_PERCENT, expectedImprovement } from '../../stats/normal.ts';
-import { assess, compareAssessments, costHalfWidth, isFeasible, missingMetrics } from '../goal.ts';
-import { chosenOf } from '../ranking.ts';
+import { assess, isFeasible } from '../goal.ts';
 import type { StudyState } from '../state.ts';
 import type { Goal, Trial } from '../types.ts';
 
-/** How often one side may go to a lower level because the one before does not hold. */
-const MAX_STEPS_DOWN = 4;
-/** Of the level at which a side would just meet the goal; once more for each step down before, as latency did not fall with the level. */
-const TO_BE_SAFE = 0.9;
-/** One disturbed round shall not decide how far: it goes down again in the next. */
-const LOWEST_STEP = 0.7;
-/** Of so many trials, the original config not among them, a final is made at most, … */
-const MOST_FINALISTS = 4;
-/** … and so many of them meet at once: what a third that is about as good would add is not worth its loads. */
-export const MOST_AT_ONCE = 2;
-/** The next best meets the first as long as to look again promises so much, as a logarithm; else it waits, or is done. */
-export const WORTH_A_LOOK = 0.02;
-/** Costs are never known better than this: no two runs are quite alike. */
-const LEAST_HALF_WIDTH = 0.01;
+/** Of the level at which a side would just meet the goal. */
+export const TO_BE_SAFE = 0.9;
+/** One request in flight less is a large step for a few: to enter so far below what the search chose costs more than it saves. */
+const FAR_BELOW = 0.85;
+/** In a closed loop latency grows about as the level does, for levels that are no farther apart than this. */
+const NEARBY = 1.6;
 /** One late round of two may be the machine's; two of three are the side's. */
 const ROUNDS_TO_MISS = 3;
 
@@ -34,12 +24,13 @@ export interface Reading {
 export interface Side {
   readonly trial: Trial;
   level: number;
-  steps: number;
-  /** The round in which it last went to a lower level within its turn; 0 for none. */
-  loweredIn: number;
+  stepsDown: number;
+  stepsUp: number;
+  /** The last time that it went to another level within its turn. */
+  moved: { readonly round: number; readonly to: 'lower' | 'higher' } | null;
   readings: readonly Reading[];
-  /** Those before it went to its present level: what there is to go by when the final is cut short right after. */
-  former: readonly Reading[];
+  /** Those at the levels before, a list for each: what there is to go by when the final is cut short right after. */
+  former: readonly (readonly Reading[])[];
   /** Why it is measured no more. */
   out: 'missed' | 'slower' | null;
 }
@@ -49,7 +40,7 @@ export function sideOf(trial: Trial | null, { goal, started }: StudyState): Side
   const chosen = trial?.chosen == null ? undefined : trial.measurements[trial.chosen];
   if (!trial || !chosen) return null;
   const level = Math.max(entryLevel(chosen, goal), Math.min(started.levels.low, chosen.level.value));
-  return { trial, level, steps: 0, loweredIn: 0, readings: [], former: [], out: null };
+  return { trial, level, stepsDown: 0, stepsUp: 0, moved: null, readings: [], former: [], out: null };
 }
 
 /**
@@ -58,58 +49,54 @@ export function sideOf(trial: Trial | null, { goal, started }: StudyState): Side
  */
 function entryLevel({ level, budgetLatencyMs: { percentile, value, high } }: Measurement, { budget }: Goal): number {
   if (percentile !== budget?.percentile || high <= budget.latencyMs || value > budget.latencyMs) return level.value;
-  return Math.min(level.value, roundedDown(level, (level.value * TO_BE_SAFE * budget.latencyMs) / value));
+  const safe = roundedDown(level, (level.value * TO_BE_SAFE * budget.latencyMs) / value);
+  return safe < FAR_BELOW * level.value ? level.value : Math.min(level.value, safe);
 }
 
-const roundedDown = ({ mode }: LoadLevel, value: number): number =>
+export const roundedDown = ({ mode }: LoadLevel, value: number): number =>
   mode === 'concurrency' ? Math.floor(value) : Number(value.toPrecision(3));
 
-/**
- * Who may be in the final, the best of the search first: the trials that stand like it and before the original config, each
- * candidate once. `close` of them, from the first, are so near, or so unsure, that measuring them again promises a gain.
- */
-export function entrantsOf(state: StudyState): { sides: Side[]; close: number } {
-  const { trials, contender, baseline, goal } = state;
-  const first = sideOf(contender, state);
-  if (!first || !contender || !baseline || contender.number === baseline.number) return { sides: [], close: 0 };
-  const stands = (trial: Trial) => assess(chosenOf(trial) as Measurement, trial.candidate, goal);
-  const original = chosenOf(baseline) ? stands(baseline) : null;
-  const others = trials
-    .filter((trial) => trial !== contender && trial !== baseline && chosenOf(trial) !== undefined)
-    .filter((trial) => trial.feasible && contender.feasible)
-    .filter((trial) => original === null || compareAssessments(stands(trial), original) < 0)
-    .sort((a, b) => compareAssessments(stands(a), stands(b)) || a.number - b.number);
-  const byCandidate = Map.groupBy([contender, ...others], ({ candidate }) => candidate.fingerprint);
-  const [, ...distinct] = [...byCandidate.values()].map(([best]) => best as Trial).slice(0, MOST_FINALISTS);
-  const isClose = (trial: Trial): boolean => {
-    const [best, own] = [chosenOf(contender) as Measurement, chosenOf(trial) as Measurement];
-    const halfWidth = Math.hypot(costHalfWidth(best, goal), costHalfWidth(own, goal));
-    return promiseOf(stands(trial).cost - stands(contender).cost, halfWidth) >= WORTH_A_LOOK;
-  };
-  const close = distinct.findIndex((trial) => !isClose(trial));
-  return {
-    sides: [first, ...distinct.flatMap((trial) => sideOf(trial, state) ?? [])],
-    close: Math.min(MOST_AT_ONCE, 1 + (close < 0 ? distinct.length : close)),
-  };
-}
-
-/** What one that is behind by so much may yet gain on average, both as logarithms; `halfWidth` is half the 95 % interval of it. */
-export function promiseOf(behind: number, halfWidth: number): number {
-  const sd = Math.hypot(LEAST_HALF_WIDTH, halfWidth) / DEVIATIONS_AT_95_PERCENT;
-  return expectedImprovement({ mean: behind, sd }, 0);
-}
-
-const misses = ({ trial, readings }: Side, goal: Goal): readonly Measurement[] =>
+export const misses = ({ trial, readings }: Side, goal: Goal): readonly Measurement[] =>
   readings
     .map(({ measurement }) => measurement)
     .filter((measurement) => !isFeasible(measurement, trial.candidate, goal));
 
-/** It cannot have met the goal in most of so many rounds, or missed it clearly and never met it: no further round is needed to know. */
+/**
+ * It cannot have met the goal in most of so many rounds; or it never met it, missed it clearly, and all that was read of it nearby says the same: no
+ * further round is needed to know.
+ */
 export function isLate(side: Side, goal: Goal, rounds: number): boolean {
   const late = misses(side, goal);
   const isLost = late.length * 2 >= Math.max(rounds, ROUNDS_TO_MISS, side.readings.length);
   const isAlwaysLate = late.length === side.readings.length;
-  return isLost || (isAlwaysLate && late.some((measurement) => isClearlyLate(measurement, goal)));
+  if (isLost || !isAlwaysLate) return isLost;
+  return (
+    late.some((measurement) => isClearlyLate(measurement, goal)) && (usualTightness(side, goal) ?? late.length) > 1
+  );
+}
+
+/**
+ * The budgeted percentile as a part of the budget at the side's present level: the median of all readings of its trial at levels nearby, in the
+ * search and in the final. Of one reading it may be the machine that was late. null where latency does not grow as the level does, or there is no budget.
+ */
+export function usualTightness({ trial, level, readings, former }: Side, goal: Goal): number | null {
+  const own = [...former.flat(), ...readings].map(({ measurement }) => measurement);
+  const parts = [...trial.measurements, ...own].flatMap((measurement) => {
+    const tightness = tightnessOf(measurement, trial, goal);
+    const apart = level / measurement.level.value;
+    return tightness === null || Math.max(apart, 1 / apart) > NEARBY ? [] : [tightness * apart];
+  });
+  return parts.length > 0 ? median(parts) : null;
+}
+
+/** The same of one reading, at its own level. */
+export function tightnessOf(measurement: Measurement, { candidate }: Trial, goal: Goal): number | null {
+  const { level, budgetLatencyMs } = measurement;
+  const { budget } = goal;
+  if (!budget || budgetLatencyMs.percentile !== budget.percentile || level.mode !== 'concurrency') return null;
+  return isFeasible(measurement, candidate, { ...goal, budget: null })
+    ? budgetLatencyMs.value / budget.latencyMs
+    : null;
 }
 
 /** In as many rounds at its present level as are planned, it met the goal in most. */
@@ -137,46 +124,10 @@ export function servedCost({ trial, readings }: Side, goal: Goal): number {
 export const roundsFor = (side: Side, goal: Goal, rounds: number): number =>
   misses(side, goal).length > 0 ? Math.max(rounds, ROUNDS_TO_MISS) : rounds;
 
-/** Goes to a lower level; false where there is none, or it went often enough. */
-export function stepDown(side: Side, goal: Goal, lowest: number): boolean {
-  const lower = side.steps < MAX_STEPS_DOWN ? lowerLevel(side, goal, lowest) : null;
-  if (lower === null) return false;
-  side.level = lower;
-  side.steps++;
-  startAnew(side);
-  return true;
-}
-
 /** What was read so far is no longer to be compared with what follows. */
 export function startAnew(side: Side): void {
-  if (side.readings.length > 0) side.former = side.readings;
+  if (side.readings.length > 0) side.former = [...side.former, side.readings];
   side.readings = [];
-}
-
-/** The search's measurement at the highest level below this one that met the goal. */
-export function bestBelow(trial: Trial, level: number, goal: Goal): Measurement | undefined {
-  return trial.measurements
-    .filter((measurement) => measurement.level.value < level && isFeasible(measurement, trial.candidate, goal))
-    .sort((a, b) => b.level.value - a.level.value)[0];
-}
-
-/**
- * The higher of two: the next lower level that met the goal in the search, and the one at which this side's own rounds say
- * that it should. In a closed loop latency grows about as the level does: what is late by a factor is too high by it.
- */
-function lowerLevel({ trial, level, steps, readings }: Side, goal: Goal, lowest: number): number | null {
-  if (!trial.feasible) return null;
-  const excess = median(readings.map(({ measurement }) => violationOf(measurement, trial, goal)));
-  const within = level * Math.max(LOWEST_STEP, TO_BE_SAFE ** (1 + steps) / (1 + excess));
-  const [first] = readings;
-  const rounded = first ? roundedDown(first.measurement.level, within) : 0;
-  const lower = Math.max(rounded, bestBelow(trial, level, goal)?.level.value ?? 0);
-  return lower >= lowest && lower < level ? lower : null;
-}
-
-function violationOf(measurement: Measurement, { candidate }: Trial, goal: Goal): number {
-  const isKnown = missingMetrics(measurement, candidate, goal).length === 0;
-  return isKnown ? assess(measurement, candidate, goal).violation : Number.POSITIVE_INFINITY;
 }
 
 /** The whole interval of the budgeted percentile lies above the budget. */

@@ -3,21 +3,10 @@ import type { Interval } from '../../stats/interval.ts';
 import { isFeasible } from '../goal.ts';
 import type { StudyState } from '../state.ts';
 import type { Goal } from '../types.ts';
+import { entrantsOf, MOST_AT_ONCE, promiseOf, WORTH_A_LOOK } from './entrants.ts';
 import { gainOf, halfWidthOf, heldIn, type Pairs, pairsOf } from './pairs.ts';
-import {
-  entrantsOf,
-  hasHeld,
-  isLate,
-  MOST_AT_ONCE,
-  promiseOf,
-  roundsFor,
-  type Side,
-  servedCost,
-  sideOf,
-  startAnew,
-  stepDown,
-  WORTH_A_LOOK,
-} from './sides.ts';
+import { hasHeld, isLate, roundsFor, type Side, servedCost, sideOf, startAnew } from './sides.ts';
+import { stepDown, stepUp } from './steps.ts';
 
 /**
  * The gain is known well enough when its 95 % interval goes no further than this to either side, as a logarithm; a large
@@ -76,7 +65,7 @@ export const next = ({ turns, baseline }: Standoff): Side => turns[0] ?? baselin
 
 /** The first of its round is next. */
 export const opensRound = (standoff: Standoff): boolean =>
-  standoff.turns.length === turnsOf(standoff).length && next(standoff).loweredIn !== standoff.round;
+  standoff.turns.length === turnsOf(standoff).length && next(standoff).moved?.round !== standoff.round;
 
 const active = ({ finalists }: Standoff): Side[] => finalists.filter(({ out }) => out === null);
 
@@ -92,19 +81,23 @@ function turnsOf(standoff: Standoff): Side[] {
 function take(standoff: Standoff, side: Side, measurement: Measurement, goal: Goal, rounds: number): void {
   side.readings = [...side.readings, { round: standoff.round, measurement }];
   // While it is served, another level takes no load; a disturbed moment shall not decide of more than one.
-  const isFirst = side.loweredIn !== standoff.round;
-  if (isFirst && isLate(side, goal, rounds) && stepDown(side, goal, standoff.lowest)) {
-    side.loweredIn = standoff.round;
-    return;
-  }
+  if (side.moved?.round !== standoff.round && moves(side, standoff, goal, rounds)) return;
   standoff.turns = standoff.turns.slice(1);
   if (standoff.turns.length === 0) endRound(standoff, goal, rounds);
+}
+
+/** To the level that its rounds so far ask for, if that is another one. */
+function moves(side: Side, { round, lowest }: Standoff, goal: Goal, rounds: number): boolean {
+  if (isLate(side, goal, rounds) && stepDown(side, goal, lowest)) side.moved = { round, to: 'lower' };
+  else if (stepUp(side, goal)) side.moved = { round, to: 'higher' };
+  else return false;
+  return true;
 }
 
 function endRound(standoff: Standoff, goal: Goal, rounds: number): void {
   const { baseline, lowest } = standoff;
   if (isLate(baseline, goal, rounds)) stepDown(baseline, goal, lowest);
-  const isLower = active(standoff).some(({ loweredIn }) => loweredIn === standoff.round);
+  const isLower = active(standoff).some(({ moved }) => moved?.round === standoff.round && moved.to === 'lower');
   const late = active(standoff).filter((side) => isLate(side, goal, rounds));
   for (const side of late) {
     if (!stepDown(side, goal, lowest)) side.out = 'missed';
@@ -150,13 +143,18 @@ function isDecided(standoff: Standoff, goal: Goal, rounds: number): boolean {
   const left = active(standoff);
   const held = left.filter((side) => hasHeld(side, goal, rounds));
   const isMoreInDoubt = servesMuchMore(left, held, goal);
-  if (left.length === 0 || standoff.round >= patienceFor(held, isMoreInDoubt, standoff, goal) * rounds) return true;
+  const patience = patienceFor(held, isMoreInDoubt, standoff, goal) * rounds;
+  if (left.length === 0 || standoff.round >= Math.max(patience, ...left.map((side) => knownAfter(side, rounds))))
+    return true;
   if (isMoreInDoubt) return false;
   const settled = left.filter((side) => isSettled(side, standoff, goal, rounds));
   const isBehind = (side: Side): boolean =>
     settled.some((other) => isNoBetter(pairsOf(side, other), side, other, goal));
   return settled.length > 0 && left.every((side) => settled.includes(side) || isBehind(side));
 }
+
+/** The round after which enough is known of the level that it went up to: one reading there does not stand against many elsewhere. */
+const knownAfter = ({ moved }: Side, rounds: number): number => (moved?.to === 'higher' ? moved.round + rounds - 1 : 0);
 
 /** One that kept the goal at its level, but not yet in as many rounds as it takes, against the best of those that did. */
 function servesMuchMore(left: readonly Side[], held: readonly Side[], goal: Goal): boolean {
