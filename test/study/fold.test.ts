@@ -265,8 +265,28 @@ describe('the final', () => {
     };
     const known = turnsOf([3, 240, 7], [4, 300, 9], [5, 310, 9.8]);
     expect(known).toEqual(['0@2', '1@4', '1@4', '0@2', '0@2', '1@4']);
-    // With nothing else to go by it is taken at its word.
+    // With little else to go by it is taken at its word.
     expect(turnsOf([4, 300, 9]).slice(0, 3)).toEqual(['0@2', '1@4', '1@3']);
+  });
+
+  it('takes a clear miss at its word at request rates: latency does not grow as they do', () => {
+    const atRate = (measurement: Measurement): Measurement => ({
+      ...measurement,
+      level: { mode: 'request-rate', value: measurement.level.value },
+    });
+    const nearby = [
+      [30, 30, 7],
+      [40, 40, 9],
+      [50, 50, 9.8],
+    ] as const;
+    const before = [...trial(0, [[20, 20, 9]], 0, true), ...trial(1, nearby, 1, true)].map(
+      (each): StudyRecord =>
+        each.type === 'trial-measured' ? { ...each, measurement: atRate(each.measurement) } : each,
+    );
+    let own = 0;
+    const law = (number: number, rate: number) => atRate(measured(rate, rate, number === 1 && own++ === 0 ? 14 : 9));
+    const { turns } = play(law, 2, [studyStarted(goalOf(10)), ...before]);
+    expect(turns.slice(0, 3)).toEqual(['0@20', '1@40', '1@30']);
   });
 
   it('goes up while it is served, as far as its rounds leave room, where the search says that more is served there', () => {

@@ -70,9 +70,8 @@ export function isLate(side: Side, goal: Goal, rounds: number): boolean {
   const isLost = late.length * 2 >= Math.max(rounds, ROUNDS_TO_MISS, side.readings.length);
   const isAlwaysLate = late.length === side.readings.length;
   if (isLost || !isAlwaysLate) return isLost;
-  return (
-    late.some((measurement) => isClearlyLate(measurement, goal)) && (usualTightness(side, goal) ?? late.length) > 1
-  );
+  const isUsual = (usualTightness(side, goal) ?? Number.POSITIVE_INFINITY) > 1;
+  return isUsual && late.some((measurement) => isClearlyLate(measurement, goal));
 }
 
 /**

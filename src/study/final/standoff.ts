@@ -144,8 +144,8 @@ function isDecided(standoff: Standoff, goal: Goal, rounds: number): boolean {
   const held = left.filter((side) => hasHeld(side, goal, rounds));
   const isMoreInDoubt = servesMuchMore(left, held, goal);
   const patience = patienceFor(held, isMoreInDoubt, standoff, goal) * rounds;
-  if (left.length === 0 || standoff.round >= Math.max(patience, ...left.map((side) => knownAfter(side, rounds))))
-    return true;
+  const known = [standoff.baseline, ...left].map((side) => knownAfter(side, rounds));
+  if (left.length === 0 || standoff.round >= Math.max(patience, ...known)) return true;
   if (isMoreInDoubt) return false;
   const settled = left.filter((side) => isSettled(side, standoff, goal, rounds));
   const isBehind = (side: Side): boolean =>

@@ -33,8 +33,8 @@ export function stepDown(side: Side, goal: Goal, lowest: number): boolean {
 
 /** Goes to a higher level, where this one leaves room for it and the search says that it serves more; false where nothing speaks for it. */
 export function stepUp(side: Side, goal: Goal): boolean {
-  const isTried = side.stepsUp >= MAX_STEPS_UP || misses(side, goal).length > 0;
-  const higher = isTried ? null : higherLevel(side, goal);
+  const mayRise = side.stepsUp < MAX_STEPS_UP && misses(side, goal).length === 0;
+  const higher = mayRise ? higherLevel(side, goal) : null;
   if (higher === null) return false;
   side.stepsUp++;
   goTo(side, higher);
