@@ -33,10 +33,10 @@ export type Decision = Omit<GainDecided, 'type' | 'at'>;
  * beyond doubt is narrow, twice as many in all where there may be none, three times while one that has not held yet serves much more
  * than those that have, and four times while none has. A side that misses the goal in half of three rounds or more, or clearly in all
  * so far while what was read of it nearby says the same, goes to a lower level, so that what is reported as within the budget is so in
- * the final too; one that keeps it with room to spare goes to a higher one where the search saw it serve more; both at once, while it is
- * served. Where a side that went lower is alone, the next best of the search comes in beside it; a finalist that has no level left is out, as is one that another
- * beats beyond doubt, or by so much that to look again promises little. A round in which one missed the goal and the original config
- * was far slower than before does not count. null when there is nothing to compare.
+ * the final too; one that keeps it with room to spare goes to a higher one where the search saw it serve more; both at once, while it
+ * is served. Where a side that went lower is alone, the next best of the search comes in beside it; a finalist that has no level left
+ * is out, as is one that another beats beyond doubt, or by so much that to look again promises little. A round in which one missed the
+ * goal and the original config was far slower than before does not count. null when there is nothing to compare.
  */
 export function nextFinal(state: StudyState, rounds: number): FinalStep | null {
   const standoff = replay(state, rounds);
