@@ -1,5 +1,6 @@
 import { failureOf } from './failure.ts';
 import { createProgram } from './program.ts';
+import { requireNode } from './require-node.ts';
 import { outliveReaders, processTerminal, type Terminal } from './terminal.ts';
 
 /** The program, from its arguments to its exit code. Errors: none; what went wrong is said in one line. */
@@ -23,6 +24,7 @@ export async function obey(wanted: () => Promise<readonly string[] | null>, term
 
 /** Without any argument a person at a terminal is asked for a run, which then is the command; null when they left. */
 async function wantedCommand(): Promise<readonly string[] | null> {
+  requireNode(process.versions.node);
   const { canvas } = processTerminal;
   if (process.argv.length > 2 || !canvas?.isWatched) return process.argv.slice(2);
   const { guidedStart } = await import('./guided.ts');

@@ -6,6 +6,7 @@ import { addOptions } from './option-table.ts';
 import { addRefusedOptions } from './perf-analyzer-aliases.ts';
 import { perfAnalyzerExitCodes, perfAnalyzerVerdict } from './perf-analyzer-verdict.ts';
 import { type ProfileOptions, profileOptionTable } from './profile-options.ts';
+import { requireNode } from './require-node.ts';
 import { processTerminal } from './terminal.ts';
 
 /** `tritune-perf-analyzer`: the load generator in the place of perf_analyzer, with its options, lines, files and exit codes. */
@@ -27,6 +28,7 @@ addOptions(command, profileOptionTable).action(async (options: ProfileOptions & 
 });
 
 try {
+  requireNode(process.versions.node);
   await command.parseAsync();
 } catch (error) {
   const { line } = failureOf(error, process.argv.includes('--verbose'));

@@ -1,0 +1,12 @@
+import { TrituneError } from '../base/errors.ts';
+import { oldestNode } from '../base/version.ts';
+
+/** Refuses a Node (`22.1.0`) older than `package.json` allows: npm only warns of it. Errors: UNSUPPORTED. */
+export function requireNode(version: string): void {
+  if (version.localeCompare(oldestNode, 'en', { numeric: true }) >= 0) return;
+  throw new TrituneError(
+    'UNSUPPORTED',
+    `this is Node ${version}, and tritune needs ${oldestNode} or newer`,
+    `install a newer Node, or put one first in PATH, and run it again`,
+  );
+}

@@ -1,0 +1,28 @@
+import { describe, expect, it } from 'vitest';
+import { exitCodes } from '../../src/cli/exit-codes.ts';
+import { failureOf } from '../../src/cli/failure.ts';
+import { requireNode } from '../../src/cli/require-node.ts';
+
+/** What the user reads on such a Node, null where it runs. */
+function refusal(version: string): string | null {
+  try {
+    requireNode(version);
+    return null;
+  } catch (error) {
+    const { line, exitCode } = failureOf(error, false);
+    expect(exitCode).toBe(exitCodes.usage);
+    return line;
+  }
+}
+
+describe('the Node it runs on', () => {
+  it.each(['20.20.2', '22.0.9', '9.0.0'])('refuses %s in one line', (version) => {
+    expect(refusal(version)).toMatch(
+      new RegExp(`^tritune: UNSUPPORTED: this is Node ${version}, .* 22.1 or newer \\(`),
+    );
+  });
+
+  it.each(['22.1.0', '22.10.0', '24.21.0', '100.0.0'])('takes %s', (version) => {
+    expect(refusal(version)).toBeNull();
+  });
+});
