@@ -54,6 +54,7 @@ export class StudyFold {
   readonly #requested: Wish[] = [];
   #isPaused = false;
   #elapsedMs = 0;
+  #loadMs = 0;
   #lastMs = 0;
   /** Of the run under way; null in the journals of earlier versions. */
   #lastRunMs: number | null = null;
@@ -115,6 +116,7 @@ export class StudyFold {
         failed: trials.filter((trial) => trial.failure !== null).length,
       },
       elapsedSeconds: this.elapsedSeconds,
+      loadSeconds: this.#loadMs / 1e3,
     };
   }
 
@@ -222,6 +224,7 @@ export class StudyFold {
     if (open) open.applied = { change, loadMs };
     else this.#finishedTrial(trial);
     if (change === 'full') this.#reloads++;
+    this.#loadMs += loadMs;
     if (change !== 'none') this.#restored = null;
   }
 

@@ -65,4 +65,6 @@ export interface StudyState {
   readonly counts: Counts;
   /** Seconds in which a run was under way, all runs of the study together, up to the last record. */
   readonly elapsedSeconds: number;
+  /** Of these, those that changes of the model's config took; a load that failed leaves no figure. */
+  readonly loadSeconds: number;
 }

@@ -53,6 +53,10 @@ describe('the page', () => {
     expect(pageOf(records)).toBe(page);
   });
 
+  it('says how much of its time went into loads', async () => {
+    expect(/<dt>time<\/dt><dd>(.*?)<\/dd>/.exec(await thePage())?.[1]).toMatch(/^\S.*, \S.* of it loading configs$/);
+  });
+
   it('loads nothing and lets nothing but its own script run', async () => {
     const page = await thePage();
     expect(page).toMatch(

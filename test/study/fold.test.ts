@@ -106,6 +106,7 @@ describe('the fold', () => {
     expect(state.best?.number).toBe(1);
     expect(state.counts).toEqual({ trials: 3, measurements: 8, reloads: 2, failed: 0 });
     expect(state.elapsedSeconds).toBe(29);
+    expect(state.loadSeconds).toBeCloseTo(2.7);
     expect(state.finished).toBeNull();
   });
 

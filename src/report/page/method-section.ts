@@ -113,9 +113,9 @@ function measured({ trials, finals, voidRounds, counts }: StudyState): readonly 
   ];
 }
 
-function ended({ finished, restored, elapsedSeconds }: StudyState): readonly Fact[] {
+function ended({ finished, restored, elapsedSeconds, loadSeconds }: StudyState): readonly Fact[] {
   return [
-    ['time', formatDuration(finished?.wallSeconds ?? elapsedSeconds)],
+    ['time', `${formatDuration(elapsedSeconds)}, ${formatDuration(loadSeconds)} of it loading configs`],
     ['stopped because', finished?.stopReason ?? 'it is not finished'],
     ['model afterwards', restored?.detail ?? 'not restored yet'],
   ];
