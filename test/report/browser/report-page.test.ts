@@ -84,6 +84,16 @@ describe('the report in a browser', () => {
     },
   );
 
+  it('draws hollow marks hollow on dark paper too', async () => {
+    await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: 'dark' }]);
+    await open();
+    const fills = (await page.evaluate(
+      `[...document.querySelectorAll('#front [fill="#fff"]')].map((mark) => getComputedStyle(mark).fill)`,
+    )) as string[];
+    expect(fills.length).toBeGreaterThan(1);
+    expect(new Set(fills)).toEqual(new Set([await page.evaluate('getComputedStyle(document.body).backgroundColor')]));
+  });
+
   it('runs nothing that a server, a model or a person wrote', async () => {
     await open('hostile.html');
     expect(await page.title()).toBe(`tritune: ${hostile.replaceAll(/[\t\n\f\r ]+/g, ' ')}`);
