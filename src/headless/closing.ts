@@ -1,5 +1,5 @@
 import { formatMs, formatRate, formatRatio, inertLine, wrapped } from '../base/format.ts';
-import { describeAssignment, describeLevel, describePrediction } from '../study/describe.ts';
+import { describeAssignment, describeGainIn, describeLevel, describePrediction } from '../study/describe.ts';
 import type { Summary, SummaryPoint } from '../study/summary.ts';
 
 /** Where the documents of a run lie, by name. */
@@ -62,7 +62,8 @@ function gain(summary: Summary, isBaseline: boolean): string[] {
   const { ratio, low, high } = summary.gain;
   const known = low !== null && high !== null;
   const interval = known ? `95 %: ${formatRatio(low)} to ${formatRatio(high)}` : 'one round only, so no interval';
-  return [row('gain', `${formatRatio(ratio ?? Number.NaN)} (${interval}), both measured in turn`)];
+  const what = `${formatRatio(ratio ?? Number.NaN)}${describeGainIn(summary.objectives)}`;
+  return [row('gain', `${what} (${interval}), both measured in turn`)];
 }
 
 /** A sentence a line: as one line it would be longer than any terminal. */

@@ -1,6 +1,6 @@
 import { formatDuration, formatMs, formatRate, inertLine, plainLine } from '../base/format.ts';
 import type { Measurement } from '../profiler/measurement.ts';
-import { describeAssignment, describeLevel } from '../study/describe.ts';
+import { describeAssignment, describeLevel, describeObjectives } from '../study/describe.ts';
 import type { Doubted, Goal, TrialFailure } from '../study/types.ts';
 import type { TunerEvent } from '../tuner/seams.ts';
 
@@ -84,10 +84,9 @@ function opening(event: Extract<TunerEvent, { type: 'study-started' }>): string[
 }
 
 function describeGoal(goal: Goal): string {
-  const objectives = goal.objectives.map(({ metric, weight }) => (weight === 1 ? metric : `${metric}:${weight}`));
   const constraints = goal.constraints.map(({ metric, relation, value }) => `${metric} ${relation} ${value}`);
   const budget = goal.budget ? [`p${goal.budget.percentile} ≤ ${formatMs(goal.budget.latencyMs)}`] : [];
-  return [`best ${objectives.join(' and ')}`, ...budget, ...constraints].join(', ');
+  return [`best ${describeObjectives(goal.objectives)}`, ...budget, ...constraints].join(', ');
 }
 
 function describeMeasurement(measurement: Measurement, goal: Goal | undefined): string {

@@ -21,10 +21,6 @@ function verdict({ error, best, feasible, gain }: SeriesEntry): string {
   const figures = `${formatRate(throughput.value ?? Number.NaN)} at ${describeLevel(load)}, p${latency.percentile} ${formatMs(latency.value ?? Number.NaN)}`;
   const missed = feasible ? [] : ['over its limits'];
   const isOriginal = best.trial === BASELINE;
-  const gained = isOriginal
-    ? ['the original config']
-    : gain
-      ? [`${formatRatio(gain.ratio ?? Number.NaN)} of the original`]
-      : [];
+  const gained = isOriginal ? ['the original config'] : gain ? [`gain ${formatRatio(gain.ratio ?? Number.NaN)}`] : [];
   return [figures, ...gained, ...missed, ...failed].join('; ');
 }

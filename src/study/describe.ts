@@ -3,6 +3,7 @@ import type { LoadLevel } from '../loadgen/types.ts';
 import type { Narrowing } from '../space/narrowing.ts';
 import type { Assignment, ParameterValue } from '../space/types.ts';
 import type { Prediction } from './prediction.ts';
+import type { Objective } from './types.ts';
 
 /** The assignment on one line: `instances=2 max_batch_size=8`. */
 export function describeAssignment(assignment: Assignment): string {
@@ -27,6 +28,18 @@ export function describeValue(value: ParameterValue): string {
 
 export const describeLevel = (level: LoadLevel): string =>
   level.mode === 'concurrency' ? `concurrency ${level.value}` : `${level.value} requests/s`;
+
+/** `throughput:10 and latency-p99:5`; without their weights where these are alike. */
+export function describeObjectives(objectives: readonly Objective[]): string {
+  const areAlike = objectives.every(({ weight }) => weight === objectives[0]?.weight);
+  return objectives.map(({ metric, weight }) => (areAlike ? metric : `${metric}:${weight}`)).join(' and ');
+}
+
+/** What a gain is a gain in, to stand after it; '' for throughput alone, which is what a bare factor is taken for. */
+export function describeGainIn(objectives: readonly Objective[]): string {
+  const isBare = objectives.every(({ metric }) => metric === 'throughput');
+  return isBare ? '' : ` by ${describeObjectives(objectives)}`;
+}
 
 /** `1,190 infer/s, p99 26 ms (queueing model, from the other trials' 12 measurements)`, and what none of them had. */
 export function describePrediction({ throughput, budgetLatencyMs, from, quality, extrapolates }: Prediction): string {

@@ -4,6 +4,7 @@ import { createLines } from '../../src/headless/lines.ts';
 import { foldStudy } from '../../src/study/fold.ts';
 import type { StudyRecord } from '../../src/study/records.ts';
 import { summarize } from '../../src/study/summary.ts';
+import type { Objective } from '../../src/study/types.ts';
 import { candidateOf, configOf, goalOf, measured, originalConfig, studyStarted } from '../study/builders.ts';
 
 const at = '2026-01-01T00:00:01.000Z';
@@ -98,6 +99,22 @@ describe('the closing lines', () => {
     ];
     expect(closing(decided(2.2, 2.6))).toContain('gain       2.40× (95 %: 2.20× to 2.60×), both measured in turn');
     expect(closing(decided(0, Number.POSITIVE_INFINITY)).join()).toContain('2.40× (one round only, so no interval)');
+  });
+
+  it('name what the gain is in where that is not throughput alone', () => {
+    const aimed = (objectives: readonly Objective[]): StudyRecord[] => [
+      studyStarted({ ...goalOf(8), objectives }, { server: emulated }),
+      ...records.slice(1, -2),
+      { type: 'gain-decided', at, best: 1, gain: { value: 2.4, low: 2.2, high: 2.6 } },
+      ...records.slice(-2),
+    ];
+    const [throughput, latency] = [
+      { metric: 'throughput', weight: 10 },
+      { metric: 'latency-p99', weight: 5 },
+    ] as const;
+    expect(closing(aimed([throughput])).join()).toContain('2.40× (95 %');
+    expect(closing(aimed([latency])).join()).toContain('2.40× by latency-p99 (95 %');
+    expect(closing(aimed([throughput, latency])).join()).toContain('2.40× by throughput:10 and latency-p99:5 (95 %');
   });
 
   it('say that the model was not put back', () => {

@@ -106,6 +106,16 @@ describe('the page', () => {
     expect(marks(pageOf([...records.slice(0, before), doubted, ...final.slice(0, 1)]))).toBe(0);
   });
 
+  it('says what the gain is in where that is not throughput alone', async () => {
+    const records = await studyOfMany();
+    const objectives = [{ metric: 'latency-p99', weight: 1 }];
+    const aimed = records.map((each) =>
+      each.type === 'study-started' ? { ...each, goal: { ...each.goal, objectives } } : each,
+    );
+    expect(await thePage()).toMatch(/× the original config \(/);
+    expect(pageOf(aimed)).toMatch(/× as good as the original config by latency-p99 \(/);
+  });
+
   it('says of two columns whether their gain was measured', async () => {
     const records = await studyOfMany();
     const before = records.findIndex(({ type }) => type === 'final-measured');

@@ -1,6 +1,7 @@
 import { median } from 'simple-statistics';
 import { formatDuration, formatFigure } from '../../base/format.ts';
 import { canonicalJson } from '../../base/json.ts';
+import { describeObjectives } from '../../study/describe.ts';
 import { constraintsOf } from '../../study/goal.ts';
 import { spaceOf } from '../../study/settings.ts';
 import type { StudyState } from '../../study/state.ts';
@@ -71,15 +72,12 @@ function translated({ started: { modelAnalyzer } }: StudyState): readonly Fact[]
 }
 
 function goalText({ goal }: StudyState): string {
-  const aims = goal.objectives.map(({ metric, weight }) =>
-    goal.objectives.length > 1 ? `${metric}:${weight}` : metric,
-  );
   const limits = constraintsOf(goal).map(({ metric, relation, value }) =>
     metric === 'latency' && goal.budget
       ? `p${goal.budget.percentile} latency ${relation} ${value} ms`
       : `${metric} ${relation} ${value}`,
   );
-  return `${aims.join(', ')}, with ${limits.join(', ')}`;
+  return `${describeObjectives(goal.objectives)}, with ${limits.join(', ')}`;
 }
 
 function measured({ trials, finals, voidRounds, counts }: StudyState): readonly Fact[] {

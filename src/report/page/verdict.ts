@@ -1,29 +1,36 @@
 import { formatFigure, formatMs, formatRate, formatRatio } from '../../base/format.ts';
-import { describeAssignment, describeLevel, describePrediction } from '../../study/describe.ts';
+import { describeAssignment, describeGainIn, describeLevel, describePrediction } from '../../study/describe.ts';
 import type { StudyState } from '../../study/state.ts';
 import type { Summary, SummaryPoint } from '../../study/summary.ts';
 import { type Html, html, none } from '../html.ts';
 
 /** What came of the study in one sentence. */
-export function verdict({ best, baseline, budget, feasible, gain }: Summary): string {
+export function verdict(summary: Summary): string {
+  const { best, baseline, budget, feasible } = summary;
+  const gained = gainText(summary);
   if (!best) return 'Nothing could be measured.';
   const { throughput, budgetLatencyMs } = best;
   const what = `${rate(throughput.value)} at p${budgetLatencyMs.percentile} ${formatMs(budgetLatencyMs.value ?? Number.NaN)}`;
   const within = budget ? ` within the budget of ${formatMs(budget.latencyMs)}` : '';
   if (!feasible) return `No configuration met the constraints; the nearest gives ${what}.`;
   if (best.trial === baseline?.trial) return `The original config is the best found: ${what}${within}.`;
-  return `Trial ${best.trial} serves ${what}${within}${gain ? `, ${gainText(gain)}` : ''}.`;
+  return `Trial ${best.trial} serves ${what}${within}${gained ? `, ${gained}` : ''}.`;
 }
 
-function gainText({ ratio, low, high }: NonNullable<Summary['gain']>): string {
+function gainText({ gain, objectives }: Summary): string | null {
+  if (!gain) return null;
+  const { ratio, low, high } = gain;
   const interval = low !== null && high !== null ? `95 % interval ${formatRatio(low)} to ${formatRatio(high)}, ` : '';
-  return `${formatRatio(ratio ?? Number.NaN)} the original config (${interval}measured in turn)`;
+  const by = describeGainIn(objectives);
+  return `${formatRatio(ratio ?? Number.NaN)} ${by === '' ? '' : 'as good as '}the original config${by} (${interval}measured in turn)`;
 }
 
-const gainNote = (gain: Summary['gain']): string =>
-  gain
-    ? `The gain, ${gainText(gain)}, is of the two alternately under the same conditions, not of the columns' quotient.`
+function gainNote(summary: Summary): string {
+  const gained = gainText(summary);
+  return gained
+    ? `The gain, ${gained}, is of the two alternately under the same conditions, not of the columns' quotient.`
     : 'The gain was not measured: the final, which takes the two in turn, was not done. Their quotient is of two different times.';
+}
 
 const rate = (value: number | null): string => formatRate(value ?? Number.NaN);
 
@@ -44,7 +51,8 @@ export function notices({ server, finished }: StudyState, { rejected, clientBoun
 }
 
 /** The best and the original side by side, with their intervals. */
-export function comparison({ best, baseline, gain }: Summary): Html {
+export function comparison(summary: Summary): Html {
+  const { best, baseline } = summary;
   if (!best) return none;
   const isBaseline = baseline?.trial === best.trial;
   const points: readonly (readonly [string, SummaryPoint])[] = [
@@ -71,7 +79,7 @@ export function comparison({ best, baseline, gain }: Summary): Html {
 <div class="scroll"><table class="facts"><thead><tr><th></th>${points.map(([name]) => html`<th>${name}</th>`)}</tr></thead><tbody>
 ${rows.map(([name, of]) => html`<tr><th scope="row">${name}</th>${points.map(([, point]) => html`<td>${of(point)}</td>`)}</tr>\n`)}
 </tbody></table></div>
-<p class="soft">Ranges are 95 % intervals. ${points.length === 2 ? gainNote(gain) : ''}</p>
+<p class="soft">Ranges are 95 % intervals. ${points.length === 2 ? gainNote(summary) : ''}</p>
 ${best.predicted ? html`<p class="soft">Predicted without its own measurements: ${describePrediction(best.predicted)}.</p>` : none}`;
 }
 

@@ -1,5 +1,5 @@
 import { formatDuration, formatFigure, formatMs, formatRate, wrapped } from '../../base/format.ts';
-import { describeLevel } from '../../study/describe.ts';
+import { describeLevel, describeObjectives } from '../../study/describe.ts';
 import type { StudyState } from '../../study/state.ts';
 import { usualTrials } from '../../study/usual-trials.ts';
 import { bar } from '../canvas.ts';
@@ -18,8 +18,13 @@ export function titleRows({ study }: ViewState, width: number): readonly Row[] {
     ? [span('budget ', 'muted'), span(`p${goal.budget.percentile} ≤ ${formatMs(goal.budget.latencyMs)}`, 'strong')]
     : [span('no latency budget', 'muted')];
   const others = goal.constraints.map(({ metric, relation, value }) => ` · ${metric} ${relation} ${value}`).join('');
-  const objectives = goal.objectives.map(({ metric }) => metric).join(' and ');
-  const wanted: Row = [span('best ', 'muted'), span(objectives), span(' · ', 'muted'), ...budget, span(others)];
+  const wanted: Row = [
+    span('best ', 'muted'),
+    span(describeObjectives(goal.objectives)),
+    span(' · ', 'muted'),
+    ...budget,
+    span(others),
+  ];
   const device = deviceText(study);
   return [
     spread(name, [span(foreign(where), 'muted')], width),
