@@ -64,11 +64,18 @@ function standing(state: StudyState, best: Trial): readonly string[] {
   const { baseline, gain } = state;
   const isFeasible = representative(state, best)?.feasible ?? false;
   const missed = isFeasible ? [] : ['Nothing met the goal; this is about the nearest to it.'];
+  const { rejected } = gain ?? {};
   if (baseline?.number === best.number) {
-    const { rejected } = gain ?? {};
     const but = rejected ? `trial ${rejected.trial} seemed better, but ${rejected.reason}` : 'nothing better was found';
     return [...missed, `The original config stays: ${but}.`];
   }
+  const instead = rejected
+    ? [`Trial ${rejected.trial} seemed better, but ${rejected.reason}, which ended before this one was measured again.`]
+    : [];
   const isComparable = baseline !== null && toldOf(state, baseline) !== null;
-  return [...missed, ...(isComparable ? [] : ['The original config was not measured, so there is no before.'])];
+  return [
+    ...missed,
+    ...instead,
+    ...(isComparable ? [] : ['The original config was not measured, so there is no before.']),
+  ];
 }

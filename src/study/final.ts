@@ -2,6 +2,7 @@ import type { Measurement } from '../profiler/measurement.ts';
 import { decide } from './final/decide.ts';
 import { disturbedRound } from './final/disturbance.ts';
 import { latestPairs } from './final/pairs.ts';
+import { keptClearly } from './final/sides.ts';
 import { next, opensRound, replay } from './final/standoff.ts';
 import { bestBelow } from './final/steps.ts';
 import { isFeasible } from './goal.ts';
@@ -49,11 +50,16 @@ export function nextFinal(state: StudyState, rounds: number): FinalStep | null {
   return { kind: 'measure', trial, level, round, left: turns.length, opensRound: opensRound(standoff) };
 }
 
-/** The decision on the rounds so far, for a final that is cut short; null before the first whole round. */
+/**
+ * The decision on the rounds so far, for a final that is cut short; null before the first whole round. Where none of those that played
+ * stands, one that kept the goal clearly in the search is better advice than the original config.
+ */
 export function decideNow(state: StudyState, rounds: number): Decision | null {
   const standoff = replay(state, rounds);
   const isPlayed = standoff?.finalists.some((side) => latestPairs(side, standoff.baseline).length > 0);
-  return standoff && isPlayed ? decide(standoff, state.goal) : null;
+  if (!standoff || !isPlayed) return null;
+  const sure = standoff.waiting.filter((side) => keptClearly(side, state.goal) && !isInDoubt(state, side.trial));
+  return decide(standoff, state.goal, sure);
 }
 
 /**

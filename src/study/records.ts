@@ -171,8 +171,8 @@ export interface RoundVoided extends Stamped {
 
 /**
  * The outcome of the final: the trial to emit, and how many times better than the baseline it is by the objective: for
- * throughput, the ratio of throughputs. null when the baseline served nothing to compare with; 1 when the baseline itself
- * is emitted, and `rejected` then says what was not better.
+ * throughput, the ratio of throughputs. null when the baseline served nothing to compare with, or the final did not come to that
+ * trial; 1 when the baseline itself is emitted. `rejected`: what was played and not taken, where the baseline or an unplayed one is.
  */
 export interface GainDecided extends Stamped {
   readonly type: 'gain-decided';

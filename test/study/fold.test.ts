@@ -457,6 +457,32 @@ describe('the final', () => {
     expect(representative(state, state.best)).toMatchObject({ feasible: true, measurement: { level: { value: 2 } } });
   });
 
+  it('takes what the search was sure of when it is cut short and those that played missed the goal', () => {
+    const near = { ...measured(4, 250, 9.9), budgetLatencyMs: { value: 9.9, low: 9.5, high: 10.4, percentile: 99 } };
+    const [, ...others] = [0, 1, 2].map((index) => trial(2 + index, [[4, 200 - 10 * index, 9]], 0, true));
+    const unsure = trial(2, [[4, 250, 9.9]], 0, true).map((each) =>
+      each.type === 'trial-measured' ? { ...each, measurement: near } : each,
+    );
+    const original = trial(0, [[2, 150, 9]], 0, true);
+    const records = [studyStarted(goalOf(10)), ...original, ...trial(1, [[4, 300, 9]], 0, true), ...unsure];
+    const late = [final(0, measured(2, 150, 9)), final(1, measured(4, 300, 14))];
+    expect(decideNow(foldStudy([...records, ...late]), 3)).toMatchObject({ best: 0, rejected: { trial: 1 } });
+
+    const cut = [...records, ...others.flat(), ...late];
+    const decision = decideNow(foldStudy(cut), 3);
+    if (!decision) throw new Error('no decision');
+    expect(decision).toMatchObject({ best: 3, gain: null, rejected: { trial: 1 } });
+    const decided = summarize(foldStudy([...cut, { type: 'gain-decided', at: at(70), ...decision }]), 'journal.jsonl');
+    expect(decided).toMatchObject({ feasible: true, best: { trial: 3, load: { value: 4 } }, gain: null });
+    expect(decided.rejected).toMatchObject({ trial: 1, reason: expect.stringContaining('missed') });
+    expect(decided.explanation?.sentences[0]).toMatch(/^Trial 1 seemed better, but it missed the goal in the final/);
+
+    // One that the sampler holds for luck is none of those.
+    const doubted: StudyRecord = { type: 'readings-doubted', at: at(50), readings: [{ trial: 3, reading: 0 }] };
+    const doubtful = foldStudy([...records, ...others.flat(), doubted, ...late]);
+    expect(decideNow(doubtful, 3)).toMatchObject({ best: 4, gain: null });
+  });
+
   it('never emits what missed the goal while the original still meets it at a lower level', () => {
     const original = trial(
       0,

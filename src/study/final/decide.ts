@@ -1,4 +1,5 @@
 import { mean } from 'simple-statistics';
+import type { Interval } from '../../stats/interval.ts';
 import { assess } from '../goal.ts';
 import type { GainDecided } from '../records.ts';
 import type { Goal } from '../types.ts';
@@ -19,26 +20,36 @@ interface Finalist {
 
 /**
  * The best of the finalists that met the goal in most rounds; else the first that stands at a level below its rounds',
- * with no gain to tell. The original config when none of them stands but it does, or when the best is certainly worse.
+ * with no gain to tell. The original config when none of them stands but it does, or when the best is certainly worse. `unplayed`: those
+ * that the final had no time for, the best of the search first; where none of the finalists stands, the first of these is taken, with no
+ * gain to tell either.
  */
 export function decide(
   { finalists, baseline }: Pick<Standoff, 'finalists' | 'baseline'>,
   goal: Goal,
+  unplayed: readonly Side[] = [],
 ): Omit<GainDecided, 'type' | 'at'> {
   const met = finalists.flatMap((side) => finalistOf(side, baseline, goal) ?? []);
   const winner = winnerOf(met);
   const baselineStands = heldIn(winner.pairs, 1, baseline, goal) || standsBelow(winner.pairs, 1, baseline, goal);
   if (winner.stands && !winner.holds) return { best: winner.side.trial.number, gain: null };
   const gain = gainOf(winner.pairs, winner.side, baseline, goal);
+  const [instead] = winner.stands ? [] : unplayed;
+  if (instead) return { best: instead.trial.number, gain: null, rejected: rejectedFor(winner, gain) };
   const isRejected = winner.stands === baselineStands ? gain === null || gain.high < 1 : baselineStands;
   if (!isRejected) return { best: winner.side.trial.number, gain };
-  const reason = winner.stands ? 'it was not better than the original config' : 'it missed the goal in the final';
   return {
     best: baseline.trial.number,
     gain: { value: 1, low: 1, high: 1 },
-    rejected: { trial: winner.side.trial.number, gain, reason },
+    rejected: rejectedFor(winner, gain),
   };
 }
+
+const rejectedFor = ({ side, stands }: Finalist, gain: Interval | null): GainDecided['rejected'] & {} => ({
+  trial: side.trial.number,
+  gain,
+  reason: stands ? 'it was not better than the original config' : 'it missed the goal in the final',
+});
 
 function finalistOf(side: Side, baseline: Side, goal: Goal): Finalist | null {
   const pairs = latestPairs(side, baseline);

@@ -129,6 +129,14 @@ export function startAnew(side: Side): void {
   side.readings = [];
 }
 
+/** The search met the goal with it, the whole interval of the budgeted percentile within the budget. */
+export function keptClearly({ trial }: Side, { budget }: Goal): boolean {
+  const chosen = trial.chosen === null ? undefined : trial.measurements[trial.chosen];
+  if (!trial.feasible || !chosen) return false;
+  const { percentile, high } = chosen.budgetLatencyMs;
+  return budget === null || (percentile === budget.percentile && high <= budget.latencyMs);
+}
+
 /** The whole interval of the budgeted percentile lies above the budget. */
 function isClearlyLate(measurement: Measurement, { budget }: Goal): boolean {
   const { percentile, low } = measurement.budgetLatencyMs;
