@@ -52,7 +52,9 @@ function verdict(summary: Summary): string[] {
 
 function figures({ throughput, load, budgetLatencyMs, latencyMs }: SummaryPoint): string {
   const interval = `${formatRate(throughput.low ?? Number.NaN)} to ${formatRate(throughput.high ?? Number.NaN)}`;
-  const latency = `p${budgetLatencyMs.percentile} ${formatMs(budgetLatencyMs.value ?? Number.NaN)}, p50 ${formatMs(latencyMs.p50 ?? Number.NaN)}`;
+  const { percentile, value } = budgetLatencyMs;
+  const median = percentile === 50 ? '' : `, p50 ${formatMs(latencyMs.p50 ?? Number.NaN)}`;
+  const latency = `p${percentile} ${formatMs(value ?? Number.NaN)}${median}`;
   return `${formatRate(throughput.value ?? Number.NaN)} (95 %: ${interval}) at ${describeLevel(load)}, ${latency}`;
 }
 

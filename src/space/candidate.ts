@@ -57,10 +57,18 @@ function chosenOptions(bound: BoundSpace, assignment: Assignment): ParameterOpti
     if (possible.length === 0) return `${name} does not apply: ${whyNot(setting)}`;
     const wanted = canonicalJson(assignment[name] as Json);
     const option = possible.find(({ value }) => canonicalJson(value) === wanted);
-    if (option === undefined) return `${wanted} is not one of the values of ${name}`;
+    if (option === undefined) return `${wanted} is not one of the values of ${name}: ${listed(possible)}`;
     options.push(option);
   }
   return options;
+}
+
+/** Values that fit in a line. */
+const MOST_LISTED = 12;
+
+function listed(options: readonly ParameterOption[]): string {
+  const values = options.slice(0, MOST_LISTED).map(({ value }) => canonicalJson(value));
+  return [...values, ...(options.length > MOST_LISTED ? ['…'] : [])].join(', ');
 }
 
 function whyNot(setting: BoundSpace['settings'][number]): string {

@@ -77,6 +77,14 @@ describe('the closing lines', () => {
     expect(lines.at(-1)).toBe("model      'm' has its original config again");
   });
 
+  it('give the median once where it is the budgeted percentile', () => {
+    const summary = summarize(foldStudy(records), 'journal.jsonl');
+    const best = { ...summary.best, budgetLatencyMs: { value: 7, low: 6, high: 8, percentile: 50 } };
+    const lines = (of: typeof summary): string => closingLines(of, {}).join('\n');
+    expect(lines(summary).match(/p50/g)).toHaveLength(2);
+    expect(lines({ ...summary, best: best as NonNullable<typeof summary.best> })).toMatch(/6, p50 7 ms$/m);
+  });
+
   it('break sentences between words at the edge of a terminal, and no path', () => {
     const [summary, path] = [summarize(foldStudy(records), 'journal.jsonl'), `${'d/'.repeat(50)}s.json`];
     const [lines, whole] = [40, undefined].map((columns) => closingLines(summary, { summary: path }, columns)) as [

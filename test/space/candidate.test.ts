@@ -222,7 +222,11 @@ describe('an assignment that is not legal', () => {
       "the search space has no parameter 'instance' (did you mean 'instances'?)",
     ],
     ['of a name from the prototype', { constructor: 1 }, "the search space has no parameter 'constructor'"],
-    ['of a value that is not there', { instances: 99 }, '99 is not one of the values of instances'],
+    [
+      'of a value that is not there',
+      { instances: 99 },
+      '99 is not one of the values of instances: 1, 2, 3, 4, 5, 6, 7, 8',
+    ],
     [
       'of a parameter that does not apply',
       { max_batch_size: 4, dynamic_batching: false, queue_delay_us: 100 },
