@@ -50,6 +50,8 @@ export async function runBenchSearch(options: BenchSearchOptions, terminal: Term
   table('recorded on real servers', results.filter(isRecorded), names, options.measurements, terminal);
 }
 
+const WIDEST_CELL = '  100 / 100 / 100'.length;
+
 /** Shares of the optimum after some measurements, in per cent: median, worst tenth and worst. */
 function table(
   title: string,
@@ -63,7 +65,7 @@ function table(
   const counts = after.length > 0 ? after : [most];
   terminal.print('');
   terminal.print(`${title}: % of the optimum, median / worst tenth / worst, after so many measurements`);
-  const head = counts.map((count) => `${count}`.padStart(14)).join('');
+  const head = counts.map((count) => `${count}`.padStart(WIDEST_CELL)).join('');
   terminal.print(`${''.padEnd(12)}${head}   reloads  seconds  levels  stops`);
   for (const name of names) {
     const own = results.filter(({ sampler }) => sampler === name);
@@ -78,7 +80,7 @@ function table(
       ? `${stops.stopped} of ${own.length}, after ${stops.measurements} at ${percent(stops.share)}`
       : 'none';
     terminal.print(
-      `${name.padEnd(12)}${cells.map((cell) => cell.padStart(14)).join('')}   ${at.reloads.toFixed(1).padStart(7)}  ${at.seconds.toFixed(0).padStart(7)}  ${at.levels.toFixed(1).padStart(6)}  ${stopped}`,
+      `${name.padEnd(12)}${cells.map((cell) => cell.padStart(WIDEST_CELL)).join('')}   ${at.reloads.toFixed(1).padStart(7)}  ${at.seconds.toFixed(0).padStart(7)}  ${at.levels.toFixed(1).padStart(6)}  ${stopped}`,
     );
   }
 }
