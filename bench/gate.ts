@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { median } from 'simple-statistics';
+import { exitCodes } from '../src/cli/exit-codes.ts';
 import { launchLocal } from '../src/launch/local-server.ts';
 import { installTriton } from '../src/launch/triton-install.ts';
 import type { LaunchedServer } from '../src/launch/types.ts';
@@ -38,15 +39,13 @@ async function measure({ grpcUrl }: LaunchedServer, name: string): Promise<strin
 /** Whether it fails. */
 async function gate(baseline: string, run: string): Promise<boolean> {
   const child = tritune(['compare', baseline, run]);
-  const said = outputOf(child);
-  return said.then(
-    () => false,
-    (error: unknown) => {
-      // 5 is a regression; with another code it could not tell.
-      if (child.exitCode === 5) return true;
-      throw error;
-    },
-  );
+  try {
+    await outputOf(child);
+    return false;
+  } catch (error) {
+    if (child.exitCode === exitCodes.regression) return true;
+    throw error;
+  }
 }
 
 async function throughputOf(file: string): Promise<number> {
@@ -57,9 +56,12 @@ async function throughputOf(file: string): Promise<number> {
 /** Executions so much longer that a tenth less is served. */
 async function plant(modelRepository: string): Promise<void> {
   const file = join(modelRepository, MODEL, '1', 'model.py');
-  const [own, longer] = [/^BASE_SECONDS = ([\d.]+)$/m, (EXECUTION_SECONDS * PLANTED_SHARE) / (1 - PLANTED_SHARE)];
+  const longer = (EXECUTION_SECONDS * PLANTED_SHARE) / (1 - PLANTED_SHARE);
   const text = await readFile(file, 'utf8');
-  const planted = text.replace(own, (_, seconds: string) => `BASE_SECONDS = ${Number(seconds) + longer}`);
+  const planted = text.replace(
+    /^BASE_SECONDS = ([\d.]+)$/m,
+    (_, seconds: string) => `BASE_SECONDS = ${Number(seconds) + longer}`,
+  );
   if (planted === text) throw new Error(`${file} has no BASE_SECONDS`);
   await writeFile(file, planted);
 }

@@ -67,11 +67,10 @@ describe('tune on a real Triton', () => {
       expect(compareConfigs(before, await client.modelConfig('sleeper'))).toEqual([]);
       expect(summary.restored?.verified).toBe(true);
       const measured = (await recordsOf(output)).filter((record) => record.type === 'trial-measured');
-      const notes = measured.flatMap(({ measurement: { server, serverNote } }) => (server ? [] : [serverNote]));
-      // One reading may come too late on a busy machine; the reason of any is here to be seen.
-      expect(notes.slice(1)).toEqual([]);
-      const executions = measured.flatMap(({ measurement: { server } }) => server?.executionCount ?? []);
-      expect(Math.min(...executions), `${notes}`).toBeGreaterThan(0);
+      // A reading that is missing says why.
+      const missing = measured.flatMap(({ measurement: { server, serverNote } }) => (server ? [] : [serverNote]));
+      expect(missing).toEqual([]);
+      expect(measured.every((record) => (record.measurement.server?.executionCount ?? 0) > 0)).toBe(true);
     },
   );
 

@@ -45,7 +45,7 @@ export function decide(
   };
 }
 
-const rejectedFor = ({ side, stands }: Finalist, gain: Interval | null): GainDecided['rejected'] & {} => ({
+const rejectedFor = ({ side, stands }: Finalist, gain: Interval | null): NonNullable<GainDecided['rejected']> => ({
   trial: side.trial.number,
   gain,
   reason: stands ? 'it was not better than the original config' : 'it missed the goal in the final',

@@ -2,6 +2,7 @@ import { median } from 'simple-statistics';
 import type { LoadLevel } from '../../loadgen/types.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import { assess, isFeasible } from '../goal.ts';
+import { chosenOf } from '../ranking.ts';
 import type { StudyState } from '../state.ts';
 import type { Goal, Trial } from '../types.ts';
 
@@ -131,7 +132,7 @@ export function startAnew(side: Side): void {
 
 /** The search met the goal with it, the whole interval of the budgeted percentile within the budget. */
 export function keptClearly({ trial }: Side, { budget }: Goal): boolean {
-  const chosen = trial.chosen === null ? undefined : trial.measurements[trial.chosen];
+  const chosen = chosenOf(trial);
   if (!trial.feasible || !chosen) return false;
   const { percentile, high } = chosen.budgetLatencyMs;
   return budget === null || (percentile === budget.percentile && high <= budget.latencyMs);
