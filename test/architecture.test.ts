@@ -25,6 +25,7 @@ const keptTo: Record<string, readonly string[]> = {
   'node:net': ['http2', 'loadgen', 'emulator', 'launch'],
   'node:child_process': ['launch'],
   execa: ['launch'],
+  koffi: ['loadgen'],
   commander: ['cli'],
   '@resvg/resvg-js': ['report'],
   echarts: ['report'],

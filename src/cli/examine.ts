@@ -17,7 +17,8 @@ const EXTENSIONS: readonly (readonly [name: string, use: string, without: string
     'statistics by batch size, which the queueing sampler goes by',
     'the queueing sampler has a usual law only',
   ],
-  ['system_shared_memory', 'tensors in shared memory (--shared-memory system)', 'no --shared-memory'],
+  ['system_shared_memory', 'tensors in shared memory (--shared-memory system)', 'no --shared-memory system'],
+  ['cuda_shared_memory', "tensors in a GPU's memory (--shared-memory cuda)", 'no --shared-memory cuda'],
   ['trace', 'traces (--trace)', 'no --trace'],
 ];
 

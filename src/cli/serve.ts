@@ -32,7 +32,7 @@ export async function launchServer(options: LaunchFlags, common: LaunchOptions):
     });
   }
   if (what === 'docker') {
-    if (options.sharedMemory === 'system') {
+    if ((options.sharedMemory ?? 'none') !== 'none') {
       throw new TrituneError(
         'USAGE',
         'a container that is started for the run has shared memory of its own',

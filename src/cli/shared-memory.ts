@@ -1,12 +1,15 @@
-import { TrituneError } from '../base/errors.ts';
 import { openRegions, type RegionsPlan, type SharedRegions } from '../loadgen/shared-memory/open-regions.ts';
 import { type OpenOptions, openTransport } from '../loadgen/transports/open.ts';
 import type { RequestSet, Transport } from '../loadgen/types.ts';
+import type { ModelConfig } from '../triton/model-config.ts';
 import type { SharedMemory } from '../triton/types.ts';
 import type { TransportFlags } from './transport-options.ts';
 
 /** perf_analyzer's. */
 const DEFAULT_OUTPUT_BYTES = 102_400;
+
+/** The command line says the rest. */
+type AskedRegions = Omit<RegionsPlan, 'unknownOutputBytes' | 'memory'>;
 
 /** A transport, and the memory that it shares with the server if the user wants that. */
 export interface SharedTransport {
@@ -22,14 +25,14 @@ export interface SharedTransport {
 
 /**
  * Opens the transport of the traffic to the server of `control`. Errors: USAGE for options that do not go together;
- * UNSUPPORTED for CUDA's memory, and where the machine has none to share; SERVER_FAILED when the server cannot use it.
+ * UNSUPPORTED where the machine has no such memory to share; SERVER_FAILED when the server cannot use it.
  */
 export async function openSharedTransport(
   protocol: 'grpc' | 'http',
   options: OpenOptions,
   flags: Pick<TransportFlags, 'sharedMemory' | 'outputSharedMemorySize'>,
   control: SharedMemory,
-  plan: Omit<RegionsPlan, 'unknownOutputBytes'>,
+  plan: AskedRegions,
 ): Promise<SharedTransport> {
   const shared = await sharedRegionsOf(flags, control, plan);
   try {
@@ -61,13 +64,14 @@ export async function sharedRegionsOf(
     outputSharedMemorySize: unknownOutputBytes = DEFAULT_OUTPUT_BYTES,
   }: Pick<TransportFlags, 'sharedMemory' | 'outputSharedMemorySize'>,
   control: SharedMemory,
-  plan: Omit<RegionsPlan, 'unknownOutputBytes'>,
+  plan: AskedRegions,
 ): Promise<SharedRegions | undefined> {
   if (sharedMemory === 'none') return undefined;
-  if (sharedMemory === 'system') return openRegions(control, { ...plan, unknownOutputBytes });
-  throw new TrituneError(
-    'UNSUPPORTED',
-    "a CUDA device's memory is shared by handles that only the CUDA library makes, and tritune does not load it",
-    'use --shared-memory system, on the machine of the server',
-  );
+  const memory = sharedMemory === 'system' ? ({ kind: 'system' } as const) : cudaMemoryFor(plan.config);
+  return openRegions(control, { ...plan, unknownOutputBytes, memory });
+}
+
+/** Of the first GPU that the model's instances are on, so that nothing goes from one GPU to another. */
+function cudaMemoryFor({ instance_group: groups = [] }: ModelConfig) {
+  return { kind: 'cuda', device: groups.flatMap(({ gpus = [] }) => gpus)[0] ?? 0 } as const;
 }

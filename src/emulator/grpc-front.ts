@@ -6,7 +6,13 @@ import { inferMethod, NO_REQUEST, streamInferMethod } from './grpc-infer.ts';
 import { type GrpcCall, type GrpcMethods, startGrpcServer } from './grpc-server.ts';
 import { asProtocolFailure, ProtocolFailure } from './protocol-failure.ts';
 import { isFileParameter } from './uploaded-files.ts';
-import { logSettingsMessage, regionMessage, statisticsMessage, traceSettingsMessage } from './wire-messages.ts';
+import {
+  cudaRegionMessage,
+  logSettingsMessage,
+  regionMessage,
+  statisticsMessage,
+  traceSettingsMessage,
+} from './wire-messages.ts';
 
 /** The gRPC protocol. Calls that Triton does not have get UNIMPLEMENTED. Rejects when it cannot listen. */
 export function startGrpcFront(stage: Backstage, host: string, port: number): Promise<Front> {
@@ -71,15 +77,24 @@ function serverAnswers(stage: Backstage): Record<string, Answer> {
       return {};
     },
     SystemSharedMemoryUnregister: (request) => {
-      sharedMemory.unregister(text(request.name));
+      sharedMemory.unregister('system', text(request.name));
       return {};
     },
-    CudaSharedMemoryStatus: (request) => {
-      sharedMemory.cudaStatus(text(request.name));
+    CudaSharedMemoryStatus: (request) => ({
+      regions: Object.fromEntries(
+        sharedMemory.cudaStatus(text(request.name)).map((region) => [region.name, cudaRegionMessage(region)]),
+      ),
+    }),
+    CudaSharedMemoryRegister: (request) => {
+      const [deviceId, byteSize] = [Number(request.device_id ?? 0), Number(request.byte_size ?? 0)];
+      const handle = request.raw_handle instanceof Uint8Array ? request.raw_handle : new Uint8Array();
+      sharedMemory.registerCuda({ name: text(request.name), deviceId, byteSize }, handle);
       return {};
     },
-    CudaSharedMemoryRegister: () => sharedMemory.registerCuda(),
-    CudaSharedMemoryUnregister: () => ({}),
+    CudaSharedMemoryUnregister: (request) => {
+      sharedMemory.unregister('cuda', text(request.name));
+      return {};
+    },
     TraceSetting: (request) => {
       const model = text(request.model_name);
       repository.checkTraced(model);

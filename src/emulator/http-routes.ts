@@ -4,7 +4,7 @@ import { countIn, jsonOf, pathSegment, textIn } from './http-request.ts';
 import { changedLog, changedTrace } from './http-settings.ts';
 import { ProtocolFailure } from './protocol-failure.ts';
 import { isFileParameter } from './uploaded-files.ts';
-import { configJson, regionMessage, statisticsMessage, traceSettingsJson } from './wire-messages.ts';
+import { configJson, cudaRegionMessage, regionMessage, statisticsMessage, traceSettingsJson } from './wire-messages.ts';
 
 /** Gives the JSON of the reply, or undefined for one without a body. */
 type Route = (stage: Backstage, body: Buffer) => Json | undefined | Promise<Json | undefined>;
@@ -62,15 +62,22 @@ const patterns: readonly Pattern[] = [
     return undefined;
   }),
   post(`${REGION}/unregister$`, (name) => (stage) => {
-    stage.sharedMemory.unregister(name);
+    stage.sharedMemory.unregister('system', name);
     return undefined;
   }),
-  get(`${CUDA_REGION}/status$`, (name) => (stage) => {
-    stage.sharedMemory.cudaStatus(name);
-    return [];
+  get(`${CUDA_REGION}/status$`, (name) => (stage) => stage.sharedMemory.cudaStatus(name).map(cudaRegionMessage)),
+  post(`${CUDA_REGION}/register$`, (name) => (stage, body) => {
+    const { raw_handle: handle, device_id: deviceId = 0, byte_size: byteSize = 0 } = parseBody(body);
+    if (handle === undefined)
+      throw new ProtocolFailure('INVALID_ARGUMENT', "Shared memory register request has no 'raw_handle' field");
+    const bytes = Buffer.from(textIn((handle as { b64?: unknown } | null)?.b64), 'base64');
+    stage.sharedMemory.registerCuda({ name, deviceId: countIn(deviceId), byteSize: countIn(byteSize) }, bytes);
+    return undefined;
   }),
-  post(`${CUDA_REGION}/register$`, () => (stage) => stage.sharedMemory.registerCuda()),
-  post(`${CUDA_REGION}/unregister$`, () => () => undefined),
+  post(`${CUDA_REGION}/unregister$`, (name) => (stage) => {
+    stage.sharedMemory.unregister('cuda', name);
+    return undefined;
+  }),
   get(TRACE, (model) => (stage) => traceReply(stage, model)),
   post(TRACE, (model) => (stage, body) => {
     stage.repository.checkTraced(model);

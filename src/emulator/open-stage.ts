@@ -53,10 +53,11 @@ export function openStage(options: StageOptions, clock: Clock, wakeUps: WakeUps,
   const faults = bothFaults(options.faults ?? {}, profileFaults(profile, random));
   const device = new Device(profile.device.memory_mib, clock);
   const closing = new AbortController();
-  const models = entriesOf(profile, random, faults, { clock, wakeUps, device, closing: closing.signal, crash });
+  const gpus = profile.device.kind === 'gpu' ? 1 : 0;
+  const models = entriesOf(profile, random, faults, gpus, { clock, wakeUps, device, closing: closing.signal, crash });
   const repository = new ModelRepository(models, options.controlMode ?? 'explicit');
   loadAtStart(profile, models, options.loadAtStart);
-  const sharedMemory = new SharedMemoryRegistry();
+  const sharedMemory = new SharedMemoryRegistry(gpus);
   return {
     stage: {
       ...{ identity: serverIdentity(profile.name), repository, faults, sharedMemory, crash },
@@ -71,10 +72,9 @@ export function openStage(options: StageOptions, clock: Clock, wakeUps: WakeUps,
 }
 
 /** Of models and ensembles alike, by the name of their config. */
-function entriesOf(profile: Profile, random: Random, faults: Faults, around: Surroundings): ModelEntry[] {
+function entriesOf(profile: Profile, random: Random, faults: Faults, gpus: number, around: Surroundings): ModelEntry[] {
   const startNs = around.clock.nowNs();
   const elapsedNs = (): number => around.clock.nowNs() - startNs;
-  const gpus = profile.device.kind === 'gpu' ? 1 : 0;
   const servingOf = (model: string, version: string): Servable => servingVersion(entries, model, version);
   const entryOf = (
     config: Profile['ensembles' | 'models'][number]['config'],

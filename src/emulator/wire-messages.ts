@@ -1,7 +1,7 @@
 import type { JsonObject } from '../base/json.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import { messageType } from '../triton/proto.ts';
-import type { BatchStatistics, ModelStatistics, SharedMemoryRegion } from '../triton/types.ts';
+import type { BatchStatistics, CudaMemoryRegion, ModelStatistics, SharedMemoryRegion } from '../triton/types.ts';
 import type { LogValues } from './log-settings.ts';
 import type { TraceValues } from './trace-settings.ts';
 
@@ -43,6 +43,12 @@ export const regionMessage = ({ name, key, offset, byteSize }: SharedMemoryRegio
   name,
   key,
   offset,
+  byte_size: byteSize,
+});
+
+export const cudaRegionMessage = ({ name, deviceId, byteSize }: CudaMemoryRegion): JsonObject => ({
+  name,
+  device_id: deviceId,
   byte_size: byteSize,
 });
 

@@ -13,7 +13,15 @@ import {
 import { normaliseConfig } from './config-normal-form.ts';
 import { LoadRefusedError } from './load-refused.ts';
 import { classifyRefusal, isGenericRefusal } from './refusal.ts';
-import { indexOf, messageIn, modelMetadataOf, regionsOf, serverMetadataOf, traceSettingsOf } from './replies.ts';
+import {
+  cudaRegionsOf,
+  indexOf,
+  messageIn,
+  modelMetadataOf,
+  regionsOf,
+  serverMetadataOf,
+  traceSettingsOf,
+} from './replies.ts';
 import { statisticsOf } from './statistics.ts';
 import type { CallOptions, ModelIndexEntry, TritonClient } from './types.ts';
 import { type Operation, type Wire, WireFault } from './wire.ts';
@@ -65,6 +73,22 @@ export function clientOver(wire: Wire, deadlines: Deadlines): TritonClient {
     }
   };
 
+  /** False while a request uses the region. */
+  const letGo = async (
+    operation: Extract<Operation, { readonly name: string }>,
+    call: CallOptions | undefined,
+  ): Promise<boolean> => {
+    // To the server no name means every region, those of others too.
+    if (operation.name === '') throw new RangeError('a region without a name');
+    try {
+      await ask(operation, call);
+      return true;
+    } catch (error) {
+      if (isTrituneError(error) && isRegionInUse(error)) return false;
+      throw error;
+    }
+  };
+
   return {
     protocol: wire.protocol,
     url: wire.url,
@@ -94,17 +118,12 @@ export function clientOver(wire: Wire, deadlines: Deadlines): TritonClient {
     registerSharedMemory: async (region, call) => {
       await ask({ kind: 'shared-memory-register', region }, call);
     },
-    unregisterSharedMemory: async (name, call) => {
-      // To the server no name means every region, those of others too.
-      if (name === '') throw new RangeError('a region without a name');
-      try {
-        await ask({ kind: 'shared-memory-unregister', name }, call);
-        return true;
-      } catch (error) {
-        if (isTrituneError(error) && isRegionInUse(error)) return false;
-        throw error;
-      }
+    unregisterSharedMemory: (name, call) => letGo({ kind: 'shared-memory-unregister', name }, call),
+    cudaMemoryRegions: async (call) => cudaRegionsOf(await ask({ kind: 'cuda-memory-status' }, call)),
+    registerCudaMemory: async (region, handle, call) => {
+      await ask({ kind: 'cuda-memory-register', region, handle }, call);
     },
+    unregisterCudaMemory: (name, call) => letGo({ kind: 'cuda-memory-unregister', name }, call),
     traceSettings: async (call) => traceSettingsOf(await ask({ kind: 'trace-settings', change: {} }, call)),
     changeTraceSettings: async (change, call) => traceSettingsOf(await ask({ kind: 'trace-settings', change }, call)),
     close: () => wire.close(),

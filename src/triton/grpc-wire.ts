@@ -123,6 +123,15 @@ function grpcCallOf(operation: Operation): GrpcCall {
     }
     case 'shared-memory-unregister':
       return { method: 'SystemSharedMemoryUnregister', request: { name: operation.name } };
+    case 'cuda-memory-status':
+      return { method: 'CudaSharedMemoryStatus', request: {} };
+    case 'cuda-memory-register': {
+      const { name, deviceId: device_id, byteSize: byte_size } = operation.region;
+      const raw_handle = Buffer.from(operation.handle).toString('base64');
+      return { method: 'CudaSharedMemoryRegister', request: { name, raw_handle, device_id, byte_size } };
+    }
+    case 'cuda-memory-unregister':
+      return { method: 'CudaSharedMemoryUnregister', request: { name: operation.name } };
     case 'trace-settings': {
       const values = Object.entries(operation.change).map(([name, value]) => [name, { value: [...value] }]);
       return { method: 'TraceSetting', request: { settings: Object.fromEntries(values) } };

@@ -82,6 +82,15 @@ function httpCallOf(operation: Operation): HttpCall {
     }
     case 'shared-memory-unregister':
       return { method: 'POST', path: `${regionPath(operation.name)}/unregister`, body: {} };
+    case 'cuda-memory-status':
+      return { method: 'GET', path: '/v2/cudasharedmemory/status' };
+    case 'cuda-memory-register': {
+      const { name, deviceId: device_id, byteSize: byte_size } = operation.region;
+      const raw_handle = { b64: Buffer.from(operation.handle).toString('base64') };
+      return { method: 'POST', path: `${cudaPath(name)}/register`, body: { raw_handle, device_id, byte_size } };
+    }
+    case 'cuda-memory-unregister':
+      return { method: 'POST', path: `${cudaPath(operation.name)}/unregister`, body: {} };
     case 'trace-settings':
       return Object.keys(operation.change).length === 0
         ? { method: 'GET', path: TRACE_PATH }
@@ -100,6 +109,7 @@ const traceBody = (change: TraceSettings): JsonObject =>
 const modelPath = (model: string): string => `/v2/models/${segment(model)}`;
 const repositoryPath = (model: string): string => `/v2/repository/models/${segment(model)}`;
 const regionPath = (name: string): string => `/v2/systemsharedmemory/region/${segment(name)}`;
+const cudaPath = (name: string): string => `/v2/cudasharedmemory/region/${segment(name)}`;
 /** A name may come from a server's JSON, which can hold half a character. */
 const segment = (name: string): string => encodeURIComponent(name.toWellFormed());
 
@@ -155,6 +165,8 @@ function replyOf(operation: Operation, answer: HttpAnswer): JsonObject {
     case 'unload':
     case 'shared-memory-register':
     case 'shared-memory-unregister':
+    case 'cuda-memory-register':
+    case 'cuda-memory-unregister':
       if (answer.status !== 200) throw answeredFault(answer);
       return {};
     case 'index':
@@ -162,6 +174,7 @@ function replyOf(operation: Operation, answer: HttpAnswer): JsonObject {
     case 'model-config':
       return { config: jsonOf(answer) };
     case 'shared-memory-status':
+    case 'cuda-memory-status':
       return { regions: jsonOf(answer) };
     case 'trace-settings':
       return { settings: jsonOf(answer) };

@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import type {
+  CudaMemoryRegion,
   ModelIndexEntry,
   ModelMetadata,
   ServerMetadata,
@@ -89,20 +90,29 @@ export function indexOf(reply: JsonObject): readonly ModelIndexEntry[] {
   }));
 }
 
-/** A list over HTTP, a map from names over gRPC; here in the order of their names. */
 export function regionsOf(reply: JsonObject): readonly SharedMemoryRegion[] {
+  return entriesOf(reply).map((entry) => ({
+    name: textIn(entry, 'name'),
+    key: textIn(entry, 'key'),
+    offset: numberIn(entry, 'offset'),
+    byteSize: numberIn(entry, 'byte_size'),
+  }));
+}
+
+export function cudaRegionsOf(reply: JsonObject): readonly CudaMemoryRegion[] {
+  return entriesOf(reply).map((entry) => ({
+    name: textIn(entry, 'name'),
+    deviceId: numberIn(entry, 'device_id'),
+    byteSize: numberIn(entry, 'byte_size'),
+  }));
+}
+
+/** Regions: a list over HTTP, a map from names over gRPC; here in the order of their names. */
+function entriesOf(reply: JsonObject): readonly JsonObject[] {
   const entries = Array.isArray(reply.regions)
     ? messagesIn(reply, 'regions')
     : Object.values(messageIn(reply, 'regions'));
-  return entries
-    .map(asObject)
-    .map((entry) => ({
-      name: textIn(entry, 'name'),
-      key: textIn(entry, 'key'),
-      offset: numberIn(entry, 'offset'),
-      byteSize: numberIn(entry, 'byte_size'),
-    }))
-    .sort((a, b) => (a.name < b.name ? -1 : 1));
+  return entries.map(asObject).sort((a, b) => (textIn(a, 'name') < textIn(b, 'name') ? -1 : 1));
 }
 
 /** Over gRPC each setting is a message with its values, over HTTP a text or a list of texts. */

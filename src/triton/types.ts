@@ -111,6 +111,15 @@ export interface SharedMemoryRegion {
   readonly byteSize: number;
 }
 
+/** A block of a CUDA device's memory that a process of the server's machine has let it open, as the server knows it. */
+export interface CudaMemoryRegion {
+  readonly name: string;
+  /** The server's number of the device. */
+  readonly deviceId: number;
+  readonly byteSize: number;
+}
+
+/** Names of regions of both kinds are of one list: no two are the same. */
 export interface SharedMemory {
   /** All regions that are registered, whoever registered them. */
   sharedMemoryRegions(call?: CallOptions): Promise<readonly SharedMemoryRegion[]>;
@@ -118,6 +127,11 @@ export interface SharedMemory {
   registerSharedMemory(region: SharedMemoryRegion, call?: CallOptions): Promise<void>;
   /** False when a request still uses the region, which then stays. A name that is not registered is no error. */
   unregisterSharedMemory(name: string, call?: CallOptions): Promise<boolean>;
+  /** The same for memory of CUDA devices. */
+  cudaMemoryRegions(call?: CallOptions): Promise<readonly CudaMemoryRegion[]>;
+  /** `handle`: the 64 bytes of a cudaIpcMemHandle_t. Errors: SERVER_FAILED with the server's words when it cannot open it. */
+  registerCudaMemory(region: CudaMemoryRegion, handle: Uint8Array, call?: CallOptions): Promise<void>;
+  unregisterCudaMemory(name: string, call?: CallOptions): Promise<boolean>;
 }
 
 /** Of the whole server: `trace_level`, `trace_rate`, `trace_count`, `log_frequency` and others, each with its values. */

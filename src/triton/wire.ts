@@ -1,6 +1,6 @@
 import type { JsonObject } from '../base/json.ts';
 import type { TlsOptions } from './tls.ts';
-import type { SharedMemoryRegion, TraceSettings } from './types.ts';
+import type { CudaMemoryRegion, SharedMemoryRegion, TraceSettings } from './types.ts';
 
 /** What a client asks of a server; each protocol has its own spelling of it. */
 export type Operation =
@@ -17,6 +17,9 @@ export type Operation =
   | { readonly kind: 'shared-memory-status' }
   | { readonly kind: 'shared-memory-register'; readonly region: SharedMemoryRegion }
   | { readonly kind: 'shared-memory-unregister'; readonly name: string }
+  | { readonly kind: 'cuda-memory-status' }
+  | { readonly kind: 'cuda-memory-register'; readonly region: CudaMemoryRegion; readonly handle: Uint8Array }
+  | { readonly kind: 'cuda-memory-unregister'; readonly name: string }
   | { readonly kind: 'trace-settings'; readonly change: TraceSettings };
 
 /** A header of HTTP, or metadata of gRPC; the name in lower case, the value in ASCII. */

@@ -44,6 +44,7 @@ const questions: readonly ((client: TritonClient) => Promise<unknown>)[] = [
   (client) => client.modelConfig('m').then(validateConfig),
   (client) => client.statistics('m'),
   (client) => client.sharedMemoryRegions(),
+  (client) => client.cudaMemoryRegions(),
   (client) => client.traceSettings(),
   (client) => client.load('m', { name: 'm' }),
   (client) => client.modelReady('m'),
@@ -57,6 +58,7 @@ const replies: readonly (readonly [method: string, message: object])[] = [
   ['ModelConfig', { config: { name: 'm', max_batch_size: 8, parameters: { k: { string_value: 'v' } } } }],
   ['ModelStatistics', { model_stats: [{ name: 'm', version: '1', inference_stats: { success: duration } }] }],
   ['SystemSharedMemoryStatus', { regions: { r: { name: 'r', key: '/k', offset: '1', byte_size: '2' } } }],
+  ['CudaSharedMemoryStatus', { regions: { r: { name: 'r', device_id: '1', byte_size: '2' } } }],
   ['TraceSetting', { settings: { trace_level: { value: ['OFF'] }, __proto: { value: [] } } }],
 ];
 const httpTexts = replies.map(([, message]) =>

@@ -1,12 +1,25 @@
+import type { Profile } from '../../src/emulator/profile-schema.ts';
 import { loadProfile } from '../../src/emulator/profiles.ts';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
 import { connectGrpc } from '../../src/triton/connect.ts';
 import { sharedMemorySuite } from '../support/shared-memory-suite.ts';
+import { loadStandInCuda, onGpu } from '../support/stand-in-cuda.ts';
+
+const started = async (profile: Profile) => {
+  const { grpcUrl, httpUrl, close } = await startEmulator({ profile });
+  const urls = { grpc: grpcUrl, http: httpUrl };
+  return { client: connectGrpc(grpcUrl), urls, model: 'sleeper', answer: () => 0, streams: false, stop: close };
+};
 
 sharedMemorySuite('shared memory with the emulator', {
+  memory: { kind: 'system' },
+  start: () => started(loadProfile('sleeper')),
+});
+
+sharedMemorySuite("shared memory of the emulator's GPU", {
+  memory: { kind: 'cuda', device: 0 },
   start: async () => {
-    const { grpcUrl, httpUrl, close } = await startEmulator({ profile: loadProfile('sleeper') });
-    const urls = { grpc: grpcUrl, http: httpUrl };
-    return { client: connectGrpc(grpcUrl), urls, model: 'sleeper', answer: () => 0, streams: false, stop: close };
+    await loadStandInCuda();
+    return started(onGpu(loadProfile('sleeper')));
   },
 });

@@ -10,7 +10,15 @@ const SLOTS = 600;
 function openShared(protocol: 'grpc' | 'http', url: string, timeoutMs: number): Transport {
   const { name: region, path, remove } = createSharedObject('out', 64 * SLOTS);
   const outputs = [{ name: 'OUTPUT0', offset: 0, byteSize: 64 }];
-  const sharedOutputs = { region, path, slotBytes: 64, firstSlot: 0, slots: SLOTS, outputs, encodingsKept: SLOTS };
+  const sharedOutputs = {
+    region,
+    memory: { kind: 'system' as const, path },
+    slotBytes: 64,
+    firstSlot: 0,
+    slots: SLOTS,
+    outputs,
+    encodingsKept: SLOTS,
+  };
   const transport = openTransport(protocol, { url, timeoutMs, sharedOutputs });
   return { ...delegating(transport), close: () => transport.close().finally(remove) };
 }

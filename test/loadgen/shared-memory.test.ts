@@ -124,7 +124,7 @@ function sharing(
   ];
   const place = {
     region: object.name,
-    path: object.path,
+    memory: { kind: 'system' as const, path: object.path },
     slotBytes: SLOT_BYTES,
     firstSlot,
     slots,
@@ -212,6 +212,9 @@ describe('regions', () => {
       sharedMemoryRegions: async () => [],
       registerSharedMemory: async ({ name }) => void calls.push(`+${name}`),
       unregisterSharedMemory: async (name) => calls.push(`-${name}`) > 0,
+      cudaMemoryRegions: async () => [],
+      registerCudaMemory: async ({ name }) => void calls.push(`+${name}`),
+      unregisterCudaMemory: async (name) => calls.push(`-${name}`) > 0,
     };
     return { calls, server: { ...plain, ...change } };
   };

@@ -14,6 +14,7 @@ const { grpcUrl, httpUrl, metricsUrl } = inject('realServer');
 const urls = { grpc: grpcUrl, http: httpUrl };
 
 sharedMemorySuite('shared memory with a real Triton', {
+  memory: { kind: 'system' },
   start: async () => ({
     ...{ client: connectGrpc(grpcUrl), urls, model: 'sleeper' },
     ...{ answer: (value) => value, streams: true },

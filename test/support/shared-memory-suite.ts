@@ -1,13 +1,17 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync, readdirSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, writeSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Batch } from '../../src/loadgen/recorder.ts';
 import { replyCheck } from '../../src/loadgen/reply-check.ts';
+import type { MemoryKind } from '../../src/loadgen/shared-memory/blocks.ts';
+import { openCuda } from '../../src/loadgen/shared-memory/cuda-driver.ts';
+import { openMemory } from '../../src/loadgen/shared-memory/memory.ts';
 import { openRegions, type RegionsPlan, type SharedRegions } from '../../src/loadgen/shared-memory/open-regions.ts';
 import { createSharedObject } from '../../src/loadgen/shared-memory/shared-object.ts';
+import type { SharedOutputs } from '../../src/loadgen/shared-memory/shared-outputs.ts';
 import { type OpenOptions, openTransport } from '../../src/loadgen/transports/open.ts';
 import type { InferRequest, SendOutcome } from '../../src/loadgen/types.ts';
 import { openWorkers } from '../../src/loadgen/workers/open-workers.ts';
@@ -17,6 +21,7 @@ import { sendMany, until } from './transport-suite.ts';
 
 /** A server, and a model of its that takes one FP32 tensor and gives one of the same size, in some milliseconds. */
 export interface SharedMemorySubject {
+  readonly memory: MemoryKind;
   start(): Promise<{
     readonly client: TritonClient;
     readonly urls: { readonly grpc: string; readonly http: string };
@@ -29,11 +34,12 @@ export interface SharedMemorySubject {
 }
 
 const SAMPLES = 2;
+const MOST_AT_ONCE = 250;
 const orphan = resolve(import.meta.dirname, 'orphan-regions.ts');
 
-/** Objects of shared memory that tritune has made, of this process or of that one. */
+/** Objects of shared memory that tritune has made, of this process or of that one; a stand-in for a GPU has its memory there too. */
 export const ownObjects = (pid = process.pid): string[] =>
-  readdirSync('/dev/shm').filter((name) => name.startsWith('tritune-') && name.includes(`-${pid}-`));
+  readdirSync('/dev/shm').filter((name) => /^(tritune|stand-in-cuda)-/.test(name) && name.includes(`-${pid}-`));
 
 /** What requests with shared memory do on every server. */
 export function sharedMemorySuite(title: string, subject: SharedMemorySubject): void {
@@ -62,7 +68,7 @@ export function sharedMemorySuite(title: string, subject: SharedMemorySubject): 
     };
     const planOf = (...requests: InferRequest[]): RegionsPlan => {
       const set = { model: server.model, version: '', batch: SAMPLES, requests };
-      return { requests: set, config, maxInFlight: 64, unknownOutputBytes: 1000 };
+      return { requests: set, config, maxInFlight: MOST_AT_ONCE, unknownOutputBytes: 1000, memory: subject.memory };
     };
     const sent = async (
       regions: SharedRegions,
@@ -80,15 +86,18 @@ export function sharedMemorySuite(title: string, subject: SharedMemorySubject): 
         await transport.close();
       }
     };
+    const isSystem = subject.memory.kind === 'system';
+    const ours = () => (isSystem ? server.client.sharedMemoryRegions() : server.client.cudaMemoryRegions());
     const leavesNothing = async (): Promise<void> => {
-      expect((await server.client.sharedMemoryRegions()).filter(({ name }) => name.startsWith('tritune-'))).toEqual([]);
+      expect((await ours()).filter(({ name }) => name.startsWith('tritune-'))).toEqual([]);
       expect(ownObjects()).toEqual([]);
     };
 
     it.each(['grpc', 'http'] as const)('takes inputs from it and puts outputs into it, over %s', async (protocol) => {
       const plan = planOf(requestOf(1.5), requestOf(-2));
       const regions = await openRegions(server.client, plan);
-      const { path, slotBytes } = regions.outputs;
+      const { outputs } = regions;
+      const { slotBytes } = outputs;
       try {
         const placed = regions.placed(plan.requests);
         const check = replyCheck(0);
@@ -96,15 +105,15 @@ export function sharedMemorySuite(title: string, subject: SharedMemorySubject): 
           expect(await sent(regions, protocol, request, 20, { check })).toEqual(Array(20).fill({ ok: true }));
           expect(await sent(regions, protocol, request, 20)).toEqual(Array(20).fill({ ok: true }));
           // Twenty at once had a slot each, and no more than those.
-          const written = slotsOf(path, slotBytes).filter((slot) => slot.some((byte) => byte !== 0));
+          const written = slotsOf(outputs).filter((slot) => slot.some((byte) => byte !== 0));
           expect(written).toHaveLength(server.answer(1.5) === 0 ? 0 : 20);
           // So is what was there before overwritten, in those slots and in no others.
-          overwrite(path, Buffer.alloc(40 * slotBytes, 0xab));
+          overwrite(outputs, Buffer.alloc(40 * slotBytes, 0xab));
           expect(await sent(regions, protocol, request, 1)).toEqual([{ ok: true }]);
-          const [first, ...others] = slotsOf(path, slotBytes).slice(0, 40) as [Buffer, ...Buffer[]];
+          const [first, ...others] = slotsOf(outputs).slice(0, 40) as [Buffer, ...Buffer[]];
           expect(first.readFloatLE(0)).toBe(server.answer(request === placed.requests[0] ? 1.5 : -2));
           expect(others.every((slot) => slot.every((byte) => byte === 0xab))).toBe(true);
-          overwrite(path, Buffer.alloc(40 * slotBytes));
+          overwrite(outputs, Buffer.alloc(40 * slotBytes));
         }
       } finally {
         await regions.close();
@@ -189,7 +198,8 @@ export function sharedMemorySuite(title: string, subject: SharedMemorySubject): 
           status: protocol === 'grpc' ? 'NOT_FOUND' : '404',
         });
         expect(await wordsOf(at({ offset: 8192 }))).toMatchObject(refused('Invalid offset for shared memory region'));
-        expect(await wordsOf(at({ offset: 4090 }))).toMatchObject(refused('Invalid offset + byte size'));
+        const held = (await ours()).find(({ name }) => name.endsWith('-in'))?.byteSize as number;
+        expect(await wordsOf(at({ offset: held - 6 }))).toMatchObject(refused('Invalid offset + byte size'));
         expect(await wordsOf(at({ byteSize: 12 }))).toMatchObject(refused('input byte size mismatch for input'));
         const small = { ...all, outputs: all.outputs.map((output) => ({ ...output, byteSize: 10 })) };
         expect(await wordsOf(good, small)).toMatchObject(refused('bytes to hold the results'));
@@ -197,6 +207,25 @@ export function sharedMemorySuite(title: string, subject: SharedMemorySubject): 
         await regions.close();
       }
     });
+
+    it('is not let go of while a request uses it, and then is', async () => {
+      const plan = planOf(requestOf(1));
+      const regions = await openRegions(server.client, plan);
+      const [request] = regions.placed(plan.requests).requests as [InferRequest];
+      const outcomes = sent(regions, 'grpc', request, MOST_AT_ONCE);
+      const { success } = (await server.client.statistics(server.model)).at(-1) as ModelStatistics;
+      const served = async () => (await server.client.statistics(server.model)).at(-1)?.success.count as number;
+      while ((await served()) === success.count) await sleep(1);
+      const { region } = regions.outputs;
+      const { client } = server;
+      const letGo = isSystem ? client.unregisterSharedMemory(region) : client.unregisterCudaMemory(region);
+      expect(await letGo).toBe(false);
+      await regions.close();
+      expect(await outcomes).toEqual(Array(MOST_AT_ONCE).fill({ ok: true }));
+      await leavesNothing();
+    });
+
+    if (!isSystem) return;
 
     it('is managed by plain HTTP as well, also by those who ask for more than we do', async () => {
       const root = `http://${server.urls.http}/v2/systemsharedmemory`;
@@ -232,20 +261,6 @@ export function sharedMemorySuite(title: string, subject: SharedMemorySubject): 
       }
     });
 
-    it('is not let go of while a request uses it, and then is', async () => {
-      const plan = planOf(requestOf(1));
-      const regions = await openRegions(server.client, plan);
-      const [request] = regions.placed(plan.requests).requests as [InferRequest];
-      const outcomes = sent(regions, 'grpc', request, 250);
-      const { success } = (await server.client.statistics(server.model)).at(-1) as ModelStatistics;
-      const served = async () => (await server.client.statistics(server.model)).at(-1)?.success.count as number;
-      while ((await served()) === success.count) await sleep(1);
-      expect(await server.client.unregisterSharedMemory(regions.outputs.region)).toBe(false);
-      await regions.close();
-      expect(await outcomes).toEqual(Array(250).fill({ ok: true }));
-      await leavesNothing();
-    });
-
     it.each([
       ['was killed', 2],
       ['left at once', 0],
@@ -274,15 +289,19 @@ export function sharedMemorySuite(title: string, subject: SharedMemorySubject): 
   });
 }
 
-function overwrite(path: string, bytes: Buffer): void {
-  const fd = openSync(path, 'r+');
+function overwrite({ memory }: SharedOutputs, bytes: Buffer): void {
+  if (memory.kind === 'cuda') {
+    openCuda(memory.device).write(memory.address, bytes);
+    return;
+  }
+  const fd = openSync(memory.path, 'r+');
   writeSync(fd, bytes);
   closeSync(fd);
 }
 
-const slotsOf = (path: string, slotBytes: number): Buffer[] => {
-  const all = readFileSync(path);
-  return Array.from({ length: Math.floor(all.length / slotBytes) }, (_, slot) =>
-    all.subarray(slot * slotBytes, (slot + 1) * slotBytes),
-  );
-};
+function slotsOf({ memory, slotBytes, slots }: SharedOutputs): Buffer[] {
+  const opened = openMemory(memory);
+  const all = opened.read(0, slots * slotBytes);
+  opened.close();
+  return Array.from({ length: slots }, (_, slot) => all.subarray(slot * slotBytes, (slot + 1) * slotBytes));
+}

@@ -179,6 +179,18 @@ export function tritonClientSuite(title: string, subject: ClientSubject): void {
       }
     });
 
+    it('refuses the memory of a GPU that it does not have', async () => {
+      const region = { name: `tritune-suite-${process.pid}`, deviceId: 0, byteSize: 100 };
+      await expect(client.registerCudaMemory(region, new Uint8Array(64))).rejects.toMatchObject({
+        code: 'SERVER_FAILED',
+        message: expect.stringContaining('failed to register shared memory region: invalid args'),
+        hint: expect.stringContaining('the same GPU'),
+      });
+      expect(await client.cudaMemoryRegions()).toEqual([]);
+      expect(await client.unregisterCudaMemory(region.name)).toBe(true);
+      await expect(client.unregisterCudaMemory('')).rejects.toThrow(RangeError);
+    });
+
     it('gives up a load at its deadline and at an abort', async () => {
       const slow = { ...original, parameters: { round: { string_value: title } } };
       await expect(client.load(model, slow, { timeoutMs: 2 })).rejects.toMatchObject({ code: 'SERVER_TIMEOUT' });

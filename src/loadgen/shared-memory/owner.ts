@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
 
 /**
@@ -11,6 +12,9 @@ const pattern = /^tritune-(\d+)-(\d+)-(\d+)-[0-9a-f]+-[a-z]+$/;
 export function ownPrefix(): string {
   return `tritune-${pidNamespace()}-${process.pid}-${startTimeOf(process.pid)}`;
 }
+
+/** A new name of this process. Errors: as `ownPrefix`. */
+export const ownName = (what: 'in' | 'out'): string => `${ownPrefix()}-${randomBytes(6).toString('hex')}-${what}`;
 
 /** True for the name of a process of this namespace that is no more. */
 export function isRemains(name: string): boolean {

@@ -1,8 +1,7 @@
-import { randomBytes } from 'node:crypto';
 import { closeSync, existsSync, ftruncateSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf, TrituneError } from '../../base/errors.ts';
-import { isRemains, ownPrefix } from './owner.ts';
+import { isRemains, ownName } from './owner.ts';
 
 /** Where Linux shows POSIX shared memory as files: what is written to one is what the server has mapped. */
 const FOLDER = '/dev/shm';
@@ -29,7 +28,7 @@ export function createSharedObject(what: 'in' | 'out', byteSize: number): Shared
   if (!existsSync(FOLDER)) {
     throw new TrituneError('UNSUPPORTED', `this machine has no ${FOLDER}`, 'leave out --shared-memory; it needs Linux');
   }
-  const name = `${ownPrefix()}-${randomBytes(6).toString('hex')}-${what}`;
+  const name = ownName(what);
   const path = join(FOLDER, name);
   if (live.size === 0) process.on('exit', removeAll);
   live.add(path);
@@ -47,6 +46,16 @@ export function createSharedObject(what: 'in' | 'out', byteSize: number): Shared
     throw noMemory(error);
   }
   return { name, path, byteSize, remove };
+}
+
+/** Writes bytes into the object at that path, each where it goes. Errors: as `writeShared`. */
+export function fillShared(path: string, contents: ReadonlyMap<Uint8Array, number>): void {
+  const fd = openSync(path, 'r+');
+  try {
+    for (const [bytes, offset] of contents) writeShared(fd, bytes, offset);
+  } finally {
+    closeSync(fd);
+  }
 }
 
 /** All of the bytes. Errors: UNSUPPORTED when the machine gives no more shared memory. */

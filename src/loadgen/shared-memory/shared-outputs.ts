@@ -1,5 +1,6 @@
 import { type Part, pieceOf, shareOf } from '../part.ts';
 import type { SlotOutput } from './layout.ts';
+import type { MemoryPlace } from './memory.ts';
 
 /**
  * The region into which the server writes outputs: slots of one size, one for each request in flight. Plain values, so that
@@ -7,7 +8,7 @@ import type { SlotOutput } from './layout.ts';
  */
 export interface SharedOutputs {
   readonly region: string;
-  readonly path: string;
+  readonly memory: MemoryPlace;
   readonly slotBytes: number;
   /** The slots that are to be used, by their numbers in the region. */
   readonly firstSlot: number;

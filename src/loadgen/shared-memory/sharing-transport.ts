@@ -1,4 +1,3 @@
-import { closeSync, openSync, readSync } from 'node:fs';
 import { messageOf } from '../../base/errors.ts';
 import { numericType } from '../data-types.ts';
 import { CLOSED } from '../transports/outcome.ts';
@@ -12,7 +11,7 @@ import type {
   SendOutcome,
   Transport,
 } from '../types.ts';
-import { writeShared } from './shared-object.ts';
+import { type OpenMemory, openMemory } from './memory.ts';
 import type { SharedOutputs } from './shared-outputs.ts';
 import { Slots } from './slots.ts';
 
@@ -46,14 +45,14 @@ export class SharingTransport<P extends PreparedRequest> implements Transport<Sh
   readonly #place: SharedOutputs;
   readonly #slots: Slots;
   readonly #holders: (Holder | undefined)[] = [];
-  readonly #fd: number;
+  readonly #memory: OpenMemory;
   #open = true;
 
   constructor(inner: Transport<P>, place: SharedOutputs) {
     this.#inner = inner;
     this.#place = place;
     this.#slots = new Slots(place.slots);
-    this.#fd = openSync(place.path, 'r+');
+    this.#memory = openMemory(place.memory);
   }
 
   prepare(request: InferRequest): SharingRequest<P> {
@@ -84,14 +83,13 @@ export class SharingTransport<P extends PreparedRequest> implements Transport<Sh
     if (!this.#open) return;
     this.#open = false;
     await this.#inner.close();
-    closeSync(this.#fd);
+    this.#memory.close();
   }
 
   #newHolder(slot: number): Holder | SendFailure {
     const { slotBytes, firstSlot } = this.#place;
     try {
-      // A server that writes where the machine has no memory left would be killed; we are told, before it writes.
-      writeShared(this.#fd, new Uint8Array(slotBytes), (firstSlot + slot) * slotBytes);
+      this.#memory.claim((firstSlot + slot) * slotBytes, slotBytes);
     } catch (error) {
       return { ok: false, kind: 'refused', message: messageOf(error) };
     }
@@ -122,12 +120,12 @@ export class SharingTransport<P extends PreparedRequest> implements Transport<Sh
 }
 
 /** The check, with the outputs that the server has written to shared memory read from there. */
-export function checkInSharedMemory(check: ReplyCheck, { path }: SharedOutputs): ReplyCheck {
+export function checkInSharedMemory(check: ReplyCheck, { memory: place }: SharedOutputs): ReplyCheck {
   return (request, outputs) => {
-    let fd: number | undefined;
+    let memory: OpenMemory | undefined;
     try {
-      fd = openSync(path, 'r');
-      const from = fd;
+      memory = openMemory(place);
+      const from = memory;
       return check(
         request,
         outputs.map((output) => readOutput(from, request, output)),
@@ -135,16 +133,15 @@ export function checkInSharedMemory(check: ReplyCheck, { path }: SharedOutputs):
     } catch (error) {
       return { ok: false, kind: 'malformed', message: `the outputs cannot be read: ${messageOf(error)}` };
     } finally {
-      if (fd !== undefined) closeSync(fd);
+      memory?.close();
     }
   };
 }
 
-function readOutput(fd: number, request: InferRequest, output: OutputTensor): OutputTensor {
+function readOutput(memory: OpenMemory, request: InferRequest, output: OutputTensor): OutputTensor {
   const shared = request.sharedOutputs?.find(({ name }) => name === output.name)?.shared;
   if (!shared) return output;
-  const bytes = Buffer.alloc(shared.byteSize);
-  readSync(fd, bytes, 0, bytes.length, shared.offset);
+  const bytes = memory.read(shared.offset, shared.byteSize);
   return { ...output, raw: bytes.subarray(0, bytesOf(output, bytes)) };
 }
 

@@ -181,6 +181,8 @@ describe('requests to the emulator over HTTP that are bad', () => {
         `GET /v2/models/${name}/versions/1/stats`,
         `POST /v2/systemsharedmemory/region/${name}/register`,
         `GET /v2/systemsharedmemory/region/${name}/status`,
+        `POST /v2/cudasharedmemory/region/${name}/register`,
+        `GET /v2/cudasharedmemory/region/${name}/status`,
       ]),
       ...['POST /v2/models/m/generate', 'POST /v2/models/texts/generate_stream', 'POST /v2/models/stream/generate'],
       ...[
@@ -201,6 +203,9 @@ describe('requests to the emulator over HTTP that are bad', () => {
         'key',
         'offset',
         'byte_size',
+        'raw_handle',
+        'b64',
+        'device_id',
         'IN',
         'A',
       ],
@@ -209,6 +214,7 @@ describe('requests to the emulator over HTTP that are bad', () => {
     const documents = [
       JSON.stringify({ parameters: { config: JSON.stringify(stored('second')) } }),
       JSON.stringify({ key: `/${shmKey}`, offset: 0, byte_size: 4096 }),
+      JSON.stringify({ raw_handle: { b64: btoa(`/${shmKey}`) }, device_id: 0, byte_size: 4096 }),
       JSON.stringify({ IN: [1, 2, 3, 4], A: ['a'], id: 'x', sequence_id: 3, sequence_start: true }),
       JSON.stringify({ trace_level: ['TIMESTAMPS'], trace_rate: '7', log_verbose_level: 1, log_format: 'ISO8601' }),
     ];
@@ -226,6 +232,7 @@ describe('requests to the emulator over HTTP that are bad', () => {
         expect(byte_size).toBeLessThanOrEqual(REGION_BYTES);
         if (name !== 'r') await ask('SystemSharedMemoryUnregister', { name });
       }
+      await ask('CudaSharedMemoryUnregister', {});
       if (isTaken && /load$/.test(line)) for (const name of ['second', 'texts']) await putBack(name);
       return isTaken;
     });

@@ -8,6 +8,7 @@ import { serviceMethod } from '../../../src/triton/proto.ts';
 import { type ProcessState, processState } from '../../soak/process-state.ts';
 import { everyKindProfile } from '../../support/emulator.ts';
 import { fuzzAsync } from '../../support/fuzz.ts';
+import { onGpu } from '../../support/stand-in-cuda.ts';
 import { type FuzzedEmulator, type GrpcEnd, openFuzzed } from './stage.ts';
 
 const kinds = everyKindProfile();
@@ -26,7 +27,7 @@ const texts = {
     ],
   },
 };
-const profile = profileSchema.parse({ ...kinds, models: [...kinds.models, texts] });
+const profile = onGpu(profileSchema.parse({ ...kinds, models: [...kinds.models, texts] }));
 
 export const shmKey = `tritune-fuzz-${process.pid}`;
 export const REGION_BYTES = 8192;

@@ -1,0 +1,109 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isTrituneError } from '../../base/errors.ts';
+import type { SharedMemory } from '../../triton/types.ts';
+import { openCuda } from './cuda-driver.ts';
+import type { MemoryPlace } from './memory.ts';
+import { isRemains, ownName } from './owner.ts';
+import { createSharedObject, fillShared, removeRemains } from './shared-object.ts';
+
+/** Memory of this machine, or of one of its CUDA devices, by the driver's number of it. */
+export type MemoryKind = { readonly kind: 'system' } | { readonly kind: 'cuda'; readonly device: number };
+
+/** Bytes, and where they go. */
+export type Contents = ReadonlyMap<Uint8Array, number>;
+
+/** A block of memory that a server has as a region. */
+export interface SharedBlock {
+  /** Of the region too. */
+  readonly name: string;
+  readonly place: MemoryPlace;
+  /** The server lets go of it, and the memory is free. Never throws. */
+  close(): Promise<void>;
+}
+
+/** How memory of one kind comes about, and what is left of it by runs that were killed. */
+export interface BlockSource {
+  /** Errors: UNSUPPORTED where there is no such memory to be had; SERVER_FAILED when the server cannot use it. */
+  create(server: SharedMemory, what: 'in' | 'out', byteSize: number, contents: Contents): Promise<SharedBlock>;
+  /** To be called when the server has shown that it is on this machine: then these names are of processes that were here. */
+  cleanUp(server: SharedMemory): Promise<void>;
+  /** Slots beyond the most in flight, for requests that ended without a word of the server's. */
+  readonly spareSlots: number;
+}
+
+const PAGE_BYTES = 4096;
+/** How long a server that is still at requests that we gave up on is asked again to let go. */
+const LET_GO_MS = 10_000;
+const ASK_AGAIN_MS = 50;
+
+export function blocksOf(memory: MemoryKind): BlockSource {
+  return memory.kind === 'system' ? systemBlocks : cudaBlocks(memory.device);
+}
+
+const systemBlocks: BlockSource = {
+  create: async (server, what, bytes, contents) => {
+    const byteSize = Math.ceil(Math.max(bytes, 1) / PAGE_BYTES) * PAGE_BYTES;
+    const { name, path, remove } = createSharedObject(what, byteSize);
+    const close = async (): Promise<void> => {
+      remove();
+      await letGo(() => server.unregisterSharedMemory(name));
+    };
+    await orClose(close, async () => {
+      fillShared(path, contents);
+      await server.registerSharedMemory({ name, key: `/${name}`, offset: 0, byteSize });
+    });
+    return { name, place: { kind: 'system', path }, close };
+  },
+  cleanUp: async (server) => {
+    removeRemains();
+    for (const { name } of await server.sharedMemoryRegions())
+      if (isRemains(name)) await server.unregisterSharedMemory(name);
+  },
+  // Memory that nobody has touched costs nothing.
+  spareSlots: 256,
+};
+
+const cudaBlocks = (device: number): BlockSource => ({
+  create: async (server, what, bytes, contents) => {
+    const byteSize = Math.max(bytes, 1);
+    const cuda = openCuda(device);
+    const name = ownName(what);
+    const address = cuda.allocate(byteSize);
+    const close = (): Promise<void> =>
+      letGo(async () => {
+        // What the server still has open must not be freed under it: then the memory goes with this process.
+        const isFree = await server.unregisterCudaMemory(name);
+        if (isFree) cuda.free(address);
+        return isFree;
+      });
+    await orClose(close, async () => {
+      for (const [raw, offset] of contents) cuda.write(address + BigInt(offset), raw);
+      await server.registerCudaMemory({ name, deviceId: device, byteSize }, cuda.handleOf(address));
+    });
+    return { name, place: { kind: 'cuda', device, address }, close };
+  },
+  cleanUp: async (server) => {
+    for (const { name } of await server.cudaMemoryRegions())
+      if (isRemains(name)) await server.unregisterCudaMemory(name);
+  },
+  spareSlots: 16,
+});
+
+async function orClose(close: () => Promise<void>, act: () => Promise<void>): Promise<void> {
+  try {
+    await act();
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** What the server still has of us after all is taken back by the next run here: this process is then no more. */
+async function letGo(ask: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + LET_GO_MS;
+  try {
+    while (!(await ask()) && performance.now() < deadline) await sleep(ASK_AGAIN_MS);
+  } catch (error) {
+    if (!isTrituneError(error)) throw error;
+  }
+}

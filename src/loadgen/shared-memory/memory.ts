@@ -1,0 +1,46 @@
+import { closeSync, openSync, readSync } from 'node:fs';
+import { openCuda } from './cuda-driver.ts';
+import { writeShared } from './shared-object.ts';
+
+/** Where memory lies that a server shares with us, as plain values: every thread of this process can open it. */
+export type MemoryPlace =
+  | { readonly kind: 'system'; readonly path: string }
+  | { readonly kind: 'cuda'; readonly device: number; readonly address: bigint };
+
+/** One thread's way to such memory. */
+export interface OpenMemory {
+  /** A copy of these bytes. */
+  read(offset: number, byteSize: number): Buffer;
+  /** Sees to it that these bytes have real memory before a server writes there. Errors: UNSUPPORTED when there is none left. */
+  claim(offset: number, byteSize: number): void;
+  close(): void;
+}
+
+/** Errors: what the operating system or the CUDA driver says. */
+export function openMemory(place: MemoryPlace): OpenMemory {
+  return place.kind === 'system' ? openSystemMemory(place.path) : openCudaMemory(place.device, place.address);
+}
+
+function openSystemMemory(path: string): OpenMemory {
+  const fd = openSync(path, 'r+');
+  return {
+    read: (offset, byteSize) => {
+      const bytes = Buffer.alloc(byteSize);
+      readSync(fd, bytes, 0, byteSize, offset);
+      return bytes;
+    },
+    // A server that writes where the machine has no memory left would be killed; so we are told, before it writes.
+    claim: (offset, byteSize) => writeShared(fd, new Uint8Array(byteSize), offset),
+    close: () => closeSync(fd),
+  };
+}
+
+function openCudaMemory(device: number, address: bigint): OpenMemory {
+  const cuda = openCuda(device);
+  return {
+    read: (offset, byteSize) => cuda.read(address + BigInt(offset), byteSize),
+    // A device's memory is there from the moment that it is allocated.
+    claim: () => undefined,
+    close: () => undefined,
+  };
+}
