@@ -61,9 +61,9 @@ export async function record(task: Task, subject: Subject): Promise<number> {
   });
 }
 
-/** The original config under rising load, with its tensors in messages and in system shared memory. */
+/** The original config under rising load, with its tensors in messages, in system shared memory and, where there is one, on the GPU. */
 export async function transports(task: Task, subject: Subject): Promise<number> {
-  for (const memory of ['none', 'system']) {
+  for (const memory of ['none', 'system', ...(task.machine.torch?.gpu ? ['cuda'] : [])]) {
     const file = join(task.results, `${subject.name}-${memory}.csv`);
     const how = ['--model', subject.name, '--protocol', 'grpc', '--concurrency-range', '8:32:8', '--percentile', '99'];
     const where = ['--shared-memory', memory, '--csv', file];

@@ -1,22 +1,18 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { median } from 'simple-statistics';
-import type { Measurement } from '../../src/profiler/measurement.ts';
+import { describeAssignment } from '../../src/study/describe.ts';
 import { foldStudy } from '../../src/study/fold.ts';
 import { readJournal } from '../../src/study/journal.ts';
-import { forecaster, observationsOf } from '../../src/study/prediction.ts';
 import type { StudyState } from '../../src/study/state.ts';
 import { type Summary, type SummaryPoint, summarize } from '../../src/study/summary.ts';
-import type { Trial } from '../../src/study/types.ts';
-import { drawOf } from '../../src/study/what-if/draw.ts';
+import { type Figure, type Foretold, predictionCsv, type Told, toldOf } from './foretold.ts';
 import type { Machine } from './machine.ts';
 
 /**
- * The studies in a folder of results as a table in Markdown, from their journals alone: `node bench/gpu/table.ts RESULTS`. The prediction is the
- * queueing model's, held out (each trial foretold from all others) and ahead (each from those before it, once six measurements were
- * made), as the median error over all measured points.
+ * The studies in a folder of results as a table in Markdown, from their journals alone: `node bench/gpu/table.ts RESULTS`. The prediction's
+ * median error over all measured points is in the table; each point is a row of RESULTS/prediction.csv, which this writes.
  */
-const FIRST = 6;
 
 const results = resolve(process.argv[2] ?? 'gpu-results');
 const machine = JSON.parse(await readFile(join(results, 'machine.json'), 'utf8')) as Machine;
@@ -25,17 +21,19 @@ const names = entries
   .filter((entry) => entry.isDirectory() && !entry.name.endsWith('.recording'))
   .map((entry) => entry.name);
 const studies = await Promise.all(
-  names
-    .sort()
-    .map(async (name) => ({ name, state: foldStudy(await readJournal(join(results, name, 'journal.jsonl'))) })),
+  names.sort().map(async (name) => {
+    const state = foldStudy(await readJournal(join(results, name, 'journal.jsonl')));
+    return { name, state, told: toldOf(state) };
+  }),
 );
 
 console.log(`${headOf(machine)}\n`);
-const rows = studies.map(({ name, state }) => rowOf(name, state));
+const rows = studies.map(({ name, state, told }) => rowOf(name, state, told));
 const columns = Object.keys(rows[0] ?? {});
 console.log(lineOf(columns));
 console.log(lineOf(columns.map(() => '---')));
 for (const row of rows) console.log(lineOf(Object.values(row)));
+await writeFile(join(results, 'prediction.csv'), predictionCsv(studies));
 
 function headOf({ gpus, cpu, cores, torch, python, archive }: Machine): string {
   return [
@@ -50,7 +48,7 @@ function lineOf(cells: readonly string[]): string {
   return `| ${cells.join(' | ')} |`;
 }
 
-function rowOf(name: string, state: StudyState): Record<string, string> {
+function rowOf(name: string, state: StudyState, told: Told): Record<string, string> {
   const summary = summarize(state, '');
   const { best, baseline, gain, counts, wallSeconds, clientBound, budget } = summary;
   return {
@@ -59,14 +57,14 @@ function rowOf(name: string, state: StudyState): Record<string, string> {
     'original config': pointText(baseline),
     best: pointText(best),
     gain: gain ? `${figure(gain.ratio, 2)} (${figure(gain.low, 2)} to ${figure(gain.high, 2)})` : '–',
-    'best config': best ? assignmentText(best) : '–',
+    'best config': best ? describeAssignment(best.assignment) : '–',
     measurements: String(counts.measurements),
     reloads: String(counts.reloads),
     failed: String(counts.failed),
     'wall time': wallSeconds === null ? '–' : `${Math.round(wallSeconds)} s`,
     'client-bound': clientText(summary, clientBound),
-    'prediction, held out': errorText(missesOf(state, 'held-out')),
-    'prediction, ahead': errorText(missesOf(state, 'ahead')),
+    'prediction, held out': errorText(told['held-out']),
+    'prediction, ahead': errorText(told.ahead),
   };
 }
 
@@ -74,11 +72,6 @@ function pointText(point: SummaryPoint | null): string {
   if (!point) return '–';
   const { throughput, budgetLatencyMs, load } = point;
   return `${figure(throughput.value, 0)}/s, p99 ${figure(budgetLatencyMs.value, 1)} ms at ${load.value}`;
-}
-
-function assignmentText({ assignment }: SummaryPoint): string {
-  const settings = Object.entries(assignment).map(([knob, value]) => `${knob}=${String(value)}`);
-  return settings.join(' ') || 'the original';
 }
 
 function clientText({ counts }: Summary, bound: Summary['clientBound']): string {
@@ -89,38 +82,10 @@ function figure(value: number | null, digits: number): string {
   return value === null ? '–' : value.toFixed(digits);
 }
 
-/** By how much of itself each measured figure missed what was foretold of it. */
-interface Misses {
-  readonly throughput: readonly number[];
-  readonly latency: readonly number[];
-}
-
-function errorText({ throughput, latency }: Misses): string {
-  if (throughput.length === 0) return '–';
-  const [rate, tail] = [throughput, latency].map((errors) => `${(100 * median([...errors])).toFixed(1)} %`);
-  return `${rate} of throughput, ${tail} of p99 (${throughput.length} points)`;
-}
-
-function missesOf({ trials }: StudyState, way: 'held-out' | 'ahead'): Misses {
-  const told = trials.flatMap((target) => {
-    const others = trials.filter(({ number }) => (way === 'ahead' ? number < target.number : number !== target.number));
-    if (others.flatMap(observationsOf).length < (way === 'ahead' ? FIRST : 1)) return [];
-    const forecast = forecaster(others);
-    return target.measurements.flatMap((measurement) => missOf(forecast, target, measurement));
-  });
-  return { throughput: told.map((each) => each.throughput), latency: told.map((each) => each.latency) };
-}
-
-/** None for a point that the model says nothing of, or that was disturbed. */
-function missOf(forecast: ReturnType<typeof forecaster>, target: Trial, measurement: Measurement) {
-  const { level, throughput, budgetLatencyMs } = measurement;
-  if (observationsOf({ ...target, measurements: [measurement] }).length === 0) return [];
-  const told = forecast(target.candidate.config, level, drawOf(budgetLatencyMs.percentile));
-  if (!told) return [];
-  return [
-    {
-      throughput: Math.abs(told.throughput / throughput.value - 1),
-      latency: Math.abs(told.budgetLatencyMs.value / budgetLatencyMs.value - 1),
-    },
-  ];
+/** The median of by how much of itself each measured figure missed what was foretold of it. */
+function errorText(told: readonly Foretold[]): string {
+  if (told.length === 0) return '–';
+  const text = (of: (each: Foretold) => Figure): string =>
+    `${(100 * median(told.map((each) => Math.abs(of(each).told / of(each).measured - 1)))).toFixed(1)} %`;
+  return `${text(({ throughput }) => throughput)} of throughput, ${text(({ latencyMs }) => latencyMs)} of p99 (${told.length} points)`;
 }

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { classifyRefusal } from '../../src/triton/refusal.ts';
 import type { Machine } from './machine.ts';
 import { follow } from './processes.ts';
 import { makeRepository, prepareServing } from './serving.ts';
@@ -48,7 +49,7 @@ export async function tritune(
       seconds: seconds + GRACE_SECONDS,
     });
     code = outcome.code ?? 1;
-    if (kinds.length === 1 || !outcome.output.includes('no GPUs are available')) break;
+    if (kinds.length === 1 || classifyRefusal(outcome.output) !== 'no-gpu') break;
     console.log('this Triton sees no GPU: its instances are on the CPU by its books');
     await afresh();
   }

@@ -48,14 +48,24 @@ export function callError(wire: Wire, operation: Operation, fault: WireFault): T
       return new TrituneError(
         'SERVER_FAILED',
         `${server} failed '${operation.kind}': ${fault.message}`,
-        operation.kind === 'shared-memory-register' ? sharedMemoryHint : "the server's log may say more",
+        hintFor(operation),
         options,
       );
   }
 }
 
-const sharedMemoryHint =
-  "the server must see this machine's /dev/shm (a container: --ipc=host) and allow clients to use it (newer ones: --allow-client-shm=true)";
+function hintFor({ kind }: Operation): string {
+  switch (kind) {
+    case 'shared-memory-register':
+      return `the server must see this machine's /dev/shm (a container: --ipc=host) and ${allowed}`;
+    case 'cuda-memory-register':
+      return `the server must be on this machine, with the same GPU under the same number (a container: --gpus all --ipc=host --pid=host), and ${allowed}`;
+    default:
+      return "the server's log may say more";
+  }
+}
+
+const allowed = 'allow clients to use it (newer ones: --allow-client-shm=true)';
 
 /** True for the error of an unregistration that a request in flight forbids: Triton 2.51 says so, over both protocols. */
 export function isRegionInUse(error: Error): boolean {

@@ -110,5 +110,12 @@ describe('the proof on a GPU, dry', { timeout: 400_000 }, () => {
       new RegExp(`^\\| image-2000 \\| 2000 ms \\| \\d+/s, p99 [\\d.]+ ms at 4 \\| \\d+/s, .* ${counts}`),
     );
     expect(rows[0]).toMatch(/% of throughput, [\d.]+ % of p99 \(2 points\) \| – \|$/);
+    const [columns, ...points] = (await readFile(join(folder, 'results/prediction.csv'), 'utf8')).trim().split('\r\n');
+    expect(columns).toBe(
+      'study,way,trial,config,level,throughput,throughput_told,throughput_error,budget_latency_ms,budget_latency_ms_told,budget_latency_ms_error',
+    );
+    expect(points).toEqual(
+      [0, 1].map((trial) => expect.stringMatching(`^image-2000,held-out,${trial},.*concurrency 4,`)),
+    );
   });
 });
