@@ -1,10 +1,12 @@
 import { spawn } from 'node:child_process';
+import { readFileSync, rmSync } from 'node:fs';
 
 /**
  * A process between us and a server that we started: `node supervise FILE ARGS…`. It ends the server when our end of
  * its standard input closes, so that not even `kill -9` of tritune leaves one behind. Exits as the server did, and with it
  * end the processes that it leaves behind: those of Python models that were starting when it was killed wait forever, and
- * hold their memory of the GPU.
+ * hold their memory of the GPU. What it shared with them goes too: Triton 2.51 leaves it in /dev/shm when its time to end is over
+ * first, as with a client that keeps a connection open.
  */
 const GRACE_MS = 8_000;
 
@@ -12,10 +14,23 @@ const [file, ...args] = process.argv.slice(2);
 /** A process group of its own, for that. */
 const server = spawn(file as string, args, { stdio: ['ignore', 'inherit', 'inherit'], detached: true });
 
+/** What the Python backend shares with its models: one object for each, named for nobody else. */
+const REGION = /\/dev\/shm\/triton_python_backend_shm_region_[\w-]+/g;
+let regions: readonly string[] = [];
+function regionsOf(pid: number): readonly string[] {
+  try {
+    return readFileSync(`/proc/${pid}/maps`, 'utf8').match(REGION) ?? [];
+  } catch {
+    // There is no /proc here, or the server is gone.
+    return [];
+  }
+}
+
 let ending = false;
 function end(): void {
   if (ending) return;
   ending = true;
+  regions = regionsOf(server.pid as number);
   server.kill('SIGTERM');
   setTimeout(() => server.kill('SIGKILL'), GRACE_MS).unref();
 }
@@ -33,5 +48,6 @@ server.on('exit', (code, signal) => {
   } catch {
     // It left none.
   }
+  for (const region of regions) rmSync(region, { force: true });
   process.exit(code ?? (signal === null ? 1 : 128));
 });

@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { chmod, mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -12,18 +14,26 @@ import type { LaunchedServer } from '../../src/launch/types.ts';
 
 /**
  * A server that is live on the port of its `--http-port=` or `--publish HOST:PORT:8000`, and writes down how it was called. It
- * has a process that does not end with it.
+ * has a process that does not end with it, and shared memory that it does not let go of.
  */
 const fakeServer = (calls: string) => `#!${process.execPath}
 const { createServer } = require('node:http');
-const { appendFileSync } = require('node:fs');
+const { appendFileSync, openSync, writeFileSync } = require('node:fs');
+const { randomUUID } = require('node:crypto');
 const args = process.argv.slice(2);
 const port = args.map((arg) => /^--http-port=(\\d+)$/.exec(arg)?.[1] ?? /:(\\d+):8000$/.exec(arg)?.[1]).find(Boolean);
 const child = port && require('node:child_process').spawn('sleep', ['300'], { stdio: 'ignore' }).pid;
-appendFileSync(${JSON.stringify(calls)}, JSON.stringify({ args, pid: process.pid, child }) + '\\n');
+const region = '/dev/shm/triton_python_backend_shm_region_' + randomUUID();
+if (port) {
+  writeFileSync(region, Buffer.alloc(4096));
+  const mmap = require(${JSON.stringify(koffi)}).load(null).func('void *mmap(void *, size_t, int, int, int, long)');
+  mmap(null, 4096, 1, 1, openSync(region), 0);
+}
+appendFileSync(${JSON.stringify(calls)}, JSON.stringify({ args, pid: process.pid, child, region }) + '\\n');
 if (port) createServer((_, response) => response.end()).listen(Number(port), '127.0.0.1');
 `;
 
+const koffi = createRequire(import.meta.url).resolve('koffi');
 const directory = await mkdtemp(join(tmpdir(), 'tritune-launch-'));
 const calls = join(directory, 'calls');
 const binary = join(directory, 'docker');
@@ -44,7 +54,7 @@ async function untilDead(pid: number): Promise<void> {
   expect(isAlive(pid)).toBe(false);
 }
 
-const lastCall = async (): Promise<{ args: string[]; pid: number; child: number }> =>
+const lastCall = async (): Promise<{ args: string[]; pid: number; child: number; region: string }> =>
   JSON.parse((await readFile(calls, 'utf8')).trim().split('\n').at(-1) as string);
 
 let server: LaunchedServer | undefined;
@@ -57,12 +67,14 @@ describe('launch', () => {
 
   it('starts a local server in explicit mode and ends it', async () => {
     server = await launchLocal({ binary, modelRepository: '/models', loadModels: ['a', 'b'], logDirectory: directory });
-    const { args, pid, child } = await lastCall();
+    const { args, pid, child, region } = await lastCall();
+    expect(existsSync(region)).toBe(true);
     expect(args).toEqual(expect.arrayContaining(['--model-control-mode=explicit', '--load-model=a', '--load-model=b']));
     expect(args).toContain(`--http-port=${server.httpUrl.split(':')[1]}`);
     await server.stop();
     await untilDead(pid);
     await untilDead(child);
+    expect(existsSync(region)).toBe(false);
   });
 
   it('ends the server, and what it leaves behind, when the process that started it is killed', async () => {
@@ -82,6 +94,7 @@ describe('launch', () => {
     child.kill('SIGKILL');
     await untilDead(call.pid);
     await untilDead(call.child);
+    await expect.poll(() => existsSync(call.region), { timeout: 5000 }).toBe(false);
   });
 
   it('runs a container with the repository read-only and its ports on loopback', async () => {
