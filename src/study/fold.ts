@@ -172,6 +172,8 @@ export class StudyFold {
       case 'final-measured':
         this.#finishedTrial(record.trial);
         this.#finals.push(record);
+        // What an earlier run decided on the rounds that it had time for.
+        this.#gain = null;
         this.#measurements++;
         return;
       case 'round-voided':

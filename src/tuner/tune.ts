@@ -2,7 +2,7 @@ import { TrituneError } from '../base/errors.ts';
 import { MS_PER_S } from '../base/units.ts';
 import type { StudyState } from '../study/state.ts';
 import { currentSampler } from './current-sampler.ts';
-import { runFinal } from './final.ts';
+import { isFinalOver, runFinal } from './final.ts';
 import { heedChanges } from './heed.ts';
 import { Ledger } from './ledger.ts';
 import { coded } from './outcome.ts';
@@ -72,7 +72,8 @@ async function writeOpening(run: Run): Promise<void> {
 
 async function search(run: Run): Promise<Ending> {
   const { ledger, plan } = run;
-  if (ledger.state.gain) return ended(joinReasons('the study was already finished', await traceBest(run)));
+  if (ledger.state.gain && isFinalOver(run))
+    return ended(joinReasons('the study was already finished', await traceBest(run)));
   if (!ledger.state.baseline) {
     const candidate = ledger.state.unfinished?.candidate ?? plan.baseline;
     await runTrial(run, { number: BASELINE, role: 'baseline', candidate, levels: { kind: 'search' } });

@@ -402,6 +402,31 @@ describe('a resumed run', () => {
     }
   });
 
+  it('plays on where the time budget ended in the final, and repeats none of its measurements', async () => {
+    const whole = await play({ plan: { maxTrials: 3 } });
+    const finals = whole.state?.finals ?? [];
+    const [, second] = finals.filter(({ round }, at) => round !== finals[at - 1]?.round);
+    const at = whole.records.findIndex((record) => record.type === 'final-measured' && record.round === second?.round);
+    // A run that had time for one round decides on that.
+    const world = new World();
+    const cut = await play({ world, plan: { earlier: whole.records.slice(0, at), maxTrials: 3, timeBudgetMs: 1 } });
+    expect(cut.state?.finished?.stopReason).toContain('the time budget ended in the final');
+    expect([cut.state?.gain === null, cut.state?.finals.length]).toEqual([
+      false,
+      finals.filter(({ round }) => round === finals[0]?.round).length,
+    ]);
+    // With as little time it stays at that; with more it comes to what the whole run came to.
+    const again = await play({ plan: { earlier: cut.records, maxTrials: 3, timeBudgetMs: 1 } });
+    expect(again.state?.gain).toMatchObject({ best: cut.state?.gain?.best });
+    expect(again.state?.finals).toEqual(cut.state?.finals);
+    const { state, error } = await play({ plan: { earlier: cut.records, maxTrials: 3 } });
+    expect(error).toBeNull();
+    expect(state?.finals.length).toBeGreaterThanOrEqual(finals.length);
+    expect(state?.finals.slice(0, cut.state?.finals.length)).toEqual(cut.state?.finals);
+    expect(state?.gain?.best).toBe(whole.state?.gain?.best);
+    expect(state?.finished?.stopReason).toBe('resumed in the final');
+  });
+
   it('restores and ends when the study was finished already', async () => {
     const { records } = await play({ plan: { maxTrials: 2 } });
     const world = new World();
