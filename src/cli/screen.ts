@@ -57,7 +57,11 @@ export async function openScreen(ui: UiName, terminal: Terminal, reach: ScreenRe
     }
     case 'auto':
     case 'lines':
-      return { ...plain, onEvent: createLines(terminal.print), onEnd: (written) => printClosing(written, terminal) };
+      return {
+        ...plain,
+        onEvent: createLines(terminal.print, reach.earlier),
+        onEnd: (written) => printClosing(written, terminal),
+      };
   }
 }
 

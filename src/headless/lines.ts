@@ -1,6 +1,10 @@
-import { formatDuration, formatMs, formatRate, inertLine, plainLine } from '../base/format.ts';
+import { formatDuration, formatFigure, formatMs, formatRate, inertLine, plainLine } from '../base/format.ts';
 import type { Measurement } from '../profiler/measurement.ts';
-import { describeAssignment, describeLevel, describeObjectives } from '../study/describe.ts';
+import type { Candidate } from '../space/types.ts';
+import { describeAssignment, describeConstraint, describeLevel, describeObjectives } from '../study/describe.ts';
+import { missedConstraints } from '../study/goal.ts';
+import { readMetric } from '../study/metrics.ts';
+import type { StudyRecord } from '../study/records.ts';
 import type { Doubted, Goal, TrialFailure } from '../study/types.ts';
 import type { TunerEvent } from '../tuner/seams.ts';
 
@@ -15,17 +19,25 @@ export function describeEnd(event: Extract<TunerEvent, { type: 'model-restored' 
 }
 
 /**
- * The run as lines for a log: what is tried, what each measurement gave, and what failed and why.
- * Returns a function to call with every event.
+ * The run as lines for a log: what is tried, what each measurement gave, and what failed and why; `earlier` is what the runs before it
+ * wrote down. Returns a function to call with every event.
  */
-export function createLines(write: Print): (event: TunerEvent) => void {
+export function createLines(write: Print, earlier: readonly StudyRecord[] = []): (event: TunerEvent) => void {
   const print = (line: string): void => write(inertLine(line));
+  const candidates = new Map<number, Candidate>();
   let goal: Goal | undefined;
   let finals = 0;
+  const learn = (event: TunerEvent): void => {
+    if (event.type === 'study-started' || event.type === 'goal-changed') goal = event.goal;
+    if (event.type === 'trial-started') candidates.set(event.trial, event.candidate);
+  };
+  const measured = ({ trial, measurement }: { trial: number; measurement: Measurement }): string =>
+    describeMeasurement(measurement, goal, candidates.get(trial));
+  for (const record of earlier) learn(record);
   return (event) => {
+    learn(event);
     switch (event.type) {
       case 'study-started':
-        goal = event.goal;
         for (const line of opening(event)) print(line);
         return;
       case 'study-resumed':
@@ -35,7 +47,7 @@ export function createLines(write: Print): (event: TunerEvent) => void {
         print(`trial ${event.trial}: ${describeAssignment(event.candidate.assignment)}`);
         return;
       case 'trial-measured':
-        print(`    ${describeMeasurement(event.measurement, goal)}`);
+        print(`    ${measured(event)}`);
         return;
       case 'trial-finished':
         if (event.failure) print(`    failed: ${describeFailure(event.failure)}`);
@@ -45,7 +57,7 @@ export function createLines(write: Print): (event: TunerEvent) => void {
         return;
       case 'final-measured':
         if (finals++ === 0) print('final: the best and the original config, measured in turn');
-        print(`    trial ${event.trial}: ${describeMeasurement(event.measurement, goal)}`);
+        print(`    trial ${event.trial}: ${measured(event)}`);
         return;
       case 'round-voided':
         print(
@@ -84,17 +96,22 @@ function opening(event: Extract<TunerEvent, { type: 'study-started' }>): string[
 }
 
 function describeGoal(goal: Goal): string {
-  const constraints = goal.constraints.map(({ metric, relation, value }) => `${metric} ${relation} ${value}`);
+  const constraints = goal.constraints.map(describeConstraint);
   const budget = goal.budget ? [`p${goal.budget.percentile} ≤ ${formatMs(goal.budget.latencyMs)}`] : [];
   return [`best ${describeObjectives(goal.objectives)}`, ...budget, ...constraints].join(', ');
 }
 
-function describeMeasurement(measurement: Measurement, goal: Goal | undefined): string {
+function describeMeasurement(
+  measurement: Measurement,
+  goal: Goal | undefined,
+  candidate: Candidate | undefined,
+): string {
   const { throughput, budgetLatencyMs: latency } = measurement;
   const halfWidth = (throughput.high - throughput.low) / 2;
   const spread = throughput.value > 0 ? ` ±${((halfWidth / throughput.value) * 100).toFixed(1)} %` : '';
   const verdict = goal?.budget ? (latency.value <= goal.budget.latencyMs ? ', within budget' : ', over budget') : '';
   const notes = [
+    goal && candidate ? describeMissed(measurement, goal, candidate) : '',
     measurement.stable ? '' : ', not stable',
     measurement.client.bound ? `, client-bound: ${measurement.client.reason ?? ''}; does not count` : '',
     measurement.tooManyErrors ? ', ended by its errors; does not count' : '',
@@ -103,6 +120,17 @@ function describeMeasurement(measurement: Measurement, goal: Goal | undefined): 
       : '',
   ];
   return `${describeLevel(measurement.level)}: ${formatRate(throughput.value)}${spread}, p${latency.percentile} ${formatMs(latency.value)}${verdict}${notes.join('')}`;
+}
+
+/** The asked constraints that it misses, with its own figures. The budget, and failed requests, are told for themselves. */
+function describeMissed(measurement: Measurement, goal: Goal, candidate: Candidate): string {
+  const missed = missedConstraints(measurement, candidate, goal).filter((each) => goal.constraints.includes(each));
+  return missed
+    .map((constraint) => {
+      const own = readMetric(constraint.metric, measurement, candidate);
+      return `, misses ${describeConstraint(constraint)}${own === undefined ? '' : ` with ${formatFigure(own)}`}`;
+    })
+    .join('');
 }
 
 function describeDoubts(readings: readonly Doubted[]): string {

@@ -3,7 +3,7 @@ import type { LoadLevel } from '../loadgen/types.ts';
 import type { Narrowing } from '../space/narrowing.ts';
 import type { Assignment, ParameterValue } from '../space/types.ts';
 import type { Prediction } from './prediction.ts';
-import type { Objective } from './types.ts';
+import type { Constraint, Objective } from './types.ts';
 
 /** The assignment on one line: `instances=2 max_batch_size=8`. */
 export function describeAssignment(assignment: Assignment): string {
@@ -28,6 +28,9 @@ export function describeValue(value: ParameterValue): string {
 
 export const describeLevel = (level: LoadLevel): string =>
   level.mode === 'concurrency' ? `concurrency ${level.value}` : `${level.value} requests/s`;
+
+/** As it was asked for: `gpu-memory <= 6000`. */
+export const describeConstraint = ({ metric, relation, value }: Constraint): string => `${metric} ${relation} ${value}`;
 
 /** `throughput:10 and latency-p99:5`; without their weights where these are alike. */
 export function describeObjectives(objectives: readonly Objective[]): string {

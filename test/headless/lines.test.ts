@@ -59,6 +59,36 @@ describe('the lines of a run', () => {
   });
 });
 
+describe('the lines of a run with constraints', () => {
+  const goal = { ...goalOf(8), constraints: [{ metric: 'instances', relation: '<=' as const, value: 1 }] };
+  const constrained = [studyStarted(goal), ...records.slice(1)];
+  const linesOf = (events: readonly StudyRecord[], earlier: readonly StudyRecord[] = []): string[] => {
+    const lines: string[] = [];
+    const onEvent = createLines((line) => lines.push(line), earlier);
+    for (const record of events) onEvent(record);
+    return lines;
+  };
+
+  it('say which a measurement misses, and with what', () => {
+    const lines = linesOf(constrained);
+    expect(lines).toContain('    concurrency 4: 100 infer/s ±2.0 %, p99 5 ms, within budget');
+    expect(lines).toContain(
+      '    concurrency 6: 240 infer/s ±2.0 %, p99 7 ms, within budget, misses instances <= 1 with 2',
+    );
+  });
+
+  it('say it of a resumed run as well, by the goal that holds then', () => {
+    const cut = constrained.findIndex((record) => record.type === 'trial-measured' && record.trial === 1);
+    const lines = linesOf(constrained.slice(cut), constrained.slice(0, cut));
+    expect(lines[0]).toBe(
+      '    concurrency 8: 250 infer/s ±2.0 %, p99 9 ms, over budget, misses instances <= 1 with 2, not stable',
+    );
+    const changed: StudyRecord = { type: 'goal-changed', at, goal: goalOf(6) };
+    const [first] = linesOf(constrained.slice(cut + 1), [...constrained.slice(0, cut), changed]);
+    expect(first).toBe('    concurrency 6: 240 infer/s ±2.0 %, p99 7 ms, over budget');
+  });
+});
+
 describe('the closing lines', () => {
   const closing = (of: readonly StudyRecord[]): string[] =>
     closingLines(summarize(foldStudy(of), 'journal.jsonl'), { summary: 's.json', config: null });

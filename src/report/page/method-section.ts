@@ -1,7 +1,7 @@
 import { median } from 'simple-statistics';
 import { formatDuration, formatFigure } from '../../base/format.ts';
 import { canonicalJson } from '../../base/json.ts';
-import { describeObjectives } from '../../study/describe.ts';
+import { describeConstraint, describeObjectives } from '../../study/describe.ts';
 import { constraintsOf } from '../../study/goal.ts';
 import { spaceOf } from '../../study/settings.ts';
 import type { StudyState } from '../../study/state.ts';
@@ -72,10 +72,10 @@ function translated({ started: { modelAnalyzer } }: StudyState): readonly Fact[]
 }
 
 function goalText({ goal }: StudyState): string {
-  const limits = constraintsOf(goal).map(({ metric, relation, value }) =>
-    metric === 'latency' && goal.budget
-      ? `p${goal.budget.percentile} latency ${relation} ${value} ms`
-      : `${metric} ${relation} ${value}`,
+  const limits = constraintsOf(goal).map((constraint) =>
+    constraint.metric === 'latency' && goal.budget
+      ? `p${goal.budget.percentile} ${describeConstraint(constraint)} ms`
+      : describeConstraint(constraint),
   );
   return `${describeObjectives(goal.objectives)}, with ${limits.join(', ')}`;
 }

@@ -1,6 +1,6 @@
 import { formatFigure, formatMs, formatRate, formatRatio, plainLine } from '../../base/format.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
-import { describeAssignment, describeLevel } from '../describe.ts';
+import { describeAssignment, describeConstraint, describeLevel } from '../describe.ts';
 import type { Goal } from '../types.ts';
 import type { Credit, KnobCredit } from './credit.ts';
 import { type Limit, NO_MORE } from './limit.ts';
@@ -134,9 +134,7 @@ export function limitSentence(limit: Limit, stands: Measurement, goal: Goal): st
 
 function constraintWords({ missed, higher }: Limit, own: string, next: string): string {
   const constraint = missed ?? higher?.missed;
-  return constraint
-    ? `${missed ? own : next} misses ${constraint.metric} ${constraint.relation} ${formatFigure(constraint.value)}`
-    : '';
+  return constraint ? `${missed ? own : next} misses ${describeConstraint(constraint)}` : '';
 }
 
 const lead = (words: string): string => (words === '' ? '' : `; ${words}`);

@@ -1,5 +1,5 @@
 import { formatDuration, formatFigure, formatMs, formatRate, wrapped } from '../../base/format.ts';
-import { describeLevel, describeObjectives } from '../../study/describe.ts';
+import { describeConstraint, describeLevel, describeObjectives } from '../../study/describe.ts';
 import type { StudyState } from '../../study/state.ts';
 import { usualTrials } from '../../study/usual-trials.ts';
 import { bar } from '../canvas.ts';
@@ -17,7 +17,7 @@ export function titleRows({ study }: ViewState, width: number): readonly Row[] {
   const budget: Row = goal.budget
     ? [span('budget ', 'muted'), span(`p${goal.budget.percentile} ≤ ${formatMs(goal.budget.latencyMs)}`, 'strong')]
     : [span('no latency budget', 'muted')];
-  const others = goal.constraints.map(({ metric, relation, value }) => ` · ${metric} ${relation} ${value}`).join('');
+  const others = goal.constraints.map((constraint) => ` · ${describeConstraint(constraint)}`).join('');
   const wanted: Row = [
     span('best ', 'muted'),
     span(describeObjectives(goal.objectives)),
