@@ -54,8 +54,11 @@ export async function runSeries(
     }
   } finally {
     stage.screen?.close();
-    interrupts.release();
-    await series.close();
+    try {
+      await series.close();
+    } finally {
+      interrupts.release();
+    }
   }
 }
 

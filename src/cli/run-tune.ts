@@ -60,8 +60,12 @@ async function runStudy(
     return exitCode;
   } finally {
     screen?.close();
-    interrupts.release();
-    await request.journal.close();
-    await discardEmpty(request.directory);
+    try {
+      await request.journal.close();
+      await discardEmpty(request.directory);
+    } finally {
+      // Last of all: from here on a second signal would end the process with the signal's own code.
+      interrupts.release();
+    }
   }
 }
