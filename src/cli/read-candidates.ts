@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { messageOf, TrituneError } from '../base/errors.ts';
 import { readYaml } from '../base/yaml.ts';
+import { onOff } from '../space/config-fields.ts';
 import type { Assignment } from '../space/types.ts';
 import { describeAssignment } from '../study/describe.ts';
 import type { SpaceView } from '../study/samplers/space-view.ts';
@@ -19,12 +20,17 @@ export function readCandidates(file: string | undefined, space: SpaceView): read
   }
   const outcome = list.safeParse(contentOf(file));
   if (!outcome.success) throw invalid(file, outcome.error.issues[0]?.message ?? 'it is no list');
-  for (const assignment of outcome.data) {
-    const built = space.build(assignment);
-    if (!built.legal) throw invalid(file, `${describeAssignment(assignment)}: ${built.reason}`);
-  }
-  return outcome.data;
+  return outcome.data.map((written) => {
+    const built = space.build(written);
+    if (built.legal) return written;
+    const assignment = withOnOff(written);
+    if (space.build(assignment).legal) return assignment;
+    throw invalid(file, `${describeAssignment(written)}: ${built.reason}`);
+  });
 }
+
+const withOnOff = (written: Assignment): Assignment =>
+  Object.fromEntries(Object.entries(written).map(([name, value]) => [name, onOff(value)]));
 
 function contentOf(file: string): unknown {
   try {

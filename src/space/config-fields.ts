@@ -69,7 +69,8 @@ function fieldShape(message: MessageSchema, name: string, before: string): Shape
 
 const isBoolean = (shape: Shape): boolean => shape.type === 'scalar' && shape.scalar === 'bool';
 
-function onOff(value: Json): Json {
+/** As in a file of a space: `on` and `off` are true and false. */
+export function onOff(value: Json): Json {
   if (value === 'on') return true;
   return value === 'off' ? false : value;
 }

@@ -2,6 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readCandidates } from '../../src/cli/read-candidates.ts';
+import { loadSpace } from '../../src/space/load.ts';
+import { viewSpace } from '../../src/study/samplers/space-view.ts';
 import { smallSpace } from '../study/sampler-suite.ts';
 import { freshDirectory } from '../support/cli.ts';
 
@@ -20,6 +22,16 @@ describe('a list of candidates', () => {
       { delay: 0, batch: 4, count: 2 },
       { delay: 100, batch: 4, count: 1 },
     ]);
+  });
+
+  it('may say on and off, as a space does', async () => {
+    const space = loadSpace('onnxruntime');
+    const config = { name: 'm', backend: 'onnxruntime', max_batch_size: 8 };
+    const file = await fileWith('- { dynamic_batching: on, max_batch_size: 4 }\n- { instances: 2 }\n');
+    const view = viewSpace(space, config);
+    expect(readCandidates(file, view)).toEqual([{ dynamic_batching: true, max_batch_size: 4 }, { instances: 2 }]);
+    const wrong = await fileWith('- { dynamic_batching: onn, max_batch_size: 4 }\n');
+    expect(() => readCandidates(wrong, view)).toThrow(/"onn" is not one of the values of dynamic_batching: /);
   });
 
   it.each([
