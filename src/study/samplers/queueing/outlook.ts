@@ -7,6 +7,7 @@ import type { Foreseen, Goal } from '../../types.ts';
 import type { Choice } from './choices.ts';
 import { kernelOf, type Place, placeOf, TRAIT_DISTANCES } from './features.ts';
 import { type Hypothesis, type Normal, type Posterior, posteriorOf, type Reading } from './gaussian-process.ts';
+import { gpuNeeds } from './gpu-needs.ts';
 import type { Foretold, Measured, Physics } from './physics.ts';
 import { chanceOfKeeping, expectedGain, type Figure, type Limit, weighted } from './shared-doubt.ts';
 
@@ -100,6 +101,7 @@ type PlaceOf = (choice: Choice, level: number) => Place;
 function modelOf(name: string, physics: Physics, measured: readonly Measured[], place: PlaceOf): MetricModel {
   if (name === 'instances') return ({ policy }) => exactly(policy.instances);
   if (name === 'max-batch-size') return ({ policy }) => exactly(Math.max(1, policy.maxBatchSize));
+  if (name === 'gpu-memory') return memoryNeeded(measured);
   const foretold = foretoldNames.has(name) ? (name as keyof Foretold) : null;
   return foretold ? corrected(foretold, physics, measured, place) : learned(name, measured, place);
 }
@@ -116,6 +118,22 @@ const foretoldNames: ReadonlySet<string> = new Set([
 
 /** Neighbouring integers differ; the width only keeps the arithmetic finite. */
 const exactly = (value: number): Figure => ({ mean: Math.log(value), sd: 1e-6, shared: 0 });
+
+/** No need is below this part of its deviation, so that it has a logarithm. */
+const LEAST_NEED = 0.5;
+
+function memoryNeeded(measured: readonly Measured[]): MetricModel {
+  const needs = gpuNeeds(measured);
+  return (choice) => {
+    if (needs === null) return UNKNOWN;
+    const { mean, sd } = needs.mib(choice);
+    const need = Math.max(mean, LEAST_NEED * sd);
+    return { mean: Math.log(need), sd: sd / need, shared: 0 };
+  };
+}
+
+/** Of a metric that was never read: anything. */
+const UNKNOWN: Figure = { mean: 0, sd: 5, shared: 0 };
 
 function corrected(name: keyof Foretold, physics: Physics, measured: readonly Measured[], place: PlaceOf): MetricModel {
   const placeWithBatch = (choice: Choice, level: number): Place => ({
@@ -196,7 +214,7 @@ function learned(name: string, measured: readonly Measured[], place: PlaceOf): M
       return value !== undefined && value > 0 ? [{ place: at, value: Math.log(value), noiseVariance: 0.02 ** 2 }] : [];
     }),
   );
-  if (readings.length === 0) return () => ({ mean: 0, sd: 5, shared: 0 });
+  if (readings.length === 0) return () => UNKNOWN;
   const mean = readings.reduce((sum, { value }) => sum + value, 0) / readings.length;
   const centred = readings.map((reading) => ({ ...reading, value: reading.value - mean }));
   const posterior: Posterior<Place> = posteriorOf(centred, learnedHypotheses);

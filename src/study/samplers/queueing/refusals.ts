@@ -1,14 +1,17 @@
 import { loadChance } from '../../load-chance.ts';
 import type { Trial } from '../../types.ts';
-import type { Choice } from './choices.ts';
+import { type Choice, choiceOf } from './choices.ts';
+import { gpuNeeds } from './gpu-needs.ts';
 import type { Forecast } from './outlook.ts';
+import type { Measured } from './physics.ts';
 
 /** The forecast, with every constraint the less likely to be met the less likely the choice loads at all. */
-export function withRefusals(forecast: Forecast, trials: readonly Trial[]): Forecast {
-  if (trials.every(({ failure }) => failure === null)) return forecast;
+export function withRefusals(forecast: Forecast, measured: readonly Measured[], trials: readonly Trial[]): Forecast {
+  const load = loadModel(measured, trials);
+  if (load === null) return forecast;
   const known = new Map<Choice, number>();
   const chanceOf = (choice: Choice): number => {
-    const chance = known.get(choice) ?? loadChance(choice.candidate, trials);
+    const chance = known.get(choice) ?? load(choice);
     known.set(choice, chance);
     return chance;
   };
@@ -25,4 +28,18 @@ export function withRefusals(forecast: Forecast, trials: readonly Trial[]): Fore
       };
     },
   };
+}
+
+/** How likely a choice loads; null where nothing speaks against any. Where memory is reported it tells more than which loads ran out of it. */
+function loadModel(measured: readonly Measured[], trials: readonly Trial[]): ((choice: Choice) => number) | null {
+  const ranOut = trials.filter(({ failure }) => failure?.kind === 'out-of-memory');
+  const needs = gpuNeeds(
+    measured,
+    ranOut.map(({ candidate }) => choiceOf(candidate)),
+  );
+  const fits = needs?.chanceToFit;
+  if (!fits && trials.every(({ failure }) => failure === null)) return null;
+  if (!fits) return ({ candidate }) => loadChance(candidate, trials);
+  const others = trials.filter((trial) => !ranOut.includes(trial));
+  return (choice) => fits(choice) * loadChance(choice.candidate, others);
 }

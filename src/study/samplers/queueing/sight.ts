@@ -84,7 +84,7 @@ export function look(
   const known = knownPlaces(measured, placeKey, goal);
   const { best, found } = lowestCosts(remembered, forecast, goal);
   const field: Field = {
-    forecast: withRefusals(forecast, trials),
+    forecast: withRefusals(forecast, remembered, trials),
     range: levels,
     seconds: (choice) => expense.change(choice, served) + expense.measureSeconds,
     isKnown: (choice, level) => known.has(placeKey(choice, level)),

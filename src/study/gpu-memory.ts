@@ -1,0 +1,20 @@
+import { BYTES_PER_MIB } from '../base/units.ts';
+import type { Measurement } from '../profiler/measurement.ts';
+
+/** Of all GPUs together, in MiB, whoever uses it. */
+export interface GpuMemory {
+  readonly usedMib: number;
+  /** null where the server does not say how much there is. */
+  readonly totalMib: number | null;
+}
+
+/** The most that was in use while a config served; null where the server does not report its GPUs. */
+export function gpuMemoryOf(measurements: readonly Measurement[]): GpuMemory | null {
+  const used = measurements.flatMap(({ device }) => device.gpuMemoryMiB ?? []);
+  if (used.length === 0) return null;
+  const totals = measurements.flatMap(({ device }) => {
+    const bytes = (device.gpus ?? []).flatMap(({ memoryTotalBytes }) => memoryTotalBytes ?? []);
+    return bytes.length > 0 ? [bytes.reduce((sum, each) => sum + each, 0) / BYTES_PER_MIB] : [];
+  });
+  return { usedMib: Math.max(...used), totalMib: totals[0] ?? null };
+}
