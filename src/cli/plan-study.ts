@@ -7,6 +7,7 @@ import { loadSpace, spaceFromJson, spaceToJson } from '../space/load.ts';
 import type { Narrowing } from '../space/narrowing.ts';
 import { presetFor } from '../space/presets.ts';
 import type { SearchSpace } from '../space/types.ts';
+import { FINAL_ROUNDS } from '../study/final.ts';
 import type { ServerIdentity } from '../study/records.ts';
 import { viewSpace } from '../study/samplers/space-view.ts';
 import type { Goal, Sampler } from '../study/types.ts';
@@ -23,8 +24,6 @@ import { goalOf, levelsOf, recordedOptions, type TuneRequest } from './tune-requ
 
 /** Without any limit of the user's, a sampler that would never stop by itself stops after so many trials. */
 const DEFAULT_RANDOM_TRIALS = 30;
-/** At least; more where a round misses the goal or the gain is not yet known well enough. */
-const FINAL_ROUNDS = 2;
 
 /** What a run will do, before it does anything. */
 export interface PlannedStudy {

@@ -26,6 +26,9 @@ export type FinalStep =
   | { readonly kind: 'void'; readonly round: number; readonly slower: number }
   | { readonly kind: 'decide'; readonly decision: Decision };
 
+/** Of a usual final, at least; more where a round misses the goal or the gain is not yet known well enough. */
+export const FINAL_ROUNDS = 2;
+
 export type Decision = Omit<GainDecided, 'type' | 'at'>;
 
 /**
@@ -37,9 +40,10 @@ export type Decision = Omit<GainDecided, 'type' | 'at'>;
  * the final too; one that keeps it with room to spare goes to a higher one where the search saw it serve more; both at once, while it
  * is served. Where a side that went lower is alone, the next best of the search comes in beside it; a finalist that has no level left
  * is out, as is one that another beats beyond doubt, or by so much that to look again promises little. A round in which one missed the
- * goal and the original config was far slower than before does not count. null when there is nothing to compare.
+ * goal and the original config was far slower than before does not count. null when there is nothing to compare, and for no rounds.
  */
 export function nextFinal(state: StudyState, rounds: number): FinalStep | null {
+  if (rounds === 0) return null;
   const standoff = replay(state, rounds);
   if (!standoff) return null;
   const disturbed = disturbedRound(state);
@@ -48,6 +52,12 @@ export function nextFinal(state: StudyState, rounds: number): FinalStep | null {
   const { trial, level } = next(standoff);
   const { turns, round } = standoff;
   return { kind: 'measure', trial, level, round, left: turns.length, opensRound: opensRound(standoff) };
+}
+
+/** Nothing is left to measure. Not so where an earlier run decided on the rounds that its time, or a failure, had left it. */
+export function isFinalOver(state: StudyState, rounds: number): boolean {
+  const step = nextFinal(state, rounds);
+  return step === null || step.kind === 'decide';
 }
 
 /**

@@ -1,3 +1,4 @@
+import { FINAL_ROUNDS, isFinalOver } from './final.ts';
 import type { StudyState } from './state.ts';
 import type { Summary, SummaryPoint } from './summary.ts';
 
@@ -30,11 +31,14 @@ export interface SeriesSummary {
 }
 
 /**
- * Nothing is left to do: the study has ended with its model back, and its final has decided, or the turn is known to have
+ * Nothing is left to do: the study has ended with its model back, and its final is over, or the turn is known to have
  * ended without an error: where the original config is the best there is no final.
  */
-export const isDone = ({ finished, gain, restored }: StudyState, hasEndedWell: boolean): boolean =>
-  finished?.interrupted === false && restored?.verified === true && (gain !== null || hasEndedWell);
+export function isDone(state: StudyState, hasEndedWell: boolean): boolean {
+  const { finished, gain, restored } = state;
+  if (finished?.interrupted !== false || restored?.verified !== true) return false;
+  return gain === null ? hasEndedWell : isFinalOver(state, FINAL_ROUNDS);
+}
 
 /** Where a model's study lies in the series, and there its best config. */
 export interface SeriesPlace extends Pick<SeriesEntry, 'model' | 'directory'> {

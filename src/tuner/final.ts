@@ -1,4 +1,4 @@
-import { decideNow, type FinalStep, nextFinal } from '../study/final.ts';
+import { decideNow, nextFinal } from '../study/final.ts';
 import { heedPause } from './heed.ts';
 import { failureOf } from './outcome.ts';
 import type { Run } from './run.ts';
@@ -10,7 +10,7 @@ import { applyCandidate, measureOnce } from './trial.ts';
  */
 export async function runFinal(run: Run): Promise<string | null> {
   for (;;) {
-    const step = nextStep(run);
+    const step = nextFinal(run.ledger.state, run.plan.finalRounds);
     if (step === null) return null;
     if (step.kind === 'decide') {
       await run.ledger.record({ type: 'gain-decided', ...step.decision });
@@ -36,16 +36,6 @@ export async function runFinal(run: Run): Promise<string | null> {
     }
   }
 }
-
-/** Not so where an earlier run decided on the rounds that its time, or a failure, had left it. */
-export function isFinalOver(run: Run): boolean {
-  const step = nextStep(run);
-  return step === null || step.kind === 'decide';
-}
-
-/** null where there is no final. */
-const nextStep = ({ ledger, plan }: Run): FinalStep | null =>
-  plan.finalRounds > 0 ? nextFinal(ledger.state, plan.finalRounds) : null;
 
 async function cutShort(run: Run, reason: string): Promise<string> {
   const decision = decideNow(run.ledger.state, run.plan.finalRounds);

@@ -1,8 +1,9 @@
 import { TrituneError } from '../base/errors.ts';
 import { MS_PER_S } from '../base/units.ts';
+import { isFinalOver } from '../study/final.ts';
 import type { StudyState } from '../study/state.ts';
 import { currentSampler } from './current-sampler.ts';
-import { isFinalOver, runFinal } from './final.ts';
+import { runFinal } from './final.ts';
 import { heedChanges } from './heed.ts';
 import { Ledger } from './ledger.ts';
 import { coded } from './outcome.ts';
@@ -72,7 +73,7 @@ async function writeOpening(run: Run): Promise<void> {
 
 async function search(run: Run): Promise<Ending> {
   const { ledger, plan } = run;
-  if (ledger.state.gain && isFinalOver(run))
+  if (ledger.state.gain && isFinalOver(ledger.state, plan.finalRounds))
     return ended(joinReasons('the study was already finished', await traceBest(run)));
   if (!ledger.state.baseline) {
     const candidate = ledger.state.unfinished?.candidate ?? plan.baseline;

@@ -8,7 +8,7 @@ import { runTrial } from './trial.ts';
  */
 export async function visitOriginal(run: Run): Promise<void> {
   const { trials, baseline, finals } = run.ledger.state;
-  if (!baseline || baseline.failure || run.plan.finalRounds === 0 || finals.length > 0) return;
+  if (!baseline || baseline.failure || finals.length > 0) return;
   if (nextFinal(run.ledger.state, run.plan.finalRounds) === null) return;
   if (!run.time.allowsTrial({ hasFinalists: true })) return;
   const level = run.sampler().level?.({ trials }, baseline) ?? null;

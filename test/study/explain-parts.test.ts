@@ -129,6 +129,22 @@ describe('the advice', () => {
     ]);
   });
 
+  it('names the GPU memory that more instances would need, by what one of them took, though none was refused', () => {
+    const using = (instances: number, gpuMemoryMiB: number) => {
+      const gpus = [{ uuid: 'GPU-1', memoryTotalBytes: 8192 * 2 ** 20 }];
+      const device = { gpuUtilizationPercent: 97, gpuMemoryMiB, gpus };
+      const throughput = (busy.throughput * instances) / 4;
+      return { assignment: { instances }, measurements: [served({ ...busy, throughput }, { device })] };
+    };
+    const advised = (...tried: Tried[]) => explainBest(studyOf(tried))?.advice.filter((each) => /memory/.test(each));
+    expect(advised(using(1, 2600), using(2, 4900))).toEqual([
+      'a GPU with more memory: 4 instances would need about 9,500 of 8,192 MiB',
+    ]);
+    expect(advised(using(1, 1600), using(2, 2900))).toEqual([]);
+    // One count of instances does not tell what another one takes.
+    expect(advised(using(2, 4900))).toEqual([]);
+  });
+
   it('names the next point of the front where the budget is the limit', () => {
     const tried = four(served(calm), served({ ...calm, level: 16, throughput: 1200, p99Ms: 51 }));
     expect(limitOf(tried)?.advice[0]).toBe(

@@ -3,6 +3,7 @@ import { TrituneError } from '../../src/base/errors.ts';
 import type { Assignment } from '../../src/space/types.ts';
 import { foldStudy } from '../../src/study/fold.ts';
 import type { StudyRecord } from '../../src/study/records.ts';
+import { isDone } from '../../src/study/series-summary.ts';
 import type { Sampler } from '../../src/study/types.ts';
 import type { ModelConfig } from '../../src/triton/model-config.ts';
 import type { Profile } from '../../src/tuner/seams.ts';
@@ -415,6 +416,8 @@ describe('a resumed run', () => {
       false,
       finals.filter(({ round }) => round === finals[0]?.round).length,
     ]);
+    // A series takes it up again, with the model that it is of.
+    expect([whole, cut].map(({ state }) => state && isDone(state, true))).toEqual([true, false]);
     // With as little time it stays at that; with more it comes to what the whole run came to.
     const again = await play({ plan: { earlier: cut.records, maxTrials: 3, timeBudgetMs: 1 } });
     expect(again.state?.gain).toMatchObject({ best: cut.state?.gain?.best });

@@ -1,9 +1,14 @@
-import { formatMs, formatRate } from '../../base/format.ts';
+import { formatFigure, formatMs, formatRate } from '../../base/format.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import { describeLevel } from '../describe.ts';
+import { gpuMemoryOf } from '../gpu-memory.ts';
+import { instancesOf } from '../metrics.ts';
+import { batchOf } from '../same-kind.ts';
 import type { StudyState } from '../state.ts';
+import { attemptsOf } from '../twin/attempts.ts';
+import { measuredFootprint } from '../twin/footprint.ts';
 import type { Trial } from '../types.ts';
-import { isLargestIn } from './knobs.ts';
+import { largerIn } from './knobs.ts';
 import type { Limit } from './limit.ts';
 import type { TimeSplit } from './time-split.ts';
 
@@ -26,7 +31,7 @@ export function adviceOf(
     case 'cpu':
       return ['more CPU cores, or a machine of its own for the client if it shares this one'];
     case 'compute':
-      return [...moreInstances(state, best, limit), cheaperModel(best), ...memory(state)];
+      return [...moreInstances(state, best, limit), cheaperModel(best), ...memory(state, best)];
     case 'queue-delay':
       return ['more requests at once: they fill the batches sooner'];
     case 'outside':
@@ -49,7 +54,7 @@ function moreInstances(
 ): string[] {
   const used = isOnGpu(candidate) ? gpuShare : cpuShare;
   const hasRoom = used !== null && used < ROOM;
-  return hasRoom && isLargestIn(started, candidate, 'instances')
+  return hasRoom && largerIn(started, candidate, 'instances')?.length === 0
     ? [
         `more than ${instances} instances: the search space ends there, and the ${isOnGpu(candidate) ? 'GPU' : 'CPU'} is used to ${Math.round(used * 100)} %`,
       ]
@@ -65,10 +70,27 @@ const cheaperModel = ({ candidate }: Trial): string =>
     ? 'a cheaper model (lower precision, a compiled engine), or a faster GPU'
     : 'a cheaper model (quantised, an optimised graph, cheaper code), or faster cores';
 
-function memory({ trials }: StudyState): string[] {
-  const refused = trials.filter(({ failure }) => failure?.kind === 'out-of-memory').length;
-  if (refused === 0) return [];
+function memory(state: StudyState, best: Trial): string[] {
+  const refused = state.trials.filter(({ failure }) => failure?.kind === 'out-of-memory').length;
+  if (refused === 0) return gpuMemory(state, best);
   return [`more memory: ${refused === 1 ? '1 candidate' : `${refused} candidates`} did not fit`];
+}
+
+/** For the next count of instances in the space, where nothing was refused because what could not fit was not tried. */
+function gpuMemory(state: StudyState, { candidate, measurements }: Trial): string[] {
+  const [instances, next] = [
+    instancesOf(candidate.config),
+    Math.min(...(largerIn(state.started, candidate, 'instances') ?? [])),
+  ];
+  const [memory, footprint] = [gpuMemoryOf(measurements), measuredFootprint(attemptsOf(state))];
+  if (!memory?.totalMib || !footprint || !Number.isFinite(next)) return [];
+  const perInstanceMib = footprint.instance_mib + Math.max(1, batchOf(candidate.config)) * footprint.sample_mib;
+  const neededMib = memory.usedMib + (next - instances) * perInstanceMib;
+  return neededMib > memory.totalMib
+    ? [
+        `a GPU with more memory: ${next} instances would need about ${formatFigure(neededMib)} of ${formatFigure(memory.totalMib)} MiB`,
+      ]
+    : [];
 }
 
 const isMostlyCompute = ({ totalMs, parts }: TimeSplit): boolean =>

@@ -37,15 +37,15 @@ export function knobsOf(started: StudyStarted, best: Candidate): readonly Knob[]
   );
 }
 
-/** Whether the space has no larger value for the parameter than the one in this candidate. */
-export function isLargestIn(started: StudyStarted, { assignment }: Candidate, parameter: string): boolean {
+/** The values that the space has for the parameter above the one in this candidate; null where it is none of the space's. */
+export function largerIn(started: StudyStarted, { assignment }: Candidate, parameter: string): number[] | null {
   const space = spaceOf(started);
   const bound = space && bindSpace(space, started.originalConfig);
   const setting = bound?.byName.get(parameter);
   const value = assignment[parameter];
-  if (!bound || !setting || typeof value !== 'number') return false;
+  if (!bound || !setting || typeof value !== 'number') return null;
   const options = optionsIn(setting, sceneOf(bound, assignment)).map((option) => option.value);
-  return options.every((option) => typeof option !== 'number' || option <= value);
+  return options.filter((option) => typeof option === 'number').filter((option) => option > value);
 }
 
 type Build = (assignment: Assignment) => Candidate | null;
