@@ -49,6 +49,9 @@ export function createLines(write: Print, earlier: readonly StudyRecord[] = []):
       case 'trial-measured':
         print(`    ${measured(event)}`);
         return;
+      case 'starved':
+        print(`    ${describeLevel(event.level)}: once more, as the load generator was the limit: ${event.reason}`);
+        return;
       case 'trial-finished':
         if (event.failure) print(`    failed: ${describeFailure(event.failure)}`);
         return;

@@ -42,6 +42,13 @@ export function needsCeiling({ use, sends }: ClientEvidence): boolean {
   return sends === null && use.cpuShare >= CEILING_MATTERS;
 }
 
+/** What makes figures the client's own. */
+export interface ClientLimit {
+  readonly reason: string;
+  /** The CPU that it lacked others had, and that may pass; else it is as fast as it can be. */
+  readonly isStarved: boolean;
+}
+
 /**
  * Why the figures are the load generator's own limit and not the server's, or null when nothing says so.
  * `ceiling`: requests per second that this client reaches against a server that does nothing; null when unknown.
@@ -50,29 +57,34 @@ export function needsCeiling({ use, sends }: ClientEvidence): boolean {
  * time says nothing, and a thread that sends in time also reads replies in time. Some late sends make the figures worse
  * than the server is, never better, so a few of them matter only when the budget is missed because of them.
  */
-export function clientLimit(evidence: ClientEvidence, ceiling: number | null): string | null {
+export function clientLimit(evidence: ClientEvidence, ceiling: number | null): ClientLimit | null {
   const { use, requestRate, latencyP50Ms, sends } = evidence;
   const bends = (ms: number, leastMs: number): boolean => ms > Math.max(leastMs, DELAY_SHARE * latencyP50Ms);
   if (sends !== null) {
     const { latenessP50Ms, percentile, fromDueMs, fromSendMs, budgetMs } = sends;
     if (bends(latenessP50Ms, LEAST_LATENESS_MS))
-      return `half of its sends were ${formatMs(latenessP50Ms)} late or more`;
+      return own(`half of its sends were ${formatMs(latenessP50Ms)} late or more`);
     const missedByUs = fromDueMs > budgetMs && fromSendMs <= budgetMs;
     return missedByUs
-      ? `late sends took p${percentile} from ${formatMs(fromSendMs)} to ${formatMs(fromDueMs)}, over the budget`
+      ? own(`late sends took p${percentile} from ${formatMs(fromSendMs)} to ${formatMs(fromDueMs)}, over the budget`)
       : null;
   }
-  if (use.cpuShare >= CPU_BUSY) return `its CPU was busy ${percent(Math.min(use.cpuShare, 1))} of the time`;
+  if (use.cpuShare >= CPU_BUSY) return own(`its CPU was busy ${percent(Math.min(use.cpuShare, 1))} of the time`);
   if (use.loopShare >= LOOP_BUSY) {
-    return `its thread always had work but a CPU only ${percent(use.cpuShare)} of the time: the machine is overloaded`;
+    return starved(
+      `its thread always had work but a CPU only ${percent(use.cpuShare)} of the time: the machine is overloaded`,
+    );
   }
   if (ceiling !== null && needsCeiling(evidence) && requestRate >= NEAR_CEILING * ceiling) {
-    return `its own limit is ${formatRate(ceiling)}, measured on a server that does nothing`;
+    return own(`its own limit is ${formatRate(ceiling)}, measured on a server that does nothing`);
   }
   const { medianDelayMs } = use;
   return bends(medianDelayMs, LEAST_DELAY_MS)
-    ? `its event loop was ${formatMs(medianDelayMs)} behind half of the time`
+    ? starved(`its event loop was ${formatMs(medianDelayMs)} behind half of the time`)
     : null;
 }
+
+const own = (reason: string): ClientLimit => ({ reason, isStarved: false });
+const starved = (reason: string): ClientLimit => ({ reason, isStarved: true });
 
 const percent = (share: number): string => `${Math.round(share * 100)} %`;

@@ -160,12 +160,13 @@ async function clientFigures(
     },
   };
   const ceiling = needsCeiling(evidence) ? await options.clientCeiling?.() : null;
-  const reason = clientLimit(evidence, ceiling ?? null);
+  const limit = clientLimit(evidence, ceiling ?? null);
   return {
     cpuUsPerRequest: use.cpuUs / Math.max(figures.succeeded + figures.failed, 1),
     eventLoopDelayMs: use.longestDelayMs,
-    bound: reason !== null,
-    ...(reason !== null && { reason }),
+    bound: limit !== null,
+    ...(limit && { reason: limit.reason }),
+    ...(limit?.isStarved && { starved: true }),
   };
 }
 

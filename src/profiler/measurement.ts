@@ -86,6 +86,8 @@ export interface ClientFigures {
   /** The client was the limit, not the server, for the reason given: the figures say nothing about the server. */
   readonly bound: boolean;
   readonly reason?: string;
+  /** It was because others had the CPU that the client lacked, which may pass. */
+  readonly starved?: boolean;
 }
 
 /**

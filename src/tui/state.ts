@@ -10,7 +10,7 @@ import type { TunerEvent } from '../tuner/seams.ts';
 export type Activity =
   | { readonly kind: 'starting' | 'choosing' | 'restoring' | 'finished' }
   | { readonly kind: 'loading'; readonly trial: number }
-  | { readonly kind: 'warming'; readonly trial: number; readonly level: LoadLevel }
+  | { readonly kind: 'warming' | 'starved'; readonly trial: number; readonly level: LoadLevel }
   | {
       readonly kind: 'measuring';
       readonly trial: number;
@@ -131,6 +131,8 @@ function changeOf(event: TunerEvent, before: Pick<ViewState, 'activity' | 'isPau
       return { activity: { kind: 'loading', trial: event.trial } };
     case 'measuring':
       return { activity: { kind: 'warming', trial: event.trial, level: event.level } };
+    case 'starved':
+      return { activity: { kind: 'starved', trial: event.trial, level: event.level } };
     case 'progress':
       return { activity: progressed(event) };
     case 'restoring':

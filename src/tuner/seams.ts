@@ -76,4 +76,6 @@ export type TunerEvent =
       readonly level: LoadLevel;
       readonly progress: ProfileProgress;
     }
+  /** A measurement is taken once more: others had the CPU that the load generator lacked. */
+  | { readonly type: 'starved'; readonly trial: number; readonly level: LoadLevel; readonly reason: string }
   | { readonly type: 'restoring' };

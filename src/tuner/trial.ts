@@ -83,9 +83,13 @@ interface LookOptions extends Pick<MeasureOptions, 'isSearch'> {
   readonly watch?: (progress: ProfileProgress) => void;
 }
 
+/** What keeps a machine busy for a moment has as long to be over. */
+const STARVED_WAIT_MS = 1_000;
+
 /**
  * One measurement, of the candidate from its beginning to its end: a server that went away and came back has forgotten the
- * candidate, and somebody may have changed the model meanwhile; it is applied again then, and measured anew. Errors:
+ * candidate, and somebody may have changed the model meanwhile; it is applied again then, and measured anew. So it is, once, when
+ * others had the CPU that the load generator lacked. Errors:
  * CONFIG_MISMATCH when that happens again; FOREIGN_TRAFFIC unless the plan allows it; those of `Profile.measure`.
  */
 export async function measureOnce(
@@ -108,6 +112,12 @@ export async function measureOnce(
   };
   const measureAnew = async (): Promise<Measurement> => measure(await applyNow(run, trial, applied.candidate));
   let measurement = await outlasting(run, () => measure(applied), measureAnew);
+  const { starved, reason = '' } = measurement.client;
+  if (starved && run.time.allowsLevel) {
+    run.ledger.notify({ type: 'starved', trial, level, reason });
+    await run.parts.clock.sleep(STARVED_WAIT_MS, run.signal);
+    measurement = await outlasting(run, () => measure(applied), measureAnew);
+  }
   let change = await changeSince(run);
   if (change !== null) {
     measurement = await outlasting(run, measureAnew);

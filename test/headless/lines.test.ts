@@ -38,7 +38,12 @@ describe('the lines of a run', () => {
   it('say what was tried, what it gave, and why it failed', () => {
     const lines: string[] = [];
     const onEvent = createLines((line) => lines.push(line));
-    for (const record of records) onEvent(record);
+    for (const record of records) {
+      onEvent(record);
+      if (record.type !== 'trial-started' || record.trial !== 1) continue;
+      const level = { mode: 'concurrency', value: 8 } as const;
+      onEvent({ type: 'starved', trial: 1, level, reason: 'the machine is overloaded' });
+    }
     expect(lines).toEqual([
       'EMULATOR (demo): these figures are of an emulated server, not of a real one',
       'model m on tritune-emulator 2.51.0 at localhost:8001 (grpc)',
@@ -46,6 +51,7 @@ describe('the lines of a run', () => {
       'trial 0: the original config',
       '    concurrency 4: 100 infer/s ±2.0 %, p99 5 ms, within budget',
       'trial 1: instances=2',
+      '    concurrency 8: once more, as the load generator was the limit: the machine is overloaded',
       '    concurrency 8: 250 infer/s ±2.0 %, p99 9 ms, over budget, not stable',
       '    concurrency 6: 240 infer/s ±2.0 %, p99 7 ms, within budget',
       'held for luck, as the model sees it: that trial 1 met the goal',

@@ -10,12 +10,13 @@ describe('the verdict on the client', () => {
   });
 
   it.each([
-    ['its CPU', { cpuShare: 0.93, loopShare: 0.9 }, /CPU was busy 93 %/],
-    ['its thread', { cpuShare: 0.4, loopShare: 0.99 }, /overloaded/],
-    ['its timers', { medianDelayMs: 3 }, /3 ms behind/],
-  ])('finds that %s was the limit', async (_, use, reason) => {
+    ['its CPU', { cpuShare: 0.93, loopShare: 0.9 }, /CPU was busy 93 %/, undefined],
+    ['its thread', { cpuShare: 0.4, loopShare: 0.99 }, /overloaded/, true],
+    ['its timers', { medianDelayMs: 3 }, /3 ms behind/, true],
+  ])('finds that %s was the limit, and whether others were the cause', async (_, use, reason, starved) => {
     const { client } = await measure({ executionNs: () => 1e6 }, 4, using(use));
     expect(client).toMatchObject({ bound: true, reason: expect.stringMatching(reason) });
+    expect(client.starved).toBe(starved);
   });
 
   it('asks for the ceiling only when the client works hard, and minds it only when it is near', async () => {

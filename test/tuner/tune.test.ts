@@ -430,6 +430,52 @@ describe('a resumed run', () => {
     expect(state?.finished?.stopReason).toBe('resumed in the final');
   });
 
+  describe('when others have the CPU of the load generator', () => {
+    const client = {
+      cpuUsPerRequest: 20,
+      eventLoopDelayMs: 1,
+      bound: true,
+      starved: true,
+      reason: 'it was overloaded',
+    };
+    /** In these measurements of all, by their order. */
+    const playStarved = async (isStarved: (index: number) => boolean, plan = {}) => {
+      const world = new World();
+      let index = 0;
+      world.bend = (measurement) => (isStarved(index++) ? { ...measurement, client } : measurement);
+      const { state, events, records } = await play({ world, plan: { maxTrials: 2, ...plan } });
+      const kept = records.filter(({ type }) => type === 'trial-measured' || type === 'final-measured').length;
+      return { state, kept, measured: index, events: events.filter(({ type }) => type === 'starved') };
+    };
+
+    it('measures once more, and takes what that gives', async () => {
+      const calm = await playStarved(() => false);
+      const { state, kept, measured, events } = await playStarved((index) => index === 0 || index === 4);
+      expect(events).toEqual([
+        { type: 'starved', trial: 0, level: expect.anything(), reason: 'it was overloaded' },
+        expect.objectContaining({ type: 'starved' }),
+      ]);
+      expect(measured).toBe(calm.measured + 2);
+      expect(kept).toBe(calm.kept);
+      expect(state?.trials).toEqual(calm.state?.trials);
+    });
+
+    it('holds against nobody but the machine what happens twice: the trial fails', async () => {
+      const { state, kept, measured } = await playStarved(() => true);
+      expect(state?.trials.map(({ failure }) => failure?.kind)).toEqual(state?.trials.map(() => 'client-bound'));
+      expect(measured).toBe(2 * kept);
+    });
+
+    it('does not where the time is over, nor where the load generator is as fast as it can be', async () => {
+      const late = await playStarved(() => true, { timeBudgetMs: 1 });
+      expect(late.events).toEqual([]);
+      const world = new World();
+      world.bend = (measurement) => ({ ...measurement, client: { ...client, starved: false } });
+      const { events } = await play({ world, plan: { maxTrials: 2 } });
+      expect(events.some(({ type }) => type === 'starved')).toBe(false);
+    });
+  });
+
   it('restores and ends when the study was finished already', async () => {
     const { records } = await play({ plan: { maxTrials: 2 } });
     const world = new World();

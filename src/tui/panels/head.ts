@@ -82,6 +82,11 @@ function activityText(activity: Activity, study: StudyState): readonly [string, 
       return [`${trialName(activity, study)}: loading`, configText(activity.trial, study)];
     case 'warming':
       return [`${trialName(activity, study)}: warming up at ${describeLevel(activity.level)}`, ''];
+    case 'starved':
+      return [
+        `${trialName(activity, study)}: ${describeLevel(activity.level)} once more`,
+        'others had the CPU that the load generator lacked',
+      ];
     case 'measuring': {
       const { level, window, throughput, latencyMs } = activity;
       const percentile = study.goal.budget?.percentile ?? 99;
