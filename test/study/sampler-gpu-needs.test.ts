@@ -13,7 +13,9 @@ const trueMib = (instances: number, batch: number, perInstance = 2000): number =
   500 + instances * (perInstance + 2 * batch);
 
 const precise = (precision: string) => ({ parameters: { precision: { string_value: precision } } });
-const at = (instances: number, batch: number, more = {}) => choiceOf(candidateOf(configOf(instances, batch, more)));
+const onGpu = (count: number) => ({ instance_group: [{ kind: 'KIND_GPU', count, gpus: [0] }] }) as const;
+const at = (instances: number, batch: number, more = {}) =>
+  choiceOf(candidateOf(configOf(instances, batch, { ...onGpu(instances), ...more })));
 
 function using(instances: number, batch: number, gpuMemoryMiB: number, more = {}): Measured {
   const gpus = [{ uuid: 'GPU-1', memoryTotalBytes: TOTAL_MIB * 2 ** 20 }];
@@ -36,6 +38,15 @@ describe('the GPU memory that candidates need', () => {
     expect(chances).toEqual([...chances].sort((a, b) => b - a));
     expect(chances[2]).toBeGreaterThan(0.3);
     expect(chances[2]).toBeLessThan(0.9);
+  });
+
+  it('is thought to be what is there anyway where the instances are on the CPU, until a second one shows that it is theirs', () => {
+    const cpu = (count: number) => ({ instance_group: [{ kind: 'KIND_CPU', count }] });
+    const on = (instances: number, mib: number) => using(instances, 8, mib, cpu(instances));
+    expect(chance([on(1, 3000)], 3, 8, cpu(3))).toBeGreaterThan(0.95);
+    expect(chance([on(1, 3000)], 3, 8, cpu(3))).toBeGreaterThan(chance([using(1, 8, 3000)], 3, 8) + 0.1);
+    expect(chance([on(1, 3000), on(2, 3000)], 8, 8, cpu(8))).toBeGreaterThan(0.99);
+    expect(chance([on(1, 3000), on(2, 6000)], 4, 8, cpu(4))).toBeLessThan(0.05);
   });
 
   it('is told by two counts of instances, with other settings too, if less surely', () => {

@@ -1,4 +1,5 @@
 import { chanceBelow, normalAbove } from '../../../stats/normal.ts';
+import type { ModelConfig } from '../../../triton/model-config.ts';
 import { gpuMemoryOf } from '../../gpu-memory.ts';
 import { differingCount } from './arms.ts';
 import type { Choice } from './choices.ts';
@@ -47,7 +48,11 @@ export function gpuNeeds(measured: readonly Measured[], refused: readonly Choice
   });
   const [first] = seen;
   if (!first) return null;
-  const unit = { mib: first.usedMib, instances: first.choice.policy.instances };
+  const unit: Unit = {
+    mib: first.usedMib,
+    instances: first.choice.policy.instances,
+    instancesPart: isOnCpu(first.choice.candidate.config) ? 0 : UNKNOWN_PART,
+  };
   const readings = seen.map(({ choice, usedMib }) => ({
     place: choice,
     value: usedMib / unit.mib - usual(choice, unit),
@@ -58,22 +63,28 @@ export function gpuNeeds(measured: readonly Measured[], refused: readonly Choice
   const known =
     totalMib === null ? posteriorOf(readings, hypothesesOf(unit)) : withRefused(readings, refused, unit, totalMib);
   const mib = (choice: Choice): Normal => inMib(known(choice), choice, unit);
-  const fits = (choice: Choice, limitMib: number): number => {
+  const chanceWithin = (choice: Choice, limitMib: number): number => {
     const { mean, sd } = mib(choice);
     return chanceBelow((limitMib - mean) / sd);
   };
-  return { mib, chanceToFit: totalMib === null ? null : (choice) => fits(choice, totalMib) };
+  return { mib, chanceToFit: totalMib === null ? null : (choice) => chanceWithin(choice, totalMib) };
 }
 
 /** The first reading, of which all others are taken as multiples. */
 interface Unit {
   readonly mib: number;
   readonly instances: number;
+  /** How much of it is taken to be the instances'. */
+  readonly instancesPart: number;
 }
 
-/** One half of the first reading for each of its instances' share, one for all else. */
-const usual = ({ policy }: Choice, { instances }: Unit): number =>
-  UNKNOWN_PART + (1 - UNKNOWN_PART) * (policy.instances / instances);
+/** By the server's books; a Python model may use the GPU all the same. */
+const isOnCpu = ({ instance_group: groups = [] }: ModelConfig): boolean =>
+  groups.length > 0 && groups.every(({ kind }) => kind === 'KIND_CPU');
+
+/** What is expected before a second reading. */
+const usual = ({ policy }: Choice, { instances, instancesPart }: Unit): number =>
+  1 + instancesPart * (policy.instances / instances - 1);
 
 const inMib = ({ mean, sd }: Normal, choice: Choice, unit: Unit): Normal => ({
   mean: unit.mib * (mean + usual(choice, unit)),
