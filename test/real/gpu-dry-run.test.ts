@@ -56,7 +56,7 @@ describe('the proof on a GPU, dry', { timeout: 400_000 }, () => {
     const knobs = { precision: 'bf16', graphs: 'cuda', compile: 'inductor', instances: 1, max_batch_size: 1 };
     await writeFile(join(folder, 'candidates.json'), JSON.stringify([knobs]));
     const directory = join(folder, 'results/image-2000');
-    for (let left = 3; left > 0; left--) {
+    for (let left = 5; left > 0; left--) {
       await rm(directory, { recursive: true, force: true });
       await part('tune', 'image', '2000', '--', '--precision=20', '--client-threads=2', ...asked);
       if (!(await wasDisturbed(directory))) break;

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { StudyRecord } from '../../src/study/records.ts';
 import type { Summary } from '../../src/study/summary.ts';
+import type { TrialFailure } from '../../src/study/types.ts';
 
 const main = resolve(import.meta.dirname, '../../src/cli/main.ts');
 /** The binary that takes the place of perf_analyzer. */
@@ -64,6 +65,12 @@ export async function recordsOf(directory: string): Promise<StudyRecord[]> {
   const text = await readFile(join(directory, 'journal.jsonl'), 'utf8').catch(() => '');
   const lines = text.split('\n').filter((line) => line.endsWith('}'));
   return lines.map((line) => JSON.parse(line) as StudyRecord);
+}
+
+/** Why trials failed; but not that a machine with other tests on it had too little of a CPU for the load generator: that is true of it. */
+export async function failuresIn(directory: string): Promise<TrialFailure[]> {
+  const finished = (await recordsOf(directory)).filter((record) => record.type === 'trial-finished');
+  return finished.flatMap(({ failure }) => failure ?? []).filter(({ kind }) => kind !== 'client-bound');
 }
 
 /** Waits until the run's journal has a record of which the test holds. Fails after a minute, or when the run ended first. */
