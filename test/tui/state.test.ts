@@ -4,6 +4,7 @@ import { foldStudy, StudyFold } from '../../src/study/fold.ts';
 import type { StudyRecord } from '../../src/study/records.ts';
 import type { ModelConfig } from '../../src/triton/model-config.ts';
 import { gainSoFar } from '../../src/tui/figures.ts';
+import { progressRows } from '../../src/tui/panels/head.ts';
 import { ViewFold, type ViewState } from '../../src/tui/state.ts';
 import { Store } from '../../src/tui/store.ts';
 import type { TunerEvent } from '../../src/tuner/seams.ts';
@@ -144,6 +145,13 @@ describe('the view of a run', () => {
       window: 2,
       throughput: 95.2,
     });
+  });
+
+  it('says why a level is measured once more, on a narrow screen too', () => {
+    const level = { mode: 'concurrency', value: 160 } as const;
+    const view = viewAfter([...midRun(events), { type: 'starved', trial: 5, level, reason: 'it was overloaded' }]);
+    const lines = progressRows(view, 10, 80).map((spans) => spans.map(({ text }) => text).join(''));
+    expect(lines.join('\n')).toMatch(/trial 5: concurrency 160 once more +others had the CPU/);
   });
 
   it('knows the limits of the search', () => {

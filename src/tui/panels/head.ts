@@ -83,10 +83,7 @@ function activityText(activity: Activity, study: StudyState): readonly [string, 
     case 'warming':
       return [`${trialName(activity, study)}: warming up at ${describeLevel(activity.level)}`, ''];
     case 'starved':
-      return [
-        `${trialName(activity, study)}: ${describeLevel(activity.level)} once more`,
-        'others had the CPU that the load generator lacked',
-      ];
+      return [`${trialName(activity, study)}: ${describeLevel(activity.level)} once more`, 'others had the CPU'];
     case 'measuring': {
       const { level, window, throughput, latencyMs } = activity;
       const percentile = study.goal.budget?.percentile ?? 99;
