@@ -11,6 +11,7 @@ export interface BenchSearchOptions {
   readonly measurements: number;
   readonly samplers: string;
   readonly statistics: boolean;
+  readonly gpuMemory: boolean;
   readonly seed: number;
   /** Files of recorded grids, in place of those that come with tritune. */
   readonly grid?: readonly string[];
@@ -36,6 +37,11 @@ const optionTable: OptionTable<BenchSearchOptions> = {
     flags: '--no-statistics',
     help: 'servers that report no statistics: samplers see only what clients see',
     default: true,
+  },
+  gpuMemory: {
+    flags: '--gpu-memory',
+    help: 'made-up models whose memory may run out are on GPUs that report it',
+    default: false,
   },
   seed: { flags: '--seed <n>', help: 'of the samplers and of the noise', parse: wholeNumber, default: 1 },
   grid: {

@@ -29,6 +29,7 @@ export async function runBenchSearch(options: BenchSearchOptions, terminal: Term
     measurements: options.measurements,
     seed: options.seed,
     statistics: options.statistics,
+    gpuMemory: options.gpuMemory,
   };
   const results = await playLeague(plan, ({ sampler, outcome: { problem } }) =>
     terminal.status(`${problem.landscape.name}, ${problem.tightness} budget: ${sampler}`),

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Candidate } from '../../src/space/types.ts';
 import { queueingSampler } from '../../src/study/samplers/queueing.ts';
 import { randomSampler } from '../../src/study/samplers/random.ts';
 import { tpeSampler } from '../../src/study/samplers/tpe.ts';
@@ -52,6 +53,27 @@ describe('the offline comparison of samplers', () => {
       ).median;
     expect(medianOf('queueing')).toBeGreaterThan(1.1 * medianOf('tpe'));
   }, 60_000);
+
+  it('sees the queueing sampler load less of what does not fit where servers report the memory of their GPUs', async () => {
+    const landscape = scenario(58);
+    expect(landscape.name).toContain('memory');
+    const problem = problemsOf(landscape).at(-1);
+    if (!problem) throw new Error('no problem');
+    const refusedWith = async (gpuMemory: boolean) => {
+      let refused = 0;
+      const refusal = (candidate: Candidate) => {
+        const words = landscape.refusal(candidate);
+        if (words !== null) refused++;
+        return words;
+      };
+      const counted = { ...problem, landscape: { ...landscape, refusal } };
+      const { standings } = await contest(counted, queueingSampler, 8, { seed: 1, statistics: true, gpuMemory });
+      return { refused, share: standings.at(-1)?.share ?? 0 };
+    };
+    const [blind, seeing] = [await refusedWith(false), await refusedWith(true)];
+    expect(seeing.refused).toBeLessThan(blind.refused - 1);
+    expect(seeing.share).toBeGreaterThan(0.9);
+  });
 
   it('has grids of real servers, each with problems that the best of it solves', () => {
     const grids = recordedGrids();

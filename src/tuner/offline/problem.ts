@@ -1,4 +1,5 @@
 import type { Candidate } from '../../space/types.ts';
+import type { GpuMemory } from '../../study/gpu-memory.ts';
 import type { SpaceView } from '../../study/samplers/space-view.ts';
 import type { LevelRange } from '../../study/types.ts';
 
@@ -34,6 +35,8 @@ export interface Landscape {
   truth(candidate: Candidate, level: number): Truth;
   /** The server's words when it cannot load the candidate; null when it can. */
   refusal(candidate: Candidate): string | null;
+  /** What is in use of the GPU while the candidate serves, where it may run out. */
+  gpuMemory?(candidate: Candidate): GpuMemory;
   /** Of a full load. */
   loadMs(candidate: Candidate): number;
   /** Of a change of instances alone, where it is known. */

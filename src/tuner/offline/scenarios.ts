@@ -4,6 +4,7 @@ import { policyOf } from '../../queueing/batcher-policy.ts';
 import { executionNs, type LawPoint, type ServiceLaw } from '../../queueing/service-law.ts';
 import { simulate } from '../../queueing/simulate.ts';
 import type { Candidate } from '../../space/types.ts';
+import type { GpuMemory } from '../../study/gpu-memory.ts';
 import type { ModelConfig } from '../../triton/model-config.ts';
 import { candidateOver, type GridPoint } from './grid-space.ts';
 import type { Landscape, Truth } from './problem.ts';
@@ -49,6 +50,7 @@ interface Arm {
   readonly loadMs: number;
 }
 
+const GPU_MIB = 16_384;
 const REQUESTS = 1200;
 const GRID_LEVELS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256];
 
@@ -74,6 +76,9 @@ export function scenario(index: number): Landscape {
     gridLevels: GRID_LEVELS,
     truth: remembered((candidate, level) => truthOf(character, candidate, level)),
     refusal: (candidate) => refusalOf(character, pointOf(candidate)),
+    ...(Number.isFinite(character.memory.total) && {
+      gpuMemory: (candidate: Candidate) => gpuMemoryOf(character, pointOf(candidate)),
+    }),
     loadMs: (candidate) => (character.arms[pointOf(candidate).arm] as Arm).loadMs,
   };
 }
@@ -162,9 +167,17 @@ function armsOf(quirks: readonly Quirk[], random: Random): Arm[] {
 
 const pointOf = ({ assignment }: Candidate): GridPoint => assignment as unknown as GridPoint;
 
-function refusalOf({ memory }: Character, { instances, maxBatchSize }: GridPoint): string | null {
-  const needed = instances * (memory.instance + memory.sample * maxBatchSize);
-  return needed > memory.total ? 'CUDA out of memory' : null;
+const needOf = ({ memory }: Character, { instances, maxBatchSize }: GridPoint): number =>
+  instances * (memory.instance + memory.sample * maxBatchSize);
+
+const refusalOf = (character: Character, point: GridPoint): string | null =>
+  needOf(character, point) > character.memory.total ? 'CUDA out of memory' : null;
+
+/** A tenth of the GPU is somebody else's. */
+function gpuMemoryOf(character: Character, point: GridPoint): GpuMemory {
+  const { total } = character.memory;
+  const mib = (share: number): number => GPU_MIB * (0.1 + 0.9 * share);
+  return { usedMib: mib(needOf(character, point) / total), totalMib: mib(1) };
 }
 
 function truthOf(character: Character, candidate: Candidate, level: number): Truth {

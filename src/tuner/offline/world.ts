@@ -2,10 +2,11 @@ import { createHash } from 'node:crypto';
 import { VirtualClock } from '../../base/clock.ts';
 import { canonicalJson } from '../../base/json.ts';
 import { seededRandom, standardNormal } from '../../base/random.ts';
-import { MS_PER_S } from '../../base/units.ts';
+import { BYTES_PER_MIB, MS_PER_S } from '../../base/units.ts';
 import type { LoadLevel } from '../../loadgen/types.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { Candidate } from '../../space/types.ts';
+import type { GpuMemory } from '../../study/gpu-memory.ts';
 import { onlyInstancesDiffer } from '../../triton/config-comparison.ts';
 import { LoadRefusedError } from '../../triton/load-refused.ts';
 import type { ModelConfig } from '../../triton/model-config.ts';
@@ -23,6 +24,8 @@ export interface WorldOptions {
   readonly seed: number;
   /** False for servers that tell nothing but what clients see. */
   readonly statistics: boolean;
+  /** True for GPUs whose memory is reported, where the landscape knows it. */
+  readonly gpuMemory?: boolean;
 }
 
 /** A landscape behind the tuner's own seams, in virtual time. Noise depends on seed, candidate, level and how often it was measured. */
@@ -83,8 +86,17 @@ export class OfflineWorld {
       latency: Math.exp(noise.latency * standardNormal(random)),
       ...{ rateWidth: 2 * noise.throughput, latencyWidth: 2 * noise.latency },
     });
-    return this.#options.statistics ? measurement : { ...measurement, server: null };
+    const { statistics, gpuMemory = false } = this.#options;
+    const memory = gpuMemory ? this.#landscape.gpuMemory?.(candidate) : undefined;
+    return { ...measurement, device: deviceOf(memory), ...(!statistics && { server: null }) };
   }
+}
+
+function deviceOf(memory: GpuMemory | undefined): Measurement['device'] {
+  if (!memory) return {};
+  const { usedMib, totalMib } = memory;
+  const total = totalMib === null ? {} : { memoryTotalBytes: totalMib * BYTES_PER_MIB };
+  return { gpuMemoryMiB: usedMib, gpus: [{ uuid: 'GPU-made-up', memoryBytes: usedMib * BYTES_PER_MIB, ...total }] };
 }
 
 interface Disturbance {
