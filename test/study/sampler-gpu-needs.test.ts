@@ -81,6 +81,13 @@ describe('the GPU memory that candidates need', () => {
     expect(told?.(at(2, 8))).toBeGreaterThan(0.7);
   });
 
+  it('is there for what needs no more than one of its kind that loaded, however full the GPU was then', () => {
+    const known = [seen(1, 8), using(3, 64, 0.99 * TOTAL_MIB)];
+    expect([chance(known, 3, 64), chance(known, 3, 32), chance(known, 2, 64)]).toEqual([1, 1, 1]);
+    expect(chance(known, 3, 64, precise('fp16'))).toBeLessThan(0.9);
+    expect(chance(known, 4, 8)).toBeLessThan(0.7);
+  });
+
   it('believes a refusal of what it had held for small', () => {
     const known = [using(1, 8, 100), using(2, 8, 150)];
     expect(chance(known, 4, 8)).toBeGreaterThan(0.99);

@@ -1,6 +1,8 @@
 import { chanceBelow, normalAbove } from '../../../stats/normal.ts';
 import type { ModelConfig } from '../../../triton/model-config.ts';
 import { gpuMemoryOf } from '../../gpu-memory.ts';
+import { instancesOf } from '../../metrics.ts';
+import { batchOf, sameKind } from '../../same-kind.ts';
 import { differingCount } from './arms.ts';
 import type { Choice } from './choices.ts';
 import {
@@ -63,11 +65,18 @@ export function gpuNeeds(measured: readonly Measured[], refused: readonly Choice
   const known =
     totalMib === null ? posteriorOf(readings, hypothesesOf(unit)) : withRefused(readings, refused, unit, totalMib);
   const mib = (choice: Choice): Normal => inMib(known(choice), choice, unit);
-  const chanceWithin = (choice: Choice, limitMib: number): number => {
+  if (totalMib === null) return { mib, chanceToFit: null };
+  const chanceToFit = (choice: Choice): number => {
     const { mean, sd } = mib(choice);
-    return chanceBelow((limitMib - mean) / sd);
+    return seen.some((other) => needsNoMore(choice, other.choice)) ? 1 : chanceBelow((totalMib - mean) / sd);
   };
-  return { mib, chanceToFit: totalMib === null ? null : (choice) => chanceWithin(choice, totalMib) };
+  return { mib, chanceToFit };
+}
+
+/** Than one of its kind that loaded. */
+function needsNoMore({ candidate: { config } }: Choice, { candidate: { config: loaded } }: Choice): boolean {
+  const isSmaller = instancesOf(config) <= instancesOf(loaded) && batchOf(config) <= batchOf(loaded);
+  return isSmaller && sameKind(config, loaded);
 }
 
 /** The first reading, of which all others are taken as multiples. */
