@@ -78,7 +78,7 @@ const perfAnalyzerRuleOf = ({ latencyBudget, percentile }: TuneOptions): PerfAna
     ? defaultPerfAnalyzerRule
     : { ...defaultPerfAnalyzerRule, percentile, latencyThresholdMs: latencyBudget };
 
-type ControlFlags = Pick<TuneOptions, 'loadTimeout' | 'maxOutage'> &
+type ControlFlags = Partial<Pick<TuneOptions, 'loadTimeout' | 'maxOutage' | 'allowForeignTraffic'>> &
   Pick<ControlOptions, 'isNewStudy' | 'mayBeLoading'>;
 
 /** Control over a model whose original state is the one that its study's journal names. */
@@ -87,7 +87,13 @@ export function controlOver(
   model: string,
   { originalConfig, wasLoaded }: Pick<StudyStarted, 'originalConfig' | 'wasLoaded'>,
   restore: 'config' | 'reload',
-  { loadTimeout = LOAD_TIMEOUT_S, maxOutage, isNewStudy = false, mayBeLoading = false }: ControlFlags = {},
+  {
+    loadTimeout = LOAD_TIMEOUT_S,
+    maxOutage,
+    allowForeignTraffic = false,
+    isNewStudy = false,
+    mayBeLoading = false,
+  }: ControlFlags = {},
 ): Control {
   return createControl(client, model, originalConfig, wasLoaded, {
     clock: realClock,
@@ -96,6 +102,8 @@ export function controlOver(
     settleTimeoutMs: Math.min(SETTLE_TIMEOUT_MS, loadTimeout * MS_PER_S),
     ...(maxOutage !== undefined && { maxOutageMs: maxOutage * MS_PER_S }),
     isNewStudy,
+    // Others that use the model are not to find it gone.
+    mayUnload: !allowForeignTraffic,
     mayBeLoading,
   });
 }

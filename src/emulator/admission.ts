@@ -7,10 +7,17 @@ import { ProtocolFailure } from './protocol-failure.ts';
 const MOST_INSTANCES = 4096;
 
 /**
- * Takes the device's memory for all instances of a model, in place of what it held before. Throws INVALID_ARGUMENT with
+ * Takes the device's memory for all instances of a model, in place of what it held before; in a full reload both are there for a
+ * moment (Triton swaps them when the new one is loaded). Throws INVALID_ARGUMENT with
  * a backend's words when it refuses them, there are too many, or too little memory; then nothing has changed.
  */
-export function admit(device: Device, owner: object, { instances }: Placement, physics: ModelPhysics): void {
+export function admit(
+  device: Device,
+  owner: object,
+  { instances }: Placement,
+  physics: ModelPhysics,
+  { isBeside = false }: { readonly isBeside?: boolean } = {},
+): void {
   if (physics.refusal !== null) throw new ProtocolFailure('INVALID_ARGUMENT', physics.refusal);
   const most = Math.min(physics.maxInstances, MOST_INSTANCES);
   if (instances > most)
@@ -19,7 +26,7 @@ export function admit(device: Device, owner: object, { instances }: Placement, p
       `failed to create instance ${most}: the model allows ${most} instances`,
     );
   const mib = physics.memoryMib(instances);
-  const { missingMib } = device.reserve(owner, mib);
+  const { missingMib } = device.reserve(owner, mib, { isBeside });
   if (missingMib > 0) {
     throw new ProtocolFailure(
       'INVALID_ARGUMENT',

@@ -28,9 +28,12 @@ export class Device {
     return this.#reserved.get(owner) ?? 0;
   }
 
-  /** Sets what `owner` holds; when that does not fit nothing changes, and `missingMib` is above 0. */
-  reserve(owner: object, mib: number): { readonly missingMib: number } {
-    const missingMib = this.usedMib - (this.#reserved.get(owner) ?? 0) + mib - this.#limitMib;
+  /**
+   * Sets what `owner` holds; when that does not fit nothing changes, and `missingMib` is above 0. `isBeside`: what it holds goes only
+   * when the new is there, so that both must fit.
+   */
+  reserve(owner: object, mib: number, { isBeside }: { readonly isBeside: boolean }): { readonly missingMib: number } {
+    const missingMib = this.usedMib - (isBeside ? 0 : this.heldMib(owner)) + mib - this.#limitMib;
     if (missingMib > 0) return { missingMib };
     this.#reserved.set(owner, mib);
     return { missingMib: 0 };

@@ -210,7 +210,7 @@ export class ModelEntry {
     try {
       placement = await this.#prepared(asked, physics.load.fullSeconds, false);
       physics = this.#options.physicsOf(placement.config);
-      admit(this.#around.device, this, placement, physics);
+      admit(this.#around.device, this, placement, physics, { isBeside: this.#serving !== null });
     } catch (error) {
       const failure = this.#loadFailed('UNAVAILABLE', asProtocolFailure(error));
       if (!this.#serving) {

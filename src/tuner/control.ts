@@ -3,6 +3,7 @@ import { isTrituneError, messageOf, TrituneError } from '../base/errors.ts';
 import { nsToMs } from '../base/units.ts';
 import type { Candidate } from '../space/types.ts';
 import { type ConfigDifference, compareConfigs, onlyInstancesDiffer } from '../triton/config-comparison.ts';
+import { LoadRefusedError } from '../triton/load-refused.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import type { ModelControl, ServerHealth } from '../triton/types.ts';
 import type { Applied, Control, Restored } from './seams.ts';
@@ -19,6 +20,8 @@ export interface ControlOptions {
   readonly maxOutageMs?: number;
   /** No earlier run of the study has changed the model: until this one does, another config than the original is somebody else's. */
   readonly isNewStudy?: boolean;
+  /** A candidate that does not fit beside what is served may have it unloaded first: nobody else uses the model. */
+  readonly mayUnload?: boolean;
   /** A run that was killed may have left a load under way, which swaps the model when it ends. */
   readonly mayBeLoading?: boolean;
 }
@@ -81,7 +84,8 @@ class ServerControl implements Control {
     const known = this.#isSettled && current !== null && equal(current, this.#serving.read);
     if (known && equal(candidate.config, this.#serving.sent)) return { candidate, change: 'none', loadMs: 0 };
     const change = known && onlyInstancesDiffer(this.#serving.sent, candidate.config) ? 'in-place' : 'full';
-    await this.#load(candidate.config, signal);
+    const mayUnload = change === 'full' && this.#options.mayUnload === true;
+    await (mayUnload ? this.#loadWithRoom(candidate.config, signal) : this.#load(candidate.config, signal));
     const read = await this.#client.modelConfig(this.#model, { signal });
     this.#serving = { sent: candidate.config, read };
     this.#isSettled = true;
@@ -142,7 +146,7 @@ class ServerControl implements Control {
       return { how: 'reload', verified: true, detail: `'${this.#model}' was loaded again from its repository` };
     }
     try {
-      await this.#load(this.#original);
+      await this.#loadWithRoom(this.#original);
     } catch (error) {
       const isThere = this.#isSettled && current !== null && equal(current, this.#original);
       if (isThere && isTrituneError(error, 'MODEL_UNKNOWN')) return keptWithoutRepository(this.#model);
@@ -179,6 +183,30 @@ class ServerControl implements Control {
     return equal(read, this.#original);
   }
 
+  /**
+   * Triton loads another config beside the one that is served and swaps them at the end, which takes the memory of both. Where there
+   * is not so much, what is served goes first; the model is away while the other one loads.
+   */
+  async #loadWithRoom(config: ModelConfig, signal?: AbortSignal): Promise<void> {
+    try {
+      await this.#load(config, signal);
+    } catch (error) {
+      const isShort = error instanceof LoadRefusedError && error.kind === 'out-of-memory';
+      if (!isShort || !(await this.#canBeAway())) throw error;
+      await this.#unload(signal);
+      await this.#load(config, signal);
+    }
+  }
+
+  /** It is served, a load would find it again, and no ensemble that is served would lose it. */
+  async #canBeAway(): Promise<boolean> {
+    const served = (await this.#client.index()).filter(({ state }) => state === 'READY').map(({ name }) => name);
+    if (!served.includes(this.#model)) return false;
+    const others = new Set(served.filter((name) => name !== this.#model));
+    const configs = await Promise.all([...others].map((name) => this.#client.modelConfig(name)));
+    return configs.every((config) => !stepsOf(config).includes(this.#model));
+  }
+
   async #load(config?: ModelConfig, signal?: AbortSignal): Promise<void> {
     this.#touched = true;
     const wasSettled = this.#isSettled;
@@ -195,14 +223,14 @@ class ServerControl implements Control {
   }
 
   /** The unload goes on after the server's reply; the index tells when it is done. */
-  async #unload(): Promise<void> {
+  async #unload(signal?: AbortSignal): Promise<void> {
     this.#touched = true;
     await this.#client.unload(this.#model);
     const isGone = async (): Promise<boolean> => {
       const entries = (await this.#client.index()).filter((entry) => entry.name === this.#model);
       return entries.every((entry) => entry.state === 'UNAVAILABLE' || entry.state === '');
     };
-    await this.#until(isGone, 'unload');
+    await this.#until(isGone, 'unload', signal);
   }
 
   /** null when the model is not loaded. */
@@ -229,6 +257,12 @@ class ServerControl implements Control {
       await clock.sleep(POLL_MS, signal);
     }
   }
+}
+
+/** The models that an ensemble is made of. */
+function stepsOf({ ensemble_scheduling: ensemble }: ModelConfig): readonly (string | undefined)[] {
+  const steps = (ensemble as { readonly step?: readonly { readonly model_name?: string }[] } | undefined)?.step ?? [];
+  return steps.map(({ model_name }) => model_name);
 }
 
 const equal = (a: ModelConfig, b: ModelConfig): boolean => compareConfigs(a, b).length === 0;

@@ -65,6 +65,7 @@ async function tuned(sizes: readonly Size[], low: number, high: number, constrai
         control: createControl(client, 'm', original, true, {
           clock: realClock,
           restore: 'config',
+          mayUnload: true,
           loadTimeoutMs: 10_000,
           settleTimeoutMs: 10_000,
         }),

@@ -18,6 +18,13 @@ name: instances
 parameters:
   instances: [2, 3, 4]
 `,
+  /** Full loads, the first of which the model refuses. */
+  batches: `
+name: batches
+parameters:
+  instances: [3, 2]
+  max_batch_size: [16]
+`,
   /** A parameter of the model itself, beside its instances. */
   threads: `
 name: threads

@@ -116,6 +116,17 @@ describe('tune on a real Triton', () => {
     expect((await summaryOf(output)).counts.trials).toBe(3);
   });
 
+  it('makes room for a full load that finds no memory, and has the model back after one that needs more than there is', async () => {
+    const before = await client.modelConfig('two_at_most');
+    const { output, outcome } = await tuneQuickly('two_at_most', 'batches', ...ways.grpc, '--concurrency', '2:4');
+    expect(outcome.code).toBe(0);
+    const finished = (await recordsOf(output)).filter((record) => record.type === 'trial-finished');
+    expect(finished.slice(0, 3).map(({ failure }) => failure?.kind ?? null)).toEqual([null, 'out-of-memory', null]);
+    expect((await summaryOf(output)).restored?.verified).toBe(true);
+    expect(compareConfigs(before, await client.modelConfig('two_at_most'))).toEqual([]);
+    expect(await client.modelReady('two_at_most')).toBe(true);
+  });
+
   it('tunes a real network on ONNX Runtime, its thread count too', async () => {
     const { output, outcome } = await tuneQuickly('mlp_onnx', 'threads', ...ways.grpc, '--concurrency', '4:8');
     expect(outcome).toMatchObject({ code: 0, stderr: '' });

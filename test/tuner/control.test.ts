@@ -15,6 +15,8 @@ class ServedModel implements ControlClient {
   goneAfter = 2;
   /** False: somebody has deleted its directory; what is loaded serves on. */
   isInRepository = true;
+  /** Of the other model. */
+  ensembleSteps: readonly string[] = [];
   onLoad: (config: ModelConfig | undefined) => ModelConfig | undefined = (config) => config;
 
   async index() {
@@ -23,7 +25,10 @@ class ServedModel implements ControlClient {
     return this.isInRepository ? [other, { ...other, name: 'm', state } as const] : [other];
   }
 
-  async modelConfig(): Promise<ModelConfig> {
+  async modelConfig(model: string): Promise<ModelConfig> {
+    const step = this.ensembleSteps.map((model_name) => ({ model_name }));
+    if (model === 'other')
+      return step.length > 0 ? { name: 'other', ensemble_scheduling: { step } } : { name: 'other' };
     if (!this.loaded) throw new TrituneError('MODEL_UNREADY', 'not loaded', 'load it');
     return { ...this.loaded, default_model_filename: 'model.py' };
   }
@@ -105,6 +110,59 @@ describe('applying a candidate', () => {
     };
     await expect(control.apply(candidate(4, 8), signal)).rejects.toMatchObject({ kind: 'out-of-memory' });
     expect((await control.apply(candidate(2, 8), signal)).change).toBe('none');
+  });
+
+  describe('that does not fit beside what is served', () => {
+    const noRoom = () => {
+      throw new LoadRefusedError('m', 'out-of-memory', 'no memory');
+    };
+    /** Refuses another config while one is loaded. */
+    const tight = (served: ServedModel): void => {
+      served.onLoad = (config) => (served.loaded === null ? config : noRoom());
+    };
+
+    it('unloads that first, where it may, and is told from one that does not fit alone', async () => {
+      const { served, control } = controlled({ mayUnload: true });
+      tight(served);
+      expect((await control.apply(candidate(2, 8), signal)).change).toBe('full');
+      expect(served.calls).toEqual(['load 2x8', 'unload', 'load 2x8']);
+      served.onLoad = noRoom;
+      await expect(control.apply(candidate(9, 16), signal)).rejects.toMatchObject({ kind: 'out-of-memory' });
+      // Nothing is served now; the next one needs no room made.
+      tight(served);
+      served.calls.length = 0;
+      expect((await control.apply(candidate(1, 16), signal)).change).toBe('full');
+      expect(served.calls).toEqual(['load 1x16']);
+    });
+
+    it('is refused where others use the model, and for instances alone, which are added to those that are there', async () => {
+      const { served, control } = controlled();
+      tight(served);
+      await expect(control.apply(candidate(2, 8), signal)).rejects.toMatchObject({ kind: 'out-of-memory' });
+      const alone = controlled({ mayUnload: true });
+      tight(alone.served);
+      await expect(alone.control.apply(candidate(2, 4), signal)).rejects.toMatchObject({ kind: 'out-of-memory' });
+      expect([...served.calls, ...alone.served.calls]).not.toContain('unload');
+    });
+
+    it('is refused where an ensemble would lose the model', async () => {
+      const { served, control } = controlled({ mayUnload: true });
+      tight(served);
+      served.ensembleSteps = ['m'];
+      await expect(control.apply(candidate(2, 8), signal)).rejects.toMatchObject({ kind: 'out-of-memory' });
+      expect(served.calls).not.toContain('unload');
+      served.ensembleSteps = ['another'];
+      await control.apply(candidate(2, 8), signal);
+      expect(served.calls).toContain('unload');
+    });
+
+    it('is put back so too, whoever uses it: it would stay as it was tried', async () => {
+      const { served, control } = controlled();
+      await control.apply(candidate(2, 8), signal);
+      tight(served);
+      expect(await control.restore()).toMatchObject({ how: 'config', verified: true });
+      expect(served.calls).toEqual(['load 2x8', 'load 1x4', 'unload', 'load 1x4']);
+    });
   });
 
   it('tells whether the model is still as it was applied', async () => {
