@@ -37,15 +37,23 @@ export function deviceMetrics(samples: readonly MetricSample[]): DeviceMetrics {
   };
 }
 
-/** Field by field, the mean over the readings that have it. */
+/**
+ * Field by field, the mean over the readings that have it; of the memory of the GPUs, which does not fluctuate, the last one: those before
+ * may be of the moment in which the server had two configs of the model.
+ */
 export function meanDeviceMetrics(readings: readonly DeviceMetrics[]): DeviceMetrics {
-  const fields = ['gpuUtilizationPercent', 'gpuMemoryMiB', 'gpuPowerW', 'cpuUtilizationPercent'] as const;
+  const fields = ['gpuUtilizationPercent', 'gpuPowerW', 'cpuUtilizationPercent'] as const;
   const means = fields.flatMap((field) => {
     const mean = meanOf(readings.flatMap((reading) => reading[field] ?? []));
     return mean === null ? [] : [[field, mean]];
   });
   const gpus = meanGpuMetrics(readings.map((reading) => reading.gpus ?? []));
-  return { ...Object.fromEntries(means), ...(gpus.length > 0 && { gpus }) };
+  const gpuMemoryMiB = readings.flatMap((reading) => reading.gpuMemoryMiB ?? []).at(-1);
+  return {
+    ...Object.fromEntries(means),
+    ...(gpuMemoryMiB !== undefined && { gpuMemoryMiB }),
+    ...(gpus.length > 0 && { gpus }),
+  };
 }
 
 const meanOf = (values: readonly number[]): number | null =>

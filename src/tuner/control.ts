@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { isTrituneError, messageOf, TrituneError } from '../base/errors.ts';
+import { canonicalJson } from '../base/json.ts';
 import { nsToMs } from '../base/units.ts';
 import type { Candidate } from '../space/types.ts';
 import { type ConfigDifference, compareConfigs, onlyInstancesDiffer } from '../triton/config-comparison.ts';
@@ -56,6 +57,8 @@ class ServerControl implements Control {
   readonly #options: ControlOptions;
   /** The config sent last, and what the server then said it has: defaults and auto-completed fields make them differ. */
   #serving: { readonly sent: ModelConfig; readonly read: ModelConfig };
+  /** The served config and another one, as texts, for which there is no memory at once. */
+  readonly #tooMuch = new Set<string>();
   #touched: boolean;
   /** False while a load's end was not seen: it may still be under way on the server, and swap the model at any time. */
   #isSettled: boolean;
@@ -185,17 +188,21 @@ class ServerControl implements Control {
 
   /**
    * Triton loads another config beside the one that is served and swaps them at the end, which takes the memory of both. Where there
-   * is not so much, what is served goes first; the model is away while the other one loads.
+   * is not so much, what is served goes first; the model is away while the other one loads. Which two do not go together is found out once.
    */
   async #loadWithRoom(config: ModelConfig, signal?: AbortSignal): Promise<void> {
-    try {
-      await this.#load(config, signal);
-    } catch (error) {
-      const isShort = error instanceof LoadRefusedError && error.kind === 'out-of-memory';
-      if (!isShort || !(await this.#canBeAway())) throw error;
-      await this.#unload(signal);
-      await this.#load(config, signal);
+    const both = canonicalJson([this.#serving.sent, config]);
+    if (!this.#tooMuch.has(both)) {
+      try {
+        return await this.#load(config, signal);
+      } catch (error) {
+        const isShort = error instanceof LoadRefusedError && error.kind === 'out-of-memory';
+        if (!isShort || !(await this.#canBeAway())) throw error;
+        this.#tooMuch.add(both);
+      }
     }
+    if (await this.#canBeAway()) await this.#unload(signal);
+    await this.#load(config, signal);
   }
 
   /** It is served, a load would find it again, and no ensemble that is served would lose it. */

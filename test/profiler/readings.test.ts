@@ -48,8 +48,11 @@ describe('device metrics', () => {
       { gpus: [{ uuid: 'GPU-a', powerW: 200, memoryBytes: 3 }] },
     ]);
     expect(twice.gpus).toEqual([{ uuid: 'GPU-a', powerW: 150, memoryBytes: 5 }]);
-    expect(meanDeviceMetrics([{ gpuPowerW: 100 }, { gpuPowerW: 200, cpuUtilizationPercent: 5 }])).toEqual({
+    // The first is of the moment in which the server had two configs.
+    const some = [{ gpuPowerW: 100, gpuMemoryMiB: 7000 }, { gpuMemoryMiB: 4000 }];
+    expect(meanDeviceMetrics([...some, { gpuPowerW: 200, cpuUtilizationPercent: 5 }])).toEqual({
       gpuPowerW: 150,
+      gpuMemoryMiB: 4000,
       cpuUtilizationPercent: 5,
     });
   });

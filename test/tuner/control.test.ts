@@ -163,6 +163,21 @@ describe('applying a candidate', () => {
       expect(await control.restore()).toMatchObject({ how: 'config', verified: true });
       expect(served.calls).toEqual(['load 2x8', 'load 1x4', 'unload', 'load 1x4']);
     });
+
+    it('is not tried beside it a second time, as in a final, which takes two configs in turn', async () => {
+      const { served, control } = controlled({ mayUnload: true });
+      tight(served);
+      for (let round = 0; round < 3; round++) {
+        await control.apply(candidate(2, 8), signal);
+        await control.apply(baseline, signal);
+      }
+      const [first, second] = [
+        ['load 2x8', 'unload', 'load 2x8'],
+        ['load 1x4', 'unload', 'load 1x4'],
+      ];
+      const again = ['unload', 'load 2x8', 'unload', 'load 1x4'];
+      expect(served.calls).toEqual([...first, ...second, ...again, ...again]);
+    });
   });
 
   it('tells whether the model is still as it was applied', async () => {
