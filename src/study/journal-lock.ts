@@ -103,15 +103,21 @@ function isAlive(holder: Holder): boolean {
   } catch (error) {
     if (codeOf(error) === 'ESRCH') return false;
   }
-  const ticks = startTicksOf(holder.pid);
-  return ticks === null || holder.startTicks === null || ticks === holder.startTicks;
+  const stat = statOf(holder.pid);
+  if (stat === null) return true;
+  // It was killed, and nobody has asked yet how it ended: in a container perhaps nobody ever does.
+  if (stat.state === 'Z' || stat.state === 'X') return false;
+  return holder.startTicks === null || stat.startTicks === holder.startTicks;
 }
 
-/** Field 22 of /proc/PID/stat (proc_pid_stat(5)); the command's name before it may hold spaces and brackets. */
-function startTicksOf(pid: number): string | null {
+const startTicksOf = (pid: number): string | null => statOf(pid)?.startTicks ?? null;
+
+/** Fields 3 and 22 of /proc/PID/stat (proc_pid_stat(5)); the command's name before them may hold spaces and brackets. */
+function statOf(pid: number): { readonly state: string; readonly startTicks: string } | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null;
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return { state: fields[0] ?? '', startTicks: fields[19] ?? '' };
   } catch {
     return null;
   }

@@ -1,8 +1,10 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createJournal, parseJournal, readJournal, resumeJournal } from '../../src/study/journal.ts';
 import type { StudyRecord } from '../../src/study/records.ts';
 import { candidateOf, configOf, goalOf, measured, studyStarted } from './builders.ts';
@@ -162,6 +164,23 @@ describe('the lock', () => {
     lock({ pid: process.pid, startTicks: '1' });
     await (await createJournal(path)).close();
   });
+
+  it.runIf(process.platform === 'linux')(
+    'takes over from a process that was killed and whose parent never asks for it',
+    async () => {
+      // The shell becomes a program that waits for no child.
+      const parent = spawn('sh', ['-c', 'sleep 0.2 & echo $!; exec sleep 30']);
+      try {
+        const [line] = (await once(parent.stdout, 'data')) as [Buffer];
+        const pid = Number(line.toString());
+        await vi.waitFor(() => expect(readFileSync(`/proc/${pid}/stat`, 'utf8')).toMatch(/\) Z /), 5_000);
+        lock({ pid, startTicks: null });
+        await (await createJournal(path)).close();
+      } finally {
+        parent.kill();
+      }
+    },
+  );
 
   it('respects a process that lives, and any on another machine', async () => {
     lock({ pid: process.pid, startTicks: null });

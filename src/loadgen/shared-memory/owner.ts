@@ -24,11 +24,15 @@ export function isRemains(name: string): boolean {
 
 const pidNamespace = (): string => /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] ?? '0';
 
-/** In clock ticks since the machine's start: field 22, counted from behind the name, which may hold anything. */
+/**
+ * In clock ticks since the machine's start: field 22, counted from behind the name, which may hold anything. None for a process that
+ * has ended and that only its parent has yet to ask about (field 3): it holds nothing.
+ */
 function startTimeOf(pid: number): string | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    return text.slice(text.lastIndexOf(')') + 2).split(' ')[19];
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+    return fields[0] === 'Z' ? undefined : fields[19];
   } catch {
     return undefined;
   }
