@@ -1,4 +1,3 @@
-import { canonicalJson } from '../base/json.ts';
 import { NS_PER_MS, NS_PER_US, nsToMs } from '../base/units.ts';
 import type { LoadLevel } from '../loadgen/types.ts';
 import type { Measurement } from '../profiler/measurement.ts';
@@ -12,6 +11,7 @@ import { representative } from './final.ts';
 import { instancesOf } from './metrics.ts';
 import type { StudyState } from './state.ts';
 import type { Trial } from './types.ts';
+import { variantOf } from './variant.ts';
 
 /** What the queueing model expects of a candidate at a load level, before anybody has measured it. */
 export interface Prediction {
@@ -125,13 +125,6 @@ function simulated(
 export function isModelled(config: ModelConfig): boolean {
   const { sequence_batching, ensemble_scheduling, model_transaction_policy } = config;
   return !sequence_batching && !ensemble_scheduling && model_transaction_policy?.decoupled !== true;
-}
-
-/** What decides the service law: the config but for the number of instances and the batcher. */
-export function variantOf(config: ModelConfig): string {
-  const { max_batch_size: _, dynamic_batching: __, instance_group: groups = [], ...rest } = config;
-  const places = groups.map(({ count: _count, name: _name, ...place }) => place);
-  return canonicalJson({ ...rest, instance_group: places });
 }
 
 /** What the trial's measurements tell about the service law; none of those that were disturbed, or at a request rate. */

@@ -4,7 +4,7 @@ import { chanceBelow, expectedImprovement } from '../../src/stats/normal.ts';
 import { armFactors } from '../../src/study/samplers/queueing/arms.ts';
 import { choiceOf } from '../../src/study/samplers/queueing/choices.ts';
 import { kernelOf, type Place, placeOf } from '../../src/study/samplers/queueing/features.ts';
-import { matern52, posteriorOf } from '../../src/study/samplers/queueing/gaussian-process.ts';
+import { matern52, posteriorOf } from '../../src/stats/gaussian-process.ts';
 import { coarseLevels, fineLevels } from '../../src/study/samplers/queueing/levels-of.ts';
 import { queueingSampler } from '../../src/study/samplers/queueing.ts';
 import type { Trial } from '../../src/study/types.ts';

@@ -2,9 +2,10 @@ import type { Measurement } from '../../profiler/measurement.ts';
 import type { Observation } from '../../queueing/observation.ts';
 import type { ModelConfig } from '../../triton/model-config.ts';
 import { instancesOf } from '../metrics.ts';
-import { observationsOf, variantOf } from '../prediction.ts';
+import { observationsOf } from '../prediction.ts';
 import type { StudyState } from '../state.ts';
 import type { TrialFailure } from '../types.ts';
+import { variantOf } from '../variant.ts';
 
 /** One config that a study tried, with everything that it measured of it, in the final too. */
 export interface Attempt {

@@ -1,4 +1,10 @@
-import { type Hypothesis, type Normal, type Posterior, posteriorOf, type Reading } from './gaussian-process.ts';
+import {
+  type Hypothesis,
+  type Normal,
+  type Posterior,
+  posteriorOf,
+  type Reading,
+} from '../../../stats/gaussian-process.ts';
 
 /** The settings of a model that the queueing model knows nothing of, field by field. */
 export type Traits = ReadonlyMap<string, string>;

@@ -3,7 +3,7 @@ import { seededRandom } from '../../../base/random.ts';
 import { type BatcherPolicy, policyOf } from '../../../queueing/batcher-policy.ts';
 import type { Assignment, Candidate } from '../../../space/types.ts';
 import { instancesOf } from '../../metrics.ts';
-import { variantOf } from '../../prediction.ts';
+import { variantOf } from '../../variant.ts';
 import type { SpaceView } from '../space-view.ts';
 
 /** A candidate as the queueing model sees it. */

@@ -1,7 +1,7 @@
+import { matern52 } from '../../../stats/gaussian-process.ts';
 import type { Traits } from './arms.ts';
 import { differingCount } from './arms.ts';
 import type { Choice } from './choices.ts';
-import { matern52 } from './gaussian-process.ts';
 
 /** Where a measurement is, for the correction: coordinates in which a distance of 1 makes two of them rather unlike. */
 export interface Place {

@@ -1,10 +1,3 @@
-import { chanceBelow, normalAbove } from '../../../stats/normal.ts';
-import type { ModelConfig } from '../../../triton/model-config.ts';
-import { gpuMemoryOf } from '../../gpu-memory.ts';
-import { instancesOf } from '../../metrics.ts';
-import { batchOf, sameKind } from '../../same-kind.ts';
-import { differingCount } from './arms.ts';
-import type { Choice } from './choices.ts';
 import {
   type Hypothesis,
   matern52,
@@ -12,7 +5,14 @@ import {
   type Posterior,
   posteriorOf,
   type Reading,
-} from './gaussian-process.ts';
+} from '../../../stats/gaussian-process.ts';
+import { chanceBelow, normalAbove } from '../../../stats/normal.ts';
+import type { ModelConfig } from '../../../triton/model-config.ts';
+import { gpuMemoryOf } from '../../gpu-memory.ts';
+import { instancesOf } from '../../metrics.ts';
+import { batchOf, sameKind } from '../../same-kind.ts';
+import { differingCount } from './arms.ts';
+import type { Choice } from './choices.ts';
 import type { Measured } from './physics.ts';
 
 /** What GPU memory choices need, by what others were measured to use. */

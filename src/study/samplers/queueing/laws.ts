@@ -1,13 +1,13 @@
 import { fitSpread } from '../../../queueing/fit-spread.ts';
 import { type Observation, seenExecutions, servicePoints } from '../../../queueing/observation.ts';
 import { affineLaw, type ServiceLaw } from '../../../queueing/service-law.ts';
+import type { Reading } from '../../../stats/gaussian-process.ts';
 import { armFactors, type Traits } from './arms.ts';
 import { type Bend, bendOf } from './bend.ts';
 import type { Choice } from './choices.ts';
 import type { Point } from './crowding.ts';
 import { doubtOf } from './doubts.ts';
 import { fitFrontEnd } from './front-end.ts';
-import type { Reading } from './gaussian-process.ts';
 import { levelled, variantFactors } from './variant-factors.ts';
 
 /** What the statistics of one choice say. */

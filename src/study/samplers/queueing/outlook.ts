@@ -1,4 +1,11 @@
 import type { Measurement } from '../../../profiler/measurement.ts';
+import {
+  type Hypothesis,
+  type Normal,
+  type Posterior,
+  posteriorOf,
+  type Reading,
+} from '../../../stats/gaussian-process.ts';
 import { DEVIATIONS_AT_95_PERCENT } from '../../../stats/normal.ts';
 import { relativeHalfWidth } from '../../../stats/precision.ts';
 import { constraintsOf } from '../../goal.ts';
@@ -6,7 +13,6 @@ import { metricNamed, readMetric } from '../../metrics.ts';
 import type { Foreseen, Goal } from '../../types.ts';
 import type { Choice } from './choices.ts';
 import { kernelOf, type Place, placeOf, TRAIT_DISTANCES } from './features.ts';
-import { type Hypothesis, type Normal, type Posterior, posteriorOf, type Reading } from './gaussian-process.ts';
 import { gpuNeeds } from './gpu-needs.ts';
 import type { Foretold, Measured, Physics } from './physics.ts';
 import { chanceOfKeeping, expectedGain, type Figure, type Limit, weighted } from './shared-doubt.ts';

@@ -1,5 +1,5 @@
+import type { Normal } from '../../../stats/gaussian-process.ts';
 import { chanceBelow, expectedImprovement } from '../../../stats/normal.ts';
-import type { Normal } from './gaussian-process.ts';
 
 /**
  * A figure as a logarithm, or a weighted sum of some. `shared` is the part of its deviation, with its sign, that comes of how long
