@@ -51,13 +51,9 @@ export async function contest(
   options: WorldOptions,
 ): Promise<Outcome> {
   const { seed } = options;
-  const { landscape, budgetMs } = problem;
+  const { landscape } = problem;
   const { space, levels } = landscape;
-  const goal: Goal = {
-    budget: { percentile: 99, latencyMs: budgetMs },
-    constraints: [],
-    objectives: [{ metric: 'throughput', weight: 1 }],
-  };
+  const goal = goalOf(problem);
   const world = new OfflineWorld(landscape, options);
   const made: Measured[] = [];
   let trial = 0;
@@ -95,7 +91,15 @@ export async function contest(
   return { problem, standings, stoppedAfter: ended, trials: state.trials.length };
 }
 
-function planOf({ landscape }: Problem, goal: Goal, seed: number): Parameters<typeof tune>[0] {
+/** The goal of the problem: throughput within its budget on p99. */
+export const goalOf = ({ budgetMs }: Problem): Goal => ({
+  budget: { percentile: 99, latencyMs: budgetMs },
+  constraints: [],
+  objectives: [{ metric: 'throughput', weight: 1 }],
+});
+
+/** A search without limits and without a final. */
+export function planOf({ landscape }: Problem, goal: Goal, seed: number): Parameters<typeof tune>[0] {
   const { baseline, space, levels } = landscape;
   const identity = {
     name: 'offline',

@@ -2,6 +2,7 @@ import type { Candidate } from '../../space/types.ts';
 import type { GpuMemory } from '../../study/gpu-memory.ts';
 import type { SpaceView } from '../../study/samplers/space-view.ts';
 import type { LevelRange } from '../../study/types.ts';
+import { atSpeed } from './machine-speed.ts';
 
 /** What a server really does with a candidate at a level, before any noise of a measurement. */
 export interface Truth {
@@ -71,6 +72,15 @@ export function problemsOf(landscape: Landscape): Problem[] {
     const within = truths.filter(({ latencyMs }) => latencyMs.p99 <= EDGE * budgetMs);
     return { landscape, tightness, budgetMs, optimum: Math.max(...within.map(({ throughput }) => throughput)) };
   });
+}
+
+/** The same problem on a machine of another speed: the best that keeps the budget there. */
+export function problemAtSpeed(problem: Problem, speed: number): Problem {
+  if (speed === 1) return problem;
+  const truth: Landscape['truth'] = (candidate, level) => atSpeed(problem.landscape.truth(candidate, level), speed);
+  const landscape = { ...problem.landscape, truth };
+  const within = everyTruth(landscape).filter(({ latencyMs }) => latencyMs.p99 <= EDGE * problem.budgetMs);
+  return { ...problem, landscape, optimum: Math.max(0, ...within.map(({ throughput }) => throughput)) };
 }
 
 function everyTruth({ space, refusal, truth, gridLevels }: Landscape): Truth[] {

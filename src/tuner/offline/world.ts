@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { VirtualClock } from '../../base/clock.ts';
 import { canonicalJson } from '../../base/json.ts';
 import { seededRandom, standardNormal } from '../../base/random.ts';
-import { BYTES_PER_MIB, MS_PER_S } from '../../base/units.ts';
+import { BYTES_PER_MIB, MS_PER_S, NS_PER_S } from '../../base/units.ts';
 import type { LoadLevel } from '../../loadgen/types.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { Candidate } from '../../space/types.ts';
@@ -11,6 +11,7 @@ import { onlyInstancesDiffer } from '../../triton/config-comparison.ts';
 import { LoadRefusedError } from '../../triton/load-refused.ts';
 import type { ModelConfig } from '../../triton/model-config.ts';
 import type { Control, Profile } from '../seams.ts';
+import { atSpeed, type MachineSpeed } from './machine-speed.ts';
 import type { Landscape, Truth } from './problem.ts';
 
 /** Of a real tuning run: warm-up and windows, a change of instances alone where its own time is not known. */
@@ -18,6 +19,13 @@ const WINDOWS_MS = 1500;
 const WARM_UP_MS = 500;
 const IN_PLACE_MS = 300;
 const LEVELS_OF_BASELINE = 2;
+/** By how much a stall makes the p99 of a measurement longer. */
+const STALLED = [1.2, 2] as const;
+/** The host's fixed piece of work, and how much readings of it differ on an idle core. */
+const HOST_WORK_US = 2000;
+const HOST_NOISE = 0.02;
+/** The speed of a measurement is the mean over so many moments of it. */
+const SPEED_READINGS = 5;
 
 /** What the servers of a landscape are like, beside its truth. */
 export interface WorldOptions {
@@ -26,6 +34,12 @@ export interface WorldOptions {
   readonly statistics: boolean;
   /** True for GPUs whose memory is reported, where the landscape knows it. */
   readonly gpuMemory?: boolean;
+  /** How fast the machine is meanwhile; always at full speed when not given. */
+  readonly speed?: MachineSpeed | undefined;
+  /** True for a server on the host of the load generator, whose own work then tells of the speed. */
+  readonly isLocal?: boolean;
+  /** The share of measurements that a stall makes late: their p99 is 1.2 to 2 times as long. None when not given. */
+  readonly stalls?: number | undefined;
 }
 
 /** A landscape behind the tuner's own seams, in virtual time. Noise depends on seed, candidate, level and how often it was measured. */
@@ -37,6 +51,8 @@ export class OfflineWorld {
   #served: ModelConfig;
   /** Full loads, refused ones among them. */
   reloads = 0;
+
+  readonly #startNs = this.clock.nowNs();
 
   constructor(landscape: Landscape, options: WorldOptions) {
     this.#landscape = landscape;
@@ -69,26 +85,50 @@ export class OfflineWorld {
 
   readonly profile: Profile = {
     measure: async ({ candidate }, level, { signal }) => {
-      await this.clock.sleep(WARM_UP_MS + WINDOWS_MS, signal);
-      return this.#measurement(candidate, level);
+      await this.clock.sleep(WARM_UP_MS, signal);
+      const fromSeconds = this.seconds;
+      await this.clock.sleep(WINDOWS_MS, signal);
+      return this.#measurement(candidate, level, this.speedBetween(fromSeconds, this.seconds));
     },
   };
 
-  #measurement(candidate: Candidate, level: LoadLevel): Measurement {
+  /** Since the study began. */
+  get seconds(): number {
+    return (this.clock.nowNs() - this.#startNs) / NS_PER_S;
+  }
+
+  /** The mean speed of the machine between two moments, in seconds since the study began. */
+  speedBetween(fromSeconds: number, toSeconds: number): number {
+    const { speed } = this.#options;
+    if (!speed) return 1;
+    const step = (toSeconds - fromSeconds) / SPEED_READINGS;
+    const speeds = Array.from({ length: SPEED_READINGS }, (_, index) => speed(fromSeconds + (index + 0.5) * step));
+    return speeds.reduce((sum, each) => sum + each, 0) / SPEED_READINGS;
+  }
+
+  #measurement(candidate: Candidate, level: LoadLevel, speed: number): Measurement {
     const key = `${this.#options.seed} ${candidate.fingerprint} ${level.value}`;
     const times = this.#measured.get(key) ?? 0;
     this.#measured.set(key, times + 1);
     const random = seededRandom(createHash('sha256').update(`${key} ${times}`).digest().readInt32LE(0));
     const { noise } = this.#landscape;
-    const truth = this.#landscape.truth(candidate, level.value);
+    const truth = atSpeed(this.#landscape.truth(candidate, level.value), speed);
+    const rate = Math.exp(noise.throughput * standardNormal(random));
+    const latency = Math.exp(noise.latency * standardNormal(random));
+    const stall = random.float() < (this.#options.stalls ?? 0) ? between(STALLED, random.float()) : 1;
     const measurement = measurementOf(truth, level, {
-      rate: Math.exp(noise.throughput * standardNormal(random)),
-      latency: Math.exp(noise.latency * standardNormal(random)),
+      ...{ rate, latency: latency * stall },
       ...{ rateWidth: 2 * noise.throughput, latencyWidth: 2 * noise.latency },
     });
     const { statistics, gpuMemory = false } = this.#options;
     const memory = gpuMemory ? this.#landscape.gpuMemory?.(candidate) : undefined;
-    return { ...measurement, device: deviceOf(memory), ...(!statistics && { server: null }) };
+    const hostWorkUs = (HOST_WORK_US / speed) * Math.exp(HOST_NOISE * standardNormal(random));
+    return {
+      ...measurement,
+      device: deviceOf(memory),
+      ...(!statistics && { server: null }),
+      ...(this.#options.isLocal && { hostWorkUs }),
+    };
   }
 }
 
@@ -153,6 +193,8 @@ function measurementOf(truth: Truth, level: LoadLevel, disturbance: Disturbance)
     client: { cpuUsPerRequest: 20, eventLoopDelayMs: 0, bound: false },
   };
 }
+
+const between = ([low, high]: readonly [number, number], share: number): number => low + (high - low) * share;
 
 function changeBetween(served: ModelConfig, asked: ModelConfig): 'none' | 'in-place' | 'full' {
   if (canonicalJson(served) === canonicalJson(asked)) return 'none';

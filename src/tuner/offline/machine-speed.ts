@@ -1,0 +1,81 @@
+import { seededRandom, standardNormal } from '../../base/random.ts';
+import type { Truth } from './problem.ts';
+
+/** How the speed of a made-up machine changes while a study runs. */
+export const speedKinds = ['steady', 'walk', 'two-states', 'heating'] as const;
+export type SpeedKind = (typeof speedKinds)[number];
+
+/** Gives the speed at a time, in seconds since the study began; 1 is full speed. */
+export type MachineSpeed = (seconds: number) => number;
+
+/** A speed is kept for each half second of ten minutes; a study that takes longer sees the last one. */
+const STEP_SECONDS = 0.5;
+const STEPS = 1200;
+
+/** Per square root of a second, as a logarithm: 0.15 after a minute. */
+const WALK_SD = 0.02;
+const WALK_BOUNDS = [0.55, 1.25] as const;
+/** A host whose cores are shared was seen at 0.6 of its speed for minutes (docs/how-it-measures.md). */
+const SLOW_STATE = 0.6;
+const STATE_SECONDS = [60, 180] as const;
+/** A processor that heats up loses a quarter of its speed within the first minutes. */
+const HOT = 0.75;
+const HEATING_SECONDS = 40;
+
+/** Returns the speed of a machine of that kind; the same seed gives the same machine. */
+export function machineSpeed(kind: SpeedKind, seed: number): MachineSpeed {
+  const speeds = kinds[kind](seed);
+  return (seconds) => speeds[Math.min(STEPS - 1, Math.max(0, Math.floor(seconds / STEP_SECONDS)))] as number;
+}
+
+const kinds: Readonly<Record<SpeedKind, (seed: number) => readonly number[]>> = {
+  steady: () => Array.from({ length: STEPS }, () => 1),
+  walk(seed) {
+    const random = seededRandom(seed + 101);
+    const [low, high] = WALK_BOUNDS.map(Math.log) as [number, number];
+    let log = 0;
+    return Array.from({ length: STEPS }, () => {
+      log += WALK_SD * Math.sqrt(STEP_SECONDS) * standardNormal(random);
+      log = log < low ? 2 * low - log : log > high ? 2 * high - log : log;
+      return Math.exp(log);
+    });
+  },
+  'two-states'(seed) {
+    const random = seededRandom(seed + 211);
+    const [least, most] = STATE_SECONDS;
+    let isSlow = random.float() < 0.5;
+    // The study begins somewhere within a state.
+    let leftSeconds = (least + (most - least) * random.float()) * random.float();
+    return Array.from({ length: STEPS }, () => {
+      leftSeconds -= STEP_SECONDS;
+      if (leftSeconds < 0) {
+        isSlow = !isSlow;
+        leftSeconds = least + (most - least) * random.float();
+      }
+      return isSlow ? SLOW_STATE : 1;
+    });
+  },
+  heating: () =>
+    Array.from({ length: STEPS }, (_, step) => HOT + (1 - HOT) * Math.exp((-step * STEP_SECONDS) / HEATING_SECONDS)),
+};
+
+/** Returns what a server does on a machine of that speed: all that takes time takes 1 / speed as long. */
+export function atSpeed(truth: Truth, speed: number): Truth {
+  if (speed === 1) return truth;
+  const { avg, p50, p90, p95, p99 } = truth.latencyMs;
+  return {
+    ...truth,
+    throughput: truth.throughput * speed,
+    latencyMs: { avg: avg / speed, p50: p50 / speed, p90: p90 / speed, p95: p95 / speed, p99: p99 / speed },
+    queueUs: truth.queueUs / speed,
+    computeUs: truth.computeUs / speed,
+    batches: truth.batches.map((batch) => ({ ...batch, meanExecutionUs: batch.meanExecutionUs / speed })),
+    ...(truth.split && {
+      split: {
+        inputUs: truth.split.inputUs / speed,
+        outputUs: truth.split.outputUs / speed,
+        overheadUs: truth.split.overheadUs / speed,
+      },
+    }),
+  };
+}

@@ -1,0 +1,57 @@
+import { median } from 'simple-statistics';
+import { FINAL_ROUNDS, representative } from '../../study/final.ts';
+import { usualTrials } from '../../study/usual-trials.ts';
+import { tune } from '../tune.ts';
+import { goalOf, type MakeSampler, planOf } from './contest.ts';
+import { type Problem, problemAtSpeed, worthOf } from './problem.ts';
+import { OfflineWorld, type WorldOptions } from './world.ts';
+
+/** What a whole study of a problem came to, its final included. */
+export interface StudyOutcome {
+  readonly problem: Problem;
+  /** Of the optimum, by what the recommended config truly does at its level, on a machine as fast as this one mostly was. */
+  readonly share: number;
+  /** The same for the config alone: at whichever level is best for it. */
+  readonly configShare: number;
+  readonly measurements: number;
+  readonly seconds: number;
+}
+
+/** Tunes the problem with the tuner's own loop, from the original config to the end of the final. */
+export async function playStudy(problem: Problem, make: MakeSampler, options: WorldOptions): Promise<StudyOutcome> {
+  const { seed } = options;
+  const { space, levels } = problem.landscape;
+  const goal = goalOf(problem);
+  const world = new OfflineWorld(problem.landscape, options);
+  const usual = { seconds: world.usualSeconds(usualTrials('queueing') ?? 0), isAim: true, loads: 0, loadSeconds: 0 };
+  const state = await tune(
+    { ...planOf(problem, goal, seed), usual, finalRounds: FINAL_ROUNDS },
+    {
+      control: world.control,
+      profile: world.profile,
+      sampler: make(space, { seed, goal, levels }),
+      journal: { append: async () => undefined },
+      clock: world.clock,
+    },
+    () => undefined,
+    new AbortController().signal,
+  );
+  const { seconds } = world;
+  const judged = problemAtSpeed(problem, usualSpeed(world, seconds));
+  const best = state.best;
+  const stands = best && representative(state, best);
+  const worth = (level: number): number => (best ? worthOf(judged.landscape.truth(best.candidate, level), judged) : 0);
+  return {
+    problem,
+    share: stands?.feasible ? worth(stands.measurement.level.value) : 0,
+    configShare: Math.max(0, ...problem.landscape.gridLevels.map(worth)),
+    measurements: state.counts.measurements,
+    seconds,
+  };
+}
+
+/** The median over the seconds of the study. */
+function usualSpeed(world: OfflineWorld, seconds: number): number {
+  const all = Array.from({ length: Math.max(1, Math.floor(seconds)) }, (_, at) => world.speedBetween(at, at + 1));
+  return median(all);
+}
