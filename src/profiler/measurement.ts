@@ -140,6 +140,11 @@ export interface Measurement {
    */
   readonly coldWindows?: number;
   readonly device: DeviceMetrics;
+  /**
+   * How long a fixed piece of work took on this host beside the windows, in microseconds: its speed at that moment. Absent where the
+   * server is on another machine.
+   */
+  readonly hostWorkUs?: number;
   readonly client: ClientFigures;
   /** Present for request rates. */
   readonly openLoop?: OpenLoopFigures;

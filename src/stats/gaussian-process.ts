@@ -31,13 +31,34 @@ export function posteriorOf<Place>(
   readings: readonly Reading<Place>[],
   hypotheses: readonly [Hypothesis<Place>, ...Hypothesis<Place>[]],
 ): Posterior<Place> {
+  return explanationOf(readings, hypotheses).posterior;
+}
+
+/** What readings are explained by best. */
+export interface Explanation<Place> {
+  readonly posterior: Posterior<Place>;
+  readonly hypothesis: Hypothesis<Place>;
+  /** The logarithm of the marginal likelihood times the prior, but for a constant of the readings. */
+  readonly evidence: number;
+}
+
+/** As `posteriorOf`, with the hypothesis and how well it explains the readings. */
+export function explanationOf<Place>(
+  readings: readonly Reading<Place>[],
+  hypotheses: readonly [Hypothesis<Place>, ...Hypothesis<Place>[]],
+): Explanation<Place> {
   const fits = distinct(readings, hypotheses).map((prior) => explain(readings, prior));
   const best = fits.reduce((most, each) => (each.evidence > most.evidence ? each : most));
-  return (place) => predict(readings, best, place);
+  return {
+    posterior: (place) => predict(readings, best, place),
+    hypothesis: best.hypothesis,
+    evidence: best.evidence,
+  };
 }
 
 /** What a hypothesis says of the readings before they are made. */
 interface Prior<Place> extends Hypothesis<Place> {
+  readonly hypothesis: Hypothesis<Place>;
   /** Rows of the lower triangle of their covariance, without noise. */
   readonly covariance: readonly Float64Array[];
 }
@@ -52,7 +73,7 @@ function distinct<Place>(
 ): readonly Prior<Place>[] {
   const priors: Prior<Place>[] = [];
   for (const hypothesis of hypotheses) {
-    const prior = { ...hypothesis, covariance: covarianceOf(readings, hypothesis.kernel) };
+    const prior = { ...hypothesis, hypothesis, covariance: covarianceOf(readings, hypothesis.kernel) };
     const last = priors.at(-1);
     if (!last || last.logPrior !== prior.logPrior || !areAlike(last.covariance, prior.covariance)) priors.push(prior);
   }
@@ -70,6 +91,7 @@ const areAlike = (one: readonly Float64Array[], other: readonly Float64Array[]):
   one.every((row, i) => row.every((value, j) => value === other[i]?.[j]));
 
 interface Fit<Place> {
+  readonly hypothesis: Hypothesis<Place>;
   readonly kernel: Kernel<Place>;
   /** Rows of the lower triangle of the covariance's Cholesky factor. */
   readonly factor: readonly Float64Array[];
@@ -80,7 +102,7 @@ interface Fit<Place> {
 
 function explain<Place>(
   readings: readonly Reading<Place>[],
-  { kernel, logPrior, covariance }: Prior<Place>,
+  { hypothesis, kernel, logPrior, covariance }: Prior<Place>,
 ): Fit<Place> {
   const factor = cholesky(readings, covariance);
   const whitened = solveLower(
@@ -90,7 +112,7 @@ function explain<Place>(
   const weights = solveUpper(factor, whitened);
   const misfit = whitened.reduce((sum, value) => sum + value * value, 0);
   const logDeterminant = factor.reduce((sum, row, index) => sum + Math.log(row[index] as number), 0);
-  return { kernel, factor, weights, evidence: logPrior - misfit / 2 - logDeterminant };
+  return { hypothesis, kernel, factor, weights, evidence: logPrior - misfit / 2 - logDeterminant };
 }
 
 function predict<Place>(readings: readonly Reading<Place>[], { kernel, factor, weights }: Fit<Place>, place: Place) {

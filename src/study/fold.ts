@@ -1,7 +1,9 @@
 import { TrituneError } from '../base/errors.ts';
 import { canonicalJson } from '../base/json.ts';
+import { MS_PER_S } from '../base/units.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import type { Narrowing } from '../space/narrowing.ts';
+import type { Candidate } from '../space/types.ts';
 import { requireMetrics } from './goal.ts';
 import { bestTrial, frontOf, standingOf } from './ranking.ts';
 import type {
@@ -14,8 +16,11 @@ import type {
   StudyStarted,
   TrialApplied,
   TrialFinished,
+  TrialMeasured,
   TrialStarted,
 } from './records.ts';
+import type { TimedMeasurement } from './speed/evidence.ts';
+import { type Speeds, speedsOf } from './speed/speeds.ts';
 import type { StudyState, UnfinishedTrial } from './state.ts';
 import type { Doubted, Goal, Trial, Wish } from './types.ts';
 
@@ -47,6 +52,9 @@ export class StudyFold {
   #tracing: StudyState['tracing'] = null;
   #restored: ModelRestored | null = null;
   #finished: StudyFinished | null = null;
+  /** All that was measured, in order; those of void rounds too. */
+  readonly #timed: TimedMeasurement[] = [];
+  #knownSpeeds: { readonly of: number; readonly speeds: Speeds } | null = null;
   #measurements = 0;
   #reloads = 0;
   #goal: Goal | null = null;
@@ -80,9 +88,12 @@ export class StudyFold {
     const started = this.#started ?? contradiction('it has no study-started');
     const goal = otherGoal ?? this.#goal ?? started.goal;
     const doubted = otherGoal ? [] : this.#doubted;
-    const ranked = this.#ranked(otherGoal ?? this.#goal);
-    const contender = bestTrial(ranked, goal, doubted);
-    const trials = ranked.map((trial) => (trial.number === contender?.number ? contender : trial));
+    const speeds = this.#speeds();
+    const compared = this.#ranked(otherGoal ?? this.#goal, speeds);
+    const foremost = bestTrial(compared, goal, doubted);
+    const standing = compared.map((trial) => (trial.number === foremost?.number ? foremost : trial));
+    const trials = standing.map((trial) => this.#asMeasured(trial));
+    const contender = trials.find(({ number }) => number === foremost?.number) ?? null;
     const gain = otherGoal ? null : this.#gain;
     const unfinished = [...this.#open.values()].at(-1);
     let front: StudyState['front'] | undefined;
@@ -97,6 +108,13 @@ export class StudyFold {
       doubted,
       baseline: trials.find((trial) => trial.role === 'baseline') ?? null,
       contender,
+      speeds,
+      compared: {
+        trials: standing,
+        baseline: standing.find((trial) => trial.role === 'baseline') ?? null,
+        contender: foremost,
+        finals: this.#finals.map((final) => ({ ...final, measurement: speeds.comparable(final.measurement) })),
+      },
       best: gain ? (trials.find((trial) => trial.number === gain.best) ?? null) : contender,
       finals: [...this.#finals],
       voidRounds: this.#voidRounds,
@@ -160,7 +178,7 @@ export class StudyFold {
         return;
       case 'trial-measured':
         this.#openTrial(record.trial).measurements.push(record.measurement);
-        this.#measurements++;
+        this.#timeMeasurement(record, this.#openTrial(record.trial).start.candidate);
         return;
       case 'trial-finished':
         this.#finish(record);
@@ -170,11 +188,10 @@ export class StudyFold {
         this.#doubted = record.readings;
         return;
       case 'final-measured':
-        this.#finishedTrial(record.trial);
         this.#finals.push(record);
+        this.#timeMeasurement(record, this.#finishedTrial(record.trial).candidate);
         // What an earlier run decided on the rounds that it had time for.
         this.#gain = null;
-        this.#measurements++;
         return;
       case 'round-voided':
         this.#finals = this.#finals.filter(({ round }) => round !== record.round);
@@ -197,6 +214,14 @@ export class StudyFold {
       case 'study-finished':
         this.#finished = record;
     }
+  }
+
+  #timeMeasurement({ measurement, ...record }: TrialMeasured | FinalMeasured, candidate: Candidate): void {
+    this.#measurements++;
+    const atSeconds =
+      (this.#elapsedMs + Math.max(0, this.#msSinceLast({ measurement, ...record } as StudyRecord))) / MS_PER_S;
+    // The final may begin with a measurement of the search.
+    if (this.#timed.at(-1)?.measurement !== measurement) this.#timed.push({ candidate, measurement, atSeconds });
   }
 
   /** The baseline alone may be visited again, for other levels. */
@@ -248,13 +273,31 @@ export class StudyFold {
     this.#open.delete(trial);
   }
 
-  #ranked(otherGoal: Goal | null): readonly Trial[] {
+  /** What was found out about the speed by all that was measured so far. */
+  #speeds(): Speeds {
+    if (this.#knownSpeeds?.of !== this.#timed.length)
+      this.#knownSpeeds = { of: this.#timed.length, speeds: speedsOf(this.#timed) };
+    return this.#knownSpeeds.speeds;
+  }
+
+  #asMeasured(compared: Trial): Trial {
+    const { measurements } = this.#finishedTrial(compared.number);
+    return compared.measurements === measurements ? compared : { ...compared, measurements };
+  }
+
+  /** The trials at the usual speed; ranked anew where that, or another goal, makes it another ranking than the journal's. */
+  #ranked(otherGoal: Goal | null, speeds: Speeds): readonly Trial[] {
     const trials = [...this.#trials.values()].sort((a, b) => a.number - b.number);
-    if (!otherGoal) return trials;
+    const goal = otherGoal ?? this.#started?.goal;
     const ranked = trials.map((trial): Trial => {
-      const { chosen, feasible } = standingOf(trial.measurements, trial.candidate, otherGoal);
-      return { ...trial, chosen, feasible: feasible && trial.failure === null };
+      const scaled = trial.measurements.map((measurement) => speeds.comparable(measurement));
+      const isScaled = scaled.some((measurement, index) => measurement !== trial.measurements[index]);
+      if (!goal || (!isScaled && !otherGoal)) return trial;
+      const measurements = isScaled ? scaled : trial.measurements;
+      const { chosen, feasible } = standingOf(measurements, trial.candidate, goal);
+      return { ...trial, measurements, chosen, feasible: feasible && trial.failure === null };
     });
+    if (!otherGoal) return ranked;
     const measured = ranked.find((trial) => trial.measurements.length > 0);
     if (measured && ranked.every((trial) => trial.chosen === null)) {
       requireMetrics(measured.measurements[0] as Measurement, measured.candidate, otherGoal);

@@ -7,6 +7,7 @@ import type { FitQuality } from '../queueing/fit-quality.ts';
 import type { Observation } from '../queueing/observation.ts';
 import { simulate } from '../queueing/simulate.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
+import { clientBatchOf } from './client-batch.ts';
 import { representative } from './final.ts';
 import { instancesOf } from './metrics.ts';
 import type { StudyState } from './state.ts';
@@ -163,10 +164,4 @@ function isUsable({ errorRate, foreignRequests, throughput, latencyMs, client }:
   const { avg, p50, p99 } = latencyMs;
   const served = [throughput.value, avg, p50, p99].every((figure) => Number.isFinite(figure) && figure > 0);
   return served && !client.bound && errorRate <= MOST_ERRORS && foreignRequests === undefined;
-}
-
-/** Samples per request: the rates of samples and of requests, over the same windows. */
-function clientBatchOf({ throughput, durationMs, requests, errorRate }: Measurement): number {
-  const requestsPerSecond = (requests * (1 - errorRate)) / (durationMs / 1e3);
-  return requestsPerSecond > 0 ? Math.max(1, Math.round(throughput.value / requestsPerSecond)) : 1;
 }

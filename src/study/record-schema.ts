@@ -128,7 +128,10 @@ const record = z.discriminatedUnion('type', [
     ...stamp,
     readings: z.array(z.looseObject({ trial: count, reading: count })),
   }),
-  z.looseObject({ type: z.literal('final-measured'), ...trial, round: count, measurement }),
+  z.looseObject({
+    ...{ type: z.literal('final-measured'), ...trial, round: count, measurement },
+    rest: z.array(count).optional(),
+  }),
   z.looseObject({ type: z.literal('round-voided'), ...stamp, round: count, slower: figure }),
   z.looseObject({ type: z.literal('gain-decided'), ...stamp, best: count, gain: z.nullable(interval) }),
   z.looseObject({

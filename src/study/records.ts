@@ -159,6 +159,8 @@ export interface FinalMeasured extends Stamped {
   readonly type: 'final-measured';
   readonly round: number;
   readonly trial: number;
+  /** The trials that the round has still to measure after this one; none where it is absent. */
+  readonly rest?: readonly number[];
   readonly measurement: Measurement;
 }
 

@@ -12,6 +12,7 @@ import type {
   TracingEnded,
   TracingStarted,
 } from './records.ts';
+import type { Speeds } from './speed/speeds.ts';
 import type { Doubted, Goal, LevelPlan, Trial, TrialRole, Wish } from './types.ts';
 
 /** A trial that was started and not finished: the run ended in it, or is in it. */
@@ -46,6 +47,13 @@ export interface StudyState {
   readonly unfinished: UnfinishedTrial | null;
   /** They met the goal by luck, as the sampler sees it. None under another goal than the study's. */
   readonly doubted: readonly Doubted[];
+  /** How fast machine and server were while the study ran. */
+  readonly speeds: Speeds;
+  /**
+   * The same trials and final with every measurement as it would have been at the study's usual speed: what is compared. What is reported
+   * are the figures as they were measured, in the fields beside.
+   */
+  readonly compared: Pick<StudyState, 'trials' | 'baseline' | 'contender' | 'finals'>;
   readonly baseline: Trial | null;
   /** The best by the search alone: what the final compares with the baseline. */
   readonly contender: Trial | null;

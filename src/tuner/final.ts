@@ -1,4 +1,5 @@
-import { decideNow, nextFinal } from '../study/final.ts';
+import type { Measurement } from '../profiler/measurement.ts';
+import { decideNow, type FinalStep, nextFinal } from '../study/final.ts';
 import { heedPause } from './heed.ts';
 import { failureOf } from './outcome.ts';
 import type { Run } from './run.ts';
@@ -21,14 +22,14 @@ export async function runFinal(run: Run): Promise<string | null> {
       await run.ledger.record({ type: 'round-voided', round, slower });
       continue;
     }
-    if (step.opensRound && !run.time.allowsFinalRound(step.left))
+    if (step.opensRound && !run.time.allowsFinalRound(1 + step.rest.length))
       return cutShort(run, 'the time budget ended in the final');
     await heedPause(run);
     const { number, candidate } = step.trial;
     try {
       const applied = await applyCandidate(run, number, candidate);
       const measurement = await measureOnce(run, number, applied, step.level);
-      await run.ledger.record({ type: 'final-measured', trial: number, round: step.round, measurement });
+      await run.ledger.record(finalMeasured(step, measurement));
     } catch (error) {
       const failure = failureOf(error, 'measure');
       if (failure === null || failure.kind === 'server-lost' || run.signal.aborted) throw error;
@@ -36,6 +37,14 @@ export async function runFinal(run: Run): Promise<string | null> {
     }
   }
 }
+
+type Visit = Extract<FinalStep, { readonly kind: 'measure' }>;
+
+/** The record of a measurement that is this step. */
+export const finalMeasured = ({ trial, round, rest }: Visit, measurement: Measurement) => ({
+  ...{ type: 'final-measured' as const, trial: trial.number, round, measurement },
+  ...(rest.length > 0 && { rest }),
+});
 
 async function cutShort(run: Run, reason: string): Promise<string> {
   const decision = decideNow(run.ledger.state, run.plan.finalRounds);

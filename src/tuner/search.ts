@@ -42,7 +42,7 @@ export async function runSearch(run: Run): Promise<string> {
     if (run.steering.stopsSearch) return 'stopped by the user';
     await ledger.settled();
     await recordDoubts(run);
-    const { trials, requested } = ledger.state;
+    const { trials, compared, requested } = ledger.state;
     const done = trials.filter((trial) => trial.role === 'search').length;
     const wish = requested[0];
     if (wish) {
@@ -53,7 +53,7 @@ export async function runSearch(run: Run): Promise<string> {
     const limit = limitOf(run, { done, hasFinalists });
     const pace = time.paceOf(hasFinalists ? plan.finalRounds : 0);
     const left = { trials: plan.maxTrials - done, seconds: time.searchSecondsLeft, ...(pace && { pace }) };
-    const answer = run.sampler().ask({ trials }, left);
+    const answer = run.sampler().ask({ trials: compared.trials }, left);
     if (answer.kind === 'stop') return limit ?? answer.reason;
     if (limit !== null) return joinReasons(limit, promiseOf(answer));
     const { assignment, expectedGain = null, foreseen = [] } = answer;
@@ -64,8 +64,8 @@ export async function runSearch(run: Run): Promise<string> {
 
 /** What the sampler holds for luck, where that is not what it was before. */
 async function recordDoubts({ ledger, sampler }: Run): Promise<void> {
-  const { trials, doubted: before } = ledger.state;
-  const readings = sampler().doubted?.({ trials }) ?? [];
+  const { compared, doubted: before } = ledger.state;
+  const readings = sampler().doubted?.({ trials: compared.trials }) ?? [];
   const known = new Set(before.map(keyOf));
   if (readings.length === known.size && readings.every((each) => known.has(keyOf(each)))) return;
   await ledger.record({ type: 'readings-doubted', readings });

@@ -162,10 +162,12 @@ async function measureLevels(run: Run, trial: Assigned, applied: Applied, measur
 }
 
 /** The list's; else the sampler's, where it has a say in levels; else that of the level search. */
-function levelAfter(run: Run, trial: Assigned, measurements: readonly Measurement[]): NextLevel {
+function levelAfter(run: Run, trial: Assigned, measured: readonly Measurement[]): NextLevel {
   const { levels: plan, candidate } = trial;
-  if (plan.kind === 'fixed') return fixedLevel(plan.values, measurements);
-  const { goal, started, trials } = run.ledger.state;
+  if (plan.kind === 'fixed') return fixedLevel(plan.values, measured.slice(trial.earlier?.length ?? 0));
+  const { goal, started, speeds, compared } = run.ledger.state;
+  const { trials } = compared;
+  const measurements = measured.map((measurement) => speeds.comparable(measurement));
   const sampler = run.sampler();
   const isFirst = measurements.length === 0;
   const served = isFirst || measurements.some((each) => each.throughput.value > 0);
@@ -191,7 +193,9 @@ async function finishTrial(
   measurements: readonly Measurement[],
   failure: TrialFailure | null,
 ): Promise<void> {
-  const standing = standingOf(measurements, candidate, run.ledger.state.goal);
+  const { goal, speeds } = run.ledger.state;
+  const compared = measurements.map((measurement) => speeds.comparable(measurement));
+  const standing = standingOf(compared, candidate, goal);
   const feasible = standing.feasible && failure === null;
   await run.ledger.record({ type: 'trial-finished', trial: number, chosen: standing.chosen, feasible, failure });
 }

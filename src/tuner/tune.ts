@@ -14,7 +14,7 @@ import { Steering } from './steering.ts';
 import { TimeKeeper } from './time-keeper.ts';
 import { endTracing, traceBest } from './trace-best.ts';
 import { runTrial } from './trial.ts';
-import { visitOriginal } from './visit-original.ts';
+import { openFinal, visitOriginal } from './visit-original.ts';
 
 interface Ending {
   readonly stopReason: string;
@@ -79,10 +79,20 @@ async function search(run: Run): Promise<Ending> {
     const candidate = ledger.state.unfinished?.candidate ?? plan.baseline;
     await runTrial(run, { number: BASELINE, role: 'baseline', candidate, levels: { kind: 'search' } });
   }
-  const stopReason = ledger.state.finals.length > 0 ? 'resumed in the final' : await runSearch(run);
-  await visitOriginal(run);
+  const stopReason = ledger.state.finals.length > 0 ? 'resumed in the final' : await searchToItsEnd(run);
   const cutShort = await runFinal(run);
   return ended(joinReasons(stopReason, cutShort, await traceBest(run)));
+}
+
+/** Where the original config, measured again, shows that the speed was another than thought, the search goes on with what is now known. */
+async function searchToItsEnd(run: Run): Promise<string> {
+  const stopReason = await runSearch(run);
+  const hasDrifted = await visitOriginal(run);
+  if (!hasDrifted) {
+    await openFinal(run);
+    return stopReason;
+  }
+  return runSearch(run);
 }
 
 /** Puts back what the run has changed. Never throws: the run's own outcome must come out too. */

@@ -1,28 +1,44 @@
 import { nextFinal } from '../study/final.ts';
+import type { StudyState } from '../study/state.ts';
+import type { Trial } from '../study/types.ts';
+import { finalMeasured } from './final.ts';
 import type { Run } from './run.ts';
 import { runTrial } from './trial.ts';
 
+/** By so much a speed must be seen otherwise than before for the search to go on: what it had compared was not alike. */
+const DRIFTED = Math.log(1.1);
+
 /**
- * The gain is counted from the original config at its own best level. Where that is, is known best when the search is over, and
- * the final begins with that config on the server: a sampler that has a say in levels then says which are still to be measured.
+ * Measures the original config once more when the search is over: at the level of its own that the gain is to be counted from, if the
+ * sampler still looks for it, else at the level that the final begins with. Two readings of one config show how the speed has changed.
+ * Returns whether that changes what the search has compared.
  */
-export async function visitOriginal(run: Run): Promise<void> {
-  const { trials, baseline, finals } = run.ledger.state;
-  if (!baseline || baseline.failure || finals.length > 0) return;
-  if (nextFinal(run.ledger.state, run.plan.finalRounds) === null) return;
-  if (!run.time.allowsTrial({ hasFinalists: true })) return;
-  const level = run.sampler().level?.({ trials }, baseline) ?? null;
-  if (level === null) return;
+export async function visitOriginal(run: Run): Promise<boolean> {
+  const { baseline, finals, compared, speeds: before } = run.ledger.state;
+  if (!baseline || baseline.failure || finals.length > 0) return false;
+  const step = nextFinal(run.ledger.state, run.plan.finalRounds);
+  if (step?.kind !== 'measure' || !run.time.allowsTrial({ hasFinalists: true })) return false;
+  const own = run.sampler().level?.({ trials: compared.trials }, compared.baseline ?? baseline) ?? null;
+  if (own === null && step.trial.number !== baseline.number) return false;
+  const levels = own === null ? ({ kind: 'fixed', values: [step.level] } as const) : ({ kind: 'search' } as const);
   const { number, role, candidate, measurements: earlier } = baseline;
-  await runTrial(run, { number, role, candidate, levels: { kind: 'search' }, earlier });
-  await openFinal(run, number, earlier.length);
+  await runTrial(run, { number, role, candidate, levels, earlier });
+  return hasDrifted(run.ledger.state, before);
 }
 
-/** The final would measure the same again at once: where it begins at the level that was measured last, that reading is its first. */
-async function openFinal({ ledger, plan, time }: Run, trial: number, earlier: number): Promise<void> {
-  const last = ledger.state.baseline?.measurements.slice(earlier).at(-1);
+function hasDrifted({ trials, speeds }: StudyState, before: StudyState['speeds']): boolean {
+  const factor = (by: StudyState['speeds'], measurement: Trial['measurements'][number]): number =>
+    Math.log(by.of(measurement).value / by.usual);
+  const searched = trials.filter(({ role }) => role === 'search').flatMap(({ measurements }) => measurements);
+  return searched.some((each) => Math.abs(factor(speeds, each) - factor(before, each)) > DRIFTED);
+}
+
+/** The final would measure the original config at once: where its last reading is at the level that the final begins with, that is its first. */
+export async function openFinal({ ledger, plan, time }: Run): Promise<void> {
+  const { baseline, finals } = ledger.state;
+  const last = baseline?.measurements.at(-1);
   const step = nextFinal(ledger.state, plan.finalRounds);
-  if (step?.kind !== 'measure' || step.trial.number !== trial || step.level !== last?.level.value) return;
-  if (time.allowsFinalRound(step.left))
-    await ledger.record({ type: 'final-measured', trial, round: step.round, measurement: last });
+  if (finals.length > 0 || step?.kind !== 'measure' || step.trial.number !== baseline?.number) return;
+  if (last && step.level === last.level.value && time.allowsFinalRound(1 + step.rest.length))
+    await ledger.record(finalMeasured(step, last));
 }

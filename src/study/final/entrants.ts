@@ -2,9 +2,7 @@ import type { Measurement } from '../../profiler/measurement.ts';
 import { DEVIATIONS_AT_95_PERCENT, expectedImprovement } from '../../stats/normal.ts';
 import { assess, compareAssessments, costHalfWidth } from '../goal.ts';
 import { chosenOf } from '../ranking.ts';
-import type { StudyState } from '../state.ts';
-import type { Trial } from '../types.ts';
-import { type Side, sideOf } from './sides.ts';
+import { costOf, type FinalState, LIKELY, type Side, sideOf } from './sides.ts';
 
 /** Of so many trials, the original config not among them, a final is made at most, … */
 const MOST_FINALISTS = 4;
@@ -16,32 +14,65 @@ export const WORTH_A_LOOK = 0.02;
 const LEAST_HALF_WIDTH = 0.01;
 
 /**
- * Who may be in the final, the best of the search first: the trials that stand like it and before the original config, each
- * candidate once. `close` of them, from the first, are so near, or so unsure, that measuring them again promises a gain.
+ * Who may be in the final, the best first, each candidate once: the trials that are likely to serve more within the goal than the original
+ * config does. `close` of them, from the first, are so near, or so unsure, that measuring them again promises a gain.
  */
-export function entrantsOf(state: StudyState): { sides: Side[]; close: number } {
-  const { trials, contender, baseline, goal } = state;
-  const first = sideOf(contender, state);
-  if (!first || !contender || !baseline || contender.number === baseline.number) return { sides: [], close: 0 };
-  const stands = (trial: Trial) => assess(chosenOf(trial) as Measurement, trial.candidate, goal);
-  const original = chosenOf(baseline) ? stands(baseline) : null;
-  const others = trials
-    .filter((trial) => trial !== contender && trial !== baseline && chosenOf(trial) !== undefined)
-    .filter((trial) => trial.feasible && contender.feasible)
-    .filter((trial) => original === null || compareAssessments(stands(trial), original) < 0)
-    .sort((a, b) => compareAssessments(stands(a), stands(b)) || a.number - b.number);
-  const byCandidate = Map.groupBy([contender, ...others], ({ candidate }) => candidate.fingerprint);
-  const [, ...distinct] = [...byCandidate.values()].map(([best]) => best as Trial).slice(0, MOST_FINALISTS);
-  const isClose = (trial: Trial): boolean => {
-    const [best, own] = [chosenOf(contender) as Measurement, chosenOf(trial) as Measurement];
-    const halfWidth = Math.hypot(costHalfWidth(best, goal), costHalfWidth(own, goal));
-    return promiseOf(stands(trial).cost - stands(contender).cost, halfWidth) >= WORTH_A_LOOK;
-  };
-  const close = distinct.findIndex((trial) => !isClose(trial));
-  return {
-    sides: [first, ...distinct.flatMap((trial) => sideOf(trial, state) ?? [])],
-    close: Math.min(MOST_AT_ONCE, 1 + (close < 0 ? distinct.length : close)),
-  };
+export function entrantsOf(state: FinalState, baseline: Side): { sides: readonly Side[]; close: number } {
+  const { trials, finals } = state;
+  const all = trials
+    .filter((trial) => trial !== baseline.trial && chosenOf(trial) !== undefined)
+    .flatMap((trial) => sideOf(trial, state) ?? []);
+  const isPlayed = ({ trial }: Side): boolean => finals.some((final) => final.trial === trial.number);
+  const sides = all
+    .filter((side) => isPlayed(side) || isBetter(side, baseline, state))
+    .sort((a, b) => compareSides(a, b, state) || a.trial.number - b.trial.number);
+  const distinct = [...Map.groupBy(sides, ({ trial }) => trial.candidate.fingerprint).values()]
+    .flatMap((own) => own.find(isPlayed) ?? own.slice(0, 1))
+    .filter((side, index) => index < MOST_FINALISTS || isPlayed(side));
+  const [best, ...others] = distinct;
+  if (!best) return { sides: [], close: 0 };
+  const close = others.findIndex((side) => !isClose(side, best, state));
+  return { sides: distinct, close: Math.min(MOST_AT_ONCE, 1 + (close < 0 ? others.length : close)) };
+}
+
+/** One that holds nowhere for sure counts for less by this, as a logarithm: its level is yet to be found. */
+const UNSURE = 0.1;
+
+/** The expected cost at the level that is recommended, or that is likely to keep the budget; Infinity where there is none. */
+function expectedCost(side: Side, { goal }: FinalState): number {
+  const { curve, level, holds } = side;
+  if (holds) return costOf(side, goal);
+  if (!curve || curve.highest(LIKELY) === null) return Number.POSITIVE_INFINITY;
+  return UNSURE - curve.throughput(level).mean;
+}
+
+function isBetter(side: Side, baseline: Side, state: FinalState): boolean {
+  const [own, original] = [expectedCost(side, state), expectedCost(baseline, state)];
+  // Where nothing keeps the goal, what misses it by least is compared.
+  if (Number.isFinite(own) || Number.isFinite(original)) return own < original;
+  return side.trial.number === state.contender?.number;
+}
+
+function compareSides(a: Side, b: Side, state: FinalState): number {
+  const [one, other] = [expectedCost(a, state), expectedCost(b, state)];
+  if (one !== other) return one < other ? -1 : 1;
+  const assessed = ({ trial }: Side) => assess(chosenOf(trial) as Measurement, trial.candidate, state.goal);
+  return compareAssessments(assessed(a), assessed(b));
+}
+
+/** To measure it again promises a gain over the best. */
+function isClose(side: Side, best: Side, state: FinalState): boolean {
+  const behind = expectedCost(side, state) - expectedCost(best, state);
+  if (!Number.isFinite(behind)) return false;
+  return promiseOf(behind, Math.hypot(halfWidthOf(side, state), halfWidthOf(best, state))) >= WORTH_A_LOOK;
+}
+
+/** Half the 95 % interval of the expected cost: how well throughput is known at the level, and which level it is. */
+function halfWidthOf({ trial, curve, level }: Side, { goal }: FinalState): number {
+  if (!curve) return costHalfWidth(chosenOf(trial) as Measurement, goal);
+  const likely = curve.highest(LIKELY) ?? level;
+  const own = curve.throughput(level);
+  return Math.hypot(DEVIATIONS_AT_95_PERCENT * own.sd, curve.throughput(likely).mean - own.mean);
 }
 
 /** What one that is behind by so much may yet gain on average, both as logarithms; `halfWidth` is half the 95 % interval of it. */

@@ -61,22 +61,23 @@ const LEAST_ROOM = 1.25;
 /** The optimum keeps the budget by so much: one at its very edge nobody could recognise. */
 const EDGE = 0.97;
 
-/** The landscape under a tight, a middle and a loose budget. */
-export function problemsOf(landscape: Landscape): Problem[] {
-  const truths = everyTruth(landscape);
+/**
+ * The landscape under a tight, a middle and a loose budget. `slowest`: the lowest speed of a machine whose speed changes; a budget that
+ * it cannot keep then asks for nothing that tuning could give.
+ */
+export function problemsOf(landscape: Landscape, slowest = 1): Problem[] {
+  const truths = everyTruth(landscape).map((truth) => atSpeed(truth, slowest));
   const lowest = Math.min(...truths.map(({ latencyMs }) => latencyMs.p99));
   const fastest = truths.reduce((best, each) => (each.throughput > best.throughput ? each : best));
   return (Object.keys(SHARES) as Tightness[]).map((tightness) => {
     const budget = lowest * Math.max(LEAST_ROOM, (fastest.latencyMs.p99 / lowest) ** SHARES[tightness]);
     const budgetMs = Number(budget.toPrecision(3));
-    const within = truths.filter(({ latencyMs }) => latencyMs.p99 <= EDGE * budgetMs);
-    return { landscape, tightness, budgetMs, optimum: Math.max(...within.map(({ throughput }) => throughput)) };
+    return problemAtSpeed({ landscape, tightness, budgetMs, optimum: 0 }, 1);
   });
 }
 
 /** The same problem on a machine of another speed: the best that keeps the budget there. */
 export function problemAtSpeed(problem: Problem, speed: number): Problem {
-  if (speed === 1) return problem;
   const truth: Landscape['truth'] = (candidate, level) => atSpeed(problem.landscape.truth(candidate, level), speed);
   const landscape = { ...problem.landscape, truth };
   const within = everyTruth(landscape).filter(({ latencyMs }) => latencyMs.p99 <= EDGE * problem.budgetMs);

@@ -9,7 +9,7 @@ import { OfflineWorld, type WorldOptions } from './world.ts';
 /** What a whole study of a problem came to, its final included. */
 export interface StudyOutcome {
   readonly problem: Problem;
-  /** Of the optimum, by what the recommended config truly does at its level, on a machine as fast as this one mostly was. */
+  /** Of the optimum, by what the recommended config truly does at its level, on a machine as fast as this one was for a third of the study at least. */
   readonly share: number;
   /** The same for the config alone: at whichever level is best for it. */
   readonly configShare: number;
@@ -37,10 +37,14 @@ export async function playStudy(problem: Problem, make: MakeSampler, options: Wo
     new AbortController().signal,
   );
   const { seconds } = world;
-  const judged = problemAtSpeed(problem, usualSpeed(world, seconds));
   const best = state.best;
   const stands = best && representative(state, best);
-  const worth = (level: number): number => (best ? worthOf(judged.landscape.truth(best.candidate, level), judged) : 0);
+  const judgedAt = usualSpeeds(world, seconds).map((speed) => problemAtSpeed(problem, speed));
+  const worth = (level: number): number =>
+    Math.max(
+      0,
+      ...judgedAt.map((judged) => (best ? worthOf(judged.landscape.truth(best.candidate, level), judged) : 0)),
+    );
   return {
     problem,
     share: stands?.feasible ? worth(stands.measurement.level.value) : 0,
@@ -50,8 +54,15 @@ export async function playStudy(problem: Problem, make: MakeSampler, options: Wo
   };
 }
 
-/** The median over the seconds of the study. */
-function usualSpeed(world: OfflineWorld, seconds: number): number {
+/** So much of the study makes a speed one that the machine usually has. */
+const USUAL_SHARE = 1 / 3;
+/** Speeds in one of these steps are one. */
+const ALIKE = 0.1;
+
+/** The speeds that the machine had for a third of the study at least; the median where there is none. */
+function usualSpeeds(world: OfflineWorld, seconds: number): readonly number[] {
   const all = Array.from({ length: Math.max(1, Math.floor(seconds)) }, (_, at) => world.speedBetween(at, at + 1));
-  return median(all);
+  const groups = [...Map.groupBy(all, (speed) => Math.round(speed / ALIKE)).values()];
+  const usual = groups.filter((group) => group.length >= USUAL_SHARE * all.length).map((group) => median(group));
+  return usual.length > 0 ? usual : [median(all)];
 }

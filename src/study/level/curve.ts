@@ -1,0 +1,206 @@
+import { mean } from 'simple-statistics';
+import type { LoadLevel } from '../../loadgen/types.ts';
+import type { Measurement } from '../../profiler/measurement.ts';
+import { type Hypothesis, matern52, type Normal, posteriorOf, type Reading } from '../../stats/gaussian-process.ts';
+import { chanceBelow, DEVIATIONS_AT_95_PERCENT } from '../../stats/normal.ts';
+import { relativeHalfWidth } from '../../stats/precision.ts';
+import type { LevelRange } from '../types.ts';
+
+/** The budgeted percentile and the throughput of one config over the load level, fitted to all its readings near the budget. */
+export interface LevelCurve {
+  /** The chance that the config keeps the budget at this level, 0 to 1. */
+  chance(level: number): number;
+  /** The logarithm of the budgeted percentile in milliseconds, and of the throughput in infer/s. */
+  latency(level: number): Normal;
+  throughput(level: number): Normal;
+  /** The highest level up to which the budget is kept with this chance; null where even the lowest has less. */
+  highest(chance: number): number | null;
+}
+
+/** How a logarithm depends on that of the level: the slope that is expected, and how far from it a config may be. */
+interface Shape {
+  readonly slope: number;
+  readonly slopeSd: number;
+  readonly bend: number;
+  /** Readings of one config at one level differ by this much for no reason that is known; one of these. */
+  readonly scatters: readonly number[];
+}
+
+/**
+ * In a closed loop that keeps its instances busy, latency grows as the level does (Little's law), and throughput hardly; below that
+ * the other way round. At a request rate latency may grow far faster, and what is served is the rate.
+ */
+const SHAPES: Readonly<Record<LoadLevel['mode'], { readonly latency: Shape; readonly throughput: Shape }>> = {
+  concurrency: {
+    latency: { slope: 0.9, slopeSd: 0.35, bend: 0.08, scatters: [0.03, 0.08, 0.16, 0.3] },
+    throughput: { slope: 0.3, slopeSd: 0.3, bend: 0.06, scatters: [0.015, 0.04, 0.1] },
+  },
+  'request-rate': {
+    latency: { slope: 1, slopeSd: 1.2, bend: 0.15, scatters: [0.03, 0.08, 0.16, 0.3] },
+    throughput: { slope: 1, slopeSd: 0.05, bend: 0.01, scatters: [0.015, 0.04] },
+  },
+};
+/** Nothing is known of where the line lies. */
+const HEIGHT_SD = 3;
+/** Over so many times the level a bend is another one, as a logarithm: two times. */
+const BEND_LENGTH = Math.LN2;
+/** Readings farther from the budget's level than this many times say nothing of it. */
+const NEARBY = 3;
+/** A level is never taken for good so many times above the highest that was measured. */
+const FARTHEST = 1.3;
+/** Levels of a request rate are looked at in steps of this ratio. */
+const STEP = 1.02;
+/** Up to so many whole batches in flight a step of half a batch is looked at too: whole steps would be too far apart. */
+const FEW_BATCHES = 2;
+/**
+ * Requests that fill no whole batch wait for others: latency and throughput then leave the curve of whole batches by about this much, as a
+ * logarithm (simulations of Triton's batcher with one to four instances: 0.05 to 0.3).
+ */
+const UNFILLED_SD = 0.2;
+/** What one level has of its own besides: how its requests fall into batches. */
+const LEVEL_SD = 0.1;
+/** A level so near to whole batches counts as that. */
+const FILLED = 0.02;
+
+/**
+ * Fits the curve. `readings`: of one config, at the study's usual speed; those that the client limited, and those whose percentile is
+ * not the budget's, are passed over. `wholeBatch`: the requests that fill one batch. null where no reading is left. Gaussian-process regression on logarithms (Rasmussen and Williams, 2006,
+ * algorithm 2.1), with the mean a line of the expected slope.
+ */
+export function levelCurve(
+  readings: readonly Measurement[],
+  budget: { readonly percentile: number; readonly latencyMs: number },
+  { mode, low, high }: LevelRange,
+  wholeBatch: number,
+): LevelCurve | null {
+  const usable = readings.filter(
+    ({ client, level, budgetLatencyMs, throughput }) =>
+      !client.bound &&
+      level.mode === mode &&
+      throughput.value > 0 &&
+      budgetLatencyMs.percentile === budget.percentile &&
+      budgetLatencyMs.value > 0,
+  );
+  const near = nearTheBudget(usable, budget.latencyMs);
+  if (near.length === 0) return null;
+  const shape = SHAPES[mode];
+  const unit = mode === 'concurrency' ? Math.max(1, wholeBatch) : 0;
+  const latency = lineThrough(
+    near.map((each) => pointOf(each, each.budgetLatencyMs)),
+    shape.latency,
+    unit,
+  );
+  const throughput = lineThrough(
+    near.map((each) => pointOf(each, each.throughput)),
+    shape.throughput,
+    unit,
+  );
+  const logBudget = Math.log(budget.latencyMs);
+  const chance = (level: number): number => {
+    const { mean: middle, sd } = latency(level);
+    return chanceBelow((logBudget - middle) / sd);
+  };
+  const measured = near.map(({ level }) => level.value);
+  const most = Math.min(high, FARTHEST * Math.max(...measured));
+  const lowest = Math.max(low, Math.min(...measured) / NEARBY);
+  const steps = mode === 'concurrency' ? wholeSteps(lowest, most, unit) : rateSteps(lowest, most);
+  const levels = [...new Set([...steps, ...measured])].sort((a, b) => a - b);
+  return {
+    chance,
+    latency,
+    throughput,
+    highest: (wanted) => levels.findLast((level) => chance(level) >= wanted) ?? null,
+  };
+}
+
+/** Levels that are worth a look: every one up to a batch, then whole batches, and halves of the first few. */
+function wholeSteps(low: number, high: number, unit: number): number[] {
+  const levels: number[] = [];
+  for (let level = Math.ceil(low); level <= Math.min(high, unit); level++) levels.push(level);
+  for (let batches = 1; batches * unit <= high; batches += batches < FEW_BATCHES ? 0.5 : 1) {
+    const level = Math.round(batches * unit);
+    if (level >= low) levels.push(level);
+  }
+  return levels;
+}
+
+function rateSteps(low: number, high: number): number[] {
+  const levels: number[] = [];
+  for (let level = low; level <= high; level *= STEP) levels.push(Number(level.toPrecision(3)));
+  return levels;
+}
+
+/** Requests are left over that fill no batch. */
+function isUnfilled(level: number, unit: number): boolean {
+  if (unit <= 1 || level <= unit) return false;
+  const whole = Math.round(level / unit) * unit;
+  return Math.abs(level - whole) > FILLED * level;
+}
+
+/** Those whose level is near the one at which their own latency would be the budget, were it in proportion; the nearest at least. */
+function nearTheBudget(readings: readonly Measurement[], latencyMs: number): readonly Measurement[] {
+  const excess = ({ budgetLatencyMs }: Measurement): number => Math.abs(Math.log(budgetLatencyMs.value / latencyMs));
+  const sorted = [...readings].sort((a, b) => excess(a) - excess(b));
+  const [nearest] = sorted;
+  if (!nearest) return [];
+  const isNear = ({ level }: Measurement): boolean =>
+    Math.max(level.value / nearest.level.value, nearest.level.value / level.value) <= NEARBY;
+  return sorted.filter(isNear);
+}
+
+interface Point {
+  readonly level: number;
+  readonly x: number;
+  readonly y: number;
+  readonly variance: number;
+}
+
+/** No reading is known better than this: no two are quite alike. */
+const LEAST_SD = 0.01;
+
+function pointOf({ level }: Measurement, figure: { value: number; low: number; high: number }): Point {
+  const width = relativeHalfWidth(figure) / DEVIATIONS_AT_95_PERCENT;
+  const sd = Number.isFinite(width) ? Math.min(0.5, width) : 0.5;
+  return { level: level.value, x: Math.log(level.value), y: Math.log(figure.value), variance: LEAST_SD ** 2 + sd ** 2 };
+}
+
+/** Where a reading is, and which it is: what scatters it is its own. */
+interface Place {
+  readonly x: number;
+  readonly reading: number | null;
+  /** Its requests fill no whole batches. */
+  readonly isUnfilled: boolean;
+}
+
+/** The scatter that is usual; each doubling of it, or half, is less likely by this much, as a logarithm. */
+const USUAL_SCATTER = 1;
+const SCATTER_PRIOR = 0.5;
+
+function lineThrough(points: readonly Point[], shape: Shape, unit: number): (level: number) => Normal {
+  const [x0, y0] = [mean(points.map(({ x }) => x)), mean(points.map(({ y }) => y))];
+  const line = (x: number): number => y0 + shape.slope * (x - x0);
+  const readings = points.map(
+    ({ level, x, y, variance }, reading): Reading<Place> => ({
+      place: { x, reading, isUnfilled: isUnfilled(level, unit) },
+      value: y - line(x),
+      noiseVariance: variance,
+    }),
+  );
+  const hypotheses = shape.scatters.map(
+    (scatter, index): Hypothesis<Place> => ({
+      kernel: (a, b) =>
+        HEIGHT_SD ** 2 +
+        shape.slopeSd ** 2 * (a.x - x0) * (b.x - x0) +
+        shape.bend ** 2 * matern52(Math.abs(a.x - b.x) / BEND_LENGTH) +
+        (a.reading !== null && a.reading === b.reading ? scatter ** 2 : 0) +
+        (a.x === b.x ? LEVEL_SD ** 2 + (a.isUnfilled ? UNFILLED_SD ** 2 : 0) : 0),
+      logPrior: -SCATTER_PRIOR * Math.abs(index - USUAL_SCATTER),
+    }),
+  );
+  const posterior = posteriorOf(readings, hypotheses as [Hypothesis<Place>, ...Hypothesis<Place>[]]);
+  return (level) => {
+    const x = Math.log(level);
+    const { mean: middle, sd } = posterior({ x, reading: null, isUnfilled: isUnfilled(level, unit) });
+    return { mean: line(x) + middle, sd };
+  };
+}

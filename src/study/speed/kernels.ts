@@ -1,0 +1,141 @@
+import { type Hypothesis, matern52 } from '../../stats/gaussian-process.ts';
+import type { Source, SpeedPlace, SpeedTerm } from './evidence.ts';
+
+/** How the logarithm of the speed wanders: by how much, and how soon it has forgotten what it was (an Ornstein-Uhlenbeck process). */
+interface Wander {
+  readonly sd: number;
+  readonly seconds: number;
+  readonly logPrior: number;
+}
+
+/** How far execution times leave the lines that the batch and the instances draw, as a logarithm; as much again is each config's own. */
+interface Roughness {
+  readonly sd: number;
+  readonly logPrior: number;
+}
+
+/**
+ * Most machines hold their speed. The wider ones cover what was seen: GPUs that lose a tenth to heat within a minute, hosts that share
+ * their cores. Phases of a few seconds cannot be told from the noise of a measurement.
+ */
+const WANDERS: readonly [Wander, ...Wander[]] = [
+  { sd: 0.01, seconds: 60, logPrior: 0 },
+  ...[0.06, 0.2].flatMap((sd) => [60, 240].map((seconds) => ({ sd, seconds, logPrior: -2 }))),
+];
+/** Beside that the speed may step from one moment to the next: cores at 0.6 of their speed for minutes were seen. */
+const STEP_SD = 0.4;
+const STEP_LOG_PRIOR = -3;
+/** Padding, cliffs and interference bend the times of some models by a third: else that would be taken for speed. */
+const ROUGHNESSES: readonly Roughness[] = [
+  { sd: 0.08, logPrior: 0 },
+  { sd: 0.25, logPrior: -0.5 },
+];
+
+/** Execution times: how far apart they may be for other reasons than speed, as logarithms. */
+const EXECUTION = {
+  /** Unknown at first. */
+  level: 3,
+  /** Another variant of the model (precision, backend settings) may take half or twice as long. */
+  variant: 0.6,
+  /** With each doubling of the batch, of the instances, and of the requests in flight. */
+  perBatch: 0.7,
+  perInstances: 0.35,
+  perInFlight: 0.1,
+} as const;
+
+/**
+ * Throughput of one config: unknown at first; it grows at most as the level does. Readings at one level tell most: a few requests more or
+ * less may fill other batches.
+ */
+const RATE = { level: 3, perLevel: 0.5, bend: 0.25 } as const;
+/** The host's own work takes a time that is unknown at first. */
+const HOST_LEVEL = 3;
+
+/** How likely it is beforehand that the host's own work feels the speed of the server: a logarithm of odds. */
+export type HostOdds = number | null;
+
+/** A server that computes on the CPU of this host shares its speed; one on a GPU, or an emulated one, seldom does. */
+const FEELS_CPU = 3;
+export const hostOdds = (isOnCpu: boolean): HostOdds => (isOnCpu ? FEELS_CPU : -FEELS_CPU);
+
+/**
+ * Returns what may be true of the speed: how it wanders beside the steps at these moments, and whether the host's own work feels it. One that
+ * does not wanders by itself, and says nothing. What the readings say decides. `odds`: null where nothing is read of the host.
+ */
+export function speedHypotheses(
+  odds: HostOdds,
+  stepsSeconds: readonly number[],
+): [Hypothesis<SpeedPlace>, ...Hypothesis<SpeedPlace>[]] {
+  const choices =
+    odds === null
+      ? [{ feels: true, logPrior: 0 }]
+      : [true, false].map((feels) => ({ feels, logPrior: feels ? odds / 2 : -odds / 2 }));
+  const all = ROUGHNESSES.flatMap((roughness) =>
+    WANDERS.flatMap((wander) =>
+      choices.map(({ feels, logPrior }) => ({
+        kernel: (a: SpeedPlace, b: SpeedPlace) =>
+          sourceCovariance(a.source, b.source, roughness.sd) + speedCovariance(a, b, { wander, feels, stepsSeconds }),
+        logPrior: wander.logPrior + roughness.logPrior + logPrior + STEP_LOG_PRIOR * stepsSeconds.length,
+      })),
+    ),
+  );
+  return all as [Hypothesis<SpeedPlace>, ...Hypothesis<SpeedPlace>[]];
+}
+
+interface Course {
+  readonly wander: Wander;
+  readonly feels: boolean;
+  readonly stepsSeconds: readonly number[];
+}
+
+function speedCovariance(a: SpeedPlace, b: SpeedPlace, { wander, feels, stepsSeconds }: Course): number {
+  const isApart = !feels && (a.source.kind === 'host') !== (b.source.kind === 'host');
+  if (isApart) return 0;
+  const steps = stepsSeconds.reduce((sum, at) => sum + timesAfter(a.terms, at) * timesAfter(b.terms, at), 0);
+  return wandering(a.terms, b.terms, wander) + STEP_SD ** 2 * steps;
+}
+
+const timesAfter = (terms: readonly SpeedTerm[], seconds: number): number =>
+  terms.reduce((sum, { atSeconds, times }) => (atSeconds > seconds ? sum + times : sum), 0);
+
+function wandering(a: readonly SpeedTerm[], b: readonly SpeedTerm[], { sd, seconds }: Wander): number {
+  let sum = 0;
+  for (const one of a) {
+    for (const other of b)
+      sum += one.times * other.times * Math.exp(-Math.abs(one.atSeconds - other.atSeconds) / seconds);
+  }
+  return sd * sd * sum;
+}
+
+function sourceCovariance(a: Source, b: Source, roughness: number): number {
+  if (a.kind === 'execution' && b.kind === 'execution') return executionCovariance(a, b, roughness);
+  if (a.kind === 'rate' && b.kind === 'rate') return rateCovariance(a, b);
+  return a.kind === 'host' && b.kind === 'host' ? HOST_LEVEL ** 2 : 0;
+}
+
+type Execution = Extract<Source, { readonly kind: 'execution' }>;
+type Rate = Extract<Source, { readonly kind: 'rate' }>;
+
+function executionCovariance(a: Execution, b: Execution, roughness: number): number {
+  const apart = Math.hypot(a.batch - b.batch, a.instances - b.instances, a.inFlight - b.inFlight);
+  return (
+    EXECUTION.level ** 2 +
+    (a.variant === b.variant ? EXECUTION.variant ** 2 : 0) +
+    EXECUTION.perBatch ** 2 * a.batch * b.batch +
+    EXECUTION.perInstances ** 2 * a.instances * b.instances +
+    EXECUTION.perInFlight ** 2 * a.inFlight * b.inFlight +
+    roughness ** 2 * (matern52(apart) + (a.fingerprint === b.fingerprint ? 1 : 0))
+  );
+}
+
+function rateCovariance(a: Rate, b: Rate): number {
+  if (a.fingerprint !== b.fingerprint) return 0;
+  return (
+    RATE.level ** 2 +
+    RATE.perLevel ** 2 * (a.level - REFERENCE_LEVEL) * (b.level - REFERENCE_LEVEL) +
+    RATE.bend ** 2 * matern52(4 * Math.abs(a.level - b.level))
+  );
+}
+
+/** Slopes are counted from here, so that they say little of the level itself: 32 in flight. */
+const REFERENCE_LEVEL = 5;
