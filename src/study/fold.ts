@@ -221,7 +221,9 @@ export class StudyFold {
     const atSeconds =
       (this.#elapsedMs + Math.max(0, this.#msSinceLast({ measurement, ...record } as StudyRecord))) / MS_PER_S;
     // The final may begin with a measurement of the search.
-    if (this.#timed.at(-1)?.measurement !== measurement) this.#timed.push({ candidate, measurement, atSeconds });
+    const isFinal = record.type === 'final-measured';
+    if (this.#timed.at(-1)?.measurement !== measurement)
+      this.#timed.push({ candidate, measurement, atSeconds, isFinal });
   }
 
   /** The baseline alone may be visited again, for other levels. */

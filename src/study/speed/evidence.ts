@@ -11,6 +11,8 @@ export interface TimedMeasurement {
   readonly candidate: Candidate;
   readonly measurement: Measurement;
   readonly atSeconds: number;
+  /** It is of the final: what the search compared was measured before. */
+  readonly isFinal?: boolean;
 }
 
 /** A moment at which the logarithm of the speed counts, and how often. */

@@ -12,7 +12,7 @@ import { type HostOdds, hostOdds, speedHypotheses } from './kernels.ts';
 export interface Speeds {
   /** At the moment of the measurement, with its 95 % interval; 1 for one that is not of the study. */
   of(measurement: Measurement): Interval;
-  /** The speed that the machine mostly had: the median over the time of the study. */
+  /** The speed that the machine mostly had while the study searched: the median over that time. */
   readonly usual: number;
   /**
    * The measurement as it would have been at the usual speed, to be compared with others: all times by the ratio of the speeds, in a
@@ -64,7 +64,7 @@ export function speedsOf(all: readonly TimedMeasurement[]): Speeds {
     const speed = { value: Math.exp(log.mean), low: Math.exp(log.mean - half), high: Math.exp(log.mean + half) };
     return { atSeconds, speed };
   });
-  const usual = usualOf(course);
+  const usual = usualOf(course.filter((_, index) => !all[index]?.isFinal));
   const bySpeed = new Map(all.map(({ measurement }, index) => [measurement, course[index]?.speed ?? STEADY]));
   const scaled = new Map<Measurement, Measurement>();
   const of = (measurement: Measurement): Interval => bySpeed.get(measurement) ?? STEADY;
