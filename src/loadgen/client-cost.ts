@@ -1,5 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { NS_PER_MS } from '../base/units.ts';
+import type { HostCpu } from './host-cpu.ts';
 
 const RESOLUTION_MS = 5;
 
@@ -9,6 +10,8 @@ export interface ClientUse {
   readonly cpuUs: number;
   /** CPU time of the process beside those threads, over the time that passed: 1 is one core. Absent where a thread's is not known. */
   readonly besideShare?: number;
+  /** What the machine's counters grew by; absent where they were not read. */
+  readonly host?: HostCpu;
   /** CPU time over the time that passed: 1 is one core. */
   readonly cpuShare: number;
   /** The share of the time in which the event loop had something to do; waiting for a CPU counts. */

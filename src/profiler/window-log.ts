@@ -7,18 +7,17 @@ import { type Reading, readAtBoundary } from './server-side.ts';
 import type { Traffic } from './traffic.ts';
 import { type CountedBatch, figuresOf, LatencySums, sumsOf, type WindowedFigures } from './window-figures.ts';
 
-/** What was so where one window ended and the next began. */
+/** The server's statistics where windows begin or end, asked for in that moment. */
 export interface Boundary {
-  /** Of the server's statistics, asked for in that moment. */
   readonly reading: Promise<Reading>;
   /** Of the models that this one is made of or calls. */
   readonly composing: Promise<readonly Reading[]>;
-  /** Requests sent until then. */
-  readonly sent: number;
 }
 
 interface Window {
   readonly batches: readonly CountedBatch[];
+  /** Requests sent in it. */
+  readonly sent: number;
   readonly end: Boundary;
 }
 
@@ -26,8 +25,18 @@ interface Window {
 export interface CountedWindows extends WindowedFigures {
   readonly start: Boundary;
   readonly end: Boundary;
-  /** Requests sent from the one to the other. */
+  readonly batches: readonly Batch[];
+  /** Requests sent in them. */
   readonly sent: number;
+}
+
+/** What a log begins with. */
+export interface LogPlan {
+  readonly rule: BatchRule;
+  /** Tells whether these batches make a window. */
+  readonly isWhole: (batches: readonly Batch[]) => boolean;
+  /** The next completion if not said. */
+  readonly startNs?: number;
 }
 
 /**
@@ -38,25 +47,24 @@ export interface CountedWindows extends WindowedFigures {
 export class WindowLog {
   readonly #traffic: Traffic;
   readonly #options: LevelOptions;
-  readonly #isWhole: (batches: readonly Batch[]) => boolean;
+  readonly #plan: LogPlan;
   #windows: Window[] = [];
   #sums = new LatencySums();
   #start: Boundary;
   #open: CountedBatch[] = [];
+  /** As it was when the last window ended. */
+  #sent: number;
+  /** As it was when the last batch ended; null before the first. */
+  #due: number | null = null;
 
-  /** Begins to record; `isWhole` tells whether these batches make a window. */
-  constructor(
-    traffic: Traffic,
-    options: LevelOptions,
-    rule: BatchRule,
-    isWhole: (batches: readonly Batch[]) => boolean,
-    startNs: number | null = null,
-  ) {
+  /** Begins to record. */
+  constructor(traffic: Traffic, options: LevelOptions, plan: LogPlan) {
     this.#traffic = traffic;
     this.#options = options;
-    this.#isWhole = isWhole;
+    this.#plan = plan;
     this.#start = this.#boundary();
-    traffic.record(rule, (batch) => this.#add(batch), startNs);
+    this.#sent = traffic.sent;
+    traffic.record(plan.rule, (batch) => this.#add(batch), plan.startNs ?? null);
   }
 
   get windows(): number {
@@ -67,7 +75,9 @@ export class WindowLog {
   closeWindow(): void {
     if (this.#open.length === 0) return;
     for (const batch of this.#open) this.#sums.add(batch);
-    this.#windows.push({ batches: this.#open, end: this.#boundary() });
+    const sent = this.#traffic.sent - this.#sent;
+    this.#sent += sent;
+    this.#windows.push({ batches: this.#open, sent, end: this.#boundary() });
     this.#open = [];
   }
 
@@ -88,6 +98,18 @@ export class WindowLog {
     return discarded;
   }
 
+  /** Takes out those windows from number `from` on that are to go, `most` at most: what is counted has gaps there. Gives their number. */
+  drop(from: number, most: number, isToGo: (batches: readonly Batch[]) => boolean): number {
+    const before = this.#windows.length;
+    let left = most;
+    this.#windows = this.#windows.filter(
+      ({ batches }, index) => index < from || left === 0 || !isToGo(batches) || !left--,
+    );
+    const dropped = before - this.#windows.length;
+    if (dropped > 0) this.#sums = sumsOf(this.#windows.flatMap(({ batches }) => batches));
+    return dropped;
+  }
+
   /** Of all windows, or of some that follow each other: `from` the first, up to `to`, which is not one of them. */
   figures(from = 0, to = this.#windows.length): CountedWindows {
     const windows = this.#windows.slice(from, to);
@@ -96,7 +118,7 @@ export class WindowLog {
     const end = windows.at(-1)?.end ?? start;
     const sums = windows.length === this.#windows.length ? this.#sums : sumsOf(batches);
     const figures = figuresOf(batches, sums, windows.length, this.#options);
-    return { ...figures, start, end, sent: end.sent - start.sent };
+    return { ...figures, start, end, batches, sent: windows.reduce((total, { sent }) => total + sent, 0) };
   }
 
   /** Of one window alone, the last if not said; at the given percentile. */
@@ -117,13 +139,15 @@ export class WindowLog {
   }
 
   #add(batch: Batch): void {
-    this.#open.push({ ...batch, dueAtEnd: this.#traffic.due });
-    if (this.#isWhole(this.#open)) this.closeWindow();
+    const { due } = this.#traffic;
+    this.#open.push({ ...batch, dueAtStart: this.#due, dueAtEnd: due });
+    this.#due = due;
+    if (this.#plan.isWhole(this.#open)) this.closeWindow();
   }
 
   #boundary(): Boundary {
     const options = this.#options;
     const composing = Promise.all((options.composing ?? []).map((model) => readAtBoundary(options, model)));
-    return { reading: readAtBoundary(options), composing, sent: this.#traffic.sent };
+    return { reading: readAtBoundary(options), composing };
   }
 }

@@ -1,10 +1,12 @@
 import { msToNs, NS_PER_S } from '../base/units.ts';
+import type { Batch } from '../loadgen/recorder.ts';
 import { isPrecise } from '../stats/precision.ts';
 import { defaultPrecision, type LevelOptions, type WindowRule } from './level-options.ts';
-import type { WindowProgress } from './measurement.ts';
+import type { VoidProgress, WindowProgress } from './measurement.ts';
 import { countRequests } from './request-count.ts';
 import { measureThreeAlike } from './three-alike.ts';
 import type { Traffic } from './traffic.ts';
+import { isVoid, watchPeriodNs } from './void-windows.ts';
 import type { Warmth } from './warm-up.ts';
 import type { WindowedFigures } from './window-figures.ts';
 import { type CountedWindows, WindowLog } from './window-log.ts';
@@ -31,11 +33,13 @@ export interface WindowsOutcome extends CountedWindows {
   readonly budgetVerdict: 'met' | 'missed' | null;
   /** Windows that were dropped because of cold executions in them. */
   readonly coldWindows: number;
+  /** Windows that were dropped because of what held the load generator up in them. */
+  readonly voidWindows: number;
 }
 
-export type OnWindow = (progress: WindowProgress) => void;
+export type OnWindow = (progress: WindowProgress | VoidProgress) => void;
 
-/** Counts windows until the rule of the options has enough. `onWindow` is called after each. */
+/** Counts windows until the rule of the options has enough. `onWindow` is called after each, those that are void too. */
 export function measureWindows(
   traffic: Traffic,
   options: LevelOptions,
@@ -44,7 +48,7 @@ export function measureWindows(
   onWindow: OnWindow,
 ): Promise<WindowsOutcome> {
   const { stability } = options;
-  if (stability?.kind === 'perf-analyzer') return measureThreeAlike(traffic, options, stability, onWindow);
+  if (stability?.kind === 'perf-analyzer') return measureThreeAlike(traffic, options, stability, warmth, onWindow);
   if (stability?.kind === 'request-count') return countRequests(traffic, options, stability, onWindow);
   return measureUntilPrecise(traffic, options, rule, warmth, onWindow);
 }
@@ -62,15 +66,22 @@ async function measureUntilPrecise(
 ): Promise<WindowsOutcome> {
   const windowNs = windowLengthNs(warmth, rule);
   const deadlineNs = options.clock.nowNs() + PATIENCE * rule.maxWindows * windowNs;
-  const batchRule = { lengthNs: windowNs / BATCHES_PER_WINDOW, minRequests: 1 };
-  const log = new WindowLog(traffic, options, batchRule, (batches) => batches.length === BATCHES_PER_WINDOW);
+  const watchEveryNs = watchPeriodNs(warmth.meanLatencyNs);
+  const batchRule = { lengthNs: windowNs / BATCHES_PER_WINDOW, minRequests: 1, watchEveryNs };
+  const isWhole = (batches: readonly Batch[]): boolean => batches.length === BATCHES_PER_WINDOW;
+  const log = new WindowLog(traffic, options, { rule: batchRule, isWhole });
   let before: Signs = { isStable: false, isMet: false, isMissed: false };
-  let [counted, coldWindows] = [0, 0];
+  let [counted, coldWindows, voidWindows] = [0, 0, 0];
   for (let restarts = 0; ; ) {
     const full = (): boolean => log.windows > counted;
     await traffic.waitUntil(full, deadlineNs - options.clock.nowNs());
     const isFull = full();
     if (!isFull) log.closeWindow();
+    const mayDrop = isFull && options.clock.nowNs() < deadlineNs ? rule.maxWindows - voidWindows : 0;
+    const dropped = log.drop(counted, mayDrop, (window) => isVoid(window, options));
+    voidWindows += dropped;
+    if (dropped > 0) onWindow({ phase: 'void', voidWindows });
+    if (dropped > 0 && !full()) continue;
     if (isFull && restarts < MOST_RESTARTS && (await log.isColdSince(counted))) {
       restarts++;
       coldWindows += log.discard();
@@ -90,6 +101,7 @@ async function measureUntilPrecise(
       stable: ending === 'stable' || ending === 'met' || ending === 'missed',
       budgetVerdict: ending === 'met' || ending === 'missed' ? ending : null,
       coldWindows,
+      voidWindows,
     };
   }
 }

@@ -1,6 +1,7 @@
 import type { WorkerOptions } from 'node:worker_threads';
 import { type ClientUse, type ClientWatch, knowsThreadCpu } from '../client-cost.ts';
 import type { Flow } from '../flow.ts';
+import { hostCpuSince, readHostCpu } from '../host-cpu.ts';
 import type { SendOrder } from '../sender.ts';
 import type { RequestSet } from '../types.ts';
 import { clockZeroNs } from './clock-zero.ts';
@@ -74,26 +75,30 @@ export function openWorkers(
   };
 }
 
-type WorstOff = Exclude<keyof ClientUse, 'cpuUs' | 'besideShare'>;
+type WorstOff = Exclude<keyof ClientUse, 'cpuUs' | 'besideShare' | 'host'>;
 
 function watchThreads(threads: readonly Thread[]): ClientWatch {
   let before = process.cpuUsage();
   let startMs = performance.now();
+  let hostBefore = readHostCpu();
   return {
     restart() {
       before = process.cpuUsage();
+      hostBefore = readHostCpu();
       startMs = performance.now();
       for (const thread of threads) thread.tell({ type: 'restart-watch' });
     },
     async read() {
       const { user, system } = process.cpuUsage(before);
       const tookMs = Math.max(performance.now() - startMs, 1);
+      const host = hostCpuSince(hostBefore, readHostCpu());
       const uses = await Promise.all(threads.map((thread) => thread.ask('read-watch', {})));
       const worst = (field: WorstOff): number => Math.max(...uses.map((use) => use[field]));
       const sendingUs = uses.reduce((sum, { cpuUs }) => sum + cpuUs, 0);
       return {
         cpuUs: knowsThreadCpu ? sendingUs : user + system,
         ...(knowsThreadCpu && { besideShare: Math.max(0, user + system - sendingUs) / 1e3 / tookMs }),
+        host,
         cpuShare: worst('cpuShare'),
         loopShare: worst('loopShare'),
         longestDelayMs: worst('longestDelayMs'),
