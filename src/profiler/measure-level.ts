@@ -151,7 +151,7 @@ async function clientFigures(
   paced: OpenLoopFigures | null,
   options: LevelOptions,
 ): Promise<ClientFigures> {
-  const tail = tailEvidence(figures.batches, options);
+  const tail = tailEvidence(figures, options);
   const evidence: ClientEvidence = {
     use,
     tail: tail && { ...tail, percentile: options.percentile, budgetMs: judgedBudgetMs(options) },

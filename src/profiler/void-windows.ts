@@ -3,7 +3,7 @@ import { allHeldUp, type HeldUp } from '../loadgen/held-up.ts';
 import type { Batch } from '../loadgen/recorder.ts';
 import type { LevelOptions } from './level-options.ts';
 import { tailShiftNs } from './tail-shift.ts';
-import { sumsOf } from './window-figures.ts';
+import type { LatencySums } from './window-figures.ts';
 
 /** Where what held the client up could have moved the percentile by more than this share of it, the percentile is not the server's. */
 const VOID_SHARE = 0.05;
@@ -13,6 +13,12 @@ const SHORTEST_WATCH_NS = NS_PER_MS;
 const LONGEST_WATCH_NS = 5 * NS_PER_MS;
 
 type Asked = Pick<LevelOptions, 'level' | 'percentile'>;
+
+/** Batches, and the latencies of all of them. */
+interface Counted {
+  readonly batches: readonly Batch[];
+  readonly sums: LatencySums;
+}
 
 /** What the pauses of the sending threads come to, over some batches. */
 export interface TailEvidence {
@@ -28,10 +34,10 @@ export const watchPeriodNs = (meanLatencyNs: number): number =>
   Math.min(Math.max(WATCH_SHARE * meanLatencyNs, SHORTEST_WATCH_NS), LONGEST_WATCH_NS);
 
 /** Null where nobody watched, or nothing succeeded. */
-export function tailEvidence(batches: readonly Batch[], { level, percentile }: Asked): TailEvidence | null {
+export function tailEvidence({ batches, sums }: Counted, { level, percentile }: Asked): TailEvidence | null {
   const told = batches.flatMap(({ heldUp }) => heldUp ?? []);
   if (told.length === 0) return null;
-  const { latencies, fromDue } = sumsOf(batches);
+  const { latencies, fromDue } = sums;
   const isPaced = fromDue.count > 0;
   const seen = isPaced ? fromDue : latencies;
   const lengthNs = batches.reduce((total, { startNs, endNs }) => total + endNs - startNs, 0);
@@ -55,4 +61,4 @@ export function tailEvidence(batches: readonly Batch[], { level, percentile }: A
 }
 
 /** Whether what held the sending threads up in the window could have made its percentile theirs. */
-export const isVoid = (window: readonly Batch[], asked: Asked): boolean => tailEvidence(window, asked)?.isBent ?? false;
+export const isVoid = (window: Counted, asked: Asked): boolean => tailEvidence(window, asked)?.isBent ?? false;

@@ -36,7 +36,7 @@ export class LatencySums {
   readonly latencies = new LatencyHistogram();
   readonly fromDue = new LatencyHistogram();
 
-  add(batch: Batch): void {
+  add(batch: Pick<Batch, 'latencies' | 'fromDue'>): void {
     this.latencies.merge(batch.latencies);
     if (batch.fromDue) this.fromDue.merge(batch.fromDue);
   }

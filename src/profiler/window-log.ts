@@ -14,11 +14,17 @@ export interface Boundary {
   readonly composing: Promise<readonly Reading[]>;
 }
 
-interface Window {
+/** Batches, and the latencies of all of them. */
+export interface CountedWindow {
   readonly batches: readonly CountedBatch[];
+  readonly sums: LatencySums;
+}
+
+interface Window extends CountedWindow {
   /** Requests sent in it. */
   readonly sent: number;
-  readonly end: Boundary;
+  /** Where it ends; undefined where the server was not asked then. */
+  end?: Boundary;
 }
 
 /** Figures of counted windows with what was so at both of their ends. */
@@ -26,6 +32,7 @@ export interface CountedWindows extends WindowedFigures {
   readonly start: Boundary;
   readonly end: Boundary;
   readonly batches: readonly Batch[];
+  readonly sums: LatencySums;
   /** Requests sent in them. */
   readonly sent: number;
 }
@@ -37,10 +44,12 @@ export interface LogPlan {
   readonly isWhole: (batches: readonly Batch[]) => boolean;
   /** The next completion if not said. */
   readonly startNs?: number;
+  /** The number of the first window, from 1, at whose end the server is asked; the first if not said. */
+  readonly asksFrom?: number;
 }
 
 /**
- * Sorts the batches of traffic into windows as they end. Where a window ends the server is asked for its statistics at
+ * Sorts the batches of traffic into windows as they end. Where a window that may be the last ends the server is asked for its statistics at
  * once, beside the traffic, so that its figures and the client's are about the same requests but for those that
  * end within half a round trip.
  */
@@ -74,17 +83,26 @@ export class WindowLog {
   /** Makes a window of the batches since the last one, if there are any; for the end of a measurement. */
   closeWindow(): void {
     if (this.#open.length === 0) return;
-    for (const batch of this.#open) this.#sums.add(batch);
+    const sums = sumsOf(this.#open);
+    this.#sums.add(sums);
     const sent = this.#traffic.sent - this.#sent;
     this.#sent += sent;
-    this.#windows.push({ batches: this.#open, sent, end: this.#boundary() });
+    this.#windows.push({ batches: this.#open, sums, sent });
+    if (this.#windows.length >= (this.#plan.asksFrom ?? 1)) this.markEnd();
     this.#open = [];
   }
 
-  /** Whether the server's readings tell of a cold execution in the windows from number `from` on. */
+  /** Asks the server for its statistics where the last window has just ended, if that has not been done. */
+  markEnd(): void {
+    const last = this.#windows.at(-1);
+    if (last) last.end ??= this.#boundary();
+  }
+
+  /** Whether the server's readings tell of a cold execution in the windows from number `from` on, or since the last reading before. */
   async isColdSince(from: number): Promise<boolean> {
-    const start = this.#windows[from - 1]?.end ?? this.#start;
-    const end = this.#windows.at(-1)?.end ?? start;
+    const end = this.#windows.at(-1)?.end;
+    if (end === undefined) return false;
+    const start = this.#windows.slice(0, from).findLast((window) => window.end)?.end ?? this.#start;
     const [before, after] = await Promise.all([start.reading, end.reading]);
     return !('unread' in before || 'unread' in after) && coldSizes(before, after).length > 0;
   }
@@ -99,14 +117,15 @@ export class WindowLog {
   }
 
   /** Takes out those windows from number `from` on that are to go, `most` at most: what is counted has gaps there. Gives their number. */
-  drop(from: number, most: number, isToGo: (batches: readonly Batch[]) => boolean): number {
+  drop(from: number, most: number, isToGo: (window: CountedWindow) => boolean): number {
     const before = this.#windows.length;
     let left = most;
-    this.#windows = this.#windows.filter(
-      ({ batches }, index) => index < from || left === 0 || !isToGo(batches) || !left--,
-    );
+    this.#windows = this.#windows.filter((window, index) => index < from || left === 0 || !isToGo(window) || !left--);
     const dropped = before - this.#windows.length;
-    if (dropped > 0) this.#sums = sumsOf(this.#windows.flatMap(({ batches }) => batches));
+    if (dropped > 0) {
+      this.#sums = new LatencySums();
+      for (const { sums } of this.#windows) this.#sums.add(sums);
+    }
     return dropped;
   }
 
@@ -118,13 +137,13 @@ export class WindowLog {
     const end = windows.at(-1)?.end ?? start;
     const sums = windows.length === this.#windows.length ? this.#sums : sumsOf(batches);
     const figures = figuresOf(batches, sums, windows.length, this.#options);
-    return { ...figures, start, end, batches, sent: windows.reduce((total, { sent }) => total + sent, 0) };
+    return { ...figures, start, end, batches, sums, sent: windows.reduce((total, { sent }) => total + sent, 0) };
   }
 
   /** Of one window alone, the last if not said; at the given percentile. */
   own(percentile: number, window = this.#windows.length - 1): OwnFigures {
-    const batches = this.#windows[window]?.batches ?? [];
-    const { latencies, fromDue } = sumsOf(batches);
+    const { batches = [], sums = new LatencySums() } = this.#windows[window] ?? {};
+    const { latencies, fromDue } = sums;
     const seen = fromDue.count > 0 ? fromDue : latencies;
     const durationNs = (batches.at(-1)?.endNs ?? 0) - (batches[0]?.startNs ?? 0);
     const perSecond = durationNs > 0 ? (latencies.count / durationNs) * NS_PER_S : 0;

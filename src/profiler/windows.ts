@@ -69,7 +69,7 @@ async function measureUntilPrecise(
   const watchEveryNs = watchPeriodNs(warmth.meanLatencyNs);
   const batchRule = { lengthNs: windowNs / BATCHES_PER_WINDOW, minRequests: 1, watchEveryNs };
   const isWhole = (batches: readonly Batch[]): boolean => batches.length === BATCHES_PER_WINDOW;
-  const log = new WindowLog(traffic, options, { rule: batchRule, isWhole });
+  const log = new WindowLog(traffic, options, { rule: batchRule, isWhole, asksFrom: LEAST_WINDOWS_TO_MISS });
   let before: Signs = { isStable: false, isMet: false, isMissed: false };
   let [counted, coldWindows, voidWindows] = [0, 0, 0];
   for (let restarts = 0; ; ) {
@@ -95,9 +95,10 @@ async function measureUntilPrecise(
     before = signsOf(figures, options);
     onWindow(progressOf(log, figures, options));
     if (ending === null) continue;
+    log.markEnd();
     traffic.stopRecording();
     return {
-      ...figures,
+      ...log.figures(),
       stable: ending === 'stable' || ending === 'met' || ending === 'missed',
       budgetVerdict: ending === 'met' || ending === 'missed' ? ending : null,
       coldWindows,
