@@ -45,12 +45,16 @@ export async function measureLevel(options: LevelOptions): Promise<Measurement> 
     const paced = pacedFigures(tally, figures, (options.clock.nowNs() - startNs) / NS_PER_S);
     const failures = traffic.failures;
     const [before, after] = await Promise.all([figures.start.reading, figures.end.reading]);
-    const composing = composingSide(await figures.start.composing, await figures.end.composing);
+    const composing = composingSide(await figures.start.composing, await figures.end.composing, figures.countedShare);
     await traffic.confirmReachable();
 
     await traffic.drain();
     const afterRest = await readStatistics(options);
-    const asked = { requests: options.requests, mostInFlight: traffic.mostInFlight };
+    const asked = {
+      requests: options.requests,
+      mostInFlight: traffic.mostInFlight,
+      countedShare: figures.countedShare,
+    };
     const server = serverSide(before, after, figures.succeeded, asked);
     checkSameServer(failures, server, figures.succeeded, traffic.mostInFlight);
     const requests = figures.succeeded + figures.failed;

@@ -33,6 +33,8 @@ export interface CountedWindows extends WindowedFigures {
   readonly end: Boundary;
   readonly batches: readonly Batch[];
   readonly sums: LatencySums;
+  /** Of the requests answered between both ends those that are counted: less than 1 where windows were dropped. */
+  readonly countedShare: number;
   /** Requests sent in them. */
   readonly sent: number;
 }
@@ -61,6 +63,8 @@ export class WindowLog {
   #sums = new LatencySums();
   #start: Boundary;
   #open: CountedBatch[] = [];
+  /** Requests answered in the windows that were dropped since the start. */
+  #dropped = 0;
   /** As it was when the last window ended. */
   #sent: number;
   /** As it was when the last batch ended; null before the first. */
@@ -113,18 +117,21 @@ export class WindowLog {
     this.#start = this.#windows.at(-1)?.end ?? this.#start;
     this.#windows = [];
     this.#sums = new LatencySums();
+    this.#dropped = 0;
     return discarded;
   }
 
   /** Takes out those windows from number `from` on that are to go, `most` at most: what is counted has gaps there. Gives their number. */
   drop(from: number, most: number, isToGo: (window: CountedWindow) => boolean): number {
     const before = this.#windows.length;
+    const answered = this.#sums.latencies.count;
     let left = most;
     this.#windows = this.#windows.filter((window, index) => index < from || left === 0 || !isToGo(window) || !left--);
     const dropped = before - this.#windows.length;
     if (dropped > 0) {
       this.#sums = new LatencySums();
       for (const { sums } of this.#windows) this.#sums.add(sums);
+      this.#dropped += answered - this.#sums.latencies.count;
     }
     return dropped;
   }
@@ -137,7 +144,16 @@ export class WindowLog {
     const end = windows.at(-1)?.end ?? start;
     const sums = windows.length === this.#windows.length ? this.#sums : sumsOf(batches);
     const figures = figuresOf(batches, sums, windows.length, this.#options);
-    return { ...figures, start, end, batches, sums, sent: windows.reduce((total, { sent }) => total + sent, 0) };
+    const countedShare = this.#dropped === 0 ? 1 : figures.succeeded / Math.max(figures.succeeded + this.#dropped, 1);
+    return {
+      ...figures,
+      start,
+      end,
+      batches,
+      sums,
+      countedShare,
+      sent: windows.reduce((total, { sent }) => total + sent, 0),
+    };
   }
 
   /** Of one window alone, the last if not said; at the given percentile. */
