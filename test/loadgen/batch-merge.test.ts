@@ -91,7 +91,7 @@ describe('batches of several threads, merged', () => {
         const expected = new LatencyHistogram();
         for (const batch of merged) whole.merge(batch.latencies);
         for (const { latencies } of counted) expected.merge(LatencyHistogram.unpack(latencies));
-        expect(whole.pack().counts).toEqual(expected.pack().counts);
+        expect(whole.pack().cells).toEqual(expected.pack().cells);
         for (const batch of merged.slice(0, beforeClose)) {
           expect(batch.succeeded + batch.failed).toBeGreaterThanOrEqual(minRequests);
         }

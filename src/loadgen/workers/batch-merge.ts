@@ -131,6 +131,7 @@ function mergedLengthNs(rows: readonly (readonly PackedBatch[])[]): number {
 
 function mergedHistogram([first, ...others]: readonly PackedHistogram[]): LatencyHistogram {
   const whole = first ? LatencyHistogram.unpack(first) : new LatencyHistogram();
+  // Of one thread it stays as small as it came.
   for (const each of others) whole.merge(LatencyHistogram.unpack(each));
   return whole;
 }

@@ -79,7 +79,7 @@ function sayBatch(number: number, { flow, recording, pauses }: RunningFlow, batc
   const histograms = [packed.latencies, ...(packed.fromDue ? [packed.fromDue] : [])];
   say(
     { type: 'batch', flow: number, recording, batch: packed },
-    histograms.map(({ counts }) => counts.buffer),
+    histograms.map(({ cells }) => cells.buffer),
   );
 }
 
