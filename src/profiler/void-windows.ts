@@ -60,5 +60,5 @@ export function tailEvidence({ batches, sums }: Counted, { level, percentile }: 
   return { shiftNs, percentileNs, isBent: shiftNs > VOID_SHARE * percentileNs, heldUp };
 }
 
-/** Whether what held the sending threads up in the window could have made its percentile theirs. */
+/** Whether what held the sending threads up in the window, or in all of them, could have made its percentile theirs. */
 export const isVoid = (window: Counted, asked: Asked): boolean => tailEvidence(window, asked)?.isBent ?? false;

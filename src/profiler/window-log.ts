@@ -121,12 +121,12 @@ export class WindowLog {
     return discarded;
   }
 
-  /** Takes out those windows from number `from` on that are to go, `most` at most: what is counted has gaps there. Gives their number. */
-  drop(from: number, most: number, isToGo: (window: CountedWindow) => boolean): number {
+  /** Takes out the windows that are to go, `most` at most: what is counted has gaps there. Gives their number. */
+  drop(most: number, isToGo: (window: CountedWindow) => boolean): number {
     const before = this.#windows.length;
     const answered = this.#sums.latencies.count;
     let left = most;
-    this.#windows = this.#windows.filter((window, index) => index < from || left === 0 || !isToGo(window) || !left--);
+    this.#windows = this.#windows.filter((window) => left === 0 || !isToGo(window) || !left--);
     const dropped = before - this.#windows.length;
     if (dropped > 0) {
       this.#sums = new LatencySums();

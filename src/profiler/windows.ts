@@ -55,7 +55,7 @@ export function measureWindows(
 
 /**
  * Until the rate and the percentile are precise, or the budget's verdict is clear, or nothing succeeds, or too much fails,
- * or the limit is reached.
+ * or the limit is reached. Where the percentile may then be the client's own, the windows that made it so are measured again.
  */
 async function measureUntilPrecise(
   traffic: Traffic,
@@ -70,18 +70,13 @@ async function measureUntilPrecise(
   const batchRule = { lengthNs: windowNs / BATCHES_PER_WINDOW, minRequests: 1, watchEveryNs };
   const isWhole = (batches: readonly Batch[]): boolean => batches.length === BATCHES_PER_WINDOW;
   const log = new WindowLog(traffic, options, { rule: batchRule, isWhole, asksFrom: LEAST_WINDOWS_TO_MISS });
-  let before: Signs = { isStable: false, isMet: false, isMissed: false };
+  let before = noSigns;
   let [counted, coldWindows, voidWindows] = [0, 0, 0];
   for (let restarts = 0; ; ) {
     const full = (): boolean => log.windows > counted;
     await traffic.waitUntil(full, deadlineNs - options.clock.nowNs());
     const isFull = full();
     if (!isFull) log.closeWindow();
-    const mayDrop = isFull && options.clock.nowNs() < deadlineNs ? rule.maxWindows - voidWindows : 0;
-    const dropped = log.drop(counted, mayDrop, (window) => isVoid(window, options));
-    voidWindows += dropped;
-    if (dropped > 0) onWindow({ phase: 'void', voidWindows });
-    if (dropped > 0 && !full()) continue;
     if (isFull && restarts < MOST_RESTARTS && (await log.isColdSince(counted))) {
       restarts++;
       coldWindows += log.discard();
@@ -95,6 +90,15 @@ async function measureUntilPrecise(
     before = signsOf(figures, options);
     onWindow(progressOf(log, figures, options));
     if (ending === null) continue;
+    const mayDrop = unclear === null && options.clock.nowNs() < deadlineNs ? rule.maxWindows - voidWindows : 0;
+    const dropped = isVoid(figures, options) ? log.drop(mayDrop, (window) => isVoid(window, options)) : 0;
+    if (dropped > 0) {
+      voidWindows += dropped;
+      counted = log.windows;
+      before = noSigns;
+      onWindow({ phase: 'void', voidWindows });
+      continue;
+    }
     log.markEnd();
     traffic.stopRecording();
     return {
@@ -125,6 +129,8 @@ const progressOf = (
   latencyMs: figures.percentileMs.value,
   own: log.own(percentile),
 });
+
+const noSigns: Signs = { isStable: false, isMet: false, isMissed: false };
 
 /** What the figures so far speak for. */
 interface Signs {
