@@ -7,7 +7,7 @@ import { lastLoadSeconds, metricsPage } from '../profiler/metrics-page.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import type { Seen } from './expected-duration.ts';
 import type { OpenServer, OriginalModel } from './open-server.ts';
-import { openTraffic, type TrafficOptions } from './traffic-parts.ts';
+import { openLocalTraffic, type TrafficOptions } from './traffic-parts.ts';
 
 const MOST_REQUESTS = 10;
 /** No further request after so long. */
@@ -23,7 +23,7 @@ export type FirstRequests =
 
 /**
  * What a few requests tell of the model, and a load of it: the one just made, else the last that the server's metrics tell of, which are read
- * meanwhile. A second at most, or a slow answer. Sequences are left alone: what began would have to end. Errors: as `openTraffic`.
+ * meanwhile. A second at most, or a slow answer. Sequences are left alone: what began would have to end. Errors: as `openLocalTraffic`.
  */
 export async function lookFirst(
   options: TrafficOptions,
@@ -44,7 +44,7 @@ async function sendFirstRequests(
   config: ModelConfig,
   inputs: PreparedInputs,
 ): Promise<FirstRequests> {
-  const traffic = await openTraffic(opened, { options, config, inputs, levels: alone, timeoutMs: TIMEOUT_MS });
+  const traffic = await openLocalTraffic(opened, { options, config, inputs, levels: alone, timeoutMs: TIMEOUT_MS });
   try {
     const { requests } = traffic.requestsFor(config);
     const latenciesMs: number[] = [];

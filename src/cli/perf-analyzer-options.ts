@@ -74,7 +74,7 @@ export const perfAnalyzerOptionTable: OptionTable<PerfAnalyzerFlags> = {
   },
   metricsInterval: {
     flags: '--metrics-interval <ms>',
-    help: 'taken and ignored: metrics are read once a window',
+    help: 'taken and ignored: metrics are read every two seconds',
     parse: positiveWhole,
   },
   blsComposingModels: {

@@ -161,6 +161,7 @@ function tellLimit(figures: PlainHttpFigures, use: ClientUse, terminal: Terminal
   const limit = clientLimit(
     {
       use,
+      tail: null,
       requestRate: latencies.count / (totalNs / 1e9),
       latencyP50Ms: nsToMs(fromSending.quantileNs(0.5)),
       sends: sends && {

@@ -42,6 +42,11 @@ export function createProfileScreen(
     },
     onProgress: (progress) => {
       if (progress.phase === 'warm-up') return terminal.status(`${heading}: warming up`);
+      if (progress.phase === 'void') {
+        return terminal.status(
+          `${heading}: a window once more (${progress.voidWindows}), the load generator was held up`,
+        );
+      }
       const { window, own } = progress;
       const { throughput, latencyMs } = progress;
       terminal.status(`${heading}: window ${window}, ${formatFigure(throughput)} infer/s, ${formatMs(latencyMs)}`);

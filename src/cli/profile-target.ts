@@ -2,7 +2,7 @@ import { realClock } from '../base/clock.ts';
 import { TrituneError } from '../base/errors.ts';
 import { plainLine } from '../base/format.ts';
 import { MS_PER_S } from '../base/units.ts';
-import { type ObservedRequest, observedTransport } from '../loadgen/observed-transport.ts';
+import type { ObservedRequest } from '../loadgen/observed-transport.ts';
 import type { LoadLevel, OutputTensor, RequestSet } from '../loadgen/types.ts';
 import type { LevelReport } from '../profiler/level-report.ts';
 import { measureLevel } from '../profiler/measure-level.ts';
@@ -53,7 +53,7 @@ export async function openProfileTarget(
 ): Promise<ProfileTarget> {
   const { config, metadata } = await modelOf(opened.client, model, options);
   const inputs = await requestsOf(options, { config, metadata });
-  let outputs: readonly OutputTensor[] = [];
+  let listening: LevelListener | undefined;
   const observes = options.profileExportFile !== undefined;
   if (observes && (options.clientThreads ?? 1) > 1) {
     throw new TrituneError('USAGE', 'every request is kept by one thread only', 'leave out --client-threads');
@@ -64,14 +64,7 @@ export async function openProfileTarget(
     inputs,
     levels: levelRangeOf(plan),
     timeoutMs: options.requestTimeout * MS_PER_S,
-    // A stream's replies cannot be read.
-    ...(observes &&
-      !options.streaming && {
-        onReply: (_, seen) => {
-          outputs = seen;
-          return null;
-        },
-      }),
+    ...(observes && { onObserved: (observed, outputs) => listening?.onRequest(observed, outputs) }),
   });
   const requests = ofVersion(traffic.requestsFor(config), options.modelVersion ?? '');
   const devices = devicesOf(opened, model);
@@ -81,12 +74,9 @@ export async function openProfileTarget(
     isDecoupled,
     assumptions: assumptionsOf(inputs),
     measure: async (level, listener) => {
-      const onRequest = (observed: ObservedRequest): void => {
-        listener.onRequest(observed, outputs);
-        outputs = [];
-      };
+      listening = listener;
       const measurement = await measureLevel({
-        transport: observes ? observedTransport(traffic.transport, realClock, onRequest) : traffic.transport,
+        transport: traffic.transport,
         requests,
         sequences: traffic.sequences,
         level,

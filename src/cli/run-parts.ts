@@ -31,13 +31,12 @@ export async function assembleParts(
   { plan, sampler, samplerFor, windows }: PlannedStudy,
   opened: OpenServer,
   inputs: PreparedInputs,
-  drawsScreen: boolean,
 ): Promise<{ readonly parts: TuneParts; close(): Promise<void> }> {
   const { client, server, tls } = opened;
   const { originalConfig: config, levels } = plan.study;
   const traffic = await openTraffic(
     { client, server, tls },
-    { options, config, inputs, levels, timeoutMs: REQUEST_TIMEOUT_MS, apart: drawsScreen },
+    { options, config, inputs, levels, timeoutMs: REQUEST_TIMEOUT_MS },
   );
   const devices = devicesOf(opened, model);
   const profile = createProfile({

@@ -110,7 +110,7 @@ async function prepare(request: RecordRequest, opened: OpenServer, original: Ori
   const planned = planRecording(request, opened.server, original);
   const inputs = await requestsOf(request.options, original);
   for (const line of assumptionsOf(inputs)) terminal.tell(line);
-  const { parts, close } = await assembleParts(request, planned, opened, inputs, false);
+  const { parts, close } = await assembleParts(request, planned, opened, inputs);
   return { planned, parts, close };
 }
 

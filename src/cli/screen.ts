@@ -18,8 +18,6 @@ import type { UiName } from './tune-options.ts';
 
 /** What a run is shown on. */
 export interface Screen {
-  /** It keeps this thread busy beside the run. */
-  readonly drawsFrames: boolean;
   readonly onEvent: (event: TunerEvent) => void;
   /** A line for the person watching. */
   readonly tell: (line: string) => void;
@@ -45,7 +43,7 @@ export interface ScreenReach {
 /** The screen that `--ui` names; `auto` is the whole terminal where a person sits at one, and lines elsewhere. */
 export async function openScreen(ui: UiName, terminal: Terminal, reach: ScreenReach): Promise<Screen> {
   if (ui === 'tui' || (ui === 'auto' && terminal.canvas?.isWatched)) return tuiScreen(terminal, reach);
-  const plain = { drawsFrames: false, tell: terminal.tell, untilLeft: () => Promise.resolve(), close: () => undefined };
+  const plain = { tell: terminal.tell, untilLeft: () => Promise.resolve(), close: () => undefined };
   switch (ui) {
     case 'none':
       return { ...plain, onEvent: () => undefined, onEnd: () => undefined };
@@ -92,7 +90,6 @@ async function tuiScreen(terminal: Terminal, reach: ScreenReach): Promise<Screen
   const { tui, tell, leave } = await takeOver(terminal, { ...reach, commands: steering });
   let written: WrittenRun | null = null;
   return {
-    drawsFrames: true,
     steering,
     tell,
     onEvent: tui.onEvent,

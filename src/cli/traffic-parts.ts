@@ -1,9 +1,10 @@
 import { type Alarm, openAlarm } from '../base/alarm.ts';
-import { clientCeiling } from '../loadgen/client-ceiling.ts';
+import { nullRuns } from '../loadgen/client-ceiling.ts';
 import type { PreparedInputs } from '../loadgen/inputs.ts';
 import { defaultOpenLoopRule } from '../loadgen/open-loop.ts';
 import type { SequenceRule } from '../loadgen/sequences.ts';
-import type { ReplyCheck, RequestSet, Transport } from '../loadgen/types.ts';
+import type { RequestSet, Transport } from '../loadgen/types.ts';
+import type { OnObserved } from '../loadgen/workers/observed-requests.ts';
 import type { LevelOptions } from '../profiler/level-options.ts';
 import type { LevelRange } from '../study/types.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
@@ -27,35 +28,69 @@ export interface TrafficAsked {
   readonly inputs: PreparedInputs;
   readonly levels: LevelRange;
   readonly timeoutMs: number;
-  /** Another thread is to send, since this one draws a screen. */
-  readonly apart?: boolean;
-  /** Looks at every good reply beside the check that the options ask for; on this thread only. */
-  readonly onReply?: ReplyCheck | undefined;
+  /** Is told of every request that the threads sent, soon after its end. */
+  readonly onObserved?: OnObserved | undefined;
 }
 
-/** What sends requests to a server, opened. */
-export interface OpenTraffic {
+/** What sends requests to a server from this thread. */
+export interface LocalTraffic {
   readonly transport: Transport;
-  readonly alarm: Alarm;
   readonly sequences: SequenceRule | undefined;
-  /** What sends in place of this thread; empty where this one does. */
-  readonly threads: Pick<LevelOptions, 'openFlow' | 'watchClient'>;
-  /** Undefined where nothing is known of the client's own limit. */
-  readonly clientCeiling: (() => Promise<number | null>) | undefined;
   /** The requests as they are sent to a config of the model. */
   requestsFor(config: ModelConfig): RequestSet;
   /** Lets go of sockets and shared memory. */
   close(): Promise<void>;
 }
 
-/** Opens what the options say of how requests travel. Errors: USAGE, UNSUPPORTED, SERVER_FAILED. */
-export async function openTraffic(
-  { client, server, tls }: Pick<OpenServer, 'client' | 'server' | 'tls'>,
-  { options, config, inputs, levels, timeoutMs, onReply, apart = false }: TrafficAsked,
-): Promise<OpenTraffic> {
+/** What sends requests to a server, opened. */
+export interface OpenTraffic extends LocalTraffic {
+  readonly alarm: Alarm;
+  /** What sends in place of this thread. */
+  readonly threads: Required<Pick<LevelOptions, 'openFlow' | 'watchClient'>>;
+  /** Undefined where nothing is known of the client's own limit. */
+  readonly clientCeiling: (() => Promise<number | null>) | undefined;
+}
+
+type Opened = Pick<OpenServer, 'client' | 'server' | 'tls'>;
+
+/** Opens what the options say of how requests travel, for a few of them. Errors: USAGE, UNSUPPORTED, SERVER_FAILED. */
+export async function openLocalTraffic(opened: Opened, asked: TrafficAsked): Promise<LocalTraffic> {
+  const { traffic, sequences, requestsFor } = await prepared(opened, asked);
+  return { transport: traffic.transport, sequences, requestsFor, close: () => traffic.close() };
+}
+
+/** The same, and the threads that measure with it, which have sent to nobody for a moment and are warm. Errors: as before. */
+export async function openTraffic(opened: Opened, asked: TrafficAsked): Promise<OpenTraffic> {
+  const { traffic, sequences, requestsFor, requests } = await prepared(opened, asked);
+  const { options, onObserved } = asked;
+  const { protocol } = opened.server;
+  const workers = clientThreadsOf(options, protocol, traffic.options, onObserved);
+  const { tls, check, streaming } = traffic.options;
+  const runs = nullRuns(workers, { protocol, requests, sequences, streaming });
+  // Replies that are looked into are read by other code than the null server could warm.
+  const isRead = check !== undefined || onObserved !== undefined;
+  if (!isRead) await runs.warmUp();
+  const alarm = openAlarm();
+  return {
+    transport: traffic.transport,
+    alarm,
+    sequences,
+    threads: { openFlow: (order) => workers.openFlow(order), watchClient: workers.watchClient },
+    // The null server is one thread without TLS or outputs.
+    clientCeiling: tls || isRead || traffic.isShared ? undefined : runs.ceiling,
+    requestsFor,
+    close: async () => {
+      await alarm.close();
+      await workers.close();
+      await traffic.close();
+    },
+  };
+}
+
+async function prepared({ client, server, tls }: Opened, { options, config, inputs, levels, timeoutMs }: TrafficAsked) {
   const sequences = sequencesOf(options, config, levels);
   const kind = transportOptionsOf(options, config);
-  const check = bothChecks(replyCheckOf(inputs, options), onReply);
+  const check = replyCheckOf(inputs, options);
   const headers = headersOf(options);
   const requests = inputs.forConfig(config);
   const maxInFlight = levels.mode === 'concurrency' ? levels.high : defaultOpenLoopRule.maxInFlight;
@@ -66,29 +101,6 @@ export async function openTraffic(
     client,
     { requests, config, maxInFlight },
   );
-  const workers = clientThreadsOf(options, server.protocol, traffic.options, apart);
-  // The null server is one thread without TLS or outputs; another client's ceiling would be no evidence of this one's.
-  const hasCeiling = !tls && !check && !traffic.isShared && !workers;
-  const alarm = openAlarm();
-  return {
-    transport: traffic.transport,
-    alarm,
-    sequences,
-    threads: workers ? { openFlow: workers.openFlow, watchClient: workers.watchClient } : {},
-    clientCeiling: hasCeiling ? clientCeiling(server.protocol, requests, { ...kind, sequences, headers }) : undefined,
-    requestsFor: (candidate) => traffic.placed(inputs.forConfig(candidate)),
-    close: async () => {
-      await alarm.close();
-      await workers?.close();
-      await traffic.close();
-    },
-  };
+  const requestsFor = (candidate: ModelConfig): RequestSet => traffic.placed(inputs.forConfig(candidate));
+  return { traffic, sequences, requests, requestsFor };
 }
-
-const bothChecks = (first: ReplyCheck | undefined, second: ReplyCheck | undefined): ReplyCheck | undefined =>
-  first && second
-    ? (request, outputs) => {
-        const failure = second(request, outputs);
-        return first(request, outputs) ?? failure;
-      }
-    : (first ?? second);

@@ -128,7 +128,7 @@ async function prepare(request: TuneRequest, opened: OpenServer, original: Origi
   if (request.options.trace) await createTracing(opened.client).look();
   // Without an aim nothing is sent.
   const usual = planned.usual?.((await lookFirst(request.options, opened, original, inputs)).seen);
-  const { parts, close } = await assembleParts(request, planned, opened, inputs, screen.drawsFrames);
+  const { parts, close } = await assembleParts(request, planned, opened, inputs);
   return { plan: { ...planned.plan, ...(usual && { usual }) }, parts, close };
 }
 

@@ -50,7 +50,6 @@ export async function tune(options: TuneOptions, watch: TuneWatch = {}): Promise
 function screenOf({ onEvent, onNote }: TuneWatch): { readonly screen: Screen; written(): Summary } {
   let summary: Summary | null = null;
   const screen: Screen = {
-    drawsFrames: false,
     onEvent: (event) => onEvent?.(event),
     tell: (line) => onNote?.(line),
     onEnd: (run) => {

@@ -1,12 +1,17 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { NS_PER_MS } from '../base/units.ts';
+import type { HostCpu } from './host-cpu.ts';
 
 const RESOLUTION_MS = 5;
 
 /** What the load generator itself took, from `restart` to `read`. */
 export interface ClientUse {
-  /** CPU time of this process, or of what else is watched, in microseconds. */
+  /** CPU time of this process, or of the threads that send where that is known, in microseconds. */
   readonly cpuUs: number;
+  /** CPU time of the process beside those threads, over the time that passed: 1 is one core. Absent where a thread's is not known. */
+  readonly besideShare?: number;
+  /** What the machine's counters grew by; absent where they were not read. */
+  readonly host?: HostCpu;
   /** CPU time over the time that passed: 1 is one core. */
   readonly cpuShare: number;
   /** The share of the time in which the event loop had something to do; waiting for a CPU counts. */
@@ -15,6 +20,9 @@ export interface ClientUse {
   readonly longestDelayMs: number;
   readonly medianDelayMs: number;
 }
+
+/** From Node 23.9 on; before, a thread knows only what the whole process took. */
+export const knowsThreadCpu = 'threadCpuUsage' in process;
 
 export interface ClientWatch {
   /** Counts anew from now on. */
@@ -30,10 +38,10 @@ export function watchClient(): ClientWatch {
 
 /** Watches this thread, one of so many that do the same. */
 export function watchThread(threads: number): ClientWatch {
-  // Before Node 23.9 a thread knows only what the whole process took: then its share is taken to be an even one.
-  return 'threadCpuUsage' in process
+  // Where only the process's is known, each thread's share is taken to be an even one.
+  return knowsThreadCpu
     ? watchLoop((since) => process.threadCpuUsage(since), 1)
-    : watchLoop((since) => (process as NodeJS.Process).cpuUsage(since), threads);
+    : watchLoop((since) => process.cpuUsage(since), threads);
 }
 
 function watchLoop(cpuUsage: (since?: NodeJS.CpuUsage) => NodeJS.CpuUsage, sharers: number): ClientWatch {

@@ -38,9 +38,12 @@ export interface Flow {
   check(): void;
 }
 
-/** A flow of this thread. With a part it is one of several that send the order together. */
+/**
+ * A flow of this thread. With a part it is one of several that send the order together, and its batches are good only until the next
+ * one ends.
+ */
 export function localFlow(order: SendOrder, means: SendMeans, part?: Part): Flow {
-  const recorder = new Recorder();
+  const recorder = new Recorder({ reuses: part !== undefined });
   const sender = senderOf(order, means, recorder, part);
   return {
     start: (startNs) => sender.start(startNs),

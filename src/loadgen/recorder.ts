@@ -1,4 +1,5 @@
 import { LatencyHistogram } from '../stats/histogram.ts';
+import type { HeldUp } from './held-up.ts';
 import { type Part, shareOf } from './part.ts';
 import type { SendFailureKind, SendOutcome } from './types.ts';
 
@@ -15,6 +16,8 @@ export interface Batch {
   /** Responses to the successful ones, and sequences that ended with them; 0 where there are none to tell of. */
   readonly responses: number;
   readonly sequences: number;
+  /** Absent where nobody watches who sends. */
+  readonly heldUp?: HeldUp;
 }
 
 export interface BatchRule {
@@ -26,6 +29,8 @@ export interface BatchRule {
   readonly inStepWithNs?: number;
   /** With it only this part of each batch's requests comes here; for batches that nothing but their number ends. */
   readonly part?: Part;
+  /** With it whoever sends in a thread of its own looks so often for what holds it up, and says so with each batch. */
+  readonly watchEveryNs?: number;
 }
 
 export interface FailureTally {
@@ -41,6 +46,7 @@ export interface FailureTally {
  * noisier than it is.
  */
 export class Recorder {
+  readonly #reuses: boolean;
   #rule: BatchRule | null = null;
   #onBatch: (batch: Batch) => void = () => undefined;
   /** null until the completion that opens the first batch. */
@@ -54,9 +60,16 @@ export class Recorder {
   #sequences = 0;
   #latencies = new LatencyHistogram();
   #fromDue: LatencyHistogram | undefined;
+  /** Those of the batch before, to be filled anew. */
+  #spare: readonly [LatencyHistogram | undefined, LatencyHistogram | undefined] = [undefined, undefined];
   readonly #failures = new Map<SendFailureKind, FailureTally>();
   #openFailures: { kind: SendFailureKind; message: string; count: number }[] = [];
   #unserved: { readonly sinceNs: number; readonly message: string } | null = null;
+
+  /** `reuses`: a batch's histograms are good until the next batch ends, and are then filled anew: no batch costs memory. */
+  constructor({ reuses = false }: { readonly reuses?: boolean } = {}) {
+    this.#reuses = reuses;
+  }
 
   /**
    * Begins anew with the next completion, or at `startNs` when that is given: then that completion counts too. What came
@@ -141,8 +154,10 @@ export class Recorder {
     this.#failed = 0;
     this.#responses = 0;
     this.#sequences = 0;
-    this.#latencies = new LatencyHistogram();
-    this.#fromDue = undefined;
+    const [latencies, fromDue] = this.#spare;
+    this.#spare = this.#reuses ? [this.#latencies, this.#fromDue] : [undefined, undefined];
+    this.#latencies = emptied(latencies) ?? new LatencyHistogram();
+    this.#fromDue = emptied(fromDue);
     this.#openFailures = [];
   }
 
@@ -155,7 +170,7 @@ export class Recorder {
       latencies: this.#latencies,
       responses: this.#responses,
       sequences: this.#sequences,
-      ...(this.#fromDue && { fromDue: this.#fromDue }),
+      ...(this.#fromDue?.count && { fromDue: this.#fromDue }),
     };
     for (const { kind, message, count } of this.#openFailures) {
       const before = this.#failures.get(kind);
@@ -180,4 +195,9 @@ export class Recorder {
     if (open) open.count++;
     else this.#openFailures.push({ kind, message, count: 1 });
   }
+}
+
+function emptied(histogram: LatencyHistogram | undefined): LatencyHistogram | undefined {
+  if (histogram !== undefined && histogram.count > 0) histogram.reset();
+  return histogram;
 }

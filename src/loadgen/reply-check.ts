@@ -19,6 +19,15 @@ export function replyCheck(tolerance: number): ReplyCheck {
   };
 }
 
+/** Both looks at a reply, if there are two. The second sees it first, whatever the first makes of it. */
+export const bothChecks = (first: ReplyCheck | undefined, second: ReplyCheck | undefined): ReplyCheck | undefined =>
+  first && second
+    ? (request, outputs) => {
+        const failure = second(request, outputs);
+        return first(request, outputs) ?? failure;
+      }
+    : (first ?? second);
+
 function difference(expected: OutputTensor, actual: OutputTensor | undefined, tolerance: number): string | null {
   if (!actual) return 'is not in the reply';
   if (actual.datatype !== expected.datatype) return `is ${actual.datatype} where ${expected.datatype} was expected`;

@@ -1,5 +1,8 @@
 import { formatMs, formatRate } from '../base/format.ts';
+import { nsToMs } from '../base/units.ts';
 import type { ClientUse } from '../loadgen/client-cost.ts';
+import { heldUpReason } from './held-up-reason.ts';
+import type { TailEvidence } from './void-windows.ts';
 
 /** What is known of the client over the counted windows. */
 export interface ClientEvidence {
@@ -7,8 +10,16 @@ export interface ClientEvidence {
   /** Requests answered per second. */
   readonly requestRate: number;
   readonly latencyP50Ms: number;
+  /** What held up the threads that send; null where nobody watched them. */
+  readonly tail: BudgetedTail | null;
   /** null for a closed loop. */
   readonly sends: SendEvidence | null;
+}
+
+interface BudgetedTail extends TailEvidence {
+  readonly percentile: number;
+  /** null where no budget hangs on the percentile. */
+  readonly budgetMs: number | null;
 }
 
 interface SendEvidence {
@@ -37,6 +48,16 @@ const LEAST_DELAY_MS = 2;
 const LEAST_LATENESS_MS = 1;
 const DELAY_SHARE = 0.2;
 
+/**
+ * Whether the verdict on the budget hangs on what held the client up: it is missed, and might have been met without. Pauses make no latency
+ * less, so that a budget that is met in spite of them is met, and one that is missed by more than they can have done is missed.
+ */
+function isUndecided(tail: BudgetedTail): boolean {
+  const { isBent, budgetMs, percentileNs, shiftNs } = tail;
+  if (!isBent || budgetMs === null) return false;
+  return nsToMs(percentileNs) > budgetMs && nsToMs(percentileNs - shiftNs) <= budgetMs;
+}
+
 /** Whether the client's ceiling could change the verdict: it takes time to measure. */
 export function needsCeiling({ use, sends }: ClientEvidence): boolean {
   return sends === null && use.cpuShare >= CEILING_MATTERS;
@@ -55,10 +76,12 @@ export interface ClientLimit {
  *
  * In an open loop only lateness counts: the wait for the next send is in part spent turning the event loop, so its CPU
  * time says nothing, and a thread that sends in time also reads replies in time. Some late sends make the figures worse
- * than the server is, never better, so a few of them matter only when the budget is missed because of them.
+ * than the server is, never better, so a few of them matter only when the budget is missed because of them. So it is, in both
+ * loops, with what held the sending threads up for moments. Where nobody watched that, the median delay of timers has to do.
  */
 export function clientLimit(evidence: ClientEvidence, ceiling: number | null): ClientLimit | null {
-  const { use, requestRate, latencyP50Ms, sends } = evidence;
+  const { use, requestRate, latencyP50Ms, sends, tail } = evidence;
+  if (tail !== null && isUndecided(tail)) return starved(heldUpReason(tail, use.host));
   const bends = (ms: number, leastMs: number): boolean => ms > Math.max(leastMs, DELAY_SHARE * latencyP50Ms);
   if (sends !== null) {
     const { latenessP50Ms, percentile, fromDueMs, fromSendMs, budgetMs } = sends;
@@ -79,7 +102,7 @@ export function clientLimit(evidence: ClientEvidence, ceiling: number | null): C
     return own(`its own limit is ${formatRate(ceiling)}, measured on a server that does nothing`);
   }
   const { medianDelayMs } = use;
-  return bends(medianDelayMs, LEAST_DELAY_MS)
+  return tail === null && bends(medianDelayMs, LEAST_DELAY_MS)
     ? starved(`its event loop was ${formatMs(medianDelayMs)} behind half of the time`)
     : null;
 }

@@ -10,9 +10,10 @@ import { defaultWindowRule, type LevelOptions, type WindowRule } from './level-o
 import type { ClientFigures, DeviceMetrics, Measurement, OpenLoopFigures } from './measurement.ts';
 import { composingSide, foreignTraffic, readStatistics, serverSide } from './server-side.ts';
 import { Traffic } from './traffic.ts';
+import { tailEvidence } from './void-windows.ts';
 import { type Warmth, wakeInstances, warmUp, warmUpByCount } from './warm-up.ts';
 import type { WindowedFigures } from './window-figures.ts';
-import { measureWindows } from './windows.ts';
+import { measureWindows, type WindowsOutcome } from './windows.ts';
 
 /**
  * Measures what is served now at one load level: warms up, counts windows until the figures are trustworthy, and takes the
@@ -35,24 +36,30 @@ export async function measureLevel(options: LevelOptions): Promise<Measurement> 
     await traffic.takeTally();
     const startNs = options.clock.nowNs();
     const figures = await measureWindows(traffic, options, rule, warmth, (window) => {
-      devices.read();
+      devices.readIfDue();
       options.onProgress?.(window);
     });
     const use = await client.read();
+    devices.readIfNone();
     const tally = await traffic.takeTally();
     const paced = pacedFigures(tally, figures, (options.clock.nowNs() - startNs) / NS_PER_S);
     const failures = traffic.failures;
     const [before, after] = await Promise.all([figures.start.reading, figures.end.reading]);
-    const composing = composingSide(await figures.start.composing, await figures.end.composing);
+    const composing = composingSide(await figures.start.composing, await figures.end.composing, figures.countedShare);
     await traffic.confirmReachable();
 
     await traffic.drain();
     const afterRest = await readStatistics(options);
-    const asked = { requests: options.requests, mostInFlight: traffic.mostInFlight };
+    const asked = {
+      requests: options.requests,
+      mostInFlight: traffic.mostInFlight,
+      countedShare: figures.countedShare,
+    };
     const server = serverSide(before, after, figures.succeeded, asked);
     checkSameServer(failures, server, figures.succeeded, traffic.mostInFlight);
     const requests = figures.succeeded + figures.failed;
     const dropped = paced?.droppedSends ?? 0;
+    const limits = await clientFigures(use, figures, paced, options);
     return {
       level: options.level,
       throughput: scaled(figures.rate, options.requests.batch),
@@ -63,9 +70,10 @@ export async function measureLevel(options: LevelOptions): Promise<Measurement> 
       budgetLatencyMs: { percentile: options.percentile, ...figures.percentileMs },
       stable: figures.stable,
       ...(traffic.tooManyErrors && { tooManyErrors: true }),
-      ...(figures.budgetVerdict && { budgetVerdict: figures.budgetVerdict }),
+      ...(figures.budgetVerdict && !limits.starved && { budgetVerdict: figures.budgetVerdict }),
       windows: figures.windows,
       ...(figures.coldWindows > 0 && { coldWindows: figures.coldWindows }),
+      ...(figures.voidWindows > 0 && { voidWindows: figures.voidWindows }),
       durationMs: nsToMs(figures.durationNs),
       requests,
       ...(figures.responses > 0 && { responses: figures.responses }),
@@ -77,7 +85,7 @@ export async function measureLevel(options: LevelOptions): Promise<Measurement> 
       ...(composing.length > 0 && { composing }),
       ...foreignTraffic(atRest, afterRest, sentApart + traffic.sent, asked),
       device: await devices.mean(),
-      client: await clientFigures(use, figures, paced, options),
+      client: limits,
       ...(paced && { openLoop: paced }),
     };
   } finally {
@@ -143,12 +151,14 @@ function pacedFigures(tally: SendTally | null, figures: WindowedFigures, seconds
 
 async function clientFigures(
   use: ClientUse,
-  figures: WindowedFigures,
+  figures: WindowsOutcome,
   paced: OpenLoopFigures | null,
   options: LevelOptions,
 ): Promise<ClientFigures> {
+  const tail = tailEvidence(figures, options);
   const evidence: ClientEvidence = {
     use,
+    tail: tail && { ...tail, percentile: options.percentile, budgetMs: judgedBudgetMs(options) },
     requestRate: figures.rate.value,
     latencyP50Ms: nsToMs(figures.latencies.quantileNs(0.5)),
     sends: paced && {
@@ -164,11 +174,20 @@ async function clientFigures(
   return {
     cpuUsPerRequest: use.cpuUs / Math.max(figures.succeeded + figures.failed, 1),
     eventLoopDelayMs: use.longestDelayMs,
+    ...(use.besideShare !== undefined && { besideCpuShare: use.besideShare }),
+    ...(tail && {
+      gcMs: nsToMs(tail.heldUp.pauses.reduce((total, { gcNs }) => total + gcNs, 0)),
+      tailShiftMs: nsToMs(tail.shiftNs),
+    }),
     bound: limit !== null,
     ...(limit && { reason: limit.reason }),
     ...(limit?.isStarved && { starved: true }),
   };
 }
+
+/** By the other rules a level is reported as perf_analyzer would, whatever held the client up. */
+const judgedBudgetMs = ({ stability, budgetMs }: LevelOptions): number | null =>
+  stability === undefined || stability.kind === 'interval' ? (budgetMs ?? null) : null;
 
 const scaled = (interval: Interval, factor: number): Interval => ({
   value: interval.value * factor,
@@ -176,20 +195,35 @@ const scaled = (interval: Interval, factor: number): Interval => ({
   high: interval.high * factor,
 });
 
-/** Reads the devices beside the traffic, once a window, and no more after a reading that found nothing. */
+/** The server renews its figures so often, and to read them takes CPU from who serves. */
+const READ_EVERY_NS = 2 * NS_PER_S;
+
+/** Reads the devices beside the traffic, every two seconds or once, and no more after a reading that found nothing. */
 class DeviceReadings {
   readonly #options: LevelOptions;
   readonly #stop = new AbortController();
   readonly #readings: Promise<DeviceMetrics | null>[] = [];
   #absent = false;
+  #lastNs: number;
 
   constructor(options: LevelOptions) {
     this.#options = options;
+    this.#lastNs = options.clock.nowNs();
   }
 
-  read(): void {
+  readIfDue(): void {
+    if (this.#options.clock.nowNs() - this.#lastNs >= READ_EVERY_NS) this.#read();
+  }
+
+  /** For the end of the windows. */
+  readIfNone(): void {
+    if (this.#readings.length === 0) this.#read();
+  }
+
+  #read(): void {
     const probe = this.#options.deviceProbe;
     if (!probe || this.#absent) return;
+    this.#lastNs = this.#options.clock.nowNs();
     const reading = probe(this.#stop.signal).catch(() => null);
     this.#readings.push(reading);
     void reading.then((metrics) => {

@@ -79,8 +79,17 @@ export interface OpenLoopFigures {
 
 /** What the load generator itself took. */
 export interface ClientFigures {
-  /** CPU microseconds per request. */
+  /** CPU microseconds per request: what sending costs, or the whole process's where no thread's own is known (before Node 23.9). */
   readonly cpuUsPerRequest: number;
+  /** CPU of the process beside the threads that send, over the windows: 1 is one core. Absent where that is not known. */
+  readonly besideCpuShare?: number;
+  /** Garbage collection in the threads that send, in the counted windows. Absent where nobody watched. */
+  readonly gcMs?: number;
+  /**
+   * How far what held the sending threads up can have moved the budgeted percentile up, at most, in milliseconds. Absent where nobody
+   * watched.
+   */
+  readonly tailShiftMs?: number;
   /** The longest that the event loop kept a due timer waiting, in milliseconds. */
   readonly eventLoopDelayMs: number;
   /** The client was the limit, not the server, for the reason given: the figures say nothing about the server. */
@@ -139,6 +148,11 @@ export interface Measurement {
    * a graph made for it). Absent when none.
    */
   readonly coldWindows?: number;
+  /**
+   * Windows that were not counted because what held the load generator up in them could have moved the budgeted percentile by
+   * more than 5 %. Absent when none.
+   */
+  readonly voidWindows?: number;
   readonly device: DeviceMetrics;
   /**
    * How long a fixed piece of work took on this host beside the windows, in microseconds: its speed at that moment. Absent where the
@@ -151,7 +165,13 @@ export interface Measurement {
 }
 
 /** What the profiler is doing now, for whoever watches. */
-export type ProfileProgress = { readonly phase: 'warm-up' } | WindowProgress;
+export type ProfileProgress = { readonly phase: 'warm-up' } | WindowProgress | VoidProgress;
+
+/** A window was dropped because of what held the load generator up in it; so many have been by now. */
+export interface VoidProgress {
+  readonly phase: 'void';
+  readonly voidWindows: number;
+}
 
 /** After a window: the figures so far, and those of this window alone. */
 export interface WindowProgress {

@@ -1,5 +1,7 @@
+import type { Batch } from '../loadgen/recorder.ts';
 import type { LevelOptions, RequestCountRule } from './level-options.ts';
 import type { Traffic } from './traffic.ts';
+import { watchPeriodNs } from './void-windows.ts';
 import { WindowLog } from './window-log.ts';
 import type { OnWindow, WindowsOutcome } from './windows.ts';
 
@@ -16,8 +18,10 @@ export async function countRequests(
   onWindow: OnWindow,
 ): Promise<WindowsOutcome> {
   const batches = batchesOf(requests);
-  const rule = { lengthNs: 0, minRequests: requests / batches };
-  const log = new WindowLog(traffic, options, rule, (ended) => ended.length === batches, options.clock.nowNs());
+  const watchEveryNs = watchPeriodNs(0);
+  const rule = { lengthNs: 0, minRequests: requests / batches, watchEveryNs };
+  const isWhole = (ended: readonly Batch[]): boolean => ended.length === batches;
+  const log = new WindowLog(traffic, options, { rule, isWhole, startNs: options.clock.nowNs() });
   traffic.start();
   const allDue = (): boolean => traffic.due !== null && traffic.due >= requests && traffic.sent < requests;
   await traffic.waitUntil(() => log.windows > 0 || allDue(), Number.POSITIVE_INFINITY);
@@ -26,7 +30,13 @@ export async function countRequests(
   const figures = log.figures();
   const own = log.own(options.percentile);
   onWindow({ phase: 'window', window: 1, throughput: own.throughput, latencyMs: figures.percentileMs.value, own });
-  return { ...figures, stable: figures.succeeded > 0 && !traffic.tooManyErrors, budgetVerdict: null, coldWindows: 0 };
+  return {
+    ...figures,
+    stable: figures.succeeded > 0 && !traffic.tooManyErrors,
+    budgetVerdict: null,
+    coldWindows: 0,
+    voidWindows: 0,
+  };
 }
 
 /** Some requests were due and could not be sent: what was sent is all there will be. */

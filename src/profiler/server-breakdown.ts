@@ -55,6 +55,24 @@ export function serverBreakdown(
   };
 }
 
+/** The breakdown of so great a share of the same requests: times per request and execution stay, and every count is the whole number next to its share. */
+export function shareOfBreakdown<B extends ServerBreakdown>(breakdown: B, share: number): B {
+  if (share === 1) return breakdown;
+  const part = (count: number): number => Math.round(count * share);
+  const { cache, batches } = breakdown;
+  return {
+    ...breakdown,
+    successCount: part(breakdown.successCount),
+    inferenceCount: part(breakdown.inferenceCount),
+    executionCount: part(breakdown.executionCount),
+    failCount: part(breakdown.failCount),
+    cache: { ...cache, hitCount: part(cache.hitCount), missCount: part(cache.missCount) },
+    batches: batches
+      .map((batch) => ({ ...batch, executions: part(batch.executions) }))
+      .filter((batch) => batch.executions > 0),
+  };
+}
+
 /** Requests that the server finished between two readings, over all versions asked for; null after a reset. */
 export function requestsServed(
   before: readonly ModelStatistics[],

@@ -4,7 +4,7 @@ import type { RequestSet } from '../loadgen/types.ts';
 import type { ModelStatistics } from '../triton/types.ts';
 import type { LevelOptions } from './level-options.ts';
 import type { Measurement } from './measurement.ts';
-import { requestsServed, serverBreakdown } from './server-breakdown.ts';
+import { requestsServed, serverBreakdown, shareOfBreakdown } from './server-breakdown.ts';
 
 const STATISTICS_TIMEOUT_MS = 2000;
 /** Statistics that hold less than this share of the requests answered are not about the same requests. */
@@ -16,6 +16,8 @@ export type Reading = readonly ModelStatistics[] | { readonly unread: string };
 interface Asked {
   readonly requests: Pick<RequestSet, 'version'>;
   readonly mostInFlight: number;
+  /** Of the requests between the readings those that are counted; all if not said. */
+  readonly countedShare?: number;
 }
 
 export async function readStatistics(options: LevelOptions, model = options.requests.model): Promise<Reading> {
@@ -36,24 +38,25 @@ export function serverSide(
   before: Reading,
   after: Reading,
   succeeded: number,
-  { mostInFlight, requests }: Asked,
+  { mostInFlight, requests, countedShare = 1 }: Asked,
 ): Pick<Measurement, 'server' | 'serverNote'> {
   if ('unread' in before) return { server: null, serverNote: before.unread };
   if ('unread' in after) return { server: null, serverNote: after.unread };
   const outcome = serverBreakdown(before, after, requests.version);
   if (!outcome.usable) return { server: null, serverNote: outcome.note };
-  const counted = requestsServed(before, after, requests.version) ?? 0;
+  const counted = Math.round((requestsServed(before, after, requests.version) ?? 0) * countedShare);
   if (counted < LEAST_COUNTED * succeeded - 2 * mostInFlight) {
     const note = `the server counted ${counted} requests where it answered ${succeeded}: was the model loaded anew, or is it one server of several?`;
     return { server: null, serverNote: note };
   }
-  return { server: outcome.breakdown };
+  return { server: shareOfBreakdown(outcome.breakdown, countedShare) };
 }
 
 /** What each of the models that are behind the one measured did, where it did anything. */
 export function composingSide(
   before: readonly Reading[],
   after: readonly Reading[],
+  countedShare: number,
 ): NonNullable<Measurement['composing']> {
   return after.flatMap((second, index) => {
     const first = before[index] ?? { unread: '' };
@@ -61,7 +64,7 @@ export function composingSide(
     const outcome = serverBreakdown(first, second, '');
     const { name, version } = second.at(-1) ?? {};
     return outcome.usable && name !== undefined && version !== undefined
-      ? [{ ...outcome.breakdown, model: name, version }]
+      ? [{ ...shareOfBreakdown(outcome.breakdown, countedShare), model: name, version }]
       : [];
   });
 }

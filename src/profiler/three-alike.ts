@@ -2,6 +2,8 @@ import { msToNs } from '../base/units.ts';
 import type { Batch } from '../loadgen/recorder.ts';
 import type { LevelOptions, PerfAnalyzerRule } from './level-options.ts';
 import type { Traffic } from './traffic.ts';
+import { watchPeriodNs } from './void-windows.ts';
+import type { Warmth } from './warm-up.ts';
 import { WindowLog } from './window-log.ts';
 import type { OnWindow, WindowsOutcome } from './windows.ts';
 
@@ -50,10 +52,11 @@ export async function measureThreeAlike(
   traffic: Traffic,
   options: LevelOptions,
   rule: PerfAnalyzerRule,
+  warmth: Warmth,
   onWindow: OnWindow,
 ): Promise<WindowsOutcome> {
   const { clock, percentile } = options;
-  const log = openLog(traffic, options, rule);
+  const log = openLog(traffic, options, rule, warmth);
   const longestMs = rule.mode === 'time_windows' ? rule.windowMs : PATIENT_COUNT_WINDOW_MS;
   const deadlineNs = clock.nowNs() + PATIENCE * rule.maxTrials * msToNs(longestMs);
   const levels: WindowLevel[] = [];
@@ -75,18 +78,20 @@ export async function measureThreeAlike(
   }
 }
 
-function openLog(traffic: Traffic, options: LevelOptions, rule: PerfAnalyzerRule): WindowLog {
+function openLog(traffic: Traffic, options: LevelOptions, rule: PerfAnalyzerRule, warmth: Warmth): WindowLog {
+  const watchEveryNs = watchPeriodNs(warmth.meanLatencyNs);
   if (rule.mode === 'time_windows') {
     const windowNs = msToNs(rule.windowMs);
-    const batch = { lengthNs: windowNs / BATCHES_PER_WINDOW, minRequests: 1 };
-    return new WindowLog(traffic, options, batch, (batches) => lengthNs(batches) >= windowNs);
+    const batch = { lengthNs: windowNs / BATCHES_PER_WINDOW, minRequests: 1, watchEveryNs };
+    const isWhole = (batches: readonly Batch[]): boolean => lengthNs(batches) >= windowNs;
+    return new WindowLog(traffic, options, { rule: batch, isWhole });
   }
   const leastNs = msToNs(LEAST_COUNT_WINDOW_MS);
   const minRequests = Math.max(1, Math.floor(rule.requestCount / BATCHES_PER_WINDOW));
-  const batch = { lengthNs: leastNs / BATCHES_PER_WINDOW, minRequests };
+  const batch = { lengthNs: leastNs / BATCHES_PER_WINDOW, minRequests, watchEveryNs };
   const isWhole = (batches: readonly Batch[]): boolean =>
     requestsIn(batches) >= rule.requestCount && lengthNs(batches) >= leastNs;
-  return new WindowLog(traffic, options, batch, isWhole);
+  return new WindowLog(traffic, options, { rule: batch, isWhole });
 }
 
 /** Over the threshold counts as missed, stable or not. */
@@ -94,10 +99,10 @@ function endingOf(
   verdict: 'stable' | 'over' | 'unstable',
   levels: readonly WindowLevel[],
   { latencyThresholdMs = 0 }: PerfAnalyzerRule,
-): Pick<WindowsOutcome, 'stable' | 'budgetVerdict' | 'coldWindows'> {
+): Pick<WindowsOutcome, 'stable' | 'budgetVerdict' | 'coldWindows' | 'voidWindows'> {
   const isOver =
     latencyThresholdMs > 0 && levels.slice(-ALIKE_WINDOWS).some((level) => level.latencyMs >= latencyThresholdMs);
-  return { stable: verdict === 'stable', budgetVerdict: isOver ? 'missed' : null, coldWindows: 0 };
+  return { stable: verdict === 'stable', budgetVerdict: isOver ? 'missed' : null, coldWindows: 0, voidWindows: 0 };
 }
 
 const lengthNs = (batches: readonly Batch[]): number => (batches.at(-1)?.endNs ?? 0) - (batches[0]?.startNs ?? 0);

@@ -1,14 +1,14 @@
 import { interrupted, throwIfInterrupted } from '../base/abort.ts';
 import type { Clock } from '../base/clock.ts';
 import { TrituneError } from '../base/errors.ts';
-import { MS_PER_S, msToNs, nsToMs } from '../base/units.ts';
+import { MS_PER_S, msToNs } from '../base/units.ts';
 import { type Flow, localFlow } from '../loadgen/flow.ts';
 import type { SendTally } from '../loadgen/open-loop.ts';
 import type { Batch, BatchRule, FailureTally } from '../loadgen/recorder.ts';
 import type { LevelOptions } from './level-options.ts';
 
-const SHORTEST_LOOK_MS = 2;
-const LONGEST_LOOK_MS = 50;
+/** Batches are looked at as they come; errors and refusals so often. */
+const LOOK_MS = 20;
 const DEFAULT_DRAIN_MS = 5000;
 /** An open loop that the server could not keep up with leaves a queue, perhaps as long in time as the measurement was. */
 const DEFAULT_OPEN_DRAIN_MS = 20_000;
@@ -22,7 +22,8 @@ export class Traffic {
   readonly #clock: Clock;
   readonly #signal: AbortSignal;
   readonly #options: LevelOptions;
-  #lookMs = LONGEST_LOOK_MS;
+  /** Ends the pause that is being made. */
+  #wake = (): void => undefined;
 
   /** Sends no more than `mostRequests` in all. */
   constructor(options: LevelOptions, mostRequests = Number.POSITIVE_INFINITY) {
@@ -68,8 +69,11 @@ export class Traffic {
 
   /** From the next completion on, or from `startNs` on, completed requests go into batches of this rule, one after the other. */
   record(rule: BatchRule, onBatch: (batch: Batch) => void, startNs: number | null = null): void {
-    this.#lookMs = Math.min(Math.max(nsToMs(rule.lengthNs) / 4, SHORTEST_LOOK_MS), LONGEST_LOOK_MS);
-    this.#flow.record(rule, onBatch, startNs);
+    const take = (batch: Batch): void => {
+      onBatch(batch);
+      this.#wake();
+    };
+    this.#flow.record(rule, take, startNs);
   }
 
   /** What completes from now on is not counted. */
@@ -109,9 +113,16 @@ export class Traffic {
     await this.#flow.drain(limitMs);
   }
 
+  /** Until the next batch, or a look without one. */
   async #pause(): Promise<void> {
+    const batch = new Promise<void>((resolve) => {
+      this.#wake = resolve;
+    });
+    const slept = this.#clock.sleep(LOOK_MS, this.#signal);
+    // When a batch comes first nobody waits for it any more.
+    slept.catch(() => undefined);
     try {
-      await this.#clock.sleep(this.#lookMs, this.#signal);
+      await Promise.race([batch, slept]);
     } catch (error) {
       throw this.#signal.aborted ? interrupted(this.#signal) : error;
     }

@@ -6,8 +6,9 @@ import type { Interval } from '../stats/interval.ts';
 import { quantileInterval } from '../stats/quantile-interval.ts';
 import type { LevelOptions } from './level-options.ts';
 
-/** A batch, and how many requests had been due when it ended; null where none is ever due at a time. */
+/** A batch, and how many requests had been due when it began and ended; null where that is not known, or none is ever due at a time. */
 export interface CountedBatch extends Batch {
+  readonly dueAtStart: number | null;
   readonly dueAtEnd: number | null;
 }
 
@@ -35,7 +36,7 @@ export class LatencySums {
   readonly latencies = new LatencyHistogram();
   readonly fromDue = new LatencyHistogram();
 
-  add(batch: Batch): void {
+  add(batch: Pick<Batch, 'latencies' | 'fromDue'>): void {
     this.latencies.merge(batch.latencies);
     if (batch.fromDue) this.fromDue.merge(batch.fromDue);
   }
@@ -47,7 +48,7 @@ export function sumsOf(batches: readonly Batch[]): LatencySums {
   return sums;
 }
 
-/** Figures of consecutive batches; `sums` is of all of them. */
+/** Figures of batches in their order, between which windows may have been dropped; `sums` is of all of them. */
 export function figuresOf(
   batches: readonly CountedBatch[],
   { latencies, fromDue }: LatencySums,
@@ -57,20 +58,29 @@ export function figuresOf(
   const scheduled = fromDue.count > 0;
   const histograms = batches.map((batch) => batch.fromDue ?? batch.latencies);
   const isInterval = stability === undefined || stability.kind === 'interval';
-  const isPaced = isInterval && batches.length > 1 && batches.every(({ dueAtEnd }) => dueAtEnd !== null);
+  const paced = isInterval ? batches.flatMap(inPace) : [];
   return {
     windows,
-    durationNs: (batches.at(-1)?.endNs ?? 0) - (batches[0]?.startNs ?? 0),
+    durationNs: batches.reduce((total, { startNs, endNs }) => total + endNs - startNs, 0),
     succeeded: latencies.count,
     failed: batches.reduce((total, batch) => total + batch.failed, 0),
     responses: batches.reduce((total, batch) => total + batch.responses, 0),
     sequences: batches.reduce((total, batch) => total + batch.sequences, 0),
     latencies,
     fromDue: scheduled ? fromDue : null,
-    rate: writable(isPaced ? pacedRate(batches, level.value) : rateOf(batches)),
+    rate: writable(paced.length > 0 ? pacedRate(paced, level.value) : rateOf(batches)),
     percentileMs: inMs(quantileInterval(histograms, scheduled ? fromDue : latencies, percentile / 100)),
   };
 }
+
+interface Paced {
+  readonly succeeded: number;
+  readonly due: number;
+}
+
+/** What was due in the first batch of all is not known. */
+const inPace = ({ succeeded, dueAtStart, dueAtEnd }: CountedBatch): readonly Paced[] =>
+  dueAtStart === null || dueAtEnd === null ? [] : [{ succeeded, due: dueAtEnd - dueAtStart }];
 
 const rateOf = (batches: readonly Batch[]): Interval =>
   rateInterval(
@@ -80,13 +90,12 @@ const rateOf = (batches: readonly Batch[]): Interval =>
 
 /**
  * In an open loop, by the rule of intervals: the share of what was due that was served, times the rate asked for. Random arrivals vary from batch to
- * batch, and that is no property of the server. What was due in the first batch is not known. A share above one is a
- * backlog from before, and cannot last.
+ * batch, and that is no property of the server. A share above one is a backlog from before, and cannot last.
  */
-function pacedRate(batches: readonly CountedBatch[], perSecond: number): Interval {
+function pacedRate(paced: readonly Paced[], perSecond: number): Interval {
   const share = shareInterval(
-    batches.slice(1).map((batch) => batch.succeeded),
-    batches.slice(1).map((batch, index) => (batch.dueAtEnd as number) - (batches[index]?.dueAtEnd as number)),
+    paced.map(({ succeeded }) => succeeded),
+    paced.map(({ due }) => due),
   );
   const atMostAll = (part: number): number => Math.min(part, 1) * perSecond;
   return { value: atMostAll(share.value), low: atMostAll(share.low), high: atMostAll(share.high) };

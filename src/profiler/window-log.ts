@@ -7,56 +7,77 @@ import { type Reading, readAtBoundary } from './server-side.ts';
 import type { Traffic } from './traffic.ts';
 import { type CountedBatch, figuresOf, LatencySums, sumsOf, type WindowedFigures } from './window-figures.ts';
 
-/** What was so where one window ended and the next began. */
+/** The server's statistics where windows begin or end, asked for in that moment. */
 export interface Boundary {
-  /** Of the server's statistics, asked for in that moment. */
   readonly reading: Promise<Reading>;
   /** Of the models that this one is made of or calls. */
   readonly composing: Promise<readonly Reading[]>;
-  /** Requests sent until then. */
-  readonly sent: number;
 }
 
-interface Window {
+/** Batches, and the latencies of all of them. */
+export interface CountedWindow {
   readonly batches: readonly CountedBatch[];
-  readonly end: Boundary;
+  readonly sums: LatencySums;
+}
+
+interface Window extends CountedWindow {
+  /** Requests sent in it. */
+  readonly sent: number;
+  /** Where it ends; undefined where the server was not asked then. */
+  end?: Boundary;
 }
 
 /** Figures of counted windows with what was so at both of their ends. */
 export interface CountedWindows extends WindowedFigures {
   readonly start: Boundary;
   readonly end: Boundary;
-  /** Requests sent from the one to the other. */
+  readonly batches: readonly Batch[];
+  readonly sums: LatencySums;
+  /** Of the requests answered between both ends those that are counted: less than 1 where windows were dropped. */
+  readonly countedShare: number;
+  /** Requests sent in them. */
   readonly sent: number;
 }
 
+/** What a log begins with. */
+export interface LogPlan {
+  readonly rule: BatchRule;
+  /** Tells whether these batches make a window. */
+  readonly isWhole: (batches: readonly Batch[]) => boolean;
+  /** The next completion if not said. */
+  readonly startNs?: number;
+  /** The number of the first window, from 1, at whose end the server is asked; the first if not said. */
+  readonly asksFrom?: number;
+}
+
 /**
- * Sorts the batches of traffic into windows as they end. Where a window ends the server is asked for its statistics at
+ * Sorts the batches of traffic into windows as they end. Where a window that may be the last ends the server is asked for its statistics at
  * once, beside the traffic, so that its figures and the client's are about the same requests but for those that
  * end within half a round trip.
  */
 export class WindowLog {
   readonly #traffic: Traffic;
   readonly #options: LevelOptions;
-  readonly #isWhole: (batches: readonly Batch[]) => boolean;
+  readonly #plan: LogPlan;
   #windows: Window[] = [];
   #sums = new LatencySums();
   #start: Boundary;
   #open: CountedBatch[] = [];
+  /** Requests answered in the windows that were dropped since the start. */
+  #dropped = 0;
+  /** As it was when the last window ended. */
+  #sent: number;
+  /** As it was when the last batch ended; null before the first. */
+  #due: number | null = null;
 
-  /** Begins to record; `isWhole` tells whether these batches make a window. */
-  constructor(
-    traffic: Traffic,
-    options: LevelOptions,
-    rule: BatchRule,
-    isWhole: (batches: readonly Batch[]) => boolean,
-    startNs: number | null = null,
-  ) {
+  /** Begins to record. */
+  constructor(traffic: Traffic, options: LevelOptions, plan: LogPlan) {
     this.#traffic = traffic;
     this.#options = options;
-    this.#isWhole = isWhole;
+    this.#plan = plan;
     this.#start = this.#boundary();
-    traffic.record(rule, (batch) => this.#add(batch), startNs);
+    this.#sent = traffic.sent;
+    traffic.record(plan.rule, (batch) => this.#add(batch), plan.startNs ?? null);
   }
 
   get windows(): number {
@@ -66,15 +87,26 @@ export class WindowLog {
   /** Makes a window of the batches since the last one, if there are any; for the end of a measurement. */
   closeWindow(): void {
     if (this.#open.length === 0) return;
-    for (const batch of this.#open) this.#sums.add(batch);
-    this.#windows.push({ batches: this.#open, end: this.#boundary() });
+    const sums = sumsOf(this.#open);
+    this.#sums.add(sums);
+    const sent = this.#traffic.sent - this.#sent;
+    this.#sent += sent;
+    this.#windows.push({ batches: this.#open, sums, sent });
+    if (this.#windows.length >= (this.#plan.asksFrom ?? 1)) this.markEnd();
     this.#open = [];
   }
 
-  /** Whether the server's readings tell of a cold execution in the windows from number `from` on. */
+  /** Asks the server for its statistics where the last window has just ended, if that has not been done. */
+  markEnd(): void {
+    const last = this.#windows.at(-1);
+    if (last) last.end ??= this.#boundary();
+  }
+
+  /** Whether the server's readings tell of a cold execution in the windows from number `from` on, or since the last reading before. */
   async isColdSince(from: number): Promise<boolean> {
-    const start = this.#windows[from - 1]?.end ?? this.#start;
-    const end = this.#windows.at(-1)?.end ?? start;
+    const end = this.#windows.at(-1)?.end;
+    if (end === undefined) return false;
+    const start = this.#windows.slice(0, from).findLast((window) => window.end)?.end ?? this.#start;
     const [before, after] = await Promise.all([start.reading, end.reading]);
     return !('unread' in before || 'unread' in after) && coldSizes(before, after).length > 0;
   }
@@ -85,7 +117,23 @@ export class WindowLog {
     this.#start = this.#windows.at(-1)?.end ?? this.#start;
     this.#windows = [];
     this.#sums = new LatencySums();
+    this.#dropped = 0;
     return discarded;
+  }
+
+  /** Takes out the windows that are to go, `most` at most: what is counted has gaps there. Gives their number. */
+  drop(most: number, isToGo: (window: CountedWindow) => boolean): number {
+    const before = this.#windows.length;
+    const answered = this.#sums.latencies.count;
+    let left = most;
+    this.#windows = this.#windows.filter((window) => left === 0 || !isToGo(window) || !left--);
+    const dropped = before - this.#windows.length;
+    if (dropped > 0) {
+      this.#sums = new LatencySums();
+      for (const { sums } of this.#windows) this.#sums.add(sums);
+      this.#dropped += answered - this.#sums.latencies.count;
+    }
+    return dropped;
   }
 
   /** Of all windows, or of some that follow each other: `from` the first, up to `to`, which is not one of them. */
@@ -96,13 +144,22 @@ export class WindowLog {
     const end = windows.at(-1)?.end ?? start;
     const sums = windows.length === this.#windows.length ? this.#sums : sumsOf(batches);
     const figures = figuresOf(batches, sums, windows.length, this.#options);
-    return { ...figures, start, end, sent: end.sent - start.sent };
+    const countedShare = this.#dropped === 0 ? 1 : figures.succeeded / Math.max(figures.succeeded + this.#dropped, 1);
+    return {
+      ...figures,
+      start,
+      end,
+      batches,
+      sums,
+      countedShare,
+      sent: windows.reduce((total, { sent }) => total + sent, 0),
+    };
   }
 
   /** Of one window alone, the last if not said; at the given percentile. */
   own(percentile: number, window = this.#windows.length - 1): OwnFigures {
-    const batches = this.#windows[window]?.batches ?? [];
-    const { latencies, fromDue } = sumsOf(batches);
+    const { batches = [], sums = new LatencySums() } = this.#windows[window] ?? {};
+    const { latencies, fromDue } = sums;
     const seen = fromDue.count > 0 ? fromDue : latencies;
     const durationNs = (batches.at(-1)?.endNs ?? 0) - (batches[0]?.startNs ?? 0);
     const perSecond = durationNs > 0 ? (latencies.count / durationNs) * NS_PER_S : 0;
@@ -117,13 +174,15 @@ export class WindowLog {
   }
 
   #add(batch: Batch): void {
-    this.#open.push({ ...batch, dueAtEnd: this.#traffic.due });
-    if (this.#isWhole(this.#open)) this.closeWindow();
+    const { due } = this.#traffic;
+    this.#open.push({ ...batch, dueAtStart: this.#due, dueAtEnd: due });
+    this.#due = due;
+    if (this.#plan.isWhole(this.#open)) this.closeWindow();
   }
 
   #boundary(): Boundary {
     const options = this.#options;
     const composing = Promise.all((options.composing ?? []).map((model) => readAtBoundary(options, model)));
-    return { reading: readAtBoundary(options), composing, sent: this.#traffic.sent };
+    return { reading: readAtBoundary(options), composing };
   }
 }

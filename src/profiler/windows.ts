@@ -1,10 +1,12 @@
 import { msToNs, NS_PER_S } from '../base/units.ts';
+import type { Batch } from '../loadgen/recorder.ts';
 import { isPrecise } from '../stats/precision.ts';
 import { defaultPrecision, type LevelOptions, type WindowRule } from './level-options.ts';
-import type { WindowProgress } from './measurement.ts';
+import type { VoidProgress, WindowProgress } from './measurement.ts';
 import { countRequests } from './request-count.ts';
 import { measureThreeAlike } from './three-alike.ts';
 import type { Traffic } from './traffic.ts';
+import { isVoid, watchPeriodNs } from './void-windows.ts';
 import type { Warmth } from './warm-up.ts';
 import type { WindowedFigures } from './window-figures.ts';
 import { type CountedWindows, WindowLog } from './window-log.ts';
@@ -31,11 +33,13 @@ export interface WindowsOutcome extends CountedWindows {
   readonly budgetVerdict: 'met' | 'missed' | null;
   /** Windows that were dropped because of cold executions in them. */
   readonly coldWindows: number;
+  /** Windows that were dropped because of what held the load generator up in them. */
+  readonly voidWindows: number;
 }
 
-export type OnWindow = (progress: WindowProgress) => void;
+export type OnWindow = (progress: WindowProgress | VoidProgress) => void;
 
-/** Counts windows until the rule of the options has enough. `onWindow` is called after each. */
+/** Counts windows until the rule of the options has enough. `onWindow` is called after each, those that are void too. */
 export function measureWindows(
   traffic: Traffic,
   options: LevelOptions,
@@ -44,14 +48,14 @@ export function measureWindows(
   onWindow: OnWindow,
 ): Promise<WindowsOutcome> {
   const { stability } = options;
-  if (stability?.kind === 'perf-analyzer') return measureThreeAlike(traffic, options, stability, onWindow);
+  if (stability?.kind === 'perf-analyzer') return measureThreeAlike(traffic, options, stability, warmth, onWindow);
   if (stability?.kind === 'request-count') return countRequests(traffic, options, stability, onWindow);
   return measureUntilPrecise(traffic, options, rule, warmth, onWindow);
 }
 
 /**
  * Until the rate and the percentile are precise, or the budget's verdict is clear, or nothing succeeds, or too much fails,
- * or the limit is reached.
+ * or the limit is reached. Where the percentile may then be the client's own, the windows that made it so are measured again.
  */
 async function measureUntilPrecise(
   traffic: Traffic,
@@ -62,10 +66,12 @@ async function measureUntilPrecise(
 ): Promise<WindowsOutcome> {
   const windowNs = windowLengthNs(warmth, rule);
   const deadlineNs = options.clock.nowNs() + PATIENCE * rule.maxWindows * windowNs;
-  const batchRule = { lengthNs: windowNs / BATCHES_PER_WINDOW, minRequests: 1 };
-  const log = new WindowLog(traffic, options, batchRule, (batches) => batches.length === BATCHES_PER_WINDOW);
-  let before: Signs = { isStable: false, isMet: false, isMissed: false };
-  let [counted, coldWindows] = [0, 0];
+  const watchEveryNs = watchPeriodNs(warmth.meanLatencyNs);
+  const batchRule = { lengthNs: windowNs / BATCHES_PER_WINDOW, minRequests: 1, watchEveryNs };
+  const isWhole = (batches: readonly Batch[]): boolean => batches.length === BATCHES_PER_WINDOW;
+  const log = new WindowLog(traffic, options, { rule: batchRule, isWhole, asksFrom: LEAST_WINDOWS_TO_MISS });
+  let before = noSigns;
+  let [counted, coldWindows, voidWindows] = [0, 0, 0];
   for (let restarts = 0; ; ) {
     const full = (): boolean => log.windows > counted;
     await traffic.waitUntil(full, deadlineNs - options.clock.nowNs());
@@ -84,12 +90,23 @@ async function measureUntilPrecise(
     before = signsOf(figures, options);
     onWindow(progressOf(log, figures, options));
     if (ending === null) continue;
+    const mayDrop = unclear === null && options.clock.nowNs() < deadlineNs ? rule.maxWindows - voidWindows : 0;
+    const dropped = isVoid(figures, options) ? log.drop(mayDrop, (window) => isVoid(window, options)) : 0;
+    if (dropped > 0) {
+      voidWindows += dropped;
+      counted = log.windows;
+      before = noSigns;
+      onWindow({ phase: 'void', voidWindows });
+      continue;
+    }
+    log.markEnd();
     traffic.stopRecording();
     return {
-      ...figures,
+      ...log.figures(),
       stable: ending === 'stable' || ending === 'met' || ending === 'missed',
       budgetVerdict: ending === 'met' || ending === 'missed' ? ending : null,
       coldWindows,
+      voidWindows,
     };
   }
 }
@@ -112,6 +129,8 @@ const progressOf = (
   latencyMs: figures.percentileMs.value,
   own: log.own(percentile),
 });
+
+const noSigns: Signs = { isStable: false, isMet: false, isMissed: false };
 
 /** What the figures so far speak for. */
 interface Signs {

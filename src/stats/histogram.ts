@@ -4,22 +4,28 @@ import { Int32Histogram } from 'hdr-histogram-js';
 const HIGHEST_NS = 3.6e12;
 const SIGNIFICANT_DIGITS = 3;
 
-/** The buckets of a histogram as a thread can hand them to another; `counts.buffer` may be transferred. */
+/** The buckets of a histogram as a thread can hand them to another; `cells.buffer` may be transferred. */
 export interface PackedHistogram {
-  /** Index of the first bucket in `counts`; the others follow it, up to the last that is not empty. */
-  readonly first: number;
-  readonly counts: Uint32Array<ArrayBuffer>;
+  /** Index and count of each bucket that is not empty, one after the other. */
+  readonly cells: Uint32Array<ArrayBuffer>;
   readonly sumNs: number;
   readonly minNs: number;
   readonly maxNs: number;
 }
 
+const newBuckets = (): Int32Histogram => new Int32Histogram(1, HIGHEST_NS, SIGNIFICANT_DIGITS);
+
+/** For what all histograms have in common: which bucket is of which latency. */
+const scale = newBuckets();
+
 /**
- * Latencies in nanoseconds, from 1 ns to one hour, in constant memory (about 130 KiB). Quantiles have a relative error
- * of at most 0.1 %; count, mean, smallest and largest are exact.
+ * Latencies in nanoseconds, from 1 ns to one hour, in constant memory (about 130 KiB, from the first latency on). Quantiles have a relative error
+ * of at most 0.1 %; count, mean, smallest and largest are exact. One that was unpacked takes only what its buckets need as long as it
+ * is but counted and merged into others: the memory of hundreds would keep the garbage collector busy beside a measurement.
  */
 export class LatencyHistogram {
-  readonly #counts = new Int32Histogram(1, HIGHEST_NS, SIGNIFICANT_DIGITS);
+  #buckets: Int32Histogram | null = null;
+  #packed: PackedHistogram | null = null;
   #sumNs = 0;
   #minNs = Number.POSITIVE_INFINITY;
   #maxNs = 0;
@@ -32,8 +38,17 @@ export class LatencyHistogram {
     if (ns > this.#maxNs) this.#maxNs = ns;
   }
 
+  /** Empty again, in the same memory. */
+  reset(): void {
+    this.#packed = null;
+    this.#buckets?.reset();
+    this.#sumNs = 0;
+    this.#minNs = Number.POSITIVE_INFINITY;
+    this.#maxNs = 0;
+  }
+
   get count(): number {
-    return this.#counts.totalCount;
+    return this.#packed ? countOf(this.#packed) : (this.#buckets?.totalCount ?? 0);
   }
 
   /** 0 when empty. */
@@ -44,12 +59,12 @@ export class LatencyHistogram {
   /** Of the sample (n − 1), to the resolution of the histogram; 0 for fewer than two. */
   get standardDeviationNs(): number {
     if (this.count < 2 || this.#minNs === this.#maxNs) return 0;
-    const last = bucketOf(this.#counts, this.#maxNs);
+    const last = bucketOf(this.#maxNs);
     let squares = 0;
-    for (let index = bucketOf(this.#counts, this.#minNs); index <= last; index++) {
+    for (let index = bucketOf(this.#minNs); index <= last; index++) {
       const count = this.#counts.getCountAtIndex(index);
       if (count === 0) continue;
-      squares += count * (this.#counts.medianEquivalentValue(this.#counts.valueFromIndex(index)) - this.meanNs) ** 2;
+      squares += count * (scale.medianEquivalentValue(scale.valueFromIndex(index)) - this.meanNs) ** 2;
     }
     return Math.sqrt(squares / (this.count - 1));
   }
@@ -74,43 +89,81 @@ export class LatencyHistogram {
   /** How many requests took longer than `latencyNs`, to the resolution of the histogram. */
   countAbove(latencyNs: number): number {
     if (latencyNs >= this.#maxNs) return 0;
-    const last = bucketOf(this.#counts, this.#maxNs);
+    const bucket = scale.countsArrayIndex(Math.round(latencyNs));
     let above = 0;
-    for (let index = this.#counts.countsArrayIndex(Math.round(latencyNs)) + 1; index <= last; index++) {
-      above += this.#counts.getCountAtIndex(index);
+    if (this.#packed) {
+      eachCell(this.#packed, (index, count) => {
+        if (index > bucket) above += count;
+      });
+      return above;
     }
+    const last = bucketOf(this.#maxNs);
+    for (let index = bucket + 1; index <= last; index++) above += this.#counts.getCountAtIndex(index);
     return above;
   }
 
-  /** Everything that it holds, in the space that its smallest and largest latency span. */
+  /** Everything that it holds, in the space that its buckets with anything in them need. */
   pack(): PackedHistogram {
-    const first = bucketOf(this.#counts, this.minNs);
-    const counts = new Uint32Array(this.count === 0 ? 0 : bucketOf(this.#counts, this.maxNs) - first + 1);
-    for (let at = 0; at < counts.length; at++) counts[at] = this.#counts.getCountAtIndex(first + at);
-    return { first, counts, sumNs: this.#sumNs, minNs: this.#minNs, maxNs: this.#maxNs };
+    const about = { sumNs: this.#sumNs, minNs: this.#minNs, maxNs: this.#maxNs };
+    if (this.count === 0) return { cells: new Uint32Array(0), ...about };
+    const [first, last] = [bucketOf(this.#minNs), bucketOf(this.#maxNs)];
+    let filled = 0;
+    for (let index = first; index <= last; index++) if (this.#counts.getCountAtIndex(index) > 0) filled++;
+    const cells = new Uint32Array(2 * filled);
+    let at = 0;
+    for (let index = first; index <= last; index++) {
+      const count = this.#counts.getCountAtIndex(index);
+      if (count === 0) continue;
+      cells[at++] = index;
+      cells[at++] = count;
+    }
+    return { cells, ...about };
   }
 
   /** The histogram that was packed: bucket by bucket the same. */
-  static unpack({ first, counts, sumNs, minNs, maxNs }: PackedHistogram): LatencyHistogram {
+  static unpack(packed: PackedHistogram): LatencyHistogram {
     const histogram = new LatencyHistogram();
-    counts.forEach((count, at) => {
-      if (count > 0) histogram.#counts.recordValueWithCount(histogram.#counts.valueFromIndex(first + at), count);
-    });
-    histogram.#sumNs = sumNs;
-    histogram.#minNs = minNs;
-    histogram.#maxNs = maxNs;
+    histogram.#packed = packed;
+    histogram.#sumNs = packed.sumNs;
+    histogram.#minNs = packed.minNs;
+    histogram.#maxNs = packed.maxNs;
     return histogram;
   }
 
   /** Adds all of the other's requests to this one. */
   merge(other: LatencyHistogram): void {
     if (other.count === 0) return;
-    this.#counts.add(other.#counts);
+    if (other.#packed) addCells(this.#counts, other.#packed);
+    else this.#counts.add(other.#counts);
     this.#sumNs += other.#sumNs;
     this.#minNs = Math.min(this.#minNs, other.#minNs);
     this.#maxNs = Math.max(this.#maxNs, other.#maxNs);
   }
+
+  get #counts(): Int32Histogram {
+    if (this.#buckets === null) {
+      this.#buckets = newBuckets();
+      if (this.#packed) addCells(this.#buckets, this.#packed);
+      this.#packed = null;
+    }
+    return this.#buckets;
+  }
 }
 
-const bucketOf = (counts: Int32Histogram, ns: number): number =>
-  counts.countsArrayIndex(Math.min(Math.round(ns), HIGHEST_NS));
+const bucketOf = (ns: number): number => scale.countsArrayIndex(Math.min(Math.round(ns), HIGHEST_NS));
+
+function eachCell({ cells }: PackedHistogram, take: (index: number, count: number) => void): void {
+  for (let at = 0; at < cells.length; at += 2) take(cells[at] as number, cells[at + 1] as number);
+}
+
+function addCells(buckets: Int32Histogram, packed: PackedHistogram): void {
+  eachCell(packed, (index, count) => buckets.recordValueWithCount(scale.valueFromIndex(index), count));
+}
+
+function countOf(packed: PackedHistogram): number {
+  let total = 0;
+  eachCell(packed, (_, count) => {
+    total += count;
+  });
+  return total;
+}

@@ -10,7 +10,7 @@ import type { TunerEvent } from '../tuner/seams.ts';
 export type Activity =
   | { readonly kind: 'starting' | 'choosing' | 'restoring' | 'finished' }
   | { readonly kind: 'loading'; readonly trial: number }
-  | { readonly kind: 'warming' | 'starved'; readonly trial: number; readonly level: LoadLevel }
+  | { readonly kind: 'warming' | 'starved' | 'held-up'; readonly trial: number; readonly level: LoadLevel }
   | {
       readonly kind: 'measuring';
       readonly trial: number;
@@ -147,6 +147,7 @@ function changeOf(event: TunerEvent, before: Pick<ViewState, 'activity' | 'isPau
 
 function progressed({ trial, level, progress }: Extract<TunerEvent, { type: 'progress' }>): Activity {
   if (progress.phase === 'warm-up') return { kind: 'warming', trial, level };
+  if (progress.phase === 'void') return { kind: 'held-up', trial, level };
   const { window, throughput, latencyMs } = progress;
   return { kind: 'measuring', trial, level, window, throughput, latencyMs };
 }

@@ -29,7 +29,14 @@ function merging(threads: number, minRequests: number) {
     const recorder = new Recorder();
     recorder.start({ lengthNs: STEP_NS, minRequests: 1, inStepWithNs: 0 }, (batch) => {
       const { failures } = recorder;
-      row.push({ ...packBatch(batch), failures, due: 10 * (row.length + 1), failed: batch.failed, unserved: null });
+      row.push({
+        ...packBatch(batch),
+        failures,
+        due: 10 * (row.length + 1),
+        failed: batch.failed,
+        unserved: null,
+        sent: 0,
+      });
       merge.add(thread, row.at(-1) as PackedBatch);
     });
     return recorder;
@@ -84,7 +91,7 @@ describe('batches of several threads, merged', () => {
         const expected = new LatencyHistogram();
         for (const batch of merged) whole.merge(batch.latencies);
         for (const { latencies } of counted) expected.merge(LatencyHistogram.unpack(latencies));
-        expect(whole.pack().counts).toEqual(expected.pack().counts);
+        expect(whole.pack().cells).toEqual(expected.pack().cells);
         for (const batch of merged.slice(0, beforeClose)) {
           expect(batch.succeeded + batch.failed).toBeGreaterThanOrEqual(minRequests);
         }
@@ -114,7 +121,7 @@ describe('batches of several threads, merged', () => {
     const recorders = [0, 1, 2].map((thread) => {
       const recorder = new Recorder();
       const take = (batch: Batch): void =>
-        merge.add(thread, { ...packBatch(batch), failures: [], due: null, failed: 0, unserved: null });
+        merge.add(thread, { ...packBatch(batch), failures: [], due: null, failed: 0, unserved: null, sent: 0 });
       recorder.start({ lengthNs: 0, minRequests: 7, part: { index: thread, of: 3 } }, take, 0);
       return recorder;
     });

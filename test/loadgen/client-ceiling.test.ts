@@ -1,14 +1,27 @@
-import { describe, expect, it } from 'vitest';
-import { type CeilingKind, clientCeiling } from '../../src/loadgen/client-ceiling.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { type NullRuns, type NullTraffic, nullRuns } from '../../src/loadgen/client-ceiling.ts';
 import { startNullServer } from '../../src/loadgen/null-server.ts';
 import { openTransport } from '../../src/loadgen/transports/open.ts';
 import type { RequestSet, SendOutcome } from '../../src/loadgen/types.ts';
+import type { WorkerTransport } from '../../src/loadgen/workers/messages.ts';
+import { openWorkers } from '../../src/loadgen/workers/open-workers.ts';
+import { startGrpcServer } from '../support/infer-servers.ts';
+import { until } from '../support/transport-suite.ts';
 
 const setOf = (floats: number): RequestSet => {
   const raw = new Uint8Array(4 * floats);
   const about = { model: 'm', version: '', batch: 1 };
   return { ...about, requests: [{ ...about, inputs: [{ name: 'IN', datatype: 'FP32', shape: [1, floats], raw }] }] };
 };
+
+type Kind = Pick<NullTraffic, 'sequences'> & Partial<WorkerTransport['options']>;
+
+/** Runs of a thread whose own server is nobody. */
+function runsOf(protocol: 'grpc' | 'http', requests: RequestSet, { sequences, ...kind }: Kind = {}): NullRuns {
+  const workers = openWorkers(1, { protocol, options: { ...kind, url: 'localhost:1', timeoutMs: 2000 } });
+  onTestFinished(() => workers.close());
+  return nullRuns(workers, { protocol, requests, sequences, streaming: kind.streaming });
+}
 
 describe.each(['grpc', 'http'] as const)('a server that does nothing, over %s', (protocol) => {
   it('answers requests of any size, many at once on one connection or several', async () => {
@@ -33,20 +46,47 @@ describe.each(['grpc', 'http'] as const)('a server that does nothing, over %s', 
   });
 
   it('gives the rate that this client cannot exceed, lower for requests that cost more', async () => {
-    const small = (await clientCeiling(protocol, setOf(16))()) as number;
-    const large = (await clientCeiling(protocol, setOf(100_000))()) as number;
+    const small = (await runsOf(protocol, setOf(16)).ceiling()) as number;
+    const large = (await runsOf(protocol, setOf(100_000)).ceiling()) as number;
     expect(large).toBeGreaterThan(0);
     expect(small).toBeGreaterThan(2 * large);
   });
 
   it('is measured once', () => {
-    const ceiling = clientCeiling(protocol, setOf(16));
-    expect(ceiling()).toBe(ceiling());
+    const runs = runsOf(protocol, setOf(16));
+    expect(runs.ceiling()).toBe(runs.ceiling());
+    return runs.ceiling();
+  });
+});
+
+describe('a warm-up', () => {
+  it('sends to the null server alone, and leaves the threads as they were', async () => {
+    const server = await startGrpcServer();
+    const workers = openWorkers(2, { protocol: 'grpc', options: { url: server.url, timeoutMs: 2000 } });
+    onTestFinished(async () => {
+      await workers.close();
+      await server.close();
+    });
+    const requests = setOf(16);
+    await nullRuns(workers, { protocol: 'grpc', requests }).warmUp();
+    expect(server.received).toHaveLength(0);
+    const flow = workers.openFlow({ requests, level: { mode: 'concurrency', value: 4 } });
+    flow.start();
+    await until(() => server.received.length > 20);
+    expect(await flow.drain(5000)).toBe(0);
+    expect([flow.failed, flow.sent]).toEqual([0, server.received.length]);
+  });
+
+  it('that cannot be is no error', async () => {
+    const requests = setOf(16);
+    const workers = openWorkers(1, { protocol: 'grpc', options: { url: 'localhost:1', timeoutMs: 2000 } });
+    await workers.close();
+    await expect(nullRuns(workers, { protocol: 'grpc', requests }).warmUp()).resolves.toBeUndefined();
   });
 });
 
 describe('the ceiling of other kinds of traffic', () => {
-  const kinds: [string, 'grpc' | 'http', CeilingKind][] = [
+  const kinds: [string, 'grpc' | 'http', Kind][] = [
     ['streams', 'grpc', { streaming: true }],
     ['compressed streams', 'grpc', { streaming: true, compression: 'gzip' }],
     ['compression over gRPC', 'grpc', { compression: 'deflate' }],
@@ -62,13 +102,13 @@ describe('the ceiling of other kinds of traffic', () => {
   ];
 
   it.each(kinds)('is known: %s', async (_, protocol, kind) => {
-    expect(await clientCeiling(protocol, setOf(16), kind)()).toBeGreaterThan(100);
+    expect(await runsOf(protocol, setOf(16), kind).ceiling()).toBeGreaterThan(100);
   });
 
   it('is lower where each request is encoded anew', async () => {
     const sequences = { length: 5, variation: 0, ids: { low: 1, high: 1000 }, seed: 1 };
-    const plain = (await clientCeiling('grpc', setOf(10_000))()) as number;
-    expect(await clientCeiling('grpc', setOf(10_000), { sequences })()).toBeLessThan(plain);
+    const plain = (await runsOf('grpc', setOf(10_000)).ceiling()) as number;
+    expect(await runsOf('grpc', setOf(10_000), { sequences }).ceiling()).toBeLessThan(plain);
   });
 });
 

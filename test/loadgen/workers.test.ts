@@ -67,6 +67,28 @@ describe.each(['grpc', 'http'] as const)('threads that send together over %s', (
       if (index > 0) expect(batch.startNs).toBe(batches[index - 1]?.endNs);
     }
     expect([flow.failures, flow.failed, flow.unserved, flow.due]).toEqual([[], 0, null, null]);
+    expect(batches.every(({ heldUp }) => heldUp === undefined)).toBe(true);
+  });
+
+  it('say while they send how many they have sent, and what held them up, if they are to look', async () => {
+    const flow = workers.openFlow(concurrency(4));
+    const batches: Batch[] = [];
+    flow.record({ ...rule, watchEveryNs: 1e6 }, (batch) => batches.push(batch));
+    flow.start();
+    await until(() => batches.length >= 3);
+    const sentMeanwhile = flow.sent;
+    expect(await flow.drain(5000)).toBe(0);
+    expect(sentMeanwhile).toBeGreaterThan(0);
+    expect(sentMeanwhile).toBeLessThanOrEqual(flow.sent);
+    for (const { heldUp, startNs, endNs } of batches) {
+      expect(heldUp?.threads).toBe(THREADS);
+      for (const pause of heldUp?.pauses ?? []) {
+        expect(pause.lengthNs).toBeGreaterThan(0);
+        expect(pause.gcNs).toBeLessThanOrEqual(pause.lengthNs);
+        // On the clock of whoever asked: not seconds from the batch that it is told with.
+        expect(Math.abs(pause.startNs - startNs)).toBeLessThan(endNs - startNs + 5e9);
+      }
+    }
   });
 
   it('send the whole schedule of a rate, each request of the row as often as one thread would', async () => {

@@ -231,8 +231,19 @@ describe('measureLevel', () => {
     });
     expect(progress.map((step) => step.phase)).toEqual(['warm-up', 'window', 'window', 'window']);
     expect(progress.at(-1)).toMatchObject({ window: 3, throughput: expect.closeTo(1000, 6), latencyMs: 1 });
-    expect(measurement.device).toEqual({ gpuUtilizationPercent: 20, gpuMemoryMiB: 100 });
+    // Shorter than the server takes to renew its figures: one reading, at the end.
+    expect(measurement.device).toEqual({ gpuUtilizationPercent: 10, gpuMemoryMiB: 100 });
     const without = await measure({ executionNs: () => 1e6 }, 1, { deviceProbe: async () => null });
     expect(without.device).toEqual({});
+  });
+
+  it('reads the devices every two seconds, and takes the mean', async () => {
+    let reading = 0;
+    const { device, windows } = await measure({ executionNs: () => 1e6 }, 1, {
+      windows: { minWindowMs: 500, minWindows: 18, maxWindows: 18 },
+      deviceProbe: async () => ({ gpuUtilizationPercent: 10 * ++reading }),
+    });
+    expect([windows, reading]).toEqual([18, 4]);
+    expect(device).toEqual({ gpuUtilizationPercent: 25 });
   });
 });

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { WorkerOptions } from 'node:worker_threads';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { realClock } from '../../src/base/clock.ts';
+import { knowsThreadCpu } from '../../src/loadgen/client-cost.ts';
 import type { SendOrder } from '../../src/loadgen/sender.ts';
 import { openTransport } from '../../src/loadgen/transports/open.ts';
 import type { InferRequest, RequestSet } from '../../src/loadgen/types.ts';
@@ -21,6 +22,7 @@ const setOf = (change: Partial<InferRequest> = {}): RequestSet => ({ ...about, r
 
 const THREADS = 2;
 const dyingThread = join(import.meta.dirname, '../support/dying-thread.ts');
+const blockingThread = join(import.meta.dirname, '../support/blocking-thread.ts');
 
 interface Measured {
   readonly transport: WorkerTransport;
@@ -123,6 +125,30 @@ describe('a level that several threads send', () => {
       code: 'SERVER_UNREACHABLE',
     });
   });
+});
+
+describe('a thread that is held up', () => {
+  const execArgv = ['--import', blockingThread];
+  const windows = { minWindowMs: 150, minWindows: 2, maxWindows: 3, minRequests: 10, maxWarmUpMs: 1000 };
+
+  it('says so, and its windows are measured again until they count as they are', async () => {
+    const server = await grpcForTest();
+    const change: Partial<LevelOptions> = { windows, percentile: 99.9 };
+    const measurement = await measure({ transport: plain(server.url), change, worker: { execArgv } });
+    expect(measurement.voidWindows).toBe(3);
+    expect(measurement.client.tailShiftMs).toBeGreaterThan(1);
+    expect(measurement.client.bound).toBe(false);
+  });
+});
+
+it('tells what sending cost, and what the process took beside it', async () => {
+  const server = await grpcForTest();
+  const { client } = await measure({ transport: plain(server.url) });
+  expect(client.cpuUsPerRequest).toBeGreaterThan(0);
+  expect(client.gcMs).toBeGreaterThanOrEqual(0);
+  // The server of the test is in this process.
+  if (knowsThreadCpu) expect(client.besideCpuShare).toBeGreaterThan(0);
+  else expect(client.besideCpuShare).toBeUndefined();
 });
 
 describe('a thread that cannot go on ends the measurement', () => {

@@ -1,8 +1,9 @@
 import { realClock } from '../../src/base/clock.ts';
 import { canonicalJson } from '../../src/base/json.ts';
-import { clientCeiling } from '../../src/loadgen/client-ceiling.ts';
+import { nullRuns } from '../../src/loadgen/client-ceiling.ts';
 import { prepareInputs } from '../../src/loadgen/inputs.ts';
 import { openTransport } from '../../src/loadgen/transports/open.ts';
+import { openWorkers } from '../../src/loadgen/workers/open-workers.ts';
 import type { WindowRule } from '../../src/profiler/level-options.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
 import { connectGrpc } from '../../src/triton/connect.ts';
@@ -39,7 +40,11 @@ export async function openTunedServer(
   const client = connectGrpc(grpcUrl);
   const [original, metadata] = await Promise.all([client.modelConfig(model), client.modelMetadata(model)]);
   const inputs = prepareInputs(metadata, original, { seed: 1, batch: 1, kind: 'zero' });
-  const transport = openTransport('grpc', { url: grpcUrl, timeoutMs: TIMEOUT_MS });
+  const to = { url: grpcUrl, timeoutMs: TIMEOUT_MS };
+  const transport = openTransport('grpc', to);
+  const workers = openWorkers(1, { protocol: 'grpc', options: to });
+  const runs = nullRuns(workers, { protocol: 'grpc', requests: inputs });
+  await runs.warmUp();
   const control = createControl(client, model, original, true, {
     clock: realClock,
     restore: 'config',
@@ -48,12 +53,14 @@ export async function openTunedServer(
   });
   const profile = createProfile({
     transport,
+    openFlow: (order) => workers.openFlow(order),
+    watchClient: workers.watchClient,
     requestsFor: ({ config }) => inputs.forConfig(config),
     stats: client,
     clock: realClock,
     percentile: 99,
     windows,
-    clientCeiling: clientCeiling('grpc', inputs),
+    clientCeiling: runs.ceiling,
   });
   const signal = new AbortController().signal;
   return {
@@ -67,6 +74,7 @@ export async function openTunedServer(
     },
     close: async () => {
       await control.restore();
+      await workers.close();
       await transport.close();
       await client.close();
     },

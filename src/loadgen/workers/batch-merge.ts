@@ -1,4 +1,5 @@
 import { LatencyHistogram, type PackedHistogram } from '../../stats/histogram.ts';
+import { allHeldUp } from '../held-up.ts';
 import type { Batch, FailureTally } from '../recorder.ts';
 import type { PackedBatch } from './messages.ts';
 
@@ -94,6 +95,7 @@ export class BatchMerge {
     const startNs = this.#endNs ?? meanOf(taken.map((row) => row[0]?.startNs ?? 0));
     this.#endNs = startNs + mergedLengthNs(taken);
     const scheduled = batches.flatMap((batch) => batch.fromDue ?? []);
+    const heldUp = batches.flatMap((batch) => batch.heldUp ?? []);
     const batch: Batch = {
       startNs,
       endNs: this.#endNs,
@@ -103,6 +105,7 @@ export class BatchMerge {
       responses: sumOf(batches.map((each) => each.responses)),
       sequences: sumOf(batches.map((each) => each.sequences)),
       ...(scheduled.length > 0 && { fromDue: mergedHistogram(scheduled) }),
+      ...(heldUp.length > 0 && { heldUp: allHeldUp(heldUp, this.#pending.length) }),
     };
     const said = this.#last.filter((last) => last !== undefined);
     const dues = said.map((last) => last.due);
@@ -126,9 +129,10 @@ function mergedLengthNs(rows: readonly (readonly PackedBatch[])[]): number {
   return sumOf(counted.map((row) => row[count])) / rate;
 }
 
-function mergedHistogram(packed: readonly PackedHistogram[]): LatencyHistogram {
-  const whole = new LatencyHistogram();
-  for (const each of packed) whole.merge(LatencyHistogram.unpack(each));
+function mergedHistogram([first, ...others]: readonly PackedHistogram[]): LatencyHistogram {
+  const whole = first ? LatencyHistogram.unpack(first) : new LatencyHistogram();
+  // Of one thread it stays as small as it came.
+  for (const each of others) whole.merge(LatencyHistogram.unpack(each));
   return whole;
 }
 

@@ -4,8 +4,9 @@ import { type Clock, realClock } from '../../base/clock.ts';
 import { isTrituneError, messageOf } from '../../base/errors.ts';
 import { watchThread } from '../client-cost.ts';
 import { type Flow, localFlow } from '../flow.ts';
+import { observedTransport } from '../observed-transport.ts';
 import type { Batch } from '../recorder.ts';
-import { replyCheck } from '../reply-check.ts';
+import { bothChecks, replyCheck } from '../reply-check.ts';
 import { partOfOutputs } from '../shared-memory/shared-outputs.ts';
 import { openTransport } from '../transports/open.ts';
 import type { RequestSet, Transport } from '../types.ts';
@@ -20,6 +21,8 @@ import {
   type Report,
   type ThreadSettings,
 } from './messages.ts';
+import { ObservedRequests } from './observed-requests.ts';
+import { type PauseWatch, watchPauses } from './pause-watch.ts';
 
 /**
  * A thread of the load generator, behind `open-workers.ts`: sends its share of each order over a transport of its own,
@@ -33,7 +36,9 @@ const clock: Clock = { ...realClock, nowNs: () => realClock.nowNs() + shiftNs };
 const alarm = openAlarm();
 const watch = watchThread(settings.part.of);
 const sets = new Map<number, RequestSet>();
+const observed = settings.transport.observes ? new ObservedRequests() : null;
 let transport: Transport | undefined;
+let nullTransport: Transport | undefined;
 /** By number. One may be opened before another is sent. */
 const flows = new Map<number, RunningFlow>();
 
@@ -41,11 +46,12 @@ interface RunningFlow {
   readonly flow: Flow;
   recording: number;
   isDrained: boolean;
+  pauses: PauseWatch | undefined;
   /** The state as it was last told. */
-  said: string;
+  said: { recording: number; failed: number; unserved: Flow['unserved'] };
 }
 
-const say = (report: Report): void => parentPort?.postMessage(report);
+const say = (report: Report, moved: readonly ArrayBuffer[] = []): void => parentPort?.postMessage(report, moved);
 
 const stateOf = ({ failed, unserved }: Flow): PartState => ({ failed, unserved });
 
@@ -53,36 +59,82 @@ const stateOf = ({ failed, unserved }: Flow): PartState => ({ failed, unserved }
 function sayStates(): void {
   for (const [number, running] of flows) {
     const { flow, recording } = running;
-    const state = stateOf(flow);
-    const text = `${recording} ${JSON.stringify(state)}`;
-    if (text !== running.said) say({ type: 'state', flow: number, recording, state });
-    running.said = text;
+    const { failed, unserved } = flow;
+    const { said } = running;
+    if (said.recording === recording && said.failed === failed && said.unserved === unserved) continue;
+    running.said = { recording, failed, unserved };
+    say({ type: 'state', flow: number, recording, state: { failed, unserved } });
   }
 }
 
-function sayBatch(number: number, { flow, recording }: RunningFlow, batch: Batch): void {
-  const { due, failures } = flow;
-  say({ type: 'batch', flow: number, recording, batch: { ...packBatch(batch), ...stateOf(flow), due, failures } });
+function sayObserved(): void {
+  const requests = observed?.take() ?? [];
+  if (requests.length > 0) say({ type: 'observed', requests });
+}
+
+function sayBatch(number: number, { flow, recording, pauses }: RunningFlow, batch: Batch): void {
+  const { due, failures, sent } = flow;
+  const heldUp = pauses && { heldUp: pauses.take() };
+  const packed = { ...packBatch(batch), ...stateOf(flow), ...heldUp, due, failures, sent };
+  const histograms = [packed.latencies, ...(packed.fromDue ? [packed.fromDue] : [])];
+  say(
+    { type: 'batch', flow: number, recording, batch: packed },
+    histograms.map(({ cells }) => cells.buffer),
+  );
 }
 
 function open({ protocol, options, tolerance }: ThreadSettings['transport']): Transport {
-  const check = tolerance === undefined ? undefined : replyCheck(tolerance);
+  const expected = tolerance === undefined ? undefined : replyCheck(tolerance);
+  // A stream's replies cannot be read.
+  const check = bothChecks(expected, options.streaming ? undefined : observed?.look);
   const sharedOutputs = options.sharedOutputs && partOfOutputs(options.sharedOutputs, settings.part);
-  return openTransport(protocol, { ...options, check, sharedOutputs });
+  const opened = openTransport(protocol, { ...options, check, sharedOutputs });
+  return observed ? observedTransport(opened, clock, (request) => observed.add(request)) : opened;
 }
 
-function begin({ flow: number, set, order, part }: Answers['begin']): void {
+/** Only what the null server understands. */
+function openNull(url: string): Transport {
+  const { protocol, options } = settings.transport;
+  return openTransport(protocol, { ...options, url, tls: undefined, sharedOutputs: undefined });
+}
+
+function transportOf(nullServer: string | undefined): Transport {
+  if (nullServer !== undefined) {
+    nullTransport ??= openNull(nullServer);
+    return nullTransport;
+  }
   transport ??= open(settings.transport);
+  return transport;
+}
+
+async function leaveNullServer(): Promise<void> {
+  const left = nullTransport;
+  nullTransport = undefined;
+  await left?.close();
+}
+
+function begin({ flow: number, set, order, part, nullServer }: Answers['begin']): void {
   for (const [old, { isDrained }] of flows) if (isDrained) flows.delete(old);
   const requests = sets.get(set) as RequestSet;
-  const flow = localFlow({ ...order, requests }, { transport, clock, alarm }, part);
-  flows.set(number, { flow, recording: 0, isDrained: false, said: '' });
+  const flow = localFlow({ ...order, requests }, { transport: transportOf(nullServer), clock, alarm }, part);
+  const said = { recording: 0, failed: 0, unserved: null };
+  flows.set(number, { flow, recording: 0, isDrained: false, pauses: undefined, said });
+}
+
+/** Watched is only what is recorded, since to look costs a little. */
+function watchFor(running: RunningFlow, everyNs: number | undefined): void {
+  running.pauses?.stop();
+  running.pauses = everyNs === undefined ? undefined : watchPauses(everyNs, shiftNs);
 }
 
 async function answer(question: Question): Promise<unknown> {
   if (question.type === 'read-watch') return watch.read();
   if (question.type === 'begin') {
     begin(question);
+    return null;
+  }
+  if (question.type === 'leave-null-server') {
+    await leaveNullServer();
     return null;
   }
   const running = flows.get(question.flow) as RunningFlow;
@@ -97,15 +149,19 @@ async function answer(question: Question): Promise<unknown> {
     }
     case 'drain': {
       running.isDrained = true;
+      watchFor(running, undefined);
       const left = await flow.drain(question.limitMs);
+      sayObserved();
       return { left, sent: flow.sent, mostInFlight: flow.mostInFlight };
     }
   }
 }
 
 function obey(command: Command): void {
-  if (command.type === 'requests') sets.set(command.set, command.requests);
-  else if (command.type === 'restart-watch') watch.restart();
+  if (command.type === 'requests') {
+    sets.set(command.set, command.requests);
+    observed?.learn(command.set, command.requests);
+  } else if (command.type === 'restart-watch') watch.restart();
   else direct(command, flows.get(command.flow) as RunningFlow);
 }
 
@@ -119,9 +175,11 @@ function direct(
       return;
     case 'record':
       running.recording = command.recording;
+      watchFor(running, command.rule.watchEveryNs);
       running.flow.record(command.rule, (batch) => sayBatch(command.flow, running, batch), command.startNs);
       return;
     case 'stop-recording':
+      watchFor(running, undefined);
       running.flow.stopRecording();
       return;
   }
@@ -133,6 +191,7 @@ function fail(error: unknown): void {
 }
 
 setInterval(sayStates, STATE_EVERY_MS);
+if (observed) setInterval(sayObserved, STATE_EVERY_MS);
 parentPort?.on('message', (message: Command | Question) => {
   if (!('ask' in message)) {
     obey(message);

@@ -8,6 +8,7 @@ import type { Batch, BatchRule, FailureTally } from '../recorder.ts';
 import type { SendOrder } from '../sender.ts';
 import type { OpenOptions } from '../transports/open.ts';
 import type { RequestSet } from '../types.ts';
+import type { PackedObserved } from './observed-requests.ts';
 
 /** What a thread is started with. */
 export interface ThreadSettings {
@@ -23,6 +24,8 @@ export interface WorkerTransport {
   readonly options: Omit<OpenOptions, 'check'>;
   /** With it replies are checked as `replyCheck` does. */
   readonly tolerance?: number | undefined;
+  /** With it every request that ends is told, with its outputs, which costs the thread more. */
+  readonly observes?: boolean | undefined;
 }
 
 /** Said to a thread, without an answer. Flows have numbers, so that what comes late from an earlier one is known. */
@@ -46,7 +49,11 @@ export interface Answers {
     readonly set: number;
     readonly order: Omit<SendOrder, 'requests'>;
     readonly part: Part;
+    /** HOST:PORT of the null server, where it is to be sent there: in plaintext, unchecked. */
+    readonly nullServer: string | undefined;
   };
+  /** Lets go of the sockets to the null server. */
+  readonly 'leave-null-server': object;
   readonly 'close-batch': { readonly flow: number };
   readonly 'take-tally': { readonly flow: number };
   readonly drain: { readonly flow: number; readonly limitMs: number };
@@ -56,6 +63,7 @@ export interface Answers {
 /** What the thread says to each. */
 export interface AnswerOf {
   readonly begin: null;
+  readonly 'leave-null-server': null;
   readonly 'close-batch': null;
   readonly 'take-tally': PackedTally | null;
   readonly drain: Drained;
@@ -81,11 +89,14 @@ export type Report =
   | { readonly type: 'answer'; readonly ask: number; readonly value: unknown }
   | { readonly type: 'batch'; readonly flow: number; readonly recording: number; readonly batch: PackedBatch }
   | { readonly type: 'state'; readonly flow: number; readonly recording: number; readonly state: PartState }
+  | { readonly type: 'observed'; readonly requests: readonly PackedObserved[] }
   | { readonly type: 'failed'; readonly code: string; readonly message: string; readonly hint: string };
 
 export interface PackedBatch extends PartState, Omit<Batch, 'latencies' | 'fromDue'> {
   readonly latencies: PackedHistogram;
   readonly fromDue: PackedHistogram | null;
+  /** Requests sent until its end, since the flow's start. */
+  readonly sent: number;
   readonly due: number | null;
   readonly failures: readonly FailureTally[];
 }

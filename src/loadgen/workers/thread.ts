@@ -3,13 +3,14 @@ import { Worker, type WorkerOptions } from 'node:worker_threads';
 import { withDeadline } from '../../base/abort.ts';
 import { type ErrorCode, messageOf, TrituneError } from '../../base/errors.ts';
 import type { AnswerOf, Answers, Command, Report, ThreadSettings } from './messages.ts';
+import type { PackedObserved } from './observed-requests.ts';
 
 /** A thread that is alive answers at once; one that does not in so long never will. */
 const ANSWER_LIMIT_MS = 10_000;
 
 const threadFile = join(import.meta.dirname, `client-thread${extname(import.meta.filename)}`);
 
-type Unasked = Exclude<Report, { readonly type: 'answer' | 'failed' }>;
+type Unasked = Exclude<Report, { readonly type: 'answer' | 'failed' | 'observed' }>;
 
 interface Waiting {
   readonly resolve: (value: never) => void;
@@ -25,6 +26,8 @@ export class Thread {
   #asked = 0;
   #fault: TrituneError | null = null;
   #closed = false;
+  /** Is told of the requests that ended, where the thread observes them. */
+  onObserved: (requests: readonly PackedObserved[]) => void = () => undefined;
 
   /** `worker`: how the thread runs, for tests of threads that die. */
   constructor(settings: ThreadSettings, worker: WorkerOptions) {
@@ -55,6 +58,7 @@ export class Thread {
   /** The thread's answer. `extraMs`: what the work itself may take. Errors: CLIENT_FAILED, and those of the work. */
   ask<K extends keyof Answers>(type: K, about: Answers[K], extraMs = 0): Promise<AnswerOf[K]> {
     if (this.#fault !== null) return Promise.reject(this.#fault);
+    if (this.#closed) return Promise.reject(ended('it was closed'));
     const ask = ++this.#asked;
     const answer = new Promise<AnswerOf[K]>((resolve, reject) => this.#waiting.set(ask, { resolve, reject }));
     this.#worker.postMessage({ ...about, type, ask });
@@ -76,6 +80,8 @@ export class Thread {
     } else if (report.type === 'answer') {
       this.#waiting.get(report.ask)?.resolve(report.value as never);
       this.#waiting.delete(report.ask);
+    } else if (report.type === 'observed') {
+      this.onObserved(report.requests);
     } else if (!this.#closed) {
       this.#listeners.get(report.flow)?.(report);
     }

@@ -38,14 +38,23 @@ export class WorkerFlow implements Flow {
   #drained: readonly Drained[] = [];
   #failures: readonly FailureTally[] = [];
   #due: number | null;
+  /** As each thread last said. */
+  readonly #sent: number[];
   #startNs: number | null = null;
   #ended = false;
 
-  /** `set` names the order's requests, which the threads have. */
-  constructor(threads: readonly Thread[], flow: number, set: number, { requests: _, ...order }: SendOrder) {
+  /** `set` names the order's requests, which the threads have; `nullServer`: where they go to that instead. */
+  constructor(
+    threads: readonly Thread[],
+    flow: number,
+    set: number,
+    { requests: _, ...order }: SendOrder,
+    nullServer?: string,
+  ) {
     this.#threads = threads;
     this.#flow = flow;
     this.#states = threads.map(() => NOTHING);
+    this.#sent = threads.map(() => 0);
     this.#isLimited = Number.isFinite(order.mostRequests ?? Number.POSITIVE_INFINITY);
     this.#due = order.level.mode === 'request-rate' ? 0 : null;
     for (const [index, thread] of threads.entries()) {
@@ -56,7 +65,7 @@ export class WorkerFlow implements Flow {
       });
     }
     const begun = threads.map((thread, index) =>
-      thread.ask('begin', { flow, set, order, part: partAt(index, threads) }, PREPARE_LIMIT_MS),
+      thread.ask('begin', { flow, set, order, part: partAt(index, threads), nullServer }, PREPARE_LIMIT_MS),
     );
     this.#begun = Promise.all(begun);
     // Whoever looks finds the fault with `check`.
@@ -102,7 +111,8 @@ export class WorkerFlow implements Flow {
   }
 
   get sent(): number {
-    return this.#drained.reduce((sum, { sent }) => sum + sent, 0);
+    const told = this.#drained.length > 0 ? this.#drained.map(({ sent }) => sent) : this.#sent;
+    return told.reduce((sum, sent) => sum + sent, 0);
   }
 
   get mostInFlight(): number {
@@ -175,7 +185,7 @@ export class WorkerFlow implements Flow {
     for (const [index, thread] of this.#threads.entries()) {
       const ofEach: BatchRule = isCounted
         ? { ...rule, part: partAt(index, this.#threads) }
-        : { lengthNs: stepNs, minRequests: 1, inStepWithNs: originNs };
+        : { ...rule, lengthNs: stepNs, minRequests: 1, inStepWithNs: originNs };
       thread.tell({ type: 'record', flow: this.#flow, recording: this.#recording, rule: ofEach, startNs });
     }
   }
@@ -183,6 +193,7 @@ export class WorkerFlow implements Flow {
   #takeBatch(index: number, batch: PackedBatch): void {
     const { failed, unserved } = batch;
     this.#states[index] = { failed, unserved };
+    this.#sent[index] = batch.sent;
     this.#merge?.add(index, batch);
   }
 }

@@ -84,6 +84,10 @@ function activityText(activity: Activity, study: StudyState): readonly [string, 
       return [`${trialName(activity, study)}: warming up at ${describeLevel(activity.level)}`, ''];
     case 'starved':
       return [`${trialName(activity, study)}: ${describeLevel(activity.level)} once more`, 'others had the CPU'];
+    case 'held-up': {
+      const what = `${trialName(activity, study)}: measuring ${describeLevel(activity.level)}, a window once more`;
+      return [what, 'the load generator was held up'];
+    }
     case 'measuring': {
       const { level, window, throughput, latencyMs } = activity;
       const percentile = study.goal.budget?.percentile ?? 99;

@@ -1,0 +1,56 @@
+import { NS_PER_MS } from '../../base/units.ts';
+import type { Pause } from '../held-up.ts';
+
+/**
+ * libuv counts whole milliseconds, so that a timer between other events is up to one late in a thread that nothing holds up; and the
+ * kernel wakes 0.05 to 0.15 ms after the time (timers of 1, 2 and 5 ms in a thread that did nothing else, Linux 6.18).
+ */
+const GRANULARITY_NS = 1.15 * NS_PER_MS;
+
+/**
+ * Makes pauses of the ticks of a timer and of the garbage collections that the thread reports. A tick that is later than a timer
+ * may be is a pause as long as it was late; a collection within one is its cause, and any other is a pause of its own.
+ */
+export class PauseLog {
+  readonly #periodNs: number;
+  #lastTickNs: number;
+  #pauses: Pause[] = [];
+  /** The latest pause that a tick told of: a collection in it may be told later. */
+  #told: Pause | null = null;
+
+  constructor(periodNs: number, nowNs: number) {
+    this.#periodNs = periodNs;
+    this.#lastTickNs = nowNs;
+  }
+
+  tick(nowNs: number): void {
+    const lateNs = nowNs - this.#lastTickNs - this.#periodNs;
+    this.#lastTickNs = nowNs;
+    if (lateNs <= GRANULARITY_NS) return;
+    this.#told = { startNs: nowNs - lateNs, lengthNs: lateNs, gcNs: 0 };
+    this.#pauses.push(this.#told);
+  }
+
+  collected(startNs: number, lengthNs: number): void {
+    const told = this.#told;
+    const isWithin =
+      told !== null && startNs < told.startNs + told.lengthNs && startNs + lengthNs > told.startNs - this.#periodNs;
+    if (!isWithin) {
+      this.#pauses.push({ startNs, lengthNs, gcNs: lengthNs });
+      return;
+    }
+    const at = this.#pauses.lastIndexOf(told);
+    const gcNs = Math.min(told.lengthNs, told.gcNs + lengthNs);
+    this.#told = { ...told, gcNs };
+    // Once the pause has been taken, only its cause is missing, and that is not worth a second pause.
+    if (at >= 0) this.#pauses[at] = this.#told;
+  }
+
+  /** What is known and was not taken yet. A tick that is late by now is a pause already. */
+  take(nowNs: number): readonly Pause[] {
+    if (nowNs - this.#lastTickNs - this.#periodNs > GRANULARITY_NS) this.tick(nowNs);
+    const taken = this.#pauses;
+    if (taken.length > 0) this.#pauses = [];
+    return taken;
+  }
+}

@@ -1,0 +1,57 @@
+import { openSync, readSync } from 'node:fs';
+import { type PerformanceEntry, PerformanceObserver } from 'node:perf_hooks';
+import { NS_PER_MS, nsToMs } from '../../base/units.ts';
+import type { HeldUp } from '../held-up.ts';
+import { PauseLog } from './pause-log.ts';
+
+/** Watches what holds up this thread, from its making to `stop`. */
+export interface PauseWatch {
+  /** Since the last time. */
+  take(): HeldUp;
+  stop(): void;
+}
+
+/**
+ * Watches by a timer of `periodNs`, by what the engine tells of its garbage collections, and by the kernel's count of the time
+ * in which the thread was runnable and had no CPU. `shiftNs`: from this thread's time to that of the pauses.
+ */
+export function watchPauses(periodNs: number, shiftNs: number): PauseWatch {
+  const nowNs = (): number => performance.now() * NS_PER_MS + shiftNs;
+  const log = new PauseLog(periodNs, nowNs());
+  const timer = setInterval(() => log.tick(nowNs()), nsToMs(periodNs));
+  const note = (entries: readonly PerformanceEntry[]): void => {
+    for (const { startTime, duration } of entries) log.collected(startTime * NS_PER_MS + shiftNs, duration * NS_PER_MS);
+  };
+  const collections = new PerformanceObserver((list) => note(list.getEntries()));
+  collections.observe({ entryTypes: ['gc'] });
+  let waitedNs = threadWaitNs();
+  return {
+    take() {
+      note(collections.takeRecords());
+      const before = waitedNs;
+      waitedNs = threadWaitNs();
+      const runQueueNs = before === null || waitedNs === null ? null : waitedNs - before;
+      return { pauses: log.take(nowNs()), runQueueNs, threads: 1 };
+    },
+    stop() {
+      clearInterval(timer);
+      collections.disconnect();
+    },
+  };
+}
+
+/** Of this thread: what a thread opened is closed at its end. */
+let schedule: number | undefined;
+const text = Buffer.alloc(128);
+
+/** How long this thread has waited for a CPU since it began, by Linux's `schedstat`; null elsewhere. */
+function threadWaitNs(): number | null {
+  try {
+    schedule ??= openSync('/proc/thread-self/schedstat', 'r');
+    const length = readSync(schedule, text, 0, text.length, 0);
+    const waitedNs = Number(text.toString('latin1', 0, length).split(' ')[1]);
+    return Number.isFinite(waitedNs) ? waitedNs : null;
+  } catch {
+    return null;
+  }
+}

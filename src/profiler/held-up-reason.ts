@@ -1,0 +1,29 @@
+import { formatMs } from '../base/format.ts';
+import { NS_PER_MS, nsToMs } from '../base/units.ts';
+import type { Pause } from '../loadgen/held-up.ts';
+import type { HostCpu } from '../loadgen/host-cpu.ts';
+import type { TailEvidence } from './void-windows.ts';
+
+/** What accounts for so much of the pauses is their cause. */
+const MOST_OF_IT = 0.5;
+
+/** Why the percentile may be the client's own, in words: by how much, for how long its threads were held up, and what most of that was. */
+export function heldUpReason(tail: TailEvidence & { readonly percentile: number }, host: HostCpu = {}): string {
+  const { shiftNs, percentileNs, percentile, heldUp } = tail;
+  const heldNs = sumOf(heldUp.pauses, ({ lengthNs }) => lengthNs);
+  const longestNs = Math.max(...heldUp.pauses.map(({ lengthNs }) => lengthNs));
+  const moved = `up to ${formatMs(nsToMs(shiftNs))} of its p${percentile} of ${formatMs(nsToMs(percentileNs))} may be its own`;
+  const times = `it was held up for ${formatMs(nsToMs(heldNs))} in all, ${formatMs(nsToMs(longestNs))} at once`;
+  return `${moved}: ${times}, ${causeOf(heldNs, tail, host)}`;
+}
+
+function causeOf(heldNs: number, { heldUp }: TailEvidence, { stolenMs = 0, pressedMs = 0 }: HostCpu): string {
+  const isMost = (ns: number): boolean => ns >= MOST_OF_IT * heldNs;
+  if (isMost(sumOf(heldUp.pauses, ({ gcNs }) => gcNs))) return 'by garbage collection';
+  if (isMost(stolenMs * NS_PER_MS)) return 'while the host of this virtual machine had the CPU';
+  // The kernel's count of this very thread, or else of whatever waited.
+  return isMost(heldUp.runQueueNs ?? pressedMs * NS_PER_MS) ? 'while others had the CPU' : 'by its own work';
+}
+
+const sumOf = (pauses: readonly Pause[], of: (pause: Pause) => number): number =>
+  pauses.reduce((total, pause) => total + of(pause), 0);

@@ -1,0 +1,90 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { tailShiftNs } from '../../src/profiler/tail-shift.ts';
+import { LatencyHistogram } from '../../src/stats/histogram.ts';
+
+const MS = 1e6;
+
+function histogramOf(latenciesNs: readonly number[]): LatencyHistogram {
+  const histogram = new LatencyHistogram();
+  for (const ns of latenciesNs) histogram.record(ns);
+  return histogram;
+}
+
+const of = (latenciesMs: readonly number[]): LatencyHistogram => histogramOf(latenciesMs.map((ms) => ms * MS));
+const oneEach = { percentile: 0.99, hitsOf: () => 1, pausesPerRequest: 1 };
+const times = (count: number, ms: number): number[] => Array.from({ length: count }, () => ms);
+
+describe('how far pauses can have moved a percentile', () => {
+  it('is nothing without pauses, or without requests', () => {
+    expect(tailShiftNs([], of([1, 2, 30]), oneEach)).toBe(0);
+    expect(tailShiftNs([5 * MS], of([]), oneEach)).toBe(0);
+  });
+
+  it('is nothing where those that they hit were in the tail anyhow, or as fast as the others', () => {
+    const latencies = of([...times(1000, 3), ...times(40, 20)]);
+    expect(tailShiftNs([8 * MS], latencies, oneEach) / MS).toBeLessThan(0.05);
+    expect(tailShiftNs([8 * MS, 8 * MS], of(times(400, 3)), oneEach) / MS).toBeLessThan(0.01);
+  });
+
+  it('is down to the body where they can have made the whole tail', () => {
+    const latencies = of([...times(196, 3), ...times(4, 11)]);
+    expect(tailShiftNs([9 * MS, 9 * MS, 9 * MS], latencies, oneEach) / MS).toBeCloseTo(8, 1);
+    expect(tailShiftNs([9 * MS], latencies, oneEach)).toBe(0);
+  });
+
+  it('is no more than the longest pause, as often as one request can meet one', () => {
+    const latencies = of([...times(100, 1), ...times(100, 50)]);
+    const many = times(300, MS);
+    expect(tailShiftNs(many, latencies, oneEach)).toBe(MS);
+    expect(tailShiftNs(many, latencies, { ...oneEach, pausesPerRequest: 2 })).toBe(2 * MS);
+  });
+
+  it('lets many short pauses count by their length and a few long ones by those they hit', () => {
+    const latencies = of([...times(970, 3), ...times(25, 3.4), ...times(5, 30)]);
+    const pauses = [...times(200, 0.2 * MS), ...times(4, 27 * MS)];
+    expect(tailShiftNs(pauses, latencies, oneEach) / MS).toBeCloseTo(0.2, 1);
+  });
+
+  it('is never less than what pauses did, and never more than the percentile', () => {
+    const latency = fc.integer({ min: 100_000, max: 20 * MS });
+    const hit = fc.record({
+      lengthNs: fc.integer({ min: 1000, max: 30 * MS }),
+      requests: fc.integer({ min: 0, max: 9 }),
+    });
+    fc.assert(
+      fc.property(
+        fc.array(latency, { minLength: 1, maxLength: 300 }),
+        fc.array(hit, { maxLength: 12 }),
+        fc.constantFrom(0.5, 0.9, 0.95, 0.99, 0.999),
+        fc.integer(),
+        (undelayed, pauses, percentile, seed) => {
+          const observed = [...undelayed];
+          // Each pause meets requests that no other has met, and delays each by a part of its length.
+          let at = Math.abs(seed);
+          const met = new Set<number>();
+          for (const { lengthNs, requests } of pauses) {
+            for (let left = requests; left > 0; left--) {
+              at = (at * 16_807 + 11) % 2_147_483_647;
+              const index = at % undelayed.length;
+              if (met.has(index)) continue;
+              met.add(index);
+              observed[index] = (undelayed[index] as number) + lengthNs * ((at % 101) / 100);
+            }
+          }
+          const seen = histogramOf(observed);
+          const hitsOf = (lengthNs: number): number =>
+            Math.max(...pauses.filter((pause) => pause.lengthNs === lengthNs).map(({ requests }) => requests));
+          const lengths = pauses.map(({ lengthNs }) => lengthNs);
+          const shift = tailShiftNs(lengths, seen, { percentile, hitsOf, pausesPerRequest: 1 });
+          const truth = histogramOf(undelayed).quantileNs(percentile);
+          // To the resolution of the histograms.
+          expect(seen.quantileNs(percentile) - shift).toBeLessThanOrEqual(truth * 1.002 + 2);
+          expect(shift).toBeGreaterThanOrEqual(0);
+          expect(shift).toBeLessThanOrEqual(seen.quantileNs(percentile));
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+});
