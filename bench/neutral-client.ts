@@ -9,6 +9,7 @@ import type { InferRequest } from '../src/loadgen/types.ts';
 import { connectGrpc } from '../src/triton/connect.ts';
 import type { TritonClient } from '../src/triton/types.ts';
 import { unpackDebian } from './debian.ts';
+import type { ClientReading } from './readings.ts';
 
 const run = promisify(execFile);
 
@@ -16,23 +17,31 @@ const PACKAGES = ['nghttp2-client', 'libnghttp2-14', 'libev4', 'libjemalloc2', '
 const METHOD = '/inference.GRPCInferenceService/ModelInfer';
 /**
  * A run is so many requests, not so much time: `h2load` cuts off what is under way when its time is over, and Triton 2.51
- * was gone after such runs, twice. The first run tells how many the second takes; the sixth that it begins with does not count.
+ * was gone after such runs, twice. Where no rate is given, a first run tells how many the second takes; the sixth that it begins
+ * with does not count.
  */
-const SECONDS = 3;
+const USUAL_LENGTH: RunLength = { seconds: 3 };
 const FIRST_REQUESTS = 1000;
+/** Fewer say nothing of a p99. */
+const LEAST_REQUESTS = 500;
 const WARM_UP = 1 / 6;
 const TIMEOUT_MS = 60_000;
 /** The server must have answered this share of what the client counted: `h2load` does not look at gRPC's own status. */
 const LEAST_SERVED = 0.98;
 
-export interface NeutralReading {
-  /** infer/s. */
-  readonly throughput: number;
-  readonly p99Ms: number;
+/** For how long, about; at so many requests a second, where that is known beforehand. */
+interface RunLength {
+  readonly seconds: number;
+  readonly perSecond?: number;
 }
 
 /** What is served there now, under so many requests at once. */
-export type NeutralClient = (grpcUrl: string, model: string, concurrency: number) => Promise<NeutralReading>;
+export type NeutralClient = (
+  grpcUrl: string,
+  model: string,
+  concurrency: number,
+  length?: RunLength,
+) => Promise<ClientReading>;
 
 /**
  * `h2load`, nghttp2's load generator, as a judge that neither side has written and that leaves the machine to the server: it
@@ -42,11 +51,11 @@ export async function neutralClient(directory: string): Promise<NeutralClient> {
   await unpackDebian(directory, PACKAGES, 'usr/bin/h2load');
   const file = join(directory, 'usr/bin/h2load');
   const env = { ...process.env, LD_LIBRARY_PATH: join(directory, 'usr/lib/x86_64-linux-gnu') };
-  return async (grpcUrl, model, concurrency) => {
+  return async (grpcUrl, model, concurrency, { seconds, perSecond } = USUAL_LENGTH) => {
     const scratch = await mkdtemp(join(tmpdir(), 'tritune-neutral-'));
     const body = join(scratch, 'body');
     const control = connectGrpc(grpcUrl);
-    const send = async (requests: number): Promise<NeutralReading> => {
+    const send = async (requests: number): Promise<ClientReading> => {
       const log = join(scratch, `${requests}`);
       const load = ['-n', `${requests}`, '-c', '1', '-t', '1', '-m', `${concurrency}`, '-d', body, '--log-file', log];
       const headers = ['-H', 'content-type: application/grpc', '-H', 'te: trailers'];
@@ -55,8 +64,8 @@ export async function neutralClient(directory: string): Promise<NeutralClient> {
     };
     try {
       await writeFile(body, await bodyFor(control, model));
-      const { throughput } = await send(FIRST_REQUESTS);
-      const requests = Math.max(FIRST_REQUESTS, Math.ceil(SECONDS * throughput)) + 1;
+      const expected = perSecond ?? (await send(FIRST_REQUESTS)).throughput;
+      const requests = Math.max(LEAST_REQUESTS, Math.ceil(seconds * expected)) + 1;
       const before = await served(control, model);
       const reading = await send(requests);
       const answered = (await served(control, model)) - before;
@@ -95,7 +104,7 @@ function rowsOf(log: string): Row[] {
   });
 }
 
-function readingOf(rows: readonly Row[]): NeutralReading {
+function readingOf(rows: readonly Row[]): ClientReading {
   const ended = rows
     .map(({ begunUs, tookUs }) => ({ endUs: begunUs + tookUs, tookUs }))
     .sort((a, b) => a.endUs - b.endUs);

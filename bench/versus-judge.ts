@@ -7,8 +7,9 @@ import type { LaunchedServer } from '../src/launch/types.ts';
 import { connectGrpc } from '../src/triton/connect.ts';
 import type { ModelConfig } from '../src/triton/model-config.ts';
 import { outputOf } from './client-run.ts';
-import type { NeutralClient, NeutralReading } from './neutral-client.ts';
+import type { NeutralClient } from './neutral-client.ts';
 import type { perfAnalyzer } from './peers.ts';
+import { bestByRound, bestWithin, type ClientReading, inWords, medianOf } from './readings.ts';
 
 /** What someone recommends, and how long it took. */
 export interface Advice {
@@ -48,8 +49,8 @@ export function levelsFor(advices: readonly Advice[]): number[] {
 
 /** Readings of an advice, by level, one of each round; perf_analyzer's apart. */
 interface Judgement {
-  readonly neutral: Map<number, NeutralReading[]>;
-  readonly nvidia: NeutralReading[];
+  readonly neutral: Map<number, ClientReading[]>;
+  readonly nvidia: ClientReading[];
 }
 
 /** What someone recommends, and what was found of it. */
@@ -81,7 +82,7 @@ async function byPerfAnalyzer(
   server: LaunchedServer,
   model: string,
   concurrency: number,
-): Promise<NeutralReading> {
+): Promise<ClientReading> {
   const scratch = await mkdtemp(join(tmpdir(), 'tritune-judge-'));
   const csv = join(scratch, 'r.csv');
   const target = ['-m', model, '-u', server.grpcUrl, '-i', 'grpc', '--async', '--max-threads', '2', '-f', csv];
@@ -97,33 +98,12 @@ async function byPerfAnalyzer(
   return { throughput: column('Inferences/Second'), p99Ms: column('p99 latency') / 1e3 };
 }
 
-const medianOf = (readings: readonly NeutralReading[]): NeutralReading => ({
-  throughput: median(readings.map(({ throughput }) => throughput)),
-  p99Ms: median(readings.map(({ p99Ms }) => p99Ms)),
-});
-
-const words = ({ throughput, p99Ms }: NeutralReading): string =>
-  `${throughput.toFixed(0)} infer/s, p99 ${p99Ms.toFixed(2)} ms`;
-
-/** The most that is served within the budget; undefined where nothing keeps it. */
-function bestWithin<T extends NeutralReading>(readings: readonly T[], budgetMs: number): T | undefined {
-  return readings.filter(({ p99Ms }) => p99Ms <= budgetMs).sort((a, b) => b.throughput - a.throughput)[0];
-}
-
-/** What is served within the budget at the best level, in each round; 0 where no level keeps it. */
-function bestByRound({ neutral }: Judgement, budgetMs: number): number[] {
-  const byLevel = [...neutral.values()];
-  const rounds = Math.max(0, ...byLevel.map(({ length }) => length));
-  return Array.from({ length: rounds }, (_, round) => {
-    const readings = byLevel.flatMap((each) => each[round] ?? []);
-    return bestWithin(readings, budgetMs)?.throughput ?? 0;
-  });
-}
-
 /** Of two that were judged in turn, round by round. */
 export function ratioLine(one: Judged, other: Judged, budgetMs: number): string {
-  const theirs = bestByRound(other.judgement, budgetMs);
-  const ratios = bestByRound(one.judgement, budgetMs).map((served, round) => served / (theirs[round] ?? Number.NaN));
+  const theirs = bestByRound(other.judgement.neutral, budgetMs);
+  const ratios = bestByRound(one.judgement.neutral, budgetMs).map(
+    (served, round) => served / (theirs[round] ?? Number.NaN),
+  );
   const [least, most] = [Math.min(...ratios), Math.max(...ratios)].map((ratio) => ratio.toFixed(2));
   const time = (one.advice.seconds / other.advice.seconds).toFixed(2);
   const served = `${median(ratios).toFixed(2)} (${least} to ${most} by round)`;
@@ -140,8 +120,8 @@ export function report({ advice, judgement }: Judged, budgetMs: number): string[
   return [
     `${by}: ${seconds.toFixed(0)} s; ${instances} instances, batch ${config.max_batch_size}, concurrency ${concurrency}`,
     `  it says                        ${claims}`,
-    `  neutral client                 ${own ? words(own) : ''}`,
-    `  within the budget at best      ${best ? `${words(best)} at concurrency ${best.level}` : 'nothing'}`,
-    `  perf_analyzer                  ${words(medianOf(nvidia))}`,
+    `  neutral client                 ${own ? inWords(own) : ''}`,
+    `  within the budget at best      ${best ? `${inWords(best)} at concurrency ${best.level}` : 'nothing'}`,
+    `  perf_analyzer                  ${inWords(medianOf(nvidia))}`,
   ];
 }

@@ -1,18 +1,16 @@
-import { spawn } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { launchLocal } from '../src/launch/local-server.ts';
 import { installTriton } from '../src/launch/triton-install.ts';
 import type { LaunchedServer } from '../src/launch/types.ts';
-import type { Summary } from '../src/study/summary.ts';
 import { parseConfigText } from '../src/triton/config-parser.ts';
 import { connectGrpc } from '../src/triton/connect.ts';
 import { makeModelRepository } from '../test/support/real-triton.ts';
 import { ANALYZER_VERSION, clientScript, modelAnalyzer, searchWithAnalyzer } from './analyzer.ts';
-import { outputOf } from './client-run.ts';
 import { neutralClient } from './neutral-client.ts';
 import { perfAnalyzer } from './peers.ts';
+import { tuneRun } from './tune-run.ts';
 import { type Advice, type Judged, judge, levelsFor, ratioLine, report, unjudged } from './versus-judge.ts';
 
 /**
@@ -33,20 +31,9 @@ const root = resolve(import.meta.dirname, '..');
 const installDirectory = join(root, '.triton');
 
 async function tritune(server: LaunchedServer, model: string): Promise<Advice> {
-  const directory = await mkdtemp(join(tmpdir(), `tritune-versus-${model}-`));
-  const args = ['tune', '-m', model, '-u', server.grpcUrl, '--metrics-url', server.metricsUrl, '-o', directory];
-  const startMs = performance.now();
-  const child = spawn(
-    process.execPath,
-    [join(root, 'dist/cli/main.js'), ...args, '--latency-budget', `${BUDGET_MS}`, '--ui', 'lines'],
-    { stdio: ['ignore', 'pipe', 'pipe'] },
-  );
-  // It ends with another code when nothing met the budget; its summary says what came nearest.
-  await outputOf(child).catch((error: unknown) => console.log(String(error)));
-  const seconds = (performance.now() - startMs) / 1e3;
-  const { best } = JSON.parse(await readFile(join(directory, 'summary.json'), 'utf8')) as Summary;
+  const { directory, seconds, summary } = await tuneRun(join(root, 'dist/cli/main.js'), server, model, BUDGET_MS);
+  const { best } = summary;
   if (!best) throw new Error('tritune recommends nothing');
-  // Kept: what a study did is asked when its outcome is odd, and another run would not do it again.
   console.log(`tritune's run: ${directory}`);
   return {
     by: 'tritune',
