@@ -1,12 +1,16 @@
 import { hostname } from 'node:os';
+import { realClock } from '../base/clock.ts';
 import { followLines } from '../launch/follow-lines.ts';
 import { type DeviceProbe, metricsProbe } from '../profiler/device-probe.ts';
+import { hostWork } from '../profiler/host-work.ts';
 import { nvidiaSmi, withGpusOf } from '../profiler/nvidia-smi.ts';
 import type { OpenServer } from './open-server.ts';
 
 /** What reads the devices of a server; `close` ends what it started for that. */
 export interface Devices {
   readonly probe: DeviceProbe;
+  /** As `LevelOptions.hostWorkUs`; absent where the server is emulated or on another machine. */
+  readonly hostWorkUs?: () => number;
   close(): Promise<void>;
 }
 
@@ -21,7 +25,7 @@ export function devicesOf(
   const page = metricsProbe(metricsUrl, model, metricsTls);
   if (server.emulated !== null || !isOfThisMachine(server.url)) return { probe: page, close: async () => undefined };
   const gpus = nvidiaSmi(followLines);
-  return { probe: withGpusOf(gpus, page), close: () => gpus.close() };
+  return { probe: withGpusOf(gpus, page), hostWorkUs: hostWork(realClock.nowNs), close: () => gpus.close() };
 }
 
 /** Whether `HOST:PORT` is about this machine, by its name alone. */

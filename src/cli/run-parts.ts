@@ -52,6 +52,7 @@ export async function assembleParts(
     ...(options.stability === 'perf-analyzer' && { stability: perfAnalyzerRuleOf(options) }),
     ...(windows ? { windows } : { windows: studyWindows, searchWindows }),
     deviceProbe: devices.probe,
+    hostWorkUs: devices.hostWorkUs,
     alarm: traffic.alarm,
     scheduleAt: (perSecond) => rateSchedule(options, perSecond),
     maxErrors: options.maxErrors,

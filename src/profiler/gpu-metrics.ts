@@ -16,6 +16,7 @@ export function gpuMetrics(samples: readonly MetricSample[]): readonly GpuMetric
       uuid,
       utilizationPercent: utilization === undefined ? undefined : utilization * 100,
       powerW: figureOf('nv_gpu_power_usage'),
+      clockMhz: undefined,
       memoryBytes: figureOf('nv_gpu_memory_used_bytes'),
       memoryTotalBytes: figureOf('nv_gpu_memory_total_bytes'),
     });
@@ -37,7 +38,7 @@ export function gpuTotals(gpus: readonly GpuMetrics[]): DeviceMetrics {
 
 const sumOf = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-/** GPU by GPU over several readings: mean utilisation and power, the most memory. */
+/** GPU by GPU over several readings: mean utilisation, power and clock, the most memory. */
 export function meanGpuMetrics(readings: readonly (readonly GpuMetrics[])[]): readonly GpuMetrics[] {
   const uuids = new Set(readings.flat().map(({ uuid }) => uuid));
   return [...uuids].map((uuid) => {
@@ -50,6 +51,7 @@ export function meanGpuMetrics(readings: readonly (readonly GpuMetrics[])[]): re
       uuid,
       utilizationPercent: mean(values((gpu) => gpu.utilizationPercent)),
       powerW: mean(values((gpu) => gpu.powerW)),
+      clockMhz: mean(values((gpu) => gpu.clockMhz)),
       memoryBytes: most(values((gpu) => gpu.memoryBytes)),
       memoryTotalBytes: values((gpu) => gpu.memoryTotalBytes)[0],
     });

@@ -22,6 +22,8 @@ export interface WindowRule {
   /** A window is made long enough for so many requests, within its bounds. */
   readonly minRequests: number;
   readonly maxWarmUpMs: number;
+  /** So many windows are measured again at most, where what held the load generator up may have moved the percentile. */
+  readonly maxVoidWindows: number;
 }
 
 export const defaultWindowRule: WindowRule = {
@@ -30,7 +32,8 @@ export const defaultWindowRule: WindowRule = {
   minWindows: 3,
   maxWindows: 10,
   minRequests: 100,
-  maxWarmUpMs: 5000,
+  maxWarmUpMs: 6000,
+  maxVoidWindows: 10,
 };
 
 /** ±3 %. */
@@ -125,6 +128,8 @@ export interface LevelOptions {
   readonly alarm?: Alarm;
   /** For request rates: the cap of requests in flight, and what counts as late. */
   readonly openLoop?: Partial<OpenLoopRule>;
+  /** Does the host's fixed piece of work and gives what it took, in microseconds; for a server on this host. */
+  readonly hostWorkUs?: (() => number) | undefined;
   /** What watches the load generator itself; this process when not given. */
   readonly watchClient?: () => ClientWatch;
   /** Requests per second that the client reaches against a server that does nothing; asked for only when it matters. */

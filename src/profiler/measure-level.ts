@@ -29,6 +29,7 @@ export async function measureLevel(options: LevelOptions): Promise<Measurement> 
   const devices = new DeviceReadings(options);
   try {
     const atRest = await readStatistics(options);
+    const hostWork = [options.hostWorkUs?.()];
     options.onProgress?.({ phase: 'warm-up' });
     const { sentApart, ...warmth } = await warm(traffic, options, rule);
 
@@ -50,6 +51,7 @@ export async function measureLevel(options: LevelOptions): Promise<Measurement> 
 
     await traffic.drain();
     const afterRest = await readStatistics(options);
+    hostWork.push(options.hostWorkUs?.());
     const asked = {
       requests: options.requests,
       mostInFlight: traffic.mostInFlight,
@@ -85,6 +87,7 @@ export async function measureLevel(options: LevelOptions): Promise<Measurement> 
       ...(composing.length > 0 && { composing }),
       ...foreignTraffic(atRest, afterRest, sentApart + traffic.sent, asked),
       device: await devices.mean(),
+      ...hostFigure(hostWork),
       client: limits,
       ...(paced && { openLoop: paced }),
     };
@@ -93,6 +96,12 @@ export async function measureLevel(options: LevelOptions): Promise<Measurement> 
     devices.stop();
     await traffic.drain();
   }
+}
+
+/** The mean over the readings before and after. */
+function hostFigure(readings: readonly (number | undefined)[]): Pick<Measurement, 'hostWorkUs'> {
+  const known = readings.filter((reading) => reading !== undefined);
+  return known.length === 0 ? {} : { hostWorkUs: known.reduce((sum, each) => sum + each, 0) / known.length };
 }
 
 const mostRequests = ({ stability }: LevelOptions): number =>

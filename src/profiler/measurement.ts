@@ -49,11 +49,13 @@ export interface DeviceMetrics {
   readonly gpus?: readonly GpuMetrics[];
 }
 
-/** One GPU: utilisation and power are means, its memory is the most that was in use. */
+/** One GPU: utilisation, power and clock are means, its memory is the most that was in use. */
 export interface GpuMetrics {
   readonly uuid: string;
   readonly utilizationPercent?: number;
   readonly powerW?: number;
+  /** Of its multiprocessors, from nvidia-smi. */
+  readonly clockMhz?: number;
   readonly memoryBytes?: number;
   readonly memoryTotalBytes?: number;
 }

@@ -2,7 +2,7 @@ import { BYTES_PER_MIB } from '../base/units.ts';
 import type { FollowLines } from '../launch/follow-lines.ts';
 import type { DeviceProbe } from './device-probe.ts';
 import { gpuTotals } from './gpu-metrics.ts';
-import type { DeviceMetrics, GpuMetrics } from './measurement.ts';
+import type { GpuMetrics } from './measurement.ts';
 
 /** The GPUs of this machine, as its driver's own tool tells them. */
 export interface GpuSource {
@@ -12,22 +12,23 @@ export interface GpuSource {
 }
 
 /** The columns of one line of nvidia-smi, in this order (`nvidia-smi --help-query-gpu`). */
-const COLUMNS = ['uuid', 'utilization.gpu', 'memory.used', 'memory.total', 'power.draw'] as const;
+const COLUMNS = ['uuid', 'utilization.gpu', 'memory.used', 'memory.total', 'power.draw', 'clocks.sm'] as const;
 const EVERY_MS = 500;
 /** A driver that was idle can take a second or two. */
 const FIRST_ROUND_MS = 3000;
 
 /**
- * `uuid, %, MiB, MiB, W`, as `--format=csv,noheader,nounits` writes them; a figure that the GPU does not have (`[N/A]`) is left
+ * `uuid, %, MiB, MiB, W, MHz`, as `--format=csv,noheader,nounits` writes them; a figure that the GPU does not have (`[N/A]`) is left
  * out. null for a line that is about no GPU, such as an error.
  */
 export function gpuOfLine(line: string): GpuMetrics | null {
   const [uuid = '', ...cells] = line.split(',').map((cell) => cell.trim());
   if (!/^(GPU|MIG)-/.test(uuid) || cells.length !== COLUMNS.length - 1) return null;
-  const [utilizationPercent, usedMib, totalMib, powerW] = cells.map((cell) => Number.parseFloat(cell));
+  const [utilizationPercent, usedMib, totalMib, powerW, clockMhz] = cells.map((cell) => Number.parseFloat(cell));
   const figures = {
     utilizationPercent,
     powerW,
+    clockMhz,
     memoryBytes: (usedMib as number) * BYTES_PER_MIB,
     memoryTotalBytes: (totalMib as number) * BYTES_PER_MIB,
   };
@@ -75,11 +76,10 @@ export function nvidiaSmi(follow: FollowLines): GpuSource {
   };
 }
 
-/** The metrics page first; where it lacks the GPUs, or a figure of them, `gpus` fills the gap. */
+/** The metrics page first; what it lacks of the GPUs, their clocks in any case, `gpus` adds. */
 export function withGpusOf(gpus: GpuSource, page: DeviceProbe): DeviceProbe {
   return async (signal) => {
     const own = await page(signal);
-    if (own !== null && isWhole(own)) return own;
     const found = await gpus.read();
     if (found.length === 0) return own;
     // A server that names its GPUs has no others.
@@ -87,6 +87,3 @@ export function withGpusOf(gpus: GpuSource, page: DeviceProbe): DeviceProbe {
     return { ...gpuTotals(named), ...own, gpus: named };
   };
 }
-
-const isWhole = ({ gpuUtilizationPercent, gpuMemoryMiB, gpuPowerW }: DeviceMetrics): boolean =>
-  [gpuUtilizationPercent, gpuMemoryMiB, gpuPowerW].every((figure) => figure !== undefined);

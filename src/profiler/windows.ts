@@ -90,7 +90,7 @@ async function measureUntilPrecise(
     before = signsOf(figures, options);
     onWindow(progressOf(log, figures, options));
     if (ending === null) continue;
-    const mayDrop = unclear === null && options.clock.nowNs() < deadlineNs ? rule.maxWindows - voidWindows : 0;
+    const mayDrop = unclear === null && options.clock.nowNs() < deadlineNs ? rule.maxVoidWindows - voidWindows : 0;
     const dropped = isVoid(figures, options) ? log.drop(mayDrop, (window) => isVoid(window, options)) : 0;
     if (dropped > 0) {
       voidWindows += dropped;

@@ -6,9 +6,9 @@ import { instancesOf } from '../study/metrics.ts';
 import type { Applied, Profile } from './seams.ts';
 
 /** A trial is measured at several levels, its neighbours tell of it too, and the final measures the best again: four windows a level are enough. */
-export const studyWindows = { maxWindows: 4 } satisfies Partial<WindowRule>;
+export const studyWindows = { maxWindows: 4, maxVoidWindows: 2 } satisfies Partial<WindowRule>;
 /** The search asks which candidate is better by much; what is reported is the final's. What a machine does in a bad second, a longer look hardly evens out. */
-export const searchWindows = { minWindowMs: 150, maxWindows: 3 } satisfies Partial<WindowRule>;
+export const searchWindows = { minWindowMs: 150, maxWindows: 3, maxVoidWindows: 1 } satisfies Partial<WindowRule>;
 
 /** What stays the same from one measurement to the next, and the requests to send to a candidate. */
 export interface ProfileOptions
@@ -22,9 +22,8 @@ export interface ProfileOptions
 }
 
 /**
- * Profiles what is served over the transport of the options. After a change all instances are woken first. The end of the copy
- * of the model before is not waited for: Triton takes 1 to 6 s to end Python instances, as long as it is under load, and what
- * is measured beside it is the same (22 loads on Triton 2.51: throughput within 0.2 % on average of that 2.5 to 4 s later).
+ * Profiles what is served over the transport of the options. After a change all instances are woken first, and counting begins when the
+ * server has settled (`warmUp`).
  */
 export function createProfile({ requestsFor, searchWindows, ...fixed }: ProfileOptions): Profile {
   let settled: Applied | null = null;

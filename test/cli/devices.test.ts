@@ -16,7 +16,7 @@ let tool = '';
 beforeEach(async () => {
   await new Promise<void>((done) => page.listen(0, '127.0.0.1', done));
   metricsUrl = `http://127.0.0.1:${(page.address() as AddressInfo).port}/metrics`;
-  tool = await fakeNvidiaSmi(['GPU-a, 40, 2000, 8000, 120.5', 'GPU-b, [N/A], 1000, 8000, [N/A]']);
+  tool = await fakeNvidiaSmi(['GPU-a, 40, 2000, 8000, 120.5, 1980', 'GPU-b, [N/A], 1000, 8000, [N/A], [N/A]']);
   vi.stubEnv('PATH', pathWith(tool));
 });
 afterEach(async () => {
@@ -58,6 +58,7 @@ describe("a server's devices", () => {
             memoryBytes: 2000 * 2 ** 20,
             memoryTotalBytes: 8000 * 2 ** 20,
             powerW: 120.5,
+            clockMhz: 1980,
           },
           { uuid: 'GPU-b', memoryBytes: 1000 * 2 ** 20, memoryTotalBytes: 8000 * 2 ** 20 },
         ],

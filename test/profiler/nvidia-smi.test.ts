@@ -27,18 +27,21 @@ function told(...first: readonly string[]) {
 
 describe('a line of nvidia-smi', () => {
   it('has the figures of one GPU, in the units of measurements', () => {
-    expect(gpuOfLine(`${A}, 37, 1024, 143771, 245.60`)).toEqual({
+    expect(gpuOfLine(`${A}, 37, 1024, 143771, 245.60, 1725`)).toEqual({
       uuid: A,
       utilizationPercent: 37,
       memoryBytes: 1024 * MIB,
       memoryTotalBytes: 143771 * MIB,
       powerW: 245.6,
+      clockMhz: 1725,
     });
-    expect(gpuOfLine(`${A}, 0 %, 3 MiB, 24564 MiB, 25.00 W`)).toMatchObject({ utilizationPercent: 0, powerW: 25 });
+    expect(gpuOfLine(`${A}, 0 %, 3 MiB, 24564 MiB, 25.00 W, 300 MHz`)).toMatchObject({
+      ...{ utilizationPercent: 0, powerW: 25, clockMhz: 300 },
+    });
   });
 
   it('leaves out what the GPU does not tell', () => {
-    expect(gpuOfLine(`${A}, [N/A], 12, 24564, [Not Supported]`)).toEqual({
+    expect(gpuOfLine(`${A}, [N/A], 12, 24564, [Not Supported], [N/A]`)).toEqual({
       uuid: A,
       memoryBytes: 12 * MIB,
       memoryTotalBytes: 24564 * MIB,
@@ -58,9 +61,9 @@ describe('a line of nvidia-smi', () => {
 
 describe('the GPUs of this machine', () => {
   it('are asked for once, and always told as they are now', async () => {
-    const { tool, source } = told(`${A}, 10, 100, 1000, 50`, `${B}, 20, 200, 1000, 60`);
+    const { tool, source } = told(`${A}, 10, 100, 1000, 50, 1500`, `${B}, 20, 200, 1000, 60, 1500`);
     expect((await source.read()).map(({ utilizationPercent }) => utilizationPercent)).toEqual([10, 20]);
-    tool.tell(`${A}, 90, 300, 1000, 55`);
+    tool.tell(`${A}, 90, 300, 1000, 55, 1500`);
     expect((await source.read()).map(({ utilizationPercent }) => utilizationPercent)).toEqual([90, 20]);
     expect(tool).toMatchObject({ starts: 1, args: expect.arrayContaining(['--loop-ms=500']) });
   });
@@ -69,24 +72,30 @@ describe('the GPUs of this machine', () => {
     const missing = told();
     missing.tool.end();
     expect(await missing.source.read()).toEqual([]);
-    const { tool, source } = told(`${A}, 10, 100, 1000, 50`);
+    const { tool, source } = told(`${A}, 10, 100, 1000, 50, 1500`);
     expect(await source.read()).toHaveLength(1);
     await source.close();
     expect(await source.read()).toEqual([]);
     expect(tool.starts).toBe(1);
   });
 
-  it('are not asked for, and there is nothing to close, while nobody needs them', async () => {
-    const { tool, source } = told();
-    const page: DeviceMetrics = { gpuUtilizationPercent: 1, gpuMemoryMiB: 2, gpuPowerW: 3 };
-    expect(await withGpusOf(source, async () => page)(new AbortController().signal)).toEqual(page);
-    await source.close();
-    expect(tool.starts).toBe(0);
+  it('are asked for their clocks where the page has all else, and there is nothing to close before', async () => {
+    const page: DeviceMetrics = {
+      gpuUtilizationPercent: 1,
+      gpuMemoryMiB: 2,
+      gpuPowerW: 3,
+      gpus: [{ uuid: A, powerW: 3 }],
+    };
+    const { tool, source } = told(`${A}, 10, 100, 1000, 50, 1410`);
+    await told().source.close();
+    const whole = await withGpusOf(source, async () => page)(new AbortController().signal);
+    expect(whole).toMatchObject({ ...page, gpus: [{ uuid: A, powerW: 3, clockMhz: 1410 }] });
+    expect(tool.starts).toBe(1);
   });
 });
 
 describe('a metrics page with the GPUs of this machine behind it', () => {
-  const { source } = told(`${A}, 10, 100, 1000, 50`, `${B}, 30, 300, 1000, 70`);
+  const { source } = told(`${A}, 10, 100, 1000, 50, 1500`, `${B}, 30, 300, 1000, 70, 1500`);
   const reading = (page: DeviceMetrics | null) => withGpusOf(source, async () => page)(new AbortController().signal);
 
   it('has them where the page has none, or is none', async () => {
@@ -101,7 +110,16 @@ describe('a metrics page with the GPUs of this machine behind it', () => {
       gpuUtilizationPercent: 12,
       gpuMemoryMiB: 300,
       gpuPowerW: 70,
-      gpus: [{ uuid: B, utilizationPercent: 12, memoryBytes: 300 * MIB, memoryTotalBytes: 1000 * MIB, powerW: 70 }],
+      gpus: [
+        {
+          uuid: B,
+          utilizationPercent: 12,
+          memoryBytes: 300 * MIB,
+          memoryTotalBytes: 1000 * MIB,
+          powerW: 70,
+          clockMhz: 1500,
+        },
+      ],
     });
   });
 

@@ -129,7 +129,14 @@ describe('a level that several threads send', () => {
 
 describe('a thread that is held up', () => {
   const execArgv = ['--import', blockingThread];
-  const windows = { minWindowMs: 150, minWindows: 2, maxWindows: 3, minRequests: 10, maxWarmUpMs: 1000 };
+  const windows = {
+    minWindowMs: 150,
+    minWindows: 2,
+    maxWindows: 3,
+    maxVoidWindows: 3,
+    minRequests: 10,
+    maxWarmUpMs: 1000,
+  };
 
   it('says so, and its windows are measured again until they count as they are', async () => {
     const server = await grpcForTest();

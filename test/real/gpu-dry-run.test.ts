@@ -17,7 +17,7 @@ let env: NodeJS.ProcessEnv = process.env;
 beforeAll(async () => {
   const { binDirectory } = await realTriton();
   folder = await mkdtemp(join(tmpdir(), 'tritune-gpu-run-'));
-  const smi = await fakeNvidiaSmi([`${GPU}, 40, 2000, 8000, 120.5`]);
+  const smi = await fakeNvidiaSmi([`${GPU}, 40, 2000, 8000, 120.5, 1980`]);
   // The Python of the machine is the one that Triton was installed with here; PyTorch is asked for by nothing that is tiny.
   env = { ...process.env, PATH: [dirname(process.execPath), binDirectory, pathWith(smi)].join(':') };
   const archive = join(folder, 'gpu.tar');

@@ -8,7 +8,7 @@ export async function fakeNvidiaSmi(lines: readonly string[]): Promise<string> {
   const file = join(directory, 'nvidia-smi');
   const script = `#!/bin/sh
 case "$*" in
-  *--query-gpu=uuid,utilization.gpu,memory.used,memory.total,power.draw*--format=csv,noheader,nounits*) ;;
+  *--query-gpu=uuid,utilization.gpu,memory.used,memory.total,power.draw,clocks.sm*--format=csv,noheader,nounits*) ;;
   *) echo 'Invalid combination of input arguments.'; exit 6 ;;
 esac
 echo $$ >> ${directory}/started

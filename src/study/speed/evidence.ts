@@ -1,3 +1,4 @@
+import { mean } from 'simple-statistics';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { Candidate } from '../../space/types.ts';
 import type { Reading } from '../../stats/gaussian-process.ts';
@@ -33,6 +34,7 @@ export type Source =
     }
   | { readonly kind: 'rate'; readonly fingerprint: string; readonly level: number }
   | { readonly kind: 'host' }
+  | { readonly kind: 'clock' }
   | { readonly kind: 'speed' };
 
 /** A place of the Gaussian process: what was read, and the moments whose speed is in it. */
@@ -51,6 +53,8 @@ const ONE_EXECUTION_SD = 0.2;
 const RATE_SD = 0.03;
 /** The fixed piece of work takes the same time within 2 % on an idle, undisturbed core (measured: 120 readings, sd 1 to 2 %). */
 const HOST_SD = 0.03;
+/** A GPU whose clock falls by a tenth computes a tenth slower where it computes all the time, and less where it waits for memory. */
+const CLOCK_SD = 0.05;
 
 /** Returns the logarithms that tell of the speed: execution times, throughput of what was measured more than once, the host's own work. */
 export function evidenceOf(all: readonly TimedMeasurement[]): Reading<SpeedPlace>[] {
@@ -60,6 +64,7 @@ export function evidenceOf(all: readonly TimedMeasurement[]): Reading<SpeedPlace
     ...executionsOf(each),
     ...((counts.get(each.candidate.fingerprint)?.length ?? 0) > 1 ? rateOf(each) : []),
     ...hostOf(each),
+    ...clockOf(each),
   ]);
 }
 
@@ -110,14 +115,18 @@ function rateOf({ candidate, measurement, atSeconds }: TimedMeasurement): Readin
   ];
 }
 
-function hostOf({ measurement, atSeconds }: TimedMeasurement): Reading<SpeedPlace>[] {
-  const { hostWorkUs } = measurement;
-  if (hostWorkUs === undefined || hostWorkUs <= 0) return [];
-  return [
-    {
-      place: { source: { kind: 'host' }, terms: [{ atSeconds, times: 1 }] },
-      value: -Math.log(hostWorkUs),
-      noiseVariance: HOST_SD ** 2,
-    },
-  ];
+function hostOf({ measurement: { hostWorkUs }, atSeconds }: TimedMeasurement): Reading<SpeedPlace>[] {
+  return hostWorkUs === undefined ? [] : readingOf('host', 1 / hostWorkUs, HOST_SD, atSeconds);
+}
+
+/** The mean over the GPUs. */
+function clockOf({ measurement: { device }, atSeconds }: TimedMeasurement): Reading<SpeedPlace>[] {
+  const clocks = (device.gpus ?? []).flatMap(({ clockMhz }) => clockMhz ?? []);
+  return clocks.length === 0 ? [] : readingOf('clock', mean(clocks), CLOCK_SD, atSeconds);
+}
+
+function readingOf(kind: 'host' | 'clock', speed: number, sd: number, atSeconds: number): Reading<SpeedPlace>[] {
+  if (!(speed > 0 && Number.isFinite(speed))) return [];
+  const place: SpeedPlace = { source: { kind }, terms: [{ atSeconds, times: 1 }] };
+  return [{ place, value: Math.log(speed), noiseVariance: sd ** 2 }];
 }

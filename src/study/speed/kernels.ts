@@ -47,34 +47,39 @@ const EXECUTION = {
  * Throughput of one config: unknown at first; it grows at most as the level does. Readings at one level tell most: a few requests more or
  * less may fill other batches.
  */
-const RATE = { level: 3, perLevel: 0.5, bend: 0.25 } as const;
-/** The host's own work takes a time that is unknown at first. */
-const HOST_LEVEL = 3;
+const RATE = { level: 3, perLevel: 0.5, bend: 0.12 } as const;
+/** How fast a witness is at full speed is unknown at first. */
+const WITNESS_LEVEL = 3;
 
-/** How likely it is beforehand that the host's own work feels the speed of the server: a logarithm of odds. */
-export type HostOdds = number | null;
+/** What tells of a speed that may be the server's: the host's own work, the clock of a GPU. */
+export type Witness = 'host' | 'clock';
 
-/** A server that computes on the CPU of this host shares its speed; one on a GPU, or an emulated one, seldom does. */
-const FEELS_CPU = 3;
-export const hostOdds = (isOnCpu: boolean): HostOdds => (isOnCpu ? FEELS_CPU : -FEELS_CPU);
+/** How likely it is beforehand that a witness feels the speed of the server, as a logarithm of odds; those that there are. */
+export type WitnessOdds = ReadonlyMap<Witness, number>;
+
+/** A server that computes on the CPU of this host shares its speed; one on a GPU shares that of its clock. */
+const LIKELY = 3;
+export function witnessOdds(kinds: ReadonlySet<string>, isOnCpu: boolean): WitnessOdds {
+  const odds: readonly (readonly [Witness, number])[] = [
+    ['host', isOnCpu ? LIKELY : -LIKELY],
+    ['clock', isOnCpu ? -LIKELY : LIKELY],
+  ];
+  return new Map(odds.filter(([kind]) => kinds.has(kind)));
+}
 
 /**
- * Returns what may be true of the speed: how it wanders beside the steps at these moments, and whether the host's own work feels it. One that
- * does not wanders by itself, and says nothing. What the readings say decides. `odds`: null where nothing is read of the host.
+ * Returns what may be true of the speed: how it wanders beside the steps at these moments, and which witnesses feel it. One that does not
+ * wanders by itself, and says nothing. What the readings say decides.
  */
 export function speedHypotheses(
-  odds: HostOdds,
+  odds: WitnessOdds,
   stepsSeconds: readonly number[],
 ): [Hypothesis<SpeedPlace>, ...Hypothesis<SpeedPlace>[]] {
-  const choices =
-    odds === null
-      ? [{ feels: true, logPrior: 0 }]
-      : [true, false].map((feels) => ({ feels, logPrior: feels ? odds / 2 : -odds / 2 }));
   const all = ROUGHNESSES.flatMap((roughness) =>
     WANDERS.flatMap((wander) =>
-      choices.map(({ feels, logPrior }) => ({
+      choicesOf(odds).map(({ deaf, logPrior }) => ({
         kernel: (a: SpeedPlace, b: SpeedPlace) =>
-          sourceCovariance(a.source, b.source, roughness.sd) + speedCovariance(a, b, { wander, feels, stepsSeconds }),
+          sourceCovariance(a.source, b.source, roughness.sd) + speedCovariance(a, b, { wander, deaf, stepsSeconds }),
         logPrior: wander.logPrior + roughness.logPrior + logPrior + STEP_LOG_PRIOR * stepsSeconds.length,
       })),
     ),
@@ -82,15 +87,28 @@ export function speedHypotheses(
   return all as [Hypothesis<SpeedPlace>, ...Hypothesis<SpeedPlace>[]];
 }
 
+/** Every way in which each witness feels the speed or not. */
+function choicesOf(odds: WitnessOdds): { readonly deaf: ReadonlySet<string>; readonly logPrior: number }[] {
+  return [...odds].reduce(
+    (choices, [witness, log]) =>
+      choices.flatMap(({ deaf, logPrior }) => [
+        { deaf, logPrior: logPrior + log / 2 },
+        { deaf: new Set([...deaf, witness]), logPrior: logPrior - log / 2 },
+      ]),
+    [{ deaf: new Set<string>(), logPrior: 0 }],
+  );
+}
+
 interface Course {
   readonly wander: Wander;
-  readonly feels: boolean;
+  /** The witnesses that do not feel it. */
+  readonly deaf: ReadonlySet<string>;
   readonly stepsSeconds: readonly number[];
 }
 
-function speedCovariance(a: SpeedPlace, b: SpeedPlace, { wander, feels, stepsSeconds }: Course): number {
-  const isApart = !feels && (a.source.kind === 'host') !== (b.source.kind === 'host');
-  if (isApart) return 0;
+function speedCovariance(a: SpeedPlace, b: SpeedPlace, { wander, deaf, stepsSeconds }: Course): number {
+  const isDeaf = deaf.has(a.source.kind) || deaf.has(b.source.kind);
+  if (isDeaf && a.source.kind !== b.source.kind) return 0;
   const steps = stepsSeconds.reduce((sum, at) => sum + timesAfter(a.terms, at) * timesAfter(b.terms, at), 0);
   return wandering(a.terms, b.terms, wander) + STEP_SD ** 2 * steps;
 }
@@ -110,7 +128,8 @@ function wandering(a: readonly SpeedTerm[], b: readonly SpeedTerm[], { sd, secon
 function sourceCovariance(a: Source, b: Source, roughness: number): number {
   if (a.kind === 'execution' && b.kind === 'execution') return executionCovariance(a, b, roughness);
   if (a.kind === 'rate' && b.kind === 'rate') return rateCovariance(a, b);
-  return a.kind === 'host' && b.kind === 'host' ? HOST_LEVEL ** 2 : 0;
+  const isWitness = a.kind === 'host' || a.kind === 'clock';
+  return isWitness && a.kind === b.kind ? WITNESS_LEVEL ** 2 : 0;
 }
 
 type Execution = Extract<Source, { readonly kind: 'execution' }>;

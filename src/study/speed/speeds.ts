@@ -6,7 +6,7 @@ import type { Interval } from '../../stats/interval.ts';
 import { DEVIATIONS_AT_95_PERCENT } from '../../stats/normal.ts';
 import { atSpeed } from './at-speed.ts';
 import { evidenceOf, type SpeedPlace, type SpeedTerm, type TimedMeasurement } from './evidence.ts';
-import { type HostOdds, hostOdds, speedHypotheses } from './kernels.ts';
+import { speedHypotheses, type WitnessOdds, witnessOdds } from './kernels.ts';
 
 /** The speed of machine and server at some moments of a study, relative to its first minute. */
 export interface Speeds {
@@ -49,8 +49,7 @@ export function speedsOf(all: readonly TimedMeasurement[]): Speeds {
     ...reading,
     value: reading.value - (offsets.get(reading.place.source.kind) ?? 0),
   }));
-  const hasHost = evidence.some(({ place }) => place.source.kind === 'host');
-  const odds = hasHost ? hostOdds(isOnCpu(first.candidate)) : null;
+  const odds = witnessOdds(new Set(offsets.keys()), isOnCpu(first.candidate));
   const posterior = withSteps(
     readings,
     odds,
@@ -102,7 +101,7 @@ const LIKELY_MOMENTS = 4;
 /** Adds one step after the other where the speed changes most between two measurements, as long as that explains the readings better. */
 function withSteps(
   readings: readonly Reading<SpeedPlace>[],
-  odds: HostOdds,
+  odds: WitnessOdds,
   moments: readonly number[],
 ): Posterior<SpeedPlace> {
   let stepsSeconds: readonly number[] = [];
