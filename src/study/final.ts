@@ -16,6 +16,8 @@ export type FinalStep =
       readonly trial: Trial;
       readonly level: number;
       readonly round: number;
+      /** It is not at the level to recommend: a short look tells which that is. */
+      readonly isLook: boolean;
       /** The trials that the round still takes after this one. */
       readonly rest: readonly number[];
       /** It is the first of its round. */
@@ -53,7 +55,7 @@ function visitOf({ turns, isVisiting, isFresh, round }: Rounds): FinalStep | nul
   if (!side) return null;
   const level = levelOfVisit(side, isVisiting);
   const rest = others.map(({ trial }) => trial.number);
-  return { kind: 'measure', trial: side.trial, level, round, rest, opensRound: isFresh };
+  return { kind: 'measure', trial: side.trial, level, round, isLook: level !== side.level, rest, opensRound: isFresh };
 }
 
 const finalOf = ({ compared, goal, started, voidRounds }: StudyState): FinalState => ({
