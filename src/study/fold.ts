@@ -20,7 +20,7 @@ import type {
   TrialStarted,
 } from './records.ts';
 import type { TimedMeasurement } from './speed/evidence.ts';
-import { type Speeds, speedsOf } from './speed/speeds.ts';
+import { type EstimateSpeeds, type Speeds, speedsOf } from './speed/speeds.ts';
 import type { StudyState, UnfinishedTrial } from './state.ts';
 import type { Doubted, Goal, Trial, Wish } from './types.ts';
 
@@ -41,6 +41,7 @@ interface OpenTrial {
 
 /** Takes records one by one and gives the state after the last of them. */
 export class StudyFold {
+  readonly #estimateSpeeds: EstimateSpeeds;
   #started: StudyStarted | null = null;
   #server: ServerIdentity | null = null;
   readonly #open = new Map<number, OpenTrial>();
@@ -66,6 +67,10 @@ export class StudyFold {
   #lastMs = 0;
   /** Of the run under way; null in the journals of earlier versions. */
   #lastRunMs: number | null = null;
+
+  constructor(estimateSpeeds: EstimateSpeeds = speedsOf) {
+    this.#estimateSpeeds = estimateSpeeds;
+  }
 
   /** Errors: JOURNAL_INVALID when the record contradicts the earlier ones. */
   add(record: StudyRecord): void {
@@ -278,7 +283,7 @@ export class StudyFold {
   /** What was found out about the speed by all that was measured so far. */
   #speeds(): Speeds {
     if (this.#knownSpeeds?.of !== this.#timed.length)
-      this.#knownSpeeds = { of: this.#timed.length, speeds: speedsOf(this.#timed) };
+      this.#knownSpeeds = { of: this.#timed.length, speeds: this.#estimateSpeeds(this.#timed) };
     return this.#knownSpeeds.speeds;
   }
 
