@@ -138,15 +138,22 @@ function isUnfilled(level: number, unit: number): boolean {
   return Math.abs(level - whole) > FILLED * level;
 }
 
-/** Those whose level is near the one at which their own latency would be the budget, were it in proportion; the nearest at least. */
+/**
+ * Those whose level is near the one at which their own latency would be the budget, were it in proportion; the nearest at least. And those
+ * below levels that missed it: where a lower level is looked at because higher ones were late, what is read there decides.
+ */
 function nearTheBudget(readings: readonly Measurement[], latencyMs: number): readonly Measurement[] {
   const excess = ({ budgetLatencyMs }: Measurement): number => Math.abs(Math.log(budgetLatencyMs.value / latencyMs));
   const sorted = [...readings].sort((a, b) => excess(a) - excess(b));
   const [nearest] = sorted;
   if (!nearest) return [];
-  const isNear = ({ level }: Measurement): boolean =>
-    Math.max(level.value / nearest.level.value, nearest.level.value / level.value) <= NEARBY;
-  return sorted.filter(isNear);
+  const missed = readings.filter(({ budgetLatencyMs }) => budgetLatencyMs.value > latencyMs);
+  const lowestMissed = Math.min(...missed.map(({ level }) => level.value));
+  return sorted.filter(
+    ({ level: { value } }) =>
+      Math.max(value / nearest.level.value, nearest.level.value / value) <= NEARBY ||
+      (value <= lowestMissed && value * NEARBY >= lowestMissed),
+  );
 }
 
 interface Point {
