@@ -193,8 +193,8 @@ export class StudyFold {
         this.#doubted = record.readings;
         return;
       case 'final-measured':
-        this.#finals.push(record);
-        this.#timeMeasurement(record, this.#finishedTrial(record.trial).candidate);
+        this.#finals.push(this.#asKnown(record));
+        this.#timeMeasurement(this.#finals.at(-1) as FinalMeasured, this.#finishedTrial(record.trial).candidate);
         // What an earlier run decided on the rounds that it had time for.
         this.#gain = null;
         return;
@@ -225,10 +225,16 @@ export class StudyFold {
     this.#measurements++;
     const atSeconds =
       (this.#elapsedMs + Math.max(0, this.#msSinceLast({ measurement, ...record } as StudyRecord))) / MS_PER_S;
-    // The final may begin with a measurement of the search.
     const isFinal = record.type === 'final-measured';
     if (this.#timed.at(-1)?.measurement !== measurement)
       this.#timed.push({ candidate, measurement, atSeconds, isFinal });
+  }
+
+  /** The final may begin with a measurement of the search; read from a journal it is another object that says the same. */
+  #asKnown(record: FinalMeasured): FinalMeasured {
+    const last = this.#timed.at(-1)?.measurement;
+    if (!last || last === record.measurement || this.#finals.length > 0) return record;
+    return JSON.stringify(last) === JSON.stringify(record.measurement) ? { ...record, measurement: last } : record;
   }
 
   /** The baseline alone may be visited again, for other levels. */

@@ -2,8 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Measurement } from '../../src/profiler/measurement.ts';
 import { isInDoubt, nextFinal } from '../../src/study/final.ts';
-import { foldStudy } from '../../src/study/fold.ts';
+import { foldStudy, StudyFold } from '../../src/study/fold.ts';
 import type { StudyRecord } from '../../src/study/records.ts';
+import { steadySpeeds } from '../../src/study/speed/speeds.ts';
 import { summarize } from '../../src/study/summary.ts';
 import { candidateOf, configOf, goalOf, measured, studyStarted } from './builders.ts';
 
@@ -198,6 +199,17 @@ describe('the fold', () => {
     );
   });
 
+  it('knows a measurement of the search that opens the final for the same when it reads its journal', () => {
+    const last = searched.findLast((record) => record.type === 'trial-measured');
+    if (last?.type !== 'trial-measured') throw new Error('nothing was measured');
+    const records = [...searched, final(2, last.measurement), final(1, measured(4, 250, 9))];
+    const journal = JSON.parse(JSON.stringify(records)) as StudyRecord[];
+    const { speeds, compared } = foldStudy(journal);
+    expect(speeds.course).toEqual(foldStudy(records).speeds.course);
+    expect(speeds.course).toHaveLength(9);
+    expect(compared).toEqual(foldStudy(records).compared);
+  });
+
   it('does not count the time between runs', () => {
     const resumed: StudyRecord = { type: 'study-resumed', at: at(3000), server: studyStarted(goalOf(1)).server };
     const done: StudyRecord = {
@@ -208,6 +220,53 @@ describe('the fold', () => {
       wallSeconds: 1,
     };
     expect(foldStudy([...searched, resumed, done]).elapsedSeconds).toBe(34);
+  });
+});
+
+describe('a study on a machine whose speed changes', () => {
+  const HOST_WORK_US = 2000;
+
+  /** A trial read at 2, 3 and 4 requests in flight on a machine of that speed; `served` at 4 and `p99Ms` at all are of full speed. */
+  function trialAt(
+    number: number,
+    speed: number,
+    { served, p99Ms }: { readonly served: number; readonly p99Ms: number },
+  ) {
+    const readings = [0.8, 0.9, 1].map((share, index) => [index + 2, served * share * speed, p99Ms / speed] as const);
+    return trial(number, readings, 2, p99Ms / speed <= 10).map(
+      (each): StudyRecord =>
+        each.type === 'trial-measured'
+          ? { ...each, measurement: { ...each.measurement, hostWorkUs: HOST_WORK_US / speed } }
+          : each,
+    );
+  }
+
+  const records = [
+    studyStarted(goalOf(10)),
+    ...trialAt(0, 1, { served: 150, p99Ms: 5 }),
+    ...trialAt(1, 1, { served: 300, p99Ms: 6 }),
+    ...trialAt(2, 1, { served: 290, p99Ms: 6 }),
+    ...trialAt(3, 1, { served: 280, p99Ms: 6 }),
+    ...trialAt(4, 0.6, { served: 420, p99Ms: 7 }),
+  ];
+
+  it('compares what would have been measured at its usual speed, and reports what was', () => {
+    const state = foldStudy(records);
+    // 252 infer/s at a p99 of 11.7 ms, while the machine was at 0.6 of its speed.
+    expect(state.contender?.number).toBe(4);
+    const [reported, compared] = [state.trials[4], state.compared.trials[4]].map((each) => each?.measurements[2]);
+    expect(reported?.throughput.value).toBeCloseTo(252, 9);
+    expect(compared?.throughput.value).toBeGreaterThan(0.92 * 420);
+    expect(compared?.throughput.value).toBeLessThan(1.08 * 420);
+    expect(compared?.budgetLatencyMs.value).toBeLessThan(8);
+    expect(state.compared.trials[1]?.measurements).toBe(state.trials[1]?.measurements);
+  });
+
+  it('takes the speed for steady where it is told to', () => {
+    const fold = new StudyFold(steadySpeeds);
+    for (const record of records) fold.add(record);
+    expect(fold.state().contender?.number).toBe(1);
+    expect(fold.state().compared.trials).toEqual(fold.state().trials);
   });
 });
 
