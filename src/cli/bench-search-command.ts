@@ -1,6 +1,7 @@
 import { Command } from 'commander';
+import { type SpeedKind, speedKinds } from '../tuner/offline/machine-speed.ts';
 import { addOptions, type OptionTable } from './option-table.ts';
-import { collect, positiveWhole, wholeNumber } from './option-values.ts';
+import { collect, positiveWhole, share, wholeNumber } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
 import { type SamplerName, samplerNames } from './tune-options.ts';
 
@@ -15,6 +16,14 @@ export interface BenchSearchOptions {
   readonly seed: number;
   /** Files of recorded grids, in place of those that come with tritune. */
   readonly grid?: readonly string[];
+  readonly studies: boolean;
+  readonly seeds?: number;
+  readonly speed?: SpeedKind;
+  readonly stalls?: number;
+  /** The server is on the host of the load generator. */
+  readonly local: boolean;
+  /** False: studies take the machine for steady. */
+  readonly correction: boolean;
 }
 
 /** How many made-up models the whole benchmark has, and a quick one. */
@@ -48,6 +57,32 @@ const optionTable: OptionTable<BenchSearchOptions> = {
     flags: '--grid <file>',
     help: 'a grid of your own, from tritune record; repeatable; takes the place of those that come with tritune',
     parse: collect,
+  },
+  studies: {
+    flags: '--studies',
+    help: 'whole studies with their final, each as long as it turns out to be, instead of searches of one length',
+    default: false,
+  },
+  seeds: { flags: '--seeds <n>', help: 'whole studies with so many seeds, from --seed on', parse: positiveWhole },
+  speed: {
+    flags: '--speed <kind>',
+    help: 'whole studies on machines whose speed changes so',
+    choices: speedKinds,
+  },
+  stalls: {
+    flags: '--stalls <share>',
+    help: 'whole studies in which a stall makes this share of the measurements late, for example 0.35',
+    parse: share,
+  },
+  local: {
+    flags: '--local',
+    help: 'whole studies of a server on this host, whose own work then tells of the speed',
+    default: false,
+  },
+  correction: {
+    flags: '--no-correction',
+    help: 'whole studies that take the machine for steady, to see what the correction is worth',
+    default: true,
   },
 };
 

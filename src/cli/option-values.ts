@@ -25,6 +25,13 @@ export function positiveWhole(text: string): number {
   return value;
 }
 
+/** A number from 0 to 1. */
+export function share(text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || !(value >= 0 && value <= 1)) throw usage(`'${text}' is no share`, 'give 0 to 1');
+  return value;
+}
+
 /** A percentile between 1 and 99.99. */
 export function percentile(text: string): number {
   const value = positiveNumber(text.replace(/^p/, ''));

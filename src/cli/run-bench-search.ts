@@ -3,6 +3,7 @@ import type { MakeSampler } from '../tuner/offline/contest.ts';
 import { gridOf, recordedGrids, scenarios } from '../tuner/offline/landscapes.ts';
 import { playLeague, type Result, stopsOf, summaryOf } from '../tuner/offline/league.ts';
 import { ALL_SCENARIOS, type BenchSearchOptions, contestants, QUICK_SCENARIOS } from './bench-search-command.ts';
+import { refuseStudyOptions, runBenchStudies } from './run-bench-studies.ts';
 import { makeSampler } from './samplers.ts';
 import type { Terminal } from './terminal.ts';
 import type { SamplerName } from './tune-options.ts';
@@ -20,12 +21,15 @@ export async function runBenchSearch(options: BenchSearchOptions, terminal: Term
   }
   const count = options.scenarios ?? (options.quick ? QUICK_SCENARIOS : ALL_SCENARIOS);
   const grids = options.grid?.map(gridOf) ?? recordedGrids();
-  const landscapes = [...scenarios(count), ...grids];
+  const made = scenarios(count);
+  const samplers = Object.fromEntries(
+    names.map((name) => [name, (space, of) => makeSampler(name, space, of)] satisfies [string, MakeSampler]),
+  );
+  if (options.studies) return runBenchStudies({ samplers, made, recorded: grids }, options, terminal);
+  refuseStudyOptions(options);
   const plan = {
-    samplers: Object.fromEntries(
-      names.map((name) => [name, (space, made) => makeSampler(name, space, made)] satisfies [string, MakeSampler]),
-    ),
-    landscapes,
+    samplers,
+    landscapes: [...made, ...grids],
     measurements: options.measurements,
     seed: options.seed,
     statistics: options.statistics,

@@ -75,10 +75,12 @@ export function isFinalOver(state: StudyState, rounds: number): boolean {
  */
 export function decideNow(state: StudyState, rounds: number): Decision | null {
   const standing = roundsOf(finalOf(state), rounds);
-  const { baseline, played = [], waiting = [] } = standing ?? {};
+  const { baseline, played = [], finalists = [], waiting = [] } = standing ?? {};
   if (!baseline || !played.some((side) => side.readings.some(({ round }) => hasRound(baseline.readings, round))))
     return null;
-  const sure = waiting.filter((side) => keptClearly(side, state.goal) && !isInDoubt(state, side.trial));
+  // Who was about to come in is the best of those that did not.
+  const unplayed = [...finalists.filter((side) => !played.includes(side)), ...waiting];
+  const sure = unplayed.filter((side) => keptClearly(side, state.goal) && !isInDoubt(state, side.trial));
   return decide({ baseline, played }, state.goal, sure);
 }
 

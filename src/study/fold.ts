@@ -20,7 +20,7 @@ import type {
   TrialStarted,
 } from './records.ts';
 import type { TimedMeasurement } from './speed/evidence.ts';
-import { type Speeds, speedsOf } from './speed/speeds.ts';
+import { type EstimateSpeeds, type Speeds, speedsOf } from './speed/speeds.ts';
 import type { StudyState, UnfinishedTrial } from './state.ts';
 import type { Doubted, Goal, Trial, Wish } from './types.ts';
 
@@ -41,6 +41,7 @@ interface OpenTrial {
 
 /** Takes records one by one and gives the state after the last of them. */
 export class StudyFold {
+  readonly #estimateSpeeds: EstimateSpeeds;
   #started: StudyStarted | null = null;
   #server: ServerIdentity | null = null;
   readonly #open = new Map<number, OpenTrial>();
@@ -66,6 +67,10 @@ export class StudyFold {
   #lastMs = 0;
   /** Of the run under way; null in the journals of earlier versions. */
   #lastRunMs: number | null = null;
+
+  constructor(estimateSpeeds: EstimateSpeeds = speedsOf) {
+    this.#estimateSpeeds = estimateSpeeds;
+  }
 
   /** Errors: JOURNAL_INVALID when the record contradicts the earlier ones. */
   add(record: StudyRecord): void {
@@ -188,8 +193,8 @@ export class StudyFold {
         this.#doubted = record.readings;
         return;
       case 'final-measured':
-        this.#finals.push(record);
-        this.#timeMeasurement(record, this.#finishedTrial(record.trial).candidate);
+        this.#finals.push(this.#asKnown(record));
+        this.#timeMeasurement(this.#finals.at(-1) as FinalMeasured, this.#finishedTrial(record.trial).candidate);
         // What an earlier run decided on the rounds that it had time for.
         this.#gain = null;
         return;
@@ -220,10 +225,16 @@ export class StudyFold {
     this.#measurements++;
     const atSeconds =
       (this.#elapsedMs + Math.max(0, this.#msSinceLast({ measurement, ...record } as StudyRecord))) / MS_PER_S;
-    // The final may begin with a measurement of the search.
     const isFinal = record.type === 'final-measured';
     if (this.#timed.at(-1)?.measurement !== measurement)
       this.#timed.push({ candidate, measurement, atSeconds, isFinal });
+  }
+
+  /** The final may begin with a measurement of the search; read from a journal it is another object that says the same. */
+  #asKnown(record: FinalMeasured): FinalMeasured {
+    const last = this.#timed.at(-1)?.measurement;
+    if (!last || last === record.measurement || this.#finals.length > 0) return record;
+    return JSON.stringify(last) === JSON.stringify(record.measurement) ? { ...record, measurement: last } : record;
   }
 
   /** The baseline alone may be visited again, for other levels. */
@@ -278,7 +289,7 @@ export class StudyFold {
   /** What was found out about the speed by all that was measured so far. */
   #speeds(): Speeds {
     if (this.#knownSpeeds?.of !== this.#timed.length)
-      this.#knownSpeeds = { of: this.#timed.length, speeds: speedsOf(this.#timed) };
+      this.#knownSpeeds = { of: this.#timed.length, speeds: this.#estimateSpeeds(this.#timed) };
     return this.#knownSpeeds.speeds;
   }
 

@@ -4,6 +4,7 @@ import { nsToMs } from '../base/units.ts';
 import { StudyFold } from '../study/fold.ts';
 import type { Journal } from '../study/journal.ts';
 import type { StudyRecord } from '../study/records.ts';
+import type { EstimateSpeeds } from '../study/speed/speeds.ts';
 import type { StudyState } from '../study/state.ts';
 import { coded } from './outcome.ts';
 import type { TunerEvent } from './seams.ts';
@@ -16,7 +17,7 @@ export class Ledger {
   readonly #clock: Clock;
   readonly #emit: (event: TunerEvent) => void;
   readonly #startNs: number;
-  readonly #fold = new StudyFold();
+  readonly #fold: StudyFold;
   #state: StudyState | null = null;
   #last: Promise<unknown> = Promise.resolve();
   #watcherFault: { readonly error: unknown } | null = null;
@@ -26,7 +27,9 @@ export class Ledger {
     clock: Clock,
     emit: (event: TunerEvent) => void,
     earlier: readonly StudyRecord[],
+    estimateSpeeds?: EstimateSpeeds,
   ) {
+    this.#fold = new StudyFold(estimateSpeeds);
     this.#journal = journal;
     this.#clock = clock;
     this.#emit = emit;

@@ -3,6 +3,7 @@ import type { Narrowing } from '../space/narrowing.ts';
 import type { Assignment, Candidate, CandidateOutcome } from '../space/types.ts';
 import type { Journal } from '../study/journal.ts';
 import type { StudyRecord, StudyStarted } from '../study/records.ts';
+import type { EstimateSpeeds } from '../study/speed/speeds.ts';
 import type { Goal, Sampler } from '../study/types.ts';
 import type { Ledger } from './ledger.ts';
 import type { Control, Profile, Tracing } from './seams.ts';
@@ -41,6 +42,8 @@ export interface TuneParts {
   readonly samplerFor?: (goal: Goal, narrowing: Narrowing) => Sampler;
   readonly journal: Pick<Journal, 'append'>;
   readonly clock: Clock;
+  /** How the speed of the machine is found, to compare what was measured at different times; by `speedsOf` when not given. */
+  readonly estimateSpeeds?: EstimateSpeeds;
   /** With it the best is measured once more at the end, traced. */
   readonly tracing?: Tracing;
   /** Through which a person steers the run, if one does. */

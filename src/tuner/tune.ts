@@ -54,7 +54,7 @@ export async function tune(
 }
 
 function begin(plan: TunePlan, parts: TuneParts, emit: (event: TunerEvent) => void, signal: AbortSignal): Run {
-  const ledger = new Ledger(parts.journal, parts.clock, emit, plan.earlier);
+  const ledger = new Ledger(parts.journal, parts.clock, emit, plan.earlier, parts.estimateSpeeds);
   const spentMs = plan.earlier.length > 0 ? ledger.state.elapsedSeconds * MS_PER_S : 0;
   const afterSearch = { finalRounds: plan.finalRounds, traced: parts.tracing !== undefined };
   const time = new TimeKeeper(parts.clock, plan, afterSearch, spentMs);

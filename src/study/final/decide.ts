@@ -16,7 +16,7 @@ interface Finalist {
 /**
  * The best of the finalists that hold; the original config when none of them does but it does, or when the best is certainly worse.
  * `unplayed`: those that the final had no time for, the best of the search first; where none of the finalists holds, the first of these
- * is taken, with no gain to tell.
+ * is taken, with no gain to tell. Nor is there one where no round has readings of both that decide: the best of the search stands then.
  */
 export function decide(
   { played, baseline }: Pick<Rounds, 'played' | 'baseline'>,
@@ -25,6 +25,7 @@ export function decide(
 ): Omit<GainDecided, 'type' | 'at'> {
   const met = played.flatMap((side) => finalistOf(side, baseline, goal) ?? []);
   const winner = winnerOf(met);
+  if (!winner) return { best: (played.find(({ holds }) => holds) ?? baseline).trial.number, gain: null };
   const gain = gainOf(winner.pairs, winner.side, baseline, goal);
   const [instead] = winner.holds ? [] : unplayed;
   if (instead) return { best: instead.trial.number, gain: null, rejected: rejectedFor(winner, gain) };
@@ -54,11 +55,12 @@ function finalistOf(side: Side, baseline: Side, goal: Goal): Finalist | null {
   return { side, pairs, holds: side.holds && (kept || side.curve !== null), cost: costOf(side, goal) };
 }
 
-function winnerOf(met: readonly Finalist[]): Finalist {
+/** undefined without finalists. */
+function winnerOf(met: readonly Finalist[]): Finalist | undefined {
   const best = (some: readonly Finalist[]): Finalist | undefined =>
     [...some].sort((a, b) => a.cost - b.cost || a.side.trial.number - b.side.trial.number)[0];
   const holding = met.filter(({ holds }) => holds);
   // One round alone says nothing of its own error.
   const known = holding.filter(({ pairs }) => pairs.length > 1);
-  return best(known) ?? best(holding) ?? (met[0] as Finalist);
+  return best(known) ?? best(holding) ?? met[0];
 }

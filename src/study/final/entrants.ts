@@ -14,8 +14,9 @@ export const WORTH_A_LOOK = 0.02;
 const LEAST_HALF_WIDTH = 0.01;
 
 /**
- * Who may be in the final, the best first, each candidate once: the trials that are likely to serve more within the goal than the original
- * config does. `close` of them, from the first, are so near, or so unsure, that measuring them again promises a gain.
+ * Who may be in the final, the best first, each candidate once: the best of the search, those that are likely to serve more within the
+ * goal than the original config does, and whoever was in it before. `close` of them, from the first, are so near, or so unsure, that
+ * measuring them again promises a gain.
  */
 export function entrantsOf(state: FinalState, baseline: Side): { sides: readonly Side[]; close: number } {
   const { trials, finals } = state;
@@ -23,8 +24,10 @@ export function entrantsOf(state: FinalState, baseline: Side): { sides: readonly
     .filter((trial) => trial !== baseline.trial && chosenOf(trial) !== undefined)
     .flatMap((trial) => sideOf(trial, state) ?? []);
   const isPlayed = ({ trial }: Side): boolean => finals.some((final) => final.trial === trial.number);
+  // What its round has read of others is no reason to leave it without its turn.
+  const isCalled = ({ trial }: Side): boolean => finals.some(({ rest }) => rest?.includes(trial.number));
   const sides = all
-    .filter((side) => isPlayed(side) || isBetter(side, baseline, state))
+    .filter((side) => isPlayed(side) || isCalled(side) || isBetter(side, baseline, state))
     .sort((a, b) => compareSides(a, b, state) || a.trial.number - b.trial.number);
   const distinct = [...Map.groupBy(sides, ({ trial }) => trial.candidate.fingerprint).values()]
     .flatMap((own) => own.find(isPlayed) ?? own.slice(0, 1))
@@ -47,10 +50,9 @@ function expectedCost(side: Side, { goal }: FinalState): number {
 }
 
 function isBetter(side: Side, baseline: Side, state: FinalState): boolean {
-  const [own, original] = [expectedCost(side, state), expectedCost(baseline, state)];
-  // Where nothing keeps the goal, what misses it by least is compared.
-  if (Number.isFinite(own) || Number.isFinite(original)) return own < original;
-  return side.trial.number === state.contender?.number;
+  // What the study would recommend without a final is what the final is there to confirm.
+  if (side.trial.number === state.contender?.number) return true;
+  return expectedCost(side, state) < expectedCost(baseline, state);
 }
 
 function compareSides(a: Side, b: Side, state: FinalState): number {

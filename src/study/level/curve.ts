@@ -46,7 +46,7 @@ const HEIGHT_SD = 3;
 const BEND_LENGTH = Math.LN2;
 /** Readings farther from the budget's level than this many times say nothing of it. */
 const NEARBY = 3;
-/** A level is never taken for good so many times above the highest that was measured. */
+/** A level is never taken for good so many times above the highest that was measured; the next whole one may be. */
 const FARTHEST = 1.3;
 /** Levels of a request rate are looked at in steps of this ratio. */
 const STEP = 1.02;
@@ -101,7 +101,8 @@ export function levelCurve(
     return chanceBelow((logBudget - middle) / sd);
   };
   const measured = near.map(({ level }) => level.value);
-  const most = Math.min(high, FARTHEST * Math.max(...measured));
+  const top = Math.max(...measured);
+  const most = Math.min(high, mode === 'concurrency' ? Math.max(FARTHEST * top, top + 1) : FARTHEST * top);
   const lowest = Math.max(low, Math.min(...measured) / NEARBY);
   const steps = mode === 'concurrency' ? wholeSteps(lowest, most, unit) : rateSteps(lowest, most);
   const levels = [...new Set([...steps, ...measured])].sort((a, b) => a - b);
@@ -137,15 +138,22 @@ function isUnfilled(level: number, unit: number): boolean {
   return Math.abs(level - whole) > FILLED * level;
 }
 
-/** Those whose level is near the one at which their own latency would be the budget, were it in proportion; the nearest at least. */
+/**
+ * Those whose level is near the one at which their own latency would be the budget, were it in proportion; the nearest at least. And those
+ * below levels that missed it: where a lower level is looked at because higher ones were late, what is read there decides.
+ */
 function nearTheBudget(readings: readonly Measurement[], latencyMs: number): readonly Measurement[] {
   const excess = ({ budgetLatencyMs }: Measurement): number => Math.abs(Math.log(budgetLatencyMs.value / latencyMs));
   const sorted = [...readings].sort((a, b) => excess(a) - excess(b));
   const [nearest] = sorted;
   if (!nearest) return [];
-  const isNear = ({ level }: Measurement): boolean =>
-    Math.max(level.value / nearest.level.value, nearest.level.value / level.value) <= NEARBY;
-  return sorted.filter(isNear);
+  const missed = readings.filter(({ budgetLatencyMs }) => budgetLatencyMs.value > latencyMs);
+  const lowestMissed = Math.min(...missed.map(({ level }) => level.value));
+  return sorted.filter(
+    ({ level: { value } }) =>
+      Math.max(value / nearest.level.value, nearest.level.value / value) <= NEARBY ||
+      (value <= lowestMissed && value * NEARBY >= lowestMissed),
+  );
 }
 
 interface Point {

@@ -40,10 +40,10 @@ const STEADY: Interval = { value: 1, low: 1, high: 1 };
  */
 export function speedsOf(all: readonly TimedMeasurement[]): Speeds {
   const [first] = all;
-  if (!first || all.length === 1) return steady(all);
+  if (!first || all.length === 1) return steadySpeeds(all);
   const kept = all.length <= MOST ? all : [...all.slice(0, FIRST_KEPT), ...all.slice(FIRST_KEPT - MOST)];
   const evidence = evidenceOf(kept);
-  if (evidence.length === 0) return steady(all);
+  if (evidence.length === 0) return steadySpeeds(all);
   const offsets = centresOf(evidence.map(({ place, value }) => ({ kind: place.source.kind, value })));
   const readings = evidence.map((reading) => ({
     ...reading,
@@ -139,7 +139,11 @@ function likelySteps(posterior: Posterior<SpeedPlace>, moments: readonly number[
 const isOnCpu = ({ config }: Candidate): boolean =>
   config.instance_group?.some(({ kind }) => kind === 'KIND_CPU' || kind === 'KIND_MODEL') ?? false;
 
-const steady = (all: readonly TimedMeasurement[]): Speeds => ({
+/** How the speeds of a study are found: by `speedsOf`, or not at all. */
+export type EstimateSpeeds = (all: readonly TimedMeasurement[]) => Speeds;
+
+/** Takes the speed for 1 throughout, so that nothing is corrected. */
+export const steadySpeeds: EstimateSpeeds = (all) => ({
   of: () => STEADY,
   usual: 1,
   comparable: (measurement) => measurement,

@@ -22,6 +22,14 @@ const STATE_SECONDS = [60, 180] as const;
 const HOT = 0.75;
 const HEATING_SECONDS = 40;
 
+/** The lowest speed that a study has to reckon with; a walk goes lower at times, but hardly ever within one. */
+export const slowestSpeed: Readonly<Record<SpeedKind, number>> = {
+  steady: 1,
+  walk: 0.6,
+  'two-states': SLOW_STATE,
+  heating: HOT,
+};
+
 /** Returns the speed of a machine of that kind; the same seed gives the same machine. */
 export function machineSpeed(kind: SpeedKind, seed: number): MachineSpeed {
   const speeds = kinds[kind](seed);

@@ -1,5 +1,6 @@
 import { median } from 'simple-statistics';
 import { FINAL_ROUNDS, representative } from '../../study/final.ts';
+import type { EstimateSpeeds } from '../../study/speed/speeds.ts';
 import { usualTrials } from '../../study/usual-trials.ts';
 import { tune } from '../tune.ts';
 import { goalOf, type MakeSampler, planOf } from './contest.ts';
@@ -17,9 +18,14 @@ export interface StudyOutcome {
   readonly seconds: number;
 }
 
+export interface StudyOptions extends WorldOptions {
+  /** How the study finds the speed of the machine; as studies do when not given. */
+  readonly estimateSpeeds?: EstimateSpeeds | undefined;
+}
+
 /** Tunes the problem with the tuner's own loop, from the original config to the end of the final. */
-export async function playStudy(problem: Problem, make: MakeSampler, options: WorldOptions): Promise<StudyOutcome> {
-  const { seed } = options;
+export async function playStudy(problem: Problem, make: MakeSampler, options: StudyOptions): Promise<StudyOutcome> {
+  const { seed, estimateSpeeds } = options;
   const { space, levels } = problem.landscape;
   const goal = goalOf(problem);
   const world = new OfflineWorld(problem.landscape, options);
@@ -32,6 +38,7 @@ export async function playStudy(problem: Problem, make: MakeSampler, options: Wo
       sampler: make(space, { seed, goal, levels }),
       journal: { append: async () => undefined },
       clock: world.clock,
+      ...(estimateSpeeds && { estimateSpeeds }),
     },
     () => undefined,
     new AbortController().signal,
