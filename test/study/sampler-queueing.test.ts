@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { matern52, posteriorOf } from '../../src/stats/gaussian-process.ts';
 import { chanceBelow, expectedImprovement } from '../../src/stats/normal.ts';
 import { armFactors } from '../../src/study/samplers/queueing/arms.ts';
 import { choiceOf } from '../../src/study/samplers/queueing/choices.ts';
 import { kernelOf, type Place, placeOf } from '../../src/study/samplers/queueing/features.ts';
-import { matern52, posteriorOf } from '../../src/stats/gaussian-process.ts';
 import { coarseLevels, fineLevels } from '../../src/study/samplers/queueing/levels-of.ts';
 import { queueingSampler } from '../../src/study/samplers/queueing.ts';
 import type { Trial } from '../../src/study/types.ts';

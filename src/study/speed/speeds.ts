@@ -55,7 +55,8 @@ export function speedsOf(all: readonly TimedMeasurement[]): Speeds {
     odds,
     kept.map(({ atSeconds }) => atSeconds),
   );
-  const begin = all.filter(({ atSeconds }) => atSeconds <= first.atSeconds + FIRST_SECONDS);
+  // Of many, those that were kept: each is a term of every covariance.
+  const begin = kept.filter(({ atSeconds }) => atSeconds <= first.atSeconds + FIRST_SECONDS);
   const reference = begin.map(({ atSeconds }): SpeedTerm => ({ atSeconds, times: -1 / begin.length }));
   const course = all.map(({ atSeconds }) => {
     const log = posterior({ source: { kind: 'speed' }, terms: [{ atSeconds, times: 1 }, ...reference] });
