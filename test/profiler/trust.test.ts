@@ -102,8 +102,9 @@ async function calledDifferent(measureOne: (trial: number) => Measurement | Prom
       if (!decided) throw new Error('the final decided nothing');
       return !covers(decided, 1);
     }
+    const { round, rest } = step;
     const { number: trial } = step.trial;
-    records.push({ type: 'final-measured', at, trial, round: step.round, measurement: await measureOne(trial) });
+    records.push({ type: 'final-measured', at, trial, round, rest, measurement: await measureOne(trial) });
   }
 }
 

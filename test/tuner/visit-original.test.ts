@@ -30,8 +30,9 @@ describe('the original config', () => {
     expect(levelsOf(records)).toEqual([1, 4]);
     expect(state?.trials.map(({ number }) => number)).toEqual([...Array(12).keys()]);
     expect(state?.baseline).toMatchObject({ number: 0, chosen: 1 });
+    // 5 keep the budget for sure, by both readings of it.
     const levels = state?.finals.filter(({ trial }) => trial === 0).map(({ measurement }) => measurement.level.value);
-    expect(new Set(levels)).toEqual(new Set([4]));
+    expect(new Set(levels)).toEqual(new Set([5]));
     // The final begins with it: no load more than without the visit.
     const without = new World();
     await play({ world: without, parts: { sampler: oneLevelEach([]) } });
@@ -39,14 +40,23 @@ describe('the original config', () => {
   });
 
   it('is not measured twice in a row: what the visit ended with opens the final', async () => {
-    const { events, state } = await play({ parts: { sampler: oneLevelEach() } });
+    // 5 is the highest level of its own that keeps the budget.
+    const { events, state } = await play({ parts: { sampler: oneLevelEach([5]) } });
     const finals = state?.finals.filter(({ trial }) => trial === 0) ?? [];
     expect(finals[0]).toEqual({ ...finals[0], round: 1, measurement: state?.baseline?.measurements.at(-1) });
     const measured = events.filter((event) => event.type === 'measuring' && event.trial === 0);
-    expect(measured).toHaveLength([1, 4].length + finals.length - 1);
+    expect(measured).toHaveLength([1, 5].length + finals.length - 1);
     // The level that was measured last is not the one that stands.
-    const lower = await play({ parts: { sampler: oneLevelEach([2, 4]) } });
-    expect(lower.state?.finals[0]?.measurement.level.value).toBe(2);
+    const lower = await play({ parts: { sampler: oneLevelEach([5, 2]) } });
+    expect(lower.state?.finals[0]?.measurement.level.value).toBe(5);
+  });
+
+  it('is visited at the level that the final begins with where the sampler looks for none', async () => {
+    const { state } = await play({ parts: { sampler: everyCandidate(space) } });
+    const { measurements = [] } = state?.baseline ?? {};
+    expect(state?.finals[0]?.measurement).toBe(measurements.at(-1));
+    const [last, ...before] = measurements.map(({ level }) => level.value).reverse();
+    expect(before, 'read twice: that tells how the speed has changed').toContain(last);
   });
 
   it('is not where there is no final, or no time for it', async () => {
