@@ -1,5 +1,6 @@
-import { seededRandom, standardNormal } from '../../base/random.ts';
+import { standardNormal } from '../../base/random.ts';
 import type { Truth } from './problem.ts';
+import { randomFor } from './random-for.ts';
 
 /** How the speed of a made-up machine changes while a study runs. */
 export const speedKinds = ['steady', 'walk', 'two-states', 'heating'] as const;
@@ -39,7 +40,7 @@ export function machineSpeed(kind: SpeedKind, seed: number): MachineSpeed {
 const kinds: Readonly<Record<SpeedKind, (seed: number) => readonly number[]>> = {
   steady: () => Array.from({ length: STEPS }, () => 1),
   walk(seed) {
-    const random = seededRandom(seed + 101);
+    const random = randomFor(`walk ${seed}`);
     const [low, high] = WALK_BOUNDS.map(Math.log) as [number, number];
     let log = 0;
     return Array.from({ length: STEPS }, () => {
@@ -49,7 +50,7 @@ const kinds: Readonly<Record<SpeedKind, (seed: number) => readonly number[]>> = 
     });
   },
   'two-states'(seed) {
-    const random = seededRandom(seed + 211);
+    const random = randomFor(`two-states ${seed}`);
     const [least, most] = STATE_SECONDS;
     let isSlow = random.float() < 0.5;
     // The study begins somewhere within a state.

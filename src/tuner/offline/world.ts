@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
 import { VirtualClock } from '../../base/clock.ts';
 import { canonicalJson } from '../../base/json.ts';
-import { seededRandom, standardNormal } from '../../base/random.ts';
+import { standardNormal } from '../../base/random.ts';
 import { BYTES_PER_MIB, MS_PER_S, NS_PER_S } from '../../base/units.ts';
 import type { LoadLevel } from '../../loadgen/types.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
@@ -13,6 +12,7 @@ import type { ModelConfig } from '../../triton/model-config.ts';
 import type { Control, Profile } from '../seams.ts';
 import { atSpeed, type MachineSpeed } from './machine-speed.ts';
 import type { Landscape, Truth } from './problem.ts';
+import { randomFor } from './random-for.ts';
 
 /** Of a real tuning run: warm-up and windows, a change of instances alone where its own time is not known. */
 const WINDOWS_MS = 1500;
@@ -110,7 +110,7 @@ export class OfflineWorld {
     const key = `${this.#options.seed} ${candidate.fingerprint} ${level.value}`;
     const times = this.#measured.get(key) ?? 0;
     this.#measured.set(key, times + 1);
-    const random = seededRandom(createHash('sha256').update(`${key} ${times}`).digest().readInt32LE(0));
+    const random = randomFor(`${key} ${times}`);
     const { noise } = this.#landscape;
     const truth = atSpeed(this.#landscape.truth(candidate, level.value), speed);
     const rate = Math.exp(noise.throughput * standardNormal(random));
