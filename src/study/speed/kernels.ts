@@ -8,9 +8,12 @@ interface Wander {
   readonly logPrior: number;
 }
 
-/** How far execution times leave the lines that the batch and the instances draw, as a logarithm; as much again is each config's own. */
+/** How far figures leave the lines that the batch, the instances and the level draw, as logarithms. */
 interface Roughness {
+  /** Of execution times; as much again is each config's own. */
   readonly sd: number;
+  /** Of throughput over the level. */
+  readonly bend: number;
   readonly logPrior: number;
 }
 
@@ -25,10 +28,14 @@ const WANDERS: readonly [Wander, ...Wander[]] = [
 /** Beside that the speed may step from one moment to the next: cores at 0.6 of their speed for minutes were seen. */
 const STEP_SD = 0.4;
 const STEP_LOG_PRIOR = -3;
-/** Padding, cliffs and interference bend the times of some models by a third: else that would be taken for speed. */
+/**
+ * Padding and interference bend the times of some models by a third, and cliffs where batches get too large by four times: else that would
+ * be taken for speed.
+ */
 const ROUGHNESSES: readonly Roughness[] = [
-  { sd: 0.08, logPrior: 0 },
-  { sd: 0.25, logPrior: -0.5 },
+  { sd: 0.08, bend: 0.12, logPrior: 0 },
+  { sd: 0.25, bend: 0.12, logPrior: -0.5 },
+  { sd: 0.7, bend: 0.5, logPrior: -1 },
 ];
 
 /** Execution times: how far apart they may be for other reasons than speed, as logarithms. */
@@ -47,7 +54,7 @@ const EXECUTION = {
  * Throughput of one config: unknown at first; it grows at most as the level does. Readings at one level tell most: a few requests more or
  * less may fill other batches.
  */
-const RATE = { level: 3, perLevel: 0.5, bend: 0.12 } as const;
+const RATE = { level: 3, perLevel: 0.5 } as const;
 /** How fast a witness is at full speed is unknown at first. */
 const WITNESS_LEVEL = 3;
 
@@ -79,7 +86,7 @@ export function speedHypotheses(
     WANDERS.flatMap((wander) =>
       choicesOf(odds).map(({ deaf, logPrior }) => ({
         kernel: (a: SpeedPlace, b: SpeedPlace) =>
-          sourceCovariance(a.source, b.source, roughness.sd) + speedCovariance(a, b, { wander, deaf, stepsSeconds }),
+          sourceCovariance(a.source, b.source, roughness) + speedCovariance(a, b, { wander, deaf, stepsSeconds }),
         logPrior: wander.logPrior + roughness.logPrior + logPrior + STEP_LOG_PRIOR * stepsSeconds.length,
       })),
     ),
@@ -125,9 +132,9 @@ function wandering(a: readonly SpeedTerm[], b: readonly SpeedTerm[], { sd, secon
   return sd * sd * sum;
 }
 
-function sourceCovariance(a: Source, b: Source, roughness: number): number {
-  if (a.kind === 'execution' && b.kind === 'execution') return executionCovariance(a, b, roughness);
-  if (a.kind === 'rate' && b.kind === 'rate') return rateCovariance(a, b);
+function sourceCovariance(a: Source, b: Source, { sd, bend }: Roughness): number {
+  if (a.kind === 'execution' && b.kind === 'execution') return executionCovariance(a, b, sd);
+  if (a.kind === 'rate' && b.kind === 'rate') return rateCovariance(a, b, bend);
   const isWitness = a.kind === 'host' || a.kind === 'clock';
   return isWitness && a.kind === b.kind ? WITNESS_LEVEL ** 2 : 0;
 }
@@ -136,7 +143,7 @@ type Execution = Extract<Source, { readonly kind: 'execution' }>;
 type Rate = Extract<Source, { readonly kind: 'rate' }>;
 
 function executionCovariance(a: Execution, b: Execution, roughness: number): number {
-  const apart = Math.hypot(a.batch - b.batch, a.instances - b.instances, a.inFlight - b.inFlight);
+  const apart = Math.hypot(a.batch - b.batch, a.instances - b.instances, (a.inFlight - b.inFlight) / IN_FLIGHT_LENGTH);
   return (
     EXECUTION.level ** 2 +
     (a.variant === b.variant ? EXECUTION.variant ** 2 : 0) +
@@ -147,14 +154,17 @@ function executionCovariance(a: Execution, b: Execution, roughness: number): num
   );
 }
 
-function rateCovariance(a: Rate, b: Rate): number {
+function rateCovariance(a: Rate, b: Rate, bend: number): number {
   if (a.fingerprint !== b.fingerprint) return 0;
   return (
     RATE.level ** 2 +
     RATE.perLevel ** 2 * (a.level - REFERENCE_LEVEL) * (b.level - REFERENCE_LEVEL) +
-    RATE.bend ** 2 * matern52(4 * Math.abs(a.level - b.level))
+    bend ** 2 * matern52(4 * Math.abs(a.level - b.level))
   );
 }
+
+/** Executions of one batch size hardly feel how many requests wait: over so many doublings as over one of the batch. */
+const IN_FLIGHT_LENGTH = 4;
 
 /** Slopes are counted from here, so that they say little of the level itself: 32 in flight. */
 const REFERENCE_LEVEL = 5;
