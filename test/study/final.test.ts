@@ -521,7 +521,8 @@ describe('a final without a curve over the levels', () => {
   });
 
   it('leaves a level that most of its readings say misses a constraint', () => {
-    const goal = goalOf(null, { constraints: [{ metric: 'latency-p99', max: BUDGET_MS }] } as never);
+    const inTime = { metric: 'latency-p99', relation: '<=', value: BUDGET_MS } as const;
+    const goal = goalOf(null, { constraints: [inTime] });
     const study: Study = { goal, original, rivals: [{ ...fastOne, levels: [3, 6] }] };
     const late = (turn: Turn) => later(lawful(study, turn), turn.trial === 1 && turn.level === 6 ? 1.2 : 1);
     const played = playFinal(study, { read: late });
