@@ -84,7 +84,7 @@ const inOrder = (sides: readonly Side[], round: number): readonly Side[] =>
  * that is: to look there tells most of it.
  */
 export function levelOfVisit({ curve, level }: Side, isVisiting: boolean): number {
-  const likely = curve?.highest(LIKELY) ?? null;
+  const likely = curve?.worthwhile(LIKELY) ?? null;
   if (!curve || likely === null || isVisiting) return level;
   return servesAlike(curve, likely, level) ? level : likely;
 }

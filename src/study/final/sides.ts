@@ -41,7 +41,7 @@ export function sideOf(trial: Trial | null, { goal, started, finals }: FinalStat
   return {
     trial,
     curve,
-    level: recommended ?? curve?.highest(LIKELY) ?? chosen.level.value,
+    level: recommended ?? curve?.worthwhile(LIKELY) ?? chosen.level.value,
     holds: recommended !== null,
     readings: lastOfVisits(own),
   };

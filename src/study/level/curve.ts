@@ -15,6 +15,8 @@ export interface LevelCurve {
   throughput(level: number): Normal;
   /** The highest level up to which the budget is kept with this chance; null where even the lowest has less. */
   highest(chance: number): number | null;
+  /** The lowest of those levels that serves about as much as the highest of them: more requests in flight would only wait. */
+  worthwhile(chance: number): number | null;
 }
 
 /** How a logarithm depends on that of the level: the slope that is expected, and how far from it a config may be. */
@@ -48,6 +50,8 @@ const BEND_LENGTH = Math.LN2;
 const NEARBY = 3;
 /** A level is never taken for good so many times above the highest that was measured; the next whole one may be. */
 const FARTHEST = 1.3;
+/** Throughputs this near, as logarithms, are alike, as in the level search (`levels.ts`). */
+const AS_MUCH = 0.01;
 /** Levels of a request rate are looked at in steps of this ratio. */
 const STEP = 1.02;
 /** Up to so many whole batches in flight a step of half a batch is looked at too: whole steps would be too far apart. */
@@ -106,11 +110,16 @@ export function levelCurve(
   const lowest = Math.max(low, Math.min(...measured) / NEARBY);
   const steps = mode === 'concurrency' ? wholeSteps(lowest, most, unit) : rateSteps(lowest, most);
   const levels = [...new Set([...steps, ...measured])].sort((a, b) => a - b);
+  const highest = (wanted: number): number | null => levels.findLast((level) => chance(level) >= wanted) ?? null;
   return {
-    chance,
-    latency,
-    throughput,
-    highest: (wanted) => levels.findLast((level) => chance(level) >= wanted) ?? null,
+    ...{ chance, latency, throughput, highest },
+    worthwhile(wanted) {
+      const top = highest(wanted);
+      if (top === null) return null;
+      const enough = throughput(top).mean - AS_MUCH;
+      const serves = (level: number): boolean => chance(level) >= wanted && throughput(level).mean >= enough;
+      return levels.find((level) => level >= top / NEARBY && serves(level)) ?? top;
+    },
   };
 }
 

@@ -14,7 +14,7 @@ export const SAFE_CHANCE = 0.99;
 export interface Levels {
   /** null where the goal is not throughput within a latency budget, or nothing was read: then the readings decide one by one. */
   readonly curve: LevelCurve | null;
-  /** The highest level that keeps the budget with the recommended chance; by the readings alone, the best that most of them met. null for none. */
+  /** The highest level that keeps the budget with the recommended chance and still serves more than those below; by the readings alone, the best that most of them met. null for none. */
   readonly recommended: number | null;
 }
 
@@ -31,7 +31,7 @@ export function levelsOf(
     hasCurve(goal) && goal.budget
       ? levelCurve(inOrder(readings, candidate, goal), goal.budget, range, wholeBatchOf(readings, candidate))
       : null;
-  return { curve, recommended: curve ? curve.highest(RECOMMENDED_CHANCE) : bestMet(readings, candidate, goal) };
+  return { curve, recommended: curve ? curve.worthwhile(RECOMMENDED_CHANCE) : bestMet(readings, candidate, goal) };
 }
 
 /** More load serves more, and makes latency longer: so one limit decides the level. */

@@ -10,7 +10,7 @@ import { OfflineWorld, type WorldOptions } from './world.ts';
 /** What a whole study of a problem came to, its final included. */
 export interface StudyOutcome {
   readonly problem: Problem;
-  /** Of the optimum, by what the recommended config truly does at its level, on a machine as fast as this one was for a third of the study at least. */
+  /** Of the optimum, by what the recommended config truly does at its level, on a machine as fast as this one was for a quarter of the study at least. */
   readonly share: number;
   /** The same for the config alone: at whichever level is best for it. */
   readonly configShare: number;
@@ -62,11 +62,11 @@ export async function playStudy(problem: Problem, make: MakeSampler, options: St
 }
 
 /** So much of the study makes a speed one that the machine usually has. */
-const USUAL_SHARE = 1 / 3;
+const USUAL_SHARE = 1 / 4;
 /** Speeds in one of these steps are one. */
 const ALIKE = 0.1;
 
-/** The speeds that the machine had for a third of the study at least; the median where there is none. */
+/** The speeds that the machine had for a quarter of the study at least; the median where there is none. */
 function usualSpeeds(world: OfflineWorld, seconds: number): readonly number[] {
   const all = Array.from({ length: Math.max(1, Math.floor(seconds)) }, (_, at) => world.speedBetween(at, at + 1));
   const groups = [...Map.groupBy(all, (speed) => Math.round(speed / ALIKE)).values()];
