@@ -3,11 +3,15 @@ import type { Candidate } from '../../src/space/types.ts';
 import { queueingSampler } from '../../src/study/samplers/queueing.ts';
 import { randomSampler } from '../../src/study/samplers/random.ts';
 import { tpeSampler } from '../../src/study/samplers/tpe.ts';
+import { type EstimateSpeeds, speedsOf, steadySpeeds } from '../../src/study/speed/speeds.ts';
 import { contest } from '../../src/tuner/offline/contest.ts';
 import { recordedGrids } from '../../src/tuner/offline/landscapes.ts';
 import { playLeague, summaryOf } from '../../src/tuner/offline/league.ts';
-import { problemsOf, worthOf } from '../../src/tuner/offline/problem.ts';
+import { machineSpeed, slowestSpeed } from '../../src/tuner/offline/machine-speed.ts';
+import { type Problem, problemsOf, worthOf } from '../../src/tuner/offline/problem.ts';
 import { scenario } from '../../src/tuner/offline/scenarios.ts';
+import { playStudies, studySummaryOf } from '../../src/tuner/offline/study-league.ts';
+import { playStudy } from '../../src/tuner/offline/whole-study.ts';
 
 const MEASUREMENTS = 8;
 const grid = recordedGrids().find(({ name }) => name.startsWith('sleeper')) as ReturnType<typeof scenario>;
@@ -73,6 +77,50 @@ describe('the offline comparison of samplers', () => {
     const [blind, seeing] = [await refusedWith(false), await refusedWith(true)];
     expect(seeing.refused).toBeLessThan(blind.refused - 1);
     expect(seeing.share).toBeGreaterThan(0.9);
+  });
+
+  it.each([
+    { speedKind: 'two-states', numbers: [0, 1, 2, 3], reached: 0.88, ahead: 0.02 },
+    { speedKind: 'heating', numbers: [0, 1], reached: 0.95, ahead: 0.02 },
+  ] as const)(
+    'finds whole studies on machines of the kind $speedKind near the optimum, clearly nearer than those that take them for steady',
+    async ({ speedKind, numbers, reached, ahead }) => {
+      const meanOf = async (estimateSpeeds: EstimateSpeeds): Promise<number> => {
+        const plan = {
+          ...{ samplers: { queueing: queueingSampler }, landscapes: numbers.map(scenario) },
+          ...{ speedKind, estimateSpeeds, isLocal: true, seed: 1, seeds: 1, statistics: true },
+        };
+        return studySummaryOf(await playStudies(plan, () => undefined)).mean;
+      };
+      const corrected = await meanOf(speedsOf);
+      expect(corrected).toBeGreaterThan(reached);
+      expect(corrected).toBeGreaterThan((await meanOf(steadySpeeds)) + ahead);
+    },
+    600_000,
+  );
+
+  it('plays the same whole study for the same seed, judged by what the recommended config truly does', async () => {
+    const problem = problemsOf(scenario(1), slowestSpeed.heating)[1] as Problem;
+    const speed = machineSpeed('heating', 1);
+    const play = () => playStudy(problem, queueingSampler, { seed: 2, statistics: true, speed, isLocal: true });
+    const outcome = await play();
+    expect(await play()).toEqual(outcome);
+    expect(outcome.share).toBeGreaterThan(0.8);
+    expect(outcome.share).toBeLessThanOrEqual(1);
+    expect(outcome.configShare).toBeGreaterThanOrEqual(outcome.share - 0.05);
+    expect(outcome.seconds).toBeGreaterThan(2 * outcome.measurements);
+  }, 60_000);
+
+  it('sums up shares of whole studies, the worst tenth among them', () => {
+    const problem = problemsOf(grid)[0] as Problem;
+    const results = Array.from({ length: 21 }, (_, index) => ({
+      sampler: 'queueing',
+      outcome: { problem, share: index / 20, configShare: 1, measurements: 10 + index, seconds: 40 },
+    }));
+    expect(studySummaryOf(results)).toMatchObject({ studies: 21, median: 0.5, worst: 0, configs: 1, seconds: 40 });
+    expect(studySummaryOf(results).mean).toBeCloseTo(0.5, 9);
+    expect(studySummaryOf(results).worstTenth).toBeCloseTo(0.1, 9);
+    expect(studySummaryOf(results).measurements).toBeCloseTo(20, 9);
   });
 
   it('has grids of real servers, each with problems that the best of it solves', () => {
