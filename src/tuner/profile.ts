@@ -10,10 +10,10 @@ export const studyWindows = { maxWindows: 4 } satisfies Partial<WindowRule>;
 /** The search asks which candidate is better by much; what is reported is the final's. What a machine does in a bad second, a longer look hardly evens out. */
 export const searchWindows = { minWindowMs: 150, maxWindows: 3 } satisfies Partial<WindowRule>;
 /**
- * With a few requests in flight, for the spread of the percentile from one window to the next: three of up to half a second, so that it takes a
- * second and a half at most. Of a slow model that is few requests, and the spread is the wider.
+ * With a few requests in flight, for the spread of the percentile from one window to the next: three of up to 350 ms, which take a second at
+ * most. Of a slow model they hold few requests, and the spread is the wider.
  */
-export const restWindows = { minWindowMs: 150, maxWindowMs: 500, maxWindows: 3 } satisfies Partial<WindowRule>;
+export const restWindows = { minWindowMs: 150, maxWindowMs: 350, maxWindows: 3 } satisfies Partial<WindowRule>;
 /** What is shorter than what is reported. */
 export const shorterWindows: Readonly<Record<MeasurePurpose, Partial<WindowRule>>> = {
   search: searchWindows,
