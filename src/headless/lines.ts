@@ -4,6 +4,8 @@ import type { Candidate } from '../space/types.ts';
 import { describeAssignment, describeConstraint, describeLevel, describeObjectives } from '../study/describe.ts';
 import { missedConstraints } from '../study/goal.ts';
 import { readMetric } from '../study/metrics.ts';
+import type { NoiseFloor } from '../study/noise-floor.ts';
+import { describeNoise, noiseSentence } from '../study/noise-words.ts';
 import type { StudyRecord } from '../study/records.ts';
 import type { Doubted, Goal, TrialFailure } from '../study/types.ts';
 import type { TunerEvent } from '../tuner/seams.ts';
@@ -48,6 +50,9 @@ export function createLines(write: Print, earlier: readonly StudyRecord[] = []):
         return;
       case 'trial-measured':
         print(`    ${measured(event)}`);
+        return;
+      case 'noise-floor':
+        for (const line of noiseLines(event, goal)) print(line);
         return;
       case 'starved':
         print(`    ${describeLevel(event.level)}: once more, as the load generator was the limit: ${event.reason}`);
@@ -134,6 +139,13 @@ function describeMissed(measurement: Measurement, goal: Goal, candidate: Candida
       return `, misses ${describeConstraint(constraint)}${own === undefined ? '' : ` with ${formatFigure(own)}`}`;
     })
     .join('');
+}
+
+/** What needs no attention stands beside the measurement that it is of. */
+function noiseLines(floor: NoiseFloor, goal: Goal | undefined): string[] {
+  const words = describeNoise(floor, goal?.budget ?? null);
+  if (words.tone === 'quiet') return [`    at rest: ${noiseSentence(words)}`];
+  return [`${words.tone}: ${noiseSentence(words)}`, ...(words.advice === null ? [] : [`    ${words.advice}`])];
 }
 
 function describeDoubts(readings: readonly Doubted[]): string {

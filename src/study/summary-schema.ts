@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Json, JsonObject } from '../base/json.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import type { Explanation } from './explain.ts';
+import type { NoiseFloor } from './noise-floor.ts';
 import type { Prediction } from './prediction.ts';
 import type { SeriesEntry, SeriesSummary } from './series-summary.ts';
 import type { Summary, SummaryPoint } from './summary.ts';
@@ -129,6 +130,21 @@ const gain = z
   .nullable()
   .describe('best over baseline, measured in turn; null without a final');
 
+const noiseFloor: z.ZodType<NoiseFloor> = z
+  .strictObject({
+    level: load,
+    percentile: z.number(),
+    valueMs: finite,
+    lowMs: finite.describe('of the lowest window'),
+    highMs: finite.describe('of the highest window'),
+    medianMs: finite,
+    windows: count,
+    share: figure.describe(
+      '(highMs − medianMs) / (budget − medianMs), from 0 to 1; null without a budget on this percentile',
+    ),
+  })
+  .meta({ id: 'noiseFloor', description: 'latency of the original config with next to no load when the study began' });
+
 const summary: z.ZodType<Summary> = z
   .strictObject({
     schemaVersion: z.literal(1),
@@ -143,6 +159,7 @@ const summary: z.ZodType<Summary> = z
     baseline: point.nullable().describe('the original config'),
     gain,
     rejected: z.strictObject({ trial: count, reason: text }).nullable(),
+    noiseFloor: noiseFloor.nullable(),
     clientBound: z.strictObject({ measurements: count, reason: text }).nullable(),
     explanation: explanation.nullable(),
     pareto: z.array(point),

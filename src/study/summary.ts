@@ -5,6 +5,7 @@ import type { Interval } from '../stats/interval.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import { type Explanation, explainBest } from './explain.ts';
 import { representative } from './final.ts';
+import { type NoiseFloor, noiseFloorOf } from './noise-floor.ts';
 import { type Prediction, predictBest } from './prediction.ts';
 import type { StudyStarted } from './records.ts';
 import type { Counts, StudyState } from './state.ts';
@@ -57,6 +58,8 @@ export interface Summary {
   /** Best over baseline, of the final; null when there was none. */
   readonly gain: { readonly ratio: Figure; readonly low: Figure; readonly high: Figure } | null;
   readonly rejected: { readonly trial: number; readonly reason: string } | null;
+  /** What the latency was like with next to no load when the study began, and how much of the budget that decides; null where it is not known. */
+  readonly noiseFloor: NoiseFloor | null;
   /** Measurements that do not count because the load generator was the limit, and why the first was one; null without any. */
   readonly clientBound: { readonly measurements: number; readonly reason: string } | null;
   /** Why the best is the best, in words and in numbers; null when nothing was measured. */
@@ -94,6 +97,7 @@ export function summarize(state: StudyState, journal: string): Summary {
     baseline: state.baseline && finalPoint(state, state.baseline),
     gain: gainOf(state),
     rejected: state.gain?.rejected ? { trial: state.gain.rejected.trial, reason: state.gain.rejected.reason } : null,
+    noiseFloor: noiseFloorOf(state),
     clientBound: clientBoundOf(state),
     explanation: explainBest(state),
     pareto: state.front.map(({ trial, measurement, feasible }) => pointOf(trial, measurement, feasible)),

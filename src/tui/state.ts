@@ -135,6 +135,8 @@ function changeOf(event: TunerEvent, before: Pick<ViewState, 'activity' | 'isPau
       return { activity: { kind: 'starved', trial: event.trial, level: event.level } };
     case 'progress':
       return { activity: progressed(event) };
+    case 'noise-floor':
+      return {};
     case 'restoring':
       return { activity: { kind: 'restoring' } };
     case 'trial-started':

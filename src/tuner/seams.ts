@@ -1,6 +1,7 @@
 import type { LoadLevel } from '../loadgen/types.ts';
 import type { Measurement, ProfileProgress } from '../profiler/measurement.ts';
 import type { Assignment, Candidate } from '../space/types.ts';
+import type { NoiseFloor } from '../study/noise-floor.ts';
 import type { StudyRecord } from '../study/records.ts';
 import type { Foreseen } from '../study/types.ts';
 import type { TraceSettings } from '../triton/types.ts';
@@ -34,9 +35,15 @@ export interface MeasureOptions {
   readonly onProgress: (progress: ProfileProgress) => void;
   /** The latency budget in force, which may have changed since the profile was made; absent for none. */
   readonly budgetMs?: number;
-  /** One of many that are compared, the best of which are measured again: it may be shorter. */
-  readonly isSearch?: boolean;
+  /** Absent for one of the final, whose figures are reported. */
+  readonly purpose?: MeasurePurpose;
 }
+
+/**
+ * `search`: one of many that are compared, the best of which are measured again: it may be shorter. `rest`: shows what the latency is like
+ * with a few requests in flight.
+ */
+export type MeasurePurpose = 'search' | 'rest';
 
 export interface Profile {
   measure(applied: Applied, level: LoadLevel, options: MeasureOptions): Promise<Measurement>;
@@ -69,6 +76,8 @@ export type TunerEvent =
       readonly foreseen: readonly Foreseen[];
     }
   | { readonly type: 'applying'; readonly trial: number }
+  /** After the first measurement of a study, where that had a few requests in flight. */
+  | ({ readonly type: 'noise-floor' } & NoiseFloor)
   | { readonly type: 'measuring'; readonly trial: number; readonly level: LoadLevel }
   | {
       readonly type: 'progress';

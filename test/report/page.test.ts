@@ -53,6 +53,32 @@ describe('the page', () => {
     expect(pageOf(records)).toBe(page);
   });
 
+  it('says what machine and server were like at rest, and at its head where the budget feels it', async () => {
+    const records = await studyOfMany();
+    const restless = (highMs: number): string => {
+      let isFirst = true;
+      return pageOf(
+        records.map((record) => {
+          if (record.type !== 'trial-measured' || !isFirst) return record;
+          isFirst = false;
+          const level = { mode: 'concurrency', value: 1 } as const;
+          return {
+            ...record,
+            measurement: { ...record.measurement, level, windowPercentilesMs: { low: 1, high: highMs } },
+          };
+        }),
+      );
+    };
+    const budgetMs = foldStudy(records).goal.budget?.latencyMs ?? Number.NaN;
+    const fact = /<dt>at rest<\/dt><dd>p99 at one request in flight: [^<]*budget[^<]*<\/dd>/;
+    const notice = /<p class="notice">When the study began: [^<]*breaks it\. What helps: [^<]*<\/p>/;
+    expect(await thePage()).not.toContain('at rest');
+    expect(restless(1)).toMatch(fact);
+    expect(restless(1)).not.toContain('When the study began');
+    expect(restless(2 * budgetMs)).toMatch(fact);
+    expect(restless(2 * budgetMs)).toMatch(notice);
+  });
+
   it('says how much of its time went into loads', async () => {
     expect(/<dt>time<\/dt><dd>(.*?)<\/dd>/.exec(await thePage())?.[1]).toMatch(/^\S.*, \S.* of it loading configs$/);
   });

@@ -3,6 +3,8 @@ import { formatDuration, formatFigure } from '../../base/format.ts';
 import { canonicalJson } from '../../base/json.ts';
 import { describeConstraint, describeObjectives } from '../../study/describe.ts';
 import { constraintsOf } from '../../study/goal.ts';
+import { noiseFloorOf } from '../../study/noise-floor.ts';
+import { describeNoise, noiseSentence } from '../../study/noise-words.ts';
 import { spaceOf } from '../../study/settings.ts';
 import type { StudyState } from '../../study/state.ts';
 import { type Html, html } from '../html.ts';
@@ -11,7 +13,13 @@ type Fact = readonly [name: string, text: string];
 
 /** How it was measured, so that somebody who does not believe it can do it again. */
 export function methodSection(state: StudyState): Html {
-  const facts: readonly Fact[] = [...what(state), ...asked(state), ...measured(state), ...ended(state)];
+  const facts: readonly Fact[] = [
+    ...what(state),
+    ...asked(state),
+    ...atRest(state),
+    ...measured(state),
+    ...ended(state),
+  ];
   return html`<h2>How it was measured</h2>
 <dl>${facts.map(([name, text]) => html`<dt>${name}</dt><dd>${text}</dd>`)}</dl>
 ${repetition(state.started.commandLine)}
@@ -78,6 +86,12 @@ function goalText({ goal }: StudyState): string {
       : describeConstraint(constraint),
   );
   return `${describeObjectives(goal.objectives)}, with ${limits.join(', ')}`;
+}
+
+/** What machine and server were like before there was a load. */
+function atRest(state: StudyState): readonly Fact[] {
+  const floor = noiseFloorOf(state);
+  return floor ? [['at rest', noiseSentence(describeNoise(floor, state.goal.budget))]] : [];
 }
 
 function measured({ trials, finals, voidRounds, counts }: StudyState): readonly Fact[] {

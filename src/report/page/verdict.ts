@@ -1,5 +1,6 @@
 import { formatFigure, formatMs, formatRate, formatRatio } from '../../base/format.ts';
 import { describeAssignment, describeGainIn, describeLevel, describePrediction } from '../../study/describe.ts';
+import { describeNoise, noiseSentence } from '../../study/noise-words.ts';
 import type { StudyState } from '../../study/state.ts';
 import type { Summary, SummaryPoint } from '../../study/summary.ts';
 import { type Html, html, none } from '../html.ts';
@@ -35,12 +36,19 @@ function gainNote(summary: Summary): string {
 const rate = (value: number | null): string => formatRate(value ?? Number.NaN);
 
 /** What a reader must know before any figure. */
-export function notices({ server, finished }: StudyState, { rejected, clientBound }: Summary): Html {
+export function notices(
+  { server, finished }: StudyState,
+  { rejected, clientBound, noiseFloor, budget }: Summary,
+): Html {
+  const noise = noiseFloor && describeNoise(noiseFloor, budget);
   const told = [
     ...(server.emulated === null ? [] : ["These figures are of tritune's emulator, not of a real server."]),
     ...(finished === null ? ['This run is not finished: what follows is what its journal holds so far.'] : []),
     ...(finished?.interrupted ? ['This run was interrupted before its search was over.'] : []),
     ...(rejected ? [`Trial ${rejected.trial} was not taken: ${rejected.reason}.`] : []),
+    ...(noise && noise.tone !== 'quiet'
+      ? [`When the study began: ${noiseSentence(noise)}.${noise.advice === null ? '' : ` ${capital(noise.advice)}.`}`]
+      : []),
     ...(clientBound
       ? [
           `${clientBound.measurements} measurement${clientBound.measurements === 1 ? '' : 's'} do not count because the load generator was the limit: ${clientBound.reason}.`,
@@ -49,6 +57,8 @@ export function notices({ server, finished }: StudyState, { rejected, clientBoun
   ];
   return html`${told.map((text) => html`<p class="notice">${text}</p>`)}`;
 }
+
+const capital = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 
 /** The best and the original side by side, with their intervals. */
 export function comparison(summary: Summary): Html {

@@ -1,5 +1,7 @@
 import { formatMs, formatRate, formatRatio } from '../../base/format.ts';
 import { describeLevel, describeNarrowing } from '../../study/describe.ts';
+import { noiseFloorOf } from '../../study/noise-floor.ts';
+import { describeNoise } from '../../study/noise-words.ts';
 import type { StudyState } from '../../study/state.ts';
 import type { Trial } from '../../study/types.ts';
 import { figuresOf, finalMark, gainSoFar, meetsGoal } from '../figures.ts';
@@ -13,7 +15,9 @@ const MARGIN = 10;
 export function standingRows({ study }: ViewState, width: number): readonly Row[] {
   if (!study?.best) {
     const isMeasured = study?.unfinished?.role === 'baseline';
-    return [row(isMeasured ? 'the original config is measured first' : '', 'muted'), row(''), row('')];
+    const first = row(isMeasured ? 'the original config is measured first' : '', 'muted');
+    const noise = study ? noiseRow(study, width) : null;
+    return [first, noise ?? row(''), row('')];
   }
   const { best, baseline } = study;
   const isBaseline = baseline?.number === best.number;
@@ -29,6 +33,21 @@ export function standingRows({ study }: ViewState, width: number): readonly Row[
       width,
     ),
   ];
+}
+
+/** What machine and server were like at rest, where the budget feels it; no row elsewhere, as there is little room. */
+export function noiseRows({ study }: ViewState, width: number): readonly Row[] {
+  const noise = study?.best ? noiseRow(study, width, true) : null;
+  return noise ? [noise] : [];
+}
+
+function noiseRow(study: StudyState, width: number, onlyLoud = false): Row | null {
+  const floor = noiseFloorOf(study);
+  if (!floor) return null;
+  const { tone, figures, meaning } = describeNoise(floor, study.goal.budget);
+  if (onlyLoud && tone === 'quiet') return null;
+  const said = meaning === null ? [] : [span(`, ${meaning}`, tone === 'quiet' ? 'muted' : 'warning')];
+  return fitted([span('at rest   ', 'muted'), span(figures), ...said], width);
 }
 
 /** What the person has ruled out and asked for; no row where that is nothing. */
