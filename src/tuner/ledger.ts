@@ -4,6 +4,7 @@ import { nsToMs } from '../base/units.ts';
 import { StudyFold } from '../study/fold.ts';
 import type { Journal } from '../study/journal.ts';
 import type { StudyRecord } from '../study/records.ts';
+import { changeSince } from '../study/speed/changes.ts';
 import type { StudyState } from '../study/state.ts';
 import { coded } from './outcome.ts';
 import type { TunerEvent } from './seams.ts';
@@ -19,6 +20,8 @@ export class Ledger {
   readonly #fold = new StudyFold();
   #state: StudyState | null = null;
   #last: Promise<unknown> = Promise.resolve();
+  /** The machine's speed as whoever watches knows it: at first that of the first minute. */
+  #toldSpeed = 1;
   #watcherFault: { readonly error: unknown } | null = null;
 
   constructor(
@@ -81,6 +84,16 @@ export class Ledger {
     this.#fold.add(record);
     this.#state = null;
     this.notify(record);
+    if (record.type === 'trial-measured' || record.type === 'final-measured') this.#tellSpeed();
+  }
+
+  #tellSpeed(): void {
+    const { course, usual } = this.state.speeds;
+    const latest = course.at(-1);
+    const change = latest ? changeSince(this.#toldSpeed, latest) : null;
+    if (!change) return;
+    this.#toldSpeed = change.speed.value;
+    this.notify({ type: 'speed-changed', ...change, usual });
   }
 
   notify(event: TunerEvent): void {
