@@ -68,13 +68,10 @@ const standingFields = {
     })
     .nullable()
     .meta({ id: 'recommended', description: 'null where the goal is not throughput within a latency budget' }),
-  compared: z
-    .strictObject({ throughput, budgetLatencyMs })
-    .nullable()
-    .meta({
-      id: 'compared',
-      description: "the figures at the machine's usual speed; null where they were measured at it",
-    }),
+  compared: z.strictObject({ throughput, budgetLatencyMs }).nullable().meta({
+    id: 'compared',
+    description: "the figures at the machine's usual speed; null where they were measured at it",
+  }),
 };
 const standing: z.ZodType<StandingPoint> = z.strictObject(standingFields).meta({ id: 'standing' });
 

@@ -4,7 +4,7 @@ import { nsToMs } from '../base/units.ts';
 import { StudyFold } from '../study/fold.ts';
 import type { Journal } from '../study/journal.ts';
 import type { StudyRecord } from '../study/records.ts';
-import { changeSince } from '../study/speed/changes.ts';
+import { latestChange, toldBy } from '../study/speed/changes.ts';
 import type { StudyState } from '../study/state.ts';
 import { coded } from './outcome.ts';
 import type { TunerEvent } from './seams.ts';
@@ -20,7 +20,7 @@ export class Ledger {
   readonly #fold = new StudyFold();
   #state: StudyState | null = null;
   #last: Promise<unknown> = Promise.resolve();
-  /** The machine's speed as whoever watches knows it: at first that of the first minute. */
+  /** The machine's speed as whoever watches knows it, as a multiple of that at the first measurement. */
   #toldSpeed = 1;
   #watcherFault: { readonly error: unknown } | null = null;
 
@@ -88,12 +88,11 @@ export class Ledger {
   }
 
   #tellSpeed(): void {
-    const { course, usual } = this.state.speeds;
-    const latest = course.at(-1);
-    const change = latest ? changeSince(this.#toldSpeed, latest) : null;
+    const { speeds } = this.state;
+    const change = latestChange(this.#toldSpeed, speeds);
     if (!change) return;
-    this.#toldSpeed = change.speed.value;
-    this.notify({ type: 'speed-changed', ...change, usual });
+    this.#toldSpeed = toldBy(change, speeds);
+    this.notify({ type: 'speed-changed', ...change, usual: speeds.usual });
   }
 
   notify(event: TunerEvent): void {

@@ -8,7 +8,7 @@ export interface SpeedChange {
   readonly atSeconds: number;
   /** From then on, relative to the study's first minute. */
   readonly speed: Interval;
-  /** What was told last; 1 at first. */
+  /** What was told last; at first the speed at the first measurement. */
   readonly before: number;
 }
 
@@ -17,25 +17,40 @@ const TOLD = 1.15;
 /** Speeds within this ratio of each other are called steady. */
 const HELD = 1.05;
 
-type Moment = Speeds['course'][number];
+type Course = Pick<Speeds, 'course'>;
 
 /**
- * Returns the change from the speed that was told last to the one of this moment: by more than 15 %, and beyond doubt, so that the 95 %
- * interval of the new speed leaves the old one out. null for none. What is told becomes the speed to compare with, so that one that stays
- * near the limit is told once.
+ * Returns the change from the speed that was told last to the latest one: by more than 15 %, and beyond doubt, so that the 95 % interval
+ * of the new speed leaves the old one out. null for none. `told`: as a multiple of the speed at the first measurement, 1 at first; unlike
+ * the first minute that stays what it is while the minute goes on.
  */
-export function changeSince(told: number, { atSeconds, speed }: Moment): SpeedChange | null {
-  const ratio = Math.max(speed.value / told, told / speed.value);
-  const isSure = speed.low > told || speed.high < told;
-  return ratio > TOLD && isSure ? { atSeconds, speed, before: told } : null;
+export function latestChange(told: number, { course }: Course): SpeedChange | null {
+  const [first] = course;
+  const latest = course.at(-1);
+  if (!first || !latest) return null;
+  const { atSeconds, speed } = latest;
+  const before = told * first.speed.value;
+  const ratio = Math.max(speed.value / before, before / speed.value);
+  const isSure = speed.low > before || speed.high < before;
+  return ratio > TOLD && isSure ? { atSeconds, speed, before } : null;
 }
 
-/** Returns all changes of a study, by what is known of its speeds now; in the order of time. */
-export function changesOf({ course }: Pick<Speeds, 'course'>): readonly SpeedChange[] {
+/** What is told with the change, as `latestChange` takes it. */
+export const toldBy = ({ speed }: SpeedChange, { course }: Course): number =>
+  speed.value / (course[0]?.speed.value ?? speed.value);
+
+/**
+ * Returns all changes of a study, by what is known of its speeds now; in the order of time. What is told becomes the speed to compare
+ * with, so that one that stays near the limit is told once.
+ */
+export function changesOf({ course }: Course): readonly SpeedChange[] {
   const changes: SpeedChange[] = [];
-  for (const moment of course) {
-    const change = changeSince(changes.at(-1)?.speed.value ?? 1, moment);
-    if (change) changes.push(change);
+  let told = 1;
+  for (let end = 1; end <= course.length; end++) {
+    const change = latestChange(told, { course: course.slice(0, end) });
+    if (!change) continue;
+    changes.push(change);
+    told = toldBy(change, { course });
   }
   return changes;
 }
@@ -43,7 +58,7 @@ export function changesOf({ course }: Pick<Speeds, 'course'>): readonly SpeedCha
 /** The lowest and the highest speed of a study, and whether it held within 5 %. null where nothing was measured. */
 export function rangeOf({
   course,
-}: Pick<Speeds, 'course'>): { readonly lowest: number; readonly highest: number; readonly hasHeld: boolean } | null {
+}: Course): { readonly lowest: number; readonly highest: number; readonly hasHeld: boolean } | null {
   if (course.length === 0) return null;
   const values = course.map(({ speed }) => speed.value);
   const [lowest, highest] = [Math.min(...values), Math.max(...values)];
