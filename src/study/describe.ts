@@ -57,6 +57,11 @@ export function describeRecommendation(
   return `${kept}; highest at 90 %: ${level ?? 'none'}, at 99 %: ${safeLevel ?? 'none'}; ${room}`;
 }
 
+/** The same where there is little room: `chance 93 % here; 90 %: 66, 99 %: 56; 8 % of the budget left`. */
+export function describeRecommendationShort({ level, chance, safeLevel, margin }: Recommendation): string {
+  return `chance ${describeChance(chance)} here; 90 %: ${level ?? 'none'}, 99 %: ${safeLevel ?? 'none'}; ${percentOf(margin)} of the budget left`;
+}
+
 /** Never a certainty: it comes from a curve. */
 export function describeChance(chance: number): string {
   if (chance > MOST_CERTAIN) return 'over 99 %';

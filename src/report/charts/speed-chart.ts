@@ -76,7 +76,7 @@ export function speedChart(moments: readonly SpeedMoment[], { usual, finalSecond
 const finalArea = (from: number, to: number, ink: string) => ({
   silent: true,
   itemStyle: { color: '#8883' },
-  label: { formatter: 'final', color: ink, position: 'insideTop' as const },
+  label: { formatter: 'final', color: ink, position: 'insideBottom' as const },
   data: [[{ xAxis: from }, { xAxis: to }]],
 });
 

@@ -80,6 +80,10 @@ export function comparison(summary: Summary): Html {
         ] as const,
     ),
     ...levelRows(points.map(([, point]) => point)),
+    ...speedRows(
+      points.map(([, point]) => point),
+      best.budgetLatencyMs.percentile,
+    ),
     ['failed requests', ({ errorRate }) => `${formatFigure(100 * (errorRate ?? Number.NaN))} %`],
     ['figures settled', ({ stable }) => (stable ? 'yes' : 'no, the limit of windows came first')],
     ['meets the goal', ({ feasible }) => (feasible ? 'yes' : 'no')],
@@ -103,9 +107,18 @@ function levelRows(points: readonly StandingPoint[]): readonly PointRow[] {
       recommended ? text(recommended) : '–';
   return [
     ['chance to keep the budget', of(({ chance }) => describeChance(chance))],
-    ['highest level at 90 % chance', of(({ level }) => `${level ?? 'none'}`)],
-    ['highest level at 99 % chance', of(({ safeLevel }) => `${safeLevel ?? 'none'}`)],
+    ['level for 90 % chance', of(({ level }) => `${level ?? 'none'}`)],
+    ['level for 99 % chance', of(({ safeLevel }) => `${safeLevel ?? 'none'}`)],
     ['of the budget left', of(({ margin }) => `${Math.round(100 * margin)} %`)],
+  ];
+}
+
+/** What the two are compared by, where the machine had another speed than usual when one was measured. */
+function speedRows(points: readonly StandingPoint[], percentile: number): readonly PointRow[] {
+  if (points.every(({ compared }) => compared === null)) return [];
+  return [
+    ['at the usual speed, infer/s', (point) => withInterval((point.compared ?? point).throughput)],
+    [`at the usual speed, p${percentile}, ms`, (point) => withInterval((point.compared ?? point).budgetLatencyMs)],
   ];
 }
 

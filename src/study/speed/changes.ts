@@ -27,9 +27,10 @@ type Course = Pick<Speeds, 'course'>;
 export function latestChange(told: number, { course }: Course): SpeedChange | null {
   const [first] = course;
   const latest = course.at(-1);
-  if (!first || !latest) return null;
-  const { atSeconds, speed } = latest;
-  const before = told * first.speed.value;
+  return first && latest ? changeTo(latest, told * first.speed.value) : null;
+}
+
+function changeTo({ atSeconds, speed }: Course['course'][number], before: number): SpeedChange | null {
   const ratio = Math.max(speed.value / before, before / speed.value);
   const isSure = speed.low > before || speed.high < before;
   return ratio > TOLD && isSure ? { atSeconds, speed, before } : null;
@@ -45,12 +46,12 @@ export const toldBy = ({ speed }: SpeedChange, { course }: Course): number =>
  */
 export function changesOf({ course }: Course): readonly SpeedChange[] {
   const changes: SpeedChange[] = [];
-  let told = 1;
-  for (let end = 1; end <= course.length; end++) {
-    const change = latestChange(told, { course: course.slice(0, end) });
+  let before = course[0]?.speed.value ?? 1;
+  for (const moment of course) {
+    const change = changeTo(moment, before);
     if (!change) continue;
     changes.push(change);
-    told = toldBy(change, { course });
+    before = change.speed.value;
   }
   return changes;
 }

@@ -32,8 +32,8 @@ export function predictionRows(
   const source = width < FULL_TITLES ? 'the queueing model, from the others' : FORETOLD;
   return [
     row(`  ${source}`, 'muted'),
-    row(`  ${text}`),
-    ...(own === null ? [] : [row(`  measured, at the usual speed: ${own}`, 'muted')]),
+    row(`  ${text}${own === null ? '' : ' at the usual speed,'}`),
+    ...(own === null ? [] : [row(`  where ${own} were measured`)]),
   ];
 }
 

@@ -1,5 +1,5 @@
 import { wrapped } from '../../base/format.ts';
-import { describeRecommendation } from '../../study/describe.ts';
+import { describeRecommendation, describeRecommendationShort } from '../../study/describe.ts';
 import { type Explanation, explainBest } from '../../study/explain.ts';
 import { representative } from '../../study/final.ts';
 import { recommendationOf } from '../../study/level/recommendation.ts';
@@ -8,11 +8,13 @@ import { foreign, type Row, span } from '../rows.ts';
 import type { ViewState } from '../state.ts';
 
 const MARGIN = 10;
+/** Rows that what limits the best needs beside. */
+const LEAST_REASON = 2;
 
 /** What a finished study says of its best. */
 interface Told {
   /** How well it keeps the budget; null where the goal has no curve. */
-  readonly level: string | null;
+  readonly level: readonly [long: string, short: string] | null;
   readonly explanation: Explanation | null;
 }
 
@@ -26,8 +28,8 @@ const known = new WeakMap<StudyState, Told>();
 export function whyRows({ study, activity }: ViewState, width: number, mostRows: number): readonly Row[] {
   if (!study || activity.kind !== 'finished') return [];
   const { level, explanation } = toldOf(study);
-  const kept = level === null ? [] : textRows('level', wrapped(level, width - MARGIN));
-  const levelRows = kept.length <= mostRows ? kept : [];
+  const texts = (level ?? []).map((text) => wrapped(text, width - MARGIN));
+  const levelRows = textRows('level', texts.find(({ length }) => length <= mostRows - LEAST_REASON) ?? []);
   return [...levelRows, ...reasonRows(explanation, width, mostRows - levelRows.length)];
 }
 
@@ -50,9 +52,10 @@ function toldOf(study: StudyState): Told {
   return told;
 }
 
-function levelOf(study: StudyState): string | null {
+function levelOf(study: StudyState): Told['level'] {
   const { best, goal } = study;
   const recommended = best && recommendationOf(study, best);
   const stands = best && representative(study, best)?.measurement;
-  return recommended && stands && goal.budget ? describeRecommendation(recommended, goal.budget, stands.level) : null;
+  if (!recommended || !stands || !goal.budget) return null;
+  return [describeRecommendation(recommended, goal.budget, stands.level), describeRecommendationShort(recommended)];
 }
