@@ -1,5 +1,12 @@
 import { formatMs, formatRate, formatRatio, inertLine, wrapped } from '../base/format.ts';
-import { describeAssignment, describeGainIn, describeLevel, describePrediction } from '../study/describe.ts';
+import {
+  describeAssignment,
+  describeGainIn,
+  describeLevel,
+  describePrediction,
+  describeRecommendation,
+  describeSpeed,
+} from '../study/describe.ts';
 import { describeNoise, noiseSentence } from '../study/noise-words.ts';
 import type { Summary, SummaryPoint } from '../study/summary.ts';
 
@@ -47,9 +54,23 @@ function verdict(summary: Summary): string[] {
         : `trial ${best.trial}: ${describeAssignment(best.assignment)}`,
     ),
     row('', figures(best)),
-    ...(best.predicted ? [row('predicted', describePrediction(best.predicted))] : []),
+    ...(best.recommended && budget ? [row('level', describeRecommendation(best.recommended, budget, best.load))] : []),
+    ...(best.predicted ? [row('predicted', describePrediction(best.predicted, best.compared))] : []),
     ...(baseline && !isBaseline ? [row('original', figures(baseline))] : []),
     ...gain(summary, isBaseline),
+    ...speed(summary),
+  ];
+}
+
+/** Only where figures of different speeds were compared. */
+function speed({ speed: { usual, lowest, highest, corrected } }: Summary): string[] {
+  if (corrected === 0 || usual === null || lowest === null || highest === null) return [];
+  const range = `${describeSpeed(lowest)} to ${describeSpeed(highest)} times that of the first minute`;
+  return [
+    row(
+      'speed',
+      `the machine's was ${range}; figures are as measured, and compared at its usual speed, ${describeSpeed(usual)}`,
+    ),
   ];
 }
 

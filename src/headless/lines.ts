@@ -1,7 +1,13 @@
 import { formatDuration, formatFigure, formatMs, formatRate, inertLine, plainLine } from '../base/format.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import type { Candidate } from '../space/types.ts';
-import { describeAssignment, describeConstraint, describeLevel, describeObjectives } from '../study/describe.ts';
+import {
+  describeAssignment,
+  describeConstraint,
+  describeLevel,
+  describeObjectives,
+  describeSpeedChange,
+} from '../study/describe.ts';
 import { missedConstraints } from '../study/goal.ts';
 import { readMetric } from '../study/metrics.ts';
 import type { NoiseFloor } from '../study/noise-floor.ts';
@@ -56,6 +62,9 @@ export function createLines(write: Print, earlier: readonly StudyRecord[] = []):
         return;
       case 'starved':
         print(`    ${describeLevel(event.level)}: once more, as the load generator was the limit: ${event.reason}`);
+        return;
+      case 'speed-changed':
+        print(`    ${describeSpeedChange(event.speed.value, event.usual)}`);
         return;
       case 'trial-finished':
         if (event.failure) print(`    failed: ${describeFailure(event.failure)}`);

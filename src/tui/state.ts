@@ -139,6 +139,9 @@ function changeOf(event: TunerEvent, before: Pick<ViewState, 'activity' | 'isPau
       return {};
     case 'restoring':
       return { activity: { kind: 'restoring' } };
+    case 'speed-changed':
+      // The study's own state has it.
+      return {};
     case 'trial-started':
       // What the sampler hoped for was of its own proposal.
       return event.requested ? { expectedGain: null } : {};

@@ -3,6 +3,7 @@ import type { Measurement, ProfileProgress } from '../profiler/measurement.ts';
 import type { Assignment, Candidate } from '../space/types.ts';
 import type { NoiseFloor } from '../study/noise-floor.ts';
 import type { StudyRecord } from '../study/records.ts';
+import type { SpeedChange } from '../study/speed/changes.ts';
 import type { Foreseen } from '../study/types.ts';
 import type { TraceSettings } from '../triton/types.ts';
 
@@ -87,4 +88,6 @@ export type TunerEvent =
     }
   /** A measurement is taken once more: others had the CPU that the load generator lacked. */
   | { readonly type: 'starved'; readonly trial: number; readonly level: LoadLevel; readonly reason: string }
+  /** The machine is slower or faster than what was told last. `usual`: the speed that figures are compared at. */
+  | ({ readonly type: 'speed-changed'; readonly usual: number } & SpeedChange)
   | { readonly type: 'restoring' };

@@ -1,7 +1,8 @@
-import { formatMs, formatRate, formatRatio } from '../../base/format.ts';
-import { describeLevel, describeNarrowing } from '../../study/describe.ts';
+import { formatMs, formatRate, formatRatio, wrapped } from '../../base/format.ts';
+import { describeLevel, describeNarrowing, describeSpeed, describeSpeedChange } from '../../study/describe.ts';
 import { noiseFloorOf } from '../../study/noise-floor.ts';
 import { describeNoise } from '../../study/noise-words.ts';
+import { changesOf, rangeOf } from '../../study/speed/changes.ts';
 import type { StudyState } from '../../study/state.ts';
 import type { Trial } from '../../study/types.ts';
 import { figuresOf, finalMark, gainSoFar, meetsGoal } from '../figures.ts';
@@ -60,6 +61,22 @@ export function steeredRows(view: ViewState, width: number): readonly Row[] {
   const asked = waiting === 0 ? '' : `${waiting} ${waiting === 1 ? 'trial' : 'trials'} asked for${back}`;
   const parts = [asked, narrowing].filter((part) => part !== '').join(' · ');
   return parts === '' ? [] : [fitted([span('steered   ', 'muted'), span(foreign(parts), 'warning')], width)];
+}
+
+/** The latest change of the machine's speed, or of a finished study the range; no row where it has not changed. */
+export function speedRows({ study }: ViewState, width: number): readonly Row[] {
+  const change = study && changesOf(study.speeds).at(-1);
+  const range = study && rangeOf(study.speeds);
+  if (!change || !range) return [];
+  const { usual } = study.speeds;
+  const text = study.finished
+    ? `${describeSpeed(range.lowest)} to ${describeSpeed(range.highest)} times the first minute's; compared at the usual, ${describeSpeed(usual)}`
+    : describeSpeedChange(change.speed.value, usual);
+  const lines = wrapped(text, width - MARGIN);
+  return lines.map((line, index) => [
+    span((index === 0 ? 'speed' : '').padEnd(MARGIN), 'muted'),
+    span(line, 'warning'),
+  ]);
 }
 
 /** Also why what seemed better in the search is not the best. */
