@@ -10,6 +10,7 @@ import { foldStudy } from '../../src/study/fold.ts';
 import type { StudyRecord } from '../../src/study/records.ts';
 import { summarize } from '../../src/study/summary.ts';
 import { runCli } from '../support/cli.ts';
+import { offlineStudy, slowerLater } from '../support/drifting-study.ts';
 import { hostile, hostileStudy, studyOfMany } from './studies.ts';
 
 function pageOf(records: readonly StudyRecord[]): string {
@@ -158,6 +159,43 @@ describe('the page', () => {
     const block = page.match(/<script type="application\/json"[^>]*>(.*?)<\/script>/s)?.[1] ?? '';
     expect(block.length).toBeGreaterThan(500);
     expect(block.length).toBeLessThan(100_000);
+  });
+});
+
+describe("the machine's speed on the page", () => {
+  const drifting = async (): Promise<string> => pageOf((await offlineStudy(slowerLater)).records);
+
+  it('is a strip over time where it changed, with the usual speed and the part of the final', async () => {
+    const page = await drifting();
+    expect(headings(page)).toContain("The machine's speed");
+    expect(page).toMatch(/went from 0\.\d\d to 1\.\d\d times that of the study's first minute; usual was \d\.\d\d/);
+    const strip = /<figure id="speed">(.*?)<\/figure>/s.exec(page)?.[1] ?? '';
+    expect(strip).toContain('seconds of the study');
+    expect(strip).toMatch(/>usual \d\.\d\d</);
+    expect(strip).toContain('>final<');
+    expect(page).not.toContain('speed held within');
+  });
+
+  it('marks what is compared by other figures than were measured', async () => {
+    const page = await drifting();
+    expect(page).toMatch(/<small>×[01]\.\d\d<\/small>/);
+    expect(page).toContain('×: measured while the machine was slower or faster than usual.');
+    expect(page).toMatch(/at [01]\.\d\d of the first minute&#39;s speed: compared as [\d,.]+ infer\/s, p99 [\d.]+ ms/);
+  });
+
+  it('is one sentence where it held', async () => {
+    const page = pageOf((await offlineStudy()).records);
+    expect(headings(page)).not.toContain("The machine's speed");
+    expect(page).toMatch(/<dd>the machine&#39;s speed held within 5 % \(/);
+    expect(page).not.toContain('<small>×');
+  });
+
+  it('stands beside how well the best keeps the budget', async () => {
+    const page = await thePage();
+    expect(page).toMatch(
+      /<p>It holds p99 ≤ [\d.]+ ms at concurrency \d+ with a chance of .*? of the budget is left\.<\/p>/,
+    );
+    expect(page).toContain('>chance to keep the budget<');
   });
 });
 

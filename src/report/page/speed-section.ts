@@ -29,7 +29,7 @@ export function speedSection(state: StudyState, { corrected }: SpeedSummary): Ht
       : `${corrected} measurements were made at another speed than the usual one: the search, the best and the gain compare what they would have been at it. Figures and charts on this page are as measured.`;
   return html`<h2>The machine's speed</h2>
 <p>The speed of machine and server went from ${describeSpeed(lowest)} to ${describeSpeed(highest)} times that of the study's first minute; usual was ${describeSpeed(state.speeds.usual)}. ${used}</p>
-${figure(chart, 'speed', html`Speed over time with its 95 % interval, estimated from execution times, readings of the same config and level, and a fixed piece of work on this host.`)}`;
+${figure(chart, 'speed', html`Speed over time with its 95 % interval, estimated from execution times, readings of the same config, and where the server is on this host a fixed piece of work.`)}`;
 }
 
 /** For the list of how it was measured; null where the section says it, and where nothing was measured. */

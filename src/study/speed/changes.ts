@@ -21,19 +21,24 @@ type Course = Pick<Speeds, 'course'>;
 
 /**
  * Returns the change from the speed that was told last to the latest one: by more than 15 %, and beyond doubt, so that the 95 % interval
- * of the new speed leaves the old one out. null for none. `told`: as a multiple of the speed at the first measurement, 1 at first; unlike
- * the first minute that stays what it is while the minute goes on.
+ * of the new speed leaves the old one out; and at two measurements in a row, as one alone may have had a reason of its own. null for none.
+ * `told`: as a multiple of the speed at the first measurement, 1 at first; unlike the first minute that stays what it is while the
+ * minute goes on.
  */
 export function latestChange(told: number, { course }: Course): SpeedChange | null {
   const [first] = course;
-  const latest = course.at(-1);
-  return first && latest ? changeTo(latest, told * first.speed.value) : null;
+  return first ? changeAt(course, course.length - 1, told * first.speed.value) : null;
 }
 
-function changeTo({ atSeconds, speed }: Course['course'][number], before: number): SpeedChange | null {
-  const ratio = Math.max(speed.value / before, before / speed.value);
-  const isSure = speed.low > before || speed.high < before;
-  return ratio > TOLD && isSure ? { atSeconds, speed, before } : null;
+function changeAt(course: Course['course'], index: number, before: number): SpeedChange | null {
+  const [earlier, now] = [course[index - 1], course[index]];
+  if (!earlier || !now || !isChanged(now.speed, before)) return null;
+  const isSameWay = earlier.speed.value > before === now.speed.value > before;
+  return isSameWay && isChanged(earlier.speed, before) ? { atSeconds: now.atSeconds, speed: now.speed, before } : null;
+}
+
+function isChanged({ value, low, high }: Interval, before: number): boolean {
+  return Math.max(value / before, before / value) > TOLD && (low > before || high < before);
 }
 
 /** What is told with the change, as `latestChange` takes it. */
@@ -47,8 +52,8 @@ export const toldBy = ({ speed }: SpeedChange, { course }: Course): number =>
 export function changesOf({ course }: Course): readonly SpeedChange[] {
   const changes: SpeedChange[] = [];
   let before = course[0]?.speed.value ?? 1;
-  for (const moment of course) {
-    const change = changeTo(moment, before);
+  for (const index of course.keys()) {
+    const change = changeAt(course, index, before);
     if (!change) continue;
     changes.push(change);
     before = change.speed.value;

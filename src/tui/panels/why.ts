@@ -22,14 +22,15 @@ interface Told {
 const known = new WeakMap<StudyState, Told>();
 
 /**
- * How well the best keeps the budget, and why it is the best, once the run is over: the whole paragraph where so many rows hold it, else
- * what the limit is now, else nothing.
+ * How well the best keeps the budget, and why it is the best, once the run is over. The first in short where there is little room; of the
+ * second the whole paragraph where so many rows hold it, else what the limit is now, else nothing.
  */
 export function whyRows({ study, activity }: ViewState, width: number, mostRows: number): readonly Row[] {
   if (!study || activity.kind !== 'finished') return [];
   const { level, explanation } = toldOf(study);
   const texts = (level ?? []).map((text) => wrapped(text, width - MARGIN));
-  const levelRows = textRows('level', texts.find(({ length }) => length <= mostRows - LEAST_REASON) ?? []);
+  const room = [mostRows - LEAST_REASON, mostRows];
+  const levelRows = textRows('level', texts.find(({ length }, index) => length <= (room[index] ?? 0)) ?? []);
   return [...levelRows, ...reasonRows(explanation, width, mostRows - levelRows.length)];
 }
 
