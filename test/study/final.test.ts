@@ -133,7 +133,7 @@ describe('the final', () => {
         const factor = turn.trial === 1 && turn.round % 2 === 0 ? spread : 1;
         return { ...measurement, throughput: { value: value * factor, low: value * factor, high: value * factor } };
       };
-      return turnsOf(playFinal(study, { read })).length;
+      return turnsOf(playFinal(study, { read, estimateSpeeds: steadySpeeds })).length;
     };
     expect(rounds(1)).toBe(2);
     expect(rounds(1.3)).toBeGreaterThan(2);
@@ -212,13 +212,14 @@ describe('a visit', () => {
   it('has three measurements at most, and the next one goes on from there', () => {
     // At the level that the search knows it takes a fifth of the budget.
     const roomy: Law = { throughput: (level) => 300 * level ** 0.5, p99Ms: (level) => 0.5 * level };
-    const [first = [], second = []] = visitsOf(playFinal({ original, rivals: [{ law: roomy, levels: [4] }] }), 1);
-    expect(first).toHaveLength(3);
-    expect(first).toEqual([...first].sort((a, b) => a - b));
-    expect(second[0]).toBeGreaterThan(first.at(-1) as number);
+    const visits = visitsOf(playFinal({ original, rivals: [{ law: roomy, levels: [4] }] }), 1);
+    expect(Math.max(...visits.map(({ length }) => length))).toBe(3);
+    const levels = visits.flat();
+    expect(levels, 'each is above the one before').toEqual([...new Set(levels)].sort((a, b) => a - b));
+    expect(levels.at(-1)).toBeGreaterThan(2 * 4);
   });
 
-  it('ends at the highest level that holds with a chance of 90 %', () => {
+  it('ends at the highest level that holds with a chance of 90 % and serves more than those below', () => {
     for (const law of [fast, saturating({ aloneMs: 3, most: 2000 }), saturating({ aloneMs: 8, most: 4000 })]) {
       const edge = Math.floor((BUDGET_MS * law.throughput(64)) / 1000);
       const study = { original, rivals: [{ law, levels: [edge >> 1, edge - 1, edge + 2] }] };
@@ -226,7 +227,10 @@ describe('a visit', () => {
       const { curve, recommended } = recommendedOf(played, 1);
       if (!curve || recommended === null) throw new Error('no level is recommended');
       expect(curve.chance(recommended)).toBeGreaterThanOrEqual(RECOMMENDED_CHANCE);
-      for (let level = recommended + 1; level <= edge + 2; level++)
+      const highest = curve.highest(RECOMMENDED_CHANCE) as number;
+      const more = curve.throughput(highest).mean - curve.throughput(recommended).mean;
+      expect(more, 'higher levels serve no more').toBeLessThan(0.03);
+      for (let level = highest + 1; level <= edge + 2; level++)
         expect(curve.chance(level), `at ${level}`).toBeLessThan(RECOMMENDED_CHANCE);
       const served = law.throughput(lastLevel(played, 1)) / law.throughput(recommended);
       expect(Math.abs(Math.log(served))).toBeLessThan(0.05);

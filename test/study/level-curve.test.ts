@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Random, seededRandom, standardNormal } from '../../src/base/random.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
+import type { Candidate } from '../../src/space/types.ts';
 import { type LevelCurve, levelCurve } from '../../src/study/level/curve.ts';
 import { levelsOf, RECOMMENDED_CHANCE, SAFE_CHANCE } from '../../src/study/level/recommended.ts';
 import type { Goal, LevelRange } from '../../src/study/types.ts';
@@ -112,12 +113,37 @@ describe('the curve over the levels', () => {
   });
 
   it('goes by what was read below levels that missed', () => {
-    const high = { ...read(usual, 24, 0.95) };
-    const late = [read(usual, 24, 3), read(usual, 7, 5), read(usual, 7, 5)];
-    const low = [read(usual, 3), read(usual, 3), read(usual, 3)];
-    const recommended = curveOf([high, ...late, ...low]).highest(RECOMMENDED_CHANCE);
-    expect(recommended).toBeGreaterThanOrEqual(3);
-    expect(recommended).toBeLessThan(7);
+    // Two late readings of a config that else holds up to 6 have sent it down to 1.
+    const before = [
+      [4, 13],
+      [6, 20],
+      [8, 27],
+      [5, 17],
+      [5, 66],
+      [2, 32],
+    ] as const;
+    const readings = (all: readonly (readonly [number, number])[]) =>
+      all.map(([level, p99Ms]) => measured(level, 100 * level, p99Ms));
+    const without = curveOf(readings(before));
+    const low = curveOf(readings([...before, [1, 8], [1, 8]]));
+    expect(low.chance(1)).toBeGreaterThanOrEqual(RECOMMENDED_CHANCE);
+    expect(low.chance(1)).toBeGreaterThan(without.chance(1));
+    expect(low.latency(1).sd).toBeLessThan(without.latency(1).sd);
+    const late = curveOf(readings([...before, [1, 40], [1, 40]]));
+    expect(late.highest(RECOMMENDED_CHANCE)).toBeNull();
+  });
+
+  it('knows which level is worth it: the lowest that serves as much as the highest that holds', () => {
+    const saturated = [4, 8, 12, 16, 20].map((level) => measured(level, 1000, level));
+    const { highest, worthwhile, throughput } = curveOf(saturated);
+    const [top, enough] = [highest(RECOMMENDED_CHANCE) ?? 0, worthwhile(RECOMMENDED_CHANCE) ?? 0];
+    expect(top).toBeGreaterThan(14);
+    expect(enough).toBeLessThan(top);
+    expect(throughput(enough).mean).toBeGreaterThan(throughput(top).mean - 0.03);
+    // Where each request more is served beside the others, the highest is.
+    const growing = curveOf([8, 12, 16, 20, 24].map((level) => read({ atOne: 4, slope: 0.5 }, level)));
+    expect(growing.worthwhile(RECOMMENDED_CHANCE)).toBe(growing.highest(RECOMMENDED_CHANCE));
+    expect(curveOf([read({ atOne: 40, slope: 0.5 }, 1)]).worthwhile(RECOMMENDED_CHANCE)).toBeNull();
   });
 
   it('has no level where even the lowest is too late', () => {
@@ -219,15 +245,18 @@ describe('the levels of a config', () => {
 
   it('come from the curve where throughput within a budget is asked for', () => {
     const { curve, recommended } = levelsOf(readings, candidate, goalOf(BUDGET.latencyMs), range);
-    expect(recommended).toBe(curve?.highest(RECOMMENDED_CHANCE));
-    expect(recommended).not.toBeNull();
+    if (!curve || recommended === null) throw new Error('no level');
+    expect(curve.chance(recommended)).toBeGreaterThanOrEqual(RECOMMENDED_CHANCE);
+    expect(recommended).toBe(curve.worthwhile(RECOMMENDED_CHANCE));
   });
 
-  it('are those of whole batches with dynamic batching', () => {
+  it('knows how many requests fill a batch with dynamic batching, and that they wait for no other without', () => {
     const batching = candidateOf(configOf(1, 8, { dynamic_batching: {} }));
-    const whole = [8, 16, 24].map((level) => read(usual, level));
-    const { recommended } = levelsOf(whole, batching, goalOf(BUDGET.latencyMs), range);
-    expect([8, 12, 16, 24]).toContain(recommended);
+    const of = (config: Candidate) => levelsOf(readings, config, goalOf(BUDGET.latencyMs), range).curve;
+    // 19 requests are two batches of 8 and a part of one.
+    expect(of(batching)?.latency(19).sd).toBeGreaterThan(1.2 * (of(candidate)?.latency(19).sd ?? 0));
+    const filled = of(batching)?.latency(16).sd ?? 0;
+    expect(of(batching)?.latency(19).sd).toBeGreaterThan(1.2 * filled);
   });
 
   it.each([
