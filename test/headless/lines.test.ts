@@ -67,8 +67,9 @@ describe('the lines of a run', () => {
 
 describe('the lines about the noise at rest', () => {
   const floor = {
-    ...{ type: 'noise-floor', level: { mode: 'concurrency', value: 1 }, percentile: 99, windows: 3 },
-    ...{ valueMs: 5, lowMs: 4.5, medianMs: 4 },
+    type: 'noise-floor',
+    level: { mode: 'concurrency', value: 1 },
+    ...{ percentile: 99, windows: 3, valueMs: 5, lowMs: 4.5, medianMs: 4 },
   } as const;
   const linesOf = (highMs: number, latencyMs: number | null): string[] => {
     const lines: string[] = [];
