@@ -11,7 +11,10 @@ import { tuneOptionTable } from './tune-options.ts';
 const { url, protocol, controlUrl, metricsUrl } = tuneOptionTable;
 
 const table: OptionTable<ExamineOptions> = {
-  model: { flags: '-m, --model <name>', help: 'look at this model too' },
+  model: {
+    flags: '-m, --model <name>',
+    help: 'look at this model too; if it is loaded it is sent one request at a time for a second',
+  },
   ...{ url, protocol, controlUrl, metricsUrl },
   ...tlsOptionTable,
   ...headerOptionTable,
@@ -20,7 +23,7 @@ const table: OptionTable<ExamineOptions> = {
 /** `tritune doctor`: what is reachable, which features are there, what would go wrong; ends as a run would that met it. */
 export function doctorCommand(terminal: Terminal): Command {
   const command = new Command('doctor').description(
-    'say what is reachable, which features are there, and what would go wrong; nothing is loaded, sent or changed',
+    'say what is reachable, which features are there, and what would go wrong; nothing is loaded or changed',
   );
   return addOptions(command, table).action(async (options: ExamineOptions) => {
     warnIfInsecure(options, terminal);

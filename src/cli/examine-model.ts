@@ -5,18 +5,22 @@ import { loadSpace } from '../space/load.ts';
 import { presetFor } from '../space/presets.ts';
 import { isModelled } from '../study/prediction.ts';
 import type { ModelIndexEntry, TritonClient } from '../triton/types.ts';
+import type { AddressOptions } from './connection.ts';
+import { examineRest } from './examine-rest.ts';
 import { bad, type Finding, note, ok } from './finding.ts';
-import { namesIn } from './open-server.ts';
+import { namesIn, type OpenServer } from './open-server.ts';
 
 /** So long the model is watched for the requests of others. */
 const WATCHED_MS = 1000;
 
-/** The model's state, what would be searched, and for a second whether others use it. Errors: those of the server. */
+/** The model's state, what would be searched, for a second whether others use it, and for another its latency at rest if they do not. Errors: those of the server. */
 export async function* examineModel(
-  client: TritonClient,
+  opened: Pick<OpenServer, 'client' | 'server' | 'tls'>,
   index: readonly ModelIndexEntry[],
+  options: AddressOptions,
   name: string,
 ): AsyncGenerator<Finding> {
+  const { client } = opened;
   const entries = index.filter((entry) => entry.name === name);
   const first = entries.find(({ state }) => state === 'READY') ?? entries[0];
   if (!first) {
@@ -43,7 +47,9 @@ export async function* examineModel(
   if (others > 0) {
     const text = `others send it about ${others.toFixed(0)} requests a second: a run would end with FOREIGN_TRAFFIC (--allow-foreign-traffic)`;
     yield bad(name, text, 'FOREIGN_TRAFFIC');
+    return;
   }
+  yield* examineRest(opened, options, name);
 }
 
 async function foreignRate(client: TritonClient, name: string): Promise<number> {

@@ -23,8 +23,9 @@ const EXTENSIONS: readonly (readonly [name: string, use: string, without: string
 ];
 
 /**
- * What is reachable, which features are there, and what would go wrong with a run, one finding after another. Nothing is loaded, sent or
- * changed: whether models can be controlled is asked by unloading one that there is not. Never throws.
+ * What is reachable, which features are there, and what would go wrong with a run, one finding after another. Nothing is loaded or
+ * changed: whether models can be controlled is asked by unloading one that there is not. A named model that is loaded is sent requests, one at a
+ * time, for about a second. Never throws.
  */
 export async function* examine(options: ExamineOptions): AsyncGenerator<Finding> {
   yield await machine();
@@ -33,12 +34,12 @@ export async function* examine(options: ExamineOptions): AsyncGenerator<Finding>
     const tls = await readTls(options);
     const addresses = addressesOf(options, tls);
     const metricsUrl = options.metricsUrl ?? addresses.metricsUrl;
-    subject = { ...(await connectControl(addresses)), metricsUrl, metricsTls: tls };
+    subject = { ...(await connectControl(addresses)), tls: addresses.tls, metricsUrl, metricsTls: tls };
     for (const look of [server, control, extensions]) yield* look(subject);
     const index = await subject.client.index();
     yield repository(index);
     yield await metrics(subject, index, options.model);
-    if (options.model !== undefined) yield* examineModel(subject.client, index, options.model);
+    if (options.model !== undefined) yield* examineModel(subject, index, options, options.model);
   } catch (error) {
     yield failed('server', error);
   } finally {
@@ -46,7 +47,7 @@ export async function* examine(options: ExamineOptions): AsyncGenerator<Finding>
   }
 }
 
-type Subject = Pick<OpenServer, 'client' | 'server' | 'metricsUrl' | 'metricsTls'>;
+type Subject = Pick<OpenServer, 'client' | 'server' | 'tls' | 'metricsUrl' | 'metricsTls'>;
 type Look = (subject: Subject) => AsyncGenerator<Finding>;
 
 async function machine(): Promise<Finding> {

@@ -1,7 +1,7 @@
 import { MS_PER_S } from '../base/units.ts';
 import { defaultWindowRule } from '../profiler/level-options.ts';
 import { usualTrials } from '../study/usual-trials.ts';
-import { searchWindows } from '../tuner/profile.ts';
+import { restWindows, searchWindows } from '../tuner/profile.ts';
 import type { SamplerName } from './tune-options.ts';
 
 /**
@@ -10,6 +10,8 @@ import type { SamplerName } from './tune-options.ts';
  * what ends the levels, and in times of a request alone where the largest level does.
  */
 interface Search {
+  /** With a few requests in flight, before those. */
+  readonly atRest: number;
   readonly first: number;
   readonly perTrial: number;
   readonly budgetShare: number;
@@ -20,9 +22,25 @@ interface Search {
   readonly finalists: number;
 }
 const SEARCHES: Readonly<Record<'queueing' | 'walk' | 'sweep', Search>> = {
-  queueing: { first: 1, perTrial: 1.1, budgetShare: 0.6, requestTimes: 8.5, longestWindowMs: 1300, finalists: 2 },
-  walk: { first: 4, perTrial: 3.5, budgetShare: 1.1, requestTimes: 8, longestWindowMs: 2000, finalists: 2.5 },
-  sweep: { first: 3, perTrial: 7, budgetShare: 0.9, requestTimes: 4, longestWindowMs: 2000, finalists: 2.5 },
+  queueing: {
+    atRest: 1,
+    first: 1,
+    perTrial: 1.1,
+    budgetShare: 0.6,
+    requestTimes: 8.5,
+    longestWindowMs: 1300,
+    finalists: 2,
+  },
+  walk: {
+    atRest: 0,
+    first: 4,
+    perTrial: 3.5,
+    budgetShare: 1.1,
+    requestTimes: 8,
+    longestWindowMs: 2000,
+    finalists: 2.5,
+  },
+  sweep: { atRest: 0, first: 3, perTrial: 7, budgetShare: 0.9, requestTimes: 4, longestWindowMs: 2000, finalists: 2.5 },
 };
 
 /** Warm-up, waking the instances, and letting requests in flight end; and windows until it is enough, in the search and in the final. */
@@ -89,6 +107,7 @@ export function expectedDuration(prospect: Prospect): Expected {
     const windowMs = Math.min(Math.max(wantedMs, minWindowMs), search.longestWindowMs);
     return MEASUREMENT.besideSeconds + (windows * windowMs) / MS_PER_S;
   };
+  const restSeconds = search.atRest * restSecondsOf(prospect);
   const loadSeconds = loadSecondsOf(prospect);
   const inSearch = search.first + perTrial * trials;
   const withRounds = (rounds: number, eachLoad = loadSeconds) => {
@@ -97,8 +116,8 @@ export function expectedDuration(prospect: Prospect): Expected {
     const loads = trials + (rounds > 0 ? inFinal - rounds + 1 : 0);
     const searching = inSearch * measuringSeconds(MEASUREMENT.searchWindows, searchWindows.minWindowMs);
     const deciding = inFinal * measuringSeconds(MEASUREMENT.finalWindows, defaultWindowRule.minWindowMs);
-    const seconds = searching + deciding + loads * eachLoad;
-    return { seconds, measurements: inSearch + inFinal, loads };
+    const seconds = restSeconds + searching + deciding + loads * eachLoad;
+    return { seconds, measurements: search.atRest + inSearch + inFinal, loads };
   };
   const within = (seconds: number): number => Math.min(seconds, timeBudgetMs / MS_PER_S);
   const even = withRounds(finalRounds);
@@ -113,6 +132,13 @@ export function expectedDuration(prospect: Prospect): Expected {
     measurements: Math.ceil(whole.measurements),
     trials: prospect.trials,
   };
+}
+
+/** Of a measurement with a request in flight, or a few. */
+function restSecondsOf({ requestMs }: Prospect): number {
+  const { minWindowMs, maxWindowMs, maxWindows } = restWindows;
+  const windowMs = Math.min(Math.max(LATENCIES_PER_WINDOW * (requestMs ?? 0), minWindowMs), maxWindowMs);
+  return MEASUREMENT.besideSeconds + (maxWindows * windowMs) / MS_PER_S;
 }
 
 function loadSecondsOf({ loadSeconds, isEmulated }: Prospect): number {

@@ -5,7 +5,7 @@ import { defaultPerfAnalyzerRule, type PerfAnalyzerRule } from '../profiler/leve
 import { foldStudy } from '../study/fold.ts';
 import type { StudyStarted } from '../study/records.ts';
 import { type ControlClient, type ControlOptions, createControl } from '../tuner/control.ts';
-import { createProfile, searchWindows, studyWindows } from '../tuner/profile.ts';
+import { createProfile, shorterWindows, studyWindows } from '../tuner/profile.ts';
 import type { TuneParts } from '../tuner/run.ts';
 import type { Control } from '../tuner/seams.ts';
 import { createTracing } from '../tuner/tracing.ts';
@@ -50,7 +50,7 @@ export async function assembleParts(
     precision: options.precision / 100,
     ...(plan.study.levels.mode === 'concurrency' && { maxInFlight: plan.study.levels.high }),
     ...(options.stability === 'perf-analyzer' && { stability: perfAnalyzerRuleOf(options) }),
-    ...(windows ? { windows } : { windows: studyWindows, searchWindows }),
+    ...(windows ? { windows } : { windows: studyWindows, shorterWindows }),
     deviceProbe: devices.probe,
     hostWorkUs: devices.hostWorkUs,
     alarm: traffic.alarm,

@@ -1,5 +1,13 @@
 import { formatMs, formatRate, formatRatio, inertLine, wrapped } from '../base/format.ts';
-import { describeAssignment, describeGainIn, describeLevel, describePrediction } from '../study/describe.ts';
+import {
+  describeAssignment,
+  describeGainIn,
+  describeLevel,
+  describePrediction,
+  describeRecommendation,
+  describeSpeed,
+} from '../study/describe.ts';
+import { describeNoise, noiseSentence } from '../study/noise-words.ts';
 import type { Summary, SummaryPoint } from '../study/summary.ts';
 
 /** Where the documents of a run lie, by name. */
@@ -10,7 +18,9 @@ export type DocumentPaths = { readonly [document: string]: string | null };
  * the terminal, between whose edges sentences are broken; paths stay whole.
  */
 export function closingLines(summary: Summary, files: DocumentPaths, columns = Number.POSITIVE_INFINITY): string[] {
-  const said = [...verdict(summary), ...why(summary), ...clientBound(summary)].flatMap((line) => broken(line, columns));
+  const said = [...verdict(summary), ...why(summary), ...noise(summary), ...clientBound(summary)].flatMap((line) =>
+    broken(line, columns),
+  );
   const lines = [...said, ...documents(files), modelLine(summary.model, summary.restored)];
   return ['', ...lines.map(inertLine)];
 }
@@ -44,9 +54,23 @@ function verdict(summary: Summary): string[] {
         : `trial ${best.trial}: ${describeAssignment(best.assignment)}`,
     ),
     row('', figures(best)),
-    ...(best.predicted ? [row('predicted', describePrediction(best.predicted))] : []),
+    ...(best.recommended && budget ? [row('level', describeRecommendation(best.recommended, budget, best.load))] : []),
+    ...(best.predicted ? [row('predicted', describePrediction(best.predicted, best.compared))] : []),
     ...(baseline && !isBaseline ? [row('original', figures(baseline))] : []),
     ...gain(summary, isBaseline),
+    ...speed(summary),
+  ];
+}
+
+/** Only where figures of different speeds were compared. */
+function speed({ speed: { usual, lowest, highest, corrected } }: Summary): string[] {
+  if (corrected === 0 || usual === null || lowest === null || highest === null) return [];
+  const range = `${describeSpeed(lowest)} to ${describeSpeed(highest)} times that of the first minute`;
+  return [
+    row(
+      'speed',
+      `the machine's was ${range}; figures are as measured, and compared at its usual speed, ${describeSpeed(usual)}`,
+    ),
   ];
 }
 
@@ -71,6 +95,13 @@ function gain(summary: Summary, isBaseline: boolean): string[] {
 /** A sentence a line: as one line it would be longer than any terminal. */
 function why({ explanation }: Summary): string[] {
   return (explanation?.sentences ?? []).map((sentence, index) => row(index === 0 ? 'why' : '', sentence));
+}
+
+/** Only where it is worth attention. */
+function noise({ noiseFloor, budget }: Summary): string[] {
+  const words = noiseFloor && describeNoise(noiseFloor, budget);
+  if (!words || words.tone === 'quiet') return [];
+  return [row('noise', noiseSentence(words)), ...(words.advice === null ? [] : [row('', words.advice)])];
 }
 
 function clientBound({ clientBound }: Summary): string[] {

@@ -1,9 +1,17 @@
 import { formatDuration, formatFigure, formatMs, formatRate, inertLine, plainLine } from '../base/format.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import type { Candidate } from '../space/types.ts';
-import { describeAssignment, describeConstraint, describeLevel, describeObjectives } from '../study/describe.ts';
+import {
+  describeAssignment,
+  describeConstraint,
+  describeLevel,
+  describeObjectives,
+  describeSpeedChange,
+} from '../study/describe.ts';
 import { missedConstraints } from '../study/goal.ts';
 import { readMetric } from '../study/metrics.ts';
+import type { NoiseFloor } from '../study/noise-floor.ts';
+import { describeNoise, noiseSentence } from '../study/noise-words.ts';
 import type { StudyRecord } from '../study/records.ts';
 import type { Doubted, Goal, TrialFailure } from '../study/types.ts';
 import type { TunerEvent } from '../tuner/seams.ts';
@@ -49,8 +57,14 @@ export function createLines(write: Print, earlier: readonly StudyRecord[] = []):
       case 'trial-measured':
         print(`    ${measured(event)}`);
         return;
+      case 'noise-floor':
+        for (const line of noiseLines(event, goal)) print(line);
+        return;
       case 'starved':
         print(`    ${describeLevel(event.level)}: once more, as the load generator was the limit: ${event.reason}`);
+        return;
+      case 'speed-changed':
+        print(`    ${describeSpeedChange(event.speed.value, event.usual)}`);
         return;
       case 'trial-finished':
         if (event.failure) print(`    failed: ${describeFailure(event.failure)}`);
@@ -134,6 +148,13 @@ function describeMissed(measurement: Measurement, goal: Goal, candidate: Candida
       return `, misses ${describeConstraint(constraint)}${own === undefined ? '' : ` with ${formatFigure(own)}`}`;
     })
     .join('');
+}
+
+/** What needs no attention stands beside the measurement that it is of. */
+function noiseLines(floor: NoiseFloor, goal: Goal | undefined): string[] {
+  const words = describeNoise(floor, goal?.budget ?? null);
+  if (words.tone === 'quiet') return [`    at rest: ${noiseSentence(words)}`];
+  return [`${words.tone}: ${noiseSentence(words)}`, ...(words.advice === null ? [] : [`    ${words.advice}`])];
 }
 
 function describeDoubts(readings: readonly Doubted[]): string {

@@ -12,7 +12,7 @@ import { composingSide, foreignTraffic, readStatistics, serverSide } from './ser
 import { Traffic } from './traffic.ts';
 import { tailEvidence } from './void-windows.ts';
 import { type Warmth, wakeInstances, warmUp, warmUpByCount } from './warm-up.ts';
-import type { WindowedFigures } from './window-figures.ts';
+import { percentileRangeMs, type WindowedFigures } from './window-figures.ts';
 import { measureWindows, type WindowsOutcome } from './windows.ts';
 
 /**
@@ -62,6 +62,7 @@ export async function measureLevel(options: LevelOptions): Promise<Measurement> 
     const requests = figures.succeeded + figures.failed;
     const dropped = paced?.droppedSends ?? 0;
     const limits = await clientFigures(use, figures, paced, options);
+    const windowPercentilesMs = percentileRangeMs(figures.ofEach, options.percentile);
     return {
       level: options.level,
       throughput: scaled(figures.rate, options.requests.batch),
@@ -70,6 +71,7 @@ export async function measureLevel(options: LevelOptions): Promise<Measurement> 
         latencyPercentilesMs: latencyPercentiles(figures.latencies, options.percentiles),
       }),
       budgetLatencyMs: { percentile: options.percentile, ...figures.percentileMs },
+      ...(windowPercentilesMs && { windowPercentilesMs }),
       stable: figures.stable,
       ...(traffic.tooManyErrors && { tooManyErrors: true }),
       ...(figures.budgetVerdict && !limits.starved && { budgetVerdict: figures.budgetVerdict }),

@@ -120,6 +120,11 @@ export interface Measurement {
    * latency from the time due: a stall counts for every request that was due in it.
    */
   readonly budgetLatencyMs: Interval & { readonly percentile: number };
+  /**
+   * The same percentile of the counted windows one by one: the lowest and the highest of them, in milliseconds. Absent where no request
+   * succeeded.
+   */
+  readonly windowPercentilesMs?: Pick<Interval, 'low' | 'high'>;
   readonly stable: boolean;
   readonly windows: number;
   readonly durationMs: number;

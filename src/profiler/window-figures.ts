@@ -42,6 +42,18 @@ export class LatencySums {
   }
 }
 
+/** The lowest and the highest percentile, such as 99, of windows with latencies, in milliseconds; null where there is none. */
+export function percentileRangeMs(
+  windows: readonly LatencySums[],
+  percentile: number,
+): Pick<Interval, 'low' | 'high'> | null {
+  const percentiles = windows
+    .map(({ latencies, fromDue }) => (fromDue.count > 0 ? fromDue : latencies))
+    .filter(({ count }) => count > 0)
+    .map((latencies) => nsToMs(latencies.quantileNs(percentile / 100)));
+  return percentiles.length === 0 ? null : { low: Math.min(...percentiles), high: Math.max(...percentiles) };
+}
+
 export function sumsOf(batches: readonly Batch[]): LatencySums {
   const sums = new LatencySums();
   for (const batch of batches) sums.add(batch);

@@ -37,6 +37,8 @@ export interface CountedWindows extends WindowedFigures {
   readonly countedShare: number;
   /** Requests sent in them. */
   readonly sent: number;
+  /** The latencies of each window. */
+  readonly ofEach: readonly LatencySums[];
 }
 
 /** What a log begins with. */
@@ -153,6 +155,7 @@ export class WindowLog {
       sums,
       countedShare,
       sent: windows.reduce((total, { sent }) => total + sent, 0),
+      ofEach: windows.map((window) => window.sums),
     };
   }
 

@@ -7,8 +7,9 @@ import { figure } from './page/figure.ts';
 import { importanceSection } from './page/importance-section.ts';
 import { methodSection } from './page/method-section.ts';
 import { pagePoints } from './page/points.ts';
+import { speedSection } from './page/speed-section.ts';
 import { failuresSection, trialsSection } from './page/trials-section.ts';
-import { comparison, notices, verdict } from './page/verdict.ts';
+import { comparison, levelText, notices, verdict } from './page/verdict.ts';
 import { whatIfSection } from './page/what-if-section.ts';
 
 /**
@@ -17,6 +18,7 @@ import { whatIfSection } from './page/what-if-section.ts';
  */
 export function reportHtml(state: StudyState, summary: Summary, bestConfigText: string | null): string {
   const { started, server } = state;
+  const level = levelText(summary);
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -29,9 +31,11 @@ ${headAssets()}
 <h1>${started.model} <small>on ${server.name} ${server.version}</small></h1>
 ${notices(state, summary)}
 <p class="verdict">${verdict(summary)}</p>
+${level === '' ? none : html`<p>${level}</p>`}
 ${summary.explanation ? html`<p>${summary.explanation.text}</p>` : none}
 ${comparison(summary)}
 ${chartsSection(state)}
+${speedSection(state, summary.speed)}
 ${importanceSection(state)}
 ${whatIfSection(state)}
 ${trialsSection(state)}

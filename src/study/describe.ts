@@ -2,8 +2,9 @@ import { formatMs, formatRate, plainLine } from '../base/format.ts';
 import type { LoadLevel } from '../loadgen/types.ts';
 import type { Narrowing } from '../space/narrowing.ts';
 import type { Assignment, ParameterValue } from '../space/types.ts';
+import type { Recommendation } from './level/recommendation.ts';
 import type { Prediction } from './prediction.ts';
-import type { Constraint, Objective } from './types.ts';
+import type { Constraint, LatencyBudget, Objective } from './types.ts';
 
 /** The assignment on one line: `instances=2 max_batch_size=8`. */
 export function describeAssignment(assignment: Assignment): string {
@@ -44,12 +45,68 @@ export function describeGainIn(objectives: readonly Objective[]): string {
   return isBare ? '' : ` by ${describeObjectives(objectives)}`;
 }
 
-/** `1,190 infer/s, p99 26 ms (queueing model, from the other trials' 12 measurements)`, and what none of them had. */
-export function describePrediction({ throughput, budgetLatencyMs, from, quality, extrapolates }: Prediction): string {
+/** `holds p99 ≤ 20 ms at concurrency 64 with a chance of 93 %; highest at 90 %: 66, at 99 %: 56; 8 % of the budget is left`. */
+export function describeRecommendation(
+  { level, chance, safeLevel, margin }: Recommendation,
+  { percentile, latencyMs }: LatencyBudget,
+  load: LoadLevel,
+): string {
+  const kept = `holds p${percentile} ≤ ${formatMs(latencyMs)} at ${describeLevel(load)} with a chance of ${describeChance(chance)}`;
+  const left = percentOf(Math.abs(margin));
+  const room = margin >= 0 ? `${left} of the budget is left` : `the expected percentile is ${left} over the budget`;
+  return `${kept}; highest at 90 %: ${level ?? 'none'}, at 99 %: ${safeLevel ?? 'none'}; ${room}`;
+}
+
+/** The same where there is little room: `chance 93 % here; 90 %: 66, 99 %: 56; 8 % of the budget left`. */
+export function describeRecommendationShort({ level, chance, safeLevel, margin }: Recommendation): string {
+  return `chance ${describeChance(chance)} here; 90 %: ${level ?? 'none'}, 99 %: ${safeLevel ?? 'none'}; ${percentOf(margin)} of the budget left`;
+}
+
+/** Never a certainty: it comes from a curve. */
+export function describeChance(chance: number): string {
+  if (chance > MOST_CERTAIN) return 'over 99 %';
+  return chance < 1 - MOST_CERTAIN ? 'under 1 %' : percentOf(chance);
+}
+
+const MOST_CERTAIN = 0.99;
+const percentOf = (share: number): string => `${Math.round(100 * share)} %`;
+
+/** What a person is told when the machine's speed has changed. `usual`: what figures are compared at. */
+export function describeSpeedChange(speed: number, usual: number): string {
+  const now =
+    Math.abs(speed - 1) < ABOUT_ONE
+      ? 'the machine has about the speed of the first minute again'
+      : `the machine is at ${describeSpeed(speed)} ${speed < 1 ? 'of' : 'times'} the speed it had in the first minute`;
+  return `${now}; figures are compared at its usual speed, ${describeSpeed(usual)}`;
+}
+
+const ABOUT_ONE = 0.03;
+
+/** Relative to the first minute, to two decimals. */
+export const describeSpeed = (speed: number): string => speed.toFixed(2);
+
+/** What was measured, as it would have been at the machine's usual speed; null where it was measured at that. */
+type Compared = {
+  readonly throughput: { readonly value: number | null };
+  readonly budgetLatencyMs: { readonly value: number | null; readonly percentile: number };
+} | null;
+
+/**
+ * `1,190 infer/s, p99 26 ms (queueing model, from the other trials' 12 measurements)`, and what none of them had. A prediction is of the
+ * machine at its usual speed: `compared` is what was measured, at that speed.
+ */
+export function describePrediction(
+  { throughput, budgetLatencyMs, from, quality, extrapolates }: Prediction,
+  compared: Compared,
+): string {
   const guess = extrapolates.length > 0 ? `; none had ${extrapolates.map((each) => unseen[each]).join(' or ')}` : '';
   const basis = `queueing model, from the other trials' ${from} measurement${from === 1 ? '' : 's'}${guess}${quality.isGood ? '' : `; it ${quality.words}`}`;
-  return `${formatRate(throughput)}, p${budgetLatencyMs.percentile} ${formatMs(budgetLatencyMs.value)} (${basis})`;
+  const own = compared ? `; at the machine's usual speed, at which ${describeFigures(compared)} were measured` : '';
+  return `${describeFigures({ throughput: { value: throughput }, budgetLatencyMs })} (${basis}${own})`;
 }
+
+const describeFigures = ({ throughput, budgetLatencyMs }: NonNullable<Compared>): string =>
+  `${formatRate(throughput.value ?? Number.NaN)}, p${budgetLatencyMs.percentile} ${formatMs(budgetLatencyMs.value ?? Number.NaN)}`;
 
 const unseen: Readonly<Record<Prediction['extrapolates'][number], string>> = {
   instances: 'so many instances',

@@ -41,7 +41,7 @@ export type Decision = Omit<GainDecided, 'type' | 'at'>;
  */
 export function nextFinal(state: StudyState, rounds: number): FinalStep | null {
   if (rounds === 0) return null;
-  const final = finalOf(state);
+  const final = finalStateOf(state);
   const standing = roundsOf(final, rounds);
   if (!standing) return null;
   const disturbed = standing.isFresh ? disturbedRound(final) : null;
@@ -58,7 +58,8 @@ function visitOf({ turns, isVisiting, isFresh, round }: Rounds): FinalStep | nul
   return { kind: 'measure', trial: side.trial, level, round, isLook: level !== side.level, rest, opensRound: isFresh };
 }
 
-const finalOf = ({ compared, goal, started, voidRounds }: StudyState): FinalState => ({
+/** What the final looks at, at the study's usual speed. */
+export const finalStateOf = ({ compared, goal, started, voidRounds }: StudyState): FinalState => ({
   ...compared,
   ...{ goal, started, voidRounds },
 });
@@ -74,7 +75,7 @@ export function isFinalOver(state: StudyState, rounds: number): boolean {
  * holds, one that kept the goal clearly in the search is better advice than the original config.
  */
 export function decideNow(state: StudyState, rounds: number): Decision | null {
-  const standing = roundsOf(finalOf(state), rounds);
+  const standing = roundsOf(finalStateOf(state), rounds);
   const { baseline, played = [], finalists = [], waiting = [] } = standing ?? {};
   if (!baseline || !played.some((side) => side.readings.some(({ round }) => hasRound(baseline.readings, round))))
     return null;
@@ -96,7 +97,7 @@ export function representative(
   state: StudyState,
   trial: Trial,
 ): { measurement: Measurement; feasible: boolean } | null {
-  const side = state.gain ? sideOf(trialIn(state.compared.trials, trial), finalOf(state)) : null;
+  const side = state.gain ? sideOf(trialIn(state.compared.trials, trial), finalStateOf(state)) : null;
   if (!side || side.readings.length === 0) {
     const chosen = trial.chosen === null ? undefined : trial.measurements[trial.chosen];
     return chosen ? { measurement: chosen, feasible: trial.feasible } : null;

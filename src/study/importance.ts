@@ -36,7 +36,8 @@ export interface Importance {
 
 /** Objectives of weighted products: exp(−cost), which is the throughput where that is the objective. */
 export function importanceOf(state: StudyState): Importance | null {
-  const { trials, goal, started } = state;
+  const { goal, started, compared } = state;
+  const { trials } = compared;
   const measured = trials.filter((trial) => trial.failure === null && trial.chosen !== null);
   const feasible = measured.filter((trial) => trial.feasible);
   const settings = settingsOf(spaceOf(started), trials);

@@ -34,12 +34,16 @@ const MOST_ERRORS = 0.01;
 /** Of reports: the same journal gives the same report. */
 export const REPORT_SEED = 1;
 
-/** The held-out prediction of the study's best at the level that stands for it; null as `predictTrial`. */
+/**
+ * The held-out prediction of the study's best at the level that stands for it; null as `predictTrial`. It is fitted to the trials as they
+ * would have been at the machine's usual speed, and is to be compared with the best's figures at that speed: a machine that drifts is then
+ * no miss of the model.
+ */
 export function predictBest(state: StudyState): Prediction | null {
   const measurement = state.best && representative(state, state.best)?.measurement;
   if (!state.best || !measurement) return null;
   const { percentile } = measurement.budgetLatencyMs;
-  return predictTrial(state.trials, state.best, measurement.level, REPORT_SEED, percentile);
+  return predictTrial(state.compared.trials, state.best, measurement.level, REPORT_SEED, percentile);
 }
 
 /**

@@ -34,6 +34,7 @@ const measurement = z.looseObject({
     std: laterFigure,
   }),
   budgetLatencyMs: interval.extend({ percentile: z.number() }),
+  windowPercentilesMs: z.looseObject({ low: figure, high: figure }).optional(),
   stable: z.boolean(),
   windows: count,
   durationMs: figure,

@@ -2,9 +2,11 @@ import { z } from 'zod';
 import type { Json, JsonObject } from '../base/json.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import type { Explanation } from './explain.ts';
+import type { NoiseFloor } from './noise-floor.ts';
 import type { Prediction } from './prediction.ts';
 import type { SeriesEntry, SeriesSummary } from './series-summary.ts';
-import type { Summary, SummaryPoint } from './summary.ts';
+import type { SpeedSummary } from './speed/summary.ts';
+import type { StandingPoint, Summary, SummaryPoint } from './summary.ts';
 
 /** The form of `summary.json`; the compiler holds it against the types that are written. */
 
@@ -55,6 +57,40 @@ const pointFields = {
   openLoop: openLoop.optional().describe('at a request rate only'),
 };
 const point: z.ZodType<SummaryPoint> = z.strictObject(pointFields).meta({ id: 'point' });
+
+const standingFields = {
+  ...pointFields,
+  recommended: z
+    .strictObject({
+      level: figure.describe('the highest that keeps the budget with a chance of 90 %'),
+      chance: finite.describe('that the budget is kept at the load of this point'),
+      safeLevel: figure.describe('the highest that keeps the budget with a chance of 99 %'),
+      margin: finite.describe('how far the expected percentile lies below the budget, as a share of it'),
+    })
+    .nullable()
+    .meta({ id: 'recommended', description: 'null where the goal is not throughput within a latency budget' }),
+  compared: z.strictObject({ throughput, budgetLatencyMs }).nullable().meta({
+    id: 'compared',
+    description: "the figures at the machine's usual speed; null where they were measured at it",
+  }),
+};
+const standing: z.ZodType<StandingPoint> = z.strictObject(standingFields).meta({ id: 'standing' });
+
+const speed: z.ZodType<SpeedSummary> = z
+  .strictObject({
+    usual: z.number().describe('the speed that figures are compared at'),
+    lowest: figure,
+    highest: figure,
+    changes: z.array(
+      z.strictObject({
+        atSeconds: z.number(),
+        speed: z.strictObject({ value: finite, low: finite, high: finite }),
+        before: z.number(),
+      }),
+    ),
+    corrected: count.describe('measurements that are compared by other figures than were measured'),
+  })
+  .meta({ id: 'speed', description: "the machine's, relative to the study's first minute" });
 
 const prediction: z.ZodType<Prediction> = z.strictObject({
   throughput: finite,
@@ -129,6 +165,21 @@ const gain = z
   .nullable()
   .describe('best over baseline, measured in turn; null without a final');
 
+const noiseFloor: z.ZodType<NoiseFloor> = z
+  .strictObject({
+    level: load,
+    percentile: z.number(),
+    valueMs: finite,
+    lowMs: finite.describe('of the lowest window'),
+    highMs: finite.describe('of the highest window'),
+    medianMs: finite,
+    windows: count,
+    share: figure.describe(
+      '(highMs − medianMs) / (budget − medianMs), from 0 to 1; null without a budget on this percentile',
+    ),
+  })
+  .meta({ id: 'noiseFloor', description: 'latency of the original config with next to no load when the study began' });
+
 const summary: z.ZodType<Summary> = z
   .strictObject({
     schemaVersion: z.literal(1),
@@ -139,12 +190,14 @@ const summary: z.ZodType<Summary> = z
     constraints: z.array(constraint),
     objectives: z.array(z.strictObject({ metric: text, weight: z.number() })),
     feasible: z.boolean().describe('whether the best meets the budget and the constraints'),
-    best: z.strictObject({ ...pointFields, predicted: prediction.nullable() }).nullable(),
-    baseline: point.nullable().describe('the original config'),
+    best: z.strictObject({ ...standingFields, predicted: prediction.nullable() }).nullable(),
+    baseline: standing.nullable().describe('the original config'),
     gain,
     rejected: z.strictObject({ trial: count, reason: text }).nullable(),
+    noiseFloor: noiseFloor.nullable(),
     clientBound: z.strictObject({ measurements: count, reason: text }).nullable(),
     explanation: explanation.nullable(),
+    speed,
     pareto: z.array(point),
     counts: z.strictObject({ trials: count, measurements: count, reloads: count, failed: count }),
     wallSeconds: figure,

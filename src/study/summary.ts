@@ -5,8 +5,12 @@ import type { Interval } from '../stats/interval.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import { type Explanation, explainBest } from './explain.ts';
 import { representative } from './final.ts';
+import { type Recommendation, recommendationOf } from './level/recommendation.ts';
+import { type NoiseFloor, noiseFloorOf } from './noise-floor.ts';
 import { type Prediction, predictBest } from './prediction.ts';
 import type { StudyStarted } from './records.ts';
+import { correctionOf } from './speed/changes.ts';
+import { type SpeedSummary, summarizeSpeed } from './speed/summary.ts';
 import type { Counts, StudyState } from './state.ts';
 import type { Constraint, Objective, Trial } from './types.ts';
 
@@ -32,10 +36,21 @@ export interface SummaryPoint {
   readonly openLoop?: OpenLoopFigures;
 }
 
-interface BestPoint extends SummaryPoint {
+/** The best or the original config. */
+export interface StandingPoint extends SummaryPoint {
+  /** How well the budget is kept at the reported level, and up to which levels it is; null where the goal has no curve. */
+  readonly recommended: Recommendation | null;
+  /** The figures as they would have been at the machine's usual speed: what is compared. null where they were measured at that speed. */
+  readonly compared: {
+    readonly throughput: IntervalFigures;
+    readonly budgetLatencyMs: IntervalFigures & { readonly percentile: number };
+  } | null;
+}
+
+interface BestPoint extends StandingPoint {
   /**
    * What the queueing model, fitted to the measurements of the other trials only, expected of this config at this level:
-   * held out, so that it can be compared with what was measured. null where it cannot say.
+   * held out, so that it can be compared with what was measured: with `compared` where that is not null. null where it cannot say.
    */
   readonly predicted: Prediction | null;
 }
@@ -53,14 +68,17 @@ export interface Summary {
   /** Whether `best` meets the budget and the constraints. */
   readonly feasible: boolean;
   readonly best: BestPoint | null;
-  readonly baseline: SummaryPoint | null;
+  readonly baseline: StandingPoint | null;
   /** Best over baseline, of the final; null when there was none. */
   readonly gain: { readonly ratio: Figure; readonly low: Figure; readonly high: Figure } | null;
   readonly rejected: { readonly trial: number; readonly reason: string } | null;
+  /** What the latency was like with next to no load when the study began, and how much of the budget that decides; null where it is not known. */
+  readonly noiseFloor: NoiseFloor | null;
   /** Measurements that do not count because the load generator was the limit, and why the first was one; null without any. */
   readonly clientBound: { readonly measurements: number; readonly reason: string } | null;
   /** Why the best is the best, in words and in numbers; null when nothing was measured. */
   readonly explanation: Explanation | null;
+  readonly speed: SpeedSummary;
   readonly pareto: readonly SummaryPoint[];
   readonly counts: Counts;
   readonly wallSeconds: Figure;
@@ -94,8 +112,10 @@ export function summarize(state: StudyState, journal: string): Summary {
     baseline: state.baseline && finalPoint(state, state.baseline),
     gain: gainOf(state),
     rejected: state.gain?.rejected ? { trial: state.gain.rejected.trial, reason: state.gain.rejected.reason } : null,
+    noiseFloor: noiseFloorOf(state),
     clientBound: clientBoundOf(state),
     explanation: explainBest(state),
+    speed: summarizeSpeed(state.speeds, countedOf(state)),
     pareto: state.front.map(({ trial, measurement, feasible }) => pointOf(trial, measurement, feasible)),
     counts: state.counts,
     wallSeconds: figure(state.elapsedSeconds),
@@ -110,9 +130,19 @@ export function summarize(state: StudyState, journal: string): Summary {
   };
 }
 
-function finalPoint(state: StudyState, trial: Trial): SummaryPoint | null {
+function finalPoint(state: StudyState, trial: Trial): StandingPoint | null {
   const stands = representative(state, trial);
-  return stands && pointOf(trial, stands.measurement, stands.feasible);
+  if (!stands) return null;
+  const { measurement, feasible } = stands;
+  const { throughput, budgetLatencyMs } = state.speeds.comparable(measurement);
+  const isSame = correctionOf(state.speeds, measurement) === null;
+  return {
+    ...pointOf(trial, measurement, feasible),
+    recommended: recommendationOf(state, trial),
+    compared: isSame
+      ? null
+      : { throughput: intervalFigures(throughput), budgetLatencyMs: percentileFigures(budgetLatencyMs) },
+  };
 }
 
 function pointOf({ number, candidate }: Trial, measurement: Measurement, feasible: boolean): SummaryPoint {
@@ -126,18 +156,21 @@ function pointOf({ number, candidate }: Trial, measurement: Measurement, feasibl
     feasible,
     throughput: intervalFigures(measurement.throughput),
     latencyMs: { avg: figure(avg), p50: figure(p50), p90: figure(p90), p95: figure(p95), p99: figure(p99) },
-    budgetLatencyMs: {
-      percentile: measurement.budgetLatencyMs.percentile,
-      ...intervalFigures(measurement.budgetLatencyMs),
-    },
+    budgetLatencyMs: percentileFigures(measurement.budgetLatencyMs),
     errorRate: figure(measurement.errorRate),
     stable: measurement.stable,
     ...(measurement.openLoop && { openLoop: measurement.openLoop }),
   };
 }
 
-function clientBoundOf({ trials, finals }: StudyState): Summary['clientBound'] {
-  const all = [...trials.flatMap((trial) => trial.measurements), ...finals.map((final) => final.measurement)];
+/** All that counts, of the search and of the final. */
+const countedOf = ({ trials, finals }: StudyState): readonly Measurement[] => [
+  ...trials.flatMap((trial) => trial.measurements),
+  ...finals.map((final) => final.measurement),
+];
+
+function clientBoundOf(state: StudyState): Summary['clientBound'] {
+  const all = countedOf(state);
   const bound = all.filter((measurement) => measurement.client.bound);
   const [first] = bound;
   return first ? { measurements: bound.length, reason: first.client.reason ?? '' } : null;
@@ -153,6 +186,11 @@ function gainOf(state: StudyState): Summary['gain'] {
 function intervalFigures({ value, low, high }: Interval): IntervalFigures {
   return { value: figure(value), low: figure(low), high: figure(high) };
 }
+
+const percentileFigures = (of: Measurement['budgetLatencyMs']): SummaryPoint['budgetLatencyMs'] => ({
+  percentile: of.percentile,
+  ...intervalFigures(of),
+});
 
 function figure(value: number): Figure {
   return Number.isFinite(value) ? value : null;

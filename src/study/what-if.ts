@@ -51,9 +51,9 @@ export interface NoWhatIf {
 const MOST_SIMULATIONS = 600;
 const MOST_LEVELS = 10;
 
-/** Pure and repeatable: the same state gives the same figures. */
+/** Pure and repeatable: the same state gives the same figures. They are fitted to, and held against, the trials at the machine's usual speed. */
 export function whatIf(state: StudyState): WhatIf | NoWhatIf {
-  const { started, best, trials } = state;
+  const { started, best, compared } = state;
   const stands = best && representative(state, best)?.measurement;
   if (!best || !stands) return { reason: 'nothing was measured' };
   if (started.levels.mode !== 'concurrency') {
@@ -62,13 +62,14 @@ export function whatIf(state: StudyState): WhatIf | NoWhatIf {
   if (!isModelled(best.candidate.config)) {
     return { reason: 'the queueing model knows no sequences, ensembles or decoupled models' };
   }
-  const from = trials.flatMap(observationsOf).length;
+  const from = compared.trials.flatMap(observationsOf).length;
   if (from === 0) return { reason: "no measurement came with the server's statistics by batch size" };
   return foretold(state, best, stands, from);
 }
 
 function foretold(state: StudyState, best: Trial, stands: Measurement, from: number): WhatIf | NoWhatIf {
-  const { started, trials } = state;
+  const { started, compared } = state;
+  const { trials } = compared;
   const { percentile } = stands.budgetLatencyMs;
   const space = spaceOf(started);
   const levels = levelsOf(state, stands);

@@ -5,7 +5,7 @@ import { footRows, helpPanel } from './panels/foot.ts';
 import { handPanel } from './panels/hand.ts';
 import { progressRows, titleRows } from './panels/head.ts';
 import { spacePanel } from './panels/space.ts';
-import { standingRows, steeredRows } from './panels/standing.ts';
+import { noiseRows, speedRows, standingRows, steeredRows } from './panels/standing.ts';
 import { trialPanel } from './panels/trial.ts';
 import { trialsPanel } from './panels/trials.ts';
 import { whyRows } from './panels/why.ts';
@@ -36,7 +36,7 @@ const GAP = 2;
 export function frame(scene: Scene, size: Size): readonly Row[] {
   if (size.columns < SMALLEST.columns || size.rows < SMALLEST.rows) return tooSmall(scene, size);
   const { view, interaction, abilities, notice, elapsedSeconds } = scene;
-  const standing = [...standingRows(view, size.columns), ...steeredRows(view, size.columns)];
+  const standing = [standingRows, noiseRows, speedRows, steeredRows].flatMap((rowsOf) => rowsOf(view, size.columns));
   const head = [
     ...titleRows(view, size.columns),
     ...progressRows(view, elapsedSeconds, size.columns),

@@ -135,8 +135,13 @@ function changeOf(event: TunerEvent, before: Pick<ViewState, 'activity' | 'isPau
       return { activity: { kind: 'starved', trial: event.trial, level: event.level } };
     case 'progress':
       return { activity: progressed(event) };
+    case 'noise-floor':
+      return {};
     case 'restoring':
       return { activity: { kind: 'restoring' } };
+    case 'speed-changed':
+      // The study's own state has it.
+      return {};
     case 'trial-started':
       // What the sampler hoped for was of its own proposal.
       return event.requested ? { expectedGain: null } : {};

@@ -28,7 +28,7 @@ export async function runFinal(run: Run): Promise<string | null> {
     const { number, candidate } = step.trial;
     try {
       const applied = await applyCandidate(run, number, candidate);
-      const measurement = await measureOnce(run, number, applied, step.level, { isSearch: step.isLook });
+      const measurement = await measureOnce(run, number, applied, step.level, step.isLook ? { purpose: 'search' } : {});
       await run.ledger.record(finalMeasured(step, measurement));
     } catch (error) {
       const failure = failureOf(error, 'measure');

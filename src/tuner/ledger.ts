@@ -4,7 +4,11 @@ import { nsToMs } from '../base/units.ts';
 import { StudyFold } from '../study/fold.ts';
 import type { Journal } from '../study/journal.ts';
 import type { StudyRecord } from '../study/records.ts';
+
+import { latestChange, toldBy } from '../study/speed/changes.ts';
+
 import type { EstimateSpeeds } from '../study/speed/speeds.ts';
+
 import type { StudyState } from '../study/state.ts';
 import { coded } from './outcome.ts';
 import type { TunerEvent } from './seams.ts';
@@ -20,6 +24,8 @@ export class Ledger {
   readonly #fold: StudyFold;
   #state: StudyState | null = null;
   #last: Promise<unknown> = Promise.resolve();
+  /** The machine's speed as whoever watches knows it, as a multiple of that at the first measurement. */
+  #toldSpeed = 1;
   #watcherFault: { readonly error: unknown } | null = null;
 
   constructor(
@@ -84,6 +90,15 @@ export class Ledger {
     this.#fold.add(record);
     this.#state = null;
     this.notify(record);
+    if (record.type === 'trial-measured' || record.type === 'final-measured') this.#tellSpeed();
+  }
+
+  #tellSpeed(): void {
+    const { speeds } = this.state;
+    const change = latestChange(this.#toldSpeed, speeds);
+    if (!change) return;
+    this.#toldSpeed = toldBy(change, speeds);
+    this.notify({ type: 'speed-changed', ...change, usual: speeds.usual });
   }
 
   notify(event: TunerEvent): void {

@@ -1,7 +1,9 @@
 import type { LoadLevel } from '../loadgen/types.ts';
 import type { Measurement, ProfileProgress } from '../profiler/measurement.ts';
 import type { Assignment, Candidate } from '../space/types.ts';
+import type { NoiseFloor } from '../study/noise-floor.ts';
 import type { StudyRecord } from '../study/records.ts';
+import type { SpeedChange } from '../study/speed/changes.ts';
 import type { Foreseen } from '../study/types.ts';
 import type { TraceSettings } from '../triton/types.ts';
 
@@ -34,9 +36,15 @@ export interface MeasureOptions {
   readonly onProgress: (progress: ProfileProgress) => void;
   /** The latency budget in force, which may have changed since the profile was made; absent for none. */
   readonly budgetMs?: number;
-  /** One of many that are compared, the best of which are measured again: it may be shorter. */
-  readonly isSearch?: boolean;
+  /** Absent for one of the final, whose figures are reported. */
+  readonly purpose?: MeasurePurpose;
 }
+
+/**
+ * `search`: one of many that are compared, the best of which are measured again: it may be shorter. `rest`: shows what the latency is like
+ * with a few requests in flight.
+ */
+export type MeasurePurpose = 'search' | 'rest';
 
 export interface Profile {
   measure(applied: Applied, level: LoadLevel, options: MeasureOptions): Promise<Measurement>;
@@ -69,6 +77,8 @@ export type TunerEvent =
       readonly foreseen: readonly Foreseen[];
     }
   | { readonly type: 'applying'; readonly trial: number }
+  /** After the first measurement of a study, where that had a few requests in flight. */
+  | ({ readonly type: 'noise-floor' } & NoiseFloor)
   | { readonly type: 'measuring'; readonly trial: number; readonly level: LoadLevel }
   | {
       readonly type: 'progress';
@@ -78,4 +88,6 @@ export type TunerEvent =
     }
   /** A measurement is taken once more: others had the CPU that the load generator lacked. */
   | { readonly type: 'starved'; readonly trial: number; readonly level: LoadLevel; readonly reason: string }
+  /** The machine is slower or faster than what was told last. `usual`: the speed that figures are compared at. */
+  | ({ readonly type: 'speed-changed'; readonly usual: number } & SpeedChange)
   | { readonly type: 'restoring' };

@@ -3,6 +3,7 @@ import type { Measurement, ProfileProgress } from '../profiler/measurement.ts';
 import type { Candidate } from '../space/types.ts';
 import { assess, requireMetrics } from '../study/goal.ts';
 import { type NextLevel, nextLevel } from '../study/levels.ts';
+import { noiseFloorOf, restLevel } from '../study/noise-floor.ts';
 import { bestTrial, standingOf } from '../study/ranking.ts';
 import type { LevelPlan, TrialFailure, TrialRole } from '../study/types.ts';
 import { heedPause } from './heed.ts';
@@ -79,7 +80,7 @@ async function applyNow(run: Run, trial: number, candidate: Candidate): Promise<
   return applied;
 }
 
-interface LookOptions extends Pick<MeasureOptions, 'isSearch'> {
+interface LookOptions extends Pick<MeasureOptions, 'purpose'> {
   readonly watch?: (progress: ProfileProgress) => void;
 }
 
@@ -97,7 +98,7 @@ export async function measureOnce(
   trial: number,
   applied: Applied,
   value: number,
-  { isSearch = false, watch = () => undefined }: LookOptions = {},
+  { purpose, watch = () => undefined }: LookOptions = {},
 ): Promise<Measurement> {
   const level = { mode: run.ledger.state.started.levels.mode, value };
   const measure = (on: Applied): Promise<Measurement> => {
@@ -107,7 +108,11 @@ export async function measureOnce(
       watch(progress);
     };
     const budgetMs = run.ledger.state.goal.budget?.latencyMs;
-    const options = { signal: run.signal, onProgress, isSearch, ...(budgetMs !== undefined && { budgetMs }) };
+    const options = {
+      ...{ signal: run.signal, onProgress },
+      ...(budgetMs !== undefined && { budgetMs }),
+      ...(purpose && { purpose }),
+    };
     return run.time.timeMeasure(() => run.parts.profile.measure(on, level, options));
   };
   const measureAnew = async (): Promise<Measurement> => measure(await applyNow(run, trial, applied.candidate));
@@ -154,11 +159,23 @@ async function measureLevels(run: Run, trial: Assigned, applied: Applied, measur
     const next = levelAfter(run, trial, measurements);
     if (next.kind === 'done' || (measurements.length > 0 && !run.time.allowsLevel)) return;
     await heedPause(run);
-    const measurement = await measureOnce(run, trial.number, applied, next.level, { isSearch: true });
+    const isRest = measurements.length === 0 && next.level === restLevelOf(run, trial);
+    const purpose = isRest ? 'rest' : 'search';
+    const measurement = await measureOnce(run, trial.number, applied, next.level, { purpose });
     await run.ledger.record({ type: 'trial-measured', trial: trial.number, measurement });
     measurements.push(measurement);
+    if (isRest) tellNoise(run);
     requireMetrics(measurement, trial.candidate, goal);
   }
+}
+
+/** The baseline begins at rest, so that a run says at its start what of a latency is the machine's; null for other trials. */
+const restLevelOf = ({ ledger }: Run, { role }: Assigned): number | null =>
+  role === 'baseline' ? restLevel(ledger.state.started.levels) : null;
+
+function tellNoise({ ledger }: Run): void {
+  const floor = noiseFloorOf(ledger.state);
+  if (floor) ledger.notify({ type: 'noise-floor', ...floor });
 }
 
 /** The list's; else the sampler's, where it has a say in levels; else that of the level search. */
@@ -170,6 +187,8 @@ function levelAfter(run: Run, trial: Assigned, measured: readonly Measurement[])
   const measurements = measured.map((measurement) => speeds.comparable(measurement));
   const sampler = run.sampler();
   const isFirst = measurements.length === 0;
+  const rest = isFirst ? restLevelOf(run, trial) : null;
+  if (rest !== null) return { kind: 'measure', level: rest };
   const served = isFirst || measurements.some((each) => each.throughput.value > 0);
   if (sampler.level && served) {
     if (isFirst && plan.start !== undefined) return { kind: 'measure', level: plan.start };

@@ -1,18 +1,20 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { connectGrpc } from '../../src/triton/connect.ts';
 import { callCli } from '../support/call-cli.ts';
-import { emulatorForTest, smallProfile } from '../support/emulator.ts';
+import { emulatorForTest, everyKindProfile, smallProfile } from '../support/emulator.ts';
 import { othersSend } from '../support/other-sender.ts';
 
 const line = (state: string, about: string, text = ''): unknown =>
   expect.stringMatching(new RegExp(`^${state} +${about} +.*${text}`, 'm'));
 
 describe('doctor', () => {
-  it('says what is there, and changes and sends nothing', async () => {
+  it('says what is there, and changes nothing', async () => {
     const emulator = await emulatorForTest({ profile: smallProfile() });
     const client = connectGrpc(emulator.grpcUrl);
     onTestFinished(() => client.close());
-    const before = [await client.modelConfig('m'), await client.statistics('m'), await client.index()];
+    const served = async () => (await client.statistics('m')).map(({ success }) => success.count);
+    const before = [await client.modelConfig('m'), await client.index()];
+    const [servedBefore = 0] = await served();
     const { code, stdout } = await callCli([
       'doctor',
       '-m',
@@ -31,10 +33,33 @@ describe('doctor', () => {
       line('ok', 'models', '1 loaded: m'),
       line('ok', 'metrics'),
       line('ok', 'm', "loaded, .*search space '.+' with \\d+ candidates"),
+      line(
+        '(ok|note)',
+        'm',
+        'p99 at one request in flight: .* ms.*; the machine alone breaks a budget below .* ms, and decides a third',
+      ),
     ])
       expect(stdout).toEqual(wanted);
     expect(stdout).not.toMatch(/^bad/m);
-    expect([await client.modelConfig('m'), await client.statistics('m'), await client.index()]).toEqual(before);
+    expect([await client.modelConfig('m'), await client.index()]).toEqual(before);
+    // One request at a time, which takes a millisecond here.
+    const [servedAfter = 0] = await served();
+    expect(servedAfter - servedBefore).toBeGreaterThan(100);
+  });
+
+  it('sends nothing to no model, nor to one of sequences, and says what it would need to be told', async () => {
+    const emulator = await emulatorForTest({ profile: everyKindProfile() });
+    const client = connectGrpc(emulator.grpcUrl);
+    onTestFinished(() => client.close());
+    const statistics = () => Promise.all(['m', 'seq', 'stream'].map((model) => client.statistics(model)));
+    const before = await statistics();
+    const at = ['doctor', '-u', emulator.grpcUrl, '--metrics-url', emulator.metricsUrl];
+    expect((await callCli(at)).stdout).not.toContain('in flight');
+    expect((await callCli([...at, '-m', 'seq'])).stdout).not.toContain('in flight');
+    const { code, stdout } = await callCli([...at, '-m', 'stream']);
+    expect(stdout).toEqual(line('note', 'stream', 'nothing was sent to see its latency at rest: .*decoupled'));
+    expect(code).toBe(0);
+    expect(await statistics()).toEqual(before);
   });
 
   it('ends as a run would: no server, no such model, models that cannot be controlled', async () => {
@@ -57,9 +82,10 @@ describe('doctor', () => {
   it('hears the requests of others', async () => {
     const emulator = await emulatorForTest({ profile: smallProfile() });
     await othersSend('grpc', emulator.grpcUrl, 'm', 5);
-    expect(await callCli(['doctor', '-m', 'm', '-u', emulator.grpcUrl])).toMatchObject({
-      code: 4,
-      stdout: line('bad', 'm', 'others send it about \\d+ requests a second'),
-    });
+    const { code, stdout } = await callCli(['doctor', '-m', 'm', '-u', emulator.grpcUrl]);
+    expect(code).toBe(4);
+    expect(stdout).toEqual(line('bad', 'm', 'others send it about \\d+ requests a second'));
+    // What they do is no noise of the machine's.
+    expect(stdout).not.toContain('in flight');
   });
 });

@@ -9,7 +9,7 @@ import { defaultWindowRule } from '../../src/profiler/level-options.ts';
 import { loadSpace } from '../../src/space/load.ts';
 import { presetFor } from '../../src/space/presets.ts';
 import { viewSpace } from '../../src/study/samplers/space-view.ts';
-import { searchWindows, studyWindows } from '../../src/tuner/profile.ts';
+import { shorterWindows, studyWindows } from '../../src/tuner/profile.ts';
 import type { Profile } from '../../src/tuner/seams.ts';
 import { candidateOf, goalOf, studyStarted } from '../study/builders.ts';
 import { VirtualServer } from '../support/virtual-server.ts';
@@ -21,13 +21,13 @@ const WARM_UP_MS = 550;
 /** Takes the time that the rule of windows takes: longer for slow answers and low rates, and as many as it may be. */
 function inItsTime(server: VirtualServer): Profile {
   const random = seededRandom(1);
-  const { maxWindowMs, minRequests } = defaultWindowRule;
+  const { minRequests } = defaultWindowRule;
   return {
-    measure: async ({ candidate }, level, { signal, isSearch }) => {
-      const { minWindowMs, minWindows, maxWindows } = {
+    measure: async ({ candidate }, level, { signal, purpose }) => {
+      const { minWindowMs, maxWindowMs, minWindows, maxWindows } = {
         ...defaultWindowRule,
         ...studyWindows,
-        ...(isSearch && searchWindows),
+        ...(purpose && shorterWindows[purpose]),
       };
       const measurement = server.measure(candidate.config, level.value);
       const wantedMs = Math.max(20 * measurement.latencyMs.avg, (minRequests * 1e3) / measurement.throughput.value);

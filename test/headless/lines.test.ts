@@ -65,6 +65,47 @@ describe('the lines of a run', () => {
   });
 });
 
+describe('the lines about the noise at rest', () => {
+  const floor = {
+    ...({ type: 'noise-floor', level: { mode: 'concurrency', value: 1 }, percentile: 99, windows: 3 } as const),
+    ...{ valueMs: 5, lowMs: 4.5, medianMs: 4 },
+  };
+  const linesOf = (highMs: number, latencyMs: number | null): string[] => {
+    const lines: string[] = [];
+    const onEvent = createLines((line) => lines.push(line));
+    const goal = goalOf(latencyMs);
+    onEvent(studyStarted(goal));
+    onEvent({ ...floor, highMs, share: latencyMs === null ? null : (highMs - 4) / (latencyMs - 4) });
+    return lines.slice(2);
+  };
+
+  it('are quiet, a note, or a warning with what helps', () => {
+    expect(linesOf(5, 8)).toEqual([
+      '    at rest: p99 at one request in flight: 5 ms (4.5 to 5 by window), budget 8 ms: the machine decides 25 % of it',
+    ]);
+    expect(linesOf(5, null)).toEqual(['    at rest: p99 at one request in flight: 5 ms (4.5 to 5 by window)']);
+    expect(linesOf(6, 8)).toEqual([
+      'note: p99 at one request in flight: 5 ms (4.5 to 6 by window), budget 8 ms: the machine decides 50 % of it',
+    ]);
+    expect(linesOf(9, 8)).toEqual([
+      'warning: p99 at one request in flight: 5 ms (4.5 to 9 by window), budget 8 ms: in a bad window the machine alone breaks it',
+      expect.stringMatching(/^ {4}what helps: a quieter machine, a looser budget/),
+    ]);
+  });
+
+  it('stand at the end too, where they need attention', () => {
+    const closing = (highMs: number): string[] => {
+      const [start, begun, , finished] = records;
+      const measurement = measured(1, 250, 4, { windowPercentilesMs: { low: 4, high: highMs } });
+      const one = [start, begun, { type: 'trial-measured', at, trial: 0, measurement }, finished] as StudyRecord[];
+      return closingLines(summarize(foldStudy(one), 'j'), {}).filter((line) => /^noise|what helps/.test(line));
+    };
+    expect(closing(4.1)).toEqual([]);
+    expect(closing(6)).toEqual([expect.stringMatching(/^noise {6}p99 at one .* the machine decides 50 % of it$/)]);
+    expect(closing(9)).toHaveLength(2);
+  });
+});
+
 describe('the lines of a run with constraints', () => {
   const goal = { ...goalOf(8), constraints: [{ metric: 'instances', relation: '<=' as const, value: 1 }] };
   const constrained = [studyStarted(goal), ...records.slice(1)];

@@ -19,6 +19,7 @@ describe('measureLevel', () => {
     expect(measurement.throughput.value).toBeCloseTo(500, 6);
     expect(measurement.latencyMs.avg).toBeCloseTo(16, 6);
     expect(measurement.budgetLatencyMs).toMatchObject({ percentile: 99, value: 16, low: 16, high: 16 });
+    expect(measurement.windowPercentilesMs).toEqual({ low: 16, high: 16 });
     expect(measurement).toMatchObject({ stable: true, windows: 3, errorRate: 0, failures: [] });
     expect(measurement.latencyMs).toMatchObject({ p50: 16, p90: 16, p95: 16, p99: 16, max: 16 });
     expect(measurement.requests / measurement.durationMs).toBeCloseTo(0.5, 9);
@@ -30,6 +31,19 @@ describe('measureLevel', () => {
     expect(fast.clock.nowNs()).toBeLessThan(1.2e9);
     const slow = await measure({ executionNs: () => 50e6 }, 1);
     expect(slow.durationMs / slow.windows).toBeGreaterThanOrEqual(1000);
+  });
+
+  it('tells the percentile of its quietest and its worst window', async () => {
+    // One spell of slow answers, shorter than a window.
+    const spell = (nowNs: number): number => (nowNs > 0.55e9 && nowNs < 0.6e9 ? 9e6 : 3e6);
+    const run = simulate({ executionNs: () => spell(run.clock.nowNs()) }, 1);
+    const { windowPercentilesMs, budgetLatencyMs } = await run.measurement;
+    expect(windowPercentilesMs?.low).toBeCloseTo(3, 2);
+    expect(windowPercentilesMs?.high).toBeCloseTo(9, 1);
+    expect(budgetLatencyMs.value).toBeGreaterThanOrEqual(windowPercentilesMs?.low ?? Number.NaN);
+    expect(budgetLatencyMs.value).toBeLessThanOrEqual(windowPercentilesMs?.high ?? Number.NaN);
+    const refused = await measure({ executionNs: () => 1e6, outcome: () => failure('status', 'no') }, 1);
+    expect(refused.windowPercentilesMs).toBeUndefined();
   });
 
   it('is not fooled by requests that complete together', async () => {

@@ -10,6 +10,7 @@ import { foldStudy } from '../../src/study/fold.ts';
 import type { StudyRecord } from '../../src/study/records.ts';
 import { summarize } from '../../src/study/summary.ts';
 import { runCli } from '../support/cli.ts';
+import { offlineStudy, slowerLater } from '../support/drifting-study.ts';
 import { hostile, hostileStudy, studyOfMany } from './studies.ts';
 
 function pageOf(records: readonly StudyRecord[]): string {
@@ -51,6 +52,32 @@ describe('the page', () => {
       'How it was measured',
     ]);
     expect(pageOf(records)).toBe(page);
+  });
+
+  it('says what machine and server were like at rest, and at its head where the budget feels it', async () => {
+    const records = await studyOfMany();
+    const restless = (highMs: number): string => {
+      let isFirst = true;
+      return pageOf(
+        records.map((record) => {
+          if (record.type !== 'trial-measured' || !isFirst) return record;
+          isFirst = false;
+          const level = { mode: 'concurrency', value: 1 } as const;
+          return {
+            ...record,
+            measurement: { ...record.measurement, level, windowPercentilesMs: { low: 1, high: highMs } },
+          };
+        }),
+      );
+    };
+    const budgetMs = foldStudy(records).goal.budget?.latencyMs ?? Number.NaN;
+    const fact = /<dt>at rest<\/dt><dd>p99 at one request in flight: [^<]*budget[^<]*<\/dd>/;
+    const notice = /<p class="notice">When the study began: [^<]*breaks it\. What helps: [^<]*<\/p>/;
+    expect(await thePage()).not.toContain('at rest');
+    expect(restless(1)).toMatch(fact);
+    expect(restless(1)).not.toContain('When the study began');
+    expect(restless(2 * budgetMs)).toMatch(fact);
+    expect(restless(2 * budgetMs)).toMatch(notice);
   });
 
   it('says how much of its time went into loads', async () => {
@@ -132,6 +159,43 @@ describe('the page', () => {
     const block = page.match(/<script type="application\/json"[^>]*>(.*?)<\/script>/s)?.[1] ?? '';
     expect(block.length).toBeGreaterThan(500);
     expect(block.length).toBeLessThan(100_000);
+  });
+});
+
+describe("the machine's speed on the page", () => {
+  const drifting = async (): Promise<string> => pageOf((await offlineStudy(slowerLater)).records);
+
+  it('is a strip over time where it changed, with the usual speed and the part of the final', async () => {
+    const page = await drifting();
+    expect(headings(page)).toContain("The machine's speed");
+    expect(page).toMatch(/went from 0\.\d\d to 1\.\d\d times that of the study's first minute; usual was \d\.\d\d/);
+    const strip = /<figure id="speed">(.*?)<\/figure>/s.exec(page)?.[1] ?? '';
+    expect(strip).toContain('seconds of the study');
+    expect(strip).toMatch(/>usual \d\.\d\d</);
+    expect(strip).toContain('>final<');
+    expect(page).not.toContain('speed held within');
+  });
+
+  it('marks what is compared by other figures than were measured', async () => {
+    const page = await drifting();
+    expect(page).toMatch(/<small>×[01]\.\d\d<\/small>/);
+    expect(page).toContain('×: measured while the machine was slower or faster than usual.');
+    expect(page).toMatch(/at [01]\.\d\d of the first minute&#39;s speed: compared as [\d,.]+ infer\/s, p99 [\d.]+ ms/);
+  });
+
+  it('is one sentence where it held', async () => {
+    const page = pageOf((await offlineStudy()).records);
+    expect(headings(page)).not.toContain("The machine's speed");
+    expect(page).toMatch(/<dd>the machine&#39;s speed held within 5 % \(/);
+    expect(page).not.toContain('<small>×');
+  });
+
+  it('stands beside how well the best keeps the budget', async () => {
+    const page = await thePage();
+    expect(page).toMatch(
+      /<p>It holds p99 ≤ [\d.]+ ms at concurrency \d+ with a chance of .*? of the budget is left\.<\/p>/,
+    );
+    expect(page).toContain('>chance to keep the budget<');
   });
 });
 

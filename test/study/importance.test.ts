@@ -19,11 +19,18 @@ function studyOf(
       ...more,
     }),
   );
-  return { started: studyStarted(goal), goal, trials } as unknown as StudyState;
+  return { started: studyStarted(goal), goal, trials, compared: { trials } } as unknown as StudyState;
 }
 
 const product = (a: readonly number[], b: readonly number[]): Point[] =>
   a.flatMap((x) => b.map((y) => ({ x, y, z: 1 })));
+
+/** The same study with other trials, its machine's speed steady. */
+const withTrials = (state: StudyState, trials: readonly Trial[]): StudyState => ({
+  ...state,
+  trials,
+  compared: { ...state.compared, trials },
+});
 
 describe('the importance of parameters', () => {
   it('finds each factor of a product again, the strongest first', () => {
@@ -73,13 +80,13 @@ describe('the importance of parameters', () => {
       ...trial,
       candidate: { ...trial.candidate, assignment: { text: `${long}${number}` } },
     }));
-    expect(importanceOf({ ...state, trials })?.knobs[0]).toMatchObject({ name: 'text', verdict: 'moved' });
+    expect(importanceOf(withTrials(state, trials))?.knobs[0]).toMatchObject({ name: 'text', verdict: 'moved' });
   });
 
   it('leaves out what missed the goal, and is silent about one trial', () => {
     const state = studyOf(product([1, 2], [1]), () => 100);
-    const one = { ...state, trials: [state.trials[0], { ...(state.trials[1] as Trial), feasible: false }] };
-    expect(importanceOf(one as StudyState)).toBeNull();
+    const trials = [state.trials[0] as Trial, { ...(state.trials[1] as Trial), feasible: false }];
+    expect(importanceOf(withTrials(state, trials))).toBeNull();
     expect(importanceOf(studyOf([], () => 1))).toBeNull();
   });
 });

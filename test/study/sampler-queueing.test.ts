@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { Measurement } from '../../src/profiler/measurement.ts';
 import { matern52, posteriorOf } from '../../src/stats/gaussian-process.ts';
 import { chanceBelow, expectedImprovement } from '../../src/stats/normal.ts';
 import { armFactors } from '../../src/study/samplers/queueing/arms.ts';
@@ -281,6 +282,15 @@ describe('the queueing sampler', () => {
     expect(proposed([trialAt(1, 2), trialAt(2, 2, true)])).not.toMatchObject({ assignment: { batch: 8, count: 4 } });
     const often = [trialAt(1, 2), trialAt(2, 4), trialAt(3, 6)];
     expect(proposed(often)).not.toMatchObject({ assignment: { batch: 8, count: 4 } });
+  });
+
+  it('begins where it would without it when the original config was measured at rest first, and learns from that', () => {
+    const { candidate } = trialOf(0, configOf(2, 8, { dynamic_batching: {} }));
+    const levelAfter = (role: 'baseline' | 'search', measurements: readonly Measurement[]) =>
+      make().level?.({ trials: [] }, { number: 0, role, candidate, measurements });
+    expect(levelAfter('baseline', [measured(1, 200, 5)])).toBe(levelAfter('baseline', []));
+    expect(levelAfter('baseline', [])).toBeGreaterThan(1);
+    expect(levelAfter('search', [measured(1, 200, 5)])).not.toBe(levelAfter('search', []));
   });
 
   it('looks for the own best level of an original config also where it is far behind the best of the search', () => {

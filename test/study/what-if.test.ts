@@ -101,7 +101,9 @@ describe('what if', () => {
       measurements: trial.measurements.map((measurement) => ({ ...measurement, server: null })),
     }));
     const best = blind.find(({ number }) => number === state.best?.number) ?? null;
-    expect(whatIf({ ...state, trials: blind, best, finals: [], gain: null })).toEqual({
+    expect(
+      whatIf({ ...state, trials: blind, compared: { ...state.compared, trials: blind }, best, finals: [], gain: null }),
+    ).toEqual({
       reason: expect.stringContaining('statistics'),
     });
   });

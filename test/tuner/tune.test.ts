@@ -6,7 +6,7 @@ import type { StudyRecord } from '../../src/study/records.ts';
 import { isDone } from '../../src/study/series-summary.ts';
 import type { Sampler } from '../../src/study/types.ts';
 import type { ModelConfig } from '../../src/triton/model-config.ts';
-import type { Profile } from '../../src/tuner/seams.ts';
+import type { MeasurePurpose, Profile } from '../../src/tuner/seams.ts';
 import { tune } from '../../src/tuner/tune.ts';
 import { candidateOf, goalOf, measured, originalConfig, studyStarted } from '../study/builders.ts';
 import { everyCandidate, instancesIn, lost, play, refuseAbove, space, untilItStops, World } from './world.ts';
@@ -72,10 +72,10 @@ describe('a full run', () => {
 
   it('tells the search from the final, which is measured for as long as anything else', async () => {
     const world = new World();
-    const asked: (boolean | undefined)[] = [];
+    const asked: (MeasurePurpose | undefined)[] = [];
     const profile: Profile = {
       measure: (applied, level, options) => {
-        asked.push(options.isSearch);
+        asked.push(options.purpose);
         return world.profile.measure(applied, level, options);
       },
     };
@@ -84,7 +84,7 @@ describe('a full run', () => {
     const finals = state?.finals.length ?? 0;
     expect(finals).toBeGreaterThan(3);
     // What the search measured last, of the original config, is the first of the final.
-    expect(asked).toEqual([...Array(searched).fill(true), ...Array(finals - 1).fill(false)]);
+    expect(asked).toEqual(['rest', ...Array(searched - 1).fill('search'), ...Array(finals - 1).fill(undefined)]);
   });
 
   it('tries a candidate where no time is left for a final: there would be nothing to compare', async () => {

@@ -8,6 +8,7 @@ import { type FrontPoint, type FrontSeries, frontChart } from '../charts/front-c
 import { lineChart } from '../charts/line-chart.ts';
 import type { Chart } from '../charts/svg.ts';
 import { linesOf, type PagePoint, pagePoints, trialName } from './points.ts';
+import { speedStrip } from './speed-section.ts';
 
 /** Lines that a chart can hold before nobody can tell them apart. */
 export const MOST_LINES = 8;
@@ -17,15 +18,17 @@ export function studyCharts(state: StudyState): ReadonlyMap<ChartName, Chart> {
   const points = pagePoints(state);
   if (points.length === 0) return new Map();
   const bars = breakdownBars(state);
+  const speed = speedStrip(state);
   return new Map<ChartName, Chart>([
     ['front', frontOf(state, points)],
     ['throughput-vs-latency', throughputLines(state)],
     ['latency-vs-load', latencyLines(state)],
     ...(bars.length > 0 ? [['latency-breakdown', breakdownChart(bars)] as const] : []),
+    ...(speed ? [['speed', speed] as const] : []),
   ]);
 }
 
-export type ChartName = 'front' | 'throughput-vs-latency' | 'latency-vs-load' | 'latency-breakdown';
+export type ChartName = 'front' | 'throughput-vs-latency' | 'latency-vs-load' | 'latency-breakdown' | 'speed';
 
 /** The percentile that latencies are about, by its name: `p99 latency, ms`. */
 export const latencyAxis = (state: StudyState): string => {

@@ -3,15 +3,24 @@ import { formatDuration, formatFigure } from '../../base/format.ts';
 import { canonicalJson } from '../../base/json.ts';
 import { describeConstraint, describeObjectives } from '../../study/describe.ts';
 import { constraintsOf } from '../../study/goal.ts';
+import { noiseFloorOf } from '../../study/noise-floor.ts';
+import { describeNoise, noiseSentence } from '../../study/noise-words.ts';
 import { spaceOf } from '../../study/settings.ts';
 import type { StudyState } from '../../study/state.ts';
 import { type Html, html } from '../html.ts';
+import { heldText } from './speed-section.ts';
 
 type Fact = readonly [name: string, text: string];
 
 /** How it was measured, so that somebody who does not believe it can do it again. */
 export function methodSection(state: StudyState): Html {
-  const facts: readonly Fact[] = [...what(state), ...asked(state), ...measured(state), ...ended(state)];
+  const facts: readonly Fact[] = [
+    ...what(state),
+    ...asked(state),
+    ...atRest(state),
+    ...measured(state),
+    ...ended(state),
+  ];
   return html`<h2>How it was measured</h2>
 <dl>${facts.map(([name, text]) => html`<dt>${name}</dt><dd>${text}</dd>`)}</dl>
 ${repetition(state.started.commandLine)}
@@ -80,7 +89,14 @@ function goalText({ goal }: StudyState): string {
   return `${describeObjectives(goal.objectives)}, with ${limits.join(', ')}`;
 }
 
-function measured({ trials, finals, voidRounds, counts }: StudyState): readonly Fact[] {
+/** What machine and server were like before there was a load. */
+function atRest(state: StudyState): readonly Fact[] {
+  const floor = noiseFloorOf(state);
+  return floor ? [['at rest', noiseSentence(describeNoise(floor, state.goal.budget))]] : [];
+}
+
+function measured(state: StudyState): readonly Fact[] {
+  const { trials, finals, voidRounds, counts } = state;
   const again =
     voidRounds === 0 ? '' : `; ${voidRounds} rounds did not count, as the original was far slower in them than before`;
   const all = [...trials.flatMap(({ measurements }) => measurements), ...finals.map(({ measurement }) => measurement)];
@@ -92,6 +108,7 @@ function measured({ trials, finals, voidRounds, counts }: StudyState): readonly 
   const middle = (of: (each: (typeof all)[number]) => number): string => formatFigure(median(all.map(of)));
   const bound = all.filter(({ client }) => client.bound).length;
   const loose = all.filter(({ stable }) => !stable).length;
+  const held = heldText(state);
   const foreign = all.filter(({ foreignRequests }) => foreignRequests).length;
   return [
     tally,
@@ -103,6 +120,7 @@ function measured({ trials, finals, voidRounds, counts }: StudyState): readonly 
       'load generator',
       `${bound === 0 ? 'the limit in no measurement' : `the limit in ${bound} of ${all.length}, which do not count`}; ${middle(({ client }) => client.cpuUsPerRequest)} µs of CPU per request in the median, a due timer waited ${formatFigure(Math.max(...all.map(({ client }) => client.eventLoopDelayMs)))} ms at most`,
     ],
+    ...(held === null ? [] : [['speed', held] as const]),
     ...(foreign > 0 ? [['traffic of others', `in ${foreign} of ${all.length} measurements`] as const] : []),
     [
       'final',

@@ -1,5 +1,6 @@
 import { formatFigure } from '../../base/format.ts';
 import { describeAssignment } from '../../study/describe.ts';
+import { correctionOf } from '../../study/speed/changes.ts';
 import type { StudyState } from '../../study/state.ts';
 import type { Factors } from '../../study/what-if/misses.ts';
 import { type WhatIf, type WhatIfCell, type WhatIfConfig, whatIf } from '../../study/what-if.ts';
@@ -20,7 +21,7 @@ export function whatIfSection(state: StudyState): Html {
   }
   const block = embedded(told, state);
   return html`<h2 id="what-if">What if</h2>
-<p>What the queueing model expects, fitted to this study's ${told.from} measurements: a prediction, to be measured before it is relied on.</p>
+<p>What the queueing model expects, fitted to this study's ${told.from} measurements: a prediction, to be measured before it is relied on.${isCorrected(state) ? ' All of it, the measured figures too, is for the machine at its usual speed.' : ''}</p>
 ${block ?? none}
 <div id="what-if-controls" class="controls" hidden></div>
 <p id="what-if-words" class="words" aria-live="polite" hidden></p>
@@ -30,6 +31,9 @@ ${block ?? none}
 <tbody>${rows(told, told.configs[0], state)}</tbody></table></div>
 <p class="soft">${errorText(told)}</p>`;
 }
+
+const isCorrected = ({ speeds, trials }: StudyState): boolean =>
+  trials.some(({ measurements }) => measurements.some((each) => correctionOf(speeds, each) !== null));
 
 function rows(told: WhatIf, config: WhatIfConfig | undefined, state: StudyState): readonly Html[] {
   return told.levels.map((level, index) => {
@@ -88,9 +92,9 @@ const short = (cell: WhatIfCell | null): readonly number[] | null =>
     cell.isGuess ? 1 : 0,
   ];
 
-/** [level, throughput, latency] of a trial's measurements. */
-function measuredOf({ trials }: StudyState, number: number | null): readonly (readonly [number, number, number])[] {
-  const trial = trials.find((each) => each.number === number);
+/** [level, throughput, latency] of a trial's measurements at the machine's usual speed, which is what predictions are of. */
+function measuredOf({ compared }: StudyState, number: number | null): readonly (readonly [number, number, number])[] {
+  const trial = compared.trials.find((each) => each.number === number);
   return (trial?.measurements ?? [])
     .filter(({ throughput }) => throughput.value > 0)
     .map(({ level, throughput, budgetLatencyMs }) => [level.value, throughput.value, budgetLatencyMs.value] as const);

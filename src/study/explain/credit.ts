@@ -103,7 +103,10 @@ interface Pair {
   readonly without: KnobFigures;
 }
 
-/** At the level of the one, or each at its own where it is known that no other level serves either of them better. */
+/**
+ * At the level of the one, or each at its own where it is known that no other level serves either of them better; as they would have been
+ * at the machine's usual speed.
+ */
 function comparable(
   state: StudyState,
   { trial, stands }: { readonly trial: Trial; readonly stands: Measurement },
@@ -114,10 +117,11 @@ function comparable(
     (each) => each.level.value === stands.level.value && tells(each),
   );
   if (!tells(stands)) return null;
-  const figures = { level: stands.level, with: figuresOf(stands) };
-  if (same) return { ...figures, levels: 'same', without: figuresOf(same) };
+  const figuresAt = (measurement: Measurement): KnobFigures => figuresOf(state.speeds.comparable(measurement));
+  const figures = { level: stands.level, with: figuresAt(stands) };
+  if (same) return { ...figures, levels: 'same', without: figuresAt(same) };
   if (!own?.feasible || !tells(own.measurement) || !isSettled(state, trial) || !isSettled(state, other)) return null;
-  return { ...figures, levels: 'own', without: figuresOf(own.measurement) };
+  return { ...figures, levels: 'own', without: figuresAt(own.measurement) };
 }
 
 const tells = ({ client, tooManyErrors, throughput, budgetLatencyMs }: Measurement): boolean =>
@@ -138,10 +142,10 @@ const figuresOf = ({ throughput, budgetLatencyMs }: Measurement): KnobFigures =>
 
 /** With every trial known, the best included: this is about its parts, not a test of the model. */
 function modelOf(state: StudyState, best: Trial, stands: Measurement): (knob: Knob) => KnobCredit | null {
-  const { level, throughput, budgetLatencyMs } = stands;
+  const { level, throughput, budgetLatencyMs } = state.speeds.comparable(stands);
   const draw = { seed: REPORT_SEED, percentile: budgetLatencyMs.percentile };
   const foretell = ({ config }: Candidate): KnobFigures | null => {
-    const prediction = predictConfig(state.trials, config, level, draw);
+    const prediction = predictConfig(state.compared.trials, config, level, draw);
     if (!prediction?.quality.isGood || prediction.extrapolates.length > 0) return null;
     return { throughput: prediction.throughput, latencyMs: prediction.budgetLatencyMs.value, halfWidth: 0 };
   };

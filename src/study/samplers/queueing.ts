@@ -77,8 +77,10 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
       return best === null ? proposal : { ...proposal, expectedGain: Math.expm1(worthOf(next, best, 1).gain) };
     },
     level({ trials }, running) {
-      if (running.measurements.length === 0) return firstLevel(choiceOf(running.candidate), options.levels);
-      if (running.measurements.length >= MOST_LEVELS) return null;
+      const first = firstLevel(choiceOf(running.candidate), options.levels);
+      const searched = sinceRest(running, first);
+      if (searched.length === 0) return first;
+      if (searched.length >= MOST_LEVELS) return null;
       const others = trials.filter(({ number }) => number !== running.number);
       const view = sight(others, running);
       const isVisitedAgain = running.role === 'baseline' && others.length > 0;
@@ -94,6 +96,15 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
       );
     },
   };
+}
+
+/**
+ * Returns what was measured for the search. The original config's first reading, below the level at which a search begins, shows the noise of
+ * the machine; to go on from it alone, instead of from that level, finds 2 % less (54 whole studies played offline).
+ */
+function sinceRest({ role, measurements }: RunningTrial, first: number): readonly Measurement[] {
+  const atRest = measurements[0]?.level.value ?? first;
+  return role === 'baseline' && atRest < first ? measurements.slice(1) : measurements;
 }
 
 /** It met the goal where the model, which knows this reading and those around it, holds that for unlikely. */

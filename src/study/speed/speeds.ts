@@ -19,8 +19,8 @@ export interface Speeds {
    * closed loop the throughput too, and intervals wider by what is not known of the speed. The same object where the speed was the usual one.
    */
   comparable(measurement: Measurement): Measurement;
-  /** In the order of time. */
-  readonly course: readonly { readonly atSeconds: number; readonly speed: Interval }[];
+  /** In the order of time. `isFinal`: of a measurement of the final. */
+  readonly course: readonly { readonly atSeconds: number; readonly speed: Interval; readonly isFinal?: boolean }[];
 }
 
 /** The study's first minute is what speeds are relative to. */
@@ -58,11 +58,11 @@ export function speedsOf(all: readonly TimedMeasurement[]): Speeds {
   // Of many, those that were kept: each is a term of every covariance.
   const begin = kept.filter(({ atSeconds }) => atSeconds <= first.atSeconds + FIRST_SECONDS);
   const reference = begin.map(({ atSeconds }): SpeedTerm => ({ atSeconds, times: -1 / begin.length }));
-  const course = all.map(({ atSeconds }) => {
+  const course = all.map(({ atSeconds, isFinal = false }) => {
     const log = posterior({ source: { kind: 'speed' }, terms: [{ atSeconds, times: 1 }, ...reference] });
     const half = DEVIATIONS_AT_95_PERCENT * Math.hypot(log.sd, MODEL_SD);
     const speed = { value: Math.exp(log.mean), low: Math.exp(log.mean - half), high: Math.exp(log.mean + half) };
-    return { atSeconds, speed };
+    return { atSeconds, speed, ...(isFinal && { isFinal }) };
   });
   const usual = usualOf(course.filter((_, index) => !all[index]?.isFinal));
   const bySpeed = new Map(all.map(({ measurement }, index) => [measurement, course[index]?.speed ?? STEADY]));

@@ -14,13 +14,27 @@ const NARROW = 46;
 const FULL_TITLES = 50;
 const FORETOLD = 'the queueing model says, from other trials alone';
 
-/** What was to be expected of the best without measuring it. */
-export function predictionRows(predicted: Prediction | null, width: number): readonly Row[] {
+/**
+ * What was to be expected of the best without measuring it. `compared`: what was measured, as it would have been at the machine's usual
+ * speed, of which the prediction is; null where it was measured at that.
+ */
+export function predictionRows(
+  predicted: Prediction | null,
+  compared: Measurement | null,
+  width: number,
+): readonly Row[] {
   if (!predicted) return [];
   const { throughput, budgetLatencyMs } = predicted;
-  const text = `${formatRate(throughput)}, p${budgetLatencyMs.percentile} ${formatMs(budgetLatencyMs.value)}`;
+  const textOf = (rate: number, latencyMs: number): string =>
+    `${formatRate(rate)}, p${budgetLatencyMs.percentile} ${formatMs(latencyMs)}`;
+  const text = textOf(throughput, budgetLatencyMs.value);
+  const own = compared && textOf(compared.throughput.value, compared.budgetLatencyMs.value);
   const source = width < FULL_TITLES ? 'the queueing model, from the others' : FORETOLD;
-  return [row(`  ${source}`, 'muted'), row(`  ${text}`)];
+  return [
+    row(`  ${source}`, 'muted'),
+    row(`  ${text}${own === null ? '' : ' at the usual speed,'}`),
+    ...(own === null ? [] : [row(`  where ${own} were measured`)]),
+  ];
 }
 
 /** The trial's levels, and what stands for it where that was measured in the final. */

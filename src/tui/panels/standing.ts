@@ -1,5 +1,8 @@
-import { formatMs, formatRate, formatRatio } from '../../base/format.ts';
-import { describeLevel, describeNarrowing } from '../../study/describe.ts';
+import { formatMs, formatRate, formatRatio, wrapped } from '../../base/format.ts';
+import { describeLevel, describeNarrowing, describeSpeed, describeSpeedChange } from '../../study/describe.ts';
+import { noiseFloorOf } from '../../study/noise-floor.ts';
+import { describeNoise } from '../../study/noise-words.ts';
+import { changesOf, rangeOf } from '../../study/speed/changes.ts';
 import type { StudyState } from '../../study/state.ts';
 import type { Trial } from '../../study/types.ts';
 import { figuresOf, finalMark, gainSoFar, meetsGoal } from '../figures.ts';
@@ -13,7 +16,9 @@ const MARGIN = 10;
 export function standingRows({ study }: ViewState, width: number): readonly Row[] {
   if (!study?.best) {
     const isMeasured = study?.unfinished?.role === 'baseline';
-    return [row(isMeasured ? 'the original config is measured first' : '', 'muted'), row(''), row('')];
+    const first = row(isMeasured ? 'the original config is measured first' : '', 'muted');
+    const noise = study ? noiseRow(study, width) : null;
+    return [first, noise ?? row(''), row('')];
   }
   const { best, baseline } = study;
   const isBaseline = baseline?.number === best.number;
@@ -31,6 +36,21 @@ export function standingRows({ study }: ViewState, width: number): readonly Row[
   ];
 }
 
+/** What machine and server were like at rest, where the budget feels it; no row elsewhere, as there is little room. */
+export function noiseRows({ study }: ViewState, width: number): readonly Row[] {
+  const noise = study?.best ? noiseRow(study, width, true) : null;
+  return noise ? [noise] : [];
+}
+
+function noiseRow(study: StudyState, width: number, onlyLoud = false): Row | null {
+  const floor = noiseFloorOf(study);
+  if (!floor) return null;
+  const { tone, figures, meaning } = describeNoise(floor, study.goal.budget);
+  if (onlyLoud && tone === 'quiet') return null;
+  const said = meaning === null ? [] : [span(`, ${meaning}`, tone === 'quiet' ? 'muted' : 'warning')];
+  return fitted([span('at rest   ', 'muted'), span(figures), ...said], width);
+}
+
 /** What the person has ruled out and asked for; no row where that is nothing. */
 export function steeredRows(view: ViewState, width: number): readonly Row[] {
   const { study } = view;
@@ -41,6 +61,22 @@ export function steeredRows(view: ViewState, width: number): readonly Row[] {
   const asked = waiting === 0 ? '' : `${waiting} ${waiting === 1 ? 'trial' : 'trials'} asked for${back}`;
   const parts = [asked, narrowing].filter((part) => part !== '').join(' · ');
   return parts === '' ? [] : [fitted([span('steered   ', 'muted'), span(foreign(parts), 'warning')], width)];
+}
+
+/** The latest change of the machine's speed, or of a finished study the range; no row where it has not changed. */
+export function speedRows({ study }: ViewState, width: number): readonly Row[] {
+  const change = study && changesOf(study.speeds).at(-1);
+  const range = study && rangeOf(study.speeds);
+  if (!change || !range) return [];
+  const { usual } = study.speeds;
+  const text = study.finished
+    ? `${describeSpeed(range.lowest)} to ${describeSpeed(range.highest)} times the first minute's; compared at the usual, ${describeSpeed(usual)}`
+    : describeSpeedChange(change.speed.value, usual);
+  const lines = wrapped(text, width - MARGIN);
+  return lines.map((line, index) => [
+    span((index === 0 ? 'speed' : '').padEnd(MARGIN), 'muted'),
+    span(line, 'warning'),
+  ]);
 }
 
 /** Also why what seemed better in the search is not the best. */

@@ -1,6 +1,12 @@
 import { formatFigure, wrapped } from '../../base/format.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import { isInDoubt } from '../../study/final.ts';
+
+import { noiseFloorOf } from '../../study/noise-floor.ts';
+import { describeNoise, noiseSentence } from '../../study/noise-words.ts';
+
+import { correctionOf } from '../../study/speed/changes.ts';
+
 import type { StudyState } from '../../study/state.ts';
 import type { Trial } from '../../study/types.ts';
 import { compareConfigs } from '../../triton/config-comparison.ts';
@@ -51,13 +57,25 @@ function sectionsOf(view: ViewState, trial: Trial, marked: number | null, width:
   return [
     config,
     other ? comparisonRows(study, other, measurement, width) : [],
-    trial.number === study.best?.number ? predictionRows(view.predicted, width) : [],
+    trial.number === study.best?.number ? predictionRows(view.predicted, comparedOf(study, measurement), width) : [],
     levelRows(trial, measurement, width),
+    trial.role === 'baseline' ? restRows(study, width) : [],
     breakdownRows(trial, measurement, width),
     batchRows(measurement, width),
     deviceRows(measurement, width),
   ];
 }
+
+/** What the original took with next to no load. */
+function restRows(study: StudyState, width: number): readonly Row[] {
+  const floor = noiseFloorOf(study);
+  if (!floor) return [];
+  const said = noiseSentence(describeNoise(floor, study.goal.budget));
+  return wrapped(`at rest ${said}`, width - 2).map((line) => row(`  ${line}`, 'muted'));
+}
+
+const comparedOf = ({ speeds }: StudyState, measurement: Measurement): Measurement | null =>
+  correctionOf(speeds, measurement) === null ? null : speeds.comparable(measurement);
 
 /** As many whole sections as fit, and the rest. */
 function halves(sections: readonly Section[], room: number): readonly (readonly Section[])[] {

@@ -1,33 +1,62 @@
 import { wrapped } from '../../base/format.ts';
+import { describeRecommendation, describeRecommendationShort } from '../../study/describe.ts';
 import { type Explanation, explainBest } from '../../study/explain.ts';
+import { representative } from '../../study/final.ts';
+import { recommendationOf } from '../../study/level/recommendation.ts';
 import type { StudyState } from '../../study/state.ts';
 import { foreign, type Row, span } from '../rows.ts';
 import type { ViewState } from '../state.ts';
 
 const MARGIN = 10;
+/** Rows that what limits the best needs beside. */
+const LEAST_REASON = 2;
+
+/** What a finished study says of its best. */
+interface Told {
+  /** How well it keeps the budget; null where the goal has no curve. */
+  readonly level: readonly [long: string, short: string] | null;
+  readonly explanation: Explanation | null;
+}
 
 /** Simulations are behind it: once for a study that is over, not for every frame. */
-const known = new WeakMap<StudyState, Explanation | null>();
+const known = new WeakMap<StudyState, Told>();
 
 /**
- * Why the best is the best, once the run is over: the whole paragraph where so many rows hold it, else what the limit is
- * now, else nothing.
+ * How well the best keeps the budget, and why it is the best, once the run is over. The first in short where there is little room; of the
+ * second the whole paragraph where so many rows hold it, else what the limit is now, else nothing.
  */
 export function whyRows({ study, activity }: ViewState, width: number, mostRows: number): readonly Row[] {
   if (!study || activity.kind !== 'finished') return [];
-  const explanation = explanationOf(study);
+  const { level, explanation } = toldOf(study);
+  const texts = (level ?? []).map((text) => wrapped(text, width - MARGIN));
+  const room = [mostRows - LEAST_REASON, mostRows];
+  const levelRows = textRows('level', texts.find(({ length }, index) => length <= (room[index] ?? 0)) ?? []);
+  return [...levelRows, ...reasonRows(explanation, width, mostRows - levelRows.length)];
+}
+
+function reasonRows(explanation: Explanation | null, width: number, mostRows: number): readonly Row[] {
   if (!explanation) return [];
   const texts = [explanation.text, explanation.limit.words].map((text) =>
     wrapped(foreign(text, Number.POSITIVE_INFINITY), width - MARGIN),
   );
-  const lines = texts.find(({ length }) => length <= mostRows) ?? [];
-  return lines.map((line, index) => [span((index === 0 ? 'why' : '').padEnd(MARGIN), 'muted'), span(line)]);
+  return textRows('why', texts.find(({ length }) => length <= mostRows) ?? []);
 }
 
-function explanationOf(study: StudyState): Explanation | null {
+const textRows = (name: string, lines: readonly string[]): readonly Row[] =>
+  lines.map((line, index) => [span((index === 0 ? name : '').padEnd(MARGIN), 'muted'), span(line)]);
+
+function toldOf(study: StudyState): Told {
   const before = known.get(study);
   if (before !== undefined) return before;
-  const explanation = explainBest(study);
-  known.set(study, explanation);
-  return explanation;
+  const told = { level: levelOf(study), explanation: explainBest(study) };
+  known.set(study, told);
+  return told;
+}
+
+function levelOf(study: StudyState): Told['level'] {
+  const { best, goal } = study;
+  const recommended = best && recommendationOf(study, best);
+  const stands = best && representative(study, best)?.measurement;
+  if (!recommended || !stands || !goal.budget) return null;
+  return [describeRecommendation(recommended, goal.budget, stands.level), describeRecommendationShort(recommended)];
 }

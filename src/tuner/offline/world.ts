@@ -16,6 +16,7 @@ import { randomFor } from './random-for.ts';
 
 /** Of a real tuning run: warm-up and windows, a change of instances alone where its own time is not known. */
 const WINDOWS_MS = 1500;
+const REST_WINDOWS_MS = 750;
 const WARM_UP_MS = 500;
 const IN_PLACE_MS = 300;
 const LEVELS_OF_BASELINE = 2;
@@ -80,14 +81,15 @@ export class OfflineWorld {
   /** What a search of so many trials takes, the original config's own levels included. */
   usualSeconds(trials: number): number {
     const loadMs = this.#landscape.loadMs(this.#landscape.baseline);
-    return ((LEVELS_OF_BASELINE + trials) * (WARM_UP_MS + WINDOWS_MS) + trials * loadMs) / MS_PER_S;
+    const restMs = WARM_UP_MS + REST_WINDOWS_MS;
+    return (restMs + (LEVELS_OF_BASELINE + trials) * (WARM_UP_MS + WINDOWS_MS) + trials * loadMs) / MS_PER_S;
   }
 
   readonly profile: Profile = {
-    measure: async ({ candidate }, level, { signal }) => {
+    measure: async ({ candidate }, level, { signal, purpose }) => {
       await this.clock.sleep(WARM_UP_MS, signal);
       const fromSeconds = this.seconds;
-      await this.clock.sleep(WINDOWS_MS, signal);
+      await this.clock.sleep(purpose === 'rest' ? REST_WINDOWS_MS : WINDOWS_MS, signal);
       return this.#measurement(candidate, level, this.speedBetween(fromSeconds, this.seconds));
     },
   };

@@ -1,0 +1,40 @@
+import { describeSpeed } from '../../study/describe.ts';
+import { rangeOf } from '../../study/speed/changes.ts';
+import type { SpeedSummary } from '../../study/speed/summary.ts';
+import type { StudyState } from '../../study/state.ts';
+import { speedChart } from '../charts/speed-chart.ts';
+import type { Chart } from '../charts/svg.ts';
+import { type Html, html, none } from '../html.ts';
+import { figure } from './figure.ts';
+
+/** The machine's speed over the study; null where it held within 5 %, and where nothing was measured. */
+export function speedStrip({ speeds }: StudyState): Chart | null {
+  const range = rangeOf(speeds);
+  if (!range || range.hasHeld) return null;
+  const { course, usual } = speeds;
+  const first = course.findIndex(({ isFinal }) => isFinal);
+  // What is measured first in the final began when the measurement before it had ended.
+  const finalSeconds = first < 0 ? null : (course[first - 1]?.atSeconds ?? 0);
+  return speedChart(course, { usual, finalSeconds });
+}
+
+/** How fast the machine was, and what that was used for; nothing where its speed held. */
+export function speedSection(state: StudyState, { corrected }: SpeedSummary): Html {
+  const chart = speedStrip(state);
+  const { lowest = 1, highest = 1 } = rangeOf(state.speeds) ?? {};
+  if (!chart) return none;
+  const used =
+    corrected === 0
+      ? 'All figures are compared as they were measured.'
+      : `${corrected} measurements were made at another speed than the usual one: the search, the best and the gain compare what they would have been at it. Figures and charts on this page are as measured.`;
+  return html`<h2>The machine's speed</h2>
+<p>The speed of machine and server went from ${describeSpeed(lowest)} to ${describeSpeed(highest)} times that of the study's first minute; usual was ${describeSpeed(state.speeds.usual)}. ${used}</p>
+${figure(chart, 'speed', html`Speed over time with its 95 % interval, estimated from execution times, readings of the same config, and where the server is on this host a fixed piece of work.`)}`;
+}
+
+/** For the list of how it was measured; null where the section says it, and where nothing was measured. */
+export function heldText({ speeds }: StudyState): string | null {
+  const range = rangeOf(speeds);
+  if (!range?.hasHeld) return null;
+  return `the machine's speed held within 5 % (${describeSpeed(range.lowest)} to ${describeSpeed(range.highest)} times that of the first minute)`;
+}

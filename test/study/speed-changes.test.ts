@@ -1,0 +1,153 @@
+import { describe, expect, it } from 'vitest';
+import { closingLines } from '../../src/headless/closing.ts';
+import { createLines } from '../../src/headless/lines.ts';
+import { foldStudy } from '../../src/study/fold.ts';
+import { predictTrial } from '../../src/study/prediction.ts';
+import { changesOf, correctionOf, latestChange, rangeOf, toldBy } from '../../src/study/speed/changes.ts';
+import type { Speeds } from '../../src/study/speed/speeds.ts';
+import { summarize } from '../../src/study/summary.ts';
+import type { TunerEvent } from '../../src/tuner/seams.ts';
+import { offlineStudy, slowerLater } from '../support/drifting-study.ts';
+
+/** A moment every two seconds; the interval goes as far as this share to either side. */
+const courseOf = (values: readonly number[], halfWidth = 0.03): Speeds['course'] =>
+  values.map((value, index) => ({
+    atSeconds: 2 * index,
+    speed: { value, low: value * (1 - halfWidth), high: value * (1 + halfWidth) },
+  }));
+
+const toldOf = (values: readonly number[], halfWidth?: number): readonly number[] =>
+  changesOf({ course: courseOf(values, halfWidth) }).map(({ speed }) => speed.value);
+
+describe('changes of speed', () => {
+  it('are told from 15 % on, downwards and upwards, with when and what was before', () => {
+    expect(toldOf([1, 0.9, 1.1])).toEqual([]);
+    expect(changesOf({ course: courseOf([1, 1, 0.6, 0.6, 1, 1]) })).toMatchObject([
+      { atSeconds: 6, speed: { value: 0.6 }, before: 1 },
+      { atSeconds: 10, speed: { value: 1 }, before: 0.6 },
+    ]);
+  });
+
+  it('are told when two measurements in a row show them, the same way', () => {
+    expect(toldOf([1, 0.6, 1, 0.6, 1])).toEqual([]);
+    expect(toldOf([1, 0.6, 1.7, 1.7])).toEqual([1.7]);
+  });
+
+  it('are told once, also of a speed that stays near the limit', () => {
+    expect(toldOf([1, 0.86, 0.86, 0.88, 0.86, 0.88, 0.86])).toEqual([0.86]);
+    expect(toldOf([1, 0.6, 0.62, 0.58, 0.61])).toEqual([0.62]);
+  });
+
+  it('are told of slow drift as well, in steps', () => {
+    const told = toldOf(Array.from({ length: 40 }, (_, step) => 1 - step / 100));
+    expect(told.length).toBeGreaterThan(1);
+    for (const [index, value] of told.entries()) expect((told[index - 1] ?? 1) / value).toBeGreaterThan(1.15);
+  });
+
+  it('are not told while the interval holds the speed before', () => {
+    expect(toldOf([1, 0.8, 0.8], 0.3)).toEqual([]);
+    expect(toldOf([1, 0.8, 0.8], 0.1)).toEqual([0.8]);
+  });
+
+  it('are told from the first measurement on, not from a first minute that is still going on', () => {
+    // What everything is relative to has moved: nothing has changed at the first moment.
+    expect(toldOf([1.3, 1.3, 0.8, 0.8])).toEqual([0.8]);
+    const early = { course: courseOf([1.1, 0.7, 0.7]) };
+    const change = latestChange(1, early);
+    expect(change).toMatchObject({ atSeconds: 4, before: 1.1 });
+    const told = change ? toldBy(change, early) : Number.NaN;
+    const later = { course: courseOf([1.3, 0.82, 0.82, 0.82]) };
+    expect(latestChange(told, later)).toBeNull();
+    expect(latestChange(1, later)).not.toBeNull();
+  });
+
+  it('are none of a study without measurements', () => {
+    expect(changesOf({ course: [] })).toEqual([]);
+    expect(latestChange(1, { course: [] })).toBeNull();
+    expect(rangeOf({ course: [] })).toBeNull();
+  });
+});
+
+describe('the range of speeds', () => {
+  it('says whether the speed held within 5 %', () => {
+    expect(rangeOf({ course: courseOf([1, 0.98, 1.02]) })).toEqual({ lowest: 0.98, highest: 1.02, hasHeld: true });
+    expect(rangeOf({ course: courseOf([1, 0.94]) })).toMatchObject({ lowest: 0.94, hasHeld: false });
+  });
+});
+
+const told = (events: readonly TunerEvent[]) => events.filter((event) => event.type === 'speed-changed');
+
+describe('a study whose machine gets slower', () => {
+  it('tells it when it is seen, with the speed that figures are compared at', async () => {
+    const { events } = await offlineStudy(slowerLater);
+    const changes = told(events);
+    const [change] = changes;
+    expect(change?.atSeconds).toBeGreaterThan(15);
+    // It takes two measurements to be sure.
+    expect(change?.atSeconds).toBeLessThan(25);
+    expect((change?.speed.value ?? 0) / (change?.before ?? 1)).toBeCloseTo(0.6, 1);
+    for (const { speed, before } of changes) expect(speed.value).toBeLessThan(before);
+    const lines: string[] = [];
+    const onEvent = createLines((line) => lines.push(line));
+    for (const event of events) onEvent(event);
+    const own = lines.filter((line) => line.includes('the machine is at'));
+    expect(own).toHaveLength(changes.length);
+    expect(own[0]).toMatch(
+      /^ {4}the machine is at 0\.\d\d of the speed it had in the first minute; figures are compared at its usual speed, \d\.\d\d$/,
+    );
+  });
+
+  it('says so in its summary and at its end', async () => {
+    const { records } = await offlineStudy(slowerLater);
+    const state = foldStudy(records);
+    const summary = summarize(state, 'journal.jsonl');
+    const { usual, lowest, highest, changes, corrected } = summary.speed;
+    expect((lowest ?? 0) / (highest ?? 1)).toBeCloseTo(0.6, 1);
+    expect(usual).toBeLessThanOrEqual(highest ?? 0);
+    expect(changes.length).toBeGreaterThan(0);
+    expect(corrected).toBeGreaterThan(0);
+    expect(closingLines(summary, {}).join('\n')).toMatch(/\nspeed +the machine's was 0\.\d\d to 1\.\d\d times that of/);
+  });
+
+  it('keeps the figures that were measured, and gives beside them those that are compared', async () => {
+    const { records } = await offlineStudy(slowerLater);
+    const state = foldStudy(records);
+    const slow = state.trials
+      .flatMap(({ measurements }) => measurements)
+      .concat(state.finals.map((f) => f.measurement));
+    const corrected = slow.filter((each) => correctionOf(state.speeds, each) !== null);
+    expect(corrected.length).toBeGreaterThan(0);
+    for (const each of corrected) {
+      const factor = correctionOf(state.speeds, each) ?? Number.NaN;
+      expect(state.speeds.comparable(each).throughput.value / each.throughput.value).toBeCloseTo(factor, 9);
+    }
+    const { best } = summarize(state, 'journal.jsonl');
+    const stands = slow.find((each) => each.throughput.value === best?.throughput.value);
+    const isCorrected = stands !== undefined && correctionOf(state.speeds, stands) !== null;
+    expect(best?.compared !== null).toBe(isCorrected);
+  });
+
+  it('foretells the best from what the others would have been at the usual speed', async () => {
+    const { records } = await offlineStudy(slowerLater);
+    const state = foldStudy(records);
+    const { best } = summarize(state, 'journal.jsonl');
+    const target = state.trials.find(({ number }) => number === best?.trial);
+    if (!best?.predicted || !target) throw new Error('nothing was foretold');
+    const of = (trials: typeof state.trials) => predictTrial(trials, target, best.load, 1)?.throughput ?? Number.NaN;
+    expect(best.predicted.throughput).toBe(of(state.compared.trials));
+    expect(best.predicted.throughput).not.toBe(of(state.trials));
+    const said = closingLines(summarize(state, ''), {}).find((line) => line.startsWith('predicted'));
+    expect(said?.includes("at the machine's usual speed, at which")).toBe(best.compared !== null);
+  });
+});
+
+describe('a study whose machine is steady', () => {
+  it('tells nothing of speed', async () => {
+    const { events, records } = await offlineStudy();
+    expect(told(events)).toEqual([]);
+    const summary = summarize(foldStudy(records), 'journal.jsonl');
+    expect(summary.speed).toMatchObject({ changes: [], corrected: 0 });
+    expect(summary.best).toMatchObject({ compared: null });
+    expect(closingLines(summary, {}).join('\n')).not.toMatch(/\nspeed /);
+  });
+});

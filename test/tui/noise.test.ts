@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { initialInteraction } from '../../src/tui/interaction.ts';
+import { noiseRows, standingRows } from '../../src/tui/panels/standing.ts';
+import { trialPanel } from '../../src/tui/panels/trial.ts';
+import type { Row } from '../../src/tui/rows.ts';
+import type { ViewState } from '../../src/tui/state.ts';
+import type { TunerEvent } from '../../src/tuner/seams.ts';
+import { candidateOf, goalOf, measured, originalConfig, studyStarted } from '../study/builders.ts';
+import { viewAfter } from './recorded.ts';
+
+const at = '2026-01-01T00:00:01.000Z';
+const textsOf = (rows: readonly Row[]): string[] =>
+  rows.map((row) =>
+    row
+      .map(({ text }) => text)
+      .join('')
+      .trimEnd(),
+  );
+
+/** After the first measurement, whose worst window has this p99; or after the whole trial. */
+function viewWith(highMs: number, isOver: boolean): ViewState {
+  const measurement = measured(1, 250, 4, { windowPercentilesMs: { low: 4, high: highMs } });
+  const events: TunerEvent[] = [
+    studyStarted(goalOf(8)),
+    { type: 'trial-started', at, trial: 0, role: 'baseline', candidate: candidateOf(originalConfig) },
+    { type: 'trial-measured', at, trial: 0, measurement },
+  ];
+  const end: TunerEvent = { type: 'trial-finished', at, trial: 0, chosen: 0, feasible: true, failure: null };
+  return viewAfter(isOver ? [...events, end] : events);
+}
+
+describe('the noise at rest on the screen', () => {
+  const quiet =
+    'at rest   p99 at one request in flight: 4 ms (4 to 5 by window), budget 8 ms: the machine decides 25 % of it';
+  const loud =
+    'at rest   p99 at one request in flight: 4 ms (4 to 9 by window), budget 8 ms: in a bad window the machine alone breaks it';
+
+  it('stands below the first measurement while nothing else is known', () => {
+    expect(textsOf(standingRows(viewWith(5, false), 130))).toEqual([
+      'the original config is measured first',
+      quiet,
+      '',
+    ]);
+    expect(noiseRows(viewWith(5, false), 130)).toEqual([]);
+  });
+
+  it('keeps its row later only where the budget feels it, cut to the width', () => {
+    expect(noiseRows(viewWith(5, true), 130)).toEqual([]);
+    expect(textsOf(noiseRows(viewWith(9, true), 130))).toEqual([loud]);
+    const [narrow = ''] = textsOf(noiseRows(viewWith(9, true), 60));
+    expect(narrow).toHaveLength(60);
+    expect(narrow.endsWith('…')).toBe(true);
+  });
+
+  it('is told of the original config itself, whatever it means', () => {
+    const panel = textsOf(trialPanel(viewWith(5, true), initialInteraction, { columns: 60, rows: 30 })).join(' ');
+    expect(panel.replace(/\s+/g, ' ')).toContain(quiet.replace(/\s+/g, ' '));
+  });
+});
