@@ -30,9 +30,10 @@ describe('the original config', () => {
     expect(levelsOf(records)).toEqual([1, 4]);
     expect(state?.trials.map(({ number }) => number)).toEqual([...Array(12).keys()]);
     expect(state?.baseline).toMatchObject({ number: 0, chosen: 1 });
-    // 5 keep the budget for sure, by both readings of it.
+    // 2 to 5 serve the same within the budget; 1 serves less, and is all that was known before.
     const levels = state?.finals.filter(({ trial }) => trial === 0).map(({ measurement }) => measurement.level.value);
-    expect(new Set(levels)).toEqual(new Set([5]));
+    expect(levels?.length).toBeGreaterThan(1);
+    for (const level of levels ?? []) expect(level >= 2 && level <= 5, `level ${level}`).toBe(true);
     // The final begins with it: no load more than without the visit.
     const without = new World();
     await play({ world: without, parts: { sampler: oneLevelEach([]) } });
@@ -40,15 +41,15 @@ describe('the original config', () => {
   });
 
   it('is not measured twice in a row: what the visit ended with opens the final', async () => {
-    // 5 is the highest level of its own that keeps the budget.
     const { events, state } = await play({ parts: { sampler: oneLevelEach([5]) } });
     const finals = state?.finals.filter(({ trial }) => trial === 0) ?? [];
     expect(finals[0]).toEqual({ ...finals[0], round: 1, measurement: state?.baseline?.measurements.at(-1) });
     const measured = events.filter((event) => event.type === 'measuring' && event.trial === 0);
     expect(measured).toHaveLength([1, 5].length + finals.length - 1);
-    // The level that was measured last is not the one that stands.
-    const lower = await play({ parts: { sampler: oneLevelEach([5, 2]) } });
-    expect(lower.state?.finals[0]?.measurement.level.value).toBe(5);
+    // The level that was measured last misses the budget: the final begins at another.
+    const late = await play({ parts: { sampler: oneLevelEach([4, 8]) } });
+    expect(late.state?.baseline?.measurements.at(-1)?.level.value).toBe(8);
+    expect(late.state?.finals[0]?.measurement.level.value).toBeLessThan(8);
   });
 
   it('is visited at the level that the final begins with where the sampler looks for none', async () => {
