@@ -176,8 +176,9 @@ describe('a whole run of the grid', () => {
     const { state } = await play({ goal, parts: { sampler: gridSampler(space, { goal, levels: range }) } });
     const levels = state?.trials.map(({ measurements }) => measurements.map(({ level }) => level.value)) ?? [];
     // The original config serves 140/s at most, one instance without batches 110/s, four of them 440/s.
-    // It is measured once more when the search is over.
-    expect(levels[0]).toEqual([1, 2, 4, 8, 16, 6, 5, 5]);
+    expect(levels[0]?.slice(0, -1)).toEqual([1, 2, 4, 8, 16, 6, 5]);
+    // It is measured once more when the search is over, at a level where it serves 140/s.
+    expect([2, 4, 5]).toContain(levels[0]?.at(-1));
     expect(levels[1]).toEqual([1, 2, 4, 8, 16, 6, 5]);
     expect(levels[4]).toEqual([1, 2, 4, 8, 16, 32, 64, 24, 20, 18, 17]);
     // With batches of eight one instance serves 180/s and is not among the three best.

@@ -203,6 +203,22 @@ describe('the speed of machine and server', () => {
     for (const { speed } of speedsOf(all).course) expect(Math.abs(Math.log(speed.value))).toBeLessThan(0.1);
   });
 
+  it('is 1 at every moment of sweeps of the levels, though throughput stops growing where instances are busy', () => {
+    const levels = [1, 2, 4, 8, 16, 32, 64];
+    const all = [1, 2, 3, 4].flatMap((instances, trial) =>
+      levels.map((level, index): TimedMeasurement => {
+        const throughput = Math.min(110 * instances, 100 * level);
+        const measurement = measured(level, throughput, (1e3 * level) / throughput);
+        const atSeconds = SECONDS_EACH * (trial * levels.length + index + 1);
+        return { candidate: configWith(instances, 1, 'KIND_CPU'), measurement, atSeconds };
+      }),
+    );
+    for (let made = 2; made <= all.length; made++) {
+      const { course } = speedsOf(all.slice(0, made));
+      for (const { speed } of course) expect(Math.abs(Math.log(speed.value)), `after ${made}`).toBeLessThan(0.05);
+    }
+  });
+
   it('says how sure it is: the interval holds the truth as a rule', () => {
     const speed = slowFrom(STEP_AT);
     const held = seeds.flatMap((seed) => {

@@ -33,8 +33,8 @@ const STEP_LOG_PRIOR = -3;
  * be taken for speed.
  */
 const ROUGHNESSES: readonly Roughness[] = [
-  { sd: 0.08, bend: 0.12, logPrior: 0 },
-  { sd: 0.25, bend: 0.12, logPrior: -0.5 },
+  { sd: 0.08, bend: 0.25, logPrior: 0 },
+  { sd: 0.25, bend: 0.25, logPrior: -0.5 },
   { sd: 0.7, bend: 0.5, logPrior: -1 },
 ];
 
