@@ -35,23 +35,23 @@ export function posteriorOf<Place>(
 }
 
 /** What readings are explained by best. */
-export interface Explanation<Place> {
+export interface Explanation<Place, H extends Hypothesis<Place>> {
   readonly posterior: Posterior<Place>;
-  readonly hypothesis: Hypothesis<Place>;
+  readonly hypothesis: H;
   /** The logarithm of the marginal likelihood times the prior, but for a constant of the readings. */
   readonly evidence: number;
 }
 
 /** As `posteriorOf`, with the hypothesis and how well it explains the readings. */
-export function explanationOf<Place>(
+export function explanationOf<Place, H extends Hypothesis<Place>>(
   readings: readonly Reading<Place>[],
-  hypotheses: readonly [Hypothesis<Place>, ...Hypothesis<Place>[]],
-): Explanation<Place> {
+  hypotheses: readonly [H, ...H[]],
+): Explanation<Place, H> {
   const fits = distinct(readings, hypotheses).map((prior) => explain(readings, prior));
   const best = fits.reduce((most, each) => (each.evidence > most.evidence ? each : most));
   return {
     posterior: (place) => predict(readings, best, place),
-    hypothesis: best.hypothesis,
+    hypothesis: best.hypothesis as H,
     evidence: best.evidence,
   };
 }

@@ -22,6 +22,8 @@ export type FinalStep =
       readonly rest: readonly number[];
       /** It is the first of its round. */
       readonly opensRound: boolean;
+      /** What was measured last was of the same visit. */
+      readonly isVisiting: boolean;
     }
   | { readonly kind: 'void'; readonly round: number; readonly slower: number }
   | { readonly kind: 'decide'; readonly decision: Decision };
@@ -38,11 +40,12 @@ export type Decision = Omit<GainDecided, 'type' | 'at'>;
  * at the study's usual speed (`level/curve.ts`): it is looked for anew before each measurement. A finalist that holds at no level is
  * out, as is one that another beats beyond doubt; the next best of the search comes in. A round in which one missed the goal and the
  * original config was far slower than before does not count. null when there is nothing to compare, and for no rounds.
+ * `isHurried`: there is no time for a second measurement in a visit.
  */
-export function nextFinal(state: StudyState, rounds: number): FinalStep | null {
+export function nextFinal(state: StudyState, rounds: number, isHurried = false): FinalStep | null {
   if (rounds === 0) return null;
   const final = finalStateOf(state);
-  const standing = roundsOf(final, rounds);
+  const standing = roundsOf(final, rounds, isHurried);
   if (!standing) return null;
   const disturbed = standing.isFresh ? disturbedRound(final) : null;
   if (disturbed) return { kind: 'void', ...disturbed };
@@ -55,7 +58,16 @@ function visitOf({ turns, isVisiting, isFresh, round }: Rounds): FinalStep | nul
   if (!side) return null;
   const level = levelOfVisit(side, isVisiting);
   const rest = others.map(({ trial }) => trial.number);
-  return { kind: 'measure', trial: side.trial, level, round, isLook: level !== side.level, rest, opensRound: isFresh };
+  return {
+    kind: 'measure',
+    trial: side.trial,
+    level,
+    round,
+    isLook: level !== side.level,
+    rest,
+    opensRound: isFresh,
+    isVisiting,
+  };
 }
 
 /** What the final looks at, at the study's usual speed. */

@@ -11,7 +11,7 @@ import { applyCandidate, measureOnce } from './trial.ts';
  */
 export async function runFinal(run: Run): Promise<string | null> {
   for (;;) {
-    const step = nextFinal(run.ledger.state, run.plan.finalRounds);
+    const step = nextStep(run);
     if (step === null) return null;
     if (step.kind === 'decide') {
       await run.ledger.record({ type: 'gain-decided', ...step.decision });
@@ -36,6 +36,15 @@ export async function runFinal(run: Run): Promise<string | null> {
       return cutShort(run, `trial ${number} failed in the final: ${failure.reason}`);
     }
   }
+}
+
+/** A visit takes one measurement where there is no time for more: the others of its round are to have their turns. */
+function nextStep({ ledger, plan, time }: Run): FinalStep | null {
+  const step = nextFinal(ledger.state, plan.finalRounds);
+  const goesOn = step?.kind === 'measure' && step.isVisiting;
+  return goesOn && !time.allowsFinalRound(1 + step.rest.length)
+    ? nextFinal(ledger.state, plan.finalRounds, true)
+    : step;
 }
 
 type Visit = Extract<FinalStep, { readonly kind: 'measure' }>;

@@ -212,9 +212,8 @@ async function finishTrial(
   measurements: readonly Measurement[],
   failure: TrialFailure | null,
 ): Promise<void> {
-  const { goal, speeds } = run.ledger.state;
-  const compared = measurements.map((measurement) => speeds.comparable(measurement));
-  const standing = standingOf(compared, candidate, goal);
+  // As measured: what is found out about the speed later may change how it compares.
+  const standing = standingOf(measurements, candidate, run.ledger.state.goal);
   const feasible = standing.feasible && failure === null;
   await run.ledger.record({ type: 'trial-finished', trial: number, chosen: standing.chosen, feasible, failure });
 }

@@ -40,8 +40,8 @@ export interface Rounds {
   readonly isOver: boolean;
 }
 
-/** Returns how the final stands after what was measured; null without two sides. */
-export function roundsOf(state: FinalState, planned: number): Rounds | null {
+/** Returns how the final stands after what was measured; null without two sides. `isHurried`: visits are one measurement each. */
+export function roundsOf(state: FinalState, planned: number, isHurried = false): Rounds | null {
   const baseline = sideOf(state.baseline, state);
   if (!baseline) return null;
   const { sides, close } = entrantsOf(state, baseline);
@@ -52,7 +52,7 @@ export function roundsOf(state: FinalState, planned: number): Rounds | null {
   if (!last) return opening(baseline, sides.slice(0, close), sides.slice(close));
   const all = [baseline, ...sides];
   const served = all.find(({ trial }) => trial.number === last.trial);
-  const again = served && goesOn(served, state) ? [served] : [];
+  const again = served && !isHurried && goesOn(served, state) ? [served] : [];
   const rest = (last.rest ?? []).flatMap((number) => all.find(({ trial }) => trial.number === number) ?? []);
   const turns = [...again, ...rest];
   const isOpen = turns.length > 0;

@@ -32,7 +32,7 @@ export type Source =
       readonly instances: number;
       readonly inFlight: number;
     }
-  | { readonly kind: 'rate'; readonly fingerprint: string; readonly level: number }
+  | { readonly kind: 'rate'; readonly key: string }
   | { readonly kind: 'host' }
   | { readonly kind: 'clock' }
   | { readonly kind: 'speed' };
@@ -44,7 +44,7 @@ export interface SpeedPlace {
 }
 
 /** Statistics by batch size of one measurement are much alike: the sizes that took most of the time tell it all. */
-const MOST_SIZES = 3;
+const MOST_SIZES = 2;
 const LEAST_EXECUTIONS = 2;
 /** Mean execution times of the same work on an undisturbed machine differ by 2 to 4 % from one measurement to the next. */
 const EXECUTION_SD = 0.03;
@@ -56,17 +56,20 @@ const HOST_SD = 0.03;
 /** A GPU whose clock falls by a tenth computes a tenth slower where it computes all the time, and less where it waits for memory. */
 const CLOCK_SD = 0.05;
 
-/** Returns the logarithms that tell of the speed: execution times, throughput of what was measured more than once, the host's own work. */
+/** Returns the logarithms that tell of the speed: execution times, throughput of what was measured more than once at one level, the host's own work. */
 export function evidenceOf(all: readonly TimedMeasurement[]): Reading<SpeedPlace>[] {
   const usable = all.filter(({ measurement }) => !measurement.client.bound);
-  const counts = Map.groupBy(usable, ({ candidate }) => candidate.fingerprint);
+  const repeats = Map.groupBy(usable, placeOf);
   return usable.flatMap((each) => [
     ...executionsOf(each),
-    ...((counts.get(each.candidate.fingerprint)?.length ?? 0) > 1 ? rateOf(each) : []),
+    ...((repeats.get(placeOf(each))?.length ?? 0) > 1 ? rateOf(each) : []),
     ...hostOf(each),
     ...clockOf(each),
   ]);
 }
+
+const placeOf = ({ candidate, measurement }: TimedMeasurement): string =>
+  `${candidate.fingerprint} ${measurement.level.value}`;
 
 function executionsOf({ candidate, measurement, atSeconds }: TimedMeasurement): Reading<SpeedPlace>[] {
   const batches = (measurement.server?.batches ?? []).filter(
@@ -106,7 +109,7 @@ function rateOf({ candidate, measurement, atSeconds }: TimedMeasurement): Readin
   return [
     {
       place: {
-        source: { kind: 'rate', fingerprint: candidate.fingerprint, level: Math.log2(level.value) },
+        source: { kind: 'rate', key: placeOf({ candidate, measurement, atSeconds }) },
         terms: [{ atSeconds, times: 1 }],
       },
       value: Math.log(throughput.value),

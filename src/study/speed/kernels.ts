@@ -12,8 +12,6 @@ interface Wander {
 interface Roughness {
   /** Of execution times; as much again is each config's own. */
   readonly sd: number;
-  /** Of throughput over the level. */
-  readonly bend: number;
   readonly logPrior: number;
 }
 
@@ -33,9 +31,9 @@ const STEP_LOG_PRIOR = -3;
  * be taken for speed.
  */
 const ROUGHNESSES: readonly Roughness[] = [
-  { sd: 0.08, bend: 0.25, logPrior: 0 },
-  { sd: 0.25, bend: 0.25, logPrior: -0.5 },
-  { sd: 0.7, bend: 0.5, logPrior: -1 },
+  { sd: 0.08, logPrior: 0 },
+  { sd: 0.25, logPrior: -0.5 },
+  { sd: 0.7, logPrior: -1 },
 ];
 
 /** Execution times: how far apart they may be for other reasons than speed, as logarithms. */
@@ -50,13 +48,22 @@ const EXECUTION = {
   perInFlight: 0.1,
 } as const;
 
-/**
- * Throughput of one config: unknown at first; it grows at most as the level does. Readings at one level tell most: a few requests more or
- * less may fill other batches.
- */
-const RATE = { level: 3, perLevel: 0.5 } as const;
+/** Throughput of a config at a level is unknown at first. What it is at other levels says little: it stops growing where instances are busy. */
+const RATE_LEVEL = 3;
 /** How fast a witness is at full speed is unknown at first. */
 const WITNESS_LEVEL = 3;
+
+/** The witnesses that do not feel the speed. */
+interface Hearing {
+  readonly deaf: ReadonlySet<string>;
+  readonly logPrior: number;
+}
+
+/** A hypothesis, and what it says beside the course of the speed. */
+export interface SpeedHypothesis extends Hypothesis<SpeedPlace> {
+  readonly roughness: Roughness;
+  readonly hearing: Hearing;
+}
 
 /** What tells of a speed that may be the server's: the host's own work, the clock of a GPU. */
 export type Witness = 'host' | 'clock';
@@ -76,26 +83,32 @@ export function witnessOdds(kinds: ReadonlySet<string>, isOnCpu: boolean): Witne
 
 /**
  * Returns what may be true of the speed: how it wanders beside the steps at these moments, and which witnesses feel it. One that does not
- * wanders by itself, and says nothing. What the readings say decides.
+ * wanders by itself, and says nothing. What the readings say decides. `like`: only those that say the same beside the course.
  */
 export function speedHypotheses(
   odds: WitnessOdds,
   stepsSeconds: readonly number[],
-): [Hypothesis<SpeedPlace>, ...Hypothesis<SpeedPlace>[]] {
-  const all = ROUGHNESSES.flatMap((roughness) =>
+  like?: SpeedHypothesis,
+): [SpeedHypothesis, ...SpeedHypothesis[]] {
+  const roughnesses = like ? [like.roughness] : ROUGHNESSES;
+  const choices = like ? [like.hearing] : hearingsOf(odds);
+  const all = roughnesses.flatMap((roughness) =>
     WANDERS.flatMap((wander) =>
-      choicesOf(odds).map(({ deaf, logPrior }) => ({
-        kernel: (a: SpeedPlace, b: SpeedPlace) =>
-          sourceCovariance(a.source, b.source, roughness) + speedCovariance(a, b, { wander, deaf, stepsSeconds }),
-        logPrior: wander.logPrior + roughness.logPrior + logPrior + STEP_LOG_PRIOR * stepsSeconds.length,
-      })),
+      choices.map((hearing): SpeedHypothesis => {
+        const course = { wander, deaf: hearing.deaf, stepsSeconds };
+        return {
+          kernel: (a, b) => sourceCovariance(a.source, b.source, roughness.sd) + speedCovariance(a, b, course),
+          logPrior: wander.logPrior + roughness.logPrior + hearing.logPrior + STEP_LOG_PRIOR * stepsSeconds.length,
+          ...{ roughness, hearing },
+        };
+      }),
     ),
   );
-  return all as [Hypothesis<SpeedPlace>, ...Hypothesis<SpeedPlace>[]];
+  return all as [SpeedHypothesis, ...SpeedHypothesis[]];
 }
 
 /** Every way in which each witness feels the speed or not. */
-function choicesOf(odds: WitnessOdds): { readonly deaf: ReadonlySet<string>; readonly logPrior: number }[] {
+function hearingsOf(odds: WitnessOdds): Hearing[] {
   return [...odds].reduce(
     (choices, [witness, log]) =>
       choices.flatMap(({ deaf, logPrior }) => [
@@ -132,15 +145,14 @@ function wandering(a: readonly SpeedTerm[], b: readonly SpeedTerm[], { sd, secon
   return sd * sd * sum;
 }
 
-function sourceCovariance(a: Source, b: Source, { sd, bend }: Roughness): number {
-  if (a.kind === 'execution' && b.kind === 'execution') return executionCovariance(a, b, sd);
-  if (a.kind === 'rate' && b.kind === 'rate') return rateCovariance(a, b, bend);
+function sourceCovariance(a: Source, b: Source, roughness: number): number {
+  if (a.kind === 'execution' && b.kind === 'execution') return executionCovariance(a, b, roughness);
+  if (a.kind === 'rate' && b.kind === 'rate') return a.key === b.key ? RATE_LEVEL ** 2 : 0;
   const isWitness = a.kind === 'host' || a.kind === 'clock';
   return isWitness && a.kind === b.kind ? WITNESS_LEVEL ** 2 : 0;
 }
 
 type Execution = Extract<Source, { readonly kind: 'execution' }>;
-type Rate = Extract<Source, { readonly kind: 'rate' }>;
 
 function executionCovariance(a: Execution, b: Execution, roughness: number): number {
   const apart = Math.hypot(a.batch - b.batch, a.instances - b.instances, (a.inFlight - b.inFlight) / IN_FLIGHT_LENGTH);
@@ -154,17 +166,5 @@ function executionCovariance(a: Execution, b: Execution, roughness: number): num
   );
 }
 
-function rateCovariance(a: Rate, b: Rate, bend: number): number {
-  if (a.fingerprint !== b.fingerprint) return 0;
-  return (
-    RATE.level ** 2 +
-    RATE.perLevel ** 2 * (a.level - REFERENCE_LEVEL) * (b.level - REFERENCE_LEVEL) +
-    bend ** 2 * matern52(4 * Math.abs(a.level - b.level))
-  );
-}
-
 /** Executions of one batch size hardly feel how many requests wait: over so many doublings as over one of the batch. */
 const IN_FLIGHT_LENGTH = 4;
-
-/** Slopes are counted from here, so that they say little of the level itself: 32 in flight. */
-const REFERENCE_LEVEL = 5;

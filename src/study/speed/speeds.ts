@@ -25,9 +25,8 @@ export interface Speeds {
 
 /** The study's first minute is what speeds are relative to. */
 const FIRST_SECONDS = 60;
-/** The cost of a fit grows with the cube of the readings: of a long study the first and the latest count. */
-const MOST = 48;
-const FIRST_KEPT = 8;
+/** The cost of a fit grows with the cube of the readings: of a long study these are kept, and so many evenly spaced between them. */
+const KEPT = { first: 8, between: 10, last: 14 } as const;
 /** What the model itself is off by: the error that it made on simulated machines (`bench-search --speed`), beside what it knew of. */
 const MODEL_SD = 0.025;
 const STEADY: Interval = { value: 1, low: 1, high: 1 };
@@ -41,7 +40,7 @@ const STEADY: Interval = { value: 1, low: 1, high: 1 };
 export function speedsOf(all: readonly TimedMeasurement[]): Speeds {
   const [first] = all;
   if (!first || all.length === 1) return steadySpeeds(all);
-  const kept = all.length <= MOST ? all : [...all.slice(0, FIRST_KEPT), ...all.slice(FIRST_KEPT - MOST)];
+  const kept = thinned(all);
   const evidence = evidenceOf(kept);
   if (evidence.length === 0) return steadySpeeds(all);
   const offsets = centresOf(evidence.map(({ place, value }) => ({ kind: place.source.kind, value })));
@@ -80,6 +79,14 @@ export function speedsOf(all: readonly TimedMeasurement[]): Speeds {
   };
 }
 
+function thinned(all: readonly TimedMeasurement[]): readonly TimedMeasurement[] {
+  const { first, between, last } = KEPT;
+  if (all.length <= first + between + last) return all;
+  const middle = all.slice(first, -last);
+  const spaced = Array.from({ length: between }, (_, at) => middle[Math.floor(((at + 0.5) * middle.length) / between)]);
+  return [...all.slice(0, first), ...spaced.filter((each) => each !== undefined), ...all.slice(-last)];
+}
+
 /** Each measurement stands for the time since the one before. */
 function usualOf(course: Speeds['course']): number {
   const spans = course.map(({ atSeconds, speed }, index) => ({
@@ -110,7 +117,7 @@ function withSteps(
   while (stepsSeconds.length < MOST_STEPS) {
     const tried = likelySteps(best.posterior, moments, stepsSeconds).map((step) => {
       const steps = [...stepsSeconds, step];
-      return { steps, explanation: explanationOf(readings, speedHypotheses(odds, steps)) };
+      return { steps, explanation: explanationOf(readings, speedHypotheses(odds, steps, best.hypothesis)) };
     });
     const better = tried.sort((a, b) => b.explanation.evidence - a.explanation.evidence)[0];
     if (!better || better.explanation.evidence <= best.evidence) break;
