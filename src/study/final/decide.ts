@@ -3,7 +3,7 @@ import type { GainDecided } from '../records.ts';
 import type { Goal } from '../types.ts';
 import { gainOf, type Pairs, pairsOf } from './pairs.ts';
 import type { Rounds } from './rounds.ts';
-import { costOf, mostlyMeets, type Side } from './sides.ts';
+import { costOf, LIKELY, mostlyMeets, type Side } from './sides.ts';
 
 /** A finalist, and how it did beside the original config. */
 interface Finalist {
@@ -29,13 +29,23 @@ export function decide(
   const gain = gainOf(winner.pairs, winner.side, baseline, goal);
   const [instead] = winner.holds ? [] : unplayed;
   if (instead) return { best: instead.trial.number, gain: null, rejected: rejectedFor(winner, gain) };
-  const isRejected = winner.holds === baseline.holds ? gain === null || gain.high < 1 : baseline.holds;
+  const isRejected = isWorse(winner, baseline, gain);
   if (!isRejected) return { best: winner.side.trial.number, gain };
   return {
     best: baseline.trial.number,
     gain: { value: 1, low: 1, high: 1 },
     rejected: rejectedFor(winner, gain),
   };
+}
+
+/**
+ * Whether the original config is the better advice: it serves more beyond doubt, and is likely to keep the goal at least; or it holds alone, or
+ * neither does and nothing tells of a gain.
+ */
+function isWorse({ holds }: Finalist, baseline: Side, gain: Interval | null): boolean {
+  if (!holds) return baseline.holds || gain === null || gain.high < 1;
+  const mayHold = baseline.holds || baseline.curve?.worthwhile(LIKELY) != null;
+  return mayHold && (gain === null ? baseline.holds : gain.high < 1);
 }
 
 const rejectedFor = ({ side, holds }: Finalist, gain: Interval | null): NonNullable<GainDecided['rejected']> => ({

@@ -42,8 +42,11 @@ export function gainOf(pairs: Pairs, a: Side, b: Side, goal: Goal): Interval | n
   return usable.length > 0 ? ratioInterval(usable) : null;
 }
 
+/** By the curve, within what can be: more requests in flight serve no less, and at most as much more as there are more of them. */
 function servedAtLevel(measurement: Measurement, { trial, curve, level }: Side, goal: Goal): number {
   const served = Math.exp(-assess(measurement, trial.candidate, goal).cost);
   if (!curve || measurement.level.value === level) return served;
-  return served * Math.exp(curve.throughput(level).mean - curve.throughput(measurement.level.value).mean);
+  const more = level / measurement.level.value;
+  const factor = Math.exp(curve.throughput(level).mean - curve.throughput(measurement.level.value).mean);
+  return served * Math.min(Math.max(factor, Math.min(1, more)), Math.max(1, more));
 }

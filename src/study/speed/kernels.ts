@@ -12,6 +12,8 @@ interface Wander {
 interface Roughness {
   /** Of execution times; as much again is each config's own. */
   readonly sd: number;
+  /** How far throughput of one config at one level is from one visit to the next: its threads may fall on other cores, or it fails. */
+  readonly visitSd: number;
   readonly logPrior: number;
 }
 
@@ -31,9 +33,9 @@ const STEP_LOG_PRIOR = -3;
  * be taken for speed.
  */
 const ROUGHNESSES: readonly Roughness[] = [
-  { sd: 0.08, logPrior: 0 },
-  { sd: 0.25, logPrior: -0.5 },
-  { sd: 0.7, logPrior: -1 },
+  { sd: 0.08, visitSd: 0.02, logPrior: 0 },
+  { sd: 0.25, visitSd: 0.1, logPrior: -0.5 },
+  { sd: 0.7, visitSd: 1, logPrior: -1 },
 ];
 
 /** Execution times: how far apart they may be for other reasons than speed, as logarithms. */
@@ -97,7 +99,7 @@ export function speedHypotheses(
       choices.map((hearing): SpeedHypothesis => {
         const course = { wander, deaf: hearing.deaf, stepsSeconds };
         return {
-          kernel: (a, b) => sourceCovariance(a.source, b.source, roughness.sd) + speedCovariance(a, b, course),
+          kernel: (a, b) => sourceCovariance(a, b, roughness) + speedCovariance(a, b, course),
           logPrior: wander.logPrior + roughness.logPrior + hearing.logPrior + STEP_LOG_PRIOR * stepsSeconds.length,
           ...{ roughness, hearing },
         };
@@ -145,9 +147,16 @@ function wandering(a: readonly SpeedTerm[], b: readonly SpeedTerm[], { sd, secon
   return sd * sd * sum;
 }
 
-function sourceCovariance(a: Source, b: Source, roughness: number): number {
-  if (a.kind === 'execution' && b.kind === 'execution') return executionCovariance(a, b, roughness);
-  if (a.kind === 'rate' && b.kind === 'rate') return a.key === b.key ? RATE_LEVEL ** 2 : 0;
+function sourceCovariance(
+  { source: a, terms }: SpeedPlace,
+  { source: b, terms: others }: SpeedPlace,
+  { sd, visitSd }: Roughness,
+): number {
+  if (a.kind === 'execution' && b.kind === 'execution') return executionCovariance(a, b, sd);
+  if (a.kind === 'rate' && b.kind === 'rate') {
+    const isSame = terms[0]?.atSeconds === others[0]?.atSeconds;
+    return (a.key === b.key ? RATE_LEVEL ** 2 : 0) + (isSame ? visitSd ** 2 : 0);
+  }
   const isWitness = a.kind === 'host' || a.kind === 'clock';
   return isWitness && a.kind === b.kind ? WITNESS_LEVEL ** 2 : 0;
 }
