@@ -29,18 +29,18 @@ const SEARCHES: Readonly<Record<'queueing' | 'walk' | 'sweep', Search>> = {
     budgetShare: 0.6,
     requestTimes: 8.5,
     longestWindowMs: 1300,
-    finalists: 2,
+    finalists: 2.3,
   },
   walk: {
     atRest: 0,
-    first: 4,
-    perTrial: 3.5,
-    budgetShare: 1.1,
-    requestTimes: 8,
+    first: 5,
+    perTrial: 3.6,
+    budgetShare: 1.25,
+    requestTimes: 9,
     longestWindowMs: 2000,
-    finalists: 2.5,
+    finalists: 3,
   },
-  sweep: { atRest: 0, first: 3, perTrial: 7, budgetShare: 0.9, requestTimes: 4, longestWindowMs: 2000, finalists: 2.5 },
+  sweep: { atRest: 0, first: 4, perTrial: 7, budgetShare: 1.1, requestTimes: 4.5, longestWindowMs: 2000, finalists: 3 },
 };
 
 /** Warm-up, waking the instances, and letting requests in flight end; and windows until it is enough, in the search and in the final. */

@@ -3,8 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { type Random, seededRandom, standardNormal } from '../../src/base/random.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
 import type { Candidate } from '../../src/space/types.ts';
+import { LIKELY, RECOMMENDED_CHANCE, SAFE_CHANCE } from '../../src/study/level/chances.ts';
 import { type LevelCurve, levelCurve } from '../../src/study/level/curve.ts';
-import { levelsOf, RECOMMENDED_CHANCE, SAFE_CHANCE } from '../../src/study/level/recommended.ts';
+import { levelsOf } from '../../src/study/level/recommended.ts';
 import type { Goal, LevelRange } from '../../src/study/types.ts';
 import { candidateOf, configOf, goalOf, measured } from './builders.ts';
 
@@ -133,17 +134,24 @@ describe('the curve over the levels', () => {
     expect(late.highest(RECOMMENDED_CHANCE)).toBeNull();
   });
 
-  it('knows which level is worth it: the lowest that serves as much as the highest that holds', () => {
+  it('recommends a low measured level that serves as much as the highest that holds', () => {
     const saturated = [4, 8, 12, 16, 20].map((level) => measured(level, 1000, level));
-    const { highest, worthwhile, throughput } = curveOf(saturated);
-    const [top, enough] = [highest(RECOMMENDED_CHANCE) ?? 0, worthwhile(RECOMMENDED_CHANCE) ?? 0];
-    expect(top).toBeGreaterThan(14);
-    expect(enough).toBeLessThan(top);
-    expect(throughput(enough).mean).toBeGreaterThan(throughput(top).mean - 0.03);
+    const { highest, recommended } = curveOf(saturated);
+    expect(highest(RECOMMENDED_CHANCE)).toBeGreaterThan(14);
+    expect([4, 8]).toContain(recommended?.level);
     // Where each request more is served beside the others, the highest is.
     const growing = curveOf([8, 12, 16, 20, 24].map((level) => read({ atOne: 4, slope: 0.5 }, level)));
-    expect(growing.worthwhile(RECOMMENDED_CHANCE)).toBe(growing.highest(RECOMMENDED_CHANCE));
-    expect(curveOf([read({ atOne: 40, slope: 0.5 }, 1)]).worthwhile(RECOMMENDED_CHANCE)).toBeNull();
+    expect(growing.recommended?.level).toBe(growing.highest(RECOMMENDED_CHANCE));
+    expect(curveOf([read({ atOne: 40, slope: 0.5 }, 1)]).recommended).toBeNull();
+  });
+
+  it('does not go far below for a chance that hardly depends on the level', () => {
+    // Three quarters sure at 8 and at 32, and four times the throughput there.
+    const flat = [8, 16, 32].flatMap((level) => [19, 20.6, 18.4].map((p99Ms) => measured(level, 100 * level, p99Ms)));
+    const { chance, recommended } = curveOf(flat);
+    expect(chance(8)).toBeLessThan(0.97);
+    expect(recommended?.level).toBeGreaterThanOrEqual(32);
+    expect(chance(recommended?.level ?? 0)).toBeGreaterThanOrEqual(LIKELY);
   });
 
   it('has no level where even the lowest is too late', () => {
@@ -247,7 +255,7 @@ describe('the levels of a config', () => {
     const { curve, recommended } = levelsOf(readings, candidate, goalOf(BUDGET.latencyMs), range);
     if (!curve || recommended === null) throw new Error('no level');
     expect(curve.chance(recommended)).toBeGreaterThanOrEqual(RECOMMENDED_CHANCE);
-    expect(recommended).toBe(curve.worthwhile(RECOMMENDED_CHANCE));
+    expect(recommended).toBe(curve.recommended?.level);
   });
 
   it('knows how many requests fill a batch with dynamic batching, and that they wait for no other without', () => {

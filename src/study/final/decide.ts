@@ -1,9 +1,10 @@
 import type { Interval } from '../../stats/interval.ts';
+import { LIKELY } from '../level/chances.ts';
 import type { GainDecided } from '../records.ts';
 import type { Goal } from '../types.ts';
 import { gainOf, type Pairs, pairsOf } from './pairs.ts';
 import type { Rounds } from './rounds.ts';
-import { costOf, LIKELY, mostlyMeets, type Side } from './sides.ts';
+import { costOf, mostlyMeets, type Side } from './sides.ts';
 
 /** A finalist, and how it did beside the original config. */
 interface Finalist {
@@ -39,13 +40,12 @@ export function decide(
 }
 
 /**
- * Whether the original config is the better advice: it serves more beyond doubt, and is likely to keep the goal at least; or it holds alone, or
- * neither does and nothing tells of a gain.
+ * Whether the original config is the better advice: both hold and there is no gain; it holds alone; or neither does and nothing tells of
+ * a gain.
  */
 function isWorse({ holds }: Finalist, baseline: Side, gain: Interval | null): boolean {
   if (!holds) return baseline.holds || gain === null || gain.high < 1;
-  const mayHold = baseline.holds || baseline.curve?.worthwhile(LIKELY) != null;
-  return mayHold && (gain === null ? baseline.holds : gain.high < 1);
+  return baseline.holds && (gain === null || gain.high < 1);
 }
 
 const rejectedFor = ({ side, holds }: Finalist, gain: Interval | null): NonNullable<GainDecided['rejected']> => ({
@@ -62,8 +62,12 @@ function finalistOf(side: Side, baseline: Side, goal: Goal): Finalist | null {
     side.trial,
     goal,
   );
-  return { side, pairs, holds: side.holds && (kept || side.curve !== null), cost: costOf(side, goal) };
+  return { side, pairs, holds: side.holds && (side.curve ? wasSeenToHold(side) : kept), cost: costOf(side, goal) };
 }
+
+/** The final measured it at a level at which it is likely to keep the budget: what the search alone saw, or what was only worked out, is no advice. */
+const wasSeenToHold = ({ readings, curve }: Side): boolean =>
+  readings.some(({ measurement }) => curve !== null && curve.chance(measurement.level.value) >= LIKELY);
 
 /** undefined without finalists. */
 function winnerOf(met: readonly Finalist[]): Finalist | undefined {

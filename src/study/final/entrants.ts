@@ -1,8 +1,9 @@
 import type { Measurement } from '../../profiler/measurement.ts';
 import { DEVIATIONS_AT_95_PERCENT, expectedImprovement } from '../../stats/normal.ts';
 import { assess, compareAssessments, costHalfWidth } from '../goal.ts';
+import { LIKELY } from '../level/chances.ts';
 import { chosenOf } from '../ranking.ts';
-import { costOf, type FinalState, LIKELY, type Side, sideOf } from './sides.ts';
+import { costOf, type FinalState, type Side, sideOf } from './sides.ts';
 
 /** Of so many trials, the original config not among them, a final is made at most, … */
 const MOST_FINALISTS = 4;
@@ -38,25 +39,14 @@ export function entrantsOf(state: FinalState, baseline: Side): { sides: readonly
   return { sides: distinct, close: Math.min(MOST_AT_ONCE, 1 + (close < 0 ? others.length : close)) };
 }
 
-/** One that holds nowhere for sure counts for less by this, as a logarithm: its level is yet to be found. */
-const UNSURE = 0.1;
-
-/** The expected cost at the level that is recommended, or that is likely to keep the budget; Infinity where there is none. */
-function expectedCost(side: Side, { goal }: FinalState): number {
-  const { curve, level, holds } = side;
-  if (holds) return costOf(side, goal);
-  if (!curve || curve.highest(LIKELY) === null) return Number.POSITIVE_INFINITY;
-  return UNSURE - curve.throughput(level).mean;
-}
-
 function isBetter(side: Side, baseline: Side, state: FinalState): boolean {
   // What the study would recommend without a final is what the final is there to confirm.
   if (side.trial.number === state.contender?.number) return true;
-  return expectedCost(side, state) < expectedCost(baseline, state);
+  return costOf(side, state.goal) < costOf(baseline, state.goal);
 }
 
 function compareSides(a: Side, b: Side, state: FinalState): number {
-  const [one, other] = [expectedCost(a, state), expectedCost(b, state)];
+  const [one, other] = [costOf(a, state.goal), costOf(b, state.goal)];
   if (one !== other) return one < other ? -1 : 1;
   const assessed = ({ trial }: Side) => assess(chosenOf(trial) as Measurement, trial.candidate, state.goal);
   return compareAssessments(assessed(a), assessed(b));
@@ -64,7 +54,7 @@ function compareSides(a: Side, b: Side, state: FinalState): number {
 
 /** To measure it again promises a gain over the best. */
 function isClose(side: Side, best: Side, state: FinalState): boolean {
-  const behind = expectedCost(side, state) - expectedCost(best, state);
+  const behind = costOf(side, state.goal) - costOf(best, state.goal);
   if (!Number.isFinite(behind)) return false;
   return promiseOf(behind, Math.hypot(halfWidthOf(side, state), halfWidthOf(best, state))) >= WORTH_A_LOOK;
 }

@@ -1,9 +1,10 @@
 import type { Interval } from '../../stats/interval.ts';
+import { LIKELY } from '../level/chances.ts';
 import type { LevelCurve } from '../level/curve.ts';
 import type { Goal } from '../types.ts';
 import { entrantsOf, MOST_AT_ONCE, promiseOf, WORTH_A_LOOK } from './entrants.ts';
 import { gainOf, halfWidthOf, type Pairs, pairsOf } from './pairs.ts';
-import { costOf, type FinalState, LIKELY, type Side, sideOf } from './sides.ts';
+import { costOf, type FinalState, type Side, sideOf } from './sides.ts';
 
 /**
  * The gain is known well enough when its 95 % interval goes no further than this to either side, as a logarithm; a large
@@ -84,7 +85,7 @@ const inOrder = (sides: readonly Side[], round: number): readonly Side[] =>
  * that is: to look there tells most of it.
  */
 export function levelOfVisit({ curve, level }: Side, isVisiting: boolean): number {
-  const likely = curve?.worthwhile(LIKELY) ?? null;
+  const likely = curve?.highest(LIKELY) ?? null;
   if (!curve || likely === null || isVisiting) return level;
   return servesAlike(curve, likely, level) ? level : likely;
 }
@@ -102,7 +103,7 @@ const servesAlike = (curve: LevelCurve, one: number, other: number): boolean =>
 
 /** It holds at no level; or another leaves it behind. */
 function isOut(side: Side, played: readonly Side[], goal: Goal): boolean {
-  if (!side.holds && side.curve?.highest(LIKELY) == null) return true;
+  if (!side.holds) return true;
   return played.some((other) => {
     const pairs = pairsOf(other, side);
     return other !== side && other.holds && pairs.length >= ROUNDS_TO_TELL && leaves(pairs, other, side, goal);
@@ -122,9 +123,21 @@ function leaves(pairs: Pairs, first: Side, second: Side, goal: Goal): boolean {
 function isNeeded(side: Side, left: readonly Side[], goal: Goal): boolean {
   const holding = left.filter(({ holds }) => holds);
   if (holding.length === 0) return left.length < MOST_AT_ONCE;
-  const best = Math.min(...holding.map((each) => costOf(each, goal)));
-  return left.length < MOST_AT_ONCE && costOf(side, goal) < best - WORTH_A_LOOK;
+  return left.length < MOST_AT_ONCE && holding.every((each) => mayBeat(side, each, goal));
 }
+
+/** It promises more at its own level, and served more at one where it was measured: beyond that its curve is a guess. */
+function mayBeat(side: Side, other: Side, goal: Goal): boolean {
+  if (costOf(side, goal) >= costOf(other, goal) - WORTH_A_LOOK) return false;
+  if (!side.curve || !other.curve) return true;
+  const level = Math.max(...levelsMeasured(side).filter((each) => each <= side.level));
+  return (
+    !Number.isFinite(level) || side.curve.throughput(level).mean > other.curve.throughput(level).mean + WORTH_A_LOOK
+  );
+}
+
+const levelsMeasured = ({ trial, readings }: Side): readonly number[] =>
+  [...trial.measurements, ...readings.map(({ measurement }) => measurement)].map(({ level }) => level.value);
 
 /** Enough rounds of those that may win, and the gain of each is known well enough, or will hardly become so. */
 function isDecided(left: readonly Side[], baseline: Side, round: number, planned: number, goal: Goal): boolean {

@@ -41,14 +41,11 @@ export function sideOf(trial: Trial | null, { goal, started, finals }: FinalStat
   return {
     trial,
     curve,
-    level: recommended ?? curve?.worthwhile(LIKELY) ?? chosen.level.value,
+    level: recommended ?? chosen.level.value,
     holds: recommended !== null,
     readings: lastOfVisits(own),
   };
 }
-
-/** Where nothing is sure, a level that is likelier than not to keep the budget is looked at. */
-export const LIKELY = 0.5;
 
 /** What is measured last in a visit decides; figures that the client limited decide nothing. */
 function lastOfVisits(own: readonly FinalMeasured[]): readonly Reading[] {
@@ -63,10 +60,10 @@ function lastOfVisits(own: readonly FinalMeasured[]): readonly Reading[] {
 export const mostlyMeets = (measurements: readonly Measurement[], { candidate }: Trial, goal: Goal): boolean =>
   measurements.filter((measurement) => isFeasible(measurement, candidate, goal)).length * 2 > measurements.length;
 
-/** The cost at the side's level as expected by its curve; without one, the lowest of what met the goal. Infinity where nothing holds. */
+/** The cost at the side's level as expected by its curve, less what its chance lacks; without one, the lowest of what met the goal. Infinity where nothing holds. */
 export function costOf({ trial, curve, level, holds, readings }: Side, goal: Goal): number {
   if (!holds) return Number.POSITIVE_INFINITY;
-  if (curve) return -curve.throughput(level).mean;
+  if (curve?.recommended) return -curve.recommended.worth;
   const all = [...trial.measurements, ...readings.map(({ measurement }) => measurement)];
   const met = all.filter((each) => each.level.value === level && isFeasible(each, trial.candidate, goal));
   return Math.min(...met.map((each) => assess(each, trial.candidate, goal).cost));

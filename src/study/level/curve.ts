@@ -5,6 +5,7 @@ import { type Hypothesis, matern52, type Normal, posteriorOf, type Reading } fro
 import { chanceBelow, DEVIATIONS_AT_95_PERCENT } from '../../stats/normal.ts';
 import { relativeHalfWidth } from '../../stats/precision.ts';
 import type { LevelRange } from '../types.ts';
+import { LIKELY, RECOMMENDED_CHANCE } from './chances.ts';
 
 /** The budgeted percentile and the throughput of one config over the load level, fitted to all its readings near the budget. */
 export interface LevelCurve {
@@ -15,8 +16,17 @@ export interface LevelCurve {
   throughput(level: number): Normal;
   /** The highest level up to which the budget is kept with this chance; null where even the lowest has less. */
   highest(chance: number): number | null;
-  /** The lowest of those levels that serves about as much as the highest of them: more requests in flight would only wait. */
-  worthwhile(chance: number): number | null;
+  /**
+   * The level to recommend: the highest that keeps the budget with a chance of 90 %, unless that costs more throughput than the chance is
+   * worth; of levels that were measured and serve about as much the lowest. null where none is likely to keep the budget.
+   */
+  readonly recommended: RecommendedLevel | null;
+}
+
+export interface RecommendedLevel {
+  readonly level: number;
+  /** The logarithm of its throughput, less what its chance lacks to 90 %. */
+  readonly worth: number;
 }
 
 /** How a logarithm depends on that of the level: the slope that is expected, and how far from it a config may be. */
@@ -24,6 +34,8 @@ interface Shape {
   readonly slope: number;
   readonly slopeSd: number;
   readonly bend: number;
+  /** What one level has of its own besides: how its requests fall into batches. */
+  readonly own: number;
   /** Readings of one config at one level differ by this much for no reason that is known; one of these. */
   readonly scatters: readonly number[];
 }
@@ -34,24 +46,31 @@ interface Shape {
  */
 const SHAPES: Readonly<Record<LoadLevel['mode'], { readonly latency: Shape; readonly throughput: Shape }>> = {
   concurrency: {
-    latency: { slope: 0.9, slopeSd: 0.35, bend: 0.08, scatters: [0.03, 0.08, 0.16, 0.3] },
-    throughput: { slope: 0.3, slopeSd: 0.3, bend: 0.06, scatters: [0.015, 0.04, 0.1] },
+    latency: { slope: 0.9, slopeSd: 0.35, bend: 0.08, own: 0.1, scatters: [0.03, 0.08, 0.16, 0.3] },
+    throughput: { slope: 0.3, slopeSd: 0.3, bend: 0.05, own: 0.02, scatters: [0.015, 0.04, 0.1] },
   },
   'request-rate': {
-    latency: { slope: 1, slopeSd: 1.2, bend: 0.15, scatters: [0.03, 0.08, 0.16, 0.3] },
-    throughput: { slope: 1, slopeSd: 0.05, bend: 0.01, scatters: [0.015, 0.04] },
+    latency: { slope: 1, slopeSd: 1.2, bend: 0.15, own: 0.1, scatters: [0.03, 0.08, 0.16, 0.3] },
+    throughput: { slope: 1, slopeSd: 0.05, bend: 0.01, own: 0.01, scatters: [0.015, 0.04] },
   },
 };
 /** Nothing is known of where the line lies. */
 const HEIGHT_SD = 3;
 /** Over so many times the level a bend is another one, as a logarithm: two times. */
 const BEND_LENGTH = Math.LN2;
-/** Readings farther from the budget's level than this many times say nothing of it. */
+/** Readings farther from the budget's level than this many times say nothing of it, … */
 const NEARBY = 3;
+/** … unless what they read is within this factor of the budget: latency may hardly depend on the level. */
+const NEAR_BUDGET = 1.25;
 /** A level is never taken for good so many times above the highest that was measured; the next whole one may be. */
 const FARTHEST = 1.3;
 /** Throughputs this near, as logarithms, are alike, as in the level search (`levels.ts`). */
 const AS_MUCH = 0.01;
+/**
+ * A level whose chance is lower than 90 % counts as this power of what it lacks: half of the throughput where it is 76 %. Where latency
+ * hardly depends on the level, to go lower costs throughput and makes nothing surer.
+ */
+const CHANCE_WORTH = 4;
 /** Levels of a request rate are looked at in steps of this ratio. */
 const STEP = 1.02;
 /** Up to so many whole batches in flight a step of half a batch is looked at too: whole steps would be too far apart. */
@@ -61,8 +80,6 @@ const FEW_BATCHES = 2;
  * logarithm (simulations of Triton's batcher with one to four instances: 0.05 to 0.3).
  */
 const UNFILLED_SD = 0.2;
-/** What one level has of its own besides: how its requests fall into batches. */
-const LEVEL_SD = 0.1;
 /** A level so near to whole batches counts as that. */
 const FILLED = 0.02;
 
@@ -111,16 +128,27 @@ export function levelCurve(
   const steps = mode === 'concurrency' ? wholeSteps(lowest, most, unit) : rateSteps(lowest, most);
   const levels = [...new Set([...steps, ...measured])].sort((a, b) => a - b);
   const highest = (wanted: number): number | null => levels.findLast((level) => chance(level) >= wanted) ?? null;
-  return {
-    ...{ chance, latency, throughput, highest },
-    worthwhile(wanted) {
-      const top = highest(wanted);
-      if (top === null) return null;
-      const enough = throughput(top).mean - AS_MUCH;
-      const serves = (level: number): boolean => chance(level) >= wanted && throughput(level).mean >= enough;
-      return levels.find((level) => level >= top / NEARBY && serves(level)) ?? top;
-    },
-  };
+  const worth = (level: number): number =>
+    throughput(level).mean + CHANCE_WORTH * Math.min(0, Math.log(chance(level) / RECOMMENDED_CHANCE));
+  const recommended = bestOf(
+    levels.filter((level) => chance(level) >= LIKELY),
+    measured,
+    worth,
+  );
+  return { chance, latency, throughput, highest, recommended };
+}
+
+/** The level of most worth; in its place the lowest measured one that is worth about as much. */
+function bestOf(
+  levels: readonly number[],
+  measured: readonly number[],
+  worth: (level: number) => number,
+): RecommendedLevel | null {
+  const valued = levels.map((level) => ({ level, worth: worth(level) }));
+  const most = Math.max(...valued.map((each) => each.worth));
+  const best = valued.findLast((each) => each.worth === most);
+  const alike = valued.find((each) => measured.includes(each.level) && each.worth >= most - AS_MUCH);
+  return best && alike && alike.level < best.level ? alike : (best ?? null);
 }
 
 /** Levels that are worth a look: every one up to a batch, then whole batches, and halves of the first few. */
@@ -148,21 +176,22 @@ function isUnfilled(level: number, unit: number): boolean {
 }
 
 /**
- * Those whose level is near the one at which their own latency would be the budget, were it in proportion; the nearest at least. And those
+ * Those whose level is near that of the reading nearest to the budget, and those that are near the budget themselves. And those
  * below levels that missed it: where a lower level is looked at because higher ones were late, what is read there decides.
  */
 function nearTheBudget(readings: readonly Measurement[], latencyMs: number): readonly Measurement[] {
-  const excess = ({ budgetLatencyMs }: Measurement): number => Math.abs(Math.log(budgetLatencyMs.value / latencyMs));
+  const excess = ({ budgetLatencyMs }: Measurement): number =>
+    Math.max(budgetLatencyMs.value / latencyMs, latencyMs / budgetLatencyMs.value);
   const sorted = [...readings].sort((a, b) => excess(a) - excess(b));
   const [nearest] = sorted;
   if (!nearest) return [];
   const missed = readings.filter(({ budgetLatencyMs }) => budgetLatencyMs.value > latencyMs);
   const lowestMissed = Math.min(...missed.map(({ level }) => level.value));
-  return sorted.filter(
-    ({ level: { value } }) =>
-      Math.max(value / nearest.level.value, nearest.level.value / value) <= NEARBY ||
-      (value <= lowestMissed && value * NEARBY >= lowestMissed),
-  );
+  return sorted.filter((each) => {
+    const { value } = each.level;
+    const times = Math.max(value / nearest.level.value, nearest.level.value / value);
+    return times <= NEARBY || excess(each) <= NEAR_BUDGET || (value <= lowestMissed && value * NEARBY >= lowestMissed);
+  });
 }
 
 interface Point {
@@ -210,7 +239,7 @@ function lineThrough(points: readonly Point[], shape: Shape, unit: number): (lev
         shape.slopeSd ** 2 * (a.x - x0) * (b.x - x0) +
         shape.bend ** 2 * matern52(Math.abs(a.x - b.x) / BEND_LENGTH) +
         (a.reading !== null && a.reading === b.reading ? scatter ** 2 : 0) +
-        (a.x === b.x ? LEVEL_SD ** 2 + (a.isUnfilled ? UNFILLED_SD ** 2 : 0) : 0),
+        (a.x === b.x ? shape.own ** 2 + (a.isUnfilled ? UNFILLED_SD ** 2 : 0) : 0),
       logPrior: -SCATTER_PRIOR * Math.abs(index - USUAL_SCATTER),
     }),
   );

@@ -2,8 +2,8 @@ import { sideOf } from '../final/sides.ts';
 import { finalStateOf, representative } from '../final.ts';
 import type { StudyState } from '../state.ts';
 import type { Trial } from '../types.ts';
+import { RECOMMENDED_CHANCE, SAFE_CHANCE } from './chances.ts';
 import type { LevelCurve } from './curve.ts';
-import { RECOMMENDED_CHANCE, SAFE_CHANCE } from './recommended.ts';
 
 /** What is known of the budget at one config's levels, on the machine at its usual speed. */
 export interface Recommendation {

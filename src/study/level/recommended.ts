@@ -5,16 +5,11 @@ import { assess, constraintsOf, isFeasible } from '../goal.ts';
 import type { Goal, LevelRange } from '../types.ts';
 import { type LevelCurve, levelCurve } from './curve.ts';
 
-/** A level is recommended where the budget is kept with this chance. */
-export const RECOMMENDED_CHANCE = 0.9;
-/** With this one it is called safe. */
-export const SAFE_CHANCE = 0.99;
-
 /** What is known of one config's levels. */
 export interface Levels {
   /** null where the goal is not throughput within a latency budget, or nothing was read: then the readings decide one by one. */
   readonly curve: LevelCurve | null;
-  /** The highest level that keeps the budget with the recommended chance and still serves more than those below; by the readings alone, the best that most of them met. null for none. */
+  /** By the curve (`LevelCurve.recommended`); by the readings alone, the best that most of them met. null for none. */
   readonly recommended: number | null;
 }
 
@@ -31,7 +26,7 @@ export function levelsOf(
     hasCurve(goal) && goal.budget
       ? levelCurve(inOrder(readings, candidate, goal), goal.budget, range, wholeBatchOf(readings, candidate))
       : null;
-  return { curve, recommended: curve ? curve.worthwhile(RECOMMENDED_CHANCE) : bestMet(readings, candidate, goal) };
+  return { curve, recommended: curve ? (curve.recommended?.level ?? null) : bestMet(readings, candidate, goal) };
 }
 
 /** More load serves more, and makes latency longer: so one limit decides the level. */
