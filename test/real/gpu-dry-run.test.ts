@@ -101,21 +101,20 @@ describe('the proof on a GPU, dry', { timeout: 400_000 }, () => {
     const [, , header, , ...rows] = stdout.trim().split('\n');
     expect(header).toMatch(/^\| study \| p99 budget \| original config \| best \| gain \| .* \| prediction, ahead \|$/);
     expect(rows).toHaveLength(1);
-    // Where the machine made the candidate look better each time, there was a final: then the counts are the study's own.
-    const directory = join(folder, 'results/image-2000');
-    const hasFinal = (await recordsOf(directory)).some(({ type }) => type === 'final-measured');
-    const { measurements, reloads } = hasFinal ? (await summaryOf(directory)).counts : { measurements: 2, reloads: 1 };
+    // The original config may be visited again, and where the machine made the candidate look better each time there was a final.
+    const { measurements, reloads } = (await summaryOf(join(folder, 'results/image-2000'))).counts;
+    expect(measurements).toBeGreaterThanOrEqual(2);
+    expect(reloads).toBeGreaterThanOrEqual(1);
     const counts = `\\| ${measurements} \\| ${reloads} \\| 0 \\| \\d+ s \\|`;
     expect(rows[0]).toMatch(
       new RegExp(`^\\| image-2000 \\| 2000 ms \\| \\d+/s, p99 [\\d.]+ ms at 4 \\| \\d+/s, .* ${counts}`),
     );
-    expect(rows[0]).toMatch(/% of throughput, [\d.]+ % of p99 \(2 points\) \| – \|$/);
+    expect(rows[0]).toMatch(/% of throughput, [\d.]+ % of p99 \([2-9] points\) \| – \|$/);
     const [columns, ...points] = (await readFile(join(folder, 'results/prediction.csv'), 'utf8')).trim().split('\r\n');
     expect(columns).toBe(
       'study,way,trial,config,level,throughput,throughput_told,throughput_error,budget_latency_ms,budget_latency_ms_told,budget_latency_ms_error',
     );
-    expect(points).toEqual(
-      [0, 1].map((trial) => expect.stringMatching(`^image-2000,held-out,${trial},.*concurrency 4,`)),
-    );
+    const trials = points.map((point) => /^image-2000,held-out,([01]),.*concurrency 4,/.exec(point)?.[1]);
+    expect(new Set(trials)).toEqual(new Set(['0', '1']));
   });
 });
