@@ -1,6 +1,9 @@
 import { mean, sampleVariance } from 'simple-statistics';
+import { NS_PER_S } from '../base/units.ts';
+import type { Batch } from '../loadgen/recorder.ts';
+import { sumsOf } from './window-figures.ts';
 
-/** A short slice of traffic after a load. */
+/** A short slice of traffic. */
 export interface Slice {
   /** Successful requests per second. */
   readonly rate: number;
@@ -15,8 +18,9 @@ export const SETTLED_SLICES = 6;
  * freedom): more, in the direction in which a server gets better, is a trend.
  */
 const TREND = 1.53;
+const SLICE_PERCENTILE = 0.9;
 /** Halves that are this near, as logarithms, are alike whatever their spread. */
-const ALIKE = 0.03;
+const ALIKE = 0.02;
 
 /**
  * Whether a server has stopped getting faster: neither the rate rises nor the tail of the latency falls over the last slices. Right after
@@ -37,4 +41,19 @@ function rises(values: readonly number[]): boolean {
   if (difference <= ALIKE) return false;
   const error = Math.sqrt((sampleVariance([...earlier]) + sampleVariance([...later])) / earlier.length);
   return difference > TREND * error;
+}
+
+/** The batches, the latest last, as slices of about the same length. */
+export function slicesOf(batches: readonly Batch[]): Slice[] {
+  const each = Math.max(1, Math.floor(batches.length / SETTLED_SLICES));
+  const parts = Array.from({ length: SETTLED_SLICES }, (_, at) =>
+    batches.slice(Math.max(0, batches.length - (at + 1) * each), batches.length - at * each),
+  );
+  return parts.toReversed().flatMap((part) => (part.length === 0 ? [] : sliceOf(part)));
+}
+
+function sliceOf(part: readonly Batch[]): Slice {
+  const lengthNs = part.reduce((total, { startNs, endNs }) => total + endNs - startNs, 0);
+  const succeeded = part.reduce((total, batch) => total + batch.succeeded, 0);
+  return { rate: succeeded / (lengthNs / NS_PER_S), tailNs: sumsOf(part).latencies.quantileNs(SLICE_PERCENTILE) };
 }

@@ -1,14 +1,9 @@
 import { msToNs, NS_PER_S } from '../base/units.ts';
 import type { Batch } from '../loadgen/recorder.ts';
 import type { LevelOptions, WindowRule } from './level-options.ts';
-import { isSettled, type Slice } from './settled.ts';
 import { Traffic } from './traffic.ts';
 
 const ROUND_MS = 20;
-/** After a load, rounds are long enough to tell a trend from noise. */
-const SLICE_MS = 75;
-/** A server that goes on getting faster for longer than this is measured as it is. */
-const MOST_SETTLING_MS = 6000;
 const LEAST_REQUESTS_PER_ROUND = 4;
 /** Requests for each instance: the scheduler hands them out unevenly, so one each would leave some cold. */
 const REQUESTS_PER_INSTANCE = 4;
@@ -26,8 +21,7 @@ export interface Warmth {
 
 /**
  * Sends at the level without counting anything until every instance has had requests and the mean latency has stopped
- * falling: the first executions after a load are slow (lazy allocation, graph capture, autotuning). After a load also until rate and tail
- * have stopped getting better (`isSettled`), six seconds at most.
+ * falling: the first executions after a load are slow (lazy allocation, graph capture, autotuning).
  * Bounded by `maxWarmUpMs`, or by the first completion if that comes later.
  */
 export async function warmUp(traffic: Traffic, options: LevelOptions, rule: WindowRule): Promise<Warmth> {
@@ -35,12 +29,9 @@ export async function warmUp(traffic: Traffic, options: LevelOptions, rule: Wind
   const inFlight = options.level.mode === 'concurrency' ? options.level.value : 0;
   const perRound = Math.max(inFlight, LEAST_REQUESTS_PER_ROUND);
   const needed = Math.max(2 * perRound, REQUESTS_PER_INSTANCE * (options.instances ?? 1));
-  const roundMs = options.isFresh ? SLICE_MS : ROUND_MS;
-  traffic.record({ lengthNs: msToNs(roundMs), minRequests: perRound }, (round) => rounds.push(round));
-  const isEven = (): boolean => (options.isFresh ? isSettled(rounds.map(sliceOf)) : hasSettled(rounds));
-  const isWarm = (): boolean => requestsOf(rounds) >= needed && isEven();
-  const mostMs = options.isFresh ? Math.min(MOST_SETTLING_MS, rule.maxWarmUpMs) : rule.maxWarmUpMs;
-  await traffic.waitUntil(isWarm, msToNs(mostMs));
+  traffic.record({ lengthNs: msToNs(ROUND_MS), minRequests: perRound }, (round) => rounds.push(round));
+  const isWarm = (): boolean => requestsOf(rounds) >= needed && isEven(rounds);
+  await traffic.waitUntil(isWarm, msToNs(rule.maxWarmUpMs));
   // A window's length is chosen by the latency, so one completion at least must be seen; the transport's timeout bounds this.
   while (rounds.length === 0) await traffic.waitUntil(isWarm, 0);
   return warmthOf(rounds.at(-1) as Batch);
@@ -94,19 +85,12 @@ const requestsOf = (rounds: readonly Batch[]): number =>
   rounds.reduce((total, round) => total + round.succeeded + round.failed, 0);
 
 /** Looks half-way back, so that a slow decline, small from one round to the next, is seen too. */
-function hasSettled(rounds: readonly Batch[]): boolean {
+function isEven(rounds: readonly Batch[]): boolean {
   if (rounds.length < LEAST_ROUNDS) return false;
   const last = rounds.at(-1) as Batch;
   const halfWay = rounds[Math.floor((rounds.length - 1) / 2)] as Batch;
   return last.latencies.meanNs >= FALLING * halfWay.latencies.meanNs;
 }
-
-const SETTLING_TAIL = 0.9;
-
-const sliceOf = ({ startNs, endNs, succeeded, latencies }: Batch): Slice => ({
-  rate: succeeded / ((endNs - startNs) / NS_PER_S),
-  tailNs: latencies.quantileNs(SETTLING_TAIL),
-});
 
 function warmthOf(round: Batch): Warmth {
   const seconds = (round.endNs - round.startNs) / NS_PER_S;

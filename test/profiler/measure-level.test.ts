@@ -46,6 +46,26 @@ describe('measureLevel', () => {
     expect(refused.windowPercentilesMs).toBeUndefined();
   });
 
+  it('counts nothing of the time in which a server gets faster after a load', async () => {
+    // Half as fast for a second and a half, less and less so.
+    const slow = (nowNs: number): number => 2e6 * (1 + Math.max(0, 1 - nowNs / 1.5e9));
+    const measured = async (isFresh: boolean) => {
+      const run = simulate({ executionNs: () => slow(run.clock.nowNs()) }, 1, { isFresh });
+      return (await run.measurement).throughput.value;
+    };
+    expect(await measured(true)).toBeGreaterThan(475);
+    expect(await measured(false)).toBeLessThan(450);
+  });
+
+  it('takes no longer after a load where the server is as fast as ever', async () => {
+    const taken = async (isFresh: boolean): Promise<number> => {
+      const run = simulate({ executionNs: () => 2e6 }, 1, { isFresh });
+      await run.measurement;
+      return run.clock.nowNs();
+    };
+    expect(await taken(true)).toBeLessThan(1.05 * (await taken(false)));
+  });
+
   it('is not fooled by requests that complete together', async () => {
     const model = { maxBatch: 8, executionNs: (batch: number) => 6e6 + batch * 0.5e6 };
     const measurement = await measure(model, 8);

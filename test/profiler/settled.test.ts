@@ -1,30 +1,31 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { seededRandom, standardNormal } from '../../src/base/random.ts';
-import { isSettled, SETTLED_SLICES, type Slice } from '../../src/profiler/settled.ts';
+import { isSettled, SETTLED_SLICES, type Slice, slicesOf } from '../../src/profiler/settled.ts';
+import { LatencyHistogram } from '../../src/stats/histogram.ts';
 
-const slicesOf = (rates: readonly number[], tails: readonly number[] = rates.map(() => 5e6)): Slice[] =>
+const drawn = (rates: readonly number[], tails: readonly number[] = rates.map(() => 5e6)): Slice[] =>
   rates.map((rate, index) => ({ rate, tailNs: tails[index] as number }));
 
 describe('a server after a load', () => {
   it('has not settled before enough was seen of it, nor while it serves nothing', () => {
-    expect(isSettled(slicesOf(Array(SETTLED_SLICES - 1).fill(1000)))).toBe(false);
-    expect(isSettled(slicesOf([1000, 1000, 0, 1000, 1000, 1000]))).toBe(false);
-    expect(isSettled(slicesOf(Array(SETTLED_SLICES).fill(1000)))).toBe(true);
+    expect(isSettled(drawn(Array(SETTLED_SLICES - 1).fill(1000)))).toBe(false);
+    expect(isSettled(drawn([1000, 1000, 0, 1000, 1000, 1000]))).toBe(false);
+    expect(isSettled(drawn(Array(SETTLED_SLICES).fill(1000)))).toBe(true);
   });
 
   it('has not while its rate rises, or its tail falls', () => {
-    expect(isSettled(slicesOf([800, 830, 870, 920, 960, 1000]))).toBe(false);
-    expect(isSettled(slicesOf(Array(6).fill(1000), [30e6, 22e6, 18e6, 12e6, 10e6, 9e6]))).toBe(false);
+    expect(isSettled(drawn([800, 830, 870, 920, 960, 1000]))).toBe(false);
+    expect(isSettled(drawn(Array(6).fill(1000), [30e6, 22e6, 18e6, 12e6, 10e6, 9e6]))).toBe(false);
   });
 
   it('has where it gets slower, or differs by nothing that matters: a machine may do that at any time', () => {
-    expect(isSettled(slicesOf([1000, 960, 920, 870, 830, 800]))).toBe(true);
-    expect(isSettled(slicesOf([1000, 1005, 1001, 1010, 1012, 1011]))).toBe(true);
+    expect(isSettled(drawn([1000, 960, 920, 870, 830, 800]))).toBe(true);
+    expect(isSettled(drawn([1000, 1005, 1001, 1010, 1012, 1011]))).toBe(true);
   });
 
   it('looks at the last slices alone', () => {
-    expect(isSettled(slicesOf([100, 300, 600, ...Array(SETTLED_SLICES).fill(1000)]))).toBe(true);
+    expect(isSettled(drawn([100, 300, 600, ...Array(SETTLED_SLICES).fill(1000)]))).toBe(true);
   });
 
   it('is found in nine of ten looks at a steady server, and seldom in a rising one, whatever the noise', () => {
@@ -35,7 +36,7 @@ describe('a server after a load', () => {
           { length: 6 },
           (_, at) => 1000 * Math.exp(trend * at + noise * standardNormal(random)),
         );
-        return isSettled(slicesOf(rates));
+        return isSettled(drawn(rates));
       });
       return looks.filter(Boolean).length / looks.length;
     };
@@ -50,9 +51,29 @@ describe('a server after a load', () => {
         fc.array(fc.double({ min: 0.5, max: 2, noNaN: true }), { minLength: 6, maxLength: 9 }),
         fc.double({ min: 0.01, max: 1e4, noNaN: true }),
         (rates, unit) => {
-          expect(isSettled(slicesOf(rates.map((rate) => rate * unit)))).toBe(isSettled(slicesOf(rates)));
+          expect(isSettled(drawn(rates.map((rate) => rate * unit)))).toBe(isSettled(drawn(rates)));
         },
       ),
     );
+  });
+
+  it('is seen in six slices of the batches, the last ones where they do not divide', () => {
+    const batchOf = (succeeded: number, index: number) => {
+      const latencies = new LatencyHistogram();
+      latencies.record(1e6);
+      return {
+        startNs: index * 1e8,
+        endNs: (index + 1) * 1e8,
+        succeeded,
+        latencies,
+        failed: 0,
+        responses: 0,
+        sequences: 0,
+      };
+    };
+    const batches = Array.from({ length: 15 }, (_, index) => batchOf(index, index));
+    expect(slicesOf(batches).map(({ rate }) => rate)).toEqual([35, 55, 75, 95, 115, 135]);
+    expect(slicesOf(batches.slice(0, 7))).toHaveLength(6);
+    expect(slicesOf(batches.slice(0, 5))).toHaveLength(5);
   });
 });

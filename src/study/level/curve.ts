@@ -67,10 +67,10 @@ const FARTHEST = 1.3;
 /** Throughputs this near, as logarithms, are alike, as in the level search (`levels.ts`). */
 const AS_MUCH = 0.01;
 /**
- * A level whose chance is lower than 90 % counts as this power of what it lacks: half of the throughput where it is 76 %. Where latency
+ * A level whose chance is lower than 90 % counts as this power of what it lacks: a tenth less throughput where it is 85 %. Where latency
  * hardly depends on the level, to go lower costs throughput and makes nothing surer.
  */
-const CHANCE_WORTH = 4;
+const CHANCE_WORTH = 2;
 /** Levels of a request rate are looked at in steps of this ratio. */
 const STEP = 1.02;
 /** Up to so many whole batches in flight a step of half a batch is looked at too: whole steps would be too far apart. */
@@ -111,20 +111,25 @@ export function levelCurve(
     shape.latency,
     unit,
   );
-  const throughput = lineThrough(
+  const served = lineThrough(
     near.map((each) => pointOf(each, each.throughput)),
     shape.throughput,
     unit,
   );
+  const measured = near.map(({ level }) => level.value);
+  const [bottom, top] = [Math.min(...measured), Math.max(...measured)];
+  // Less load serves no more, where nothing was read of it.
+  const throughput = (level: number): Normal => {
+    const here = served(level);
+    return level < bottom ? { ...here, mean: Math.min(here.mean, served(bottom).mean) } : here;
+  };
   const logBudget = Math.log(budget.latencyMs);
   const chance = (level: number): number => {
     const { mean: middle, sd } = latency(level);
     return chanceBelow((logBudget - middle) / sd);
   };
-  const measured = near.map(({ level }) => level.value);
-  const top = Math.max(...measured);
   const most = Math.min(high, mode === 'concurrency' ? Math.max(FARTHEST * top, top + 1) : FARTHEST * top);
-  const lowest = Math.max(low, Math.min(...measured) / NEARBY);
+  const lowest = Math.max(low, bottom / NEARBY);
   const steps = mode === 'concurrency' ? wholeSteps(lowest, most, unit) : rateSteps(lowest, most);
   const levels = [...new Set([...steps, ...measured])].sort((a, b) => a - b);
   const highest = (wanted: number): number | null => levels.findLast((level) => chance(level) >= wanted) ?? null;
