@@ -1,6 +1,7 @@
 import { mean, sampleVariance } from 'simple-statistics';
-import { NS_PER_S } from '../base/units.ts';
+import { msToNs, NS_PER_S } from '../base/units.ts';
 import type { Batch } from '../loadgen/recorder.ts';
+import type { LevelOptions, WindowRule } from './level-options.ts';
 import { sumsOf } from './window-figures.ts';
 
 /** A short slice of traffic. */
@@ -21,6 +22,27 @@ const TREND = 1.53;
 const SLICE_PERCENTILE = 0.9;
 /** Halves that are this near, as logarithms, are alike whatever their spread. */
 const ALIKE = 0.02;
+
+/** A server that goes on getting faster for longer than this is measured as it is. */
+const MOST_SETTLING_MS = 6000;
+
+/**
+ * Watches a server after a load. `isOver` tells whether it has settled: once that was seen, it stays so; after six seconds or `maxWarmUpMs`
+ * it counts as settled, and always where nothing was loaded. `batches`: those counted so far, the latest last.
+ */
+export function settlingAfterLoad(
+  { isFresh = false, clock }: Pick<LevelOptions, 'isFresh' | 'clock'>,
+  { maxWarmUpMs }: Pick<WindowRule, 'maxWarmUpMs'>,
+): { isOver(batches: readonly Batch[]): boolean } {
+  const endNs = clock.nowNs() + msToNs(Math.min(MOST_SETTLING_MS, maxWarmUpMs));
+  let isDone = !isFresh;
+  return {
+    isOver(batches) {
+      isDone ||= clock.nowNs() >= endNs || isSettled(slicesOf(batches));
+      return isDone;
+    },
+  };
+}
 
 /**
  * Whether a server has stopped getting faster: neither the rate rises nor the tail of the latency falls over the last slices. Right after

@@ -4,7 +4,7 @@ import { isPrecise } from '../stats/precision.ts';
 import { defaultPrecision, type LevelOptions, type WindowRule } from './level-options.ts';
 import type { VoidProgress, WindowProgress } from './measurement.ts';
 import { countRequests } from './request-count.ts';
-import { isSettled, slicesOf } from './settled.ts';
+import { settlingAfterLoad } from './settled.ts';
 import { measureThreeAlike } from './three-alike.ts';
 import type { Traffic } from './traffic.ts';
 import { isVoid, watchPeriodNs } from './void-windows.ts';
@@ -22,8 +22,6 @@ const PATIENCE = 3;
 const LEAST_WINDOWS_TO_MISS = 2;
 /** A budget that is missed by this factor at the least is so at the first look. */
 const FAR_MISS = 1.25;
-/** A server that goes on getting faster for longer than this after a load is measured as it is. */
-const MOST_SETTLING_MS = 6000;
 /** So often windows with cold executions are dropped; after that they count. */
 const MOST_RESTARTS = 3;
 
@@ -68,14 +66,12 @@ async function measureUntilPrecise(
   onWindow: OnWindow,
 ): Promise<WindowsOutcome> {
   const windowNs = windowLengthNs(warmth, rule);
-  const startNs = options.clock.nowNs();
-  const settledByNs = startNs + msToNs(Math.min(MOST_SETTLING_MS, rule.maxWarmUpMs));
-  let isEven = !options.isFresh;
-  let deadlineNs = startNs + PATIENCE * rule.maxWindows * windowNs;
+  const settling = settlingAfterLoad(options, rule);
+  let deadlineNs = options.clock.nowNs() + PATIENCE * rule.maxWindows * windowNs;
   const watchEveryNs = watchPeriodNs(warmth.meanLatencyNs);
   const batchRule = { lengthNs: windowNs / BATCHES_PER_WINDOW, minRequests: 1, watchEveryNs };
   const isWhole = (batches: readonly Batch[]): boolean => batches.length === BATCHES_PER_WINDOW;
-  const log = new WindowLog(traffic, options, { rule: batchRule, isWhole, asksFrom: LEAST_WINDOWS_TO_MISS });
+  const log = new WindowLog(traffic, options, { rule: batchRule, isWhole, asksFrom: rule.minWindows });
   let before = noSigns;
   let [counted, coldWindows, voidWindows] = [0, 0, 0];
   for (let restarts = 0; ; ) {
@@ -95,15 +91,13 @@ async function measureUntilPrecise(
     const ending = unclear ?? endingAt(figures, before, options, rule);
     before = signsOf(figures, options);
     onWindow(progressOf(log, figures, options));
-    if (!isEven && isFull && ending !== 'failing' && (ending !== null || counted >= rule.minWindows)) {
-      isEven = options.clock.nowNs() >= settledByNs || isSettled(slicesOf(figures.batches));
-      if (!isEven) {
-        log.drop(1, () => true);
-        counted = log.windows;
-        before = noSigns;
-        deadlineNs += windowNs;
-        continue;
-      }
+    const isSeen = isFull && ending !== 'failing' && (ending !== null || counted >= rule.minWindows);
+    if (isSeen && !settling.isOver(figures.batches)) {
+      log.drop(1, () => true);
+      counted = log.windows;
+      before = noSigns;
+      deadlineNs += windowNs;
+      continue;
     }
     if (ending === null) continue;
     const mayDrop = unclear === null && options.clock.nowNs() < deadlineNs ? rule.maxVoidWindows - voidWindows : 0;
