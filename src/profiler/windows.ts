@@ -56,7 +56,8 @@ export function measureWindows(
 
 /**
  * Until the rate and the percentile are precise, or the budget's verdict is clear, or nothing succeeds, or too much fails,
- * or the limit is reached. After a load the earliest windows are dropped while rate and tail still get better. Where the percentile may then be the client's own, the windows that made it so are measured again.
+ * or the limit is reached. After a load the earliest windows are dropped while rate and tail still get better. Where the percentile
+ * may then be the client's own, the windows that made it so are measured again.
  */
 async function measureUntilPrecise(
   traffic: Traffic,
@@ -71,9 +72,13 @@ async function measureUntilPrecise(
   const watchEveryNs = watchPeriodNs(warmth.meanLatencyNs);
   const batchRule = { lengthNs: windowNs / BATCHES_PER_WINDOW, minRequests: 1, watchEveryNs };
   const isWhole = (batches: readonly Batch[]): boolean => batches.length === BATCHES_PER_WINDOW;
-  const log = new WindowLog(traffic, options, { rule: batchRule, isWhole, asksFrom: rule.minWindows });
+  const log = new WindowLog(traffic, options, { rule: batchRule, isWhole, asksFrom: LEAST_WINDOWS_TO_MISS });
   let before = noSigns;
   let [counted, coldWindows, voidWindows] = [0, 0, 0];
+  const lookAnew = (): void => {
+    counted = log.windows;
+    before = noSigns;
+  };
   for (let restarts = 0; ; ) {
     const full = (): boolean => log.windows > counted;
     await traffic.waitUntil(full, deadlineNs - options.clock.nowNs());
@@ -94,8 +99,7 @@ async function measureUntilPrecise(
     const isSeen = isFull && ending !== 'failing' && (ending !== null || counted >= rule.minWindows);
     if (isSeen && !settling.isOver(figures.batches)) {
       log.drop(1, () => true);
-      counted = log.windows;
-      before = noSigns;
+      lookAnew();
       deadlineNs += windowNs;
       continue;
     }
@@ -104,8 +108,7 @@ async function measureUntilPrecise(
     const dropped = isVoid(figures, options) ? log.drop(mayDrop, (window) => isVoid(window, options)) : 0;
     if (dropped > 0) {
       voidWindows += dropped;
-      counted = log.windows;
-      before = noSigns;
+      lookAnew();
       onWindow({ phase: 'void', voidWindows });
       continue;
     }

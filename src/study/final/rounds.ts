@@ -4,7 +4,7 @@ import type { LevelCurve } from '../level/curve.ts';
 import type { Goal } from '../types.ts';
 import { entrantsOf, MOST_AT_ONCE, promiseOf, WORTH_A_LOOK } from './entrants.ts';
 import { gainOf, halfWidthOf, type Pairs, pairsOf } from './pairs.ts';
-import { costOf, type FinalState, type Side, sideOf } from './sides.ts';
+import { costOf, type FinalState, measurementsOf, type Side, sideOf } from './sides.ts';
 
 /**
  * The gain is known well enough when its 95 % interval goes no further than this to either side, as a logarithm; a large
@@ -130,14 +130,12 @@ function isNeeded(side: Side, left: readonly Side[], goal: Goal): boolean {
 function mayBeat(side: Side, other: Side, goal: Goal): boolean {
   if (costOf(side, goal) >= costOf(other, goal) - WORTH_A_LOOK) return false;
   if (!side.curve || !other.curve) return true;
-  const level = Math.max(...levelsMeasured(side).filter((each) => each <= side.level));
+  const measured = measurementsOf(side).map((each) => each.level.value);
+  const level = Math.max(...measured.filter((each) => each <= side.level));
   return (
     !Number.isFinite(level) || side.curve.throughput(level).mean > other.curve.throughput(level).mean + WORTH_A_LOOK
   );
 }
-
-const levelsMeasured = ({ trial, readings }: Side): readonly number[] =>
-  [...trial.measurements, ...readings.map(({ measurement }) => measurement)].map(({ level }) => level.value);
 
 /** Enough rounds of those that may win, and the gain of each is known well enough, or will hardly become so. */
 function isDecided(left: readonly Side[], baseline: Side, round: number, planned: number, goal: Goal): boolean {

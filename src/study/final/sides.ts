@@ -56,16 +56,24 @@ function lastOfVisits(own: readonly FinalMeasured[]): readonly Reading[] {
   return [...visits].map(([round, made]) => ({ round, measurement: (made.at(-1) as FinalMeasured).measurement }));
 }
 
+/** What the search measured of it, and what the final decides by. */
+export const measurementsOf = ({ trial, readings }: Side): readonly Measurement[] => [
+  ...trial.measurements,
+  ...readings.map(({ measurement }) => measurement),
+];
+
 /** More than half of these measurements of a trial met the goal. */
 export const mostlyMeets = (measurements: readonly Measurement[], { candidate }: Trial, goal: Goal): boolean =>
   measurements.filter((measurement) => isFeasible(measurement, candidate, goal)).length * 2 > measurements.length;
 
 /** The cost at the side's level as expected by its curve, less what its chance lacks; without one, the lowest of what met the goal. Infinity where nothing holds. */
-export function costOf({ trial, curve, level, holds, readings }: Side, goal: Goal): number {
+export function costOf(side: Side, goal: Goal): number {
+  const { trial, curve, level, holds } = side;
   if (!holds) return Number.POSITIVE_INFINITY;
   if (curve?.recommended) return -curve.recommended.worth;
-  const all = [...trial.measurements, ...readings.map(({ measurement }) => measurement)];
-  const met = all.filter((each) => each.level.value === level && isFeasible(each, trial.candidate, goal));
+  const met = measurementsOf(side).filter(
+    (each) => each.level.value === level && isFeasible(each, trial.candidate, goal),
+  );
   return Math.min(...met.map((each) => assess(each, trial.candidate, goal).cost));
 }
 

@@ -119,9 +119,10 @@ export function levelCurve(
   const measured = near.map(({ level }) => level.value);
   const [bottom, top] = [Math.min(...measured), Math.max(...measured)];
   // Less load serves no more, where nothing was read of it.
+  const atBottom = served(bottom).mean;
   const throughput = (level: number): Normal => {
     const here = served(level);
-    return level < bottom ? { ...here, mean: Math.min(here.mean, served(bottom).mean) } : here;
+    return level < bottom ? { ...here, mean: Math.min(here.mean, atBottom) } : here;
   };
   const logBudget = Math.log(budget.latencyMs);
   const chance = (level: number): number => {
@@ -132,24 +133,19 @@ export function levelCurve(
   const lowest = Math.max(low, bottom / NEARBY);
   const steps = mode === 'concurrency' ? wholeSteps(lowest, most, unit) : rateSteps(lowest, most);
   const levels = [...new Set([...steps, ...measured])].sort((a, b) => a - b);
-  const highest = (wanted: number): number | null => levels.findLast((level) => chance(level) >= wanted) ?? null;
-  const worth = (level: number): number =>
-    throughput(level).mean + CHANCE_WORTH * Math.min(0, Math.log(chance(level) / RECOMMENDED_CHANCE));
-  const recommended = bestOf(
-    levels.filter((level) => chance(level) >= LIKELY),
-    measured,
-    worth,
-  );
-  return { chance, latency, throughput, highest, recommended };
+  const chances = levels.map((level) => ({ level, kept: chance(level) }));
+  const highest = (wanted: number): number | null => chances.findLast(({ kept }) => kept >= wanted)?.level ?? null;
+  const valued = chances
+    .filter(({ kept }) => kept >= LIKELY)
+    .map(({ level, kept }) => ({
+      level,
+      worth: throughput(level).mean + CHANCE_WORTH * Math.min(0, Math.log(kept / RECOMMENDED_CHANCE)),
+    }));
+  return { chance, latency, throughput, highest, recommended: bestOf(valued, measured) };
 }
 
 /** The level of most worth; in its place the lowest measured one that is worth about as much. */
-function bestOf(
-  levels: readonly number[],
-  measured: readonly number[],
-  worth: (level: number) => number,
-): RecommendedLevel | null {
-  const valued = levels.map((level) => ({ level, worth: worth(level) }));
+function bestOf(valued: readonly RecommendedLevel[], measured: readonly number[]): RecommendedLevel | null {
   const most = Math.max(...valued.map((each) => each.worth));
   const best = valued.findLast((each) => each.worth === most);
   const alike = valued.find((each) => measured.includes(each.level) && each.worth >= most - AS_MUCH);
