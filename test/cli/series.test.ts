@@ -165,10 +165,7 @@ describe('several models in a run', { timeout: 120_000 }, () => {
     ]);
     // The original may be visited once more when the search is over.
     const trials = await Promise.all(['a', 'b'].map((name) => finished(join(output, name))));
-    expect(trials.map((own) => [...new Set(own)])).toEqual([
-      [0, 1],
-      [0, 1],
-    ]);
+    for (const own of trials) expect(['0,1', '0,1,0']).toContain(own.join());
     // b is loaded for its turn only.
     expect(await ready()).toEqual(['a']);
     await client.load('b');

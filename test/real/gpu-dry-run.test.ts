@@ -102,14 +102,17 @@ describe('the proof on a GPU, dry', { timeout: 400_000 }, () => {
     expect(header).toMatch(/^\| study \| p99 budget \| original config \| best \| gain \| .* \| prediction, ahead \|$/);
     expect(rows).toHaveLength(1);
     // The original config may be visited again, and where the machine made the candidate look better each time there was a final.
-    const { measurements, reloads } = (await summaryOf(join(folder, 'results/image-2000'))).counts;
-    expect(measurements).toBeGreaterThanOrEqual(2);
-    expect(reloads).toBeGreaterThanOrEqual(1);
+    const directory = join(folder, 'results/image-2000');
+    const searched = (await recordsOf(directory)).filter(({ type }) => type === 'trial-measured').length;
+    const hasFinal = (await recordsOf(directory)).some(({ type }) => type === 'final-measured');
+    const { measurements, reloads } = (await summaryOf(directory)).counts;
+    if (!hasFinal) expect(['2 and 1', '3 and 2']).toContain(`${measurements} and ${reloads}`);
     const counts = `\\| ${measurements} \\| ${reloads} \\| 0 \\| \\d+ s \\|`;
     expect(rows[0]).toMatch(
       new RegExp(`^\\| image-2000 \\| 2000 ms \\| \\d+/s, p99 [\\d.]+ ms at 4 \\| \\d+/s, .* ${counts}`),
     );
-    expect(rows[0]).toMatch(/% of throughput, [\d.]+ % of p99 \([2-9] points\) \| – \|$/);
+    expect(rows[0]).toMatch(/% of throughput, [\d.]+ % of p99 \(\d points\) \| – \|$/);
+    expect(rows[0]).toContain(`(${searched} points)`);
     const [columns, ...points] = (await readFile(join(folder, 'results/prediction.csv'), 'utf8')).trim().split('\r\n');
     expect(columns).toBe(
       'study,way,trial,config,level,throughput,throughput_told,throughput_error,budget_latency_ms,budget_latency_ms_told,budget_latency_ms_error',
