@@ -107,8 +107,15 @@ describe('the ceiling of other kinds of traffic', () => {
 
   it('is lower where each request is encoded anew', async () => {
     const sequences = { length: 5, variation: 0, ids: { low: 1, high: 1000 }, seed: 1 };
-    const plain = (await runsOf('grpc', setOf(10_000)).ceiling()) as number;
-    expect(await runsOf('grpc', setOf(10_000), { sequences }).ceiling()).toBeLessThan(plain);
+    const plain: number[] = [];
+    const anew: number[] = [];
+    // In turn, the best of each: whatever else runs here slows some of the runs.
+    for (let round = 0; round < 3; round++) {
+      plain.push((await runsOf('grpc', setOf(10_000)).ceiling()) as number);
+      anew.push((await runsOf('grpc', setOf(10_000), { sequences }).ceiling()) as number);
+    }
+    expect(Math.min(...anew)).toBeGreaterThan(0);
+    expect(Math.max(...anew)).toBeLessThan(Math.max(...plain));
   });
 });
 
