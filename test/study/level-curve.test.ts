@@ -154,6 +154,16 @@ describe('the curve over the levels', () => {
     expect(chance(recommended?.level ?? 0)).toBeGreaterThanOrEqual(LIKELY);
   });
 
+  it('goes by the highest level that kept the budget where a lower one came nearer to it', () => {
+    // A request alone is as slow as a batch of 16: batches cost the same however full they are.
+    const batched = curveOf([measured(1, 50, 13), measured(16, 930, 12)]);
+    expect(batched.recommended?.level).toBeGreaterThanOrEqual(16);
+    expect(batched.chance(16)).toBeGreaterThanOrEqual(RECOMMENDED_CHANCE);
+    // Nor does a late reading of a low level hide it.
+    const stalled = curveOf([measured(1, 50, 21), measured(16, 930, 12), measured(16, 930, 12.4)]);
+    expect(stalled.recommended?.level).toBeGreaterThanOrEqual(16);
+  });
+
   it('has no level where even the lowest is too late', () => {
     const never = { atOne: 40, slope: 0.5 };
     expect(curveOf([1, 2, 4].map((level) => read(never, level))).highest(RECOMMENDED_CHANCE)).toBeNull();

@@ -177,18 +177,20 @@ function isUnfilled(level: number, unit: number): boolean {
 }
 
 /**
- * Those whose level is near that of the reading nearest to the budget, and those that are near the budget themselves. And those
+ * Those near the level where the budget is crossed, and those that are near the budget themselves. And those
  * below levels that missed it: where a lower level is looked at because higher ones were late, what is read there decides.
  */
 function nearTheBudget(readings: readonly Measurement[], latencyMs: number): readonly Measurement[] {
   const excess = ({ budgetLatencyMs }: Measurement): number =>
     Math.max(budgetLatencyMs.value / latencyMs, latencyMs / budgetLatencyMs.value);
-  const sorted = [...readings].sort((a, b) => excess(a) - excess(b));
-  const [nearest] = sorted;
+  const isMet = ({ budgetLatencyMs }: Measurement): boolean => budgetLatencyMs.value <= latencyMs;
+  const highestMet = Math.max(...readings.filter(isMet).map(({ level }) => level.value));
+  const lowestMissed = Math.min(...readings.filter((each) => !isMet(each)).map(({ level }) => level.value));
+  // Where a level keeps the budget, the crossing is not below it, however near the budget lower levels were.
+  const upper = readings.filter(({ level }) => level.value >= highestMet).sort((a, b) => excess(a) - excess(b));
+  const [nearest] = upper;
   if (!nearest) return [];
-  const missed = readings.filter(({ budgetLatencyMs }) => budgetLatencyMs.value > latencyMs);
-  const lowestMissed = Math.min(...missed.map(({ level }) => level.value));
-  return sorted.filter((each) => {
+  return readings.filter((each) => {
     const { value } = each.level;
     const times = Math.max(value / nearest.level.value, nearest.level.value / value);
     return times <= NEARBY || excess(each) <= NEAR_BUDGET || (value <= lowestMissed && value * NEARBY >= lowestMissed);
