@@ -53,7 +53,7 @@ function compareSides(a: Side, b: Side, state: FinalState): number {
 }
 
 /** To measure it again promises a gain over the best. */
-function isClose(side: Side, best: Side, state: FinalState): boolean {
+export function isClose(side: Side, best: Side, state: FinalState): boolean {
   const behind = costOf(side, state.goal) - costOf(best, state.goal);
   if (!Number.isFinite(behind)) return false;
   return promiseOf(behind, Math.hypot(halfWidthOf(side, state), halfWidthOf(best, state))) >= WORTH_A_LOOK;

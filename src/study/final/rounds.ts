@@ -2,7 +2,7 @@ import type { Interval } from '../../stats/interval.ts';
 import { LIKELY } from '../level/chances.ts';
 import type { LevelCurve } from '../level/curve.ts';
 import type { Goal } from '../types.ts';
-import { entrantsOf, MOST_AT_ONCE, promiseOf, WORTH_A_LOOK } from './entrants.ts';
+import { entrantsOf, isClose, MOST_AT_ONCE, promiseOf, WORTH_A_LOOK } from './entrants.ts';
 import { gainOf, halfWidthOf, type Pairs, pairsOf } from './pairs.ts';
 import { costOf, type FinalState, measurementsOf, type Side, sideOf } from './sides.ts';
 
@@ -53,7 +53,7 @@ export function roundsOf(state: FinalState, planned: number, isHurried = false):
   if (!last) return opening(baseline, sides.slice(0, close), sides.slice(close));
   const all = [baseline, ...sides];
   const served = all.find(({ trial }) => trial.number === last.trial);
-  const again = served && !isHurried && goesOn(served, state) ? [served] : [];
+  const again = served && !isHurried && goesOn(served, played, state) ? [served] : [];
   const rest = (last.rest ?? []).flatMap((number) => all.find(({ trial }) => trial.number === number) ?? []);
   const turns = [...again, ...rest];
   const isOpen = turns.length > 0;
@@ -90,13 +90,23 @@ export function levelOfVisit({ curve, level }: Side, isVisiting: boolean): numbe
   return servesAlike(curve, likely, level) ? level : likely;
 }
 
-/** The visit goes on while what was measured last is not at the level that is now to be recommended. */
-function goesOn({ trial, curve, level, holds }: Side, { finals }: FinalState): boolean {
-  const last = finals.at(-1);
-  const made = finals.filter(({ round, trial: of }) => round === last?.round && of === trial.number).length;
+/**
+ * The visit goes on while what was measured last is not at the level that is now to be recommended, and while that level may still matter:
+ * not once another finalist serves more at a level that is known.
+ */
+function goesOn(side: Side, played: readonly Side[], state: FinalState): boolean {
+  const { trial, curve, level, holds } = side;
+  const last = state.finals.at(-1);
+  const made = state.finals.filter(({ round, trial: of }) => round === last?.round && of === trial.number).length;
   if (!last || !curve || made >= MOST_PER_VISIT) return false;
-  return holds && !servesAlike(curve, last.measurement.level.value, level);
+  if (!holds || servesAlike(curve, last.measurement.level.value, level)) return false;
+  const isFinalist = played.includes(side);
+  return !isFinalist || !played.some((other) => other !== side && isBeatenBy(side, other, state));
 }
+
+/** By all that was read of both: the other holds at a level that is known, and to look again at this one promises too little. */
+const isBeatenBy = (side: Side, other: Side, state: FinalState): boolean =>
+  other.holds && isLevelKnown(other) && !isClose(side, other, state);
 
 const servesAlike = (curve: LevelCurve, one: number, other: number): boolean =>
   Math.abs(curve.throughput(one).mean - curve.throughput(other).mean) <= AS_MUCH;
