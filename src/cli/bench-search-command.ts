@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { mechanisms } from '../study/samplers/queueing/mechanisms.ts';
 import { type SpeedKind, speedKinds } from '../tuner/offline/machine-speed.ts';
 import { addOptions, type OptionTable } from './option-table.ts';
 import { collect, positiveWhole, share, wholeNumber } from './option-values.ts';
@@ -16,6 +17,8 @@ export interface BenchSearchOptions {
   readonly seed: number;
   /** Files of recorded grids, in place of those that come with tritune. */
   readonly grid?: readonly string[];
+  /** Mechanisms of the default sampler that are left out. */
+  readonly without?: readonly string[];
   readonly studies: boolean;
   readonly seeds?: number;
   readonly speed?: SpeedKind;
@@ -56,6 +59,11 @@ const optionTable: OptionTable<BenchSearchOptions> = {
   grid: {
     flags: '--grid <file>',
     help: 'a grid of your own, from tritune record; repeatable; takes the place of those that come with tritune',
+    parse: collect,
+  },
+  without: {
+    flags: '--without <name>',
+    help: `leave a mechanism of the default sampler out, to see what it is worth; repeatable: ${Object.keys(mechanisms).join(', ')}`,
     parse: collect,
   },
   studies: {

@@ -1,4 +1,5 @@
 import { TrituneError } from '../base/errors.ts';
+import { type Mechanism, mechanisms, type Without } from '../study/samplers/queueing/mechanisms.ts';
 import type { MakeSampler } from '../tuner/offline/contest.ts';
 import { gridOf, recordedGrids, scenarios } from '../tuner/offline/landscapes.ts';
 import { playLeague, type Result, stopsOf, summaryOf } from '../tuner/offline/league.ts';
@@ -19,11 +20,14 @@ export async function runBenchSearch(options: BenchSearchOptions, terminal: Term
       `give some of ${contestants.join(',')}`,
     );
   }
+  const without = leftOut(options);
   const count = options.scenarios ?? (options.quick ? QUICK_SCENARIOS : ALL_SCENARIOS);
   const grids = options.grid?.map(gridOf) ?? recordedGrids();
   const made = scenarios(count);
   const samplers = Object.fromEntries(
-    names.map((name) => [name, (space, of) => makeSampler(name, space, of)] satisfies [string, MakeSampler]),
+    names.map(
+      (name) => [name, (space, of) => makeSampler(name, space, { ...of, without })] satisfies [string, MakeSampler],
+    ),
   );
   if (options.studies) return runBenchStudies({ samplers, made, recorded: grids }, options, terminal);
   refuseStudyOptions(options);
@@ -53,6 +57,18 @@ export async function runBenchSearch(options: BenchSearchOptions, terminal: Term
     table(`of these with a ${tightness} budget`, some, names, options.measurements, terminal);
   }
   table('recorded on real servers', results.filter(isRecorded), names, options.measurements, terminal);
+}
+
+/** Errors: USAGE for a name that no mechanism has. */
+function leftOut({ without = [] }: BenchSearchOptions): Without {
+  const isKnown = (name: string): name is Mechanism => Object.hasOwn(mechanisms, name);
+  const unknown = without.find((name) => !isKnown(name));
+  if (unknown === undefined) return new Set(without.filter(isKnown));
+  throw new TrituneError(
+    'USAGE',
+    `the default sampler has no mechanism '${unknown}'`,
+    `give some of ${Object.keys(mechanisms).join(', ')}`,
+  );
 }
 
 const WIDEST_CELL = '  100 / 100 / 100'.length;

@@ -6,6 +6,7 @@ import type { Goal, Proposal, Remaining, RunningTrial, Sampler, Trial } from '..
 import { type Choice, choiceOf, choicesOf } from './queueing/choices.ts';
 import { foreseenFront } from './queueing/foreseen.ts';
 import { firstLevel } from './queueing/levels-of.ts';
+import { NOTHING, type Without } from './queueing/mechanisms.ts';
 import { memorable } from './queueing/memory.ts';
 import type { Forecast } from './queueing/outlook.ts';
 import { ownLevel, worthStaying } from './queueing/own-levels.ts';
@@ -41,6 +42,7 @@ const MOST_LEVELS = 4;
  * improvement per time. Stops by itself when hardly any is expected. docs/search.md says how, and how well.
  */
 export function queueingSampler(space: SpaceView, options: QueueingOptions): Sampler {
+  const { without = NOTHING } = options;
   let listed: readonly Choice[] | undefined;
   const understand = rememberLast(
     (measured: readonly Measured[]) => modelOf(listed ?? [], measured, options),
@@ -60,7 +62,7 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
       const { left, prospects, best, scout, forecast } = view;
       if (left === 0) return { kind: 'stop', reason: 'every candidate of the search space was tried' };
       if (scout) return proposalOf(scout.choice, scout.level);
-      const next = lowestAlike(ranked(prospects, best));
+      const next = lowestAlike(ranked(prospects, best, without), without);
       if (!next) return { kind: 'stop', reason: 'none of the candidates left is likely to be better within the goal' };
       const hope = { ...options, pace };
       const gain = gainIn(view);
@@ -84,9 +86,11 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
       const others = trials.filter(({ number }) => number !== running.number);
       const view = sight(others, running);
       const isVisitedAgain = running.role === 'baseline' && others.length > 0;
+      if (without.has('staying') && !isVisitedAgain) return null;
       return isVisitedAgain ? ownLevel(view, running, options.goal) : worthStaying(view, running, options.goal);
     },
     doubted({ trials }) {
+      if (without.has('luck')) return [];
       const measured = measuredOf(trials);
       const { forecast } = understand(memorable(measured, options.goal));
       return trials.flatMap(({ number, candidate, measurements }) =>
@@ -115,9 +119,9 @@ function isLuck(measurement: Measurement, candidate: Candidate, forecast: Foreca
 }
 
 /** The best; of its candidate's levels that promise about as much the lowest: it has shorter latencies, and is measured sooner. */
-function lowestAlike(valued: readonly Valued[]): Prospect | undefined {
+function lowestAlike(valued: readonly Valued[], without: Without): Prospect | undefined {
   const [best] = valued;
-  if (!best) return undefined;
+  if (!best || without.has('lowest')) return best?.prospect;
   const { choice } = best.prospect;
   const alike = valued.filter(
     ({ prospect, merit }) => prospect.choice === choice && merit >= ABOUT_AS_MUCH * best.merit,
@@ -136,11 +140,12 @@ function proposalOf({ candidate }: Choice, start: number): Proposal {
 }
 
 /** By what a trial is held to be worth it: early in a search every gain is, and is believed in. */
-type Hope = Pick<QueueingOptions, 'goal' | 'leastGain'> & Pick<Remaining, 'pace'>;
+type Hope = Pick<QueueingOptions, 'goal' | 'leastGain' | 'without'> & Pick<Remaining, 'pace'>;
 
 /** A promise of gain is believed the less, the more trials in a row brought none. */
 function isHardlyWorth(gain: number, trials: readonly Trial[], hope: Hope): boolean {
-  const belief = hope.pace === 'early' ? 1 : 0.5 ** (fruitless(trials, hope.goal) / HALVED_AFTER);
+  const belief =
+    hope.pace === 'early' || hope.without?.has('belief') ? 1 : 0.5 ** (fruitless(trials, hope.goal) / HALVED_AFTER);
   return gain * belief < worthATrial(trials, hope);
 }
 

@@ -1,5 +1,6 @@
 import { type AffineFit, affineNs } from '../../../queueing/fit-affine.ts';
 import { type Crowding, crowdingOf, isAmongSingles, type Point } from './crowding.ts';
+import { NOTHING, type Without } from './mechanisms.ts';
 
 /** What the points say of one variant with one number of instances: a line, and where they leave it. */
 export interface Bend {
@@ -54,10 +55,12 @@ interface Residual {
  * from the line of the point's own number: else all that many instances take longer is of the batch sizes that these happened to
  * be measured with. Without batching, it leans on executions that had no batches beside them.
  */
-export function bendOf(points: readonly Point[], like: Like): Bend {
+export function bendOf(points: readonly Point[], like: Like, without: Without = NOTHING): Bend {
   const { instances } = like;
-  const crowding = crowdingFor(points, like);
-  const corrections = correctionsOf(residualsOf(points, like, crowding, instances));
+  const crowding = crowdingFor(points, like, without);
+  const corrections = without.has('shape')
+    ? []
+    : correctionsOf(residualsOf(points, like, crowding, instances, without));
   const sumAt = (batchSize: number, some: typeof corrections): number =>
     some.reduce((sum, correction) => sum + correction(Math.log2(batchSize)), 0);
   return {
@@ -68,38 +71,46 @@ export function bendOf(points: readonly Point[], like: Like): Bend {
   };
 }
 
-function weightFor({ variant, isSingle }: Like, point: Point): number {
+function weightFor({ variant, isSingle }: Like, point: Point, without: Without): number {
   const ofVariant = point.variant === variant ? 1 : OTHER_VARIANT_WEIGHT;
-  const ofCompany = isSingle && !isAmongSingles(point) ? OTHER_COMPANY_WEIGHT : 1;
+  const ofCompany = isSingle && !isAmongSingles(point) && !without.has('company') ? OTHER_COMPANY_WEIGHT : 1;
   return point.weight * ofVariant * ofCompany;
 }
 
 const known = new WeakMap<readonly Point[], Map<string, Crowding>>();
 
 /** It is found once for these very points. */
-function crowdingFor(points: readonly Point[], like: Like): Crowding {
+function crowdingFor(points: readonly Point[], like: Like, without: Without): Crowding {
   const ofKinds = known.get(points) ?? new Map<string, Crowding>();
   known.set(points, ofKinds);
   const kind = `${like.isSingle} ${like.variant}`;
-  const crowding = ofKinds.get(kind) ?? withoutSteps(points, like);
+  const crowding = ofKinds.get(kind) ?? withoutSteps(points, like, without);
   ofKinds.set(kind, crowding);
   return crowding;
 }
 
 /** Steps between batch sizes that all numbers of instances share are taken away first: else they look like crowding. */
-function withoutSteps(points: readonly Point[], like: Like): Crowding {
-  const weighed = points.map((point) => ({ ...point, weight: weightFor(like, point) }));
-  const rough = crowdingOf(weighed);
-  const shapes = correctionsOf(residualsOf(points, like, rough, 1)).slice(0, SHARED);
+function withoutSteps(points: readonly Point[], like: Like, without: Without): Crowding {
+  const weighed = points.map((point) => ({ ...point, weight: weightFor(like, point, without) }));
+  const rough = crowdingOf(weighed, without);
+  if (without.has('shape')) return rough;
+  const shapes = correctionsOf(residualsOf(points, like, rough, 1, without)).slice(0, SHARED);
   return crowdingOf(
     weighed.map((point) => {
       const shape = shapes.reduce((sum, correction) => sum + correction(Math.log2(point.batchSize)), 0);
       return { ...point, executionNs: point.executionNs / Math.exp(shape) };
     }),
+    without,
   );
 }
 
-function residualsOf(points: readonly Point[], like: Like, crowding: Crowding, instances: number): Residual[] {
+function residualsOf(
+  points: readonly Point[],
+  like: Like,
+  crowding: Crowding,
+  instances: number,
+  without: Without,
+): Residual[] {
   const lines = new Map<number, AffineFit>();
   return points.map((point) => {
     const line = lines.get(point.instances) ?? crowding.lineFor(point.instances);
@@ -107,7 +118,7 @@ function residualsOf(points: readonly Point[], like: Like, crowding: Crowding, i
     return {
       log: Math.log(point.executionNs / affineNs(line, point)),
       at: { batch: Math.log2(point.batchSize), instances: Math.log2(point.instances / instances) },
-      weight: weightFor(like, point),
+      weight: weightFor(like, point, without),
     };
   });
 }

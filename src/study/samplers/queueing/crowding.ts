@@ -1,6 +1,7 @@
 import { type AffineFit, fitLine, interferenceFactor } from '../../../queueing/fit-affine.ts';
 import type { ServicePoint } from '../../../queueing/observation.ts';
 import type { ServiceLaw } from '../../../queueing/service-law.ts';
+import { NOTHING, type Without } from './mechanisms.ts';
 
 /**
  * A mean execution time; how many instances its choice has, busy or not: some models are slower for those that only wait; and how many
@@ -77,8 +78,8 @@ const ofPresence = (cores: number, instances: number): number => Math.max(1, ins
  * Four instances that are slow may be so because they are busy or because they are there: which of it, decides what two of
  * them do. Rather than to settle on one way, all are kept that explain the points, Bayes' rule over a grid. Needs one point at least.
  */
-export function crowdingOf(points: readonly Point[]): Crowding {
-  const laws = lawsBehind(points);
+export function crowdingOf(points: readonly Point[], without: Without = NOTHING): Crowding {
+  const laws = lawsBehind(points, without);
   const geometric = (of: (law: Law) => number): number =>
     Math.exp(laws.reduce((sum, law) => sum + law.chance * Math.log(of(law)), 0));
   const line = meanLine(geometric, Math.max(8, ...points.map(({ batchSize }) => batchSize)));
@@ -101,10 +102,19 @@ export function crowdingOf(points: readonly Point[]): Crowding {
   };
 }
 
-function lawsBehind(points: readonly Point[]): readonly Law[] {
+/** The ways that are looked at. */
+function waysWith(without: Without): readonly Way[] {
+  const some =
+    without.has('presence') || without.has('crowding') ? ways.filter(({ cores }) => cores === CORES[0]) : ways;
+  const isUsual = ({ perInstance, batchExponent }: Interference): boolean =>
+    perInstance === USUAL_PER_INSTANCE && batchExponent === 0;
+  return without.has('crowding') ? some.filter(({ interference }) => isUsual(interference)) : some;
+}
+
+function lawsBehind(points: readonly Point[], without: Without): readonly Law[] {
   const present = new Map(CORES.map((cores) => [cores, points.map(({ instances }) => ofPresence(cores, instances))]));
   const busy = new Map(interferences.map((each) => [each, points.map((point) => interferenceFactor(each, point))]));
-  const fits = ways.map((way) => {
+  const fits = waysWith(without).map((way) => {
     const ofBusy = busy.get(way.interference) as number[];
     const factors = (present.get(way.cores) as number[]).map((factor, index) => factor * (ofBusy[index] as number));
     return { ...way, ...fitLine(points, factors) };
@@ -116,7 +126,7 @@ function lawsBehind(points: readonly Point[]): readonly Law[] {
   const most = Math.max(...evidence);
   const likely = fits
     .map((fit, index) => ({ ...fit, chance: Math.exp((evidence[index] as number) - most) }))
-    .filter(({ chance }) => chance >= LEAST_CHANCE);
+    .filter(({ chance }) => chance >= (without.has('averaging') ? 1 : LEAST_CHANCE));
   const total = likely.reduce((sum, { chance }) => sum + chance, 0);
   return likely.map((law) => ({ ...law, chance: law.chance / total }));
 }

@@ -1,5 +1,6 @@
 import { executionNs, type ServiceLaw } from '../../../queueing/service-law.ts';
 import { isAmongSingles, type Point } from './crowding.ts';
+import { NOTHING, type Without } from './mechanisms.ts';
 
 /** An execution that a law is asked about. */
 export interface Work {
@@ -43,8 +44,12 @@ const LEAST_WEIGHT = 0.2;
  * variant elsewhere, and of single executions among themselves. How instances crowd each other has a doubt of its own (crowding.ts).
  * `points` are of all variants.
  */
-export const doubtOf = (work: Work, points: readonly Point[], law: ServiceLaw): number =>
-  Math.hypot(ofBatchSize(work, points, law), ofVariant(work, points), ofCompany(work, points, law));
+export const doubtOf = (work: Work, points: readonly Point[], law: ServiceLaw, without: Without = NOTHING): number =>
+  Math.hypot(
+    ofBatchSize(work, points, law, without),
+    without.has('setting-doubt') ? 0 : ofVariant(work, points),
+    without.has('company') ? 0 : ofCompany(work, points, law),
+  );
 
 /**
  * Where single executions were seen beside batches only, the batches may be what slows them: to gather their inputs takes memory bandwidth and
@@ -86,7 +91,7 @@ function ofVariant({ variant, instances, batchSize }: Work, points: readonly Poi
  * known. A line may go through them, but not where times grow faster than batches, nor where they grow first and then no more:
  * there is a step somewhere (padding, a cliff), and where there is one there may be others.
  */
-function ofBatchSize({ batchSize }: Work, points: readonly Point[], law: ServiceLaw): number {
+function ofBatchSize({ batchSize }: Work, points: readonly Point[], law: ServiceLaw, without: Without): number {
   const sizes = sizesOf(points);
   const below = sizes.findLast((size) => size <= batchSize * ALIKE);
   const above = sizes.find((size) => size * ALIKE >= batchSize);
@@ -94,7 +99,7 @@ function ofBatchSize({ batchSize }: Work, points: readonly Point[], law: Service
     return 0;
   const growth = (from: number, to: number): number =>
     Math.max(0, Math.log(executionNs(law, to, 1) / executionNs(law, from, 1)));
-  const surely = 1 + (WITH_STEPS - 1) * chanceOfSteps(sizes, growth);
+  const surely = without.has('step-doubt') ? 1 : 1 + (WITH_STEPS - 1) * chanceOfSteps(sizes, growth);
   return above === undefined
     ? SHARE_BEYOND * surely * growth(below, batchSize)
     : SHARE_BETWEEN * surely * Math.sqrt(growth(below, batchSize) * growth(batchSize, above));

@@ -1,6 +1,7 @@
 import { type Observation, seenExecutions } from '../../../queueing/observation.ts';
 import type { ServiceLaw } from '../../../queueing/service-law.ts';
 import { enoughRequests, simulate } from '../../../queueing/simulate.ts';
+import { NOTHING, type Without } from './mechanisms.ts';
 
 /** An observation and the law that its choice seems to have. */
 export interface Explained {
@@ -40,10 +41,15 @@ const ROUNDING = 0.15;
  * The front end with which simulated rates, median latencies and batches are nearest to the observed ones. Instances that take turns
  * look much like a slow front end, but for the batches: while others wait for their turn these fill, while they wait for requests they do not.
  */
-export function fitFrontEnd(explained: readonly Explained[], roundTripNs: number): FrontEnd {
+export function fitFrontEnd(
+  explained: readonly Explained[],
+  roundTripNs: number,
+  without: Without = NOTHING,
+): FrontEnd {
+  if (without.has('front-end')) return { frontEndNs: 0, roundTripNs };
   const together = fitWith(explained, roundTripNs, undefined);
   const atOnce = turnsAmong(explained);
-  if (atOnce === undefined) return together.frontEnd;
+  if (atOnce === undefined || without.has('turns')) return together.frontEnd;
   const inTurns = fitWith(explained, roundTripNs, atOnce);
   return inTurns.loss + SURPRISE_OF_TURNS < together.loss ? inTurns.frontEnd : together.frontEnd;
 }

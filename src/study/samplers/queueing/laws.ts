@@ -8,6 +8,7 @@ import type { Choice } from './choices.ts';
 import type { Point } from './crowding.ts';
 import { doubtOf } from './doubts.ts';
 import { fitFrontEnd } from './front-end.ts';
+import { NOTHING, type Without } from './mechanisms.ts';
 import { levelled, variantFactors } from './variant-factors.ts';
 
 /** What the statistics of one choice say. */
@@ -26,11 +27,13 @@ export interface Laws {
 
 /** Doubts are worked out for so many busy instances, and their multiples. */
 const BUSY_STEP = 0.25;
+/** How executions scatter where that is not looked at. */
+const USUAL_CV = 0.05;
 /** The law of another variant is not quite of the same shape. */
 const FACTOR_NOISE = 0.05;
 
 /** Each law leans on what is like its choice (`bendOf`), and is that of all variants times a factor. null without statistics by batch size. */
-export function lawsOf(observed: readonly Observed[]): Laws | null {
+export function lawsOf(observed: readonly Observed[], without: Without = NOTHING): Laws | null {
   const points = observed.flatMap(({ choice, observations }) =>
     observations.flatMap((observation) => {
       const company = (seenExecutions(observation)?.meanBatch ?? 1) / observation.samplesPerRequest;
@@ -40,9 +43,9 @@ export function lawsOf(observed: readonly Observed[]): Laws | null {
   );
   const reference = observed.find(({ choice }) => points.some(({ variant }) => variant === choice.variant))?.choice;
   if (!reference) return null;
-  const factors = variantFactors(points, reference.variant);
+  const factors = variantFactors(points, reference.variant, without);
   const seen = new Map(observed.map(({ choice }) => [choice.variant, choice.traits]));
-  const unseen = armFactors(reference.traits, readingsOf(factors, seen, reference));
+  const unseen = armFactors(reference.traits, without.has('carry-over') ? [] : readingsOf(factors, seen, reference));
   const factorOf = ({ variant, traits }: Choice): number => factors.get(variant) ?? unseen(traits).mean;
   const level = levelled(points, factors);
 
@@ -50,7 +53,7 @@ export function lawsOf(observed: readonly Observed[]): Laws | null {
   const bendFor = ({ variant, policy: { instances }, largestBatch }: Choice): Bend => {
     const isSingle = largestBatch === 1;
     const key = `${variant} ${instances} ${isSingle}`;
-    const bend = bends.get(key) ?? bendOf(level, { variant, instances, isSingle });
+    const bend = bends.get(key) ?? bendOf(level, { variant, instances, isSingle }, without);
     bends.set(key, bend);
     return bend;
   };
@@ -68,14 +71,13 @@ export function lawsOf(observed: readonly Observed[]): Laws | null {
   );
   // Under load the way to the server and back is longer by what the front end takes for the others, which is its own.
   const roundTripNs = Math.max(0, Math.min(...telling.map(({ observation }) => observation.roundTripNs)));
-  const { frontEndNs, atOnce, ...way } = fitFrontEnd(telling, roundTripNs);
+  const { frontEndNs, atOnce, ...way } = fitFrontEnd(telling, roundTripNs, without);
   const behind = { frontEndNs, ...(atOnce !== undefined && { atOnce }) };
-  const cv = fitSpread(
-    telling.map(({ law, observation }) => ({
-      law: { ...law, ...behind },
-      observation: { ...observation, roundTripNs: way.roundTripNs },
-    })),
-  );
+  const explained = telling.map(({ law, observation }) => ({
+    law: { ...law, ...behind },
+    observation: { ...observation, roundTripNs: way.roundTripNs },
+  }));
+  const cv = without.has('tails') ? USUAL_CV : fitSpread(explained);
   const finished = new Map<ServiceLaw, ServiceLaw>();
   const doubts = new Map<string, number>();
   return {
@@ -90,7 +92,7 @@ export function lawsOf(observed: readonly Observed[]): Laws | null {
         Math.hypot(
           factors.has(variant) ? 0 : unseen(traits).sd,
           bendFor(choice).doubtOfCrowding(batchSize, busy),
-          doubtOf(work, level, rough(choice)),
+          doubtOf(work, level, rough(choice), without),
         );
       doubts.set(key, doubt);
       return doubt;

@@ -1,5 +1,6 @@
 import type { LevelRange } from '../../types.ts';
 import type { Choice } from './choices.ts';
+import { NOTHING, type Without } from './mechanisms.ts';
 
 /** Beyond so many requests in flight for each place in a batch, more only wait. */
 const USEFUL_DEPTH = 4;
@@ -22,10 +23,16 @@ export function coarseLevels({ policy, largestBatch }: Choice, range: LevelRange
 }
 
 /** Levels of a choice around one, from half of it to double. */
-export function fineLevels({ largestBatch }: Choice, level: number, range: LevelRange): number[] {
+export function fineLevels(
+  { largestBatch }: Choice,
+  level: number,
+  range: LevelRange,
+  without: Without = NOTHING,
+): number[] {
+  const batch = without.has('whole-batches') ? 1 : largestBatch;
   const steps = [0.5, 0.59, 0.71, 0.84, 1, 1.19, 1.41, 1.68, 2].map((factor) => level * factor);
   const rounded = steps.map((each) =>
-    range.mode === 'concurrency' ? filled(Math.round(each), largestBatch) : Number(each.toPrecision(3)),
+    range.mode === 'concurrency' ? filled(Math.round(each), batch) : Number(each.toPrecision(3)),
   );
   return [...new Set(rounded.map((each) => clamp(each, range)))];
 }

@@ -14,6 +14,7 @@ import type { Foreseen, Goal } from '../../types.ts';
 import type { Choice } from './choices.ts';
 import { kernelOf, type Place, placeOf, TRAIT_DISTANCES } from './features.ts';
 import { gpuNeeds } from './gpu-needs.ts';
+import { NOTHING, type Without } from './mechanisms.ts';
 import type { Foretold, Measured, Physics } from './physics.ts';
 import { chanceOfKeeping, expectedGain, type Figure, type Limit, weighted } from './shared-doubt.ts';
 
@@ -40,13 +41,14 @@ export function forecastOf(
   measured: readonly Measured[],
   goal: Goal,
   longestDelayUs: number,
+  without: Without = NOTHING,
 ): Forecast {
   const place = (choice: Choice, level: number): Place => placeOf(choice, level, longestDelayUs);
   const constraints = constraintsOf(goal).filter(({ metric }) => metric !== 'error-rate');
   const names = new Set([...goal.objectives.map(({ metric }) => metric), ...constraints.map(({ metric }) => metric)]);
   const models = new Map<string, MetricModel>();
   const modelFor = (name: string): MetricModel => {
-    const model = models.get(name) ?? knownAt(modelOf(name, physics, measured, place));
+    const model = models.get(name) ?? knownAt(modelOf(name, physics, measured, place, without));
     models.set(name, model);
     return model;
   };
@@ -104,12 +106,18 @@ function knownAt(model: MetricModel): MetricModel {
 
 type PlaceOf = (choice: Choice, level: number) => Place;
 
-function modelOf(name: string, physics: Physics, measured: readonly Measured[], place: PlaceOf): MetricModel {
+function modelOf(
+  name: string,
+  physics: Physics,
+  measured: readonly Measured[],
+  place: PlaceOf,
+  without: Without,
+): MetricModel {
   if (name === 'instances') return ({ policy }) => exactly(policy.instances);
   if (name === 'max-batch-size') return ({ policy }) => exactly(Math.max(1, policy.maxBatchSize));
   if (name === 'gpu-memory') return memoryNeeded(measured);
   const foretold = foretoldNames.has(name) ? (name as keyof Foretold) : null;
-  return foretold ? corrected(foretold, physics, measured, place) : learned(name, measured, place);
+  return foretold ? corrected(foretold, physics, measured, place, without) : learned(name, measured, place);
 }
 
 const foretoldNames: ReadonlySet<string> = new Set([
@@ -141,7 +149,13 @@ function memoryNeeded(measured: readonly Measured[]): MetricModel {
 /** Of a metric that was never read: anything. */
 const UNKNOWN: Figure = { mean: 0, sd: 5, shared: 0 };
 
-function corrected(name: keyof Foretold, physics: Physics, measured: readonly Measured[], place: PlaceOf): MetricModel {
+function corrected(
+  name: keyof Foretold,
+  physics: Physics,
+  measured: readonly Measured[],
+  place: PlaceOf,
+  without: Without,
+): MetricModel {
   const placeWithBatch = (choice: Choice, level: number): Place => ({
     ...place(choice, level),
     batchDoublings: Math.log2(physics.meanBatch(choice, level)),
@@ -155,14 +169,19 @@ function corrected(name: keyof Foretold, physics: Physics, measured: readonly Me
       return [{ place: at, value: Math.log(value / foretold[name]), noiseVariance: noiseOf(name, measurement) ** 2 }];
     }),
   );
-  const correction = posteriorOf(readings, name === 'throughput' ? rateHypotheses : latencyHypotheses);
+  const hypotheses = correctionsWith(name === 'throughput' ? 'rate' : 'latency', without);
+  const correction = posteriorOf(without.has('correction') ? [] : readings, hypotheses);
   return (choice, level) => {
     const foretold = physics.foretell(choice, level);
     if (!foretold) return null;
     const { mean, sd } = correction(placeWithBatch(choice, level));
     const doubt = physics.doubt(choice, level);
     const shared = metricNamed(name).better === 'higher' ? -doubt : doubt;
-    return { mean: Math.log(foretold[name]) + mean, sd: Math.hypot(sd, doubt), shared };
+    return {
+      mean: Math.log(foretold[name]) + mean,
+      sd: Math.hypot(sd, doubt),
+      shared: without.has('shared-doubt') ? 0 : shared,
+    };
   };
 }
 
@@ -199,16 +218,32 @@ const SMOOTHER_THAN_USUAL = 1.5;
 /** Likewise, that a miss grows with the batch: what stalls an execution stalls all that is in it, and more of the slowest in a hundred. */
 const TREND_OVER_BATCHES = 0.7;
 
-const rateHypotheses = hypothesesOf([0.04, 0.08, 0.15, 0.3, 0.5], 0.12, {
+const RATES = {
+  smooths: [0.04, 0.08, 0.15, 0.3, 0.5],
+  usual: 0.12,
   common: 0.12,
   locals: [0.05, 0.02, 0.008],
   perDoublings: [0],
-});
-const latencyHypotheses = hypothesesOf([0.1, 0.2, 0.4, 0.7], 0.25, {
-  common: 0.3,
-  locals: [0.1],
-  perDoublings: [0, 0.15],
-});
+};
+const LATENCIES = { smooths: [0.1, 0.2, 0.4, 0.7], usual: 0.25, common: 0.3, locals: [0.1], perDoublings: [0, 0.15] };
+
+const known = new Map<string, [Hypothesis<Place>, ...Hypothesis<Place>[]]>();
+
+function correctionsWith(of: 'rate' | 'latency', without: Without): [Hypothesis<Place>, ...Hypothesis<Place>[]] {
+  const [isAdaptive, hasTrend] = [!without.has('adaptive'), !without.has('trend')];
+  const key = `${of} ${isAdaptive} ${hasTrend}`;
+  const { smooths, usual, locals, perDoublings, common } = of === 'rate' ? RATES : LATENCIES;
+  const hypotheses =
+    known.get(key) ??
+    hypothesesOf(isAdaptive ? smooths : [usual], usual, {
+      common,
+      locals: isAdaptive ? locals : locals.slice(0, 1),
+      perDoublings: hasTrend ? perDoublings : [0],
+    });
+  known.set(key, hypotheses);
+  return hypotheses;
+}
+
 const learnedHypotheses = hypothesesOf([0.1, 0.3, 0.6], 0.3, { common: 0.5, locals: [0.05], perDoublings: [0] });
 
 /** A metric of which nothing is known but its readings: about their mean, and like its neighbours. */

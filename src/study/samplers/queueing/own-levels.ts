@@ -12,8 +12,8 @@ const WORTH_STAYING = 0.02;
 /** The next level of the running trial by itself: what promises to better its own best. */
 export function ownLevel({ forecast, field }: Sight, running: RunningTrial, goal: Goal): number | null {
   const choice = choiceOf(running.candidate);
-  const { best } = lowestCosts([{ choice, measurements: running.measurements }], forecast, goal);
-  const next = ranked(closeBy(choice, running, field, best, goal), best)[0];
+  const { best } = lowestCosts([{ choice, measurements: running.measurements }], forecast, goal, field.without);
+  const next = ranked(closeBy(choice, running, field, best, goal), best, field.without)[0];
   if (!next || (best !== null && worthOf(next.prospect, best, 1).gain < WORTH_A_LEVEL)) return null;
   return next.prospect.level;
 }
@@ -26,7 +26,7 @@ export function worthStaying(
 ): number | null {
   if (!choice) return null;
   const own = closeBy(choice, running, field, best, goal);
-  const next = ranked([...own, ...prospects], best)[0];
+  const next = ranked([...own, ...prospects], best, field.without)[0];
   if (!next || !own.includes(next.prospect)) return null;
   if (best !== null && next.gain < WORTH_STAYING) return null;
   return next.prospect.level;

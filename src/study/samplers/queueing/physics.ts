@@ -10,6 +10,7 @@ import type { Traffic } from '../../../queueing/traffic.ts';
 import { isModelled, observationsOf } from '../../prediction.ts';
 import type { Choice } from './choices.ts';
 import { type Laws, lawsOf } from './laws.ts';
+import type { Without } from './mechanisms.ts';
 
 /** A choice that was measured. */
 export interface Measured {
@@ -49,6 +50,7 @@ export interface PhysicsOptions {
   /** Of `latency`. */
   readonly percentile: number;
   readonly seed: number;
+  readonly without?: Without | undefined;
 }
 
 /** What one simulation says, and how far it may be off. */
@@ -70,7 +72,7 @@ export function physicsOf(measured: readonly Measured[], options: PhysicsOptions
     choice,
     observations: observe(choice, measurements),
   }));
-  const laws = lawsOf(observed);
+  const laws = lawsOf(observed, options.without);
   if (!laws) return guessed(measured, options);
   const samples = median(observed.flatMap(({ observations }) => observations.map((each) => each.samplesPerRequest)));
   return simulated(laws.of, laws.doubt, samples, laws.roundTripNs, options);

@@ -1,6 +1,7 @@
 import type { LevelRange } from '../../types.ts';
 import type { Choice } from './choices.ts';
 import { coarseLevels, fineLevels } from './levels-of.ts';
+import { NOTHING, type Without } from './mechanisms.ts';
 import type { Forecast, Outlook } from './outlook.ts';
 
 /** A choice at a level that could be measured next. */
@@ -38,17 +39,17 @@ const LOOKED_AT_CLOSELY = 24;
 const GOOD_CHANCE = 0.5;
 
 /** The best prospects first; `best` is the cost to beat, null while nothing meets the goal. */
-export function ranked(prospects: readonly Prospect[], best: number | null): Valued[] {
-  const valued = best === null ? firstToMeet(prospects) : improving(prospects, best);
+export function ranked(prospects: readonly Prospect[], best: number | null, without: Without = NOTHING): Valued[] {
+  const valued = best === null ? firstToMeet(prospects) : improving(prospects, best, without);
   return valued.sort((a, b) => b.merit - a.merit || a.prospect.level - b.prospect.level);
 }
 
 /** With the chances as they are, then as they would be if the model knew less than it thinks. */
-function improving(prospects: readonly Prospect[], best: number): Valued[] {
+function improving(prospects: readonly Prospect[], best: number, without: Without): Valued[] {
   const able = prospects.filter(({ outlook }) => outlook.met(1) >= LEAST_CHANCE);
   for (const inflation of INFLATIONS) {
     const valued = able.map((prospect) => worthOf(prospect, best, inflation));
-    if (valued.some(({ gain }) => gain >= WORTH_A_TRIAL)) return valued;
+    if (without.has('inflation') || valued.some(({ gain }) => gain >= WORTH_A_TRIAL)) return valued;
   }
   return prospects
     .filter(({ outlook }) => outlook.met(WIDEST) >= LEAST_CHANCE)
@@ -92,13 +93,14 @@ export interface Field {
   isKnown(choice: Choice, level: number): boolean;
   /** So few requests in flight cannot better the best with this choice: it need not be simulated. */
   isTooLow(choice: Choice, level: number): boolean;
+  readonly without: Without;
 }
 
 /** The choices at their coarse levels, and the best of them at levels around their best. */
 export function prospectsOf(choices: readonly Choice[], field: Field, best: number | null): Prospect[] {
   const coarse = choices.flatMap((choice) => upTheLevels(choice, field));
   const seen = new Map<Choice, number>();
-  for (const { prospect } of ranked(coarse, best)) {
+  for (const { prospect } of ranked(coarse, best, field.without)) {
     if (seen.size >= LOOKED_AT_CLOSELY) break;
     if (!seen.has(prospect.choice)) seen.set(prospect.choice, prospect.level);
   }
@@ -106,7 +108,7 @@ export function prospectsOf(choices: readonly Choice[], field: Field, best: numb
     const known = coarseLevels(choice, field.range);
     return at(
       choice,
-      fineLevels(choice, level, field.range).filter((each) => !known.includes(each)),
+      fineLevels(choice, level, field.range, field.without).filter((each) => !known.includes(each)),
       field,
     );
   });

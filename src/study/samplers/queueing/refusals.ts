@@ -2,12 +2,18 @@ import { loadChance } from '../../load-chance.ts';
 import type { Trial } from '../../types.ts';
 import { type Choice, choiceOf } from './choices.ts';
 import { gpuNeeds } from './gpu-needs.ts';
+import { NOTHING, type Without } from './mechanisms.ts';
 import type { Forecast } from './outlook.ts';
 import type { Measured } from './physics.ts';
 
 /** The forecast, with every constraint the less likely to be met the less likely the choice loads at all. */
-export function withRefusals(forecast: Forecast, measured: readonly Measured[], trials: readonly Trial[]): Forecast {
-  const load = loadModel(measured, trials);
+export function withRefusals(
+  forecast: Forecast,
+  measured: readonly Measured[],
+  trials: readonly Trial[],
+  without: Without = NOTHING,
+): Forecast {
+  const load = without.has('refusals') ? null : loadModel(measured, trials, without);
   if (load === null) return forecast;
   const known = new Map<Choice, number>();
   const chanceOf = (choice: Choice): number => {
@@ -31,13 +37,17 @@ export function withRefusals(forecast: Forecast, measured: readonly Measured[], 
 }
 
 /** How likely a choice loads; null where nothing speaks against any. Where memory is reported it tells more than which loads ran out of it. */
-function loadModel(measured: readonly Measured[], trials: readonly Trial[]): ((choice: Choice) => number) | null {
+function loadModel(
+  measured: readonly Measured[],
+  trials: readonly Trial[],
+  without: Without,
+): ((choice: Choice) => number) | null {
   const ranOut = trials.filter(({ failure }) => failure?.kind === 'out-of-memory');
   const needs = gpuNeeds(
     measured,
     ranOut.map(({ candidate }) => choiceOf(candidate)),
   );
-  const fits = needs?.chanceToFit;
+  const fits = without.has('memory') ? null : needs?.chanceToFit;
   if (!fits && trials.every(({ failure }) => failure === null)) return null;
   if (!fits) return ({ candidate }) => loadChance(candidate, trials);
   const others = trials.filter((trial) => !ranOut.includes(trial));

@@ -4,6 +4,7 @@ import { pruneReason } from '../../pruning.ts';
 import type { Goal, LevelRange, RunningTrial, Trial } from '../../types.ts';
 import { type Choice, choiceOf } from './choices.ts';
 import { expenseOf } from './expense.ts';
+import { NOTHING, type Without } from './mechanisms.ts';
 import { memorable } from './memory.ts';
 import { type Forecast, forecastOf } from './outlook.ts';
 import { type Measured, type Physics, physicsOf } from './physics.ts';
@@ -17,6 +18,8 @@ export interface QueueingOptions {
   readonly levels: LevelRange;
   /** A share of the best: the search stops when another trial is expected to gain less. When not given, the more the fewer trials there were. */
   readonly leastGain?: number | undefined;
+  /** Left out, to see what it is worth. */
+  readonly without?: Without | undefined;
 }
 
 /** Larger batches than this are for later. */
@@ -58,11 +61,11 @@ export interface Model {
 export function modelOf(
   all: readonly Choice[],
   measured: readonly Measured[],
-  { goal, levels, seed }: QueueingOptions,
+  { goal, levels, seed, without }: QueueingOptions,
 ): Model {
-  const physics = physicsOf(measured, { mode: levels.mode, percentile: goal.budget?.percentile ?? 99, seed });
+  const physics = physicsOf(measured, { mode: levels.mode, percentile: goal.budget?.percentile ?? 99, seed, without });
   const longestDelayUs = Math.max(0, ...all.map(({ delayUs }) => delayUs));
-  return { physics, forecast: forecastOf(physics, measured, goal, longestDelayUs) };
+  return { physics, forecast: forecastOf(physics, measured, goal, longestDelayUs, without) };
 }
 
 /** Everything that the trials say, those that are over and the one under way. */
@@ -71,7 +74,7 @@ export function look(
   trials: readonly Trial[],
   running: RunningTrial | null,
   understand: (measured: readonly Measured[]) => Model,
-  { goal, levels, seed }: QueueingOptions,
+  { goal, levels, seed, without = NOTHING }: QueueingOptions,
 ): Sight {
   const tried = running ? [...trials, running] : trials;
   const measured = measuredOf(tried);
@@ -81,17 +84,18 @@ export function look(
   const served = tried.at(-1)?.candidate ?? null;
   const placeKey = (choice: Choice, level: number): string =>
     `${choice.variant} ${forecast.placeOf(choice, level).coordinates.join(' ')}`;
-  const known = knownPlaces(measured, placeKey, goal);
-  const { best, found } = lowestCosts(remembered, forecast, goal);
+  const known = knownPlaces(measured, placeKey, goal, without);
+  const { best, found } = lowestCosts(remembered, forecast, goal, without);
   const field: Field = {
-    forecast: withRefusals(forecast, remembered, trials),
+    forecast: withRefusals(forecast, remembered, trials, without),
     range: levels,
-    seconds: (choice) => expense.change(choice, served) + expense.measureSeconds,
+    seconds: (choice) => (without.has('time') ? 1 : expense.change(choice, served) + expense.measureSeconds),
     isKnown: (choice, level) => known.has(placeKey(choice, level)),
     isTooLow: tooLow(physics, remembered, goal, best),
+    without,
   };
   const left = leftOver(all, tried, trials);
-  const again = running ? [] : worthReturning(all, trials);
+  const again = running || without.has('returning') ? [] : worthReturning(all, trials);
   const distinct = [...new Map([...left, ...again].map((choice) => [choice.key, choice])).values()];
   const prospects = prospectsOf(screened(distinct, physics, goal, seed), field, best);
   return {
@@ -102,7 +106,7 @@ export function look(
     found,
     prospects,
     running: running && choiceOf(running.candidate),
-    scout: scoutOf(left, measured, levels),
+    scout: without.has('scout') ? null : scoutOf(left, measured, levels),
   };
 }
 
@@ -117,11 +121,12 @@ function knownPlaces(
   measured: readonly Measured[],
   keyOf: (choice: Choice, level: number) => string,
   goal: Goal,
+  without: Without,
 ): ReadonlySet<string> {
   const readings = measured.flatMap(({ choice, measurements }) =>
     measurements.map((measurement) => ({
       key: keyOf(choice, measurement.level.value),
-      isMissed: !isFeasible(measurement, choice.candidate, goal),
+      isMissed: !without.has('repeating') && !isFeasible(measurement, choice.candidate, goal),
     })),
   );
   const places = [...Map.groupBy(readings, ({ key }) => key)];
@@ -197,12 +202,14 @@ export function lowestCosts(
   measured: readonly Measured[],
   forecast: Forecast,
   goal: Goal,
+  without: Without = NOTHING,
 ): Pick<Sight, 'best' | 'found'> {
   const costs = measured.flatMap(({ choice, measurements }) =>
     measurements.flatMap((measurement) => {
       if (!isFeasible(measurement, choice.candidate, goal)) return [];
       const outlook = forecast.outlook(choice, measurement.level.value);
-      if (!outlook) return [{ cost: assess(measurement, choice.candidate, goal).cost, chance: 1 }];
+      if (!outlook || without.has('luck'))
+        return [{ cost: assess(measurement, choice.candidate, goal).cost, chance: 1 }];
       return [{ cost: outlook.cost.mean, chance: Math.max(LEAST_COUNTED, outlook.met(1)) }];
     }),
   );

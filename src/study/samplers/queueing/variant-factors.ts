@@ -1,6 +1,7 @@
 import { affineNs } from '../../../queueing/fit-affine.ts';
 import { type Bend, bendOf } from './bend.ts';
 import type { Point } from './crowding.ts';
+import { NOTHING, type Without } from './mechanisms.ts';
 
 const ROUNDS = 4;
 /** Of points: a variant that few of them tell of is taken to be nearly as fast as the reference. */
@@ -11,15 +12,19 @@ const SHRINKAGE = 0.5;
  * and batches, so that a line through the reference's points alone would take interference and cliffs, which it has not seen,
  * for what another variant does. The law of all points and the factors are found in turn instead, beginning without factors.
  */
-export function variantFactors(points: readonly Point[], reference: string): ReadonlyMap<string, number> {
+export function variantFactors(
+  points: readonly Point[],
+  reference: string,
+  without: Without = NOTHING,
+): ReadonlyMap<string, number> {
   const byVariant = Map.groupBy(points, ({ variant }) => variant);
   let factors = new Map([...byVariant.keys()].map((variant) => [variant, 0]));
   if (factors.size === 1) return factors;
-  for (let round = 0; round < ROUNDS; round++) {
+  for (let round = 0; round < (without.has('joint-factors') ? 1 : ROUNDS); round++) {
     const level = levelled(points, factors);
     const bends = new Map<number, Bend>();
     const bendAt = (instances: number): Bend => {
-      const bend = bends.get(instances) ?? bendOf(level, { variant: reference, instances, isSingle: false });
+      const bend = bends.get(instances) ?? bendOf(level, { variant: reference, instances, isSingle: false }, without);
       bends.set(instances, bend);
       return bend;
     };
