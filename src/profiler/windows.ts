@@ -7,7 +7,7 @@ import { countRequests } from './request-count.ts';
 import { settlingAfterLoad } from './settled.ts';
 import { measureThreeAlike } from './three-alike.ts';
 import type { Traffic } from './traffic.ts';
-import { isVoid, watchPeriodNs } from './void-windows.ts';
+import { hangsOnPauses, isVoid, watchPeriodNs } from './void-windows.ts';
 import type { Warmth } from './warm-up.ts';
 import type { WindowedFigures } from './window-figures.ts';
 import { type CountedWindows, WindowLog } from './window-log.ts';
@@ -105,7 +105,7 @@ async function measureUntilPrecise(
     }
     if (ending === null) continue;
     const mayDrop = unclear === null && options.clock.nowNs() < deadlineNs ? rule.maxVoidWindows - voidWindows : 0;
-    const dropped = isVoid(figures, options) ? log.drop(mayDrop, (window) => isVoid(window, options)) : 0;
+    const dropped = hangsOnPauses(figures, options) ? log.drop(mayDrop, (window) => isVoid(window, options)) : 0;
     if (dropped > 0) {
       voidWindows += dropped;
       lookAnew();

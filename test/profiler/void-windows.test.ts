@@ -80,6 +80,18 @@ describe('a window in which the client was held up', () => {
     expect(measurement.client.tailShiftMs).toBe(0);
   });
 
+  it.each([
+    ['is far below', 30],
+    ['stays far above without them', 1],
+  ])('counts where the percentile %s the budget: nothing hangs on it', async (_, budgetMs) => {
+    const heldUpIn = (batch: number): HeldUp => (windowOf(batch) === 1 ? held(7, 7) : nothing);
+    const { measurement } = await measureWatched({ heldUpIn, change: { budgetMs } });
+    expect(measurement.voidWindows).toBeUndefined();
+    expect(measurement.client.bound).toBe(false);
+    const near = await measureWatched({ heldUpIn, change: { budgetMs: 10 } });
+    expect(near.measurement.voidWindows).toBe(1);
+  });
+
   it('counts in the end: no more are measured again than may be', async () => {
     const { measurement } = await measureWatched({ heldUpIn: () => held(7, 7, 7) });
     expect([measurement.voidWindows, measurement.windows]).toEqual([4, expect.any(Number)]);
