@@ -17,8 +17,11 @@ const NARROW_FOR_MUCH = 0.3;
 const PATIENCE = { gained: 1.5, inDoubt: 2, unknown: 3 };
 /** After so many rounds a finalist that is clearly slower than another is measured no more. */
 const ROUNDS_TO_TELL = 2;
-/** The level is known when the one that was measured last serves as much as the recommended one, as a logarithm. */
-const AS_MUCH = 0.04;
+/**
+ * The level is known when the one that was measured last serves as much as the recommended one, as a logarithm. Where throughput hardly depends on
+ * the level, a lower limit has visits climb it step by step for gains that are noise.
+ */
+const AS_MUCH = 0.07;
 /** A visit has this many measurements at most, each at the level that is to be recommended by what is known then. */
 const MOST_PER_VISIT = 3;
 

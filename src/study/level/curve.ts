@@ -64,8 +64,11 @@ const NEARBY = 3;
 const NEAR_BUDGET = 1.25;
 /** A level is never taken for good so many times above the highest that was measured; the next whole one may be. */
 const FARTHEST = 1.3;
-/** Throughputs this near, as logarithms, are alike, as in the level search (`levels.ts`). */
-const AS_MUCH = 0.01;
+/**
+ * Throughputs this near, as logarithms, are alike: less than this, two readings of one config on a real server often differ by. With 0.03 in place
+ * of 0.01, 66 whole studies in virtual time reach 94.8 % in place of 93.8 %, and with stalls 89.8 in place of 90.3 %.
+ */
+const AS_MUCH = 0.03;
 /**
  * A level whose chance is lower than 90 % counts as this power of what it lacks: a tenth less throughput where it is 85 %. Where latency
  * hardly depends on the level, to go lower costs throughput and makes nothing surer.
