@@ -110,8 +110,12 @@ export type Proposal = {
   readonly levels: LevelPlan;
   /** How much better than the best so far the sampler expects the best after one trial to be, as a share; where it has a notion. */
   readonly expectedGain?: number;
+  /** The chance that its first measurement meets the goal, 0 to 1; where the sampler has a notion. */
+  readonly chance?: number;
   /** Where it has a notion: the throughput/latency front of what is left, by rising throughput. */
   readonly foreseen?: readonly Foreseen[];
+  /** Values of settings that no trial has shown, as `name=value`; where the sampler looks for them. */
+  readonly unseen?: readonly string[];
 };
 
 /** A trial that a person asks for. */

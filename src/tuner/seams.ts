@@ -74,6 +74,8 @@ export type TunerEvent =
       readonly type: 'proposed';
       readonly assignment: Assignment;
       readonly expectedGain: number | null;
+      /** That its first measurement meets the goal, 0 to 1. */
+      readonly chance: number | null;
       readonly foreseen: readonly Foreseen[];
     }
   | { readonly type: 'applying'; readonly trial: number }

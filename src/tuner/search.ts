@@ -55,9 +55,9 @@ export async function runSearch(run: Run): Promise<string> {
     const left = { trials: plan.maxTrials - done, seconds: time.searchSecondsLeft, ...(pace && { pace }) };
     const answer = run.sampler().ask({ trials: compared.trials }, left);
     if (answer.kind === 'stop') return limit ?? answer.reason;
-    if (limit !== null) return joinReasons(limit, promiseOf(answer));
-    const { assignment, expectedGain = null, foreseen = [] } = answer;
-    ledger.notify({ type: 'proposed', assignment, expectedGain, foreseen });
+    if (limit !== null) return joinReasons(limit, promiseOf(answer) || null);
+    const { assignment, expectedGain = null, chance = null, foreseen = [] } = answer;
+    ledger.notify({ type: 'proposed', assignment, expectedGain, chance, foreseen });
     await runProposal(run, answer, BASELINE + 1 + done);
   }
 }
@@ -83,8 +83,11 @@ function limitOf(
 }
 
 /** What going on would bring, where the sampler has a notion. */
-const promiseOf = ({ expectedGain }: Proposal): string | null =>
-  expectedGain === undefined ? null : `another trial was expected to gain ${(100 * expectedGain).toFixed(1)} %`;
+const promiseOf = ({ expectedGain, unseen = [] }: Proposal): string =>
+  joinReasons(
+    expectedGain === undefined ? null : `another trial was expected to gain ${(100 * expectedGain).toFixed(1)} %`,
+    unseen.length === 0 ? null : `never measured: ${unseen.join(', ')}`,
+  );
 
 /** What a person wishes is tried even if it is known to fail. */
 async function runProposal(

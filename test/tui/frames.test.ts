@@ -179,7 +179,7 @@ describe('a frame', () => {
         latencyMs: (budgetLatencyMs?.value ?? 0) * share,
       });
       const foreseen = [at(0.2), at(0.5), at(0.9), at(1.2), at(9)];
-      const proposed: TunerEvent = { type: 'proposed', assignment: {}, expectedGain: 0.2, foreseen };
+      const proposed: TunerEvent = { type: 'proposed', assignment: {}, expectedGain: 0.2, chance: 0.9, foreseen };
       const screen = await shown([...midRun(events), proposed], columns, rows);
       await expect(await textOf(screen)).toMatchFileSnapshot(`frames/foreseen-${columns}x${rows}.txt`);
       const end = await shown([...midRun(events), proposed, ...events.slice(midRun(events).length)], columns, rows);

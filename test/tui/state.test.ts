@@ -183,7 +183,7 @@ describe('the view of a run', () => {
   });
 
   it('hopes nothing of a trial that a person asked for', () => {
-    const proposed: TunerEvent = { type: 'proposed', assignment: {}, expectedGain: 0.2, foreseen: [] };
+    const proposed: TunerEvent = { type: 'proposed', assignment: {}, expectedGain: 0.2, chance: 0.9, foreseen: [] };
     const start = records.find((record) => record.type === 'trial-started' && record.trial === 1) as StudyRecord;
     const started = upTo(events, (event) => event.type === 'trial-finished' && event.trial === 0);
     expect(viewAfter([...started, proposed, start]).expectedGain).toBe(0.2);

@@ -4,6 +4,7 @@ import { assess, costHalfWidth, isFeasible } from '../goal.ts';
 import { chosenOf } from '../ranking.ts';
 import type { Goal, Proposal, Remaining, RunningTrial, Sampler, Trial } from '../types.ts';
 import { type Choice, choiceOf, choicesOf } from './queueing/choices.ts';
+import { covering } from './queueing/coverage.ts';
 import { foreseenFront } from './queueing/foreseen.ts';
 import { firstLevel } from './queueing/levels-of.ts';
 import { NOTHING, type Without } from './queueing/mechanisms.ts';
@@ -13,9 +14,10 @@ import { ownLevel, worthStaying } from './queueing/own-levels.ts';
 import type { Measured } from './queueing/physics.ts';
 import { type Prospect, ranked, type Valued, worthOf } from './queueing/prospects.ts';
 import { rememberLast } from './queueing/remember.ts';
-import { gainIn, look, measuredOf, modelOf, type QueueingOptions } from './queueing/sight.ts';
+import { gainIn, look, measuredOf, modelOf, type QueueingOptions, type Sight } from './queueing/sight.ts';
 import type { SpaceView } from './space-view.ts';
 
+const NONE_BETTER = 'none of the candidates left is likely to be better within the goal';
 /** Less than this is not worth a trial, nor is it a gain. */
 const LEAST_GAIN = 0.01;
 /**
@@ -60,10 +62,11 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
     ask({ trials }, { pace }) {
       const view = sight(trials, null);
       const { left, prospects, best, scout, forecast } = view;
-      if (left === 0) return { kind: 'stop', reason: 'every candidate of the search space was tried' };
+      if (left.length === 0) return { kind: 'stop', reason: 'every candidate of the search space was tried' };
       if (scout) return proposalOf(scout.choice, scout.level);
       const next = lowestAlike(ranked(prospects, best, without), without);
-      if (!next) return { kind: 'stop', reason: 'none of the candidates left is likely to be better within the goal' };
+      const unseen = view.unseen.map(({ label }) => label);
+      if (!next) return showing(view, trials) ?? { kind: 'stop', reason: NONE_BETTER };
       const hope = { ...options, pace };
       const gain = gainIn(view);
       const isLittle = best !== null && trials.length > 1 && isHardlyWorth(gain, trials, hope);
@@ -71,10 +74,12 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
         isLittle &&
         (pace === 'late' || wasHardlyWorth(trials.slice(0, -1), hope, (before) => gainIn(sight(before, null))))
       )
-        return { kind: 'stop', reason: stopReason(gain, trials, hope) };
+        return showing(view, trials) ?? { kind: 'stop', reason: stopReason(gain, trials, hope) };
       const proposal = {
         ...proposalOf(next.choice, next.level),
+        chance: next.outlook.met(1),
         foreseen: foreseenFront(prospects, forecast),
+        unseen,
       };
       return best === null ? proposal : { ...proposal, expectedGain: Math.expm1(worthOf(next, best, 1).gain) };
     },
@@ -135,8 +140,28 @@ function partsOf({ measurements, ...rest }: Pick<Trial, 'candidate' | 'measureme
   return [candidate, number, role, applied, chosen, feasible, failure, measurements.length, ...measurements];
 }
 
-function proposalOf({ candidate }: Choice, start: number): Proposal {
-  return { kind: 'trial', assignment: candidate.assignment, levels: { kind: 'search', start } };
+/** `start`: the level to begin with; the sampler's own first one where it is left out. */
+function proposalOf({ candidate }: Choice, start?: number): Proposal {
+  const levels = start === undefined ? ({ kind: 'search' } as const) : ({ kind: 'search', start } as const);
+  return { kind: 'trial', assignment: candidate.assignment, levels };
+}
+
+/**
+ * A trial of values of settings that were never measured, before a search ends by itself: what a setting does is known of no other. The best of the
+ * candidates that show most of them; where the model gives none of these a chance, the one with the fewest instances, which is the surest to load.
+ */
+function showing({ unseen, left, prospects, best }: Sight, trials: readonly Trial[]): Proposal | null {
+  const able = new Set(covering(unseen, left, trials));
+  if (able.size === 0) return null;
+  const next = ranked(
+    prospects.filter(({ choice }) => able.has(choice)),
+    best,
+  )[0]?.prospect;
+  const fewest = [...able].reduce((least, each) => (each.policy.instances < least.policy.instances ? each : least));
+  return {
+    ...(next ? proposalOf(next.choice, next.level) : proposalOf(fewest)),
+    unseen: unseen.map(({ label }) => label),
+  };
 }
 
 /** By what a trial is held to be worth it: early in a search every gain is, and is believed in. */

@@ -30,6 +30,8 @@ export const mechanisms = {
   'whole-batches': 'levels that are a few requests short of whole batches',
   refusals: 'refused loads say nothing of others',
   memory: 'the GPU memory that the server reports says nothing of loads',
+  coverage: 'values of settings that were never measured do not keep a search from ending',
+  bisection: 'after a refusal for memory more instances of other settings may be tried',
   belief: 'trials without a gain leave the belief in the next one as it was',
 } as const satisfies Readonly<Record<string, string>>;
 

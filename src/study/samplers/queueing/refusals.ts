@@ -1,4 +1,7 @@
+import type { ModelConfig } from '../../../triton/model-config.ts';
 import { loadChance } from '../../load-chance.ts';
+import { instancesOf } from '../../metrics.ts';
+import { batchOf, sameKind } from '../../same-kind.ts';
 import type { Trial } from '../../types.ts';
 import { type Choice, choiceOf } from './choices.ts';
 import { gpuNeeds } from './gpu-needs.ts';
@@ -49,7 +52,28 @@ function loadModel(
   );
   const fits = without.has('memory') ? null : needs?.chanceToFit;
   if (!fits && trials.every(({ failure }) => failure === null)) return null;
-  if (!fits) return ({ candidate }) => loadChance(candidate, trials);
+  const loaded = measured.map(({ choice }) => choice.candidate.config);
+  const refused = without.has('bisection') ? [] : ranOut.map(({ candidate }) => candidate.config);
+  const isAbove = ({ candidate: { config } }: Choice): boolean =>
+    refused.some((each) => isBeyond(config, each, loaded));
+  if (!fits) return (choice) => (isAbove(choice) ? 0 : loadChance(choice.candidate, trials));
   const others = trials.filter((trial) => !ranOut.includes(trial));
-  return (choice) => fits(choice) * loadChance(choice.candidate, others);
+  return (choice) => {
+    const fit = fits(choice);
+    return fit < PROBABLE && isAbove(choice) ? 0 : fit * loadChance(choice.candidate, others);
+  };
+}
+
+/** By the memory that the server reports, a choice that fits with this chance is known to need less than what was refused. */
+const PROBABLE = 0.5;
+
+/**
+ * It has more instances than a config that ran out of memory, with other settings that are not known to need less: none of their kind has
+ * loaded with as many. The number of instances that fit is looked for below the refused one.
+ */
+function isBeyond(asked: ModelConfig, refused: ModelConfig, loaded: readonly ModelConfig[]): boolean {
+  if (instancesOf(asked) <= instancesOf(refused) || batchOf(asked) < batchOf(refused)) return false;
+  return !loaded.some(
+    (each) => sameKind(each, asked) && instancesOf(each) >= instancesOf(refused) && batchOf(each) >= batchOf(refused),
+  );
 }

@@ -3,6 +3,7 @@ import { assess, isFeasible } from '../../goal.ts';
 import { pruneReason } from '../../pruning.ts';
 import type { Goal, LevelRange, RunningTrial, Trial } from '../../types.ts';
 import { type Choice, choiceOf } from './choices.ts';
+import { type SettingValue, settingValues, unseenValues } from './coverage.ts';
 import { expenseOf } from './expense.ts';
 import { NOTHING, type Without } from './mechanisms.ts';
 import { memorable } from './memory.ts';
@@ -41,7 +42,9 @@ export interface Sight {
   readonly forecast: Forecast;
   readonly field: Field;
   /** Candidates that are left. */
-  readonly left: number;
+  readonly left: readonly Choice[];
+  /** Values of settings that no measurement shows, and some of these candidates have. */
+  readonly unseen: readonly SettingValue[];
   /** The cost to better; each counts for the more, the less likely it truly met the goal: luck must not keep better ones from being tried. */
   readonly best: number | null;
   /** The same, most of it taken at its word, as a final reads it again anyway: what going on must better to be worth its time. */
@@ -101,7 +104,8 @@ export function look(
   return {
     forecast,
     field,
-    left: left.length,
+    left,
+    unseen: without.has('coverage') ? [] : unseenValues(settingValues(all), measured, left, trials),
     best,
     found,
     prospects,

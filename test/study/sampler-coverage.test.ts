@@ -1,0 +1,158 @@
+import { describe, expect, it } from 'vitest';
+import { type Choice, choiceOf } from '../../src/study/samplers/queueing/choices.ts';
+import { covering, settingValues, unseenValues } from '../../src/study/samplers/queueing/coverage.ts';
+import type { Forecast } from '../../src/study/samplers/queueing/outlook.ts';
+import { withRefusals } from '../../src/study/samplers/queueing/refusals.ts';
+import { queueingSampler } from '../../src/study/samplers/queueing.ts';
+import type { Trial } from '../../src/study/types.ts';
+import { type MakeSampler, planOf, goalOf as problemGoal } from '../../src/tuner/offline/contest.ts';
+import { problemsOf } from '../../src/tuner/offline/problem.ts';
+import { scenario } from '../../src/tuner/offline/scenarios.ts';
+import { OfflineWorld } from '../../src/tuner/offline/world.ts';
+import { tune } from '../../src/tuner/tune.ts';
+import { candidateOf, configOf, failedTrial, trialOf } from './builders.ts';
+
+interface Settings {
+  readonly precision?: string;
+  readonly graphs?: boolean;
+  readonly threads?: number;
+}
+
+function at(instances: number, { precision, graphs, threads }: Settings = {}, batch = 8): Choice {
+  const config = configOf(instances, batch, {
+    parameters: {
+      ...(precision !== undefined && { precision: { string_value: precision } }),
+      ...(threads !== undefined && { threads: { string_value: `${threads}` } }),
+    },
+    ...(graphs && { optimization: { cuda: { graphs } } }),
+  });
+  return choiceOf(
+    candidateOf(config, { instances, ...(precision !== undefined && { precision }), graphs: graphs ?? false }),
+  );
+}
+
+const space = [1, 2, 4].flatMap((instances) =>
+  [undefined, 'FP16', 'INT8'].flatMap((precision) =>
+    [false, true].map((graphs) => at(instances, { ...(precision !== undefined && { precision }), graphs })),
+  ),
+);
+const labels = (values: readonly { readonly label: string }[]): string[] => values.map(({ label }) => label).sort();
+const refusedAt = (number: number, choice: Choice): Trial =>
+  failedTrial(number, choice.candidate.config, 'out-of-memory');
+
+describe('the values of settings', () => {
+  it('are those that the queueing model knows nothing of, by the names of the space', () => {
+    expect(labels(settingValues(space))).toEqual([
+      'graphs=false',
+      'graphs=true',
+      'parameters.precision.string_value=(not set)',
+      'precision=FP16',
+      'precision=INT8',
+    ]);
+  });
+
+  it('are not the numbers of a scale, but two numbers are a switch', () => {
+    const withThreads = (...counts: number[]) => counts.map((threads) => at(1, { threads }));
+    expect(settingValues(withThreads(1, 2, 4))).toEqual([]);
+    expect(settingValues(withThreads(0, 1))).toHaveLength(2);
+  });
+
+  it('are seen with one measurement, whatever else it had', () => {
+    const measured = [{ choice: at(1) }, { choice: at(4, { precision: 'FP16', graphs: true }) }];
+    expect(labels(unseenValues(settingValues(space), measured, space, []))).toEqual(['precision=INT8']);
+  });
+
+  it('are shown several at once', () => {
+    const unseen = unseenValues(settingValues(space), [{ choice: at(1) }], space, []);
+    expect(labels(unseen)).toEqual(['graphs=true', 'precision=FP16', 'precision=INT8']);
+    for (const { traits } of covering(unseen, space, [])) {
+      expect(traits.get('.optimization.cuda.graphs')).toBe('true');
+      expect(['FP16', 'INT8']).toContain(traits.get('.parameters.precision.string_value'));
+    }
+  });
+
+  it('are looked for with half as many instances after each refusal, and given up after that of one', () => {
+    const known = [at(1), at(1, { precision: 'FP16', graphs: true })].map((choice) => ({ choice }));
+    const left = (trials: readonly Trial[]) => unseenValues(settingValues(space), known, space, trials);
+    const most = (trials: readonly Trial[]): number =>
+      Math.max(0, ...covering(left(trials), space, trials).map(({ policy }) => policy.instances));
+    const int8 = (instances: number) => refusedAt(instances, at(instances, { precision: 'INT8' }));
+    expect(most([])).toBe(4);
+    expect(most([int8(4)])).toBe(2);
+    expect(most([int8(4), int8(2)])).toBe(1);
+    expect(left([int8(4), int8(2), int8(1)])).toEqual([]);
+  });
+});
+
+describe('a refusal for memory', () => {
+  const sure: Forecast = {
+    outlook: () => ({ cost: { mean: 0, sd: 1 }, met: () => 1, gain: () => 1 }),
+    foreseen: () => null,
+    placeOf: () => ({ coordinates: [], traits: new Map() }),
+  };
+  const loaded = (choice: Choice, number = 1) => trialOf(number, choice.candidate.config);
+  const chance = (asked: Choice, trials: readonly Trial[]): number => {
+    const measured = trials
+      .filter(({ measurements }) => measurements.length > 0)
+      .map(({ candidate, measurements }) => ({ choice: choiceOf(candidate), measurements }));
+    return withRefusals(sure, measured, trials).outlook(asked, 8)?.met(1) ?? Number.NaN;
+  };
+
+  it('ends what has more instances, with other settings too', () => {
+    const trials = [loaded(at(1)), refusedAt(2, at(4))];
+    expect(chance(at(8, { precision: 'FP16' }), trials)).toBe(0);
+    expect(chance(at(5, { precision: 'FP16' }), trials)).toBe(0);
+    expect(chance(at(4, { precision: 'FP16' }), trials)).toBeGreaterThan(0);
+    expect(chance(at(2, { precision: 'FP16' }), trials)).toBe(1);
+    // Smaller batches may need less.
+    expect(chance(at(8, { precision: 'FP16' }, 1), trials)).toBeGreaterThan(0);
+  });
+
+  it('does not, where those settings are known to need less', () => {
+    const trials = [loaded(at(1)), refusedAt(2, at(4)), loaded(at(4, { precision: 'FP16' }), 3)];
+    expect(chance(at(5, { precision: 'FP16' }), trials)).toBeGreaterThan(0);
+    expect(chance(at(5, { precision: 'INT8' }), trials)).toBe(0);
+  });
+});
+
+describe('a search over settings', () => {
+  const play = async (index: number, maxTrials: number, make: MakeSampler = queueingSampler) => {
+    const problem = problemsOf(scenario(index))[1];
+    if (!problem) throw new Error('no problem');
+    const goal = problemGoal(problem);
+    const world = new OfflineWorld(problem.landscape, { seed: 1, statistics: true });
+    const { space: view, levels } = problem.landscape;
+    const sampler = make(view, { seed: 1, goal, levels });
+    const parts = { control: world.control, profile: world.profile, sampler, clock: world.clock };
+    const journal = { append: async () => undefined };
+    const state = await tune(
+      { ...planOf(problem, goal, 1), maxTrials },
+      { ...parts, journal },
+      () => undefined,
+      new AbortController().signal,
+    );
+    return {
+      state,
+      seen: state.trials.filter(({ measurements }) => measurements.length > 0).map(({ candidate }) => candidate.config),
+    };
+  };
+  const isSeen = (
+    configs: readonly { readonly parameters?: unknown; readonly optimization?: unknown }[],
+    name: 'parameters' | 'optimization',
+  ) => configs.some((config) => config[name] !== undefined);
+
+  it.each([7, 8, 16, 17])(
+    'has measured every value when it ends by itself: model %i',
+    async (index) => {
+      const { state, seen } = await play(index, Number.POSITIVE_INFINITY);
+      expect(state.finished?.stopReason).toMatch(/expected to gain|likely to be better/);
+      expect([isSeen(seen, 'parameters'), isSeen(seen, 'optimization')]).toEqual([true, true]);
+    },
+    60_000,
+  );
+
+  it('says at a limit which values were never measured', async () => {
+    const { state } = await play(7, 1);
+    expect(state.finished?.stopReason).toMatch(/^the limit of 1 trials; .*never measured: /);
+  }, 60_000);
+});
