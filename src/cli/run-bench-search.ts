@@ -2,7 +2,7 @@ import { TrituneError } from '../base/errors.ts';
 import { type Mechanism, mechanisms, type Without } from '../study/samplers/queueing/mechanisms.ts';
 import type { MakeSampler } from '../tuner/offline/contest.ts';
 import { gridOf, recordedGrids, scenarios } from '../tuner/offline/landscapes.ts';
-import { playLeague, type Result, stopsOf, summaryOf } from '../tuner/offline/league.ts';
+import { chancesOf, playLeague, type Result, stopsOf, summaryOf } from '../tuner/offline/league.ts';
 import { ALL_SCENARIOS, type BenchSearchOptions, contestants, QUICK_SCENARIOS } from './bench-search-command.ts';
 import { refuseStudyOptions, runBenchStudies } from './run-bench-studies.ts';
 import { makeSampler } from './samplers.ts';
@@ -57,6 +57,8 @@ export async function runBenchSearch(options: BenchSearchOptions, terminal: Term
     table(`of these with a ${tightness} budget`, some, names, options.measurements, terminal);
   }
   table('recorded on real servers', results.filter(isRecorded), names, options.measurements, terminal);
+  terminal.print('');
+  tellChances(results, names, terminal);
 }
 
 /** Errors: USAGE for a name that no mechanism has. */
@@ -103,6 +105,18 @@ function table(
     terminal.print(
       `${name.padEnd(12)}${cells.map((cell) => cell.padStart(WIDEST_CELL)).join('')}   ${at.reloads.toFixed(1).padStart(7)}  ${at.seconds.toFixed(0).padStart(7)}  ${at.levels.toFixed(1).padStart(6)}  ${stopped}`,
     );
+  }
+}
+
+/** What became of proposals, by the chance that the sampler gave them to meet the goal. */
+function tellChances(results: readonly Result[], names: readonly string[], terminal: Terminal): void {
+  for (const name of names) {
+    const bands = chancesOf(results.filter(({ sampler }) => sampler === name));
+    const texts = bands.map(
+      ({ low, high, proposals, met }) => `${percent(low)} to ${percent(high)} %: ${percent(met)} % of ${proposals}`,
+    );
+    if (texts.length > 0)
+      terminal.print(`${name.padEnd(12)}met the goal, by the chance they were given: ${texts.join('; ')}`);
   }
 }
 

@@ -10,7 +10,18 @@ import { recordedGrids } from '../../src/tuner/offline/landscapes.ts';
 
 function rowOf(without: Mechanism | null, landscape: string, share: number, study: number | null = null): AblationRow {
   const after = [share - 0.2, share - 0.1, share] as const;
-  return { without, landscape, tightness: 'tight', seed: 1, after, untilNear: 9, reloads: 5, askMs: 10, study };
+  return {
+    without,
+    landscape,
+    tightness: 'tight',
+    seed: 1,
+    after,
+    untilNear: 9,
+    reloads: 5,
+    promises: [],
+    askMs: 10,
+    study,
+  };
 }
 
 describe('what a mechanism is worth', () => {
@@ -20,7 +31,12 @@ describe('what a mechanism is worth', () => {
       rowOf('scout', `model ${model}`, share - 0.1 - 0.01 * model, share - 0.2),
     ]);
     const [whole, without] = ablationSummaries(rows);
-    expect(whole).toMatchObject({ without: null, problems: 4, worth: null, study: { worstTenth: expect.closeTo(0.83, 6) } });
+    expect(whole).toMatchObject({
+      without: null,
+      problems: 4,
+      worth: null,
+      study: { worstTenth: expect.closeTo(0.83, 6) },
+    });
     expect(without?.after[2]?.mean).toBeCloseTo(0.7975, 6);
     const worth = without?.worth?.after[2];
     expect(worth?.value).toBeCloseTo(0.115, 6);

@@ -4,7 +4,7 @@ import type { Interval } from '../../stats/interval.ts';
 import { type Mechanism, NOTHING, type Without } from '../../study/samplers/queueing/mechanisms.ts';
 import { queueingSampler } from '../../study/samplers/queueing.ts';
 import type { Sampler } from '../../study/types.ts';
-import { contest, type MakeSampler } from './contest.ts';
+import { contest, type MakeSampler, type Promised } from './contest.ts';
 import { type Landscape, type Problem, problemsOf } from './problem.ts';
 import { playStudy } from './whole-study.ts';
 
@@ -20,6 +20,7 @@ export interface AblationRow {
   /** Measurements until 97 % of the optimum; one more than were made where it was not reached. */
   readonly untilNear: number;
   readonly reloads: number;
+  readonly promises: readonly Promised[];
   /** The mean time of an `ask`, in milliseconds. */
   readonly askMs: number;
   /** The share of the optimum that a whole study recommends on a machine that stalls, 0 to 1; null where none was played. */
@@ -57,7 +58,7 @@ async function playWithout(
   const asks: number[] = [];
   const without: Without = mechanism === null ? NOTHING : new Set([mechanism]);
   const make: MakeSampler = (space, given) => timed(queueingSampler(space, { ...given, without }), asks);
-  const { standings } = await contest(problem, make, MEASUREMENTS, { seed, statistics: true });
+  const { standings, promises } = await contest(problem, make, MEASUREMENTS, { seed, statistics: true });
   const askMs = mean(asks);
   const shareAfter = (count: number): number => standings[count - 1]?.share ?? 0;
   const near = standings.findIndex(({ share }) => share >= NEAR);
@@ -67,7 +68,7 @@ async function playWithout(
     after: [shareAfter(AFTER[0]), shareAfter(AFTER[1]), shareAfter(AFTER[2])],
     untilNear: near < 0 ? MEASUREMENTS + 1 : near + 1,
     reloads: standings.at(-1)?.reloads ?? 0,
-    ...{ askMs, study },
+    ...{ askMs, study, promises },
   };
 }
 

@@ -33,6 +33,16 @@ export interface Outcome {
   /** Where the sampler stopped by itself; null when the contest ended first. */
   readonly stoppedAfter: number | null;
   readonly trials: number;
+  /** What the sampler gave its proposals, where it has a notion, and what became of it. */
+  readonly promises: readonly Promised[];
+}
+
+/** A proposal with the chance that the sampler gave it to meet the goal. */
+export interface Promised {
+  /** 0 to 1. */
+  readonly chance: number;
+  /** Whether it truly does, at the level that was measured first, noise apart. */
+  readonly isMet: boolean;
 }
 
 interface Measured {
@@ -57,12 +67,19 @@ export async function contest(
   const world = new OfflineWorld(landscape, options);
   const made: Measured[] = [];
   let trial = 0;
+  const promises: Promised[] = [];
+  let promised: number | null = null;
   const enough = new AbortController();
   const profile: Profile = {
     measure: async (applied, level, options) => {
       if (made.length >= measurements) enough.abort(new Error('measured enough'));
       options.signal.throwIfAborted();
       const measurement = await world.profile.measure(applied, level, options);
+      if (promised !== null) {
+        const { latencyMs } = landscape.truth(applied.candidate, level.value);
+        promises.push({ chance: promised, isMet: latencyMs.p99 <= problem.budgetMs });
+        promised = null;
+      }
       made.push({
         trial,
         candidate: applied.candidate,
@@ -81,6 +98,7 @@ export async function contest(
     { control: world.control, profile, sampler, journal: { append: async () => undefined }, clock: world.clock },
     (event) => {
       if (event.type === 'trial-started') trial = event.trial;
+      if (event.type === 'proposed') promised = event.chance;
     },
     enough.signal,
   );
@@ -88,7 +106,7 @@ export async function contest(
     standingAfter(made.slice(0, index + 1), problem, goal, sampler),
   );
   const ended = state.finished?.interrupted === true ? null : made.length;
-  return { problem, standings, stoppedAfter: ended, trials: state.trials.length };
+  return { problem, standings, stoppedAfter: ended, trials: state.trials.length, promises };
 }
 
 /** The goal of the problem: throughput within its budget on p99. */

@@ -71,6 +71,28 @@ export function summaryOf(results: readonly Result[], measurements: number): Sum
 const levelsPerTrial = ({ stoppedAfter, standings, trials }: Outcome): number =>
   (stoppedAfter ?? standings.length) / Math.max(1, trials);
 
+/** The chances that count as one when they are held against what became of them. */
+const CHANCE_BANDS = [0, 0.3, 0.5, 0.7, 0.9, 1] as const;
+
+/** Proposals that were given a chance from `low` up to `high`, and the share of them that truly met the goal. */
+export interface ChanceBand {
+  readonly low: number;
+  readonly high: number;
+  readonly proposals: number;
+  readonly met: number;
+}
+
+/** How far chances are kept; bands without proposals are left out. */
+export function chancesOf(results: readonly Result[]): readonly ChanceBand[] {
+  const promises = results.flatMap(({ outcome }) => outcome.promises);
+  return CHANCE_BANDS.slice(0, -1).flatMap((low, index) => {
+    const high = CHANCE_BANDS[index + 1] as number;
+    const own = promises.filter(({ chance }) => chance >= low && (chance < high || high === 1));
+    const met = own.filter(({ isMet }) => isMet).length;
+    return own.length === 0 ? [] : [{ low, high, proposals: own.length, met: met / own.length }];
+  });
+}
+
 /** Where the sampler stopped by itself: how often, after how many measurements (median), and at what share (median); null if never. */
 export function stopsOf(results: readonly Result[]): { stopped: number; measurements: number; share: number } | null {
   const ends = results.flatMap(({ outcome }) => {
