@@ -24,6 +24,8 @@ const ROUNDS_TO_TELL = 2;
 const AS_MUCH = 0.07;
 /** A visit has this many measurements at most, each at the level that is to be recommended by what is known then. */
 const MOST_PER_VISIT = 3;
+/** So many visits of a side begin above the level that is to be recommended. */
+const LOOKED_AHEAD = 2;
 
 /** The final as it stands, by all that was measured so far. */
 export interface Rounds {
@@ -84,12 +86,12 @@ const inOrder = (sides: readonly Side[], round: number): readonly Side[] =>
   round % 2 === 1 ? sides : sides.toReversed();
 
 /**
- * The level to measure the side at next. A visit begins at the level that may just keep the budget, where much throughput hangs on where
- * that is: to look there tells most of it.
+ * The level to measure the side at next. Its first visits begin at the level that may just keep the budget, where much throughput hangs on where
+ * that is: to look there tells most of it. Later ones do not, or each would look a little higher than the one before.
  */
-export function levelOfVisit({ curve, level }: Side, isVisiting: boolean): number {
+export function levelOfVisit({ curve, level, readings }: Side, isVisiting: boolean): number {
   const likely = curve?.highest(LIKELY) ?? null;
-  if (!curve || likely === null || isVisiting) return level;
+  if (!curve || likely === null || isVisiting || readings.length >= LOOKED_AHEAD) return level;
   return servesAlike(curve, likely, level) ? level : likely;
 }
 
