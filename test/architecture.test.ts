@@ -8,6 +8,7 @@ const rows = [
   ['triton', 'queueing', 'stats', 'http2'],
   ['space', 'loadgen', 'emulator', 'launch'],
   ['profiler'],
+  ['perfmodel'],
   ['study'],
   ['tuner'],
   ['report', 'tui', 'headless'],

@@ -1,6 +1,7 @@
+import { observationsOf } from '../../src/perfmodel/observations.ts';
 import { csvText } from '../../src/report/csv.ts';
 import { describeAssignment, describeLevel } from '../../src/study/describe.ts';
-import { forecaster, observationsOf } from '../../src/study/prediction.ts';
+import { forecaster } from '../../src/study/fitted-prediction.ts';
 import type { StudyState } from '../../src/study/state.ts';
 import { drawOf } from '../../src/study/what-if/draw.ts';
 

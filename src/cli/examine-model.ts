@@ -1,9 +1,9 @@
 import { realClock } from '../base/clock.ts';
 import { nsToMs } from '../base/units.ts';
+import { isModelled } from '../perfmodel/observations.ts';
 import { countLimit, spaceSize } from '../space/enumerate.ts';
 import { loadSpace } from '../space/load.ts';
 import { presetFor } from '../space/presets.ts';
-import { isModelled } from '../study/prediction.ts';
 import type { ModelIndexEntry, TritonClient } from '../triton/types.ts';
 import type { AddressOptions } from './connection.ts';
 import { examineRest } from './examine-rest.ts';

@@ -1,6 +1,6 @@
 import { TrituneError } from '../base/errors.ts';
 import { markdownTable, type ScenarioRow, scenarioFiles } from '../report/scenario-tables.ts';
-import { instancesOf } from '../study/metrics.ts';
+import { instancesOf } from '../triton/instances.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import { safeName } from './output-directory.ts';
 import { writeScenarioFiles } from './profile-documents.ts';

@@ -1,6 +1,6 @@
 import { nsToMs } from '../base/units.ts';
 import type { LatencyHistogram } from '../stats/histogram.ts';
-import type { LatencySummary } from './measurement.ts';
+import type { LatencySummary, Measurement } from './measurement.ts';
 
 /** Zeros for an empty histogram. */
 export function latencySummary(latencies: LatencyHistogram): LatencySummary {
@@ -24,3 +24,7 @@ export function latencyPercentiles(
 ): Readonly<Record<string, number>> {
   return Object.fromEntries(percentiles.map((p) => [`${p}`, nsToMs(latencies.quantileNs(p / 100))]));
 }
+
+/** As a user of the model sees them: in an open loop from the time that a request was due. */
+export const latenciesOf = (measurement: Measurement): LatencySummary =>
+  measurement.openLoop?.scheduledLatencyMs ?? measurement.latencyMs;

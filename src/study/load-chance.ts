@@ -1,7 +1,7 @@
+import { batchOf, sameKind } from '../perfmodel/same-kind.ts';
 import type { Candidate } from '../space/types.ts';
+import { instancesOf } from '../triton/instances.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
-import { instancesOf } from './metrics.ts';
-import { batchOf, sameKind } from './same-kind.ts';
 import type { FailureKind, Trial } from './types.ts';
 
 /** What an instance may need for each place of its batch, as a multiple of what it needs without any. */

@@ -1,8 +1,8 @@
+import { gpuMemoryOf } from '../perfmodel/gpu-memory.ts';
+import { batchOf, sameKind } from '../perfmodel/same-kind.ts';
 import type { Candidate } from '../space/types.ts';
+import { instancesOf } from '../triton/instances.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
-import { gpuMemoryOf } from './gpu-memory.ts';
-import { instancesOf } from './metrics.ts';
-import { batchOf, sameKind } from './same-kind.ts';
 import type { Trial } from './types.ts';
 
 /** What was in use on the GPUs while a config served, and what they have, in MiB. */

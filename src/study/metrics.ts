@@ -1,7 +1,8 @@
 import { TrituneError } from '../base/errors.ts';
-import type { LatencySummary, Measurement } from '../profiler/measurement.ts';
+import { latenciesOf } from '../profiler/latency-summary.ts';
+import type { Measurement } from '../profiler/measurement.ts';
 import type { Candidate } from '../space/types.ts';
-import type { ModelConfig } from '../triton/model-config.ts';
+import { instancesOf } from '../triton/instances.ts';
 
 /** What objectives and constraints can be about. */
 export interface Metric {
@@ -26,10 +27,6 @@ const latency = (name: string, read: (measurement: Measurement) => number | unde
   better: 'lower',
   read,
 });
-
-/** As a user of the model sees them: in an open loop from the time that a request was due. */
-export const latenciesOf = (measurement: Measurement): LatencySummary =>
-  measurement.openLoop?.scheduledLatencyMs ?? measurement.latencyMs;
 
 const table: readonly Metric[] = [
   {
@@ -115,11 +112,4 @@ export function metricNamed(name: string): Metric {
 export function readMetric(name: string, measurement: Measurement, candidate: Candidate): number | undefined {
   const value = metricNamed(name).read(measurement, candidate);
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
-}
-
-/** How many instances the config starts; `count` is per listed GPU, and no group at all is one instance. */
-export function instancesOf(config: ModelConfig): number {
-  const groups = config.instance_group ?? [];
-  if (groups.length === 0) return 1;
-  return groups.reduce((sum, group) => sum + Math.max(1, group.count ?? 1) * Math.max(1, group.gpus?.length ?? 1), 0);
 }

@@ -1,18 +1,16 @@
-import { NS_PER_MS, NS_PER_US, nsToMs } from '../base/units.ts';
+import { canonicalJson } from '../base/json.ts';
 import type { LoadLevel } from '../loadgen/types.ts';
-import type { Measurement } from '../profiler/measurement.ts';
-import { policyOf } from '../queueing/batcher-policy.ts';
-import { type FittedLaw, fitServiceLaw } from '../queueing/fit.ts';
-import type { FitQuality } from '../queueing/fit-quality.ts';
-import type { Observation } from '../queueing/observation.ts';
-import { simulate } from '../queueing/simulate.ts';
+import { correctedFigure, type PredictFigure } from '../perfmodel/correction.ts';
+import { type Choice, choiceOf } from '../perfmodel/modelled-config.ts';
+import { isModelled, observationsOf } from '../perfmodel/observations.ts';
+import { type Measured, type Simulated, type Simulator, simulatorOf } from '../perfmodel/simulator.ts';
+import { type FitQuality, fitQuality } from '../queueing/fit-quality.ts';
+import { type Observation, servicePoints } from '../queueing/observation.ts';
+import { executionNs } from '../queueing/service-law.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
-import { clientBatchOf } from './client-batch.ts';
 import { representative } from './final.ts';
-import { instancesOf } from './metrics.ts';
 import type { StudyState } from './state.ts';
 import type { Trial } from './types.ts';
-import { variantOf } from './variant.ts';
 
 /** What the queueing model expects of a candidate at a load level, before anybody has measured it. */
 export interface Prediction {
@@ -29,8 +27,7 @@ export interface Prediction {
   readonly extrapolates: readonly ('instances' | 'batch size' | 'variant')[];
 }
 
-const SIMULATED_REQUESTS = 4000;
-const MOST_ERRORS = 0.01;
+export const SIMULATED_REQUESTS = 4000;
 /** Of reports: the same journal gives the same report. */
 export const REPORT_SEED = 1;
 
@@ -47,8 +44,8 @@ export function predictBest(state: StudyState): Prediction | null {
 }
 
 /**
- * A held-out prediction: a service law is fitted to the measurements of all other trials, never to the target's own, and
- * the target's batcher is simulated with it at that level. null where it cannot say: at a request rate, for models
+ * A held-out prediction by the model that chose: service laws and corrections are fitted to the measurements of all other trials, never to the
+ * target's own, and the target's batcher is simulated at that level. null where it cannot say: at a request rate, for models
  * without the dynamic batcher's scheduling (sequences, ensembles, decoupled), and when no other trial has statistics by
  * batch size. Configs that differ in more than instances and batching are variants of the model: each has a level of its
  * own, unknown for a variant that no other trial has; it is then taken to be like the others.
@@ -61,36 +58,25 @@ export function predictTrial(
   percentile = 99,
 ): Prediction | null {
   const others = trials.filter((trial) => trial.number !== target.number);
-  return predictConfig(others, target.candidate.config, level, { seed, percentile });
+  return predictBy(others, target.candidate.config, level, { seed, percentile });
 }
 
-/** What a service law fitted to all of these trials expects of a config at a level; null as `predictTrial`. */
-export function predictConfig(
-  trials: readonly Trial[],
-  config: ModelConfig,
-  level: LoadLevel,
-  draw: Draw,
-): Prediction | null {
-  return forecaster(trials)(config, level, draw);
+/** What the model of the default sampler, fitted to all of these trials and corrected by them, expects of a config at a level. */
+function predictBy(trials: readonly Trial[], config: ModelConfig, level: LoadLevel, draw: Draw): Prediction | null {
+  if (level.mode !== 'concurrency' || !isModelled(config)) return null;
+  const telling = trials.filter((trial) => observationsOf(trial).some(tells));
+  const measured = telling.map(({ candidate, measurements }) => ({ choice: choiceOf(candidate), measurements }));
+  if (measured.length === 0) return null;
+  const choice = choiceOf({ config, assignment: {}, fingerprint: canonicalJson(config) });
+  const longestDelayUs = Math.max(choice.delayUs, ...measured.map((each) => each.choice.delayUs));
+  const model = modelOf(measured, draw, longestDelayUs);
+  return predictionOf(choice, level.value, { model, seen: seenIn(telling), percentile: draw.percentile });
 }
 
-/** The same for many configs: the law of each variant is fitted once. */
-export type Forecast = (config: ModelConfig, level: LoadLevel, draw: Draw) => Prediction | null;
+const tells = (observation: Observation): boolean => servicePoints(observation).length > 0;
 
-/** What service laws fitted to all of these trials expect. */
-export function forecaster(trials: readonly Trial[]): Forecast {
-  const observations = trials.flatMap(observationsOf);
-  const laws = new Map<string, FittedLaw | null>();
-  return (config, level, draw) => {
-    if (level.mode !== 'concurrency' || !isModelled(config)) return null;
-    const variant = variantOf(config);
-    const fitted = laws.get(variant) ?? fitServiceLaw(observations, variant);
-    laws.set(variant, fitted);
-    return fitted && simulated(fitted, config, level.value, observations[0]?.samplesPerRequest ?? 1, draw);
-  };
-}
-
-interface Draw {
+/** How a prediction is simulated. */
+export interface Draw {
   readonly seed: number;
   /** Of `budgetLatencyMs`. */
   readonly percentile: number;
@@ -98,74 +84,96 @@ interface Draw {
   readonly requests?: number;
 }
 
-function simulated(
-  fitted: FittedLaw,
-  config: ModelConfig,
-  concurrency: number,
-  samplesPerRequest: number,
+/** The simulator with its corrections, each of which is fitted when it is first asked for. */
+interface Model {
+  readonly simulator: Simulator;
+  readonly quality: FitQuality;
+  figure(name: keyof Simulated, choice: Choice, level: number): number | null;
+}
+
+function modelOf(
+  measured: readonly Measured[],
   { seed, percentile, requests = SIMULATED_REQUESTS }: Draw,
-): Prediction | null {
-  const policy = policyOf(config, instancesOf(config));
-  if (samplesPerRequest > Math.max(1, policy.maxBatchSize)) return null;
-  const traffic = { kind: 'closed', concurrency, roundTripNs: fitted.roundTripNs, samplesPerRequest } as const;
-  const extent = { warmUpRequests: 4 * concurrency, requests, seed };
-  const { requestsPerSecond, latencyNs, latenciesNs, executions } = simulate(policy, fitted.law, traffic, extent);
-  const rank = Math.max(0, Math.ceil((percentile / 100) * latenciesNs.length) - 1);
-  const { p50, p90, p95, p99 } = latencyNs;
+  longestDelayUs: number,
+): Model {
+  const simulator = simulatorOf(measured, { mode: 'concurrency', percentile, seed, requests });
+  const figures = new Map<keyof Simulated, PredictFigure>();
   return {
-    throughput: requestsPerSecond * samplesPerRequest,
-    latencyMs: { p50: nsToMs(p50), p90: nsToMs(p90), p95: nsToMs(p95), p99: nsToMs(p99) },
-    budgetLatencyMs: { percentile, value: nsToMs(latenciesNs[rank] as number) },
-    from: fitted.observations,
-    quality: fitted.quality,
-    extrapolates: [
-      ...(policy.instances > fitted.mostInstances ? (['instances'] as const) : []),
-      ...(executions.findLastIndex((count) => count > 0) > fitted.largestBatch ? (['batch size'] as const) : []),
-      ...(fitted.knowsVariant ? [] : (['variant'] as const)),
-    ],
+    simulator,
+    quality: qualityOf(simulator, measured),
+    figure(name, choice, level) {
+      const figure = figures.get(name) ?? correctedFigure(name, simulator, measured, { longestDelayUs });
+      figures.set(name, figure);
+      const predicted = figure(choice, level);
+      return predicted && Math.exp(predicted.mean);
+    },
   };
 }
 
-/** False for models without the dynamic batcher's scheduling: sequences, ensembles, decoupled. */
-export function isModelled(config: ModelConfig): boolean {
-  const { sequence_batching, ensemble_scheduling, model_transaction_policy } = config;
-  return !sequence_batching && !ensemble_scheduling && model_transaction_policy?.decoupled !== true;
-}
-
-/** What the trial's measurements tell about the service law; none of those that were disturbed, or at a request rate. */
-export function observationsOf({ candidate, measurements }: Pick<Trial, 'candidate' | 'measurements'>): Observation[] {
-  const policy = policyOf(candidate.config, instancesOf(candidate.config));
-  const variant = variantOf(candidate.config);
-  return measurements.flatMap((measurement): Observation[] => {
-    const { level, latencyMs, server, throughput } = measurement;
-    if (level.mode !== 'concurrency' || !server || !isUsable(measurement)) return [];
-    const computeUs = server.computeInputUs + server.computeInferUs + server.computeOutputUs;
-    if (!(computeUs > 0)) return [];
-    // A batch that was served fits into the model's, whatever a disturbed measurement makes of the rates.
-    const samplesPerRequest = Math.min(clientBatchOf(measurement), Math.max(1, policy.maxBatchSize));
-    return [
-      {
-        variant,
-        policy,
-        concurrency: level.value,
-        samplesPerRequest,
-        requestsPerSecond: throughput.value / samplesPerRequest,
-        latencyNs: { p50: latencyMs.p50 * NS_PER_MS, p99: latencyMs.p99 * NS_PER_MS },
-        roundTripNs: latencyMs.avg * NS_PER_MS - (server.queueUs + computeUs) * NS_PER_US,
-        split: { input: server.computeInputUs / computeUs, output: server.computeOutputUs / computeUs },
-        batches: server.batches.map(({ size, executions, meanExecutionUs }) => ({
-          batchSize: size,
-          executions,
-          meanExecutionNs: meanExecutionUs * NS_PER_US,
-        })),
-      },
-    ];
+/** How well the service laws explain the execution times that they were fitted to. */
+function qualityOf(simulator: Simulator, measured: readonly Measured[]): FitQuality {
+  const misses = measured.flatMap(({ choice, measurements }) => {
+    const law = simulator.lawOf(choice);
+    return observationsOf({ candidate: choice.candidate, measurements }).flatMap((observation) =>
+      servicePoints(observation).map((point) =>
+        Math.abs(executionNs(law, point.batchSize, point.busyInstances) / point.executionNs - 1),
+      ),
+    );
   });
+  return fitQuality(misses);
 }
 
-/** Nothing else was served meanwhile, hardly anything failed, and the figures are figures, and the server's. */
-function isUsable({ errorRate, foreignRequests, throughput, latencyMs, client }: Measurement): boolean {
-  const { avg, p50, p99 } = latencyMs;
-  const served = [throughput.value, avg, p50, p99].every((figure) => Number.isFinite(figure) && figure > 0);
-  return served && !client.bound && errorRate <= MOST_ERRORS && foreignRequests === undefined;
+/** Latencies that measurements have whatever the percentile of their budget was. */
+const byPercentile: Readonly<Record<number, keyof Simulated>> = {
+  50: 'latency-p50',
+  90: 'latency-p90',
+  95: 'latency-p95',
+  99: 'latency-p99',
+};
+
+/** What the measurements behind a model had. */
+interface Seen {
+  readonly observations: number;
+  readonly largestBatch: number;
+  readonly mostInstances: number;
+  readonly variants: ReadonlySet<string>;
+}
+
+function seenIn(trials: readonly Trial[]): Seen {
+  const observations = trials.flatMap(observationsOf).filter(tells);
+  return {
+    observations: observations.length,
+    largestBatch: Math.max(...observations.flatMap(servicePoints).map(({ batchSize }) => batchSize)),
+    mostInstances: Math.max(...observations.map(({ policy }) => policy.instances)),
+    variants: new Set(observations.map(({ variant }) => variant)),
+  };
+}
+
+function predictionOf(
+  choice: Choice,
+  level: number,
+  { model, seen, percentile }: { readonly model: Model; readonly seen: Seen; readonly percentile: number },
+): Prediction | null {
+  const { policy, variant } = choice;
+  const figure = (name: keyof Simulated): number | null => model.figure(name, choice, level);
+  const [throughput, value] = [figure('throughput'), figure(byPercentile[percentile] ?? 'latency')];
+  if (throughput === null || value === null) return null;
+  const latency = (name: keyof Simulated): number => figure(name) ?? value;
+  return {
+    throughput,
+    latencyMs: {
+      p50: latency('latency-p50'),
+      p90: latency('latency-p90'),
+      p95: latency('latency-p95'),
+      p99: latency('latency-p99'),
+    },
+    budgetLatencyMs: { percentile, value },
+    from: seen.observations,
+    quality: model.quality,
+    extrapolates: [
+      ...(policy.instances > seen.mostInstances ? (['instances'] as const) : []),
+      ...(model.simulator.largestBatch(choice, level) > seen.largestBatch ? (['batch size'] as const) : []),
+      ...(seen.variants.has(variant) ? [] : (['variant'] as const)),
+    ],
+  };
 }

@@ -1,8 +1,8 @@
+import { batchOf, placesOf, sameKind } from '../perfmodel/same-kind.ts';
 import type { Candidate } from '../space/types.ts';
+import { instancesOf } from '../triton/instances.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import { memoryReason } from './memory-foreseen.ts';
-import { instancesOf } from './metrics.ts';
-import { batchOf, placesOf, sameKind } from './same-kind.ts';
 import { perHistory } from './samplers/per-history.ts';
 import type { FailureKind, Trial } from './types.ts';
 

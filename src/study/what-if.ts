@@ -1,7 +1,8 @@
+import { isModelled, observationsOf } from '../perfmodel/observations.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import type { Candidate } from '../space/types.ts';
 import { representative } from './final.ts';
-import { forecaster, isModelled, observationsOf } from './prediction.ts';
+import { forecaster } from './fitted-prediction.ts';
 import { settingsOf, spaceOf } from './settings.ts';
 import type { StudyState } from './state.ts';
 import type { Trial } from './types.ts';

@@ -2,7 +2,7 @@ import type { RequestSet } from '../loadgen/types.ts';
 import type { LevelOptions, WindowRule } from '../profiler/level-options.ts';
 import { measureLevel } from '../profiler/measure-level.ts';
 import type { Candidate } from '../space/types.ts';
-import { instancesOf } from '../study/metrics.ts';
+import { instancesOf } from '../triton/instances.ts';
 import type { Applied, MeasurePurpose, Profile } from './seams.ts';
 
 /** A trial is measured at several levels, its neighbours tell of it too, and the final measures the best again: four windows a level are enough. */

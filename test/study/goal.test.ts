@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { assess, compareAssessments, isFeasible, missingMetrics, requireMetrics } from '../../src/study/goal.ts';
 import { parseConstraint, parseObjective } from '../../src/study/goal-text.ts';
-import { instancesOf, metricNamed, metricNames, readMetric } from '../../src/study/metrics.ts';
+import { metricNamed, metricNames, readMetric } from '../../src/study/metrics.ts';
+import { instancesOf } from '../../src/triton/instances.ts';
 import { candidateOf, configOf, goalOf, measured, originalConfig } from './builders.ts';
 
 const candidate = candidateOf(originalConfig);

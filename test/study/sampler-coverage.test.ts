@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Choice, choiceOf } from '../../src/study/samplers/queueing/choices.ts';
+import { type Choice, choiceOf } from '../../src/perfmodel/modelled-config.ts';
 import { covering, settingValues, unseenValues } from '../../src/study/samplers/queueing/coverage.ts';
 import type { Forecast } from '../../src/study/samplers/queueing/outlook.ts';
 import { withRefusals } from '../../src/study/samplers/queueing/refusals.ts';
@@ -65,9 +65,9 @@ describe('the values of settings', () => {
   it('are shown several at once', () => {
     const unseen = unseenValues(settingValues(space), [{ choice: at(1) }], space, []);
     expect(labels(unseen)).toEqual(['graphs=true', 'precision=FP16', 'precision=INT8']);
-    for (const { traits } of covering(unseen, space, [])) {
-      expect(traits.get('.optimization.cuda.graphs')).toBe('true');
-      expect(['FP16', 'INT8']).toContain(traits.get('.parameters.precision.string_value'));
+    for (const { settings } of covering(unseen, space, [])) {
+      expect(settings.get('.optimization.cuda.graphs')).toBe('true');
+      expect(['FP16', 'INT8']).toContain(settings.get('.parameters.precision.string_value'));
     }
   });
 
@@ -88,7 +88,7 @@ describe('a refusal for memory', () => {
   const sure: Forecast = {
     outlook: () => ({ cost: { mean: 0, sd: 1 }, met: () => 1, gain: () => 1 }),
     foreseen: () => null,
-    placeOf: () => ({ coordinates: [], traits: new Map() }),
+    placeOf: () => ({ coordinates: [], settings: new Map() }),
   };
   const loaded = (choice: Choice, number = 1) => trialOf(number, choice.candidate.config);
   const chance = (asked: Choice, trials: readonly Trial[]): number => {

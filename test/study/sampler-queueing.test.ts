@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { choiceOf } from '../../src/perfmodel/modelled-config.ts';
+import { kernelOf, type Place, placeOf } from '../../src/perfmodel/places.ts';
+import { settingFactors } from '../../src/perfmodel/setting-effects.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
 import { matern52, posteriorOf } from '../../src/stats/gaussian-process.ts';
 import { chanceBelow, expectedImprovement } from '../../src/stats/normal.ts';
-import { armFactors } from '../../src/study/samplers/queueing/arms.ts';
-import { choiceOf } from '../../src/study/samplers/queueing/choices.ts';
-import { kernelOf, type Place, placeOf } from '../../src/study/samplers/queueing/features.ts';
 import { coarseLevels, fineLevels } from '../../src/study/samplers/queueing/levels-of.ts';
 import { queueingSampler } from '../../src/study/samplers/queueing.ts';
 import type { Trial } from '../../src/study/types.ts';
@@ -77,7 +77,7 @@ describe('expected improvement', () => {
       expect(expectedImprovement({ mean, sd }, best)).toBeCloseTo(integral(mean, sd, best), 4);
   });
 
-  it('grows with doubt and with the distance by which the mean is better, and is never negative', () => {
+  it('grows with uncertainty and with the distance by which the mean is better, and is never negative', () => {
     const figures = fc.double({ min: -3, max: 3, noNaN: true });
     fc.assert(
       fc.property(figures, figures, fc.double({ min: 0.01, max: 2, noNaN: true }), (mean, best, sd) => {
@@ -101,18 +101,18 @@ describe('settings that the queueing model does not know', () => {
   const graphs = new Map([...plain, ['graphs', 'true']]);
   const both = new Map([...half, ['graphs', 'true']]);
 
-  it('are about as fast as the known ones, with doubt, until one measurement tells', () => {
-    expect(armFactors(plain, [])(half)).toMatchObject({ mean: 0, sd: expect.closeTo(0.45, 6) });
-    expect(armFactors(plain, [])(plain).sd).toBeLessThan(0.01);
-    const known = armFactors(plain, [{ place: half, value: Math.log(0.5), noiseVariance: 0.0025 }]);
+  it('are about as fast as the known ones, with uncertainty, until one measurement tells', () => {
+    expect(settingFactors(plain, [])(half)).toMatchObject({ mean: 0, sd: expect.closeTo(0.45, 6) });
+    expect(settingFactors(plain, [])(plain).sd).toBeLessThan(0.01);
+    const known = settingFactors(plain, [{ place: half, value: Math.log(0.5), noiseVariance: 0.0025 }]);
     expect(known(half).mean).toBeCloseTo(Math.log(0.5), 1);
     expect(known(half).sd).toBeLessThan(0.06);
   });
 
   it('have effects of their own, which carry over to combinations', () => {
-    const known = armFactors(plain, [{ place: half, value: Math.log(0.5), noiseVariance: 0.0025 }]);
+    const known = settingFactors(plain, [{ place: half, value: Math.log(0.5), noiseVariance: 0.0025 }]);
     expect(known(both).mean).toBeLessThan(-0.2);
-    expect(known(both).sd).toBeLessThan(armFactors(plain, [])(both).sd);
+    expect(known(both).sd).toBeLessThan(settingFactors(plain, [])(both).sd);
     expect(known(graphs).mean).toBeCloseTo(0, 9);
   });
 });
@@ -131,7 +131,7 @@ describe('places', () => {
   it('share less of an error the farther apart, and other settings are apart', () => {
     const kernel = kernelOf({ smooth: 0.3, common: 0.1, local: 0.05 });
     const here = placeOf(choice(1, 8, 0), 8, 0);
-    const there: Place = { ...here, traits: new Map([['precision', 'FP16']]) };
+    const there: Place = { ...here, settings: new Map([['precision', 'FP16']]) };
     expect(kernel(here, here)).toBeCloseTo(0.3 ** 2 + 0.1 ** 2 + 0.05 ** 2, 9);
     expect(kernel(here, placeOf(choice(1, 8, 0), 16, 0))).toBeGreaterThan(
       kernel(here, placeOf(choice(4, 8, 0), 64, 0)),

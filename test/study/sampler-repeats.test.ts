@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../src/base/random.ts';
+import { choiceOf } from '../../src/perfmodel/modelled-config.ts';
 import { type Hypothesis, matern52, posteriorOf } from '../../src/stats/gaussian-process.ts';
-import { choiceOf, choicesOf } from '../../src/study/samplers/queueing/choices.ts';
+import { choicesOf } from '../../src/study/samplers/queueing/choices.ts';
 import { rememberLast } from '../../src/study/samplers/queueing/remember.ts';
 import type { SpaceView } from '../../src/study/samplers/space-view.ts';
 import { candidateOf, configOf } from './builders.ts';

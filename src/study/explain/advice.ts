@@ -1,9 +1,9 @@
 import { formatFigure, formatMs, formatRate } from '../../base/format.ts';
+import { gpuMemoryOf } from '../../perfmodel/gpu-memory.ts';
+import { batchOf } from '../../perfmodel/same-kind.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
+import { instancesOf } from '../../triton/instances.ts';
 import { describeLevel } from '../describe.ts';
-import { gpuMemoryOf } from '../gpu-memory.ts';
-import { instancesOf } from '../metrics.ts';
-import { batchOf } from '../same-kind.ts';
 import type { StudyState } from '../state.ts';
 import { attemptsOf } from '../twin/attempts.ts';
 import { measuredFootprint } from '../twin/footprint.ts';

@@ -1,8 +1,8 @@
+import { isModelled } from '../../perfmodel/observations.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
+import { instancesOf } from '../../triton/instances.ts';
 import type { ModelConfig } from '../../triton/model-config.ts';
 import { missedConstraints } from '../goal.ts';
-import { instancesOf } from '../metrics.ts';
-import { isModelled } from '../prediction.ts';
 import type { StudyState } from '../state.ts';
 import type { Constraint, Trial } from '../types.ts';
 import type { TimeSplit } from './time-split.ts';

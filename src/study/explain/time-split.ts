@@ -1,6 +1,6 @@
+import { latenciesOf } from '../../profiler/latency-summary.ts';
 import type { Measurement, ServerBreakdown } from '../../profiler/measurement.ts';
 import type { ModelConfig } from '../../triton/model-config.ts';
-import { latenciesOf } from '../metrics.ts';
 
 /** Where the mean time of a request went, in milliseconds; the three parts add up to `totalMs`. */
 export interface TimeSplit {

@@ -1,6 +1,6 @@
+import { clientBatchOf } from '../../perfmodel/client-batch.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { Candidate } from '../../space/types.ts';
-import { clientBatchOf } from '../client-batch.ts';
 import { assess, constraintsOf, isFeasible } from '../goal.ts';
 import type { Goal, LevelRange } from '../types.ts';
 import { type LevelCurve, levelCurve } from './curve.ts';

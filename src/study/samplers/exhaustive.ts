@@ -3,7 +3,7 @@ import type { Measurement } from '../../profiler/measurement.ts';
 import type { Candidate } from '../../space/types.ts';
 import { besideInstances } from '../../triton/config-comparison.ts';
 import { normaliseConfig } from '../../triton/config-normal-form.ts';
-import { instancesOf } from '../metrics.ts';
+import { instancesOf } from '../../triton/instances.ts';
 import type { History, Proposal, Sampler, Trial } from '../types.ts';
 
 /** What is measured of every candidate. */

@@ -1,7 +1,8 @@
+import type { Choice } from '../../perfmodel/modelled-config.ts';
 import { assess } from '../goal.ts';
 import { pruneReason } from '../pruning.ts';
 import type { Goal, History, LevelRange, Sampler, Trial } from '../types.ts';
-import { type Choice, choicesOf } from './queueing/choices.ts';
+import { choicesOf } from './queueing/choices.ts';
 import type { SpaceView } from './space-view.ts';
 
 /** A place on the lattice: indexes of the max batch size and of the number of instances among the space's values. */

@@ -1,9 +1,11 @@
+import { type Choice, choiceOf } from '../../perfmodel/modelled-config.ts';
+import type { Measured } from '../../perfmodel/simulator.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { Candidate } from '../../space/types.ts';
 import { assess, costHalfWidth, isFeasible } from '../goal.ts';
 import { chosenOf } from '../ranking.ts';
 import type { Goal, Proposal, Remaining, RunningTrial, Sampler, Trial } from '../types.ts';
-import { type Choice, choiceOf, choicesOf } from './queueing/choices.ts';
+import { choicesOf } from './queueing/choices.ts';
 import { covering } from './queueing/coverage.ts';
 import { foreseenFront } from './queueing/foreseen.ts';
 import { firstLevel } from './queueing/levels-of.ts';
@@ -11,7 +13,6 @@ import { NOTHING, type Without } from './queueing/mechanisms.ts';
 import { memorable } from './queueing/memory.ts';
 import type { Forecast } from './queueing/outlook.ts';
 import { ownLevel, worthStaying } from './queueing/own-levels.ts';
-import type { Measured } from './queueing/physics.ts';
 import { type Prospect, ranked, type Valued, worthOf } from './queueing/prospects.ts';
 import { rememberLast } from './queueing/remember.ts';
 import { gainIn, look, measuredOf, modelOf, type QueueingOptions, type Sight } from './queueing/sight.ts';
@@ -197,8 +198,8 @@ function fruitless(trials: readonly Trial[], goal: Goal): number {
     if (trial.failure !== null && trial.measurements.length === 0) continue;
     const measurement = trial.feasible ? chosenOf(trial) : undefined;
     const cost = measurement ? assess(measurement, trial.candidate, goal).cost : Number.POSITIVE_INFINITY;
-    const doubt = measurement ? costHalfWidth(measurement, goal) : 0;
-    count = cost < best - Math.max(Math.log1p(LEAST_GAIN), doubt) ? 0 : count + 1;
+    const uncertainty = measurement ? costHalfWidth(measurement, goal) : 0;
+    count = cost < best - Math.max(Math.log1p(LEAST_GAIN), uncertainty) ? 0 : count + 1;
     best = Math.min(best, cost);
   }
   return count;

@@ -1,11 +1,11 @@
 import { mean } from 'simple-statistics';
+import { variantOf } from '../../perfmodel/variant.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { Candidate } from '../../space/types.ts';
 import type { Reading } from '../../stats/gaussian-process.ts';
 import { DEVIATIONS_AT_95_PERCENT } from '../../stats/normal.ts';
 import { relativeHalfWidth } from '../../stats/precision.ts';
-import { instancesOf } from '../metrics.ts';
-import { variantOf } from '../variant.ts';
+import { instancesOf } from '../../triton/instances.ts';
 
 /** A measurement, and when in the study it ended: seconds in which a run was under way. */
 export interface TimedMeasurement {

@@ -1,16 +1,18 @@
+import { type Choice, choiceOf } from '../../perfmodel/modelled-config.ts';
+import { observationsOf } from '../../perfmodel/observations.ts';
+import { variantOf } from '../../perfmodel/variant.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { Observation } from '../../queueing/observation.ts';
+import { instancesOf } from '../../triton/instances.ts';
 import type { ModelConfig } from '../../triton/model-config.ts';
-import { instancesOf } from '../metrics.ts';
-import { observationsOf } from '../prediction.ts';
 import type { StudyState } from '../state.ts';
 import type { TrialFailure } from '../types.ts';
-import { variantOf } from '../variant.ts';
 
 /** One config that a study tried, with everything that it measured of it, in the final too. */
 export interface Attempt {
   readonly trial: number;
   readonly config: ModelConfig;
+  readonly choice: Choice;
   readonly variant: string;
   readonly instances: number;
   /** 1 without batching. */
@@ -37,6 +39,7 @@ export function attemptsOf({ trials, unfinished, finals }: StudyState): readonly
     return {
       trial: number,
       config: candidate.config,
+      choice: choiceOf(candidate),
       variant: variantOf(candidate.config),
       instances: instancesOf(candidate.config),
       maxBatchSize: Math.max(1, candidate.config.max_batch_size ?? 0),

@@ -1,8 +1,8 @@
 import { median } from 'simple-statistics';
 import { MS_PER_S } from '../../base/units.ts';
-import { instancesOf } from '../metrics.ts';
+import { variantOf } from '../../perfmodel/variant.ts';
+import { instancesOf } from '../../triton/instances.ts';
 import type { StudyRecord } from '../records.ts';
-import { variantOf } from '../variant.ts';
 
 /** How long loads took. */
 export interface LoadSeconds {

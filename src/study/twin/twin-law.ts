@@ -1,12 +1,12 @@
 import { median } from 'simple-statistics';
 import { NS_PER_MS, NS_PER_S } from '../../base/units.ts';
 import type { Arm, ModelProfile } from '../../emulator/profile-schema.ts';
-import { fitServiceLaw } from '../../queueing/fit.ts';
 import type { Observation } from '../../queueing/observation.ts';
 import { executionNs, type ServiceLaw } from '../../queueing/service-law.ts';
 import type { ModelConfig } from '../../triton/model-config.ts';
 import type { Attempt } from './attempts.ts';
 import { conditionsOf } from './conditions.ts';
+import type { FittedLaws } from './fitted-laws.ts';
 import type { LoadSeconds } from './loads.ts';
 import { measuredLaw } from './measured-law.ts';
 
@@ -78,7 +78,7 @@ export function armOf(
   variant: readonly [Attempt, ...Attempt[]],
   original: ModelConfig,
   known: {
-    readonly observations: readonly Observation[];
+    readonly fitted: FittedLaws;
     readonly base: ServiceLaw;
     readonly loads: LoadSeconds;
     readonly refusal: string | null;
@@ -87,11 +87,13 @@ export function armOf(
   const [{ variant: name, config }] = variant;
   const when = conditionsOf(original, config);
   if (!when) return null;
-  const fitted = variant.some(({ observations }) => observations.length > 0)
-    ? fitServiceLaw(known.observations, name)
-    : null;
-  const own = variant.flatMap(({ observations }) => observations);
-  const seen = fitted?.knowsVariant ? measuredLaw(fitted.law, own) : null;
+  const fitted = known.fitted.of(name);
+  const seen =
+    fitted &&
+    measuredLaw(
+      fitted,
+      variant.flatMap(({ observations }) => observations),
+    );
   const law = seen && !isAlike(seen, known.base) ? lawFields(seen) : null;
   const seconds = known.loads.byVariant.get(name);
   const isSlow = seconds !== undefined && Math.abs(seconds / known.loads.fullSeconds - 1) > LOADS_ALIKE;

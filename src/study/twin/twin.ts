@@ -1,12 +1,13 @@
 import { TrituneError } from '../../base/errors.ts';
 import { NS_PER_MS } from '../../base/units.ts';
 import { type Profile, profileSchema } from '../../emulator/profile-schema.ts';
-import { fitServiceLaw } from '../../queueing/fit.ts';
+import { isModelled } from '../../perfmodel/observations.ts';
+import { variantOf } from '../../perfmodel/variant.ts';
+import type { ServiceLaw } from '../../queueing/service-law.ts';
 import { foldStudy } from '../fold.ts';
-import { isModelled } from '../prediction.ts';
 import type { StudyRecord, StudyStarted } from '../records.ts';
-import { variantOf } from '../variant.ts';
 import { type Attempt, attemptsOf } from './attempts.ts';
+import { type FittedLaws, fittedLaws } from './fitted-laws.ts';
 import { limitsOf, refusingArm } from './limits.ts';
 import { loadsOf } from './loads.ts';
 import { measuredLaw } from './measured-law.ts';
@@ -25,20 +26,20 @@ export function twinOf(records: readonly StudyRecord[]): Profile {
   const attempts = attemptsOf(state);
   const observations = attempts.flatMap((attempt) => attempt.observations);
   const own = variantOf(started.originalConfig);
-  const base = fitServiceLaw(observations, own);
-  if (!base)
+  const fitted = fittedLaws(attempts);
+  if (!fitted)
     throw cannot(reasonFor(started, attempts), 'tune it again at concurrencies, on a server that reports them');
-  const { network_ms, answer_lead_ms } = answerTimes(base.roundTripNs / NS_PER_MS);
+  const { network_ms, answer_lead_ms } = answerTimes(fitted.roundTripNs / NS_PER_MS);
   const loads = loadsOf(records, own);
   const limits = limitsOf(attempts);
   const variants = variantsOf(attempts, own);
   const law = measuredLaw(
-    base.law,
+    lawOf(fitted, own, attempts),
     observations.filter(({ variant }) => variant === own),
   );
   const arms = variants.flatMap((variant): TwinArm[] => {
     const refusal = refusingArm(variant, limits);
-    const arm = armOf(variant, started.originalConfig, { observations, base: law, loads, refusal });
+    const arm = armOf(variant, started.originalConfig, { fitted, base: law, loads, refusal });
     return arm ? [arm] : [];
   });
   // Of the arms that hold for a config, the last one counts: that for what was measured most alike.
@@ -48,7 +49,7 @@ export function twinOf(records: readonly StudyRecord[]): Profile {
     description:
       `A twin of model '${started.model}' on ${state.server.name} ${state.server.version} at ${state.server.url}, ` +
       `made of what a study measured there.`,
-    source: sourceOf(started, base.observations, base.medianResidual, limits.unexplained),
+    source: sourceOf(started, fitted, limits.unexplained),
     ...(started.goal.budget && { suggested_latency_budget_ms: started.goal.budget.latencyMs }),
     device: deviceOf(started.originalConfig, attempts, limits.memoryMib),
     models: [
@@ -93,6 +94,12 @@ function reasonFor({ levels }: StudyStarted, attempts: readonly Attempt[]): stri
   return `none of its ${measured} measurements has the server's execution times by batch size`;
 }
 
+/** The model's own law; of a model that served nothing as it was, that of the first variant that did. */
+function lawOf(fitted: FittedLaws, own: string, attempts: readonly Attempt[]): ServiceLaw {
+  const laws = [own, ...attempts.map(({ variant }) => variant)].map((variant) => fitted.of(variant));
+  return laws.find((law) => law !== null) as ServiceLaw;
+}
+
 /** Variants of the model beside its own. */
 function variantsOf(attempts: readonly Attempt[], own: string): (readonly [Attempt, ...Attempt[]])[] {
   const groups = Map.groupBy(attempts, ({ variant }) => variant);
@@ -102,8 +109,7 @@ function variantsOf(attempts: readonly Attempt[], own: string): (readonly [Attem
 
 function sourceOf(
   { at, seed, sampler, trituneVersion }: StudyStarted,
-  observations: number,
-  medianResidual: number,
+  { observations, medianResidual }: FittedLaws,
   unexplained: readonly string[],
 ): string {
   const missing = unexplained.map((what) => ` Not in it: ${what}.`).join('');

@@ -1,4 +1,5 @@
-import { forecaster, observationsOf } from '../prediction.ts';
+import { observationsOf } from '../../perfmodel/observations.ts';
+import { forecaster } from '../fitted-prediction.ts';
 import type { Trial } from '../types.ts';
 import { drawOf } from './draw.ts';
 

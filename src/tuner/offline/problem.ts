@@ -1,5 +1,5 @@
+import type { GpuMemory } from '../../perfmodel/gpu-memory.ts';
 import type { Candidate } from '../../space/types.ts';
-import type { GpuMemory } from '../../study/gpu-memory.ts';
 import type { SpaceView } from '../../study/samplers/space-view.ts';
 import type { LevelRange } from '../../study/types.ts';
 import { atSpeed } from './machine-speed.ts';

@@ -1,10 +1,10 @@
 import { type Random, seededRandom } from '../../base/random.ts';
 import { NS_PER_MS, NS_PER_US, nsToMs } from '../../base/units.ts';
+import type { GpuMemory } from '../../perfmodel/gpu-memory.ts';
 import { policyOf } from '../../queueing/batcher-policy.ts';
 import { executionNs, type LawPoint, type ServiceLaw } from '../../queueing/service-law.ts';
 import { simulate } from '../../queueing/simulate.ts';
 import type { Candidate } from '../../space/types.ts';
-import type { GpuMemory } from '../../study/gpu-memory.ts';
 import type { ModelConfig } from '../../triton/model-config.ts';
 import { candidateOver, type GridPoint } from './grid-space.ts';
 import type { Landscape, Truth } from './problem.ts';

@@ -1,5 +1,5 @@
+import { type Choice, choiceOf } from '../../../perfmodel/modelled-config.ts';
 import type { FailureKind, Trial } from '../../types.ts';
-import { type Choice, choiceOf } from './choices.ts';
 
 /** One value of a setting that the queueing model knows nothing of. */
 export interface SettingValue {
@@ -25,9 +25,9 @@ export function settingValues(all: readonly Choice[]): readonly SettingValue[] {
 
 function findValues(all: readonly Choice[]): readonly SettingValue[] {
   const variants = [...new Map(all.map((choice) => [choice.variant, choice])).values()];
-  const settings = new Set(variants.flatMap(({ traits }) => [...traits.keys()]));
+  const settings = new Set(variants.flatMap(({ settings }) => [...settings.keys()]));
   return [...settings].flatMap((setting) => {
-    const values = [...new Set(variants.map(({ traits }) => traits.get(setting)))];
+    const values = [...new Set(variants.map(({ settings }) => settings.get(setting)))];
     const given = values.filter((value) => value !== undefined);
     const isScale = given.length > MOST_NUMBERS && given.every((value) => Number.isFinite(Number(value)));
     if (values.length < 2 || isScale) return [];
@@ -35,12 +35,12 @@ function findValues(all: readonly Choice[]): readonly SettingValue[] {
   });
 }
 
-const hasValue = ({ traits }: Choice, { setting, value }: SettingValue): boolean => traits.get(setting) === value;
+const hasValue = ({ settings }: Choice, { setting, value }: SettingValue): boolean => settings.get(setting) === value;
 
 /** The parameter of the space whose value comes with this one and only with it; else the path in the config. */
 function labelOf(setting: string, value: string | undefined, variants: readonly Choice[]): string {
   const [own, others] = [true, false].map((wanted) =>
-    variants.filter(({ traits }) => (traits.get(setting) === value) === wanted),
+    variants.filter(({ settings }) => (settings.get(setting) === value) === wanted),
   ) as [Choice[], Choice[]];
   const assigned = (choice: Choice, name: string): unknown => choice.candidate.assignment[name];
   const [first] = own;

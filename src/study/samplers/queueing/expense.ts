@@ -1,8 +1,8 @@
 import { mean } from 'simple-statistics';
+import type { Choice } from '../../../perfmodel/modelled-config.ts';
 import type { Candidate } from '../../../space/types.ts';
 import { besideInstances } from '../../../triton/config-comparison.ts';
 import type { Trial } from '../../types.ts';
-import type { Choice } from './choices.ts';
 
 /** Until a trial has shown it. */
 const USUAL = { reloadSeconds: 2, inPlaceSeconds: 0.3, measureSeconds: 3 };

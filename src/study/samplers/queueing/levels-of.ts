@@ -1,5 +1,5 @@
+import type { Choice } from '../../../perfmodel/modelled-config.ts';
 import type { LevelRange } from '../../types.ts';
-import type { Choice } from './choices.ts';
 import { NOTHING, type Without } from './mechanisms.ts';
 
 /** Beyond so many requests in flight for each place in a batch, more only wait. */

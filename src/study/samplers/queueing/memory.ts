@@ -1,8 +1,8 @@
+import type { Measured } from '../../../perfmodel/simulator.ts';
 import { type Assessment, assess, compareAssessments, missingMetrics } from '../../goal.ts';
 import type { Goal } from '../../types.ts';
-import type { Measured } from './physics.ts';
 
-/** Laws and corrections cost the square and the cube of what they are fitted to, and so many tell all that there is to know. */
+/** ServiceTimes and corrections cost the square and the cube of what they are fitted to, and so many tell all that there is to know. */
 const MOST = 40;
 const BEST = 16;
 

@@ -1,5 +1,5 @@
+import { type Choice, choiceOf } from '../../../perfmodel/modelled-config.ts';
 import type { Goal, RunningTrial } from '../../types.ts';
-import { type Choice, choiceOf } from './choices.ts';
 import { isFarFrom } from './levels-of.ts';
 import { type Field, type Prospect, prospectsOf, ranked, worthOf } from './prospects.ts';
 import { lowestCosts, type Sight } from './sight.ts';

@@ -1,5 +1,5 @@
+import type { Choice } from '../../../perfmodel/modelled-config.ts';
 import type { LevelRange } from '../../types.ts';
-import type { Choice } from './choices.ts';
 import { coarseLevels, fineLevels } from './levels-of.ts';
 import { NOTHING, type Without } from './mechanisms.ts';
 import type { Forecast, Outlook } from './outlook.ts';

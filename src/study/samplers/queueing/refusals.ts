@@ -1,13 +1,13 @@
+import { gpuMemoryNeed } from '../../../perfmodel/gpu-memory-need.ts';
+import { type Choice, choiceOf } from '../../../perfmodel/modelled-config.ts';
+import { batchOf, sameKind } from '../../../perfmodel/same-kind.ts';
+import type { Measured } from '../../../perfmodel/simulator.ts';
+import { instancesOf } from '../../../triton/instances.ts';
 import type { ModelConfig } from '../../../triton/model-config.ts';
 import { loadChance } from '../../load-chance.ts';
-import { instancesOf } from '../../metrics.ts';
-import { batchOf, sameKind } from '../../same-kind.ts';
 import type { Trial } from '../../types.ts';
-import { type Choice, choiceOf } from './choices.ts';
-import { gpuNeeds } from './gpu-needs.ts';
 import { NOTHING, type Without } from './mechanisms.ts';
 import type { Forecast } from './outlook.ts';
-import type { Measured } from './physics.ts';
 
 /** The forecast, with every constraint the less likely to be met the less likely the choice loads at all. */
 export function withRefusals(
@@ -46,7 +46,7 @@ function loadModel(
   without: Without,
 ): ((choice: Choice) => number) | null {
   const ranOut = trials.filter(({ failure }) => failure?.kind === 'out-of-memory');
-  const needs = gpuNeeds(
+  const needs = gpuMemoryNeed(
     measured,
     ranOut.map(({ candidate }) => choiceOf(candidate)),
   );

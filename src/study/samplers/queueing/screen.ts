@@ -1,7 +1,7 @@
 import { seededRandom } from '../../../base/random.ts';
+import type { Choice } from '../../../perfmodel/modelled-config.ts';
+import type { Simulator } from '../../../perfmodel/simulator.ts';
 import type { Goal } from '../../types.ts';
-import type { Choice } from './choices.ts';
-import type { Physics } from './physics.ts';
 
 /** So many are simulated for one proposal: those that could be best by a bound, and some at random. */
 const MOST_BY_BOUND = 120;
@@ -10,14 +10,14 @@ const MOST_AT_RANDOM = 30;
 /** All of a small list; of a long one those whose bound on throughput within the budget is highest, and a few others. */
 export function screened(
   choices: readonly Choice[],
-  physics: Physics,
+  simulator: Simulator,
   { budget }: Goal,
   seed: number,
 ): readonly Choice[] {
   if (choices.length <= MOST_BY_BOUND + MOST_AT_RANDOM) return choices;
   const limitNs = budget ? budget.latencyMs * 1e6 : Number.POSITIVE_INFINITY;
   const bounded = choices
-    .map((choice) => ({ choice, bound: boundOf(choice, physics, limitNs) }))
+    .map((choice) => ({ choice, bound: boundOf(choice, simulator, limitNs) }))
     .sort((a, b) => b.bound - a.bound)
     .map(({ choice }) => choice);
   const random = seededRandom(seed);
@@ -26,11 +26,11 @@ export function screened(
   return [...bounded.slice(0, MOST_BY_BOUND), ...new Set(drawn)];
 }
 
-/** Samples per nanosecond with all instances busy, as fast as doubt allows, with the best batch that can be served within the limit. */
-function boundOf(choice: Choice, physics: Physics, limitNs: number): number {
+/** Samples per nanosecond with all instances busy, as fast as uncertainty allows, with the best batch that can be served within the limit. */
+function boundOf(choice: Choice, simulator: Simulator, limitNs: number): number {
   let best = 0;
   for (let batch = choice.largestBatch; batch >= 1; batch = Math.floor(batch / 2)) {
-    const executionNs = physics.executionNs(choice, batch) * Math.exp(-physics.doubtAt(choice, batch));
+    const executionNs = simulator.executionNs(choice, batch) * Math.exp(-simulator.uncertaintyAt(choice, batch));
     const rate = (choice.policy.instances * batch) / executionNs;
     best = Math.max(best, executionNs <= limitNs ? rate : rate / 1e3);
   }

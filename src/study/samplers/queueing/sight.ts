@@ -1,14 +1,14 @@
+import { type Choice, choiceOf } from '../../../perfmodel/modelled-config.ts';
+import { type Measured, type Simulator, simulatorOf } from '../../../perfmodel/simulator.ts';
 import type { Candidate } from '../../../space/types.ts';
 import { assess, isFeasible } from '../../goal.ts';
 import { pruneReason } from '../../pruning.ts';
 import type { Goal, LevelRange, RunningTrial, Trial } from '../../types.ts';
-import { type Choice, choiceOf } from './choices.ts';
 import { type SettingValue, settingValues, unseenValues } from './coverage.ts';
 import { expenseOf } from './expense.ts';
 import { NOTHING, type Without } from './mechanisms.ts';
 import { memorable } from './memory.ts';
 import { type Forecast, forecastOf } from './outlook.ts';
-import { type Measured, type Physics, physicsOf } from './physics.ts';
 import { type Field, largestGain, type Prospect, prospectsOf } from './prospects.ts';
 import { withRefusals } from './refusals.ts';
 import { screened } from './screen.ts';
@@ -56,19 +56,24 @@ export interface Sight {
 }
 
 export interface Model {
-  readonly physics: Physics;
+  readonly simulator: Simulator;
   readonly forecast: Forecast;
 }
 
-/** Fits physics and its correction to what was measured. */
+/** Fits simulator and its correction to what was measured. */
 export function modelOf(
   all: readonly Choice[],
   measured: readonly Measured[],
   { goal, levels, seed, without }: QueueingOptions,
 ): Model {
-  const physics = physicsOf(measured, { mode: levels.mode, percentile: goal.budget?.percentile ?? 99, seed, without });
+  const simulator = simulatorOf(measured, {
+    mode: levels.mode,
+    percentile: goal.budget?.percentile ?? 99,
+    seed,
+    without,
+  });
   const longestDelayUs = Math.max(0, ...all.map(({ delayUs }) => delayUs));
-  return { physics, forecast: forecastOf(physics, measured, goal, longestDelayUs, without) };
+  return { simulator, forecast: forecastOf(simulator, measured, goal, longestDelayUs, without) };
 }
 
 /** Everything that the trials say, those that are over and the one under way. */
@@ -82,7 +87,7 @@ export function look(
   const tried = running ? [...trials, running] : trials;
   const measured = measuredOf(tried);
   const remembered = memorable(measured, goal);
-  const { physics, forecast } = understand(remembered);
+  const { simulator, forecast } = understand(remembered);
   const expense = expenseOf(trials);
   const served = tried.at(-1)?.candidate ?? null;
   const placeKey = (choice: Choice, level: number): string =>
@@ -94,13 +99,13 @@ export function look(
     range: levels,
     seconds: (choice) => (without.has('time') ? 1 : expense.change(choice, served) + expense.measureSeconds),
     isKnown: (choice, level) => known.has(placeKey(choice, level)),
-    isTooLow: tooLow(physics, remembered, goal, best),
+    isTooLow: tooLow(simulator, remembered, goal, best),
     without,
   };
   const left = leftOver(all, tried, trials);
   const again = running || without.has('returning') ? [] : worthReturning(all, trials);
   const distinct = [...new Map([...left, ...again].map((choice) => [choice.key, choice])).values()];
-  const prospects = prospectsOf(screened(distinct, physics, goal, seed), field, best);
+  const prospects = prospectsOf(screened(distinct, simulator, goal, seed), field, best);
   return {
     forecast,
     field,
@@ -141,7 +146,12 @@ function knownPlaces(
  * Tells levels at which a choice could not even serve half of the best, by the model and by the most that was seen of a request in
  * flight: much of what a search for throughput would simulate.
  */
-function tooLow(physics: Physics, measured: readonly Measured[], goal: Goal, best: number | null): Field['isTooLow'] {
+function tooLow(
+  simulator: Simulator,
+  measured: readonly Measured[],
+  goal: Goal,
+  best: number | null,
+): Field['isTooLow'] {
   const [only, ...others] = goal.objectives;
   if (only?.metric !== 'throughput' || others.length > 0 || best === null) return () => false;
   const least = LEAST_OF_BEST * Math.exp(-best);
@@ -150,8 +160,8 @@ function tooLow(physics: Physics, measured: readonly Measured[], goal: Goal, bes
   );
   const mostOfOne = Math.max(0, ...seen);
   return (choice, level) => {
-    const foretold = physics.mostThroughput(choice, level) * Math.exp(physics.doubtAt(choice, 1));
-    return Math.max(foretold, mostOfOne * level) < least;
+    const predicted = simulator.mostThroughput(choice, level) * Math.exp(simulator.uncertaintyAt(choice, 1));
+    return Math.max(predicted, mostOfOne * level) < least;
   };
 }
 

@@ -1,13 +1,6 @@
+import type { Figure } from '../../../perfmodel/correction.ts';
 import type { Normal } from '../../../stats/gaussian-process.ts';
 import { chanceBelow, expectedImprovement } from '../../../stats/normal.ts';
-
-/**
- * A figure as a logarithm, or a weighted sum of some. `shared` is the part of its deviation, with its sign, that comes of how long
- * executions take: where they are shorter than thought, throughput is higher and latency lower at once.
- */
-export interface Figure extends Normal {
-  readonly shared: number;
-}
 
 /** What a constraint asks of a figure, as a logarithm. */
 export interface Limit {

@@ -1,7 +1,7 @@
-import { type Observation, seenExecutions } from '../../../queueing/observation.ts';
-import type { ServiceLaw } from '../../../queueing/service-law.ts';
-import { enoughRequests, simulate } from '../../../queueing/simulate.ts';
-import { NOTHING, type Without } from './mechanisms.ts';
+import { type Observation, seenExecutions } from '../queueing/observation.ts';
+import type { ServiceLaw } from '../queueing/service-law.ts';
+import { enoughRequests, simulate } from '../queueing/simulate.ts';
+import { WHOLE, type WithoutParts } from './parts.ts';
 
 /** An observation and the law that its choice seems to have. */
 export interface Explained {
@@ -44,7 +44,7 @@ const ROUNDING = 0.15;
 export function fitFrontEnd(
   explained: readonly Explained[],
   roundTripNs: number,
-  without: Without = NOTHING,
+  without: WithoutParts = WHOLE,
 ): FrontEnd {
   if (without.has('front-end')) return { frontEndNs: 0, roundTripNs };
   const together = fitWith(explained, roundTripNs, undefined);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { Point } from '../../src/perfmodel/interference.ts';
+import { uncertaintyOf, type Work } from '../../src/perfmodel/uncertainty.ts';
 import { affineLaw, type ServiceLaw } from '../../src/queueing/service-law.ts';
-import type { Point } from '../../src/study/samplers/queueing/crowding.ts';
-import { doubtOf, type Work } from '../../src/study/samplers/queueing/doubts.ts';
 
 const MS = 1e6;
 const work: Work = { variant: 'plain', instances: 1, largestBatch: 16, batchSize: 1, busyInstances: 1 };
@@ -25,10 +25,10 @@ const flat = lawThrough({ 1: 10, 16: 12 });
 /** Sixteen take longer together than one after the other. */
 const stepped = lawThrough({ 1: 10, 16: 200 });
 
-describe('the doubt about a batch size', () => {
+describe('the uncertainty about a batch size', () => {
   const ends = [seen(1), seen(16)];
   const at = (batchSize: number, law: ServiceLaw, points = ends): number =>
-    doubtOf({ ...work, batchSize }, points, law);
+    uncertaintyOf({ ...work, batchSize }, points, law);
 
   it('is none of those that were seen', () => {
     for (const batchSize of [1, 15, 16]) expect(at(batchSize, stepped)).toBe(0);
@@ -60,21 +60,21 @@ describe('the doubt about a batch size', () => {
   });
 });
 
-describe('the doubt about a variant that was seen', () => {
+describe('the uncertainty about a variant that was seen', () => {
   const points = [1, 4, 16].flatMap((batchSize) => [seen(batchSize), seen(batchSize, { instances: 4 })]);
   const other = [...points, seen(4, { variant: 'half', instances: 4 })];
   const of = (batchSize: number, instances: number): number =>
-    doubtOf({ ...work, variant: 'half', batchSize, instances }, other, flat);
+    uncertaintyOf({ ...work, variant: 'half', batchSize, instances }, other, flat);
 
   it('grows with the distance from where it was seen', () => {
     expect(of(4, 4)).toBe(0);
     expect(of(16, 4)).toBeGreaterThan(0);
     expect(of(16, 1)).toBeGreaterThan(of(16, 4));
-    expect(doubtOf({ ...work, batchSize: 16 }, other, flat)).toBe(0);
+    expect(uncertaintyOf({ ...work, batchSize: 16 }, other, flat)).toBe(0);
   });
 });
 
-describe('the doubt about executions of one without batching', () => {
+describe('the uncertainty about executions of one without batching', () => {
   /** Four instances; a sample takes about as long in a batch as alone, and single executions beside batches six times as long. */
   const costly = { ...lawThrough({ 1: 0.2, 4: 0.8 }), interference: { perInstance: 5 / 3, batchExponent: 0 } };
   const beside = (batchSize: number, company: number): Point =>
@@ -83,18 +83,18 @@ describe('the doubt about executions of one without batching', () => {
   const alone: Work = { ...work, instances: 4, largestBatch: 1, busyInstances: 4 };
 
   it('is large where they were slow beside batches that save little: it may be the batches', () => {
-    expect(doubtOf(alone, points, costly)).toBeGreaterThan(1);
-    expect(doubtOf({ ...alone, largestBatch: 4 }, points, costly)).toBe(0);
+    expect(uncertaintyOf(alone, points, costly)).toBeGreaterThan(1);
+    expect(uncertaintyOf({ ...alone, largestBatch: 4 }, points, costly)).toBe(0);
   });
 
   it('is gone once they were seen beside each other, and where but one is busy', () => {
-    expect(doubtOf(alone, [...points, beside(1, 1)], costly)).toBe(0);
-    expect(doubtOf({ ...alone, busyInstances: 1 }, points, costly)).toBe(0);
+    expect(uncertaintyOf(alone, [...points, beside(1, 1)], costly)).toBe(0);
+    expect(uncertaintyOf({ ...alone, busyInstances: 1 }, points, costly)).toBe(0);
   });
 
   it('is none where batches save much, or none was seen', () => {
     const cheap = { ...costly, ...lawThrough({ 1: 0.2, 4: 0.3 }), interference: costly.interference };
-    expect(doubtOf(alone, points, cheap)).toBe(0);
-    expect(doubtOf(alone, points.slice(0, 2), costly)).toBe(0);
+    expect(uncertaintyOf(alone, points, cheap)).toBe(0);
+    expect(uncertaintyOf(alone, points.slice(0, 2), costly)).toBe(0);
   });
 });

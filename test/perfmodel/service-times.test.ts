@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
+import type { Point } from '../../src/perfmodel/interference.ts';
+import { type Choice, choiceOf } from '../../src/perfmodel/modelled-config.ts';
+import { correctedLineOf } from '../../src/perfmodel/residual-correction.ts';
+import { type Observed, serviceTimesOf } from '../../src/perfmodel/service-times.ts';
+import type { Measured } from '../../src/perfmodel/simulator.ts';
+import { variantFactors } from '../../src/perfmodel/variant-factors.ts';
 import { affineNs } from '../../src/queueing/fit-affine.ts';
 import type { Observation } from '../../src/queueing/observation.ts';
 import { affineLaw, executionNs, type ServiceLaw } from '../../src/queueing/service-law.ts';
 import { simulate } from '../../src/queueing/simulate.ts';
-import { bendOf } from '../../src/study/samplers/queueing/bend.ts';
-import { type Choice, choiceOf } from '../../src/study/samplers/queueing/choices.ts';
-import type { Point } from '../../src/study/samplers/queueing/crowding.ts';
-import { lawsOf, type Observed } from '../../src/study/samplers/queueing/laws.ts';
 import { memorable } from '../../src/study/samplers/queueing/memory.ts';
-import type { Measured } from '../../src/study/samplers/queueing/physics.ts';
-import { variantFactors } from '../../src/study/samplers/queueing/variant-factors.ts';
-import { candidateOf, configOf, goalOf, measured } from './builders.ts';
+import { candidateOf, configOf, goalOf, measured } from '../study/builders.ts';
 
 const MS = 1e6;
 /** Up to a batch of 16 as fast as can be, three times slower from 17 on; each further busy instance costs two fifths. */
@@ -25,7 +25,7 @@ const point = (batchSize: number, instances: number, variant = 'plain', factor =
   weight: 0.9,
 });
 const predictedMs = (points: readonly Point[], batch: number, instances: number): number => {
-  const { line, correctionAt } = bendOf(points, { variant: 'plain', instances, isSingle: false });
+  const { line, correctionAt } = correctedLineOf(points, { variant: 'plain', instances, isSingle: false });
   return (affineNs(line, point(batch, instances)) * Math.exp(correctionAt(batch))) / MS;
 };
 
@@ -53,7 +53,7 @@ describe('the law without batching', () => {
   const batch = { ...point(4, 4), company: 3, executionNs: 5 * MS };
   const points = [single(1, 1, 0.5), single(3.5, 3, 3), batch, single(3.5, 1, 1)];
   const crowdedMs = (isSingle: boolean): number => {
-    const { line, correctionAt } = bendOf(points, { variant: 'plain', instances: 4, isSingle });
+    const { line, correctionAt } = correctedLineOf(points, { variant: 'plain', instances: 4, isSingle });
     return (affineNs(line, single(3.5, 1, 0)) * Math.exp(correctionAt(1))) / MS;
   };
 
@@ -83,7 +83,7 @@ describe('the law without batching', () => {
     });
     const plain = choiceOf(candidateOf(configOf(4, 16)));
     const batching = choiceOf(candidateOf(configOf(4, 16, { dynamic_batching: {} })));
-    const laws = lawsOf([seen(batching, 1100, { 8: 3, 16: 6 }), seen(plain, 3500, { 8: 1 })]);
+    const laws = serviceTimesOf([seen(batching, 1100, { 8: 3, 16: 6 }), seen(plain, 3500, { 8: 1 })]);
     expect(executionNs(laws?.of(plain) as ServiceLaw, 8, 3.5) / MS).toBeLessThan(1.15);
   });
 });
@@ -102,7 +102,7 @@ describe('the law of more instances than were seen at rest', () => {
 
   it('has no execution alone that is far faster than that of one instance', () => {
     const points = [...pointsOf(ofOne, 1, 1), ...pointsOf(ofFour, 4, 3.9)];
-    const { line, correctionAt } = bendOf(points, { variant: 'plain', instances: 4, isSingle: false });
+    const { line, correctionAt } = correctedLineOf(points, { variant: 'plain', instances: 4, isSingle: false });
     const alone = { ...point(15, 4), busyInstances: 1 };
     expect((affineNs(line, alone) * Math.exp(correctionAt(15))) / MS).toBeGreaterThan(0.75 * 6.51);
   });
@@ -166,7 +166,7 @@ describe('the laws of choices', () => {
 
   it('are the same whichever was asked for first', () => {
     const timeOf = (first: number): number => {
-      const laws = lawsOf([{ choice: observed, observations: [observation] }]);
+      const laws = serviceTimesOf([{ choice: observed, observations: [observation] }]);
       if (!laws) throw new Error('no law');
       laws.of(choice(1, first));
       return executionNs(laws.of(choice(1, 64)), 64, 1);
@@ -203,7 +203,7 @@ describe('the front end', () => {
   };
 
   it('is what keeps a busy server from doing more, not the long way to it', () => {
-    const laws = lawsOf([{ choice, observations: [1, 16, 128, 256].map(seen) }]);
+    const laws = serviceTimesOf([{ choice, observations: [1, 16, 128, 256].map(seen) }]);
     expect(Math.abs((laws?.of(choice).frontEndNs ?? 0) / (52 * US) - 1)).toBeLessThan(0.15);
     expect(laws?.roundTripNs).toBeLessThan(0.3 * MS);
   });
@@ -229,7 +229,7 @@ describe('instances that are idle while requests wait', () => {
     };
   };
   const lawBehind = (law: ServiceLaw) =>
-    lawsOf([{ choice, observations: [1, 16, 80].map((level) => seen(law, level)) }])?.of(choice);
+    serviceTimesOf([{ choice, observations: [1, 16, 80].map((level) => seen(law, level)) }])?.of(choice);
   const law = { ...affineLaw(2 * MS, 0.07 * MS), cv: 0.05 };
 
   it('take turns, where batches fill meanwhile', () => {

@@ -1,7 +1,7 @@
-import { type AffineFit, fitLine, interferenceFactor } from '../../../queueing/fit-affine.ts';
-import type { ServicePoint } from '../../../queueing/observation.ts';
-import type { ServiceLaw } from '../../../queueing/service-law.ts';
-import { NOTHING, type Without } from './mechanisms.ts';
+import { type AffineFit, fitLine, interferenceFactor } from '../queueing/fit-affine.ts';
+import type { ServicePoint } from '../queueing/observation.ts';
+import type { ServiceLaw } from '../queueing/service-law.ts';
+import { WHOLE, type WithoutParts } from './parts.ts';
 
 /**
  * A mean execution time; how many instances its choice has, busy or not: some models are slower for those that only wait; and how many
@@ -13,11 +13,11 @@ export type Point = ServicePoint & { readonly instances: number; readonly compan
 export const isAmongSingles = ({ company }: Point): boolean => company <= 1.2;
 
 /** What the points say of how instances crowd each other: all ways in which they may, each as likely as it explains the points. */
-export interface Crowding {
+export interface InterferenceModel {
   /** For a model with so many instances: the geometric mean over the ways. */
   lineFor(instances: number): AffineFit;
   /** How far the ways are apart about such an execution: a logarithm's standard deviation. */
-  doubt(instances: number, busyInstances: number, batchSize: number): number;
+  uncertainty(instances: number, busyInstances: number, batchSize: number): number;
 }
 
 type Interference = ServiceLaw['interference'];
@@ -78,7 +78,7 @@ const ofPresence = (cores: number, instances: number): number => Math.max(1, ins
  * Four instances that are slow may be so because they are busy or because they are there: which of it, decides what two of
  * them do. Rather than to settle on one way, all are kept that explain the points, Bayes' rule over a grid. Needs one point at least.
  */
-export function crowdingOf(points: readonly Point[], without: Without = NOTHING): Crowding {
+export function averagedInterference(points: readonly Point[], without: WithoutParts = WHOLE): InterferenceModel {
   const laws = lawsBehind(points, without);
   const geometric = (of: (law: Law) => number): number =>
     Math.exp(laws.reduce((sum, law) => sum + law.chance * Math.log(of(law)), 0));
@@ -88,7 +88,7 @@ export function crowdingOf(points: readonly Point[], without: Without = NOTHING)
       const longer = geometric(({ cores }) => ofPresence(cores, instances));
       return { ...line, fixedNs: line.fixedNs * longer, perSampleNs: line.perSampleNs * longer };
     },
-    doubt(instances, busyInstances, batchSize) {
+    uncertainty(instances, busyInstances, batchSize) {
       const logs = laws.map(
         ({ fixedNs, perSampleNs, cores, interference }) =>
           Math.log(fixedNs + perSampleNs * batchSize) +
@@ -103,15 +103,15 @@ export function crowdingOf(points: readonly Point[], without: Without = NOTHING)
 }
 
 /** The ways that are looked at. */
-function waysWith(without: Without): readonly Way[] {
+function waysWith(without: WithoutParts): readonly Way[] {
   const some =
-    without.has('presence') || without.has('crowding') ? ways.filter(({ cores }) => cores === CORES[0]) : ways;
+    without.has('presence') || without.has('interference') ? ways.filter(({ cores }) => cores === CORES[0]) : ways;
   const isUsual = ({ perInstance, batchExponent }: Interference): boolean =>
     perInstance === USUAL_PER_INSTANCE && batchExponent === 0;
-  return without.has('crowding') ? some.filter(({ interference }) => isUsual(interference)) : some;
+  return without.has('interference') ? some.filter(({ interference }) => isUsual(interference)) : some;
 }
 
-function lawsBehind(points: readonly Point[], without: Without): readonly Law[] {
+function lawsBehind(points: readonly Point[], without: WithoutParts): readonly Law[] {
   const present = new Map(CORES.map((cores) => [cores, points.map(({ instances }) => ofPresence(cores, instances))]));
   const busy = new Map(interferences.map((each) => [each, points.map((point) => interferenceFactor(each, point))]));
   const fits = waysWith(without).map((way) => {

@@ -5,18 +5,18 @@ import {
   type Posterior,
   posteriorOf,
   type Reading,
-} from '../../../stats/gaussian-process.ts';
-import { chanceBelow, normalAbove } from '../../../stats/normal.ts';
-import type { ModelConfig } from '../../../triton/model-config.ts';
-import { gpuMemoryOf } from '../../gpu-memory.ts';
-import { instancesOf } from '../../metrics.ts';
-import { batchOf, sameKind } from '../../same-kind.ts';
-import { differingCount } from './arms.ts';
-import type { Choice } from './choices.ts';
-import type { Measured } from './physics.ts';
+} from '../stats/gaussian-process.ts';
+import { chanceBelow, normalAbove } from '../stats/normal.ts';
+import { instancesOf } from '../triton/instances.ts';
+import type { ModelConfig } from '../triton/model-config.ts';
+import { gpuMemoryOf } from './gpu-memory.ts';
+import type { Choice } from './modelled-config.ts';
+import { batchOf, sameKind } from './same-kind.ts';
+import { differingCount } from './setting-effects.ts';
+import type { Measured } from './simulator.ts';
 
 /** What GPU memory choices need, by what others were measured to use. */
-export interface GpuNeeds {
+export interface GpuMemoryNeed {
   /** MiB, with what other processes hold. */
   mib(choice: Choice): Normal;
   /** null where the readings do not tell. */
@@ -28,11 +28,11 @@ const UNKNOWN_PART = 0.5;
 /** What a place of an instance's batch needs, as a part of the instance: usual first. */
 const PER_PLACE = [0.005, 0.001, 0.03, 0.2];
 /** By how much the other settings change what an instance needs, likewise. */
-const PER_TRAITS = [0.6, 0.1];
+const PER_SETTING = [0.6, 0.1];
 /** A part other than the usual must be seen before it is believed: a logarithm of odds. */
 const UNUSUAL = 0.7;
 /** How far two combinations of settings are apart for each in which they differ. */
-const TRAIT_DISTANCE = 0.7;
+const SETTING_DISTANCE = 0.7;
 /** No two readings of one config are alike: allocators keep what they once had. As a part of the reading. */
 const NOISE = 0.03;
 /** Where even the lightest config uses this part of all, somebody takes all that there is, whatever it needs. */
@@ -43,7 +43,7 @@ const HOARDED = 0.8;
  * settings change what an instance takes. All parts are unknown and normal; a refusal for want of memory says that more was needed
  * than there is. null where the server does not report its GPUs.
  */
-export function gpuNeeds(measured: readonly Measured[], refused: readonly Choice[] = []): GpuNeeds | null {
+export function gpuMemoryNeed(measured: readonly Measured[], refused: readonly Choice[] = []): GpuMemoryNeed | null {
   const seen = measured.flatMap(({ choice, measurements }) => {
     const memory = gpuMemoryOf(measurements);
     return memory && memory.usedMib > 0 ? [{ choice, ...memory }] : [];
@@ -101,12 +101,12 @@ const inMib = ({ mean, sd }: Normal, choice: Choice, unit: Unit): Normal => ({
 });
 
 function hypothesesOf({ instances }: Unit): [Hypothesis<Choice>, ...Hypothesis<Choice>[]] {
-  return PER_TRAITS.flatMap((perTraits, unlikelier) =>
+  return PER_SETTING.flatMap((perSetting, unlikelier) =>
     PER_PLACE.map((perPlace, unusual) => ({
       kernel: (a: Choice, b: Choice): number => {
         const both = (a.policy.instances * b.policy.instances) / instances ** 2;
-        const alike = matern52(TRAIT_DISTANCE * Math.sqrt(differingCount(a.traits, b.traits)));
-        const perInstance = 1 + perTraits ** 2 * alike + perPlace ** 2 * placesOf(a) * placesOf(b);
+        const alike = matern52(SETTING_DISTANCE * Math.sqrt(differingCount(a.settings, b.settings)));
+        const perInstance = 1 + perSetting ** 2 * alike + perPlace ** 2 * placesOf(a) * placesOf(b);
         return UNKNOWN_PART ** 2 * (1 + both * perInstance);
       },
       logPrior: -UNUSUAL * (unlikelier + (unusual > 0 ? 1 : 0)),

@@ -1,13 +1,7 @@
-import {
-  type Hypothesis,
-  type Normal,
-  type Posterior,
-  posteriorOf,
-  type Reading,
-} from '../../../stats/gaussian-process.ts';
+import { type Hypothesis, type Normal, type Posterior, posteriorOf, type Reading } from '../stats/gaussian-process.ts';
 
 /** The settings of a model that the queueing model knows nothing of, field by field. */
-export type Traits = ReadonlyMap<string, string>;
+export type Settings = ReadonlyMap<string, string>;
 
 /** Settings unlike any that were measured may make a model half as fast or twice as fast. */
 const USUAL_FACTOR = 0.45;
@@ -19,15 +13,16 @@ const OWN_SHARE = 0.2;
  * effect of its own, which other measured combinations tell of, and each combination a little besides: one measurement of
  * a setting tells what it does in all combinations.
  */
-export function armFactors(reference: Traits, known: readonly Reading<Traits>[]): Posterior<Traits> {
-  const kernel = (a: Traits, b: Traits): number => covariance(reference, a, b);
-  const hypothesis: Hypothesis<Traits> = { kernel, logPrior: 0 };
+export function settingFactors(reference: Settings, known: readonly Reading<Settings>[]): Posterior<Settings> {
+  const kernel = (a: Settings, b: Settings): number => covariance(reference, a, b);
+  const hypothesis: Hypothesis<Settings> = { kernel, logPrior: 0 };
   const posterior = posteriorOf(known, [hypothesis]);
-  return (traits): Normal => (differing(reference, traits).length === 0 ? { mean: 0, sd: 1e-3 } : posterior(traits));
+  return (settings): Normal =>
+    differing(reference, settings).length === 0 ? { mean: 0, sd: 1e-3 } : posterior(settings);
 }
 
 /** Of the effects of two combinations: the settings in which both differ from the reference, and alike. */
-function covariance(reference: Traits, a: Traits, b: Traits): number {
+function covariance(reference: Settings, a: Settings, b: Settings): number {
   const [ofA, ofB] = [differing(reference, a), differing(reference, b)];
   if (ofA.length === 0 || ofB.length === 0) return 0;
   const shared = ofA.filter((name) => ofB.includes(name) && a.get(name) === b.get(name)).length;
@@ -36,11 +31,11 @@ function covariance(reference: Traits, a: Traits, b: Traits): number {
   return USUAL_FACTOR ** 2 * ((1 - OWN_SHARE) * alike + same);
 }
 
-const counted = new WeakMap<Traits, WeakMap<Traits, number>>();
+const counted = new WeakMap<Settings, WeakMap<Settings, number>>();
 
 /** How many they are; kept, because places meet again and again. */
-export function differingCount(a: Traits, b: Traits): number {
-  const ofA = counted.get(a) ?? new WeakMap<Traits, number>();
+export function differingCount(a: Settings, b: Settings): number {
+  const ofA = counted.get(a) ?? new WeakMap<Settings, number>();
   counted.set(a, ofA);
   const count = ofA.get(b) ?? differing(a, b).length;
   ofA.set(b, count);
@@ -48,7 +43,7 @@ export function differingCount(a: Traits, b: Traits): number {
 }
 
 /** The settings in which the two are not alike, those that only one has among them. */
-export function differing(a: Traits, b: Traits): string[] {
+export function differing(a: Settings, b: Settings): string[] {
   const names = new Set([...a.keys(), ...b.keys()]);
   return [...names].filter((name) => a.get(name) !== b.get(name));
 }

@@ -1,16 +1,16 @@
 import { median } from 'simple-statistics';
-import { NS_PER_MS, NS_PER_S, nsToMs } from '../../../base/units.ts';
-import type { LoadLevel } from '../../../loadgen/types.ts';
-import type { Measurement } from '../../../profiler/measurement.ts';
-import type { Observation } from '../../../queueing/observation.ts';
-import { affineLaw, executionNs, type ServiceLaw } from '../../../queueing/service-law.ts';
-import { enoughRequests, simulate } from '../../../queueing/simulate.ts';
-import type { Simulation } from '../../../queueing/tally.ts';
-import type { Traffic } from '../../../queueing/traffic.ts';
-import { isModelled, observationsOf } from '../../prediction.ts';
-import type { Choice } from './choices.ts';
-import { type Laws, lawsOf } from './laws.ts';
-import type { Without } from './mechanisms.ts';
+import { NS_PER_MS, NS_PER_S, nsToMs } from '../base/units.ts';
+import type { LoadLevel } from '../loadgen/types.ts';
+import type { Measurement } from '../profiler/measurement.ts';
+import type { Observation } from '../queueing/observation.ts';
+import { affineLaw, executionNs, type ServiceLaw } from '../queueing/service-law.ts';
+import { enoughRequests, simulate } from '../queueing/simulate.ts';
+import type { Simulation } from '../queueing/tally.ts';
+import type { Traffic } from '../queueing/traffic.ts';
+import type { Choice } from './modelled-config.ts';
+import { isModelled, observationsOf } from './observations.ts';
+import type { WithoutParts } from './parts.ts';
+import { type ServiceTimes, serviceTimesOf } from './service-times.ts';
 
 /** A choice that was measured. */
 export interface Measured {
@@ -19,7 +19,7 @@ export interface Measured {
 }
 
 /** Figures that the queueing model foretells, by the names of the study's metrics. */
-export interface Foretold {
+export interface Simulated {
   readonly throughput: number;
   readonly latency: number;
   readonly 'latency-avg': number;
@@ -30,34 +30,41 @@ export interface Foretold {
 }
 
 /** What the queueing model says, fitted to what was measured. */
-export interface Physics {
+export interface Simulator {
   /** null where no batcher of that kind can serve such requests. */
-  foretell(choice: Choice, level: number): Foretold | null;
+  predict(choice: Choice, level: number): Simulated | null;
   /** Samples in an execution, on average. */
   meanBatch(choice: Choice, level: number): number;
+  /** The largest batch that forms. */
+  largestBatch(choice: Choice, level: number): number;
   /** How well the times of the executions at that level are known: a logarithm's standard deviation. */
-  doubt(choice: Choice, level: number): number;
+  uncertainty(choice: Choice, level: number): number;
   /** The same of an execution of so many samples while all instances are busy. */
-  doubtAt(choice: Choice, batch: number): number;
+  uncertaintyAt(choice: Choice, batch: number): number;
+  /** The service law of a choice. */
+  lawOf(choice: Choice): ServiceLaw;
   /** An execution of so many samples while all instances are busy, in nanoseconds. */
   executionNs(choice: Choice, batch: number): number;
   /** Samples per second with so many requests in flight, were each served at once and alone: there can be no more. Infinity for a request rate. */
   mostThroughput(choice: Choice, level: number): number;
 }
 
-export interface PhysicsOptions {
+export interface SimulatorOptions {
   readonly mode: LoadLevel['mode'];
   /** Of `latency`. */
   readonly percentile: number;
   readonly seed: number;
-  readonly without?: Without | undefined;
+  /** Of one simulation; fewer are quicker and less sure of the tail. */
+  readonly requests?: number | undefined;
+  readonly without?: WithoutParts | undefined;
 }
 
 /** What one simulation says, and how far it may be off. */
-interface Foreseen {
-  readonly foretold: Foretold;
-  readonly doubt: number;
+interface Run {
+  readonly predicted: Simulated;
+  readonly uncertainty: number;
   readonly meanBatch: number;
+  readonly largestBatch: number;
 }
 
 const REQUESTS = 400;
@@ -67,15 +74,15 @@ const MOST_WARM_UP = 400;
 const USUAL_PER_SAMPLE = 0.05;
 
 /** Fits the laws of all variants that were measured. Errors: none; without statistics by batch size a usual law is scaled to fit. */
-export function physicsOf(measured: readonly Measured[], options: PhysicsOptions): Physics {
+export function simulatorOf(measured: readonly Measured[], options: SimulatorOptions): Simulator {
   const observed = measured.map(({ choice, measurements }) => ({
     choice,
     observations: observe(choice, measurements),
   }));
-  const laws = lawsOf(observed, options.without);
+  const laws = serviceTimesOf(observed, options.without);
   if (!laws) return guessed(measured, options);
   const samples = median(observed.flatMap(({ observations }) => observations.map((each) => each.samplesPerRequest)));
-  return simulated(laws.of, laws.doubt, samples, laws.roundTripNs, options);
+  return simulated(laws.of, laws.uncertainty, samples, laws.roundTripNs, options);
 }
 
 /** An open loop is taken for the closed one with as many in flight, by Little's law. */
@@ -95,7 +102,7 @@ function slowed(law: ServiceLaw, factor: number): ServiceLaw {
 }
 
 /** Without statistics: the usual law, as slow as makes the first measurement's mean latency right. */
-function guessed(measured: readonly Measured[], options: PhysicsOptions): Physics {
+function guessed(measured: readonly Measured[], options: SimulatorOptions): Simulator {
   const unit = { ...affineLaw(NS_PER_MS * (1 - USUAL_PER_SAMPLE), NS_PER_MS * USUAL_PER_SAMPLE), cv: 0.1 };
   const usual: ServiceLaw = { ...unit, interference: { perInstance: 0.1, batchExponent: 0 } };
   const first = measured.find(({ measurements }) => measurements.some(({ latencyMs }) => latencyMs.avg > 0));
@@ -110,7 +117,7 @@ function guessed(measured: readonly Measured[], options: PhysicsOptions): Physic
   );
 }
 
-function factorFor(usual: ServiceLaw, { choice, measurements }: Measured, options: PhysicsOptions): number {
+function factorFor(usual: ServiceLaw, { choice, measurements }: Measured, options: SimulatorOptions): number {
   const measurement = measurements.find(({ latencyMs }) => latencyMs.avg > 0) as Measurement;
   let [low, high] = [Math.log(1e-3), Math.log(1e5)];
   for (let halving = 0; halving < 20; halving++) {
@@ -122,7 +129,7 @@ function factorFor(usual: ServiceLaw, { choice, measurements }: Measured, option
       1,
       0,
       options,
-    ).foretell(choice, measurement.level.value)?.['latency-avg'];
+    ).predict(choice, measurement.level.value)?.['latency-avg'];
     if (latencyMs !== undefined && latencyMs < measurement.latencyMs.avg) low = middle;
     else high = middle;
   }
@@ -131,23 +138,23 @@ function factorFor(usual: ServiceLaw, { choice, measurements }: Measured, option
 
 function simulated(
   lawFor: (choice: Choice) => ServiceLaw,
-  doubtOf: Laws['doubt'],
+  uncertaintyOf: ServiceTimes['uncertainty'],
   samplesPerRequest: number,
   roundTripNs: number,
-  { mode, percentile, seed }: PhysicsOptions,
-): Physics {
-  const known = new Map<string, Foreseen | null>();
-  const run = (choice: Choice, level: number): Foreseen | null => {
+  { mode, percentile, seed, requests: most = REQUESTS }: SimulatorOptions,
+): Simulator {
+  const known = new Map<string, Run | null>();
+  const run = (choice: Choice, level: number): Run | null => {
     if (samplesPerRequest > Math.max(1, choice.policy.maxBatchSize)) return null;
     const law = lawFor(choice);
-    const traffic = trafficOf(mode, level, samplesPerRequest, roundTripNs);
+    const traffic = trafficOf(mode, level, { samplesPerRequest, roundTripNs, requests: most });
     const isClosed = mode === 'concurrency';
     const warmUpRequests = isClosed ? Math.min(MOST_WARM_UP, 2 * level) : 100;
-    const requests = isClosed ? enoughRequests(REQUESTS, level) : REQUESTS;
+    const requests = isClosed ? enoughRequests(most, level) : most;
     const found = simulate(choice.policy, law, traffic, { warmUpRequests, requests, seed });
     const { latencyNs, latenciesNs, requestsPerSecond } = found;
     const rank = Math.max(0, Math.ceil((percentile / 100) * latenciesNs.length) - 1);
-    const foretold: Foretold = {
+    const predicted: Simulated = {
       throughput: requestsPerSecond * samplesPerRequest,
       latency: nsToMs(latenciesNs[rank] as number),
       'latency-avg': nsToMs(latencyNs.mean),
@@ -157,47 +164,58 @@ function simulated(
       'latency-p99': nsToMs(latencyNs.p99),
     };
     return {
-      foretold,
+      predicted,
       meanBatch: found.meanBatchSize,
-      doubt: meanDoubt(found, law, (batch) => doubtOf(choice, batch, found.busyInstances)),
+      largestBatch: found.executions.findLastIndex((count) => count > 0),
+      uncertainty: meanUncertainty(found, law, (batch) => uncertaintyOf(choice, batch, found.busyInstances)),
     };
   };
-  const look = (choice: Choice, level: number): Foreseen | null => {
+  const look = (choice: Choice, level: number): Run | null => {
     const key = `${choice.key} ${level}`;
     const earlier = known.get(key);
     if (earlier !== undefined) return earlier;
-    const foreseen = run(choice, level);
-    known.set(key, foreseen);
-    return foreseen;
+    const found = run(choice, level);
+    known.set(key, found);
+    return found;
   };
   return {
-    doubt: (choice, level) => look(choice, level)?.doubt ?? 0,
+    uncertainty: (choice, level) => look(choice, level)?.uncertainty ?? 0,
     meanBatch: (choice, level) => look(choice, level)?.meanBatch ?? 1,
-    doubtAt: (choice, batch) => doubtOf(choice, batch, choice.policy.instances),
+    largestBatch: (choice, level) => look(choice, level)?.largestBatch ?? 1,
+    uncertaintyAt: (choice, batch) => uncertaintyOf(choice, batch, choice.policy.instances),
+    lawOf: lawFor,
     executionNs: (choice, batch) => executionNs(lawFor(choice), batch, choice.policy.instances),
     mostThroughput: (choice, level) => {
       if (mode !== 'concurrency') return Number.POSITIVE_INFINITY;
       const aloneNs = executionNs(lawFor(choice), samplesPerRequest, 1) + roundTripNs;
       return (level * samplesPerRequest * NS_PER_S) / aloneNs;
     },
-    foretell: (choice, level) => look(choice, level)?.foretold ?? null,
+    predict: (choice, level) => look(choice, level)?.predicted ?? null,
   };
 }
 
 /** Each batch size counts by the time that its executions take. */
-function meanDoubt({ executions }: Simulation, law: ServiceLaw, doubtOf: (batch: number) => number): number {
+function meanUncertainty(
+  { executions }: Simulation,
+  law: ServiceLaw,
+  uncertaintyOf: (batch: number) => number,
+): number {
   let [sum, total] = [0, 0];
   for (const [batch, count] of executions.entries()) {
     if (count === 0) continue;
     const timeNs = count * executionNs(law, batch, 1);
-    sum += timeNs * doubtOf(batch);
+    sum += timeNs * uncertaintyOf(batch);
     total += timeNs;
   }
   return total > 0 ? sum / total : 0;
 }
 
-function trafficOf(mode: LoadLevel['mode'], level: number, samplesPerRequest: number, roundTripNs: number): Traffic {
+function trafficOf(
+  mode: LoadLevel['mode'],
+  level: number,
+  { samplesPerRequest, roundTripNs, requests }: { samplesPerRequest: number; roundTripNs: number; requests: number },
+): Traffic {
   if (mode === 'concurrency') return { kind: 'closed', concurrency: level, roundTripNs, samplesPerRequest };
-  const arrivalsNs = Float64Array.from({ length: REQUESTS + 100 }, (_, index) => (index * NS_PER_S) / level);
+  const arrivalsNs = Float64Array.from({ length: requests + 100 }, (_, index) => (index * NS_PER_S) / level);
   return { kind: 'open', arrivalsNs, roundTripNs, samplesPerRequest };
 }

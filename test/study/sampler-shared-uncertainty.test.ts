@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { Figure } from '../../src/perfmodel/correction.ts';
 import { expectedImprovement } from '../../src/stats/normal.ts';
 import {
   chanceOfKeeping,
   expectedGain,
-  type Figure,
   type Limit,
   weighted,
-} from '../../src/study/samplers/queueing/shared-doubt.ts';
+} from '../../src/study/samplers/queueing/shared-uncertainty.ts';
 
 const figure = (mean: number, sd: number, shared = 0): Figure => ({ mean, sd, shared });
 const atMost = (value: number, of: Figure): Limit => ({ figure: of, value, relation: '<=' });

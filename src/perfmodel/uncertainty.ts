@@ -1,6 +1,6 @@
-import { executionNs, type ServiceLaw } from '../../../queueing/service-law.ts';
-import { isAmongSingles, type Point } from './crowding.ts';
-import { NOTHING, type Without } from './mechanisms.ts';
+import { executionNs, type ServiceLaw } from '../queueing/service-law.ts';
+import { isAmongSingles, type Point } from './interference.ts';
+import { WHOLE, type WithoutParts } from './parts.ts';
 
 /** An execution that a law is asked about. */
 export interface Work {
@@ -41,19 +41,24 @@ const LEAST_WEIGHT = 0.2;
 
 /**
  * How far a law may be off for an execution, as a logarithm's standard deviation: by what was not seen of batch sizes, and of the
- * variant elsewhere, and of single executions among themselves. How instances crowd each other has a doubt of its own (crowding.ts).
+ * variant elsewhere, and of single executions among themselves. How instances crowd each other has a uncertainty of its own (interference.ts).
  * `points` are of all variants.
  */
-export const doubtOf = (work: Work, points: readonly Point[], law: ServiceLaw, without: Without = NOTHING): number =>
+export const uncertaintyOf = (
+  work: Work,
+  points: readonly Point[],
+  law: ServiceLaw,
+  without: WithoutParts = WHOLE,
+): number =>
   Math.hypot(
     ofBatchSize(work, points, law, without),
-    without.has('setting-doubt') ? 0 : ofVariant(work, points),
+    without.has('setting-uncertainty') ? 0 : ofVariant(work, points),
     without.has('company') ? 0 : ofCompany(work, points, law),
   );
 
 /**
  * Where single executions were seen beside batches only, the batches may be what slows them: to gather their inputs takes memory bandwidth and
- * caches. Without batching there is none of that, and where batches save little for each sample, that may be worth more than they are. On a real
+ * caches. WithoutParts batching there is none of that, and where batches save little for each sample, that may be worth more than they are. On a real
  * Triton, Python backend, images of 600 KiB, four instances: 387 us for a single execution without batching, 1,247 us beside batches of 4.
  */
 function ofCompany(
@@ -91,7 +96,7 @@ function ofVariant({ variant, instances, batchSize }: Work, points: readonly Poi
  * known. A line may go through them, but not where times grow faster than batches, nor where they grow first and then no more:
  * there is a step somewhere (padding, a cliff), and where there is one there may be others.
  */
-function ofBatchSize({ batchSize }: Work, points: readonly Point[], law: ServiceLaw, without: Without): number {
+function ofBatchSize({ batchSize }: Work, points: readonly Point[], law: ServiceLaw, without: WithoutParts): number {
   const sizes = sizesOf(points);
   const below = sizes.findLast((size) => size <= batchSize * ALIKE);
   const above = sizes.find((size) => size * ALIKE >= batchSize);
@@ -99,7 +104,7 @@ function ofBatchSize({ batchSize }: Work, points: readonly Point[], law: Service
     return 0;
   const growth = (from: number, to: number): number =>
     Math.max(0, Math.log(executionNs(law, to, 1) / executionNs(law, from, 1)));
-  const surely = without.has('step-doubt') ? 1 : 1 + (WITH_STEPS - 1) * chanceOfSteps(sizes, growth);
+  const surely = without.has('step-uncertainty') ? 1 : 1 + (WITH_STEPS - 1) * chanceOfSteps(sizes, growth);
   return above === undefined
     ? SHARE_BEYOND * surely * growth(below, batchSize)
     : SHARE_BETWEEN * surely * Math.sqrt(growth(below, batchSize) * growth(batchSize, above));

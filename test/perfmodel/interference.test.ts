@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { averagedInterference, type Point } from '../../src/perfmodel/interference.ts';
 import { affineNs } from '../../src/queueing/fit-affine.ts';
-import { crowdingOf, type Point } from '../../src/study/samplers/queueing/crowding.ts';
 
 const MS = 1e6;
 
@@ -25,7 +25,7 @@ const seen = (truth: Truth, instances: number, busyInstances: number): Point[] =
   }));
 
 const predictedMs = (points: readonly Point[], batchSize: number, instances: number, busyInstances: number): number => {
-  const line = crowdingOf(points).lineFor(instances);
+  const line = averagedInterference(points).lineFor(instances);
   return affineNs(line, { variant: 'plain', batchSize, busyInstances, executionNs: 1, weight: 1 }) / MS;
 };
 
@@ -45,7 +45,7 @@ describe('how instances crowd each other', () => {
     ] as const) {
       const ratio = predictedMs(points, 8, instances, busy) / timeMs(truth, 8, instances, busy);
       expect(Math.abs(ratio - 1)).toBeLessThan(0.15);
-      expect(crowdingOf(points).doubt(instances, busy, 8)).toBeLessThan(0.15);
+      expect(averagedInterference(points).uncertainty(instances, busy, 8)).toBeLessThan(0.15);
     }
   });
 
@@ -57,15 +57,15 @@ describe('how instances crowd each other', () => {
 
   it('is open between ways that explain what was seen alike, until they are told apart', () => {
     const points = [...seen(presentOnly, 1, 1), ...seen(presentOnly, 4, 4)];
-    const open = crowdingOf(points).doubt(4, 1, 8);
+    const open = averagedInterference(points).uncertainty(4, 1, 8);
     expect(open).toBeGreaterThan(0.3);
-    expect(crowdingOf([...points, ...seen(presentOnly, 4, 1)]).doubt(4, 1, 8)).toBeLessThan(open / 3);
+    expect(averagedInterference([...points, ...seen(presentOnly, 4, 1)]).uncertainty(4, 1, 8)).toBeLessThan(open / 3);
   });
 
   it('is hardly doubted where it was seen, and the more the more instances there are that were not', () => {
-    const one = crowdingOf(seen(busyOnly, 1, 1));
-    expect(one.doubt(1, 1, 8)).toBeLessThan(0.05);
-    const more = [2, 4].map((instances) => one.doubt(instances, instances, 8));
+    const one = averagedInterference(seen(busyOnly, 1, 1));
+    expect(one.uncertainty(1, 1, 8)).toBeLessThan(0.05);
+    const more = [2, 4].map((instances) => one.uncertainty(instances, instances, 8));
     expect(more[0]).toBeGreaterThan(0.1);
     expect(more[1]).toBeGreaterThan(more[0] as number);
   });

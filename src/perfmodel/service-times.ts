@@ -1,14 +1,14 @@
-import { fitSpread } from '../../../queueing/fit-spread.ts';
-import { type Observation, seenExecutions, servicePoints } from '../../../queueing/observation.ts';
-import { affineLaw, type ServiceLaw } from '../../../queueing/service-law.ts';
-import type { Reading } from '../../../stats/gaussian-process.ts';
-import { armFactors, type Traits } from './arms.ts';
-import { type Bend, bendOf } from './bend.ts';
-import type { Choice } from './choices.ts';
-import type { Point } from './crowding.ts';
-import { doubtOf } from './doubts.ts';
+import { fitSpread } from '../queueing/fit-spread.ts';
+import { type Observation, seenExecutions, servicePoints } from '../queueing/observation.ts';
+import { affineLaw, type ServiceLaw } from '../queueing/service-law.ts';
+import type { Reading } from '../stats/gaussian-process.ts';
 import { fitFrontEnd } from './front-end.ts';
-import { NOTHING, type Without } from './mechanisms.ts';
+import type { Point } from './interference.ts';
+import type { Choice } from './modelled-config.ts';
+import { WHOLE, type WithoutParts } from './parts.ts';
+import { type CorrectedLine, correctedLineOf } from './residual-correction.ts';
+import { type Settings, settingFactors } from './setting-effects.ts';
+import { uncertaintyOf } from './uncertainty.ts';
 import { levelled, variantFactors } from './variant-factors.ts';
 
 /** What the statistics of one choice say. */
@@ -18,10 +18,10 @@ export interface Observed {
 }
 
 /** Service laws for choices, each fitted mostly to what is like it. */
-export interface Laws {
+export interface ServiceTimes {
   of(choice: Choice): ServiceLaw;
   /** How well the time of such an execution is known, beside so many busy instances: a logarithm's standard deviation. */
-  doubt(choice: Choice, batchSize: number, busyInstances: number): number;
+  uncertainty(choice: Choice, batchSize: number, busyInstances: number): number;
   readonly roundTripNs: number;
 }
 
@@ -32,8 +32,8 @@ const USUAL_CV = 0.05;
 /** The law of another variant is not quite of the same shape. */
 const FACTOR_NOISE = 0.05;
 
-/** Each law leans on what is like its choice (`bendOf`), and is that of all variants times a factor. null without statistics by batch size. */
-export function lawsOf(observed: readonly Observed[], without: Without = NOTHING): Laws | null {
+/** Each law leans on what is like its choice (`correctedLineOf`), and is that of all variants times a factor. null without statistics by batch size. */
+export function serviceTimesOf(observed: readonly Observed[], without: WithoutParts = WHOLE): ServiceTimes | null {
   const points = observed.flatMap(({ choice, observations }) =>
     observations.flatMap((observation) => {
       const company = (seenExecutions(observation)?.meanBatch ?? 1) / observation.samplesPerRequest;
@@ -44,23 +44,26 @@ export function lawsOf(observed: readonly Observed[], without: Without = NOTHING
   const reference = observed.find(({ choice }) => points.some(({ variant }) => variant === choice.variant))?.choice;
   if (!reference) return null;
   const factors = variantFactors(points, reference.variant, without);
-  const seen = new Map(observed.map(({ choice }) => [choice.variant, choice.traits]));
-  const unseen = armFactors(reference.traits, without.has('carry-over') ? [] : readingsOf(factors, seen, reference));
-  const factorOf = ({ variant, traits }: Choice): number => factors.get(variant) ?? unseen(traits).mean;
+  const seen = new Map(observed.map(({ choice }) => [choice.variant, choice.settings]));
+  const unseen = settingFactors(
+    reference.settings,
+    without.has('carry-over') ? [] : readingsOf(factors, seen, reference),
+  );
+  const factorOf = ({ variant, settings }: Choice): number => factors.get(variant) ?? unseen(settings).mean;
   const level = levelled(points, factors);
 
-  const bends = new Map<string, Bend>();
-  const bendFor = ({ variant, policy: { instances }, largestBatch }: Choice): Bend => {
+  const correctedLines = new Map<string, CorrectedLine>();
+  const correctedLineFor = ({ variant, policy: { instances }, largestBatch }: Choice): CorrectedLine => {
     const isSingle = largestBatch === 1;
     const key = `${variant} ${instances} ${isSingle}`;
-    const bend = bends.get(key) ?? bendOf(level, { variant, instances, isSingle }, without);
-    bends.set(key, bend);
-    return bend;
+    const correctedLine = correctedLines.get(key) ?? correctedLineOf(level, { variant, instances, isSingle }, without);
+    correctedLines.set(key, correctedLine);
+    return correctedLine;
   };
   const known = new Map<string, ServiceLaw>();
   const rough = (choice: Choice): ServiceLaw => {
     const key = `${choice.variant} ${choice.policy.instances} ${choice.largestBatch}`;
-    const law = known.get(key) ?? lawFor(choice, bendFor(choice), factorOf(choice));
+    const law = known.get(key) ?? lawFor(choice, correctedLineFor(choice), factorOf(choice));
     known.set(key, law);
     return law;
   };
@@ -79,23 +82,23 @@ export function lawsOf(observed: readonly Observed[], without: Without = NOTHING
   }));
   const cv = without.has('tails') ? USUAL_CV : fitSpread(explained);
   const finished = new Map<ServiceLaw, ServiceLaw>();
-  const doubts = new Map<string, number>();
+  const uncertainties = new Map<string, number>();
   return {
     roundTripNs: way.roundTripNs,
-    doubt(choice, batchSize, busyInstances) {
-      const { variant, traits, policy, largestBatch } = choice;
+    uncertainty(choice, batchSize, busyInstances) {
+      const { variant, settings, policy, largestBatch } = choice;
       const busy = Math.round(busyInstances / BUSY_STEP) * BUSY_STEP;
       const key = `${variant} ${policy.instances} ${largestBatch === 1} ${batchSize} ${busy}`;
       const work = { variant, instances: policy.instances, largestBatch, batchSize, busyInstances: busy };
-      const doubt =
-        doubts.get(key) ??
+      const uncertainty =
+        uncertainties.get(key) ??
         Math.hypot(
-          factors.has(variant) ? 0 : unseen(traits).sd,
-          bendFor(choice).doubtOfCrowding(batchSize, busy),
-          doubtOf(work, level, rough(choice), without),
+          factors.has(variant) ? 0 : unseen(settings).sd,
+          correctedLineFor(choice).interferenceUncertainty(batchSize, busy),
+          uncertaintyOf(work, level, rough(choice), without),
         );
-      doubts.set(key, doubt);
-      return doubt;
+      uncertainties.set(key, uncertainty);
+      return uncertainty;
     },
     of(choice) {
       const law = rough(choice);
@@ -108,16 +111,16 @@ export function lawsOf(observed: readonly Observed[], without: Without = NOTHING
 
 function readingsOf(
   factors: ReadonlyMap<string, number>,
-  seen: ReadonlyMap<string, Traits>,
+  seen: ReadonlyMap<string, Settings>,
   reference: Choice,
-): Reading<Traits>[] {
+): Reading<Settings>[] {
   return [...factors].flatMap(([variant, value]) => {
     const place = variant === reference.variant ? undefined : seen.get(variant);
     return place ? [{ place, value, noiseVariance: FACTOR_NOISE ** 2 }] : [];
   });
 }
 
-function lawFor({ largestBatch }: Choice, { line, correctionAt }: Bend, factor: number): ServiceLaw {
+function lawFor({ largestBatch }: Choice, { line, correctionAt }: CorrectedLine, factor: number): ServiceLaw {
   const executionNs = (batchSize: number): number =>
     (line.fixedNs + line.perSampleNs * batchSize) * Math.exp(correctionAt(batchSize) + factor);
   return {

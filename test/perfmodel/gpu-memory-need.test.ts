@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { choiceOf } from '../../src/study/samplers/queueing/choices.ts';
-import { gpuNeeds } from '../../src/study/samplers/queueing/gpu-needs.ts';
-import type { Measured } from '../../src/study/samplers/queueing/physics.ts';
+import { gpuMemoryNeed } from '../../src/perfmodel/gpu-memory-need.ts';
+import { choiceOf } from '../../src/perfmodel/modelled-config.ts';
+import type { Measured } from '../../src/perfmodel/simulator.ts';
 import { queueingSampler } from '../../src/study/samplers/queueing.ts';
 import type { Goal, Trial } from '../../src/study/types.ts';
-import { candidateOf, configOf, goalOf, measured, trialOf } from './builders.ts';
-import { smallSpace } from './sampler-suite.ts';
+import { candidateOf, configOf, goalOf, measured, trialOf } from '../study/builders.ts';
+import { smallSpace } from '../study/sampler-suite.ts';
 
 /** A GPU with 8,000 MiB on which others hold 500. */
 const TOTAL_MIB = 8000;
@@ -28,7 +28,7 @@ const seen = (instances: number, batch: number, more = {}): Measured =>
   using(instances, batch, trueMib(instances, batch), more);
 
 const chance = (measuredSo: readonly Measured[], ...asked: Parameters<typeof at>): number =>
-  gpuNeeds(measuredSo)?.chanceToFit?.(at(...asked)) ?? Number.NaN;
+  gpuMemoryNeed(measuredSo)?.chanceToFit?.(at(...asked)) ?? Number.NaN;
 
 describe('the GPU memory that candidates need', () => {
   it('is open after one reading, the more so the more instances', () => {
@@ -67,7 +67,7 @@ describe('the GPU memory that candidates need', () => {
 
   it('learns what batches take', () => {
     const known = [using(1, 1, 520), using(1, 64, 1780), using(2, 32, 1780)];
-    const { mean, sd } = gpuNeeds(known)?.mib(at(4, 64)) ?? { mean: 0, sd: 0 };
+    const { mean, sd } = gpuMemoryNeed(known)?.mib(at(4, 64)) ?? { mean: 0, sd: 0 };
     expect(Math.abs(mean - (500 + 4 * 64 * 20)) / mean).toBeLessThan(0.15);
     expect(sd / mean).toBeLessThan(0.2);
     expect(chance(known, 8, 64)).toBeLessThan(0.2);
@@ -75,7 +75,7 @@ describe('the GPU memory that candidates need', () => {
 
   it('is more than there is where a load ran out of it: others that need about as much have less hope', () => {
     const first = [seen(1, 8)];
-    const told = gpuNeeds(first, [at(4, 8)])?.chanceToFit;
+    const told = gpuMemoryNeed(first, [at(4, 8)])?.chanceToFit;
     expect(told?.(at(4, 8))).toBeLessThan(chance(first, 4, 8) / 4);
     expect(told?.(at(4, 8, precise('fp16')))).toBeLessThan(chance(first, 4, 8, precise('fp16')) / 1.5);
     expect(told?.(at(2, 8))).toBeGreaterThan(0.7);
@@ -91,15 +91,15 @@ describe('the GPU memory that candidates need', () => {
   it('believes a refusal of what it had held for small', () => {
     const known = [using(1, 8, 100), using(2, 8, 150)];
     expect(chance(known, 4, 8)).toBeGreaterThan(0.99);
-    expect(gpuNeeds(known, [at(4, 8)])?.chanceToFit?.(at(4, 8))).toBeLessThan(0.6);
+    expect(gpuMemoryNeed(known, [at(4, 8)])?.chanceToFit?.(at(4, 8))).toBeLessThan(0.6);
   });
 
   it('is not told where somebody holds nearly all that there is, and where the server does not report it', () => {
-    expect(gpuNeeds([using(1, 8, 7000)])?.chanceToFit).toBeNull();
+    expect(gpuMemoryNeed([using(1, 8, 7000)])?.chanceToFit).toBeNull();
     const noTotal = { choice: at(1, 8), measurements: [measured(8, 100, 5, { device: { gpuMemoryMiB: 300 } })] };
-    expect(gpuNeeds([noTotal])?.chanceToFit).toBeNull();
-    expect(gpuNeeds([{ choice: at(1, 8), measurements: [measured(8, 100, 5)] }])).toBeNull();
-    expect(gpuNeeds([])).toBeNull();
+    expect(gpuMemoryNeed([noTotal])?.chanceToFit).toBeNull();
+    expect(gpuMemoryNeed([{ choice: at(1, 8), measurements: [measured(8, 100, 5)] }])).toBeNull();
+    expect(gpuMemoryNeed([])).toBeNull();
   });
 });
 

@@ -1,7 +1,7 @@
-import { affineNs } from '../../../queueing/fit-affine.ts';
-import { type Bend, bendOf } from './bend.ts';
-import type { Point } from './crowding.ts';
-import { NOTHING, type Without } from './mechanisms.ts';
+import { affineNs } from '../queueing/fit-affine.ts';
+import type { Point } from './interference.ts';
+import { WHOLE, type WithoutParts } from './parts.ts';
+import { type CorrectedLine, correctedLineOf } from './residual-correction.ts';
 
 const ROUNDS = 4;
 /** Of points: a variant that few of them tell of is taken to be nearly as fast as the reference. */
@@ -15,21 +15,23 @@ const SHRINKAGE = 0.5;
 export function variantFactors(
   points: readonly Point[],
   reference: string,
-  without: Without = NOTHING,
+  without: WithoutParts = WHOLE,
 ): ReadonlyMap<string, number> {
   const byVariant = Map.groupBy(points, ({ variant }) => variant);
   let factors = new Map([...byVariant.keys()].map((variant) => [variant, 0]));
   if (factors.size === 1) return factors;
   for (let round = 0; round < (without.has('joint-factors') ? 1 : ROUNDS); round++) {
     const level = levelled(points, factors);
-    const bends = new Map<number, Bend>();
-    const bendAt = (instances: number): Bend => {
-      const bend = bends.get(instances) ?? bendOf(level, { variant: reference, instances, isSingle: false }, without);
-      bends.set(instances, bend);
-      return bend;
+    const correctedLines = new Map<number, CorrectedLine>();
+    const correctedLineAt = (instances: number): CorrectedLine => {
+      const correctedLine =
+        correctedLines.get(instances) ??
+        correctedLineOf(level, { variant: reference, instances, isSingle: false }, without);
+      correctedLines.set(instances, correctedLine);
+      return correctedLine;
     };
     factors = new Map(
-      [...byVariant].map(([variant, own]) => [variant, variant === reference ? 0 : factorOf(own, bendAt)]),
+      [...byVariant].map(([variant, own]) => [variant, variant === reference ? 0 : factorOf(own, correctedLineAt)]),
     );
   }
   return factors;
@@ -39,10 +41,10 @@ export function variantFactors(
 export const levelled = (points: readonly Point[], factors: ReadonlyMap<string, number>): readonly Point[] =>
   points.map((point) => ({ ...point, executionNs: point.executionNs / Math.exp(factors.get(point.variant) ?? 0) }));
 
-function factorOf(own: readonly Point[], bendAt: (instances: number) => Bend): number {
+function factorOf(own: readonly Point[], correctedLineAt: (instances: number) => CorrectedLine): number {
   let [sum, total] = [0, SHRINKAGE];
   for (const point of own) {
-    const { line, shapeAt } = bendAt(point.instances);
+    const { line, shapeAt } = correctedLineAt(point.instances);
     sum += point.weight * (Math.log(point.executionNs / affineNs(line, point)) - shapeAt(point.batchSize));
     total += point.weight;
   }

@@ -1,16 +1,16 @@
-import { type AffineFit, affineNs } from '../../../queueing/fit-affine.ts';
-import { type Crowding, crowdingOf, isAmongSingles, type Point } from './crowding.ts';
-import { NOTHING, type Without } from './mechanisms.ts';
+import { type AffineFit, affineNs } from '../queueing/fit-affine.ts';
+import { averagedInterference, type InterferenceModel, isAmongSingles, type Point } from './interference.ts';
+import { WHOLE, type WithoutParts } from './parts.ts';
 
 /** What the points say of one variant with one number of instances: a line, and where they leave it. */
-export interface Bend {
+export interface CorrectedLine {
   readonly line: AffineFit;
   /** Of all that is known, as a logarithm. */
   correctionAt(batchSize: number): number;
   /** Of what other numbers of instances share, as a logarithm. */
   shapeAt(batchSize: number): number;
   /** How well it is known what so many busy instances do to such an execution: a logarithm's standard deviation. */
-  doubtOfCrowding(batchSize: number, busyInstances: number): number;
+  interferenceUncertainty(batchSize: number, busyInstances: number): number;
 }
 
 const OTHER_VARIANT_WEIGHT = 0.2;
@@ -21,7 +21,7 @@ const OTHER_COMPANY_WEIGHT = 0.2;
 export interface Like {
   readonly variant: string;
   readonly instances: number;
-  /** Without batching. */
+  /** WithoutParts batching. */
   readonly isSingle: boolean;
 }
 /** So much weight of points is needed for half a correction. */
@@ -51,51 +51,52 @@ interface Residual {
 }
 
 /**
- * The line that crowding has for so many instances, and in turn what it does not explain. What a line leaves of a point is seen
+ * The line that interference has for so many instances, and in turn what it does not explain. What a line leaves of a point is seen
  * from the line of the point's own number: else all that many instances take longer is of the batch sizes that these happened to
- * be measured with. Without batching, it leans on executions that had no batches beside them.
+ * be measured with. WithoutParts batching, it leans on executions that had no batches beside them.
  */
-export function bendOf(points: readonly Point[], like: Like, without: Without = NOTHING): Bend {
+export function correctedLineOf(points: readonly Point[], like: Like, without: WithoutParts = WHOLE): CorrectedLine {
   const { instances } = like;
-  const crowding = crowdingFor(points, like, without);
+  const interference = interferenceFor(points, like, without);
   const corrections = without.has('shape')
     ? []
-    : correctionsOf(residualsOf(points, like, crowding, instances, without));
+    : correctionsOf(residualsOf(points, like, interference, instances, without));
   const sumAt = (batchSize: number, some: typeof corrections): number =>
     some.reduce((sum, correction) => sum + correction(Math.log2(batchSize)), 0);
   return {
-    line: crowding.lineFor(instances),
+    line: interference.lineFor(instances),
     correctionAt: (batchSize) => sumAt(batchSize, corrections),
     shapeAt: (batchSize) => sumAt(batchSize, corrections.slice(0, SHARED)),
-    doubtOfCrowding: (batchSize, busyInstances) => crowding.doubt(instances, busyInstances, batchSize),
+    interferenceUncertainty: (batchSize, busyInstances) =>
+      interference.uncertainty(instances, busyInstances, batchSize),
   };
 }
 
-function weightFor({ variant, isSingle }: Like, point: Point, without: Without): number {
+function weightFor({ variant, isSingle }: Like, point: Point, without: WithoutParts): number {
   const ofVariant = point.variant === variant ? 1 : OTHER_VARIANT_WEIGHT;
   const ofCompany = isSingle && !isAmongSingles(point) && !without.has('company') ? OTHER_COMPANY_WEIGHT : 1;
   return point.weight * ofVariant * ofCompany;
 }
 
-const known = new WeakMap<readonly Point[], Map<string, Crowding>>();
+const known = new WeakMap<readonly Point[], Map<string, InterferenceModel>>();
 
 /** It is found once for these very points. */
-function crowdingFor(points: readonly Point[], like: Like, without: Without): Crowding {
-  const ofKinds = known.get(points) ?? new Map<string, Crowding>();
+function interferenceFor(points: readonly Point[], like: Like, without: WithoutParts): InterferenceModel {
+  const ofKinds = known.get(points) ?? new Map<string, InterferenceModel>();
   known.set(points, ofKinds);
   const kind = `${like.isSingle} ${like.variant}`;
-  const crowding = ofKinds.get(kind) ?? withoutSteps(points, like, without);
-  ofKinds.set(kind, crowding);
-  return crowding;
+  const interference = ofKinds.get(kind) ?? withoutSteps(points, like, without);
+  ofKinds.set(kind, interference);
+  return interference;
 }
 
-/** Steps between batch sizes that all numbers of instances share are taken away first: else they look like crowding. */
-function withoutSteps(points: readonly Point[], like: Like, without: Without): Crowding {
+/** Steps between batch sizes that all numbers of instances share are taken away first: else they look like interference. */
+function withoutSteps(points: readonly Point[], like: Like, without: WithoutParts): InterferenceModel {
   const weighed = points.map((point) => ({ ...point, weight: weightFor(like, point, without) }));
-  const rough = crowdingOf(weighed, without);
+  const rough = averagedInterference(weighed, without);
   if (without.has('shape')) return rough;
   const shapes = correctionsOf(residualsOf(points, like, rough, 1, without)).slice(0, SHARED);
-  return crowdingOf(
+  return averagedInterference(
     weighed.map((point) => {
       const shape = shapes.reduce((sum, correction) => sum + correction(Math.log2(point.batchSize)), 0);
       return { ...point, executionNs: point.executionNs / Math.exp(shape) };
@@ -107,13 +108,13 @@ function withoutSteps(points: readonly Point[], like: Like, without: Without): C
 function residualsOf(
   points: readonly Point[],
   like: Like,
-  crowding: Crowding,
+  interference: InterferenceModel,
   instances: number,
-  without: Without,
+  without: WithoutParts,
 ): Residual[] {
   const lines = new Map<number, AffineFit>();
   return points.map((point) => {
-    const line = lines.get(point.instances) ?? crowding.lineFor(point.instances);
+    const line = lines.get(point.instances) ?? interference.lineFor(point.instances);
     lines.set(point.instances, line);
     return {
       log: Math.log(point.executionNs / affineNs(line, point)),

@@ -1,0 +1,149 @@
+import { latenciesOf } from '../profiler/latency-summary.ts';
+import type { Measurement } from '../profiler/measurement.ts';
+import { type Hypothesis, type Normal, posteriorOf, type Reading } from '../stats/gaussian-process.ts';
+import { DEVIATIONS_AT_95_PERCENT } from '../stats/normal.ts';
+import { relativeHalfWidth } from '../stats/precision.ts';
+import type { Choice } from './modelled-config.ts';
+import { type ModelPart, WHOLE } from './parts.ts';
+import { kernelOf, type Place, placeOf, SETTING_DISTANCES } from './places.ts';
+import type { Measured, Simulated, Simulator } from './simulator.ts';
+
+/**
+ * A figure as a logarithm, or a weighted sum of some. `shared` is the part of its deviation, with its sign, that comes of how long
+ * executions take: where they are shorter than thought, throughput is higher and latency lower at once.
+ */
+export interface Figure extends Normal {
+  readonly shared: number;
+}
+
+/** Predicts one of the simulator's figures, corrected; null where no batcher of that kind can serve such requests. */
+export type PredictFigure = (choice: Choice, level: number) => Figure | null;
+
+export interface CorrectionOptions {
+  /** Of all choices that are asked about. */
+  readonly longestDelayUs: number;
+  readonly without?: { has(part: ModelPart | CorrectionPart): boolean } | undefined;
+}
+
+/** The parts of the correction that a benchmark can leave out, and what takes their place. */
+export const correctionParts = {
+  correction: 'simulations are doubted, and never corrected',
+  adaptive: 'the correction varies over the space as usual, however large the misses were',
+  trend: 'misses of the percentile do not grow with the batch',
+  'shared-uncertainty': 'uncertainties of throughput and latency are independent',
+} as const satisfies Readonly<Record<string, string>>;
+
+type CorrectionPart = keyof typeof correctionParts;
+type WithoutParts = NonNullable<CorrectionOptions['without']>;
+
+/**
+ * Corrects a figure of the simulator by what was measured: Gaussian-process regression of the logarithm of measured over simulated, over
+ * instances, batch, delay, level and settings (Rasmussen and Williams, 2006, algorithm 2.1).
+ */
+export function correctedFigure(
+  name: keyof Simulated,
+  simulator: Simulator,
+  measured: readonly Measured[],
+  { longestDelayUs, without = WHOLE }: CorrectionOptions,
+): PredictFigure {
+  const place = (choice: Choice, level: number): Place => ({
+    ...placeOf(choice, level, longestDelayUs),
+    batchDoublings: Math.log2(simulator.meanBatch(choice, level)),
+  });
+  const readings = measured.flatMap(({ choice, measurements }) =>
+    measurements.flatMap((measurement): Reading<Place>[] => {
+      const simulated = simulator.predict(choice, measurement.level.value);
+      const value = readFigure(name, measurement);
+      if (!simulated || !(value > 0) || !Number.isFinite(value) || measurement.client.bound) return [];
+      const at = place(choice, measurement.level.value);
+      return [{ place: at, value: Math.log(value / simulated[name]), noiseVariance: noiseOf(name, measurement) ** 2 }];
+    }),
+  );
+  const hypotheses = correctionsWith(name === 'throughput' ? 'rate' : 'latency', without);
+  const correction = posteriorOf(without.has('correction') ? [] : readings, hypotheses);
+  return (choice, level) => {
+    const simulated = simulator.predict(choice, level);
+    if (!simulated) return null;
+    const { mean, sd } = correction(place(choice, level));
+    const uncertainty = simulator.uncertainty(choice, level);
+    const shared = name === 'throughput' ? -uncertainty : uncertainty;
+    return {
+      mean: Math.log(simulated[name]) + mean,
+      sd: Math.hypot(sd, uncertainty),
+      shared: without.has('shared-uncertainty') ? 0 : shared,
+    };
+  };
+}
+
+function readFigure(name: keyof Simulated, measurement: Measurement): number {
+  if (name === 'throughput') return measurement.throughput.value;
+  if (name === 'latency') return measurement.budgetLatencyMs.value;
+  return latenciesOf(measurement)[latencyFields[name]];
+}
+
+const latencyFields = {
+  'latency-avg': 'avg',
+  'latency-p50': 'p50',
+  'latency-p90': 'p90',
+  'latency-p95': 'p95',
+  'latency-p99': 'p99',
+} as const;
+
+/** Beside what the interval says: no two runs are quite alike. */
+const LEAST_NOISE = { throughput: 0.02, latency: 0.04 };
+
+function noiseOf(name: keyof Simulated, { throughput, budgetLatencyMs }: Measurement): number {
+  const [interval, least] =
+    name === 'throughput' ? [throughput, LEAST_NOISE.throughput] : [budgetLatencyMs, LEAST_NOISE.latency];
+  const width = relativeHalfWidth(interval) / DEVIATIONS_AT_95_PERCENT;
+  return Math.hypot(least, Number.isFinite(width) ? Math.min(0.5, width) : 0.5);
+}
+
+/** How far the simulator may be off, as a logarithm: likely a little, perhaps by half. Less usual kinds of miss come later in their lists. */
+export const hypothesesOf = (
+  smooths: readonly number[],
+  usual: number,
+  others: { readonly common: number; readonly locals: readonly number[]; readonly perDoublings: readonly number[] },
+): [Hypothesis<Place>, ...Hypothesis<Place>[]] =>
+  others.perDoublings.flatMap((perDoubling, trends) =>
+    smooths.flatMap((smooth) =>
+      others.locals.flatMap((local, steps) =>
+        SETTING_DISTANCES.map((settingDistance) => ({
+          kernel: kernelOf({ smooth, common: others.common, local, settingDistance, perDoubling }),
+          logPrior:
+            -0.5 * (Math.log(smooth / usual) / 0.7) ** 2 - steps * SMOOTHER_THAN_USUAL - trends * TREND_OVER_BATCHES,
+        })),
+      ),
+    ),
+  ) as [Hypothesis<Place>, ...Hypothesis<Place>[]];
+
+/** That neighbours differ less than usual must be seen before it is believed: a logarithm of odds. */
+const SMOOTHER_THAN_USUAL = 1.5;
+/** Likewise, that a miss grows with the batch: what stalls an execution stalls all that is in it, and more of the slowest in a hundred. */
+const TREND_OVER_BATCHES = 0.7;
+
+const RATES = {
+  smooths: [0.04, 0.08, 0.15, 0.3, 0.5],
+  usual: 0.12,
+  common: 0.12,
+  locals: [0.05, 0.02, 0.008],
+  perDoublings: [0],
+};
+const LATENCIES = { smooths: [0.1, 0.2, 0.4, 0.7], usual: 0.25, common: 0.3, locals: [0.1], perDoublings: [0, 0.15] };
+
+const known = new Map<string, [Hypothesis<Place>, ...Hypothesis<Place>[]]>();
+
+function correctionsWith(of: 'rate' | 'latency', without: WithoutParts): [Hypothesis<Place>, ...Hypothesis<Place>[]] {
+  const [isAdaptive, hasTrend] = [!without.has('adaptive'), !without.has('trend')];
+  const key = `${of} ${isAdaptive} ${hasTrend}`;
+  const { smooths, usual, locals, perDoublings, common } = of === 'rate' ? RATES : LATENCIES;
+  const hypotheses =
+    known.get(key) ??
+    hypothesesOf(isAdaptive ? smooths : [usual], usual, {
+      common,
+      locals: isAdaptive ? locals : locals.slice(0, 1),
+      perDoublings: hasTrend ? perDoublings : [0],
+    });
+  known.set(key, hypotheses);
+  return hypotheses;
+}

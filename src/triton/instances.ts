@@ -1,0 +1,8 @@
+import type { ModelConfig } from './model-config.ts';
+
+/** How many instances the config starts; `count` is per listed GPU, and no group at all is one instance. */
+export function instancesOf(config: ModelConfig): number {
+  const groups = config.instance_group ?? [];
+  if (groups.length === 0) return 1;
+  return groups.reduce((sum, group) => sum + Math.max(1, group.count ?? 1) * Math.max(1, group.gpus?.length ?? 1), 0);
+}
