@@ -6,7 +6,7 @@ import { withRefusals } from '../../src/study/samplers/queueing/refusals.ts';
 import { queueingSampler } from '../../src/study/samplers/queueing.ts';
 import type { Trial } from '../../src/study/types.ts';
 import { type MakeSampler, planOf, goalOf as problemGoal } from '../../src/tuner/offline/contest.ts';
-import { problemsOf } from '../../src/tuner/offline/problem.ts';
+import type { Problem } from '../../src/tuner/offline/problem.ts';
 import { scenario } from '../../src/tuner/offline/scenarios.ts';
 import { OfflineWorld } from '../../src/tuner/offline/world.ts';
 import { tune } from '../../src/tuner/tune.ts';
@@ -117,11 +117,12 @@ describe('a refusal for memory', () => {
 
 describe('a search over settings', () => {
   const play = async (index: number, maxTrials: number, make: MakeSampler = queueingSampler) => {
-    const problem = problemsOf(scenario(index))[1];
-    if (!problem) throw new Error('no problem');
+    const landscape = scenario(index);
+    const { p99 } = landscape.truth(landscape.baseline, 1).latencyMs;
+    const problem: Problem = { landscape, tightness: 'middle', budgetMs: 4 * p99, optimum: 1 };
     const goal = problemGoal(problem);
-    const world = new OfflineWorld(problem.landscape, { seed: 1, statistics: true });
-    const { space: view, levels } = problem.landscape;
+    const world = new OfflineWorld(landscape, { seed: 1, statistics: true });
+    const { space: view, levels } = landscape;
     const sampler = make(view, { seed: 1, goal, levels });
     const parts = { control: world.control, profile: world.profile, sampler, clock: world.clock };
     const journal = { append: async () => undefined };
