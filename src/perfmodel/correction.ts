@@ -20,7 +20,7 @@ export interface Figure extends Normal {
 export type PredictFigure = (choice: Choice, level: number) => Figure | null;
 
 export interface CorrectionOptions {
-  /** Of all choices that are asked about. */
+  /** The longest queue delay of all choices that are asked about. */
   readonly longestDelayUs: number;
   readonly without?: { has(part: ModelPart | CorrectionPart): boolean } | undefined;
 }

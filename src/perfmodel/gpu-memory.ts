@@ -1,7 +1,7 @@
 import { BYTES_PER_MIB } from '../base/units.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 
-/** Of all GPUs together, in MiB, whoever uses it. */
+/** The memory of all GPUs together, in MiB, whoever uses it. */
 export interface GpuMemory {
   readonly usedMib: number;
   /** null where the server does not say how much there is. */

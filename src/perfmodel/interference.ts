@@ -12,7 +12,7 @@ export type Point = ServicePoint & { readonly instances: number; readonly compan
 /** What executes around it is of one request, or hardly of more. */
 export const isAmongSingles = ({ company }: Point): boolean => company <= 1.2;
 
-/** What the points say of how instances crowd each other: all ways in which they may, each as likely as it explains the points. */
+/** How instances slow each other: all ways in which they may, each as likely as it explains the points (Bayesian model averaging). */
 export interface InterferenceModel {
   /** For a model with so many instances: the geometric mean over the ways. */
   lineFor(instances: number): AffineFit;

@@ -20,7 +20,7 @@ export interface Choice {
 
 const known = new WeakMap<Candidate, Choice>();
 
-/** Of each candidate once: those of a study's trials are looked at before every proposal. */
+/** Reads each candidate once: those of a study's trials are looked at before every proposal. */
 export function choiceOf(candidate: Candidate): Choice {
   const choice = known.get(candidate) ?? readChoice(candidate);
   known.set(candidate, choice);
@@ -44,7 +44,7 @@ function readChoice(candidate: Candidate): Choice {
   return { candidate, policy, largestBatch, delayUs, variant, settings: settingsOfVariant(variant), key };
 }
 
-/** Of the variant read last, which is that of most choices in a row: places of one variant are soon told to be alike. */
+/** The variant that was read last, which is that of most choices in a row: places of one variant are soon told to be alike. */
 let latest: { readonly variant: string; readonly settings: Choice['settings'] } = {
   variant: 'null',
   settings: new Map(),

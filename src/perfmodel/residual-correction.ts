@@ -90,7 +90,7 @@ function interferenceFor(points: readonly Point[], like: Like, without: WithoutP
   return interference;
 }
 
-/** Steps between batch sizes that all numbers of instances share are taken away first: else they look like interference. */
+/** Takes away the steps between batch sizes that all numbers of instances share: they would be taken for interference. */
 function withoutSteps(points: readonly Point[], like: Like, without: WithoutParts): InterferenceModel {
   const weighed = points.map((point) => ({ ...point, weight: weightFor(like, point, without) }));
   const rough = averagedInterference(weighed, without);

@@ -8,7 +8,7 @@ export function sameKind(a: ModelConfig, b: ModelConfig): boolean {
   return kindOf(a) === kindOf(b);
 }
 
-/** Of each config once: a search compares the same ones again and again. */
+/** Each config is looked at once: a search compares the same ones again and again. */
 const kinds = new WeakMap<ModelConfig, string>();
 
 function kindOf(config: ModelConfig): string {

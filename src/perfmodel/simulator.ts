@@ -54,7 +54,7 @@ export interface SimulatorOptions {
   /** Of `latency`. */
   readonly percentile: number;
   readonly seed: number;
-  /** Of one simulation; fewer are quicker and less sure of the tail. */
+  /** The requests of one simulation; fewer are quicker and less sure of the tail. */
   readonly requests?: number | undefined;
   readonly without?: WithoutParts | undefined;
 }

@@ -41,7 +41,7 @@ const LEAST_WEIGHT = 0.2;
 
 /**
  * How far a law may be off for an execution, as a logarithm's standard deviation: by what was not seen of batch sizes, and of the
- * variant elsewhere, and of single executions among themselves. How instances crowd each other has a uncertainty of its own (interference.ts).
+ * variant elsewhere, and of single executions among themselves. How instances slow each other has an uncertainty of its own (interference.ts).
  * `points` are of all variants.
  */
 export const uncertaintyOf = (

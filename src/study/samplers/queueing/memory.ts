@@ -2,7 +2,7 @@ import type { Measured } from '../../../perfmodel/simulator.ts';
 import { type Assessment, assess, compareAssessments, missingMetrics } from '../../goal.ts';
 import type { Goal } from '../../types.ts';
 
-/** ServiceTimes and corrections cost the square and the cube of what they are fitted to, and so many tell all that there is to know. */
+/** Fitting service times takes the square of the number of measurements, and fitting corrections the cube; this many tell all that there is to know. */
 const MOST = 40;
 const BEST = 16;
 

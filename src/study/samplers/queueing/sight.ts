@@ -60,7 +60,7 @@ export interface Model {
   readonly forecast: Forecast;
 }
 
-/** Fits simulator and its correction to what was measured. */
+/** Fits the simulator and its correction to what was measured. */
 export function modelOf(
   all: readonly Choice[],
   measured: readonly Measured[],
