@@ -21,7 +21,7 @@ const OTHER_COMPANY_WEIGHT = 0.2;
 export interface Like {
   readonly variant: string;
   readonly instances: number;
-  /** WithoutParts batching. */
+  /** Without batching. */
   readonly isSingle: boolean;
 }
 /** So much weight of points is needed for half a correction. */
@@ -51,9 +51,9 @@ interface Residual {
 }
 
 /**
- * The line that interference has for so many instances, and in turn what it does not explain. What a line leaves of a point is seen
- * from the line of the point's own number: else all that many instances take longer is of the batch sizes that these happened to
- * be measured with. WithoutParts batching, it leans on executions that had no batches beside them.
+ * Execution times for one number of instances: an affine fit under interference, then four kernel-smoothed corrections of what it leaves, as
+ * logarithms. What it leaves of a point is taken from the line of the point's own number of instances, so that interference is not attributed to
+ * batch sizes. Without batching, the fit leans on executions that had no batches beside them.
  */
 export function correctedLineOf(points: readonly Point[], like: Like, without: WithoutParts = WHOLE): CorrectedLine {
   const { instances } = like;

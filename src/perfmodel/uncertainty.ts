@@ -58,7 +58,7 @@ export const uncertaintyOf = (
 
 /**
  * Where single executions were seen beside batches only, the batches may be what slows them: to gather their inputs takes memory bandwidth and
- * caches. WithoutParts batching there is none of that, and where batches save little for each sample, that may be worth more than they are. On a real
+ * caches. Without batching there is none of that, and where batches save little for each sample, that may be worth more than they are. On a real
  * Triton, Python backend, images of 600 KiB, four instances: 387 us for a single execution without batching, 1,247 us beside batches of 4.
  */
 function ofCompany(
