@@ -15,7 +15,7 @@ import { scenario } from '../src/tuner/offline/scenarios.ts';
  * What each mechanism of the default sampler is worth: `npm run bench:ablation`. Searches of 12 measurements, and whole studies on a machine
  * that stalls, with nothing left out and with each mechanism left out alone; problems and noise are the same for all. `TRITUNE_BENCH_MODELS` are
  * the made-up models (200-247), each with a seed of its own out of eight; recorded grids have all eight. `TRITUNE_BENCH_WITHOUT` names the
- * mechanisms (all). About 25 minutes per core pair.
+ * mechanisms (all). Two cores take about five hours for all of it, and about five minutes for each made-up model.
  */
 const SEEDS = 8;
 const STALLS = 0.2;
