@@ -1,6 +1,6 @@
 import { fitSpread } from '../queueing/fit-spread.ts';
-import { type Observation, seenExecutions, servicePoints } from '../queueing/observation.ts';
-import { affineLaw, type ServiceLaw } from '../queueing/service-law.ts';
+import { hasServicePoints, type Observation, seenExecutions, servicePoints } from '../queueing/observation.ts';
+import { affineLaw, executionNs, type ServiceLaw } from '../queueing/service-law.ts';
 import type { Reading } from '../stats/gaussian-process.ts';
 import { fitFrontEnd } from './front-end.ts';
 import type { Point } from './interference.ts';
@@ -68,9 +68,7 @@ export function serviceTimesOf(observed: readonly Observed[], without: WithoutPa
     return law;
   };
   const telling = observed.flatMap(({ choice, observations }) =>
-    observations
-      .filter((each) => servicePoints(each).length > 0)
-      .map((observation) => ({ observation, law: rough(choice) })),
+    observations.filter(hasServicePoints).map((observation) => ({ observation, law: rough(choice) })),
   );
   // Under load the way to the server and back is longer by what the front end takes for the others, which is its own.
   const roundTripNs = Math.max(0, Math.min(...telling.map(({ observation }) => observation.roundTripNs)));
@@ -139,3 +137,9 @@ function sizesUpTo(largest: number): number[] {
   for (let power = 2; power < largest; power *= 2) sizes.push(power * 1.5, 2 * power);
   return sizes;
 }
+
+/** |law / observed - 1| of each execution time that was observed. */
+export const executionMisses = (law: ServiceLaw, observations: readonly Observation[]): number[] =>
+  observations
+    .flatMap(servicePoints)
+    .map((point) => Math.abs(executionNs(law, point.batchSize, point.busyInstances) / point.executionNs - 1));

@@ -3,7 +3,7 @@ import { type AffineFit, affineNs, fitAffine } from './fit-affine.ts';
 import { type FitQuality, fitQuality } from './fit-quality.ts';
 import { fitSpread } from './fit-spread.ts';
 import { type LineEstimates, lineEstimates } from './fit-uncertainty.ts';
-import { type Observation, type ServicePoint, servicePoints } from './observation.ts';
+import { hasServicePoints, meanSplit, type Observation, type ServicePoint, servicePoints } from './observation.ts';
 import { affineLaw, executionNs, type LawPoint, type ServiceLaw } from './service-law.ts';
 
 /** A service law with what it was fitted to. */
@@ -40,7 +40,7 @@ const ROUNDS = 3;
  * null when no observation holds execution times by batch size.
  */
 export function fitServiceLaw(observations: readonly Observation[], variant: string): FittedLaw | null {
-  const telling = observations.filter((observation) => servicePoints(observation).length > 0);
+  const telling = observations.filter(hasServicePoints);
   if (telling.length === 0) return null;
   const { line, points } = fitVariant(telling.flatMap(servicePoints), variant);
   const largestBatch = Math.max(...points.map((point) => point.batchSize));
@@ -139,10 +139,4 @@ function sizesUpTo(largest: number): number[] {
     if (power * 1.5 < largest) sizes.push(power * 1.5);
   }
   return largest > 1 ? [...sizes, largest] : sizes;
-}
-
-function meanSplit(observations: readonly Observation[]): ServiceLaw['split'] {
-  const mean = (of: (observation: Observation) => number): number =>
-    observations.reduce((sum, observation) => sum + of(observation), 0) / observations.length;
-  return { input: mean(({ split }) => split.input), output: mean(({ split }) => split.output) };
 }

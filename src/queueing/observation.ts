@@ -89,3 +89,13 @@ export function seenExecutions(observation: Observation): SeenExecutions | null 
     batchesInFlight: (concurrency * samplesPerRequest * executions) / samples,
   };
 }
+
+/** Whether it has execution times by batch size. */
+export const hasServicePoints = (observation: Observation): boolean => servicePoints(observation).length > 0;
+
+/** The mean of the observations' splits; needs one at least. */
+export function meanSplit(observations: readonly Observation[]): Observation['split'] {
+  const mean = (of: (observation: Observation) => number): number =>
+    observations.reduce((sum, observation) => sum + of(observation), 0) / observations.length;
+  return { input: mean(({ split }) => split.input), output: mean(({ split }) => split.output) };
+}

@@ -3,10 +3,10 @@ import type { LoadLevel } from '../loadgen/types.ts';
 import { correctedFigure, type PredictFigure } from '../perfmodel/correction.ts';
 import { type Choice, choiceOf } from '../perfmodel/modelled-config.ts';
 import { isModelled, observationsOf } from '../perfmodel/observations.ts';
+import { executionMisses } from '../perfmodel/service-times.ts';
 import { type Measured, type Simulated, type Simulator, simulatorOf } from '../perfmodel/simulator.ts';
 import { type FitQuality, fitQuality } from '../queueing/fit-quality.ts';
-import { type Observation, servicePoints } from '../queueing/observation.ts';
-import { executionNs } from '../queueing/service-law.ts';
+import { hasServicePoints, servicePoints } from '../queueing/observation.ts';
 import type { ModelConfig } from '../triton/model-config.ts';
 import { representative } from './final.ts';
 import type { StudyState } from './state.ts';
@@ -64,7 +64,7 @@ export function predictTrial(
 /** What the model of the default sampler, fitted to all of these trials and corrected by them, expects of a config at a level. */
 function predictBy(trials: readonly Trial[], config: ModelConfig, level: LoadLevel, draw: Draw): Prediction | null {
   if (level.mode !== 'concurrency' || !isModelled(config)) return null;
-  const telling = trials.filter((trial) => observationsOf(trial).some(tells));
+  const telling = trials.filter((trial) => observationsOf(trial).some(hasServicePoints));
   const measured = telling.map(({ candidate, measurements }) => ({ choice: choiceOf(candidate), measurements }));
   if (measured.length === 0) return null;
   const choice = choiceOf({ config, assignment: {}, fingerprint: canonicalJson(config) });
@@ -72,8 +72,6 @@ function predictBy(trials: readonly Trial[], config: ModelConfig, level: LoadLev
   const model = modelOf(measured, draw, longestDelayUs);
   return predictionOf(choice, level.value, { model, seen: seenIn(telling), percentile: draw.percentile });
 }
-
-const tells = (observation: Observation): boolean => servicePoints(observation).length > 0;
 
 /** How a prediction is simulated. */
 export interface Draw {
@@ -112,14 +110,9 @@ function modelOf(
 
 /** How well the service laws explain the execution times that they were fitted to. */
 function qualityOf(simulator: Simulator, measured: readonly Measured[]): FitQuality {
-  const misses = measured.flatMap(({ choice, measurements }) => {
-    const law = simulator.lawOf(choice);
-    return observationsOf({ candidate: choice.candidate, measurements }).flatMap((observation) =>
-      servicePoints(observation).map((point) =>
-        Math.abs(executionNs(law, point.batchSize, point.busyInstances) / point.executionNs - 1),
-      ),
-    );
-  });
+  const misses = measured.flatMap(({ choice, measurements }) =>
+    executionMisses(simulator.lawOf(choice), observationsOf({ candidate: choice.candidate, measurements })),
+  );
   return fitQuality(misses);
 }
 
@@ -140,7 +133,7 @@ interface Seen {
 }
 
 function seenIn(trials: readonly Trial[]): Seen {
-  const observations = trials.flatMap(observationsOf).filter(tells);
+  const observations = trials.flatMap(observationsOf).filter(hasServicePoints);
   return {
     observations: observations.length,
     largestBatch: Math.max(...observations.flatMap(servicePoints).map(({ batchSize }) => batchSize)),

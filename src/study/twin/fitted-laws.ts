@@ -1,8 +1,8 @@
 import { median } from 'simple-statistics';
 import type { WithoutParts } from '../../perfmodel/parts.ts';
-import { serviceTimesOf } from '../../perfmodel/service-times.ts';
-import { type Observation, servicePoints } from '../../queueing/observation.ts';
-import { executionNs, type ServiceLaw } from '../../queueing/service-law.ts';
+import { executionMisses, serviceTimesOf } from '../../perfmodel/service-times.ts';
+import { hasServicePoints, meanSplit } from '../../queueing/observation.ts';
+import type { ServiceLaw } from '../../queueing/service-law.ts';
 import type { Attempt } from './attempts.ts';
 
 /** The service laws of a study's variants. */
@@ -23,14 +23,9 @@ const unlikeTheEmulator: WithoutParts = { has: (part) => part === 'front-end' ||
 export function fittedLaws(attempts: readonly Attempt[]): FittedLaws | null {
   const times = serviceTimesOf(attempts, unlikeTheEmulator);
   if (!times) return null;
-  const telling = attempts.filter(({ observations }) => observations.some(tells));
-  const observations = telling.flatMap((attempt) => attempt.observations.filter(tells));
-  const residuals = telling.flatMap(({ choice, observations: own }) =>
-    own.flatMap(servicePoints).map((point) => {
-      const fittedNs = executionNs(times.of(choice), point.batchSize, point.busyInstances);
-      return Math.abs(fittedNs / point.executionNs - 1);
-    }),
-  );
+  const telling = attempts.filter(({ observations }) => observations.some(hasServicePoints));
+  const observations = telling.flatMap((attempt) => attempt.observations.filter(hasServicePoints));
+  const residuals = telling.flatMap(({ choice, observations: own }) => executionMisses(times.of(choice), own));
   return {
     of(variant) {
       const own = telling.filter((attempt) => attempt.variant === variant).map(({ choice }) => choice);
@@ -41,12 +36,4 @@ export function fittedLaws(attempts: readonly Attempt[]): FittedLaws | null {
     observations: observations.length,
     medianResidual: median(residuals),
   };
-}
-
-const tells = (observation: Observation): boolean => servicePoints(observation).length > 0;
-
-function meanSplit(observations: readonly Observation[]): ServiceLaw['split'] {
-  const mean = (of: (observation: Observation) => number): number =>
-    observations.reduce((sum, observation) => sum + of(observation), 0) / observations.length;
-  return { input: mean(({ split }) => split.input), output: mean(({ split }) => split.output) };
 }
