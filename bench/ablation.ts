@@ -6,6 +6,8 @@ import {
   type AblationRow,
   type AblationSummary,
   ablationSummaries,
+  type LeftOut,
+  labelOf,
   playAblation,
 } from '../src/tuner/offline/ablation.ts';
 import { recordedGrids } from '../src/tuner/offline/landscapes.ts';
@@ -15,13 +17,19 @@ import { scenario } from '../src/tuner/offline/scenarios.ts';
  * What each mechanism of the default sampler is worth: `npm run bench:ablation`. Searches of 12 measurements, and whole studies on a machine
  * that stalls, with nothing left out and with each mechanism left out alone; problems and noise are the same for all. `TRITUNE_BENCH_MODELS` are
  * the made-up models (200-247), each with a seed of its own out of eight; recorded grids have all eight. `TRITUNE_BENCH_WITHOUT` names the
- * mechanisms (all). Two cores take about five hours for all of it, and about five minutes for each made-up model.
+ * mechanisms (each of them): `scout,returning` leaves out one at a time, `scout+returning` both at once. Two cores take about five hours for all of it, and about five minutes for each made-up model.
  */
 const SEEDS = 8;
 const STALLS = 0.2;
 const [first = 200, last = 247] = (process.env.TRITUNE_BENCH_MODELS ?? '200-247').split('-').map(Number);
-const wanted = process.env.TRITUNE_BENCH_WITHOUT?.split(',') ?? Object.keys(mechanisms);
-const names = (Object.keys(mechanisms) as Mechanism[]).filter((name) => wanted.includes(name));
+const leftOut: readonly LeftOut[] =
+  process.env.TRITUNE_BENCH_WITHOUT?.split(',').map((names) => names.split('+').map(mechanismOf)) ??
+  (Object.keys(mechanisms) as Mechanism[]).map((name) => [name]);
+
+function mechanismOf(name: string): Mechanism {
+  if (name in mechanisms) return name as Mechanism;
+  throw new Error(`no mechanism ${name}: ${Object.keys(mechanisms).join(', ')}`);
+}
 
 interface Task {
   /** A made-up model by its number, or a recorded grid by its place. */
@@ -46,7 +54,7 @@ async function work(own: readonly Task[]): Promise<void> {
     const landscape = kind === 'made' ? scenario(index) : recordedGrids()[index];
     if (!landscape) continue;
     for (const seed of seeds) {
-      const rows = await playAblation(landscape, names, { seed, stalls: STALLS });
+      const rows = await playAblation(landscape, leftOut, { seed, stalls: STALLS });
       parentPort?.postMessage(rows.map((row): Found => ({ ...row, kind })));
     }
   }
@@ -94,7 +102,7 @@ function row({ without, after, untilNear, reloads, askMs, study, worth }: Ablati
 }
 
 function print(title: string, rows: readonly Found[]): void {
-  const order = [null, ...names];
+  const order = [null, ...leftOut.map(labelOf)];
   const summaries = [...ablationSummaries(rows)].sort((a, b) => order.indexOf(a.without) - order.indexOf(b.without));
   console.log(`\n${title}: ${summaries[0]?.problems ?? 0} problems; shares of the optimum in per cent`);
   console.log(

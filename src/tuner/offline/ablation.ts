@@ -1,17 +1,17 @@
 import { mean, quantileSorted, sampleStandardDeviation } from 'simple-statistics';
 import { confidenceFactor } from '../../stats/batch-means.ts';
 import type { Interval } from '../../stats/interval.ts';
-import { type Mechanism, NOTHING, type Without } from '../../study/samplers/queueing/mechanisms.ts';
+import type { Mechanism, Without } from '../../study/samplers/queueing/mechanisms.ts';
 import { queueingSampler } from '../../study/samplers/queueing.ts';
 import type { Sampler } from '../../study/types.ts';
 import { contest, type MakeSampler, type Promised } from './contest.ts';
 import { type Landscape, type Problem, problemsOf } from './problem.ts';
 import { playStudy } from './whole-study.ts';
 
-/** How the default sampler did on one problem with one seed, with or without one of its mechanisms. */
+/** How the default sampler did on one problem with one seed, with or without some of its mechanisms. */
 export interface AblationRow {
-  /** What is left out; null for nothing. */
-  readonly without: Mechanism | null;
+  /** What is left out, by `labelOf`; null for nothing. */
+  readonly without: string | null;
   readonly landscape: string;
   readonly tightness: Problem['tightness'];
   readonly seed: number;
@@ -37,26 +37,32 @@ const AFTER = [6, 9, 12] as const;
 const MEASUREMENTS = 12;
 const NEAR = 0.97;
 
-/** Lets the default sampler tune the landscape's problems with nothing left out, and with each of the mechanisms left out alone. */
+/** Mechanisms that are left out together. */
+export type LeftOut = readonly Mechanism[];
+
+/** Names what is left out in a table, and in what a person asks for: `scout`, or `scout+returning`. */
+export const labelOf = (leftOut: LeftOut): string => leftOut.join('+');
+
+/** Lets the default sampler tune the landscape's problems with nothing left out, and with each of these left out. */
 export async function playAblation(
   landscape: Landscape,
-  mechanisms: readonly Mechanism[],
+  leftOut: readonly LeftOut[],
   options: AblationOptions,
 ): Promise<readonly AblationRow[]> {
   const rows: AblationRow[] = [];
   for (const problem of problemsOf(landscape)) {
-    for (const without of [null, ...mechanisms]) rows.push(await playWithout(problem, without, options));
+    for (const without of [[], ...leftOut]) rows.push(await playWithout(problem, without, options));
   }
   return rows;
 }
 
 async function playWithout(
   problem: Problem,
-  mechanism: Mechanism | null,
+  leftOut: LeftOut,
   { seed, stalls }: AblationOptions,
 ): Promise<AblationRow> {
   const asks: number[] = [];
-  const without: Without = mechanism === null ? NOTHING : new Set([mechanism]);
+  const without: Without = new Set(leftOut);
   const make: MakeSampler = (space, given) => timed(queueingSampler(space, { ...given, without }), asks);
   const { standings, promises } = await contest(problem, make, MEASUREMENTS, { seed, statistics: true });
   const askMs = mean(asks);
@@ -64,7 +70,8 @@ async function playWithout(
   const near = standings.findIndex(({ share }) => share >= NEAR);
   const study = stalls === null ? null : (await playStudy(problem, make, { seed, statistics: true, stalls })).share;
   return {
-    ...{ without: mechanism, landscape: problem.landscape.name, tightness: problem.tightness, seed },
+    without: leftOut.length === 0 ? null : labelOf(leftOut),
+    ...{ landscape: problem.landscape.name, tightness: problem.tightness, seed },
     after: [shareAfter(AFTER[0]), shareAfter(AFTER[1]), shareAfter(AFTER[2])],
     untilNear: near < 0 ? MEASUREMENTS + 1 : near + 1,
     reloads: standings.at(-1)?.reloads ?? 0,
@@ -86,9 +93,9 @@ function timed(sampler: Sampler, asks: number[]): Sampler {
   };
 }
 
-/** What leaving a mechanism out costs. */
+/** What leaving something out costs. */
 export interface AblationSummary {
-  readonly without: Mechanism | null;
+  readonly without: string | null;
   readonly problems: number;
   /** Shares after 6, 9 and 12 measurements: median, worst tenth and mean. */
   readonly after: readonly { readonly median: number; readonly worstTenth: number; readonly mean: number }[];
