@@ -20,7 +20,7 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: ['test/real/**', 'test/report/browser/**', 'test/package/**'],
           // More than two cores have: many tests wait for a process that they started.
-          maxWorkers: 3,
+          maxWorkers: 4,
           testTimeout: 20_000,
         },
       },

@@ -40,7 +40,8 @@ function panelOf(link) {
   const list = make('dl', {});
   for (const [index, cell] of [...row.cells].entries()) {
     if (cell.textContent === '') continue;
-    list.append(make('div', {}, make('dt', {}, heads[index]), make('dd', {}, cell.textContent)));
+    const place = heads[index] === 'notes' ? { class: 'wide' } : {};
+    list.append(make('div', place, make('dt', {}, heads[index]), make('dd', {}, cell.textContent)));
   }
   const all = make('a', { href: `#${card.id}` }, 'all levels of this trial');
   return [

@@ -1,15 +1,14 @@
 // What if: the chart for what the controls say.
 
-/** Latency over concurrency as foretold, with its range, the measured points, and the budget. Both axes in doublings. */
+/** Predicted latency over concurrency, with its range, the measured points, and the budget. Both axes in doublings. */
 function showChart(told, state) {
   const place = byId('what-if-chart');
   const narrow = place.clientWidth < 560;
   const [width, height, left, bottom] = narrow ? [380, 260, 52, 44] : [900, 300, 64, 46];
   const { trial, cells } = told.configs[state.config];
-  const { low, high } = told.latencyFactors ?? { low: 1, high: 1 };
-  const points = cells.flatMap((cell, at) => (cell ? [[told.levels[at], cell[2]]] : []));
+  const points = cells.flatMap((cell, at) => (cell ? [{ level: told.levels[at], ...latencyOf(cell) }] : []));
   const measured = (told.measured[trial] ?? []).map(([level, , latency]) => [level, latency]);
-  const all = cellsOf(told).map((cell) => cell[2]);
+  const all = cellsOf(told).map(latencyOf);
   const scale = (values, from, to) => {
     const [from2, to2] = [Math.floor(Math.log2(Math.min(...values))), Math.ceil(Math.log2(Math.max(...values)))];
     const span = Math.max(1, to2 - from2);
@@ -18,7 +17,11 @@ function showChart(told, state) {
     return { at: (value) => from + ((Math.log2(value) - from2) / span) * (to - from), ticks };
   };
   const x = scale(told.levels, left, width - 16);
-  const y = scale([...all.map((ms) => ms * low), ...all.map((ms) => ms * high)], height - bottom, 12);
+  const y = scale(
+    all.flatMap(({ low, high }) => [low, high]),
+    height - bottom,
+    12,
+  );
   const svg = document.createElementNS(svgNames, 'svg');
   svg.setAttribute('viewBox', `0 0 ${width} ${height}`);
   svg.setAttribute('role', 'img');
@@ -43,11 +46,16 @@ function showChart(told, state) {
   draw(svg, 'text', { ...axis, transform: `rotate(-90 14 ${axis.y})` }, `p${told.percentile} latency, ms`);
   const line = (list) => list.map(([level, ms]) => `${x.at(level)},${y.at(ms)}`).join(' ');
   const band = [
-    ...points.map(([level, ms]) => [level, ms * high]),
-    ...points.map(([level, ms]) => [level, ms * low]).reverse(),
+    ...points.map(({ level, high }) => [level, high]),
+    ...points.map(({ level, low }) => [level, low]).reverse(),
   ];
   draw(svg, 'polygon', { points: line(band), fill: '#2f7ed8', 'fill-opacity': 0.22 });
-  draw(svg, 'polyline', { points: line(points), fill: 'none', stroke: '#2f7ed8', 'stroke-width': 2 });
+  draw(svg, 'polyline', {
+    points: line(points.map(({ level, value }) => [level, value])),
+    fill: 'none',
+    stroke: '#2f7ed8',
+    'stroke-width': 2,
+  });
   const lowest = y.ticks[0];
   const top = y.at(Math.max(state.budgetMs, lowest));
   if (top > 8) {
@@ -63,7 +71,7 @@ function showChart(told, state) {
   if (here) {
     draw(svg, 'circle', {
       cx: x.at(told.levels[state.level]),
-      cy: y.at(here[2]),
+      cy: y.at(latencyOf(here).value),
       r: 6,
       fill: 'none',
       stroke: '#2f7ed8',

@@ -1,10 +1,12 @@
 // What if: the words and the table for what the controls say.
 
-/** The highest throughput of a config within the budget as foretold: [level, throughput]; null when none is. */
+/** The highest throughput that is predicted for a config within the budget: { at, value, low, high }; null when none is. */
 function within(told, config, budgetMs) {
   let best = null;
   for (const [at, cell] of told.configs[config].cells.entries()) {
-    if (cell && cell[2] <= budgetMs && (!best || cell[0] > best[1])) best = [at, cell[0]];
+    if (!cell || latencyOf(cell).value > budgetMs) continue;
+    const throughput = throughputOf(cell);
+    if (!best || throughput.value > best.value) best = { at, ...throughput };
   }
   return best;
 }
@@ -19,23 +21,23 @@ function showWords(told, state, choose) {
     );
     return;
   }
-  const { low, high } = told.latencyFactors ?? { low: 1, high: 1 };
+  const latency = latencyOf(cell);
   const verdict =
-    cell[2] * high <= state.budgetMs
+    latency.high <= state.budgetMs
       ? make('span', { class: 'yes' }, 'within the budget')
-      : cell[2] * low > state.budgetMs
+      : latency.low > state.budgetMs
         ? make('span', { class: 'no' }, 'over the budget')
         : make('span', {}, 'too near the budget to tell');
-  const guess = cell[3] ? ' A guess: nothing measured had so many instances, or batches so large.' : '';
+  const guess = cell[3] ? ' A guess: nothing that was measured had this many instances, or batches this large.' : '';
   words.replaceChildren(
-    `${range(cell[0], told.throughputFactors)} infer/s, p${told.percentile} ${range(cell[2], told.latencyFactors)} ms: `,
+    `${range(throughputOf(cell))} infer/s, p${told.percentile} ${range(latency)} ms: `,
     verdict,
     `.${guess} ${measuredWords(told, trial, state.level)} `,
     ...bestWithin(told, state, choose),
   );
 }
 
-/** What was measured of the config, and at this very level: that counts for more than what is foretold. */
+/** What was measured of the config, and at this very level: that counts for more than a prediction. */
 function measuredWords(told, trial, at) {
   if (trial === null) return 'Not measured.';
   const found = (told.measured[trial] ?? []).find(([level]) => level === told.levels[at]);
@@ -48,24 +50,21 @@ function bestWithin(told, state, choose) {
   const all = told.configs
     .map((_, config) => ({ config, found: within(told, config, state.budgetMs) }))
     .filter(({ found }) => found);
-  if (all.length === 0) return [`Nothing foretold here keeps ${figure(state.budgetMs)} ms.`];
+  if (all.length === 0) return [`No config here is predicted to keep ${figure(state.budgetMs)} ms.`];
   const own = within(told, state.config, state.budgetMs);
-  const best = all.reduce((most, each) => (each.found[1] > most.found[1] ? each : most));
+  const best = all.reduce((most, each) => (each.found.value > most.found.value ? each : most));
   const ownWords = own
-    ? `Within ${figure(state.budgetMs)} ms this config should serve ${figure(own[1])} infer/s at most (concurrency ${told.levels[own[0]]}).`
+    ? `Within ${figure(state.budgetMs)} ms this config should serve ${figure(own.value)} infer/s at most (concurrency ${told.levels[own.at]}).`
     : `This config is not expected to keep ${figure(state.budgetMs)} ms at any level.`;
-  if (own && best.found[1] <= own[1]) return [ownWords, ' No other is expected to serve more.'];
+  if (own && best.found.value <= own.value) return [ownWords, ' No other is expected to serve more.'];
   const show = make('a', { href: '#what-if' }, describe(told, best.config));
   show.addEventListener('click', (event) => {
     event.preventDefault();
-    choose(best.config, best.found[0]);
+    choose(best.config, best.found.at);
   });
-  const spread = told.throughputFactors
-    ? told.throughputFactors.high / told.throughputFactors.low
-    : Number.POSITIVE_INFINITY;
-  const isUnsure = own && best.found[1] / own[1] < spread;
-  const doubt = isUnsure ? ', more than this one by less than the predictions are off' : '';
-  return [ownWords, ' Most is expected of ', show, `: ${figure(best.found[1])} infer/s${doubt}.`];
+  const isUnsure = own && best.found.low <= own.high;
+  const doubt = isUnsure ? ', a difference smaller than the error of the predictions' : '';
+  return [ownWords, ' The highest prediction is for ', show, `: ${figure(best.found.value)} infer/s${doubt}.`];
 }
 
 function showTable(told, state) {
@@ -78,8 +77,8 @@ function showTable(told, state) {
     const found = measured.get(level);
     const texts = [
       String(level),
-      cell ? range(cell[0], told.throughputFactors) : '–',
-      cell ? range(cell[2], told.latencyFactors) + (cell[3] ? ', a guess' : '') : '–',
+      cell ? range(throughputOf(cell)) : '–',
+      cell ? range(latencyOf(cell)) + (cell[3] ? ', a guess' : '') : '–',
       found ? figure(found[0]) : '',
       found ? figure(found[1]) : '',
     ];

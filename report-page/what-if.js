@@ -7,7 +7,7 @@ function followWhatIf() {
   const state = { config: 0, level: told.level, budgetMs: told.budgetMs ?? budgetGuess(told) };
   const controls = byId('what-if-controls');
   const update = () => {
-    for (const each of knobs) each.refresh();
+    for (const each of selects) each.refresh();
     level.refresh();
     budget.refresh();
     showWords(told, state, choose);
@@ -19,7 +19,7 @@ function followWhatIf() {
     if (at !== undefined) state.level = at;
     update();
   };
-  const knobs = told.knobs.map((knob, index) => knobControl(told, state, knob, index, choose));
+  const selects = told.parameters.map((parameter, index) => parameterControl(told, state, parameter, index, choose));
   const level = slider(
     'concurrency',
     told.levels.length - 1,
@@ -52,17 +52,17 @@ function followWhatIf() {
     state.budgetMs = told.budgetMs ?? budgetGuess(told);
     choose(0, told.level);
   });
-  controls.append(...knobs.map((each) => each.element), level.element, budget.element, make('div', {}, reset));
+  controls.append(...selects.map((each) => each.element), level.element, budget.element, make('div', {}, reset));
   for (const id of ['what-if-controls', 'what-if-words', 'what-if-chart']) byId(id).hidden = false;
   update();
 }
 
 const cellsOf = (told) => told.configs.flatMap(({ cells }) => cells.filter(Boolean));
-const budgetGuess = (told) => 2 * Math.min(...cellsOf(told).map((cell) => cell[2]));
+const budgetGuess = (told) => 2 * Math.min(...cellsOf(told).map((cell) => latencyOf(cell).value));
 
 /** Budgets to slide over: from below all predictions to above them, the study's own among them. */
 function budgetSteps(told) {
-  const latencies = cellsOf(told).map((cell) => cell[2]);
+  const latencies = cellsOf(told).map((cell) => latencyOf(cell).value);
   const [low, high] = [Math.min(...latencies) / 2, Math.max(...latencies) * 1.5];
   const steps = Array.from({ length: 81 }, (_, step) => Number((low * (high / low) ** (step / 80)).toPrecision(2)));
   return [...new Set([...steps, ...(told.budgetMs ? [told.budgetMs] : [])])].sort((a, b) => a - b);
@@ -82,18 +82,22 @@ function slider(name, max, position, text, onMove) {
   };
 }
 
-function knobControl(told, state, knob, index, choose) {
-  const select = make('select', {}, ...knob.values.map((value, at) => make('option', { value: String(at) }, value)));
+function parameterControl(told, state, parameter, index, choose) {
+  const select = make(
+    'select',
+    {},
+    ...parameter.values.map((value, at) => make('option', { value: String(at) }, value)),
+  );
   select.addEventListener('change', () => choose(nearest(told, state.config, index, Number(select.value))));
   return {
-    element: make('label', {}, make('span', {}, knob.name), select),
+    element: make('label', {}, make('span', {}, parameter.name), select),
     refresh: () => {
       select.value = String(told.configs[state.config].settings[index]);
     },
   };
 }
 
-/** The foretold config with that value whose other settings are most like the present ones. */
+/** The predicted config with that value whose other settings are most like the present ones. */
 function nearest(told, config, index, value) {
   const now = told.configs[config].settings;
   const apart = (other) => other.settings.filter((each, at) => at !== index && each !== now[at]).length;
@@ -106,9 +110,11 @@ function nearest(told, config, index, value) {
 }
 
 const describe = (told, config) =>
-  told.knobs.map(({ name, values }, index) => `${name}=${values[told.configs[config].settings[index]]}`).join(' ');
+  told.parameters.map(({ name, values }, index) => `${name}=${values[told.configs[config].settings[index]]}`).join(' ');
 
-const range = (value, factors) =>
-  factors === null
-    ? figure(value)
-    : `${figure(value)} (${figure(value * factors.low)} to ${figure(value * factors.high)})`;
+/** Where the figures of a cell are in what the page holds: [throughput, p50, latency, whether it is a guess, ranges]. */
+const throughputOf = (cell) => ({ value: cell[0], low: cell[4] ?? cell[0], high: cell[5] ?? cell[0] });
+const latencyOf = (cell) => ({ value: cell[2], low: cell[6] ?? cell[2], high: cell[7] ?? cell[2] });
+
+const range = ({ value, low, high }) =>
+  low === high ? figure(value) : `${figure(value)} (${figure(low)} to ${figure(high)})`;

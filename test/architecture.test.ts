@@ -1,23 +1,33 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { circlesIn, type Import, importGraph, importsIn, importsOf, sourcesIn } from './support/import-graph.ts';
 
-/** The rooms of `src/`, row by row: a room imports only from rows above its own, and from itself. */
-const rows = [
-  ['base'],
-  ['triton', 'queueing', 'stats', 'http2'],
-  ['space', 'loadgen', 'emulator', 'launch'],
-  ['profiler'],
-  ['perfmodel'],
-  ['study'],
-  ['tuner'],
-  ['report', 'tui', 'headless'],
-  ['cli'],
-  ['library'],
-];
+const root = resolve(import.meta.dirname, '../src');
+const page = resolve(import.meta.dirname, '../docs/architecture.md');
+
+/** The rooms of `src/`, row by row, as docs/architecture.md has them: a room imports only from rows above its own, and from itself. */
+const rows = roomRows(readFileSync(page, 'utf8'));
+
+/** Rooms that run the code of few others; types they take from every room above them. */
+const runsOnly: Readonly<Record<string, readonly string[]>> = {
+  // Pure: no sockets, no files of a study.
+  perfmodel: ['base', 'queueing', 'stats', 'profiler'],
+  // Studies without a server: nothing is sent.
+  benchmark: ['base', 'triton', 'queueing', 'stats', 'spec', 'space', 'study', 'tuner'],
+  // What it prints was measured by others.
+  headless: ['base', 'profiler', 'study', 'tuner'],
+  // What a program can do, the command line can: by the same code.
+  library: ['base', 'spec', 'adapter', 'tuner', 'app'],
+};
+
+/** What a candidate is to Triton only these rooms know: all others take a candidate as its adapter made it. */
+const knowsNoTriton: ReadonlySet<string> = new Set([
+  ...['perfmodel', 'study', 'tuner', 'report', 'tui', 'headless', 'testing'],
+]);
 
 /** Packages that only the named rooms may use: the wire stays in the rooms of the wire, the command line in its own. */
-const keptTo: Record<string, readonly string[]> = {
+const keptTo: Readonly<Record<string, readonly string[]>> = {
   '@grpc/grpc-js': ['triton', 'loadgen'],
   protobufjs: ['triton', 'loadgen', 'emulator'],
   undici: ['triton', 'loadgen', 'profiler'],
@@ -34,44 +44,135 @@ const keptTo: Record<string, readonly string[]> = {
   react: ['tui'],
 };
 
-const root = resolve(import.meta.dirname, '../src');
+/** More files than this in one folder nobody finds their way in. */
+const MOST_FILES_IN_FOLDER = 22;
+
+/** The first column of the table under "Rooms": a row of names in backticks, such as `| \`report\` · \`tui\` | … |`. */
+function roomRows(text: string): string[][] {
+  const section = text.split(/^## /m).find((part) => part.startsWith('Rooms\n')) ?? '';
+  const cells = [...section.matchAll(/^\| ((?:`\w+`(?: · )?)+) \|/gm)].map(([, cell]) => cell as string);
+  return cells.map((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name as string));
+}
+
 const rowOf = (room: string): number => rows.findIndex((row) => row.includes(room));
-
-function sources(directory: string): string[] {
-  return readdirSync(directory, { withFileTypes: true }).flatMap((entry) => {
-    const path = join(directory, entry.name);
-    if (entry.isDirectory()) return sources(path);
-    return /\.tsx?$/.test(entry.name) ? [path] : [];
-  });
-}
-
-function importsOf(file: string): string[] {
-  const text = readFileSync(file, 'utf8');
-  return [...text.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map((match) => match[1] as string);
-}
 
 function faultsOf(file: string): string[] {
   const place = relative(root, file);
+  return importsOf(file).flatMap((each) => faultOf(place, each) ?? []);
+}
+
+/** What is wrong with an import of the file at `place` in `src`; null when nothing is. */
+function faultOf(place: string, { target, isTypeOnly }: Import): string | null {
   const room = place.split('/')[0] as string;
-  if (rowOf(room) < 0) return [`${place}: '${room}' is no room of DESIGN's table`];
-  return importsOf(file).flatMap((target) => {
-    if (!target.startsWith('.')) {
-      const rooms = Object.entries(keptTo).find(([name]) => target === name || target.startsWith(`${name}/`))?.[1];
-      return rooms && !rooms.includes(room) ? [`${place}: '${target}' is kept to ${rooms.join(', ')}`] : [];
-    }
-    const other = relative(root, resolve(dirname(file), target)).split('/')[0] as string;
-    if (other === '..') return [];
-    const allowed = other === room || (rowOf(other) >= 0 && rowOf(other) < rowOf(room));
-    return allowed ? [] : [`${place}: '${room}' may not import '${other}'`];
-  });
+  if (!target.startsWith('.')) {
+    const rooms = Object.entries(keptTo).find(([name]) => target === name || target.startsWith(`${name}/`))?.[1];
+    return rooms && !rooms.includes(room) ? `${place}: '${target}' is kept to ${rooms.join(', ')}` : null;
+  }
+  const other = relative(root, resolve(root, dirname(place), target)).split('/')[0] as string;
+  if (other === '..' || other === room) return null;
+  if (rowOf(other) < 0 || rowOf(other) >= rowOf(room)) return `${place}: '${room}' may not import '${other}'`;
+  if (other === 'triton' && knowsNoTriton.has(room)) return `${place}: '${room}' knows no Triton`;
+  const run = runsOnly[room];
+  const isTaken = run === undefined || isTypeOnly || run.includes(other);
+  return isTaken ? null : `${place}: '${room}' may import only types of '${other}'`;
 }
 
 describe('architecture', () => {
-  it('sees the sources', () => {
-    expect(sources(root).length).toBeGreaterThan(10);
+  it('has one row for every room, and a room for every row', () => {
+    const folders = readdirSync(root, { withFileTypes: true }).map(({ name }) => name);
+    expect(rows.flat().sort()).toEqual(folders.sort());
   });
 
   it('lets imports go one way only', () => {
-    expect(sources(root).flatMap(faultsOf)).toEqual([]);
+    expect(sourcesIn(root).flatMap(faultsOf)).toEqual([]);
   });
+
+  it('has no circles of files', () => {
+    expect(circlesIn(importGraph(root))).toEqual([]);
+  });
+
+  it(`has at most ${MOST_FILES_IN_FOLDER} files in a folder`, () => {
+    const counts = new Map<string, number>();
+    for (const file of sourcesIn(root)) counts.set(dirname(file), (counts.get(dirname(file)) ?? 0) + 1);
+    const crowded = [...counts].filter(([, count]) => count > MOST_FILES_IN_FOLDER);
+    expect(crowded.map(([folder, count]) => `${relative(root, folder)}: ${count}`)).toEqual([]);
+  });
+});
+
+describe('the rules of the architecture', () => {
+  const fault = (place: string, target: string, isTypeOnly = false) => faultOf(place, { target, isTypeOnly });
+
+  it('find an import of a room below, beside, or not in the table', () => {
+    expect(fault('stats/a.ts', '../study/b.ts')).toContain("may not import 'study'");
+    expect(fault('stats/a.ts', '../queueing/b.ts')).toContain("may not import 'queueing'");
+    expect(fault('stats/a.ts', '../elsewhere/b.ts')).toContain("may not import 'elsewhere'");
+    expect(fault('study/records/a.ts', '../../stats/b.ts')).toBeNull();
+    expect(fault('study/records/a.ts', '../../../package.json')).toBeNull();
+  });
+
+  it('find code run where only types may be taken', () => {
+    expect(fault('benchmark/a.ts', '../loadgen/b.ts')).toContain("only types of 'loadgen'");
+    expect(fault('benchmark/a.ts', '../loadgen/b.ts', true)).toBeNull();
+  });
+
+  it('find the wire and the model config of Triton where no server is known', () => {
+    for (const isTypeOnly of [true, false]) {
+      expect(fault('study/records/a.ts', '../../triton/config/model-config.ts', isTypeOnly)).toContain('no Triton');
+      expect(fault('tuner/a.ts', '../triton/types.ts', isTypeOnly)).toContain('no Triton');
+      expect(fault('adapter/triton/a.ts', '../../triton/types.ts', isTypeOnly)).toBeNull();
+    }
+  });
+
+  it('find a package out of its rooms', () => {
+    expect(fault('tuner/a.ts', 'undici')).toContain('kept to');
+    expect(fault('report/a.ts', 'echarts/core')).toBeNull();
+  });
+
+  it('read every kind of import', () => {
+    const text = [
+      "import type { A } from './a.ts';",
+      "import { type B, type C } from './b.ts';",
+      "import {\n  type D,\n  E,\n} from './d.ts';",
+      "import * as f from './f.ts';",
+      "export { type G, H } from './g.ts';",
+      "export type { I } from './i.ts';",
+      "import './j.ts';",
+      "  const { run } = await import('./k.ts');",
+      "/** As in `import … from 'tritune'`. */",
+    ].join('\n');
+    const types = ['a', 'b', 'i'];
+    expect(importsIn(text)).toEqual(
+      ['a', 'b', 'd', 'f', 'g', 'i', 'j', 'k'].map((name) => ({
+        target: `./${name}.ts`,
+        isTypeOnly: types.includes(name),
+      })),
+    );
+  });
+
+  it('find circles of two, of three, and of one', () => {
+    const edges = { a: ['b', 'c'], b: ['a'], c: ['d'], d: ['e'], e: ['c'], f: ['f', 'a'], g: ['f'] };
+    expect(circlesIn(new Map(Object.entries(edges))).sort()).toEqual([['a', 'b'], ['c', 'd', 'e'], ['f']]);
+  });
+});
+
+const repository = resolve(root, '..');
+
+/** Files, folders and pages of this repository that a text names, such as `src/base/clock.ts` or docs/search.md. */
+function citedIn(text: string): string[] {
+  const cited = text.matchAll(/(?<![\w./-])(?:src|test|bench|docs|search-spaces|examples)\/[\w./-]*\w/g);
+  return [...cited].map(([path]) => path).filter((path) => !path.includes('NAME'));
+}
+
+it('cites only what is in the repository, in its sources, tests and pages', () => {
+  const folders = ['src', 'test', 'bench', 'examples'].flatMap((name) => sourcesIn(join(repository, name)));
+  const pages = readdirSync(join(repository, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join(repository, 'docs', name));
+  const missing = [...folders, ...pages, join(repository, 'README.md'), join(repository, 'CONTRIBUTING.md')].flatMap(
+    (file) =>
+      citedIn(readFileSync(file, 'utf8'))
+        .filter((path) => !existsSync(join(repository, path)))
+        .map((path) => `${relative(repository, file)}: ${path}`),
+  );
+  expect(missing).toEqual([]);
 });

@@ -50,6 +50,18 @@ export function isTrituneError(error: unknown, ...codes: ErrorCode[]): error is 
   return error instanceof TrituneError && (codes.length === 0 || codes.includes(error.code));
 }
 
+/** Returns anything that was thrown as a TrituneError; what is none already is a defect of ours: INTERNAL. */
+export function asTrituneError(error: unknown): TrituneError {
+  if (error instanceof TrituneError) return error;
+  return internalError(error);
+}
+
+/** Returns an INTERNAL error that was caused by `error`. */
+export function internalError(error: unknown): TrituneError {
+  const hint = 'this is a defect of tritune: please report it';
+  return new TrituneError('INTERNAL', messageOf(error), hint, { cause: error });
+}
+
 /** The text of anything that was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -20,7 +20,7 @@ export function canonicalJson(value: Json): string {
 }
 
 /** True for what JSON writes in braces. */
-export function isJsonObject(value: Json | undefined): value is JsonObject {
+export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

@@ -21,7 +21,7 @@ export class YamlFault extends Error {
 }
 
 export interface YamlRules {
-  /** Of a text that does not say by itself. */
+  /** YAML version of a text that does not declare one. */
   readonly version: '1.1' | '1.2';
   readonly maxBytes: number;
   /** Levels of lists and maps inside one another. */

@@ -1,3 +1,4 @@
+import type { StudyOutcome } from '../app/study/watch.ts';
 import type { ErrorCode } from '../base/errors.ts';
 
 /** The contract: what the process's exit code says. The one place that chooses it. */
@@ -11,7 +12,7 @@ export const exitCodes = {
   interrupted: 130,
 } as const;
 
-const exitCodeOf: Readonly<Record<ErrorCode, number>> = {
+const byError: Readonly<Record<ErrorCode, number>> = {
   USAGE: exitCodes.usage,
   UNSUPPORTED: exitCodes.usage,
   SPACE_INVALID: exitCodes.usage,
@@ -42,7 +43,7 @@ const exitCodeOf: Readonly<Record<ErrorCode, number>> = {
   INTERNAL: exitCodes.internal,
 };
 
-/** Of several runs in one, the worst is what the process says: what needs a person most comes first. */
+/** Exit codes from the most urgent one; a process with several runs exits with the worst. */
 const worstFirst: readonly number[] = [
   exitCodes.interrupted,
   exitCodes.internal,
@@ -56,5 +57,11 @@ export const worstExitCode = (codes: readonly number[]): number =>
   worstFirst.find((code) => codes.includes(code)) ?? exitCodes.done;
 
 export function exitCodeFor(code: ErrorCode): number {
-  return exitCodeOf[code];
+  return byError[code];
 }
+
+/** The exit code of a study by how it ended, or by the error that ended it. */
+export const exitCodeOf = (outcome: StudyOutcome | ErrorCode): number =>
+  outcome === 'done' || outcome === 'infeasible' || outcome === 'interrupted'
+    ? exitCodes[outcome]
+    : exitCodeFor(outcome);

@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander';
+import { errorLine, oneLine } from '../base/error-line.ts';
 import { isTrituneError, messageOf } from '../base/errors.ts';
-import { plainLine } from '../base/format.ts';
 import { exitCodeFor, exitCodes } from './exit-codes.ts';
 
 /** What a thrown value means to the user: the line for stderr (null when it was already printed) and the exit code. */
@@ -16,14 +16,10 @@ export function failureOf(error: unknown, verbose: boolean): Failure {
     return { line: null, exitCode: error.exitCode === 0 ? exitCodes.done : exitCodes.usage };
   }
   if (isTrituneError(error)) {
-    const line = `tritune: ${error.code}: ${oneLine(error.message)} (${oneLine(error.hint)})`;
-    return { line: withStack(line, error, verbose), exitCode: exitCodeFor(error.code) };
+    return { line: withStack(`tritune: ${errorLine(error)}`, error, verbose), exitCode: exitCodeFor(error.code) };
   }
-  const line = `tritune: INTERNAL: ${oneLine(messageOf(error))} (this is a defect of tritune: please report it, with --verbose)`;
-  return { line: withStack(line, error, verbose), exitCode: exitCodes.internal };
+  return { line: withStack(`tritune: ${errorLine(error)}`, error, verbose), exitCode: exitCodes.internal };
 }
-
-const oneLine = (text: string): string => plainLine(text.replace(/\s*\n\s*/g, ' '), Number.POSITIVE_INFINITY);
 
 function withStack(line: string, error: unknown, verbose: boolean): string {
   if (!verbose || !(error instanceof Error)) return line;

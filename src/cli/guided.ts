@@ -1,7 +1,7 @@
+import { addressesOf, connectControl } from '../app/server/addresses.ts';
 import { messageOf, TrituneError } from '../base/errors.ts';
 import type { TritonClient } from '../triton/types.ts';
 import type { ModelChoice, ServerChoice } from '../tui/guide.ts';
-import { addressesOf, connectControl } from './connection.ts';
 import { createProgram } from './program.ts';
 import type { Terminal, TerminalCanvas } from './terminal.ts';
 

@@ -1,4 +1,4 @@
-import { messageOf, TrituneError } from '../base/errors.ts';
+import { internalError, messageOf, type TrituneError } from '../base/errors.ts';
 import { exitCodes } from './exit-codes.ts';
 
 export interface Interrupts {
@@ -34,9 +34,7 @@ export function listenForInterrupts(
   const onFault = (error: unknown): void => {
     // What comes after the first follows from it, or from the end of the run.
     if (fault !== null) return;
-    fault = new TrituneError('INTERNAL', messageOf(error), 'this is a defect of tritune: please report it', {
-      cause: error,
-    });
+    fault = internalError(error);
     tell(`tritune: INTERNAL: ${messageOf(error)}: ${firstWords}`);
     controller.abort(fault);
   };

@@ -1,11 +1,11 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
 import { trituneVersion } from '../base/version.ts';
+import { type ProfileOptions, profileOptionTable } from './commands/profile/options.ts';
+import { addRefusedOptions } from './commands/profile/perf-analyzer-aliases.ts';
+import { perfAnalyzerExitCodes, perfAnalyzerVerdict } from './commands/profile/perf-analyzer-verdict.ts';
 import { failureOf } from './failure.ts';
-import { addOptions } from './option-table.ts';
-import { addRefusedOptions } from './perf-analyzer-aliases.ts';
-import { perfAnalyzerExitCodes, perfAnalyzerVerdict } from './perf-analyzer-verdict.ts';
-import { type ProfileOptions, profileOptionTable } from './profile-options.ts';
+import { addOptions } from './options/option-table.ts';
 import { requireNode } from './require-node.ts';
 import { processTerminal } from './terminal.ts';
 
@@ -22,7 +22,7 @@ addOptions(command, profileOptionTable).action(async (options: ProfileOptions & 
     return;
   }
   refuse();
-  const { runProfile } = await import('./run-profile.ts');
+  const { runProfile } = await import('./commands/profile/run.ts');
   const { reports } = await runProfile(options, processTerminal, true);
   process.exitCode = perfAnalyzerVerdict(reports, processTerminal.tell);
 });

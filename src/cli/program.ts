@@ -1,21 +1,21 @@
 import { Command } from 'commander';
 import { trituneVersion } from '../base/version.ts';
-import { benchSearchCommand } from './bench-search-command.ts';
-import { calibrateCommand } from './calibrate-command.ts';
-import { compareCommand } from './compare-command.ts';
-import { completionCommand } from './completion-command.ts';
-import { configCommand } from './config-command.ts';
-import { doctorCommand } from './doctor-command.ts';
-import { emulateCommand } from './emulate-command.ts';
-import { installCommand } from './install-command.ts';
-import { profileCommand } from './profile-command.ts';
-import { recordCommand } from './record-command.ts';
-import { reportCommand } from './report-command.ts';
-import { restoreCommand } from './restore-command.ts';
-import { spaceCommand } from './space-command.ts';
+import { benchSearchCommand } from './commands/bench-search/command.ts';
+import { calibrateCommand } from './commands/calibrate/command.ts';
+import { compareCommand } from './commands/compare/command.ts';
+import { completionCommand } from './commands/completion/command.ts';
+import { configCommand } from './commands/config/command.ts';
+import { doctorCommand } from './commands/doctor/command.ts';
+import { emulateCommand } from './commands/emulate/command.ts';
+import { installCommand } from './commands/install-triton/command.ts';
+import { profileCommand } from './commands/profile/command.ts';
+import { recordCommand } from './commands/record/command.ts';
+import { reportCommand } from './commands/report/command.ts';
+import { restoreCommand } from './commands/restore/command.ts';
+import { spaceCommand } from './commands/space/command.ts';
+import { traceCommand } from './commands/trace/command.ts';
+import { tuneCommand } from './commands/tune/command.ts';
 import type { Terminal } from './terminal.ts';
-import { traceCommand } from './trace-command.ts';
-import { tuneCommand } from './tune-command.ts';
 
 /** The whole command line. Its faults are thrown, never an exit of the process. */
 export function createProgram(terminal: Terminal): Command {

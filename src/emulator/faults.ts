@@ -1,6 +1,6 @@
-import type { ModelConfig } from '../triton/model-config.ts';
-import type { Breakage } from './broken-connection.ts';
-import type { FailureStatus } from './protocol-failure.ts';
+import type { ModelConfig } from '../triton/config/model-config.ts';
+import type { Breakage } from './wire/broken-connection.ts';
+import type { FailureStatus } from './wire/protocol-failure.ts';
 
 /**
  * What goes wrong on purpose: what a profile says and what a test sets. Read at each use: a test may set and clear the

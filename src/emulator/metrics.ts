@@ -1,9 +1,9 @@
 import { cpus, freemem, totalmem } from 'node:os';
 import type { Clock } from '../base/clock.ts';
 import { BYTES_PER_MIB, NS_PER_MS, NS_PER_S, NS_PER_US } from '../base/units.ts';
-import type { Device } from './device.ts';
-import type { ModelEntry } from './model-entry.ts';
-import type { Profile } from './profile-schema.ts';
+import type { ModelEntry } from './models/model-entry.ts';
+import type { Profile } from './profile/schema.ts';
+import type { Device } from './scheduling/device.ts';
 
 /** GPU and CPU use are means over at least this long, as the real server refreshes them at an interval. */
 const REFRESH_MS = 250;

@@ -1,13 +1,13 @@
 import { realClock } from '../base/clock.ts';
 import { messageOf, TrituneError } from '../base/errors.ts';
-import type { Front } from './backstage.ts';
 import type { Faults } from './faults.ts';
-import { startGrpcFront } from './grpc-front.ts';
-import { startHttpFront, startListening } from './http-front.ts';
-import { openStage, type StageOptions } from './open-stage.ts';
-import { startWakeUps } from './wake-ups.ts';
+import { startGrpcFront } from './grpc/front.ts';
+import { startHttpFront, startListening } from './http/front.ts';
+import { type EmulatedServerOptions, openEmulatedServer } from './open-server.ts';
+import { startWakeUps } from './scheduling/wake-ups.ts';
+import type { Front } from './server-context.ts';
 
-export interface EmulatorOptions extends StageOptions {
+export interface EmulatorOptions extends EmulatedServerOptions {
   /** Default 127.0.0.1. */
   readonly host?: string;
   /** 0, the default, takes any free port. */
@@ -20,7 +20,7 @@ export interface Emulator {
   /** HOST:PORT of each protocol. */
   readonly grpcUrl: string;
   readonly httpUrl: string;
-  /** Of the Prometheus metrics: http://HOST:PORT/metrics */
+  /** URL of the Prometheus metrics: http://HOST:PORT/metrics */
   readonly metricsUrl: string;
   /** What the server is, for people, in one line. */
   readonly startupLine: string;
@@ -38,11 +38,11 @@ export async function startEmulator(options: EmulatorOptions): Promise<Emulator>
   const { profile, host = '127.0.0.1' } = options;
   const wakeUps = startWakeUps(realClock);
   const end = new Crash();
-  const { stage, metrics, ...opened } = openStage(options, realClock, wakeUps, () => end.crash());
+  const { context, metrics, ...opened } = openEmulatedServer(options, realClock, wakeUps, () => end.crash());
   const fronts = await startAll([
-    () => startGrpcFront(stage, host, options.grpcPort ?? 0),
-    () => startHttpFront(stage, host, options.httpPort ?? 0),
-    () => startMetricsFront(metrics, stage.faults, host, options.metricsPort ?? 0),
+    () => startGrpcFront(context, host, options.grpcPort ?? 0),
+    () => startHttpFront(context, host, options.httpPort ?? 0),
+    () => startMetricsFront(metrics, context.faults, host, options.metricsPort ?? 0),
   ]);
   const close = async (): Promise<void> => {
     await Promise.all(fronts.map((front) => front.close()));

@@ -1,4 +1,4 @@
-import { formatMs, formatRate, formatRatio, inertLine, wrapped } from '../base/format.ts';
+import { formatFigure, formatMs, formatRate, formatRatio, inertLine, wrapped } from '../base/format.ts';
 import {
   describeAssignment,
   describeGainIn,
@@ -6,9 +6,9 @@ import {
   describePrediction,
   describeRecommendation,
   describeSpeed,
-} from '../study/describe.ts';
-import { describeNoise, noiseSentence } from '../study/noise-words.ts';
-import type { Summary, SummaryPoint } from '../study/summary.ts';
+} from '../study/summary/describe.ts';
+import { describeNoise, noiseSentence } from '../study/summary/noise-words.ts';
+import type { Summary, SummaryPoint } from '../study/summary/summary.ts';
 
 /** Where the documents of a run lie, by name. */
 export type DocumentPaths = { readonly [document: string]: string | null };
@@ -62,7 +62,7 @@ function verdict(summary: Summary): string[] {
   ];
 }
 
-/** Only where figures of different speeds were compared. */
+/** A line only where figures of different speeds were compared. */
 function speed({ speed: { usual, lowest, highest, corrected } }: Summary): string[] {
   if (corrected === 0 || usual === null || lowest === null || highest === null) return [];
   const range = `${describeSpeed(lowest)} to ${describeSpeed(highest)} times that of the first minute`;
@@ -75,7 +75,7 @@ function speed({ speed: { usual, lowest, highest, corrected } }: Summary): strin
 }
 
 function figures({ throughput, load, budgetLatencyMs, latencyMs }: SummaryPoint): string {
-  const interval = `${formatRate(throughput.low ?? Number.NaN)} to ${formatRate(throughput.high ?? Number.NaN)}`;
+  const interval = `${formatFigure(throughput.low ?? Number.NaN)} to ${formatFigure(throughput.high ?? Number.NaN)}`;
   const { percentile, value } = budgetLatencyMs;
   const median = percentile === 50 ? '' : `, p50 ${formatMs(latencyMs.p50 ?? Number.NaN)}`;
   const latency = `p${percentile} ${formatMs(value ?? Number.NaN)}${median}`;
@@ -92,12 +92,12 @@ function gain(summary: Summary, isBaseline: boolean): string[] {
   return [row('gain', `${what} (${interval}), both measured in turn`)];
 }
 
-/** A sentence a line: as one line it would be longer than any terminal. */
+/** One sentence per line: as one line it would be longer than any terminal. */
 function why({ explanation }: Summary): string[] {
   return (explanation?.sentences ?? []).map((sentence, index) => row(index === 0 ? 'why' : '', sentence));
 }
 
-/** Only where it is worth attention. */
+/** Lines only where the noise is worth attention. */
 function noise({ noiseFloor, budget }: Summary): string[] {
   const words = noiseFloor && describeNoise(noiseFloor, budget);
   if (!words || words.tone === 'quiet') return [];
@@ -115,7 +115,7 @@ function documents(files: DocumentPaths): string[] {
   return Object.entries(files).flatMap(([name, path]) => (path === null ? [] : [row(name, path)]));
 }
 
-/** In which state a run has left its model. `restored`: null where nothing says that it was put back. */
+/** Returns in which state a run left its model. `restored`: null where nothing says that it was put back. */
 export function modelLine(model: string, restored: Summary['restored']): string {
   if (!restored) return row('model', `${model} was NOT put back: run \`tritune restore\``);
   return row('model', restored.verified ? restored.detail : `NOT as it was: ${restored.detail}`);

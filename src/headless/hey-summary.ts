@@ -1,7 +1,7 @@
 import { plainLine } from '../base/format.ts';
 import { NS_PER_S } from '../base/units.ts';
-import type { PlainHttpFigures } from '../loadgen/plain-http-run.ts';
-import type { Spread } from '../loadgen/plain-http-tally.ts';
+import type { PlainHttpFigures } from '../loadgen/plain-http/run.ts';
+import type { Spread } from '../loadgen/plain-http/tally.ts';
 import type { LatencyHistogram } from '../stats/histogram.ts';
 
 /** What a run of plain HTTP gave, in seconds and bytes: printed as it is with JSON. */
@@ -17,7 +17,7 @@ export interface HttpSummary {
   readonly phases: readonly HttpPhase[];
   readonly statuses: readonly { readonly status: number; readonly count: number }[];
   readonly errors: readonly { readonly kind: string; readonly count: number; readonly firstMessage: string }[];
-  /** Of a request rate; null without one. */
+  /** Figures of a request rate; null without one. */
   readonly rate: HttpRate | null;
 }
 

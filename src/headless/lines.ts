@@ -1,20 +1,20 @@
-import { formatDuration, formatFigure, formatMs, formatRate, inertLine, plainLine } from '../base/format.ts';
+import { formatDuration, formatMs, inertLine, plainLine } from '../base/format.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import type { Candidate } from '../space/types.ts';
+import { metricsOf } from '../study/goal/metrics/registry.ts';
+import type { StudyRecord } from '../study/records/records.ts';
 import {
   describeAssignment,
   describeConstraint,
   describeLevel,
   describeObjectives,
   describeSpeedChange,
-} from '../study/describe.ts';
-import { missedConstraints } from '../study/goal.ts';
-import { readMetric } from '../study/metrics.ts';
-import type { NoiseFloor } from '../study/noise-floor.ts';
-import { describeNoise, noiseSentence } from '../study/noise-words.ts';
-import type { StudyRecord } from '../study/records.ts';
+} from '../study/summary/describe.ts';
+import type { NoiseFloor } from '../study/summary/noise-floor.ts';
+import { describeNoise, noiseSentence } from '../study/summary/noise-words.ts';
 import type { Doubted, Goal, TrialFailure } from '../study/types.ts';
 import type { TunerEvent } from '../tuner/seams.ts';
+import { describeMeasurement } from './measurement-line.ts';
 
 /** Writes one line of text. */
 export type Print = (line: string) => void;
@@ -113,44 +113,12 @@ function opening(event: Extract<TunerEvent, { type: 'study-started' }>): string[
 }
 
 function describeGoal(goal: Goal): string {
-  const constraints = goal.constraints.map(describeConstraint);
+  const constraints = goal.constraints.map((constraint) => describeConstraint(constraint, metricsOf(goal)));
   const budget = goal.budget ? [`p${goal.budget.percentile} ≤ ${formatMs(goal.budget.latencyMs)}`] : [];
   return [`best ${describeObjectives(goal.objectives)}`, ...budget, ...constraints].join(', ');
 }
 
-function describeMeasurement(
-  measurement: Measurement,
-  goal: Goal | undefined,
-  candidate: Candidate | undefined,
-): string {
-  const { throughput, budgetLatencyMs: latency } = measurement;
-  const halfWidth = (throughput.high - throughput.low) / 2;
-  const spread = throughput.value > 0 ? ` ±${((halfWidth / throughput.value) * 100).toFixed(1)} %` : '';
-  const verdict = goal?.budget ? (latency.value <= goal.budget.latencyMs ? ', within budget' : ', over budget') : '';
-  const notes = [
-    goal && candidate ? describeMissed(measurement, goal, candidate) : '',
-    measurement.stable ? '' : ', not stable',
-    measurement.client.bound ? `, client-bound: ${measurement.client.reason ?? ''}; does not count` : '',
-    measurement.tooManyErrors ? ', ended by its errors; does not count' : '',
-    measurement.errorRate > 0
-      ? `, ${(measurement.errorRate * 100).toFixed(1)} % failed: ${plainLine(measurement.failures[0]?.firstMessage ?? '', 80)}`
-      : '',
-  ];
-  return `${describeLevel(measurement.level)}: ${formatRate(throughput.value)}${spread}, p${latency.percentile} ${formatMs(latency.value)}${verdict}${notes.join('')}`;
-}
-
-/** The asked constraints that it misses, with its own figures. The budget, and failed requests, are told for themselves. */
-function describeMissed(measurement: Measurement, goal: Goal, candidate: Candidate): string {
-  const missed = missedConstraints(measurement, candidate, goal).filter((each) => goal.constraints.includes(each));
-  return missed
-    .map((constraint) => {
-      const own = readMetric(constraint.metric, measurement, candidate);
-      return `, misses ${describeConstraint(constraint)}${own === undefined ? '' : ` with ${formatFigure(own)}`}`;
-    })
-    .join('');
-}
-
-/** What needs no attention stands beside the measurement that it is of. */
+/** Noise that needs no attention is one indented line under the measurement. */
 function noiseLines(floor: NoiseFloor, goal: Goal | undefined): string[] {
   const words = describeNoise(floor, goal?.budget ?? null);
   if (words.tone === 'quiet') return [`    at rest: ${noiseSentence(words)}`];
@@ -159,8 +127,8 @@ function noiseLines(floor: NoiseFloor, goal: Goal | undefined): string[] {
 
 function describeDoubts(readings: readonly Doubted[]): string {
   const trials = [...new Set(readings.map(({ trial }) => trial))].sort((a, b) => a - b);
-  if (trials.length === 0) return 'no reading is held for luck any more';
-  return `held for luck, as the model sees it: that trial ${trials.join(' and ')} met the goal`;
+  if (trials.length === 0) return 'the model thinks that no trial met the goal by luck';
+  return `the model thinks that trial ${trials.join(' and ')} met the goal by luck`;
 }
 
 const describeFailure = (failure: TrialFailure): string => `${failure.kind}: ${plainLine(failure.reason)}`;

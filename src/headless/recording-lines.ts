@@ -1,5 +1,5 @@
 import { formatDuration, formatFigure, inertLine, plainLine } from '../base/format.ts';
-import { describeAssignment } from '../study/describe.ts';
+import { describeAssignment } from '../study/summary/describe.ts';
 import type { TrialFailure } from '../study/types.ts';
 import type { TunerEvent } from '../tuner/seams.ts';
 import { describeEnd, type Print } from './lines.ts';
@@ -69,6 +69,6 @@ export function createRecordingLines({
   };
 }
 
-/** Of a point that was measured all the same, the grid has the words. */
+/** Returns why a point has no figures; a point that was measured all the same has its reason in the grid. */
 const describeFailure = ({ kind, reason }: TrialFailure, isMeasured: boolean): string =>
   isMeasured ? kind : `${kind}: ${plainLine(reason, 120)}`;

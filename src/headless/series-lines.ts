@@ -1,9 +1,9 @@
 import { formatMs, formatRate, formatRatio, plainLine } from '../base/format.ts';
-import { describeLevel } from '../study/describe.ts';
-import type { SeriesEntry, SeriesSummary } from '../study/series-summary.ts';
+import { describeLevel } from '../study/summary/describe.ts';
+import type { SeriesEntry, SeriesSummary } from '../study/summary/series-summary.ts';
 import { BASELINE } from '../tuner/run.ts';
 
-/** What a series came to, a line for each model. `directory`: of the series. */
+/** Returns the outcome of a series, a line for each model. `directory` is the directory of the series. */
 export function seriesLines({ models }: SeriesSummary, directory: string): string[] {
   const width = Math.max(...models.map(({ model }) => plainLine(model).length)) + 2;
   return [

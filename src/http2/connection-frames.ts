@@ -7,7 +7,7 @@ import type { PeerSettings } from './peer-settings.ts';
 export interface FrameEvents {
   /** A whole header block, which must be decoded at once. */
   headers(blocks: HeaderBlocks): void;
-  /** Of a stream, or of the connection for stream 0. */
+  /** Enlarges the window of a stream, or of the connection for stream 0. */
   windowUpdate(streamId: number, bytes: number): void;
   /** The peer's settings have changed from these, and it has our acknowledgement. */
   settingsChanged(from: { readonly initialWindow: number; readonly headerTableSize: number }): void;

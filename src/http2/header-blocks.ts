@@ -10,10 +10,10 @@ export class HeaderBlocks {
   #block: Buffer = Buffer.alloc(0);
   #start = 0;
   #end = 0;
-  /** Of the block at hand, so far; a peer that sends one for ever is refused by it. */
+  /** Cost of the current block so far; it refuses a peer that sends one without end. */
   #cost = 0;
   #isOpen = false;
-  /** Of the block at hand. */
+  /** Stream of the current block. */
   streamId = 0;
   endsStream = false;
 

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseConfigText } from '../triton/config-parser.ts';
+import { parseConfigText } from '../triton/config/parser.ts';
 import type { LaunchOptions } from './types.ts';
 
 /** A version of a model is a directory whose name is a number. */

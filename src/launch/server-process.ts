@@ -5,7 +5,7 @@ import { execa } from 'execa';
 import { throwIfInterrupted } from '../base/abort.ts';
 import { realClock } from '../base/clock.ts';
 import { TrituneError } from '../base/errors.ts';
-import { connectHttp } from '../triton/connect.ts';
+import { connectHttp } from '../triton/control/connect.ts';
 import type { LaunchedServer, LaunchOptions } from './types.ts';
 
 export interface ServerCommand {

@@ -1,44 +1,58 @@
+import type { AdapterDefinition } from '../adapter/definition.ts';
 import { TrituneError } from '../base/errors.ts';
-import { type TuneOptions as CommandOptions, tuneOptionTable } from '../cli/tune-options.ts';
-
-/** What only a command line has: a screen, a plan on paper, stack traces, a file of Model Analyzer's. */
-type OfTheCommand = 'ui' | 'dryRun' | 'verbose' | 'modelAnalyzer';
+import { changedSpec, specOf, studyOptionNames } from '../spec/spec-of-options.ts';
+import { checkStudySpec, type StudySpec, type StudySpecInput } from '../spec/study-spec.ts';
+import type { TuneOptions as StudyOptions } from '../spec/tune-options.ts';
+import type { Metric } from '../study/goal/metrics/metric.ts';
+import type { SamplerDefinition } from '../study/search/samplers/registry.ts';
 
 /**
- * The options of `tritune tune`, under the same names in camelCase, as values in place of texts: `latencyBudget` is in
- * milliseconds, `timeBudget` in seconds, ranges are `{ low, high }`. What is not given is as on the command line; every
- * study needs a `model`, or a directory to `resume`.
+ * What `tune` takes: the options of `tritune tune`, under the same names in camelCase, as values in place of texts:
+ * `latencyBudget` is in milliseconds, `timeBudget` in seconds, ranges are `{ low, high }`. An option that is left out is
+ * as on the command line. Every study needs a `model`, a `spec`, or a directory to `resume`.
  */
-export type TuneOptions = { readonly [K in Exclude<keyof CommandOptions, OfTheCommand>]?: CommandOptions[K] };
-
-/** All that the command has, and which of them the caller named. Errors: USAGE for an option or a choice that there is none of. */
-export function completeOptions(given: TuneOptions): {
-  readonly options: CommandOptions;
-  readonly named: ReadonlySet<keyof TuneOptions>;
-} {
-  const named = Object.entries(given).filter(([, value]) => value !== undefined);
-  for (const [name, value] of named) check(name, value);
-  const defaults = Object.entries(tuneOptionTable).flatMap(([name, row]) =>
-    row.default === undefined ? [] : [[name, row.default] as const],
-  );
-  const options = { ...Object.fromEntries(defaults), ...Object.fromEntries(named), ui: 'none' };
-  return {
-    options: options as unknown as CommandOptions,
-    named: new Set(named.map(([name]) => name as keyof TuneOptions)),
-  };
+export interface TuneOptions extends Partial<Omit<StudyOptions, 'sampler' | 'adapter' | 'modelAnalyzer'>> {
+  /** A built-in sampler by its name, the path of a module that exports one, or a sampler itself. */
+  readonly sampler?: string | SamplerDefinition;
+  /** The study as one value, as a file for `--spec` has it; options beside it come before it. */
+  readonly spec?: StudySpecInput;
+  /** What opens a server that is no Triton: the path of a module that exports an adapter, or an adapter itself. */
+  readonly adapter?: string | AdapterDefinition;
+  /** Metrics of your own, beside the built-in ones, that constraints and objectives may name. */
+  readonly metrics?: readonly Metric[];
+  /** Go on with the study in this directory. */
+  readonly resume?: string;
 }
 
-const commandOnly: Readonly<Record<OfTheCommand, true>> = {
-  ...{ ui: true, dryRun: true, verbose: true, modelAnalyzer: true },
-};
+/** What was asked for: options by name, and the sampler where the caller gave it itself. */
+export interface Asked {
+  readonly options: Partial<StudyOptions>;
+  readonly named: readonly string[];
+  readonly sampler: SamplerDefinition | undefined;
+  readonly adapter: AdapterDefinition | undefined;
+}
 
-/** A program without types finds out here. */
-function check(name: string, value: unknown): void {
-  const row = name in commandOnly ? undefined : tuneOptionTable[name as keyof typeof tuneOptionTable];
-  if (!Object.hasOwn(tuneOptionTable, name) || !row) {
+/** The options without those that are undefined. Errors: USAGE for an option that does not exist: a program without types finds out here. */
+export function askedOf({ resume, spec, sampler, adapter, metrics: _, ...given }: TuneOptions): Asked {
+  const options = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  for (const name of Object.keys(options)) {
+    if (studyOptionNames.includes(name)) continue;
     throw new TrituneError('USAGE', `tune() has no option '${name}'`, 'its options are those of docs/library.md');
   }
-  if (row.choices && !row.choices.includes(String(value))) {
-    throw new TrituneError('USAGE', `'${String(value)}' is no ${name}`, `choose one of ${row.choices.join(', ')}`);
-  }
+  const own = typeof sampler === 'object' ? sampler : undefined;
+  const byName = typeof sampler === 'string' ? sampler : resume === undefined ? own?.name : undefined;
+  const all = {
+    ...options,
+    ...(byName !== undefined && { sampler: byName }),
+    ...(typeof adapter === 'string' && { adapter }),
+  };
+  const ownAdapter = typeof adapter === 'object' ? adapter : undefined;
+  return { options: all, named: Object.keys(all), sampler: own, adapter: ownAdapter };
+}
+
+/** The study that is asked for anew. Errors: USAGE. */
+export function specIn({ spec }: Pick<TuneOptions, 'spec'>, { options, named }: Asked): StudySpec {
+  if (spec !== undefined) return changedSpec(checkStudySpec(spec, 'the spec'), options, named);
+  if (!options.model) throw new TrituneError('USAGE', 'which model?', 'give its name as model');
+  return specOf(options);
 }

@@ -1,14 +1,15 @@
+import { discardEmpty } from '../app/output/directory.ts';
+import { warnIfInsecure } from '../app/server/tls.ts';
+import { type OpenStudy, openStudy, resumeStudy } from '../app/study/open-study.ts';
+import { resumedSpec } from '../app/study/resumed-spec.ts';
+import { tuneOnItsServer } from '../app/study/run-study.ts';
+import type { StudyWatch } from '../app/study/watch.ts';
 import { realClock } from '../base/clock.ts';
 import { TrituneError } from '../base/errors.ts';
-import { discardEmpty } from '../cli/output-directory.ts';
-import type { Screen } from '../cli/screen.ts';
-import { warnIfInsecure } from '../cli/tls-options.ts';
-import { openRequest } from '../cli/tune-request.ts';
-import { tuneOnItsServer } from '../cli/tune-study.ts';
 import type { WrittenRun } from '../report/write-run.ts';
-import type { Summary } from '../study/summary.ts';
+import type { Summary } from '../study/summary/summary.ts';
 import type { TunerEvent } from '../tuner/seams.ts';
-import { completeOptions, type TuneOptions } from './options.ts';
+import { type Asked, askedOf, specIn, type TuneOptions } from './options.ts';
 
 /** The last event: what was found, and the paths of what was written. */
 export type DocumentsWritten = { readonly type: 'documents-written' } & WrittenRun;
@@ -31,36 +32,42 @@ export interface TuneWatch {
  * (`feasible` is false) and when the signal was aborted (`interrupted` is true). It listens to no signal of the process.
  * Errors: a TrituneError for what ended the study otherwise, such as USAGE, SERVER_UNREACHABLE or RESTORE_FAILED.
  */
-export async function tune(options: TuneOptions, watch: TuneWatch = {}): Promise<Summary> {
-  const signal = watch.signal ?? new AbortController().signal;
-  const complete = completeOptions(options);
-  const request = await openRequest(complete.options, complete.named, realClock.wallMs());
-  const { screen, written } = screenOf(watch);
+export async function tune(options: TuneOptions, { onEvent, onNote, signal }: TuneWatch = {}): Promise<Summary> {
+  const study = await opened(options, askedOf(options));
+  const { watch, written } = watchOf({ onEvent, onNote });
   try {
-    warnIfInsecure(request.options, screen);
-    await tuneOnItsServer({ ...request, commandLine: [] }, signal, screen);
+    warnIfInsecure(study.spec.server, watch);
+    await tuneOnItsServer(study, signal ?? new AbortController().signal, watch);
     return written();
   } finally {
-    await request.journal.close();
-    await discardEmpty(request.directory);
+    await study.journal.close();
+    await discardEmpty(study.directory);
   }
 }
 
-/** The caller's functions in the place of a screen. */
-function screenOf({ onEvent, onNote }: TuneWatch): { readonly screen: Screen; written(): Summary } {
+function opened(options: TuneOptions, asked: Asked): Promise<OpenStudy> {
+  const own = { sampler: asked.sampler, adapter: asked.adapter, metrics: options.metrics };
+  return options.resume === undefined
+    ? openStudy(specIn(options, asked), own, realClock.wallMs())
+    : resumeStudy(options.resume, (kept) => resumedSpec(kept, asked.options, asked.named), own);
+}
+
+/** The caller's functions as a watch, and the summary that it heard of. */
+function watchOf({ onEvent, onNote }: Pick<TuneWatch, 'onEvent' | 'onNote'>): {
+  readonly watch: StudyWatch;
+  written(): Summary;
+} {
   let summary: Summary | null = null;
-  const screen: Screen = {
+  const watch: StudyWatch = {
     onEvent: (event) => onEvent?.(event),
     tell: (line) => onNote?.(line),
     onEnd: (run) => {
       summary = run.summary;
       onEvent?.({ type: 'documents-written', ...run });
     },
-    untilLeft: () => Promise.resolve(),
-    close: () => undefined,
   };
   return {
-    screen,
+    watch,
     written: () => {
       if (summary) return summary;
       throw new TrituneError('INTERNAL', 'the study ended without a summary', 'please report it');

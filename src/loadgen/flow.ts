@@ -1,5 +1,5 @@
-import type { SendTally } from './open-loop.ts';
-import type { Part } from './part.ts';
+import type { SendTally } from './pacing/open-loop.ts';
+import type { Part } from './pacing/part.ts';
 import { type Batch, type BatchRule, type FailureTally, Recorder } from './recorder.ts';
 import { type SendMeans, type SendOrder, senderOf } from './sender.ts';
 
@@ -15,7 +15,7 @@ export interface Flow {
   start(startNs?: number): void;
   /** From the next completion on, or from `startNs` on, completed requests go into batches of this rule. */
   record(rule: BatchRule, onBatch: (batch: Batch) => void, startNs?: number | null): void;
-  /** What completes from now on is not counted. */
+  /** Stops counting; later completions are not recorded. */
   stopRecording(): void;
   /** Ends the open batch now, if anything completed in it. */
   closeBatch(): Promise<void>;
@@ -24,13 +24,13 @@ export interface Flow {
   readonly mostInFlight: number;
   /** Requests that were due since the start, sent or not, at the end of the last batch at least; null in a closed loop. */
   readonly due: number | null;
-  /** Of the batches that have ended since `record`, by kind, each with the first message. */
+  /** Failures of the batches that have ended since `record`, by kind, each with its first message. */
   readonly failures: readonly FailureTally[];
   /** Failed requests since `record`, those of the open batch too. */
   readonly failed: number;
   /** null when the server serves. */
   readonly unserved: Unserved | null;
-  /** What became of the requests that were due since it was last asked; null in a closed loop. */
+  /** The fate of the requests that were due since the last call; null in a closed loop. */
   takeTally(): Promise<SendTally | null>;
   /** Stops sending and waits up to `limitMs` for what is in flight. Gives the number of requests still in flight then. */
   drain(limitMs: number): Promise<number>;

@@ -1,12 +1,12 @@
 import { TrituneError } from '../base/errors.ts';
-import type { ModelConfig } from '../triton/model-config.ts';
+import type { ModelConfig } from '../triton/config/model-config.ts';
 import type { ModelMetadata } from '../triton/types.ts';
 import { batchRequests, type RequestOptions } from './input-data/batch-requests.ts';
 import { type AssumedInput, generatedStream } from './input-data/generated-stream.ts';
 import { readStreams } from './input-data/read-streams.ts';
 import { type GivenShapes, namesOf, type Sample } from './input-data/sample.ts';
 import { type ModelTensors, modelTensors } from './input-data/tensor-spec.ts';
-import type { ValueOptions } from './tensor-values.ts';
+import type { ValueOptions } from './tensors/tensor-values.ts';
 import type { RequestSet } from './types.ts';
 
 interface CommonOptions extends RequestOptions {

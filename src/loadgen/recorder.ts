@@ -1,6 +1,6 @@
 import { LatencyHistogram } from '../stats/histogram.ts';
-import type { HeldUp } from './held-up.ts';
-import { type Part, shareOf } from './part.ts';
+import type { HeldUp } from './client/held-up.ts';
+import { type Part, shareOf } from './pacing/part.ts';
 import type { SendFailureKind, SendOutcome } from './types.ts';
 
 /** The requests that completed between two moments. Consecutive batches leave no gap. */
@@ -9,7 +9,7 @@ export interface Batch {
   readonly endNs: number;
   readonly succeeded: number;
   readonly failed: number;
-  /** Of the successful ones. */
+  /** Latencies of the successful ones. */
   readonly latencies: LatencyHistogram;
   /** The same requests from the time that they were due; absent where they have no such time. */
   readonly fromDue?: LatencyHistogram;
@@ -23,7 +23,7 @@ export interface Batch {
 export interface BatchRule {
   /** A batch lasts at least this long, … */
   readonly lengthNs: number;
-  /** … and holds at least so many requests, failed ones included. */
+  /** … and holds at least this number of requests, including failed ones. */
   readonly minRequests: number;
   /** With it a batch ends no earlier than the next whole number of lengths after this moment, so that several recorders keep step. */
   readonly inStepWithNs?: number;
@@ -60,7 +60,7 @@ export class Recorder {
   #sequences = 0;
   #latencies = new LatencyHistogram();
   #fromDue: LatencyHistogram | undefined;
-  /** Those of the batch before, to be filled anew. */
+  /** Those of the previous batch, to be reused. */
   #spare: readonly [LatencyHistogram | undefined, LatencyHistogram | undefined] = [undefined, undefined];
   readonly #failures = new Map<SendFailureKind, FailureTally>();
   #openFailures: { kind: SendFailureKind; message: string; count: number }[] = [];
@@ -85,7 +85,7 @@ export class Recorder {
     if (startNs !== null) this.#begin(startNs, rule);
   }
 
-  /** What completes from now on is not counted. */
+  /** Stops counting; later completions are not recorded. */
   stop(): void {
     this.#rule = null;
   }

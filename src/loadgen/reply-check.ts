@@ -1,4 +1,4 @@
-import { type NumericType, numericType } from './data-types.ts';
+import { type NumericType, numericType } from './tensors/data-types.ts';
 import type { OutputTensor, ReplyCheck } from './types.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 
-/** What waits for traffic to come to rest, but not for ever. */
+/** Waits for traffic to come to rest, with a deadline. */
 export class Rest {
   #reached = (): void => undefined;
 

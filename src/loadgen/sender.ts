@@ -1,15 +1,15 @@
 import { type Alarm, sleepingAlarm } from '../base/alarm.ts';
 import type { Clock } from '../base/clock.ts';
 import { ClosedLoop } from './closed-loop.ts';
-import { defaultOpenLoopRule, OpenLoop, type OpenLoopRule, type SendTally } from './open-loop.ts';
-import { dealt, limited, pacerOf, type Schedule } from './pacers.ts';
-import { type Part, shareOf, whole } from './part.ts';
+import { defaultOpenLoopRule, OpenLoop, type OpenLoopRule, type SendTally } from './pacing/open-loop.ts';
+import { dealt, limited, pacerOf, type Schedule } from './pacing/pacers.ts';
+import { type Part, shareOf, whole } from './pacing/part.ts';
 import type { Recorder } from './recorder.ts';
 import { requestCycle } from './request-cycle.ts';
 import { partOfRule, type SequenceRule, Sequences } from './sequences.ts';
 import type { LoadLevel, RequestSet, Transport } from './types.ts';
 
-/** What is to be sent at one load level, in words that one thread can hand to another. */
+/** The load of one level, in a form that can be sent to another thread. */
 export interface SendOrder {
   readonly requests: RequestSet;
   /** For models that keep state between requests; without it every request stands alone. */
@@ -31,7 +31,7 @@ export interface SendMeans {
   readonly alarm?: Alarm | undefined;
 }
 
-/** What sends at a load level, whatever its mode. */
+/** Sends at a load level, in either mode. */
 export interface Sender {
   /** `startNs`: when the schedule begins, for senders that share one; now if not given. */
   start(startNs?: number): void;
@@ -40,7 +40,7 @@ export interface Sender {
   readonly mostInFlight: number;
   /** Requests that were due since the start, sent or not; null where none is ever due at a time. */
   readonly due: number | null;
-  /** What became of the requests that were due since it was last asked; null where none is ever due at a time. */
+  /** The fate of the requests that were due since the last call; null in a closed loop. */
   takeTally(): SendTally | null;
   drain(limitMs: number): Promise<number>;
 }

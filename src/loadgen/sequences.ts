@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { type Random, seededRandom } from '../base/random.ts';
-import { type Part, pieceOf } from './part.ts';
+import { type Part, pieceOf } from './pacing/part.ts';
 import { Rest } from './rest.ts';
 import type { InferRequest, PreparedRequest, RequestSet, SendFailure, SendOutcome, Transport } from './types.ts';
 
@@ -28,7 +28,7 @@ interface Sequence {
   readonly id: number;
   readonly stream: readonly InferRequest[];
   readonly length: number;
-  /** Of the requests of this sequence; 0 also when a failed one makes it begin again. */
+  /** Requests of this sequence that were sent; 0 also when a failed one makes it begin again. */
   sent: number;
 }
 

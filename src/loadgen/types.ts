@@ -1,6 +1,9 @@
-import type { TlsOptions } from '../triton/tls.ts';
+import type { TlsOptions } from '../triton/wire/tls.ts';
 
-/** How much traffic: `concurrency` keeps that many requests in flight (closed loop), `request-rate` sends so many per second (open loop). */
+/**
+ * The load level: `concurrency` keeps this number of requests in flight (closed loop), `request-rate` sends this number per second (open
+ * loop).
+ */
 export interface LoadLevel {
   readonly mode: 'concurrency' | 'request-rate';
   readonly value: number;
@@ -31,7 +34,7 @@ export interface SharedOutput {
   readonly shared: SharedPlace;
 }
 
-/** What is sent. A transport encodes it once and sends it many times. */
+/** A request. A transport encodes it once and sends it many times. */
 export interface InferRequest {
   readonly model: string;
   /** '' lets the server choose. */
@@ -43,7 +46,7 @@ export interface InferRequest {
   readonly parameters?: readonly RequestParameter[];
   /** The only outputs that are asked for, and where they go; without it all outputs come with the reply. */
   readonly sharedOutputs?: readonly SharedOutput[];
-  /** What the reply should hold, for transports that check replies. */
+  /** The expected outputs, for transports that check replies. */
   readonly expected?: readonly OutputTensor[];
 }
 
@@ -63,13 +66,13 @@ export interface OutputTensor {
   readonly shape?: readonly number[];
 }
 
-/** What is sent, one request after the other, over and over: at least one, all of one model and with as many samples. */
+/** The requests that are sent in turn, over and over: at least one, all of one model and with equally many samples. */
 export interface RequestSet {
   readonly model: string;
   readonly version: string;
   readonly batch: number;
   readonly requests: readonly InferRequest[];
-  /** How many of the requests are of each stream, in their order; without it they are one stream. */
+  /** Number of requests of each stream, in their order; absent: one stream. */
   readonly streamLengths?: readonly number[];
 }
 
@@ -81,7 +84,7 @@ export type SendOutcome = SendSuccess | SendFailure;
 
 export interface SendSuccess {
   readonly ok: true;
-  /** Of models that give any number of responses to a request: how many came, an empty final one not counted. */
+  /** Responses to a request of a model that gives any number of them, without a final empty one. */
   readonly responses?: number;
   /** The request was the last of its sequence. */
   readonly endsSequence?: true;
@@ -127,7 +130,7 @@ export type ReplyCheck = (request: InferRequest, outputs: readonly OutputTensor[
 
 export type TensorFormat = 'binary' | 'json';
 
-/** How the bytes of requests are made fewer. */
+/** Compression of request bodies. */
 export type Compression = 'gzip' | 'deflate';
 
 export interface TransportOptions {
@@ -140,7 +143,7 @@ export interface TransportOptions {
   readonly check?: ReplyCheck | undefined;
   /** Without it everything goes in plaintext. */
   readonly tls?: TlsOptions | undefined;
-  /** Of requests; the server compresses what it wants of its replies. */
+  /** Compression of requests; the server compresses its replies as it likes. */
   readonly compression?: Compression | undefined;
   /** How tensors go over HTTP, both ways; binary if not given. */
   readonly tensorFormat?: TensorFormat | undefined;

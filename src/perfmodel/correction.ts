@@ -9,36 +9,37 @@ import { kernelOf, type Place, placeOf, SETTING_DISTANCES } from './places.ts';
 import type { Measured, Simulated, Simulator } from './simulator.ts';
 
 /**
- * A figure as a logarithm, or a weighted sum of some. `shared` is the part of its deviation, with its sign, that comes of how long
- * executions take: where they are shorter than thought, throughput is higher and latency lower at once.
+ * A figure as a logarithm, or a weighted sum of such. `shared` is the signed part of its standard deviation that is due to uncertain
+ * execution times: where they are shorter than predicted, throughput is higher and latency is lower at once.
  */
 export interface Figure extends Normal {
   readonly shared: number;
 }
 
-/** Predicts one of the simulator's figures, corrected; null where no batcher of that kind can serve such requests. */
+/** Predicts one of the simulator's figures, corrected; null where the choice cannot serve such requests. */
 export type PredictFigure = (choice: Choice, level: number) => Figure | null;
 
+/** Options of the residual correction. */
 export interface CorrectionOptions {
-  /** The longest queue delay of all choices that are asked about. */
+  /** The longest queue delay of all choices that will be asked about, in microseconds. */
   readonly longestDelayUs: number;
   readonly without?: { has(part: ModelPart | CorrectionPart): boolean } | undefined;
 }
 
-/** The parts of the correction that a benchmark can leave out, and what takes their place. */
+/** The parts of the correction that a benchmark can leave out, each with what happens in its absence. */
 export const correctionParts = {
-  correction: 'simulations are doubted, and never corrected',
-  adaptive: 'the correction varies over the space as usual, however large the misses were',
-  trend: 'misses of the percentile do not grow with the batch',
-  'shared-uncertainty': 'uncertainties of throughput and latency are independent',
+  correction: 'simulated figures are uncertain, and never corrected',
+  adaptive: 'the usual kernel of the residuals, however large they were',
+  trend: 'residuals of the percentile do not grow with the batch',
+  'shared-uncertainty': 'throughput and latency are uncorrelated',
 } as const satisfies Readonly<Record<string, string>>;
 
 type CorrectionPart = keyof typeof correctionParts;
 type WithoutParts = NonNullable<CorrectionOptions['without']>;
 
 /**
- * Corrects a figure of the simulator by what was measured: Gaussian-process regression of the logarithm of measured over simulated, over
- * instances, batch, delay, level and settings (Rasmussen and Williams, 2006, algorithm 2.1).
+ * Corrects a simulated figure by its residuals: Gaussian-process regression of the logarithm of measured over simulated, over instances,
+ * batch, queue delay, level and settings (Rasmussen and Williams, 2006, algorithm 2.1).
  */
 export function correctedFigure(
   name: keyof Simulated,
@@ -89,8 +90,8 @@ const latencyFields = {
   'latency-p99': 'p99',
 } as const;
 
-/** Beside what the interval says: no two runs are quite alike. */
-const LEAST_NOISE = { throughput: 0.02, latency: 0.04 };
+/** The noise of a reading beside its own interval, as a standard deviation of logarithms: no two runs are alike. */
+export const LEAST_NOISE = { throughput: 0.02, latency: 0.04 };
 
 function noiseOf(name: keyof Simulated, { throughput, budgetLatencyMs }: Measurement): number {
   const [interval, least] =
@@ -99,7 +100,10 @@ function noiseOf(name: keyof Simulated, { throughput, budgetLatencyMs }: Measure
   return Math.hypot(least, Number.isFinite(width) ? Math.min(0.5, width) : 0.5);
 }
 
-/** How far the simulator may be off, as a logarithm: likely a little, perhaps by half. Less usual kinds of miss come later in their lists. */
+/**
+ * Builds the hypotheses of the residual's kernel. `smooths`: standard deviations of the smooth part, with a log-normal prior around
+ * `usual`; `others`: further scales, the less usual ones later in their lists.
+ */
 export const hypothesesOf = (
   smooths: readonly number[],
   usual: number,
@@ -117,9 +121,9 @@ export const hypothesesOf = (
     ),
   ) as [Hypothesis<Place>, ...Hypothesis<Place>[]];
 
-/** That neighbours differ less than usual must be seen before it is believed: a logarithm of odds. */
+/** The log prior odds against each step towards a smaller local part. */
 const SMOOTHER_THAN_USUAL = 1.5;
-/** Likewise, that a miss grows with the batch: what stalls an execution stalls all that is in it, and more of the slowest in a hundred. */
+/** The log prior odds against a residual that grows with the batch: what stalls an execution stalls every request in it. */
 const TREND_OVER_BATCHES = 0.7;
 
 const RATES = {

@@ -1,9 +1,9 @@
-import { type Observation, seenExecutions } from '../queueing/observation.ts';
 import type { ServiceLaw } from '../queueing/service-law.ts';
 import { enoughRequests, simulate } from '../queueing/simulate.ts';
+import { type Observation, seenExecutions } from './observation.ts';
 import { WHOLE, type WithoutParts } from './parts.ts';
 
-/** An observation and the law that its choice seems to have. */
+/** An observation with the service law of its choice. */
 export interface Explained {
   readonly observation: Observation;
   readonly law: ServiceLaw;
@@ -11,35 +11,36 @@ export interface Explained {
 
 /** What may keep instances idle while requests wait. */
 export interface FrontEnd {
-  /** Time that the server's front end takes for each request, one after the other. */
+  /** Time that the server's front end takes for each request, serially. */
   readonly frontEndNs: number;
-  /** What is left of the round trip. */
+  /** The rest of the round trip. */
   readonly roundTripNs: number;
-  /** As in `ServiceLaw`; left out where all instances may run together. */
+  /** Instances that execute at the same time, at most, as in `ServiceLaw`; absent where all may. */
   readonly atOnce?: number;
 }
 
-/** Microseconds that are tried; the longer ones only as far as the observed rates allow, and the longest that they do. */
+/** Front-end times to try first, in microseconds, … */
 const TRIED_US = [0, 5, 10, 14, 20, 28, 34, 40, 57, 80, 113, 160, 226, 320, 450, 640, 900, 1280];
-/** Around the best of them. */
+/** … and factors around the best of them. */
 const FINER = [0.8, 0.87, 0.93, 1.07, 1.15, 1.24];
-/** No front end can be busier than always: rates seen are at most this part of what it can do. */
+/** Observed rates are at most this multiple of what a front end could serve. */
 const MOST_BUSY = 1.02;
 const MOST_SIMULATED = 8;
 const REQUESTS = 300;
 const MOST_WARM_UP = 200;
-/** One disturbed observation shall not decide. */
+/** The largest miss of one figure that counts. */
 const MOST_MISS = 0.25;
-/** What a front end must explain beside: hardly any is the usual case. */
+/** The prior against a slow front end, per doubling of 20 µs. */
 const PRIOR_WEIGHT = 0.004;
-/** And what turns must: that instances run together is. */
+/** The prior against instances that take turns. */
 const SURPRISE_OF_TURNS = 0.01;
-/** By so much of an instance the busy ones may be more than those that run at once. */
+/** The mean number of busy instances may exceed the number that execute at once by this much. */
 const ROUNDING = 0.15;
 
 /**
- * The front end with which simulated rates, median latencies and batches are nearest to the observed ones. Instances that take turns
- * look much like a slow front end, but for the batches: while others wait for their turn these fill, while they wait for requests they do not.
+ * Fits the front end for which simulated rates, median latencies and batch sizes are nearest to the observed ones. Instances that take
+ * turns look like a slow front end except for the batches: these fill while instances wait for their turn, and do not while instances wait
+ * for requests.
  */
 export function fitFrontEnd(
   explained: readonly Explained[],
@@ -54,7 +55,10 @@ export function fitFrontEnd(
   return inTurns.loss + SURPRISE_OF_TURNS < together.loss ? inTurns.frontEnd : together.frontEnd;
 }
 
-/** How many instances were busy at most, where others were idle though there was more than enough for another batch. */
+/**
+ * Returns the largest mean number of busy instances, where others were idle although requests for a further batch were waiting; undefined
+ * otherwise.
+ */
 function turnsAmong(explained: readonly Explained[]): number | undefined {
   const seen = explained.flatMap(({ observation }) => {
     const executions = seenExecutions(observation);

@@ -7,41 +7,38 @@ import {
   type Reading,
 } from '../stats/gaussian-process.ts';
 import { chanceBelow, normalAbove } from '../stats/normal.ts';
-import { instancesOf } from '../triton/instances.ts';
-import type { ModelConfig } from '../triton/model-config.ts';
 import { gpuMemoryOf } from './gpu-memory.ts';
 import type { Choice } from './modelled-config.ts';
-import { batchOf, sameKind } from './same-kind.ts';
 import { differingCount } from './setting-effects.ts';
 import type { Measured } from './simulator.ts';
 
-/** What GPU memory choices need, by what others were measured to use. */
+/** The GPU memory that choices need, predicted from what others used. */
 export interface GpuMemoryNeed {
-  /** MiB, with what other processes hold. */
+  /** Returns the need in MiB, including what other processes hold. */
   mib(choice: Choice): Normal;
-  /** null where the readings do not tell. */
+  /** Returns the probability that the choice fits; null where the readings do not tell. */
   readonly chanceToFit: ((choice: Choice) => number) | null;
 }
 
-/** What a first reading leaves open: it may all be one instance's, or none of it. As a part of it; that of an instance likewise. */
+/** The prior standard deviation of an instance's share of the first reading, and of the rest, as a share of that reading. */
 const UNKNOWN_PART = 0.5;
-/** What a place of an instance's batch needs, as a part of the instance: usual first. */
+/** Hypotheses of the memory per place of a batch, as a share of the instance; the usual one first. */
 const PER_PLACE = [0.005, 0.001, 0.03, 0.2];
-/** By how much the other settings change what an instance needs, likewise. */
+/** Hypotheses of the relative standard deviation of an instance's memory over settings; the usual one first. */
 const PER_SETTING = [0.6, 0.1];
-/** A part other than the usual must be seen before it is believed: a logarithm of odds. */
+/** The log prior odds against an unusual hypothesis. */
 const UNUSUAL = 0.7;
-/** How far two combinations of settings are apart for each in which they differ. */
+/** The distance of two combinations of settings for each setting in which they differ. */
 const SETTING_DISTANCE = 0.7;
-/** No two readings of one config are alike: allocators keep what they once had. As a part of the reading. */
+/** The relative noise of a reading: allocators keep what they once had. */
 const NOISE = 0.03;
-/** Where even the lightest config uses this part of all, somebody takes all that there is, whatever it needs. */
+/** Where even the lightest config uses this share of the memory, an allocator has reserved it all, whatever the need. */
 const HOARDED = 0.8;
 
 /**
- * Memory is taken to be what is there anyway, and for each instance a part of its own and one for each place of its batch; other
- * settings change what an instance takes. All parts are unknown and normal; a refusal for want of memory says that more was needed
- * than there is. null where the server does not report its GPUs.
+ * Fits the GPU memory that choices need: a constant, plus for each instance a part of its own and one for each place of its batch; other
+ * settings change the instance's part. All parts are normal; an out-of-memory refusal says that the need exceeds the total. null where the
+ * server does not report its GPUs.
  */
 export function gpuMemoryNeed(measured: readonly Measured[], refused: readonly Choice[] = []): GpuMemoryNeed | null {
   const seen = measured.flatMap(({ choice, measurements }) => {
@@ -53,7 +50,7 @@ export function gpuMemoryNeed(measured: readonly Measured[], refused: readonly C
   const unit: Unit = {
     mib: first.usedMib,
     instances: first.choice.policy.instances,
-    instancesPart: isOnCpu(first.choice.candidate.config) ? 0 : UNKNOWN_PART,
+    instancesPart: isOnCpu(first.choice) ? 0 : UNKNOWN_PART,
   };
   const readings = seen.map(({ choice, usedMib }) => ({
     place: choice,
@@ -73,25 +70,25 @@ export function gpuMemoryNeed(measured: readonly Measured[], refused: readonly C
   return { mib, chanceToFit };
 }
 
-/** Than one of its kind that loaded. */
-function needsNoMore({ candidate: { config } }: Choice, { candidate: { config: loaded } }: Choice): boolean {
-  const isSmaller = instancesOf(config) <= instancesOf(loaded) && batchOf(config) <= batchOf(loaded);
-  return isSmaller && sameKind(config, loaded);
+/** Tells whether a choice needs no more than another of its kind that loaded. */
+function needsNoMore({ policy, settingsKey }: Choice, { policy: loaded, settingsKey: other }: Choice): boolean {
+  const isSmaller = policy.instances <= loaded.instances && policy.maxBatchSize <= loaded.maxBatchSize;
+  return isSmaller && settingsKey === other;
 }
 
-/** The first reading, of which all others are taken as multiples. */
+/** The first reading, which is the unit of all others. */
 interface Unit {
   readonly mib: number;
   readonly instances: number;
-  /** How much of it is taken to be the instances'. */
+  /** The share of it that instances are assumed to have. */
   readonly instancesPart: number;
 }
 
-/** By the server's books; a Python model may use the GPU all the same. */
-const isOnCpu = ({ instance_group: groups = [] }: ModelConfig): boolean =>
-  groups.length > 0 && groups.every(({ kind }) => kind === 'KIND_CPU');
+/** Tells whether the config places every instance on the CPU. A Python model may use the GPU all the same. */
+const isOnCpu = ({ candidate: { shape } }: Choice): boolean =>
+  shape.groups.length > 0 && shape.groups.every(({ device }) => device === 'cpu');
 
-/** What is expected before a second reading. */
+/** The prior mean of the need, in units. */
 const usual = ({ policy }: Choice, { instances, instancesPart }: Unit): number =>
   1 + instancesPart * (policy.instances / instances - 1);
 
@@ -117,8 +114,8 @@ function hypothesesOf({ instances }: Unit): [Hypothesis<Choice>, ...Hypothesis<C
 const placesOf = ({ policy }: Choice): number => Math.max(1, policy.maxBatchSize);
 
 /**
- * Each refusal becomes the reading that would teach as much as knowing that the need is above the total (assumed-density filtering:
- * Minka, A family of algorithms for approximate Bayesian inference, 2001, section 3).
+ * Replaces each refusal by the reading that has the same effect on the posterior as knowing that the need exceeds the total
+ * (assumed-density filtering: Minka, A family of algorithms for approximate Bayesian inference, 2001, section 3).
  */
 function withRefused(
   readings: readonly Reading<Choice>[],

@@ -1,37 +1,37 @@
-import { type AffineFit, fitLine, interferenceFactor } from '../queueing/fit-affine.ts';
-import type { ServicePoint } from '../queueing/observation.ts';
 import type { ServiceLaw } from '../queueing/service-law.ts';
+import { type AffineFit, fitLine, interferenceFactor } from './affine-line.ts';
+import type { ServicePoint } from './observation.ts';
 import { WHOLE, type WithoutParts } from './parts.ts';
 
 /**
- * A mean execution time; how many instances its choice has, busy or not: some models are slower for those that only wait; and how many
- * requests the executions around it were of, on average.
+ * A mean execution time with the number of instances of its config, busy or not, and `company`: the mean number of requests in the
+ * executions around it.
  */
 export type Point = ServicePoint & { readonly instances: number; readonly company: number };
 
-/** What executes around it is of one request, or hardly of more. */
+/** Tells whether the executions around a point are of single requests, or hardly of more. */
 export const isAmongSingles = ({ company }: Point): boolean => company <= 1.2;
 
-/** How instances slow each other: all ways in which they may, each as likely as it explains the points (Bayesian model averaging). */
+/** How instances slow each other down: a posterior over interference hypotheses (Bayesian model averaging: Hoeting and others, 1999). */
 export interface InterferenceModel {
-  /** For a model with so many instances: the geometric mean over the ways. */
+  /** Returns the affine fit for a config with this many instances: the geometric mean over the hypotheses. */
   lineFor(instances: number): AffineFit;
-  /** How far the ways are apart about such an execution: a logarithm's standard deviation. */
+  /** Returns the standard deviation over the hypotheses of the logarithm of such an execution's time. */
   uncertainty(instances: number, busyInstances: number, batchSize: number): number;
 }
 
 type Interference = ServiceLaw['interference'];
 
-/** A way of being crowded, before any point is seen. */
-interface Way {
+/** A hypothesis of interference, before any point is seen. */
+interface InterferenceHypothesis {
   readonly interference: Interference;
-  /** More instances than this share what there is, whether they are busy or wait. */
+  /** The number of instances beyond which all of them, busy or idle, share the machine. */
   readonly cores: number;
   readonly logPrior: number;
 }
 
-/** A way with the line that explains the points best. */
-interface Law extends Way {
+/** A hypothesis with its affine fit and its posterior probability. */
+interface FittedHypothesis extends InterferenceHypothesis {
   readonly fixedNs: number;
   readonly perSampleNs: number;
   readonly chance: number;
@@ -41,83 +41,94 @@ const PER_INSTANCE = [0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.45, 0.7, 1, 1.5, 2.2];
 const EXPONENTS = [0, 0.2, 0.4];
 const CORES = [Number.POSITIVE_INFINITY, 3.3, 2.8, 2.4, 2, 1.7, 1.45, 1.2, 1];
 
-/** One more busy instance costs a tenth, give or take so much as a logarithm. */
+/** The prior of the slowdown per further busy instance: log-normal around this median, … */
 const USUAL_PER_INSTANCE = 0.1;
+/** … with this standard deviation. */
 const SPREAD_OF_PER_INSTANCE = 1.2;
-/** Of a log-likelihood, for each step of the exponents: that larger batches crowd each other more must be seen. */
+/** The log prior odds against each step of the exponent: that interference grows with the batch must be seen. */
 const SURPRISE_OF_A_STEP = 1;
-/** That instances take anything while they wait, to one that they do not. */
-const ODDS_OF_FEW_CORES = 0.25;
-/** What no law explains of a mean time: smaller misses are no evidence. */
+/**
+ * Prior odds (1:25) that idle instances slow others down. With 1:4 searches on the recorded grids were slower to the first good candidate
+ * (worst tenth after six measurements 20 % in place of 80, 12 problems), and no better on made-up models (22 problems).
+ */
+const ODDS_OF_PRESENCE = 0.04;
+/** The relative error of a mean execution time that no hypothesis explains; smaller residuals are no evidence. */
 const USUAL_MISS = 0.05;
-/** Ways far less likely than the likeliest are left out. */
-const LEAST_CHANCE = 1e-3;
-/** Of the mean law: larger batches would all be at the largest interference there is. */
+/** Hypotheses with a posterior below this share of the likeliest one's are dropped. */
+const LEAST_POSTERIOR = 1e-3;
+/** The largest exponent of the averaged law. */
 const LARGEST_EXPONENT = 0.6;
-/** A line's parts are at least this share of its time. */
+/** The least share of each part of the affine fit in its time. */
 const LEAST_SHARE = 1e-3;
 
 const interferences: readonly Interference[] = PER_INSTANCE.flatMap((perInstance) =>
   (perInstance === 0 ? [0] : EXPONENTS).map((batchExponent) => ({ perInstance, batchExponent })),
 );
 
-const ways: readonly Way[] = CORES.flatMap((cores) =>
+const hypotheses: readonly InterferenceHypothesis[] = CORES.flatMap((cores) =>
   interferences.map((interference) => ({ interference, cores, logPrior: logPriorOf(interference, cores) })),
 );
 
 function logPriorOf({ perInstance, batchExponent }: Interference, cores: number): number {
   const surprise = Math.log((perInstance + 0.02) / (USUAL_PER_INSTANCE + 0.02)) / SPREAD_OF_PER_INSTANCE;
-  const ofCores = Number.isFinite(cores) ? Math.log(ODDS_OF_FEW_CORES / (CORES.length - 1)) : 0;
+  const ofCores = Number.isFinite(cores) ? Math.log(ODDS_OF_PRESENCE / (CORES.length - 1)) : 0;
   return ofCores - surprise ** 2 / 2 - SURPRISE_OF_A_STEP * EXPONENTS.indexOf(batchExponent);
 }
 
-/** How much longer than alone, with so many instances there: what there is is shared evenly. */
-const ofPresence = (cores: number, instances: number): number => Math.max(1, instances / cores);
+/** Returns the slowdown that is due to the presence of instances, busy or idle: the machine is shared evenly. */
+const presenceFactor = (cores: number, instances: number): number => Math.max(1, instances / cores);
 
 /**
- * Four instances that are slow may be so because they are busy or because they are there: which of it, decides what two of
- * them do. Rather than to settle on one way, all are kept that explain the points, Bayes' rule over a grid. Needs one point at least.
+ * Fits the interference of instances. Four instances may be slow because they are busy or because they exist, and which of the two decides
+ * how two of them do. So every hypothesis that explains the points is kept, weighted by Bayes' rule over a grid of hypotheses. Needs one
+ * point at least.
  */
 export function averagedInterference(points: readonly Point[], without: WithoutParts = WHOLE): InterferenceModel {
-  const laws = lawsBehind(points, without);
-  const geometric = (of: (law: Law) => number): number =>
-    Math.exp(laws.reduce((sum, law) => sum + law.chance * Math.log(of(law)), 0));
+  const fits = fittedHypotheses(points, without);
+  const geometric = (of: (fit: FittedHypothesis) => number): number =>
+    Math.exp(fits.reduce((sum, fit) => sum + fit.chance * Math.log(of(fit)), 0));
   const line = meanLine(geometric, Math.max(8, ...points.map(({ batchSize }) => batchSize)));
   return {
     lineFor(instances) {
-      const longer = geometric(({ cores }) => ofPresence(cores, instances));
+      const longer = geometric(({ cores }) => presenceFactor(cores, instances));
       return { ...line, fixedNs: line.fixedNs * longer, perSampleNs: line.perSampleNs * longer };
     },
     uncertainty(instances, busyInstances, batchSize) {
-      const logs = laws.map(
+      const logs = fits.map(
         ({ fixedNs, perSampleNs, cores, interference }) =>
           Math.log(fixedNs + perSampleNs * batchSize) +
-          Math.log(ofPresence(cores, instances) * interferenceFactor(interference, { batchSize, busyInstances })),
+          Math.log(presenceFactor(cores, instances) * interferenceFactor(interference, { batchSize, busyInstances })),
       );
-      const mean = laws.reduce((sum, { chance }, index) => sum + chance * (logs[index] as number), 0);
+      const mean = fits.reduce((sum, { chance }, index) => sum + chance * (logs[index] as number), 0);
       return Math.sqrt(
-        laws.reduce((sum, { chance }, index) => sum + chance * ((logs[index] as number) - mean) ** 2, 0),
+        fits.reduce((sum, { chance }, index) => sum + chance * ((logs[index] as number) - mean) ** 2, 0),
       );
     },
   };
 }
 
-/** The ways that are looked at. */
-function waysWith(without: WithoutParts): readonly Way[] {
+/** Returns the hypotheses of the grid. */
+function hypothesesWith(without: WithoutParts): readonly InterferenceHypothesis[] {
   const some =
-    without.has('presence') || without.has('interference') ? ways.filter(({ cores }) => cores === CORES[0]) : ways;
+    without.has('presence') || without.has('interference')
+      ? hypotheses.filter(({ cores }) => cores === CORES[0])
+      : hypotheses;
   const isUsual = ({ perInstance, batchExponent }: Interference): boolean =>
     perInstance === USUAL_PER_INSTANCE && batchExponent === 0;
   return without.has('interference') ? some.filter(({ interference }) => isUsual(interference)) : some;
 }
 
-function lawsBehind(points: readonly Point[], without: WithoutParts): readonly Law[] {
-  const present = new Map(CORES.map((cores) => [cores, points.map(({ instances }) => ofPresence(cores, instances))]));
+function fittedHypotheses(points: readonly Point[], without: WithoutParts): readonly FittedHypothesis[] {
+  const present = new Map(
+    CORES.map((cores) => [cores, points.map(({ instances }) => presenceFactor(cores, instances))]),
+  );
   const busy = new Map(interferences.map((each) => [each, points.map((point) => interferenceFactor(each, point))]));
-  const fits = waysWith(without).map((way) => {
-    const ofBusy = busy.get(way.interference) as number[];
-    const factors = (present.get(way.cores) as number[]).map((factor, index) => factor * (ofBusy[index] as number));
-    return { ...way, ...fitLine(points, factors) };
+  const fits = hypothesesWith(without).map((hypothesis) => {
+    const ofBusy = busy.get(hypothesis.interference) as number[];
+    const factors = (present.get(hypothesis.cores) as number[]).map(
+      (factor, index) => factor * (ofBusy[index] as number),
+    );
+    return { ...hypothesis, ...fitLine(points, factors) };
   });
   const least = Math.min(...fits.map(({ loss }) => loss));
   const weight = points.reduce((sum, point) => sum + point.weight, 0);
@@ -126,13 +137,13 @@ function lawsBehind(points: readonly Point[], without: WithoutParts): readonly L
   const most = Math.max(...evidence);
   const likely = fits
     .map((fit, index) => ({ ...fit, chance: Math.exp((evidence[index] as number) - most) }))
-    .filter(({ chance }) => chance >= (without.has('averaging') ? 1 : LEAST_CHANCE));
+    .filter(({ chance }) => chance >= (without.has('averaging') ? 1 : LEAST_POSTERIOR));
   const total = likely.reduce((sum, { chance }) => sum + chance, 0);
-  return likely.map((law) => ({ ...law, chance: law.chance / total }));
+  return likely.map((fit) => ({ ...fit, chance: fit.chance / total }));
 }
 
-/** Through the geometric means at a batch of one and a large one, alone and beside another. */
-function meanLine(geometric: (of: (law: Law) => number) => number, large: number): AffineFit {
+/** Returns an affine fit through the geometric means at batch sizes 1 and `large`, for a lone instance and beside another busy one. */
+function meanLine(geometric: (of: (fit: FittedHypothesis) => number) => number, large: number): AffineFit {
   const aloneNs = (batchSize: number): number =>
     geometric(({ fixedNs, perSampleNs }) => fixedNs + perSampleNs * batchSize);
   const slowdown = (batchSize: number): number =>

@@ -1,14 +1,11 @@
 import { NS_PER_MS, NS_PER_US } from '../base/units.ts';
 import type { Measurement } from '../profiler/measurement.ts';
-import { policyOf } from '../queueing/batcher-policy.ts';
-import type { Observation } from '../queueing/observation.ts';
-import type { Candidate } from '../space/types.ts';
-import { instancesOf } from '../triton/instances.ts';
-import type { ModelConfig } from '../triton/model-config.ts';
+import type { Candidate, CandidateShape } from '../space/types.ts';
 import { clientBatchOf } from './client-batch.ts';
-import { variantOf } from './variant.ts';
+import type { Observation } from './observation.ts';
+import { settingsKeyOf } from './settings-key.ts';
 
-/** A candidate with what was measured of it. */
+/** A candidate with its measurements. */
 export interface MeasuredCandidate {
   readonly candidate: Candidate;
   readonly measurements: readonly Measurement[];
@@ -16,26 +13,23 @@ export interface MeasuredCandidate {
 
 const MOST_ERRORS = 0.01;
 
-/** False for models without the dynamic batcher's scheduling: sequences, ensembles, decoupled. */
-export function isModelled(config: ModelConfig): boolean {
-  const { sequence_batching, ensemble_scheduling, model_transaction_policy } = config;
-  return !sequence_batching && !ensemble_scheduling && model_transaction_policy?.decoupled !== true;
-}
+/** Tells whether the config is one that the simulator models; not sequence batching, ensembles and decoupled models. */
+export const isModelled = ({ scheduling }: CandidateShape): boolean => scheduling === 'batcher';
 
-/** What the trial's measurements tell about the service law; none of those that were disturbed, or at a request rate. */
+/** Returns the observations of a trial for fitting service times, without disturbed measurements and those at a request rate. */
 export function observationsOf({ candidate, measurements }: MeasuredCandidate): Observation[] {
-  const policy = policyOf(candidate.config, instancesOf(candidate.config));
-  const variant = variantOf(candidate.config);
+  const { policy } = candidate.shape;
+  const settingsKey = settingsKeyOf(candidate.shape);
   return measurements.flatMap((measurement): Observation[] => {
     const { level, latencyMs, server, throughput } = measurement;
     if (level.mode !== 'concurrency' || !server || !isUsable(measurement)) return [];
     const computeUs = server.computeInputUs + server.computeInferUs + server.computeOutputUs;
     if (!(computeUs > 0)) return [];
-    // A batch that was served fits into the model's, whatever a disturbed measurement makes of the rates.
+    // A served batch fits into the model's, whatever a disturbed measurement makes of the rates.
     const samplesPerRequest = Math.min(clientBatchOf(measurement), Math.max(1, policy.maxBatchSize));
     return [
       {
-        variant,
+        settingsKey,
         policy,
         concurrency: level.value,
         samplesPerRequest,
@@ -53,7 +47,7 @@ export function observationsOf({ candidate, measurements }: MeasuredCandidate): 
   });
 }
 
-/** Nothing else was served meanwhile, hardly anything failed, and the figures are figures, and the server's. */
+/** Tells whether nothing else was served meanwhile, hardly anything failed, and the client did not limit the load. */
 function isUsable({ errorRate, foreignRequests, throughput, latencyMs, client }: Measurement): boolean {
   const { avg, p50, p99 } = latencyMs;
   const served = [throughput.value, avg, p50, p99].every((figure) => Number.isFinite(figure) && figure > 0);

@@ -2,15 +2,18 @@ import { matern52 } from '../stats/gaussian-process.ts';
 import type { Choice } from './modelled-config.ts';
 import { differingCount, type Settings } from './setting-effects.ts';
 
-/** Where a measurement is, for the correction: coordinates in which a distance of 1 makes two of them rather unlike. */
+/** The coordinates of a measurement in the residual's kernel; at a distance of 1 two residuals are rather unlike. */
 export interface Place {
   readonly coordinates: readonly number[];
   readonly settings: Settings;
-  /** Of the batches that form there, on average; left out, they tell nothing. */
+  /** log2 of the mean size of the batches that form; absent: 0. */
   readonly batchDoublings?: number;
 }
 
-/** Instances and batches count no further than requests in flight can fill them. The longest delay of the space is 1. */
+/**
+ * Returns the coordinates of a choice at a level. Instances and batch size count only as far as requests in flight can fill them. Queue
+ * delays are scaled by the longest of the space.
+ */
 export function placeOf(choice: Choice, level: number, longestDelayUs: number): Place {
   const { policy, largestBatch, delayUs, settings } = choice;
   const waits = largestBatch > 1 && level > 1 && longestDelayUs > 0;
@@ -25,7 +28,7 @@ export function placeOf(choice: Choice, level: number, longestDelayUs: number): 
   };
 }
 
-/** Of a difference in one setting: of one that changes what the queueing model gets wrong, and of one that hardly does. */
+/** Hypotheses of the distance for each setting that differs: one that changes what the simulator gets wrong, and one that hardly does. */
 export const SETTING_DISTANCES = [0.7, 0.15] as const;
 
 function distanceBetween(a: Place, b: Place, settingDistance: number): number {
@@ -36,21 +39,22 @@ function distanceBetween(a: Place, b: Place, settingDistance: number): number {
 }
 
 /**
- * How far the truth may be from the prediction, as logarithms: what changes slowly over the space, everywhere alike, at one place
- * alone, and with each doubling of the batch.
+ * Standard deviations of the parts of the residual's kernel, as logarithms: a smooth part over the space, a constant, a local part, and a
+ * part per doubling of the batch.
  */
 export interface Scales {
   readonly smooth: number;
   readonly common: number;
   readonly local: number;
-  /** How far apart a difference in one setting takes two places. */
+  /** The distance for each setting that differs. */
   readonly settingDistance?: number;
   readonly perDoubling?: number;
 }
 
-/** The local part shrinks this much faster with distance. */
+/** The ratio of the smooth part's length scale to the local part's. */
 const LOCAL = 6;
 
+/** Returns the kernel of the residual: Matérn 5/2 for the smooth and the local part. */
 export function kernelOf({
   smooth,
   common,

@@ -1,49 +1,54 @@
-import { type AffineFit, affineNs } from '../queueing/fit-affine.ts';
+import { type AffineFit, affineNs } from './affine-line.ts';
 import { averagedInterference, type InterferenceModel, isAmongSingles, type Point } from './interference.ts';
 import { WHOLE, type WithoutParts } from './parts.ts';
 
-/** What the points say of one variant with one number of instances: a line, and where they leave it. */
+/** The service law of one combination of settings with one number of instances: an affine fit, and its residual correction. */
 export interface CorrectedLine {
   readonly line: AffineFit;
-  /** Of all that is known, as a logarithm. */
+  /** The whole correction, as a logarithm. */
   correctionAt(batchSize: number): number;
-  /** Of what other numbers of instances share, as a logarithm. */
+  /**
+   * The smooth part of the correction, without cliffs and steps, as a logarithm. Where settings were measured at one batch size only, a
+   * step there would explain anything.
+   */
   shapeAt(batchSize: number): number;
-  /** How well it is known what so many busy instances do to such an execution: a logarithm's standard deviation. */
+  /** The standard deviation of the interference's logarithm beside this many busy instances. */
   interferenceUncertainty(batchSize: number, busyInstances: number): number;
 }
 
-const OTHER_VARIANT_WEIGHT = 0.2;
-/** Executions of one beside batches tell less of those among themselves. */
+/** The weight of a point with other settings. */
+const OTHER_SETTINGS_WEIGHT = 0.2;
+/** The weight of a single execution beside batches, for a law of single executions among themselves. */
 const OTHER_COMPANY_WEIGHT = 0.2;
 
-/** What a law is for. */
+/** What the law is fitted for. */
 export interface Like {
-  readonly variant: string;
+  readonly settingsKey: string;
   readonly instances: number;
-  /** Without batching. */
+  /** True without batching. */
   readonly isSingle: boolean;
 }
-/** So much weight of points is needed for half a correction. */
+/** The weight of points that gives half of a correction. */
 const SHRINKAGE = 0.3;
 
-/** In doublings. */
+/** Coordinates in doublings. */
 interface Doublings {
   readonly batch: number;
   readonly instances: number;
 }
 
 /**
- * What the line does not explain, in turn, each step what the one before has left: the shape that numbers of instances share
- * (less the farther apart they are: large batches may crowd each other more), its cliffs and steps, and the same for about as
- * many instances alone.
+ * Bandwidths of the kernel smoothers in doublings, in the order in which they are applied, each to what the one before has left: the shape
+ * that all numbers of instances share (less the farther apart they are, because interference may grow with the batch), its cliffs and
+ * steps, and both again for nearly equal numbers of instances.
  */
 const SHAPE: Doublings = { batch: 0.5, instances: 1.5 };
 const STEPS: Doublings = { batch: 0.06, instances: 1.5 };
 const BANDWIDTHS = [SHAPE, STEPS, { ...SHAPE, instances: 0.6 }, { ...STEPS, instances: 0.6 }] as const;
+/** The number of these bandwidths, from the first on, that all numbers of instances share. */
 const SHARED = 2;
 
-/** What the line leaves of a point, as a logarithm; where the point is, seen from the law's number of instances. */
+/** The residual of a point, as a logarithm, with its distance from the law's number of instances. */
 interface Residual {
   readonly log: number;
   readonly at: Doublings;
@@ -51,9 +56,9 @@ interface Residual {
 }
 
 /**
- * Execution times for one number of instances: an affine fit under interference, then four kernel-smoothed corrections of what it leaves, as
- * logarithms. What it leaves of a point is taken from the line of the point's own number of instances, so that interference is not attributed to
- * batch sizes. Without batching, the fit leans on executions that had no batches beside them.
+ * Fits execution times for one number of instances: an affine fit under interference, then four kernel-smoothed corrections of the log
+ * residuals. Residuals use each point's own number of instances, so that interference is not attributed to batch size. Without batching,
+ * the fit leans on executions that had no batches beside them.
  */
 export function correctedLineOf(points: readonly Point[], like: Like, without: WithoutParts = WHOLE): CorrectedLine {
   const { instances } = like;
@@ -61,36 +66,37 @@ export function correctedLineOf(points: readonly Point[], like: Like, without: W
   const corrections = without.has('shape')
     ? []
     : correctionsOf(residualsOf(points, like, interference, instances, without));
-  const sumAt = (batchSize: number, some: typeof corrections): number =>
-    some.reduce((sum, correction) => sum + correction(Math.log2(batchSize)), 0);
   return {
     line: interference.lineFor(instances),
-    correctionAt: (batchSize) => sumAt(batchSize, corrections),
-    shapeAt: (batchSize) => sumAt(batchSize, corrections.slice(0, SHARED)),
+    correctionAt: (batchSize) => corrections.reduce((sum, correction) => sum + correction(Math.log2(batchSize)), 0),
+    shapeAt: (batchSize) => corrections[0]?.(Math.log2(batchSize)) ?? 0,
     interferenceUncertainty: (batchSize, busyInstances) =>
       interference.uncertainty(instances, busyInstances, batchSize),
   };
 }
 
-function weightFor({ variant, isSingle }: Like, point: Point, without: WithoutParts): number {
-  const ofVariant = point.variant === variant ? 1 : OTHER_VARIANT_WEIGHT;
+function weightFor({ settingsKey, isSingle }: Like, point: Point, without: WithoutParts): number {
+  const ofSettings = point.settingsKey === settingsKey ? 1 : OTHER_SETTINGS_WEIGHT;
   const ofCompany = isSingle && !isAmongSingles(point) && !without.has('company') ? OTHER_COMPANY_WEIGHT : 1;
-  return point.weight * ofVariant * ofCompany;
+  return point.weight * ofSettings * ofCompany;
 }
 
 const known = new WeakMap<readonly Point[], Map<string, InterferenceModel>>();
 
-/** It is found once for these very points. */
+/** Memoizes the interference model by the identity of the points. */
 function interferenceFor(points: readonly Point[], like: Like, without: WithoutParts): InterferenceModel {
   const ofKinds = known.get(points) ?? new Map<string, InterferenceModel>();
   known.set(points, ofKinds);
-  const kind = `${like.isSingle} ${like.variant}`;
+  const kind = `${like.isSingle} ${like.settingsKey}`;
   const interference = ofKinds.get(kind) ?? withoutSteps(points, like, without);
   ofKinds.set(kind, interference);
   return interference;
 }
 
-/** Takes away the steps between batch sizes that all numbers of instances share: they would be taken for interference. */
+/**
+ * Fits the interference to points without the steps between batch sizes that all numbers of instances share: these would be attributed to
+ * interference.
+ */
 function withoutSteps(points: readonly Point[], like: Like, without: WithoutParts): InterferenceModel {
   const weighed = points.map((point) => ({ ...point, weight: weightFor(like, point, without) }));
   const rough = averagedInterference(weighed, without);
@@ -124,7 +130,7 @@ function residualsOf(
   });
 }
 
-/** By the doublings of the batch. */
+/** Returns the corrections as functions of log2 of the batch size. */
 function correctionsOf(residuals: readonly Residual[]): ((batch: number) => number)[] {
   let left = residuals;
   return BANDWIDTHS.map((bandwidths) => {
@@ -135,7 +141,7 @@ function correctionsOf(residuals: readonly Residual[]): ((batch: number) => numb
   });
 }
 
-/** Many points are of the same few places. */
+/** Memoizes by place, because many points share few places. */
 function oncePerPlace(compute: (place: Doublings) => number): (place: Doublings) => number {
   const known = new Map<number, Map<number, number>>();
   return (place) => {
@@ -147,7 +153,7 @@ function oncePerPlace(compute: (place: Doublings) => number): (place: Doublings)
   };
 }
 
-/** The mean of the residuals near a place, drawn towards none. */
+/** Returns the kernel-weighted mean of the residuals near a place (Nadaraya and Watson), shrunk towards 0. */
 function smoothed(residuals: readonly Residual[], place: Doublings, bandwidths: Doublings): number {
   let [sum, total] = [0, SHRINKAGE];
   for (const { log, at, weight } of residuals) {

@@ -1,39 +1,51 @@
-import { fitSpread } from '../queueing/fit-spread.ts';
-import { hasServicePoints, type Observation, seenExecutions, servicePoints } from '../queueing/observation.ts';
 import { affineLaw, executionNs, type ServiceLaw } from '../queueing/service-law.ts';
-import type { Reading } from '../stats/gaussian-process.ts';
+import type { Candidate } from '../space/types.ts';
+import type { Normal, Reading } from '../stats/gaussian-process.ts';
+import { executionTimeFactors, levelled } from './execution-time-factors.ts';
+import { fitSpread } from './fit-spread.ts';
 import { fitFrontEnd } from './front-end.ts';
 import type { Point } from './interference.ts';
 import type { Choice } from './modelled-config.ts';
+import { hasServicePoints, type Observation, seenExecutions, servicePoints } from './observation.ts';
 import { WHOLE, type WithoutParts } from './parts.ts';
 import { type CorrectedLine, correctedLineOf } from './residual-correction.ts';
 import { type Settings, settingFactors } from './setting-effects.ts';
 import { uncertaintyOf } from './uncertainty.ts';
-import { levelled, variantFactors } from './variant-factors.ts';
 
-/** What the statistics of one choice say. */
+/** A choice with its observations. */
 export interface Observed {
   readonly choice: Choice;
   readonly observations: readonly Observation[];
 }
 
-/** Service laws for choices, each fitted mostly to what is like it. */
+/** Service laws by choice, each fitted mostly to what is like the choice. */
 export interface ServiceTimes {
   of(choice: Choice): ServiceLaw;
-  /** How well the time of such an execution is known, beside so many busy instances: a logarithm's standard deviation. */
+  /** The standard deviation of an execution time's logarithm, beside this many busy instances. */
   uncertainty(choice: Choice, batchSize: number, busyInstances: number): number;
   readonly roundTripNs: number;
 }
 
-/** Doubts are worked out for so many busy instances, and their multiples. */
+/** Uncertainties are computed for multiples of this number of busy instances. */
 const BUSY_STEP = 0.25;
-/** How executions scatter where that is not looked at. */
+/** The coefficient of variation of execution times where it is not fitted. */
 const USUAL_CV = 0.05;
-/** The law of another variant is not quite of the same shape. */
+/**
+ * The noise of a factor between settings, as a standard deviation of logarithms: laws of different settings are not of quite the same
+ * shape.
+ */
 const FACTOR_NOISE = 0.05;
 
-/** Each law leans on what is like its choice (`correctedLineOf`), and is that of all variants times a factor. null without statistics by batch size. */
-export function serviceTimesOf(observed: readonly Observed[], without: WithoutParts = WHOLE): ServiceTimes | null {
+/**
+ * Fits service laws to the server's statistics by batch size. A law is that of all settings (`correctedLineOf`, weighted towards its own)
+ * times a factor for its settings. `expectedTime`: prior execution time of a candidate relative to others. null without statistics by batch
+ * size.
+ */
+export function serviceTimesOf(
+  observed: readonly Observed[],
+  without: WithoutParts = WHOLE,
+  expectedTime: (candidate: Candidate) => number = () => 1,
+): ServiceTimes | null {
   const points = observed.flatMap(({ choice, observations }) =>
     observations.flatMap((observation) => {
       const company = (seenExecutions(observation)?.meanBatch ?? 1) / observation.samplesPerRequest;
@@ -41,28 +53,38 @@ export function serviceTimesOf(observed: readonly Observed[], without: WithoutPa
       return servicePoints(observation).map((point): Point => ({ ...point, instances, company }));
     }),
   );
-  const reference = observed.find(({ choice }) => points.some(({ variant }) => variant === choice.variant))?.choice;
+  const reference = observed.find(({ choice }) =>
+    points.some(({ settingsKey }) => settingsKey === choice.settingsKey),
+  )?.choice;
   if (!reference) return null;
-  const factors = variantFactors(points, reference.variant, without);
-  const seen = new Map(observed.map(({ choice }) => [choice.variant, choice.settings]));
-  const unseen = settingFactors(
+  const expectedFactor = ({ candidate }: Choice): number =>
+    Math.log(expectedTime(candidate) / expectedTime(reference.candidate));
+  const seen = new Map(observed.map(({ choice }) => [choice.settingsKey, choice]));
+  const expected = new Map([...seen].map(([settingsKey, choice]) => [settingsKey, expectedFactor(choice)]));
+  const factors = executionTimeFactors(points, reference.settingsKey, expected, without);
+  const surprises = settingFactors(
     reference.settings,
-    without.has('carry-over') ? [] : readingsOf(factors, seen, reference),
+    without.has('carry-over') ? [] : readingsOf(factors, seen, reference, expected),
   );
-  const factorOf = ({ variant, settings }: Choice): number => factors.get(variant) ?? unseen(settings).mean;
+  const unseen = (choice: Choice): Normal => {
+    const { mean, sd } = surprises(choice.settings);
+    return { mean: mean + expectedFactor(choice), sd };
+  };
+  const factorOf = (choice: Choice): number => factors.get(choice.settingsKey) ?? unseen(choice).mean;
   const level = levelled(points, factors);
 
   const correctedLines = new Map<string, CorrectedLine>();
-  const correctedLineFor = ({ variant, policy: { instances }, largestBatch }: Choice): CorrectedLine => {
+  const correctedLineFor = ({ settingsKey, policy: { instances }, largestBatch }: Choice): CorrectedLine => {
     const isSingle = largestBatch === 1;
-    const key = `${variant} ${instances} ${isSingle}`;
-    const correctedLine = correctedLines.get(key) ?? correctedLineOf(level, { variant, instances, isSingle }, without);
+    const key = `${settingsKey} ${instances} ${isSingle}`;
+    const correctedLine =
+      correctedLines.get(key) ?? correctedLineOf(level, { settingsKey, instances, isSingle }, without);
     correctedLines.set(key, correctedLine);
     return correctedLine;
   };
   const known = new Map<string, ServiceLaw>();
   const rough = (choice: Choice): ServiceLaw => {
-    const key = `${choice.variant} ${choice.policy.instances} ${choice.largestBatch}`;
+    const key = `${choice.settingsKey} ${choice.policy.instances} ${choice.largestBatch}`;
     const law = known.get(key) ?? lawFor(choice, correctedLineFor(choice), factorOf(choice));
     known.set(key, law);
     return law;
@@ -70,7 +92,7 @@ export function serviceTimesOf(observed: readonly Observed[], without: WithoutPa
   const telling = observed.flatMap(({ choice, observations }) =>
     observations.filter(hasServicePoints).map((observation) => ({ observation, law: rough(choice) })),
   );
-  // Under load the way to the server and back is longer by what the front end takes for the others, which is its own.
+  // Under load the round trip includes what the front end takes for other requests, which is fitted separately.
   const roundTripNs = Math.max(0, Math.min(...telling.map(({ observation }) => observation.roundTripNs)));
   const { frontEndNs, atOnce, ...way } = fitFrontEnd(telling, roundTripNs, without);
   const behind = { frontEndNs, ...(atOnce !== undefined && { atOnce }) };
@@ -84,14 +106,14 @@ export function serviceTimesOf(observed: readonly Observed[], without: WithoutPa
   return {
     roundTripNs: way.roundTripNs,
     uncertainty(choice, batchSize, busyInstances) {
-      const { variant, settings, policy, largestBatch } = choice;
+      const { settingsKey, policy, largestBatch } = choice;
       const busy = Math.round(busyInstances / BUSY_STEP) * BUSY_STEP;
-      const key = `${variant} ${policy.instances} ${largestBatch === 1} ${batchSize} ${busy}`;
-      const work = { variant, instances: policy.instances, largestBatch, batchSize, busyInstances: busy };
+      const key = `${settingsKey} ${policy.instances} ${largestBatch === 1} ${batchSize} ${busy}`;
+      const work = { largestBatch, batchSize, busyInstances: busy };
       const uncertainty =
         uncertainties.get(key) ??
         Math.hypot(
-          factors.has(variant) ? 0 : unseen(settings).sd,
+          factors.has(settingsKey) ? 0 : unseen(choice).sd,
           correctedLineFor(choice).interferenceUncertainty(batchSize, busy),
           uncertaintyOf(work, level, rough(choice), without),
         );
@@ -107,13 +129,16 @@ export function serviceTimesOf(observed: readonly Observed[], without: WithoutPa
   };
 }
 
+/** Returns the factors of measured settings over what was expected of them. */
 function readingsOf(
   factors: ReadonlyMap<string, number>,
-  seen: ReadonlyMap<string, Settings>,
+  seen: ReadonlyMap<string, Choice>,
   reference: Choice,
+  expected: ReadonlyMap<string, number>,
 ): Reading<Settings>[] {
-  return [...factors].flatMap(([variant, value]) => {
-    const place = variant === reference.variant ? undefined : seen.get(variant);
+  return [...factors].flatMap(([settingsKey, factor]) => {
+    const place = settingsKey === reference.settingsKey ? undefined : seen.get(settingsKey)?.settings;
+    const value = factor - (expected.get(settingsKey) ?? 0);
     return place ? [{ place, value, noiseVariance: FACTOR_NOISE ** 2 }] : [];
   });
 }
@@ -131,14 +156,14 @@ function lawFor({ largestBatch }: Choice, { line, correctionAt }: CorrectedLine,
   };
 }
 
-/** 1, 2, 3, 4, 6, 8, 12, 16, … up to twice the largest. */
+/** Returns 1, 2, 3, 4, 6, 8, 12, 16, … up to twice the largest. */
 function sizesUpTo(largest: number): number[] {
   const sizes = [1, 2];
   for (let power = 2; power < largest; power *= 2) sizes.push(power * 1.5, 2 * power);
   return sizes;
 }
 
-/** |law / observed - 1| of each execution time that was observed. */
+/** Returns |law / observed − 1| for each observed execution time. */
 export const executionMisses = (law: ServiceLaw, observations: readonly Observation[]): number[] =>
   observations
     .flatMap(servicePoints)

@@ -1,17 +1,17 @@
 import { type Hypothesis, type Normal, type Posterior, posteriorOf, type Reading } from '../stats/gaussian-process.ts';
 
-/** The settings of a model that the queueing model knows nothing of, field by field. */
+/** The categorical settings of a model, which the simulator does not model, by path. */
 export type Settings = ReadonlyMap<string, string>;
 
-/** Settings unlike any that were measured may make a model half as fast or twice as fast. */
+/** The prior standard deviation of the log factor between combinations of settings: half or twice as fast. */
 const USUAL_FACTOR = 0.45;
-/** The share of it that is of the combination, not of each setting by itself. */
+/** The share of that variance that belongs to the combination and not to its settings one by one. */
 const OWN_SHARE = 0.2;
 
 /**
- * How many times longer executions take with these settings than with the reference's, as a logarithm. Each setting has an
- * effect of its own, which other measured combinations tell of, and each combination a little besides: one measurement of
- * a setting tells what it does in all combinations.
+ * Returns the posterior of the execution time with given settings relative to the reference's, as a logarithm. Each setting has an effect
+ * of its own, which other measured combinations share, and each combination a small one besides, so that one measurement of a setting
+ * informs all its combinations.
  */
 export function settingFactors(reference: Settings, known: readonly Reading<Settings>[]): Posterior<Settings> {
   const kernel = (a: Settings, b: Settings): number => covariance(reference, a, b);
@@ -21,7 +21,9 @@ export function settingFactors(reference: Settings, known: readonly Reading<Sett
     differing(reference, settings).length === 0 ? { mean: 0, sd: 1e-3 } : posterior(settings);
 }
 
-/** Of the effects of two combinations: the settings in which both differ from the reference, and alike. */
+/**
+ * Returns the prior covariance of the effects of two combinations, by the settings in which both differ from the reference in the same way.
+ */
 function covariance(reference: Settings, a: Settings, b: Settings): number {
   const [ofA, ofB] = [differing(reference, a), differing(reference, b)];
   if (ofA.length === 0 || ofB.length === 0) return 0;
@@ -33,7 +35,7 @@ function covariance(reference: Settings, a: Settings, b: Settings): number {
 
 const counted = new WeakMap<Settings, WeakMap<Settings, number>>();
 
-/** How many they are; kept, because places meet again and again. */
+/** Returns the number of settings in which the two differ; memoized by identity. */
 export function differingCount(a: Settings, b: Settings): number {
   const ofA = counted.get(a) ?? new WeakMap<Settings, number>();
   counted.set(a, ofA);
@@ -42,7 +44,7 @@ export function differingCount(a: Settings, b: Settings): number {
   return count;
 }
 
-/** The settings in which the two are not alike, those that only one has among them. */
+/** Returns the settings in which the two differ, including those that only one has. */
 export function differing(a: Settings, b: Settings): string[] {
   const names = new Set([...a.keys(), ...b.keys()]);
   return [...names].filter((name) => a.get(name) !== b.get(name));

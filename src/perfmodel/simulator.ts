@@ -2,23 +2,25 @@ import { median } from 'simple-statistics';
 import { NS_PER_MS, NS_PER_S, nsToMs } from '../base/units.ts';
 import type { LoadLevel } from '../loadgen/types.ts';
 import type { Measurement } from '../profiler/measurement.ts';
-import type { Observation } from '../queueing/observation.ts';
 import { affineLaw, executionNs, type ServiceLaw } from '../queueing/service-law.ts';
 import { enoughRequests, simulate } from '../queueing/simulate.ts';
 import type { Simulation } from '../queueing/tally.ts';
 import type { Traffic } from '../queueing/traffic.ts';
+import type { Candidate } from '../space/types.ts';
+import { USUAL_PER_SAMPLE } from './affine-line.ts';
 import type { Choice } from './modelled-config.ts';
+import type { Observation } from './observation.ts';
 import { isModelled, observationsOf } from './observations.ts';
 import type { WithoutParts } from './parts.ts';
 import { type ServiceTimes, serviceTimesOf } from './service-times.ts';
 
-/** A choice that was measured. */
+/** A choice with its measurements. */
 export interface Measured {
   readonly choice: Choice;
   readonly measurements: readonly Measurement[];
 }
 
-/** Figures that the queueing model foretells, by the names of the study's metrics. */
+/** Simulated figures, by the names of the study's metrics: infer/s and milliseconds. */
 export interface Simulated {
   readonly throughput: number;
   readonly latency: number;
@@ -29,37 +31,43 @@ export interface Simulated {
   readonly 'latency-p99': number;
 }
 
-/** What the queueing model says, fitted to what was measured. */
+/** The simulator of Triton's dynamic batcher with service laws fitted to what was measured. */
 export interface Simulator {
-  /** null where no batcher of that kind can serve such requests. */
+  /** Returns null where the choice cannot serve such requests. */
   predict(choice: Choice, level: number): Simulated | null;
-  /** Samples in an execution, on average. */
+  /** The mean number of samples in an execution. */
   meanBatch(choice: Choice, level: number): number;
   /** The largest batch that forms. */
   largestBatch(choice: Choice, level: number): number;
-  /** How well the times of the executions at that level are known: a logarithm's standard deviation. */
+  /** The standard deviation of the execution times' logarithm at that level. */
   uncertainty(choice: Choice, level: number): number;
-  /** The same of an execution of so many samples while all instances are busy. */
+  /** The same for an execution of this batch size while all instances are busy. */
   uncertaintyAt(choice: Choice, batch: number): number;
-  /** The service law of a choice. */
+  /** Returns the service law of a choice. */
   lawOf(choice: Choice): ServiceLaw;
-  /** An execution of so many samples while all instances are busy, in nanoseconds. */
+  /** The execution time of this batch size while all instances are busy, in nanoseconds. */
   executionNs(choice: Choice, batch: number): number;
-  /** Samples per second with so many requests in flight, were each served at once and alone: there can be no more. Infinity for a request rate. */
+  /**
+   * An upper bound on throughput in samples per second: every request in flight is served at once by a lone instance. Infinity for a
+   * request rate.
+   */
   mostThroughput(choice: Choice, level: number): number;
 }
 
+/** Options of the simulator. */
 export interface SimulatorOptions {
   readonly mode: LoadLevel['mode'];
-  /** Of `latency`. */
+  /** The percentile of `latency`. */
   readonly percentile: number;
   readonly seed: number;
-  /** The requests of one simulation; fewer are quicker and less sure of the tail. */
+  /** Requests of one simulation; with fewer the tail is less certain. */
   readonly requests?: number | undefined;
   readonly without?: WithoutParts | undefined;
+  /** Prior execution time of a candidate relative to others; 1 when absent. */
+  readonly expectedTime?: ((candidate: Candidate) => number) | undefined;
 }
 
-/** What one simulation says, and how far it may be off. */
+/** The result of one simulation and the uncertainty of its execution times. */
 interface Run {
   readonly predicted: Simulated;
   readonly uncertainty: number;
@@ -68,31 +76,29 @@ interface Run {
 }
 
 const REQUESTS = 400;
-/** More arrivals than this are not simulated in a warm-up. */
+/** Requests of a warm-up, at most. */
 const MOST_WARM_UP = 400;
-/** Without statistics: the part of a single execution that each sample adds. */
-const USUAL_PER_SAMPLE = 0.05;
 
-/** Fits the laws of all variants that were measured. Errors: none; without statistics by batch size a usual law is scaled to fit. */
+/** Fits the simulator to measurements. Errors: none; without statistics by batch size it scales a usual law to the first measurement. */
 export function simulatorOf(measured: readonly Measured[], options: SimulatorOptions): Simulator {
   const observed = measured.map(({ choice, measurements }) => ({
     choice,
     observations: observe(choice, measurements),
   }));
-  const laws = serviceTimesOf(observed, options.without);
-  if (!laws) return guessed(measured, options);
+  const serviceTimes = serviceTimesOf(observed, options.without, options.expectedTime);
+  if (!serviceTimes) return guessed(measured, options);
   const samples = median(observed.flatMap(({ observations }) => observations.map((each) => each.samplesPerRequest)));
-  return simulated(laws.of, laws.uncertainty, samples, laws.roundTripNs, options);
+  return simulated(serviceTimes.of, serviceTimes.uncertainty, samples, serviceTimes.roundTripNs, options);
 }
 
-/** An open loop is taken for the closed one with as many in flight, by Little's law. */
+/** Returns the observations of a choice. An open loop counts as the closed loop with as many requests in flight, by Little's law. */
 function observe(choice: Choice, measurements: readonly Measurement[]): Observation[] {
   const closed = measurements.map((each) => {
     if (each.level.mode === 'concurrency') return each;
     const inFlight = Math.max(1, Math.round((each.throughput.value * each.latencyMs.avg) / 1e3));
     return { ...each, level: { mode: 'concurrency' as const, value: inFlight } };
   });
-  return isModelled(choice.candidate.config)
+  return isModelled(choice.candidate.shape)
     ? observationsOf({ candidate: choice.candidate, measurements: closed })
     : [];
 }
@@ -101,7 +107,7 @@ function slowed(law: ServiceLaw, factor: number): ServiceLaw {
   return { ...law, points: law.points.map((point) => ({ ...point, executionNs: point.executionNs * factor })) };
 }
 
-/** Without statistics: the usual law, as slow as makes the first measurement's mean latency right. */
+/** Builds the simulator without statistics: a usual law, scaled to the first measurement's mean latency. */
 function guessed(measured: readonly Measured[], options: SimulatorOptions): Simulator {
   const unit = { ...affineLaw(NS_PER_MS * (1 - USUAL_PER_SAMPLE), NS_PER_MS * USUAL_PER_SAMPLE), cv: 0.1 };
   const usual: ServiceLaw = { ...unit, interference: { perInstance: 0.1, batchExponent: 0 } };
@@ -170,7 +176,7 @@ function simulated(
       uncertainty: meanUncertainty(found, law, (batch) => uncertaintyOf(choice, batch, found.busyInstances)),
     };
   };
-  const look = (choice: Choice, level: number): Run | null => {
+  const runOnce = (choice: Choice, level: number): Run | null => {
     const key = `${choice.key} ${level}`;
     const earlier = known.get(key);
     if (earlier !== undefined) return earlier;
@@ -179,9 +185,9 @@ function simulated(
     return found;
   };
   return {
-    uncertainty: (choice, level) => look(choice, level)?.uncertainty ?? 0,
-    meanBatch: (choice, level) => look(choice, level)?.meanBatch ?? 1,
-    largestBatch: (choice, level) => look(choice, level)?.largestBatch ?? 1,
+    uncertainty: (choice, level) => runOnce(choice, level)?.uncertainty ?? 0,
+    meanBatch: (choice, level) => runOnce(choice, level)?.meanBatch ?? 1,
+    largestBatch: (choice, level) => runOnce(choice, level)?.largestBatch ?? 1,
     uncertaintyAt: (choice, batch) => uncertaintyOf(choice, batch, choice.policy.instances),
     lawOf: lawFor,
     executionNs: (choice, batch) => executionNs(lawFor(choice), batch, choice.policy.instances),
@@ -190,11 +196,11 @@ function simulated(
       const aloneNs = executionNs(lawFor(choice), samplesPerRequest, 1) + roundTripNs;
       return (level * samplesPerRequest * NS_PER_S) / aloneNs;
     },
-    predict: (choice, level) => look(choice, level)?.predicted ?? null,
+    predict: (choice, level) => runOnce(choice, level)?.predicted ?? null,
   };
 }
 
-/** Each batch size counts by the time that its executions take. */
+/** Returns the mean uncertainty over batch sizes, weighted by the time that their executions take. */
 function meanUncertainty(
   { executions }: Simulation,
   law: ServiceLaw,

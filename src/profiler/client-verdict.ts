@@ -1,16 +1,16 @@
 import { formatMs, formatRate } from '../base/format.ts';
 import { nsToMs } from '../base/units.ts';
-import type { ClientUse } from '../loadgen/client-cost.ts';
+import type { ClientUse } from '../loadgen/client/cost.ts';
 import { heldUpReason } from './held-up-reason.ts';
-import type { TailEvidence } from './void-windows.ts';
+import type { TailEvidence } from './windows/void-windows.ts';
 
-/** What is known of the client over the counted windows. */
+/** The client's own figures over the counted windows. */
 export interface ClientEvidence {
   readonly use: ClientUse;
   /** Requests answered per second. */
   readonly requestRate: number;
   readonly latencyP50Ms: number;
-  /** What held up the threads that send; null where nobody watched them. */
+  /** What held up the sending threads; null where they were not watched. */
   readonly tail: BudgetedTail | null;
   /** null for a closed loop. */
   readonly sends: SendEvidence | null;
@@ -23,7 +23,7 @@ interface BudgetedTail extends TailEvidence {
 }
 
 interface SendEvidence {
-  /** By how much half of the sends were late, at most. */
+  /** Median lateness of the sends in milliseconds, at most. */
   readonly latenessP50Ms: number;
   /** The percentile of the budget from the time due, and from the sending: what lies between is the client's. */
   readonly percentile: number;
@@ -32,9 +32,9 @@ interface SendEvidence {
   readonly budgetMs: number;
 }
 
-/** A thread that works so much of a core's time has nothing left for more requests, and reads replies late. */
+/** A thread that is busy for this share of a core's time cannot send more requests, and reads replies late. */
 const CPU_BUSY = 0.9;
-/** So busy an event loop never waits for the server. With less CPU than `CPU_BUSY`, others have taken its core. */
+/** The utilisation from which on an event loop never waits for the server. With less CPU than `CPU_BUSY`, others have taken its core. */
 const LOOP_BUSY = 0.95;
 /** Below half a core the client could send twice as much, so its ceiling cannot be near. */
 const CEILING_MATTERS = 0.5;
@@ -49,8 +49,8 @@ const LEAST_LATENESS_MS = 1;
 const DELAY_SHARE = 0.2;
 
 /**
- * Whether the verdict on the budget hangs on what held the client up: it is missed, and might have been met without. Pauses make no latency
- * less, so that a budget that is met in spite of them is met, and one that is missed by more than they can have done is missed.
+ * Tells whether the verdict on the budget depends on what held the client up: it is missed, and might have been met without. Pauses never
+ * shorten latencies, so a budget that is met in spite of them is met, and one that is missed by more than they can have caused is missed.
  */
 function isUndecided(tail: BudgetedTail): boolean {
   const { isBent, budgetMs, percentileNs, shiftNs } = tail;
@@ -58,26 +58,26 @@ function isUndecided(tail: BudgetedTail): boolean {
   return nsToMs(percentileNs) > budgetMs && nsToMs(percentileNs - shiftNs) <= budgetMs;
 }
 
-/** Whether the client's ceiling could change the verdict: it takes time to measure. */
+/** Tells whether the client's ceiling could change the verdict; it takes time to measure. */
 export function needsCeiling({ use, sends }: ClientEvidence): boolean {
   return sends === null && use.cpuShare >= CEILING_MATTERS;
 }
 
-/** What makes figures the client's own. */
+/** Why the figures are the client's own. */
 export interface ClientLimit {
   readonly reason: string;
-  /** The CPU that it lacked others had, and that may pass; else it is as fast as it can be. */
+  /** True where others had the CPU that it lacked, which may pass; else it is as fast as it can be. */
   readonly isStarved: boolean;
 }
 
 /**
- * Why the figures are the load generator's own limit and not the server's, or null when nothing says so.
- * `ceiling`: requests per second that this client reaches against a server that does nothing; null when unknown.
+ * Returns why the figures are the load generator's own limit and not the server's; null when nothing says so. `ceiling`: requests per
+ * second that this client reaches against a server that does nothing; null when unknown.
  *
- * In an open loop only lateness counts: the wait for the next send is in part spent turning the event loop, so its CPU
- * time says nothing, and a thread that sends in time also reads replies in time. Some late sends make the figures worse
- * than the server is, never better, so a few of them matter only when the budget is missed because of them. So it is, in both
- * loops, with what held the sending threads up for moments. Where nobody watched that, the median delay of timers has to do.
+ * In an open loop only lateness counts: the wait for the next send is in part spent turning the event loop, so its CPU time says nothing,
+ * and a thread that sends in time also reads replies in time. Late sends make the figures worse than the server is, never better, so a few
+ * of them matter only when the budget is missed because of them. The same holds in both loops for what held the sending threads up for
+ * moments. Where that was not watched, the median delay of timers is used.
  */
 export function clientLimit(evidence: ClientEvidence, ceiling: number | null): ClientLimit | null {
   const { use, requestRate, latencyP50Ms, sends, tail } = evidence;

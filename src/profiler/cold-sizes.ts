@@ -1,8 +1,8 @@
 import type { BatchStatistics, ModelStatistics } from '../triton/types.ts';
 
-/** Executions of a new size may take so many times what is expected of it … */
+/** Executions of a new size may take this multiple of their expected time … */
 const SLACK = 1.2;
-/** … and together so many expected executions more, before one of them was a cold one. */
+/** … and together this many expected executions more, before one of them counts as a cold one. */
 const COLD_EXECUTIONS = 3;
 
 /**

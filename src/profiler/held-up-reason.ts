@@ -1,10 +1,10 @@
 import { formatMs } from '../base/format.ts';
 import { NS_PER_MS, nsToMs } from '../base/units.ts';
-import type { Pause } from '../loadgen/held-up.ts';
-import type { HostCpu } from '../loadgen/host-cpu.ts';
-import type { TailEvidence } from './void-windows.ts';
+import type { Pause } from '../loadgen/client/held-up.ts';
+import type { HostCpu } from '../loadgen/client/host-cpu.ts';
+import type { TailEvidence } from './windows/void-windows.ts';
 
-/** What accounts for so much of the pauses is their cause. */
+/** The share of the pauses from which on something counts as their cause. */
 const MOST_OF_IT = 0.5;
 
 /** Why the percentile may be the client's own, in words: by how much, for how long its threads were held up, and what most of that was. */

@@ -25,6 +25,6 @@ export function latencyPercentiles(
   return Object.fromEntries(percentiles.map((p) => [`${p}`, nsToMs(latencies.quantileNs(p / 100))]));
 }
 
-/** As a user of the model sees them: in an open loop from the time that a request was due. */
+/** Returns latencies as a user of the model sees them: in an open loop from the time that a request was due. */
 export const latenciesOf = (measurement: Measurement): LatencySummary =>
   measurement.openLoop?.scheduledLatencyMs ?? measurement.latencyMs;

@@ -1,28 +1,28 @@
 import type { Alarm } from '../base/alarm.ts';
 import type { Clock } from '../base/clock.ts';
-import type { ClientWatch } from '../loadgen/client-cost.ts';
+import type { ClientWatch } from '../loadgen/client/cost.ts';
 import type { Flow } from '../loadgen/flow.ts';
-import type { OpenLoopRule } from '../loadgen/open-loop.ts';
-import type { Schedule } from '../loadgen/pacers.ts';
+import type { OpenLoopRule } from '../loadgen/pacing/open-loop.ts';
+import type { Schedule } from '../loadgen/pacing/pacers.ts';
 import type { SendOrder } from '../loadgen/sender.ts';
 import type { SequenceRule } from '../loadgen/sequences.ts';
 import type { LoadLevel, RequestSet, Transport } from '../loadgen/types.ts';
 import type { ServerStats } from '../triton/types.ts';
-import type { DeviceProbe } from './device-probe.ts';
+import type { DeviceProbe } from './devices/device-probe.ts';
 import type { ProfileProgress } from './measurement.ts';
 
-/** How long is measured. Windows get longer for slow models, within these bounds. */
+/** Lengths of windows and of the measurement. Windows get longer for slow models, within these bounds. */
 export interface WindowRule {
   readonly minWindowMs: number;
   readonly maxWindowMs: number;
-  /** No verdict before so many windows, … */
+  /** No verdict before this number of windows, … */
   readonly minWindows: number;
-  /** … and none after so many: the measurement then ends as unstable. */
+  /** … and none after this number: the measurement then ends as unstable. */
   readonly maxWindows: number;
-  /** A window is made long enough for so many requests, within its bounds. */
+  /** Requests that a window should hold, within the bounds of its length. */
   readonly minRequests: number;
   readonly maxWarmUpMs: number;
-  /** So many windows are measured again at most, where what held the load generator up may have moved the percentile. */
+  /** Windows that are measured again, at most, where what held the load generator up may have moved the percentile. */
   readonly maxVoidWindows: number;
 }
 
@@ -39,7 +39,7 @@ export const defaultWindowRule: WindowRule = {
 /** ±3 %. */
 export const defaultPrecision = 0.03;
 
-/** What the windows must show before they are enough, and what stands for the measurement. */
+/** When windows are enough, and which of them are the measurement. */
 export type StabilityRule = IntervalRule | PerfAnalyzerRule | RequestCountRule;
 
 /** Confidence intervals within `precision`, or a clear verdict on the budget; all windows stand for it. */
@@ -58,13 +58,13 @@ export interface PerfAnalyzerRule {
   readonly windowMs: number;
   /** Requests of a count window, at least; it also lasts half a second at least. */
   readonly requestCount: number;
-  /** The largest of three windows may exceed the smallest by so much, in per cent. */
+  /** The largest of three windows may exceed the smallest by this, in per cent. */
   readonly stabilityPercent: number;
-  /** Unstable after so many windows. */
+  /** Unstable after this number of windows. */
   readonly maxTrials: number;
   /** The latency that must be stable; the average when not given. */
   readonly percentile?: number | undefined;
-  /** With one of three latencies at or above it no further window is measured. 0 or not given: no limit. */
+  /** Milliseconds: with one of three latencies at or above this, no further window is measured. 0 or absent: no limit. */
   readonly latencyThresholdMs?: number | undefined;
 }
 
@@ -77,7 +77,7 @@ export const defaultPerfAnalyzerRule: PerfAnalyzerRule = {
   maxTrials: 10,
 };
 
-/** A single window of exactly so many requests, from the first one's sending to the last one's reply. */
+/** A single window of exactly this number of requests, from the first one's sending to the last one's reply. */
 export interface RequestCountRule {
   readonly kind: 'request-count';
   readonly requests: number;
@@ -106,9 +106,9 @@ export interface LevelOptions {
    */
   readonly budgetMs?: number;
   readonly windows?: Partial<WindowRule>;
-  /** By confidence intervals when not given. */
+  /** By confidence intervals if absent. */
   readonly stability?: StabilityRule;
-  /** The warm-up is so many requests, no more and no less; when not given, until latency has stopped falling. */
+  /** Requests of the warm-up, exactly; absent: until latency has stopped falling. */
   readonly warmUpRequests?: number | undefined;
   /** Further percentiles to report in `latencyPercentilesMs`, such as 99.9. */
   readonly percentiles?: readonly number[];
@@ -118,7 +118,7 @@ export interface LevelOptions {
   readonly isFresh?: boolean;
   /** Requests that one execution can take, for that; 1 when not given. */
   readonly requestsPerExecution?: number;
-  /** So many requests may be in flight at once, whatever the level; 256 when not given. */
+  /** Requests in flight, at most, whatever the level; 256 when absent. */
   readonly maxInFlight?: number;
   readonly onProgress?: (progress: ProfileProgress) => void;
   readonly deviceProbe?: DeviceProbe;
@@ -130,14 +130,14 @@ export interface LevelOptions {
   readonly openLoop?: Partial<OpenLoopRule>;
   /** Does the host's fixed piece of work and gives what it took, in microseconds; for a server on this host. */
   readonly hostWorkUs?: (() => number) | undefined;
-  /** What watches the load generator itself; this process when not given. */
+  /** The watch on the load generator; on this process if absent. */
   readonly watchClient?: () => ClientWatch;
   /** Requests per second that the client reaches against a server that does nothing; asked for only when it matters. */
   readonly clientCeiling?: () => Promise<number | null>;
-  /** More failed requests than this end the measurement; any number may fail when not given. */
+  /** Failed requests that the measurement tolerates; any number if absent. */
   readonly maxErrors?: number | undefined;
-  /** How long to wait for requests in flight at the end. */
+  /** Milliseconds to wait for requests in flight at the end. */
   readonly drainMs?: number;
-  /** After so long with every connection refused or cut, the server counts as gone. */
+  /** Milliseconds with every connection refused or cut after which the server counts as gone. */
   readonly unreachableMs?: number;
 }

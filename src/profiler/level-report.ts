@@ -1,7 +1,7 @@
 import type { LoadLevel } from '../loadgen/types.ts';
 import type { Measurement } from './measurement.ts';
 
-/** What one load level gave, as tables and screens of perf_analyzer's kind show it. Times are in microseconds. */
+/** The figures of one load level, as perf_analyzer reports them. Times are in microseconds. */
 export interface LevelReport {
   readonly level: LoadLevel;
   /** Samples per second: request rate × client batch. */
@@ -26,7 +26,7 @@ export interface LevelReport {
   readonly measurement: Measurement;
 }
 
-/** What the server says of one model over the same time; times per request. */
+/** The server's statistics of one model over the same time; times per request. */
 export interface ServerReport {
   /** Empty for the model that was measured. */
   readonly model: string;

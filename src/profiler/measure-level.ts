@@ -1,19 +1,20 @@
 import { TrituneError } from '../base/errors.ts';
 import { NS_PER_S, NS_PER_US, nsToMs } from '../base/units.ts';
-import { type ClientUse, watchClient } from '../loadgen/client-cost.ts';
-import type { SendTally } from '../loadgen/open-loop.ts';
+import { type ClientUse, watchClient } from '../loadgen/client/cost.ts';
+import type { SendTally } from '../loadgen/pacing/open-loop.ts';
 import type { Interval } from '../stats/interval.ts';
 import { type ClientEvidence, clientLimit, needsCeiling } from './client-verdict.ts';
-import { meanDeviceMetrics } from './device-probe.ts';
+import { meanDeviceMetrics } from './devices/device-probe.ts';
 import { latencyPercentiles, latencySummary } from './latency-summary.ts';
 import { defaultWindowRule, type LevelOptions, type WindowRule } from './level-options.ts';
 import type { ClientFigures, DeviceMetrics, Measurement, OpenLoopFigures } from './measurement.ts';
 import { composingSide, foreignTraffic, readStatistics, serverSide } from './server-side.ts';
 import { Traffic } from './traffic.ts';
-import { tailEvidence } from './void-windows.ts';
 import { type Warmth, wakeInstances, warmUp, warmUpByCount } from './warm-up.ts';
-import { percentileRangeMs, type WindowedFigures } from './window-figures.ts';
-import { measureWindows, type WindowsOutcome } from './windows.ts';
+import { percentileRangeMs, type WindowedFigures } from './windows/figures.ts';
+import type { WindowsOutcome } from './windows/outcome.ts';
+import { tailEvidence } from './windows/void-windows.ts';
+import { measureWindows } from './windows/windows.ts';
 
 /**
  * Measures what is served now at one load level: warms up, counts windows until the figures are trustworthy, and takes the
@@ -109,7 +110,7 @@ function hostFigure(readings: readonly (number | undefined)[]): Pick<Measurement
 const mostRequests = ({ stability }: LevelOptions): number =>
   stability?.kind === 'request-count' ? stability.requests : Number.POSITIVE_INFINITY;
 
-/** Warms up, with traffic of its own where so many requests are asked for; `sentApart` counts those. */
+/** Warms up; with traffic of its own where an exact number of requests is asked for, which `sentApart` counts. */
 async function warm(
   traffic: Traffic,
   options: LevelOptions,
@@ -125,7 +126,7 @@ async function warm(
   return { ...apart, sentApart: apart.sent };
 }
 
-/** Of the requests answered, a server that served all along has counted more than this share. */
+/** A server that served all along has counted more than this share of the answered requests. */
 const LEAST_COUNTED = 0.99;
 
 /**
@@ -196,7 +197,7 @@ async function clientFigures(
   };
 }
 
-/** By the other rules a level is reported as perf_analyzer would, whatever held the client up. */
+/** By the other rules a level is reported as perf_analyzer reports it, whatever held the client up. */
 const judgedBudgetMs = ({ stability, budgetMs }: LevelOptions): number | null =>
   stability === undefined || stability.kind === 'interval' ? (budgetMs ?? null) : null;
 

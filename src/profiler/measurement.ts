@@ -14,13 +14,13 @@ export interface LatencySummary {
   readonly std: number;
 }
 
-/** Where the server says the time of the same windows went; per request, in microseconds. */
+/** The server's breakdown of the time of the same windows; per request, in microseconds. */
 export interface ServerBreakdown {
   readonly queueUs: number;
   readonly computeInputUs: number;
   readonly computeInferUs: number;
   readonly computeOutputUs: number;
-  /** What is left of the server's own request time. */
+  /** The rest of the server's request time. */
   readonly overheadUs: number;
   /** The whole of a successful request inside the server. */
   readonly requestUs: number;
@@ -35,7 +35,7 @@ export interface ServerBreakdown {
     readonly missCount: number;
     readonly missUs: number;
   };
-  /** How often the server ran a batch of each size, and the mean time of one execution of it. */
+  /** Executions by batch size, with the mean time of one. */
   readonly batches: readonly { readonly size: number; readonly executions: number; readonly meanExecutionUs: number }[];
 }
 
@@ -49,12 +49,12 @@ export interface DeviceMetrics {
   readonly gpus?: readonly GpuMetrics[];
 }
 
-/** One GPU: utilisation, power and clock are means, its memory is the most that was in use. */
+/** One GPU: means of utilisation, power and clock, and the largest memory in use. */
 export interface GpuMetrics {
   readonly uuid: string;
   readonly utilizationPercent?: number;
   readonly powerW?: number;
-  /** Of its multiprocessors, from nvidia-smi. */
+  /** Clock of its multiprocessors in MHz, from nvidia-smi. */
   readonly clockMhz?: number;
   readonly memoryBytes?: number;
   readonly memoryTotalBytes?: number;
@@ -66,20 +66,20 @@ export interface FailureCount {
   readonly firstMessage: string;
 }
 
-/** What an open loop adds. */
+/** Further figures of an open loop. */
 export interface OpenLoopFigures {
   /** From the time that each request was due to its reply; `latencyMs` is from its sending. */
   readonly scheduledLatencyMs: LatencySummary;
   /** Sent more than a millisecond after they were due, and not sent at all because too many were in flight. */
   readonly lateSends: number;
   readonly droppedSends: number;
-  /** How long after it was due half of the requests were sent, at most, in microseconds. */
+  /** Median lateness of the sends in microseconds, at most. */
   readonly sendLatenessP50Us: number;
   /** Requests sent per second. */
   readonly achievedRate: number;
 }
 
-/** What the load generator itself took. */
+/** Resources that the load generator used. */
 export interface ClientFigures {
   /** CPU microseconds per request: what sending costs, or the whole process's where no thread's own is known (before Node 23.9). */
   readonly cpuUsPerRequest: number;
@@ -97,13 +97,13 @@ export interface ClientFigures {
   /** The client was the limit, not the server, for the reason given: the figures say nothing about the server. */
   readonly bound: boolean;
   readonly reason?: string;
-  /** It was because others had the CPU that the client lacked, which may pass. */
+  /** True where others had the CPU that the client lacked, which may pass. */
   readonly starved?: boolean;
 }
 
 /**
- * What one candidate did under one load level. Immutable.
- * `stable` is false when the limit of windows was reached first: the figures are still those measured.
+ * The figures of one candidate at one load level. Immutable. `stable` is false when the limit of windows was reached first: the figures are
+ * still those measured.
  */
 export interface Measurement {
   readonly level: LoadLevel;
@@ -135,7 +135,7 @@ export interface Measurement {
   readonly sequences?: number;
   /** Requests sent per second in these windows. */
   readonly sendRate: number;
-  /** Those that were due and not sent are of kind `dropped`. */
+  /** Requests that were due and not sent are of kind `dropped`. */
   readonly failures: readonly FailureCount[];
   /** The measurement ended early because more requests failed than were to be borne. */
   readonly tooManyErrors?: true;
@@ -144,7 +144,7 @@ export interface Measurement {
   /** null when the server gave no usable statistics; `serverNote` says why. */
   readonly server: ServerBreakdown | null;
   readonly serverNote?: string;
-  /** Of the models that this one is made of or calls, where they were asked for and served anything. */
+  /** Statistics of the models that this one is composed of or calls, where they were asked for and served anything. */
   readonly composing?: readonly (ServerBreakdown & { readonly model: string; readonly version: string })[];
   /** Requests that the server counted and this client did not send: someone else uses the model. Absent when none. */
   readonly foreignRequests?: number;
@@ -171,10 +171,10 @@ export interface Measurement {
   readonly openLoop?: OpenLoopFigures;
 }
 
-/** What the profiler is doing now, for whoever watches. */
+/** The profiler's progress, for observers. */
 export type ProfileProgress = { readonly phase: 'warm-up' } | WindowProgress | VoidProgress;
 
-/** A window was dropped because of what held the load generator up in it; so many have been by now. */
+/** A window was dropped because something held the load generator up in it; `voidWindows` counts those so far. */
 export interface VoidProgress {
   readonly phase: 'void';
   readonly voidWindows: number;
@@ -190,7 +190,7 @@ export interface WindowProgress {
   readonly own: OwnFigures;
 }
 
-/** Of one window. */
+/** Figures of one window. */
 export interface OwnFigures {
   /** infer/s. */
   readonly throughput: number;

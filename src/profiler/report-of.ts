@@ -4,7 +4,7 @@ import type { Measurement, ServerBreakdown } from './measurement.ts';
 
 const US_PER_MS = 1e3;
 
-/** What the report is to be about. */
+/** What the report covers. */
 export interface ReportAsked {
   /** Ascending. */
   readonly percentiles: readonly number[];

@@ -7,9 +7,9 @@ export type BreakdownOutcome =
   | { readonly usable: false; readonly note: string };
 
 /**
- * Where the server's time went between two readings of a model's statistics, which hold one entry per version, the
- * highest last. Without a `version` it is the highest one that served. Unusable when a counter went backwards (Triton
- * starts again at 0 when it loads a model anew) or when nothing was served.
+ * Returns the breakdown of the server's time between two readings of a model's statistics, which hold one entry per version, the highest
+ * last. Without a `version` it is the highest one that served. Unusable when a counter went backwards (Triton starts again at 0 when it
+ * loads a model anew) or when nothing was served.
  */
 export function serverBreakdown(
   before: readonly ModelStatistics[],

@@ -12,11 +12,11 @@ const LEAST_COUNTED = 0.9;
 
 export type Reading = readonly ModelStatistics[] | { readonly unread: string };
 
-/** What the readings are about. */
+/** What the readings cover. */
 interface Asked {
   readonly requests: Pick<RequestSet, 'version'>;
   readonly mostInFlight: number;
-  /** Of the requests between the readings those that are counted; all if not said. */
+  /** The share of the requests between the readings that is counted; 1 if absent. */
   readonly countedShare?: number;
 }
 
@@ -30,7 +30,7 @@ export async function readStatistics(options: LevelOptions, model = options.requ
   }
 }
 
-/** As `readStatistics`, for a reading that nobody may come to wait for: it never fails. */
+/** As `readStatistics`, but never rejects, for a reading that may not be awaited. */
 export const readAtBoundary = (options: LevelOptions, model?: string): Promise<Reading> =>
   readStatistics(options, model).catch((error: unknown) => ({ unread: messageOf(error) }));
 
@@ -52,7 +52,7 @@ export function serverSide(
   return { server: shareOfBreakdown(outcome.breakdown, countedShare) };
 }
 
-/** What each of the models that are behind the one measured did, where it did anything. */
+/** Returns the breakdown of each model behind the measured one, where it served anything. */
 export function composingSide(
   before: readonly Reading[],
   after: readonly Reading[],

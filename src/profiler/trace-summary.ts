@@ -1,7 +1,7 @@
 import { mean, quantileSorted } from 'simple-statistics';
 import { TrituneError } from '../base/errors.ts';
 import { NS_PER_US } from '../base/units.ts';
-import type { ReadTraces, Trace } from '../triton/trace-file.ts';
+import type { ReadTraces, Trace } from '../triton/control/trace-file.ts';
 
 /**
  * The parts of a request's time, each between two moments. `total` is what the server saw of the call, from its last byte
@@ -42,13 +42,13 @@ export interface SpanFigures {
   readonly maxUs: number;
 }
 
-/** How a request came: by a protocol, from within the server, or as part of one that the files do not have. */
+/** The origin of a request: a protocol, the server itself, or a parent request that is not in the files. */
 export type RequestKind = 'grpc' | 'http' | 'in-process' | 'part of another';
 
 /** Requests of one kind to one model, or what one model did as part of those to an ensemble. */
 export interface TraceGroup {
   readonly kind: RequestKind;
-  /** From the model that was asked to this one: more than one for a model of an ensemble. */
+  /** Path from the requested model to this one: several names for a model of an ensemble. */
   readonly models: readonly string[];
   readonly version: number;
   readonly requests: number;
@@ -72,7 +72,7 @@ export interface TracedRequest {
   readonly models: readonly string[];
   readonly version: number;
   readonly requestId: string;
-  /** From the first moment of all the traces. */
+  /** Microseconds from the first event of all traces. */
   readonly startUs: number;
   readonly spansUs: SpansUs;
 }
@@ -81,13 +81,13 @@ export interface TraceSummary {
   readonly schemaVersion: 1;
   readonly groups: readonly TraceGroup[];
   readonly executions: readonly TracedExecutions[];
-  /** By start; those of an ensemble's models follow the request that they are part of. */
+  /** In the order of start; requests of an ensemble's models follow their parent. */
   readonly requests: readonly TracedRequest[];
   readonly nameless: number;
   readonly unfinished: readonly string[];
 }
 
-/** What the traces say of the time of the requests. Errors: INPUT_INVALID for a request that is a part of itself. */
+/** Summarises the times of traced requests. Errors: INPUT_INVALID for a request that is its own ancestor. */
 export function summarizeTraces({ traces, nameless, unfinished }: ReadTraces): TraceSummary {
   const requests = requestsOf(traces);
   const groups = groupsOf(requests);
@@ -153,7 +153,7 @@ function spansOf({ momentsNs }: Trace): SpansUs {
   return Object.fromEntries(found) as SpansUs;
 }
 
-/** By kind, a model of an ensemble after the ensemble. */
+/** Groups requests by kind, an ensemble's models after the ensemble. */
 function groupsOf(requests: readonly TracedRequest[]): readonly TraceGroup[] {
   const groups = Map.groupBy(requests, ({ kind, models, version }) => JSON.stringify([kind, ...models, version]));
   return [...groups.values()].map((members): TraceGroup => {
@@ -172,7 +172,7 @@ function groupsOf(requests: readonly TracedRequest[]): readonly TraceGroup[] {
   });
 }
 
-/** Of sorted values. */
+/** Summarises sorted values, in microseconds. */
 const figuresOf = (us: readonly number[]): SpanFigures => {
   const quantile = (p: number): number => quantileSorted(us as number[], p);
   return {

@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import { TrituneError } from '../base/errors.ts';
 import { MS_PER_S, msToNs } from '../base/units.ts';
 import { type Flow, localFlow } from '../loadgen/flow.ts';
-import type { SendTally } from '../loadgen/open-loop.ts';
+import type { SendTally } from '../loadgen/pacing/open-loop.ts';
 import type { Batch, BatchRule, FailureTally } from '../loadgen/recorder.ts';
 import type { LevelOptions } from './level-options.ts';
 
@@ -62,12 +62,12 @@ export class Traffic {
     return this.#flow.failures;
   }
 
-  /** Whether more requests have failed since `record` than the options allow. */
+  /** True when more requests have failed since `record` than the options allow. */
   get tooManyErrors(): boolean {
     return this.#flow.failed > (this.#options.maxErrors ?? Number.POSITIVE_INFINITY);
   }
 
-  /** From the next completion on, or from `startNs` on, completed requests go into batches of this rule, one after the other. */
+  /** Records completed requests in batches of this rule, one after the other, from the next completion on, or from `startNs`. */
   record(rule: BatchRule, onBatch: (batch: Batch) => void, startNs: number | null = null): void {
     const take = (batch: Batch): void => {
       onBatch(batch);
@@ -76,7 +76,7 @@ export class Traffic {
     this.#flow.record(rule, take, startNs);
   }
 
-  /** What completes from now on is not counted. */
+  /** Stops counting; later completions are not recorded. */
   stopRecording(): void {
     this.#flow.stopRecording();
   }

@@ -13,7 +13,7 @@ const MOST_TO_WAKE = 256;
 /** Latency counts as still falling when the last round's mean is below this share of the one half-way back. */
 const FALLING = 0.95;
 
-/** What the last round of the warm-up was like; zeros when no request succeeded. */
+/** Figures of the last round of the warm-up; zeros when no request succeeded. */
 export interface Warmth {
   readonly meanLatencyNs: number;
   readonly requestsPerSecond: number;

@@ -27,7 +27,7 @@ type BatchingConfig = {
   };
 };
 
-/** The batcher of a model with this config and so many instances. Unchecked: `createBatcher` checks. */
+/** Returns the batcher policy of a model with this config and number of instances. Unchecked: `createBatcher` checks it. */
 export function policyOf(config: BatchingConfig, instances: number): BatcherPolicy {
   const batching = config.dynamic_batching;
   return {

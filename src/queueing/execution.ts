@@ -11,11 +11,11 @@ export interface Execution {
   requestId(index: number): number;
   /** Samples of the index-th request. */
   samples(index: number): number;
-  /** When the index-th request arrived. */
+  /** Arrival time of the index-th request. */
   enqueuedNs(index: number): number;
 }
 
-/** The view that a batcher moves from execution to execution. Requests run in order, so a batch is a range of positions. */
+/** The view that a batcher reuses for every execution. Requests run in order, so a batch is a range of positions. */
 export class ExecutionView implements Execution {
   readonly #requests: RequestRing;
   #start = 0;

@@ -2,8 +2,8 @@ import type { BatcherPolicy } from './batcher-policy.ts';
 import type { RequestRing } from './ring.ts';
 
 /**
- * When Triton's batcher thread puts queued requests into its batch, and how many: preferred sizes, the largest batch, and
- * the delay of the oldest request. Holds what the thread remembers between two looks at the queue.
+ * The rules by which Triton's batcher thread puts queued requests into its batch: preferred sizes, the largest batch, and the delay of the
+ * oldest request. Holds the thread's state between two looks at the queue.
  */
 export class FormingRules {
   readonly maxSamples: number;
@@ -11,9 +11,9 @@ export class FormingRules {
   readonly #preferred: readonly number[];
   readonly #largestPreferred: number;
 
-  /** The batch gets no more: the next request begins another. */
+  /** True when the batch gets no more requests and the next one begins another. */
   isSaturated = false;
-  /** An arrival wakes the batcher only when so many samples are queued. */
+  /** Queued samples from which on an arrival wakes the batcher. */
   samplesToWake = 0;
 
   constructor({ maxBatchSize, preferredBatchSizes, maxQueueDelayNs, dynamicBatching }: BatcherPolicy) {
@@ -30,8 +30,8 @@ export class FormingRules {
   }
 
   /**
-   * How many of the requests from `start` on the batch shall get now, which holds so many samples; -1: none before the delay
-   * has passed.
+   * Returns how many of the requests from `start` on the batch gets next, which holds `held` samples already; -1: none before the delay has
+   * passed.
    */
   choose(requests: RequestRing, start: number, held: number, nowNs: number): number {
     let samples = held;

@@ -4,13 +4,13 @@ import { NumberRing } from './ring.ts';
 type State = 'absent' | 'idle' | 'busy';
 
 /**
- * The instances of a model: which are idle, in the order in which they became so, and which are busy. Instances are
- * numbered from 0; the one that has been idle longest is taken first, so that all of them get work.
+ * The instances of a model, numbered from 0: idle ones in the order in which they became idle, and busy ones. The one that has been idle
+ * longest is taken first, so that all of them get work.
  */
 export class Instances {
   readonly #idle = new NumberRing();
   readonly #states: State[] = [];
-  /** How many there shall be. A busy one beyond that number goes away when its execution ends. */
+  /** The wanted number of instances. A busy one beyond it ends with its execution. */
   count = 0;
   busy = 0;
 

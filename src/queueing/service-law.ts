@@ -1,41 +1,41 @@
 import { TrituneError } from '../base/errors.ts';
 import { type Random, standardNormal } from '../base/random.ts';
 
-/** Mean time of an execution that runs alone. */
+/** Mean time of a lone execution. */
 export type LawPoint = { readonly batchSize: number; readonly executionNs: number };
 
-/** Time of one execution as a function of its batch size and of the instances that are busy. */
+/** Time of one execution as a function of its batch size and of the number of busy instances. */
 export type ServiceLaw = {
-  /** Batch sizes rising, at least one point. Straight lines between the points, and on beyond the outermost two. */
+  /** Points by rising batch size, at least one; linear between them, and beyond the outermost two. */
   readonly points: readonly LawPoint[];
   readonly interference: {
-    /** How much one more busy instance lengthens an execution of one sample: 0 not at all, 1 by its whole time alone. */
+    /** Relative slowdown of an execution of one sample by each further busy instance: 0 none, 1 its whole time alone. */
     readonly perInstance: number;
-    /** Larger batches interfere more: the above grows as the batch size to this power. 0: all alike. */
+    /** Exponent of the batch size in that slowdown; 0 for no dependence. */
     readonly batchExponent: number;
   };
   /**
-   * Sizes that the model really executes, rising; a batch costs as much as the next of them. Beyond the last one,
-   * multiples of it. Empty: every size as it is.
+   * Batch sizes that the model really executes, rising: a batch takes the time of the next one; beyond the last, of a multiple of it.
+   * Empty: every size as it is.
    */
   readonly paddedSizes: readonly number[];
   /**
-   * Executions that run at once, at most; further instances wait for their turn, and what they would run stays queued.
-   * TensorRT's instances on one GPU share a thread, for instance. Left out: as many as there are instances.
+   * Executions that run concurrently, at most; further instances wait for their turn, and their requests stay queued. TensorRT's instances
+   * on one GPU, for example, share a thread. Absent: as many as there are instances.
    */
   readonly atOnce?: number;
   /** Coefficient of variation of an execution's time. */
   readonly cv: number;
-  /** Time that the server's front end spends on each request, on one after the other, before it is queued. */
+  /** Time that the server's front end takes for each request, serially, before it is queued. */
   readonly frontEndNs: number;
   /** Shares of an execution's time that are compute-input and compute-output; the rest is compute-infer. */
   readonly split: { readonly input: number; readonly output: number };
 };
 
-/** Slower than one after the other does happen (caches, clocks), but seldom by more than this. */
+/** The largest slowdown per busy instance: more than serial execution happens (caches, clocks), but rarely by more than this. */
 const LARGEST_INTERFERENCE = 2.5;
 
-/** A law of a fixed part and a part per sample, without interference, padding, spread or front end. */
+/** Returns an affine service law, without interference, padding, spread or front end. */
 export function affineLaw(fixedNs: number, perSampleNs: number): ServiceLaw {
   const at = (batchSize: number): LawPoint => ({ batchSize, executionNs: fixedNs + perSampleNs * batchSize });
   return {
@@ -48,7 +48,7 @@ export function affineLaw(fixedNs: number, perSampleNs: number): ServiceLaw {
   };
 }
 
-/** Throws INPUT_INVALID, naming the figure, for a law that no server could have. */
+/** Checks a service law. Throws INPUT_INVALID, naming the figure, for one that no server could have. */
 export function checkServiceLaw(law: ServiceLaw): void {
   const { points, interference, paddedSizes, cv, frontEndNs, split } = law;
   if (points.length === 0) refuse('it has no points', 'give the execution time of one batch size at least');
@@ -70,7 +70,7 @@ export function checkServiceLaw(law: ServiceLaw): void {
   if (split.input + split.output > 1) refuse('input and output are more than the whole', 'give shares of at most 1');
 }
 
-/** Mean time of one execution, in nanoseconds; `busyInstances` counts the one that executes. */
+/** Returns the mean time of one execution in nanoseconds. `busyInstances` counts the executing one. */
 export function executionNs(law: ServiceLaw, batchSize: number, busyInstances: number): number {
   const size = paddedSize(law.paddedSizes, batchSize);
   const { perInstance, batchExponent } = law.interference;
@@ -80,7 +80,10 @@ export function executionNs(law: ServiceLaw, batchSize: number, busyInstances: n
   return alone * (1 + each * (busyInstances - 1));
 }
 
-/** Draws log-normal factors of mean 1 with the given coefficient of variation; always 1, and nothing drawn, when that is 0. */
+/**
+ * Returns a generator of log-normal factors with mean 1 and the given coefficient of variation; constantly 1, without drawing, where that
+ * is 0.
+ */
 export function spreadOf(cv: number, random: Random): () => number {
   if (cv === 0) return () => 1;
   const variance = Math.log1p(cv * cv);
@@ -91,7 +94,7 @@ export function spreadOf(cv: number, random: Random): () => number {
 /** The three parts of an execution's time. */
 export type ExecutionSplit = { readonly inputNs: number; readonly inferNs: number; readonly outputNs: number };
 
-/** An execution's time as Triton's statistics divide it. */
+/** Splits an execution's time as Triton's statistics do. */
 export function splitExecution(law: Pick<ServiceLaw, 'split'>, totalNs: number): ExecutionSplit {
   const inputNs = totalNs * law.split.input;
   const outputNs = totalNs * law.split.output;
@@ -115,7 +118,7 @@ function timeAlone(points: readonly LawPoint[], batchSize: number): number {
   if (batchSize > b.batchSize) return b.executionNs + Math.max(0, slope) * (batchSize - b.batchSize);
   const straight = a.executionNs + slope * (batchSize - a.batchSize);
   if (batchSize >= first.batchSize) return straight;
-  // Fewer samples never take longer, nor less than their share: a line through two noisy points may say either.
+  // Fewer samples take neither longer nor less than their share: extrapolation through two noisy points may give either.
   return Math.min(first.executionNs, Math.max(straight, (first.executionNs * batchSize) / first.batchSize));
 }
 

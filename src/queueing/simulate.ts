@@ -9,23 +9,25 @@ import { Tally } from './tally.ts';
 import { ArrivalStream, checkTraffic, type Traffic } from './traffic.ts';
 
 export type SimulationOptions = {
-  /** Requests that are answered before anything is counted. */
+  /** Requests that are answered before counting begins. */
   readonly warmUpRequests: number;
-  /** A closed loop ends when so many more are answered; open traffic is served to its end. */
+  /** Requests that are simulated after the warm-up in a closed loop; open traffic is served to its end. */
   readonly requests: number;
   readonly seed: number;
 };
 
-/** So many rounds of all requests in flight tell a rate: fewer end within a few large batches, and may end anywhere in one. */
+/**
+ * Rounds of all requests in flight that are needed to estimate a rate: fewer end within a few large batches, and may end anywhere in one.
+ */
 const ROUNDS = 6;
 
-/** How many requests of a closed loop to count: this many, or more where more of them than usual are in flight. */
+/** Returns the number of requests of a closed loop to count: `least`, or more with many in flight. */
 export const enoughRequests = (least: number, concurrency: number): number => Math.max(least, ROUNDS * concurrency);
 
 /** Heap subject of a planned wake-up; any other subject is the instance whose execution ends. */
 const WAKE = -1;
 
-/** A few numbers are kept for each of them, and each takes its part of a microsecond. */
+/** Requests of a simulation, at most: each takes memory and a part of a microsecond. */
 const MOST_REQUESTS = 2 ** 24;
 
 /**
@@ -59,7 +61,7 @@ class Run {
   #frontEndFreeNs = 0;
   #plannedWakeNs = Number.NaN;
 
-  /** What each instance executes. Requests are executed in order, so a batch is a range of their numbers. */
+  /** The batch that each instance executes. Requests are executed in order, so a batch is a range of their numbers. */
   readonly #first: Int32Array;
   readonly #count: Int32Array;
   readonly #startNs: Float64Array;
@@ -89,7 +91,7 @@ class Run {
     });
   }
 
-  /** Handles the next event; false when the simulation is over. At the same time, arrivals come first. */
+  /** Handles the next event; returns false at the end of the simulation. Of simultaneous events, arrivals come first. */
   step(): boolean {
     const arrivalNs = Math.max(this.#arrivals.nextNs, this.#frontEndFreeNs) + this.#law.frontEndNs;
     const eventNs = this.#events.nextNs;
@@ -145,14 +147,14 @@ class Run {
   }
 }
 
-/** How many requests are sent in all, and after how many counted ones the simulation ends. */
+/** Returns the number of requests to send, and the number of counted ones that ends the simulation. */
 function extent(
   traffic: Traffic,
   { warmUpRequests, requests }: SimulationOptions,
   largestBatch: number,
 ): { sent: number; counted: number } {
   if (traffic.kind === 'open') return { sent: traffic.arrivalsNs.length, counted: traffic.arrivalsNs.length };
-  // Clients go on while the last counted requests are under way; warm-up and count each end with a whole batch.
+  // Clients continue while the last counted requests are in progress; warm-up and count each end with a whole batch.
   return { sent: warmUpRequests + requests + traffic.concurrency + 2 * largestBatch, counted: requests };
 }
 

@@ -1,12 +1,12 @@
 import { TrituneError } from '../base/errors.ts';
 import { NS_PER_S } from '../base/units.ts';
 
-/** What a simulation found, over the part after the warm-up. */
+/** Figures of a simulation after its warm-up. */
 export type Simulation = {
   /** Requests answered. */
   readonly requests: number;
   readonly requestsPerSecond: number;
-  /** From a client's sending to its having the response. */
+  /** From the client's sending to its receiving the response. */
   readonly latencyNs: {
     readonly mean: number;
     readonly p50: number;
@@ -14,9 +14,9 @@ export type Simulation = {
     readonly p95: number;
     readonly p99: number;
   };
-  /** Latencies of all requests, rising; for any other percentile. */
+  /** Latencies of all requests, rising, for further percentiles. */
   readonly latenciesNs: Float64Array;
-  /** Mean per request, as Triton's statistics tell them: in the queue, and in the execution that served it. */
+  /** Means per request, as in Triton's statistics: in the queue, and in its execution. */
   readonly queueNs: number;
   readonly computeNs: number;
   /** Executions by batch size: the index is the size. */
@@ -35,8 +35,8 @@ type Limits = {
 };
 
 /**
- * Counts what happens after the warm-up. The counted part begins and ends with the end of an execution, and all
- * requests of an execution are counted or none: a part of a large batch would tilt the throughput.
+ * Counts what happens after the warm-up. The counted part begins and ends with the end of an execution, and the requests of an execution
+ * are counted together: a part of a large batch would bias the throughput.
  */
 export class Tally {
   readonly #latencies: Float64Array;
@@ -64,7 +64,7 @@ export class Tally {
     return this.#counted >= this.#requests;
   }
 
-  /** So many instances were busy since the last call. */
+  /** Adds the time since the last call, with this number of busy instances. */
   busyUntil(nowNs: number, instances: number): void {
     if (this.#warmUpLeft <= 0) this.#busyNs += instances * (nowNs - this.#busySinceNs);
     this.#busySinceNs = nowNs;
@@ -77,7 +77,7 @@ export class Tally {
     this.#computeNs += nowNs - startNs;
   }
 
-  /** An execution has ended; call it after `answered` for each of its requests. */
+  /** Counts an execution that has ended, after `answered` was called for each of its requests. */
   executed(batchSize: number, requests: number, nowNs: number): void {
     if (this.#warmUpLeft > 0) {
       this.#warmUpLeft -= requests;
@@ -88,7 +88,7 @@ export class Tally {
     this.#endNs = nowNs;
   }
 
-  /** Throws INPUT_INVALID when nothing came after the warm-up. */
+  /** Returns the figures. Throws INPUT_INVALID when nothing came after the warm-up. */
   summary(): Simulation {
     if (this.#counted === 0) {
       throw new TrituneError(
@@ -126,7 +126,7 @@ export class Tally {
   }
 }
 
-/** The smallest value that at least the given share of all values does not exceed. */
+/** Returns the smallest value that at least the given share of all values does not exceed. */
 function quantile(sorted: Float64Array, share: number): number {
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] as number;
 }

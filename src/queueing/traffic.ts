@@ -2,35 +2,35 @@ import { TrituneError } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
 import { EventHeap } from './event-heap.ts';
 
-/** What the clients of a simulated server do. Every request has the same number of samples, 1 unless given. */
+/** The load on a simulated server. Every request has the same number of samples, 1 if absent. */
 export type Traffic =
   | {
       readonly kind: 'closed';
-      /** Clients that send their next request when the last one has come back. */
+      /** Clients, each of which sends its next request after the reply. */
       readonly concurrency: number;
-      /** Time a request spends in the network and in the client; part of its latency. */
+      /** Time of a request in network and client; part of its latency. */
       readonly roundTripNs?: number;
       /** Pause of a client between a response and its next request; no part of any latency. */
       readonly thinkNs?: number;
-      /** The clients begin at random times within so long; all at once when it is 0 or left out. */
+      /** The clients begin at random times within this span; all at once when it is 0 or absent. */
       readonly rampNs?: number;
-      /** Mean of what a request takes longer on its way, each its own (exponential); part of its latency. */
+      /** Mean of an exponential extra delay of each request on its way; part of its latency. */
       readonly jitterNs?: number;
       readonly samplesPerRequest?: number;
     }
   | {
       readonly kind: 'open';
-      /** When the requests reach the server, rising. */
+      /** Times at which requests reach the server, rising. */
       readonly arrivalsNs: ArrayLike<number>;
       readonly roundTripNs?: number;
       readonly samplesPerRequest?: number;
     };
 
-/** The coming requests of a traffic in order of arrival; without jitter that is the order in which they are sent. */
+/** The coming requests in the order of arrival, which without jitter is that of sending. */
 export class ArrivalStream {
-  /** When requests are sent, in the order in which that became known. */
+  /** Times of sending, in the order in which they became known. */
   readonly #sentNs: Float64Array;
-  /** Requests on their way, by their place in `#sentNs`; only where they do not arrive in that order. */
+  /** Requests on their way, by index in `#sentNs`; used only where they do not arrive in that order. */
   readonly #onTheirWay: EventHeap | null;
   /** The same in the order of arrival. */
   readonly #takenNs: Float64Array;
@@ -40,7 +40,7 @@ export class ArrivalStream {
   #taken = 0;
   #sent = 0;
 
-  /** `requests`: how many a closed loop sends at most. `random` is drawn from only for a ramp or for jitter. */
+  /** `requests`: the most that a closed loop sends. `random` is drawn from only for a ramp or for jitter. */
   constructor(traffic: Traffic, requests: number, random: Random) {
     this.#random = random;
     if (traffic.kind === 'open') {
@@ -67,18 +67,18 @@ export class ArrivalStream {
     return this.#taken < this.#sent ? (this.#sentNs[this.#taken] as number) : Number.POSITIVE_INFINITY;
   }
 
-  /** Takes the next request; gives its number, counted from 0. */
+  /** Takes the next request and returns its number, from 0. */
   take(): number {
     if (this.#onTheirWay) this.#takenNs[this.#taken] = this.#sentNs[this.#onTheirWay.take()] as number;
     return this.#taken++;
   }
 
-  /** When the taken request was sent. */
+  /** Returns when the taken request was sent. */
   sentNs(request: number): number {
     return this.#takenNs[request] as number;
   }
 
-  /** In a closed loop the client of an answered request sends its next one. */
+  /** Lets the client of an answered request send its next one, in a closed loop. */
   answered(nowNs: number): void {
     if (this.#sent < this.#sentNs.length) this.#send(nowNs + this.#pauseNs);
   }
@@ -91,7 +91,7 @@ export class ArrivalStream {
   }
 }
 
-/** Throws INPUT_INVALID for traffic that no client could send. */
+/** Checks traffic. Throws INPUT_INVALID for traffic that no client could send. */
 export function checkTraffic(traffic: Traffic): void {
   if (traffic.kind === 'closed') {
     if (!Number.isInteger(traffic.concurrency) || traffic.concurrency < 1) {

@@ -1,7 +1,7 @@
-/** What stands in a cell; null, undefined and what is no finite number leave it empty: never a zero in place of a missing figure. */
+/** The content of a cell. null, undefined and numbers that are not finite leave it empty: never a zero in place of a missing figure. */
 export type Cell = string | number | null | undefined;
 
-/** RFC 4180, but for the line's end where another is asked for. A text that a spreadsheet would take for a formula gets a quote mark in front. */
+/** Returns rows as CSV (RFC 4180, but for the line end where another is asked for). A text that a spreadsheet would take for a formula gets a quotation mark in front. */
 export const csvText = (rows: readonly (readonly Cell[])[], lineEnd: '\r\n' | '\n' = '\r\n'): string =>
   rows.map((row) => `${row.map(quoted).join(',')}${lineEnd}`).join('');
 

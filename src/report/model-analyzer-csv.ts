@@ -1,8 +1,8 @@
 import type { GpuMetrics, Measurement } from '../profiler/measurement.ts';
-import { type Assessment, assess, compareAssessments, missingMetrics } from '../study/goal.ts';
-import type { StudyState } from '../study/state.ts';
+import type { CandidateShape } from '../space/types.ts';
+import { type Assessment, assess, compareAssessments, missingMetrics } from '../study/goal/goal.ts';
+import type { StudyState } from '../study/records/state.ts';
 import type { Goal, Trial } from '../study/types.ts';
-import type { ModelConfig } from '../triton/model-config.ts';
 import { type Cell, csvText } from './csv.ts';
 
 interface Table {
@@ -20,24 +20,25 @@ interface Row {
 const BYTES_PER_MB = 1e6;
 
 /**
- * The study in the three tables of Model Analyzer 1.58, by the names of its files: the same columns in the same order, its units, `\n` at the
- * line's end; the best config first, and of a config what meets the goal first. `MODEL_config_N` is trial N, `MODEL_config_default` the original
- * config. Ours: up to three decimals where it has one; a figure that nobody measured is an empty cell, such as those of the server alone.
+ * Returns the study as the three tables of Model Analyzer 1.58, under the names of its files: the same columns in the same order, the same units,
+ * and `\n` as the line end. The best config stands first, and within a config what meets the goal. `MODEL_config_N` is trial N,
+ * `MODEL_config_default` the original config. Two things differ: figures have up to three decimals where Model Analyzer has one, and the cell of a
+ * figure that was not measured is empty, such as those of the server alone.
  */
 export function analyzerTables(state: StudyState): readonly Table[] {
   const rows = rowsOf(state);
   const load = state.started.levels.mode === 'concurrency' ? 'Concurrency' : 'Request Rate';
-  const batch = Number(state.started.options.batch ?? 1);
+  const { batch } = state.started.spec.traffic;
   const config = ({ trial }: Row): string => `${state.started.model}_config_${trial.number || 'default'}`;
   const inference = rows.map((row) => [
     ...[state.started.model, batch, row.measurement.level.value, config(row)],
-    ...[instanceGroups(row.trial.candidate.config), row.trial.candidate.config.max_batch_size ?? 0, yesOrNo(row)],
+    ...[instanceGroups(row.trial.candidate.shape), row.trial.candidate.shape.policy.maxBatchSize, yesOrNo(row)],
     ...[rounded(row.measurement.throughput.value), rounded(row.measurement.latencyMs.p99)],
   ]);
   const gpu = rows.flatMap((row) =>
     (row.measurement.device.gpus ?? []).map((each) => [
       ...[state.started.model, each.uuid, batch, row.measurement.level.value, config(row)],
-      ...[instanceGroups(row.trial.candidate.config), yesOrNo(row), ...gpuFigures(each)],
+      ...[instanceGroups(row.trial.candidate.shape), yesOrNo(row), ...gpuFigures(each)],
     ]),
   );
   const uuids = new Set(rows.flatMap(({ measurement }) => measurement.device.gpus ?? []).map(({ uuid }) => uuid));
@@ -86,14 +87,13 @@ const worst: Assessment = {
 const standingOf = ({ candidate }: Trial, measurement: Measurement, goal: Goal): Assessment =>
   missingMetrics(measurement, candidate, goal).length === 0 ? assess(measurement, candidate, goal) : worst;
 
-/** Such as `2:GPU`, or `2:GPU + 1:CPU` for groups of several kinds. */
-function instanceGroups({ instance_group: groups = [] }: ModelConfig): string {
+/** Returns the instance groups as Model Analyzer writes them: `2:GPU`, or `2:GPU + 1:CPU` for groups of several kinds. */
+function instanceGroups({ groups, policy }: CandidateShape): string {
   const counts = new Map<string, number>();
-  for (const { kind = 'KIND_AUTO', count = 1, gpus = [] } of groups.length > 0 ? groups : [{}]) {
-    const name = kind.replace('KIND_', '');
-    counts.set(name, (counts.get(name) ?? 0) + Math.max(1, count) * Math.max(1, gpus.length));
+  for (const { device, count } of groups.length > 0 ? groups : [{ device: 'auto', count: policy.instances }]) {
+    counts.set(device, (counts.get(device) ?? 0) + count);
   }
-  return [...counts].map(([kind, count]) => `${count}:${kind}`).join(' + ');
+  return [...counts].map(([device, count]) => `${count}:${device.toUpperCase()}`).join(' + ');
 }
 
 const yesOrNo = ({ satisfies }: Row): string => (satisfies ? 'Yes' : 'No');

@@ -1,15 +1,16 @@
-import type { StudyState } from '../study/state.ts';
-import type { Summary } from '../study/summary.ts';
+import type { StudyState } from '../study/records/state.ts';
+import type { Summary } from '../study/summary/summary.ts';
 import { type Html, html, none } from './html.ts';
 import { headAssets, pageScript } from './page/assets.ts';
 import { MOST_LINES, studyCharts } from './page/charts.ts';
+import { comparison } from './page/comparison.ts';
 import { figure } from './page/figure.ts';
 import { importanceSection } from './page/importance-section.ts';
 import { methodSection } from './page/method-section.ts';
 import { pagePoints } from './page/points.ts';
 import { speedSection } from './page/speed-section.ts';
 import { failuresSection, trialsSection } from './page/trials-section.ts';
-import { comparison, levelText, notices, verdict } from './page/verdict.ts';
+import { levelText, notices, verdict } from './page/verdict.ts';
 import { whatIfSection } from './page/what-if-section.ts';
 
 /**
@@ -33,7 +34,7 @@ ${notices(state, summary)}
 <p class="verdict">${verdict(summary)}</p>
 ${level === '' ? none : html`<p>${level}</p>`}
 ${summary.explanation ? html`<p>${summary.explanation.text}</p>` : none}
-${comparison(summary)}
+${comparison(state, summary)}
 ${chartsSection(state)}
 ${speedSection(state, summary.speed)}
 ${importanceSection(state)}

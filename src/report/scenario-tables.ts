@@ -3,7 +3,7 @@ import { lineChart } from './charts/line-chart.ts';
 import { filePaper } from './charts/svg.ts';
 import { csvText } from './csv.ts';
 
-/** A level of a scenario with what was kept the same or changed. */
+/** A level of a scenario, and the batch that it was measured with. */
 export interface ScenarioRow {
   readonly batch: number;
   readonly report: LevelReport;

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { StudyState } from '../study/state.ts';
+import type { StudyState } from '../study/records/state.ts';
 import { filePaper } from './charts/svg.ts';
 import { studyCharts } from './page/charts.ts';
 import { pngRenderer } from './png.ts';

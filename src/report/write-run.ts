@@ -1,17 +1,18 @@
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { messageOf, TrituneError } from '../base/errors.ts';
-import type { StudyState } from '../study/state.ts';
-import { type Summary, summarize } from '../study/summary.ts';
-import { printConfigText } from '../triton/config-printer.ts';
-import type { ModelConfig } from '../triton/model-config.ts';
+import type { Candidate } from '../space/types.ts';
+import { metricsOf } from '../study/goal/metrics/registry.ts';
+import type { StudyState } from '../study/records/state.ts';
+import { type Summary, summarize } from '../study/summary/summary.ts';
+import type { EmittedDocument } from '../tuner/adapter.ts';
 import { analyzerTables } from './model-analyzer-csv.ts';
 import { reportHtml } from './report-html.ts';
 import { paretoCsv, resultsCsv } from './results-csv.ts';
 
 export interface WrittenRun {
   readonly summary: Summary;
-  /** Paths of what was written; `config` is null when no trial could be measured. */
+  /** Paths of what was written; `config`, the first file of the best candidate, is null when there is none. */
   readonly files: {
     readonly summary: string;
     readonly results: string;
@@ -25,40 +26,37 @@ export interface WrittenRun {
 
 /**
  * Writes the study's documents into its directory, each whole or not at all: summary.json, results.csv, pareto.csv,
- * report.html, best/MODEL/config.pbtxt, and results/ with the tables of Model Analyzer. `modelDirectory` is the model's name as one safe path segment. Errors: OUTPUT_UNWRITABLE.
+ * report.html, best/ with what is needed to serve the best candidate, and results/ with the tables of Model Analyzer. `documentsOf`: a
+ * candidate's files, of its adapter. Errors: OUTPUT_UNWRITABLE.
  */
-export async function writeRun(state: StudyState, directory: string, modelDirectory: string): Promise<WrittenRun> {
+export async function writeRun(state: StudyState, directory: string, documentsOf: DocumentsOf): Promise<WrittenRun> {
   const summary = summarize(state, 'journal.jsonl');
-  const config = summary.best ? emittedConfig(summary.best.config, state.started.model) : null;
+  const documents = summary.best && state.best ? documentsOf(state.best.candidate) : [];
+  const [config = null] = documents;
   const files = {
     summary: join(directory, 'summary.json'),
     results: join(directory, 'results.csv'),
     pareto: join(directory, 'pareto.csv'),
     metrics: join(directory, 'results'),
     report: join(directory, 'report.html'),
-    config: config === null ? null : bestConfigPath(directory, modelDirectory),
+    config: config && join(directory, 'best', config.path),
   };
   await writeWhole(files.summary, `${JSON.stringify(summary, null, 2)}\n`);
-  await writeWhole(files.results, resultsCsv(state));
-  await writeWhole(files.pareto, paretoCsv(state.front));
+  await writeWhole(files.results, resultsCsv(state, metricsOf(state.goal)));
+  await writeWhole(files.pareto, paretoCsv(state.front, metricsOf(state.goal)));
   for (const { name, text } of analyzerTables(state)) await writeWhole(join(files.metrics, name), text);
-  await writeWhole(files.report, reportHtml(state, summary, config));
-  if (files.config !== null && config !== null) await writeWhole(files.config, config);
+  await writeWhole(files.report, reportHtml(state, summary, config && documents.map(({ text }) => text).join('\n')));
+  await writeEmitted(join(directory, 'best'), documents);
   return { summary, files };
 }
 
-/** Where a study's directory has the best config; `modelDirectory` as for `writeRun`. */
-export const bestConfigPath = (directory: string, modelDirectory: string): string =>
-  join(directory, 'best', modelDirectory, 'config.pbtxt');
+type DocumentsOf = (candidate: Candidate) => readonly EmittedDocument[];
 
-/** Writes a config as `best/MODEL/config.pbtxt` is written. Errors: OUTPUT_UNWRITABLE. */
-export const writeConfig = (path: string, config: ModelConfig, model: string): Promise<void> =>
-  writeWhole(path, emittedConfig(config, model));
-
-/** As a repository wants it: with the model's name, and without the instance names that the server makes up. */
-function emittedConfig(config: ModelConfig, model: string): string {
-  const groups = config.instance_group?.map(({ name: _, ...group }) => group);
-  return printConfigText({ ...config, name: model, ...(groups && { instance_group: groups }) });
+/** Writes the files of a candidate into a directory. Returns the path of the first; null without any. Errors: OUTPUT_UNWRITABLE. */
+export async function writeEmitted(directory: string, documents: readonly EmittedDocument[]): Promise<string | null> {
+  for (const { path, text } of documents) await writeWhole(join(directory, path), text);
+  const [first] = documents;
+  return first ? join(directory, first.path) : null;
 }
 
 /** Writes a file and the directories above it; nobody ever sees half of it. Errors: OUTPUT_UNWRITABLE. */

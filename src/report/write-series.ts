@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { SERIES_SUMMARY, type SeriesEntry, type SeriesSummary } from '../study/series-summary.ts';
+import { SERIES_SUMMARY, type SeriesEntry, type SeriesSummary } from '../study/summary/series-summary.ts';
 import { writeWhole } from './write-run.ts';
 
 /** Writes the summary of a series whole or not at all; gives what is in it. Errors: OUTPUT_UNWRITABLE. */

@@ -1,12 +1,12 @@
-import type { ModelConfig } from '../triton/model-config.ts';
-import { formatPath } from './config-path.ts';
+import type { ModelConfig } from '../triton/config/model-config.ts';
+import { formatPath } from './edits/config-path.ts';
 import { deviceOf } from './subject.ts';
 import type { ConfigPath } from './types.ts';
 
 /**
  * Why the field must not be set on a model with this base config, or undefined when it may be. The server would refuse it (two
  * schedulers, GPUs for CPU instances), or the model would lose its batch dimension or gain one that it cannot have
- * (triton.md 2.2 and 3.2). `choosesKind`: the space itself sets where instances run, so the base config does not decide.
+ * (docs/search-spaces.md). `choosesKind`: the space itself sets where instances run, so the base config does not decide.
  */
 export function inapplicable(path: ConfigPath, base: ModelConfig, choosesKind: boolean): string | undefined {
   const text = formatPath(path);

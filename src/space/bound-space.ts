@@ -1,14 +1,15 @@
 import type { Json } from '../base/json.ts';
-import { validateConfig } from '../triton/config-validation.ts';
-import type { ModelConfig } from '../triton/model-config.ts';
+import type { ModelConfig } from '../triton/config/model-config.ts';
+import { validateConfig } from '../triton/config/validation.ts';
 import { inapplicable } from './applicability.ts';
-import { holds } from './condition.ts';
-import { isMessage } from './config-fields.ts';
-import { readPath } from './config-path.ts';
-import { knownKnob } from './known-knobs.ts';
-import { withoutServerDefaults } from './server-defaults.ts';
+import { isMessage } from './edits/config-fields.ts';
+import { readPath } from './edits/config-path.ts';
+import { withoutServerDefaults } from './edits/server-defaults.ts';
+import { holds } from './expressions/condition.ts';
+import { modelConfigOf } from './model-configs.ts';
+import { knownKnob } from './source/known-knobs.ts';
 import { requirePath, type Scene } from './subject.ts';
-import type { Assignment, Condition, ConfigPath, Parameter, ParameterOption, SearchSpace } from './types.ts';
+import type { Assignment, Candidate, Condition, ConfigPath, Parameter, ParameterOption, SearchSpace } from './types.ts';
 
 /** A search space over one base config: only what can be set on that model is left. */
 export interface BoundSpace {
@@ -32,8 +33,9 @@ export interface Setting {
 /** Samplers build thousands of candidates of one space and one base config; neither ever changes. */
 const bound = new WeakMap<SearchSpace, WeakMap<ModelConfig, BoundSpace>>();
 
-/** Leaves out of the space what must not be set on this base config. Errors: CONFIG_INVALID for a wrong base config. */
-export function bindSpace(space: SearchSpace, base: ModelConfig): BoundSpace {
+/** Leaves out of the space what must not be set on this base config, that of a candidate. Errors: CONFIG_INVALID for a wrong base config. */
+export function bindSpace(space: SearchSpace, candidate: Candidate): BoundSpace {
+  const base = modelConfigOf(candidate);
   const known = bound.get(space)?.get(base);
   if (known !== undefined) return known;
   const fresh = bindAfresh(space, base);

@@ -1,20 +1,20 @@
-import { createHash } from 'node:crypto';
 import { isTrituneError } from '../base/errors.ts';
 import { canonicalJson, type Json } from '../base/json.ts';
-import type { ModelConfig } from '../triton/model-config.ts';
-import { applyWrites } from './apply-writes.ts';
+import type { ModelConfig } from '../triton/config/model-config.ts';
 import { type BoundSpace, bindSpace, optionsIn, sceneOf, tritonFaults } from './bound-space.ts';
-import { describeCondition, holds } from './condition.ts';
-import { evaluate } from './evaluate.ts';
+import { applyWrites } from './edits/apply-writes.ts';
+import { withoutServerDefaults } from './edits/server-defaults.ts';
+import { describeCondition, holds } from './expressions/condition.ts';
+import { evaluate } from './expressions/evaluate.ts';
+import { candidateOf } from './model-configs.ts';
 import { didYouMean } from './nearest.ts';
-import { withoutServerDefaults } from './server-defaults.ts';
-import type { Assignment, CandidateOutcome, FieldWrite, ParameterOption, SearchSpace } from './types.ts';
+import type { Assignment, Candidate, CandidateOutcome, FieldWrite, ParameterOption, SearchSpace } from './types.ts';
 
 /**
  * The base config with the assignment's values, or why that is no legal config. A parameter without a value keeps the base
  * config's own; the empty assignment is the base config and always legal. The base config is not changed.
  */
-export function buildCandidate(space: SearchSpace, base: ModelConfig, assignment: Assignment): CandidateOutcome {
+export function buildCandidate(space: SearchSpace, base: Candidate, assignment: Assignment): CandidateOutcome {
   return buildBound(bindSpace(space, base), assignment);
 }
 
@@ -22,10 +22,7 @@ export function buildCandidate(space: SearchSpace, base: ModelConfig, assignment
 export function buildBound(bound: BoundSpace, assignment: Assignment): CandidateOutcome {
   const built = configOf(bound, assignment);
   if ('reason' in built) return { legal: false, reason: built.reason };
-  const digest = createHash('sha256')
-    .update(canonicalJson(built.config as Json))
-    .digest('hex');
-  return { legal: true, candidate: { fingerprint: digest.slice(0, 12), assignment, config: built.config } };
+  return { legal: true, candidate: candidateOf(built.config, assignment) };
 }
 
 type Built = { readonly config: ModelConfig } | { readonly reason: string };

@@ -1,9 +1,8 @@
 import { canonicalJson } from '../base/json.ts';
 import type { Random } from '../base/random.ts';
-import type { ModelConfig } from '../triton/model-config.ts';
 import { bindSpace, optionsIn, sceneOf } from './bound-space.ts';
 import { allowedOptions, type Narrowing } from './narrowing.ts';
-import type { Assignment, ParameterValue, SearchSpace } from './types.ts';
+import type { Assignment, Candidate, ParameterValue, SearchSpace } from './types.ts';
 
 /**
  * The wanted values wherever their parameter applies and may have them; every other parameter that applies gets a random one of its
@@ -11,7 +10,7 @@ import type { Assignment, ParameterValue, SearchSpace } from './types.ts';
  */
 export function completeAssignment(
   space: SearchSpace,
-  base: ModelConfig,
+  base: Candidate,
   wanted: Assignment,
   random: Random,
   narrowing: Narrowing = {},

@@ -1,15 +1,16 @@
-import type { ModelConfig } from '../triton/model-config.ts';
 import { bindSpace } from './bound-space.ts';
-import { always, describeCondition } from './condition.ts';
-import { formatPath } from './config-path.ts';
+import { formatPath } from './edits/config-path.ts';
 import { countLimit, spaceSize } from './enumerate.ts';
-import type { Parameter, ParameterCase, SearchSpace } from './types.ts';
+import { always, describeCondition } from './expressions/condition.ts';
+import { modelConfigOf } from './model-configs.ts';
+import type { Candidate, Parameter, ParameterCase, SearchSpace } from './types.ts';
 
 /** The space in lines for a terminal; with a base config also how many assignments are legal on it. */
-export function describeSpace(space: SearchSpace, base?: ModelConfig): string {
+export function describeSpace(space: SearchSpace, base?: Candidate): string {
   const backend = space.backend === null ? '' : ` (backend ${space.backend})`;
   const lines = [`${space.name}${backend}${space.description === '' ? '' : `: ${space.description.trim()}`}`];
-  if (base !== undefined) lines.push(`${sizeText(spaceSize(space, base))} on model '${base.name ?? ''}'`);
+  if (base !== undefined)
+    lines.push(`${sizeText(spaceSize(space, base))} on model '${modelConfigOf(base).name ?? ''}'`);
   lines.push('parameters, the slowest to change first:', ...space.parameters.flatMap((one) => parameterLines(one)));
   if (base !== undefined) lines.push(...obstacleLines(space, base));
   if (space.rules.length > 0) lines.push('rules:', ...space.rules.map(({ name, message }) => `  ${name}: ${message}`));
@@ -19,7 +20,7 @@ export function describeSpace(space: SearchSpace, base?: ModelConfig): string {
 }
 
 /** The parameters with values for this model of which a change takes a long load, an engine build say: their names. */
-export function expensiveParameters(space: SearchSpace, base: ModelConfig): string[] {
+export function expensiveParameters(space: SearchSpace, base: Candidate): string[] {
   return bindSpace(space, base)
     .settings.filter(({ parameter, cases }) => {
       return parameter.change === 'expensive' && cases.some(({ options }) => options.length > 0);
@@ -46,7 +47,7 @@ function caseText({ when, options }: ParameterCase): string {
   return `${values.join(', ')}${when === always ? '' : ` when ${describeCondition(when)}`}`;
 }
 
-function obstacleLines(space: SearchSpace, base: ModelConfig): string[] {
+function obstacleLines(space: SearchSpace, base: Candidate): string[] {
   const idle = bindSpace(space, base).settings.filter(({ cases }) =>
     cases.every(({ options }) => options.length === 0),
   );

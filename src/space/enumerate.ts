@@ -1,10 +1,9 @@
 import { TrituneError } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
-import type { ModelConfig } from '../triton/model-config.ts';
 import { type BoundSpace, bindSpace, optionsIn, sceneOf } from './bound-space.ts';
 import { configOf } from './candidate.ts';
 import { allowedOptions, type Narrowing } from './narrowing.ts';
-import type { Assignment, ParameterValue, SearchSpace } from './types.ts';
+import type { Assignment, Candidate, ParameterValue, SearchSpace } from './types.ts';
 
 /** Above so many combinations a space is not counted. */
 export const countLimit = 50_000;
@@ -17,7 +16,7 @@ const legality = new WeakMap<BoundSpace, Map<string, boolean>>();
  * Every legal assignment that gives each parameter that applies a value, in a fixed order: the last parameter of the space varies
  * fastest, so that changes that the server makes in place come one after another. None that the narrowing rules out.
  */
-export function* assignments(space: SearchSpace, base: ModelConfig, narrowing: Narrowing = {}): Generator<Assignment> {
+export function* assignments(space: SearchSpace, base: Candidate, narrowing: Narrowing = {}): Generator<Assignment> {
   const bound = bindSpace(space, base);
   for (const assignment of combinations(bound, narrowing)) if (isLegal(bound, assignment)) yield assignment;
 }
@@ -25,7 +24,7 @@ export function* assignments(space: SearchSpace, base: ModelConfig, narrowing: N
 /** How many assignments are legal and not ruled out; Infinity when there are more than `limit` combinations to look at. */
 export function spaceSize(
   space: SearchSpace,
-  base: ModelConfig,
+  base: Candidate,
   narrowing: Narrowing = {},
   limit: number = countLimit,
 ): number {
@@ -47,7 +46,7 @@ export function spaceSize(
  */
 export function sampleAssignment(
   space: SearchSpace,
-  base: ModelConfig,
+  base: Candidate,
   random: Random,
   narrowing: Narrowing = {},
 ): Assignment {

@@ -19,7 +19,7 @@ export function allows(narrowing: Narrowing, parameter: string, value: Parameter
   return !restriction.excluded.some((each) => same(each, value));
 }
 
-/** Of the options of a parameter those that are left. */
+/** Returns the options of a parameter that are left. */
 export function allowedOptions(
   narrowing: Narrowing,
   parameter: string,

@@ -1,7 +1,7 @@
 import type { Json } from '../base/json.ts';
-import type { ModelConfig } from '../triton/model-config.ts';
-import { checkPath, FieldFault } from './config-fields.ts';
-import { parseConfigPath, readPath } from './config-path.ts';
+import type { ModelConfig } from '../triton/config/model-config.ts';
+import { checkPath, FieldFault } from './edits/config-fields.ts';
+import { parseConfigPath, readPath } from './edits/config-path.ts';
 import { didYouMean } from './nearest.ts';
 import type { ConfigPath, Limits, Subject } from './types.ts';
 

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../base/json.ts';
-import type { ModelConfig } from '../triton/model-config.ts';
+import type { BatcherPolicy } from '../queueing/batcher-policy.ts';
 
 /** A value that a parameter can take: what is written at its path, or null to leave the base config's own value. */
 export type ParameterValue = Json;
@@ -7,13 +7,49 @@ export type ParameterValue = Json;
 /** One value for each parameter that applies, by parameter name. The empty assignment is the base config. */
 export type Assignment = { readonly [parameter: string]: ParameterValue };
 
-/** A legal config to try. Two candidates with equal `fingerprint` are the same server state. */
+/** A legal state of a server to try. Two candidates with equal `fingerprint` are the same state. */
 export interface Candidate {
-  /** First 12 hex digits of a SHA-256 over the canonical JSON of `config`. */
+  /** First 12 hex digits of a SHA-256 over the canonical JSON of what it sets. */
   readonly fingerprint: string;
   readonly assignment: Assignment;
-  readonly config: ModelConfig;
+  /** What the server's adapter applies; opaque to everybody else. For Triton a set of model configs (`model-configs.ts`). */
+  readonly value: JsonObject;
+  readonly shape: CandidateShape;
 }
+
+/**
+ * What can be known of a candidate without knowing its server: what the performance model, the samplers, the metrics and the
+ * documents read. Whoever builds the candidate works it out, and the journal keeps it.
+ */
+export interface CandidateShape {
+  /** How many instances there are, and how they form batches. */
+  readonly policy: BatcherPolicy;
+  readonly scheduling: Scheduling;
+  /** Where instances run, in the server's order; empty where that is left to the server. */
+  readonly groups: readonly InstanceGroupShape[];
+  /** All that is set about how requests wait and form batches, but for the largest batch; equal texts for what is set alike. */
+  readonly batching: string;
+  /** A digest of everything else. */
+  readonly rest: string;
+  /** Everything but instance counts and batching, by a path, as people read it: each may change how long an execution takes. */
+  readonly settings: Settings;
+}
+
+/**
+ * How requests come to instances: `batcher` for the dynamic batcher and the default scheduler, which the performance model knows. Of the
+ * others, and of a server whose scheduling nobody told (`unknown`), a search learns from measurements alone.
+ */
+export type Scheduling = 'batcher' | 'sequence' | 'ensemble' | 'decoupled' | 'unknown';
+
+export interface InstanceGroupShape {
+  readonly device: 'auto' | 'cpu' | 'gpu' | 'model';
+  /** Instances, over all devices of the group. */
+  readonly count: number;
+  /** All that is set about where they run; equal texts for groups that differ in their counts alone. */
+  readonly place: string;
+}
+
+export type Settings = { readonly [path: string]: string };
 
 export type CandidateOutcome =
   | { readonly legal: true; readonly candidate: Candidate }
@@ -47,6 +83,8 @@ export interface Parameter {
   /** The first case whose condition holds gives the options; when none holds, the parameter does not apply. */
   readonly cases: readonly ParameterCase[];
   readonly change: ChangeCost;
+  /** How many times as long executions are thought to take with a value, by its text, beside values that are not named: a belief, not measured. */
+  readonly expects: ReadonlyMap<string, number>;
 }
 
 export interface ParameterCase {

@@ -2,10 +2,10 @@ import type { Interval } from './interval.ts';
 import { studentTQuantile } from './student-t.ts';
 
 const CONFIDENCE_P = 0.975;
-/** Neighbours more alike than this leave too little to estimate from; the interval is then as wide as for this. */
+/** The largest lag-1 correlation that is used; a higher one leaves too little to estimate from. */
 const MOST_CORRELATED = 0.9;
 
-/** A ratio of two totals over consecutive batches, its standard error, and the degrees of freedom of that. */
+/** A ratio of two totals over consecutive batches, its standard error, and the degrees of freedom. */
 export interface RatioEstimate {
   readonly value: number;
   readonly standardError: number;
@@ -13,10 +13,10 @@ export interface RatioEstimate {
 }
 
 /**
- * Σ numerator / Σ denominator over consecutive batches, with the standard error of the ratio estimator (Cochran, Sampling
- * Techniques, section 6.3) from the spread between the batches. Where neighbouring batches are alike, the
- * number of batches counts as n(1−ρ)/(1+ρ), with ρ their lag-1 correlation: the effective size of an AR(1) sequence.
- * `leastCorrelation` is the lowest ρ that is believed; below 0 where neighbours must make up for each other.
+ * Returns Σ numerator / Σ denominator over consecutive batches, with the standard error of the ratio estimator (Cochran, Sampling
+ * Techniques, section 6.3) from the spread between the batches. With correlated batches their number counts as n(1−ρ)/(1+ρ), where ρ is the
+ * lag-1 correlation: the effective size of an AR(1) sequence. `leastCorrelation` is the lowest ρ that is used; negative where neighbours
+ * compensate each other.
  */
 export function ratioOfBatches(
   numerators: readonly number[],
@@ -37,23 +37,23 @@ export function ratioOfBatches(
   return { value, standardError, degrees: Math.min(effective, n) - 1 };
 }
 
-/** Requests per second over consecutive batches, with its 95 % interval (Student t on batch means). */
+/** Returns requests per second over consecutive batches with the 95 % interval (Student's t on batch means). */
 export function rateInterval(counts: readonly number[], seconds: readonly number[]): Interval {
   return toInterval(ratioOfBatches(counts, seconds), 0);
 }
 
-/** What a request leaves undone in its batch the next one does. MA(1) sequences of this kind have ρ = −0.5. */
+/** The least correlation where a batch completes what the one before left: MA(1) sequences of this kind have ρ = −0.5. */
 const MAKING_UP = -0.45;
 
 /**
- * The share of what was due in consecutive batches that was done in them, with its 95 % interval. What is not done in its
- * own batch is done in the next, so that neighbours make up for each other.
+ * Returns the share of the due work that was done in consecutive batches, with its 95 % interval. What is not done in its own batch is done
+ * in the next, so neighbours compensate each other.
  */
 export function shareInterval(done: readonly number[], due: readonly number[]): Interval {
   return toInterval(ratioOfBatches(done, due, MAKING_UP), 0);
 }
 
-/** Two-sided 95 % factor for an estimate with so many degrees of freedom. */
+/** Returns the two-sided 95 % factor for an estimate with these degrees of freedom. */
 export const confidenceFactor = (degrees: number): number => studentTQuantile(CONFIDENCE_P, degrees);
 
 function toInterval(estimate: RatioEstimate, lowest: number): Interval {

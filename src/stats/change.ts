@@ -3,54 +3,53 @@ import type { Interval } from './interval.ts';
 import { type Spread, spreadOf, spreadOfMean, spreadOfRepeats } from './spread.ts';
 import { studentTProbability, studentTQuantile } from './student-t.ts';
 
-/** By what factor a figure changed, as far as can be told. */
+/** The factor by which a figure changed. */
 export interface Change {
   readonly ratio: number;
-  /** Of the ratio: it is beyond either of them by chance as seldom as was asked for. */
+  /** Bounds of the ratio: it lies beyond either with the probability that was asked for. */
   readonly low: number;
   readonly high: number;
-  /** How sure it is that the ratio is below 1, or above it: from 0.5 to 1. */
+  /** The confidence that the ratio is below 1, or above it: 0.5 to 1. */
   readonly sureness: number;
 }
 
-/** One figure: what each measurement before and each after gave, all figures in the same order. */
+/** One figure in each measurement before and after; all figures in the same order. */
 export interface Readings {
   readonly before: readonly Interval[];
   readonly after: readonly Interval[];
 }
 
-/** How often a bound may be passed by chance: one of a single figure's change, and one of all figures' together. */
+/** Tail probabilities of a bound: of a single figure's change, and of the change of all figures together. */
 export interface Tails {
   readonly each: number;
   readonly together: number;
 }
 
-/** What a set of like figures, measured one after the other, changed by. */
+/** The changes of a set of like figures, measured one after the other. */
 export interface Changes {
   readonly each: readonly Change[];
-  /** Their geometric mean; null for fewer than three, or where one of them has no ratio. */
+  /** Their geometric mean; null for fewer than three figures, or where one has no ratio. */
   readonly together: Change | null;
 }
 
-/** So many degrees of freedom are behind an interval: a few windows, some five batches each, not all independent. */
+/** Degrees of freedom behind an interval: a few windows of five batches each, not all independent. */
 const OWN_DEGREES = 8;
-/** Fewer figures than this tell nothing of each other. */
+/** With fewer figures than this there is no change of all together. */
 export const LEAST_TOGETHER = 3;
-/** With fewer measurements than this beyond one on each side, their spread tells less than that of the figures. */
+/** With fewer measurements than this beyond one on each side, the spread of the figures is used in place of theirs. */
 const LEAST_REPEATS = 2;
 
 /**
- * Changes of like figures (throughput of several load levels), each with an interval that is passed on either side with
- * probability `tails` (0 to 0.5). On logarithms, where a factor is a difference and errors add up by squares.
+ * Returns the changes of like figures (throughput at several load levels), each with an interval that is exceeded on either side with
+ * probability `tails` (0 to 0.5). Computed on logarithms, where a factor is a difference and errors add in quadrature.
  *
- * What a measurement cannot know is what differs from one time to another: a machine has fast and slow minutes. But where
- * figures were measured one after the other, they then disagree on the change. So the error of each is the larger of what its
- * intervals say and of how much the *other* figures disagree; leaving the figure itself out lets one that alone changed
- * stand out (the externally studentised residual). The error of all together is that of a mean of batches that may be alike:
- * of n of them n(1−ρ)/(1+ρ) count. What all figures of a side share shows only where measurements are repeated: then their
- * spread, which has everything in it, takes the place of the disagreement.
+ * A measurement cannot know what differs from one time to another: a machine has fast and slow minutes. Figures that were measured one
+ * after the other then disagree on the change. So the error of each is the larger of its intervals' and of the disagreement of the *other*
+ * figures; leaving out the figure itself lets a single change stand out (the externally studentised residual). The error of all together is
+ * that of a mean of correlated batches: n of them count as n(1−ρ)/(1+ρ). What all figures of a side share shows only in repeated
+ * measurements: then their spread, which contains everything, replaces the disagreement.
  *
- * A reading of 0 has no logarithm: one before gives no ratio, from 0 to Infinity; one after a ratio as far as its interval goes.
+ * A reading of 0 has no logarithm. One before gives no ratio (0 to Infinity); one after gives a ratio as far as its interval reaches.
  */
 export function changesOf(figures: readonly Readings[], tails: Tails): Changes {
   const logs = figures.map(logChange);
@@ -69,7 +68,7 @@ export function changesOf(figures: readonly Readings[], tails: Tails): Changes {
 
 interface LogChange {
   readonly value: number;
-  /** As far as the intervals tell. */
+  /** By the intervals. */
   readonly variance: number;
 }
 
@@ -84,7 +83,7 @@ const meanLog = (intervals: readonly Interval[]): LogChange => ({
   variance: sum(intervals.map((interval) => relativeError(interval) ** 2)) / intervals.length ** 2,
 });
 
-/** Standard error of the logarithm, from a 95 % interval; by the wider side, as intervals of percentiles are not even. */
+/** Returns the standard error of the logarithm from a 95 % interval, by its wider side, because intervals of percentiles are asymmetric. */
 function relativeError({ value, low, high }: Interval): number {
   const above = high > value ? Math.log(high / value) : 0;
   const below = low < value ? (low > 0 ? Math.log(value / low) : 1) : 0;
@@ -99,7 +98,7 @@ function repeatsOf(figures: readonly Readings[]): ReturnType<typeof spreadOfRepe
   return spreadOfRepeats(figures.map(({ before, after }) => ({ before: logsOf(before), after: logsOf(after) })));
 }
 
-/** By the larger of two errors: what the intervals say, and what was seen. */
+/** Returns a change by the larger of two errors: the intervals' and the observed one. */
 function changeOf({ value: log, variance }: LogChange, seen: Spread | null, tail: number): Change {
   const errors: Spread[] = [{ variance, degrees: OWN_DEGREES }];
   if (seen) errors.push(moderated(variance, seen));
@@ -116,7 +115,7 @@ function changeOf({ value: log, variance }: LogChange, seen: Spread | null, tail
   };
 }
 
-/** One degree of freedom more, that says what was expected: few figures are alike by chance at times. */
+/** Adds one degree of freedom with the expected variance, because few figures may agree by chance. */
 const moderated = (expected: number, { variance, degrees }: Spread): Spread => ({
   variance: (expected + variance * degrees) / (1 + degrees),
   degrees: 1 + degrees,

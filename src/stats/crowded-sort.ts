@@ -1,23 +1,23 @@
 import { type Costs, paretoFront } from './front.ts';
 
-/** A point under constraints: `violation` is 0 where all are met, else how far they are missed. */
+/** A point with its constraint violation, 0 where all constraints are met. */
 export interface ConstrainedPoint {
   readonly costs: Costs;
   readonly violation: number;
 }
 
-/** Where a point stands among others. */
+/** The rank of a point among others. */
 export interface CrowdedRank {
-  /** 0 on the best front. */
+  /** Index of the front, 0 for the best. */
   readonly front: number;
-  /** How much room its neighbours on its front leave it; Infinity at the ends of an objective. */
+  /** Crowding distance on its front; Infinity at the ends of an objective. */
   readonly crowding: number;
 }
 
 /**
- * The indices of the points, front by front. The points that meet the constraints come first: their Pareto front, the front of what is
- * left, and so on; after them those that do not, by rising violation (constrained domination: Deb and others, "A fast and elitist
- * multiobjective genetic algorithm: NSGA-II", 2002, section VI). Points with a cost that is not a number are a front of their own.
+ * Returns the indices of the points by front. Feasible points come first: their Pareto front, the front of the rest, and so on; then
+ * infeasible ones by rising violation (constrained domination: Deb and others, "A fast and elitist multiobjective genetic algorithm:
+ * NSGA-II", 2002, section VI). Points with a cost that is not a number form a front of their own.
  */
 export function constrainedFronts(points: readonly ConstrainedPoint[]): number[][] {
   const indices = points.map((_, index) => index);
@@ -46,7 +46,7 @@ function peeled(points: readonly ConstrainedPoint[], indices: readonly number[])
 }
 
 /**
- * The crowding distance of each point of a front: over the objectives, the gap between its two neighbours as a part of the front's whole
+ * Returns the crowding distance of each point of a front: over the objectives, the gap between its neighbours as a share of the front's
  * extent (Deb and others, 2002, section III-B). Objectives without an extent, or with an infinite one, do not count.
  */
 export function crowdingDistances(front: readonly Costs[]): number[] {
@@ -65,7 +65,7 @@ export function crowdingDistances(front: readonly Costs[]): number[] {
   return distances;
 }
 
-/** Front and crowding of every point, in the order of the points. */
+/** Returns front and crowding distance of every point, in the order of the points. */
 export function crowdedRanks(points: readonly ConstrainedPoint[]): CrowdedRank[] {
   const ranks: CrowdedRank[] = [];
   for (const [front, indices] of constrainedFronts(points).entries()) {
@@ -75,7 +75,7 @@ export function crowdedRanks(points: readonly ConstrainedPoint[]): CrowdedRank[]
   return ranks;
 }
 
-/** For sorting, the best first: by front, on one front those with more room. */
+/** Compares for sorting, the best first: by front, then by crowding distance. */
 export function compareCrowded(a: CrowdedRank, b: CrowdedRank): number {
   if (a.front !== b.front) return a.front - b.front;
   return a.crowding === b.crowding ? 0 : b.crowding > a.crowding ? 1 : -1;

@@ -1,12 +1,12 @@
-/** One value per objective, every one normalised by `lowerIsBetter`. */
+/** One value per objective; lower is better for each (`lowerIsBetter`). */
 export type Costs = readonly number[];
 
-/** The values with those of 'higher' objectives negated: after this, and only here, lower is better for each. */
+/** Negates the values of objectives whose direction is 'higher', so that lower is better for each. */
 export function lowerIsBetter(values: readonly number[], directions: readonly ('lower' | 'higher')[]): Costs {
   return values.map((value, index) => (directions[index] === 'higher' ? -value : value));
 }
 
-/** True when `a` is nowhere worse than `b` and somewhere better. Equal points do not dominate each other. */
+/** Tells whether `a` is nowhere worse than `b` and somewhere better. Equal points do not dominate each other. */
 export function dominates(a: Costs, b: Costs): boolean {
   let better = false;
   for (let i = 0; i < a.length; i++) {
@@ -18,8 +18,8 @@ export function dominates(a: Costs, b: Costs): boolean {
 }
 
 /**
- * The indices, ascending, of the points that no other point dominates. Of equal points all are kept; a point with a
- * value that is not a number is never on the front and dominates nothing.
+ * Returns the ascending indices of the points that no other point dominates. All of several equal points are kept. A point with a value
+ * that is not a number is never on the front and dominates nothing.
  */
 export function paretoFront(points: readonly Costs[]): number[] {
   const valid = points.flatMap((point, index) => (point.some(Number.isNaN) ? [] : [index]));
@@ -27,7 +27,7 @@ export function paretoFront(points: readonly Costs[]): number[] {
   return onFront.sort((a, b) => a - b);
 }
 
-/** Two objectives: walk in the order of the first; a point stays when the second is the lowest so far. O(n log n). */
+/** The front of two objectives: a point stays when its second value is the lowest so far in the order of the first. O(n log n). */
 function planarFront(points: readonly Costs[], indices: readonly number[]): number[] {
   const at = (index: number, axis: 0 | 1): number => points[index]?.[axis] as number;
   const ordered = [...indices].sort((a, b) => compare(at(a, 0), at(b, 0)) || compare(at(a, 1), at(b, 1)));
@@ -42,7 +42,7 @@ function planarFront(points: readonly Costs[], indices: readonly number[]): numb
   return front;
 }
 
-/** Any number of objectives. In lexicographic order a point can only be dominated by one before it, itself on the front. */
+/** The front of any number of objectives. In lexicographic order a point can only be dominated by an earlier one on the front. */
 function generalFront(points: readonly Costs[], indices: readonly number[]): number[] {
   const point = (index: number): Costs => points[index] as Costs;
   const ordered = [...indices].sort((a, b) => lexicographic(point(a), point(b)));
@@ -61,7 +61,7 @@ function lexicographic(a: Costs, b: Costs): number {
   return 0;
 }
 
-/** Not a subtraction: infinities compare too. */
+/** Compares without subtraction, so that infinities compare too. */
 function compare(a: number, b: number): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

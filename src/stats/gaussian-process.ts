@@ -1,20 +1,20 @@
-/** A normal distribution; of the logarithm of a figure wherever samplers use it. */
+/** A normal distribution; samplers use it for logarithms of figures. */
 export interface Normal {
   readonly mean: number;
   readonly sd: number;
 }
 
-/** A reading at a place, with the variance of its noise. */
+/** A noisy reading at a place. */
 export interface Reading<Place> {
   readonly place: Place;
   readonly value: number;
   readonly noiseVariance: number;
 }
 
-/** Covariance of the values at two places, under one of several hypotheses of how much they vary. */
+/** The covariance of the values at two places, under one hypothesis. */
 export type Kernel<Place> = (a: Place, b: Place) => number;
 
-/** A kernel, and the logarithm of how likely it is before anything was read. */
+/** A kernel with the logarithm of its prior probability. */
 export interface Hypothesis<Place> {
   readonly kernel: Kernel<Place>;
   readonly logPrior: number;
@@ -23,9 +23,9 @@ export interface Hypothesis<Place> {
 export type Posterior<Place> = (place: Place) => Normal;
 
 /**
- * Gaussian-process regression with mean 0 under the hypothesis that explains the readings best (marginal likelihood times
- * prior). Rasmussen and Williams, Gaussian Processes for Machine Learning, algorithm 2.1. The standard deviation is that of the value, without
- * the noise of a reading. Without readings it is the first hypothesis's own.
+ * Gaussian-process regression with mean 0 (Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006, algorithm 2.1) under the
+ * hypothesis of the highest evidence: marginal likelihood times prior. The standard deviation is that of the value, without the noise of a
+ * reading. Without readings it is the first hypothesis's prior.
  */
 export function posteriorOf<Place>(
   readings: readonly Reading<Place>[],
@@ -34,15 +34,15 @@ export function posteriorOf<Place>(
   return explanationOf(readings, hypotheses).posterior;
 }
 
-/** What readings are explained by best. */
+/** The posterior under the hypothesis of the highest evidence. */
 export interface Explanation<Place, H extends Hypothesis<Place>> {
   readonly posterior: Posterior<Place>;
   readonly hypothesis: H;
-  /** The logarithm of the marginal likelihood times the prior, but for a constant of the readings. */
+  /** Logarithm of marginal likelihood times prior, up to a constant of the readings. */
   readonly evidence: number;
 }
 
-/** As `posteriorOf`, with the hypothesis and how well it explains the readings. */
+/** As `posteriorOf`, with the hypothesis and its evidence. */
 export function explanationOf<Place, H extends Hypothesis<Place>>(
   readings: readonly Reading<Place>[],
   hypotheses: readonly [H, ...H[]],
@@ -56,7 +56,7 @@ export function explanationOf<Place, H extends Hypothesis<Place>>(
   };
 }
 
-/** What a hypothesis says of the readings before they are made. */
+/** A hypothesis with its covariance of the readings. */
 interface Prior<Place> extends Hypothesis<Place> {
   readonly hypothesis: Hypothesis<Place>;
   /** Rows of the lower triangle of their covariance, without noise. */
@@ -64,8 +64,8 @@ interface Prior<Place> extends Hypothesis<Place> {
 }
 
 /**
- * Hypotheses that say the same of these readings one after another are one, the first: places that differ in nothing of what
- * two of them differ about. To explain readings costs the cube of their number, to tell this the square.
+ * Drops a hypothesis whose covariance and prior equal those of the one before: the readings cannot tell them apart. A fit costs the cube of
+ * the number of readings, this comparison the square.
  */
 function distinct<Place>(
   readings: readonly Reading<Place>[],
@@ -123,7 +123,7 @@ function predict<Place>(readings: readonly Reading<Place>[], { kernel, factor, w
   return { mean, sd: Math.sqrt(Math.max(1e-12, kernel(place, place) - explained)) };
 }
 
-/** Equal places make the covariance singular but for their noise; so little is added that it never is. */
+/** The least diagonal element of the Cholesky factor's square; equal places would make the covariance singular but for their noise. */
 const JITTER = 1e-9;
 
 function cholesky(
@@ -165,7 +165,7 @@ function solveUpper(factor: readonly Float64Array[], values: Float64Array): Floa
   return solution;
 }
 
-/** Matérn's covariance of smoothness 5/2 at a distance in lengths; 1 at distance 0. */
+/** Returns the Matérn covariance of smoothness 5/2 at a distance in length scales; 1 at distance 0. */
 export function matern52(distance: number): number {
   const scaled = Math.sqrt(5) * distance;
   return (1 + scaled + (scaled * scaled) / 3) * Math.exp(-scaled);

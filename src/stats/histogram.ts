@@ -1,12 +1,12 @@
 import { Int32Histogram } from 'hdr-histogram-js';
 
-/** One hour. A longer latency is counted as this long. */
+/** One hour; a longer latency counts as this. */
 const HIGHEST_NS = 3.6e12;
 const SIGNIFICANT_DIGITS = 3;
 
-/** The buckets of a histogram as a thread can hand them to another; `cells.buffer` may be transferred. */
+/** The buckets of a histogram, to be sent to another thread; `cells.buffer` may be transferred. */
 export interface PackedHistogram {
-  /** Index and count of each bucket that is not empty, one after the other. */
+  /** Index and count of each non-empty bucket, alternating. */
   readonly cells: Uint32Array<ArrayBuffer>;
   readonly sumNs: number;
   readonly minNs: number;
@@ -15,13 +15,14 @@ export interface PackedHistogram {
 
 const newBuckets = (): Int32Histogram => new Int32Histogram(1, HIGHEST_NS, SIGNIFICANT_DIGITS);
 
-/** For what all histograms have in common: which bucket is of which latency. */
+/** Converts between latencies and indices of buckets for all histograms. */
 const scale = newBuckets();
 
 /**
- * Latencies in nanoseconds, from 1 ns to one hour, in constant memory (about 130 KiB, from the first latency on). Quantiles have a relative error
- * of at most 0.1 %; count, mean, smallest and largest are exact. One that was unpacked takes only what its buckets need as long as it
- * is but counted and merged into others: the memory of hundreds would keep the garbage collector busy beside a measurement.
+ * A histogram of latencies in nanoseconds, from 1 ns to one hour, in constant memory (about 130 KiB, from the first latency on). Quantiles
+ * have a relative error of at most 0.1 %; count, mean, minimum and maximum are exact. An unpacked histogram takes only the memory of its
+ * non-empty buckets as long as it is only counted and merged: the memory of hundreds would keep the garbage collector busy during a
+ * measurement.
  */
 export class LatencyHistogram {
   #buckets: Int32Histogram | null = null;
@@ -38,7 +39,7 @@ export class LatencyHistogram {
     if (ns > this.#maxNs) this.#maxNs = ns;
   }
 
-  /** Empty again, in the same memory. */
+  /** Empties it and keeps the memory. */
   reset(): void {
     this.#packed = null;
     this.#buckets?.reset();
@@ -56,7 +57,7 @@ export class LatencyHistogram {
     return this.count === 0 ? 0 : this.#sumNs / this.count;
   }
 
-  /** Of the sample (n − 1), to the resolution of the histogram; 0 for fewer than two. */
+  /** Sample standard deviation (n − 1), to the resolution of the histogram; 0 for fewer than two values. */
   get standardDeviationNs(): number {
     if (this.count < 2 || this.#minNs === this.#maxNs) return 0;
     const last = bucketOf(this.#maxNs);
@@ -79,14 +80,14 @@ export class LatencyHistogram {
     return this.#maxNs;
   }
 
-  /** The smallest latency that at least the share `p` (0 to 1) of all requests did not exceed; 0 when empty. */
+  /** Returns the smallest latency that at least the share `p` (0 to 1) of all requests did not exceed; 0 when empty. */
   quantileNs(p: number): number {
     if (this.count === 0) return 0;
     const middle = this.#counts.medianEquivalentValue(this.#counts.getValueAtPercentile(p * 100));
     return Math.min(Math.max(middle, this.#minNs), this.#maxNs);
   }
 
-  /** How many requests took longer than `latencyNs`, to the resolution of the histogram. */
+  /** Returns the number of requests above `latencyNs`, to the resolution of the histogram. */
   countAbove(latencyNs: number): number {
     if (latencyNs >= this.#maxNs) return 0;
     const bucket = scale.countsArrayIndex(Math.round(latencyNs));
@@ -102,7 +103,7 @@ export class LatencyHistogram {
     return above;
   }
 
-  /** Everything that it holds, in the space that its buckets with anything in them need. */
+  /** Packs the non-empty buckets. */
   pack(): PackedHistogram {
     const about = { sumNs: this.#sumNs, minNs: this.#minNs, maxNs: this.#maxNs };
     if (this.count === 0) return { cells: new Uint32Array(0), ...about };
@@ -120,7 +121,7 @@ export class LatencyHistogram {
     return { cells, ...about };
   }
 
-  /** The histogram that was packed: bucket by bucket the same. */
+  /** Returns the packed histogram, equal bucket by bucket. */
   static unpack(packed: PackedHistogram): LatencyHistogram {
     const histogram = new LatencyHistogram();
     histogram.#packed = packed;

@@ -5,7 +5,7 @@ export interface Interval {
   readonly high: number;
 }
 
-/** Of the values, and of the bounds; zero if one of them is. */
+/** Returns the geometric means of values and bounds; 0 if one of them is. */
 export function geometricMean(intervals: readonly Interval[]): Interval {
   const [only, ...others] = intervals;
   if (only && others.length === 0) return only;

@@ -3,19 +3,19 @@ import { errorFunction } from 'simple-statistics';
 /** Half of a 95 % interval, in standard deviations. */
 export const DEVIATIONS_AT_95_PERCENT = 1.96;
 
-/** The chance that a standard normal value is below this. */
+/** Returns the standard normal distribution function at `deviations`. */
 export const chanceBelow = (deviations: number): number =>
   Number.isFinite(deviations) ? (1 + errorFunction(deviations / Math.SQRT2)) / 2 : deviations > 0 ? 1 : 0;
 
 const density = (deviations: number): number => Math.exp((-deviations * deviations) / 2) / Math.sqrt(2 * Math.PI);
 
-/** From here on the chance to be above is known too badly to divide by it. */
+/** From here on the upper tail probability is too inexact to divide by. */
 const FAR = 2;
 const TERMS = 60;
 
 /**
- * The standard normal density by the chance to be above. Far out by Laplace's continued fraction, Abramowitz and Stegun, Handbook of
- * Mathematical Functions, 26.2.14.
+ * Returns the hazard function of the standard normal distribution, density over upper tail probability; far out by Laplace's continued
+ * fraction (Abramowitz and Stegun, Handbook of Mathematical Functions, 26.2.14).
  */
 function densityByChance(deviations: number): number {
   if (deviations < FAR) return density(deviations) / (1 - chanceBelow(deviations));
@@ -24,7 +24,7 @@ function densityByChance(deviations: number): number {
   return ratio;
 }
 
-/** The mean and the deviation of a normal value that is known to be above `least`. */
+/** Returns mean and standard deviation of a normal distribution truncated to values above `least`. */
 export function normalAbove(
   { mean, sd }: { readonly mean: number; readonly sd: number },
   least: number,
@@ -35,7 +35,7 @@ export function normalAbove(
   return { mean: mean + sd * ratio, sd: sd * Math.sqrt(Math.max(variance, 1e-9)) };
 }
 
-/** By how much a normal value is below `best` on average, counting nothing where it is above. */
+/** Returns the expected improvement E[max(0, best − X)] of a normal X (Jones, Schonlau and Welch, 1998). */
 export function expectedImprovement(
   { mean, sd }: { readonly mean: number; readonly sd: number },
   best: number,

@@ -2,17 +2,17 @@ import { confidenceFactor, ratioOfBatches } from './batch-means.ts';
 import type { LatencyHistogram } from './histogram.ts';
 import type { Interval } from './interval.ts';
 
-/** With fewer requests than this beyond the quantile, the spread between batches says little about them. */
+/** With fewer requests beyond the quantile, the spread between batches says little about them. */
 const LEAST_IN_TAIL = 10;
 
 /**
- * The quantile `p` (0 to 1) of all latencies with its 95 % interval, in nanoseconds. `whole` is the sum of the
- * consecutive `batches`.
+ * Returns the quantile `p` (0 to 1) of all latencies with its 95 % interval, in nanoseconds. `whole` is the sum of the consecutive
+ * `batches`.
  *
- * Woodruff's method: the share of requests above the quantile is estimated by batch means, which see the correlation of
- * neighbouring requests; its interval is carried through the quantile function of the whole. It is never narrower than
- * for as many independent requests (the binomial error that order-statistics intervals rest on). When there are too few
- * requests to bound the quantile from above, `high` lies as far beyond the largest latency as that beyond the quantile.
+ * Woodruff's method: the share of requests above the quantile is estimated by batch means, which include the correlation of neighbouring
+ * requests, and its interval is mapped through the quantile function of the whole. It is never narrower than for equally many independent
+ * requests (the binomial error behind order-statistics intervals). Where too few requests bound the quantile from above, `high` lies as far
+ * beyond the largest latency as that lies beyond the quantile.
  */
 export function quantileInterval(batches: readonly LatencyHistogram[], whole: LatencyHistogram, p: number): Interval {
   const value = whole.quantileNs(p);

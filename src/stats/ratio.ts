@@ -2,19 +2,19 @@ import { mean, sampleStandardDeviation } from 'simple-statistics';
 import { confidenceFactor } from './batch-means.ts';
 import type { Interval } from './interval.ts';
 
-/** Two things measured next to each other in time. */
+/** Two measurements next to each other in time. */
 export interface Pair {
   readonly numerator: number;
   readonly denominator: number;
-  /** Half the 95 % interval of the ratio as a share of it, as far as the two measurements themselves know it; 0 if not given. */
+  /** Half the 95 % interval of the ratio as a share of it, by the measurements' own intervals; 0 if absent. */
   readonly relativeHalfWidth?: number;
 }
 
 /**
- * How many times larger the numerators are than the denominators, with its 95 % interval: Student t on the logarithms of
- * the pairs' ratios, so that what both share (a slow minute of the machine) cancels out. A few pairs are alike by chance at
- * times, so it is never narrower than the pairs' own intervals together make it. One pair alone says nothing about its
- * error: from 0 to Infinity. Throws RangeError without pairs or for a value that is not positive.
+ * Returns the mean ratio of numerators to denominators with its 95 % interval: Student's t on the log ratios of the pairs, so that what
+ * both share (a slow minute of the machine) cancels out. A few pairs may agree by chance, so the interval is never narrower than by the
+ * pairs' own intervals. A single pair has no known error: 0 to Infinity. Throws RangeError without pairs and for a value that is not
+ * positive.
  */
 export function ratioInterval(pairs: readonly Pair[]): Interval {
   if (pairs.length === 0) throw new RangeError('a ratio needs at least one pair');

@@ -1,31 +1,31 @@
 import { mean, sampleVariance, sum } from 'simple-statistics';
 import { ratioOfBatches } from './batch-means.ts';
 
-/** A variance as it was estimated, and in how many degrees of freedom. */
+/** An estimated variance with its degrees of freedom. */
 export interface Spread {
   readonly variance: number;
   readonly degrees: number;
 }
 
-/** Of one value, by how much others of its kind disagree; null for fewer than two. */
+/** Returns the variance of a value by the disagreement of others of its kind; null for fewer than two. */
 export const spreadOf = (others: readonly number[]): Spread | null =>
   others.length < 2 ? null : { variance: sampleVariance([...others]), degrees: others.length - 1 };
 
-/** Of the mean of at least two values in the order of time, of which neighbours may be alike. */
+/** Returns the variance of the mean of at least two values in the order of time; neighbours may be correlated. */
 export const spreadOfMean = (values: readonly number[]): Spread => ({
   variance: ratioOfBatches(values, Array(values.length).fill(1)).standardError ** 2,
   degrees: values.length - 1,
 });
 
-/** Of one figure: its value in each measurement before and in each after. */
+/** One figure in each measurement before and after. */
 export interface Repeats {
   readonly before: readonly number[];
   readonly after: readonly number[];
 }
 
 /**
- * Of the difference between the means before and after, from the spread of repeated measurements: of one figure, when all have
- * the same, and of the mean over all figures. The figures have the same measurements, two or more on one side.
+ * Returns the variance of the difference between the means before and after, by the spread of repeated measurements: of one figure, pooled
+ * over all, and of the mean over the figures. All figures have the same measurements, two or more on one side.
  */
 export function spreadOfRepeats(figures: readonly Repeats[]): { readonly each: Spread; readonly together: Spread } {
   const [first] = figures as [Repeats];

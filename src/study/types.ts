@@ -1,6 +1,7 @@
 import type { LoadLevel } from '../loadgen/types.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import type { Assignment, Candidate } from '../space/types.ts';
+import type { Metrics } from './goal/metrics/registry.ts';
 
 /** The budget on one latency percentile. */
 export interface LatencyBudget {
@@ -8,7 +9,7 @@ export interface LatencyBudget {
   readonly latencyMs: number;
 }
 
-/** `METRIC<=VALUE` or `METRIC>=VALUE` over the metric table of `metrics.ts`. */
+/** `METRIC<=VALUE` or `METRIC>=VALUE`; the metric is one of the goal's registry, and the value is in its unit. */
 export interface Constraint {
   readonly metric: string;
   readonly relation: '<=' | '>=';
@@ -25,6 +26,8 @@ export interface Goal {
   readonly budget: LatencyBudget | null;
   readonly constraints: readonly Constraint[];
   readonly objectives: readonly Objective[];
+  /** What the names of metrics mean; `builtInMetrics` where absent. Not in the journal: whoever reads one says it again. */
+  readonly metrics?: Metrics;
 }
 
 /** The levels that a trial may be measured at, both included. */
@@ -96,11 +99,11 @@ export interface Remaining {
   readonly pace?: Pace;
 }
 
-/** A point of the front that a sampler foresees among what was not measured yet. */
-export interface Foreseen {
+/** A point of the predicted front, over what is not measured yet. */
+export interface PredictedPoint {
   /** infer/s. */
   readonly throughput: number;
-  /** At the goal's percentile. */
+  /** Milliseconds, at the goal's percentile. */
   readonly latencyMs: number;
 }
 
@@ -113,7 +116,7 @@ export type Proposal = {
   /** The chance that its first measurement meets the goal, 0 to 1; where the sampler has a notion. */
   readonly chance?: number;
   /** Where it has a notion: the throughput/latency front of what is left, by rising throughput. */
-  readonly foreseen?: readonly Foreseen[];
+  readonly foreseen?: readonly PredictedPoint[];
   /** Values of settings that no trial has shown, as `name=value`; where the sampler looks for them. */
   readonly unseen?: readonly string[];
 };
@@ -141,8 +144,8 @@ export interface Sampler {
    */
   level?(history: History, running: RunningTrial): number | null;
   /**
-   * Readings that met the goal by luck, as the sampler sees it now. The best is looked for among the others while one of them met the goal
-   * too. Samplers without a view of that take every reading at its word.
+   * Returns the suspected false-feasible readings: those that met the goal although the sampler takes that for unlikely. The best is looked
+   * for among the others while one of them met the goal too. Samplers without such a judgement take every reading at its word.
    */
   doubted?(history: History): readonly Doubted[];
 }

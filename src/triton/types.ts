@@ -1,4 +1,4 @@
-import type { ModelConfig } from './model-config.ts';
+import type { ModelConfig } from './config/model-config.ts';
 
 /** The seams of the wire. Each has a gRPC and an HTTP implementation that pass one conformance suite. */
 
@@ -104,7 +104,7 @@ export interface ServerStats {
 export interface SharedMemoryRegion {
   /** By which requests refer to it; one for each server. */
   readonly name: string;
-  /** Of the object: `/NAME`, on Linux the file `/dev/shm/NAME`. */
+  /** Name of the object: `/NAME`, on Linux the file `/dev/shm/NAME`. */
   readonly key: string;
   /** Where the region begins in the object: a multiple of the page size. */
   readonly offset: number;
@@ -134,7 +134,7 @@ export interface SharedMemory {
   unregisterCudaMemory(name: string, call?: CallOptions): Promise<boolean>;
 }
 
-/** Of the whole server: `trace_level`, `trace_rate`, `trace_count`, `log_frequency` and others, each with its values. */
+/** Trace and log settings by name (`trace_level`, `trace_rate`, `trace_count`, `log_frequency` and others), each with its values. */
 export type TraceSettings = Readonly<Record<string, readonly string[]>>;
 
 export interface TraceControl {

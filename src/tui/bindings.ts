@@ -4,14 +4,14 @@ import type { Question } from './interaction.ts';
 import { isSearching, type ViewState } from './state.ts';
 
 export interface Binding {
-  /** As the hints and the help show it. */
+  /** The key as the hints and the help show it. */
   readonly shown: string;
   readonly does: string;
   readonly matches: (input: string, key: Key) => boolean;
   readonly command: Command;
   /** When it works; it is shown only then. */
   readonly works: (abilities: Abilities, view: ViewState) => boolean;
-  /** In the line of hints, which has little room; absent for a key that only the help names. */
+  /** The words in the line of hints, which has little room; absent for a key that only the help names. */
   readonly hint?: string;
 }
 

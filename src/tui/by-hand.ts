@@ -3,7 +3,7 @@ import { optionsIn, sceneOf } from '../space/bound-space.ts';
 import { buildCandidate } from '../space/candidate.ts';
 import { whyRuledOut } from '../space/narrowing.ts';
 import type { Assignment, Candidate, ParameterValue } from '../space/types.ts';
-import type { StudyState } from '../study/state.ts';
+import type { StudyState } from '../study/records/state.ts';
 import { parametersOf, type ShownParameter, spaceOf } from './parameters.ts';
 
 /** A parameter in a candidate by hand. */
@@ -59,7 +59,7 @@ export function verdictOn(study: StudyState, chosen: Assignment): Verdict {
   const space = spaceOf(study);
   if (!space) return { legal: false, reason: "the journal's search space cannot be read" };
   const assignment = assignmentOf(study, chosen);
-  const built = buildCandidate(space.space, study.started.originalConfig, assignment);
+  const built = buildCandidate(space.space, study.started.original, assignment);
   if (!built.legal) return built;
   const { fingerprint } = built.candidate;
   const twin = study.trials.find(({ candidate }) => candidate.fingerprint === fingerprint);

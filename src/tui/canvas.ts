@@ -77,7 +77,7 @@ const dotsAsText = (dots: number): string => (dots === 0 ? ' ' : String.fromChar
 
 const EIGHTHS = ' ▏▎▍▌▋▊▉';
 
-/** A bar of so many cells at the full share, in eighths of a cell. */
+/** Returns a bar in eighths of a cell; a share of 1 fills all `cells`. */
 export function bar(share: number, width: number): string {
   const eighths = Math.round(Math.min(1, Math.max(0, share)) * width * 8);
   const whole = '█'.repeat(eighths >> 3);

@@ -1,7 +1,7 @@
 /** What a key does. */
 export type Command =
   | { readonly name: 'move'; readonly by: number }
-  /** In a panel of parameters: to another one, or to another value. */
+  /** Moves within a panel of parameters: to another parameter, or to another value. */
   | { readonly name: 'step'; readonly rows: number; readonly values: number }
   | { readonly name: 'page'; readonly page: 'trial' | 'help' }
   | { readonly name: 'type'; readonly text: string }

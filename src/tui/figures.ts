@@ -1,8 +1,8 @@
 import type { Measurement } from '../profiler/measurement.ts';
 import type { Interval } from '../stats/interval.ts';
-import { representative } from '../study/final.ts';
-import { assess, costHalfWidth } from '../study/goal.ts';
-import type { StudyState } from '../study/state.ts';
+import { representative } from '../study/final/final.ts';
+import { assess, costHalfWidth } from '../study/goal/goal.ts';
+import type { StudyState } from '../study/records/state.ts';
 import type { Trial } from '../study/types.ts';
 
 /** Numbers of the trials that have a measurement on the Pareto front. */
@@ -13,7 +13,7 @@ export const frontTrials = (study: StudyState): ReadonlySet<number> =>
 export const figuresOf = (study: StudyState, trial: Trial): Measurement | null =>
   representative(study, trial)?.measurement ?? null;
 
-/** Beside figures that the final measured, in turn with the original's; those without it are the search's. */
+/** Stands beside figures that the final measured; figures without it are of the search. */
 export const FINAL_MARK = '†';
 
 /** The mark, or a space in its place. */

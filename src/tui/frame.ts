@@ -3,9 +3,10 @@ import type { Interaction } from './interaction.ts';
 import { chartPanel } from './panels/chart.ts';
 import { footRows, helpPanel } from './panels/foot.ts';
 import { handPanel } from './panels/hand.ts';
-import { progressRows, titleRows } from './panels/head.ts';
+import { progressRows } from './panels/progress.ts';
 import { spacePanel } from './panels/space.ts';
 import { noiseRows, speedRows, standingRows, steeredRows } from './panels/standing.ts';
+import { titleRows } from './panels/title.ts';
 import { trialPanel } from './panels/trial.ts';
 import { trialsPanel } from './panels/trials.ts';
 import { whyRows } from './panels/why.ts';
@@ -24,7 +25,7 @@ export interface Scene {
 }
 
 const SMALLEST: Size = { columns: 60, rows: 16 };
-/** From this width on the selected trial stands beside the table and the chart. */
+/** At this width and above, the selected trial stands beside the table and the chart. */
 const WIDE = 110;
 /** Below this height a list of keys or parameters needs the rows that say how the search stands. */
 const TALL = 32;

@@ -67,7 +67,7 @@ function partsOf(guide: Guide, size: Size): Parts {
   return { choices, below, plan, foot, room };
 }
 
-/** Of more choices than there is room for, those around the one that is pointed at. */
+/** Returns the choices that there is room for, around the one that is pointed at. */
 function listed(choices: readonly Row[], at: number, room: number): readonly Row[] {
   if (choices.length <= room) return choices;
   return [...inSight(choices, at, room - 1), row(`  … ${at + 1} of ${choices.length}`, 'muted')];
@@ -79,7 +79,7 @@ function indented(line: string, columns: number): readonly Row[] {
   return wrapped(foreign(line, 2000), columns - indent.length - 2).map((part) => row(`${indent}${part}`));
 }
 
-/** So many of the rows, from the first on; the last says how many are left out. */
+/** Returns a page of rows from the first one on; the last says how many are left out. */
 function page(rows: readonly Row[], first: number, room: number): readonly Row[] {
   if (rows.length <= room) return rows;
   const at = Math.min(first, rows.length - room + 1);
@@ -95,6 +95,6 @@ function keysOf(guide: Guide): readonly string[] {
   return [...(guide.waiting === null ? [next, ...choose] : []), leave, 'Ctrl+C leave'];
 }
 
-/** As a shell takes it. */
+/** Quotes a word for a shell. */
 const quoted = (argument: string): string =>
   /^[\w@%+=:,./-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", "'\\''")}'`;

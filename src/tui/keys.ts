@@ -10,7 +10,7 @@ export function workingKeys(interaction: Interaction, abilities: Abilities, view
   return (asked ? answers[asked.kind] : bindings).filter(({ works }) => works(abilities, view));
 }
 
-/** For the line at the foot: what has a hint, or all where nothing has. */
+/** Returns the bindings in the line at the foot: those with a hint, or all where none has one. */
 export function hintsOf(
   interaction: Interaction,
   abilities: Abilities,
@@ -21,7 +21,7 @@ export function hintsOf(
   return (hinted.length > 0 ? hinted : working).map(({ shown, does, hint = does }) => ({ shown, does: hint }));
 }
 
-/** What comes quickly after each other comes as one input: its characters one by one, as if each had come alone. */
+/** Splits an input into key presses: keys pressed in quick succession come as one input. */
 export function pressesOf(input: string, key: Key): readonly { readonly input: string; readonly key: Key }[] {
   if (input.length <= 1) return [{ input, key }];
   return [...input].map((each) => {

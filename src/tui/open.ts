@@ -1,5 +1,5 @@
 import { createElement } from 'react';
-import type { StudyRecord } from '../study/records.ts';
+import type { StudyRecord } from '../study/records/records.ts';
 import type { TunerEvent } from '../tuner/seams.ts';
 import { App } from './app.ts';
 import { openFullScreen } from './full-screen.ts';

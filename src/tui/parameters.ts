@@ -1,14 +1,14 @@
 import { isTrituneError } from '../base/errors.ts';
 import { canonicalJson } from '../base/json.ts';
 import { type BoundSpace, bindSpace, type Setting, sceneOf } from '../space/bound-space.ts';
-import { holds, parametersIn } from '../space/condition.ts';
 import { spaceSize } from '../space/enumerate.ts';
-import { spaceFromJson } from '../space/load.ts';
+import { holds, parametersIn } from '../space/expressions/condition.ts';
 import { allows, type Narrowing, toggleExclusion, togglePin, withoutRestriction } from '../space/narrowing.ts';
+import { spaceFromJson } from '../space/source/load.ts';
 import type { Parameter, ParameterOption, ParameterValue } from '../space/types.ts';
-import { describeValue } from '../study/describe.ts';
-import type { StudyStarted } from '../study/records.ts';
-import type { StudyState } from '../study/state.ts';
+import type { StudyStarted } from '../study/records/records.ts';
+import type { StudyState } from '../study/records/state.ts';
+import { describeValue } from '../study/summary/describe.ts';
 
 /** A parameter of the study's search space as a person sees it. */
 export interface ShownParameter {
@@ -31,9 +31,9 @@ export function spaceOf({ started }: StudyState): BoundSpace | null {
   return read;
 }
 
-function readSpace({ space, originalConfig }: StudyStarted): BoundSpace | null {
+function readSpace({ space, original }: StudyStarted): BoundSpace | null {
   try {
-    return bindSpace(spaceFromJson(space), originalConfig);
+    return bindSpace(spaceFromJson(space), original);
   } catch (error) {
     if (isTrituneError(error, 'SPACE_INVALID')) return null;
     throw error;
@@ -50,7 +50,7 @@ export function parametersOf(study: StudyState): readonly ShownParameter[] {
   });
 }
 
-/** Of the cases of a parameter those that can hold: what only the original config decides is decided already. */
+/** Returns the cases of a parameter that can hold on this model: conditions on the original config alone are decided. */
 function optionsOnThisModel(space: BoundSpace, { cases }: Setting): readonly ParameterOption[] {
   const original = sceneOf(space, {});
   const options: ParameterOption[] = [];
@@ -69,7 +69,7 @@ const sizes = new WeakMap<Narrowing, number>();
 export function sizeOf(study: StudyState, narrowing: Narrowing): number {
   const space = spaceOf(study);
   if (!space) return 0;
-  const known = sizes.get(narrowing) ?? spaceSize(space.space, study.started.originalConfig, narrowing, MOST_COUNTED);
+  const known = sizes.get(narrowing) ?? spaceSize(space.space, study.started.original, narrowing, MOST_COUNTED);
   sizes.set(narrowing, known);
   return known;
 }

@@ -1,5 +1,5 @@
-import { describeAssignment } from '../study/describe.ts';
-import type { StudyState } from '../study/state.ts';
+import type { StudyState } from '../study/records/state.ts';
+import { describeAssignment } from '../study/summary/describe.ts';
 import type { Trial } from '../study/types.ts';
 import type { TunerCommands } from '../tuner/steering.ts';
 import { verdictOn } from './by-hand.ts';

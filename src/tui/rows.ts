@@ -55,12 +55,12 @@ export function fitted(line: Row, width: number): Row {
   return width <= 0 ? [] : [...kept, span('…', kept.at(-1)?.tone)];
 }
 
-/** Exactly so many rows of this width; what does not fit is left out. */
+/** Returns exactly this many rows of this width; what does not fit is left out. */
 export function block(rows: readonly Row[], { columns, rows: height }: Size): readonly Row[] {
   return Array.from({ length: height }, (_, index) => fitted(rows[index] ?? [], columns));
 }
 
-/** So many of the rows that the one at `index` is among them, and not at the edge where that can be. */
+/** Returns as many rows as there is room for, the one at `index` near their middle. */
 export function inSight<T>(rows: readonly T[], index: number, room: number): readonly T[] {
   const start = Math.max(0, Math.min(rows.length - room, index - Math.floor(room / 2)));
   return rows.slice(start, start + Math.max(0, room));
@@ -84,7 +84,7 @@ export function heading(text: string, width: number, note = ''): Row {
   return fitted([span('─ ', 'muted'), span(text, 'accent'), span(` ${'─'.repeat(rule)}${end}`, 'muted')], width);
 }
 
-/** For text in columns. */
+/** The text in a column of this width, to its right or left. */
 export const right = (text: string, width: number): string => text.slice(0, width).padStart(width);
 export const left = (text: string, width: number): string =>
   text.length > width ? `${text.slice(0, Math.max(0, width - 1))}…` : text.padEnd(width);

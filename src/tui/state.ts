@@ -1,9 +1,9 @@
 import type { LoadLevel } from '../loadgen/types.ts';
-import { StudyFold } from '../study/fold.ts';
-import { type Prediction, predictBest } from '../study/prediction.ts';
-import type { StudyRecord } from '../study/records.ts';
-import type { StudyState } from '../study/state.ts';
-import type { Foreseen } from '../study/types.ts';
+import { StudyFold } from '../study/records/fold.ts';
+import type { StudyRecord } from '../study/records/records.ts';
+import type { StudyState } from '../study/records/state.ts';
+import { type Prediction, predictBest } from '../study/summary/prediction.ts';
+import type { PredictedPoint } from '../study/types.ts';
 import type { TunerEvent } from '../tuner/seams.ts';
 
 /** What the run does at the moment. */
@@ -36,10 +36,10 @@ export interface ViewState {
   readonly activity: Activity;
   readonly limits: SearchLimits;
   readonly isPaused: boolean;
-  /** What the sampler expects of the trial that it proposed last, as a share of the best; null where it has no notion. */
+  /** The gain that the sampler expects of the trial that it proposed last, as a share of the best; null where it predicts none. */
   readonly expectedGain: number | null;
-  /** The front that the sampler foresaw then among what was not measured yet; empty where it has no notion. */
-  readonly foreseen: readonly Foreseen[];
+  /** The front that the sampler predicted then, of what was not measured yet; empty where it predicts none. */
+  readonly predictedFront: readonly PredictedPoint[];
   /** What the queueing model expects of the best from the other trials alone; null where it cannot say. */
   readonly predicted: Prediction | null;
 }
@@ -54,7 +54,7 @@ export function isSearching({ study, activity }: Pick<ViewState, 'study' | 'acti
 export const isOfFinal = ({ trials }: StudyState, activity: Activity): boolean =>
   'trial' in activity && trials.some(({ number }) => number === activity.trial);
 
-/** The best is foretold anew when it changes, and when there are so many times as many trials to tell it from. */
+/** The best is predicted again when it changes, and when the trials have grown by this factor. */
 const MORE_TRIALS = 1.25;
 
 /**
@@ -69,10 +69,10 @@ export class ViewFold {
     limits: { maxTrials: null, timeBudgetSeconds: null, usualSeconds: null },
     isPaused: false,
     expectedGain: null,
-    foreseen: [],
+    predictedFront: [],
   };
   #state: StudyState | null = null;
-  #foretold: { readonly of: string; readonly trials: number; readonly prediction: Prediction | null } | null = null;
+  #kept: { readonly of: string; readonly trials: number; readonly prediction: Prediction | null } | null = null;
   #view: ViewState | null = null;
 
   constructor(earlier: readonly StudyRecord[] = []) {
@@ -94,7 +94,7 @@ export class ViewFold {
   view(): ViewState {
     if (this.#view) return this.#view;
     if (this.#hasStudy) this.#state ??= this.#study.state();
-    this.#view = { ...this.#now, study: this.#state, predicted: this.#state && this.#foretell(this.#state) };
+    this.#view = { ...this.#now, study: this.#state, predicted: this.#state && this.#predict(this.#state) };
     return this.#view;
   }
 
@@ -105,13 +105,13 @@ export class ViewFold {
   }
 
   /** A fit and a simulation take longer the more was measured, and hardly change with one trial more. */
-  #foretell(study: StudyState): Prediction | null {
+  #predict(study: StudyState): Prediction | null {
     const { best, goal, trials } = study;
     const of = JSON.stringify([best?.number, best?.chosen, goal.budget]);
-    const known = this.#foretold;
+    const known = this.#kept;
     if (known && known.of === of && trials.length < MORE_TRIALS * known.trials) return known.prediction;
     const prediction = predictBest(study);
-    this.#foretold = { of, trials: trials.length, prediction };
+    this.#kept = { of, trials: trials.length, prediction };
     return prediction;
   }
 }
@@ -126,7 +126,7 @@ function changeOf(event: TunerEvent, before: Pick<ViewState, 'activity' | 'isPau
       return { limits };
     }
     case 'proposed':
-      return { expectedGain: event.expectedGain, foreseen: event.foreseen };
+      return { expectedGain: event.expectedGain, predictedFront: event.foreseen };
     case 'applying':
       return { activity: { kind: 'loading', trial: event.trial } };
     case 'measuring':

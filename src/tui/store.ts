@@ -18,7 +18,7 @@ export interface Reach {
   readonly exportConfig: (trial: Trial) => Promise<string>;
 }
 
-/** At most so many frames per second. */
+/** The most frames per second. */
 const MOST_FRAMES = 12;
 const NOTICE_MS = 8_000;
 const TICK_MS = 1_000;

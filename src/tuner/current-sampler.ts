@@ -1,6 +1,6 @@
 import { canonicalJson, type Json } from '../base/json.ts';
 import type { Narrowing } from '../space/narrowing.ts';
-import type { StudyState } from '../study/state.ts';
+import type { StudyState } from '../study/records/state.ts';
 import type { Goal, Sampler } from '../study/types.ts';
 import type { TuneParts } from './run.ts';
 

@@ -1,9 +1,9 @@
 import type { Measurement } from '../profiler/measurement.ts';
-import { decideNow, type FinalStep, nextFinal } from '../study/final.ts';
-import { heedPause } from './heed.ts';
+import { decideNow, type FinalStep, nextFinal } from '../study/final/final.ts';
 import { failureOf } from './outcome.ts';
 import type { Run } from './run.ts';
 import { applyCandidate, measureOnce } from './trial.ts';
+import { waitWhilePaused } from './user-commands.ts';
 
 /**
  * Measures the finalists and the baseline in turn and writes down what that decides. Returns why it was cut short, or null.
@@ -14,22 +14,22 @@ export async function runFinal(run: Run): Promise<string | null> {
     const step = nextStep(run);
     if (step === null) return null;
     if (step.kind === 'decide') {
-      await run.ledger.record({ type: 'gain-decided', ...step.decision });
+      await run.recorder.record({ type: 'gain-decided', ...step.decision });
       return null;
     }
     if (step.kind === 'void') {
       const { round, slower } = step;
-      await run.ledger.record({ type: 'round-voided', round, slower });
+      await run.recorder.record({ type: 'round-voided', round, slower });
       continue;
     }
     if (step.opensRound && !run.time.allowsFinalRound(1 + step.rest.length))
       return cutShort(run, 'the time budget ended in the final');
-    await heedPause(run);
+    await waitWhilePaused(run);
     const { number, candidate } = step.trial;
     try {
       const applied = await applyCandidate(run, number, candidate);
       const measurement = await measureOnce(run, number, applied, step.level, step.isLook ? { purpose: 'search' } : {});
-      await run.ledger.record(finalMeasured(step, measurement));
+      await run.recorder.record(finalMeasured(step, measurement));
     } catch (error) {
       const failure = failureOf(error, 'measure');
       if (failure === null || failure.kind === 'server-lost' || run.signal.aborted) throw error;
@@ -39,11 +39,11 @@ export async function runFinal(run: Run): Promise<string | null> {
 }
 
 /** A visit takes one measurement where there is no time for more: the others of its round are to have their turns. */
-function nextStep({ ledger, plan, time }: Run): FinalStep | null {
-  const step = nextFinal(ledger.state, plan.finalRounds);
+function nextStep({ recorder, plan, time }: Run): FinalStep | null {
+  const step = nextFinal(recorder.state, plan.finalRounds);
   const goesOn = step?.kind === 'measure' && step.isVisiting;
   return goesOn && !time.allowsFinalRound(1 + step.rest.length)
-    ? nextFinal(ledger.state, plan.finalRounds, true)
+    ? nextFinal(recorder.state, plan.finalRounds, true)
     : step;
 }
 
@@ -56,7 +56,7 @@ export const finalMeasured = ({ trial, round, rest }: Visit, measurement: Measur
 });
 
 async function cutShort(run: Run, reason: string): Promise<string> {
-  const decision = decideNow(run.ledger.state, run.plan.finalRounds);
-  if (decision) await run.ledger.record({ type: 'gain-decided', ...decision });
+  const decision = decideNow(run.recorder.state, run.plan.finalRounds);
+  if (decision) await run.recorder.record({ type: 'gain-decided', ...decision });
   return reason;
 }

@@ -1,8 +1,8 @@
 import { interrupted, throwIfInterrupted } from '../base/abort.ts';
-import { isTrituneError, messageOf, TrituneError } from '../base/errors.ts';
+import { isTrituneError, TrituneError } from '../base/errors.ts';
 import { nsToMs } from '../base/units.ts';
 import type { TrialFailure } from '../study/types.ts';
-import { LoadRefusedError } from '../triton/load-refused.ts';
+import { CandidateRefusedError } from './refused.ts';
 import type { Run } from './run.ts';
 
 /** So long a server may be away; its supervisor starts it again within some seconds. */
@@ -16,7 +16,7 @@ const FIRST_LOOKS_MS = [250, 2_000];
 
 /** The failure of this trial that an error stands for, or null when it is no verdict on the candidate and ends the run. */
 export function failureOf(error: unknown, step: 'apply' | 'measure'): TrialFailure | null {
-  if (error instanceof LoadRefusedError) return { kind: error.kind, reason: error.serverMessage.trim() };
+  if (error instanceof CandidateRefusedError) return { kind: error.kind, reason: error.serverMessage.trim() };
   if (!isTrituneError(error)) return null;
   switch (error.code) {
     case 'CONFIG_MISMATCH':
@@ -24,7 +24,7 @@ export function failureOf(error: unknown, step: 'apply' | 'measure'): TrialFailu
     case 'SERVER_TIMEOUT':
     case 'MODEL_UNREADY':
       return { kind: step === 'apply' ? 'load-timeout' : 'requests-failed', reason: error.message };
-    // Of a model that was there when the run began: its directory is gone, or just being replaced.
+    // The model was there when the run began: its directory is gone, or just being replaced.
     case 'MODEL_UNKNOWN':
     case 'SERVER_FAILED':
       return { kind: 'requests-failed', reason: error.message };
@@ -57,14 +57,14 @@ export async function outlasting<T>(run: Run, work: () => Promise<T>, again: () 
 }
 
 /** Waits for the server as long as it may be away. Errors: INTERRUPTED. */
-async function isBack({ parts: { clock, control }, plan, signal }: Run, firstLookMs: number): Promise<boolean> {
+async function isBack({ parts: { clock, adapter }, plan, signal }: Run, firstLookMs: number): Promise<boolean> {
   const { maxOutageMs = DEFAULT_OUTAGE_MS } = plan;
   const startNs = clock.nowNs();
   for (let waitMs = firstLookMs; ; waitMs = Math.min(2 * waitMs, LONGEST_LOOK_MS)) {
     const leftMs = maxOutageMs - nsToMs(clock.nowNs() - startNs);
     if (leftMs <= 0) return false;
     await clock.sleep(Math.min(waitMs, leftMs), signal);
-    if (await control.isReachable(signal)) return true;
+    if (await adapter.isReachable(signal)) return true;
     throwIfInterrupted(signal);
   }
 }
@@ -76,12 +76,4 @@ function wentAway(times: number, error: TrituneError): TrituneError {
     'look at its log: it may have run out of memory',
     { cause: error },
   );
-}
-
-/** Any thrown thing as a coded error. */
-export function coded(error: unknown): TrituneError {
-  if (error instanceof TrituneError) return error;
-  return new TrituneError('INTERNAL', messageOf(error), 'this is a defect of tritune: please report it', {
-    cause: error,
-  });
 }

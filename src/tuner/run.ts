@@ -1,25 +1,22 @@
 import type { Clock } from '../base/clock.ts';
 import type { Narrowing } from '../space/narrowing.ts';
-import type { Assignment, Candidate, CandidateOutcome } from '../space/types.ts';
-import type { Journal } from '../study/journal.ts';
-import type { StudyRecord, StudyStarted } from '../study/records.ts';
+import type { Journal } from '../study/records/journal.ts';
+import type { StudyRecord, StudyStarted } from '../study/records/records.ts';
 import type { EstimateSpeeds } from '../study/speed/speeds.ts';
 import type { Goal, Sampler } from '../study/types.ts';
-import type { Ledger } from './ledger.ts';
-import type { Control, Profile, Tracing } from './seams.ts';
+import type { TunedAdapter } from './adapter.ts';
+import type { Tracing } from './seams.ts';
 import type { Steering } from './steering.ts';
+import type { StudyRecorder } from './study-recorder.ts';
 import type { TimeKeeper, UsualTime } from './time-keeper.ts';
 
 /** What is to be tuned, and within which limits. */
 export interface TunePlan {
   /** What is written down before anything is changed; a resumed study keeps what its journal says. */
   readonly study: Omit<StudyStarted, 'type' | 'at'>;
-  /** The original config as a candidate. */
-  readonly baseline: Candidate;
-  readonly build: (assignment: Assignment) => CandidateOutcome;
   /** Trials of the search, the baseline not among them; Infinity for no limit. */
   readonly maxTrials: number;
-  /** Of all runs of the study together; Infinity for no limit. */
+  /** Milliseconds for all runs of the study together; Infinity for no limit. */
   readonly timeBudgetMs: number;
   /** For a sampler that decides by itself when it is enough: the run aims at what such runs take. Else it is as long as it turns out to be. */
   readonly usual?: UsualTime;
@@ -35,8 +32,7 @@ export interface TunePlan {
 
 /** What the tuner works with. */
 export interface TuneParts {
-  readonly control: Control;
-  readonly profile: Profile;
+  readonly adapter: TunedAdapter;
   readonly sampler: Sampler;
   /** The sampler for another goal, or for a part of the space; without it `sampler` serves every goal, and the whole space. */
   readonly samplerFor?: (goal: Goal, narrowing: Narrowing) => Sampler;
@@ -54,7 +50,7 @@ export interface TuneParts {
 export interface Run {
   readonly plan: TunePlan;
   readonly parts: TuneParts;
-  readonly ledger: Ledger;
+  readonly recorder: StudyRecorder;
   readonly time: TimeKeeper;
   readonly steering: Steering;
   /** For the goal and the search space of the moment. */

@@ -1,12 +1,13 @@
 import { throwIfInterrupted } from '../base/abort.ts';
 import { TrituneError } from '../base/errors.ts';
 import { MS_PER_S } from '../base/units.ts';
-import { nextFinal } from '../study/final.ts';
-import { pruneReason } from '../study/pruning.ts';
+import { plainShape } from '../space/shape.ts';
+import { nextFinal } from '../study/final/final.ts';
+import { pruneReason } from '../study/search/pruning.ts';
 import type { Doubted, Proposal, Wish } from '../study/types.ts';
-import { heedPause } from './heed.ts';
 import { BASELINE, type Run } from './run.ts';
 import { type Assigned, refuseTrial, runTrial } from './trial.ts';
+import { waitWhilePaused } from './user-commands.ts';
 
 /** So many trials in a row that the server fails without a verdict on the candidate end the run. */
 const MAX_SERVER_FAILURES = 3;
@@ -14,10 +15,10 @@ const MAX_SERVER_FAILURES = 3;
 const WORTH_TELLING_SECONDS = 1;
 
 /** How long the run may take, and does as a rule. */
-export function tellLimits({ plan, ledger, time: { usualSeconds } }: Run): void {
+export function tellLimits({ plan, recorder, time: { usualSeconds } }: Run): void {
   const orNull = (limit: number): number | null => (Number.isFinite(limit) ? limit : null);
   const [maxTrials, timeBudgetSeconds] = [orNull(plan.maxTrials), orNull(plan.timeBudgetMs / MS_PER_S)];
-  ledger.notify({ type: 'limits', maxTrials, timeBudgetSeconds, usualSeconds });
+  recorder.notify({ type: 'limits', maxTrials, timeBudgetSeconds, usualSeconds });
 }
 
 export const joinReasons = (...reasons: readonly (string | null)[]): string =>
@@ -25,7 +26,7 @@ export const joinReasons = (...reasons: readonly (string | null)[]): string =>
 
 /** The loop: ask, apply, measure, tell. Returns why it stopped. */
 export async function runSearch(run: Run): Promise<string> {
-  const { plan, ledger, time } = run;
+  const { plan, recorder, time } = run;
   let told = time.usualSeconds;
   for (;;) {
     throwIfInterrupted(run.signal);
@@ -33,23 +34,23 @@ export async function runSearch(run: Run): Promise<string> {
       tellLimits(run);
       told = time.usualSeconds;
     }
-    if (ledger.state.unfinished) {
-      await runTrial(run, ledger.state.unfinished);
+    if (recorder.state.unfinished) {
+      await runTrial(run, recorder.state.unfinished);
       continue;
     }
     checkServer(run);
-    await heedPause(run);
+    await waitWhilePaused(run);
     if (run.steering.stopsSearch) return 'stopped by the user';
-    await ledger.settled();
-    await recordDoubts(run);
-    const { trials, compared, requested } = ledger.state;
+    await recorder.settled();
+    await recordDoubted(run);
+    const { trials, compared, requested } = recorder.state;
     const done = trials.filter((trial) => trial.role === 'search').length;
     const wish = requested[0];
     if (wish) {
       await runProposal(run, wish, BASELINE + 1 + done, { requested: true });
       continue;
     }
-    const hasFinalists = nextFinal(ledger.state, plan.finalRounds) !== null;
+    const hasFinalists = nextFinal(recorder.state, plan.finalRounds) !== null;
     const limit = limitOf(run, { done, hasFinalists });
     const pace = time.paceOf(hasFinalists ? plan.finalRounds : 0);
     const left = { trials: plan.maxTrials - done, seconds: time.searchSecondsLeft, ...(pace && { pace }) };
@@ -57,18 +58,18 @@ export async function runSearch(run: Run): Promise<string> {
     if (answer.kind === 'stop') return limit ?? answer.reason;
     if (limit !== null) return joinReasons(limit, promiseOf(answer) || null);
     const { assignment, expectedGain = null, chance = null, foreseen = [] } = answer;
-    ledger.notify({ type: 'proposed', assignment, expectedGain, chance, foreseen });
+    recorder.notify({ type: 'proposed', assignment, expectedGain, chance, foreseen });
     await runProposal(run, answer, BASELINE + 1 + done);
   }
 }
 
 /** What the sampler holds for luck, where that is not what it was before. */
-async function recordDoubts({ ledger, sampler }: Run): Promise<void> {
-  const { compared, doubted: before } = ledger.state;
+async function recordDoubted({ recorder, sampler }: Run): Promise<void> {
+  const { compared, doubted: before } = recorder.state;
   const readings = sampler().doubted?.({ trials: compared.trials }) ?? [];
   const known = new Set(before.map(keyOf));
   if (readings.length === known.size && readings.every((each) => known.has(keyOf(each)))) return;
-  await ledger.record({ type: 'readings-doubted', readings });
+  await recorder.record({ type: 'readings-doubted', readings });
 }
 
 const keyOf = ({ trial, reading }: Doubted): string => `${trial} ${reading}`;
@@ -96,20 +97,20 @@ async function runProposal(
   number: number,
   { requested }: { readonly requested: boolean } = { requested: false },
 ): Promise<void> {
-  const outcome = run.plan.build(assignment);
+  const outcome = run.parts.adapter.build(assignment);
   if (!outcome.legal) {
-    const unbuilt = { fingerprint: `illegal-${number}`, assignment, config: {} };
+    const unbuilt = { fingerprint: `illegal-${number}`, assignment, value: {}, shape: plainShape({}) };
     const trial: Assigned = { number, role: 'search', candidate: unbuilt, levels, requested };
     return refuseTrial(run, trial, { kind: 'illegal', reason: outcome.reason });
   }
   const trial: Assigned = { number, role: 'search', candidate: outcome.candidate, levels, requested };
-  const pruned = requested ? null : pruneReason(outcome.candidate, run.ledger.state.trials);
+  const pruned = requested ? null : pruneReason(outcome.candidate, run.recorder.state.trials);
   return pruned ? refuseTrial(run, trial, { kind: 'pruned', reason: pruned }) : runTrial(run, trial);
 }
 
 /** Errors: SERVER_FAILED when the last few trials all failed without a verdict on their candidates. */
 function checkServer(run: Run): void {
-  const last = run.ledger.state.trials.slice(-MAX_SERVER_FAILURES);
+  const last = run.recorder.state.trials.slice(-MAX_SERVER_FAILURES);
   const kinds = ['requests-failed', 'load-timeout'];
   if (last.length < MAX_SERVER_FAILURES || !last.every((trial) => kinds.includes(trial.failure?.kind ?? ''))) return;
   const reason = last.at(-1)?.failure?.reason ?? '';

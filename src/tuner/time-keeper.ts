@@ -57,7 +57,7 @@ export class TimeKeeper {
     this.#spentMs = spentMs;
   }
 
-  /** Of all runs of the study, this one included, without pauses. */
+  /** Milliseconds of all runs of the study, this one included, without pauses. */
   get elapsedMs(): number {
     return this.#spentMs + nsToMs(this.#clock.nowNs() - this.#startNs) - this.#pausedMs;
   }
@@ -90,7 +90,7 @@ export class TimeKeeper {
     return this.#measurements.value <= this.#left - this.#reserve;
   }
 
-  /** Of so many candidates. What is traced after the final has its time kept. */
+  /** Tells whether the time allows a round of the final with this many candidates. The trace after the final keeps its time. */
   allowsFinalRound(candidates: number): boolean {
     return candidates * this.#turn + this.#trace <= this.#left;
   }

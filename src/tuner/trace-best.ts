@@ -1,11 +1,11 @@
 import { messageOf, TrituneError } from '../base/errors.ts';
 import type { ProfileProgress } from '../profiler/measurement.ts';
-import { representative } from '../study/final.ts';
+import { representative } from '../study/final/final.ts';
 import { failureOf } from './outcome.ts';
 import type { Run } from './run.ts';
 import { applyCandidate, measureOnce } from './trial.ts';
 
-/** Of requests: enough for percentiles, and far from what would slow a server down. */
+/** Traced requests per second: enough for percentiles, and too few to slow a server down. */
 const TRACES_PER_SECOND = 500;
 const PUT_BACK_WAITS_MS = [500, 2_000, 5_000];
 
@@ -15,9 +15,9 @@ const PUT_BACK_WAITS_MS = [500, 2_000, 5_000];
  * tracing: `endTracing` puts its settings back. Returns why there are no traces, or null. Errors: what ends the run.
  */
 export async function traceBest(run: Run): Promise<string | null> {
-  const { parts, ledger } = run;
-  const { best, tracing: before } = ledger.state;
-  const stands = best && representative(ledger.state, best);
+  const { parts, recorder } = run;
+  const { best, tracing: before } = recorder.state;
+  const stands = best && representative(recorder.state, best);
   if (!parts.tracing || !stands || before?.ended) return null;
   const { tracing } = parts;
   if (!run.time.allowsTrace) return 'no time was left to trace the best';
@@ -28,7 +28,7 @@ export async function traceBest(run: Run): Promise<string | null> {
     const applied = await applyCandidate(run, number, candidate);
     // A run that was killed while it traced has left its own settings: those before it are in the journal.
     const { earlier, file } = before ? before.started : await tracing.look();
-    await ledger.record({ type: 'tracing-started', trial: number, earlier, file });
+    await recorder.record({ type: 'tracing-started', trial: number, earlier, file });
     const rate = Math.max(1, Math.ceil(throughput.value / TRACES_PER_SECOND));
     const watch = ({ phase }: ProfileProgress): void => {
       if (phase === 'window' && started.length === 0) started.push(tracing.start(rate).then(() => null, messageOf));
@@ -47,14 +47,14 @@ export async function traceBest(run: Run): Promise<string | null> {
 }
 
 /** Puts the server's trace settings back if this study has changed them, and writes down how that went. Never throws. */
-export async function endTracing({ parts, ledger }: Run): Promise<TrituneError | null> {
-  const { tracing: state } = ledger.state;
+export async function endTracing({ parts, recorder }: Run): Promise<TrituneError | null> {
+  const { tracing: state } = recorder.state;
   if (!state || state.ended?.verified || !parts.tracing) return null;
   let fault = '';
   for (const waitMs of [...PUT_BACK_WAITS_MS, null]) {
     try {
       if (await parts.tracing.putBack(state.started.earlier)) {
-        await ledger.conclude({ type: 'tracing-ended', verified: true, detail: 'as they were before' });
+        await recorder.conclude({ type: 'tracing-ended', verified: true, detail: 'as they were before' });
         return null;
       }
       fault = 'the server has other settings than were sent';
@@ -63,7 +63,7 @@ export async function endTracing({ parts, ledger }: Run): Promise<TrituneError |
     }
     if (waitMs !== null) await parts.clock.sleep(waitMs);
   }
-  await ledger.conclude({ type: 'tracing-ended', verified: false, detail: fault });
+  await recorder.conclude({ type: 'tracing-ended', verified: false, detail: fault });
   return new TrituneError(
     'RESTORE_FAILED',
     `the server's trace settings could not be put back: ${fault}`,

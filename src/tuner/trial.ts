@@ -1,15 +1,15 @@
 import { TrituneError } from '../base/errors.ts';
 import type { Measurement, ProfileProgress } from '../profiler/measurement.ts';
 import type { Candidate } from '../space/types.ts';
-import { assess, requireMetrics } from '../study/goal.ts';
-import { type NextLevel, nextLevel } from '../study/levels.ts';
-import { noiseFloorOf, restLevel } from '../study/noise-floor.ts';
-import { bestTrial, standingOf } from '../study/ranking.ts';
+import { assess, requireMetrics } from '../study/goal/goal.ts';
+import { type NextLevel, nextLevel } from '../study/goal/levels.ts';
+import { bestTrial, standingOf } from '../study/goal/ranking.ts';
+import { noiseFloorOf, restLevel } from '../study/summary/noise-floor.ts';
 import type { LevelPlan, TrialFailure, TrialRole } from '../study/types.ts';
-import { heedPause } from './heed.ts';
+import type { Applied, MeasureOptions } from './adapter.ts';
 import { failureOf, outlasting } from './outcome.ts';
 import type { Run } from './run.ts';
-import type { Applied, MeasureOptions } from './seams.ts';
+import { waitWhilePaused } from './user-commands.ts';
 
 /** One trial to run. */
 export interface Assigned {
@@ -19,7 +19,7 @@ export interface Assigned {
   readonly levels: LevelPlan;
   /** A person asked for it. */
   readonly requested?: boolean;
-  /** Of a finished trial that is visited again. */
+  /** Measurements of a finished trial that is visited again. */
   readonly earlier?: readonly Measurement[];
 }
 
@@ -59,12 +59,12 @@ export async function runTrial(run: Run, trial: Assigned): Promise<void> {
 /** A trial that never reaches the server: illegal, or known to fail. */
 export async function refuseTrial(run: Run, trial: Assigned, failure: TrialFailure): Promise<void> {
   await recordStart(run, trial);
-  await run.ledger.record({ type: 'trial-finished', trial: trial.number, chosen: null, feasible: false, failure });
+  await run.recorder.record({ type: 'trial-finished', trial: trial.number, chosen: null, feasible: false, failure });
 }
 
 function recordStart(run: Run, { number, role, candidate, levels, requested = false }: Assigned): Promise<void> {
   const start = { type: 'trial-started', trial: number, role, candidate, levels } as const;
-  return run.ledger.record(requested ? { ...start, requested } : start);
+  return run.recorder.record(requested ? { ...start, requested } : start);
 }
 
 /** Puts the candidate on the server and writes down how that went. Errors: those of `Control.apply`. */
@@ -73,10 +73,10 @@ export function applyCandidate(run: Run, trial: number, candidate: Candidate): P
 }
 
 async function applyNow(run: Run, trial: number, candidate: Candidate): Promise<Applied> {
-  const { control } = run.parts;
-  run.ledger.notify({ type: 'applying', trial });
-  const applied = await run.time.timeApply(() => control.apply(candidate, run.signal));
-  await run.ledger.record({ type: 'trial-applied', trial, change: applied.change, loadMs: applied.loadMs });
+  const { adapter } = run.parts;
+  run.recorder.notify({ type: 'applying', trial });
+  const applied = await run.time.timeApply(() => adapter.apply(candidate, run.signal));
+  await run.recorder.record({ type: 'trial-applied', trial, change: applied.change, loadMs: applied.loadMs });
   return applied;
 }
 
@@ -100,26 +100,26 @@ export async function measureOnce(
   value: number,
   { purpose, watch = () => undefined }: LookOptions = {},
 ): Promise<Measurement> {
-  const level = { mode: run.ledger.state.started.levels.mode, value };
+  const level = { mode: run.recorder.state.started.levels.mode, value };
   const measure = (on: Applied): Promise<Measurement> => {
-    run.ledger.notify({ type: 'measuring', trial, level });
+    run.recorder.notify({ type: 'measuring', trial, level });
     const onProgress = (progress: ProfileProgress): void => {
-      run.ledger.notify({ type: 'progress', trial, level, progress });
+      run.recorder.notify({ type: 'progress', trial, level, progress });
       watch(progress);
     };
-    const budgetMs = run.ledger.state.goal.budget?.latencyMs;
+    const budgetMs = run.recorder.state.goal.budget?.latencyMs;
     const options = {
       ...{ signal: run.signal, onProgress },
       ...(budgetMs !== undefined && { budgetMs }),
       ...(purpose && { purpose }),
     };
-    return run.time.timeMeasure(() => run.parts.profile.measure(on, level, options));
+    return run.time.timeMeasure(() => run.parts.adapter.measure(on, level, options));
   };
   const measureAnew = async (): Promise<Measurement> => measure(await applyNow(run, trial, applied.candidate));
   let measurement = await outlasting(run, () => measure(applied), measureAnew);
   const { starved, reason = '' } = measurement.client;
   if (starved && run.time.allowsLevel) {
-    run.ledger.notify({ type: 'starved', trial, level, reason });
+    run.recorder.notify({ type: 'starved', trial, level, reason });
     await run.parts.clock.sleep(STARVED_WAIT_MS, run.signal);
     measurement = await outlasting(run, () => measure(applied), measureAnew);
   }
@@ -133,7 +133,7 @@ export async function measureOnce(
   return measurement;
 }
 
-const changeSince = (run: Run): Promise<string | null> => outlasting(run, () => run.parts.control.changed(run.signal));
+const changeSince = (run: Run): Promise<string | null> => outlasting(run, () => run.parts.adapter.changed(run.signal));
 
 function changedByOthers(change: string): TrituneError {
   return new TrituneError(
@@ -154,15 +154,15 @@ function checkAlone({ foreignRequests, requests }: Measurement): void {
 }
 
 async function measureLevels(run: Run, trial: Assigned, applied: Applied, measurements: Measurement[]): Promise<void> {
-  const { goal } = run.ledger.state;
+  const { goal } = run.recorder.state;
   for (;;) {
     const next = levelAfter(run, trial, measurements);
     if (next.kind === 'done' || (measurements.length > 0 && !run.time.allowsLevel)) return;
-    await heedPause(run);
+    await waitWhilePaused(run);
     const isRest = measurements.length === 0 && next.level === restLevelOf(run, trial);
     const purpose = isRest ? 'rest' : 'search';
     const measurement = await measureOnce(run, trial.number, applied, next.level, { purpose });
-    await run.ledger.record({ type: 'trial-measured', trial: trial.number, measurement });
+    await run.recorder.record({ type: 'trial-measured', trial: trial.number, measurement });
     measurements.push(measurement);
     if (isRest) tellNoise(run);
     requireMetrics(measurement, trial.candidate, goal);
@@ -170,19 +170,19 @@ async function measureLevels(run: Run, trial: Assigned, applied: Applied, measur
 }
 
 /** The baseline begins at rest, so that a run says at its start what of a latency is the machine's; null for other trials. */
-const restLevelOf = ({ ledger }: Run, { role }: Assigned): number | null =>
-  role === 'baseline' ? restLevel(ledger.state.started.levels) : null;
+const restLevelOf = ({ recorder }: Run, { role }: Assigned): number | null =>
+  role === 'baseline' ? restLevel(recorder.state.started.levels) : null;
 
-function tellNoise({ ledger }: Run): void {
-  const floor = noiseFloorOf(ledger.state);
-  if (floor) ledger.notify({ type: 'noise-floor', ...floor });
+function tellNoise({ recorder }: Run): void {
+  const floor = noiseFloorOf(recorder.state);
+  if (floor) recorder.notify({ type: 'noise-floor', ...floor });
 }
 
 /** The list's; else the sampler's, where it has a say in levels; else that of the level search. */
 function levelAfter(run: Run, trial: Assigned, measured: readonly Measurement[]): NextLevel {
   const { levels: plan, candidate } = trial;
   if (plan.kind === 'fixed') return fixedLevel(plan.values, measured.slice(trial.earlier?.length ?? 0));
-  const { goal, started, speeds, compared } = run.ledger.state;
+  const { goal, started, speeds, compared } = run.recorder.state;
   const { trials } = compared;
   const measurements = measured.map((measurement) => speeds.comparable(measurement));
   const sampler = run.sampler();
@@ -213,15 +213,15 @@ async function finishTrial(
   failure: TrialFailure | null,
 ): Promise<void> {
   // As measured: what is found out about the speed later may change how it compares.
-  const standing = standingOf(measurements, candidate, run.ledger.state.goal);
+  const standing = standingOf(measurements, candidate, run.recorder.state.goal);
   const feasible = standing.feasible && failure === null;
-  await run.ledger.record({ type: 'trial-finished', trial: number, chosen: standing.chosen, feasible, failure });
+  await run.recorder.record({ type: 'trial-finished', trial: number, chosen: standing.chosen, feasible, failure });
 }
 
 /** A metric that not even the first measured trial has is the server's lack, and no trial can do better. */
 function endsStudy(run: Run, trial: Assigned, failure: TrialFailure): boolean {
   if (failure.kind === 'server-lost') return trial.role === 'baseline';
-  const measured = run.ledger.state.trials.some((earlier) => earlier.chosen !== null);
+  const measured = run.recorder.state.trials.some((earlier) => earlier.chosen !== null);
   return failure.kind === 'metric-missing' && !measured;
 }
 

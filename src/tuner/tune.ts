@@ -1,19 +1,18 @@
-import { TrituneError } from '../base/errors.ts';
+import { asTrituneError, TrituneError } from '../base/errors.ts';
 import { MS_PER_S } from '../base/units.ts';
-import { isFinalOver } from '../study/final.ts';
-import type { StudyState } from '../study/state.ts';
+import { isFinalOver } from '../study/final/final.ts';
+import type { StudyState } from '../study/records/state.ts';
 import { currentSampler } from './current-sampler.ts';
 import { runFinal } from './final.ts';
-import { heedChanges } from './heed.ts';
-import { Ledger } from './ledger.ts';
-import { coded } from './outcome.ts';
 import { BASELINE, type Run, type TuneParts, type TunePlan } from './run.ts';
 import type { TunerEvent } from './seams.ts';
 import { joinReasons, runSearch, tellLimits } from './search.ts';
 import { Steering } from './steering.ts';
+import { StudyRecorder } from './study-recorder.ts';
 import { TimeKeeper } from './time-keeper.ts';
 import { endTracing, traceBest } from './trace-best.ts';
 import { runTrial } from './trial.ts';
+import { recordUserCommands } from './user-commands.ts';
 import { openFinal, visitOriginal } from './visit-original.ts';
 
 interface Ending {
@@ -37,11 +36,11 @@ export async function tune(
 ): Promise<StudyState> {
   const run = begin(plan, parts, emit, signal);
   await writeOpening(run);
-  heedChanges(run);
+  recordUserCommands(run);
   const ending = await search(run).catch(endingOf(signal));
   run.steering.listen(null);
   const restoreError = await restore(run);
-  const unwritten = await run.ledger.conclude({
+  const unwritten = await run.recorder.conclude({
     type: 'study-finished',
     stopReason: ending.stopReason,
     interrupted: ending.interrupted,
@@ -49,55 +48,55 @@ export async function tune(
   });
   const error = restoreError ? joined(restoreError, ending) : (ending.error ?? unwritten);
   if (error) throw error;
-  if (run.ledger.watcherFault) throw coded(run.ledger.watcherFault.error);
-  return run.ledger.state;
+  if (run.recorder.watcherFault) throw asTrituneError(run.recorder.watcherFault.error);
+  return run.recorder.state;
 }
 
 function begin(plan: TunePlan, parts: TuneParts, emit: (event: TunerEvent) => void, signal: AbortSignal): Run {
-  const ledger = new Ledger(parts.journal, parts.clock, emit, plan.earlier, parts.estimateSpeeds);
-  const spentMs = plan.earlier.length > 0 ? ledger.state.elapsedSeconds * MS_PER_S : 0;
+  const recorder = new StudyRecorder(parts.journal, parts.clock, emit, plan.earlier, parts.estimateSpeeds);
+  const spentMs = plan.earlier.length > 0 ? recorder.state.elapsedSeconds * MS_PER_S : 0;
   const afterSearch = { finalRounds: plan.finalRounds, traced: parts.tracing !== undefined };
   const time = new TimeKeeper(parts.clock, plan, afterSearch, spentMs);
   const steering = parts.steering ?? new Steering();
   const sampler = currentSampler(parts, plan.study.goal);
-  return { plan, parts, ledger, time, steering, sampler: () => sampler(ledger.state), signal };
+  return { plan, parts, recorder, time, steering, sampler: () => sampler(recorder.state), signal };
 }
 
 /** Before anything is changed: from here on `tritune restore` can put the model back. */
 async function writeOpening(run: Run): Promise<void> {
-  const { plan, ledger } = run;
-  if (plan.earlier.length === 0) await ledger.record({ type: 'study-started', ...plan.study });
-  else await ledger.record({ type: 'study-resumed', server: plan.study.server });
+  const { plan, recorder } = run;
+  if (plan.earlier.length === 0) await recorder.record({ type: 'study-started', ...plan.study });
+  else await recorder.record({ type: 'study-resumed', server: plan.study.server });
   tellLimits(run);
 }
 
 async function search(run: Run): Promise<Ending> {
-  const { ledger, plan } = run;
-  if (ledger.state.gain && isFinalOver(ledger.state, plan.finalRounds))
+  const { recorder, plan } = run;
+  if (recorder.state.gain && isFinalOver(recorder.state, plan.finalRounds))
     return ended(joinReasons('the study was already finished', await traceBest(run)));
-  if (!ledger.state.baseline) {
-    const candidate = ledger.state.unfinished?.candidate ?? plan.baseline;
+  if (!recorder.state.baseline) {
+    const candidate = recorder.state.unfinished?.candidate ?? plan.study.original;
     await runTrial(run, { number: BASELINE, role: 'baseline', candidate, levels: { kind: 'search' } });
   }
-  const stopReason = ledger.state.finals.length > 0 ? 'resumed in the final' : await searchToItsEnd(run);
+  const isInFinal = recorder.state.finals.length > 0;
+  const stopReason = isInFinal ? 'resumed in the final' : await searchAgain(run, await runSearch(run));
   const cutShort = await runFinal(run);
   return ended(joinReasons(stopReason, cutShort, await traceBest(run)));
 }
 
-/** Where the original config, measured again, shows that the speed was another than thought, the search goes on with what is now known. */
-async function searchToItsEnd(run: Run): Promise<string> {
-  const stopReason = await runSearch(run);
-  const hasDrifted = await visitOriginal(run);
-  if (!hasDrifted) {
-    await openFinal(run);
-    return stopReason;
-  }
-  return runSearch(run);
+/**
+ * Goes on after a search, or ends it: where the original config, measured again, shows that the machine had another speed
+ * than thought, the search goes on with what is now known.
+ */
+async function searchAgain(run: Run, stopReason: string): Promise<string> {
+  if (await visitOriginal(run)) return runSearch(run);
+  await openFinal(run);
+  return stopReason;
 }
 
 /** Puts back what the run has changed. Never throws: the run's own outcome must come out too. */
 async function restore(run: Run): Promise<TrituneError | null> {
-  run.ledger.notify({ type: 'restoring' });
+  run.recorder.notify({ type: 'restoring' });
   const tracingError = await endTracing(run);
   return (await restoreModel(run)) ?? tracingError;
 }
@@ -105,13 +104,13 @@ async function restore(run: Run): Promise<TrituneError | null> {
 /** Writes down how. */
 async function restoreModel(run: Run): Promise<TrituneError | null> {
   try {
-    const restored = await run.parts.control.restore();
-    await run.ledger.conclude({ type: 'model-restored', ...restored });
+    const restored = await run.parts.adapter.restore();
+    await run.recorder.conclude({ type: 'model-restored', ...restored });
     return restored.verified ? null : notVerified(restored.detail);
   } catch (error) {
-    const { message } = coded(error);
-    await run.ledger.conclude({ type: 'model-restored', how: 'failed', verified: false, detail: message });
-    return coded(error);
+    const { message } = asTrituneError(error);
+    await run.recorder.conclude({ type: 'model-restored', how: 'failed', verified: false, detail: message });
+    return asTrituneError(error);
   }
 }
 
@@ -120,7 +119,7 @@ const ended = (stopReason: string): Ending => ({ stopReason, error: null, interr
 function endingOf(signal: AbortSignal): (error: unknown) => Ending {
   return (thrown) => {
     if (signal.aborted) return { stopReason: 'interrupted', error: null, interrupted: true };
-    const error = coded(thrown);
+    const error = asTrituneError(thrown);
     return { stopReason: `${error.code}: ${error.message}`, error, interrupted: false };
   };
 }

@@ -1,5 +1,5 @@
-import { nextFinal } from '../study/final.ts';
-import type { StudyState } from '../study/state.ts';
+import { nextFinal } from '../study/final/final.ts';
+import type { StudyState } from '../study/records/state.ts';
 import type { Trial } from '../study/types.ts';
 import { finalMeasured } from './final.ts';
 import type { Run } from './run.ts';
@@ -14,16 +14,16 @@ const DRIFTED = Math.log(1.1);
  * Returns whether that changes what the search has compared.
  */
 export async function visitOriginal(run: Run): Promise<boolean> {
-  const { baseline, finals, compared, speeds: before } = run.ledger.state;
+  const { baseline, finals, compared, speeds: before } = run.recorder.state;
   if (!baseline || baseline.failure || finals.length > 0) return false;
-  const step = nextFinal(run.ledger.state, run.plan.finalRounds);
+  const step = nextFinal(run.recorder.state, run.plan.finalRounds);
   if (step?.kind !== 'measure' || !run.time.allowsTrial({ hasFinalists: true })) return false;
   const own = run.sampler().level?.({ trials: compared.trials }, compared.baseline ?? baseline) ?? null;
   if (own === null && step.trial.number !== baseline.number) return false;
   const levels = own === null ? ({ kind: 'fixed', values: [step.level] } as const) : ({ kind: 'search' } as const);
   const { number, role, candidate, measurements: earlier } = baseline;
   await runTrial(run, { number, role, candidate, levels, earlier });
-  return hasDrifted(run.ledger.state, before);
+  return hasDrifted(run.recorder.state, before);
 }
 
 function hasDrifted({ trials, speeds }: StudyState, before: StudyState['speeds']): boolean {
@@ -34,11 +34,11 @@ function hasDrifted({ trials, speeds }: StudyState, before: StudyState['speeds']
 }
 
 /** The final would measure the original config at once: where its last reading is at the level that the final begins with, that is its first. */
-export async function openFinal({ ledger, plan, time }: Run): Promise<void> {
-  const { baseline, finals } = ledger.state;
+export async function openFinal({ recorder, plan, time }: Run): Promise<void> {
+  const { baseline, finals } = recorder.state;
   const last = baseline?.measurements.at(-1);
-  const step = nextFinal(ledger.state, plan.finalRounds);
+  const step = nextFinal(recorder.state, plan.finalRounds);
   if (finals.length > 0 || step?.kind !== 'measure' || step.trial.number !== baseline?.number) return;
   if (last && step.level === last.level.value && time.allowsFinalRound(1 + step.rest.length))
-    await ledger.record(finalMeasured(step, last));
+    await recorder.record(finalMeasured(step, last));
 }

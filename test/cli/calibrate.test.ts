@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { loadProfile } from '../../src/emulator/profiles.ts';
-import { connectGrpc } from '../../src/triton/connect.ts';
+import { loadProfile } from '../../src/emulator/profile/profiles.ts';
+import { connectGrpc } from '../../src/triton/control/connect.ts';
 import { callCli } from '../support/call-cli.ts';
 import { freshDirectory, runCli } from '../support/cli.ts';
 import { emulatorForTest } from '../support/emulator.ts';
@@ -12,7 +12,7 @@ import { emulatorForTest } from '../support/emulator.ts';
 const fixture = (name: string): string => fileURLToPath(new URL(`../fixtures/queueing/${name}`, import.meta.url));
 
 describe('calibrate', { timeout: 60_000 }, () => {
-  it('prints what it fitted, foretells the other rows, and writes a profile that an emulator runs', async () => {
+  it('prints what it fitted, predicts the other rows, and writes a profile that an emulator runs', async () => {
     const directory = await freshDirectory();
     const [table, profile] = [join(directory, 'results.csv'), join(directory, 'my-t4.yaml')];
     await writeFile(table, gunzipSync(await readFile(fixture('tft-results.csv.gz'))));

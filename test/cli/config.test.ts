@@ -1,10 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { batchSizes, deviceInstances, microseconds, tensor } from '../../src/cli/config-values.ts';
+import { batchSizes, deviceInstances, microseconds, tensor } from '../../src/cli/commands/config/values.ts';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
-import { parseConfigText } from '../../src/triton/config-parser.ts';
-import { connectGrpc } from '../../src/triton/connect.ts';
+import { parseConfigText } from '../../src/triton/config/parser.ts';
+import { connectGrpc } from '../../src/triton/control/connect.ts';
 import { callCli } from '../support/call-cli.ts';
 import { freshDirectory, runCli } from '../support/cli.ts';
 import { smallProfile } from '../support/emulator.ts';

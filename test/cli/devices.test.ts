@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { devicesOf } from '../../src/cli/devices.ts';
-import type { ServerIdentity } from '../../src/study/records.ts';
+import type { TritonIdentity } from '../../src/app/server/addresses.ts';
+import { devicesOf } from '../../src/app/server/devices.ts';
 import { fakeNvidiaSmi, pathWith } from '../support/nvidia-smi.ts';
 
 const counted = (model: string) => `nv_inference_request_success{model="${model}",version="1"} 0\n`;
@@ -27,7 +27,7 @@ afterEach(async () => {
 });
 
 const read = async (url: string, emulated: string | null = null) => {
-  const server = { url, emulated } as ServerIdentity;
+  const server = { url, emulated } as TritonIdentity;
   const devices = devicesOf({ server, metricsUrl, metricsTls: { verify: true } }, 'm');
   const reading = await devices.probe(new AbortController().signal);
   await devices.close();

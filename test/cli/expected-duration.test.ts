@@ -1,17 +1,18 @@
 import { describe, expect, it } from 'vitest';
+import { shorterWindows, studyWindows } from '../../src/adapter/triton/profile.ts';
+import { expectedDuration, type Prospect } from '../../src/app/study/expected-duration.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { NS_PER_S } from '../../src/base/units.ts';
-import { expectedDuration, type Prospect } from '../../src/cli/expected-duration.ts';
-import { makeSampler } from '../../src/cli/samplers.ts';
-import type { SamplerName } from '../../src/cli/tune-options.ts';
-import { loadProfile } from '../../src/emulator/profiles.ts';
+import { loadProfile } from '../../src/emulator/profile/profiles.ts';
 import { defaultWindowRule } from '../../src/profiler/level-options.ts';
-import { loadSpace } from '../../src/space/load.ts';
-import { presetFor } from '../../src/space/presets.ts';
-import { viewSpace } from '../../src/study/samplers/space-view.ts';
-import { shorterWindows, studyWindows } from '../../src/tuner/profile.ts';
-import type { Profile } from '../../src/tuner/seams.ts';
-import { candidateOf, goalOf, studyStarted } from '../study/builders.ts';
+import { modelConfigOf, originalOf } from '../../src/space/model-configs.ts';
+import { loadSpace } from '../../src/space/source/load.ts';
+import { presetFor } from '../../src/space/source/presets.ts';
+import type { SamplerName } from '../../src/study/search/samplers/registry.ts';
+import { makeSampler, samplerKind } from '../../src/study/search/samplers/registry.ts';
+import { viewSpace } from '../../src/study/search/samplers/space-view.ts';
+import type { Profile } from '../../src/tuner/adapter.ts';
+import { goalOf, studyStarted } from '../study/builders.ts';
 import { VirtualServer } from '../support/virtual-server.ts';
 import { play } from '../tuner/world.ts';
 
@@ -29,7 +30,7 @@ function inItsTime(server: VirtualServer): Profile {
         ...studyWindows,
         ...(purpose && shorterWindows[purpose]),
       };
-      const measurement = server.measure(candidate.config, level.value);
+      const measurement = server.measure(modelConfigOf(candidate), level.value);
       const wantedMs = Math.max(20 * measurement.latencyMs.avg, (minRequests * 1e3) / measurement.throughput.value);
       const windowMs = Math.min(Math.max(wantedMs, minWindowMs), maxWindowMs);
       await server.clock.sleep(WARM_UP_MS + random.int(minWindows, maxWindows) * windowMs, signal);
@@ -69,14 +70,14 @@ async function taken(asked: Asked, expectedSeconds: number): Promise<number> {
   const space = loadSpace(presetFor(original.backend || original.platform), {
     limits: { latency_budget_us: budgetMs * 1e3 },
   });
-  const view = viewSpace(space, original);
+  const view = viewSpace(space, originalOf(original));
   const goal = goalOf(budgetMs);
   const levels = { mode: 'concurrency', low: 1, high: 256 } as const;
   const {
     type: _,
     at: __,
     ...study
-  } = studyStarted(goal, { model: original.name ?? '', originalConfig: original, levels });
+  } = studyStarted(goal, { model: original.name ?? '', original: originalOf(original), levels });
   const limits = {
     maxTrials,
     finalRounds: FINAL_ROUNDS,
@@ -87,8 +88,9 @@ async function taken(asked: Asked, expectedSeconds: number): Promise<number> {
   };
   const { state, error } = await play({
     goal,
-    plan: { study, baseline: candidateOf(original), build: view.build, ...limits },
+    plan: { study, ...limits },
     parts: {
+      build: view.build,
       control: server.control,
       profile: inItsTime(server),
       clock: server.clock,
@@ -109,7 +111,7 @@ describe('the expected duration', { timeout: 60_000 }, () => {
     { profile: 'oom', sampler: 'queueing', budgetMs: 43, maxTrials: 7 },
     // It stops by itself, and aims at what was expected.
     { profile: 'oom', sampler: 'queueing', budgetMs: 43, maxTrials: Number.POSITIVE_INFINITY },
-    { profile: 'yolov7-rtx4090', sampler: 'queueing', budgetMs: 420, maxTrials: Number.POSITIVE_INFINITY },
+    { profile: 'yolov7-rtx4090', sampler: 'queueing', budgetMs: 45, maxTrials: Number.POSITIVE_INFINITY },
     { profile: 'tft-t4-pytorch', sampler: 'queueing', budgetMs: 69, maxTrials: Number.POSITIVE_INFINITY },
     { profile: 'sleeper', sampler: 'queueing', budgetMs: 10, maxTrials: Number.POSITIVE_INFINITY },
     { profile: 'demo', sampler: 'queueing', budgetMs: 69, maxTrials: Number.POSITIVE_INFINITY },
@@ -120,7 +122,14 @@ describe('the expected duration', { timeout: 60_000 }, () => {
     { profile: 'cliff', sampler: 'hill-climb', budgetMs: 60, maxTrials: 10 },
   ])('is within 30 % of what $sampler takes: $profile, $maxTrials trials', async (asked) => {
     const { sampler, budgetMs, maxTrials: trials } = asked;
-    const prospect = { sampler, trials, budgetMs, finalRounds: FINAL_ROUNDS, isEmulated: true, ...seen(asked) };
+    const prospect = {
+      sampler: samplerKind(sampler),
+      trials,
+      budgetMs,
+      finalRounds: FINAL_ROUNDS,
+      isEmulated: true,
+      ...seen(asked),
+    };
     const { seconds } = expectedDuration({ ...prospect, timeBudgetMs: Number.POSITIVE_INFINITY });
     const ratio = seconds / (await taken(asked, seconds));
     expect(ratio).toBeGreaterThan(0.7);
@@ -132,7 +141,7 @@ describe('the expected duration', { timeout: 60_000 }, () => {
     async (timeBudgetMs) => {
       const asked = { profile: 'demo', sampler: 'random', budgetMs: 80, maxTrials: 100, timeBudgetMs } as const;
       const prospect = {
-        sampler: 'random',
+        sampler: samplerKind('random'),
         trials: 100,
         budgetMs: 80,
         finalRounds: FINAL_ROUNDS,
@@ -151,7 +160,7 @@ describe('the expected duration', { timeout: 60_000 }, () => {
 
   it('is a span where a real server says nothing of its loads', () => {
     const prospect: Prospect = {
-      ...{ sampler: 'queueing', trials: 400, budgetMs: 20, finalRounds: FINAL_ROUNDS, requestMs: 2.7 },
+      ...{ sampler: samplerKind('queueing'), trials: 400, budgetMs: 20, finalRounds: FINAL_ROUNDS, requestMs: 2.7 },
       ...{ timeBudgetMs: Number.POSITIVE_INFINITY, isEmulated: false, loadSeconds: null },
     };
     const unknown = expectedDuration(prospect);

@@ -1,15 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { headersAgain, headersOf, withHeadersAgain, withoutHeaderValues } from '../../src/app/server/headers.ts';
+import { warnIfInsecure } from '../../src/app/server/tls.ts';
 import { secretsOut } from '../../src/base/secrets.ts';
-import {
-  type HeaderFlags,
-  headersAgain,
-  headersOf,
-  withHeadersAgain,
-  withoutHeaderValues,
-} from '../../src/cli/header-options.ts';
-import { warnIfInsecure } from '../../src/cli/tls-options.ts';
+import type { HeaderSpec } from '../../src/spec/server-spec.ts';
 import { freshDirectory } from '../support/cli.ts';
 
 let directory: string;
@@ -98,7 +93,7 @@ describe('secrets', () => {
   });
 
   it('that go over a network in plaintext are worth a word', () => {
-    const told = (flags: HeaderFlags & { readonly url?: string; readonly tls?: boolean }): number => {
+    const told = (flags: HeaderSpec & { readonly url?: string; readonly tls?: boolean }): number => {
       const lines: string[] = [];
       warnIfInsecure(flags, { tell: (line) => lines.push(line) });
       return lines.length;
@@ -115,7 +110,7 @@ describe('secrets', () => {
   });
 });
 
-function faultOf(flags: HeaderFlags): Error & { readonly hint?: string } {
+function faultOf(flags: HeaderSpec): Error & { readonly hint?: string } {
   try {
     headersOf(flags);
   } catch (error) {

@@ -1,19 +1,21 @@
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
+import { safeName } from '../../src/app/output/directory.ts';
+import { serverAddress } from '../../src/app/server/address-text.ts';
+import { addressesOf } from '../../src/app/server/addresses.ts';
 import { TrituneError } from '../../src/base/errors.ts';
-import { type AddressOptions, addressesOf } from '../../src/cli/connection.ts';
+import { tuneOptionTable } from '../../src/cli/commands/tune/options.ts';
 import { failureOf } from '../../src/cli/failure.ts';
-import { addOptions } from '../../src/cli/option-table.ts';
+import { addOptions } from '../../src/cli/options/option-table.ts';
 import {
   durationSeconds,
   percentile,
   positiveNumber,
   positiveRange,
-  serverAddress,
   wholeRange,
-} from '../../src/cli/option-values.ts';
-import { safeName } from '../../src/cli/output-directory.ts';
-import { type TuneOptions, tuneOptionTable } from '../../src/cli/tune-options.ts';
+} from '../../src/cli/options/option-values.ts';
+import type { AddressSpec } from '../../src/spec/server-spec.ts';
+import type { TuneOptions } from '../../src/spec/tune-options.ts';
 import { callCli } from '../support/call-cli.ts';
 
 const parseTune = (...args: string[]): TuneOptions => {
@@ -34,7 +36,11 @@ describe('a fault of the command line', () => {
     [['compare', 'a'], "missing required argument 'run' (--help lists the options)"],
     [
       ['tune', '--sampler', 'best'],
-      /^option '--sampler <name>' argument 'best' is invalid\. Allowed choices are .*[^.] \(--help/,
+      /^option '--sampler <name\|file>' argument 'best' is invalid\. there is no sampler 'best' \(use queueing, /,
+    ],
+    [
+      ['tune', '--restore', 'best'],
+      /^option '--restore <how>' argument 'best' is invalid\. Allowed choices are .*[^.] \(--help/,
     ],
     [['config', '--instances', 'x'], /argument 'x' is invalid\. 'x' says no instances \(write gpu=2/],
   ])('is told as every other error is: %j', async (args, words) => {
@@ -141,7 +147,7 @@ describe('addresses', () => {
 
 describe('TLS in addresses', () => {
   const tls = { verify: true };
-  const where = (options: AddressOptions): unknown[] => {
+  const where = (options: AddressSpec): unknown[] => {
     const { tls: traffic, control } = addressesOf(options, tls);
     return [traffic === tls, control?.tls === tls];
   };
@@ -155,7 +161,7 @@ describe('TLS in addresses', () => {
     [{ protocol: 'http', url: 'https://gpu:443', controlUrl: 'grpc://gpu' }, [true, false]],
     [{ protocol: 'http', url: 'gpu', controlUrl: 'grpcs://gpu' }, [false, true]],
     [{ protocol: 'grpc', url: 'gpu', tlsCa: 'ca.pem' }, [true, true]],
-  ] as [AddressOptions, boolean[]][])('understands %j', (options, expected) => {
+  ] as [AddressSpec, boolean[]][])('understands %j', (options, expected) => {
     expect(where(options)).toEqual(expected);
   });
 

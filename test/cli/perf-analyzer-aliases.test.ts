@@ -1,9 +1,9 @@
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { addOptions } from '../../src/cli/option-table.ts';
-import { addRefusedOptions, withoutAliases } from '../../src/cli/perf-analyzer-aliases.ts';
-import { refusedFlags } from '../../src/cli/perf-analyzer-options.ts';
-import { type ProfileOptions, profileOptionTable } from '../../src/cli/profile-options.ts';
+import { type ProfileOptions, profileOptionTable } from '../../src/cli/commands/profile/options.ts';
+import { addRefusedOptions, withoutAliases } from '../../src/cli/commands/profile/perf-analyzer-aliases.ts';
+import { refusedFlags } from '../../src/cli/commands/profile/perf-analyzer-options.ts';
+import { addOptions } from '../../src/cli/options/option-table.ts';
 
 /** What the words of a command line mean. */
 function parsed(...args: string[]): ProfileOptions {

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { isTrituneError } from '../../src/base/errors.ts';
-import { type PlainHttpOptions, runPlainHttp } from '../../src/cli/profile-http.ts';
-import { type PlainHttpFlags, plainContent } from '../../src/cli/profile-http-options.ts';
-import { plainHttpUrl } from '../../src/loadgen/plain-http-url.ts';
+import { type PlainHttpOptions, runPlainHttp } from '../../src/cli/commands/profile/http.ts';
+import { type PlainHttpFlags, plainContent } from '../../src/cli/commands/profile/http-options.ts';
+import { plainHttpUrl } from '../../src/loadgen/plain-http/url.ts';
 import { newAuthority } from '../support/certificates.ts';
 import { listen, refusingUrl } from '../support/misbehaving-server.ts';
 

@@ -1,9 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { connectGrpc } from '../../src/triton/connect.ts';
-import { gridOf } from '../../src/tuner/offline/landscapes.ts';
-import { checkRecording, type Recording } from '../../src/tuner/offline/recording.ts';
+import { gridOf } from '../../src/benchmark/problems.ts';
+import { checkRecording, type Recording } from '../../src/benchmark/recording.ts';
+import { connectGrpc } from '../../src/triton/control/connect.ts';
 import { goalOf, studyStarted } from '../study/builders.ts';
 import { callCli } from '../support/call-cli.ts';
 import { freshDirectory, recordsOf, startCli, untilRecorded } from '../support/cli.ts';
@@ -67,14 +67,14 @@ describe('record', () => {
     const doubled = recording.candidates.find(({ assignment }) => assignment.instances === 2);
     expect(doubled?.differs).toHaveProperty(['instance_group[0].count'], 2);
 
-    const landscape = gridOf(grid);
-    expect([...landscape.space.assignments()]).toHaveLength(4);
+    const testProblem = gridOf(grid);
+    expect([...testProblem.space.assignments()]).toHaveLength(4);
     for (const { assignment, points } of recording.candidates) {
-      const built = landscape.space.build(assignment as { instances: number });
+      const built = testProblem.space.build(assignment as { instances: number });
       if (!built.legal) throw new Error(built.reason);
-      expect(landscape.refusal(built.candidate)).toBeNull();
+      expect(testProblem.refusal(built.candidate)).toBeNull();
       for (const { level, throughput, server } of points) {
-        const truth = landscape.truth(built.candidate, level);
+        const truth = testProblem.truth(built.candidate, level);
         expect(truth.throughput).toBe(throughput.value);
         expect(truth.queueUs).toBe(server?.queueUs);
         expect(truth.batches.map(({ size, meanExecutionUs }) => [size, meanExecutionUs])).toEqual(
@@ -82,7 +82,7 @@ describe('record', () => {
         );
       }
     }
-    expect(landscape.noise.throughput).toBeGreaterThan(0);
+    expect(testProblem.noise.throughput).toBeGreaterThan(0);
 
     const contest = await callCli([
       'bench-search',
@@ -133,9 +133,9 @@ describe('record', () => {
     const refused = (await read()).candidates.filter(({ failure }) => failure !== null);
     expect(refused.map(({ assignment }) => assignment.instances)).toEqual([2, 2]);
     expect(refused.every(({ points }) => points.length === 0)).toBe(true);
-    const landscape = gridOf(grid);
-    const built = landscape.space.build(refused[0]?.assignment as { instances: number });
-    expect(built.legal && landscape.refusal(built.candidate)).toMatch(/memory/);
+    const testProblem = gridOf(grid);
+    const built = testProblem.space.build(refused[0]?.assignment as { instances: number });
+    expect(built.legal && testProblem.refusal(built.candidate)).toMatch(/memory/);
   }, 60_000);
 
   it('says what it would take, and changes nothing', async () => {

@@ -1,8 +1,8 @@
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { commandLineWithoutValues, headersOf, withoutHeaderValues } from '../../src/cli/header-options.ts';
-import { addOptions } from '../../src/cli/option-table.ts';
-import { type RequestOptions, requestOptionTable } from '../../src/cli/request-options.ts';
+import { commandLineWithoutValues, headersOf, withoutHeaderValues } from '../../src/app/server/headers.ts';
+import { addOptions } from '../../src/cli/options/option-table.ts';
+import { type RequestOptions, requestOptionTable } from '../../src/cli/options/requests.ts';
 
 const said: string[] = [];
 const parse = (...args: string[]): RequestOptions => {

@@ -2,14 +2,15 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
+import { directoriesFor, readSeriesFile, studiesIn, writeSeriesFile } from '../../src/app/series/directory.ts';
+import { timeShares } from '../../src/app/series/time-shares.ts';
+import { takeTurns } from '../../src/app/series/turns.ts';
 import { VirtualClock } from '../../src/base/clock.ts';
 import { TrituneError } from '../../src/base/errors.ts';
-import { exitCodes, worstExitCode } from '../../src/cli/exit-codes.ts';
-import { addOptions } from '../../src/cli/option-table.ts';
-import { directoriesFor, readSeriesFile, studiesIn, writeSeriesFile } from '../../src/cli/series-directory.ts';
-import { modelsIn, optionsFor, type SeriesOptions, seriesOptionTable } from '../../src/cli/series-options.ts';
-import { timeShares } from '../../src/cli/series-time.ts';
-import { takeTurns } from '../../src/cli/series-turns.ts';
+import { seriesOptionTable } from '../../src/cli/commands/tune/series-options.ts';
+import { exitCodeOf, exitCodes, worstExitCode } from '../../src/cli/exit-codes.ts';
+import { addOptions } from '../../src/cli/options/option-table.ts';
+import { modelsIn, optionsFor, type SeriesOptions, seriesOf } from '../../src/spec/series-options.ts';
 import { freshDirectory } from '../support/cli.ts';
 
 const parse = (...args: string[]): SeriesOptions => {
@@ -72,18 +73,27 @@ describe('the directory of a series', () => {
   it('names the studies that have begun; a directory without series.json is a study itself', async () => {
     const directory = await freshDirectory();
     expect(await studiesIn(directory)).toEqual([directory]);
-    await writeSeriesFile(directory, { models: directoriesFor(['a', 'b']), options: {}, commandLine: [] });
+    await writeSeriesFile(directory, {
+      models: directoriesFor(['a', 'b']),
+      spec: seriesOf({ model: ['a', 'b'] }),
+      commandLine: [],
+    });
     for (const name of ['a', 'b']) await mkdir(join(directory, name));
     await writeFile(join(directory, 'a', 'journal.jsonl'), '');
     await writeFile(join(directory, 'b', 'journal.jsonl'), '{}\n');
     expect(await studiesIn(directory)).toEqual([join(directory, 'b')]);
-    const again = writeSeriesFile(directory, { models: directoriesFor(['a']), options: {}, commandLine: [] });
+    const again = writeSeriesFile(directory, {
+      models: directoriesFor(['a']),
+      spec: seriesOf({ model: ['a'] }),
+      commandLine: [],
+    });
     await expect(again).rejects.toMatchObject({ code: 'OUTPUT_EXISTS' });
   });
 
   it.each([['../elsewhere'], ['a/b'], ['..'], ['']])('believes no series.json that leads to %j', async (place) => {
     const directory = await freshDirectory();
-    const file = { schemaVersion: 1, models: [{ model: 'a', directory: place }], options: {}, commandLine: [] };
+    const models = [{ model: 'a', directory: place }];
+    const file = { schemaVersion: 2, models, spec: seriesOf({ model: ['a'] }), commandLine: [] };
     await writeFile(join(directory, 'series.json'), JSON.stringify({ ...file, trituneVersion: '1' }));
     await expect(readSeriesFile(directory)).rejects.toMatchObject({ code: 'JOURNAL_INVALID' });
   });
@@ -143,6 +153,7 @@ describe('turns', () => {
           codes.push(exitCode);
           errors.push(error?.code);
         },
+        exitCodeOf,
       },
       control.signal,
     );

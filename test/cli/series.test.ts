@@ -1,11 +1,11 @@
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { type Profile, profileSchema } from '../../src/emulator/profile-schema.ts';
+import { type Profile, profileSchema } from '../../src/emulator/profile/schema.ts';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
-import type { SeriesSummary } from '../../src/study/series-summary.ts';
-import { compareConfigs } from '../../src/triton/config-comparison.ts';
-import { connectGrpc } from '../../src/triton/connect.ts';
+import type { SeriesSummary } from '../../src/study/summary/series-summary.ts';
+import { compareConfigs } from '../../src/triton/config/comparison.ts';
+import { connectGrpc } from '../../src/triton/control/connect.ts';
 import { callCli } from '../support/call-cli.ts';
 import { freshDirectory, recordsOf, runCli, startCli, summaryOf, untilRecorded } from '../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
@@ -87,9 +87,9 @@ describe('several models in a run', { timeout: 120_000 }, () => {
     expect(events.at(-1)).toMatchObject({ type: 'series-finished', summary });
     expect(new Set(events.slice(0, -1).map(({ model }) => model))).toEqual(new Set(['b']));
     // All that is left of the time, for the last.
-    const { options } = (await startOf(join(directory, 'b'))) ?? {};
-    expect(options?.timeBudget).toBeGreaterThan(45);
-    expect(options?.timeBudget).toBeLessThan(90);
+    const { spec } = (await startOf(join(directory, 'b'))) ?? {};
+    expect(spec?.limits.timeBudgetSeconds).toBeGreaterThan(45);
+    expect(spec?.limits.timeBudgetSeconds).toBeLessThan(90);
 
     await rm(join(directory, 'summary.json'));
     await rm(join(directory, 'b', 'report.html'));

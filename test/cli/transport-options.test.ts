@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { launchServer } from '../../src/cli/serve.ts';
-import { sharedRegionsOf } from '../../src/cli/shared-memory.ts';
-import { transportOptionsOf } from '../../src/cli/transport-options.ts';
+import { launchServer } from '../../src/app/server/launch.ts';
+import { sharedRegionsOf } from '../../src/app/traffic/shared-memory.ts';
+import { transportOptionsOf } from '../../src/app/traffic/transport.ts';
 import type { SharedMemory } from '../../src/triton/types.ts';
 
 describe('the options of transports', () => {

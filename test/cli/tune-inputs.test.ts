@@ -48,7 +48,7 @@ describe('tune with data of the user', { timeout: 60_000 }, () => {
     expect(outcome).toMatchObject({ code: 0, stderr: '' });
     const records = await recordsOf(output);
     expect(records.find(({ type }) => type === 'study-started')).toMatchObject({
-      options: { header: ['authorization'] },
+      spec: { server: { header: ['authorization'] } },
     });
     const measured = records.flatMap((each) => (each.type === 'trial-measured' ? [each.measurement] : []));
     expect(measured.map(({ failures, errorRate }) => [failures, errorRate])).toEqual(measured.map(() => [[], 0]));

@@ -132,7 +132,10 @@ describe('runs that end otherwise', { timeout: 60_000 }, () => {
     const { best } = await summaryOf(output);
     const { mode, value = 0 } = best?.load ?? {};
     expect(mode).toBe('request-rate');
-    expect((best?.throughput.value as number) / value).toBeCloseTo(1, 0);
+    // All that was due, but for what a stall of a busy machine leaves over at the end of a window; more than was due nobody can serve.
+    const served = best?.throughput.value ?? 0;
+    expect(served / value).toBeGreaterThan(0.75);
+    expect(served / value).toBeLessThanOrEqual(1);
     expect(best?.openLoop?.scheduledLatencyMs.p99).toBeGreaterThanOrEqual(best?.latencyMs.p50 as number);
     const records = await recordsOf(output);
     expect(records[0]).toMatchObject({ levels: { mode: 'request-rate', low: 200, high: 400 } });

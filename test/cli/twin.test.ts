@@ -1,9 +1,10 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
-import { loadProfile } from '../../src/emulator/profiles.ts';
-import { foldStudy } from '../../src/study/fold.ts';
-import { connectGrpc } from '../../src/triton/connect.ts';
+import { loadProfile } from '../../src/emulator/profile/profiles.ts';
+import { modelConfigOf } from '../../src/space/model-configs.ts';
+import { foldStudy } from '../../src/study/records/fold.ts';
+import { connectGrpc } from '../../src/triton/control/connect.ts';
 import { callCli } from '../support/call-cli.ts';
 import { freshDirectory, recordsOf, startCli, summaryOf } from '../support/cli.ts';
 import { smallProfile } from '../support/emulator.ts';
@@ -49,7 +50,7 @@ it('serves the original config under the name of the model, and is kept as a pro
   });
   const client = connectGrpc(/grpc (\S+),/.exec(line)?.[1] as string);
   const [started] = await recordsOf(run);
-  const original = started?.type === 'study-started' ? started.originalConfig : {};
+  const original = started?.type === 'study-started' ? modelConfigOf(started.original) : {};
   expect(await client.modelConfig('m')).toMatchObject(original);
   await client.close();
   served.child.kill('SIGTERM');

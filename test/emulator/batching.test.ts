@@ -1,16 +1,17 @@
 import { request } from 'undici';
 import { expect, it, onTestFinished } from 'vitest';
 import { realClock } from '../../src/base/clock.ts';
-import type { Profile } from '../../src/emulator/profile-schema.ts';
-import { startWakeUps } from '../../src/emulator/wake-ups.ts';
-import { connectGrpc } from '../../src/triton/connect.ts';
+import { NS_PER_MS } from '../../src/base/units.ts';
+import type { Profile } from '../../src/emulator/profile/schema.ts';
+import { startWakeUps } from '../../src/emulator/scheduling/wake-ups.ts';
+import { connectGrpc } from '../../src/triton/control/connect.ts';
 import type { ModelStatistics } from '../../src/triton/types.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
-import { fp32Input, grpcInferClient } from '../support/infer-clients.ts';
+import { fp32Input, grpcInferClient, inferMessage } from '../support/infer-clients.ts';
+import { openVirtualEmulator } from '../support/virtual-emulator.ts';
 
 interface Run {
   readonly answered: number;
-  readonly seconds: number;
   readonly statistics: ModelStatistics;
   readonly metrics: string;
 }
@@ -23,15 +24,13 @@ async function drive(profile: Profile, concurrency: number, requests: number): P
   onTestFinished(() => Promise.all([control.close(), traffic.close()]).then(() => undefined));
   let left = requests;
   let answered = 0;
-  const startMs = performance.now();
   const loop = async (): Promise<void> => {
     while (left-- > 0) if ((await traffic.infer('m', [fp32Input([1, 4])])).status === 0) answered += 1;
   };
   await Promise.all(Array.from({ length: concurrency }, loop));
-  const seconds = (performance.now() - startMs) / 1000;
   const [statistics] = await control.statistics('m');
   const metrics = await (await request(metricsUrl)).body.text();
-  return { answered, seconds, statistics: statistics as ModelStatistics, metrics };
+  return { answered, statistics: statistics as ModelStatistics, metrics };
 }
 
 const busyNs = ({ batchStats }: ModelStatistics): number =>
@@ -39,14 +38,18 @@ const busyNs = ({ batchStats }: ModelStatistics): number =>
     return sum + computeInput.ns + computeInfer.ns + computeOutput.ns;
   }, 0);
 
-it('reaches about the throughput of its law with full batches on every instance', async () => {
+it('reaches the throughput of its law with full batches on every instance', async () => {
   const config = { dynamic_batching: {}, instance_group: [{ count: 2, kind: 'KIND_CPU' }] };
-  const { answered, seconds, statistics } = await drive(smallProfile({ a: 20, b: 1, config }), 48, 480);
-  const ideal = (2 * 8) / 0.028;
-  expect(answered / seconds / ideal).toBeGreaterThan(0.5);
-  expect(answered / seconds / ideal).toBeLessThan(1.02);
-  const full = statistics.batchStats.find(({ batchSize }) => batchSize === 8);
-  expect((full?.computeInfer.count ?? 0) / statistics.executionCount).toBeGreaterThan(0.7);
+  const emulator = openVirtualEmulator({ profile: smallProfile({ a: 20, b: 1, config }) });
+  onTestFinished(() => emulator.close());
+  const request = inferMessage('m', [fp32Input([1, 4])]);
+  let left = 480;
+  const loop = async (): Promise<void> => {
+    while (left-- > 0) expect(await emulator.grpc('ModelInfer', [request])).toMatchObject({ failure: null });
+  };
+  await Promise.all(Array.from({ length: 48 }, loop));
+  // An instance that is free takes what is there: the first request alone, in 21 ms. From then on batches are full: 30 on each instance.
+  expect(emulator.clock.nowNs() / NS_PER_MS).toBeCloseTo(21 + 30 * 28, 6);
 });
 
 it('runs one request at a time without dynamic batching', async () => {

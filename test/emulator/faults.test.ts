@@ -2,9 +2,9 @@ import { createConnection } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { seededRandom } from '../../src/base/random.ts';
 import type { Faults } from '../../src/emulator/faults.ts';
-import { physicsOf } from '../../src/emulator/profile-physics.ts';
-import type { Profile } from '../../src/emulator/profile-schema.ts';
-import { connectGrpc } from '../../src/triton/connect.ts';
+import type { Profile } from '../../src/emulator/profile/schema.ts';
+import { modelSimulatorOf } from '../../src/emulator/profile/simulators.ts';
+import { connectGrpc } from '../../src/triton/control/connect.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
 import { fp32Input, grpcInferClient, httpInferClient } from '../support/infer-clients.ts';
 
@@ -185,14 +185,14 @@ it.each(['missing', 'malformed', 'hang'] as const)('has a metrics page that is n
 });
 
 it('drifts with time, and stays where it ends', () => {
-  const physicsAt = (minutes: number, drift: object): number => {
+  const executionNsAt = (minutes: number, drift: object): number => {
     const [model] = smallProfile({ a: 1, b: 1, model: { drift } }).models;
     if (!model) throw new Error('no model');
-    return physicsOf(model, {}, seededRandom(1), () => minutes * 60e9).executionNs(1, 1);
+    return modelSimulatorOf(model, {}, seededRandom(1), () => minutes * 60e9).executionNs(1, 1);
   };
   const slower = { per_minute: 0.1, to: 1.5 };
-  expect([0, 1, 5, 60].map((minutes) => physicsAt(minutes, slower))).toEqual([2e6, 2.2e6, 3e6, 3e6]);
-  expect(physicsAt(60, { per_minute: -0.1, to: 0.8 })).toBe(1.6e6);
+  expect([0, 1, 5, 60].map((minutes) => executionNsAt(minutes, slower))).toEqual([2e6, 2.2e6, 3e6, 3e6]);
+  expect(executionNsAt(60, { per_minute: -0.1, to: 0.8 })).toBe(1.6e6);
 });
 
 it('is slow the first time that it executes a batch size', async () => {

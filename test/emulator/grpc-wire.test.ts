@@ -3,8 +3,9 @@ import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type GrpcCall, type GrpcMethods, startGrpcServer } from '../../src/emulator/grpc-server.ts';
-import { ProtocolFailure } from '../../src/emulator/protocol-failure.ts';
+import type { GrpcCall, GrpcMethods } from '../../src/emulator/grpc/methods.ts';
+import { startGrpcServer } from '../../src/emulator/grpc/server.ts';
+import { ProtocolFailure } from '../../src/emulator/wire/protocol-failure.ts';
 import * as h2 from '../../src/http2/frames.ts';
 import { grpcFrame } from '../support/infer-servers.ts';
 

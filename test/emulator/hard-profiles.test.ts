@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../src/base/random.ts';
-import { lawOf, physicsOf } from '../../src/emulator/profile-physics.ts';
-import type { ModelProfile } from '../../src/emulator/profile-schema.ts';
-import { loadProfile } from '../../src/emulator/profiles.ts';
+import { loadProfile } from '../../src/emulator/profile/profiles.ts';
+import type { ModelProfile } from '../../src/emulator/profile/schema.ts';
+import { lawOf, modelSimulatorOf } from '../../src/emulator/profile/simulators.ts';
 import { policyOf } from '../../src/queueing/batcher-policy.ts';
 import { simulate } from '../../src/queueing/simulate.ts';
 import type { Simulation } from '../../src/queueing/tally.ts';
-import type { ModelConfig } from '../../src/triton/model-config.ts';
+import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 
 const modelOf = (profile: string): ModelProfile => loadProfile(profile).models[0] as ModelProfile;
 
@@ -38,7 +38,11 @@ describe('the profiles that are hard to tune', () => {
 
   it('oom has no room for a fourth instance', () => {
     const { device, models } = loadProfile('oom');
-    const { memoryMib } = physicsOf(models[0] as ModelProfile, models[0]?.config as ModelConfig, seededRandom(1));
+    const { memoryMib } = modelSimulatorOf(
+      models[0] as ModelProfile,
+      models[0]?.config as ModelConfig,
+      seededRandom(1),
+    );
     expect(memoryMib(3)).toBeLessThan(device.memory_mib);
     expect(memoryMib(4)).toBeGreaterThan(device.memory_mib);
   });
@@ -48,7 +52,7 @@ describe('the profiles that are hard to tune', () => {
     const precision = [{ name: 'tensorrt', parameters: { precision_mode: 'FP16' } }];
     const config = { optimization: { execution_accelerators: { gpu_execution_accelerator: precision } } };
     const exact = { ...model, law: { ...model.law, cv: 0 } };
-    const [plain, half] = [{}, config].map((each) => physicsOf(exact, each, seededRandom(1)));
+    const [plain, half] = [{}, config].map((each) => modelSimulatorOf(exact, each, seededRandom(1)));
     expect((half?.executionNs(16, 1) ?? 0) / (plain?.executionNs(16, 1) ?? 0)).toBeCloseTo(0.5, 3);
     expect(half?.load.fullSeconds).toBeGreaterThanOrEqual(30);
   });

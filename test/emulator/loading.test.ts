@@ -1,8 +1,8 @@
 import { expect, it, onTestFinished } from 'vitest';
 import type { Faults } from '../../src/emulator/faults.ts';
-import type { Profile } from '../../src/emulator/profile-schema.ts';
-import { connectGrpc } from '../../src/triton/connect.ts';
-import type { ModelConfig } from '../../src/triton/model-config.ts';
+import type { Profile } from '../../src/emulator/profile/schema.ts';
+import type { ModelConfig } from '../../src/triton/config/model-config.ts';
+import { connectGrpc } from '../../src/triton/control/connect.ts';
 import type { TritonClient } from '../../src/triton/types.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
 import { fp32Input, grpcInferClient, type InferAnswer } from '../support/infer-clients.ts';

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { place } from '../../src/emulator/placement.ts';
-import { readPostedConfig } from '../../src/emulator/posted-config.ts';
-import { ProtocolFailure } from '../../src/emulator/protocol-failure.ts';
+import { readPostedConfig } from '../../src/emulator/profile/posted-config.ts';
+import { place } from '../../src/emulator/scheduling/placement.ts';
+import { ProtocolFailure } from '../../src/emulator/wire/protocol-failure.ts';
 import { createBatcher } from '../../src/queueing/batcher.ts';
 import { policyOf } from '../../src/queueing/batcher-policy.ts';
-import type { ModelConfig } from '../../src/triton/model-config.ts';
+import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 
 const tensor = { data_type: 'TYPE_FP32', dims: [4] };
 const stored: ModelConfig = {

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { seededRandom } from '../../src/base/random.ts';
-import { physicsOf } from '../../src/emulator/profile-physics.ts';
-import type { ModelProfile } from '../../src/emulator/profile-schema.ts';
-import { loadProfile, parseProfile, profileNames } from '../../src/emulator/profiles.ts';
-import { connectGrpc } from '../../src/triton/connect.ts';
-import type { ModelConfig } from '../../src/triton/model-config.ts';
+import { loadProfile, parseProfile, profileNames } from '../../src/emulator/profile/profiles.ts';
+import type { ModelProfile } from '../../src/emulator/profile/schema.ts';
+import { modelSimulatorOf } from '../../src/emulator/profile/simulators.ts';
+import type { ModelConfig } from '../../src/triton/config/model-config.ts';
+import { connectGrpc } from '../../src/triton/control/connect.ts';
 import { emulatorForTest, everyKindProfile } from '../support/emulator.ts';
 
 const [sleeperText] = [readFileSync(new URL('../../emulator-profiles/sleeper.yaml', import.meta.url), 'utf8')];
@@ -64,20 +64,20 @@ describe('a bad profile', () => {
 
 describe('an arm', () => {
   const model = loadProfile('slow-precision').models[0] as ModelProfile;
-  const physics = (precision: string | null) => {
+  const simulatorFor = (precision: string | null) => {
     const accelerators = precision ? [{ name: 'tensorrt', parameters: { precision_mode: precision } }] : [];
     const config: ModelConfig = {
       max_batch_size: 16,
       optimization: { execution_accelerators: { gpu_execution_accelerator: accelerators } },
     };
-    return physicsOf({ ...model, law: { ...model.law, cv: 0 } }, config, seededRandom(1));
+    return modelSimulatorOf({ ...model, law: { ...model.law, cv: 0 } }, config, seededRandom(1));
   };
 
   it('changes the law, the memory and the load time when the config chooses it', () => {
-    const [plain, half] = [physics(null), physics('FP16')];
+    const [plain, half] = [simulatorFor(null), simulatorFor('FP16')];
     expect(half.executionNs(16, 1) / plain.executionNs(16, 1)).toBeCloseTo(0.5, 3);
     expect(half.memoryMib(2) / plain.memoryMib(2)).toBeCloseTo(0.6, 6);
     expect(half.load.fullSeconds).toBeGreaterThan(plain.load.fullSeconds);
-    expect(physics('FP32').executionNs(1, 1)).toBeGreaterThan(half.executionNs(1, 1));
+    expect(simulatorFor('FP32').executionNs(1, 1)).toBeGreaterThan(half.executionNs(1, 1));
   });
 });

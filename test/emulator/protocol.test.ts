@@ -1,8 +1,8 @@
 import { request } from 'undici';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { emulatedProfileOf } from '../../src/emulator/server-identity.ts';
 import type { Emulator } from '../../src/emulator/start-emulator.ts';
-import { connectGrpc, connectHttp } from '../../src/triton/connect.ts';
+import { emulatedProfileOf } from '../../src/emulator/wire/server-identity.ts';
+import { connectGrpc, connectHttp } from '../../src/triton/control/connect.ts';
 import type { TritonClient } from '../../src/triton/types.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { csvRows } from '../../src/emulator/csv.ts';
-import { readResultTable } from '../../src/emulator/result-table.ts';
+import { csvRows } from '../../src/emulator/profile/csv.ts';
+import { readResultTable } from '../../src/emulator/profile/result-table.ts';
 
 const read = (text: string, clientBatch = 1) => readResultTable(text, 'table.csv', clientBatch);
 

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { VirtualClock } from '../../src/base/clock.ts';
 import { seededRandom } from '../../src/base/random.ts';
-import { foldStudy } from '../../src/study/fold.ts';
-import { takeLock } from '../../src/study/journal-lock.ts';
-import type { StudyRecord } from '../../src/study/records.ts';
+import { foldStudy } from '../../src/study/records/fold.ts';
+import { takeLock } from '../../src/study/records/journal-lock.ts';
+import type { StudyRecord } from '../../src/study/records/records.ts';
 import { type Play, play, World } from '../tuner/world.ts';
 
 const HOUR_MS = 3_600_000;

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { seededRandom } from '../../src/base/random.ts';
-import { foldStudy } from '../../src/study/fold.ts';
-import { createJournal, parseJournal, readJournal, resumeJournal } from '../../src/study/journal.ts';
-import type { StudyRecord } from '../../src/study/records.ts';
+import { foldStudy } from '../../src/study/records/fold.ts';
+import { createJournal, parseJournal, readJournal, resumeJournal } from '../../src/study/records/journal.ts';
+import type { StudyRecord } from '../../src/study/records/records.ts';
 import { isNightly } from '../support/fuzz.ts';
 import { type Played, play, World } from '../tuner/world.ts';
 

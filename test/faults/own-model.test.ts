@@ -2,14 +2,15 @@ import { mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { restoreRun } from '../../src/cli/restore-run.ts';
+import { configDocuments } from '../../src/adapter/triton/documents.ts';
+import { holdModel } from '../../src/adapter/triton/hold-model.ts';
+import { restoreRun } from '../../src/app/restore/restore-study.ts';
 import type { Faults } from '../../src/emulator/faults.ts';
 import { closingLines } from '../../src/headless/closing.ts';
 import { writeRun } from '../../src/report/write-run.ts';
-import { createJournal } from '../../src/study/journal.ts';
-import { parseConfigText } from '../../src/triton/config-parser.ts';
-import { connectGrpc } from '../../src/triton/connect.ts';
-import { holdModel } from '../../src/tuner/hold-model.ts';
+import { createJournal } from '../../src/study/records/journal.ts';
+import { parseConfigText } from '../../src/triton/config/parser.ts';
+import { connectGrpc } from '../../src/triton/control/connect.ts';
 import { goalOf, originalConfig, studyStarted } from '../study/builders.ts';
 import { freshDirectory, recordsOf } from '../support/cli.ts';
 import { emulatorForTest, everyKindProfile } from '../support/emulator.ts';
@@ -183,7 +184,9 @@ describe('a best config that does worse than the original in the final', () => {
     const { state } = await play({ world, parts: { sampler } });
     if (!state) throw new Error('the run failed');
     expect(world.served).toBe(originalConfig);
-    const { summary, files } = await writeRun(state, await freshDirectory(), 'm');
+    const { summary, files } = await writeRun(state, await freshDirectory(), (best) =>
+      configDocuments(best, 'm', (name) => name),
+    );
     expect(summary).toMatchObject({
       best: { trial: 0 },
       gain: { ratio: 1 },

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { startNullServer } from '../../src/loadgen/null-server.ts';
+import { startNullServer } from '../../src/loadgen/client/null-server.ts';
 import { openTransport } from '../../src/loadgen/transports/open.ts';
 import type { SendOutcome } from '../../src/loadgen/types.ts';
 import { freshDirectory, startCli, summaryOf, untilRecorded } from '../support/cli.ts';

@@ -2,7 +2,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { exitCodes } from '../../src/cli/exit-codes.ts';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
-import type { StudyRecord } from '../../src/study/records.ts';
+import { modelConfigOf } from '../../src/space/model-configs.ts';
+import type { StudyRecord } from '../../src/study/records/records.ts';
 import { freshDirectory, runCli } from '../support/cli.ts';
 import { isNightly } from '../support/fuzz.ts';
 import { nightlyRows, type Row, requestRows, rows } from './server-rows.ts';
@@ -73,7 +74,7 @@ function check({ exitCode, fates, error = undefined }: Row, played: Played): voi
     ),
   );
   const configs = new Map(
-    records.flatMap((each) => (each.type === 'trial-started' ? [[each.trial, each.candidate.config]] : [])),
+    records.flatMap((each) => (each.type === 'trial-started' ? [[each.trial, modelConfigOf(each.candidate)]] : [])),
   );
   for (const { trial, measurement } of measuredOf(records)) {
     const leastMs = executionMsOf(configs.get(trial) ?? {});

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { canonicalJson } from '../../src/base/json.ts';
-import { normaliseConfig } from '../../src/triton/config-normal-form.ts';
-import { type ParsedConfig, parseConfigText } from '../../src/triton/config-parser.ts';
-import { printConfigText } from '../../src/triton/config-printer.ts';
-import { validateConfig } from '../../src/triton/config-validation.ts';
+import { normaliseConfig } from '../../src/triton/config/normal-form.ts';
+import { type ParsedConfig, parseConfigText } from '../../src/triton/config/parser.ts';
+import { printConfigText } from '../../src/triton/config/printer.ts';
+import { validateConfig } from '../../src/triton/config/validation.ts';
 import { damagedText, FUZZ_TIMEOUT_MS, fuzz, nested, refusedOr } from '../support/fuzz.ts';
 import { anyConfig } from '../support/fuzz-config.ts';
 

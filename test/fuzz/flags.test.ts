@@ -1,16 +1,18 @@
 import { Command, CommanderError } from 'commander';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { planProfile } from '../../src/app/profile/plan.ts';
+import { headersOf } from '../../src/app/server/headers.ts';
+import { goalOf, levelsOf } from '../../src/app/study/goal.ts';
 import { isTrituneError } from '../../src/base/errors.ts';
-import { headersOf } from '../../src/cli/header-options.ts';
-import { addOptions, type OptionTable } from '../../src/cli/option-table.ts';
-import { addRefusedOptions, withoutAliases } from '../../src/cli/perf-analyzer-aliases.ts';
-import { type ProfileOptions, profileOptionTable } from '../../src/cli/profile-options.ts';
-import { planProfile } from '../../src/cli/profile-plan.ts';
-import { recordOptionTable } from '../../src/cli/record-options.ts';
-import { modelsIn, optionsFor, type SeriesOptions, seriesOptionTable } from '../../src/cli/series-options.ts';
-import { goalOf, levelsOf } from '../../src/cli/tune-request.ts';
+import { type ProfileOptions, profileOptionTable } from '../../src/cli/commands/profile/options.ts';
+import { addRefusedOptions, withoutAliases } from '../../src/cli/commands/profile/perf-analyzer-aliases.ts';
+import { recordOptionTable } from '../../src/cli/commands/record/options.ts';
+import { seriesOptionTable } from '../../src/cli/commands/tune/series-options.ts';
+import { addOptions, type OptionTable } from '../../src/cli/options/option-table.ts';
 import { prepareInputs } from '../../src/loadgen/inputs.ts';
+import { modelsIn, optionsFor, type SeriesOptions } from '../../src/spec/series-options.ts';
+import { specOf } from '../../src/spec/spec-of-options.ts';
 import { modelOf } from '../loadgen/input-files.ts';
 import { FUZZ_TIMEOUT_MS, fuzz, fuzzAsync, hostileNames, refusedOr, refusedOrAsync } from '../support/fuzz.ts';
 
@@ -127,10 +129,11 @@ describe('options that are bad', () => {
       const models = options && refusedOr(() => modelsIn(options), 'USAGE');
       for (const model of models ?? []) {
         const own = refusedOr(() => optionsFor(options as SeriesOptions, model), 'USAGE');
-        if (!own) continue;
-        refusedOr(() => goalOf(own), 'USAGE');
-        refusedOr(() => headersOf(own), 'USAGE', 'INPUT_INVALID');
-        const levels = refusedOr(() => levelsOf(own), 'USAGE');
+        const spec = own && refusedOr(() => specOf(own), 'USAGE');
+        if (!spec) continue;
+        refusedOr(() => goalOf(spec), 'USAGE');
+        refusedOr(() => headersOf(spec.server), 'USAGE', 'INPUT_INVALID');
+        const levels = refusedOr(() => levelsOf(spec), 'USAGE');
         if (levels) expect(levels.low).toBeLessThanOrEqual(levels.high);
       }
     });

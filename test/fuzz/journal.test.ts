@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { foldStudy } from '../../src/study/fold.ts';
-import { createJournal, parseJournal, readJournal } from '../../src/study/journal.ts';
-import type { StudyRecord } from '../../src/study/records.ts';
-import type { StudyState } from '../../src/study/state.ts';
-import { summarize } from '../../src/study/summary.ts';
+import { foldStudy } from '../../src/study/records/fold.ts';
+import { createJournal, parseJournal, readJournal } from '../../src/study/records/journal.ts';
+import type { StudyRecord } from '../../src/study/records/records.ts';
+import type { StudyState } from '../../src/study/records/state.ts';
+import { summarize } from '../../src/study/summary/summary.ts';
 import { candidateOf, configOf, goalOf, measured, studyStarted } from '../study/builders.ts';
 import { damagedBytes, FUZZ_TIMEOUT_MS, fuzz, hostileJson, nested, refusedOr } from '../support/fuzz.ts';
 
@@ -144,7 +144,8 @@ describe('any study', () => {
       .dictionary(fc.string({ maxLength: 5 }), value)
       .filter((all) => !Object.hasOwn(all, '__proto__'));
     fuzz(assignment, (chosen) => {
-      const all = [started, { ...trial(0, 5, 1)[0], candidate: { fingerprint: 'f', assignment: chosen, config: {} } }];
+      const candidate = { ...candidateOf({}, chosen), value: {} };
+      const all = [started, { ...trial(0, 5, 1)[0], candidate }];
       const { records: read } = parseJournal(bytesOf(all), 'f');
       expect(read).toEqual(JSON.parse(JSON.stringify(all)));
     });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { checkRecording } from '../../src/benchmark/recording.ts';
 import { traceLines } from '../../src/headless/trace-lines.ts';
 import { batchRequests } from '../../src/loadgen/input-data/batch-requests.ts';
 import { jsonStreams } from '../../src/loadgen/input-data/json-data.ts';
@@ -9,8 +10,7 @@ import { summarizeTraces } from '../../src/profiler/trace-summary.ts';
 import { decideGate } from '../../src/report/gate/decide.ts';
 import { gateJson, gateJUnit, gateMarkdown } from '../../src/report/gate/documents.ts';
 import { readGateDocument } from '../../src/report/gate/readings.ts';
-import { readTraces } from '../../src/triton/trace-file.ts';
-import { checkRecording } from '../../src/tuner/offline/recording.ts';
+import { readTraces } from '../../src/triton/control/trace-file.ts';
 import { modelOf } from '../loadgen/input-files.ts';
 import {
   damagedBytes,

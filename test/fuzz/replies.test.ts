@@ -11,12 +11,12 @@ import { errorOfBody, readInferReply } from '../../src/loadgen/transports/infer-
 import { decodeInferReply } from '../../src/loadgen/transports/infer-message.ts';
 import { readStreamReply } from '../../src/loadgen/transports/stream-reply.ts';
 import type { InferRequest, OutputTensor } from '../../src/loadgen/types.ts';
-import { clientOver } from '../../src/triton/client.ts';
-import { validateConfig } from '../../src/triton/config-validation.ts';
-import { connectHttp } from '../../src/triton/connect.ts';
-import { decodeWithUnknown, messageType, serviceMethod, unknownFieldsOf } from '../../src/triton/proto.ts';
+import { validateConfig } from '../../src/triton/config/validation.ts';
+import { clientOver } from '../../src/triton/control/client.ts';
+import { connectHttp } from '../../src/triton/control/connect.ts';
 import type { TritonClient } from '../../src/triton/types.ts';
-import { type Wire, WireFault } from '../../src/triton/wire.ts';
+import { decodeWithUnknown, messageType, serviceMethod, unknownFieldsOf } from '../../src/triton/wire/proto.ts';
+import { type Wire, WireFault } from '../../src/triton/wire/wire.ts';
 import {
   damagedBytes,
   damagedText,

@@ -2,18 +2,19 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { readCandidates } from '../../src/app/study/read-candidates.ts';
 import type { ErrorCode } from '../../src/base/errors.ts';
 import { readYaml, YamlFault } from '../../src/base/yaml.ts';
 import { readAnalyzerFile } from '../../src/cli/model-analyzer/read-file.ts';
 import { translate } from '../../src/cli/model-analyzer/translate.ts';
-import { readCandidates } from '../../src/cli/read-candidates.ts';
-import { parseProfile } from '../../src/emulator/profiles.ts';
-import { compileSpace } from '../../src/space/compile.ts';
-import { inherit } from '../../src/space/inherit.ts';
-import { spaceFromJson, spaceToJson } from '../../src/space/load.ts';
-import { readSource } from '../../src/space/source.ts';
+import { parseProfile } from '../../src/emulator/profile/profiles.ts';
+import { originalOf } from '../../src/space/model-configs.ts';
+import { compileSpace } from '../../src/space/source/compile.ts';
+import { inherit } from '../../src/space/source/inherit.ts';
+import { spaceFromJson, spaceToJson } from '../../src/space/source/load.ts';
+import { readSource } from '../../src/space/source/source.ts';
 import type { SearchSpace } from '../../src/space/types.ts';
-import { viewSpace } from '../../src/study/samplers/space-view.ts';
+import { viewSpace } from '../../src/study/search/samplers/space-view.ts';
 import { originalConfig } from '../study/builders.ts';
 import { damagedText, FUZZ_TIMEOUT_MS, fuzz, hostileJson, nested, refusedOr } from '../support/fuzz.ts';
 
@@ -27,7 +28,7 @@ const base = spaceFromJson({
   name: 'small',
   parameters: { max_batch_size: [1, 4, 8], instances: [1, 2], 'parameters.threads': ['1', '2'] },
 });
-const view = viewSpace(base, originalConfig);
+const view = viewSpace(base, originalOf(originalConfig));
 
 /** A reader of YAML, a few short files for it, and words that mean something to it. */
 interface Reader {
@@ -50,8 +51,8 @@ const readers: readonly Reader[] = [
     look: (space: SearchSpace) => {
       const again = spaceFromJson(spaceToJson(space));
       expect(spaceToJson(again)).toEqual(spaceToJson(space));
-      for (const assignment of viewSpace(space, originalConfig).assignments()) {
-        viewSpace(space, originalConfig).build(assignment);
+      for (const assignment of viewSpace(space, originalOf(originalConfig)).assignments()) {
+        viewSpace(space, originalOf(originalConfig)).build(assignment);
         break;
       }
     },

@@ -1,22 +1,23 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { createControl } from '../../src/adapter/triton/control.ts';
+import { createProfile } from '../../src/adapter/triton/profile.ts';
 import { realClock } from '../../src/base/clock.ts';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
 import { prepareInputs } from '../../src/loadgen/inputs.ts';
 import { openTransport } from '../../src/loadgen/transports/open.ts';
-import { metricsProbe } from '../../src/profiler/device-probe.ts';
-import { spaceFromJson } from '../../src/space/load.ts';
-import { pruneReason } from '../../src/study/pruning.ts';
-import { manualSampler } from '../../src/study/samplers/manual.ts';
-import { viewSpace } from '../../src/study/samplers/space-view.ts';
-import type { StudyState } from '../../src/study/state.ts';
-import { attemptsOf } from '../../src/study/twin/attempts.ts';
-import { measuredFootprint } from '../../src/study/twin/footprint.ts';
+import { metricsProbe } from '../../src/profiler/devices/device-probe.ts';
+import { modelConfigOf, originalOf } from '../../src/space/model-configs.ts';
+import { spaceFromJson } from '../../src/space/source/load.ts';
+import type { Candidate } from '../../src/space/types.ts';
+import { attemptsOf } from '../../src/study/analysis/memory/attempts.ts';
+import { measuredFootprint } from '../../src/study/analysis/memory/footprint.ts';
+import type { StudyState } from '../../src/study/records/state.ts';
+import { pruneReason } from '../../src/study/search/pruning.ts';
+import { manualSampler } from '../../src/study/search/samplers/manual.ts';
+import { viewSpace } from '../../src/study/search/samplers/space-view.ts';
 import type { Constraint } from '../../src/study/types.ts';
-import { connectGrpc } from '../../src/triton/connect.ts';
-import type { ModelConfig } from '../../src/triton/model-config.ts';
-import { createControl } from '../../src/tuner/control.ts';
-import { createProfile } from '../../src/tuner/profile.ts';
-import { candidateOf, goalOf, studyStarted } from '../study/builders.ts';
+import { connectGrpc } from '../../src/triton/control/connect.ts';
+import { goalOf, studyStarted } from '../study/builders.ts';
 import { smallProfile } from '../support/emulator.ts';
 import { play } from '../tuner/world.ts';
 
@@ -37,7 +38,7 @@ const profile = smallProfile({
 type Size = { readonly instances: number; readonly max_batch_size: number };
 
 const parameters = { instances: [1, 2, 3, 4], max_batch_size: [4, 16] };
-const viewOf = (original: ModelConfig) => viewSpace(spaceFromJson({ name: 'gpu', parameters }), original);
+const viewOf = (original: Candidate) => viewSpace(spaceFromJson({ name: 'gpu', parameters }), original);
 
 /** Tunes the emulated model as `tune` does, without a final: the original config, then these sizes, at the levels of the range. */
 async function tuned(sizes: readonly Size[], low: number, high: number, constraint: Constraint): Promise<StudyState> {
@@ -46,7 +47,7 @@ async function tuned(sizes: readonly Size[], low: number, high: number, constrai
   const [original, metadata] = await Promise.all([client.modelConfig('m'), client.modelMetadata('m')]);
   const transport = openTransport('grpc', { url: emulator.grpcUrl, timeoutMs: 10_000 });
   try {
-    const view = viewOf(original);
+    const view = viewOf(originalOf(original));
     const inputs = prepareInputs(metadata, original, { seed: 1, batch: 1, kind: 'zero' });
     const goal = goalOf(null, { constraints: [constraint] });
     const {
@@ -55,13 +56,14 @@ async function tuned(sizes: readonly Size[], low: number, high: number, constrai
       ...study
     } = studyStarted(goal, {
       model: 'm',
-      originalConfig: original,
+      original: originalOf(original),
       levels: { mode: 'concurrency', low, high },
     });
     const { state, error } = await play({
       goal,
-      plan: { study, baseline: candidateOf(original), build: view.build, finalRounds: 0 },
+      plan: { study, finalRounds: 0 },
       parts: {
+        build: view.build,
         control: createControl(client, 'm', original, true, {
           clock: realClock,
           restore: 'config',
@@ -71,7 +73,7 @@ async function tuned(sizes: readonly Size[], low: number, high: number, constrai
         }),
         profile: createProfile({
           transport,
-          requestsFor: ({ config }) => inputs.forConfig(config),
+          requestsFor: (candidate) => inputs.forConfig(modelConfigOf(candidate)),
           stats: client,
           clock: realClock,
           percentile: 99,
@@ -132,7 +134,7 @@ describe('on an emulated GPU', () => {
     expect(Math.min(mibOf(3, 16), mibOf(4, 4))).toBeGreaterThan(TOTAL_MIB);
     expect(state.trials.map(({ failure }) => failure?.kind ?? null)).toEqual([null, null, null, null, 'out-of-memory']);
     const reasonFor = (size: Size): string | null => {
-      const outcome = viewOf(state.started.originalConfig).build({ ...size });
+      const outcome = viewOf(state.started.original).build({ ...size });
       return outcome.legal ? pruneReason(outcome.candidate, state.trials) : null;
     };
     // By what an instance was seen to take, although no load like it was refused; and by the refusal.

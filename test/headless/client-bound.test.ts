@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { closingLines } from '../../src/headless/closing.ts';
 import { createLines } from '../../src/headless/lines.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
-import { foldStudy } from '../../src/study/fold.ts';
-import { summarize } from '../../src/study/summary.ts';
+import { foldStudy } from '../../src/study/records/fold.ts';
+import { summarize } from '../../src/study/summary/summary.ts';
 import { goalOf } from '../study/builders.ts';
 import { play, World } from '../tuner/world.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { NS_PER_MS, NS_PER_S } from '../../src/base/units.ts';
 import { heyLines, summaryOf } from '../../src/headless/hey-summary.ts';
-import type { PlainHttpFigures } from '../../src/loadgen/plain-http-run.ts';
-import { ReplyTally } from '../../src/loadgen/plain-http-tally.ts';
+import type { PlainHttpFigures } from '../../src/loadgen/plain-http/run.ts';
+import { ReplyTally } from '../../src/loadgen/plain-http/tally.ts';
 import { LatencyHistogram } from '../../src/stats/histogram.ts';
 
 /** 100 replies: 1, 2, … 100 ms; 98 good, of 10 bytes each. */

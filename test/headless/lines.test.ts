@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { closingLines } from '../../src/headless/closing.ts';
 import { createLines } from '../../src/headless/lines.ts';
-import { foldStudy } from '../../src/study/fold.ts';
-import type { StudyRecord } from '../../src/study/records.ts';
-import { summarize } from '../../src/study/summary.ts';
+import { foldStudy } from '../../src/study/records/fold.ts';
+import type { StudyRecord } from '../../src/study/records/records.ts';
+import { summarize } from '../../src/study/summary/summary.ts';
 import type { Objective } from '../../src/study/types.ts';
 import { candidateOf, configOf, goalOf, measured, originalConfig, studyStarted } from '../study/builders.ts';
 
@@ -54,8 +54,8 @@ describe('the lines of a run', () => {
       '    concurrency 8: once more, as the load generator was the limit: the machine is overloaded',
       '    concurrency 8: 250 infer/s ±2.0 %, p99 9 ms, over budget, not stable',
       '    concurrency 6: 240 infer/s ±2.0 %, p99 7 ms, within budget',
-      'held for luck, as the model sees it: that trial 1 met the goal',
-      'no reading is held for luck any more',
+      'the model thinks that trial 1 met the goal by luck',
+      'the model thinks that no trial met the goal by luck',
       'trial 2: instances=3',
       '    failed: out-of-memory: no memory [2J',
       '    round 2 does not count: the original config was 2.4 times slower than before',

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { seriesLines } from '../../src/headless/series-lines.ts';
-import type { SeriesEntry } from '../../src/study/series-summary.ts';
+import type { SeriesEntry } from '../../src/study/summary/series-summary.ts';
 
 const none = { feasible: null, gain: null, best: null, exitCode: null, error: null };
 const best: SeriesEntry['best'] = {

@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { launchServer } from '../../src/cli/serve.ts';
+import { launchServer } from '../../src/app/server/launch.ts';
 import { launchDocker } from '../../src/launch/docker-server.ts';
 import { freePorts } from '../../src/launch/free-ports.ts';
 import { launchLocal } from '../../src/launch/local-server.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
 import { type Summary, type TuneEvent, type TuneOptions, tune } from '../../src/library/index.ts';
-import { connectGrpc } from '../../src/triton/connect.ts';
+import { connectGrpc } from '../../src/triton/control/connect.ts';
 import { freshDirectory, recordsOf, summaryOf } from '../support/cli.ts';
 import { smallProfile } from '../support/emulator.ts';
 
@@ -42,7 +42,10 @@ describe('the library', { timeout: 60_000 }, () => {
     expect(summary).toEqual(await summaryOf(output));
     expect(summary).toMatchObject({ model: 'm', feasible: true, interrupted: false, restored: { verified: true } });
     expect(summary.budget).toEqual({ percentile: 99, latencyMs: 1000 });
-    expect(events[0]).toMatchObject({ type: 'study-started', options: { latencyBudget: 1000, percentile: 99 } });
+    expect(events[0]).toMatchObject({
+      type: 'study-started',
+      spec: { goal: { latencyBudgetMs: 1000, percentile: 99 } },
+    });
     const last = events.at(-1);
     expect(last).toMatchObject({ type: 'documents-written', summary });
     const config = last?.type === 'documents-written' ? last.files.config : null;
@@ -83,7 +86,7 @@ describe('the library', { timeout: 60_000 }, () => {
   it.each([
     ['an option that there is none of', { ...quick, latencybudget: 3 }, 'USAGE', /no option 'latencybudget'/],
     ['an option of the terminal', { ...quick, ui: 'tui' }, 'USAGE', /no option 'ui'/],
-    ['a choice that there is none of', { ...quick, sampler: 'best' }, 'USAGE', /'best' is no sampler/],
+    ['a choice that there is none of', { ...quick, sampler: 'best' }, 'USAGE', /no sampler 'best'/],
     ['no model', { url: emulator.grpcUrl }, 'USAGE', /which model/],
     ['an unknown model', { ...quick, model: 'n' }, 'MODEL_UNKNOWN', /'n'/],
   ])('refuses %s', async (_, options, code, message) => {

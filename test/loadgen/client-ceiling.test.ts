@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type NullRuns, type NullTraffic, nullRuns } from '../../src/loadgen/client-ceiling.ts';
-import { startNullServer } from '../../src/loadgen/null-server.ts';
+import { type NullRuns, type NullTraffic, nullRuns } from '../../src/loadgen/client/ceiling.ts';
+import { startNullServer } from '../../src/loadgen/client/null-server.ts';
 import { openTransport } from '../../src/loadgen/transports/open.ts';
 import type { RequestSet, SendOutcome } from '../../src/loadgen/types.ts';
 import type { WorkerTransport } from '../../src/loadgen/workers/messages.ts';
@@ -21,6 +21,23 @@ function runsOf(protocol: 'grpc' | 'http', requests: RequestSet, { sequences, ..
   const workers = openWorkers(1, { protocol, options: { ...kind, url: 'localhost:1', timeoutMs: 2000 } });
   onTestFinished(() => workers.close());
   return nullRuns(workers, { protocol, requests, sequences, streaming: kind.streaming });
+}
+
+/**
+ * The highest ceiling of two kinds of traffic over rounds in turn, until the first is that many times the second, eight rounds at most:
+ * whatever else runs here slows some of the runs, and never makes one faster.
+ */
+async function ceilingsInTurn(
+  [first, second]: readonly [() => NullRuns, () => NullRuns],
+  times: number,
+): Promise<readonly [number, number]> {
+  let best: readonly [number, number] = [0, 0];
+  for (let round = 0; round < 8 && (round === 0 || best[0] <= times * best[1]); round++) {
+    const one = (await first().ceiling()) ?? 0;
+    const other = (await second().ceiling()) ?? 0;
+    best = [Math.max(best[0], one), Math.max(best[1], other)];
+  }
+  return best;
 }
 
 describe.each(['grpc', 'http'] as const)('a server that does nothing, over %s', (protocol) => {
@@ -46,11 +63,11 @@ describe.each(['grpc', 'http'] as const)('a server that does nothing, over %s', 
   });
 
   it('gives the rate that this client cannot exceed, lower for requests that cost more', async () => {
-    const small = (await runsOf(protocol, setOf(16)).ceiling()) as number;
-    const large = (await runsOf(protocol, setOf(100_000)).ceiling()) as number;
+    const kinds = [() => runsOf(protocol, setOf(16)), () => runsOf(protocol, setOf(100_000))] as const;
+    const [small, large] = await ceilingsInTurn(kinds, 2);
     expect(large).toBeGreaterThan(0);
     expect(small).toBeGreaterThan(2 * large);
-  });
+  }, 60_000);
 
   it('is measured once', () => {
     const runs = runsOf(protocol, setOf(16));
@@ -107,16 +124,11 @@ describe('the ceiling of other kinds of traffic', () => {
 
   it('is lower where each request is encoded anew', async () => {
     const sequences = { length: 5, variation: 0, ids: { low: 1, high: 1000 }, seed: 1 };
-    const plain: number[] = [];
-    const anew: number[] = [];
-    // In turn, the best of each: whatever else runs here slows some of the runs.
-    for (let round = 0; round < 3; round++) {
-      plain.push((await runsOf('grpc', setOf(10_000)).ceiling()) as number);
-      anew.push((await runsOf('grpc', setOf(10_000), { sequences }).ceiling()) as number);
-    }
-    expect(Math.min(...anew)).toBeGreaterThan(0);
-    expect(Math.max(...anew)).toBeLessThan(Math.max(...plain));
-  });
+    const kinds = [() => runsOf('grpc', setOf(10_000)), () => runsOf('grpc', setOf(10_000), { sequences })] as const;
+    const [plain, anew] = await ceilingsInTurn(kinds, 1.5);
+    expect(anew).toBeGreaterThan(0);
+    expect(plain).toBeGreaterThan(1.5 * anew);
+  }, 60_000);
 });
 
 it('answers message after message on one stream, large ones too', async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { readInputs, type SuppliedInputOptions } from '../../src/loadgen/inputs.ts';
 import type { RequestSet } from '../../src/loadgen/types.ts';
-import type { ModelConfig, TensorConfig } from '../../src/triton/model-config.ts';
+import type { ModelConfig, TensorConfig } from '../../src/triton/config/model-config.ts';
 import type { ModelMetadata } from '../../src/triton/types.ts';
 
 /** A tensor of a test model: data type, dimensions without the batch, and what its config says of it. */

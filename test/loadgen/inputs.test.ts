@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type InputOptions, prepareInputs } from '../../src/loadgen/inputs.ts';
-import type { ModelConfig } from '../../src/triton/model-config.ts';
+import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 import type { ModelMetadata, TensorMetadata } from '../../src/triton/types.ts';
 
 const metadataOf = (inputs: readonly TensorMetadata[]): ModelMetadata => ({

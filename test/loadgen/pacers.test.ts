@@ -10,7 +10,7 @@ import {
   poissonArrivals,
   ramp,
   replay,
-} from '../../src/loadgen/pacers.ts';
+} from '../../src/loadgen/pacing/pacers.ts';
 
 /** When the first `most` requests are due, asked by a sender that is late by `lateNs` each time. */
 function schedule(pacer: Pacer, most: number, lateNs: (index: number) => number = () => 0): number[] {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { dealt, limited, pacerOf, type Schedule } from '../../src/loadgen/pacers.ts';
-import { type Part, pieceOf, shareOf } from '../../src/loadgen/part.ts';
+import { dealt, limited, pacerOf, type Schedule } from '../../src/loadgen/pacing/pacers.ts';
+import { type Part, pieceOf, shareOf } from '../../src/loadgen/pacing/part.ts';
 import { requestCycle } from '../../src/loadgen/request-cycle.ts';
 import { partOfRule } from '../../src/loadgen/sequences.ts';
 import type { InferRequest, PreparedRequest, Transport } from '../../src/loadgen/types.ts';

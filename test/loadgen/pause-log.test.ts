@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { allHeldUp } from '../../src/loadgen/held-up.ts';
-import { hostCpuOf, hostCpuSince, readHostCpu } from '../../src/loadgen/host-cpu.ts';
+import { allHeldUp } from '../../src/loadgen/client/held-up.ts';
+import { hostCpuOf, hostCpuSince, readHostCpu } from '../../src/loadgen/client/host-cpu.ts';
 import { PauseLog } from '../../src/loadgen/workers/pause-log.ts';
 
 const MS = 1e6;

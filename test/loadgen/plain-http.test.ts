@@ -4,8 +4,8 @@ import type { Server, Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { sleepingAlarm } from '../../src/base/alarm.ts';
 import { realClock } from '../../src/base/clock.ts';
-import type { PlainHttpOptions, PlainHttpRequest } from '../../src/loadgen/plain-http.ts';
-import { measurePlainHttp, type PlainHttpFigures, type PlainHttpLoad } from '../../src/loadgen/plain-http-run.ts';
+import type { PlainHttpOptions, PlainHttpRequest } from '../../src/loadgen/plain-http/plain-http.ts';
+import { measurePlainHttp, type PlainHttpFigures, type PlainHttpLoad } from '../../src/loadgen/plain-http/run.ts';
 import { newAuthority, trusting } from '../support/certificates.ts';
 import { listen, type MisbehavingServer, refusingUrl, reset, startRaw } from '../support/misbehaving-server.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { replyCheck } from '../../src/loadgen/reply-check.ts';
-import { encodeTexts } from '../../src/loadgen/text-elements.ts';
+import { encodeTexts } from '../../src/loadgen/tensors/text-elements.ts';
 import type { InferRequest, OutputTensor } from '../../src/loadgen/types.ts';
 
 const bytesOf = (array: Float32Array | Int16Array): Uint8Array => new Uint8Array(array.buffer);

@@ -1,7 +1,7 @@
-import type { Profile } from '../../src/emulator/profile-schema.ts';
-import { loadProfile } from '../../src/emulator/profiles.ts';
+import { loadProfile } from '../../src/emulator/profile/profiles.ts';
+import type { Profile } from '../../src/emulator/profile/schema.ts';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
-import { connectGrpc } from '../../src/triton/connect.ts';
+import { connectGrpc } from '../../src/triton/control/connect.ts';
 import { sharedMemorySuite } from '../support/shared-memory-suite.ts';
 import { loadStandInCuda, onGpu } from '../support/stand-in-cuda.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { numericType } from '../../src/loadgen/data-types.ts';
-import { encodeTexts } from '../../src/loadgen/text-elements.ts';
+import { numericType } from '../../src/loadgen/tensors/data-types.ts';
+import { encodeTexts } from '../../src/loadgen/tensors/text-elements.ts';
 import { openGrpcJs } from '../../src/loadgen/transports/grpc-js.ts';
 import { openGrpcLean } from '../../src/loadgen/transports/grpc-lean.ts';
 import { openGrpcStream } from '../../src/loadgen/transports/grpc-stream.ts';

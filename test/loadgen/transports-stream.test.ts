@@ -4,7 +4,7 @@ import { openGrpcStream } from '../../src/loadgen/transports/grpc-stream.ts';
 import { openTransport } from '../../src/loadgen/transports/open.ts';
 import { readStreamReply } from '../../src/loadgen/transports/stream-reply.ts';
 import type { Transport } from '../../src/loadgen/types.ts';
-import { messageType } from '../../src/triton/proto.ts';
+import { messageType } from '../../src/triton/wire/proto.ts';
 import { streamResponse } from '../support/infer-servers.ts';
 import { h2Frame } from '../support/raw-h2.ts';
 import {

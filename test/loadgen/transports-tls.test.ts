@@ -4,7 +4,7 @@ import { openGrpcLean } from '../../src/loadgen/transports/grpc-lean.ts';
 import { openHttpLean } from '../../src/loadgen/transports/http-lean.ts';
 import { openUndici } from '../../src/loadgen/transports/undici.ts';
 import type { Transport, TransportOptions } from '../../src/loadgen/types.ts';
-import type { TlsOptions } from '../../src/triton/tls.ts';
+import type { TlsOptions } from '../../src/triton/wire/tls.ts';
 import { type Authority, newAuthority, type ServerTls, trusting } from '../support/certificates.ts';
 import { startTlsProxy } from '../support/tls-proxy.ts';
 import { grpcSubject, httpSubject } from '../support/transport-subjects.ts';

@@ -5,7 +5,7 @@ import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/co
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Summary } from '../../src/study/summary.ts';
+import type { Summary } from '../../src/study/summary/summary.ts';
 import { smallProfile } from '../support/emulator.ts';
 import { install, pack, root, run, start } from './packed.ts';
 
@@ -82,6 +82,41 @@ describe('the package', () => {
     });
   });
 
+  it('tunes by a sampler and an adapter from outside, which pass their suites', { timeout: 300_000 }, async () => {
+    for (const name of ['sampler.ts', 'adapter.ts']) await copyFile(join(root, 'examples', name), join(folder, name));
+    await writeFile(
+      join(folder, 'suites.ts'),
+      `import { adapterConformance, samplerConformance } from 'tritune/testing';
+import { adapter } from './adapter.ts';
+import { sampler } from './sampler.ts';
+const suites = [
+  ...samplerConformance(sampler),
+  ...adapterConformance({
+    open: () => adapter.open({ percentile: 99, precision: 0.5 }),
+    assignments: [{ workers: 2, batch: 4 }, { workers: 4, batch: 1 }],
+    refused: { workers: 16, batch: 1 },
+    level: { mode: 'concurrency', value: 2 },
+  }),
+];
+for (const { name, run } of suites) await run().then(() => console.log('passed', name));
+`,
+    );
+    const { stdout } = await run('node', ['suites.ts'], folder);
+    expect(stdout.match(/^passed /gm)).toHaveLength(17);
+    const limits = ['--latency-budget', '1000', '--concurrency', '8:8', '--precision', '20', '--max-trials', '3'];
+    const parts = ['--adapter', './adapter.ts', '--sampler', './sampler.ts'];
+    await run('npx', ['tritune', 'tune', '-m', 'words', ...parts, ...limits, '-o', 'words'], folder);
+    const summary = JSON.parse(await readFile(join(folder, 'words/summary.json'), 'utf8')) as Summary;
+    expect(summary).toMatchObject({
+      model: 'words',
+      feasible: true,
+      restored: { verified: true },
+      counts: { trials: 4 },
+    });
+    const best = JSON.parse(await readFile(join(folder, 'words/best/settings.json'), 'utf8')) as object;
+    expect(best).toMatchObject({ workers: expect.any(Number), batch: expect.any(Number) });
+  });
+
   it('is typed for a program of strict TypeScript that checks the types of its libraries too', async () => {
     await writeFile(
       join(folder, 'typed.ts'),
@@ -91,8 +126,8 @@ const summary: Promise<Summary> = tune({ model: 'm', latencyBudget: 8 }, { onEve
 export const best: Promise<number | null | undefined> = summary.then(({ best }) => best?.throughput.value);
 // @ts-expect-error a budget is a number of milliseconds
 export const wrong = tune({ model: 'm', latencyBudget: '8ms' });
-// @ts-expect-error there is no such sampler
-export const unknown = tune({ model: 'm', sampler: 'best' });
+// @ts-expect-error a sampler has a name and a function
+export const unknown = tune({ model: 'm', sampler: { name: 'best' } });
 `,
     );
     const typeRoots = [join(root, 'node_modules/@types')];

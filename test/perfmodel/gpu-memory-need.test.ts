@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { gpuMemoryNeed } from '../../src/perfmodel/gpu-memory-need.ts';
 import { choiceOf } from '../../src/perfmodel/modelled-config.ts';
 import type { Measured } from '../../src/perfmodel/simulator.ts';
-import { queueingSampler } from '../../src/study/samplers/queueing.ts';
+import { modelConfigOf } from '../../src/space/model-configs.ts';
+import { queueingSampler } from '../../src/study/search/queueing/queueing.ts';
 import type { Goal, Trial } from '../../src/study/types.ts';
 import { candidateOf, configOf, goalOf, measured, trialOf } from '../study/builders.ts';
 import { smallSpace } from '../study/sampler-suite.ts';
@@ -111,7 +112,7 @@ describe('a sampler that knows what candidates need', () => {
     [1, 2].map((instances) => {
       const { choice, measurements } = using(instances, 4, 500 + 3000 * instances, precise('fp32'));
       const level = { throughput: { value: 400 * instances, low: 390 * instances, high: 410 * instances } };
-      return trialOf(instances - 1, choice.candidate.config, {
+      return trialOf(instances - 1, modelConfigOf(choice.candidate), {
         measurements: measurements.map((each) => ({ ...each, ...level, ...(!withMemory && { device: {} }) })),
       });
     });

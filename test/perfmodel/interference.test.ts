@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { affineNs } from '../../src/perfmodel/affine-line.ts';
 import { averagedInterference, type Point } from '../../src/perfmodel/interference.ts';
-import { affineNs } from '../../src/queueing/fit-affine.ts';
 
 const MS = 1e6;
 
@@ -15,7 +15,7 @@ const timeMs = ({ perInstance, cores }: Truth, batch: number, instances: number,
 
 const seen = (truth: Truth, instances: number, busyInstances: number): Point[] =>
   [1, 4, 8].map((batchSize) => ({
-    variant: 'plain',
+    settingsKey: 'plain',
     batchSize,
     instances,
     busyInstances,
@@ -26,7 +26,7 @@ const seen = (truth: Truth, instances: number, busyInstances: number): Point[] =
 
 const predictedMs = (points: readonly Point[], batchSize: number, instances: number, busyInstances: number): number => {
   const line = averagedInterference(points).lineFor(instances);
-  return affineNs(line, { variant: 'plain', batchSize, busyInstances, executionNs: 1, weight: 1 }) / MS;
+  return affineNs(line, { settingsKey: 'plain', batchSize, busyInstances, executionNs: 1, weight: 1 }) / MS;
 };
 
 const busyOnly: Truth = { perInstance: 0.8, cores: Number.POSITIVE_INFINITY };

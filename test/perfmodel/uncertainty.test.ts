@@ -4,9 +4,9 @@ import { uncertaintyOf, type Work } from '../../src/perfmodel/uncertainty.ts';
 import { affineLaw, type ServiceLaw } from '../../src/queueing/service-law.ts';
 
 const MS = 1e6;
-const work: Work = { variant: 'plain', instances: 1, largestBatch: 16, batchSize: 1, busyInstances: 1 };
+const work: Work = { largestBatch: 16, batchSize: 1, busyInstances: 1 };
 const seen = (batchSize: number, more: Partial<Point> = {}): Point => ({
-  variant: 'plain',
+  settingsKey: 'plain',
   batchSize,
   instances: 1,
   busyInstances: 1,
@@ -60,27 +60,13 @@ describe('the uncertainty about a batch size', () => {
   });
 });
 
-describe('the uncertainty about a variant that was seen', () => {
-  const points = [1, 4, 16].flatMap((batchSize) => [seen(batchSize), seen(batchSize, { instances: 4 })]);
-  const other = [...points, seen(4, { variant: 'half', instances: 4 })];
-  const of = (batchSize: number, instances: number): number =>
-    uncertaintyOf({ ...work, variant: 'half', batchSize, instances }, other, flat);
-
-  it('grows with the distance from where it was seen', () => {
-    expect(of(4, 4)).toBe(0);
-    expect(of(16, 4)).toBeGreaterThan(0);
-    expect(of(16, 1)).toBeGreaterThan(of(16, 4));
-    expect(uncertaintyOf({ ...work, batchSize: 16 }, other, flat)).toBe(0);
-  });
-});
-
 describe('the uncertainty about executions of one without batching', () => {
   /** Four instances; a sample takes about as long in a batch as alone, and single executions beside batches six times as long. */
   const costly = { ...lawThrough({ 1: 0.2, 4: 0.8 }), interference: { perInstance: 5 / 3, batchExponent: 0 } };
   const beside = (batchSize: number, company: number): Point =>
     seen(batchSize, { instances: 4, busyInstances: 4, company, executionNs: 1.2 * batchSize * MS });
   const points = [seen(1, { executionNs: 0.2 * MS }), beside(1, 3), beside(4, 3)];
-  const alone: Work = { ...work, instances: 4, largestBatch: 1, busyInstances: 4 };
+  const alone: Work = { ...work, largestBatch: 1, busyInstances: 4 };
 
   it('is large where they were slow beside batches that save little: it may be the batches', () => {
     expect(uncertaintyOf(alone, points, costly)).toBeGreaterThan(1);

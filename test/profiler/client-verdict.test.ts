@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Alarm, sleepingAlarm } from '../../src/base/alarm.ts';
-import { type ClientUse, type ClientWatch, watchClient } from '../../src/loadgen/client-cost.ts';
+import { type ClientUse, type ClientWatch, watchClient } from '../../src/loadgen/client/cost.ts';
 import { SimulatedClock, SimulatedServer } from '../loadgen/simulation.ts';
 import { idleClient, measure } from './simulate.ts';
 

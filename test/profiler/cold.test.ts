@@ -4,7 +4,7 @@ import { prepareInputs } from '../../src/loadgen/inputs.ts';
 import { openTransport } from '../../src/loadgen/transports/open.ts';
 import { coldSizes } from '../../src/profiler/cold-sizes.ts';
 import { measureLevel } from '../../src/profiler/measure-level.ts';
-import { connectHttp } from '../../src/triton/connect.ts';
+import { connectHttp } from '../../src/triton/control/connect.ts';
 import type { ModelStatistics } from '../../src/triton/types.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
 import { simulate } from './simulate.ts';
@@ -80,6 +80,9 @@ describe('a batch size seen for the first time', () => {
   });
 });
 
+/** Far longer than a busy machine holds a request up. */
+const COLD_MS = 600;
+
 describe('a cold instance among warm ones', () => {
   it('is woken before anything is counted', async () => {
     const measured = async (isFresh: boolean) => {
@@ -87,7 +90,7 @@ describe('a cold instance among warm ones', () => {
         profile: smallProfile({
           a: 4,
           config: { instance_group: [{ count: 4, kind: 'KIND_CPU' }] },
-          model: { first_execution_ms: 200 },
+          model: { first_execution_ms: COLD_MS },
         }),
       });
       const client = connectHttp(emulator.httpUrl, {});
@@ -111,9 +114,9 @@ describe('a cold instance among warm ones', () => {
       });
     };
     const cold = await measured(false);
-    expect(cold.latencyMs.max).toBeGreaterThan(200);
+    expect(cold.latencyMs.max).toBeGreaterThan(COLD_MS);
     const woken = await measured(true);
-    expect(woken.latencyMs.max).toBeLessThan(200);
+    expect(woken.latencyMs.max).toBeLessThan(COLD_MS);
     expect(woken.foreignRequests).toBeUndefined();
-  });
+  }, 60_000);
 });

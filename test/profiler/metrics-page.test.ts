@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { lastLoadSeconds } from '../../src/profiler/metrics-page.ts';
-import { parsePrometheus } from '../../src/profiler/prometheus.ts';
+import { lastLoadSeconds } from '../../src/profiler/devices/metrics-page.ts';
+import { parsePrometheus } from '../../src/profiler/devices/prometheus.ts';
 
 const page = (...lines: string[]) => parsePrometheus(lines.join('\n'));
 

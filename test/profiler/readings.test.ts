@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { deviceMetrics, meanDeviceMetrics, metricsProbe } from '../../src/profiler/device-probe.ts';
-import { parsePrometheus } from '../../src/profiler/prometheus.ts';
+import { deviceMetrics, meanDeviceMetrics, metricsProbe } from '../../src/profiler/devices/device-probe.ts';
+import { parsePrometheus } from '../../src/profiler/devices/prometheus.ts';
 import { requestsServed, serverBreakdown } from '../../src/profiler/server-breakdown.ts';
 import type { ModelStatistics } from '../../src/triton/types.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { seededRandom, standardNormal } from '../../src/base/random.ts';
-import { isSettled, SETTLED_SLICES, type Slice, slicesOf } from '../../src/profiler/settled.ts';
+import { isSettled, SETTLED_SLICES, type Slice, slicesOf } from '../../src/profiler/windows/settled.ts';
 import { LatencyHistogram } from '../../src/stats/histogram.ts';
 
 const drawn = (rates: readonly number[], tails: readonly number[] = rates.map(() => 5e6)): Slice[] =>

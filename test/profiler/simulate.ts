@@ -1,4 +1,4 @@
-import type { ClientWatch } from '../../src/loadgen/client-cost.ts';
+import type { ClientWatch } from '../../src/loadgen/client/cost.ts';
 import type { LevelOptions } from '../../src/profiler/level-options.ts';
 import { measureLevel } from '../../src/profiler/measure-level.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';

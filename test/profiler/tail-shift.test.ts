@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { tailShiftNs } from '../../src/profiler/tail-shift.ts';
+import { tailShiftNs } from '../../src/profiler/windows/tail-shift.ts';
 import { LatencyHistogram } from '../../src/stats/histogram.ts';
 
 const MS = 1e6;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { summarizeTraces, type TraceSummary } from '../../src/profiler/trace-summary.ts';
-import type { Trace } from '../../src/triton/trace-file.ts';
+import type { Trace } from '../../src/triton/control/trace-file.ts';
 
 const trace = (id: number, momentsNs: Record<string, number>, more: Partial<Trace> = {}): Trace => ({
   ...{ id, parentId: null, model: 'm', version: 1, requestId: '' },

@@ -2,16 +2,16 @@ import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { mean } from 'simple-statistics';
 import { describe, expect, it } from 'vitest';
-import { lawOf } from '../../src/emulator/profile-physics.ts';
-import type { ModelProfile } from '../../src/emulator/profile-schema.ts';
-import { loadProfile } from '../../src/emulator/profiles.ts';
-import { readResultTable } from '../../src/emulator/result-table.ts';
+import { loadProfile } from '../../src/emulator/profile/profiles.ts';
+import { readResultTable } from '../../src/emulator/profile/result-table.ts';
+import type { ModelProfile } from '../../src/emulator/profile/schema.ts';
+import { lawOf } from '../../src/emulator/profile/simulators.ts';
 import { type BatcherPolicy, policyOf } from '../../src/queueing/batcher-policy.ts';
-import { calibrate } from '../../src/queueing/calibrate.ts';
-import { calibratedLaw, foretellRow, type Unknowns, windowNsOf } from '../../src/queueing/calibration-model.ts';
-import { aloneRows, type CalibrationRow } from '../../src/queueing/calibration-row.ts';
-import { foretellHeldOut, levelsToFit } from '../../src/queueing/held-out.ts';
-import type { ModelConfig } from '../../src/triton/model-config.ts';
+import { calibrate } from '../../src/queueing/calibration/calibrate.ts';
+import { levelsToFit, predictHeldOut } from '../../src/queueing/calibration/held-out.ts';
+import { calibratedLaw, predictRow, type Unknowns, windowNsOf } from '../../src/queueing/calibration/model.ts';
+import { aloneRows, type CalibrationRow } from '../../src/queueing/calibration/row.ts';
+import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 
 const fixture = (name: string): Buffer => readFileSync(new URL(`../fixtures/queueing/${name}`, import.meta.url));
 const policy: BatcherPolicy = {
@@ -44,7 +44,7 @@ function tableOf(unknowns: Partial<Unknowns>, levels = [4, 16, 48, 96]): Calibra
       meanBatch: null,
     })),
     ...levels.map((concurrency) => {
-      const told = foretellRow(server, concurrency, 1);
+      const told = predictRow(server, concurrency, 1);
       const meanMs = told.queueMs + told.computeMs + told.outsideMs;
       return {
         concurrency,
@@ -135,14 +135,14 @@ describe('published results', () => {
   const table = gunzipSync(fixture('tft-results.csv.gz')).toString();
   const published = { ...policy, maxBatchSize: 1024, preferredBatchSizes: [512, 1024], maxQueueDelayNs: 1000 };
 
-  it('are foretold to 10 % from their offline rows and three online ones, for 10 of 12 servers', {
+  it('are predicted to 10 % from their offline rows and three online ones, for 10 of 12 servers', {
     timeout: 180_000,
   }, () => {
     const setUps = readResultTable(table, 'tft-results.csv', 1);
     expect(setUps).toHaveLength(12);
     const misses = setUps.map(({ rows }) => {
       expect(levelsToFit(rows)).toEqual([8, 64, 256]);
-      const { medianMiss, rows: told } = foretellHeldOut(rows, published, levelsToFit(rows));
+      const { medianMiss, rows: told } = predictHeldOut(rows, published, levelsToFit(rows));
       expect(told.filter(({ isUsed }) => !isUsed)).toHaveLength(29);
       return medianMiss ?? { throughput: Number.NaN, p50: Number.NaN };
     });
@@ -163,7 +163,7 @@ describe('the profile of an object detector with a queue delay', () => {
     jitterNs: 0,
     windowNs: Number.POSITIVE_INFINITY,
   };
-  const at = (concurrency: number) => foretellRow(server, concurrency, 1);
+  const at = (concurrency: number) => predictRow(server, concurrency, 1);
 
   it('makes fewer clients than a batch sit out the delay', () => {
     const [published] = rows;

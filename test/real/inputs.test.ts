@@ -5,7 +5,7 @@ import { prepareInputs, readInputs } from '../../src/loadgen/inputs.ts';
 import { replyCheck } from '../../src/loadgen/reply-check.ts';
 import { openTransport } from '../../src/loadgen/transports/open.ts';
 import type { InferRequest, SendOutcome } from '../../src/loadgen/types.ts';
-import { connectGrpc } from '../../src/triton/connect.ts';
+import { connectGrpc } from '../../src/triton/control/connect.ts';
 import { freshDirectory } from '../support/cli.ts';
 import { sendMany } from '../support/transport-suite.ts';
 

@@ -10,7 +10,7 @@ import { requestCycle } from '../../src/loadgen/request-cycle.ts';
 import { Sequences } from '../../src/loadgen/sequences.ts';
 import { openTransport } from '../../src/loadgen/transports/open.ts';
 import type { InferRequest, OutputTensor } from '../../src/loadgen/types.ts';
-import { connectGrpc } from '../../src/triton/connect.ts';
+import { connectGrpc } from '../../src/triton/control/connect.ts';
 import { freshDirectory } from '../support/cli.ts';
 
 const { grpcUrl, httpUrl } = inject('realServer');

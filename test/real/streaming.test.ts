@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { openGrpcLean } from '../../src/loadgen/transports/grpc-lean.ts';
 import { openGrpcStream } from '../../src/loadgen/transports/grpc-stream.ts';
 import type { InferRequest, SendOutcome, Transport } from '../../src/loadgen/types.ts';
-import { connectGrpc } from '../../src/triton/connect.ts';
+import { connectGrpc } from '../../src/triton/control/connect.ts';
 import { freshDirectory, recordsOf, runCli, summaryOf } from '../support/cli.ts';
 import { inferRequest, sendMany } from '../support/transport-suite.ts';
 import { spaceFile } from './spaces.ts';

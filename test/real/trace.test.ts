@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defaultInstallDirectory } from '../../src/launch/triton-install.ts';
 import type { LaunchedServer } from '../../src/launch/types.ts';
 import type { TraceSummary } from '../../src/profiler/trace-summary.ts';
-import { connectGrpc, connectHttp } from '../../src/triton/connect.ts';
+import { connectGrpc, connectHttp } from '../../src/triton/control/connect.ts';
 import type { TritonClient } from '../../src/triton/types.ts';
 import { runCli } from '../support/cli.ts';
 import { installDirectory, makeModelRepository, startRealTriton } from '../support/real-triton.ts';

@@ -2,12 +2,13 @@ import { mkdtemp, readdir, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { configDocuments } from '../../src/adapter/triton/documents.ts';
 import { html } from '../../src/report/html.ts';
 import { paretoCsv, resultsCsv } from '../../src/report/results-csv.ts';
 import { writeRun } from '../../src/report/write-run.ts';
-import { foldStudy } from '../../src/study/fold.ts';
-import type { FinalMeasured, StudyRecord } from '../../src/study/records.ts';
-import { parseConfigText } from '../../src/triton/config-parser.ts';
+import { foldStudy } from '../../src/study/records/fold.ts';
+import type { FinalMeasured, StudyRecord } from '../../src/study/records/records.ts';
+import { parseConfigText } from '../../src/triton/config/parser.ts';
 import {
   candidateOf,
   configOf,
@@ -54,7 +55,9 @@ describe('html', () => {
 describe('the documents of a run', () => {
   it('are written whole, and no name or message becomes markup or a path', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'tritune-report-'));
-    const { summary, files } = await writeRun(foldStudy(studyOf(hostile, hostile)), directory, 'safe');
+    const { summary, files } = await writeRun(foldStudy(studyOf(hostile, hostile)), directory, (best) =>
+      configDocuments(best, hostile, () => 'safe'),
+    );
     expect((await readdir(directory)).sort()).toEqual([
       ...['best', 'pareto.csv', 'report.html', 'results', 'results.csv', 'summary.json'],
     ]);
@@ -73,7 +76,9 @@ describe('the documents of a run', () => {
 
   it('hold the best config, loadable and named as the model', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'tritune-report-'));
-    const { files } = await writeRun(foldStudy(studyOf('m', 'no')), directory, 'm');
+    const { files } = await writeRun(foldStudy(studyOf('m', 'no')), directory, (best) =>
+      configDocuments(best, 'm', (name) => name),
+    );
     expect(files.config).toBe(join(directory, 'best', 'm', 'config.pbtxt'));
     const { config } = parseConfigText(await readFile(files.config as string, 'utf8'), 'config.pbtxt');
     expect(config).toMatchObject({ name: 'm', max_batch_size: 8, instance_group: [{ count: 2, kind: 'KIND_CPU' }] });

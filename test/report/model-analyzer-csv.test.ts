@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Measurement } from '../../src/profiler/measurement.ts';
 import { analyzerTables } from '../../src/report/model-analyzer-csv.ts';
-import { foldStudy } from '../../src/study/fold.ts';
-import type { StudyRecord, StudyStarted } from '../../src/study/records.ts';
-import type { ModelConfig } from '../../src/triton/model-config.ts';
+import { specOf } from '../../src/spec/spec-of-options.ts';
+import { foldStudy } from '../../src/study/records/fold.ts';
+import type { StudyRecord, StudyStarted } from '../../src/study/records/records.ts';
+import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 import { candidateOf, configOf, goalOf, measured, originalConfig, studyStarted } from '../study/builders.ts';
 
 const at = '2026-01-01T00:00:01.000Z';
@@ -51,7 +52,7 @@ describe("Model Analyzer's tables", () => {
         ...trial(2, configOf(3, 8), []),
         ...trial(3, configOf(3, 4), [measured(1, 50, 20)]),
       ],
-      { options: { batch: 2 } },
+      { spec: specOf({ model: 'net', batch: 2 }) },
     );
     expect(lines['metrics-model-inference.csv']?.slice(1)).toEqual([
       'net,2,2,net_config_1,2:CPU,8,Yes,180,6',

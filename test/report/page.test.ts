@@ -6,9 +6,9 @@ import { breakdownChart } from '../../src/report/charts/breakdown-chart.ts';
 import { narrowPaper, widePaper } from '../../src/report/charts/svg.ts';
 import { jsonBlock } from '../../src/report/html.ts';
 import { reportHtml } from '../../src/report/report-html.ts';
-import { foldStudy } from '../../src/study/fold.ts';
-import type { StudyRecord } from '../../src/study/records.ts';
-import { summarize } from '../../src/study/summary.ts';
+import { foldStudy } from '../../src/study/records/fold.ts';
+import type { StudyRecord } from '../../src/study/records/records.ts';
+import { summarize } from '../../src/study/summary/summary.ts';
 import { runCli } from '../support/cli.ts';
 import { offlineStudy, slowerLater } from '../support/drifting-study.ts';
 import { hostile, hostileStudy, studyOfMany } from './studies.ts';
@@ -109,6 +109,23 @@ describe('the page', () => {
     for (const id of targets) expect(page.split(`<tr id="${id}"`), id).toHaveLength(2);
   });
 
+  it('shows in the table of trials what the final measured of the best, with its mark', async () => {
+    const { best, finals } = foldStudy(await studyOfMany());
+    const row = new RegExp(
+      `<a href="#trial-${best?.number}">${best?.number} best</a></td><td>[^<]*</td><td>(\\d+)†</td>`,
+    );
+    const level = Number(row.exec(await thePage())?.[1]);
+    expect(finals.some((final) => final.trial === best?.number && final.measurement.level.value === level)).toBe(true);
+    expect(await thePage()).toContain('†: as the final measured it');
+    const before = (await studyOfMany()).filter(({ type }) => type !== 'final-measured' && type !== 'gain-decided');
+    expect(pageOf(before)).not.toContain('†');
+  });
+
+  it('has one row for the budgeted percentile', async () => {
+    const heads = [...(await thePage()).matchAll(/<th scope="row">(p99[^<]*)</g)].map(([, head]) => head);
+    expect(heads).toEqual(['p99 latency, ms']);
+  });
+
   it('says of an unfinished run that it is one, whatever it holds so far', async () => {
     const records = await studyOfMany();
     for (const length of [1, 3, 4, records.length - 1]) {
@@ -180,7 +197,9 @@ describe("the machine's speed on the page", () => {
     const page = await drifting();
     expect(page).toMatch(/<small>×[01]\.\d\d<\/small>/);
     expect(page).toContain('×: measured while the machine was slower or faster than usual.');
-    expect(page).toMatch(/at [01]\.\d\d of the first minute&#39;s speed: compared as [\d,.]+ infer\/s, p99 [\d.]+ ms/);
+    expect(page).toMatch(
+      /at [01]\.\d\d times the first minute&#39;s speed: compared as [\d,.]+ infer\/s, p99 [\d.]+ ms/,
+    );
   });
 
   it('is one sentence where it held', async () => {

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { makeSampler } from '../../src/cli/samplers.ts';
-import { foldStudy } from '../../src/study/fold.ts';
-import { readJournal, resumeJournal } from '../../src/study/journal.ts';
-import type { StudyRecord } from '../../src/study/records.ts';
+import { foldStudy } from '../../src/study/records/fold.ts';
+import { readJournal, resumeJournal } from '../../src/study/records/journal.ts';
+import type { StudyRecord } from '../../src/study/records/records.ts';
+import { makeSampler } from '../../src/study/search/samplers/registry.ts';
 import { freshDirectory } from '../support/cli.ts';
 import { longGoal, longStudy, longView, writeJournal } from '../support/long-journal.ts';
 import { play } from '../tuner/world.ts';
@@ -32,8 +32,8 @@ async function resumedRecords(path: string): Promise<readonly StudyRecord[]> {
       ...{ seed: 1, goal: longGoal },
       levels: { mode: 'concurrency', low: 1, high: 64 },
     });
-    const plan = { earlier, build: longView.build, maxTrials: Number.POSITIVE_INFINITY };
-    const { events } = await play({ plan, goal: longGoal, parts: { sampler }, abortAt: 4 });
+    const plan = { earlier, maxTrials: Number.POSITIVE_INFINITY };
+    const { events } = await play({ plan, goal: longGoal, parts: { build: longView.build, sampler }, abortAt: 4 });
     return events.flatMap((event) => ('at' in event ? [event] : []));
   } finally {
     await journal.close();

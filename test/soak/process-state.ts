@@ -2,7 +2,6 @@ import { readdirSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { realClock } from '../../src/base/clock.ts';
-import { nsToMs } from '../../src/base/units.ts';
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
@@ -64,28 +63,4 @@ export function thirds<T>(values: readonly T[]): readonly [T[], T[], T[]] {
 export function growth(values: readonly number[]): number {
   const [, middle, last] = thirds(values);
   return median(last) - median(middle);
-}
-
-/** The pace of a long run. */
-export interface Pace {
-  /** Ends a round: waits until this process has been no busier than it may be since the pace was set, or the round is as long as it may be. */
-  (): Promise<void>;
-  /** The share of a core so far. */
-  busy(): number;
-}
-
-export function paced(mostBusy: number, longestRoundMs: number): Pace {
-  const [startNs, cpu] = [realClock.nowNs(), process.cpuUsage()];
-  const busyMs = (): number => {
-    const { user, system } = process.cpuUsage(cpu);
-    return (user + system) / 1e3;
-  };
-  const elapsedMs = (): number => nsToMs(realClock.nowNs() - startNs);
-  let roundMs = 0;
-  const pace = async (): Promise<void> => {
-    const dueMs = Math.min(busyMs() / mostBusy, roundMs + longestRoundMs);
-    await realClock.sleep(Math.max(0, dueMs - elapsedMs()));
-    roundMs = elapsedMs();
-  };
-  return Object.assign(pace, { busy: () => busyMs() / elapsedMs() });
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Json } from '../../src/base/json.ts';
-import { evaluate } from '../../src/space/evaluate.ts';
-import { parseExpression } from '../../src/space/expression.ts';
+import { evaluate } from '../../src/space/expressions/evaluate.ts';
+import { parseExpression } from '../../src/space/expressions/expression.ts';
 import type { Names, Scene } from '../../src/space/subject.ts';
 
 const values: Readonly<Record<string, Json>> = { a: 2, b: 3, on: true, word: 'x', text: '4', list: [1, 5, 3] };

@@ -2,9 +2,9 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isTrituneError, type TrituneError } from '../../src/base/errors.ts';
-import { loadSpace } from '../../src/space/load.ts';
+import { loadSpace } from '../../src/space/source/load.ts';
 import type { Limits, SearchSpace } from '../../src/space/types.ts';
-import type { ModelConfig } from '../../src/triton/model-config.ts';
+import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 
 /** A model on the CPU as a server describes it: with the names and sizes that the server filled in. */
 export const cpuModel: ModelConfig = {

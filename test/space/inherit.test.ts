@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { loadSpace } from '../../src/space/load.ts';
+import { loadSpace } from '../../src/space/source/load.ts';
 import type { Parameter, SearchSpace } from '../../src/space/types.ts';
 import { folderOf, spaceOf } from './fixtures.ts';
 

@@ -4,9 +4,10 @@ import { canonicalJson } from '../../src/base/json.ts';
 import { buildCandidate } from '../../src/space/candidate.ts';
 import { describeParameter, describeSpace } from '../../src/space/describe.ts';
 import { assignments, spaceSize } from '../../src/space/enumerate.ts';
-import { loadSpace, spaceFromJson, spaceToJson } from '../../src/space/load.ts';
-import { presetFor, presetNames } from '../../src/space/presets.ts';
-import type { ModelConfig } from '../../src/triton/model-config.ts';
+import { modelConfigOf, originalOf } from '../../src/space/model-configs.ts';
+import { loadSpace, spaceFromJson, spaceToJson } from '../../src/space/source/load.ts';
+import { presetFor, presetNames } from '../../src/space/source/presets.ts';
+import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 import { cpuModel, gpuModel } from './fixtures.ts';
 
 const gpuOnly = /optimization\.cuda|gpu_execution_accelerator|"gpus"/;
@@ -14,11 +15,11 @@ const gpuOnly = /optimization\.cuda|gpu_execution_accelerator|"gpus"/;
 /** Every seventh of the configs that the preset can send for the model, as text. */
 function configsOf(preset: string, base: ModelConfig): string[] {
   const space = loadSpace(preset);
-  const some = [...assignments(space, base)].filter((_, index) => index % 7 === 0);
+  const some = [...assignments(space, originalOf(base))].filter((_, index) => index % 7 === 0);
   return some.map((assignment) => {
-    const outcome = buildCandidate(space, base, assignment);
+    const outcome = buildCandidate(space, originalOf(base), assignment);
     if (!outcome.legal) throw new Error(outcome.reason);
-    return JSON.stringify(outcome.candidate.config);
+    return JSON.stringify(modelConfigOf(outcome.candidate));
   });
 }
 
@@ -98,25 +99,29 @@ describe('the presets', () => {
       limits: { max_batch_size: 16, cores: 2, instances: 1, latency_budget_us: 1000 },
     });
     const of = (name: string): unknown[] => [
-      ...new Set([...assignments(stated, cpuModel)].map((assignment) => canonicalJson(assignment[name] ?? null))),
+      ...new Set(
+        [...assignments(stated, originalOf(cpuModel))].map((assignment) => canonicalJson(assignment[name] ?? null)),
+      ),
     ];
     expect(of('max_batch_size')).toEqual(['1', '2', '4', '8', '16']);
     expect(of('instances')).toEqual(['1']);
     expect(of('queue_delay_us')).toEqual(['null', '0', '100', '500']);
-    expect(spaceSize(free, cpuModel)).toBeGreaterThan(spaceSize(stated, cpuModel));
+    expect(spaceSize(free, originalOf(cpuModel))).toBeGreaterThan(spaceSize(stated, originalOf(cpuModel)));
   });
 
   it('do not raise the largest batch of a TensorRT plan unless it is stated', () => {
     const largest = (limits: Record<string, number>): number =>
       Math.max(
-        ...[...assignments(loadSpace('tensorrt', { limits }), gpuModel)].map((one) => Number(one.max_batch_size)),
+        ...[...assignments(loadSpace('tensorrt', { limits }), originalOf(gpuModel))].map((one) =>
+          Number(one.max_batch_size),
+        ),
       );
     expect(largest({})).toBe(8);
     expect(largest({ max_batch_size: 32 })).toBe(32);
   });
 
   it('describe themselves', () => {
-    const text = describeSpace(loadSpace('onnxruntime'), cpuModel);
+    const text = describeSpace(loadSpace('onnxruntime'), originalOf(cpuModel));
     expect(text).toContain('legal assignments');
     expect(text).toContain('tensorrt_precision does not apply: the model runs on the CPU');
     const delay = loadSpace('base').parameters.find(({ name }) => name === 'queue_delay_us');

@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto';
-import { canonicalJson } from '../../src/base/json.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
-import type { Assignment, Candidate } from '../../src/space/types.ts';
-import type { StudyStarted } from '../../src/study/records.ts';
+import { candidateOf, originalOf } from '../../src/space/model-configs.ts';
+import { specOf } from '../../src/spec/spec-of-options.ts';
+import type { StudyStarted } from '../../src/study/records/records.ts';
 import type { Goal, Trial, TrialFailure } from '../../src/study/types.ts';
-import type { ModelConfig } from '../../src/triton/model-config.ts';
+import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 
 export const originalConfig: ModelConfig = {
   name: 'm',
@@ -20,11 +19,7 @@ export const goalOf = (latencyMs: number | null, more: Partial<Goal> = {}): Goal
   ...more,
 });
 
-export const candidateOf = (config: ModelConfig, assignment: Assignment = {}): Candidate => ({
-  fingerprint: createHash('sha256').update(canonicalJson(config)).digest('hex').slice(0, 12),
-  assignment,
-  config,
-});
+export { candidateOf };
 
 export const configOf = (instances: number, batch: number, more: ModelConfig = {}): ModelConfig => ({
   ...originalConfig,
@@ -81,7 +76,8 @@ export const failedTrial = (number: number, config: ModelConfig, kind: TrialFail
 export const studyStarted = (goal: Goal, more: Partial<StudyStarted> = {}): StudyStarted => ({
   type: 'study-started',
   at: '2026-01-01T00:00:00.000Z',
-  schemaVersion: 1,
+  schemaVersion: 2,
+  adapter: 'triton',
   model: 'm',
   server: {
     name: 'triton',
@@ -92,14 +88,14 @@ export const studyStarted = (goal: Goal, more: Partial<StudyStarted> = {}): Stud
     controlProtocol: 'grpc',
     emulated: null,
   },
-  originalConfig,
+  original: originalOf(originalConfig),
   wasLoaded: true,
   goal,
   levels: { mode: 'concurrency', low: 1, high: 64 },
   sampler: 'grid',
   seed: 1,
   space: {},
-  options: {},
+  spec: specOf({ model: 'm' }),
   commandLine: ['tune', '-m', 'm'],
   trituneVersion: '0.1.0',
   ...more,

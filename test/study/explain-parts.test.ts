@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { Measurement } from '../../src/profiler/measurement.ts';
-import { knobsOf } from '../../src/study/explain/knobs.ts';
-import type { LimitKind } from '../../src/study/explain/limit.ts';
-import { timeSplitOf } from '../../src/study/explain/time-split.ts';
-import { explainBest } from '../../src/study/explain.ts';
+import { modelConfigOf } from '../../src/space/model-configs.ts';
+import { changedParametersOf } from '../../src/study/analysis/explain/changed-parameters.ts';
+import { explainBest } from '../../src/study/analysis/explain/explain.ts';
+import type { LimitKind } from '../../src/study/analysis/explain/limit.ts';
+import { timeSplitOf } from '../../src/study/analysis/explain/time-split.ts';
 import type { Goal } from '../../src/study/types.ts';
-import { goalOf, measured, originalConfig } from './builders.ts';
+import { candidateOf, goalOf, measured, originalConfig } from './builders.ts';
 import { candidate, type Served, served, space, studyOf, type Tried } from './explained.ts';
 import { measuredAt, truth } from './simulated.ts';
 
@@ -66,7 +67,7 @@ describe('the limit of the best', () => {
     ],
     [
       'constraint',
-      'The limit now is the goal: concurrency 16 misses error-rate <= 0.01; its 4 instances execute 50 % of the time.',
+      'The limit now is the goal: concurrency 16 misses error-rate <= 1 %; its 4 instances execute 50 % of the time.',
       four(served(calm), served({ ...calm, level: 16, throughput: 1200 }, { errorRate: 0.1 })),
     ],
     [
@@ -160,11 +161,16 @@ describe('the advice', () => {
 describe('what the knobs are worth', () => {
   const simulated = (assignment: Tried['assignment'], ...levels: number[]): Tried => ({
     assignment,
-    measurements: levels.map((level) => measuredAt(candidate(assignment).config, level)),
+    measurements: levels.map((level) => measuredAt(modelConfigOf(candidate(assignment)), level)),
   });
   const best = { instances: 4, max_batch_size: 16, dynamic_batching: true };
   const study = studyOf(
-    [simulated({}, 1, 8), simulated({ instances: 2, dynamic_batching: true }, 16), simulated(best, 32)],
+    [
+      simulated({}, 1, 8),
+      simulated({ instances: 2, dynamic_batching: true }, 16),
+      simulated({ instances: 2, dynamic_batching: true, max_batch_size: 8 }, 32),
+      simulated(best, 32),
+    ],
     {
       goal: goalOf(1000),
     },
@@ -179,10 +185,12 @@ describe('what the knobs are worth', () => {
     ]);
     for (const { set, ratio, basis, without } of credit?.knobs ?? []) {
       const rest = Object.fromEntries(Object.entries(best).filter(([name]) => !(name in set)));
-      const real = truth(candidate(rest).config, 32).requestsPerSecond;
+      const real = truth(modelConfigOf(candidate(rest)), 32).requestsPerSecond;
       expect(basis).toBe('model');
       expect(Math.abs(without.throughput / real - 1)).toBeLessThan(0.1);
-      expect(Math.abs(ratio / (truth(candidate(best).config, 32).requestsPerSecond / real) - 1)).toBeLessThan(0.1);
+      expect(Math.abs(ratio / (truth(modelConfigOf(candidate(best)), 32).requestsPerSecond / real) - 1)).toBeLessThan(
+        0.1,
+      );
     }
     expect(credit?.knobs.map(({ ratio }) => ratio)).toEqual(
       [...(credit?.knobs ?? [])].map(({ ratio }) => ratio).sort((a, b) => b - a),
@@ -246,7 +254,8 @@ describe('what the knobs are worth', () => {
 
   it('counts a message and its fields as one, and each field alone', () => {
     const { started } = study;
-    const sets = (assignment: Tried['assignment']) => knobsOf(started, candidate(assignment)).map(({ set }) => set);
+    const sets = (assignment: Tried['assignment']) =>
+      changedParametersOf(started, candidate(assignment)).map(({ set }) => set);
     expect(sets({ ...best, queue_delay_us: 2000 })).toEqual([
       { instances: 4 },
       { max_batch_size: 16 },
@@ -254,10 +263,13 @@ describe('what the knobs are worth', () => {
       { dynamic_batching: true, queue_delay_us: 2000 },
     ]);
     const free = { ...space, parameters: { ...space.parameters, queue_delay_us: [0, 2000] } };
-    const freely = knobsOf({ ...started, space: free }, candidate({ dynamic_batching: true, queue_delay_us: 0 }));
+    const freely = changedParametersOf(
+      { ...started, space: free },
+      candidate({ dynamic_batching: true, queue_delay_us: 0 }),
+    );
     expect(freely.map(({ set }) => set)).toEqual([{ dynamic_batching: true, queue_delay_us: 0 }]);
     expect(sets({ instances: 1, max_batch_size: 8 })).toEqual([{ max_batch_size: 8 }]);
-    expect(knobsOf({ ...started, space: {} }, candidate(best))).toEqual([]);
+    expect(changedParametersOf({ ...started, space: {} }, candidate(best))).toEqual([]);
   });
 });
 
@@ -265,7 +277,8 @@ describe('where the time went', () => {
   const measurement = served({ ...calm, queueMs: 1, computeMs: 2, outsideMs: 1 });
   const server = measurement.server as NonNullable<Measurement['server']>;
   const cache = { hitCount: server.successCount / 2, hitUs: 10, missCount: 0, missUs: 0 };
-  const ensemble = { ...originalConfig, ensemble_scheduling: { step: [] } };
+  const { shape } = candidateOf(originalConfig);
+  const { shape: ensemble } = candidateOf({ ...originalConfig, ensemble_scheduling: { step: [] } });
   const member = (share: number) => ({
     ...server,
     queueUs: 200,
@@ -278,7 +291,7 @@ describe('where the time went', () => {
   });
 
   it('counts nothing for requests that the cache answered', () => {
-    expect(timeSplitOf({ ...measurement, server: { ...server, cache } }, originalConfig)?.parts).toEqual({
+    expect(timeSplitOf({ ...measurement, server: { ...server, cache } }, shape)?.parts).toEqual({
       queueMs: 0.5,
       computeMs: 1,
       outsideMs: 2.5,
@@ -297,6 +310,6 @@ describe('where the time went', () => {
   });
 
   it('is none where nothing was served', () => {
-    expect(timeSplitOf(measured(1, 0, 0), originalConfig)).toBeNull();
+    expect(timeSplitOf(measured(1, 0, 0), shape)).toBeNull();
   });
 });

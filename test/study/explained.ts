@@ -1,10 +1,11 @@
 import type { Measurement, ServerBreakdown } from '../../src/profiler/measurement.ts';
 import { buildCandidate } from '../../src/space/candidate.ts';
-import { spaceFromJson } from '../../src/space/load.ts';
+import { originalOf } from '../../src/space/model-configs.ts';
+import { spaceFromJson } from '../../src/space/source/load.ts';
 import type { Assignment, Candidate } from '../../src/space/types.ts';
-import { foldStudy } from '../../src/study/fold.ts';
-import type { StudyRecord, StudyStarted } from '../../src/study/records.ts';
-import type { StudyState } from '../../src/study/state.ts';
+import { foldStudy } from '../../src/study/records/fold.ts';
+import type { StudyRecord, StudyStarted } from '../../src/study/records/records.ts';
+import type { StudyState } from '../../src/study/records/state.ts';
 import type { Goal, TrialFailure } from '../../src/study/types.ts';
 import { goalOf, measured, originalConfig, studyStarted } from './builders.ts';
 
@@ -22,7 +23,7 @@ export const space = {
 
 /** The candidate of the assignment on the original config of the builders: one instance, batches of 4, no batcher. */
 export function candidate(assignment: Assignment): Candidate {
-  const outcome = buildCandidate(spaceFromJson(space), originalConfig, assignment);
+  const outcome = buildCandidate(spaceFromJson(space), originalOf(originalConfig), assignment);
   if (!outcome.legal) throw new Error(outcome.reason);
   return outcome.candidate;
 }

@@ -2,13 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { seededRandom, standardNormal } from '../../src/base/random.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
-import { decideNow, isFinalOver, nextFinal, representative } from '../../src/study/final.ts';
-import { foldStudy } from '../../src/study/fold.ts';
+import { decideNow, isFinalOver, nextFinal, representative } from '../../src/study/final/final.ts';
 import { RECOMMENDED_CHANCE } from '../../src/study/level/chances.ts';
 import { levelsOf } from '../../src/study/level/recommended.ts';
-import type { StudyRecord } from '../../src/study/records.ts';
+import { foldStudy } from '../../src/study/records/fold.ts';
+import type { StudyRecord } from '../../src/study/records/records.ts';
 import { type EstimateSpeeds, speedsOf, steadySpeeds } from '../../src/study/speed/speeds.ts';
-import { summarize } from '../../src/study/summary.ts';
+import { summarize } from '../../src/study/summary/summary.ts';
 import { goalOf } from './builders.ts';
 import {
   BUDGET_MS,

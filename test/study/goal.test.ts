@@ -1,11 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { assess, compareAssessments, isFeasible, missingMetrics, requireMetrics } from '../../src/study/goal.ts';
-import { parseConstraint, parseObjective } from '../../src/study/goal-text.ts';
-import { metricNamed, metricNames, readMetric } from '../../src/study/metrics.ts';
-import { instancesOf } from '../../src/triton/instances.ts';
+import { assess, compareAssessments, isFeasible, missingMetrics, requireMetrics } from '../../src/study/goal/goal.ts';
+import { constraintParser, objectiveParser } from '../../src/study/goal/goal-text.ts';
+import { builtInMetrics } from '../../src/study/goal/metrics/registry.ts';
+import { instancesOf } from '../../src/triton/config/instances.ts';
 import { candidateOf, configOf, goalOf, measured, originalConfig } from './builders.ts';
 
 const candidate = candidateOf(originalConfig);
+
+const parseConstraint = constraintParser(builtInMetrics);
+const parseObjective = objectiveParser(builtInMetrics);
 
 describe('constraints and objectives as text', () => {
   it.each([
@@ -62,7 +65,9 @@ describe('metrics', () => {
     };
     const device = { gpuUtilizationPercent: 60, gpuMemoryMiB: 2000, gpuPowerW: 300, cpuUtilizationPercent: 40 };
     const full = measured(8, 500, 12, { server, device, errorRate: 0.002 });
-    const values = Object.fromEntries(metricNames.map((name) => [name, readMetric(name, full, candidate)]));
+    const values = Object.fromEntries(
+      builtInMetrics.names.map((name) => [name, builtInMetrics.read(name, full, candidate)]),
+    );
     expect(values).toEqual({
       throughput: 500,
       latency: 12,
@@ -82,13 +87,13 @@ describe('metrics', () => {
       instances: 1,
       'max-batch-size': 4,
     });
-    expect(metricNamed('throughput').better).toBe('higher');
+    expect(builtInMetrics.named('throughput').better).toBe('higher');
   });
 
   it('has no value, not a zero, for what was not reported', () => {
-    expect(readMetric('gpu-memory', measured(1, 1, 1), candidate)).toBeUndefined();
-    expect(readMetric('queue-time', measured(1, 1, 1), candidate)).toBeUndefined();
-    expect(readMetric('latency', measured(1, 1, Number.NaN), candidate)).toBeUndefined();
+    expect(builtInMetrics.read('gpu-memory', measured(1, 1, 1), candidate)).toBeUndefined();
+    expect(builtInMetrics.read('queue-time', measured(1, 1, 1), candidate)).toBeUndefined();
+    expect(builtInMetrics.read('latency', measured(1, 1, Number.NaN), candidate)).toBeUndefined();
   });
 
   it('counts instances per listed GPU, over all groups', () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { gridSampler } from '../../src/study/samplers/grid.ts';
-import { nextInSweep } from '../../src/study/samplers/grid-sweep.ts';
+import { modelConfigOf } from '../../src/space/model-configs.ts';
+import { gridSampler } from '../../src/study/search/samplers/grid.ts';
+import { nextInSweep } from '../../src/study/search/samplers/grid-sweep.ts';
 import type { LevelRange, RunningTrial, Trial, TrialFailure } from '../../src/study/types.ts';
 import { play, space } from '../tuner/world.ts';
 import { candidateOf, configOf, goalOf, measured, trialOf } from './builders.ts';
@@ -13,7 +14,7 @@ const grid = () => gridSampler(smallSpace, { goal: goalOf(8), levels: range });
 function triedWith(outcomeOf: (place: string, batch: number) => number | TrialFailure['kind']) {
   const place = (trial: Trial): string => Object.values(trial.candidate.assignment).join('/');
   const { trials, reason } = drain(grid(), (_, trial) => {
-    const outcome = outcomeOf(place(trial), trial.candidate.config.max_batch_size ?? 0);
+    const outcome = outcomeOf(place(trial), modelConfigOf(trial.candidate).max_batch_size ?? 0);
     if (typeof outcome === 'number') return { ...trial, measurements: [measured(1, 50, 5), measured(2, outcome, 6)] };
     return { ...trial, measurements: [], chosen: null, feasible: false, failure: { kind: outcome, reason: 'no' } };
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { importanceOf } from '../../src/study/importance.ts';
-import type { StudyState } from '../../src/study/state.ts';
+import { importanceOf } from '../../src/study/analysis/importance/importance.ts';
+import type { StudyState } from '../../src/study/records/state.ts';
 import type { Trial } from '../../src/study/types.ts';
 import { candidateOf, configOf, goalOf, measured, studyStarted, trialOf } from './builders.ts';
 
@@ -36,7 +36,7 @@ describe('the importance of parameters', () => {
   it('finds each factor of a product again, the strongest first', () => {
     const state = studyOf(product([1, 2, 4, 8], [0, 1, 2]), ({ x = 1, y = 0 }) => 100 * x * 1.2 ** y);
     const importance = importanceOf(state);
-    const [first, second, third] = importance?.knobs ?? [];
+    const [first, second, third] = importance?.parameters ?? [];
     expect([first?.name, second?.name, third?.name]).toEqual(['x', 'y', 'z']);
     expect(first?.verdict).toBe('moved');
     expect(Math.abs((first?.factor ?? 0) / 8 - 1)).toBeLessThan(0.25);
@@ -44,14 +44,14 @@ describe('the importance of parameters', () => {
     expect(second?.factor).toBeGreaterThan(1.35);
     expect(second?.factor).toBeLessThan(1.5);
     expect(third?.verdict).toBe('not varied');
-    expect(importance?.foretold).toBeGreaterThan(0.9);
+    expect(importance?.predictedShare).toBeGreaterThan(0.9);
     expect(importance?.isScarce).toBe(false);
   });
 
   it('calls nothing an effect that lies within what measurements differ by', () => {
     // builders.measured gives every throughput an interval of 2 % to either side.
     const state = studyOf(product([1, 2], [0, 1, 2]), ({ x = 1, y = 0 }) => 100 * x * (y === 1 ? 1.004 : 1));
-    const y = importanceOf(state)?.knobs.find(({ name }) => name === 'y');
+    const y = importanceOf(state)?.parameters.find(({ name }) => name === 'y');
     expect(y).toMatchObject({ verdict: 'within noise', pairs: { count: 6 } });
   });
 
@@ -61,15 +61,15 @@ describe('the importance of parameters', () => {
       { x: 2, y: 1 },
       { x: 2, y: 3 },
     ];
-    const knobs = importanceOf(studyOf(points, ({ x = 1, y = 1 }) => 100 * x * y))?.knobs ?? [];
-    const pairsOf = (name: string) => knobs.find((knob) => knob.name === name)?.pairs;
+    const parameters = importanceOf(studyOf(points, ({ x = 1, y = 1 }) => 100 * x * y))?.parameters ?? [];
+    const pairsOf = (name: string) => parameters.find((parameter) => parameter.name === name)?.pairs;
     expect(pairsOf('x')).toEqual({ count: 1, largest: expect.closeTo(2, 6) });
     expect(pairsOf('y')).toEqual({ count: 1, largest: expect.closeTo(3, 6) });
   });
 
-  it('admits that it foretells nothing where parameters only work together, and that few trials are few', () => {
+  it('admits that it predicts nothing where parameters only work together, and that few trials are few', () => {
     const tangled = importanceOf(studyOf(product([0, 1], [0, 1]), ({ x = 0, y = 0 }) => (x === y ? 400 : 100)));
-    expect(tangled?.foretold).toBeLessThan(0.5);
+    expect(tangled?.predictedShare).toBeLessThan(0.5);
     expect(tangled?.isScarce).toBe(true);
   });
 
@@ -80,7 +80,7 @@ describe('the importance of parameters', () => {
       ...trial,
       candidate: { ...trial.candidate, assignment: { text: `${long}${number}` } },
     }));
-    expect(importanceOf(withTrials(state, trials))?.knobs[0]).toMatchObject({ name: 'text', verdict: 'moved' });
+    expect(importanceOf(withTrials(state, trials))?.parameters[0]).toMatchObject({ name: 'text', verdict: 'moved' });
   });
 
   it('leaves out what missed the goal, and is silent about one trial', () => {

@@ -5,8 +5,8 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createJournal, parseJournal, readJournal, resumeJournal } from '../../src/study/journal.ts';
-import type { StudyRecord } from '../../src/study/records.ts';
+import { createJournal, parseJournal, readJournal, resumeJournal } from '../../src/study/records/journal.ts';
+import type { StudyRecord } from '../../src/study/records/records.ts';
 import { candidateOf, configOf, goalOf, measured, studyStarted } from './builders.ts';
 
 let directory = '';
@@ -104,7 +104,7 @@ describe('the journal', () => {
     ['a record without its fields', [records[0], { type: 'trial-finished', at }], 'line 2: trial'],
     ['an unknown record', [records[0], { type: 'trial-danced', at }, records[1]], 'line 2'],
     ['another beginning', [records[1], records[0]], 'line 1'],
-    ['a later schema', [{ ...records[0], schemaVersion: 2 }], 'line 1: schemaVersion'],
+    ['a later schema', [{ ...records[0], schemaVersion: 3 }], 'line 1: schemaVersion'],
   ])('refuses %s', (_, lines, words) => {
     expect(() => parseJournal(bytesOf(lines), path)).toThrowError(
       expect.objectContaining({ code: 'JOURNAL_INVALID', message: expect.stringContaining(words) }),

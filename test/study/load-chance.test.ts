@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { loadChance } from '../../src/study/load-chance.ts';
+import { loadChance } from '../../src/study/search/load-chance.ts';
 import { candidateOf, configOf, failedTrial, trialOf } from './builders.ts';
 
 const at = (instances: number, batch: number, more = {}) => candidateOf(configOf(instances, batch, more));

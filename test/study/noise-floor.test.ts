@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { Measurement } from '../../src/profiler/measurement.ts';
-import { foldStudy } from '../../src/study/fold.ts';
+import { foldStudy } from '../../src/study/records/fold.ts';
+import type { StudyRecord } from '../../src/study/records/records.ts';
 import {
   largeBelowMs,
   type NoiseFloor,
@@ -9,11 +10,10 @@ import {
   noiseFloorOf,
   noiseVerdict,
   restLevel,
-} from '../../src/study/noise-floor.ts';
-import { describeNoise, noiseSentence } from '../../src/study/noise-words.ts';
-import type { StudyRecord } from '../../src/study/records.ts';
-import { summarize } from '../../src/study/summary.ts';
-import { summaryJsonSchema } from '../../src/study/summary-schema.ts';
+} from '../../src/study/summary/noise-floor.ts';
+import { describeNoise, noiseSentence } from '../../src/study/summary/noise-words.ts';
+import { summarize } from '../../src/study/summary/summary.ts';
+import { summaryJsonSchema } from '../../src/study/summary/summary-schema.ts';
 import { candidateOf, goalOf, measured, originalConfig, studyStarted } from './builders.ts';
 
 const budgetOf = (latencyMs: number, percentile = 99) => ({ percentile, latencyMs });

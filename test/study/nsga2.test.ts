@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { spaceFromJson } from '../../src/space/load.ts';
+import { originalOf } from '../../src/space/model-configs.ts';
+import { spaceFromJson } from '../../src/space/source/load.ts';
 import type { Assignment } from '../../src/space/types.ts';
-import { nsga2Sampler } from '../../src/study/samplers/nsga2.ts';
-import { randomSampler } from '../../src/study/samplers/random.ts';
-import { viewSpace } from '../../src/study/samplers/space-view.ts';
+import { nsga2Sampler } from '../../src/study/search/samplers/nsga2.ts';
+import { randomSampler } from '../../src/study/search/samplers/random.ts';
+import { viewSpace } from '../../src/study/search/samplers/space-view.ts';
 import type { Sampler, Trial } from '../../src/study/types.ts';
 import { goalOf, measured, originalConfig, trialOf } from './builders.ts';
 import { drain, smallSpace, smallSpaceSize } from './sampler-suite.ts';
@@ -26,7 +27,7 @@ const space = spaceFromJson({
     instances: [1, 2, 3, 4, 5, 6, 7, 8],
   },
 });
-const view = viewSpace(space, originalConfig);
+const view = viewSpace(space, originalOf(originalConfig));
 
 /** Batches and instances serve more and take longer; a delay of 200 µs and a queue of 32 requests are best. */
 function served({ max_batch_size, queue_delay_us = 0, queue_size = 0, instances }: Record<string, number>) {
@@ -92,7 +93,10 @@ describe('nsga2', () => {
   });
 
   it('takes values of its parents: those that all of the population share are seldom left', () => {
-    const trials = search(randomSampler(viewSpace(space, originalConfig, { instances: { pinned: 6 } }), 1), 6);
+    const trials = search(
+      randomSampler(viewSpace(space, originalOf(originalConfig), { instances: { pinned: 6 } }), 1),
+      6,
+    );
     const children = Array.from({ length: 200 }, (_, seed) =>
       nsga2Sampler(view, seed, goal).ask({ trials }, unlimited),
     );
@@ -102,8 +106,14 @@ describe('nsga2', () => {
   });
 
   it('lets what failed or was not measured have no children', () => {
-    const good = search(randomSampler(viewSpace(space, originalConfig, { instances: { pinned: 6 } }), 1), 6);
-    const failed = search(randomSampler(viewSpace(space, originalConfig, { instances: { pinned: 2 } }), 1), 6).map(
+    const good = search(
+      randomSampler(viewSpace(space, originalOf(originalConfig), { instances: { pinned: 6 } }), 1),
+      6,
+    );
+    const failed = search(
+      randomSampler(viewSpace(space, originalOf(originalConfig), { instances: { pinned: 2 } }), 1),
+      6,
+    ).map(
       (trial): Trial => ({ ...trial, chosen: null, measurements: [], failure: { kind: 'init-failed', reason: '' } }),
     );
     const askAfter = (trials: readonly Trial[]) => {

@@ -1,8 +1,8 @@
 import type { Measurement } from '../../src/profiler/measurement.ts';
-import { type Decision, nextFinal } from '../../src/study/final.ts';
-import { foldStudy, StudyFold } from '../../src/study/fold.ts';
-import { standingOf } from '../../src/study/ranking.ts';
-import type { StudyRecord, StudyStarted } from '../../src/study/records.ts';
+import { type Decision, nextFinal } from '../../src/study/final/final.ts';
+import { standingOf } from '../../src/study/goal/ranking.ts';
+import { foldStudy, StudyFold } from '../../src/study/records/fold.ts';
+import type { StudyRecord, StudyStarted } from '../../src/study/records/records.ts';
 import type { EstimateSpeeds } from '../../src/study/speed/speeds.ts';
 import type { Goal, Trial } from '../../src/study/types.ts';
 import { candidateOf, configOf, goalOf, measured, studyStarted } from './builders.ts';

@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { NS_PER_MS } from '../../src/base/units.ts';
 import { closingLines } from '../../src/headless/closing.ts';
 import { reportHtml } from '../../src/report/report-html.ts';
-import { foldStudy } from '../../src/study/fold.ts';
-import { predictTrial } from '../../src/study/prediction.ts';
-import type { StudyRecord } from '../../src/study/records.ts';
-import { summarize } from '../../src/study/summary.ts';
+import { foldStudy } from '../../src/study/records/fold.ts';
+import type { StudyRecord } from '../../src/study/records/records.ts';
+import { predictTrial } from '../../src/study/summary/prediction.ts';
+import { summarize } from '../../src/study/summary/summary.ts';
 import type { Trial } from '../../src/study/types.ts';
-import type { ModelConfig } from '../../src/triton/model-config.ts';
-import { configOf, goalOf, studyStarted, trialOf } from './builders.ts';
+import type { ModelConfig } from '../../src/triton/config/model-config.ts';
+import { candidateOf, configOf, goalOf, studyStarted, trialOf } from './builders.ts';
 import { measuredAt, truth } from './simulated.ts';
 
 const batching = { dynamic_batching: {} };
@@ -46,13 +46,13 @@ describe('the prediction of a trial', () => {
   });
 
   it('says what none of the others had', () => {
-    const larger = { ...target, candidate: { ...target.candidate, config: configOf(6, 32, batching) } };
+    const larger = { ...target, candidate: candidateOf(configOf(6, 32, batching)) };
     expect(predictTrial(trials, larger, { ...level, value: 256 }, 1)?.extrapolates).toEqual([
       'instances',
       'batch size',
     ]);
     const graphs = configOf(2, 8, { ...batching, optimization: { cuda: { graphs: true } } });
-    const variant = { ...target, candidate: { ...target.candidate, config: graphs } };
+    const variant = { ...target, candidate: candidateOf(graphs) };
     expect(predictTrial(trials, variant, level, 1)?.extrapolates).toEqual(['variant']);
   });
 
@@ -83,7 +83,7 @@ describe('the prediction of a trial', () => {
     ['sequences are batched', trials, { sequence_batching: { direct: {} } }, 'concurrency'],
     ['the model is decoupled', trials, { model_transaction_policy: { decoupled: true } }, 'concurrency'],
   ])('is none when %s', (_, others, change, mode) => {
-    const asked = { ...target, candidate: { ...target.candidate, config: { ...between, ...change } } };
+    const asked = { ...target, candidate: candidateOf({ ...between, ...change }) };
     expect(predictTrial(others, asked, { mode, value: 24 }, 1)).toBeNull();
   });
 });
@@ -113,6 +113,6 @@ describe('reports', () => {
     const summary = summarize(state, 'journal.jsonl');
     expect(summary.best?.predicted).toBeNull();
     expect(closingLines(summary, {}).join('\n')).not.toContain('predicted');
-    expect(reportHtml(state, summary, null)).not.toContain('Predicted');
+    expect(reportHtml(state, summary, null)).not.toContain('Predicted without its own');
   });
 });

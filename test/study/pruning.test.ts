@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { pruneReason } from '../../src/study/pruning.ts';
+import { pruneReason } from '../../src/study/search/pruning.ts';
 import { candidateOf, configOf, failedTrial, measured, trialOf } from './builders.ts';
 
 const at = (instances: number, batch: number, more = {}) => candidateOf(configOf(instances, batch, more));

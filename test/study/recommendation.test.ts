@@ -1,11 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { closingLines } from '../../src/headless/closing.ts';
-import { describeChance, describeRecommendation, describeRecommendationShort } from '../../src/study/describe.ts';
-import { foldStudy } from '../../src/study/fold.ts';
 import { levelCurve } from '../../src/study/level/curve.ts';
 import { recommendationAt } from '../../src/study/level/recommendation.ts';
-import type { StudyRecord } from '../../src/study/records.ts';
-import { summarize } from '../../src/study/summary.ts';
+import { foldStudy } from '../../src/study/records/fold.ts';
+import type { StudyRecord } from '../../src/study/records/records.ts';
+import {
+  describeChance,
+  describeRecommendation,
+  describeRecommendationShort,
+} from '../../src/study/summary/describe.ts';
+import { summarize } from '../../src/study/summary/summary.ts';
 import type { Goal } from '../../src/study/types.ts';
 import { candidateOf, goalOf, measured, originalConfig, studyStarted } from './builders.ts';
 

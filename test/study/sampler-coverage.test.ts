@@ -1,14 +1,15 @@
 import { describe, expect, it } from 'vitest';
+import { type MakeSampler, planOf, goalOf as problemGoal } from '../../src/benchmark/contest.ts';
+import type { BudgetedProblem } from '../../src/benchmark/problem.ts';
+import { scenario } from '../../src/benchmark/scenarios.ts';
+import { OfflineWorld } from '../../src/benchmark/world.ts';
 import { type Choice, choiceOf } from '../../src/perfmodel/modelled-config.ts';
-import { covering, settingValues, unseenValues } from '../../src/study/samplers/queueing/coverage.ts';
-import type { Forecast } from '../../src/study/samplers/queueing/outlook.ts';
-import { withRefusals } from '../../src/study/samplers/queueing/refusals.ts';
-import { queueingSampler } from '../../src/study/samplers/queueing.ts';
+import { modelConfigOf } from '../../src/space/model-configs.ts';
+import { covering, settingValues, unseenValues } from '../../src/study/search/queueing/coverage.ts';
+import { withLoadFeasibility } from '../../src/study/search/queueing/load-feasibility.ts';
+import type { PosteriorModel } from '../../src/study/search/queueing/posterior-model.ts';
+import { queueingSampler } from '../../src/study/search/queueing/queueing.ts';
 import type { Trial } from '../../src/study/types.ts';
-import { type MakeSampler, planOf, goalOf as problemGoal } from '../../src/tuner/offline/contest.ts';
-import type { Problem } from '../../src/tuner/offline/problem.ts';
-import { scenario } from '../../src/tuner/offline/scenarios.ts';
-import { OfflineWorld } from '../../src/tuner/offline/world.ts';
 import { tune } from '../../src/tuner/tune.ts';
 import { candidateOf, configOf, failedTrial, trialOf } from './builders.ts';
 
@@ -38,7 +39,7 @@ const space = [1, 2, 4].flatMap((instances) =>
 );
 const labels = (values: readonly { readonly label: string }[]): string[] => values.map(({ label }) => label).sort();
 const refusedAt = (number: number, choice: Choice): Trial =>
-  failedTrial(number, choice.candidate.config, 'out-of-memory');
+  failedTrial(number, modelConfigOf(choice.candidate), 'out-of-memory');
 
 describe('the values of settings', () => {
   it('are those that the queueing model knows nothing of, by the names of the space', () => {
@@ -85,17 +86,17 @@ describe('the values of settings', () => {
 });
 
 describe('a refusal for memory', () => {
-  const sure: Forecast = {
-    outlook: () => ({ cost: { mean: 0, sd: 1 }, met: () => 1, gain: () => 1 }),
-    foreseen: () => null,
+  const sure: PosteriorModel = {
+    predict: () => ({ cost: { mean: 0, sd: 1 }, feasibleChance: () => 1, expectedImprovement: () => 1 }),
+    predictedPoint: () => null,
     placeOf: () => ({ coordinates: [], settings: new Map() }),
   };
-  const loaded = (choice: Choice, number = 1) => trialOf(number, choice.candidate.config);
+  const loaded = (choice: Choice, number = 1) => trialOf(number, modelConfigOf(choice.candidate));
   const chance = (asked: Choice, trials: readonly Trial[]): number => {
     const measured = trials
       .filter(({ measurements }) => measurements.length > 0)
       .map(({ candidate, measurements }) => ({ choice: choiceOf(candidate), measurements }));
-    return withRefusals(sure, measured, trials).outlook(asked, 8)?.met(1) ?? Number.NaN;
+    return withLoadFeasibility(sure, measured, trials).predict(asked, 8)?.feasibleChance(1) ?? Number.NaN;
   };
 
   it('ends what has more instances, with other settings too', () => {
@@ -117,14 +118,14 @@ describe('a refusal for memory', () => {
 
 describe('a search over settings', () => {
   const play = async (index: number, maxTrials: number, make: MakeSampler = queueingSampler) => {
-    const landscape = scenario(index);
-    const { p99 } = landscape.truth(landscape.baseline, 1).latencyMs;
-    const problem: Problem = { landscape, tightness: 'middle', budgetMs: 4 * p99, optimum: 1 };
+    const testProblem = scenario(index);
+    const { p99 } = testProblem.truth(testProblem.baseline, 1).latencyMs;
+    const problem: BudgetedProblem = { testProblem, tightness: 'middle', budgetMs: 4 * p99, optimum: 1 };
     const goal = problemGoal(problem);
-    const world = new OfflineWorld(landscape, { seed: 1, statistics: true });
-    const { space: view, levels } = landscape;
+    const world = new OfflineWorld(testProblem, { seed: 1, statistics: true });
+    const { space: view, levels } = testProblem;
     const sampler = make(view, { seed: 1, goal, levels });
-    const parts = { control: world.control, profile: world.profile, sampler, clock: world.clock };
+    const parts = { adapter: world.adapter, sampler, clock: world.clock };
     const journal = { append: async () => undefined };
     const state = await tune(
       { ...planOf(problem, goal, 1), maxTrials },
@@ -134,7 +135,9 @@ describe('a search over settings', () => {
     );
     return {
       state,
-      seen: state.trials.filter(({ measurements }) => measurements.length > 0).map(({ candidate }) => candidate.config),
+      seen: state.trials
+        .filter(({ measurements }) => measurements.length > 0)
+        .map(({ candidate }) => modelConfigOf(candidate)),
     };
   };
   const isSeen = (

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Candidate } from '../../src/space/types.ts';
-import { type ExhaustivePlan, exhaustiveSampler } from '../../src/study/samplers/exhaustive.ts';
+import { type ExhaustivePlan, exhaustiveSampler } from '../../src/study/search/samplers/exhaustive.ts';
 import type { Trial, TrialFailure } from '../../src/study/types.ts';
 import { candidateOf, configOf, measured } from './builders.ts';
 

@@ -4,13 +4,16 @@ import { choiceOf } from '../../src/perfmodel/modelled-config.ts';
 import { kernelOf, type Place, placeOf } from '../../src/perfmodel/places.ts';
 import { settingFactors } from '../../src/perfmodel/setting-effects.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
+import { modelConfigOf } from '../../src/space/model-configs.ts';
 import { matern52, posteriorOf } from '../../src/stats/gaussian-process.ts';
 import { chanceBelow, expectedImprovement } from '../../src/stats/normal.ts';
-import { coarseLevels, fineLevels } from '../../src/study/samplers/queueing/levels-of.ts';
-import { queueingSampler } from '../../src/study/samplers/queueing.ts';
+import { coarseLevels, fineLevels } from '../../src/study/search/queueing/candidate-levels.ts';
+import { queueingSampler } from '../../src/study/search/queueing/queueing.ts';
 import type { Trial } from '../../src/study/types.ts';
+import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 import { candidateOf, configOf, goalOf, measured, trialOf } from './builders.ts';
 import { smallSpace, startOf } from './sampler-suite.ts';
+import { measuredAt } from './simulated.ts';
 
 const levels = { mode: 'concurrency', low: 1, high: 64 } as const;
 const unlimited = { trials: Number.POSITIVE_INFINITY, seconds: Number.POSITIVE_INFINITY };
@@ -151,7 +154,7 @@ describe('a miss that grows with the batch', () => {
   const flat = { kernel: kernelOf(scales), logPrior: 0 };
   const growing = { kernel: kernelOf({ ...scales, perDoubling: 0.15 }), logPrior: -0.7 };
 
-  it('is seen as such, and foretells a small one for small batches', () => {
+  it('is seen as such, and predicts a small one for small batches', () => {
     expect(posteriorOf(readings, [flat])(at(1)).mean).toBeGreaterThan(0.6);
     expect(Math.abs(posteriorOf(readings, [flat, growing])(at(1)).mean - 0.2)).toBeLessThan(0.1);
   });
@@ -195,6 +198,18 @@ describe('levels near whole batches', () => {
     expect(fineLevels(choice(2, 32, 2000), 64, range)).toEqual(expect.arrayContaining([45, 76, 108]));
   });
 });
+
+/** What comes of a trial of a config that begins at a level. */
+type Outcome = (config: ModelConfig, level: number) => Partial<Trial>;
+
+/** What a search meets, and what it then says. */
+interface Stopping {
+  readonly when: string;
+  readonly reason: RegExp;
+  readonly asked?: Partial<Parameters<typeof queueingSampler>[1]>;
+  readonly original?: Partial<Trial>;
+  readonly outcome: Outcome;
+}
 
 describe('the queueing sampler', () => {
   const make = (latencyMs = 8) => queueingSampler(smallSpace, { seed: 1, goal: goalOf(latencyMs), levels });
@@ -243,7 +258,7 @@ describe('the queueing sampler', () => {
         constraints: [{ metric: 'throughput', relation: '>=', value: 80 }],
       }),
     ],
-  ])('says which front it foresees, %s', (_, goal) => {
+  ])('says which front it predicts, %s', (_, goal) => {
     const answer = queueingSampler(smallSpace, { seed: 1, goal, levels }).ask(
       { trials: [trialOf(0, configOf(9, 9), { measurements: [measured(8, 100, 5)] })] },
       unlimited,
@@ -272,7 +287,9 @@ describe('the queueing sampler', () => {
     const far = smallSpace.build({ delay: 0, batch: 8, count: 4 });
     if (!far.legal) throw new Error('no such candidate');
     const trialAt = (number: number, level: number, failed = false): Trial => ({
-      ...trialOf(number, far.candidate.config, { measurements: failed ? [] : [measured(level, 2000 * level, 2)] }),
+      ...trialOf(number, modelConfigOf(far.candidate), {
+        measurements: failed ? [] : [measured(level, 2000 * level, 2)],
+      }),
       candidate: far.candidate,
       ...(failed && { failure: { kind: 'skipped', reason: 'skipped' } as const }),
     });
@@ -307,7 +324,7 @@ describe('the queueing sampler', () => {
     const { candidate } = fast;
     const missed = (number: number, latencyMs: number): Trial => {
       const measurements = [measured(6, 3000, 5), measured(7, 3500, 6), measured(8, 5000, latencyMs)];
-      return { ...trialOf(number, candidate.config, { measurements }), candidate };
+      return { ...trialOf(number, modelConfigOf(candidate), { measurements }), candidate };
     };
     const proposed = (trials: readonly Trial[]) =>
       make().ask({ trials: [trialOf(0, configOf(9, 9)), ...trials] }, unlimited);
@@ -322,7 +339,9 @@ describe('the queueing sampler', () => {
     const read = (number: number, latencyMs: number): Trial => {
       const budgetLatencyMs = { value: latencyMs, low: 0.7 * latencyMs, high: 1.3 * latencyMs, percentile: 99 };
       return {
-        ...trialOf(number, candidate.config, { measurements: [measured(8, 1100, latencyMs, { budgetLatencyMs })] }),
+        ...trialOf(number, modelConfigOf(candidate), {
+          measurements: [measured(8, 1100, latencyMs, { budgetLatencyMs })],
+        }),
       };
     };
     const doubted = (...latencies: readonly number[]) =>
@@ -356,7 +375,7 @@ describe('the queueing sampler', () => {
       const value = 100 * growth ** number;
       const throughput = { value, low: value * (1 - halfWidth), high: value * (1 + halfWidth) };
       const measurements = [measured(level, value, 4, { throughput })];
-      trials.push({ ...trialOf(number, built.candidate.config, { measurements }), candidate: built.candidate });
+      trials.push({ ...trialOf(number, modelConfigOf(built.candidate), { measurements }), candidate: built.candidate });
     }
   });
 
@@ -367,19 +386,56 @@ describe('the queueing sampler', () => {
     expect(make().level?.({ trials: [trialOf(0, configOf(9, 9))] }, running)).toBeNull();
   });
 
-  it('says why it stops, and what going on would gain', () => {
-    const sampler = make();
-    const trials = [trialOf(0, configOf(9, 9))];
+  const failed = {
+    measurements: [],
+    chosen: null,
+    feasible: false,
+    failure: { kind: 'load-timeout', reason: 'x' },
+  } as const;
+
+  it.each<Stopping>([
+    {
+      when: 'every candidate failed',
+      reason: /^every candidate of the search space was tried$/,
+      outcome: () => failed,
+    },
+    {
+      when: 'nothing comes near the goal',
+      reason: /^none of the candidates left is likely to be better within the goal$/,
+      original: { measurements: [measured(1, 100, 500)], feasible: false },
+      outcome: (_, level) => ({ measurements: [measured(level, 100, 500)], feasible: false }),
+    },
+    {
+      when: 'the original config is far better than anything can be',
+      reason: /^another trial is expected to gain 0\.\d % of the best$/,
+      original: { measurements: [measured(20, 1e6, 1)] },
+      outcome: (config, level) => ({ measurements: [measuredAt(config, level)] }),
+    },
+    {
+      when: 'only a large gain is worth a trial',
+      reason: /^another trial is expected to gain [\d.]+ % of the best, too little for its time after \d+$/,
+      asked: { leastGain: 0.5 },
+      outcome: (config, level) => ({ measurements: [measuredAt(config, level)] }),
+    },
+    {
+      when: 'no trial is better than another',
+      reason: /^another trial is expected to gain [\d.]+ % of the best at most, and the last \d+ gained nothing$/,
+      outcome: (_, level) => ({ measurements: [measured(level, 100, 5)] }),
+    },
+  ])('says why it stops when $when', ({ reason, asked, original = {}, outcome }) => {
+    const sampler = queueingSampler(smallSpace, { seed: 1, goal: goalOf(8), levels, ...asked });
+    const trials = [trialOf(0, configOf(9, 9), original)];
     for (let number = 1; number < 60; number++) {
       const answer = sampler.ask({ trials }, unlimited);
       if (answer.kind === 'stop') {
-        expect(answer.reason).toMatch(/expected to gain [\d.]+ %|every candidate|likely to be better/);
+        expect(answer.reason).toMatch(reason);
         return;
       }
       const built = smallSpace.build(answer.assignment);
-      const measurements = [measured(startOf(answer), 100, 5)];
-      if (built.legal)
-        trials.push({ ...trialOf(number, built.candidate.config, { measurements }), candidate: built.candidate });
+      if (!built.legal) throw new Error(built.reason);
+      const { candidate } = built;
+      const config = modelConfigOf(candidate);
+      trials.push({ ...trialOf(number, config, outcome(config, startOf(answer))), candidate });
     }
     throw new Error('it does not stop');
   });

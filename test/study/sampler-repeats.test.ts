@@ -2,15 +2,15 @@ import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../src/base/random.ts';
 import { choiceOf } from '../../src/perfmodel/modelled-config.ts';
 import { type Hypothesis, matern52, posteriorOf } from '../../src/stats/gaussian-process.ts';
-import { choicesOf } from '../../src/study/samplers/queueing/choices.ts';
-import { rememberLast } from '../../src/study/samplers/queueing/remember.ts';
-import type { SpaceView } from '../../src/study/samplers/space-view.ts';
+import { choicesOf } from '../../src/study/search/queueing/choices.ts';
+import { memoizeLast } from '../../src/study/search/queueing/memoize.ts';
+import type { SpaceView } from '../../src/study/search/samplers/space-view.ts';
 import { candidateOf, configOf } from './builders.ts';
 
-describe('what is remembered', () => {
+describe('what is memoized', () => {
   const counted = () => {
     let times = 0;
-    const sum = rememberLast(
+    const sum = memoizeLast(
       (list: readonly { readonly value: number }[]) => {
         times++;
         return list.reduce((total, { value }) => total + value, 0);

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { gridSampler } from '../../src/study/samplers/grid.ts';
-import { hillClimbSampler } from '../../src/study/samplers/hill-climb.ts';
-import { manualSampler } from '../../src/study/samplers/manual.ts';
-import { nsga2Sampler } from '../../src/study/samplers/nsga2.ts';
-import { queueingSampler } from '../../src/study/samplers/queueing.ts';
-import { randomSampler } from '../../src/study/samplers/random.ts';
-import { tpeSampler } from '../../src/study/samplers/tpe.ts';
+import { queueingSampler } from '../../src/study/search/queueing/queueing.ts';
+import { gridSampler } from '../../src/study/search/samplers/grid.ts';
+import { hillClimbSampler } from '../../src/study/search/samplers/hill-climb.ts';
+import { manualSampler } from '../../src/study/search/samplers/manual.ts';
+import { nsga2Sampler } from '../../src/study/search/samplers/nsga2.ts';
+import { randomSampler } from '../../src/study/search/samplers/random.ts';
+import { tpeSampler } from '../../src/study/search/samplers/tpe.ts';
 import { goalOf } from './builders.ts';
 import { drain, samplerSuite, smallSpace, smallSpaceSize } from './sampler-suite.ts';
 
@@ -32,18 +32,19 @@ describe('random', () => {
   });
 
   it('draws first trials evenly over the seeds', () => {
-    const firsts = new Map<string, number>();
-    for (let seed = 0; seed < 1600; seed++) {
+    const draws = Array.from({ length: 1600 }, (_, seed) => {
       const answer = randomSampler(smallSpace, seed).ask({ trials: [] }, { trials: 1, seconds: 1 });
       const built = answer.kind === 'trial' ? smallSpace.build(answer.assignment) : null;
       if (!built?.legal) throw new Error('no legal proposal');
-      firsts.set(built.candidate.fingerprint, (firsts.get(built.candidate.fingerprint) ?? 0) + 1);
-    }
-    expect(firsts.size).toBe(smallSpaceSize);
-    // 20 legal assignments of equal chance; candidates of batch 1 have two of them.
-    for (const count of firsts.values()) {
-      expect(count).toBeGreaterThan(40);
-      expect(count).toBeLessThan(240);
+      return built.candidate;
+    });
+    const groups = Map.groupBy(draws, ({ fingerprint }) => fingerprint);
+    expect(groups.size).toBe(smallSpaceSize);
+    // Of 20 legal assignments of equal chance two are one candidate where the batch is 1; the counts are binomial.
+    for (const [fingerprint, drawn] of groups) {
+      const chance = (drawn[0]?.shape.policy.maxBatchSize === 1 ? 2 : 1) / 20;
+      const sd = Math.sqrt(draws.length * chance * (1 - chance));
+      expect(Math.abs(drawn.length - draws.length * chance), fingerprint).toBeLessThan(4 * sd);
     }
   });
 });

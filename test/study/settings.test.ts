@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest';
 import { buildCandidate } from '../../src/space/candidate.ts';
-import { spaceFromJson } from '../../src/space/load.ts';
+import { originalOf } from '../../src/space/model-configs.ts';
+import { spaceFromJson } from '../../src/space/source/load.ts';
 import type { Assignment } from '../../src/space/types.ts';
-import { settingsOf } from '../../src/study/settings.ts';
+import { settingsOf } from '../../src/study/analysis/settings.ts';
 import { configOf, trialOf } from './builders.ts';
 
 const space = spaceFromJson({
@@ -18,7 +19,7 @@ const space = spaceFromJson({
 it('names a value as the trials that set it do, also where it is the default that a config does not write', () => {
   const gpu = configOf(1, 4, { instance_group: [{ kind: 'KIND_GPU', count: 1 }] });
   const candidateOf = (assignment: Assignment) => {
-    const built = buildCandidate(space, gpu, assignment);
+    const built = buildCandidate(space, originalOf(gpu), assignment);
     if (!built.legal) throw new Error(built.reason);
     return built.candidate;
   };

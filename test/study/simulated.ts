@@ -4,8 +4,8 @@ import { policyOf } from '../../src/queueing/batcher-policy.ts';
 import { affineLaw, executionNs, type ServiceLaw } from '../../src/queueing/service-law.ts';
 import { simulate } from '../../src/queueing/simulate.ts';
 import type { Simulation } from '../../src/queueing/tally.ts';
-import { instancesOf } from '../../src/triton/instances.ts';
-import type { ModelConfig } from '../../src/triton/model-config.ts';
+import { instancesOf } from '../../src/triton/config/instances.ts';
+import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 import { measured } from './builders.ts';
 
 const law: ServiceLaw = {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { closingLines } from '../../src/headless/closing.ts';
 import { createLines } from '../../src/headless/lines.ts';
-import { foldStudy } from '../../src/study/fold.ts';
-import { predictTrial } from '../../src/study/prediction.ts';
+import { foldStudy } from '../../src/study/records/fold.ts';
 import { changesOf, correctionOf, latestChange, rangeOf, toldBy } from '../../src/study/speed/changes.ts';
 import type { Speeds } from '../../src/study/speed/speeds.ts';
-import { summarize } from '../../src/study/summary.ts';
+import { predictTrial } from '../../src/study/summary/prediction.ts';
+import { summarize } from '../../src/study/summary/summary.ts';
 import type { TunerEvent } from '../../src/tuner/seams.ts';
 import { offlineStudy, slowerLater } from '../support/drifting-study.ts';
 
@@ -127,12 +127,12 @@ describe('a study whose machine gets slower', () => {
     expect(best?.compared !== null).toBe(isCorrected);
   });
 
-  it('foretells the best from what the others would have been at the usual speed', async () => {
+  it('predicts the best from what the others would have been at the usual speed', async () => {
     const { records } = await offlineStudy(slowerLater);
     const state = foldStudy(records);
     const { best } = summarize(state, 'journal.jsonl');
     const target = state.trials.find(({ number }) => number === best?.trial);
-    if (!best?.predicted || !target) throw new Error('nothing was foretold');
+    if (!best?.predicted || !target) throw new Error('nothing was predicted');
     const of = (trials: typeof state.trials) => predictTrial(trials, target, best.load, 1)?.throughput ?? Number.NaN;
     expect(best.predicted.throughput).toBe(of(state.compared.trials));
     expect(best.predicted.throughput).not.toBe(of(state.trials));

@@ -2,11 +2,11 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { foldStudy } from '../../src/study/fold.ts';
-import type { StudyRecord } from '../../src/study/records.ts';
-import { entryOf } from '../../src/study/series-summary.ts';
-import { type Summary, summarize } from '../../src/study/summary.ts';
-import { summaryJsonSchema } from '../../src/study/summary-schema.ts';
+import { foldStudy } from '../../src/study/records/fold.ts';
+import type { StudyRecord } from '../../src/study/records/records.ts';
+import { entryOf } from '../../src/study/summary/series-summary.ts';
+import { type Summary, summarize } from '../../src/study/summary/summary.ts';
+import { summaryJsonSchema } from '../../src/study/summary/summary-schema.ts';
 import { studyOfMany } from '../report/studies.ts';
 
 const published = resolve(import.meta.dirname, '../../docs/summary.schema.json');
@@ -43,7 +43,7 @@ describe('the JSON Schema of summary.json', () => {
       entryOf(place, null, { exitCode: null, error: null }),
     ];
     expect(faultsOf({ schemaVersion: 1, models })).toEqual([]);
-  });
+  }, 60_000);
 
   it('does not fit what is no summary', async () => {
     const summary = summaryOf(await studyOfMany());

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { loadProfile } from '../../src/emulator/profiles.ts';
+import { loadProfile } from '../../src/emulator/profile/profiles.ts';
 import { buildCandidate } from '../../src/space/candidate.ts';
-import { spaceFromJson } from '../../src/space/load.ts';
-import { foldStudy } from '../../src/study/fold.ts';
-import type { StudyRecord } from '../../src/study/records.ts';
-import type { StudyState } from '../../src/study/state.ts';
-import { type NoWhatIf, type WhatIf, whatIf } from '../../src/study/what-if.ts';
+import { modelConfigOf } from '../../src/space/model-configs.ts';
+import { spaceFromJson } from '../../src/space/source/load.ts';
+import { type NoWhatIf, type WhatIf, whatIf } from '../../src/study/analysis/what-if/what-if.ts';
+import { foldStudy } from '../../src/study/records/fold.ts';
+import type { StudyRecord } from '../../src/study/records/records.ts';
+import type { StudyState } from '../../src/study/records/state.ts';
 import { VirtualServer } from '../support/virtual-server.ts';
 import { tuneVirtually } from '../support/virtual-study.ts';
 
@@ -21,41 +22,40 @@ async function studied(profile: string, more: Partial<Extract<StudyRecord, { typ
   return foldStudy(widened);
 }
 
-function foretold(state: StudyState): WhatIf {
+function predicted(state: StudyState): WhatIf {
   const told: WhatIf | NoWhatIf = whatIf(state);
   if ('reason' in told) throw new Error(told.reason);
   return told;
 }
 
 describe('what if', () => {
-  it('foretells configs that nobody measured, within the range that it states', async () => {
+  it('predicts configs that nobody measured, within the range that it states', async () => {
     const state = await studied('demo');
-    const told = foretold(state);
-    const { misses, levels, configs, knobs } = told;
+    const told = predicted(state);
+    const { misses, levels, configs, parameters } = told;
     if (!misses) throw new Error('no misses');
     const server = new VirtualServer(loadProfile('demo'));
     const misjudged: string[] = [];
     let cells = 0;
     for (const config of configs.filter(({ trial }) => trial === null)) {
       const assignment = Object.fromEntries(
-        knobs.map(({ name, values }, knob) => {
-          const text = values[config.settings[knob] as number] as string;
+        parameters.map(({ name, values }, parameter) => {
+          const text = values[config.settings[parameter] as number] as string;
           return [name, text === 'not set' ? 0 : Number(text)];
         }),
       );
-      const built = buildCandidate(space, state.started.originalConfig, { dynamic_batching: true, ...assignment });
+      const built = buildCandidate(space, state.started.original, { dynamic_batching: true, ...assignment });
       if (!built.legal) throw new Error(built.reason);
       for (const [index, level] of levels.entries()) {
         const cell = config.cells[index];
         if (!cell) continue;
         cells++;
-        const truth = server.measure(built.candidate.config, level).throughput.value;
-        // More instances than were tried: the range is of what was tried, so it gets as much again.
-        if (
-          Math.abs(Math.log(cell.throughput / truth)) >
-          Math.log(misses.throughput.high / misses.throughput.low) + 0.02
-        ) {
-          misjudged.push(`${JSON.stringify(assignment)} at ${level}: ${cell.throughput} for ${truth}`);
+        const truth = server.measure(modelConfigOf(built.candidate), level).throughput.value;
+        const { low = 0, high = Number.POSITIVE_INFINITY } = cell.throughputRange ?? {};
+        if (truth < low || truth > high) {
+          misjudged.push(
+            `${JSON.stringify(assignment)} at ${level}: ${cell.throughput} (${low} to ${high}) for ${truth}`,
+          );
         }
       }
     }
@@ -65,13 +65,13 @@ describe('what if', () => {
 
   it('begins with the best, gives the same every time, and knows what was measured', async () => {
     const state = await studied('demo');
-    const told = foretold(state);
+    const told = predicted(state);
     expect(told.configs[0]?.trial).toBe(state.best?.number);
-    expect(foretold(state)).toEqual(told);
+    expect(predicted(state)).toEqual(told);
     const measuredTrials = told.configs.flatMap(({ trial }) => trial ?? []);
     expect(new Set(measuredTrials).size).toBe(measuredTrials.length);
     for (const { settings } of told.configs) {
-      expect(settings.every((value, knob) => told.knobs[knob]?.values[value] !== undefined)).toBe(true);
+      expect(settings.every((value, parameter) => told.parameters[parameter]?.values[value] !== undefined)).toBe(true);
     }
     const guesses = told.configs.filter(({ cells }) => cells.some((cell) => cell?.isGuess));
     expect(guesses.every(({ trial }) => trial === null)).toBe(true);
@@ -84,8 +84,8 @@ describe('what if', () => {
       records.map((record) => (record.type === 'study-started' ? { ...record, space: space.definition } : record)),
     );
     expect(state.counts.failed).toBeGreaterThan(0);
-    const { knobs } = foretold(state);
-    expect(knobs.find(({ name }) => name === 'instances')?.values).toEqual(['1', '2', '3']);
+    const { parameters } = predicted(state);
+    expect(parameters.find(({ name }) => name === 'instances')?.values).toEqual(['1', '2', '3']);
   });
 
   it('says why there is nothing to move', async () => {

@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import type { StudyRecord } from '../../src/study/records.ts';
-import type { Summary } from '../../src/study/summary.ts';
+import type { StudyRecord } from '../../src/study/records/records.ts';
+import type { Summary } from '../../src/study/summary/summary.ts';
 import type { TrialFailure } from '../../src/study/types.ts';
 
 const main = resolve(import.meta.dirname, '../../src/cli/main.ts');

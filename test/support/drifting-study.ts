@@ -1,11 +1,11 @@
-import { makeSampler } from '../../src/cli/samplers.ts';
-import { FINAL_ROUNDS } from '../../src/study/final.ts';
-import type { StudyRecord } from '../../src/study/records.ts';
-import { goalOf, planOf } from '../../src/tuner/offline/contest.ts';
-import { scenarios } from '../../src/tuner/offline/landscapes.ts';
-import type { MachineSpeed } from '../../src/tuner/offline/machine-speed.ts';
-import { problemsOf } from '../../src/tuner/offline/problem.ts';
-import { OfflineWorld } from '../../src/tuner/offline/world.ts';
+import { goalOf, planOf } from '../../src/benchmark/contest.ts';
+import type { MachineSpeed } from '../../src/benchmark/machine-speed.ts';
+import { budgetedProblemsOf } from '../../src/benchmark/problem.ts';
+import { scenarios } from '../../src/benchmark/problems.ts';
+import { OfflineWorld } from '../../src/benchmark/world.ts';
+import { FINAL_ROUNDS } from '../../src/study/final/final.ts';
+import type { StudyRecord } from '../../src/study/records/records.ts';
+import { makeSampler } from '../../src/study/search/samplers/registry.ts';
 import type { TunerEvent } from '../../src/tuner/seams.ts';
 import { tune } from '../../src/tuner/tune.ts';
 
@@ -29,19 +29,18 @@ export function offlineStudy(speed?: MachineSpeed): Promise<OfflineStudy> {
 }
 
 async function play(speed: MachineSpeed | undefined): Promise<OfflineStudy> {
-  const landscape = scenarios(6).at(-1);
-  const problem = landscape && problemsOf(landscape)[1];
-  if (!landscape || !problem) throw new Error('there is no made-up model');
+  const testProblem = scenarios(6).at(-1);
+  const problem = testProblem && budgetedProblemsOf(testProblem)[1];
+  if (!testProblem || !problem) throw new Error('there is no made-up model');
   const seed = 1;
-  const world = new OfflineWorld(landscape, { seed, statistics: true, isLocal: true, speed });
-  const { space, levels } = landscape;
+  const world = new OfflineWorld(testProblem, { seed, statistics: true, isLocal: true, speed });
+  const { space, levels } = testProblem;
   const goal = goalOf(problem);
   const [events, records]: [TunerEvent[], StudyRecord[]] = [[], []];
   await tune(
     { ...planOf(problem, goal, seed), maxTrials: 12, finalRounds: FINAL_ROUNDS },
     {
-      control: world.control,
-      profile: world.profile,
+      adapter: world.adapter,
       sampler: makeSampler('queueing', space, { seed, goal, levels }),
       journal: { append: async (record) => void records.push(record) },
       clock: world.clock,

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
-import { type Profile, profileSchema } from '../../src/emulator/profile-schema.ts';
-import { loadProfile } from '../../src/emulator/profiles.ts';
+import { loadProfile } from '../../src/emulator/profile/profiles.ts';
+import { type Profile, profileSchema } from '../../src/emulator/profile/schema.ts';
 import { type Emulator, type EmulatorOptions, startEmulator } from '../../src/emulator/start-emulator.ts';
 
 /** An emulator on free ports of the loopback interface that ends with the test; profile `sleeper` unless told otherwise. */

@@ -6,7 +6,7 @@ import {
   modelConfigSchema,
   type ScalarKind,
   type ValueSchema,
-} from '../../src/triton/config-schema.ts';
+} from '../../src/triton/config/schema.ts';
 
 /** Any config that the schema allows: every field may be there or not, at most one of each oneof. */
 export const anyConfig = anyMessage(modelConfigSchema());

@@ -1,4 +1,4 @@
-import type { StudyRecord } from '../../src/study/records.ts';
+import type { StudyRecord } from '../../src/study/records/records.ts';
 import { candidateOf, configOf, goalOf, measured, originalConfig, studyStarted } from '../study/builders.ts';
 
 /** Clears the screen, sets the window's title, takes 8-bit control characters, turns the writing around, and fakes lines. */

@@ -1,6 +1,6 @@
 import { Client, credentials } from '@grpc/grpc-js';
 import { Agent, request } from 'undici';
-import { serviceMethod } from '../../src/triton/proto.ts';
+import { serviceMethod } from '../../src/triton/wire/proto.ts';
 
 /** How an infer call ended: 0 or 200 is success, else the protocol's own status with the server's words. */
 export interface InferAnswer {
@@ -26,17 +26,23 @@ export function fp32Input(shape: readonly number[], name = 'IN'): TestInput {
   return { name, datatype: 'FP32', shape, raw: Buffer.alloc(shape.reduce((product, size) => product * size, 4)) };
 }
 
+/** The bytes of a ModelInferRequest. */
+export function inferMessage(model: string, inputs: readonly TestInput[]): Buffer {
+  const { requestType } = serviceMethod('ModelInfer');
+  const message = requestType.fromObject({
+    model_name: model,
+    inputs: inputs.map(({ raw: _, ...input }) => input),
+    raw_input_contents: inputs.map((input) => input.raw),
+  });
+  return Buffer.from(requestType.encode(message).finish());
+}
+
 export function grpcInferClient(url: string): InferClient {
   const client = new Client(url, credentials.createInsecure());
-  const { path, requestType, responseType } = serviceMethod('ModelInfer');
+  const { path, responseType } = serviceMethod('ModelInfer');
   return {
     infer: (model, inputs) => {
-      const message = requestType.fromObject({
-        model_name: model,
-        inputs: inputs.map(({ raw: _, ...input }) => input),
-        raw_input_contents: inputs.map((input) => input.raw),
-      });
-      const bytes = Buffer.from(requestType.encode(message).finish());
+      const bytes = inferMessage(model, inputs);
       return new Promise((resolve) => {
         const pass = (buffer: Buffer): Buffer => buffer;
         client.makeUnaryRequest(path, pass, pass, bytes, { deadline: Date.now() + 10_000 }, (error, reply) => {

@@ -1,8 +1,9 @@
 import { writeFile } from 'node:fs/promises';
-import { spaceFromJson } from '../../src/space/load.ts';
-import type { StudyRecord } from '../../src/study/records.ts';
-import { type SpaceView, viewSpace } from '../../src/study/samplers/space-view.ts';
-import type { ModelConfig } from '../../src/triton/model-config.ts';
+import { modelConfigOf, originalOf } from '../../src/space/model-configs.ts';
+import { spaceFromJson } from '../../src/space/source/load.ts';
+import type { StudyRecord } from '../../src/study/records/records.ts';
+import { type SpaceView, viewSpace } from '../../src/study/search/samplers/space-view.ts';
+import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 import { candidateOf, goalOf, measured, originalConfig, studyStarted } from '../study/builders.ts';
 import { withServer } from '../tui/recorded.ts';
 
@@ -19,7 +20,7 @@ const parameters = {
 };
 
 export const longSpace = spaceFromJson({ name: 'long', parameters });
-export const longView: SpaceView = viewSpace(longSpace, originalConfig);
+export const longView: SpaceView = viewSpace(longSpace, originalOf(originalConfig));
 export const longGoal = goalOf(40);
 
 /** Trials are measured at so many levels. */
@@ -34,7 +35,7 @@ export function longStudy(trials: number): readonly StudyRecord[] {
     records.push({ type: 'trial-started', at, trial, role, candidate });
     records.push({ type: 'trial-applied', at, trial, change: 'full', loadMs: 900 });
     for (const level of LEVELS)
-      records.push({ type: 'trial-measured', at, trial, measurement: figuresOf(candidate.config, level) });
+      records.push({ type: 'trial-measured', at, trial, measurement: figuresOf(modelConfigOf(candidate), level) });
     records.push({ type: 'trial-finished', at, trial, chosen: 2, feasible: true, failure: null });
   };
   add(0, candidateOf(originalConfig));

@@ -1,5 +1,5 @@
 import { openRegions } from '../../src/loadgen/shared-memory/open-regions.ts';
-import { connectGrpc } from '../../src/triton/connect.ts';
+import { connectGrpc } from '../../src/triton/control/connect.ts';
 
 /** Registers shared memory for a model, and ends as soon as it is sent anything: `node orphan-regions.ts HOST:PORT MODEL [cuda]`. */
 const [url, model, kind] = process.argv.slice(2) as [string, string, string?];

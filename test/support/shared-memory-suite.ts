@@ -15,7 +15,7 @@ import type { SharedOutputs } from '../../src/loadgen/shared-memory/shared-outpu
 import { type OpenOptions, openTransport } from '../../src/loadgen/transports/open.ts';
 import type { InferRequest, SendOutcome } from '../../src/loadgen/types.ts';
 import { openWorkers } from '../../src/loadgen/workers/open-workers.ts';
-import type { ModelConfig, TensorConfig } from '../../src/triton/model-config.ts';
+import type { ModelConfig, TensorConfig } from '../../src/triton/config/model-config.ts';
 import type { ModelStatistics, TritonClient } from '../../src/triton/types.ts';
 import { sendMany, until } from './transport-suite.ts';
 

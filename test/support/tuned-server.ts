@@ -1,15 +1,15 @@
+import { createControl } from '../../src/adapter/triton/control.ts';
+import { createProfile } from '../../src/adapter/triton/profile.ts';
 import { realClock } from '../../src/base/clock.ts';
-import { canonicalJson } from '../../src/base/json.ts';
-import { nullRuns } from '../../src/loadgen/client-ceiling.ts';
+import { nullRuns } from '../../src/loadgen/client/ceiling.ts';
 import { prepareInputs } from '../../src/loadgen/inputs.ts';
 import { openTransport } from '../../src/loadgen/transports/open.ts';
 import { openWorkers } from '../../src/loadgen/workers/open-workers.ts';
 import type { WindowRule } from '../../src/profiler/level-options.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
-import { connectGrpc } from '../../src/triton/connect.ts';
-import type { ModelConfig } from '../../src/triton/model-config.ts';
-import { createControl } from '../../src/tuner/control.ts';
-import { createProfile } from '../../src/tuner/profile.ts';
+import { candidateOf, modelConfigOf } from '../../src/space/model-configs.ts';
+import type { ModelConfig } from '../../src/triton/config/model-config.ts';
+import { connectGrpc } from '../../src/triton/control/connect.ts';
 
 /** A config of the model, in what batching and instances come to, under so many requests in flight. */
 export interface Setting {
@@ -55,7 +55,7 @@ export async function openTunedServer(
     transport,
     openFlow: (order) => workers.openFlow(order),
     watchClient: workers.watchClient,
-    requestsFor: ({ config }) => inputs.forConfig(config),
+    requestsFor: (candidate) => inputs.forConfig(modelConfigOf(candidate)),
     stats: client,
     clock: realClock,
     percentile: 99,
@@ -68,7 +68,7 @@ export async function openTunedServer(
     configOf: (setting) => configOf(original, setting),
     measure: async ({ concurrency, ...setting }) => {
       const config = configOf(original, setting);
-      const applied = await control.apply({ fingerprint: canonicalJson(config), assignment: {}, config }, signal);
+      const applied = await control.apply(candidateOf(config), signal);
       const level = { mode: 'concurrency', value: concurrency } as const;
       return profile.measure(applied, level, { signal, onProgress: () => undefined });
     },

@@ -2,17 +2,18 @@ import { VirtualClock } from '../../src/base/clock.ts';
 import { canonicalJson } from '../../src/base/json.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { MS_PER_S, NS_PER_MS, NS_PER_US, nsToMs } from '../../src/base/units.ts';
-import { place } from '../../src/emulator/placement.ts';
-import { armsOf, lawOf, physicsOf } from '../../src/emulator/profile-physics.ts';
-import type { ModelProfile, Profile } from '../../src/emulator/profile-schema.ts';
+import type { ModelProfile, Profile } from '../../src/emulator/profile/schema.ts';
+import { armsOf, lawOf, modelSimulatorOf } from '../../src/emulator/profile/simulators.ts';
+import { place } from '../../src/emulator/scheduling/placement.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
 import { policyOf } from '../../src/queueing/batcher-policy.ts';
 import { executionNs } from '../../src/queueing/service-law.ts';
 import { simulate } from '../../src/queueing/simulate.ts';
-import { onlyInstancesDiffer } from '../../src/triton/config-comparison.ts';
-import { LoadRefusedError } from '../../src/triton/load-refused.ts';
-import type { ModelConfig } from '../../src/triton/model-config.ts';
-import type { Control, Profile as Profiler } from '../../src/tuner/seams.ts';
+import { modelConfigOf } from '../../src/space/model-configs.ts';
+import { onlyInstancesDiffer } from '../../src/triton/config/comparison.ts';
+import type { ModelConfig } from '../../src/triton/config/model-config.ts';
+import type { Control, Profile as Profiler } from '../../src/tuner/adapter.ts';
+import { CandidateRefusedError } from '../../src/tuner/refused.ts';
 import { measured } from '../study/builders.ts';
 
 const MEASURE_MS = 3000;
@@ -38,10 +39,10 @@ export class VirtualServer {
 
   readonly control: Control = {
     apply: async (candidate, signal) => {
-      const { config } = candidate;
+      const config = modelConfigOf(candidate);
       if (canonicalJson(config) === canonicalJson(this.#served)) return { candidate, change: 'none', loadMs: 0 };
       const change = onlyInstancesDiffer(this.#served, config) ? 'in-place' : 'full';
-      const { load } = physicsOf(this.#model, config, seededRandom(1));
+      const { load } = modelSimulatorOf(this.#model, config, seededRandom(1));
       const added = this.#instancesOf(config) - this.#instancesOf(this.#served);
       const inPlaceSeconds = added > 0 ? load.addSeconds : -added * load.removeSeconds;
       const loadMs = MS_PER_S * (change === 'full' ? load.fullSeconds : inPlaceSeconds);
@@ -107,10 +108,10 @@ export class VirtualServer {
 
   /** As the emulator's own admission. */
   #admit(config: ModelConfig): void {
-    const { refusal, maxInstances, memoryMib } = physicsOf(this.#model, config, seededRandom(1));
+    const { refusal, maxInstances, memoryMib } = modelSimulatorOf(this.#model, config, seededRandom(1));
     const instances = this.#instancesOf(config);
-    const refuse = (kind: LoadRefusedError['kind'], words: string): never => {
-      throw new LoadRefusedError(this.#model.config.name, kind, words);
+    const refuse = (kind: CandidateRefusedError['kind'], words: string): never => {
+      throw new CandidateRefusedError(kind, words);
     };
     if (refusal !== null) refuse('init-failed', refusal);
     if (instances > maxInstances) refuse('init-failed', `the model allows ${maxInstances} instances`);

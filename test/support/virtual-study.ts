@@ -1,9 +1,10 @@
-import type { Profile } from '../../src/emulator/profile-schema.ts';
-import { spaceFromJson } from '../../src/space/load.ts';
-import type { StudyRecord } from '../../src/study/records.ts';
-import { viewSpace } from '../../src/study/samplers/space-view.ts';
-import type { StudyState } from '../../src/study/state.ts';
-import { candidateOf, goalOf, studyStarted } from '../study/builders.ts';
+import type { Profile } from '../../src/emulator/profile/schema.ts';
+import { originalOf } from '../../src/space/model-configs.ts';
+import { spaceFromJson } from '../../src/space/source/load.ts';
+import type { StudyRecord } from '../../src/study/records/records.ts';
+import type { StudyState } from '../../src/study/records/state.ts';
+import { viewSpace } from '../../src/study/search/samplers/space-view.ts';
+import { goalOf, studyStarted } from '../study/builders.ts';
 import { everyCandidate, play } from '../tuner/world.ts';
 import { VirtualServer } from './virtual-server.ts';
 
@@ -19,13 +20,20 @@ export async function tuneVirtually(
   const server = new VirtualServer(profile);
   const { original } = server;
   const space = spaceFromJson({ name: 'test', parameters });
-  const view = viewSpace(space, original);
+  const view = viewSpace(space, originalOf(original));
   const goal = goalOf(budgetMs);
-  const { type: _, at: __, ...study } = studyStarted(goal, { model: original.name ?? '', originalConfig: original });
+  const {
+    type: _,
+    at: __,
+    ...study
+  } = studyStarted(goal, { model: original.name ?? '', original: originalOf(original) });
   const { state, error, records } = await play({
     goal,
-    plan: { study, baseline: candidateOf(original), build: view.build },
-    parts: { control: server.control, profile: server.profiler, clock: server.clock, sampler: everyCandidate(view) },
+    plan: { study },
+    parts: {
+      ...{ control: server.control, profile: server.profiler, clock: server.clock },
+      ...{ build: view.build, sampler: everyCandidate(view) },
+    },
   });
   if (!state) throw error;
   return { state, records };

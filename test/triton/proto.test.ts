@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
+import { statisticsOf } from '../../src/triton/control/statistics.ts';
 import {
   decodeWithUnknown,
   messageType,
   serviceMethod,
   serviceMethods,
   unknownFieldsOf,
-} from '../../src/triton/proto.ts';
-import { indexOf } from '../../src/triton/replies.ts';
-import { statisticsOf } from '../../src/triton/statistics.ts';
+} from '../../src/triton/wire/proto.ts';
+import { indexOf } from '../../src/triton/wire/replies.ts';
 
 const hex = (type: string, message: object): string => {
   const found = messageType(type);

@@ -122,7 +122,7 @@ describe('a frame', () => {
     expect(text).toMatch(/^best +★ trial 2: /m);
     expect(text).toMatch(/^ +3 \? +330 /m);
     await screen.press('\u001b[B', '\r');
-    expect(await textOf(screen)).toMatch(/─ Trial 3 ─+ meets the goal, by luck as it seems ─/);
+    expect(await textOf(screen)).toMatch(/─ Trial 3 ─+ meets the goal, probably by luck ─/);
   });
 
   it('marks the figures of the final, in the table and beside each other', async () => {
@@ -171,7 +171,7 @@ describe('a frame', () => {
   });
 
   it.each(sizes)(
-    'draws the front that the sampler foresees, until the search is over, at %i × %i',
+    'draws the front that the sampler predicts, until the search is over, at %i × %i',
     async (columns, rows) => {
       const { throughput, budgetLatencyMs } = bestOf(midRun(events)) ?? {};
       const at = (share: number) => ({
@@ -181,7 +181,7 @@ describe('a frame', () => {
       const foreseen = [at(0.2), at(0.5), at(0.9), at(1.2), at(9)];
       const proposed: TunerEvent = { type: 'proposed', assignment: {}, expectedGain: 0.2, chance: 0.9, foreseen };
       const screen = await shown([...midRun(events), proposed], columns, rows);
-      await expect(await textOf(screen)).toMatchFileSnapshot(`frames/foreseen-${columns}x${rows}.txt`);
+      await expect(await textOf(screen)).toMatchFileSnapshot(`frames/predicted-${columns}x${rows}.txt`);
       const end = await shown([...midRun(events), proposed, ...events.slice(midRun(events).length)], columns, rows);
       expect(await textOf(end)).toBe(await textOf(await shown(events, columns, rows)));
     },

@@ -5,6 +5,8 @@ import headless from '@xterm/headless';
 
 const program = resolve(import.meta.dirname, '../support/pseudo_terminal.py');
 const main = resolve(import.meta.dirname, '../../src/cli/main.ts');
+/** A final takes ten seconds, and several times as long beside busy processes; what never comes ends with its process before. */
+const LONGEST_WAIT_MS = 100_000;
 
 /** The command line on a real pseudo-terminal, and what a person there would see and do. */
 export interface Sitting {
@@ -72,7 +74,7 @@ export function sitDown(
     screen,
     isAlternate: () => terminal.buffer.active.type === 'alternate',
     until: async (form) => {
-      for (let tries = 0; tries < 600; tries++) {
+      for (const endMs = performance.now() + LONGEST_WAIT_MS; performance.now() < endMs; ) {
         const seen = await screen();
         if (form.test(seen)) return seen;
         if (hasEnded) break;

@@ -1,7 +1,8 @@
 import type { Measurement } from '../../src/profiler/measurement.ts';
-import { spaceFromJson } from '../../src/space/load.ts';
-import { viewSpace } from '../../src/study/samplers/space-view.ts';
-import type { ModelConfig } from '../../src/triton/model-config.ts';
+import { originalOf } from '../../src/space/model-configs.ts';
+import { spaceFromJson } from '../../src/space/source/load.ts';
+import { viewSpace } from '../../src/study/search/samplers/space-view.ts';
+import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 import { ViewFold, type ViewState } from '../../src/tui/state.ts';
 import type { TunerEvent } from '../../src/tuner/seams.ts';
 import { goalOf, originalConfig, studyStarted } from '../study/builders.ts';
@@ -30,9 +31,9 @@ export async function recordedRun(): Promise<readonly TunerEvent[]> {
   world.refuse = refuseAbove(3);
   world.bend = withServer;
   const { type: _, at: __, ...study } = studyStarted(goalOf(40), { space });
-  const view = viewSpace(spaceFromJson(space), originalConfig);
-  const plan = { maxTrials: 6, study, build: view.build };
-  const { events } = await play({ world, plan, parts: { sampler: everyCandidate(view) } });
+  const view = viewSpace(spaceFromJson(space), originalOf(originalConfig));
+  const parts = { sampler: everyCandidate(view), build: view.build };
+  const { events } = await play({ world, plan: { maxTrials: 6, study }, parts });
   return events.flatMap((event) => (event.type === 'measuring' ? [event, ...windows(event)] : [event]));
 }
 

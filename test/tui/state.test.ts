@@ -1,10 +1,10 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { Measurement } from '../../src/profiler/measurement.ts';
-import { foldStudy, StudyFold } from '../../src/study/fold.ts';
-import type { StudyRecord } from '../../src/study/records.ts';
-import type { ModelConfig } from '../../src/triton/model-config.ts';
+import { foldStudy, StudyFold } from '../../src/study/records/fold.ts';
+import type { StudyRecord } from '../../src/study/records/records.ts';
+import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 import { gainSoFar } from '../../src/tui/figures.ts';
-import { progressRows } from '../../src/tui/panels/head.ts';
+import { progressRows } from '../../src/tui/panels/progress.ts';
 import { ViewFold, type ViewState } from '../../src/tui/state.ts';
 import { Store } from '../../src/tui/store.ts';
 import type { TunerEvent } from '../../src/tuner/seams.ts';
@@ -115,19 +115,19 @@ describe('the view of a run', () => {
     }
   });
 
-  it('foretells the best anew when it changes, and now and then as trials come', () => {
+  it('predicts the best again when it changes, and now and then as trials come', () => {
     const fold = new ViewFold();
-    const foretold = new Set<unknown>();
+    const predictions = new Set<unknown>();
     const bests = new Set<unknown>();
     for (const record of longStudy(150, withServer)) {
       fold.add(record);
       const { predicted, study } = fold.view();
-      if (predicted) foretold.add(predicted);
+      if (predicted) predictions.add(predicted);
       bests.add(study?.best?.number);
     }
-    expect(foretold.size).toBeGreaterThan(bests.size);
+    expect(predictions.size).toBeGreaterThan(bests.size);
     // 1.25 to the power of 23 is more than 150; the first few come trial by trial.
-    expect(foretold.size).toBeLessThan(bests.size + 26);
+    expect(predictions.size).toBeLessThan(bests.size + 26);
     // The speed of the machine is found anew with each measurement.
   }, 90_000);
 

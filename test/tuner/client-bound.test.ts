@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Measurement } from '../../src/profiler/measurement.ts';
-import { assess, isFeasible } from '../../src/study/goal.ts';
-import { standingOf } from '../../src/study/ranking.ts';
-import { checkRecord } from '../../src/study/record-schema.ts';
-import { summarize } from '../../src/study/summary.ts';
+import { modelConfigOf } from '../../src/space/model-configs.ts';
+import { assess, isFeasible } from '../../src/study/goal/goal.ts';
+import { standingOf } from '../../src/study/goal/ranking.ts';
+import { checkRecord } from '../../src/study/records/record-schema.ts';
+import { summarize } from '../../src/study/summary/summary.ts';
 import { candidateOf, goalOf, measured, originalConfig } from '../study/builders.ts';
 import { play, World } from './world.ts';
 
@@ -44,7 +45,7 @@ describe('a measurement that the load generator limited', () => {
     const world = new World();
     world.bend = (measurement, config) => (config.max_batch_size === 8 ? bind(measurement) : measurement);
     const { state } = await play({ world });
-    const failed = state?.trials.filter((trial) => trial.candidate.config.max_batch_size === 8) ?? [];
+    const failed = state?.trials.filter((trial) => modelConfigOf(trial.candidate).max_batch_size === 8) ?? [];
     expect(failed.length).toBeGreaterThan(0);
     for (const { failure, feasible, chosen } of failed) {
       expect(failure).toMatchObject({ kind: 'client-bound', reason: expect.stringMatching(/not the server: its CPU/) });

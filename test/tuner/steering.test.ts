@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { allows, type Narrowing, whyRuledOut } from '../../src/space/narrowing.ts';
-import { foldStudy } from '../../src/study/fold.ts';
-import { checkRecord } from '../../src/study/record-schema.ts';
-import type { StudyRecord } from '../../src/study/records.ts';
-import type { SpaceView } from '../../src/study/samplers/space-view.ts';
+import { foldStudy } from '../../src/study/records/fold.ts';
+import { checkRecord } from '../../src/study/records/record-schema.ts';
+import type { StudyRecord } from '../../src/study/records/records.ts';
+import type { SpaceView } from '../../src/study/search/samplers/space-view.ts';
 import type { Goal, Sampler } from '../../src/study/types.ts';
 import type { TuneParts } from '../../src/tuner/run.ts';
 import { Steering } from '../../src/tuner/steering.ts';

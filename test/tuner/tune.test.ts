@@ -1,15 +1,26 @@
 import { describe, expect, it } from 'vitest';
 import { TrituneError } from '../../src/base/errors.ts';
+import { modelConfigOf } from '../../src/space/model-configs.ts';
 import type { Assignment } from '../../src/space/types.ts';
-import { foldStudy } from '../../src/study/fold.ts';
-import type { StudyRecord } from '../../src/study/records.ts';
-import { isDone } from '../../src/study/series-summary.ts';
+import { foldStudy } from '../../src/study/records/fold.ts';
+import type { StudyRecord } from '../../src/study/records/records.ts';
+import { isDone } from '../../src/study/summary/series-summary.ts';
 import type { Sampler } from '../../src/study/types.ts';
-import type { ModelConfig } from '../../src/triton/model-config.ts';
-import type { MeasurePurpose, Profile } from '../../src/tuner/seams.ts';
+import type { ModelConfig } from '../../src/triton/config/model-config.ts';
+import type { MeasurePurpose, Profile } from '../../src/tuner/adapter.ts';
 import { tune } from '../../src/tuner/tune.ts';
-import { candidateOf, goalOf, measured, originalConfig, studyStarted } from '../study/builders.ts';
-import { everyCandidate, instancesIn, lost, play, refuseAbove, space, untilItStops, World } from './world.ts';
+import { goalOf, measured, originalConfig, studyStarted } from '../study/builders.ts';
+import {
+  adapterOf,
+  everyCandidate,
+  instancesIn,
+  lost,
+  play,
+  refuseAbove,
+  space,
+  untilItStops,
+  World,
+} from './world.ts';
 
 const codeOf = (error: unknown): unknown => (error as TrituneError | null)?.code;
 
@@ -176,7 +187,7 @@ describe('failures', () => {
     };
     const build: typeof space.build = (assignment) =>
       'illegal' in assignment ? { legal: false, reason: 'against a rule' } : space.build(assignment);
-    const { state } = await play({ world, parts: { sampler }, plan: { build } });
+    const { state } = await play({ world, parts: { sampler, build } });
     expect(state?.trials.slice(1).map((trial) => trial.failure?.kind)).toEqual(['out-of-memory', 'pruned', 'illegal']);
     expect(world.loads).toEqual([]);
   });
@@ -208,7 +219,7 @@ describe('failures', () => {
     for (const step of ['load', 'measurement']) {
       const world = new World();
       const kills = (config: ModelConfig): boolean => instancesIn(config) === 3;
-      if (step === 'load') world.refuse = ({ config }) => void (kills(config) && lost());
+      if (step === 'load') world.refuse = (candidate) => void (kills(modelConfigOf(candidate)) && lost());
       else {
         world.bend = (measurement, config) => {
           if (!kills(config)) return measurement;
@@ -314,8 +325,6 @@ describe('failures', () => {
     const { type: _, at: __, ...study } = studyStarted(goalOf(40));
     const plan = {
       study,
-      baseline: candidateOf(originalConfig),
-      build: space.build,
       maxTrials: 2,
       timeBudgetMs: Number.POSITIVE_INFINITY,
       finalRounds: 1,
@@ -323,7 +332,7 @@ describe('failures', () => {
       earlier: [],
     };
     const parts = {
-      ...world,
+      adapter: adapterOf({ ...world, build: space.build }),
       sampler: everyCandidate(space),
       journal: { append: async () => undefined },
       clock: world.clock,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { foldStudy } from '../../src/study/fold.ts';
-import type { StudyRecord } from '../../src/study/records.ts';
+import { foldStudy } from '../../src/study/records/fold.ts';
+import type { StudyRecord } from '../../src/study/records/records.ts';
 import type { Sampler } from '../../src/study/types.ts';
-import { LoadRefusedError } from '../../src/triton/load-refused.ts';
+import { CandidateRefusedError } from '../../src/tuner/refused.ts';
 import { candidateOf, originalConfig } from '../study/builders.ts';
 import { everyCandidate, play, space, World } from './world.ts';
 
@@ -72,7 +72,7 @@ describe('the original config', () => {
     const world = new World();
     const { fingerprint } = candidateOf(originalConfig);
     world.refuse = (candidate) => {
-      if (candidate.fingerprint === fingerprint) throw new LoadRefusedError('m', 'init-failed', 'no');
+      if (candidate.fingerprint === fingerprint) throw new CandidateRefusedError('init-failed', 'no');
     };
     const { records, state } = await play({ world, parts: { sampler: oneLevelEach() } });
     expect(original(records)).toMatchObject({ chosen: 0, feasible: true, failure: null });

@@ -1,16 +1,18 @@
 import { VirtualClock } from '../../src/base/clock.ts';
 import { TrituneError } from '../../src/base/errors.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
+import { modelConfigOf } from '../../src/space/model-configs.ts';
 import type { Candidate } from '../../src/space/types.ts';
-import type { StudyRecord } from '../../src/study/records.ts';
-import { manualSampler } from '../../src/study/samplers/manual.ts';
-import type { SpaceView } from '../../src/study/samplers/space-view.ts';
-import type { StudyState } from '../../src/study/state.ts';
+import type { StudyRecord } from '../../src/study/records/records.ts';
+import type { StudyState } from '../../src/study/records/state.ts';
+import { manualSampler } from '../../src/study/search/samplers/manual.ts';
+import type { SpaceView } from '../../src/study/search/samplers/space-view.ts';
 import type { Goal, Sampler } from '../../src/study/types.ts';
-import { LoadRefusedError } from '../../src/triton/load-refused.ts';
-import type { ModelConfig } from '../../src/triton/model-config.ts';
+import type { ModelConfig } from '../../src/triton/config/model-config.ts';
+import type { Control, Profile, Restored, TunedAdapter } from '../../src/tuner/adapter.ts';
+import { CandidateRefusedError } from '../../src/tuner/refused.ts';
 import type { TuneParts, TunePlan } from '../../src/tuner/run.ts';
-import type { Control, Profile, Restored, TunerEvent } from '../../src/tuner/seams.ts';
+import type { TunerEvent } from '../../src/tuner/seams.ts';
 import { tune } from '../../src/tuner/tune.ts';
 import { candidateOf, configOf, goalOf, measured, originalConfig, studyStarted } from '../study/builders.ts';
 
@@ -69,12 +71,12 @@ export class World {
   readonly control: Control = {
     apply: async (candidate, signal) => {
       signal.throwIfAborted();
-      this.#applied = candidate.config;
+      this.#applied = modelConfigOf(candidate);
       const change = candidate.fingerprint === candidateOf(this.served).fingerprint ? 'none' : 'full';
       if (change === 'none') return { candidate, change, loadMs: 0 };
       await this.clock.sleep(LOAD_MS, signal);
       this.refuse(candidate);
-      this.served = candidate.config;
+      this.served = modelConfigOf(candidate);
       this.loads.push(candidate.fingerprint);
       return { candidate, change, loadMs: LOAD_MS };
     },
@@ -112,20 +114,37 @@ export interface Played {
   readonly events: readonly TunerEvent[];
 }
 
+/** What makes up an adapter. */
+interface AdapterParts {
+  readonly control: Control;
+  readonly profile: Profile;
+  readonly build: SpaceView['build'];
+}
+
 export interface Play {
   readonly world?: World;
   readonly plan?: Partial<TunePlan>;
-  readonly parts?: Partial<TuneParts>;
+  /** Those of the adapter take the place of the world's own. */
+  readonly parts?: Partial<Omit<TuneParts, 'adapter'> & AdapterParts>;
   readonly goal?: Goal;
   /** Aborts after this many events. */
   readonly abortAt?: number;
 }
 
+export const adapterOf = ({ control, profile, build }: AdapterParts): TunedAdapter => ({
+  build,
+  apply: (candidate, signal) => control.apply(candidate, signal),
+  changed: (signal) => control.changed(signal),
+  isReachable: (signal) => control.isReachable(signal),
+  restore: () => control.restore(),
+  measure: (applied, level, options) => profile.measure(applied, level, options),
+});
+
 /** Runs a tuner in a world and gives all that came of it; `records` holds the earlier ones too. */
 export async function play({
   world = new World(),
   plan = {},
-  parts = {},
+  parts: { control = world.control, profile = world.profile, build = space.build, ...parts } = {},
   goal = goalOf(40),
   abortAt,
 }: Play): Promise<Played> {
@@ -135,8 +154,6 @@ export async function play({
   const { type: _, at: __, ...study } = studyStarted(goal);
   const full: TunePlan = {
     study,
-    baseline: candidateOf(originalConfig),
-    build: space.build,
     maxTrials: 100,
     timeBudgetMs: Number.POSITIVE_INFINITY,
     finalRounds: 3,
@@ -146,8 +163,7 @@ export async function play({
   };
   const journal = { append: async (record: StudyRecord) => void records.push(JSON.parse(JSON.stringify(record))) };
   const all: TuneParts = {
-    control: world.control,
-    profile: world.profile,
+    adapter: adapterOf({ control, profile, build }),
     sampler: everyCandidate(space),
     journal,
     clock: world.clock,
@@ -164,8 +180,8 @@ export async function play({
 }
 
 export const refuseAbove = (instances: number) => (candidate: Candidate) => {
-  if (instancesIn(candidate.config) > instances)
-    throw new LoadRefusedError('m', 'out-of-memory', 'CUDA out of memory\n');
+  if (instancesIn(modelConfigOf(candidate)) > instances)
+    throw new CandidateRefusedError('out-of-memory', 'CUDA out of memory\n');
 };
 
 export const lost = (): never => {

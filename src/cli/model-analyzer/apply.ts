@@ -1,6 +1,7 @@
-import { modelsIn, type SeriesOptions } from '../series-options.ts';
+import { modelsIn } from '../../spec/series-options.ts';
+import type { TuneOptions } from '../../spec/tune-options.ts';
+import type { SeriesFlags } from '../commands/tune/series-options.ts';
 import type { Terminal } from '../terminal.ts';
-import type { TuneOptions } from '../tune-options.ts';
 import { readAnalyzerFile } from './read-file.ts';
 import { translate } from './translate.ts';
 
@@ -20,10 +21,10 @@ const byModel: ReadonlySet<string> = new Set(['constraint', 'inputData', 'shape'
  * resumed run goes on with the options that it was started with. Errors: those of `translate`.
  */
 export function withAnalyzerFile(
-  options: SeriesOptions,
-  given: ReadonlySet<keyof SeriesOptions>,
+  options: SeriesFlags,
+  given: ReadonlySet<string>,
   terminal: Pick<Terminal, 'tell'>,
-): SeriesOptions {
+): SeriesFlags {
   const { modelAnalyzerConfig: file } = options;
   if (file === undefined || options.resume !== undefined) return options;
   const { models, common, own, ignored } = translate(readAnalyzerFile(file), {

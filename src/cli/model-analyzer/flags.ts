@@ -1,8 +1,9 @@
 import { isTrituneError } from '../../base/errors.ts';
-import type { OptionRow } from '../option-table.ts';
-import { sequenceIdRange } from '../sweep-values.ts';
-import type { TlsFlags } from '../tls-options.ts';
-import { type Protocol, type TuneOptions, tuneOptionTable } from '../tune-options.ts';
+import type { Protocol, TlsSpec } from '../../spec/server-spec.ts';
+import type { TuneOptions } from '../../spec/tune-options.ts';
+import { tuneOptionTable } from '../commands/tune/options.ts';
+import type { OptionRow } from '../options/option-table.ts';
+import { sequenceIdRange } from '../options/sweep-values.ts';
 import { invalid } from './read-file.ts';
 import type { Ignore, ModelSettings } from './schema.ts';
 
@@ -23,7 +24,7 @@ const same: Readonly<Record<string, keyof typeof tuneOptionTable>> = {
   'request-parameter': 'requestParameter',
 };
 
-const sameOfProtocol: Readonly<Record<Protocol, Readonly<Record<string, keyof TlsFlags | 'compression'>>>> = {
+const sameOfProtocol: Readonly<Record<Protocol, Readonly<Record<string, keyof TlsSpec | 'compression'>>>> = {
   grpc: {
     'grpc-compression-algorithm': 'compression',
     'ssl-grpc-use-ssl': 'tls',
@@ -58,7 +59,7 @@ const reasons: readonly (readonly [RegExp, string])[] = [
 
 export interface FlagOptions {
   /** About the connections, which all models share. */
-  readonly tls: TlsFlags;
+  readonly tls: TlsSpec;
   readonly requests: Partial<TuneOptions>;
 }
 
@@ -68,7 +69,7 @@ export function flagOptions(
   protocol: Protocol,
   { file, at, ignore }: { readonly file: string; readonly at: readonly string[]; readonly ignore: Ignore },
 ): FlagOptions {
-  let [tls, requests]: [TlsFlags, Partial<TuneOptions>] = [{}, {}];
+  let [tls, requests]: [TlsSpec, Partial<TuneOptions>] = [{}, {}];
   for (const [flag, value] of Object.entries(flags)) {
     const key = [...at, flag];
     const option = optionOf(flag, protocol);

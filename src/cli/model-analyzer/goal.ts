@@ -1,5 +1,5 @@
 import { TrituneError } from '../../base/errors.ts';
-import type { TuneOptions } from '../tune-options.ts';
+import type { TuneOptions } from '../../spec/tune-options.ts';
 import type { AnalyzerFile, ModelSettings } from './schema.ts';
 
 type Limits = NonNullable<ModelSettings['constraints']>;
@@ -17,7 +17,7 @@ const metrics: Readonly<Record<string, { readonly metric: string; readonly unit?
   gpu_power_usage: { metric: 'gpu-power', unit: 'W' },
 };
 
-/** Of what is known by name and cannot be asked for here. */
+/** Metrics that are known by name and cannot be asked for here, with the reason. */
 const unmeasured: readonly (readonly [RegExp, string])[] = [
   [/^gpu_utilization$/, 'Model Analyzer wants it high, and here a lower one is better'],
   [/^(gpu_free_memory|gpu_total_memory)$/, 'the memory in use is measured: gpu_used_memory'],

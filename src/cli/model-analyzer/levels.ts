@@ -1,5 +1,4 @@
-import type { NumberRange } from '../option-values.ts';
-import type { TuneOptions } from '../tune-options.ts';
+import type { NumberRange, TuneOptions } from '../../spec/tune-options.ts';
 import { invalid, type ReadFile } from './read-file.ts';
 import type { Ignore, ModelSettings } from './schema.ts';
 

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { JsonObject } from '../../base/json.ts';
 
 /** The keys of Model Analyzer's YAML file that mean something here, and the forms that it takes them in. Others are let through, and listed. */
 
@@ -109,23 +108,5 @@ export const analyzerFile = z.looseObject({
 export type AnalyzerFile = z.infer<typeof analyzerFile>;
 export type ModelSettings = z.infer<typeof modelSettings>;
 
-/** What stands in the file and does not count. `key`: the path of the key. */
-export interface IgnoredKey {
-  readonly key: string;
-  readonly reason: string;
-}
-
-/** Notes down one of them. */
+/** Notes down a key that does not count, and why. */
 export type Ignore = (key: string, reason: string) => void;
-
-/** What only such a file can say of a study. */
-export interface AnalyzerSettings {
-  readonly file: string;
-  readonly ignored: readonly IgnoredKey[];
-  /** The search space, as a file of ours would say it. */
-  readonly space: JsonObject;
-  /** The load levels to measure, in rising order, where the file lists them. */
-  readonly levels?: readonly number[];
-  /** False: no candidate of a grid is left out for what others did. */
-  readonly earlyExits: boolean;
-}

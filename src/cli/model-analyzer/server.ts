@@ -1,4 +1,5 @@
-import type { Protocol, TuneOptions } from '../tune-options.ts';
+import type { Protocol } from '../../spec/server-spec.ts';
+import type { TuneOptions } from '../../spec/tune-options.ts';
 import type { AnalyzerFile, Ignore } from './schema.ts';
 
 type ServerOptions = Partial<

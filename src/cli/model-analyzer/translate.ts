@@ -1,12 +1,14 @@
 import { TrituneError } from '../../base/errors.ts';
-import type { SeriesOptions } from '../series-options.ts';
-import type { Protocol, SamplerName, TuneOptions } from '../tune-options.ts';
+import type { SeriesOptions } from '../../spec/series-options.ts';
+import type { Protocol } from '../../spec/server-spec.ts';
+import type { AnalyzerSettings, IgnoredKey, TuneOptions } from '../../spec/tune-options.ts';
+import type { SamplerName } from '../../study/search/samplers/registry.ts';
 import { flagOptions } from './flags.ts';
 import { goalOptions } from './goal.ts';
 import { ignoreKeys } from './ignored.ts';
 import { batchOption, loadOptions } from './levels.ts';
 import type { ReadFile } from './read-file.ts';
-import type { AnalyzerFile, AnalyzerSettings, Ignore, IgnoredKey, ModelSettings } from './schema.ts';
+import type { AnalyzerFile, Ignore, ModelSettings } from './schema.ts';
 import { searchSpace } from './search-space.ts';
 import { serverOptions } from './server.ts';
 

@@ -17,7 +17,7 @@ export interface WindowFigures {
   readonly inferPerSecond: number;
   readonly averageUs: number;
   readonly deviationUs: number;
-  /** Of the percentile that is looked at; null for the average. */
+  /** The percentile of the latency that decides; null for the average. */
   readonly percentileUs: number | null;
 }
 

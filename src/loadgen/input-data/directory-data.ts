@@ -1,6 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { encodeTexts } from '../text-elements.ts';
+import { encodeTexts } from '../tensors/text-elements.ts';
 import { countOfRaw } from './json-tensor.ts';
 import { type GivenShapes, invalidInput, namesOf, type Sample, type SampleTensor, shapeGiven } from './sample.ts';
 import { shapeOfValues } from './shapes.ts';

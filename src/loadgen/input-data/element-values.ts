@@ -1,5 +1,5 @@
-import { type NumericType, numericType } from '../data-types.ts';
-import { encodeTexts } from '../text-elements.ts';
+import { type NumericType, numericType } from '../tensors/data-types.ts';
+import { encodeTexts } from '../tensors/text-elements.ts';
 
 /** Makes the error of an element that is not what its data type takes. */
 export type ElementFault = (index: number, expected: string) => Error;

@@ -1,7 +1,7 @@
 import { seededRandom } from '../../base/random.ts';
-import { numericType } from '../data-types.ts';
-import { DEFAULT_STRING_LENGTH, tensorBytes, type ValueOptions } from '../tensor-values.ts';
-import { LENGTH_BYTES } from '../text-elements.ts';
+import { numericType } from '../tensors/data-types.ts';
+import { DEFAULT_STRING_LENGTH, tensorBytes, type ValueOptions } from '../tensors/tensor-values.ts';
+import { LENGTH_BYTES } from '../tensors/text-elements.ts';
 import { MAX_TENSOR_BYTES } from './directory-data.ts';
 import { type GivenShapes, invalidInput, type Sample, type SampleTensor, shapeGiven } from './sample.ts';
 import { checkedShape, elementsOf, shapeText } from './shapes.ts';

@@ -1,5 +1,5 @@
-import { numericType } from '../data-types.ts';
-import { countTexts } from '../text-elements.ts';
+import { numericType } from '../tensors/data-types.ts';
+import { countTexts } from '../tensors/text-elements.ts';
 import { encodeElements } from './element-values.ts';
 import { invalidInput, type SampleTensor } from './sample.ts';
 import { shapeOfValues } from './shapes.ts';
@@ -54,7 +54,7 @@ function encodedValues(place: string, spec: TensorSpec, content: unknown): Value
   return { raw, count: countOfRaw(place, spec, raw) };
 }
 
-/** How many elements raw bytes hold. Errors: INPUT_INVALID when they end within one. */
+/** Returns the number of elements in raw bytes. Errors: INPUT_INVALID when they end within one. */
 export function countOfRaw(place: string, spec: TensorSpec, raw: Uint8Array): number {
   const type = numericType(spec.datatype);
   const count = type ? raw.length / type.bytes : countTexts(raw);

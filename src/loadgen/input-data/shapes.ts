@@ -1,12 +1,12 @@
 import { invalidInput } from './sample.ts';
 import type { TensorSpec } from './tensor-spec.ts';
 
-/** What is known of a tensor's shape beside the model's own dimensions. */
+/** What is known of a tensor's shape beyond the model's own dimensions. */
 export interface ShapeClues {
   readonly count: number;
   /** Given with the tensor, or for all tensors of its name. */
   readonly given?: readonly number[] | undefined;
-  /** How its values are nested, where that is regular. */
+  /** Nesting of its values, where that is regular. */
   readonly nesting?: readonly number[] | undefined;
 }
 
@@ -14,7 +14,7 @@ export const elementsOf = (shape: readonly number[]): number => shape.reduce((pr
 
 export const shapeText = (shape: readonly number[]): string => `[${shape.join(', ')}]`;
 
-/** Whether a shape is one that the dimensions allow. */
+/** Tells whether the dimensions allow a shape. */
 export function fits(dims: readonly number[], shape: readonly number[]): boolean {
   return (
     shape.length === dims.length &&
@@ -32,7 +32,7 @@ export function checkedShape(place: string, spec: TensorSpec, given: readonly nu
   );
 }
 
-/** The shape of so many values. Errors: INPUT_INVALID when they do not fill it, or when it could be one or another. */
+/** Returns the shape of this number of values. Errors: INPUT_INVALID when they do not fill it, or when it is ambiguous. */
 export function shapeOfValues(place: string, spec: TensorSpec, clues: ShapeClues): readonly number[] {
   const shape = clues.given ? checkedShape(place, spec, clues.given) : shapeFromClues(spec.dims, clues);
   if (shape === null) {

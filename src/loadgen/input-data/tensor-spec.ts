@@ -1,4 +1,4 @@
-import type { ModelConfig, TensorConfig } from '../../triton/model-config.ts';
+import type { ModelConfig, TensorConfig } from '../../triton/config/model-config.ts';
 import type { ModelMetadata, TensorMetadata } from '../../triton/types.ts';
 
 /** One input or output of a model. */
@@ -6,14 +6,14 @@ export interface TensorSpec {
   readonly name: string;
   /** KServe name. */
   readonly datatype: string;
-  /** Of one sample, without the batch dimension; -1 is any size. */
+  /** Shape of one sample, without the batch dimension; -1 is any size. */
   readonly dims: readonly number[];
   /** Shape tensors carry one shape for the whole batch, so they have no batch dimension even when the model batches. */
   readonly isShapeTensor: boolean;
   readonly isOptional: boolean;
 }
 
-/** What a model takes and gives. */
+/** The inputs and outputs of a model. */
 export interface ModelTensors {
   readonly model: string;
   readonly inputs: readonly TensorSpec[];

@@ -14,14 +14,14 @@ export type Contents = ReadonlyMap<Uint8Array, number>;
 
 /** A block of memory that a server has as a region. */
 export interface SharedBlock {
-  /** Of the region too. */
+  /** The name of the region too. */
   readonly name: string;
   readonly place: MemoryPlace;
   /** The server lets go of it, and the memory is free. Never throws. */
   close(): Promise<void>;
 }
 
-/** How memory of one kind comes about, and what is left of it by runs that were killed. */
+/** Creates memory of one kind, and removes what killed runs have left of it. */
 export interface BlockSource {
   /** Errors: UNSUPPORTED where there is no such memory to be had; SERVER_FAILED when the server cannot use it. */
   create(server: SharedMemory, what: 'in' | 'out', byteSize: number, contents: Contents): Promise<SharedBlock>;
@@ -32,7 +32,7 @@ export interface BlockSource {
 }
 
 const PAGE_BYTES = 4096;
-/** How long a server that is still at requests that we gave up on is asked again to let go. */
+/** Time for which a server that still works on abandoned requests is asked again to release a region. */
 const LET_GO_MS = 10_000;
 const ASK_AGAIN_MS = 50;
 

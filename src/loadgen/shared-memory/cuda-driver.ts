@@ -4,14 +4,14 @@ import { BYTES_PER_MIB } from '../../base/units.ts';
 
 /** Comes with NVIDIA's driver, so it is wherever there is a GPU; the CUDA toolkit need not be. */
 const LIBRARY = 'libcuda.so.1';
-/** Of a CUipcMemHandle, which is the cudaIpcMemHandle_t that servers open. */
+/** Size of a CUipcMemHandle in bytes, which is the cudaIpcMemHandle_t that servers open. */
 const HANDLE_BYTES = 64;
 /** Smaller allocations share a block of this size with others, and a handle opens the whole block (CUDA's driver API). */
 const BLOCK_BYTES = 2 * BYTES_PER_MIB;
 
 /** The memory of one device, by the driver; addresses are good in all threads of this process. Errors: UNSUPPORTED. */
 export interface CudaDevice {
-  /** A block of at least so many bytes, with nothing else in it. */
+  /** Allocates a block of at least this number of bytes, with nothing else in it. */
   allocate(byteSize: number): bigint;
   free(address: bigint): void;
   /** By which another process of this machine opens the block that begins there. */

@@ -1,5 +1,5 @@
-import type { ModelConfig } from '../../triton/model-config.ts';
-import { numericType } from '../data-types.ts';
+import type { ModelConfig } from '../../triton/config/model-config.ts';
+import { numericType } from '../tensors/data-types.ts';
 import type { RequestSet } from '../types.ts';
 
 /** Tensors begin at multiples of a cache line, which suits every data type. */

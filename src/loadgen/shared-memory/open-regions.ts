@@ -1,19 +1,19 @@
 import { TrituneError } from '../../base/errors.ts';
-import type { ModelConfig } from '../../triton/model-config.ts';
+import type { ModelConfig } from '../../triton/config/model-config.ts';
 import type { SharedMemory } from '../../triton/types.ts';
 import type { RequestSet, SharedPlace } from '../types.ts';
 import { blocksOf, type Contents, type MemoryKind, type SharedBlock } from './blocks.ts';
 import { layoutOfInputs, layoutOfOutputs } from './layout.ts';
 import type { SharedOutputs } from './shared-outputs.ts';
 
-/** What a run sends, and what it may have in flight at most. */
+/** The requests of a run and the most that it may have in flight. */
 export interface RegionsPlan {
   readonly requests: RequestSet;
   readonly config: ModelConfig;
   readonly maxInFlight: number;
-  /** Of outputs whose size cannot be known before. */
+  /** Bytes for an output whose size is not known in advance. */
   readonly unknownOutputBytes: number;
-  /** Of the system, unless said otherwise. */
+  /** In the system's shared memory by default. */
   readonly memory?: MemoryKind | undefined;
 }
 

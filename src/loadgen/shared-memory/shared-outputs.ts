@@ -1,4 +1,4 @@
-import { type Part, pieceOf, shareOf } from '../part.ts';
+import { type Part, pieceOf, shareOf } from '../pacing/part.ts';
 import type { SlotOutput } from './layout.ts';
 import type { MemoryPlace } from './memory.ts';
 
@@ -14,7 +14,7 @@ export interface SharedOutputs {
   readonly firstSlot: number;
   readonly slots: number;
   readonly outputs: readonly SlotOutput[];
-  /** Of a request in different slots so many encodings are kept. */
+  /** Encodings of one request in different slots that are kept, at most. */
   readonly encodingsKept: number;
 }
 

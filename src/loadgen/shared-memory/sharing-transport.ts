@@ -1,5 +1,5 @@
 import { messageOf } from '../../base/errors.ts';
-import { numericType } from '../data-types.ts';
+import { numericType } from '../tensors/data-types.ts';
 import { CLOSED } from '../transports/outcome.ts';
 import type {
   InferRequest,
@@ -145,7 +145,7 @@ function readOutput(memory: OpenMemory, request: InferRequest, output: OutputTen
   return { ...output, raw: bytes.subarray(0, bytesOf(output, bytes)) };
 }
 
-/** How many of the place's bytes are the output's, by its shape; BYTES elements say their own lengths. */
+/** Returns the number of bytes of an output by its shape; BYTES elements contain their own lengths. */
 function bytesOf({ datatype, shape = [] }: OutputTensor, bytes: Buffer): number {
   const elements = shape.reduce((product, size) => product * size, 1);
   const type = numericType(datatype);

@@ -2,7 +2,7 @@ import { messageOf } from '../../base/errors.ts';
 import type { InferRequest, OutputTensor, ReplyCheck, SendOutcome } from '../types.ts';
 import { failed, SENT } from './outcome.ts';
 
-/** What the check makes of a good reply. Nothing is read when there is no check. */
+/** Returns the outcome of a good reply after its check. Without a check nothing is read. */
 export function checkedReply(
   check: ReplyCheck | undefined,
   request: InferRequest,

@@ -1,7 +1,7 @@
 import { realClock } from '../../base/clock.ts';
 import { msToNs } from '../../base/units.ts';
 
-/** How often in-flight requests are looked over: often enough that a timeout is late by a few per cent at most. */
+/** Checks of in-flight requests per timeout: enough that a timeout is late by a few per cent at most. */
 const SWEEPS_PER_TIMEOUT = 20;
 const MIN_SWEEP_MS = 2;
 const MAX_SWEEP_MS = 100;

@@ -6,7 +6,7 @@ import {
   type ServiceError,
   status,
 } from '@grpc/grpc-js';
-import { channelSecurity, metadataOf } from '../../triton/grpc-wire.ts';
+import { channelSecurity, metadataOf } from '../../triton/wire/grpc.ts';
 import type {
   InferRequest,
   PreparedRequest,

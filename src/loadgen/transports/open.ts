@@ -2,11 +2,11 @@ import { TrituneError } from '../../base/errors.ts';
 import type { SharedOutputs } from '../shared-memory/shared-outputs.ts';
 import { checkInSharedMemory, SharingTransport } from '../shared-memory/sharing-transport.ts';
 import type { Transport, TransportOptions } from '../types.ts';
-import { discreet } from './discreet.ts';
 import { openGrpcJs } from './grpc-js.ts';
 import { openGrpcLean } from './grpc-lean.ts';
 import { openGrpcStream } from './grpc-stream.ts';
 import { openHttpLean } from './http-lean.ts';
+import { redacting } from './redacting-transport.ts';
 import { openUndici } from './undici.ts';
 
 export interface OpenOptions extends TransportOptions {
@@ -21,14 +21,14 @@ export interface OpenOptions extends TransportOptions {
  * that do not go together.
  */
 export function openTransport(protocol: 'grpc' | 'http', { sharedOutputs, ...options }: OpenOptions): Transport {
-  if (!sharedOutputs) return openDiscreet(protocol, options);
+  if (!sharedOutputs) return openRedacting(protocol, options);
   const check = options.check && checkInSharedMemory(options.check, sharedOutputs);
-  return new SharingTransport(openDiscreet(protocol, { ...options, check }), sharedOutputs);
+  return new SharingTransport(openRedacting(protocol, { ...options, check }), sharedOutputs);
 }
 
-function openDiscreet(protocol: 'grpc' | 'http', options: Omit<OpenOptions, 'sharedOutputs'>): Transport {
+function openRedacting(protocol: 'grpc' | 'http', options: Omit<OpenOptions, 'sharedOutputs'>): Transport {
   const transport = openPlain(protocol, options);
-  return options.headers?.length ? discreet(transport, options.headers) : transport;
+  return options.headers?.length ? redacting(transport, options.headers) : transport;
 }
 
 function openPlain(protocol: 'grpc' | 'http', options: Omit<OpenOptions, 'sharedOutputs'>): Transport {

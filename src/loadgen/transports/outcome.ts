@@ -1,11 +1,11 @@
 import { messageOf } from '../../base/errors.ts';
-import { tlsTroubleOf } from '../../triton/tls.ts';
+import { tlsTroubleOf } from '../../triton/wire/tls.ts';
 import type { SendFailure, SendFailureKind, SendOutcome } from '../types.ts';
 
 /** The one outcome of every request that went well: no object per request. */
 export const SENT: SendOutcome = Object.freeze({ ok: true });
 
-/** What `close()` tells the requests that were in flight, and what a send after it gets. */
+/** The outcome of requests in flight at `close()`, and of a send after it. */
 export const CLOSED: SendFailure = Object.freeze({ ok: false, kind: 'reset', message: 'the transport was closed' });
 
 export function failed(kind: SendFailureKind, message: string): SendFailure {

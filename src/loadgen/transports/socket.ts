@@ -1,6 +1,6 @@
 import { connect as connectPlain, isIP, type OnReadOpts, type Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectSecure, createSecureContext } from 'node:tls';
-import { secureOptions, type TlsOptions } from '../../triton/tls.ts';
+import { secureOptions, type TlsOptions } from '../../triton/wire/tls.ts';
 import { type Address, addressOf } from './address.ts';
 
 /** Where the sockets of a transport go, and how. */

@@ -1,12 +1,12 @@
 import protobuf from 'protobufjs';
 
-/** What a client must know of a `ModelStreamInferResponse`. */
+/** The part of a `ModelStreamInferResponse` that a client needs. */
 export interface StreamReply {
   /** Not empty when the request failed. */
   readonly error: string;
   /** True for the last message of a request that asked for `triton_final_response`. */
   readonly isFinal: boolean;
-  /** Whether it has any output: a final response may come with none, only to say so. */
+  /** True when it has an output; a final response may come without, only to say that it is the last. */
   readonly hasOutputs: boolean;
 }
 
@@ -38,7 +38,7 @@ export function readStreamReply(bytes: Uint8Array): StreamReply {
   return error === '' ? reply : { ...reply, error };
 }
 
-/** The flags of the infer_response, which has so many bytes. */
+/** Reads the flags of an infer_response of this length in bytes. */
 function readResponse(reader: protobuf.Reader, length: number): number {
   const end = reader.pos + length;
   if (end > reader.len) throw new RangeError('a response is longer than its message');

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Dispatcher, errors, Pool } from 'undici';
-import { secureConnect } from '../../triton/http-wire.ts';
+import { secureConnect } from '../../triton/wire/http.ts';
 import type {
   InferRequest,
   OutputTensor,
@@ -18,9 +18,9 @@ interface HttpRequest extends PreparedRequest {
   readonly dispatch: Dispatcher.DispatchOptions;
 }
 
-/** As much of a failed call's body as is kept for its message. */
+/** Bytes of a failed call's body that are kept for its message. */
 const MAX_ERROR_BYTES = 64 * 1024;
-/** As much as is kept of a reply that is to be checked. */
+/** Bytes that are kept of a reply that is checked. */
 const MAX_KEPT_BYTES = 2 ** 31 - 1;
 
 /** KServe v2 over HTTP/1.1 through undici: one connection for each request in flight, kept alive. */

@@ -1,9 +1,9 @@
 import { LatencyHistogram, type PackedHistogram } from '../../stats/histogram.ts';
-import { allHeldUp } from '../held-up.ts';
+import { allHeldUp } from '../client/held-up.ts';
 import type { Batch, FailureTally } from '../recorder.ts';
 import type { PackedBatch } from './messages.ts';
 
-/** What the threads had said when a merged batch ended. */
+/** State of the threads at the end of a merged batch. */
 export interface Merged {
   readonly batch: Batch;
   readonly due: number | null;
@@ -22,9 +22,9 @@ export class BatchMerge {
   readonly #minRequests: number;
   readonly #onBatch: (merged: Merged) => void;
   readonly #pending: { readonly batch: PackedBatch; readonly step: number }[][];
-  /** How many have come of each thread. */
+  /** Number of batches that each thread has sent. */
   readonly #come: number[];
-  /** Of the merged batch that has not enough requests yet. */
+  /** Parts of the merged batch that has not enough requests yet. */
   #open: PackedBatch[][];
   /** The last of each thread that went into a merged batch. */
   readonly #last: (PackedBatch | undefined)[];
@@ -131,7 +131,7 @@ function mergedLengthNs(rows: readonly (readonly PackedBatch[])[]): number {
 
 function mergedHistogram([first, ...others]: readonly PackedHistogram[]): LatencyHistogram {
   const whole = first ? LatencyHistogram.unpack(first) : new LatencyHistogram();
-  // Of one thread it stays as small as it came.
+  // One thread's batch stays as small as it came.
   for (const each of others) whole.merge(LatencyHistogram.unpack(each));
   return whole;
 }

@@ -2,7 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { openAlarm } from '../../base/alarm.ts';
 import { type Clock, realClock } from '../../base/clock.ts';
 import { isTrituneError, messageOf } from '../../base/errors.ts';
-import { watchThread } from '../client-cost.ts';
+import { watchThread } from '../client/cost.ts';
 import { type Flow, localFlow } from '../flow.ts';
 import { observedTransport } from '../observed-transport.ts';
 import type { Batch } from '../recorder.ts';

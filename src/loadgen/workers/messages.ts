@@ -1,24 +1,24 @@
 import type { PackedHistogram } from '../../stats/histogram.ts';
 import { LatencyHistogram } from '../../stats/histogram.ts';
-import type { ClientUse } from '../client-cost.ts';
+import type { ClientUse } from '../client/cost.ts';
 import type { Unserved } from '../flow.ts';
-import { SendTally } from '../open-loop.ts';
-import type { Part } from '../part.ts';
+import { SendTally } from '../pacing/open-loop.ts';
+import type { Part } from '../pacing/part.ts';
 import type { Batch, BatchRule, FailureTally } from '../recorder.ts';
 import type { SendOrder } from '../sender.ts';
 import type { OpenOptions } from '../transports/open.ts';
 import type { RequestSet } from '../types.ts';
 import type { PackedObserved } from './observed-requests.ts';
 
-/** What a thread is started with. */
+/** The start parameters of a thread. */
 export interface ThreadSettings {
   readonly transport: WorkerTransport;
-  /** What `process.hrtime` says when the clock of who starts it is at 0. */
+  /** `process.hrtime` at the zero of the starter's clock. */
   readonly clockZeroNs: number;
   readonly part: Part;
 }
 
-/** How a thread opens its own transport. A check is a function, and no thread can be given one: `tolerance` stands for it. */
+/** Options with which a thread opens its own transport. A check is a function and cannot be sent to a thread: `tolerance` stands for it. */
 export interface WorkerTransport {
   readonly protocol: 'grpc' | 'http';
   readonly options: Omit<OpenOptions, 'check'>;
@@ -78,7 +78,7 @@ export interface Drained {
   readonly mostInFlight: number;
 }
 
-/** How a thread's share of a flow stands. */
+/** The state of a thread's share of a flow. */
 export interface PartState {
   readonly failed: number;
   readonly unserved: Unserved | null;

@@ -1,7 +1,7 @@
 import type { WorkerOptions } from 'node:worker_threads';
-import { type ClientUse, type ClientWatch, knowsThreadCpu } from '../client-cost.ts';
+import { type ClientUse, type ClientWatch, knowsThreadCpu } from '../client/cost.ts';
+import { hostCpuSince, readHostCpu } from '../client/host-cpu.ts';
 import type { Flow } from '../flow.ts';
-import { hostCpuSince, readHostCpu } from '../host-cpu.ts';
 import type { SendOrder } from '../sender.ts';
 import type { RequestSet } from '../types.ts';
 import { clockZeroNs } from './clock-zero.ts';

@@ -1,5 +1,5 @@
 import { NS_PER_MS } from '../../base/units.ts';
-import type { Pause } from '../held-up.ts';
+import type { Pause } from '../client/held-up.ts';
 
 /**
  * libuv counts whole milliseconds, so that a timer between other events is up to one late in a thread that nothing holds up; and the

@@ -1,7 +1,7 @@
 import { openSync, readSync } from 'node:fs';
 import { type PerformanceEntry, PerformanceObserver } from 'node:perf_hooks';
 import { NS_PER_MS, nsToMs } from '../../base/units.ts';
-import type { HeldUp } from '../held-up.ts';
+import type { HeldUp } from '../client/held-up.ts';
 import { PauseLog } from './pause-log.ts';
 
 /** Watches what holds up this thread, from its making to `stop`. */
@@ -40,11 +40,11 @@ export function watchPauses(periodNs: number, shiftNs: number): PauseWatch {
   };
 }
 
-/** Of this thread: what a thread opened is closed at its end. */
+/** Returns this thread's watch; what a thread opened is closed at its end. */
 let schedule: number | undefined;
 const text = Buffer.alloc(128);
 
-/** How long this thread has waited for a CPU since it began, by Linux's `schedstat`; null elsewhere. */
+/** Returns the time for which this thread has waited for a CPU since it began, by Linux's `schedstat`; null elsewhere. */
 function threadWaitNs(): number | null {
   try {
     schedule ??= openSync('/proc/thread-self/schedstat', 'r');

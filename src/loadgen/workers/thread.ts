@@ -5,7 +5,7 @@ import { type ErrorCode, messageOf, TrituneError } from '../../base/errors.ts';
 import type { AnswerOf, Answers, Command, Report, ThreadSettings } from './messages.ts';
 import type { PackedObserved } from './observed-requests.ts';
 
-/** A thread that is alive answers at once; one that does not in so long never will. */
+/** Milliseconds in which a live thread answers; one that does not never will. */
 const ANSWER_LIMIT_MS = 10_000;
 
 const threadFile = join(import.meta.dirname, `client-thread${extname(import.meta.filename)}`);
@@ -19,7 +19,7 @@ interface Waiting {
 
 /** One thread of the load generator, as seen from outside. After a fault it does nothing more, and says why. */
 export class Thread {
-  /** Who is told what it says unasked, by the number of the flow. */
+  /** Listeners of its unsolicited messages, by the number of the flow. */
   readonly #listeners = new Map<number, (report: Unasked) => void>();
   readonly #worker: Worker;
   readonly #waiting = new Map<number, Waiting>();

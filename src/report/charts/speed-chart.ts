@@ -16,6 +16,8 @@ export interface SpeedMarks {
 
 const HEIGHT = 240;
 const COLOUR = '#2f7ed8';
+/** Pixels beside the chart for the word at the usual speed, which would lie on the line of the speed itself. */
+const LABEL_WIDTH = 76;
 
 /** A strip of speed over time: the line in its band, the usual speed, and the final's part shaded. */
 export function speedChart(moments: readonly SpeedMoment[], { usual, finalSeconds }: SpeedMarks): Chart {
@@ -31,7 +33,7 @@ export function speedChart(moments: readonly SpeedMoment[], { usual, finalSecond
   return (paper) =>
     svgOf(
       {
-        grid: gridOf(paper, paper.isNarrow ? -10 : 24),
+        grid: { ...gridOf(paper, paper.isNarrow ? -10 : 24), right: LABEL_WIDTH },
         xAxis: {
           ...axisStyle(paper),
           type: 'value',
@@ -62,7 +64,7 @@ export function speedChart(moments: readonly SpeedMoment[], { usual, finalSecond
               symbol: 'none',
               silent: true,
               lineStyle: { color: '#2ca05a', type: 'dashed' },
-              label: { formatter: `usual ${usual.toFixed(2)}`, color: '#2ca05a', position: 'insideEndTop' },
+              label: { formatter: `usual ${usual.toFixed(2)}`, color: '#2ca05a', position: 'end' as const },
               data: [{ yAxis: usual }],
             },
             ...(finalSeconds !== null && { markArea: finalArea(finalSeconds, Math.ceil(end), paper.ink) }),

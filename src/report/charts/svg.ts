@@ -20,7 +20,7 @@ export interface Paper {
   readonly width: number;
   readonly height: number;
   readonly isNarrow: boolean;
-  /** Of words and axes. A page overrides it by its own style, so that it suits light and dark. */
+  /** The colour of words and axes. The style of a page overrides it, so that it suits light and dark. */
   readonly ink: string;
   /** null: whatever lies behind it. */
   readonly background: string | null;
@@ -39,10 +39,10 @@ export type Chart = (paper: Paper) => string;
 
 const common = { isNarrow: false, ink: '#777', background: null, isLinked: true } as const;
 
-/** In a page; where the page is narrow, a chart of its own rather than letters too small to read. */
+/** The paper of a page. A narrow page has a chart of its own, as letters would be too small to read. */
 export const widePaper: Paper = { ...common, width: 900, height: 420 };
 export const narrowPaper: Paper = { ...common, width: 380, height: 340, isNarrow: true };
-/** In a file of its own, which may be put on anything. */
+/** The paper of a file, which may be put on any background. */
 export const filePaper: Paper = { ...widePaper, ink: '#333', background: '#fff', isLinked: false };
 
 /**

@@ -3,7 +3,7 @@ import { type Figure, figuresByMetric, intervalsOf, meanReading } from './figure
 import type { GateDocument, Reading } from './readings.ts';
 
 export interface GateRule {
-  /** Changes for the worse up to this share are borne. */
+  /** A change for the worse up to this share is no regression. */
   readonly tolerance: number;
   /** How sure a change for the worse must be, over all comparisons together. */
   readonly confidence: number;
@@ -12,8 +12,9 @@ export interface GateRule {
 export type GateVerdict = 'regression' | 'worse' | 'same' | 'unsure' | 'better' | 'missing';
 
 /**
- * One figure of both documents. `regression`: surely worse by more than is borne. `worse`, `better`: surely so, but no
- * regression. `same`: not told apart. `unsure`: nor would half as bad again have been. `missing`: the run does not have it.
+ * The verdict on one figure. `regression`: surely worse by more than the tolerance. `worse`, `better`: surely so, but no
+ * regression. `same`: no difference was found. `unsure`: none was found, and the figures are too vague for one half as bad again to be found.
+ * `missing`: the run does not have the figure.
  */
 export interface Comparison {
   readonly before: Reading;

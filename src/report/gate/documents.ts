@@ -4,11 +4,11 @@ import { changeText, comparisonLine, decisionLine, figureText, verdictName } fro
 
 const isBad = ({ verdict }: Comparison): boolean => verdict === 'regression' || verdict === 'missing';
 
-/** For machines: everything that was compared and decided. */
+/** Returns the decision as JSON: everything that was compared and decided. */
 export const gateJson = (decision: GateDecision): string =>
   `${JSON.stringify({ schemaVersion: 1, ...decision }, null, 2)}\n`;
 
-/** Text that a page of Markdown shows as it is, whatever it holds: names of models and words of servers are not ours. */
+/** Escapes text for a cell of a Markdown table: names of models and words of servers may hold anything. */
 const cell = (text: string): string => plainLine(text, Number.POSITIVE_INFINITY).replace(/[\\`*_~|<>[\]&]/g, '\\$&');
 
 function sign({ comparisons, isRegression }: GateDecision): string {
@@ -16,7 +16,7 @@ function sign({ comparisons, isRegression }: GateDecision): string {
   return comparisons.some(({ verdict }) => verdict === 'unsure') ? '⚠️' : '✅';
 }
 
-/** For a job's summary page. */
+/** Returns the decision as Markdown for a job's summary page. */
 export function gateMarkdown(decision: GateDecision): string {
   const { comparisons, faults } = decision;
   const rows = comparisons.map((comparison) => {
@@ -40,7 +40,7 @@ export function gateMarkdown(decision: GateDecision): string {
   ].join('\n');
 }
 
-/** For test reporters: a case for each figure and each fault. */
+/** Returns the decision as JUnit XML for test reporters: a case for each figure and each fault. */
 export function gateJUnit({ comparisons, faults }: GateDecision): string {
   const cases = [
     ...faults.map((fault) => ({ name: 'documents', failure: fault })),
@@ -65,7 +65,7 @@ export function gateJUnit({ comparisons, faults }: GateDecision): string {
   ].join('\n');
 }
 
-/** XML knows no control characters but three, whatever is done to them. */
+/** Escapes text for XML, which allows only three control characters, in no notation. */
 const escaped = (text: string): string =>
   text
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for

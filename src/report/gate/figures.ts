@@ -1,15 +1,15 @@
 import { geometricMean, type Interval } from '../../stats/interval.ts';
 import type { GateDocument, Reading } from './readings.ts';
 
-/** One figure as the documents of both sides have it; of one that some document lacks there are fewer readings. */
+/** One figure as the documents of both sides have it: a reading for each document that has the figure. */
 export interface Figure {
   readonly before: readonly Reading[];
   readonly after: readonly Reading[];
-  /** Every document has it. */
+  /** Whether every document has it. */
   readonly isWhole: boolean;
 }
 
-/** Everything that any baseline has, in sets of one metric each. */
+/** Returns every figure that any baseline has, grouped by metric. */
 export function figuresByMetric(
   baselines: readonly GateDocument[],
   runs: readonly GateDocument[],
@@ -38,7 +38,7 @@ const found = ({ subject, metric }: Reading, documents: readonly GateDocument[])
 export const intervalsOf = (readings: readonly Reading[]): readonly Interval[] =>
   readings.map(({ interval }) => interval);
 
-/** Several readings (at least one) as one. */
+/** Returns readings, one at least, as one reading: their geometric mean. */
 export const meanReading = (readings: readonly Reading[]): Reading => ({
   ...(readings[0] as Reading),
   interval: geometricMean(intervalsOf(readings)),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { messageOf, TrituneError } from '../../base/errors.ts';
 import type { Interval } from '../../stats/interval.ts';
+import { builtInMetrics } from '../../study/goal/metrics/registry.ts';
 
 /** One figure of a document that can be compared. */
 export interface Reading {
@@ -78,7 +79,7 @@ function parsed<S extends z.ZodType>(schema: S, json: unknown, path: string): z.
   throw invalid(path, `'${issue?.path.join('.')}' is not as expected: ${issue?.message}`);
 }
 
-/** With a budget only throughput counts: latency was used up to the budget on purpose, at a level of its own. */
+/** With a budget, only throughput counts: the study chose the level that uses the latency budget up. */
 function tuneDocument({ model, emulated, budget, feasible, best }: z.infer<typeof summary>): GateDocument {
   const flaw = !feasible || !best ? 'no configuration met the constraints' : null;
   const throughput = best && throughputOf('best', best.throughput);
@@ -108,11 +109,15 @@ function profileDocument({ model, server, levels }: z.infer<typeof profile>): Ga
 
 const nameOf = ({ mode, value }: z.infer<typeof level>): string => `${mode.replace('-', ' ')} ${value}`;
 
+const unitOf = (metric: string): Pick<Reading, 'unit' | 'better'> => {
+  const { unit, better } = builtInMetrics.named(metric);
+  return { unit, better };
+};
+
 const throughputOf = (subject: string, figures: Interval): Reading => ({
   subject,
   metric: 'throughput',
-  unit: 'infer/s',
-  better: 'higher',
+  ...unitOf('throughput'),
   interval: figures,
 });
 
@@ -122,8 +127,7 @@ const latencyOf = (
 ): Reading => ({
   subject,
   metric: `p${percentile} latency`,
-  unit: 'ms',
-  better: 'lower',
+  ...unitOf('latency'),
   interval: figures,
 });
 

@@ -48,7 +48,7 @@ export function decisionLine(decision: GateDecision): string {
   return `no regression in ${figures}${apart} (${sure})${sight(decision)}`;
 }
 
-/** What the gate could have seen, where all levels were judged together: as much less throughput, or more latency. */
+/** Tells the smallest loss of throughput that the gate could have found, where all levels were judged together. */
 function sight({ comparisons, rule: { tolerance } }: GateDecision): string {
   const half = comparisons.flatMap(({ change, isTogether, before }) =>
     isTogether && change && before.better === 'higher' ? Math.log(change.high / change.ratio) : [],

@@ -1,7 +1,7 @@
 import type { Measurement } from '../../profiler/measurement.ts';
-import { timeSplitOf } from '../../study/explain/time-split.ts';
-import { representative } from '../../study/final.ts';
-import type { StudyState } from '../../study/state.ts';
+import { timeSplitOf } from '../../study/analysis/explain/time-split.ts';
+import { representative } from '../../study/final/final.ts';
+import type { StudyState } from '../../study/records/state.ts';
 import type { Trial } from '../../study/types.ts';
 import { type BreakdownBar, breakdownChart } from '../charts/breakdown-chart.ts';
 import { type FrontPoint, type FrontSeries, frontChart } from '../charts/front-chart.ts';
@@ -54,16 +54,34 @@ function frontOf(state: StudyState, points: readonly PagePoint[]): Chart {
     ...kind,
     points: points.filter((point) => point.standing === standing).map(at),
   }));
-  const onFront = new Set(state.front.map(({ measurement }) => measurement));
-  const front = points.filter(({ measurement }) => onFront.has(measurement)).map(at);
-  const rising = front.sort((a, b) => a.throughput - b.throughput);
-  return frontChart(series, rising, latencyAxis(state), state.goal.budget?.latencyMs ?? null);
+  return frontChart(series, frontLine(state, points).map(at), latencyAxis(state), state.goal.budget?.latencyMs ?? null);
 }
+
+/**
+ * The points that the line joins, by rising throughput: those of the front, which the search measured, and the best as the final measured it; but
+ * for what one of them beats in both throughput and latency.
+ */
+function frontLine(state: StudyState, points: readonly PagePoint[]): readonly PagePoint[] {
+  const onFront = new Set(state.front.map(({ measurement }) => measurement));
+  const best = points.find(({ standing }) => standing === 'best');
+  const front = points.filter(({ measurement }) => onFront.has(measurement));
+  const isBeaten = ({ measurement }: PagePoint, by: readonly PagePoint[]): boolean =>
+    by.some((other) => beats(other.measurement, measurement));
+  const added = best && !front.includes(best) && !isBeaten(best, front) ? [best] : [];
+  return [...front.filter((point) => !isBeaten(point, added)), ...added].sort(
+    (a, b) => a.measurement.throughput.value - b.measurement.throughput.value,
+  );
+}
+
+const beats = (one: Measurement, other: Measurement): boolean =>
+  one.throughput.value > other.throughput.value && one.budgetLatencyMs.value < other.budgetLatencyMs.value;
 
 function throughputLines(state: StudyState): Chart {
   const series = linesOf(state, MOST_LINES).map((trial) => ({
     name: trialName(state, trial),
-    points: rising(trial).map(({ budgetLatencyMs, throughput }) => [budgetLatencyMs.value, throughput.value] as const),
+    points: rising(state, trial).map(
+      ({ budgetLatencyMs, throughput }) => [budgetLatencyMs.value, throughput.value] as const,
+    ),
   }));
   return lineChart(series, { x: latencyAxis(state), y: 'throughput, infer/s', isLogX: true });
 }
@@ -71,19 +89,24 @@ function throughputLines(state: StudyState): Chart {
 function latencyLines(state: StudyState): Chart {
   const series = linesOf(state, MOST_LINES).map((trial) => ({
     name: trialName(state, trial),
-    points: rising(trial).map(({ level, budgetLatencyMs }) => [level.value, budgetLatencyMs.value] as const),
+    points: rising(state, trial).map(({ level, budgetLatencyMs }) => [level.value, budgetLatencyMs.value] as const),
   }));
   const x = state.started.levels.mode === 'concurrency' ? 'concurrency' : 'request rate, 1/s';
   return lineChart(series, { x, y: latencyAxis(state), isLogX: true, isLogY: true });
 }
 
-const rising = ({ measurements }: Trial): readonly Measurement[] =>
-  measurements.filter((each) => each.throughput.value > 0).toSorted((a, b) => a.level.value - b.level.value);
+/** One measurement for each level: the one that stands for the trial, also where that is of the final, else the latest. */
+function rising(state: StudyState, trial: Trial): readonly Measurement[] {
+  const stands = representative(state, trial)?.measurement;
+  const served = [...trial.measurements, ...(stands ? [stands] : [])].filter(({ throughput }) => throughput.value > 0);
+  const byLevel = new Map(served.map((measurement) => [measurement.level.value, measurement]));
+  return [...byLevel.values()].sort((a, b) => a.level.value - b.level.value);
+}
 
 function breakdownBars(state: StudyState): BreakdownBar[] {
   return linesOf(state, MOST_LINES).flatMap((trial): BreakdownBar[] => {
     const measurement = representative(state, trial)?.measurement;
-    const parts = measurement && timeSplitOf(measurement, trial.candidate.config)?.parts;
+    const parts = measurement && timeSplitOf(measurement, trial.candidate.shape)?.parts;
     if (!measurement || !parts) return [];
     const { computeInputUs = 0, computeInferUs = 0, computeOutputUs = 0 } = measurement.server ?? {};
     const whole = computeInputUs + computeInferUs + computeOutputUs;

@@ -1,25 +1,25 @@
 import { formatFigure, formatRatio, plainLine } from '../../base/format.ts';
-import { type Importance, importanceOf, type KnobImportance } from '../../study/importance.ts';
-import type { StudyState } from '../../study/state.ts';
+import { type Importance, importanceOf, type ParameterImportance } from '../../study/analysis/importance/importance.ts';
+import type { StudyState } from '../../study/records/state.ts';
 import { type Html, html, none } from '../html.ts';
 
-/** Of a value in the table: some are whole messages of the config. */
+/** The longest text of a value in the table: some values are whole messages of the config. */
 const LONGEST_VALUE = 60;
 
 /** How much each parameter moved the result, which did not, and how far that can be trusted. */
 export function importanceSection(state: StudyState): Html {
   const importance = importanceOf(state);
   if (!importance) return none;
-  const most = Math.max(...importance.knobs.map(({ factor }) => Math.log(factor)), Number.MIN_VALUE);
+  const most = Math.max(...importance.parameters.map(({ factor }) => Math.log(factor)), Number.MIN_VALUE);
   return html`<h2>What mattered</h2>
 <div class="scroll"><table class="importance"><thead><tr><th>parameter</th><th>moved the result by</th><th>values tried, the best first</th><th>direct comparisons</th></tr></thead><tbody>
-${importance.knobs.map((knob) => row(knob, most))}
+${importance.parameters.map((parameter) => row(parameter, most))}
 </tbody></table></div>
 <p class="soft">${methodText(importance, aimOf(state))}</p>`;
 }
 
-function row(knob: KnobImportance, most: number): Html {
-  const { name, factor, verdict, values, pairs } = knob;
+function row(parameter: ParameterImportance, most: number): Html {
+  const { name, factor, verdict, values, pairs } = parameter;
   const width = Math.round((100 * Math.log(factor)) / most);
   const moved =
     verdict === 'not varied'
@@ -34,23 +34,23 @@ function row(knob: KnobImportance, most: number): Html {
 }
 
 function methodText(importance: Importance, aim: string): string {
-  const { trials, infeasible, noiseFactor, foretold, isScarce } = importance;
+  const { trials, infeasible, noiseFactor, predictedShare, isScarce } = importance;
   const told =
-    foretold === null
+    predictedShare === null
       ? ''
-      : foretold < 0.5
-        ? ` Of trials left out in turn it foretells little (${percent(foretold)} of the variance): the parameters work together, or the trials are too few, so trust the direct comparisons only.`
-        : ` Of trials left out in turn it foretells ${percent(foretold)} of the variance.`;
-  const scarce = isScarce ? ` There are few trials for so many values: take these factors as hints.` : '';
+      : predictedShare < 0.5
+        ? ` Tested on trials that were left out in turn, the product explains little (${percent(predictedShare)} of the variance): the parameters act together, or the trials are too few. Trust the direct comparisons only.`
+        : ` Tested on trials that were left out in turn, the product explains ${percent(predictedShare)} of the variance.`;
+  const scarce = isScarce ? ` There are few trials for this many values: take the factors as hints.` : '';
   const left =
     infeasible > 0
-      ? ` ${infeasible} measured trial${infeasible === 1 ? '' : 's'} that missed the goal ${infeasible === 1 ? 'is' : 'are'} not in it.`
+      ? ` ${infeasible} measured trial${infeasible === 1 ? '' : 's'} that missed the goal ${infeasible === 1 ? 'is' : 'are'} left out.`
       : '';
   return (
-    `Of ${trials} trials that met the goal, each at its own best level: ${aim} as a product of one factor per value (ridge regression on its logarithm); ` +
-    'the figure in the second column is the best value over the worst. In parentheses: trials with that value. ' +
-    `A direct comparison is a pair of trials that differ in nothing else, with no model in between. Less than ${formatRatio(noiseFactor)} is within what measurements of one config differ by.` +
-    `${told}${scarce}${left} A search that goes where it is promising tries poor values seldom, so this says what mattered here, not what matters everywhere.`
+    `The figures explain the ${aim} of the ${trials} trials that met the goal, each at its own best level, as a product of one factor per value (ridge regression on its logarithm). ` +
+    'The second column divides the best value by the worst; the number of trials with a value is in parentheses. ' +
+    `A direct comparison is a pair of trials that differ in nothing else, without a model. Measurements of one config differ by up to ${formatRatio(noiseFactor)}, so smaller factors mean nothing.` +
+    `${told}${scarce}${left} The search seldom tries poor values, so this says what mattered here, not what matters everywhere.`
   );
 }
 

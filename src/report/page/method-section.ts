@@ -1,12 +1,13 @@
 import { median } from 'simple-statistics';
 import { formatDuration, formatFigure } from '../../base/format.ts';
-import { canonicalJson } from '../../base/json.ts';
-import { describeConstraint, describeObjectives } from '../../study/describe.ts';
-import { constraintsOf } from '../../study/goal.ts';
-import { noiseFloorOf } from '../../study/noise-floor.ts';
-import { describeNoise, noiseSentence } from '../../study/noise-words.ts';
-import { spaceOf } from '../../study/settings.ts';
-import type { StudyState } from '../../study/state.ts';
+import { canonicalJson, type Json, type JsonObject } from '../../base/json.ts';
+import { spaceOf } from '../../study/analysis/settings.ts';
+import { constraintsOf } from '../../study/goal/goal.ts';
+import { metricsOf } from '../../study/goal/metrics/registry.ts';
+import type { StudyState } from '../../study/records/state.ts';
+import { describeConstraint, describeObjectives } from '../../study/summary/describe.ts';
+import { noiseFloorOf } from '../../study/summary/noise-floor.ts';
+import { describeNoise, noiseSentence } from '../../study/summary/noise-words.ts';
 import { type Html, html } from '../html.ts';
 import { heldText } from './speed-section.ts';
 
@@ -49,8 +50,8 @@ function asked(state: StudyState): readonly Fact[] {
   const { started, goal } = state;
   const { mode, low, high } = started.levels;
   const space = spaceOf(started);
-  const { modelAnalyzer: _, ...given } = started.options;
-  const options = Object.entries(given).filter(([, value]) => value !== undefined && value !== null);
+  const { specVersion: _, model: __, modelAnalyzer: ___, space: ____, ...given } = started.spec;
+  const options = leavesOf(given as JsonObject);
   return [
     ['goal', goalText(state)],
     ['load levels', `${mode} ${low} to ${high}`],
@@ -73,7 +74,16 @@ function asked(state: StudyState): readonly Fact[] {
   ];
 }
 
-/** Of a run that a file of Model Analyzer's asked for: which, and what of it did not count. */
+/** Every field of a spec that is not an object, with its path, such as `traffic.batch`. */
+function leavesOf(fields: JsonObject, path = ''): readonly (readonly [name: string, value: Json])[] {
+  return Object.entries(fields).flatMap(([name, value]) => {
+    if (value === undefined || value === null) return [];
+    const isSection = typeof value === 'object' && !Array.isArray(value);
+    return isSection ? leavesOf(value as JsonObject, `${path}${name}.`) : [[`${path}${name}`, value] as const];
+  });
+}
+
+/** Names the file of Model Analyzer that asked for the run, and what in it did not count. */
 function translated({ started: { modelAnalyzer } }: StudyState): readonly Fact[] {
   if (!modelAnalyzer) return [];
   const left = modelAnalyzer.ignored.map(({ key, reason }) => `${key} (${reason})`).join('; ');
@@ -81,11 +91,10 @@ function translated({ started: { modelAnalyzer } }: StudyState): readonly Fact[]
 }
 
 function goalText({ goal }: StudyState): string {
-  const limits = constraintsOf(goal).map((constraint) =>
-    constraint.metric === 'latency' && goal.budget
-      ? `p${goal.budget.percentile} ${describeConstraint(constraint)} ms`
-      : describeConstraint(constraint),
-  );
+  const limits = constraintsOf(goal).map((constraint) => {
+    const percentile = constraint.metric === 'latency' && goal.budget ? `p${goal.budget.percentile} ` : '';
+    return `${percentile}${describeConstraint(constraint, metricsOf(goal))}`;
+  });
   return `${describeObjectives(goal.objectives)}, with ${limits.join(', ')}`;
 }
 
@@ -137,5 +146,5 @@ function ended({ finished, restored, elapsedSeconds, loadSeconds }: StudyState):
   ];
 }
 
-/** As a POSIX shell reads it. */
+/** Quotes a word for a POSIX shell. */
 const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);

@@ -1,9 +1,9 @@
 import { formatMs, formatRate } from '../../base/format.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
-import { describeLevel } from '../../study/describe.ts';
-import { representative } from '../../study/final.ts';
-import { isFeasible } from '../../study/goal.ts';
-import type { StudyState } from '../../study/state.ts';
+import { representative } from '../../study/final/final.ts';
+import { isFeasible } from '../../study/goal/goal.ts';
+import type { StudyState } from '../../study/records/state.ts';
+import { describeLevel } from '../../study/summary/describe.ts';
 import type { Trial } from '../../study/types.ts';
 
 /** A measurement of the study that served something, and where the page tells of it. */

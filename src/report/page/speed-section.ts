@@ -1,7 +1,7 @@
-import { describeSpeed } from '../../study/describe.ts';
+import type { StudyState } from '../../study/records/state.ts';
 import { rangeOf } from '../../study/speed/changes.ts';
 import type { SpeedSummary } from '../../study/speed/summary.ts';
-import type { StudyState } from '../../study/state.ts';
+import { describeSpeed } from '../../study/summary/describe.ts';
 import { speedChart } from '../charts/speed-chart.ts';
 import type { Chart } from '../charts/svg.ts';
 import { type Html, html, none } from '../html.ts';
@@ -32,7 +32,7 @@ export function speedSection(state: StudyState, { corrected }: SpeedSummary): Ht
 ${figure(chart, 'speed', html`Speed over time with its 95 % interval, estimated from execution times, readings of the same config, and where the server is on this host a fixed piece of work.`)}`;
 }
 
-/** For the list of how it was measured; null where the section says it, and where nothing was measured. */
+/** Returns the speed for the list of how it was measured; null where the section tells it, and where nothing was measured. */
 export function heldText({ speeds }: StudyState): string | null {
   const range = rangeOf(speeds);
   if (!range?.hasHeld) return null;

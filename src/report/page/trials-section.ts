@@ -1,132 +1,85 @@
-import { formatFigure, formatMs, formatRate } from '../../base/format.ts';
-import { canonicalJson, type Json } from '../../base/json.ts';
+import { formatFigure } from '../../base/format.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
-import { describeAssignment, describeSpeed } from '../../study/describe.ts';
-import { timeSplitOf } from '../../study/explain/time-split.ts';
-import { isInDoubt } from '../../study/final.ts';
-import { chosenOf } from '../../study/ranking.ts';
+import { isInDoubt, representative } from '../../study/final/final.ts';
+import { metricCell, metricHead } from '../../study/goal/metrics/format.ts';
+import type { Metric } from '../../study/goal/metrics/metric.ts';
+import { metricsOf } from '../../study/goal/metrics/registry.ts';
+import { goalMetrics } from '../../study/goal/metrics/shown.ts';
+import type { StudyState } from '../../study/records/state.ts';
 import { correctionOf } from '../../study/speed/changes.ts';
-import type { StudyState } from '../../study/state.ts';
+import { describeAssignment } from '../../study/summary/describe.ts';
 import type { Trial } from '../../study/types.ts';
-import { compareConfigs } from '../../triton/config-comparison.ts';
 import { type Html, html, none } from '../html.ts';
-import { measurementsOf } from './points.ts';
+import { trialCards } from './trial-card.ts';
 
-/** Every trial on a line, and behind each line what it changed and all that was measured of it. */
+/** Returns the table of all trials, a line each, and behind each line what it changed and all that was measured of it. */
 export function trialsSection(state: StudyState): Html {
+  const columns = columnsFor(state);
+  const heads = columns.map((metric) => html`<th>${metricHead(metric)}</th>`);
   return html`<h2>Trials</h2>
-<div class="scroll"><table class="trials"><thead><tr><th>trial</th><th>assignment</th><th>${state.started.levels.mode}</th><th>infer/s</th><th>95 % interval</th><th>p50, ms</th><th>p99, ms</th><th>feasible</th></tr></thead><tbody>
-${state.trials.map((trial) => line(state, trial))}</tbody></table></div>
+<div class="scroll"><table class="trials"><thead><tr><th>trial</th><th>assignment</th><th>${state.started.levels.mode}</th><th>infer/s</th><th>95 % interval</th>${heads}<th>feasible</th></tr></thead><tbody>
+${state.trials.map((trial) => line(state, trial, columns))}</tbody></table></div>
 ${state.trials.some((trial) => isInDoubt(state, trial)) ? byLuck : none}
-${state.trials.some((trial) => factorOf(state, chosenOf(trial)) !== null) ? compared : none}
-<div class="cards"><h3>Each trial in full</h3>
-${state.trials.filter(({ measurements }) => measurements.length > 0).map((trial) => card(state, trial))}</div>`;
+${state.trials.some((trial) => factorOf(state, representative(state, trial)?.measurement) !== null) ? compared : none}
+${state.trials.some((trial) => isOfFinal(state, trial)) ? ofFinal : none}
+${trialCards(state)}`;
 }
 
-const byLuck = html`<p class="soft">By luck: what was read meets the goal, but the search's model, which knows this reading and those around it, gives that less than one chance in three. The best was looked for among the others.</p>`;
+/** Stands beside the level of a row that is of the final. */
+const FINAL_MARK = '†';
 
-const compared = html`<p class="soft">×: measured while the machine was slower or faster than usual. Such a row stands as it was measured, and is compared by that many times its throughput, and latencies as many times shorter; whether it is feasible is said of that.</p>`;
+const byLuck = html`<p class="soft">By luck: the measurement meets the goal, but the search's model, which knows it and those around it, gives that less than one chance in three. The best was chosen among the others.</p>`;
 
-/** `×1.6` for what is compared by other figures than stand here; null where it is compared as it was measured. */
+const compared = html`<p class="soft">×: measured while the machine was slower or faster than usual. The row shows what was measured. The comparison, also with the goal, uses this many times its throughput, and latencies as many times shorter.</p>`;
+
+const ofFinal = html`<p class="soft">${FINAL_MARK}: as the final measured it, in turn with the original; every other row is of the search.</p>`;
+
+/** Columns before those of metrics. */
+const FIXED_COLUMNS = 5;
+
+/** The median, the budgeted percentile, and what else the goal is about; throughput has columns of its own. */
+function columnsFor({ goal, trials }: StudyState): readonly Metric[] {
+  const metrics = metricsOf(goal);
+  const percentile = trials.flatMap(({ measurements }) => measurements)[0]?.budgetLatencyMs.percentile ?? 99;
+  const shown = ['throughput', 'latency', 'latency-p50', `latency-p${percentile}`, 'error-rate'];
+  return [
+    metrics.named('latency-p50'),
+    ...(percentile === 50 ? [] : [{ ...metrics.named('latency'), label: `p${percentile}` }]),
+    ...goalMetrics(goal, shown),
+  ];
+}
+
+/** `×1.6` where the comparison uses other figures than those shown; null where it uses the measured ones. */
 function factorOf({ speeds }: StudyState, measurement: Measurement | undefined): string | null {
   const factor = measurement ? correctionOf(speeds, measurement) : null;
   return factor === null ? null : `×${factor.toFixed(2)}`;
 }
 
-function line(state: StudyState, trial: Trial): Html {
-  const { number, candidate, failure, chosen, measurements, feasible } = trial;
+const isOfFinal = (state: StudyState, trial: Trial): boolean =>
+  state.finals.some(({ measurement }) => measurement === representative(state, trial)?.measurement);
+
+function line(state: StudyState, trial: Trial, columns: readonly Metric[]): Html {
+  const { number, candidate, failure, measurements } = trial;
   const name = `${number}${trial === state.best ? ' best' : ''}`;
   const link = measurements.length > 0 ? html`<a href="#trial-${number}">${name}</a>` : html`${name}`;
   const assignment = describeAssignment(candidate.assignment);
-  const measurement = chosen === null ? undefined : measurements[chosen];
-  if (failure || !measurement) {
+  const stands = representative(state, trial);
+  if (failure || !stands) {
     const why = failure ? `${failure.kind}, see below` : 'not measured';
-    return html`<tr class="failed"><td>${link}</td><td>${assignment}</td><td colspan="6">${why}</td></tr>\n`;
+    return html`<tr class="failed"><td>${link}</td><td>${assignment}</td><td colspan="${FIXED_COLUMNS - 2 + columns.length + 1}">${why}</td></tr>\n`;
   }
-  const { throughput, latencyMs, level } = measurement;
+  const { measurement, feasible } = stands;
+  const { throughput, level } = measurement;
+  const mark = isOfFinal(state, trial) ? FINAL_MARK : '';
   const factor = factorOf(state, measurement);
-  return html`<tr class="${feasible ? '' : 'infeasible'}"><td>${link}</td><td>${assignment}</td><td>${level.value}</td><td>${formatFigure(throughput.value)}${factor === null ? none : html` <small>${factor}</small>`}</td><td>${formatFigure(throughput.low)} – ${formatFigure(throughput.high)}</td><td>${formatFigure(latencyMs.p50)}</td><td>${formatFigure(latencyMs.p99)}</td><td>${isInDoubt(state, trial) ? 'by luck' : feasible ? 'yes' : 'no'}</td></tr>\n`;
+  const metrics = metricsOf(state.goal);
+  const cells = columns.map(
+    (metric) => html`<td>${metricCell(metric, metrics.read(metric.name, measurement, candidate))}</td>`,
+  );
+  return html`<tr class="${feasible ? '' : 'infeasible'}"><td>${link}</td><td>${assignment}</td><td>${level.value}${mark}</td><td>${formatFigure(throughput.value)}${factor === null ? none : html` <small>${factor}</small>`}</td><td>${formatFigure(throughput.low)} – ${formatFigure(throughput.high)}</td>${cells}<td>${isInDoubt(state, trial) ? 'by luck' : feasible ? 'yes' : 'no'}</td></tr>\n`;
 }
 
-const columns = [
-  'throughput, infer/s',
-  'mean, ms',
-  'p50, ms',
-  'p90, ms',
-  'p95, ms',
-  'p99, ms',
-  'queue, ms',
-  'compute, ms',
-  'outside, ms',
-  'mean batch',
-  'failed',
-  'notes',
-];
-
-function card(state: StudyState, trial: Trial): Html {
-  const { number, candidate, applied } = trial;
-  const loaded =
-    applied && applied.change !== 'none'
-      ? `, loaded ${applied.change === 'in-place' ? 'in place ' : ''}in ${formatFigure(applied.loadMs)} ms`
-      : '';
-  return html`<details id="trial-${number}" class="card"><summary>Trial ${number}: ${describeAssignment(candidate.assignment)}</summary>
-<p class="soft">${candidate.fingerprint}${loaded}</p>
-${changes(state, trial)}
-<div class="scroll"><table><thead><tr><th>${state.started.levels.mode}</th>${columns.map((name) => html`<th>${name}</th>`)}</tr></thead><tbody>
-${measurementsOf(state, trial).map(({ measurement, id, isFinal }) => row(state, measurement, trial, id, isFinal))}</tbody></table></div></details>\n`;
-}
-
-/** Names of instance groups: the server gives them. */
-const madeUp = /^instance_group\[\d+\]\.name$/;
-
-/** What the config has otherwise than the original, field by field. */
-function changes({ started }: StudyState, { candidate }: Trial): Html {
-  const differences = compareConfigs(started.originalConfig, candidate.config).filter(({ path }) => !madeUp.test(path));
-  if (differences.length === 0) return html`<p class="diff">The original config.</p>`;
-  return html`<ul class="diff">${differences.map(
-    ({ path, before, after }) =>
-      html`<li><code>${path}</code>: ${shown(before)} → <strong>${shown(after)}</strong></li>`,
-  )}</ul>`;
-}
-
-const shown = (value: Json | undefined): string => (value === undefined ? 'not set' : canonicalJson(value));
-
-function row(state: StudyState, measurement: Measurement, { candidate }: Trial, id: string, isFinal: boolean): Html {
-  const { level, throughput, latencyMs, errorRate } = measurement;
-  const split = timeSplitOf(measurement, candidate.config);
-  const parts = split?.parts;
-  const figures = [latencyMs.avg, latencyMs.p50, latencyMs.p90, latencyMs.p95, latencyMs.p99];
-  const cells = [
-    `${formatFigure(throughput.value)} (${formatFigure(throughput.low)} – ${formatFigure(throughput.high)})`,
-    ...figures.map(formatFigure),
-    ...[parts?.queueMs, parts?.computeMs, parts?.outsideMs].map((ms) => formatFigure(ms ?? Number.NaN)),
-    formatFigure(split?.execution?.batchSize ?? Number.NaN),
-    `${formatFigure(100 * errorRate)} %`,
-    notesOf(state, measurement, isFinal),
-  ];
-  return html`<tr id="${id}"><td>${level.value}</td>${cells.map((text) => html`<td>${text}</td>`)}</tr>\n`;
-}
-
-function notesOf({ speeds }: StudyState, measurement: Measurement, isFinal: boolean): string {
-  const { stable, client, foreignRequests, budgetVerdict, failures } = measurement;
-  const { throughput, budgetLatencyMs } = speeds.comparable(measurement);
-  const isCompared = correctionOf(speeds, measurement) !== null;
-  return [
-    ...(isCompared
-      ? [
-          `at ${describeSpeed(speeds.of(measurement).value)} of the first minute's speed: compared as ${formatRate(throughput.value)}, p${budgetLatencyMs.percentile} ${formatMs(budgetLatencyMs.value)}`,
-        ]
-      : []),
-    ...(isFinal ? ['of the final'] : []),
-    ...(stable ? [] : ['not settled']),
-    ...(client.bound ? ['limited by the load generator'] : []),
-    ...(foreignRequests ? [`${foreignRequests} requests of others`] : []),
-    ...(budgetVerdict ? [`ended early: budget ${budgetVerdict}`] : []),
-    ...failures.slice(0, 1).map(({ count, kind }) => `${count} failed (${kind})`),
-  ].join('; ');
-}
-
-/** Trials that could not be measured, and why, in the server's own words where it spoke. */
+/** Returns the trials that could not be measured, and why, in the server's own words where it spoke. */
 export function failuresSection({ trials }: StudyState): Html {
   const failed = trials.filter((trial) => trial.failure !== null);
   if (failed.length === 0) return none;

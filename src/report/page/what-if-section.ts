@@ -1,9 +1,10 @@
 import { formatFigure } from '../../base/format.ts';
-import { describeAssignment } from '../../study/describe.ts';
+import type { Bounds } from '../../study/analysis/what-if/misses.ts';
+import { type WhatIf, type WhatIfCell, type WhatIfConfig, whatIf } from '../../study/analysis/what-if/what-if.ts';
+import { representative } from '../../study/final/final.ts';
+import type { StudyState } from '../../study/records/state.ts';
 import { correctionOf } from '../../study/speed/changes.ts';
-import type { StudyState } from '../../study/state.ts';
-import type { Factors } from '../../study/what-if/misses.ts';
-import { type WhatIf, type WhatIfCell, type WhatIfConfig, whatIf } from '../../study/what-if.ts';
+import { describeAssignment } from '../../study/summary/describe.ts';
 import { type Html, html, jsonBlock, none } from '../html.ts';
 
 /** Nothing that is embedded may grow beyond this, whatever a study holds. */
@@ -32,50 +33,51 @@ ${block ?? none}
 <p class="soft">${errorText(told)}</p>`;
 }
 
-const isCorrected = ({ speeds, trials }: StudyState): boolean =>
-  trials.some(({ measurements }) => measurements.some((each) => correctionOf(speeds, each) !== null));
+const isCorrected = ({ speeds, trials, finals }: StudyState): boolean =>
+  [...trials.flatMap(({ measurements }) => measurements), ...finals.map(({ measurement }) => measurement)].some(
+    (each) => correctionOf(speeds, each) !== null,
+  );
 
 function rows(told: WhatIf, config: WhatIfConfig | undefined, state: StudyState): readonly Html[] {
   return told.levels.map((level, index) => {
     const cell = config?.cells[index] ?? null;
     const found = measuredOf(state, config?.trial ?? null).find(([at]) => at === level);
     const measured = found ? [formatFigure(found[1]), formatFigure(found[2])] : ['', ''];
-    return html`<tr><td>${level}</td><td>${banded(cell?.throughput, told.misses?.throughput)}</td><td>${banded(cell?.latencyMs, told.misses?.latency)}</td>${measured.map((text) => html`<td>${text}</td>`)}</tr>\n`;
+    return html`<tr><td>${level}</td><td>${banded(cell?.throughput, cell?.throughputRange)}</td><td>${banded(cell?.latencyMs, cell?.latencyRange)}</td>${measured.map((text) => html`<td>${text}</td>`)}</tr>\n`;
   });
 }
 
-function banded(value: number | undefined, factors: Factors | undefined): string {
+function banded(value: number | undefined, range: Bounds | null | undefined): string {
   if (value === undefined) return '–';
-  if (factors === undefined) return formatFigure(value);
-  return `${formatFigure(value)} (${formatFigure(value * factors.low)} to ${formatFigure(value * factors.high)})`;
+  return range
+    ? `${formatFigure(value)} (${formatFigure(range.low)} to ${formatFigure(range.high)})`
+    : formatFigure(value);
 }
 
 function errorText({ misses, percentile, levels, configs }: WhatIf): string {
-  const extent = `${configs.length} config${configs.length === 1 ? '' : 's'} at ${levels.length} levels are foretold here: those that were tried, and those of the search space nearest to the best.`;
+  const extent = `${configs.length} config${configs.length === 1 ? '' : 's'} at ${levels.length} levels are predicted here: those that were tried, and those of the search space nearest to the best.`;
   if (!misses) {
-    return `${extent} How far the predictions are off is not known: no measurement could be foretold from other trials.`;
+    return `${extent} How far the predictions are off is not known: no measurement could be predicted from other trials.`;
   }
   const { measurements, trials, share, throughput, latency } = misses;
-  const between = ({ low, high }: Factors): string => `${low.toFixed(2)} and ${high.toFixed(2)} times`;
+  const between = ({ low, high }: Bounds): string => `${low.toFixed(2)} and ${high.toFixed(2)} times`;
   return (
-    `The range after a prediction is how far the model was off: ${trials} trials were foretold each from all the others, and about ${Math.round(100 * share)} % of their ` +
-    `${measurements} measurements lay between ${between(throughput)} the predicted throughput and between ${between(latency)} the predicted p${percentile}. ` +
-    `Beyond what was tried (marked as a guess) it may be off by more. ${extent}`
+    `How far the model is off: each of ${trials} trials was predicted from all the others. About ${Math.round(100 * share)} % of their ` +
+    `${measurements} measurements were between ${between(throughput.factors)} the predicted throughput and between ${between(latency.factors)} the predicted p${percentile}. ` +
+    `The range after a prediction follows from that, and is wider where the model is less sure; beyond what was tried (marked as a guess) it may be off by more. ${extent}`
   );
 }
 
 /** What the page's script reads; null where it would be too large to embed. */
 function embedded(told: WhatIf, state: StudyState): Html | null {
   const { best, goal } = state;
-  const chosen = best && best.chosen !== null ? best.measurements[best.chosen]?.level.value : undefined;
+  const chosen = best && representative(state, best)?.measurement.level.value;
   const value = {
     percentile: told.percentile,
     budgetMs: goal.budget?.latencyMs ?? null,
     level: Math.max(0, told.levels.indexOf(chosen ?? told.levels[0] ?? 1)),
-    knobs: told.knobs,
+    parameters: told.parameters,
     levels: told.levels,
-    throughputFactors: told.misses?.throughput ?? null,
-    latencyFactors: told.misses?.latency ?? null,
     configs: told.configs.map(({ settings, trial, cells }) => ({ settings, trial, cells: cells.map(short) })),
     measured: Object.fromEntries(
       told.configs.flatMap(({ trial }) => (trial === null ? [] : [[trial, measuredOf(state, trial)]])),
@@ -85,17 +87,33 @@ function embedded(told: WhatIf, state: StudyState): Html | null {
   return block.text.length > MOST_BYTES ? null : block;
 }
 
-/** [throughput, p50, latency, whether it is a guess], four digits each. */
+/** [throughput, p50, latency, whether it is a guess, and where they are known the ranges of throughput and latency], four digits each. */
 const short = (cell: WhatIfCell | null): readonly number[] | null =>
   cell && [
-    ...[cell.throughput, cell.p50Ms, cell.latencyMs].map((each) => Number(each.toPrecision(4))),
+    ...[cell.throughput, cell.p50Ms, cell.latencyMs].map(fourDigits),
     cell.isGuess ? 1 : 0,
+    ...[cell.throughputRange, cell.latencyRange].flatMap((range) =>
+      range ? [range.low, range.high].map(fourDigits) : [],
+    ),
   ];
 
-/** [level, throughput, latency] of a trial's measurements at the machine's usual speed, which is what predictions are of. */
-function measuredOf({ compared }: StudyState, number: number | null): readonly (readonly [number, number, number])[] {
-  const trial = compared.trials.find((each) => each.number === number);
-  return (trial?.measurements ?? [])
-    .filter(({ throughput }) => throughput.value > 0)
-    .map(({ level, throughput, budgetLatencyMs }) => [level.value, throughput.value, budgetLatencyMs.value] as const);
+const fourDigits = (value: number): number => Number(value.toPrecision(4));
+
+/**
+ * Returns [level, throughput, latency] of a trial at each level where it was measured, at the machine's usual speed, which is what predictions are
+ * of. Of several measurements at one level the one that stands for the trial counts, else the latest, those of the final last.
+ */
+function measuredOf(state: StudyState, number: number | null): readonly (readonly [number, number, number])[] {
+  const { compared, speeds, trials } = state;
+  const trial = trials.find((each) => each.number === number);
+  const stands = trial && representative(state, trial)?.measurement;
+  const all = [
+    ...(compared.trials.find((each) => each.number === number)?.measurements ?? []),
+    ...compared.finals.filter((final) => final.trial === number).map(({ measurement }) => measurement),
+    ...(stands ? [speeds.comparable(stands)] : []),
+  ].filter(({ throughput, client }) => throughput.value > 0 && !client.bound);
+  const byLevel = new Map(all.map((measurement) => [measurement.level.value, measurement]));
+  return [...byLevel.values()].map(
+    ({ level, throughput, budgetLatencyMs }) => [level.value, throughput.value, budgetLatencyMs.value] as const,
+  );
 }

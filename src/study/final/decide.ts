@@ -1,12 +1,12 @@
 import type { Interval } from '../../stats/interval.ts';
 import { LIKELY } from '../level/chances.ts';
-import type { GainDecided } from '../records.ts';
+import type { GainDecided } from '../records/records.ts';
 import type { Goal } from '../types.ts';
 import { gainOf, type Pairs, pairsOf } from './pairs.ts';
 import type { Rounds } from './rounds.ts';
 import { costOf, mostlyMeets, type Side } from './sides.ts';
 
-/** A finalist, and how it did beside the original config. */
+/** A finalist, and its pairs with the original config. */
 interface Finalist {
   readonly side: Side;
   readonly pairs: Pairs;
@@ -15,9 +15,9 @@ interface Finalist {
 }
 
 /**
- * The best of the finalists that hold; the original config when none of them does but it does, or when the best is certainly worse.
- * `unplayed`: those that the final had no time for, the best of the search first; where none of the finalists holds, the first of these
- * is taken, with no gain to tell. Nor is there one where no round has readings of both that decide: the best of the search stands then.
+ * Decides the final: the best of the finalists that hold; the original config when none does but it, or when the best is certainly worse.
+ * `unplayed`: candidates that the final had no time for, the best first; where no finalist holds, the first of these wins without a gain.
+ * There is no gain either where no round has deciding readings of both; then the best of the search stands.
  */
 export function decide(
   { played, baseline }: Pick<Rounds, 'played' | 'baseline'>,
@@ -40,8 +40,8 @@ export function decide(
 }
 
 /**
- * Whether the original config is the better advice: both hold and there is no gain; it holds alone; or neither does and nothing tells of
- * a gain.
+ * Tells whether the original config is the better advice: both hold and there is no gain; it alone holds; or neither holds and there is no
+ * sign of a gain.
  */
 function isWorse({ holds }: Finalist, baseline: Side, gain: Interval | null): boolean {
   if (!holds) return baseline.holds || gain === null || gain.high < 1;
@@ -65,16 +65,16 @@ function finalistOf(side: Side, baseline: Side, goal: Goal): Finalist | null {
   return { side, pairs, holds: side.holds && (side.curve ? wasSeenToHold(side) : kept), cost: costOf(side, goal) };
 }
 
-/** The final measured it at a level at which it is likely to keep the budget: what the search alone saw, or what was only worked out, is no advice. */
+/** Tells whether the final measured the side at a level where it is likely to keep the budget. */
 const wasSeenToHold = ({ readings, curve }: Side): boolean =>
   readings.some(({ measurement }) => curve !== null && curve.chance(measurement.level.value) >= LIKELY);
 
-/** undefined without finalists. */
+/** Returns the best finalist that holds, preferring those with two pairs or more; undefined without finalists. */
 function winnerOf(met: readonly Finalist[]): Finalist | undefined {
   const best = (some: readonly Finalist[]): Finalist | undefined =>
     [...some].sort((a, b) => a.cost - b.cost || a.side.trial.number - b.side.trial.number)[0];
   const holding = met.filter(({ holds }) => holds);
-  // One round alone says nothing of its own error.
+  // One round says nothing about its error.
   const known = holding.filter(({ pairs }) => pairs.length > 1);
   return best(known) ?? best(holding) ?? met[0];
 }

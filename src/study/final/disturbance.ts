@@ -1,16 +1,16 @@
 import { median } from 'simple-statistics';
-import { isFeasible } from '../goal.ts';
-import type { FinalMeasured, RoundVoided } from '../records.ts';
+import { isFeasible } from '../goal/goal.ts';
+import type { FinalMeasured, RoundVoided } from '../records/records.ts';
 import type { FinalState } from './sides.ts';
 
-/** So many times its usual mean latency at the same level the original config takes by nobody's doing but the machine's. */
+/** A round may be void where the original config's mean latency exceeds this multiple of its usual value at that level. */
 const DISTURBED = 1.5;
-/** A machine that stays slow is as it is now. */
+/** Void rounds, at most: a machine that stays slow is not disturbed. */
 const MOST_VOID = 5;
 
 /**
- * The latest round where it is not to count: somebody missed the goal in it, and the original config was far slower than before. Others had
- * the machine then, and what they took of it is not to be held against a finalist. null for a round that counts, or that has yet to tell.
+ * Returns the latest round if it is void: a side missed the goal in it, and the original config's mean latency exceeds 1.5 times its usual
+ * value at that level, because others used the machine. null for a round that counts, and for one that cannot tell yet.
  */
 export function disturbedRound(final: FinalState): Pick<RoundVoided, 'round' | 'slower'> | null {
   const { finals, voidRounds } = final;
@@ -21,7 +21,7 @@ export function disturbedRound(final: FinalState): Pick<RoundVoided, 'round' | '
   return slower > DISTURBED && inRound.some((each) => isMissed(each, final)) ? { round, slower } : null;
 }
 
-/** Of the original config, against its other measurements at that level; 0 where there is nothing to compare. */
+/** Returns the original config's mean latency over the median of its other measurements at that level; 0 without any. */
 function slowdownIn(inRound: readonly FinalMeasured[], { finals, baseline }: FinalState): number {
   const own = inRound.findLast(({ trial }) => trial === baseline?.number)?.measurement;
   if (!own || !baseline) return 0;

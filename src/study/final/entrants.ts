@@ -1,23 +1,23 @@
 import type { Measurement } from '../../profiler/measurement.ts';
 import { DEVIATIONS_AT_95_PERCENT, expectedImprovement } from '../../stats/normal.ts';
-import { assess, compareAssessments, costHalfWidth } from '../goal.ts';
+import { assess, compareAssessments, costHalfWidth } from '../goal/goal.ts';
+import { chosenOf } from '../goal/ranking.ts';
 import { LIKELY } from '../level/chances.ts';
-import { chosenOf } from '../ranking.ts';
 import { costOf, type FinalState, type Side, sideOf } from './sides.ts';
 
-/** Of so many trials, the original config not among them, a final is made at most, … */
+/** Finalists, at most, the original config not counted, … */
 const MOST_FINALISTS = 4;
-/** … and so many of them meet at once: what a third that is about as good would add is not worth its loads. */
+/** … and of these, the number that meet at once: a third one about as good is not worth its loads. */
 export const MOST_AT_ONCE = 2;
-/** The next best meets the first as long as to look again promises so much, as a logarithm; else it waits, or is done. */
+/** The least improvement, as a difference of logarithms, that measuring the next best again must promise. */
 export const WORTH_A_LOOK = 0.02;
-/** Costs are never known better than this: no two runs are quite alike. */
+/** The least half-width of a cost: no two runs are alike. */
 const LEAST_HALF_WIDTH = 0.01;
 
 /**
- * Who may be in the final, the best first, each candidate once: the best of the search, those that are likely to serve more within the
- * goal than the original config does, and whoever was in it before. `close` of them, from the first, are so near, or so unsure, that
- * measuring them again promises a gain.
+ * Returns the candidates for the final, the best first and each candidate once: the best of the search, those likely to serve more within
+ * the goal than the original config, and those that were in it already. `close` of them, from the first, are so near or so uncertain that
+ * measuring them again promises an improvement.
  */
 export function entrantsOf(state: FinalState, baseline: Side): { sides: readonly Side[]; close: number } {
   const { trials, finals } = state;
@@ -25,7 +25,7 @@ export function entrantsOf(state: FinalState, baseline: Side): { sides: readonly
     .filter((trial) => trial !== baseline.trial && chosenOf(trial) !== undefined)
     .flatMap((trial) => sideOf(trial, state) ?? []);
   const isPlayed = ({ trial }: Side): boolean => finals.some((final) => final.trial === trial.number);
-  // What its round has read of others is no reason to leave it without its turn.
+  // A side keeps its turn in a round whatever was read of others in it.
   const isCalled = ({ trial }: Side): boolean => finals.some(({ rest }) => rest?.includes(trial.number));
   const sides = all
     .filter((side) => isPlayed(side) || isCalled(side) || isBetter(side, baseline, state))
@@ -40,7 +40,7 @@ export function entrantsOf(state: FinalState, baseline: Side): { sides: readonly
 }
 
 function isBetter(side: Side, baseline: Side, state: FinalState): boolean {
-  // What the study would recommend without a final is what the final is there to confirm.
+  // The final is there to confirm what the study would recommend without it.
   if (side.trial.number === state.contender?.number) return true;
   return costOf(side, state.goal) < costOf(baseline, state.goal);
 }
@@ -52,14 +52,14 @@ function compareSides(a: Side, b: Side, state: FinalState): number {
   return compareAssessments(assessed(a), assessed(b));
 }
 
-/** To measure it again promises a gain over the best. */
+/** Tells whether measuring the side again promises an improvement over the best. */
 export function isClose(side: Side, best: Side, state: FinalState): boolean {
   const behind = costOf(side, state.goal) - costOf(best, state.goal);
   if (!Number.isFinite(behind)) return false;
   return promiseOf(behind, Math.hypot(halfWidthOf(side, state), halfWidthOf(best, state))) >= WORTH_A_LOOK;
 }
 
-/** Half the 95 % interval of the expected cost: how well throughput is known at the level, and which level it is. */
+/** Returns the half-width of the expected cost's 95 % interval: the uncertainty of throughput at the level, and of the level. */
 function halfWidthOf({ trial, curve, level }: Side, { goal }: FinalState): number {
   if (!curve) return costHalfWidth(chosenOf(trial) as Measurement, goal);
   const likely = curve.highest(LIKELY) ?? level;
@@ -67,7 +67,10 @@ function halfWidthOf({ trial, curve, level }: Side, { goal }: FinalState): numbe
   return Math.hypot(DEVIATIONS_AT_95_PERCENT * own.sd, curve.throughput(likely).mean - own.mean);
 }
 
-/** What one that is behind by so much may yet gain on average, both as logarithms; `halfWidth` is half the 95 % interval of it. */
+/**
+ * Returns the expected improvement of a side that is behind by `behind`, both as logarithms. `halfWidth`: half the 95 % interval of
+ * `behind`.
+ */
 export function promiseOf(behind: number, halfWidth: number): number {
   const sd = Math.hypot(LEAST_HALF_WIDTH, halfWidth) / DEVIATIONS_AT_95_PERCENT;
   return expectedImprovement({ mean: behind, sd }, 0);

@@ -2,14 +2,14 @@ import { mean } from 'simple-statistics';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { Interval } from '../../stats/interval.ts';
 import { ratioInterval } from '../../stats/ratio.ts';
-import { assess, costHalfWidth, missingMetrics } from '../goal.ts';
+import { assess, costHalfWidth, missingMetrics } from '../goal/goal.ts';
 import type { Goal } from '../types.ts';
 import type { Side } from './sides.ts';
 
-/** Measurements of two sides, each pair of one round. */
+/** Measurements of two sides, paired by round. */
 export type Pairs = readonly (readonly [Measurement, Measurement])[];
 
-/** Returns the pairs of the rounds that both were measured in. */
+/** Returns the pairs of the rounds in which both sides were measured. */
 export function pairsOf(a: Side, b: Side): Pairs {
   return a.readings.flatMap(({ round, measurement }) => {
     const other = b.readings.findLast((reading) => reading.round === round);
@@ -17,14 +17,14 @@ export function pairsOf(a: Side, b: Side): Pairs {
   });
 }
 
-/** Half the 95 % interval of one pair's ratio, by what its measurements know of themselves; the mean over the pairs. */
+/** Returns half the 95 % interval of one pair's ratio by the measurements' own intervals; the mean over the pairs. */
 export function halfWidthOf(pairs: Pairs, goal: Goal): number {
   return mean(pairs.map(([of, to]) => Math.hypot(costHalfWidth(of, goal), costHalfWidth(to, goal))));
 }
 
 /**
- * How many times better the first side is, each at its own level; exp(-cost) is the throughput itself when that is the objective. What was
- * measured at another level counts as its curve says that it would be at this one. null when a side served nothing.
+ * Returns the gain of the first side over the second, each at its own level. exp(−cost) is the throughput where that is the objective. A
+ * measurement at another level is scaled by its curve. null when a side served nothing.
  */
 export function gainOf(pairs: Pairs, a: Side, b: Side, goal: Goal): Interval | null {
   const usable = pairs
@@ -42,7 +42,7 @@ export function gainOf(pairs: Pairs, a: Side, b: Side, goal: Goal): Interval | n
   return usable.length > 0 ? ratioInterval(usable) : null;
 }
 
-/** By the curve, within what can be: more requests in flight serve no less, and at most as much more as there are more of them. */
+/** Scales a measurement to the side's level by its curve. More requests in flight serve no less, and at most proportionally more. */
 function servedAtLevel(measurement: Measurement, { trial, curve, level }: Side, goal: Goal): number {
   const served = Math.exp(-assess(measurement, trial.candidate, goal).cost);
   if (!curve || measurement.level.value === level) return served;

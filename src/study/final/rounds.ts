@@ -7,46 +7,49 @@ import { gainOf, halfWidthOf, type Pairs, pairsOf } from './pairs.ts';
 import { costOf, type FinalState, measurementsOf, type Side, sideOf } from './sides.ts';
 
 /**
- * The gain is known well enough when its 95 % interval goes no further than this to either side, as a logarithm; a large
- * gain, when it goes no further than a quarter of it, up to the second; and always, when it goes no further than that of one
- * pair of measurements as precise as was asked for.
+ * Half-widths of the gain's 95 % interval, as logarithms, that end the final: up to the first always; up to the second for a large gain,
+ * where it is at most a quarter of the gain; and always when it is no wider than that of a single pair of sufficiently precise
+ * measurements.
  */
 const NARROW = 0.05;
 const NARROW_FOR_MUCH = 0.3;
-/** The rounds that a final may take, as a multiple of those planned: where there is a gain beyond doubt, where there may be none, and while nobody holds at a level that was measured. */
+/**
+ * The most rounds of a final, as a multiple of those planned: with a certain gain, with an uncertain one, and while no side holds at a
+ * measured level.
+ */
 const PATIENCE = { gained: 1.5, inDoubt: 2, unknown: 3 };
-/** After so many rounds a finalist that is clearly slower than another is measured no more. */
+/** Rounds after which a clearly slower finalist drops out. */
 const ROUNDS_TO_TELL = 2;
 /**
- * The level is known when the one that was measured last serves as much as the recommended one, as a logarithm. Where throughput hardly depends on
- * the level, a lower limit has visits climb it step by step for gains that are noise.
+ * The level is known when the throughput at the last measured level is within this difference of logarithms of that at the recommended one.
+ * Where throughput hardly depends on the level, a lower threshold makes visits climb step by step for noise.
  */
 const AS_MUCH = 0.07;
-/** A visit has this many measurements at most, each at the level that is to be recommended by what is known then. */
+/** Measurements of a visit, at most, each at the level to recommend by what is known then. */
 const MOST_PER_VISIT = 3;
-/** So many visits of a side begin above the level that is to be recommended. */
+/** Visits of a side that begin above the level to recommend. */
 const LOOKED_AHEAD = 2;
 
-/** The final as it stands, by all that was measured so far. */
+/** The state of the final by all that was measured so far. */
 export interface Rounds {
-  /** Those that may still win, in the order of the search: its best first. */
+  /** The finalists that may still win, in the order of the search: its best first. */
   readonly finalists: readonly Side[];
-  /** All that were measured in the final, those that are out too. */
+  /** All sides that were measured in the final, including those that dropped out. */
   readonly played: readonly Side[];
   readonly baseline: Side;
-  /** Trials that come in where the others do not hold. */
+  /** Sides that enter where the others do not hold. */
   readonly waiting: readonly Side[];
   readonly round: number;
-  /** Those of this round that are still to be measured, the next first. */
+  /** Sides that are still to be measured in this round, the next one first. */
   readonly turns: readonly Side[];
-  /** The next one's visit has begun. */
+  /** True where the next side's visit has begun. */
   readonly isVisiting: boolean;
-  /** Nothing of this round was measured yet. */
+  /** True where nothing of this round was measured yet. */
   readonly isFresh: boolean;
   readonly isOver: boolean;
 }
 
-/** Returns how the final stands after what was measured; null without two sides. `isHurried`: visits are one measurement each. */
+/** Returns the state of the final; null without two sides. `isHurried`: a visit is one measurement. */
 export function roundsOf(state: FinalState, planned: number, isHurried = false): Rounds | null {
   const baseline = sideOf(state.baseline, state);
   if (!baseline) return null;
@@ -81,13 +84,15 @@ const opening = (baseline: Side, finalists: readonly Side[], waiting: readonly S
   turns: inOrder([baseline, ...finalists], 1),
 });
 
-/** There and back: O A B, B A O. A machine that drifts favours none, and whoever ends a round is still served when the next begins. */
+/**
+ * Alternates the order of the sides: O A B, B A O. Drift favours none, and the last side of a round is still served when the next begins.
+ */
 const inOrder = (sides: readonly Side[], round: number): readonly Side[] =>
   round % 2 === 1 ? sides : sides.toReversed();
 
 /**
- * The level to measure the side at next. Its first visits begin at the level that may just keep the budget, where much throughput hangs on where
- * that is: to look there tells most of it. Later ones do not, or each would look a little higher than the one before.
+ * Returns the level to measure the side at next. Its first visits begin at the level that may just keep the budget, because throughput
+ * depends on where that is. Later visits do not, or each would climb a little higher.
  */
 export function levelOfVisit({ curve, level, readings }: Side, isVisiting: boolean): number {
   const likely = curve?.highest(LIKELY) ?? null;
@@ -96,8 +101,8 @@ export function levelOfVisit({ curve, level, readings }: Side, isVisiting: boole
 }
 
 /**
- * The visit goes on while what was measured last is not at the level that is now to be recommended, and while that level may still matter:
- * not once another finalist serves more at a level that is known.
+ * Tells whether the visit continues: while the last measurement is not at the level to recommend, and that level may still matter, because
+ * no other finalist serves more at a known level.
  */
 function goesOn(side: Side, played: readonly Side[], state: FinalState): boolean {
   const { trial, curve, level, holds } = side;
@@ -109,14 +114,14 @@ function goesOn(side: Side, played: readonly Side[], state: FinalState): boolean
   return !isFinalist || !played.some((other) => other !== side && isBeatenBy(side, other, state));
 }
 
-/** By all that was read of both: the other holds at a level that is known, and to look again at this one promises too little. */
+/** Tells whether the other side holds at a known level and measuring this one again promises too little. */
 const isBeatenBy = (side: Side, other: Side, state: FinalState): boolean =>
   other.holds && isLevelKnown(other) && !isClose(side, other, state);
 
 const servesAlike = (curve: LevelCurve, one: number, other: number): boolean =>
   Math.abs(curve.throughput(one).mean - curve.throughput(other).mean) <= AS_MUCH;
 
-/** It holds at no level; or another leaves it behind. */
+/** Tells whether a side drops out: it holds at no level, or another one leaves it behind. */
 function isOut(side: Side, played: readonly Side[], goal: Goal): boolean {
   if (!side.holds) return true;
   return played.some((other) => {
@@ -125,7 +130,7 @@ function isOut(side: Side, played: readonly Side[], goal: Goal): boolean {
   });
 }
 
-/** The first leaves the second behind: beyond doubt, or so far that to look again promises too little. */
+/** Tells whether the first side is certainly better, or better by so much that measuring again promises too little. */
 function leaves(pairs: Pairs, first: Side, second: Side, goal: Goal): boolean {
   const lead = gainOf(pairs, first, second, goal);
   if (lead === null) return false;
@@ -134,14 +139,14 @@ function leaves(pairs: Pairs, first: Side, second: Side, goal: Goal): boolean {
   return lead.value > 1 && promiseOf(Math.log(lead.value), halfWidth) < WORTH_A_LOOK;
 }
 
-/** Another trial comes in where fewer than two are left, and it may be better than the one that is: always where none holds. */
+/** Tells whether another side enters: fewer than two are left, and it may be better than each of them that holds. */
 function isNeeded(side: Side, left: readonly Side[], goal: Goal): boolean {
   const holding = left.filter(({ holds }) => holds);
   if (holding.length === 0) return left.length < MOST_AT_ONCE;
   return left.length < MOST_AT_ONCE && holding.every((each) => mayBeat(side, each, goal));
 }
 
-/** It promises more at its own level, and served more at one where it was measured: beyond that its curve is a guess. */
+/** Tells whether a side promises more at its own level and served more at a measured one: beyond that its curve is a guess. */
 function mayBeat(side: Side, other: Side, goal: Goal): boolean {
   if (costOf(side, goal) >= costOf(other, goal) - WORTH_A_LOOK) return false;
   if (!side.curve || !other.curve) return true;
@@ -152,7 +157,7 @@ function mayBeat(side: Side, other: Side, goal: Goal): boolean {
   );
 }
 
-/** Enough rounds of those that may win, and the gain of each is known well enough, or will hardly become so. */
+/** Tells whether the final is decided: enough rounds, and the gain of each side is known or hardly becomes so. */
 function isDecided(left: readonly Side[], baseline: Side, round: number, planned: number, goal: Goal): boolean {
   if (left.length === 0) return true;
   const holding = left.filter(({ holds }) => holds);

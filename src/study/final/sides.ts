@@ -1,37 +1,37 @@
 import type { Measurement } from '../../profiler/measurement.ts';
-import { assess, isFeasible } from '../goal.ts';
+import { assess, isFeasible } from '../goal/goal.ts';
+import { chosenOf } from '../goal/ranking.ts';
 import type { LevelCurve } from '../level/curve.ts';
 import { levelsOf } from '../level/recommended.ts';
-import { chosenOf } from '../ranking.ts';
-import type { FinalMeasured } from '../records.ts';
-import type { StudyState } from '../state.ts';
+import type { FinalMeasured } from '../records/records.ts';
+import type { StudyState } from '../records/state.ts';
 import type { Goal, Trial } from '../types.ts';
 
-/** What the final looks at: everything at the study's usual speed. */
+/** The state that the final depends on, at the study's usual speed. */
 export type FinalState = Pick<
   StudyState,
   'trials' | 'baseline' | 'contender' | 'finals' | 'goal' | 'started' | 'voidRounds'
 >;
 
-/** A measurement of the final that decides, and the round that it was made in. */
+/** A deciding measurement of the final with its round. */
 export interface Reading {
   readonly round: number;
   readonly measurement: Measurement;
 }
 
-/** One side of the final: a trial, what all its readings say of its levels, and how it did in each round. */
+/** One side of the final: a trial, its levels by all its readings, and its reading in each round. */
 export interface Side {
   readonly trial: Trial;
   readonly curve: LevelCurve | null;
-  /** Where it is to be measured, and what it is recommended at. */
+  /** The level to measure and to recommend. */
   readonly level: number;
-  /** At that level it keeps the goal, as far as is known. */
+  /** True where the side is likely to meet the goal at that level. */
   readonly holds: boolean;
-  /** The last measurement of each of its visits, in the order of the rounds. */
+  /** The last measurement of each visit, by round. */
   readonly readings: readonly Reading[];
 }
 
-/** Returns the side of a trial by everything that was read of it, in the search and in the final; null for one without a level. */
+/** Returns the side of a trial by all its readings in search and final; null for a trial without a level. */
 export function sideOf(trial: Trial | null, { goal, started, finals }: FinalState): Side | null {
   const chosen = trial?.chosen == null ? undefined : trial.measurements[trial.chosen];
   if (!trial || !chosen) return null;
@@ -47,7 +47,7 @@ export function sideOf(trial: Trial | null, { goal, started, finals }: FinalStat
   };
 }
 
-/** What is measured last in a visit decides; figures that the client limited decide nothing. */
+/** Returns the last measurement of each visit that the client did not limit. */
 function lastOfVisits(own: readonly FinalMeasured[]): readonly Reading[] {
   const visits = Map.groupBy(
     own.filter(({ measurement }) => !measurement.client.bound),
@@ -56,17 +56,20 @@ function lastOfVisits(own: readonly FinalMeasured[]): readonly Reading[] {
   return [...visits].map(([round, made]) => ({ round, measurement: (made.at(-1) as FinalMeasured).measurement }));
 }
 
-/** What the search measured of it, and what the final decides by. */
+/** Returns the search's measurements and the deciding ones of the final. */
 export const measurementsOf = ({ trial, readings }: Side): readonly Measurement[] => [
   ...trial.measurements,
   ...readings.map(({ measurement }) => measurement),
 ];
 
-/** More than half of these measurements of a trial met the goal. */
+/** Tells whether more than half of these measurements of a trial met the goal. */
 export const mostlyMeets = (measurements: readonly Measurement[], { candidate }: Trial, goal: Goal): boolean =>
   measurements.filter((measurement) => isFeasible(measurement, candidate, goal)).length * 2 > measurements.length;
 
-/** The cost at the side's level as expected by its curve, less what its chance lacks; without one, the lowest of what met the goal. Infinity where nothing holds. */
+/**
+ * Returns the expected cost at the side's level by its curve, with the penalty for its probability; without a curve the lowest cost that
+ * met the goal. Infinity where the side does not hold.
+ */
 export function costOf(side: Side, goal: Goal): number {
   const { trial, curve, level, holds } = side;
   if (!holds) return Number.POSITIVE_INFINITY;
@@ -77,7 +80,7 @@ export function costOf(side: Side, goal: Goal): number {
   return Math.min(...met.map((each) => assess(each, trial.candidate, goal).cost));
 }
 
-/** The search met the goal with it, the whole interval of the budgeted percentile within the budget. */
+/** Tells whether the search met the goal with the whole interval of the budgeted percentile within the budget. */
 export function keptClearly({ trial }: Side, { budget }: Goal): boolean {
   const chosen = chosenOf(trial);
   if (!trial.feasible || !chosen) return false;

@@ -1,6 +1,6 @@
-/** A level is recommended where the budget is kept with this chance. */
+/** The probability of keeping the budget from which on a level is recommended. */
 export const RECOMMENDED_CHANCE = 0.9;
-/** With this one it is called safe. */
+/** The probability from which on a level is called safe. */
 export const SAFE_CHANCE = 0.99;
-/** A level that is less likely than this to keep the budget is never recommended. */
+/** A level with a lower probability of keeping the budget is never recommended. */
 export const LIKELY = 0.5;

@@ -7,89 +7,90 @@ import { relativeHalfWidth } from '../../stats/precision.ts';
 import type { LevelRange } from '../types.ts';
 import { LIKELY, RECOMMENDED_CHANCE } from './chances.ts';
 
-/** The budgeted percentile and the throughput of one config over the load level, fitted to all its readings near the budget. */
+/** The budgeted percentile and the throughput of one config as functions of the load level, fitted to its readings near the budget. */
 export interface LevelCurve {
-  /** The chance that the config keeps the budget at this level, 0 to 1. */
+  /** The probability that the config keeps the budget at this level, 0 to 1. */
   chance(level: number): number;
-  /** The logarithm of the budgeted percentile in milliseconds, and of the throughput in infer/s. */
+  /** The logarithms of the budgeted percentile in milliseconds and of the throughput in infer/s. */
   latency(level: number): Normal;
   throughput(level: number): Normal;
-  /** The highest level up to which the budget is kept with this chance; null where even the lowest has less. */
+  /** The highest level with at least this probability of keeping the budget; null where even the lowest has less. */
   highest(chance: number): number | null;
   /**
-   * The level to recommend: the highest that keeps the budget with a chance of 90 %, unless that costs more throughput than the chance is
-   * worth; of levels that were measured and serve about as much the lowest. null where none is likely to keep the budget.
+   * The level to recommend: the highest with a probability of 90 % of keeping the budget, unless that costs more throughput than the
+   * probability is worth; of measured levels with about equal throughput the lowest. null where no level is likely to keep the budget.
    */
   readonly recommended: RecommendedLevel | null;
 }
 
+/** A level that may be recommended. */
 export interface RecommendedLevel {
   readonly level: number;
-  /** The logarithm of its throughput, less what its chance lacks to 90 %. */
+  /** The logarithm of its throughput, less a penalty for a probability below 90 %. */
   readonly worth: number;
 }
 
-/** How a logarithm depends on that of the level: the slope that is expected, and how far from it a config may be. */
+/** The prior of a figure as a function of the level, both as logarithms: slope and its standard deviation. */
 interface Shape {
   readonly slope: number;
   readonly slopeSd: number;
-  readonly bend: number;
-  /** What one level has of its own besides: how its requests fall into batches. */
+  readonly curvature: number;
+  /** The standard deviation that one level has of its own: how its requests fall into batches. */
   readonly own: number;
-  /** Readings of one config at one level differ by this much for no reason that is known; one of these. */
+  /** Hypotheses of the unexplained scatter of repeated readings at one level. */
   readonly scatters: readonly number[];
 }
 
 /**
- * In a closed loop that keeps its instances busy, latency grows as the level does (Little's law), and throughput hardly; below that
- * the other way round. At a request rate latency may grow far faster, and what is served is the rate.
+ * In a closed loop with busy instances latency grows with the level (Little's law) and throughput hardly does; below saturation it is the
+ * other way round. At a request rate latency may grow far faster, and throughput is the rate.
  */
 const SHAPES: Readonly<Record<LoadLevel['mode'], { readonly latency: Shape; readonly throughput: Shape }>> = {
   concurrency: {
-    latency: { slope: 0.9, slopeSd: 0.35, bend: 0.08, own: 0.1, scatters: [0.03, 0.08, 0.16, 0.3] },
-    throughput: { slope: 0.3, slopeSd: 0.3, bend: 0.05, own: 0.02, scatters: [0.015, 0.04, 0.1] },
+    latency: { slope: 0.9, slopeSd: 0.35, curvature: 0.08, own: 0.1, scatters: [0.03, 0.08, 0.16, 0.3] },
+    throughput: { slope: 0.3, slopeSd: 0.3, curvature: 0.05, own: 0.02, scatters: [0.015, 0.04, 0.1] },
   },
   'request-rate': {
-    latency: { slope: 1, slopeSd: 1.2, bend: 0.15, own: 0.1, scatters: [0.03, 0.08, 0.16, 0.3] },
-    throughput: { slope: 1, slopeSd: 0.05, bend: 0.01, own: 0.01, scatters: [0.015, 0.04] },
+    latency: { slope: 1, slopeSd: 1.2, curvature: 0.15, own: 0.1, scatters: [0.03, 0.08, 0.16, 0.3] },
+    throughput: { slope: 1, slopeSd: 0.05, curvature: 0.01, own: 0.01, scatters: [0.015, 0.04] },
   },
 };
-/** Nothing is known of where the line lies. */
+/** The prior standard deviation of the line's height. */
 const HEIGHT_SD = 3;
-/** Over so many times the level a bend is another one, as a logarithm: two times. */
-const BEND_LENGTH = Math.LN2;
-/** Readings farther from the budget's level than this many times say nothing of it, … */
+/** The length scale of deviations from the line, as a logarithm of the level. */
+const CURVATURE_LENGTH = Math.LN2;
+/** Readings count within this ratio of the level at which the budget is crossed, … */
 const NEARBY = 3;
-/** … unless what they read is within this factor of the budget: latency may hardly depend on the level. */
+/** … and outside it where their percentile is within this ratio of the budget: latency may hardly depend on the level. */
 const NEAR_BUDGET = 1.25;
-/** A level is never taken for good so many times above the highest that was measured; the next whole one may be. */
+/** A level is recommended at most this ratio above the highest measured one; the next whole one always may be. */
 const FARTHEST = 1.3;
 /**
- * Throughputs this near, as logarithms, are alike: less than this, two readings of one config on a real server often differ by. With 0.03 in place
- * of 0.01, 66 whole studies in virtual time reach 94.8 % in place of 93.8 %, and with stalls 89.8 in place of 90.3 %.
+ * Throughputs within this difference of logarithms count as equal; two readings of one config on a real server often differ by more. With
+ * 0.03 in place of 0.01, 66 whole studies in virtual time reach 94.8 % in place of 93.8 %, and with stalls 89.8 in place of 90.3 %.
  */
 const AS_MUCH = 0.03;
 /**
- * A level whose chance is lower than 90 % counts as this power of what it lacks: a tenth less throughput where it is 85 %. Where latency
- * hardly depends on the level, to go lower costs throughput and makes nothing surer.
+ * The exponent of the penalty (P / 90 %): a tenth less throughput where P is 85 %. Where latency hardly depends on the level, a lower level
+ * costs throughput and makes nothing surer.
  */
 const CHANCE_WORTH = 2;
-/** Levels of a request rate are looked at in steps of this ratio. */
+/** The ratio of neighbouring request rates that are evaluated. */
 const STEP = 1.02;
-/** Up to so many whole batches in flight a step of half a batch is looked at too: whole steps would be too far apart. */
+/** Up to this number of batches in flight, half batches are evaluated too. */
 const FEW_BATCHES = 2;
 /**
- * Requests that fill no whole batch wait for others: latency and throughput then leave the curve of whole batches by about this much, as a
- * logarithm (simulations of Triton's batcher with one to four instances: 0.05 to 0.3).
+ * The standard deviation, as a logarithm, by which latency and throughput leave the curve where requests fill no whole batch and wait for
+ * others (simulations of Triton's batcher with one to four instances: 0.05 to 0.3).
  */
 const UNFILLED_SD = 0.2;
-/** A level so near to whole batches counts as that. */
+/** A level within this share of whole batches counts as filled. */
 const FILLED = 0.02;
 
 /**
- * Fits the curve. `readings`: of one config, at the study's usual speed; those that the client limited, and those whose percentile is
- * not the budget's, are passed over. `wholeBatch`: the requests that fill one batch. null where no reading is left. Gaussian-process regression on logarithms (Rasmussen and Williams, 2006,
- * algorithm 2.1), with the mean a line of the expected slope.
+ * Fits the curve by Gaussian-process regression on logarithms (Rasmussen and Williams, 2006, algorithm 2.1), with a line of the expected
+ * slope as mean. `readings`: all of one config, at the study's usual speed; those that the client limited, and those of another percentile
+ * than the budget's, are ignored. `wholeBatch`: the requests that fill one batch. null where no reading is left.
  */
 export function levelCurve(
   readings: readonly Measurement[],
@@ -121,7 +122,7 @@ export function levelCurve(
   );
   const measured = near.map(({ level }) => level.value);
   const [bottom, top] = [Math.min(...measured), Math.max(...measured)];
-  // Less load serves no more, where nothing was read of it.
+  // Below the lowest reading, throughput does not rise.
   const atBottom = served(bottom).mean;
   const throughput = (level: number): Normal => {
     const here = served(level);
@@ -147,7 +148,7 @@ export function levelCurve(
   return { chance, latency, throughput, highest, recommended: bestOf(valued, measured) };
 }
 
-/** The level of most worth; in its place the lowest measured one that is worth about as much. */
+/** Returns the level of the highest worth, or the lowest measured one with about the same. */
 function bestOf(valued: readonly RecommendedLevel[], measured: readonly number[]): RecommendedLevel | null {
   const most = Math.max(...valued.map((each) => each.worth));
   const best = valued.findLast((each) => each.worth === most);
@@ -155,7 +156,7 @@ function bestOf(valued: readonly RecommendedLevel[], measured: readonly number[]
   return best && alike && alike.level < best.level ? alike : (best ?? null);
 }
 
-/** Levels that are worth a look: every one up to a batch, then whole batches, and halves of the first few. */
+/** Returns the levels to evaluate: every level up to a batch, then whole batches, and half batches between the first few. */
 function wholeSteps(low: number, high: number, unit: number): number[] {
   const levels: number[] = [];
   for (let level = Math.ceil(low); level <= Math.min(high, unit); level++) levels.push(level);
@@ -172,7 +173,7 @@ function rateSteps(low: number, high: number): number[] {
   return levels;
 }
 
-/** Requests are left over that fill no batch. */
+/** Tells whether requests are left over that fill no whole batch. */
 function isUnfilled(level: number, unit: number): boolean {
   if (unit <= 1 || level <= unit) return false;
   const whole = Math.round(level / unit) * unit;
@@ -180,8 +181,8 @@ function isUnfilled(level: number, unit: number): boolean {
 }
 
 /**
- * Those near the level where the budget is crossed, and those that are near the budget themselves. And those
- * below levels that missed it: where a lower level is looked at because higher ones were late, what is read there decides.
+ * Returns the readings near the crossing of the budget: those near in level, those near in latency, and those below levels that missed it,
+ * because they decide where a lower level is looked for.
  */
 function nearTheBudget(readings: readonly Measurement[], latencyMs: number): readonly Measurement[] {
   const excess = ({ budgetLatencyMs }: Measurement): number =>
@@ -189,7 +190,7 @@ function nearTheBudget(readings: readonly Measurement[], latencyMs: number): rea
   const isMet = ({ budgetLatencyMs }: Measurement): boolean => budgetLatencyMs.value <= latencyMs;
   const highestMet = Math.max(...readings.filter(isMet).map(({ level }) => level.value));
   const lowestMissed = Math.min(...readings.filter((each) => !isMet(each)).map(({ level }) => level.value));
-  // Where a level keeps the budget, the crossing is not below it, however near the budget lower levels were.
+  // Where a level keeps the budget, the crossing is not below it.
   const upper = readings.filter(({ level }) => level.value >= highestMet).sort((a, b) => excess(a) - excess(b));
   const [nearest] = upper;
   if (!nearest) return [];
@@ -207,7 +208,7 @@ interface Point {
   readonly variance: number;
 }
 
-/** No reading is known better than this: no two are quite alike. */
+/** The least standard deviation of a reading: no two are alike. */
 const LEAST_SD = 0.01;
 
 function pointOf({ level }: Measurement, figure: { value: number; low: number; high: number }): Point {
@@ -216,15 +217,15 @@ function pointOf({ level }: Measurement, figure: { value: number; low: number; h
   return { level: level.value, x: Math.log(level.value), y: Math.log(figure.value), variance: LEAST_SD ** 2 + sd ** 2 };
 }
 
-/** Where a reading is, and which it is: what scatters it is its own. */
+/** A point of the Gaussian process: the level's logarithm and the index of the reading, which has scatter of its own. */
 interface Place {
   readonly x: number;
   readonly reading: number | null;
-  /** Its requests fill no whole batches. */
+  /** True where the requests fill no whole batches. */
   readonly isUnfilled: boolean;
 }
 
-/** The scatter that is usual; each doubling of it, or half, is less likely by this much, as a logarithm. */
+/** The index of the usual scatter; the log prior falls by `SCATTER_PRIOR` per step from it. */
 const USUAL_SCATTER = 1;
 const SCATTER_PRIOR = 0.5;
 
@@ -243,7 +244,7 @@ function lineThrough(points: readonly Point[], shape: Shape, unit: number): (lev
       kernel: (a, b) =>
         HEIGHT_SD ** 2 +
         shape.slopeSd ** 2 * (a.x - x0) * (b.x - x0) +
-        shape.bend ** 2 * matern52(Math.abs(a.x - b.x) / BEND_LENGTH) +
+        shape.curvature ** 2 * matern52(Math.abs(a.x - b.x) / CURVATURE_LENGTH) +
         (a.reading !== null && a.reading === b.reading ? scatter ** 2 : 0) +
         (a.x === b.x ? shape.own ** 2 + (a.isUnfilled ? UNFILLED_SD ** 2 : 0) : 0),
       logPrior: -SCATTER_PRIOR * Math.abs(index - USUAL_SCATTER),

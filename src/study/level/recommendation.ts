@@ -1,23 +1,23 @@
+import { finalStateOf, representative } from '../final/final.ts';
 import { sideOf } from '../final/sides.ts';
-import { finalStateOf, representative } from '../final.ts';
-import type { StudyState } from '../state.ts';
+import type { StudyState } from '../records/state.ts';
 import type { Trial } from '../types.ts';
 import { RECOMMENDED_CHANCE, SAFE_CHANCE } from './chances.ts';
 import type { LevelCurve } from './curve.ts';
 
-/** What is known of the budget at one config's levels, on the machine at its usual speed. */
+/** The probabilities of one config's levels, on the machine at its usual speed. */
 export interface Recommendation {
-  /** The highest level that keeps the budget with a chance of 90 %; null where none does. */
+  /** The highest level that keeps the budget with a probability of 90 %; null where none does. */
   readonly level: number | null;
-  /** The chance that the config keeps the budget at the level that is reported, 0 to 1. */
+  /** The probability, 0 to 1, that the config keeps the budget at the reported level. */
   readonly chance: number;
-  /** The highest level that keeps the budget with a chance of 99 %; null where none does. */
+  /** The highest level that keeps the budget with a probability of 99 %; null where none does. */
   readonly safeLevel: number | null;
-  /** How far the percentile that is expected at the reported level lies below the budget, as a share of it; below 0 where it is above. */
+  /** The expected percentile's distance below the budget at the reported level, as a share of the budget; negative above it. */
   readonly margin: number;
 }
 
-/** Reads the curve. `reported`: the level whose figures are reported. */
+/** Reads a recommendation from the curve. `reported`: the level whose figures are reported. */
 export function recommendationAt(reported: number, curve: LevelCurve, budgetMs: number): Recommendation {
   return {
     level: curve.highest(RECOMMENDED_CHANCE),
@@ -28,8 +28,8 @@ export function recommendationAt(reported: number, curve: LevelCurve, budgetMs: 
 }
 
 /**
- * Returns what is known of a trial's levels by all its readings, of the search and of the final. null where the goal has no curve (no
- * latency budget, or another objective than throughput), and where nothing was read.
+ * Returns the recommendation for a trial by all its readings, of the search and the final. null where the goal has no curve (no latency
+ * budget, or another objective than throughput), and without readings.
  */
 export function recommendationOf(state: StudyState, trial: Trial): Recommendation | null {
   const { budget } = state.goal;

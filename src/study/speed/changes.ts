@@ -2,28 +2,27 @@ import type { Measurement } from '../../profiler/measurement.ts';
 import type { Interval } from '../../stats/interval.ts';
 import type { Speeds } from './speeds.ts';
 
-/** The speed was another one than before, by so much that a person is to know. */
+/** A change of the speed that a person should know of. */
 export interface SpeedChange {
   /** Seconds of the study. */
   readonly atSeconds: number;
-  /** From then on, relative to the study's first minute. */
+  /** The new speed, relative to the study's first minute. */
   readonly speed: Interval;
-  /** What was told last; at first the speed at the first measurement. */
+  /** The speed that was reported last; at first that of the first measurement. */
   readonly before: number;
 }
 
-/** A change is told from this ratio on. */
+/** Changes are reported from this ratio on. */
 const TOLD = 1.15;
-/** Speeds within this ratio of each other are called steady. */
+/** Speeds within this ratio are called steady. */
 const HELD = 1.05;
 
 type Course = Pick<Speeds, 'course'>;
 
 /**
- * Returns the change from the speed that was told last to the latest one: by more than 15 %, and beyond doubt, so that the 95 % interval
- * of the new speed leaves the old one out; and at two measurements in a row, as one alone may have had a reason of its own. null for none.
- * `told`: as a multiple of the speed at the first measurement, 1 at first; unlike the first minute that stays what it is while the
- * minute goes on.
+ * Returns the change from the last reported speed to the latest one, or null: by more than 15 %, with the old speed outside the new one's
+ * 95 % interval, and at two measurements in a row, because one alone may have other causes. `told`: the last reported speed as a multiple
+ * of that at the first measurement, 1 at first; unlike the first minute's speed that is constant from the start.
  */
 export function latestChange(told: number, { course }: Course): SpeedChange | null {
   const [first] = course;
@@ -41,13 +40,13 @@ function isChanged({ value, low, high }: Interval, before: number): boolean {
   return Math.max(value / before, before / value) > TOLD && (low > before || high < before);
 }
 
-/** What is told with the change, as `latestChange` takes it. */
+/** Returns `told` after the change, for the next call of `latestChange`. */
 export const toldBy = ({ speed }: SpeedChange, { course }: Course): number =>
   speed.value / (course[0]?.speed.value ?? speed.value);
 
 /**
- * Returns all changes of a study, by what is known of its speeds now; in the order of time. What is told becomes the speed to compare
- * with, so that one that stays near the limit is told once.
+ * Returns all changes of a study in the order of time, by what is known of its speeds. A reported speed becomes the reference, so that one
+ * near the threshold is reported once.
  */
 export function changesOf({ course }: Course): readonly SpeedChange[] {
   const changes: SpeedChange[] = [];
@@ -61,7 +60,7 @@ export function changesOf({ course }: Course): readonly SpeedChange[] {
   return changes;
 }
 
-/** The lowest and the highest speed of a study, and whether it held within 5 %. null where nothing was measured. */
+/** Returns the range of a study's speeds, and whether they held within 5 %. null without measurements. */
 export function rangeOf({
   course,
 }: Course): { readonly lowest: number; readonly highest: number; readonly hasHeld: boolean } | null {
@@ -71,6 +70,9 @@ export function rangeOf({
   return { lowest, highest, hasHeld: highest <= HELD * lowest };
 }
 
-/** How many times the speed of a measurement the usual one is: the factor by which its throughput in a closed loop is compared. null where it is compared as it was measured. */
+/**
+ * Returns the factor by which a measurement's closed-loop throughput is corrected: usual speed over its own. null where it is compared as
+ * measured.
+ */
 export const correctionOf = (speeds: Speeds, measurement: Measurement): number | null =>
   speeds.comparable(measurement) === measurement ? null : speeds.usual / speeds.of(measurement).value;

@@ -1,33 +1,32 @@
 import { mean } from 'simple-statistics';
-import { variantOf } from '../../perfmodel/variant.ts';
+import { settingsKeyOf } from '../../perfmodel/settings-key.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { Candidate } from '../../space/types.ts';
 import type { Reading } from '../../stats/gaussian-process.ts';
 import { DEVIATIONS_AT_95_PERCENT } from '../../stats/normal.ts';
 import { relativeHalfWidth } from '../../stats/precision.ts';
-import { instancesOf } from '../../triton/instances.ts';
 
-/** A measurement, and when in the study it ended: seconds in which a run was under way. */
+/** A measurement and the time at which it ended, in seconds of the study's running time. */
 export interface TimedMeasurement {
   readonly candidate: Candidate;
   readonly measurement: Measurement;
   readonly atSeconds: number;
-  /** It is of the final: what the search compared was measured before. */
+  /** True for a measurement of the final. */
   readonly isFinal?: boolean;
 }
 
-/** A moment at which the logarithm of the speed counts, and how often. */
+/** A moment whose log speed is a term of a reading, with its factor. */
 export interface SpeedTerm {
   readonly atSeconds: number;
   readonly times: number;
 }
 
-/** What a logarithm that depends on the speed is of, beside the speed. Numbers are logarithms to base 2. */
+/** What a reading is of, beside the speed. Numbers are logarithms to base 2. */
 export type Source =
   | {
       readonly kind: 'execution';
       readonly fingerprint: string;
-      readonly variant: string;
+      readonly settingsKey: string;
       readonly batch: number;
       readonly instances: number;
       readonly inFlight: number;
@@ -37,26 +36,29 @@ export type Source =
   | { readonly kind: 'clock' }
   | { readonly kind: 'speed' };
 
-/** A place of the Gaussian process: what was read, and the moments whose speed is in it. */
+/** A point of the Gaussian process: what was read, and the moments whose speed is in it. */
 export interface SpeedPlace {
   readonly source: Source;
   readonly terms: readonly SpeedTerm[];
 }
 
-/** Statistics by batch size of one measurement are much alike: the sizes that took most of the time tell it all. */
+/** Batch sizes per measurement that are used, by their share of the time: they are much alike. */
 const MOST_SIZES = 2;
 const LEAST_EXECUTIONS = 2;
-/** Mean execution times of the same work on an undisturbed machine differ by 2 to 4 % from one measurement to the next. */
+/** Noise of mean execution times: the same work on an undisturbed machine differs by 2 to 4 % between measurements. */
 const EXECUTION_SD = 0.03;
 const ONE_EXECUTION_SD = 0.2;
-/** Throughput of the same config at the same level likewise, beside what its interval says. */
+/** Noise of throughput beside its own interval, likewise. */
 const RATE_SD = 0.03;
-/** The fixed piece of work takes the same time within 2 % on an idle, undisturbed core (measured: 120 readings, sd 1 to 2 %). */
+/** Noise of the host's fixed piece of work (measured on an idle core: 120 readings, sd 1 to 2 %). */
 const HOST_SD = 0.03;
-/** A GPU whose clock falls by a tenth computes a tenth slower where it computes all the time, and less where it waits for memory. */
+/** Noise of the GPU clock as a measure of speed: execution slows with the clock where it computes, less where it waits for memory. */
 const CLOCK_SD = 0.05;
 
-/** Returns the logarithms that tell of the speed: execution times, throughput of what was measured more than once at one level, the host's own work. */
+/**
+ * Returns the readings that depend on the speed: execution times, throughput of repeated measurements at one level, the host's own work and
+ * the GPU clock; all as logarithms.
+ */
 export function evidenceOf(all: readonly TimedMeasurement[]): Reading<SpeedPlace>[] {
   const usable = all.filter(({ measurement }) => !measurement.client.bound);
   const repeats = Map.groupBy(usable, placeOf);
@@ -78,14 +80,14 @@ function executionsOf({ candidate, measurement, atSeconds }: TimedMeasurement): 
   const byTime = [...batches].sort(
     (a, b) => b.executions * b.meanExecutionUs - a.executions * a.meanExecutionUs || a.size - b.size,
   );
-  const variant = variantOf(candidate.config);
-  const instances = Math.log2(instancesOf(candidate.config));
+  const settingsKey = settingsKeyOf(candidate.shape);
+  const instances = Math.log2(candidate.shape.policy.instances);
   return byTime.slice(0, MOST_SIZES).map(({ size, executions, meanExecutionUs }) => ({
     place: {
       source: {
         kind: 'execution',
         fingerprint: candidate.fingerprint,
-        variant,
+        settingsKey,
         batch: Math.log2(Math.max(1, size)),
         instances,
         inFlight: Math.log2(Math.max(1, inFlightOf(measurement))),
@@ -97,11 +99,11 @@ function executionsOf({ candidate, measurement, atSeconds }: TimedMeasurement): 
   }));
 }
 
-/** In an open loop by Little's law. */
+/** Returns the requests in flight; in an open loop by Little's law. */
 const inFlightOf = ({ level, throughput, latencyMs }: Measurement): number =>
   level.mode === 'concurrency' ? level.value : (throughput.value * latencyMs.avg) / 1e3;
 
-/** In an open loop the rate is what was asked for. */
+/** Returns the reading of throughput; none in an open loop, where the rate is given. */
 function rateOf({ candidate, measurement, atSeconds }: TimedMeasurement): Reading<SpeedPlace>[] {
   const { level, throughput } = measurement;
   if (level.mode !== 'concurrency' || throughput.value <= 0) return [];
@@ -122,7 +124,7 @@ function hostOf({ measurement: { hostWorkUs }, atSeconds }: TimedMeasurement): R
   return hostWorkUs === undefined ? [] : readingOf('host', 1 / hostWorkUs, HOST_SD, atSeconds);
 }
 
-/** The mean over the GPUs. */
+/** Returns the reading of the GPU clock, the mean over the GPUs. */
 function clockOf({ measurement: { device }, atSeconds }: TimedMeasurement): Reading<SpeedPlace>[] {
   const clocks = (device.gpus ?? []).flatMap(({ clockMhz }) => clockMhz ?? []);
   return clocks.length === 0 ? [] : readingOf('clock', mean(clocks), CLOCK_SD, atSeconds);

@@ -1,36 +1,36 @@
 import { type Hypothesis, matern52 } from '../../stats/gaussian-process.ts';
 import type { Source, SpeedPlace, SpeedTerm } from './evidence.ts';
 
-/** How the logarithm of the speed wanders: by how much, and how soon it has forgotten what it was (an Ornstein-Uhlenbeck process). */
+/** An Ornstein-Uhlenbeck process of the log speed: its standard deviation and its time constant. */
 interface Wander {
   readonly sd: number;
   readonly seconds: number;
   readonly logPrior: number;
 }
 
-/** How far figures leave the lines that the batch, the instances and the level draw, as logarithms. */
+/** How far figures deviate from linear dependence on batch, instances and level, as standard deviations of logarithms. */
 interface Roughness {
-  /** Of execution times; as much again is each config's own. */
+  /** Execution times; each config has as much again of its own. */
   readonly sd: number;
-  /** How far throughput of one config at one level is from one visit to the next: its threads may fall on other cores, or it fails. */
+  /** Throughput of one config at one level between visits: its threads may run on other cores, or it fails. */
   readonly visitSd: number;
   readonly logPrior: number;
 }
 
 /**
- * Most machines hold their speed. The wider ones cover what was seen: GPUs that lose a tenth to heat within a minute, hosts that share
- * their cores. Phases of a few seconds cannot be told from the noise of a measurement.
+ * Hypotheses of the process. Most machines hold their speed; the wider ones cover what was seen: GPUs that lose a tenth to heat within a
+ * minute, hosts that share their cores. Phases of a few seconds cannot be told from the noise of a measurement.
  */
 const WANDERS: readonly [Wander, ...Wander[]] = [
   { sd: 0.01, seconds: 60, logPrior: 0 },
   ...[0.06, 0.2].flatMap((sd) => [60, 240].map((seconds) => ({ sd, seconds, logPrior: -2 }))),
 ];
-/** Beside that the speed may step from one moment to the next: cores at 0.6 of their speed for minutes were seen. */
+/** The standard deviation and the log prior of a step of the speed: cores at 0.6 of their speed for minutes were seen. */
 const STEP_SD = 0.4;
 const STEP_LOG_PRIOR = -3;
 /**
- * Padding and interference bend the times of some models by a third, and cliffs where batches get too large by four times: else that would
- * be taken for speed.
+ * Hypotheses of the roughness. Padding and interference change the times of some models by a third, and cliffs by a factor of four, which
+ * must not be attributed to the speed.
  */
 const ROUGHNESSES: readonly Roughness[] = [
   { sd: 0.08, visitSd: 0.02, logPrior: 0 },
@@ -38,54 +38,56 @@ const ROUGHNESSES: readonly Roughness[] = [
   { sd: 0.7, visitSd: 1, logPrior: -1 },
 ];
 
-/** Execution times: how far apart they may be for other reasons than speed, as logarithms. */
+/** Standard deviations of the logarithm of execution times for other reasons than speed. */
 const EXECUTION = {
-  /** Unknown at first. */
+  /** The level, unknown a priori. */
   level: 3,
-  /** Another variant of the model (precision, backend settings) may take half or twice as long. */
-  variant: 0.6,
-  /** With each doubling of the batch, of the instances, and of the requests in flight. */
+  /** Other settings (precision, backend settings): half or twice the time. */
+  settings: 0.6,
+  /** Per doubling of the batch, of the instances, and of the requests in flight. */
   perBatch: 0.7,
   perInstances: 0.35,
   perInFlight: 0.1,
 } as const;
 
-/** Throughput of a config at a level is unknown at first. What it is at other levels says little: it stops growing where instances are busy. */
+/** The prior standard deviation of throughput at a level. Other levels say little about it, because it saturates. */
 const RATE_LEVEL = 3;
-/** How fast a witness is at full speed is unknown at first. */
+/** The prior standard deviation of a witness's value at full speed. */
 const WITNESS_LEVEL = 3;
 
-/** The witnesses that do not feel the speed. */
+/** A hypothesis of the witnesses that do not share the server's speed. */
 interface Hearing {
   readonly deaf: ReadonlySet<string>;
   readonly logPrior: number;
 }
 
-/** A hypothesis, and what it says beside the course of the speed. */
+/** A hypothesis of the speed, with its roughness and its witnesses. */
 export interface SpeedHypothesis extends Hypothesis<SpeedPlace> {
   readonly roughness: Roughness;
   readonly hearing: Hearing;
 }
 
-/** What tells of a speed that may be the server's: the host's own work, the clock of a GPU. */
+/** A witness of a speed that may be the server's: the host's own work, or the clock of a GPU. */
 export type Witness = 'host' | 'clock';
 
-/** How likely it is beforehand that a witness feels the speed of the server, as a logarithm of odds; those that there are. */
+/** Prior log odds that a witness shares the server's speed, for the witnesses that exist. */
 export type WitnessOdds = ReadonlyMap<Witness, number>;
 
-/** A server that computes on the CPU of this host shares its speed; one on a GPU shares that of its clock. */
-const LIKELY = 3;
+/** Prior log odds: a server on this host's CPU shares the host's speed; one on a GPU shares that of its clock. */
+const WITNESS_LOG_ODDS = 3;
+
+/** Returns the prior log odds of each witness that there is. */
 export function witnessOdds(kinds: ReadonlySet<string>, isOnCpu: boolean): WitnessOdds {
   const odds: readonly (readonly [Witness, number])[] = [
-    ['host', isOnCpu ? LIKELY : -LIKELY],
-    ['clock', isOnCpu ? -LIKELY : LIKELY],
+    ['host', isOnCpu ? WITNESS_LOG_ODDS : -WITNESS_LOG_ODDS],
+    ['clock', isOnCpu ? -WITNESS_LOG_ODDS : WITNESS_LOG_ODDS],
   ];
   return new Map(odds.filter(([kind]) => kinds.has(kind)));
 }
 
 /**
- * Returns what may be true of the speed: how it wanders beside the steps at these moments, and which witnesses feel it. One that does not
- * wanders by itself, and says nothing. What the readings say decides. `like`: only those that say the same beside the course.
+ * Returns the hypotheses of the speed: the process beside the steps at these moments, and the witnesses that share it. A witness that does
+ * not has a process of its own and says nothing. `like`: only those with the same roughness and witnesses.
  */
 export function speedHypotheses(
   odds: WitnessOdds,
@@ -109,7 +111,7 @@ export function speedHypotheses(
   return all as [SpeedHypothesis, ...SpeedHypothesis[]];
 }
 
-/** Every way in which each witness feels the speed or not. */
+/** Returns every combination of witnesses that share the speed or do not. */
 function hearingsOf(odds: WitnessOdds): Hearing[] {
   return [...odds].reduce(
     (choices, [witness, log]) =>
@@ -123,7 +125,7 @@ function hearingsOf(odds: WitnessOdds): Hearing[] {
 
 interface Course {
   readonly wander: Wander;
-  /** The witnesses that do not feel it. */
+  /** The witnesses that do not share it. */
   readonly deaf: ReadonlySet<string>;
   readonly stepsSeconds: readonly number[];
 }
@@ -167,7 +169,7 @@ function executionCovariance(a: Execution, b: Execution, roughness: number): num
   const apart = Math.hypot(a.batch - b.batch, a.instances - b.instances, (a.inFlight - b.inFlight) / IN_FLIGHT_LENGTH);
   return (
     EXECUTION.level ** 2 +
-    (a.variant === b.variant ? EXECUTION.variant ** 2 : 0) +
+    (a.settingsKey === b.settingsKey ? EXECUTION.settings ** 2 : 0) +
     EXECUTION.perBatch ** 2 * a.batch * b.batch +
     EXECUTION.perInstances ** 2 * a.instances * b.instances +
     EXECUTION.perInFlight ** 2 * a.inFlight * b.inFlight +
@@ -175,5 +177,5 @@ function executionCovariance(a: Execution, b: Execution, roughness: number): num
   );
 }
 
-/** Executions of one batch size hardly feel how many requests wait: over so many doublings as over one of the batch. */
+/** Requests in flight hardly affect executions of one batch size: the ratio of length scales, in doublings. */
 const IN_FLIGHT_LENGTH = 4;

@@ -8,34 +8,39 @@ import { atSpeed } from './at-speed.ts';
 import { evidenceOf, type SpeedPlace, type SpeedTerm, type TimedMeasurement } from './evidence.ts';
 import { speedHypotheses, type WitnessOdds, witnessOdds } from './kernels.ts';
 
-/** The speed of machine and server at some moments of a study, relative to its first minute. */
+/** The speed of machine and server over a study, relative to its first minute. */
 export interface Speeds {
-  /** At the moment of the measurement, with its 95 % interval; 1 for one that is not of the study. */
+  /** The speed at a measurement with its 95 % interval; 1 for one that is not of the study. */
   of(measurement: Measurement): Interval;
-  /** The speed that the machine mostly had while the study searched: the median over that time. */
+  /** The median speed over the time of the search. */
   readonly usual: number;
   /**
-   * The measurement as it would have been at the usual speed, to be compared with others: all times by the ratio of the speeds, in a
-   * closed loop the throughput too, and intervals wider by what is not known of the speed. The same object where the speed was the usual one.
+   * Scales a measurement to the usual speed, to be compared with others: all times by the ratio of the speeds, in a closed loop the
+   * throughput too; intervals widen by the uncertainty of the speed. The same object where the speed was the usual one.
    */
   comparable(measurement: Measurement): Measurement;
-  /** In the order of time. `isFinal`: of a measurement of the final. */
+  /** Speeds in the order of time. `isFinal`: at a measurement of the final. */
   readonly course: readonly { readonly atSeconds: number; readonly speed: Interval; readonly isFinal?: boolean }[];
 }
 
-/** The study's first minute is what speeds are relative to. */
+/** Speeds are relative to the study's first minute. */
 const FIRST_SECONDS = 60;
-/** The cost of a fit grows with the cube of the readings: of a long study these are kept, and so many evenly spaced between them. */
+/**
+ * Readings that are kept of a long study, because the cost of a fit grows with the cube of their number: the first, the last, and some
+ * evenly between.
+ */
 const KEPT = { first: 8, between: 10, last: 14 } as const;
-/** What the model itself is off by: the error that it made on simulated machines (`bench-search --speed`), beside what it knew of. */
+/**
+ * The error of the model on simulated machines beyond its own uncertainty (`bench-search --speed`), as a standard deviation of logarithms.
+ */
 const MODEL_SD = 0.025;
 const STEADY: Interval = { value: 1, low: 1, high: 1 };
 
 /**
- * Estimates how fast machine and server were at each measurement, relative to the study's first minute: Gaussian-process regression
- * (Rasmussen and Williams, 2006, chapter 2) of the logarithms that feel the speed (`evidence.ts`), each the sum of what it is of and
- * of the speed at its moment, an Ornstein-Uhlenbeck process with steps. How much the speed wanders, and when it steps, is what explains
- * the readings best; that it hardly does either is likelier beforehand.
+ * Estimates the speed of machine and server at each measurement, relative to the study's first minute. Gaussian-process regression
+ * (Rasmussen and Williams, 2006, chapter 2) of the logarithms that depend on the speed (`evidence.ts`): each is the sum of its source's
+ * value and the log speed at its moment, an Ornstein-Uhlenbeck process with steps. The process and the steps are those that explain the
+ * readings best, with a prior on a steady speed.
  */
 export function speedsOf(all: readonly TimedMeasurement[]): Speeds {
   const [first] = all;
@@ -54,7 +59,7 @@ export function speedsOf(all: readonly TimedMeasurement[]): Speeds {
     odds,
     kept.map(({ atSeconds }) => atSeconds),
   );
-  // Of many, those that were kept: each is a term of every covariance.
+  // Only the kept ones: each is a term of every covariance.
   const begin = kept.filter(({ atSeconds }) => atSeconds <= first.atSeconds + FIRST_SECONDS);
   const reference = begin.map(({ atSeconds }): SpeedTerm => ({ atSeconds, times: -1 / begin.length }));
   const course = all.map(({ atSeconds, isFinal = false }) => {
@@ -87,7 +92,7 @@ function thinned(all: readonly TimedMeasurement[]): readonly TimedMeasurement[] 
   return [...all.slice(0, first), ...spaced.filter((each) => each !== undefined), ...all.slice(-last)];
 }
 
-/** Each measurement stands for the time since the one before. */
+/** Returns the median speed, weighted by the time since the measurement before. */
 function usualOf(course: Speeds['course']): number {
   const spans = course.map(({ atSeconds, speed }, index) => ({
     speed: speed.value,
@@ -102,11 +107,11 @@ function usualOf(course: Speeds['course']): number {
   return 1;
 }
 
-/** So many steps of the speed are looked for at most, each among so many moments. */
+/** Steps of the speed, at most, and candidate moments for each. */
 const MOST_STEPS = 4;
 const LIKELY_MOMENTS = 4;
 
-/** Adds one step after the other where the speed changes most between two measurements, as long as that explains the readings better. */
+/** Adds steps one by one where the speed changes most between two measurements, as long as the evidence rises. */
 function withSteps(
   readings: readonly Reading<SpeedPlace>[],
   odds: WitnessOdds,
@@ -127,7 +132,7 @@ function withSteps(
   return best.posterior;
 }
 
-/** The moments between two measurements at which the speed seems to change most. */
+/** Returns the moments between two measurements at which the speed changes most. */
 function likelySteps(posterior: Posterior<SpeedPlace>, moments: readonly number[], known: readonly number[]): number[] {
   const speedAt = (atSeconds: number): number =>
     posterior({ source: { kind: 'speed' }, terms: [{ atSeconds, times: 1 }] }).mean;
@@ -144,13 +149,13 @@ function likelySteps(posterior: Posterior<SpeedPlace>, moments: readonly number[
     .map(({ at }) => at);
 }
 
-const isOnCpu = ({ config }: Candidate): boolean =>
-  config.instance_group?.some(({ kind }) => kind === 'KIND_CPU' || kind === 'KIND_MODEL') ?? false;
+const isOnCpu = ({ shape }: Candidate): boolean =>
+  shape.groups.some(({ device }) => device === 'cpu' || device === 'model');
 
-/** How the speeds of a study are found: by `speedsOf`, or not at all. */
+/** Estimates the speeds of a study: `speedsOf`, or `steadySpeeds`. */
 export type EstimateSpeeds = (all: readonly TimedMeasurement[]) => Speeds;
 
-/** Takes the speed for 1 throughout, so that nothing is corrected. */
+/** Takes the speed to be constantly 1, so that nothing is corrected. */
 export const steadySpeeds: EstimateSpeeds = (all) => ({
   of: () => STEADY,
   usual: 1,
@@ -158,7 +163,7 @@ export const steadySpeeds: EstimateSpeeds = (all) => ({
   course: all.map(({ atSeconds }) => ({ atSeconds, speed: STEADY })),
 });
 
-/** Readings of one kind vary about their mean: what is left is small beside the kernels' widths. */
+/** Returns the mean of each kind of readings; the kernels describe deviations from it. */
 function centresOf(values: readonly { readonly kind: string; readonly value: number }[]): Map<string, number> {
   const kinds = Map.groupBy(values, ({ kind }) => kind);
   return new Map([...kinds].map(([kind, own]) => [kind, mean(own.map(({ value }) => value))]));

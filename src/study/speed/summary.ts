@@ -2,20 +2,20 @@ import type { Measurement } from '../../profiler/measurement.ts';
 import { changesOf, correctionOf, rangeOf, type SpeedChange } from './changes.ts';
 import type { Speeds } from './speeds.ts';
 
-/** How fast the machine was while the study ran, relative to its first minute. */
+/** The speed of the machine during a study, relative to its first minute. */
 export interface SpeedSummary {
-  /** The speed that figures are compared at. */
+  /** The usual speed, at which figures are compared. */
   readonly usual: number;
-  /** null where nothing was measured. */
+  /** null without measurements. */
   readonly lowest: number | null;
   readonly highest: number | null;
-  /** By more than 15 %, and beyond doubt. */
+  /** Changes by more than 15 % and outside the 95 % interval. */
   readonly changes: readonly SpeedChange[];
-  /** Measurements that are compared by other figures than were measured; 0 where the speed held. */
+  /** Measurements that are corrected for the speed. */
   readonly corrected: number;
 }
 
-/** `counted`: the measurements that count. */
+/** Summarises the speeds of a study. `counted`: the measurements that count. */
 export function summarizeSpeed(speeds: Speeds, counted: readonly Measurement[]): SpeedSummary {
   const { lowest = null, highest = null } = rangeOf(speeds) ?? {};
   return {

@@ -1,34 +1,34 @@
 import { formatFigure } from '../../base/format.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
-import type { StudyState } from '../../study/state.ts';
-import type { Foreseen } from '../../study/types.ts';
+import type { StudyState } from '../../study/records/state.ts';
+import type { PredictedPoint } from '../../study/types.ts';
 import { Canvas } from '../canvas.ts';
-import { figuresOf } from '../figures.ts';
+import { figuresOf, meetsGoal } from '../figures.ts';
 import { type Interaction, selectedTrial } from '../interaction.ts';
 import { block, heading, type Row, right, row, type Size, span } from '../rows.ts';
 import { isSearching, type ViewState } from '../state.ts';
 
-/** Latencies above so many times the budget are drawn at the upper edge, so that the region of interest has room. */
+/** Latencies above this many times the budget are drawn at the upper edge, so that the region of interest has room. */
 const MOST_OVER_BUDGET = 2.5;
-/** As far to the right, at most, what is only foreseen moves the edge. */
+/** Predicted points move the right edge of the chart up to this factor at most. */
 const MOST_OVER_MEASURED = 2;
 const AXIS = 8;
 /** Columns that the title needs to say what the thin line is. */
-const LEGEND_FROM = 36;
+const LEGEND_FROM = 37;
 
 /** Throughput to the right, the budgeted latency upwards: all measurements, the front, the budget, the best, the present. */
 export function chartPanel(view: ViewState, interaction: Interaction, size: Size): readonly Row[] {
   const { study } = view;
   const percentile = study?.goal.budget?.percentile ?? 99;
-  const foreseen = foreseenOf(view);
-  const legend = foreseen.length > 0 && size.columns >= LEGEND_FROM ? '  ⠒⠒ foreseen' : '';
+  const predictedFront = predictedFrontOf(view);
+  const legend = predictedFront.length > 0 && size.columns >= LEGEND_FROM ? '  ⠒⠒ predicted' : '';
   const title = heading(`p${percentile} ms over infer/s${legend}`, size.columns);
   const points = study ? measurementsOf(study) : [];
   if (!study || points.length === 0) return block([title, row('  nothing measured yet', 'muted')], size);
   const [columns, rows] = [size.columns - AXIS, size.rows - 3];
-  const scale = scaleOf(view, points, foreseen, study.goal.budget?.latencyMs);
+  const scale = scaleOf(view, points, predictedFront, study.goal.budget?.latencyMs);
   const canvas = new Canvas(columns, rows);
-  drawForeseen(canvas, foreseen, scale);
+  drawPredictedFront(canvas, predictedFront, scale);
   draw(canvas, view, study, interaction, scale);
   const lines = canvas.toRows().map((line, index) => [span(axisLabel(index, rows, scale), 'muted'), ...line]);
   return block([title, ...lines, ...footRows(scale, columns)], size);
@@ -45,18 +45,18 @@ const measurementsOf = ({ trials, unfinished }: StudyState): readonly Measuremen
     ({ throughput, budgetLatencyMs }) => throughput.value > 0 && Number.isFinite(budgetLatencyMs.value),
   );
 
-/** What the sampler foresees while there is still something to search. */
-const foreseenOf = (view: ViewState): readonly Foreseen[] => (isSearching(view) ? view.foreseen : []);
+/** The front that the sampler predicts while there is still something to search. */
+const predictedFrontOf = (view: ViewState): readonly PredictedPoint[] => (isSearching(view) ? view.predictedFront : []);
 
 function scaleOf(
   { activity }: ViewState,
   points: readonly Measurement[],
-  foreseen: readonly Foreseen[],
+  predictedFront: readonly PredictedPoint[],
   budgetMs: number | undefined,
 ): Scale {
   const present = activity.kind === 'measuring' ? activity.throughput : 0;
   const measured = Math.max(present, ...points.map((point) => point.throughput.value));
-  const hoped = foreseen.filter(({ latencyMs }) => latencyMs <= (budgetMs ?? Number.POSITIVE_INFINITY));
+  const hoped = predictedFront.filter(({ latencyMs }) => latencyMs <= (budgetMs ?? Number.POSITIVE_INFINITY));
   const highestHope = Math.max(0, ...hoped.map((point) => point.throughput));
   const throughput = roundUp(1.05 * Math.max(measured, Math.min(highestHope, MOST_OVER_MEASURED * measured)));
   const highest = 1.05 * Math.max(...points.map((point) => point.budgetLatencyMs.value), budgetMs ?? 0);
@@ -93,7 +93,7 @@ function draw(canvas: Canvas, view: ViewState, study: StudyState, interaction: I
   const looked = selected && figuresOf(study, selected);
   if (looked && interaction.selected !== null) canvas.glyph(...at(looked), '●', 'strong');
   const best = study.best && figuresOf(study, study.best);
-  if (best) canvas.glyph(...at(best), '★', study.best?.feasible ? 'good' : 'warning');
+  if (study.best && best) canvas.glyph(...at(best), '★', meetsGoal(study, study.best) ? 'good' : 'warning');
   const { activity } = view;
   if (activity.kind === 'measuring') {
     canvas.glyph(activity.throughput / scale.throughput, activity.latencyMs / scale.latencyMs, '▶', 'now');
@@ -101,8 +101,8 @@ function draw(canvas: Canvas, view: ViewState, study: StudyState, interaction: I
 }
 
 /** Only as far as the axes go: what lies beyond them would lie along the edge. */
-function drawForeseen(canvas: Canvas, foreseen: readonly Foreseen[], scale: Scale): void {
-  const points = foreseen.map(({ throughput, latencyMs }): [number, number] => [
+function drawPredictedFront(canvas: Canvas, predictedFront: readonly PredictedPoint[], scale: Scale): void {
+  const points = predictedFront.map(({ throughput, latencyMs }): [number, number] => [
     throughput / scale.throughput,
     latencyMs / scale.latencyMs,
   ]);
@@ -112,7 +112,7 @@ function drawForeseen(canvas: Canvas, foreseen: readonly Foreseen[], scale: Scal
   }
 }
 
-/** At the top, at the budget, at the bottom. */
+/** Labels of the vertical axis: at the top, at the budget, at the bottom. */
 function axisLabel(index: number, rows: number, { latencyMs, budgetMs }: Scale): string {
   // As the canvas places its glyphs: in dots, four to a row.
   const rowOf = (value: number): number => Math.round((1 - value / latencyMs) * (rows * 4 - 1)) >> 2;

@@ -57,7 +57,7 @@ export function helpPanel(view: ViewState, interaction: Interaction, abilities: 
   const signs: readonly Row[] = [
     row('  ★ best  ◆ on the Pareto front  · within the budget  ? by luck  ○ over it', 'muted'),
     row('  ✗ failed  ▶ under way  + asked for  ● selected  o the original  ╌ the budget', 'muted'),
-    row(`  ⠒⠒ the front that the sampler foresees  ${FINAL_MARK} measured in the final`, 'muted'),
+    row(`  ⠒⠒ the front that the sampler predicts  ${FINAL_MARK} measured in the final`, 'muted'),
   ];
   const keys: readonly Row[] = [
     [span(`  ${moves.join(' ')}`, 'accent'), span('  move through the trials')],

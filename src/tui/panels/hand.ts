@@ -1,11 +1,11 @@
-import { describeAssignment } from '../../study/describe.ts';
-import type { StudyState } from '../../study/state.ts';
+import type { StudyState } from '../../study/records/state.ts';
+import { describeAssignment } from '../../study/summary/describe.ts';
 import { type HandChoice, handChoices, type Verdict, verdictOn } from '../by-hand.ts';
 import type { HandQuestion } from '../interaction.ts';
 import { block, fitted, foreign, heading, inSight, type Row, row, type Size, span } from '../rows.ts';
 import { type Cell, parameterNote, sentenceRows, valuesRow, valueText } from './parameter-rows.ts';
 
-/** Of the trials that wait, so many are shown. */
+/** How many of the waiting trials are shown. */
 const MOST_WAITING = 3;
 
 /** A candidate put together by hand: the value of every parameter, whether that is legal, and what waits already. */

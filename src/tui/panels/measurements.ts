@@ -1,22 +1,22 @@
 import { formatFigure, formatMs, formatRate } from '../../base/format.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
-import type { Prediction } from '../../study/prediction.ts';
+import type { Prediction } from '../../study/summary/prediction.ts';
 import type { Trial } from '../../study/types.ts';
 import { bar } from '../canvas.ts';
 import { FINAL_MARK } from '../figures.ts';
-import { type Row, right, row, type Span, span, type Tone, widthOf } from '../rows.ts';
+import { type Row, right, row, type Span, span, type Tone } from '../rows.ts';
+import { flowed } from './metric-rows.ts';
 
-export const US_PER_MS = 1e3;
+const US_PER_MS = 1e3;
 const MOST_BATCHES = 8;
-/** Below this width a rate goes without its unit, to leave room for what is to be said of it. */
+/** Below this width, rates stand without their unit, to leave room for notes. */
 const NARROW = 46;
-/** Below this width titles say less. */
+/** Below this width, titles are shorter. */
 const FULL_TITLES = 50;
-const FORETOLD = 'the queueing model says, from other trials alone';
 
 /**
- * What was to be expected of the best without measuring it. `compared`: what was measured, as it would have been at the machine's usual
- * speed, of which the prediction is; null where it was measured at that.
+ * Returns the prediction for the best from the other trials. It is for the machine's usual speed: `compared` is the measurement at that speed;
+ * null where it was measured at it.
  */
 export function predictionRows(
   predicted: Prediction | null,
@@ -29,7 +29,7 @@ export function predictionRows(
     `${formatRate(rate)}, p${budgetLatencyMs.percentile} ${formatMs(latencyMs)}`;
   const text = textOf(throughput, budgetLatencyMs.value);
   const own = compared && textOf(compared.throughput.value, compared.budgetLatencyMs.value);
-  const source = width < FULL_TITLES ? 'the queueing model, from the others' : FORETOLD;
+  const source = `the queueing model predicts${width < FULL_TITLES ? '' : ', from other trials'}`;
   return [
     row(`  ${source}`, 'muted'),
     row(`  ${text}${own === null ? '' : ' at the usual speed,'}`),
@@ -37,7 +37,7 @@ export function predictionRows(
   ];
 }
 
-/** The trial's levels, and what stands for it where that was measured in the final. */
+/** Returns the trial's levels, with the measurement of the final where that stands for the trial. */
 export function levelRows({ measurements }: Trial, stands: Measurement | null, width: number): readonly Row[] {
   if (measurements.length === 0) return [];
   const most = Math.max(...measurements.map(({ throughput }) => throughput.value), stands?.throughput.value ?? 0);
@@ -105,17 +105,6 @@ export function breakdownRows({ measurements }: Trial, stands: Measurement, widt
   return [row('  mean latency, ms', 'muted'), ...bars, ...flowed(legend, width)];
 }
 
-/** The items one after another, on as many rows as they need. */
-function flowed(items: readonly Row[], width: number): readonly Row[] {
-  const rows: Row[] = [];
-  for (const item of items) {
-    const last = rows.at(-1);
-    if (last && widthOf(last) + 2 + widthOf(item) <= width) rows[rows.length - 1] = [...last, span('  '), ...item];
-    else rows.push([span('  '), ...item]);
-  }
-  return rows;
-}
-
 const totalMs = (measurement: Measurement): number => parts.reduce((sum, { ms }) => sum + ms(measurement), 0);
 
 /** Cells by the largest remainder, so that they add up to the width. */
@@ -149,16 +138,4 @@ export function batchRows({ server }: Measurement, width: number): readonly Row[
     width < FULL_TITLES ? 'batches: share of executions, time' : 'batch sizes: share of executions, time of one';
   const rest = more > 0 && width >= FULL_TITLES ? ` (${more} rarer ones left out)` : '';
   return [row(`  ${title}${rest}`, 'muted'), ...lines];
-}
-
-export function deviceRows({ device }: Measurement, width: number): readonly Row[] {
-  const { gpuUtilizationPercent, gpuMemoryMiB, gpuPowerW, cpuUtilizationPercent } = device;
-  const figures = [
-    ...(gpuUtilizationPercent === undefined ? [] : [`GPU ${formatFigure(gpuUtilizationPercent)} %`]),
-    ...(gpuMemoryMiB === undefined ? [] : [`memory ${formatFigure(gpuMemoryMiB)} MiB`]),
-    ...(gpuPowerW === undefined ? [] : [`${formatFigure(gpuPowerW)} W`]),
-    ...(cpuUtilizationPercent === undefined ? [] : [`host CPU ${formatFigure(cpuUtilizationPercent)} %`]),
-  ];
-  const items = figures.map((figure) => row(figure));
-  return figures.length === 0 ? [] : [row('  device', 'muted'), ...flowed(items, width)];
 }

@@ -1,7 +1,7 @@
 import { wrapped } from '../../base/format.ts';
-import { formatPath } from '../../space/config-path.ts';
+import { formatPath } from '../../space/edits/config-path.ts';
 import type { ChangeCost, Parameter, ParameterValue } from '../../space/types.ts';
-import { describeValue } from '../../study/describe.ts';
+import { describeValue } from '../../study/summary/describe.ts';
 import { fitted, foreign, left, type Row, row, type Size, type Span, span, type Tone, widthOf } from '../rows.ts';
 
 /** One value in a row of values. */
@@ -18,7 +18,7 @@ export const valueText = (value: ParameterValue): string => (value === null ? 'o
 const WIDEST_NAME = 24;
 const WIDEST_VALUE = 20;
 
-/** A parameter's name and its values on one line, `at` in brackets; where they are too many, those around it. */
+/** A parameter's name and its values on one line, the one at `at` in brackets; where there are too many values, those around it. */
 export function valuesRow(
   name: string,
   cells: readonly Cell[],
@@ -35,7 +35,7 @@ export function valuesRow(
   return fitted([...head, ...around(texts, at ?? 0, columns - widthOf(head))], columns);
 }
 
-/** So many of the pieces that the one at the index is among them; `…` where there are more. */
+/** Returns as many pieces as fit, the one at the index among them; `…` where there are more. */
 function around(pieces: readonly Span[], index: number, width: number): Row {
   let first = 0;
   const fits = (): boolean => widthOf(pieces.slice(first, index + 1)) + (first > 0 ? 1 : 0) < width;
@@ -55,7 +55,7 @@ export function sentenceRows(text: string, { columns, rows }: Size, tone?: Tone)
   return lines.map((line) => row(`  ${line}`, tone));
 }
 
-/** From this height on parameters and sentences both have room. */
+/** At this height and above, parameters and sentences both have room. */
 const TALL = 14;
 
 /** What the parameter sets, and what that costs. */

@@ -1,7 +1,7 @@
 import { formatFigure } from '../../base/format.ts';
 import { allows, type Restriction } from '../../space/narrowing.ts';
 import type { ParameterValue } from '../../space/types.ts';
-import type { StudyState } from '../../study/state.ts';
+import type { StudyState } from '../../study/records/state.ts';
 import type { SpaceQuestion } from '../interaction.ts';
 import { parametersOf, type ShownParameter, sizeOf } from '../parameters.ts';
 import { block, heading, inSight, type Row, row, type Size } from '../rows.ts';

@@ -1,9 +1,9 @@
 import { formatMs, formatRate, formatRatio, wrapped } from '../../base/format.ts';
-import { describeLevel, describeNarrowing, describeSpeed, describeSpeedChange } from '../../study/describe.ts';
-import { noiseFloorOf } from '../../study/noise-floor.ts';
-import { describeNoise } from '../../study/noise-words.ts';
+import type { StudyState } from '../../study/records/state.ts';
 import { changesOf, rangeOf } from '../../study/speed/changes.ts';
-import type { StudyState } from '../../study/state.ts';
+import { describeLevel, describeNarrowing, describeSpeed, describeSpeedChange } from '../../study/summary/describe.ts';
+import { noiseFloorOf } from '../../study/summary/noise-floor.ts';
+import { describeNoise } from '../../study/summary/noise-words.ts';
 import type { Trial } from '../../study/types.ts';
 import { figuresOf, finalMark, gainSoFar, meetsGoal } from '../figures.ts';
 import { fitted, foreign, type Row, row, type Span, span, widthOf } from '../rows.ts';
@@ -63,7 +63,7 @@ export function steeredRows(view: ViewState, width: number): readonly Row[] {
   return parts === '' ? [] : [fitted([span('steered   ', 'muted'), span(foreign(parts), 'warning')], width)];
 }
 
-/** The latest change of the machine's speed, or of a finished study the range; no row where it has not changed. */
+/** The latest change of the machine's speed, or the range over a finished study; no row where it did not change. */
 export function speedRows({ study }: ViewState, width: number): readonly Row[] {
   const change = study && changesOf(study.speeds).at(-1);
   const range = study && rangeOf(study.speeds);
@@ -79,7 +79,7 @@ export function speedRows({ study }: ViewState, width: number): readonly Row[] {
   ]);
 }
 
-/** Also why what seemed better in the search is not the best. */
+/** Tells also why a trial that seemed better in the search is not the best. */
 function nothingBetter({ gain, finished }: StudyState): Row {
   if (!gain?.rejected) return row(`          nothing better was found${finished ? '' : ' yet'}`, 'muted');
   const { trial, reason } = gain.rejected;
@@ -87,7 +87,8 @@ function nothingBetter({ gain, finished }: StudyState): Row {
 }
 
 function againstOriginal(study: StudyState, baseline: Trial | null, width: number): readonly Span[] {
-  if (!baseline) return [span('not measured', 'muted')];
+  if (!baseline || !figuresOf(study, baseline))
+    return [span(baseline?.failure ? `not measured: ${baseline.failure.kind}` : 'not measured', 'muted')];
   const gain = gainSoFar(study);
   const figures = [
     ...figureSpans(study, baseline, false),

@@ -1,8 +1,8 @@
 import { formatFigure } from '../../base/format.ts';
 import type { Assignment, Candidate } from '../../space/types.ts';
-import { describeAssignment } from '../../study/describe.ts';
-import { isInDoubt } from '../../study/final.ts';
-import type { StudyState } from '../../study/state.ts';
+import { isInDoubt } from '../../study/final/final.ts';
+import type { StudyState } from '../../study/records/state.ts';
+import { describeAssignment } from '../../study/summary/describe.ts';
 import type { Trial } from '../../study/types.ts';
 import { FINAL_MARK, figuresOf, finalMark, frontTrials, meetsGoal } from '../figures.ts';
 import { type Interaction, listed, selectedTrial } from '../interaction.ts';
@@ -30,8 +30,8 @@ const FIXED_COLUMNS = 31;
 const WIDTHS = { throughput: 8, latency: 9, level: 5 };
 
 /**
- * The same with what tells trials apart in front, in so much room: where there is little of it, parameters go by the first
- * word of their names, where that is one's own.
+ * Returns the assignment in this width, the parameters that tell trials apart first. Where it is too long, parameters go by the first word of
+ * their names, if no other parameter begins with it.
  */
 function briefly(assignment: Assignment, study: StudyState, width: number): string {
   const variety = varietyOf(study);
@@ -94,7 +94,7 @@ export function trialsPanel(view: ViewState, interaction: Interaction, size: Siz
   return block([title, head, ...shown, ...coming], size);
 }
 
-/** Of the trials that a person asked for, so many are shown. */
+/** How many of the trials that a person asked for are shown. */
 const MOST_WAITING = 3;
 
 /** The trial under way, and those that wait. */

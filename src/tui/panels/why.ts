@@ -1,14 +1,14 @@
 import { wrapped } from '../../base/format.ts';
-import { describeRecommendation, describeRecommendationShort } from '../../study/describe.ts';
-import { type Explanation, explainBest } from '../../study/explain.ts';
-import { representative } from '../../study/final.ts';
+import { type Explanation, explainBest } from '../../study/analysis/explain/explain.ts';
+import { representative } from '../../study/final/final.ts';
 import { recommendationOf } from '../../study/level/recommendation.ts';
-import type { StudyState } from '../../study/state.ts';
+import type { StudyState } from '../../study/records/state.ts';
+import { describeRecommendation, describeRecommendationShort } from '../../study/summary/describe.ts';
 import { foreign, type Row, span } from '../rows.ts';
 import type { ViewState } from '../state.ts';
 
 const MARGIN = 10;
-/** Rows that what limits the best needs beside. */
+/** Rows that the sentence on the limit needs beside the others. */
 const LEAST_REASON = 2;
 
 /** What a finished study says of its best. */
@@ -22,8 +22,8 @@ interface Told {
 const known = new WeakMap<StudyState, Told>();
 
 /**
- * How well the best keeps the budget, and why it is the best, once the run is over. The first in short where there is little room; of the
- * second the whole paragraph where so many rows hold it, else what the limit is now, else nothing.
+ * How well the best keeps the budget, and why it is the best, once the run is over. The first is shortened where there is little room. The
+ * second is the whole paragraph where it fits, else the sentence on the limit, else nothing.
  */
 export function whyRows({ study, activity }: ViewState, width: number, mostRows: number): readonly Row[] {
   if (!study || activity.kind !== 'finished') return [];

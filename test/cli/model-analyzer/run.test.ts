@@ -1,8 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { profileSchema } from '../../../src/emulator/profile-schema.ts';
-import type { SeriesSummary } from '../../../src/study/series-summary.ts';
+import { profileSchema } from '../../../src/emulator/profile/schema.ts';
+import type { SeriesSummary } from '../../../src/study/summary/series-summary.ts';
 import { freshDirectory, recordsOf, runCli, summaryOf } from '../../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../../support/emulator.ts';
 
@@ -77,5 +77,8 @@ profile_models:
     ...['net,1,3,net_config_1,1:CPU,8,Yes', 'net,1,3,net_config_default,2:CPU,8,Yes'],
   ]);
   const [started] = await recordsOf(join(out, 'text'));
-  expect(started).toMatchObject({ options: { batch: 2 }, goal: { budget: { percentile: 99, latencyMs: 500 } } });
+  expect(started).toMatchObject({
+    spec: { traffic: { batch: 2 } },
+    goal: { budget: { percentile: 99, latencyMs: 500 } },
+  });
 }, 60_000);

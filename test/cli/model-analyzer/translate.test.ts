@@ -3,14 +3,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
+import { goalOf, levelsOf } from '../../../src/app/study/goal.ts';
+import type { JsonObject } from '../../../src/base/json.ts';
+import { type SeriesFlags, seriesOptionTable } from '../../../src/cli/commands/tune/series-options.ts';
 import { withAnalyzerFile } from '../../../src/cli/model-analyzer/apply.ts';
-import { addOptions } from '../../../src/cli/option-table.ts';
-import { modelsIn, optionsFor, type SeriesOptions, seriesOptionTable } from '../../../src/cli/series-options.ts';
-import type { TuneOptions } from '../../../src/cli/tune-options.ts';
-import { goalOf, levelsOf } from '../../../src/cli/tune-request.ts';
-import { spaceFromJson } from '../../../src/space/load.ts';
-import { viewSpace } from '../../../src/study/samplers/space-view.ts';
-import type { ModelConfig } from '../../../src/triton/model-config.ts';
+import { addOptions } from '../../../src/cli/options/option-table.ts';
+import { modelConfigOf, originalOf } from '../../../src/space/model-configs.ts';
+import { spaceFromJson } from '../../../src/space/source/load.ts';
+import { modelsIn, optionsFor } from '../../../src/spec/series-options.ts';
+import { specOf } from '../../../src/spec/spec-of-options.ts';
+import type { StudySpec } from '../../../src/spec/study-spec.ts';
+import { viewSpace } from '../../../src/study/search/samplers/space-view.ts';
+import type { ModelConfig } from '../../../src/triton/config/model-config.ts';
 
 const directory = await mkdtemp(join(tmpdir(), 'tritune-analyzer-'));
 let files = 0;
@@ -22,15 +26,14 @@ async function runOf(yaml: string, ...args: string[]) {
   const command = addOptions(new Command(), seriesOptionTable)
     .exitOverride()
     .parse(['--model-analyzer-config', file, ...args], { from: 'user' });
-  const keys = Object.keys(seriesOptionTable) as (keyof SeriesOptions)[];
-  const given = new Set(keys.filter((key) => command.getOptionValueSource(key) === 'cli'));
+  const given = new Set(Object.keys(seriesOptionTable).filter((key) => command.getOptionValueSource(key) === 'cli'));
   const told: string[] = [];
   const tell = (line: string): void => void told.push(line.replace(`${file}: `, ''));
-  const options = withAnalyzerFile(command.opts<SeriesOptions>(), given, { tell });
-  return { options, told, models: modelsIn(options), of: (model: string): TuneOptions => optionsFor(options, model) };
+  const options = withAnalyzerFile(command.opts<SeriesFlags>(), given, { tell });
+  return { options, told, models: modelsIn(options), of: (model: string) => specOf(optionsFor(options, model)) };
 }
 
-const only = async (yaml: string, ...args: string[]): Promise<TuneOptions> => (await runOf(yaml, ...args)).of('net');
+const only = async (yaml: string, ...args: string[]): Promise<StudySpec> => (await runOf(yaml, ...args)).of('net');
 
 const faultOf = (yaml: string, ...args: string[]): Promise<string> =>
   runOf(yaml, ...args).then(
@@ -41,14 +44,18 @@ const faultOf = (yaml: string, ...args: string[]): Promise<string> =>
 const base: ModelConfig = { name: 'net', backend: 'python', max_batch_size: 8 };
 
 /** What the space's candidates have in their configs, in its order. */
-function configsOf({ modelAnalyzer }: TuneOptions, config: ModelConfig = base): ModelConfig[] {
-  const view = viewSpace(spaceFromJson(modelAnalyzer?.space ?? {}), config);
+function configsOf({ space }: StudySpec, config: ModelConfig = base): ModelConfig[] {
+  const view = viewSpace(spaceFromJson((space ?? {}) as JsonObject), originalOf(config));
   return [...view.assignments()].map((assignment) => {
     const built = view.build(assignment);
     if (!built.legal) throw new Error(built.reason);
-    return built.candidate.config;
+    return modelConfigOf(built.candidate);
   });
 }
+
+/** The names of the space's parameters. */
+const parametersOf = ({ space }: StudySpec): string[] =>
+  Object.keys(((space ?? {}) as JsonObject).parameters as JsonObject);
 
 describe('models', () => {
   it('are named in any of the three forms', async () => {
@@ -74,7 +81,7 @@ describe('models', () => {
     expect(await faultOf('profile_models: [net')).toMatch(/^INPUT_INVALID /);
     expect(await faultOf('- net')).toMatch(/^INPUT_INVALID /);
     expect(() =>
-      withAnalyzerFile({ modelAnalyzerConfig: '/nowhere.yaml' } as SeriesOptions, new Set(), { tell: () => undefined }),
+      withAnalyzerFile({ modelAnalyzerConfig: '/nowhere.yaml' } as SeriesFlags, new Set(), { tell: () => undefined }),
     ).toThrow(/nowhere/);
   });
 });
@@ -161,11 +168,11 @@ describe('load levels', () => {
     for (const form of ['8,2,4', '[8, 2, 4]', '{start: 2, stop: 8, step: 2}']) {
       const options = await only(`profile_models: net\nconcurrency: ${form}`);
       expect(levelsOf(options)).toEqual({ mode: 'concurrency', low: 2, high: 8 });
-      expect(options.modelAnalyzer?.levels).toEqual(form.startsWith('{') ? [2, 4, 6, 8] : [2, 4, 8]);
+      expect(options.levels.values).toEqual(form.startsWith('{') ? [2, 4, 6, 8] : [2, 4, 8]);
     }
     const own = await only('profile_models: {net: {parameters: {request_rate: [100, 50]}}}\nconcurrency: 4');
     expect(levelsOf(own)).toEqual({ mode: 'request-rate', low: 50, high: 100 });
-    expect(own.modelAnalyzer?.levels).toEqual([50, 100]);
+    expect(own.levels.values).toEqual([50, 100]);
   });
 
   it('are searched between its limits otherwise', async () => {
@@ -182,7 +189,7 @@ describe('load levels', () => {
       high: 10,
     });
     const given = await only('profile_models: net\nconcurrency: [1, 2]', '--concurrency', '3:9');
-    expect(given.modelAnalyzer).not.toHaveProperty('levels');
+    expect(given.levels).not.toHaveProperty('values');
   });
 
   it('are of one kind, and in order', async () => {
@@ -199,17 +206,17 @@ describe('load levels', () => {
 
   it('go with one size of requests', async () => {
     const run = await runOf('profile_models: {net: {parameters: {batch_sizes: 4}}, text: }\nbatch_sizes: [2, 8]');
-    expect([run.of('net').batch, run.of('text').batch]).toEqual([4, 2]);
+    expect([run.of('net').traffic.batch, run.of('text').traffic.batch]).toEqual([4, 2]);
     expect(run.told).toEqual([expect.stringMatching(/^batch_sizes does not count: .*here 2; for 8 /)]);
     expect(configsOf(run.of('net')).map((config) => config.max_batch_size)).not.toContain(2);
-    expect((await only('profile_models: net\nbatch_sizes: 4', '-b', '16')).batch).toBe(16);
+    expect((await only('profile_models: net\nbatch_sizes: 4', '-b', '16')).traffic.batch).toBe(16);
   });
 });
 
 describe('the search', () => {
   it('has a sampler of ours for each of its modes', async () => {
     const sampler = async (...args: string[]) =>
-      (await only(`profile_models: net\n${args[0]}`, ...args.slice(1))).sampler;
+      (await only(`profile_models: net\n${args[0]}`, ...args.slice(1))).sampler.name;
     expect(await sampler('')).toBe('grid');
     expect(await sampler('run_config_search_mode: brute')).toBe('grid');
     expect(await sampler('run_config_search_mode: quick')).toBe('hill-climb');
@@ -218,7 +225,7 @@ describe('the search', () => {
     const optuna = await runOf(
       'profile_models: net\nrun_config_search_mode: optuna\noptuna_max_trials: 9\noptuna_min_trials: 3',
     );
-    expect(optuna.of('net').maxTrials).toBe(9);
+    expect(optuna.of('net').limits.maxTrials).toBe(9);
     expect(optuna.told).toEqual([expect.stringMatching(/^optuna_min_trials does not count/)]);
   });
 
@@ -239,10 +246,10 @@ describe('the search', () => {
     ]);
     expect(configs.every((config) => config.dynamic_batching !== undefined)).toBe(true);
     expect(configsOf(await only('profile_models: net'))).toHaveLength(5 * 8);
-    expect(options.modelAnalyzer?.earlyExits).toBe(true);
+    expect(options.sampler.earlyExits).toBe(true);
     const none = await only('profile_models: net\nrun_config_search_disable: true');
     expect(configsOf(none)).toEqual([]);
-    expect(none.modelAnalyzer).toMatchObject({ levels: [1], earlyExits: false });
+    expect(none).toMatchObject({ levels: { values: [1] }, sampler: { earlyExits: false } });
     const placed = configsOf(await only('profile_models: {net: {cpu_only: true}}'));
     expect(new Set(placed.map(({ instance_group }) => instance_group?.[0]?.kind))).toEqual(new Set(['KIND_CPU']));
   });
@@ -270,7 +277,7 @@ profile_models:
       instance_group: [{ kind: 'KIND_GPU', count: 1 }],
       parameters: { threads: { string_value: '1' } },
     });
-    expect(Object.keys((options.modelAnalyzer?.space.parameters ?? {}) as object).sort()).toEqual([
+    expect(parametersOf(options).sort()).toEqual([
       ...[
         'instance_kind',
         'instances',
@@ -280,7 +287,7 @@ profile_models:
         'queue_delay_us',
       ],
     ]);
-    expect(options.modelAnalyzer?.earlyExits).toBe(false);
+    expect(options.sampler.earlyExits).toBe(false);
   });
 
   it('takes a list of lists where a field is a list, and whole messages', async () => {
@@ -328,7 +335,7 @@ profile_models:
   it('goes over instances and batch sizes besides, unless it is the brute one', async () => {
     const names = async (mode: string, parameters: string): Promise<string[]> => {
       const yaml = `run_config_search_mode: ${mode}\nprofile_models: {net: {model_config_parameters: ${parameters}}}`;
-      return Object.keys(((await only(yaml)).modelAnalyzer?.space.parameters ?? {}) as object).sort();
+      return parametersOf(await only(yaml)).sort();
     };
     const delays = '{dynamic_batching: {max_queue_delay_microseconds: [100, 200]}}';
     expect(await names('brute', delays)).toEqual(['queue_delay_us']);
@@ -363,19 +370,17 @@ describe('the server', () => {
       'profile_models: net\nmodel_repository: /models\ntriton_server_path: /opt/t\ntriton_grpc_endpoint: a:1\nexport_path: out',
     );
     expect(local.of('net')).toMatchObject({
-      launch: 'local',
-      modelRepository: '/models',
-      tritonserver: '/opt/t',
+      server: { launch: 'local', modelRepository: '/models', tritonserver: '/opt/t' },
       output: 'out',
     });
-    expect(local.of('net')).not.toHaveProperty('url');
+    expect(local.of('net').server).not.toHaveProperty('url');
     expect(local.told).toEqual([expect.stringMatching(/^triton_grpc_endpoint does not count: .*free ports/)]);
     const docker = await only(
       'profile_models: net\nmodel_repository: /models\ntriton_launch_mode: docker\ntriton_docker_image: img:1',
     );
-    expect(docker).toMatchObject({ launch: 'docker', dockerImage: 'img:1' });
+    expect(docker.server).toMatchObject({ launch: 'docker', dockerImage: 'img:1' });
     const inProcess = await runOf('profile_models: net\ntriton_launch_mode: c_api');
-    expect(inProcess.of('net').launch).toBe('local');
+    expect(inProcess.of('net').server.launch).toBe('local');
     expect(inProcess.told).toEqual([expect.stringMatching(/^triton_launch_mode does not count/)]);
     expect(await faultOf('profile_models: net\ntriton_launch_mode: cloud')).toMatch(
       /^INPUT_INVALID triton_launch_mode: /,
@@ -391,17 +396,22 @@ triton_grpc_endpoint: a:1
 triton_http_endpoint: a:2
 triton_metrics_url: http://a:3/metrics`;
     const http = await only(yaml);
-    expect(http).toMatchObject({ protocol: 'http', url: 'a:2', controlUrl: 'a:1', metricsUrl: 'http://a:3/metrics' });
-    expect(http.launch).toBeUndefined();
+    expect(http.server).toMatchObject({
+      protocol: 'http',
+      url: 'a:2',
+      controlUrl: 'a:1',
+      metricsUrl: 'http://a:3/metrics',
+    });
+    expect(http.server.launch).toBeUndefined();
     const grpc = await only(yaml, '-i', 'grpc');
-    expect(grpc).toMatchObject({ protocol: 'grpc', url: 'a:1' });
-    expect(grpc.controlUrl).toBeUndefined();
+    expect(grpc.server).toMatchObject({ protocol: 'grpc', url: 'a:1' });
+    expect(grpc.server.controlUrl).toBeUndefined();
     const elsewhere = await only(yaml, '-u', 'b:9');
-    expect(elsewhere).toMatchObject({ protocol: 'http', url: 'b:9' });
-    expect([elsewhere.controlUrl, elsewhere.metricsUrl]).toEqual([undefined, undefined]);
+    expect(elsewhere.server).toMatchObject({ protocol: 'http', url: 'b:9' });
+    expect([elsewhere.server.controlUrl, elsewhere.server.metricsUrl]).toEqual([undefined, undefined]);
     const launched = await only(yaml, '--launch', 'emulator');
-    expect([launched.launch, launched.url]).toEqual(['emulator', undefined]);
-    expect((await only('profile_models: net', '-u', 'b:9')).launch).toBeUndefined();
+    expect([launched.server.launch, launched.server.url]).toEqual(['emulator', undefined]);
+    expect((await only('profile_models: net', '-u', 'b:9')).server.launch).toBeUndefined();
   });
 });
 
@@ -413,12 +423,12 @@ profile_models:
     perf_analyzer_flags: {input-data: [a.json, b.json], shape: ['IN:3,4', 'MASK:4'], streaming: true, sequence-id-range: '5:9'}
   text:
 perf_analyzer_flags: {string-length: 7, ssl-grpc-use-ssl: true, ssl-grpc-root-certifications-file: ca.pem}`);
-    expect(run.of('net')).toMatchObject({
+    expect(run.of('net').traffic).toMatchObject({
       ...{ inputData: ['a.json', 'b.json'], shape: { IN: [3, 4], MASK: [4] }, streaming: true },
       sequenceIds: { low: 5, high: 9 },
     });
-    expect(run.of('text')).toMatchObject({ stringLength: 7 });
-    expect(run.of('net')).not.toHaveProperty('stringLength');
+    expect(run.of('text').traffic).toMatchObject({ stringLength: 7 });
+    expect(run.of('net').traffic).not.toHaveProperty('stringLength');
     // One server serves them all.
     expect(run.options).toMatchObject({ tls: true, tlsCa: 'ca.pem' });
     expect(run.told).toEqual([]);
@@ -427,7 +437,7 @@ perf_analyzer_flags: {string-length: 7, ssl-grpc-use-ssl: true, ssl-grpc-root-ce
       '--input-data',
       'random',
     );
-    expect(given.of('net')).toMatchObject({ inputData: ['random'], shape: { IN: [3] } });
+    expect(given.of('net').traffic).toMatchObject({ inputData: ['random'], shape: { IN: [3] } });
   });
 
   it('are refused with their place when their values are none', async () => {
@@ -477,7 +487,7 @@ num_configs_per_model: 5
 
   it('says nothing of a resumed run, which keeps what it was started with', async () => {
     const told: string[] = [];
-    const options = { modelAnalyzerConfig: 'gone.yaml', resume: 'dir' } as SeriesOptions;
+    const options = { modelAnalyzerConfig: 'gone.yaml', resume: 'dir' } as SeriesFlags;
     expect(withAnalyzerFile(options, new Set(), { tell: (line) => void told.push(line) })).toBe(options);
     expect(told).toEqual([]);
   });

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { HttpEnd } from './stage.ts';
+import type { HttpEnd } from '../../support/virtual-emulator.ts';
 import { checkWords, http } from './subject.ts';
 
 export const httpRequest = (line: string, body: Buffer | string, headers: readonly string[] = []): Buffer => {

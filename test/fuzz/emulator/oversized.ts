@@ -1,10 +1,10 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { AnswerCache, type EncodedAnswer } from '../../../src/emulator/answer-cache.ts';
-import { framed } from '../../../src/emulator/grpc-messages.ts';
+import { framed } from '../../../src/emulator/grpc/messages.ts';
+import { AnswerCache, type EncodedAnswer } from '../../../src/emulator/models/answer-cache.ts';
 import { nested } from '../../support/fuzz.ts';
+import type { GrpcEnd } from '../../support/virtual-emulator.ts';
 import { checkReply, httpRequest, httpTensor } from './http-call.ts';
-import type { GrpcEnd } from './stage.ts';
 import { checkWords, grpc, http, load, putBack, stored } from './subject.ts';
 
 describe('a request to the emulator that stands for more than it is', () => {

@@ -2,14 +2,14 @@ import { closeSync, ftruncateSync, openSync, unlinkSync } from 'node:fs';
 import type fc from 'fast-check';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { JsonObject } from '../../../src/base/json.ts';
-import { profileSchema } from '../../../src/emulator/profile-schema.ts';
-import type { ModelConfig } from '../../../src/triton/model-config.ts';
-import { serviceMethod } from '../../../src/triton/proto.ts';
+import { profileSchema } from '../../../src/emulator/profile/schema.ts';
+import type { ModelConfig } from '../../../src/triton/config/model-config.ts';
+import { serviceMethod } from '../../../src/triton/wire/proto.ts';
 import { type ProcessState, processState } from '../../soak/process-state.ts';
 import { everyKindProfile } from '../../support/emulator.ts';
 import { fuzzAsync } from '../../support/fuzz.ts';
 import { onGpu } from '../../support/stand-in-cuda.ts';
-import { type FuzzedEmulator, type GrpcEnd, openFuzzed } from './stage.ts';
+import { type GrpcEnd, openVirtualEmulator, type VirtualEmulator } from '../../support/virtual-emulator.ts';
 
 const kinds = everyKindProfile();
 /** One model more: texts of any number, and an input that may be left out. */
@@ -96,7 +96,7 @@ export const answered = ({ failure }: GrpcEnd): boolean => {
   return failure === null;
 };
 
-let emulator: FuzzedEmulator;
+let emulator: VirtualEmulator;
 let before: ProcessState;
 
 /** Opens it for the tests of a file, and sees at their end that it has taken no more than it may. */
@@ -105,7 +105,7 @@ export function emulatorForFile(): void {
     const fd = openSync(`/dev/shm/${shmKey}`, 'w', 0o600);
     ftruncateSync(fd, REGION_BYTES);
     closeSync(fd);
-    emulator = openFuzzed({ profile, traceFile: '/nowhere/trace' });
+    emulator = openVirtualEmulator({ profile, traceFile: '/nowhere/trace' });
     await checkAlive();
     before = await processState();
   });
@@ -122,8 +122,8 @@ export function emulatorForFile(): void {
   });
 }
 
-export const grpc: FuzzedEmulator['grpc'] = (...call) => emulator.grpc(...call);
-export const http: FuzzedEmulator['http'] = (request) => emulator.http(request);
+export const grpc: VirtualEmulator['grpc'] = (...call) => emulator.grpc(...call);
+export const http: VirtualEmulator['http'] = (request) => emulator.http(request);
 
 /** Of the cases: so many are good in spite of all, and so many bad. Input that is always the one or the other shows little. */
 const LEAST_SHARE = 0.01;

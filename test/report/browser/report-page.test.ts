@@ -5,9 +5,9 @@ import { pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'puppeteer-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { reportHtml } from '../../../src/report/report-html.ts';
-import { foldStudy } from '../../../src/study/fold.ts';
-import type { StudyRecord } from '../../../src/study/records.ts';
-import { summarize } from '../../../src/study/summary.ts';
+import { foldStudy } from '../../../src/study/records/fold.ts';
+import type { StudyRecord } from '../../../src/study/records/records.ts';
+import { summarize } from '../../../src/study/summary/summary.ts';
 import { hostile, hostileStudy, studyOfMany } from '../studies.ts';
 import { launchChromium } from './chromium.ts';
 
@@ -141,7 +141,7 @@ describe('the report in a browser', () => {
     const start = await textOf('#what-if-words');
     const told = JSON.parse(await textOf('#what-if-predictions'));
     const options = await page.$$eval('#what-if-controls select', (all) => all.map((select) => select.options.length));
-    expect(options).toEqual(told.knobs.map(({ values }: { values: string[] }) => values.length));
+    expect(options).toEqual(told.parameters.map(({ values }: { values: string[] }) => values.length));
     const best = told.configs[0].trial;
     const [, throughput, latencyMs] = told.measured[best].find(
       ([level]: number[]) => level === told.levels[told.level],
@@ -151,7 +151,9 @@ describe('the report in a browser', () => {
     expect(start).toContain(`Measured as trial ${best}: ${digits(throughput)} infer/s, p99 ${digits(latencyMs)} ms.`);
     await page.select('#what-if-controls select', '0');
     expect(await page.$eval('#what-if-controls select', (select) => select.value)).toBe('0');
-    expect(await textOf('#what-if-table caption')).toContain(`${told.knobs[0].name}=${told.knobs[0].values[0]}`);
+    expect(await textOf('#what-if-table caption')).toContain(
+      `${told.parameters[0].name}=${told.parameters[0].values[0]}`,
+    );
     expect(await textOf('#what-if-words')).not.toBe(start);
     const slider = '#what-if-controls input';
     await page.focus(slider);
@@ -161,7 +163,7 @@ describe('the report in a browser', () => {
     await budget?.focus();
     await page.keyboard.press('Home');
     expect(await textOf('#what-if-words')).toContain('over the budget');
-    expect(await textOf('#what-if-words')).toContain('Nothing foretold here keeps');
+    expect(await textOf('#what-if-words')).toContain('No config here is predicted to keep');
     await page.keyboard.press('End');
     expect(await textOf('#what-if-words')).toContain('within the budget');
     await page.click('#what-if-controls button');

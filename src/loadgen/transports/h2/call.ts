@@ -133,7 +133,7 @@ export class Call implements FieldSink {
     return this.sentBytes === this.body.length;
   }
 
-  /** How the call ended, once the peer has ended the stream. */
+  /** The outcome of the call, once the peer has ended the stream. */
   outcome(): SendOutcome {
     if (this.#grpcStatus === 0) return this.#outcomeOfMessages();
     if (this.#grpcStatus > 0) return badStatus(grpcStatusName(this.#grpcStatus), percentDecoded(this.#grpcMessage));
@@ -158,7 +158,7 @@ function percentDecoded(text: string): string {
   return Buffer.from(bytes, 'latin1').toString('utf8');
 }
 
-/** What a response without grpc-status means by its HTTP status: `http-grpc-status-mapping.md` of the gRPC project. */
+/** Returns the gRPC status of a response without grpc-status, by its HTTP status (`http-grpc-status-mapping.md` of the gRPC project). */
 function grpcNameOfHttp(httpStatus: number): string {
   if (httpStatus === 400) return 'INTERNAL';
   if (httpStatus === 401) return 'UNAUTHENTICATED';

@@ -17,7 +17,7 @@ const READ_BYTES = 64 * 1024;
 /** We give the connection's window back in pieces of this size; it never runs low. */
 const WINDOW_PIECE = 2 ** 24;
 
-/** What a connection tells the one who opened it. */
+/** Callbacks of a connection. */
 export interface ConnectionOwner {
   /** There may be room for another call: the peer has said its settings, or a call has ended. */
   roomy(connection: Connection): void;

@@ -14,7 +14,7 @@ export interface LeanOptions extends TransportOptions {
   readonly firstStreamId?: number;
 }
 
-/** What the connections tell the transport that uses them. */
+/** Callbacks of the connections. */
 export interface CallOwner {
   /** The call is over; it may be used again at once. */
   settle(call: Call, outcome: SendOutcome): void;

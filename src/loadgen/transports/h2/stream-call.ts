@@ -18,7 +18,7 @@ export class StreamCall extends Call {
   readonly #replied: (call: StreamCall, outcome: SendOutcome) => void;
   readonly #prefix = Buffer.alloc(PREFIX_BYTES);
   #prefixBytes = 0;
-  /** Of a message that comes in more than one piece: what has come, and the bytes that are still to come. */
+  /** A message in several pieces: the bytes so far, and the number still to come. */
   #kept = NOTHING;
   #keptBytes = 0;
   #missing = 0;

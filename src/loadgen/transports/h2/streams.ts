@@ -9,7 +9,7 @@ import type { Call } from './call.ts';
 import { RequestHeaders } from './request-headers.ts';
 
 export interface StreamsOptions {
-  /** Of every request, pseudo-headers first. */
+  /** Headers of every request, pseudo-headers first. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   /** Odd. */
   readonly firstStreamId: number;

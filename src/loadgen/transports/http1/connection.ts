@@ -13,9 +13,9 @@ const READ_BYTES = 64 * 1024;
  */
 const shared = process.platform === 'win32' ? undefined : Buffer.allocUnsafeSlow(READ_BYTES);
 
-/** How replies are read, and what they mean. */
+/** Reads replies and turns them into outcomes. */
 export interface ReplyRule extends ParserRule {
-  /** What a whole reply is for its request. */
+  /** Returns the outcome of a complete reply for its request. */
   readonly outcomeOf: (reply: ResponseParser) => SendOutcome;
   /** False: each connection is for one request. */
   readonly keepsAlive?: boolean;
@@ -33,11 +33,11 @@ export interface PhaseWatch {
   replied(waitNs: number, readNs: number): void;
 }
 
-/** What a connection tells the one who opened it. */
+/** Callbacks of a connection. */
 export interface Http1Owner {
   /** The connection is ready for another request. The outcome of the one before follows. */
   idle(connection: Http1Connection): void;
-  /** It is lost. The outcome of its request, if it had one, follows. */
+  /** The connection is lost. The outcome of its request, if it had one, follows. */
   gone(connection: Http1Connection, refused: boolean): void;
 }
 
@@ -51,7 +51,7 @@ export class Http1Connection {
   #dueNs = 0;
   #connected = false;
   #gone = false;
-  /** Of the request at hand; 0 before its first byte, and where nobody asks. */
+  /** Times of the current request; 0 before its first byte, and where nobody asks. */
   #writtenNs = 0;
   #firstByteNs = 0;
   /** Since when it has had nothing to do, on the owner's clock. */

@@ -11,7 +11,7 @@ import { Http1Connection, type Http1Owner, type ReplyRule } from './connection.t
  * in wide use wait for two seconds and more.
  */
 const MAX_IDLE_MS = 1500;
-/** How long new connections are held back after one was refused. */
+/** Time for which new connections are held back after one was refused. */
 const RECONNECT_MS = 50;
 
 /** The connections to one server: one for each request in flight, used again and again. */

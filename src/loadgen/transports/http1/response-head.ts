@@ -7,9 +7,9 @@ export interface ResponseHead {
   /** Status line and fields, without the empty line. */
   readonly text: string;
   readonly statusCode: number;
-  /** How the end of the body is known (RFC 9112, section 6.3). */
+  /** The framing of the body (RFC 9112, section 6.3). */
   readonly framing: 'length' | 'chunked' | 'until-close';
-  /** Of framing 'length'; else 0. */
+  /** Length of the body in bytes for framing 'length'; else 0. */
   readonly contentLength: number;
   /** The server does not close the connection for a reason of its own. */
   readonly wantsToStay: boolean;

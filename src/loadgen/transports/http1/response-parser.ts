@@ -3,7 +3,7 @@ import { MalformedResponse, parseResponseHead, type ResponseHead } from './respo
 /** A head, a chunk's size line or the trailers may be as long as this. */
 const MAX_HEAD_BYTES = 64 * 1024;
 const MAX_SIZE_LINE_BYTES = 1024;
-/** As much of a failed call's body as is kept for its message. */
+/** Bytes of a failed call's body that are kept for its message. */
 const MAX_ERROR_BYTES = 64 * 1024;
 const HEAD_END = '\r\n\r\n';
 /** Some servers end lines with a line feed alone, and clients may take it (RFC 9112, section 2.2). */
@@ -38,7 +38,7 @@ export class ResponseParser {
     this.#rule = rule;
   }
 
-  /** Of the response that is being read, or was read last. */
+  /** Status of the response that is being read, or was read last. */
   get statusCode(): number {
     return this.#head?.statusCode ?? 0;
   }

@@ -1,0 +1,58 @@
+import { openAlarm } from '../../base/alarm.ts';
+import { realClock } from '../../base/clock.ts';
+import { messageOf, TrituneError } from '../../base/errors.ts';
+import type { InferRequest, Transport } from '../../loadgen/types.ts';
+import { measureLevel } from '../../profiler/measure-level.ts';
+import type { Profile } from '../../tuner/adapter.ts';
+import type { MeasuringRule } from '../definition.ts';
+import { shorterWindows, studyWindows } from '../triton/profile.ts';
+
+const REQUEST_TIMEOUT_MS = 30_000;
+
+/** Stands for the request that `send` makes: the load generator counts requests, and never looks into one. */
+const REQUEST: InferRequest = { model: '', version: '', inputs: [], batch: 1 };
+
+/**
+ * Measures a server by calling `send` for each request, from this thread. The windows, their intervals and their
+ * verdicts are those of every other measurement; the server's own statistics are missing.
+ */
+export function profileBySending(send: () => Promise<void>, rule: MeasuringRule): Profile & { close(): Promise<void> } {
+  const alarm = openAlarm();
+  const transport: Transport = {
+    prepare: (request) => ({ request }),
+    send: (_, done) => {
+      const deadline = setTimeout(() => end(new Error('no reply came in time'), 'timeout'), REQUEST_TIMEOUT_MS);
+      let isOver = false;
+      const end = (error: unknown, kind: 'status' | 'timeout'): void => {
+        if (isOver) return;
+        isOver = true;
+        clearTimeout(deadline);
+        done(error === null ? { ok: true } : { ok: false, kind, message: messageOf(error) });
+      };
+      send().then(
+        () => end(null, 'status'),
+        (error: unknown) => end(error ?? 'the request failed', 'status'),
+      );
+    },
+    close: () => Promise.resolve(),
+  };
+  return {
+    measure: (_, level, { signal, onProgress, budgetMs, purpose }) =>
+      measureLevel({
+        transport,
+        requests: { model: '', version: '', batch: 1, requests: [REQUEST] },
+        level,
+        stats: { statistics: () => Promise.reject(noStatistics) },
+        clock: realClock,
+        signal,
+        onProgress,
+        alarm,
+        ...rule,
+        ...(budgetMs !== undefined && { budgetMs }),
+        windows: { ...studyWindows, ...(purpose && shorterWindows[purpose]) },
+      }),
+    close: () => alarm.close(),
+  };
+}
+
+const noStatistics = new TrituneError('UNSUPPORTED', 'the server has no statistics', 'nothing: none are needed');

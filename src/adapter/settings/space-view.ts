@@ -1,0 +1,44 @@
+import type { Random } from '../../base/random.ts';
+import { allows, type Narrowing, whyRuledOut } from '../../space/narrowing.ts';
+import type { Assignment, ParameterValue } from '../../space/types.ts';
+import type { SpaceView } from '../../study/search/samplers/space-view.ts';
+import type { ServerAdapter } from '../../tuner/adapter.ts';
+
+type Settings = Readonly<Record<string, readonly ParameterValue[]>>;
+
+/** Every combination of the settings' values but for what the narrowing rules out, the last setting varying fastest. */
+export function viewSettings(
+  settings: Settings,
+  { build }: Pick<ServerAdapter, 'build'>,
+  narrowing: Narrowing = {},
+): SpaceView {
+  const left = Object.entries(settings).map(
+    ([name, values]) => [name, values.filter((value) => allows(narrowing, name, value))] as const,
+  );
+  const draw = (random: Random): Assignment =>
+    Object.fromEntries(left.map(([name, values]) => [name, values[random.int(0, values.length - 1)] ?? null]));
+  return {
+    assignments: () => combinations(left),
+    sample: draw,
+    complete: (wanted, random) =>
+      left.every(([, values]) => values.length > 0) ? { ...draw(random), ...wanted } : null,
+    build: (assignment) => {
+      const reason = whyRuledOut(narrowing, assignment);
+      return reason === null ? build(assignment) : { legal: false, reason };
+    },
+  };
+}
+
+/** How many combinations there are. */
+export const combinationCount = (settings: Settings): number =>
+  Object.values(settings).reduce((count, values) => count * values.length, 1);
+
+function* combinations(settings: readonly (readonly [string, readonly ParameterValue[]])[]): Generator<Assignment> {
+  const [first, ...others] = settings;
+  if (!first) {
+    yield {};
+    return;
+  }
+  const [name, values] = first;
+  for (const value of values) for (const rest of combinations(others)) yield { [name]: value, ...rest };
+}

@@ -1,0 +1,38 @@
+import { differencesOf } from '../../space/differences.ts';
+import { TRITON } from '../../space/model-configs.ts';
+import type { Candidate, CandidateOutcome } from '../../space/types.ts';
+import type { ServerIdentity } from '../../study/records/records.ts';
+import type { SpaceView } from '../../study/search/samplers/space-view.ts';
+import type { Control, Profile, ServerAdapter } from '../../tuner/adapter.ts';
+import { configDocuments } from './documents.ts';
+
+export interface TritonAdapterParts {
+  readonly model: string;
+  readonly identity: ServerIdentity;
+  readonly original: Candidate;
+  /** The search space over the original. */
+  readonly space: Pick<SpaceView, 'build'>;
+  readonly control: Control;
+  readonly profile: Profile;
+  /** A model's name as one safe segment of a path. */
+  readonly segmentOf: (model: string) => string;
+}
+
+/** Returns the adapter to one model of a Triton: its candidates are sets of model configs, loaded by the server's explicit model control. */
+export function tritonAdapter(parts: TritonAdapterParts): ServerAdapter {
+  const { model, identity, original, space, control, profile, segmentOf } = parts;
+  return {
+    name: TRITON,
+    identity,
+    original,
+    build: (assignment): CandidateOutcome =>
+      Object.keys(assignment).length === 0 ? { legal: true, candidate: original } : space.build(assignment),
+    diff: differencesOf,
+    documents: (candidate) => configDocuments(candidate, model, segmentOf),
+    apply: (candidate, signal) => control.apply(candidate, signal),
+    changed: (signal) => control.changed(signal),
+    isReachable: (signal) => control.isReachable(signal),
+    restore: () => control.restore(),
+    measure: profile.measure,
+  };
+}

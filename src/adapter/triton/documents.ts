@@ -1,0 +1,34 @@
+import { join } from 'node:path';
+import { modelConfigsOf } from '../../space/model-configs.ts';
+import type { Candidate } from '../../space/types.ts';
+import type { ModelConfig } from '../../triton/config/model-config.ts';
+import { printConfigText } from '../../triton/config/printer.ts';
+import type { EmittedDocument } from '../../tuner/adapter.ts';
+
+const CONFIG_FILE = 'config.pbtxt';
+
+/**
+ * Returns a candidate as a model repository wants it: `MODEL/config.pbtxt` for each of its models, as it is loaded. `model`: the name that the study
+ * knows its only model by. `segmentOf`: a model's name as one safe segment of a path.
+ */
+export function configDocuments(
+  candidate: Candidate,
+  model: string,
+  segmentOf: (model: string) => string,
+): readonly EmittedDocument[] {
+  const configs = Object.entries(modelConfigsOf(candidate));
+  return configs.map(([key, config]) => {
+    const name = configs.length === 1 ? model : key;
+    return { path: join(segmentOf(name), CONFIG_FILE), text: emittedConfig(config, name) };
+  });
+}
+
+/** Returns where a study's directory has the best config of its model; `segment` is the model's name as one safe segment of a path. */
+export const bestConfigPath = (directory: string, segment: string): string =>
+  join(directory, 'best', segment, CONFIG_FILE);
+
+/** Returns the config with the model's name, and without the instance names that the server makes up. */
+function emittedConfig(config: ModelConfig, model: string): string {
+  const groups = config.instance_group?.map(({ name: _, ...group }) => group);
+  return printConfigText({ ...config, name: model, ...(groups && { instance_group: groups }) });
+}

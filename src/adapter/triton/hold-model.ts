@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto';
+import { lookup } from 'node:dns/promises';
+import { networkInterfaces, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { withDeadline } from '../../base/abort.ts';
+import { isTrituneError, TrituneError } from '../../base/errors.ts';
+import { takeLock } from '../../study/records/journal-lock.ts';
+import type { ServerIdentity } from '../../study/records/records.ts';
+
+/**
+ * Holds a model for this process: no other tritune on this machine changes it before the function that this gives lets go
+ * of it. A server has no such lock, so two machines do not know of each other; there a measurement finds out, by requests
+ * that are not its own or by a config that it did not send. Errors: MODEL_LOCKED.
+ */
+export async function holdModel(
+  model: string,
+  { url, controlUrl }: Pick<ServerIdentity, 'url' | 'controlUrl'>,
+): Promise<() => void> {
+  const places = new Set(await Promise.all([url, controlUrl].map(placeOf)));
+  const held: (() => void)[] = [];
+  const letGo = (): void => {
+    for (const unlock of held) unlock();
+  };
+  try {
+    // In one order for all, so that no two hold one place each.
+    for (const place of [...places].sort()) held.push(takeIfPossible(lockFile(model, place), model, place));
+    return letGo;
+  } catch (error) {
+    letGo();
+    throw error;
+  }
+}
+
+/** The work on a model that is held meanwhile. Errors: MODEL_LOCKED; the work's own. */
+export async function whileHeld<T>(
+  model: string,
+  server: Pick<ServerIdentity, 'url' | 'controlUrl'>,
+  work: () => Promise<T>,
+): Promise<T> {
+  const letGo = await holdModel(model, server);
+  try {
+    return await work();
+  } finally {
+    letGo();
+  }
+}
+
+/** The lock is a service: a machine without a place to write to tunes without it. */
+function takeIfPossible(path: string, model: string, place: string): () => void {
+  try {
+    return takeLock(path, (file, holder) => heldBy(model, place, file, holder));
+  } catch (error) {
+    if (isTrituneError(error, 'OUTPUT_UNWRITABLE')) return () => undefined;
+    throw error;
+  }
+}
+
+const heldBy = (model: string, place: string, file: string, holder: string): TrituneError =>
+  new TrituneError(
+    'MODEL_LOCKED',
+    `another run of tritune${holder && ` (${holder})`} has '${model}' on ${place} in hands`,
+    `wait for it to end; if no such run exists, remove ${file}`,
+  );
+
+function lockFile(model: string, place: string): string {
+  const name = createHash('sha256').update(`${place}\0${model}`).digest('hex').slice(0, 24);
+  return join(tmpdir(), `tritune-${name}.lock`);
+}
+
+const LOOKUP_LIMIT_MS = 2_000;
+
+/** One name for all the names that a server has; that of this machine's own addresses is localhost. */
+async function placeOf(address: string): Promise<string> {
+  const at = address.lastIndexOf(':');
+  const host = address.slice(0, at).replace(/^\[|\]$/g, '');
+  const ip = await withDeadline(lookup(host), LOOKUP_LIMIT_MS, tooSlow).then(
+    (found) => found.address,
+    () => host,
+  );
+  const own = Object.values(networkInterfaces()).flatMap((all) => all?.map((each) => each.address) ?? []);
+  const isOwn = own.includes(ip) || /^127\.|^::1$|^0\.0\.0\.0$|^::$/.test(ip);
+  return `${isOwn ? 'localhost' : ip}:${address.slice(at + 1)}`;
+}
+
+const tooSlow = (): TrituneError => new TrituneError('SERVER_TIMEOUT', 'no answer about the name', 'use an IP address');

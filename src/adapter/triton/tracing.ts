@@ -1,0 +1,46 @@
+import { TrituneError } from '../../base/errors.ts';
+import type { TraceControl, TraceSettings } from '../../triton/types.ts';
+import type { Tracing } from '../../tuner/seams.ts';
+
+/** No limit, and one file that is written when the settings change again. */
+const withoutLimit = { trace_level: ['TIMESTAMPS'], trace_count: ['-1'], log_frequency: ['0'] } as const;
+const changed = [...Object.keys(withoutLimit), 'trace_rate'];
+
+/** Tracing through the settings of the whole server: its protocol has them, and where the file is nobody can change. */
+export function createTracing(server: TraceControl): Tracing {
+  return {
+    look: async () => {
+      const now = await server.traceSettings();
+      return { earlier: those(now), file: fileIn(now) };
+    },
+    start: async (rate) => {
+      await server.changeTraceSettings({ ...withoutLimit, trace_rate: [`${rate}`] });
+    },
+    putBack: async (earlier) => {
+      await server.changeTraceSettings(earlier);
+      const now = await server.traceSettings();
+      return Object.entries(earlier).every(([name, values]) => `${now[name] ?? []}` === `${values}`);
+    },
+  };
+}
+
+const those = (settings: TraceSettings): TraceSettings =>
+  Object.fromEntries(changed.flatMap((name) => (settings[name] ? [[name, settings[name]]] : [])));
+
+function fileIn(settings: TraceSettings): string {
+  const [mode = 'triton'] = settings.trace_mode ?? [];
+  if (mode !== 'triton') {
+    throw new TrituneError(
+      'UNSUPPORTED',
+      `the server traces in mode '${mode}', which sends its traces elsewhere and writes no file`,
+      'start it with --trace-config mode=triton --trace-config triton,file=FILE, or leave out --trace',
+    );
+  }
+  const [file = ''] = settings.trace_file ?? [];
+  if (file !== '') return file;
+  throw new TrituneError(
+    'UNSUPPORTED',
+    'the server has no file to write traces to, and none can be given to it while it runs',
+    'start it with --trace-config triton,file=FILE, or leave out --trace',
+  );
+}

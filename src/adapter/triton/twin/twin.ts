@@ -1,0 +1,125 @@
+import { TrituneError } from '../../../base/errors.ts';
+import { NS_PER_MS } from '../../../base/units.ts';
+import { type Profile, profileSchema } from '../../../emulator/profile/schema.ts';
+import { isModelled } from '../../../perfmodel/observations.ts';
+import { settingsKeyOf } from '../../../perfmodel/settings-key.ts';
+import type { ServiceLaw } from '../../../queueing/service-law.ts';
+import { modelConfigOf } from '../../../space/model-configs.ts';
+import { type Attempt, attemptsOf } from '../../../study/analysis/memory/attempts.ts';
+import { foldStudy } from '../../../study/records/fold.ts';
+import type { StudyRecord, StudyStarted } from '../../../study/records/records.ts';
+import { type FittedLaws, fittedLaws } from './fitted-laws.ts';
+import { limitsOf, refusingArm } from './limits.ts';
+import { loadsOf } from './loads.ts';
+import { measuredLaw } from './measured-law.ts';
+import { deviceOf } from './twin-device.ts';
+import { answerTimes, armOf, lawFields, type TwinArm, turnaroundMs } from './twin-law.ts';
+
+/**
+ * Returns an emulator profile that reproduces a study's server: the original config, the service law and load times of each combination of
+ * settings, and refused loads. Pure: the same records give the same twin. Errors: UNSUPPORTED, with the reason, when the study has too
+ * little for one; JOURNAL_INVALID.
+ */
+export function twinOf(records: readonly StudyRecord[]): Profile {
+  const state = foldStudy(records);
+  const { started } = state;
+  const original = modelConfigOf(started.original);
+  checkModelled(started);
+  const attempts = attemptsOf(state);
+  const observations = attempts.flatMap((attempt) => attempt.observations);
+  const own = settingsKeyOf(started.original.shape);
+  const fitted = fittedLaws(attempts);
+  if (!fitted)
+    throw cannot(reasonFor(started, attempts), 'tune it again at concurrencies, on a server that reports them');
+  const { network_ms, answer_lead_ms } = answerTimes(fitted.roundTripNs / NS_PER_MS);
+  const loads = loadsOf(records, own);
+  const limits = limitsOf(attempts);
+  const others = otherSettingsOf(attempts, own);
+  const law = measuredLaw(
+    lawOf(fitted, own, attempts),
+    observations.filter(({ settingsKey }) => settingsKey === own),
+  );
+  const arms = others.flatMap((attemptsOfOne): TwinArm[] => {
+    const refusal = refusingArm(attemptsOfOne, limits);
+    const arm = armOf(attemptsOfOne, original, { fitted, base: law, loads, refusal });
+    return arm ? [arm] : [];
+  });
+  // The last arm that applies to a config counts, which should be the most specific one.
+  arms.sort((a, b) => Object.keys(a.when).length - Object.keys(b.when).length);
+  return checked({
+    name: `twin-of-${started.model.toLowerCase().replace(/[^a-z0-9]+/g, '-')}`.replace(/-+$/, ''),
+    description:
+      `A twin of model '${started.model}' on ${state.server.name} ${state.server.version} at ${state.server.url}, ` +
+      `made of what a study measured there.`,
+    source: sourceOf(started, fitted, limits.unexplained),
+    ...(started.goal.budget && { suggested_latency_budget_ms: started.goal.budget.latencyMs }),
+    device: deviceOf(original, attempts, limits.memoryMib),
+    models: [
+      {
+        config: { ...original, name: started.model },
+        law: { ...lawFields(law), turnaround_ms: turnaroundMs(observations), answer_lead_ms },
+        arms,
+        memory: limits.memory,
+        ...(limits.maxInstances !== null && { max_instances: limits.maxInstances }),
+        load: { full_s: loads.fullSeconds, add_s: loads.addSeconds, remove_s: loads.removeSeconds },
+        network_ms,
+      },
+    ],
+  });
+}
+
+/** A profile that the emulator cannot serve, such as one without a backend, is an error. */
+function checked(profile: unknown): Profile {
+  const read = profileSchema.safeParse(profile);
+  if (read.success) return read.data;
+  const [issue] = read.error.issues;
+  throw cannot(`${issue?.path.join('.')}: ${issue?.message}`, 'the emulator cannot serve such a model');
+}
+
+function checkModelled({ model, original }: StudyStarted): void {
+  if (!isModelled(original.shape)) {
+    throw cannot(
+      `'${model}' batches sequences, is an ensemble, or is decoupled`,
+      'the emulator has only the dynamic batcher and the default scheduler',
+    );
+  }
+  if ((modelConfigOf(original).instance_group ?? []).some(({ gpus = [] }) => gpus.some((gpu) => gpu > 0))) {
+    throw cannot(`'${model}' runs on a GPU beside the first`, 'the emulator has one GPU');
+  }
+}
+
+function reasonFor({ levels }: StudyStarted, attempts: readonly Attempt[]): string {
+  const measured = attempts.reduce((sum, { measurements }) => sum + measurements.length, 0);
+  if (measured === 0) return 'it has no measurements';
+  if (levels.mode !== 'concurrency')
+    return 'its load levels are request rates, which do not tell when the server is full';
+  return `none of its ${measured} measurements has the server's execution times by batch size`;
+}
+
+/** Returns the law of the model's own settings; of the first that were served where those were not. */
+function lawOf(fitted: FittedLaws, own: string, attempts: readonly Attempt[]): ServiceLaw {
+  const laws = [own, ...attempts.map(({ settingsKey }) => settingsKey)].map((key) => fitted.of(key));
+  return laws.find((law) => law !== null) as ServiceLaw;
+}
+
+/** Groups the attempts with other settings than the original's. */
+function otherSettingsOf(attempts: readonly Attempt[], own: string): (readonly [Attempt, ...Attempt[]])[] {
+  const groups = Map.groupBy(attempts, ({ settingsKey }) => settingsKey);
+  groups.delete(own);
+  return [...groups.values()] as unknown as [Attempt, ...Attempt[]][];
+}
+
+function sourceOf(
+  { at, seed, sampler, trituneVersion }: StudyStarted,
+  { observations, medianResidual }: FittedLaws,
+  unexplained: readonly string[],
+): string {
+  const missing = unexplained.map((what) => ` Not in it: ${what}.`).join('');
+  return (
+    `Fitted by tritune ${trituneVersion} to ${observations} measurements of the study of ${at} (sampler ${sampler}, ` +
+    `seed ${seed}); half of its execution times are met to ${(100 * medianResidual).toFixed(1)} %.${missing}`
+  );
+}
+
+const cannot = (reason: string, hint: string): TrituneError =>
+  new TrituneError('UNSUPPORTED', `no twin can be made of this study: ${reason}`, hint);

@@ -1,0 +1,61 @@
+import { realClock } from '../../base/clock.ts';
+import { nsToMs } from '../../base/units.ts';
+import { isModelled } from '../../perfmodel/observations.ts';
+import { countLimit, spaceSize } from '../../space/enumerate.ts';
+import { candidateOf } from '../../space/model-configs.ts';
+import { shapeOf } from '../../space/shape.ts';
+import { loadSpace } from '../../space/source/load.ts';
+import { presetFor } from '../../space/source/presets.ts';
+import type { ModelIndexEntry, TritonClient } from '../../triton/types.ts';
+import { namesIn, type OpenServer } from '../server/open-server.ts';
+import { examineRest } from './examine-rest.ts';
+import { bad, type Finding, note, ok } from './finding.ts';
+
+/** So long the model is watched for the requests of others. */
+const WATCHED_MS = 1000;
+
+/** The model's state, what would be searched, for a second whether others use it, and for another its latency at rest if they do not. Errors: those of the server. */
+export async function* examineModel(
+  opened: Pick<OpenServer, 'client' | 'server' | 'tls' | 'headers'>,
+  index: readonly ModelIndexEntry[],
+  name: string,
+): AsyncGenerator<Finding> {
+  const { client } = opened;
+  const entries = index.filter((entry) => entry.name === name);
+  const first = entries.find(({ state }) => state === 'READY') ?? entries[0];
+  if (!first) {
+    yield bad(name, `the server has no such model; it has ${namesIn(index)}`, 'MODEL_UNKNOWN');
+    return;
+  }
+  if (first.state !== 'READY') {
+    const why = first.reason ? ` (${first.reason})` : '';
+    yield note(name, `not loaded${why}: a run loads it, and unloads it at the end`);
+    return;
+  }
+  const config = await client.modelConfig(name);
+  const preset = presetFor(config.backend || config.platform);
+  const size = spaceSize(loadSpace(preset), candidateOf(config));
+  const candidates = Number.isFinite(size) ? `${size}` : `more than ${countLimit}`;
+  const backend = config.backend || config.platform || 'no backend named';
+  yield ok(name, `loaded, ${backend}; search space '${preset}' with ${candidates} candidates`);
+  if (!isModelled(shapeOf(config)))
+    yield note(
+      name,
+      'sequences, ensembles and decoupled models have no simulation of their own: the search learns from measurements alone',
+    );
+  const others = await foreignRate(client, name);
+  if (others > 0) {
+    const text = `others send it about ${others.toFixed(0)} requests a second: a run would end with FOREIGN_TRAFFIC (--allow-foreign-traffic)`;
+    yield bad(name, text, 'FOREIGN_TRAFFIC');
+    return;
+  }
+  yield* examineRest(opened, name);
+}
+
+async function foreignRate(client: TritonClient, name: string): Promise<number> {
+  const count = async (): Promise<number> =>
+    (await client.statistics(name)).reduce((sum, { success }) => sum + success.count, 0);
+  const [before, startNs] = [await count(), realClock.nowNs()];
+  await realClock.sleep(WATCHED_MS);
+  return (1e3 * ((await count()) - before)) / nsToMs(realClock.nowNs() - startNs);
+}

@@ -1,0 +1,74 @@
+import { restWindows } from '../../adapter/triton/profile.ts';
+import { realClock } from '../../base/clock.ts';
+import { errorLine } from '../../base/error-line.ts';
+import { formatMs } from '../../base/format.ts';
+import { measureLevel } from '../../profiler/measure-level.ts';
+import type { Measurement } from '../../profiler/measurement.ts';
+import { largeBelowMs, noiseFloorIn } from '../../study/summary/noise-floor.ts';
+import { describeNoise } from '../../study/summary/noise-words.ts';
+import { type OpenServer, readOriginal } from '../server/open-server.ts';
+import { openTraffic } from '../traffic/open-traffic.ts';
+import { requestsOf } from '../traffic/requests.ts';
+import { type Finding, note, ok } from './finding.ts';
+
+/** What a run is given where its command line says nothing. */
+const USUAL = { batch: 1, seed: 1, percentile: 99 } as const;
+const TIMEOUT_MS = 10_000;
+/** One in flight, ever. */
+const alone = { mode: 'concurrency', low: 1, high: 1 } as const;
+/** From here on, in times of the median, what a bad window does deserves attention. */
+const RESTLESS = 1.5;
+
+/**
+ * Sends a loaded model one request at a time for about a second, and tells what that says of budgets. Sequences are left alone: what began
+ * would have to end. Never throws: what cannot be sent without more options is no fault of the server's.
+ */
+export async function* examineRest(
+  opened: Pick<OpenServer, 'client' | 'server' | 'tls' | 'headers'>,
+  name: string,
+): AsyncGenerator<Finding> {
+  try {
+    const measurement = await measureAtRest(opened, name);
+    if (measurement) yield findingOf(measurement, name);
+  } catch (error) {
+    yield note(name, `nothing was sent to see its latency at rest: ${errorLine(error)}`);
+  }
+}
+
+function findingOf(measurement: Measurement, name: string): Finding {
+  const floor = noiseFloorIn(measurement, null);
+  if (!floor) {
+    const why = measurement.client.reason ?? measurement.failures[0]?.firstMessage ?? 'no request was answered';
+    return note(name, `its latency at rest could not be seen: ${why}`);
+  }
+  const { figures } = describeNoise(floor, null);
+  const text = `${figures}; the machine alone breaks a budget below ${formatMs(floor.highMs)}, and decides a third or more of one below ${formatMs(largeBelowMs(floor))}`;
+  return floor.highMs > RESTLESS * floor.medianMs ? note(name, text) : ok(name, text);
+}
+
+async function measureAtRest(
+  opened: Pick<OpenServer, 'client' | 'server' | 'tls' | 'headers'>,
+  name: string,
+): Promise<Measurement | null> {
+  const original = await readOriginal(opened.client, name);
+  if (original.config.sequence_batching) return null;
+  const inputs = await requestsOf(USUAL, original);
+  const asked = { spec: USUAL, config: original.config, inputs, levels: alone, timeoutMs: TIMEOUT_MS };
+  const traffic = await openTraffic(opened, asked);
+  try {
+    return await measureLevel({
+      transport: traffic.transport,
+      ...traffic.threads,
+      requests: traffic.requestsFor(original.config),
+      level: { mode: alone.mode, value: alone.low },
+      stats: opened.client,
+      clock: realClock,
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+      percentile: USUAL.percentile,
+      windows: restWindows,
+      alarm: traffic.alarm,
+    });
+  } finally {
+    await traffic.close();
+  }
+}

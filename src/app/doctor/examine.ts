@@ -1,0 +1,121 @@
+import { availableParallelism } from 'node:os';
+import { findTriton } from '../../launch/triton-install.ts';
+import { metricsProbe } from '../../profiler/devices/device-probe.ts';
+import type { AddressSpec } from '../../spec/server-spec.ts';
+import type { ModelIndexEntry } from '../../triton/types.ts';
+import { addressesOf, connectControl } from '../server/addresses.ts';
+import { checkControllable, type OpenServer } from '../server/open-server.ts';
+import { readTls } from '../server/read-tls.ts';
+import { examineModel } from './examine-model.ts';
+import { type Finding, failed, note, ok } from './finding.ts';
+
+export type ExamineOptions = AddressSpec & { readonly model?: string };
+
+/** What a run uses where the server has it, and what it does without. */
+const EXTENSIONS: readonly (readonly [name: string, use: string, without: string])[] = [
+  [
+    'statistics',
+    'statistics by batch size, which the queueing sampler goes by',
+    'the queueing sampler has a usual law only',
+  ],
+  ['system_shared_memory', 'tensors in shared memory (--shared-memory system)', 'no --shared-memory system'],
+  ['cuda_shared_memory', "tensors in a GPU's memory (--shared-memory cuda)", 'no --shared-memory cuda'],
+  ['trace', 'traces (--trace)', 'no --trace'],
+];
+
+/**
+ * What is reachable, which features are there, and what would go wrong with a run, one finding after another. Nothing is loaded or
+ * changed: whether models can be controlled is asked by unloading one that there is not. A named model that is loaded is sent requests, one at a
+ * time, for about a second. Never throws.
+ */
+export async function* examine(options: ExamineOptions): AsyncGenerator<Finding> {
+  yield await machine();
+  let subject: Subject | null = null;
+  try {
+    const tls = await readTls(options);
+    const addresses = addressesOf(options, tls);
+    const metricsUrl = options.metricsUrl ?? addresses.metricsUrl;
+    const { tls: trafficTls, headers = [] } = addresses;
+    subject = { ...(await connectControl(addresses)), tls: trafficTls, headers, metricsUrl, metricsTls: tls };
+    for (const look of [server, control, extensions]) yield* look(subject);
+    const index = await subject.client.index();
+    yield repository(index);
+    yield await metrics(subject, index, options.model);
+    if (options.model !== undefined) yield* examineModel(subject, index, options.model);
+  } catch (error) {
+    yield failed('server', error);
+  } finally {
+    await subject?.client.close();
+  }
+}
+
+type Subject = Pick<OpenServer, 'client' | 'server' | 'tls' | 'headers' | 'metricsUrl' | 'metricsTls'>;
+type Look = (subject: Subject) => AsyncGenerator<Finding>;
+
+async function machine(): Promise<Finding> {
+  const cores = availableParallelism();
+  const install = await findTriton();
+  const local = install
+    ? `Triton for --launch local in ${install.directory}`
+    : 'no Triton for --launch local (install-triton)';
+  return ok('machine', `${cores} cores for the load generator; ${local}`);
+}
+
+const server: Look = async function* ({ client, server: { name, version, url, protocol, emulated } }) {
+  const what = emulated === null ? `${name} ${version}` : `tritune's emulator, profile ${emulated}`;
+  yield ok('server', `${what} at ${url} (${protocol})`);
+  if (!(await client.ready()))
+    yield note('server', 'it says that it is not ready: a model has failed to load, or it is still starting');
+};
+
+const control: Look = async function* ({ client }) {
+  try {
+    await checkControllable(client);
+    yield ok('control', 'models can be loaded and unloaded');
+  } catch (error) {
+    yield failed('control', error);
+  }
+};
+
+const extensions: Look = async function* ({ client }) {
+  const { extensions: there } = await client.serverMetadata();
+  for (const [name, use, without] of EXTENSIONS) {
+    yield there.includes(name)
+      ? ok(name.replace('system_', ''), use)
+      : note(name.replace('system_', ''), `not there: ${without}`);
+  }
+};
+
+function repository(index: readonly ModelIndexEntry[]): Finding {
+  const names = new Set(index.map(({ name }) => name));
+  const ready = loadedIn(index);
+  const list = ready.slice(0, 5).join(', ');
+  const more = ready.length > 5 ? `, and ${ready.length - 5} more` : '';
+  if (names.size === 0) return note('models', 'the repository is empty');
+  return ok('models', `${names.size} in the repository, ${ready.length} loaded${list ? `: ${list}${more}` : ''}`);
+}
+
+const loadedIn = (index: readonly ModelIndexEntry[]): string[] => [
+  ...new Set(index.filter(({ state }) => state === 'READY').map(({ name }) => name)),
+];
+
+async function metrics(
+  { metricsUrl, metricsTls }: Subject,
+  index: readonly ModelIndexEntry[],
+  wanted: string | undefined,
+): Promise<Finding> {
+  const loaded = loadedIn(index);
+  const known = loaded.find((name) => name === wanted) ?? loaded[0] ?? '';
+  const figures = await metricsProbe(metricsUrl, known, metricsTls)(AbortSignal.timeout(5000));
+  if (figures === null)
+    return note(
+      'metrics',
+      `no page of this server at ${metricsUrl}: its CPU and GPU figures stay unknown (--metrics-url)`,
+    );
+  const { cpuUtilizationPercent, gpus = [] } = figures;
+  const parts = [
+    cpuUtilizationPercent === undefined ? 'no CPU figures' : 'CPU',
+    gpus.length === 0 ? 'no GPU' : `${gpus.length} GPU`,
+  ];
+  return ok('metrics', `${parts.join(', ')} at ${metricsUrl}`);
+}

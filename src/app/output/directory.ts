@@ -1,0 +1,55 @@
+import { access, constants, mkdir, rm, rmdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { messageOf, TrituneError } from '../../base/errors.ts';
+
+export const RUNS_DIRECTORY = 'tritune-runs';
+
+/** The files of a study's directory. */
+export const studyFiles = (directory: string) => ({ directory, journal: join(directory, 'journal.jsonl') });
+
+/** The directory of a new study: the one asked for, else `tritune-runs/MODEL-TIMESTAMP`; made, and checked to be writable. Errors: OUTPUT_UNWRITABLE. */
+export async function prepareOutput(asked: string | undefined, model: string, wallMs: number): Promise<string> {
+  const directory = asked ?? join(RUNS_DIRECTORY, `${safeName(model)}-${timestamp(wallMs)}`);
+  try {
+    await mkdir(directory, { recursive: true });
+    await access(directory, constants.W_OK);
+  } catch (error) {
+    throw new TrituneError(
+      'OUTPUT_UNWRITABLE',
+      `cannot write to ${directory}: ${messageOf(error)}`,
+      'choose another directory with --output',
+      {
+        cause: error,
+      },
+    );
+  }
+  return directory;
+}
+
+/** A model's name comes from a server, so it may hold anything: it becomes one harmless path segment, on Windows too. */
+export function safeName(model: string): string {
+  const name = model
+    .slice(0, 100)
+    .replace(/[^A-Za-z0-9._-]/g, '_')
+    .replace(/^\.+/, '_')
+    .replace(/\.$/, '_');
+  return deviceName.test(name) ? `_${name.slice(0, 99)}` : name || '_';
+}
+
+/** What Windows opens in place of a file of that name, whatever its ending. */
+const deviceName = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
+
+const timestamp = (wallMs: number): string =>
+  new Date(wallMs).toISOString().slice(0, 19).replace(/[-:]/g, '').replace('T', '-');
+
+/** After a run that ended before it wrote anything down: takes its empty journal away, and the directory if nothing else is in it. */
+export async function discardEmpty(directory: string): Promise<void> {
+  const { journal } = studyFiles(directory);
+  const size = await stat(journal).then(
+    (found) => found.size,
+    () => null,
+  );
+  if (size !== 0) return;
+  await rm(journal, { force: true });
+  await rmdir(directory).catch(() => undefined);
+}

@@ -1,0 +1,72 @@
+import { join } from 'node:path';
+import { settingsDocuments } from '../../adapter/settings/documents.ts';
+import { configDocuments } from '../../adapter/triton/documents.ts';
+import { TrituneError } from '../../base/errors.ts';
+import { writePlots } from '../../report/write-plots.ts';
+import { type WrittenRun, writeEmitted, writeRun } from '../../report/write-run.ts';
+import { TRITON } from '../../space/model-configs.ts';
+import type { Candidate } from '../../space/types.ts';
+import type { Metrics } from '../../study/goal/metrics/registry.ts';
+import { foldStudy } from '../../study/records/fold.ts';
+import { readJournal } from '../../study/records/journal.ts';
+import type { ModelRestored, StudyRecord, StudyStarted } from '../../study/records/records.ts';
+import type { Trial } from '../../study/types.ts';
+import type { EmittedDocument } from '../../tuner/adapter.ts';
+import { isSeries, readSeriesFile, studiesIn } from '../series/directory.ts';
+import { type ExitCodeOf, recordSeries } from '../series/record.ts';
+import { safeName, studyFiles } from './directory.ts';
+
+/** The files to emit for a candidate. */
+export type DocumentsOf = (candidate: Candidate) => readonly EmittedDocument[];
+
+/** What a journal does not say. */
+interface Beside {
+  /** How the run left the model, where the disk was full. */
+  readonly restored?: ModelRestored | null;
+  /** What the names of the goal mean; the built-in metrics if not given. */
+  readonly metrics?: Metrics;
+  /** Those of the study's adapter; without them a study of another server than Triton emits its settings as JSON. */
+  readonly documentsOf?: DocumentsOf | undefined;
+}
+
+/** Writes a study's documents from its journal, finished or not. Errors: JOURNAL_INVALID, OUTPUT_UNWRITABLE. */
+export async function writeDocuments(directory: string, beside: Beside = {}): Promise<WrittenRun> {
+  const { restored = null, metrics } = beside;
+  const records = await readJournal(studyFiles(directory).journal, metrics);
+  const state = foldStudy(restored ? [...records, restored] : records);
+  return writeRun(state, directory, beside.documentsOf ?? documentsFor(state.started));
+}
+
+const documentsFor = ({ adapter, model }: StudyStarted): DocumentsOf =>
+  adapter === TRITON ? (candidate) => configDocuments(candidate, model, safeName) : settingsDocuments;
+
+/** `writeDocuments` for the study in a directory, or for each of a series and for the series itself. Errors: as there. */
+export async function writeAllDocuments(directory: string, exitCodeOf: ExitCodeOf): Promise<readonly WrittenRun[]> {
+  const written: WrittenRun[] = [];
+  for (const study of await studiesIn(directory)) written.push(await writeDocuments(study));
+  if (await isSeries(directory)) await recordSeries(directory, (await readSeriesFile(directory)).models, exitCodeOf);
+  return written;
+}
+
+/** The charts of the study in a directory, or of each of a series, as files. Errors: JOURNAL_INVALID, OUTPUT_UNWRITABLE, UNSUPPORTED. */
+export async function writeAllPlots(directory: string): Promise<readonly string[]> {
+  const written: string[] = [];
+  for (const study of await studiesIn(directory)) {
+    written.push(...(await writePlots(foldStudy(await readJournal(studyFiles(study).journal)), study)));
+  }
+  return written;
+}
+
+/** Writes one trial's config.pbtxt, or its settings, beside the best one's. Returns its path. Errors: OUTPUT_UNWRITABLE. */
+export async function exportConfig(directory: string, model: string, { candidate, number }: Trial): Promise<string> {
+  const ofTriton = configDocuments(candidate, model, safeName);
+  const documents = ofTriton.length > 0 ? ofTriton : settingsDocuments(candidate);
+  return (await writeEmitted(join(directory, `trial-${number}`), documents)) ?? directory;
+}
+
+/** The records of the single study in a directory. Errors: JOURNAL_INVALID, USAGE for the directory of a series. */
+export async function recordsIn(directory: string): Promise<readonly StudyRecord[]> {
+  if (!(await isSeries(directory))) return readJournal(studyFiles(directory).journal);
+  const studies = (await studiesIn(directory)).join(' or ');
+  throw new TrituneError('USAGE', `${directory} holds several studies`, `look at one of them: ${studies}`);
+}

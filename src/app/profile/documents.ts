@@ -1,0 +1,114 @@
+import { appendFile, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { realClock } from '../../base/clock.ts';
+import { messageOf, TrituneError } from '../../base/errors.ts';
+import { NS_PER_MS } from '../../base/units.ts';
+import type { ObservedRequest } from '../../loadgen/observed-transport.ts';
+import type { LoadLevel, OutputTensor } from '../../loadgen/types.ts';
+import type { LevelReport } from '../../profiler/level-report.ts';
+import type { ProfileProgress } from '../../profiler/measurement.ts';
+import { exportedTensors } from '../../report/exported-tensors.ts';
+import { perfAnalyzerCsv } from '../../report/perf-analyzer-csv.ts';
+import { ProfileExport } from '../../report/profile-export.ts';
+import { levelJson, type ProfileHead, profileJson } from '../../report/profile-json.ts';
+import type { ScenarioFile } from '../../report/scenario-tables.ts';
+import type { ProfilePlan } from './plan.ts';
+import type { ProfileSpec } from './profile-spec.ts';
+
+/** The files of a profile, written as it goes: what is measured is not lost when the run ends early. */
+export interface ProfileDocuments {
+  onLevel(level: LoadLevel): void;
+  onProgress(progress: ProfileProgress): void;
+  onRequest(observed: ObservedRequest, outputs: readonly OutputTensor[]): void;
+  /** Errors: OUTPUT_UNWRITABLE. */
+  onReport(reports: readonly LevelReport[]): Promise<void>;
+  /** Errors: OUTPUT_UNWRITABLE. */
+  close(): Promise<void>;
+}
+
+/** Errors: OUTPUT_EXISTS for an export that is there already; OUTPUT_UNWRITABLE. */
+export async function openProfileDocuments(
+  spec: ProfileSpec,
+  plan: ProfilePlan,
+  head: ProfileHead,
+): Promise<ProfileDocuments> {
+  const { csv, json, ndjson, profileExportFile } = spec;
+  const csvOptions = {
+    isVerbose: spec.verboseCsv === true,
+    withGpuMetrics: spec.collectMetrics === true,
+    percentile: plan.percentile,
+  };
+  const requests = profileExportFile === undefined ? null : await ProfileExport.open(profileExportFile, epochNs());
+  if (ndjson !== undefined) await write(ndjson, '');
+  const line = async (event: object): Promise<void> => {
+    if (ndjson !== undefined) await writing(ndjson, appendFile(ndjson, `${JSON.stringify(event)}\n`));
+  };
+  let lines: Promise<void> = line({ type: 'profile', ...head });
+  const next = (event: object): void => {
+    lines = lines.then(() => line(event));
+    // Whoever waits for the documents is told.
+    lines.catch(() => undefined);
+  };
+  let isLevelOpen = false;
+  const endLevel = (): void => {
+    if (isLevelOpen) requests?.endLevel();
+    isLevelOpen = false;
+  };
+  return {
+    onLevel: (level) => {
+      endLevel();
+      requests?.beginLevel(level);
+      isLevelOpen = true;
+      next({ type: 'level-started', level });
+    },
+    onProgress: (progress) => {
+      if (progress.phase !== 'window') return;
+      requests?.boundary(realClock.nowNs());
+      next({ type: 'window', ...progress });
+    },
+    onRequest: ({ request, startNs, endNs, outcome }, outputs) => {
+      if (!outcome.ok) return;
+      const id = request.parameters?.find(({ name }) => name === 'sequence_id')?.value;
+      requests?.request({
+        startNs,
+        responsesNs: [endNs],
+        sequenceId: typeof id === 'number' ? id : 0,
+        inputs: exportedTensors(request.inputs),
+        outputs: exportedTensors(outputs),
+      });
+    },
+    onReport: async (reports) => {
+      endLevel();
+      const report = reports.at(-1);
+      if (report) next({ type: 'level', ...levelJson(report) });
+      if (csv !== undefined) await write(csv, perfAnalyzerCsv(reports, csvOptions));
+      if (json !== undefined) await write(json, `${JSON.stringify(profileJson(head, reports), null, 2)}\n`);
+      await lines;
+    },
+    close: async () => {
+      endLevel();
+      await lines;
+      await requests?.close();
+    },
+  };
+}
+
+/** What the monotonic clock's 0 is since 1970. */
+const epochNs = (): bigint =>
+  BigInt(Math.round(realClock.wallMs() * 1e3)) * 1000n - BigInt(Math.round(realClock.nowNs() / NS_PER_MS)) * 1_000_000n;
+
+/** Errors: OUTPUT_UNWRITABLE. */
+export async function writeScenarioFiles(directory: string, files: readonly ScenarioFile[]): Promise<void> {
+  await writing(directory, mkdir(directory, { recursive: true }));
+  for (const { name, text } of files) await write(join(directory, name), text);
+}
+
+const write = (path: string, text: string): Promise<void> => writing(path, writeFile(path, text));
+
+async function writing(path: string, work: Promise<unknown>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    throw new TrituneError('OUTPUT_UNWRITABLE', `cannot write ${path}: ${messageOf(error)}`, 'name another place');
+  }
+}

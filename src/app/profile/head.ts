@@ -1,0 +1,28 @@
+import { trituneVersion } from '../../base/version.ts';
+import type { ProfileHead } from '../../report/profile-json.ts';
+import type { ServerIdentity } from '../../study/records/records.ts';
+import { commandLineWithoutValues } from '../server/headers.ts';
+import type { ProfilePlan } from './plan.ts';
+import type { ProfileSpec } from './profile-spec.ts';
+
+/** What the documents of a profile say of it before its figures. */
+export function profileHead(
+  spec: ProfileSpec,
+  { mode, rule }: ProfilePlan,
+  { name, version, url, emulated }: ServerIdentity,
+  model: string,
+  commandLine: readonly string[],
+): ProfileHead {
+  return {
+    schemaVersion: 1,
+    trituneVersion,
+    model,
+    modelVersion: spec.modelVersion ?? '',
+    server: { name, version, url, emulated },
+    protocol: spec.protocol,
+    batch: spec.batch,
+    mode,
+    stability: rule.kind,
+    commandLine: commandLineWithoutValues(commandLine, spec),
+  };
+}

@@ -1,0 +1,154 @@
+import { TrituneError } from '../../base/errors.ts';
+import type { MeasuringSettings, ProfileSettings } from '../../headless/perf-analyzer/settings.ts';
+import { defaultPerfAnalyzerRule, type PerfAnalyzerRule, type StabilityRule } from '../../profiler/level-options.ts';
+import type { SweepPlan, SweepRange } from '../../profiler/sweep.ts';
+import { type TimedRequests, timedRequestsOf } from '../traffic/schedule.ts';
+import type { ProfileSpec } from './profile-spec.ts';
+
+const PERCENTILES = [50, 90, 95, 99] as const;
+
+/** What a profile will do, checked. */
+export interface ProfilePlan {
+  readonly mode: 'concurrency' | 'request-rate';
+  readonly sweep: SweepPlan;
+  /** When requests are due, where it is not a plain rate. */
+  readonly timed: TimedRequests | null;
+  readonly rule: StabilityRule;
+  /** Half-width of the 95 % intervals that ends a level, as a share; for the rule `interval`. */
+  readonly precision: number;
+  /** null: the average. */
+  readonly percentile: number | null;
+  /** Those that are reported, ascending. */
+  readonly percentiles: readonly number[];
+  /** 0 is none. */
+  readonly latencyLimitMs: number;
+}
+
+/** Errors: USAGE, INPUT_INVALID. `alike`: as the drop-in, which has perf_analyzer's rule unless told otherwise. */
+export async function planProfile(spec: ProfileSpec, alike: boolean): Promise<ProfilePlan> {
+  checkOneLoad(spec);
+  const timed = await timedRequestsOf(spec);
+  const mode = timed || spec.requestRateRange ? 'request-rate' : 'concurrency';
+  const range = timed ? only(timed.perSecond) : (spec.requestRateRange ?? spec.concurrencyRange ?? only(1));
+  const sweep: SweepPlan = {
+    range,
+    order: spec.binarySearch ? 'binary' : 'linear',
+    wholeLevels: mode === 'concurrency',
+  };
+  checkSweep(sweep, spec);
+  const percentile = spec.percentile === undefined || spec.percentile < 0 ? null : spec.percentile;
+  return {
+    mode,
+    sweep,
+    timed,
+    rule: ruleOf(spec, { timed, range, percentile }, alike),
+    precision: spec.precision / 100,
+    percentile,
+    percentiles: [...new Set([...PERCENTILES, ...(percentile === null ? [] : [percentile])])].sort((a, b) => a - b),
+    latencyLimitMs: spec.latencyThreshold,
+  };
+}
+
+const only = (value: number): SweepRange => ({ start: value, end: value, step: 1 });
+
+/** What the first lines of the output say of it. */
+export function settingsOf(
+  { mode, sweep, timed, rule, percentile, latencyLimitMs }: ProfilePlan,
+  spec: ProfileSpec,
+  isDecoupled: boolean,
+): ProfileSettings {
+  return {
+    batch: spec.batch,
+    serviceKind: 'TRITON',
+    protocol: spec.protocol,
+    mode,
+    endLevel: sweep.range.end,
+    binarySearch: sweep.order === 'binary',
+    distribution: mode === 'request-rate' && !timed ? spec.requestDistribution : null,
+    latencyLimitMs,
+    warmupRequests: spec.warmupRequestCount ?? null,
+    isAsync: spec.async === true || spec.streaming === true,
+    isDecoupled,
+    measuring: measuringOf(rule, spec.precision),
+    percentile,
+  };
+}
+
+function measuringOf(rule: StabilityRule, precisionPercent: number): MeasuringSettings {
+  if (rule.kind === 'interval') return { kind: 'interval', precisionPercent };
+  if (rule.kind === 'request-count') return { kind: 'request-count', requests: rule.requests };
+  const { mode, maxTrials, windowMs, requestCount } = rule;
+  return mode === 'count_windows'
+    ? { kind: 'count-windows', requests: requestCount, maxTrials }
+    : { kind: 'time-windows', windowMs, maxTrials };
+}
+
+const loads = {
+  concurrencyRange: '--concurrency-range',
+  requestRateRange: '--request-rate-range',
+  requestIntervals: '--request-intervals',
+  arrivalTrace: '--arrival-trace',
+  fixedSchedule: '--fixed-schedule',
+  ramp: '--ramp',
+  burst: '--burst',
+  scenario: '--scenario',
+} as const;
+
+function checkOneLoad(spec: ProfileSpec): void {
+  const given = (Object.keys(loads) as (keyof typeof loads)[]).filter((key) => spec[key] !== undefined);
+  if (given.length > 1) throw usage(`${given.map((key) => loads[key]).join(' and ')} exclude each other`, 'give one');
+}
+
+function checkSweep({ range, order }: SweepPlan, { latencyThreshold, requestCount }: ProfileSpec): void {
+  if (range.end === 0 && latencyThreshold === 0) {
+    throw usage('a range without an end needs something that ends it', 'give --latency-threshold');
+  }
+  if (order === 'binary' && (range.end === 0 || latencyThreshold === 0)) {
+    throw usage('--binary-search needs the end of the range and --latency-threshold', 'give both');
+  }
+  if (requestCount && range.end !== range.start) {
+    throw usage('--request-count goes with a single load level', 'give one level, or leave it out');
+  }
+}
+
+interface Asked {
+  readonly timed: TimedRequests | null;
+  readonly range: SweepRange;
+  readonly percentile: number | null;
+}
+
+function ruleOf(spec: ProfileSpec, { timed, range, percentile }: Asked, alike: boolean): StabilityRule {
+  if (timed?.requests != null) {
+    if (spec.requestCount) throw usage('the schedule says how many requests there are', 'leave out --request-count');
+    return { kind: 'request-count', requests: timed.requests };
+  }
+  if (spec.requestCount) {
+    if (spec.requestCount < range.start) {
+      throw usage('--request-count is below the load level', 'give at least as many requests as are in flight');
+    }
+    return { kind: 'request-count', requests: spec.requestCount };
+  }
+  const given = givenRule(spec);
+  const stability = spec.stability ?? (alike || Object.keys(given).length > 0 ? 'perf-analyzer' : 'interval');
+  if (stability === 'interval') return { kind: 'interval' };
+  return {
+    ...defaultPerfAnalyzerRule,
+    ...given,
+    ...(percentile !== null && { percentile }),
+    latencyThresholdMs: spec.latencyThreshold,
+  };
+}
+
+/** What the user says of perf_analyzer's rule. */
+function givenRule(spec: ProfileSpec): Partial<PerfAnalyzerRule> {
+  const rule = {
+    mode: spec.measurementMode,
+    windowMs: spec.measurementInterval,
+    requestCount: spec.measurementRequestCount,
+    stabilityPercent: spec.stabilityPercentage,
+    maxTrials: spec.maxTrials,
+  };
+  return Object.fromEntries(Object.entries(rule).filter(([, value]) => value !== undefined));
+}
+
+const usage = (message: string, hint: string): TrituneError => new TrituneError('USAGE', message, hint);

@@ -1,0 +1,93 @@
+import type { SweepRange } from '../../profiler/sweep.ts';
+import type { HeaderSpec, LaunchSpec, Protocol, TlsSpec } from '../../spec/server-spec.ts';
+import type { RequestDistribution } from '../../spec/study-spec.ts';
+import type { ClientSpec, RequestSpec, TransportSpec } from '../../spec/traffic-spec.ts';
+import type { NumberRange } from '../../spec/tune-options.ts';
+
+export interface RateRamp {
+  readonly fromPerSecond: number;
+  readonly toPerSecond: number;
+  readonly overS: number;
+}
+
+export interface BurstShape {
+  readonly size: number;
+  readonly periodMs: number;
+}
+
+/** Which load levels are measured, and how requests are spread in time. */
+export interface LevelSpec {
+  readonly concurrencyRange?: SweepRange;
+  readonly requestRateRange?: SweepRange;
+  readonly requestDistribution: RequestDistribution;
+  readonly requestIntervals?: string;
+  readonly arrivalTrace?: string;
+  readonly traceSpeed: number;
+  readonly fixedSchedule?: boolean;
+  readonly ramp?: RateRamp;
+  readonly burst?: BurstShape;
+  readonly binarySearch?: boolean;
+  readonly latencyThreshold: number;
+  readonly scenario?: 'offline' | 'online';
+  readonly batchSizes?: readonly number[];
+  readonly concurrencies?: NumberRange;
+}
+
+/** How a level is measured. */
+export interface MeasuringSpec {
+  readonly stability?: 'interval' | 'perf-analyzer';
+  readonly precision: number;
+  readonly measurementMode?: 'time_windows' | 'count_windows';
+  readonly measurementInterval?: number;
+  readonly measurementRequestCount?: number;
+  readonly stabilityPercentage?: number;
+  readonly maxTrials?: number;
+  readonly percentile?: number;
+  readonly requestCount?: number;
+  readonly warmupRequestCount?: number;
+  readonly requestTimeout: number;
+  readonly seed: number;
+}
+
+/** Where the figures go. */
+export interface ProfileOutputs {
+  readonly csv?: string;
+  readonly verboseCsv?: boolean;
+  readonly profileExportFile?: string;
+  readonly json?: string;
+  readonly ndjson?: string;
+  readonly output?: string;
+  readonly collectMetrics?: boolean;
+  readonly metricsUrl?: string;
+  readonly verbose?: boolean;
+}
+
+/** How the server traces requests during a profile, as perf_analyzer's options of these names say. */
+export interface TraceSpec {
+  readonly traceLevel?: 'OFF' | 'TIMESTAMPS' | 'TENSORS';
+  readonly traceRate?: number;
+  readonly traceCount?: number;
+  readonly logFrequency?: number;
+}
+
+/** What a profile is: a model, load levels, the requests, and how it is measured. */
+export interface ProfileSpec
+  extends LevelSpec,
+    MeasuringSpec,
+    ProfileOutputs,
+    RequestSpec,
+    TransportSpec,
+    ClientSpec,
+    TlsSpec,
+    HeaderSpec,
+    Partial<LaunchSpec>,
+    TraceSpec {
+  readonly model?: string;
+  readonly modelVersion?: string;
+  readonly url?: string;
+  readonly protocol: Protocol;
+  /** Told in the output; no request ever waits for another one. */
+  readonly async?: boolean;
+  /** Models that the model calls, as NAME:VERSION,…; their statistics are read too. */
+  readonly blsComposingModels?: string;
+}

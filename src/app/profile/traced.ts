@@ -1,0 +1,33 @@
+import type { TraceControl, TraceSettings } from '../../triton/types.ts';
+import type { TraceSpec } from './profile-spec.ts';
+
+/** perf_analyzer's. */
+const DEFAULTS = { traceRate: 1000, traceCount: -1, logFrequency: 0 } as const;
+
+/**
+ * Does the work with the server tracing as the options say, and puts its settings back as they were, however the work
+ * ends. Without any of the options nothing is asked of the server.
+ */
+export async function traced<T>(server: TraceControl, spec: TraceSpec, work: () => Promise<T>): Promise<T> {
+  const change = changeOf(spec);
+  if (change === null) return work();
+  const before = await server.traceSettings();
+  const earlier = Object.fromEntries(Object.keys(change).map((name) => [name, before[name] ?? []]));
+  try {
+    await server.changeTraceSettings(change);
+    return await work();
+  } finally {
+    await server.changeTraceSettings(earlier);
+  }
+}
+
+function changeOf({ traceLevel, ...numbers }: TraceSpec): TraceSettings | null {
+  if (traceLevel === undefined) return null;
+  const { traceRate, traceCount, logFrequency } = { ...DEFAULTS, ...numbers };
+  return {
+    trace_level: [traceLevel],
+    trace_rate: [`${traceRate}`],
+    trace_count: [`${traceCount}`],
+    log_frequency: [`${logFrequency}`],
+  };
+}

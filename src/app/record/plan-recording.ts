@@ -1,0 +1,66 @@
+import { TrituneError } from '../../base/errors.ts';
+import type { WindowRule } from '../../profiler/level-options.ts';
+import { besideInstances } from '../../space/shape.ts';
+import type { Candidate } from '../../space/types.ts';
+import type { RecordingSpec, StudySpec } from '../../spec/study-spec.ts';
+import type { ServerIdentity } from '../../study/records/records.ts';
+import { type ExhaustiveSampler, exhaustiveSampler } from '../../study/search/samplers/exhaustive.ts';
+import { viewSpace } from '../../study/search/samplers/space-view.ts';
+import type { OriginalModel } from '../server/open-server.ts';
+import { type PlannedFrom, type PlannedStudy, planStudy } from '../study/plan-study.ts';
+
+/** What the journal of a recording names as its sampler. */
+export const EXHAUSTIVE = 'exhaustive';
+
+/** What a study records in place of a search. Errors: USAGE for a study that is no recording. */
+export function recordingIn({ recording }: StudySpec): RecordingSpec {
+  if (recording) return recording;
+  throw new TrituneError(
+    'USAGE',
+    'the study is a run of tritune tune, no recording',
+    'name a directory that tritune record made, or use tritune tune --resume',
+  );
+}
+
+/** A study without a search: everything is measured, and there is no final. */
+export interface PlannedRecording extends PlannedStudy {
+  readonly sampler: ExhaustiveSampler;
+  /** The original config first. */
+  readonly candidates: readonly Candidate[];
+  /** Changes between them that are more than instances. */
+  readonly groups: number;
+}
+
+/** Errors: those of `planStudy`. */
+export function planRecording(study: PlannedFrom, server: ServerIdentity, original: OriginalModel): PlannedRecording {
+  const { levelValues, repeats, latencyLimitMs, ...windows } = recordingIn(study.spec);
+  const planned = planStudy(study, server, original);
+  const { plan } = planned;
+  const byFingerprint = new Map([[plan.study.original.fingerprint, plan.study.original]]);
+  const view = viewSpace(planned.space, plan.study.original);
+  for (const assignment of view.assignments()) {
+    const outcome = view.build(assignment);
+    if (outcome.legal && !byFingerprint.has(outcome.candidate.fingerprint))
+      byFingerprint.set(outcome.candidate.fingerprint, outcome.candidate);
+  }
+  const candidates = [...byFingerprint.values()];
+  const sampler = exhaustiveSampler({
+    ...{ candidates, levels: levelValues, repeats, seed: study.spec.seed },
+    latencyLimitMs,
+  });
+  return {
+    ...planned,
+    ...{ sampler, candidates, samplerFor: () => sampler },
+    groups: new Set(candidates.map(({ shape }) => besideInstances(shape))).size,
+    windows: windowsOf(windows),
+    plan: { ...plan, finalRounds: 0, study: { ...plan.study, sampler: EXHAUSTIVE } },
+  };
+}
+
+function windowsOf({ windowSeconds, windows }: Pick<RecordingSpec, 'windowSeconds' | 'windows'>): Partial<WindowRule> {
+  const minWindowMs = windowSeconds === undefined ? null : windowSeconds * 1e3;
+  return {
+    ...(minWindowMs !== null && { minWindowMs, maxWindowMs: Math.max(minWindowMs, 2000) }),
+    ...(windows === undefined ? { maxWindows: 6 } : { minWindows: windows, maxWindows: windows }),
+  };
+}

@@ -1,0 +1,63 @@
+import { cpus, release, type as systemName, totalmem } from 'node:os';
+import { basename } from 'node:path';
+import type { JsonObject } from '../../base/json.ts';
+import { recordingOf } from '../../benchmark/record-study.ts';
+import { type Recording, textOf } from '../../benchmark/recording.ts';
+import { writeWhole } from '../../report/write-run.ts';
+import type { StudySpec } from '../../spec/study-spec.ts';
+import { foldStudy } from '../../study/records/fold.ts';
+import { readJournal } from '../../study/records/journal.ts';
+import { studyFiles } from '../output/directory.ts';
+import type { OpenStudy } from '../study/open-study.ts';
+import { type PlannedRecording, recordingIn } from './plan-recording.ts';
+
+/** What a grid holds that was written. */
+export interface WrittenRecording {
+  readonly file: string;
+  readonly points: number;
+  readonly candidates: number;
+}
+
+/**
+ * Writes the grid as far as its journal goes. Returns what was written, null where nothing was measured, and whether the
+ * grid has all of its points. Errors: OUTPUT_UNWRITABLE.
+ */
+export async function writeRecording(
+  { spec, directory }: OpenStudy,
+  { candidates, sampler }: PlannedRecording,
+): Promise<{ readonly isComplete: boolean; readonly written: WrittenRecording | null }> {
+  const { grid, levelValues: levels, repeats } = recordingIn(spec);
+  const state = foldStudy(await readJournal(studyFiles(directory).journal));
+  const isComplete = sampler.left({ trials: state.trials }) === 0;
+  const recording = recordingOf(state, {
+    ...{ name: basename(grid, '.json'), candidates, complete: isComplete, levels, repeats },
+    ...{ machine: thisMachine(state.server.controlUrl), options: measuredWith(spec) },
+  });
+  if (!recording) return { isComplete: false, written: null };
+  await writeWhole(grid, textOf(recording));
+  const points = recording.candidates.reduce((sum, each) => sum + each.points.length, 0);
+  return { isComplete, written: { file: grid, points, candidates: recording.candidates.length } };
+}
+
+function thisMachine(controlUrl: string): Recording['machine'] {
+  return {
+    processor: cpus()[0]?.model.trim() ?? 'unknown',
+    cores: cpus().length,
+    memoryMiB: Math.round(totalmem() / 2 ** 20),
+    system: `${systemName()} ${release()} ${process.arch}, Node ${process.version}`,
+    servedHere: /^(localhost|127\.|\[::1\])/.test(controlUrl),
+  };
+}
+
+/** What has a part in the figures; nothing about where things are on this machine. */
+function measuredWith({ server, measurement, traffic, seed, recording }: StudySpec): JsonObject {
+  return {
+    latencyLimitMs: recording?.latencyLimitMs ?? null,
+    windowSeconds: recording?.windowSeconds ?? null,
+    windows: recording?.windows ?? null,
+    protocol: server.protocol,
+    precisionPercent: measurement.precisionPercent,
+    seed,
+    batch: traffic.batch,
+  };
+}

@@ -1,0 +1,129 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { whileHeld } from '../../adapter/triton/hold-model.ts';
+import { createTracing } from '../../adapter/triton/tracing.ts';
+import { realClock } from '../../base/clock.ts';
+import { isTrituneError, TrituneError } from '../../base/errors.ts';
+import type { HeaderSpec, ProtectSpec, TlsSpec } from '../../spec/server-spec.ts';
+import { foldStudy } from '../../study/records/fold.ts';
+import { type Journal, readJournal, resumeJournal } from '../../study/records/journal.ts';
+import type { StudyState } from '../../study/records/state.ts';
+import type { TraceControl } from '../../triton/types.ts';
+import { RUNS_DIRECTORY, studyFiles } from '../output/directory.ts';
+import { studiesIn } from '../series/directory.ts';
+import { serverAddress, tlsInAddress } from '../server/address-text.ts';
+import { type Addresses, connectControl } from '../server/addresses.ts';
+import { checkAdapter } from '../server/check-adapter.ts';
+import { checkOwn } from '../server/check-own.ts';
+import { headersAgain } from '../server/headers.ts';
+import { checkNames, checkProtected } from '../server/protect.ts';
+import { readTls } from '../server/read-tls.ts';
+import { wantsTls } from '../server/tls.ts';
+import { controlOver } from '../study/assemble-parts.ts';
+
+/** How a model is put back, and where, if not as its journal says. */
+export interface RestoreRequest extends TlsSpec, HeaderSpec, ProtectSpec {
+  readonly url?: string | undefined;
+  readonly how: 'config' | 'reload';
+  /** Also over a config that somebody else has set since. */
+  readonly force: boolean;
+}
+
+const FORCE_IT = 'to put the config from before the run back all the same, add --force';
+
+/**
+ * Puts one study's model back and writes that down; gives what was done. Errors: RESTORE_FAILED, SERVER_*, OUTPUT_LOCKED,
+ * MODEL_LOCKED, JOURNAL_INVALID, UNSUPPORTED for a study of another kind of server, USAGE for a protected model.
+ */
+export async function restoreRun(directory: string, options: RestoreRequest): Promise<string> {
+  const { journal, records } = await resumeJournal(studyFiles(directory).journal);
+  try {
+    const state = foldStudy(records);
+    if (isBack(state) && !isTracing(state) && !options.force) return `nothing to do: ${state.restored?.detail}`;
+    const { started } = state;
+    checkAdapter(started);
+    if (started.spec.server.launch !== undefined)
+      return 'nothing to do: its server was started for the run and ended with it';
+    checkNames([started.model], options);
+    const { client, server } = await connectControl(await controlAddresses(state, options));
+    try {
+      return await whileHeld(started.model, server, async () => {
+        await checkProtected(client, started.model, options);
+        if (!options.force) await checkOwn(client, records, started, FORCE_IT);
+        const { loadTimeoutSeconds } = started.spec.limits;
+        const mayBeLoading = records.some((record) => record.type === 'trial-started' && record.role === 'search');
+        const limits = { loadTimeoutSeconds, mayBeLoading };
+        const control = controlOver(client, started.model, started, options.how, limits);
+        const restored = await control.restore();
+        await journal.append({ type: 'model-restored', at: new Date(realClock.wallMs()).toISOString(), ...restored });
+        if (!restored.verified) {
+          throw new TrituneError('RESTORE_FAILED', restored.detail, 'look at the config on the server');
+        }
+        return `${restored.detail}${await putTracingBack(state, client, journal)}`;
+      });
+    } finally {
+      await client.close();
+    }
+  } finally {
+    await journal.close();
+  }
+}
+
+/** The server's trace settings too, if a run was killed while it traced. Errors: RESTORE_FAILED, SERVER_*. */
+async function putTracingBack(state: StudyState, client: TraceControl, journal: Journal): Promise<string> {
+  if (!state.tracing || !isTracing(state)) return '';
+  const verified = await createTracing(client).putBack(state.tracing.started.earlier);
+  const detail = verified ? 'as they were before' : 'the server has other settings than were sent';
+  await journal.append({ type: 'tracing-ended', at: new Date(realClock.wallMs()).toISOString(), verified, detail });
+  if (verified) return '; the trace settings are as they were before';
+  throw new TrituneError('RESTORE_FAILED', `trace settings: ${detail}`, 'look at the trace settings of the server');
+}
+
+/** Where the run had its control calls, and how it spoke there, unless the options say otherwise. */
+async function controlAddresses({ server, started }: StudyState, options: RestoreRequest): Promise<Addresses> {
+  const isGrpc = server.controlProtocol === 'grpc';
+  const url = options.url === undefined ? server.controlUrl : serverAddress(options.url, isGrpc ? 8001 : 8000);
+  const before = started.spec.server;
+  const spec = wantsTls(options) ? options : before;
+  const isSecure = tlsInAddress(options.url ?? before.controlUrl ?? before.url) ?? wantsTls(spec);
+  const tls = isSecure ? await readTls(spec) : undefined;
+  return {
+    protocol: isGrpc ? 'grpc' : 'http',
+    url,
+    tls,
+    control: isGrpc ? { url, tls, isGuess: false } : null,
+    metricsUrl: '',
+    headers: headersAgain(before, options),
+  };
+}
+
+const isBack = (state: StudyState): boolean => state.restored?.verified === true;
+const isTracing = ({ tracing }: StudyState): boolean => tracing !== null && tracing.ended?.verified !== true;
+
+/** The studies in the directories of runs, single or in series. Errors: JOURNAL_INVALID. */
+export const studiesOf = async (runs: readonly string[]): Promise<readonly string[]> =>
+  (await Promise.all(runs.map(studiesIn))).flat();
+
+/** The studies in the usual place whose journals do not end with the model put back. */
+export async function unrestoredRuns(): Promise<string[]> {
+  const entries = await readdir(RUNS_DIRECTORY, { withFileTypes: true }).catch(() => []);
+  const runs = entries.filter((entry) => entry.isDirectory()).map((entry) => join(RUNS_DIRECTORY, entry.name));
+  const studies = await Promise.all(runs.map((run) => readable(studiesIn(run), [])));
+  const unrestored: string[] = [];
+  for (const directory of studies.flat()) {
+    const state = await readable(stateIn(directory), null);
+    if (state && (!isBack(state) || isTracing(state)) && state.started.spec.server.launch === undefined)
+      unrestored.push(directory);
+  }
+  return unrestored;
+}
+
+const stateIn = async (directory: string): Promise<StudyState> =>
+  foldStudy(await readJournal(studyFiles(directory).journal));
+
+/** Other things may lie beside the runs: what is no journal counts as `otherwise`. */
+const readable = <T, O>(reading: Promise<T>, otherwise: O): Promise<T | O> =>
+  reading.catch((error: unknown) => {
+    if (isTrituneError(error, 'JOURNAL_INVALID')) return otherwise;
+    throw error;
+  });

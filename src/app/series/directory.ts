@@ -1,0 +1,131 @@
+import { access, readFile, rm, rmdir, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { messageOf, TrituneError } from '../../base/errors.ts';
+import { isJsonObject } from '../../base/json.ts';
+import { trituneVersion } from '../../base/version.ts';
+import { type SeriesOptions, seriesOf } from '../../spec/series-options.ts';
+import { type SeriesSpec, seriesSpec } from '../../spec/series-spec.ts';
+import { takeLock } from '../../study/records/journal-lock.ts';
+import { SERIES_SUMMARY } from '../../study/summary/series-summary.ts';
+import { safeName, studyFiles } from '../output/directory.ts';
+
+/** What `series.json` says: the models of a series, the directory of each one's study, and how the series was started. */
+const schema = z.object({
+  schemaVersion: z.literal(2),
+  // A segment that could lead elsewhere is none of ours.
+  models: z
+    .array(
+      z.object({
+        model: z.string().min(1),
+        directory: z.string().refine((name) => name !== '' && safeName(name) === name),
+      }),
+    )
+    .min(1),
+  spec: seriesSpec,
+  commandLine: z.array(z.string()),
+  trituneVersion: z.string(),
+});
+
+export type SeriesFile = z.infer<typeof schema>;
+
+const FILE = 'series.json';
+const fileIn = (directory: string): string => join(directory, FILE);
+
+/** Names that other things have in the directory of a series. */
+const TAKEN = ['server', FILE, `${FILE}.lock`, SERIES_SUMMARY];
+
+/** True for the directory of a series, false for that of a single study, or of nothing. */
+export const isSeries = (directory: string): Promise<boolean> =>
+  access(fileIn(directory)).then(
+    () => true,
+    () => false,
+  );
+
+/** One harmless directory name for each model, no two alike, on file systems that know no upper case too. */
+export function directoriesFor(models: readonly string[]): SeriesFile['models'] {
+  const taken = new Set(TAKEN);
+  return models.map((model) => {
+    const name = safeName(model);
+    let directory = name;
+    for (let count = 2; taken.has(directory.toLowerCase()); count++) directory = `${name.slice(0, 90)}-${count}`;
+    taken.add(directory.toLowerCase());
+    return { model, directory };
+  });
+}
+
+/** Keeps other runs from the directory; gives the function that lets go of it. Errors: OUTPUT_LOCKED, OUTPUT_UNWRITABLE. */
+export const lockSeries = (directory: string): (() => void) => takeLock(`${fileIn(directory)}.lock`);
+
+/** Errors: OUTPUT_EXISTS for a directory that holds a study or a series, OUTPUT_UNWRITABLE. */
+export async function writeSeriesFile(
+  directory: string,
+  series: {
+    readonly models: SeriesFile['models'];
+    readonly spec: SeriesSpec;
+    readonly commandLine: readonly string[];
+  },
+): Promise<void> {
+  if ((await isSeries(directory)) || (await sizeOf(studyFiles(directory).journal)) !== null) throw occupied(directory);
+  const text = JSON.stringify({ schemaVersion: 2, ...series, trituneVersion }, null, 2);
+  await writeFile(fileIn(directory), `${text}\n`, { flag: 'wx' }).catch((error: unknown) => {
+    const message = `cannot write ${fileIn(directory)}: ${messageOf(error)}`;
+    throw new TrituneError('OUTPUT_UNWRITABLE', message, 'choose another --output', { cause: error });
+  });
+}
+
+export const occupied = (directory: string): TrituneError =>
+  new TrituneError(
+    'OUTPUT_EXISTS',
+    `${directory} already holds studies`,
+    'continue them with --resume, or choose another --output',
+  );
+
+/** Errors: JOURNAL_INVALID. */
+export async function readSeriesFile(directory: string): Promise<SeriesFile> {
+  try {
+    return schema.parse(migrated(JSON.parse(await readFile(fileIn(directory), 'utf8'))));
+  } catch (error) {
+    const reason = error instanceof z.ZodError ? z.prettifyError(error) : messageOf(error);
+    throw new TrituneError(
+      'JOURNAL_INVALID',
+      `cannot read ${fileIn(directory)}: ${reason}`,
+      'name the directory of one of its models instead',
+      { cause: error },
+    );
+  }
+}
+
+/** `series.json` of 0.1.0 holds the options of the command line in place of the spec. Errors: USAGE. */
+function migrated(value: unknown): unknown {
+  if (!isJsonObject(value) || value.schemaVersion !== 1 || !isJsonObject(value.options)) return value;
+  const { options, ...rest } = value;
+  return { ...rest, schemaVersion: 2, spec: seriesOf(options as unknown as SeriesOptions) };
+}
+
+/** The directories of the studies that a run's directory holds and that have begun: itself, or those of a series. Errors: JOURNAL_INVALID. */
+export async function studiesIn(directory: string): Promise<readonly string[]> {
+  if (!(await isSeries(directory))) return [directory];
+  const { models } = await readSeriesFile(directory);
+  const all = models.map((each) => join(directory, each.directory));
+  const begun = await Promise.all(all.map(hasBegun));
+  return all.filter((_, index) => begun[index]);
+}
+
+/** Whether anything is written in the study's journal. */
+export const hasBegun = async (directory: string): Promise<boolean> =>
+  ((await sizeOf(studyFiles(directory).journal)) ?? 0) > 0;
+
+/** Takes away what a series wrote that ended before the first turn: no study has begun, and no summary says why not. */
+export async function discardEmptySeries(directory: string): Promise<void> {
+  const summary = await sizeOf(join(directory, SERIES_SUMMARY));
+  if (summary !== null || (await studiesIn(directory)).length > 0) return;
+  await rm(fileIn(directory), { force: true });
+  await rmdir(directory).catch(() => undefined);
+}
+
+const sizeOf = (path: string): Promise<number | null> =>
+  stat(path).then(
+    ({ size }) => size,
+    () => null,
+  );

@@ -1,0 +1,131 @@
+import { join } from 'node:path';
+import type { SeriesSpec } from '../../spec/series-spec.ts';
+import type { StudySpec } from '../../spec/study-spec.ts';
+import { foldStudy } from '../../study/records/fold.ts';
+import { readJournal } from '../../study/records/journal.ts';
+import { isDone } from '../../study/summary/series-summary.ts';
+import { discardEmpty, prepareOutput, studyFiles } from '../output/directory.ts';
+import { commandLineWithoutValues } from '../server/headers.ts';
+import { checkSpec, type OpenStudy, openStudy, recordedSpec, resumeStudy } from '../study/open-study.ts';
+import {
+  directoriesFor,
+  discardEmptySeries,
+  hasBegun,
+  lockSeries,
+  readSeriesFile,
+  type SeriesFile,
+  writeSeriesFile,
+} from './directory.ts';
+import { endingsIn } from './record.ts';
+
+/** One model's turn in a series. */
+export interface Turn {
+  readonly model: string;
+  /** The name of its directory in that of the series, and its path. */
+  readonly name: string;
+  readonly directory: string;
+  /** The study of the turn; null for one that is finished already. */
+  readonly study: OpenStudy | null;
+  /** Time that earlier runs took for it. */
+  readonly spentSeconds: number;
+}
+
+/** A series that this process holds the directory of. */
+export interface OpenSeries {
+  readonly spec: SeriesSpec;
+  readonly directory: string;
+  readonly turns: readonly Turn[];
+  /** Lets go of the journals and the directory, and takes away what holds nothing. */
+  close(): Promise<void>;
+}
+
+/** Opens the directory of a new series and the studies of its models. Errors: as `openStudy`. */
+export async function newSeries(spec: SeriesSpec, commandLine: readonly string[], wallMs: number): Promise<OpenSeries> {
+  for (const study of spec.studies) checkSpec(study);
+  const models = spec.studies.map(({ model }) => model);
+  const directory = await prepareOutput(spec.output, models.join('-'), wallMs);
+  return held(directory, wallMs, async () => {
+    const places = directoriesFor(models);
+    await writeSeriesFile(directory, {
+      models: places,
+      spec: { ...spec, studies: spec.studies.map(recordedSpec) },
+      commandLine: shownCommandLine(commandLine, spec),
+    });
+    return { spec, places, commandLine };
+  });
+}
+
+/**
+ * Opens an earlier series to go on with it. `change` returns the spec in force of each study, and of the series, from
+ * the one that was kept. Errors: as `resumeStudy`.
+ */
+export async function resumeSeries(
+  directory: string,
+  change: (kept: StudySpec) => StudySpec,
+  timeBudgetSeconds: number | undefined,
+  wallMs: number,
+): Promise<OpenSeries> {
+  return held(directory, wallMs, async () => {
+    const { spec: kept, models: places, commandLine } = await readSeriesFile(directory);
+    const spec = {
+      ...kept,
+      studies: kept.studies.map(change),
+      timeBudgetSeconds: timeBudgetSeconds ?? kept.timeBudgetSeconds,
+    };
+    return { spec, places, commandLine, change };
+  });
+}
+
+interface Opening {
+  readonly spec: SeriesSpec;
+  readonly places: SeriesFile['models'];
+  readonly commandLine: readonly string[];
+  readonly change?: (kept: StudySpec) => StudySpec;
+}
+
+/** Locks the directory, and opens all studies at once: no other run can come between the turns. */
+async function held(directory: string, wallMs: number, prepare: () => Promise<Opening>): Promise<OpenSeries> {
+  const unlock = lockSeries(directory);
+  const turns: Turn[] = [];
+  const close = async (): Promise<void> => {
+    for (const { study } of turns) await study?.journal.close();
+    for (const turn of turns) await discardEmpty(turn.directory);
+    unlock();
+    await discardEmptySeries(directory);
+  };
+  try {
+    const opening = await prepare();
+    for (const place of opening.places) turns.push(await openTurn(directory, place, opening, wallMs));
+    return { spec: opening.spec, directory, turns, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function openTurn(
+  seriesDirectory: string,
+  { model, directory: name }: SeriesFile['models'][number],
+  { spec, commandLine, change = (kept) => kept }: Opening,
+  wallMs: number,
+): Promise<Turn> {
+  const directory = join(seriesDirectory, name);
+  const place = { model, name, directory };
+  if (!(await hasBegun(directory))) {
+    // A killed series leaves empty journals of the models that were to come.
+    await discardEmpty(directory);
+    const own = spec.studies.find((study) => study.model === model) as StudySpec;
+    return {
+      ...place,
+      study: await openStudy({ ...own, output: directory }, { commandLine }, wallMs),
+      spentSeconds: 0,
+    };
+  }
+  const state = foldStudy(await readJournal(studyFiles(directory).journal));
+  const hasEndedWell = (await endingsIn(seriesDirectory)).get(model)?.error === null;
+  const study = isDone(state, hasEndedWell) ? null : await resumeStudy(directory, change);
+  return { ...place, study, spentSeconds: state.elapsedSeconds };
+}
+
+const shownCommandLine = (commandLine: readonly string[], { studies }: SeriesSpec): readonly string[] =>
+  studies.reduce((shown, { server }) => commandLineWithoutValues(shown, server), commandLine);

@@ -1,0 +1,87 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { bestConfigPath } from '../../adapter/triton/documents.ts';
+import type { ErrorCode } from '../../base/errors.ts';
+import { writeSeriesSummary } from '../../report/write-series.ts';
+import { foldStudy } from '../../study/records/fold.ts';
+import { readJournal } from '../../study/records/journal.ts';
+import type { StudyState } from '../../study/records/state.ts';
+import {
+  entryOf,
+  isDone,
+  SERIES_SUMMARY,
+  type SeriesEntry,
+  type SeriesSummary,
+} from '../../study/summary/series-summary.ts';
+import { type Summary, summarize } from '../../study/summary/summary.ts';
+import { safeName, studyFiles } from '../output/directory.ts';
+import type { StudyOutcome } from '../study/watch.ts';
+import { hasBegun, type SeriesFile } from './directory.ts';
+
+/** The exit code that an outcome, or an error, is told by: what `summary.json` of a series holds for each study. */
+export type ExitCodeOf = (outcome: StudyOutcome | ErrorCode) => number;
+
+/** How a model's turn ended. */
+export type Ending = Pick<SeriesEntry, 'exitCode' | 'error'>;
+
+/**
+ * Writes `summary.json` of a series from the journals of its studies. How a turn ended is what `endings` says by model; else,
+ * for a study that came to its end, its journal; else what the file said before, since a journal does not hold every error.
+ * Errors: JOURNAL_INVALID, OUTPUT_UNWRITABLE.
+ */
+export async function recordSeries(
+  directory: string,
+  places: SeriesFile['models'],
+  exitCodeOf: ExitCodeOf,
+  endings: ReadonlyMap<string, Ending> = new Map(),
+): Promise<SeriesSummary> {
+  const earlier = await endingsIn(directory);
+  const entries = await Promise.all(
+    places.map(async (place) => {
+      const state = await stateIn(join(directory, place.directory));
+      const summary = state && summarize(state, 'journal.jsonl');
+      // A model may have been tuned on by itself since the file was written.
+      const before = state && isDone(state, false) ? undefined : earlier.get(place.model);
+      const ending = endings.get(place.model) ?? before ?? inferred(summary, exitCodeOf);
+      return entryOf({ ...place, config: bestConfigPath(place.directory, safeName(place.model)) }, summary, ending);
+    }),
+  );
+  return writeSeriesSummary(directory, entries);
+}
+
+/** null for a study that has not begun. */
+const stateIn = async (directory: string): Promise<StudyState | null> =>
+  (await hasBegun(directory)) ? foldStudy(await readJournal(studyFiles(directory).journal)) : null;
+
+function inferred(summary: Summary | null, exitCodeOf: ExitCodeOf): Ending {
+  if (!summary) return { exitCode: null, error: null };
+  if (summary.interrupted) return { exitCode: exitCodeOf('interrupted'), error: null };
+  return { exitCode: summary.feasible ? exitCodeOf('done') : exitCodeOf('infeasible'), error: null };
+}
+
+const written = z.object({
+  models: z.array(
+    z.object({
+      model: z.string(),
+      exitCode: z.int().nullable(),
+      error: z.object({ code: z.string(), message: z.string() }).nullable(),
+    }),
+  ),
+});
+
+/** Returns the endings of finished studies by model, as the file says; none without a readable file. */
+export async function endingsIn(directory: string): Promise<ReadonlyMap<string, Ending>> {
+  const text = await readFile(join(directory, SERIES_SUMMARY), 'utf8').catch(() => 'null');
+  const { data } = written.safeParse(jsonOr(text, null));
+  const ended = (data?.models ?? []).filter(({ exitCode }) => exitCode !== null);
+  return new Map(ended.map(({ model, exitCode, error }) => [model, { exitCode, error }]));
+}
+
+function jsonOr(text: string, otherwise: unknown): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return otherwise;
+  }
+}

@@ -1,0 +1,39 @@
+import type { Ending, ExitCodeOf } from './record.ts';
+
+export interface TurnTaking<T> {
+  /** One turn, however it ends; `left`: turns from this one on. Never rejects. */
+  take(turn: T, left: number): Promise<Ending>;
+  /** Whether the server still does. */
+  answers(): Promise<boolean>;
+  /** Resolves when the ending is written down. */
+  onEnd(turn: T, ending: Ending): Promise<void>;
+  readonly exitCodeOf: ExitCodeOf;
+}
+
+/** One turn after another. One that fails keeps no other from being taken, unless the server is gone; an interrupt ends all. */
+export async function takeTurns<T>(
+  turns: readonly T[],
+  { take, answers, onEnd, exitCodeOf }: TurnTaking<T>,
+  signal: AbortSignal,
+): Promise<void> {
+  let isLost = false;
+  for (const [index, turn] of turns.entries()) {
+    if (signal.aborted) await onEnd(turn, interrupted(exitCodeOf));
+    else if (isLost) await onEnd(turn, serverLost(exitCodeOf));
+    else {
+      const ending = await take(turn, turns.length - index);
+      await onEnd(turn, ending);
+      isLost = ending.error !== null && !(await answers());
+    }
+  }
+}
+
+const interrupted = (exitCodeOf: ExitCodeOf): Ending => ({
+  exitCode: exitCodeOf('interrupted'),
+  error: { code: 'INTERRUPTED', message: 'the run was interrupted before the turn of this model' },
+});
+
+const serverLost = (exitCodeOf: ExitCodeOf): Ending => ({
+  exitCode: exitCodeOf('SERVER_UNREACHABLE'),
+  error: { code: 'SERVER_UNREACHABLE', message: 'the server was gone before the turn of this model' },
+});

@@ -1,0 +1,133 @@
+import { isTrituneError, TrituneError } from '../../base/errors.ts';
+import { emulatedProfileOf } from '../../emulator/wire/server-identity.ts';
+import type { LaunchedServer } from '../../launch/types.ts';
+import type { RequestHeader } from '../../loadgen/types.ts';
+import type { AddressSpec, Protocol } from '../../spec/server-spec.ts';
+import type { ServerIdentity } from '../../study/records/records.ts';
+import { connectGrpc, connectHttp } from '../../triton/control/connect.ts';
+import type { TritonClient } from '../../triton/types.ts';
+import type { TlsOptions } from '../../triton/wire/tls.ts';
+import { serverAddress, tlsInAddress } from './address-text.ts';
+import { headersOf } from './headers.ts';
+import { wantsTls } from './tls.ts';
+
+const DEFAULT_PORTS = { grpc: 8001, http: 8000, metrics: 8002 } as const;
+
+/** Where the traffic, the control calls and the metrics of one server are. */
+export interface Addresses {
+  readonly protocol: Protocol;
+  readonly url: string;
+  /** TLS of the traffic, and of control over HTTP; undefined for plaintext. */
+  readonly tls?: TlsOptions | undefined;
+  /** A gRPC address, or null for control over HTTP. `isGuess`: nobody named it, so it may not be there. */
+  readonly control: {
+    readonly url: string;
+    readonly tls?: TlsOptions | undefined;
+    readonly isGuess: boolean;
+  } | null;
+  readonly metricsUrl: string;
+  /** Headers of the control calls; the traffic has its own. Metrics are requested without. */
+  readonly headers?: readonly RequestHeader[];
+}
+
+/** The addresses that the options mean, and `tls` where it is spoken. Errors: USAGE. */
+export function addressesOf(options: AddressSpec, tls: TlsOptions): Addresses {
+  const { protocol } = options;
+  if (tlsInAddress(options.url) === false && wantsTls(options)) {
+    throw new TrituneError(
+      'USAGE',
+      `'${options.url}' is an address without TLS`,
+      'write https:// or grpcs://, or HOST:PORT',
+    );
+  }
+  const traffic = { tls: (tlsInAddress(options.url) ?? wantsTls(options)) ? tls : undefined };
+  const url = serverAddress(options.url ?? 'localhost', DEFAULT_PORTS[protocol]);
+  const host = url.slice(0, url.lastIndexOf(':'));
+  const metricsUrl = options.metricsUrl ?? `http://${host}:${DEFAULT_PORTS.metrics}/metrics`;
+  const control = controlAddress(options, { url, host, ...traffic }, tls);
+  return { protocol, url, ...traffic, control, metricsUrl, headers: headersOf(options) };
+}
+
+function controlAddress(
+  options: AddressSpec,
+  { url, host, ...traffic }: { readonly url: string; readonly host: string; readonly tls: TlsOptions | undefined },
+  tls: TlsOptions,
+): Addresses['control'] {
+  if (options.controlUrl !== undefined) {
+    const isSecure = tlsInAddress(options.controlUrl) ?? traffic.tls !== undefined;
+    return {
+      url: serverAddress(options.controlUrl, DEFAULT_PORTS.grpc),
+      tls: isSecure ? tls : undefined,
+      isGuess: false,
+    };
+  }
+  if (options.protocol === 'grpc') return { url, ...traffic, isGuess: false };
+  if (url !== `${host}:${DEFAULT_PORTS.http}`) return null;
+  return { url: `${host}:${DEFAULT_PORTS.grpc}`, ...traffic, isGuess: true };
+}
+
+/** The addresses of a server that was started for the run. */
+export function addressesOfLaunched(server: LaunchedServer, protocol: Protocol): Addresses {
+  return {
+    protocol,
+    url: protocol === 'grpc' ? server.grpcUrl : server.httpUrl,
+    control: { url: server.grpcUrl, isGuess: false },
+    metricsUrl: server.metricsUrl,
+  };
+}
+
+/** How a Triton is reached. */
+export type TritonIdentity = ServerIdentity & { readonly protocol: Protocol; readonly controlProtocol: Protocol };
+
+export interface ControlConnection {
+  readonly client: TritonClient;
+  readonly server: TritonIdentity;
+}
+
+/**
+ * Connects the control calls, over gRPC where it can: an HTTP load call holds one of the server's HTTP workers, and
+ * inference with it. Errors: SERVER_UNREACHABLE when nothing is live at either address.
+ */
+export async function connectControl(addresses: Addresses): Promise<ControlConnection> {
+  const client = await controlClient(addresses);
+  try {
+    if (!(await client.live())) {
+      throw new TrituneError(
+        'SERVER_FAILED',
+        `the server at ${client.url} says that it is not live`,
+        'wait for it, or restart it',
+      );
+    }
+    const metadata = await client.serverMetadata();
+    return {
+      client,
+      server: {
+        name: metadata.name,
+        version: metadata.version,
+        url: addresses.url,
+        protocol: addresses.protocol,
+        controlUrl: client.url,
+        controlProtocol: client.protocol,
+        emulated: emulatedProfileOf(metadata),
+      },
+    };
+  } catch (error) {
+    await client.close();
+    throw error;
+  }
+}
+
+async function controlClient(addresses: Addresses): Promise<TritonClient> {
+  const { headers } = addresses;
+  if (addresses.control === null) return connectHttp(addresses.url, { tls: addresses.tls, headers });
+  const grpc = connectGrpc(addresses.control.url, { tls: addresses.control.tls, headers });
+  if (!addresses.control.isGuess) return grpc;
+  try {
+    await grpc.live({ timeoutMs: 2000 });
+    return grpc;
+  } catch (error) {
+    if (!isTrituneError(error)) throw error;
+    await grpc.close();
+    return connectHttp(addresses.url, { tls: addresses.tls, headers });
+  }
+}

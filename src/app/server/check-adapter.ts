@@ -1,0 +1,15 @@
+import { TrituneError } from '../../base/errors.ts';
+import { TRITON } from '../../space/model-configs.ts';
+import type { StudyStarted } from '../../study/records/records.ts';
+
+/** Checks that the study's candidates are for the adapter of this name. Errors: UNSUPPORTED for those of another one. */
+export function checkAdapter({ adapter, original }: Pick<StudyStarted, 'adapter' | 'original'>, name = TRITON): void {
+  if (adapter === name) return;
+  throw new TrituneError(
+    'UNSUPPORTED',
+    `the study is of another kind of server: its adapter is '${adapter}', not '${name}'`,
+    adapter === TRITON
+      ? 'leave out the adapter'
+      : `go on with it by that adapter, or put ${JSON.stringify(original.value)} back by hand; tritune report needs no server`,
+  );
+}

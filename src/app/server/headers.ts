@@ -1,0 +1,140 @@
+import { readFileSync } from 'node:fs';
+import { messageOf, TrituneError } from '../../base/errors.ts';
+import type { RequestHeader } from '../../loadgen/types.ts';
+import type { HeaderSpec } from '../../spec/server-spec.ts';
+
+/** The fields of a spec about headers. */
+export const headerNames = ['header', 'headerEnv', 'headerFile', 'tokenEnv', 'tokenFile'] as const;
+const sourceNames: readonly (keyof HeaderSpec)[] = headerNames.filter((name) => name !== 'header');
+
+/** More would not fit into one frame of HTTP/2 headers for sure. */
+const MAX_HEADER_BYTES = 8192;
+const MAX_HEADERS = 32;
+/** The transports set these themselves, or they are about one connection. */
+const taken = /^(grpc-.*|content-.*|inference-header-content-length|transfer-encoding|connection|host|te|user-agent)$/;
+
+/**
+ * The headers that the options give, wherever their values come from; those that match `reserved` are not free. Errors:
+ * USAGE, and INPUT_INVALID for a file that cannot be read; neither ever says a value.
+ */
+export function headersOf(flags: HeaderSpec, reserved = taken): readonly RequestHeader[] {
+  const headers = [
+    ...(flags.header ?? []).map((text, index) => headerIn(text, `header ${index + 1}`)),
+    ...(flags.headerEnv ?? []).map(headerFromEnvironment),
+    ...(flags.headerFile ?? []).flatMap(headersInFile),
+    ...tokenOf(flags),
+  ];
+  const own = headers.find(({ name }) => reserved.test(name));
+  if (own) throw usage(`the header '${own.name}' is not free to choose`, 'leave it out');
+  const bytes = headers.reduce((sum, { name, value }) => sum + name.length + value.length, 0);
+  if (bytes <= MAX_HEADER_BYTES && headers.length <= MAX_HEADERS) return headers;
+  throw usage(
+    `the headers are too many or too long`,
+    `give at most ${MAX_HEADERS}, of ${MAX_HEADER_BYTES} bytes in all`,
+  );
+}
+
+/** `what` names the text in place of itself. */
+function headerIn(text: string, what: string): RequestHeader {
+  // The pattern goes through a long run of blanks again and again.
+  const isShort = text.length <= 2 * MAX_HEADER_BYTES;
+  const match = isShort && /^([A-Za-z0-9_.-]+):[ \t]*([\x20-\x7e]*?)[ \t]*$/.exec(text);
+  if (!match) throw usage(`${what} is not of the form NAME:VALUE in ASCII`, 'write NAME: VALUE');
+  return { name: (match[1] as string).toLowerCase(), value: match[2] as string };
+}
+
+function headerFromEnvironment(text: string): RequestHeader {
+  const at = text.indexOf(':');
+  const variable = text.slice(at + 1).trim();
+  if (at < 1 || !/^\w+$/.test(variable)) {
+    throw usage('--header-env is not of the form NAME:VARIABLE', 'give for example x-api-key:API_KEY');
+  }
+  return headerIn(`${text.slice(0, at)}:${variableNamed(variable)}`, `the header with the value of ${variable}`);
+}
+
+function headersInFile(path: string): readonly RequestHeader[] {
+  const lines = textOf(path).split(/\r?\n/);
+  return lines.flatMap((line, index) => (line.trim() === '' ? [] : [headerIn(line, `line ${index + 1} of '${path}'`)]));
+}
+
+function tokenOf({ tokenEnv, tokenFile }: HeaderSpec): readonly RequestHeader[] {
+  if (tokenEnv !== undefined && tokenFile !== undefined) {
+    throw usage('there is one bearer token', 'give --token-env or --token-file, not both');
+  }
+  if (tokenEnv !== undefined) return [bearer(variableNamed(tokenEnv), `the token in ${tokenEnv}`)];
+  return tokenFile === undefined ? [] : [bearer(textOf(tokenFile), `the token in '${tokenFile}'`)];
+}
+
+/** RFC 6750; whoever issues them may use other characters too, but no spaces. */
+function bearer(text: string, what: string): RequestHeader {
+  const token = text.trim();
+  if (/^[\x21-\x7e]+$/.test(token)) return { name: 'authorization', value: `Bearer ${token}` };
+  throw usage(`${what} is empty, or is no token`, 'it is one word of ASCII, and nothing else is beside it');
+}
+
+function variableNamed(variable: string): string {
+  // Objects have more names than the environment has variables.
+  const value = Object.hasOwn(process.env, variable) ? process.env[variable] : undefined;
+  if (value !== undefined && value !== '') return value.trim();
+  throw usage(`the environment variable ${variable} is not set`, 'set it where tritune runs');
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new TrituneError('INPUT_INVALID', `cannot read '${path}': ${messageOf(error)}`, 'name a file that is there');
+  }
+}
+
+/** True when the flags give what lets in whoever shows it. */
+export const hasCredentials = ({ header = [], headerEnv = [], tokenEnv, tokenFile }: HeaderSpec): boolean =>
+  tokenEnv !== undefined ||
+  tokenFile !== undefined ||
+  [...header, ...headerEnv].some((text) => /^authorization\s*:/i.test(text));
+
+/** The headers as they may be written down: names alone, and where variables and files are. */
+export function withoutHeaderValues<O extends HeaderSpec>(options: O): O {
+  const names = headersOf(options).map(({ name }) => name);
+  return names.length === 0 ? options : { ...options, header: names };
+}
+
+/** The command line as it may be written down. */
+export function commandLineWithoutValues(
+  args: readonly string[],
+  { header = [] }: Pick<HeaderSpec, 'header'>,
+): readonly string[] {
+  return args.map((arg) => header.reduce((text, given) => text.replaceAll(given, `${given.split(':', 1)[0]}:…`), arg));
+}
+
+/**
+ * The spec's section that an earlier run has written down, with headers that can be sent: those that are given now, or else from
+ * the variables and files of then. Errors: USAGE unless they are headers of the same names.
+ */
+export function withHeadersAgain<O extends HeaderSpec>(kept: O, given: HeaderSpec): O {
+  const flags = isSilent(given) ? pick(kept, sourceNames) : pick(given, headerNames);
+  checkSameHeaders(kept.header ?? [], headersOf(flags));
+  const others = Object.entries(kept).filter(([name]) => !(headerNames as readonly string[]).includes(name));
+  return { ...(Object.fromEntries(others) as O), ...flags };
+}
+
+/** The headers of a control call for a run that has ended: those that are given now, or else of the variables and files of then. */
+export const headersAgain = (kept: HeaderSpec, given: HeaderSpec): readonly RequestHeader[] =>
+  headersOf(isSilent(given) ? pick(kept, sourceNames) : given);
+
+const isSilent = (flags: HeaderSpec): boolean => headerNames.every((name) => flags[name] === undefined);
+
+const pick = (flags: HeaderSpec, names: readonly (keyof HeaderSpec)[]): HeaderSpec =>
+  Object.fromEntries(names.flatMap((name) => (flags[name] === undefined ? [] : [[name, flags[name]]])));
+
+function checkSameHeaders(kept: readonly string[], given: readonly RequestHeader[]): void {
+  const named = (names: readonly string[]): string => [...names].sort().join(', ') || 'no header';
+  const names = given.map(({ name }) => name);
+  if (named(kept) === named(names)) return;
+  throw usage(
+    `the study was started with ${named(kept)} and is resumed with ${named(names)}`,
+    'give each of them again with its value, which the journal does not keep: -H "NAME: VALUE"',
+  );
+}
+
+const usage = (message: string, hint: string): TrituneError => new TrituneError('USAGE', message, hint);

@@ -1,0 +1,117 @@
+import { join } from 'node:path';
+import { realClock } from '../../base/clock.ts';
+import { TrituneError } from '../../base/errors.ts';
+import { nsToMs } from '../../base/units.ts';
+import type { LaunchOptions } from '../../launch/types.ts';
+import type { RequestHeader } from '../../loadgen/types.ts';
+import type { AddressSpec } from '../../spec/server-spec.ts';
+import type { StudySpec } from '../../spec/study-spec.ts';
+import type { ModelConfig } from '../../triton/config/model-config.ts';
+import type { ModelIndexEntry, ModelMetadata, TritonClient } from '../../triton/types.ts';
+import type { TlsOptions } from '../../triton/wire/tls.ts';
+import { addressesOf, addressesOfLaunched, connectControl, type TritonIdentity } from './addresses.ts';
+import { headersOf } from './headers.ts';
+import { type LaunchRequest, launchServer } from './launch.ts';
+import { readTls } from './read-tls.ts';
+import { wantsTls } from './tls.ts';
+
+/** The server of a run, connected; and what to do when it is over, the last opened first. */
+export interface OpenServer {
+  readonly client: TritonClient;
+  readonly server: TritonIdentity;
+  /** Headers of the requests. */
+  readonly headers: readonly RequestHeader[];
+  /** TLS of the traffic; undefined for plaintext. */
+  readonly tls: TlsOptions | undefined;
+  readonly metricsUrl: string;
+  /** For metrics behind https:// */
+  readonly metricsTls: TlsOptions;
+  close(): Promise<void>;
+}
+
+/** Starts the server if the options say so, with models loaded at once or later, and connects to it. Errors: LAUNCH_FAILED, SERVER_*, USAGE. */
+export async function openServer(
+  options: AddressSpec & LaunchRequest,
+  models: Pick<LaunchOptions, 'loadModels' | 'laterModels'>,
+  logDirectory: string,
+  signal: AbortSignal,
+): Promise<OpenServer> {
+  if (options.launch !== undefined && wantsTls(options)) {
+    throw new TrituneError('USAGE', 'a server that is started for the run speaks no TLS', 'leave out the TLS options');
+  }
+  const tls = await readTls(options);
+  const launched =
+    options.launch === undefined
+      ? null
+      : await launchServer(options, { ...models, logDirectory: join(logDirectory, 'server'), signal });
+  try {
+    const addresses = launched ? addressesOfLaunched(launched, options.protocol) : addressesOf(options, tls);
+    const { client, server } = await connectControl(addresses);
+    return {
+      client,
+      server,
+      headers: headersOf(options),
+      tls: addresses.tls,
+      metricsTls: tls,
+      metricsUrl: options.metricsUrl ?? addresses.metricsUrl,
+      close: async () => {
+        await client.close();
+        await launched?.stop();
+      },
+    };
+  } catch (error) {
+    await launched?.stop();
+    throw error;
+  }
+}
+
+/** What `openServer` needs of a spec. */
+export const serverOf = ({ server, traffic, trace }: StudySpec): AddressSpec & LaunchRequest => ({
+  ...server,
+  sharedMemory: traffic.sharedMemory,
+  trace,
+});
+
+/** A name that no repository has: to unload it changes nothing. */
+const NO_MODEL = 'tritune-asks-whether-models-can-be-controlled';
+
+/**
+ * Errors: CONTROL_DISABLED when the server does not take load calls. Unloading a model that there is none of is answered
+ * with success in explicit mode and refused in the others (checked on Triton 2.51).
+ */
+export async function checkControllable(client: TritonClient): Promise<void> {
+  await client.unload(NO_MODEL);
+}
+
+/** The models of a repository, for people; 'none' without any. */
+export const namesIn = (index: readonly ModelIndexEntry[]): string =>
+  [...new Set(index.map(({ name }) => name))].join(', ') || 'none';
+
+/** The model as it is before the run. */
+export interface OriginalModel {
+  readonly config: ModelConfig;
+  readonly metadata: ModelMetadata;
+  readonly wasLoaded: boolean;
+  /** How long it took to load now; null where it was loaded. */
+  readonly loadMs: number | null;
+}
+
+/** Reads the model's config, and loads it first when it is not loaded. Errors: MODEL_UNKNOWN with the known names, MODEL_UNREADY, LOAD_REFUSED. */
+export async function readOriginal(client: TritonClient, model: string): Promise<OriginalModel> {
+  const index = await client.index();
+  const entries = index.filter((entry) => entry.name === model);
+  if (entries.length === 0) {
+    throw new TrituneError('MODEL_UNKNOWN', `the server has no model '${model}'`, `its models: ${namesIn(index)}`);
+  }
+  const wasLoaded = entries.some((entry) => entry.state === 'READY');
+  const startNs = realClock.nowNs();
+  if (!wasLoaded) await client.load(model);
+  const loadMs = wasLoaded ? null : nsToMs(realClock.nowNs() - startNs);
+  try {
+    const [config, metadata] = await Promise.all([client.modelConfig(model), client.modelMetadata(model)]);
+    return { config, metadata, wasLoaded, loadMs };
+  } catch (error) {
+    if (!wasLoaded) await client.unload(model).catch(() => undefined);
+    throw error;
+  }
+}

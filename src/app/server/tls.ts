@@ -1,0 +1,24 @@
+import type { HeaderSpec, TlsSpec } from '../../spec/server-spec.ts';
+import { tlsInAddress } from './address-text.ts';
+import { hasCredentials } from './headers.ts';
+
+/** The fields of a spec about TLS. */
+export const tlsNames = ['tls', 'tlsCa', 'tlsCert', 'tlsKey', 'tlsServerName', 'tlsInsecure'] as const;
+
+/** Returns true when any field speaks of TLS. */
+export const wantsTls = (flags: TlsSpec): boolean => tlsNames.some((name) => flags[name] !== undefined);
+
+/** Says what a person must know of `--tls-insecure`, and of a token that goes over a network for all to read. */
+export function warnIfInsecure(
+  flags: TlsSpec & HeaderSpec & { readonly url?: string | undefined },
+  { tell }: { readonly tell: (line: string) => void },
+): void {
+  const isPlain = !(tlsInAddress(flags.url) ?? wantsTls(flags));
+  if (isPlain && !isLoopback(flags.url ?? 'localhost') && hasCredentials(flags)) {
+    tell('the token goes to the server in plaintext: who is on the way can read it (--tls, or https://)');
+  }
+  if (flags.tlsInsecure) tell("the server's certificate is not verified (--tls-insecure): it may be anyone's");
+}
+
+const isLoopback = (url: string): boolean =>
+  /^(?:\w+:\/\/)?(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?:[:/]|$)/.test(url);

@@ -1,0 +1,127 @@
+import { tritonAdapter } from '../../adapter/triton/adapter.ts';
+import { type ControlClient, type ControlOptions, createControl } from '../../adapter/triton/control.ts';
+import { createProfile, shorterWindows, studyWindows } from '../../adapter/triton/profile.ts';
+import { createTracing } from '../../adapter/triton/tracing.ts';
+import { realClock } from '../../base/clock.ts';
+import { MS_PER_S } from '../../base/units.ts';
+import type { PreparedInputs } from '../../loadgen/inputs.ts';
+import { defaultPerfAnalyzerRule, type PerfAnalyzerRule } from '../../profiler/level-options.ts';
+import { modelConfigOf } from '../../space/model-configs.ts';
+import type { StudySpec } from '../../spec/study-spec.ts';
+import { foldStudy } from '../../study/records/fold.ts';
+import type { StudyStarted } from '../../study/records/records.ts';
+import { viewSpace } from '../../study/search/samplers/space-view.ts';
+import type { Control } from '../../tuner/adapter.ts';
+import type { TuneParts } from '../../tuner/run.ts';
+import { safeName } from '../output/directory.ts';
+import { devicesOf } from '../server/devices.ts';
+import type { OpenServer } from '../server/open-server.ts';
+import { openTraffic, trafficOf } from '../traffic/open-traffic.ts';
+import { rateSchedule } from '../traffic/schedule.ts';
+import type { OpenStudy } from './open-study.ts';
+import type { PlannedStudy } from './plan-study.ts';
+
+const REQUEST_TIMEOUT_MS = 30_000;
+const LOAD_TIMEOUT_S = 600;
+/** A model that is loaded is ready within that, or within the time that a load may take if that is less. */
+const SETTLE_TIMEOUT_MS = 60_000;
+
+/**
+ * The parts of a run, wired to its server; `close` lets go of the traffic's sockets and shared memory, and of what read the
+ * devices. Errors: USAGE, UNSUPPORTED, SERVER_FAILED (shared memory that the server cannot use).
+ */
+export async function assembleParts(
+  { spec, journal }: OpenStudy,
+  { plan, space, sampler, samplerFor, windows }: PlannedStudy,
+  opened: OpenServer,
+  inputs: PreparedInputs,
+): Promise<{ readonly parts: TuneParts; close(): Promise<void> }> {
+  const { client } = opened;
+  const { model, goal, measurement } = spec;
+  const { original, levels } = plan.study;
+  const traffic = await openTraffic(opened, {
+    spec: trafficOf(spec),
+    config: modelConfigOf(original),
+    inputs,
+    levels,
+    timeoutMs: REQUEST_TIMEOUT_MS,
+  });
+  const devices = devicesOf(opened, model);
+  const profile = createProfile({
+    transport: traffic.transport,
+    ...traffic.threads,
+    sequences: traffic.sequences,
+    requestsFor: (candidate) => traffic.requestsFor(modelConfigOf(candidate)),
+    stats: client,
+    clock: realClock,
+    percentile: goal.percentile,
+    precision: measurement.precisionPercent / 100,
+    ...(plan.study.levels.mode === 'concurrency' && { maxInFlight: plan.study.levels.high }),
+    ...(measurement.stability === 'perf-analyzer' && { stability: perfAnalyzerRuleOf(goal) }),
+    ...(windows ? { windows } : { windows: studyWindows, shorterWindows }),
+    deviceProbe: devices.probe,
+    hostWorkUs: devices.hostWorkUs,
+    alarm: traffic.alarm,
+    scheduleAt: (perSecond) => rateSchedule({ ...spec.levels, seed: spec.seed }, perSecond),
+    maxErrors: spec.traffic.maxErrors,
+    ...(traffic.clientCeiling && { clientCeiling: traffic.clientCeiling }),
+    ...(goal.latencyBudgetMs !== undefined && { budgetMs: goal.latencyBudgetMs }),
+  });
+  const isNewStudy = plan.earlier.length === 0;
+  const mayBeLoading = !isNewStudy && foldStudy(plan.earlier).restored?.verified !== true;
+  const control = controlOver(client, model, plan.study, spec.server.restore, {
+    ...spec.limits,
+    allowForeignTraffic: measurement.allowForeignTraffic,
+    isNewStudy,
+    mayBeLoading,
+  });
+  const adapter = tritonAdapter({
+    ...{ model, original, control, profile, identity: opened.server, segmentOf: safeName },
+    space: viewSpace(space, original),
+  });
+  const tracing = spec.trace ? { tracing: createTracing(client) } : {};
+  return {
+    parts: { adapter, sampler, samplerFor, journal, clock: realClock, ...tracing },
+    close: async () => {
+      await devices.close();
+      await traffic.close();
+    },
+  };
+}
+
+/** With a budget the latency that it is about must be stable, and is the threshold. */
+const perfAnalyzerRuleOf = ({ latencyBudgetMs, percentile }: StudySpec['goal']): PerfAnalyzerRule =>
+  latencyBudgetMs === undefined
+    ? defaultPerfAnalyzerRule
+    : { ...defaultPerfAnalyzerRule, percentile, latencyThresholdMs: latencyBudgetMs };
+
+type ControlLimits = Partial<Pick<StudySpec['limits'], 'loadTimeoutSeconds' | 'maxOutageSeconds'>> &
+  Partial<Pick<StudySpec['measurement'], 'allowForeignTraffic'>> &
+  Pick<ControlOptions, 'isNewStudy' | 'mayBeLoading'>;
+
+/** Control over a model whose original state is the one that its study's journal names. */
+export function controlOver(
+  client: ControlClient,
+  model: string,
+  { original, wasLoaded }: Pick<StudyStarted, 'original' | 'wasLoaded'>,
+  restore: 'config' | 'reload',
+  {
+    loadTimeoutSeconds = LOAD_TIMEOUT_S,
+    maxOutageSeconds,
+    allowForeignTraffic = false,
+    isNewStudy = false,
+    mayBeLoading = false,
+  }: ControlLimits = {},
+): Control {
+  return createControl(client, model, modelConfigOf(original), wasLoaded, {
+    clock: realClock,
+    restore,
+    loadTimeoutMs: loadTimeoutSeconds * MS_PER_S,
+    settleTimeoutMs: Math.min(SETTLE_TIMEOUT_MS, loadTimeoutSeconds * MS_PER_S),
+    ...(maxOutageSeconds !== undefined && { maxOutageMs: maxOutageSeconds * MS_PER_S }),
+    isNewStudy,
+    // Others that use the model are not to find it gone.
+    mayUnload: !allowForeignTraffic,
+    mayBeLoading,
+  });
+}

@@ -1,0 +1,34 @@
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { messageOf, TrituneError } from '../../base/errors.ts';
+
+/** True for a text that is the path of a module, not a name. */
+export const isModulePath = (text: string): boolean => /[/\\]|\.[cm]?[jt]s$/.test(text);
+
+/**
+ * What the module at a path exports under a name, or by default. `what` names it in errors, and `hint` says how it is
+ * written. Errors: INPUT_INVALID for a module that cannot be loaded, or has no such export.
+ */
+export async function loadExport<T>(
+  path: string,
+  {
+    name,
+    hint,
+    isValid,
+  }: { readonly name: string; readonly hint: string; readonly isValid: (value: unknown) => value is T },
+): Promise<T> {
+  const module: unknown = await import(pathToFileURL(resolve(path)).href).catch((error: unknown) => {
+    throw new TrituneError('INPUT_INVALID', `cannot load ${path}: ${messageOf(error)}`, hint, { cause: error });
+  });
+  const { [name]: named, default: byDefault } = module as Readonly<Record<string, unknown>>;
+  const value = named ?? byDefault;
+  if (isValid(value)) return value;
+  throw new TrituneError('INPUT_INVALID', `${path} exports no ${name}`, hint);
+}
+
+/** True for an object that has a name and these functions. */
+export const hasFunctions = (value: unknown, ...functions: readonly string[]): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  typeof (value as { readonly name?: unknown }).name === 'string' &&
+  functions.every((name) => typeof (value as Readonly<Record<string, unknown>>)[name] === 'function');

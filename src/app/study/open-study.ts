@@ -1,0 +1,104 @@
+import type { AdapterDefinition } from '../../adapter/definition.ts';
+import type { StudySpec } from '../../spec/study-spec.ts';
+import type { Metric } from '../../study/goal/metrics/metric.ts';
+import { builtInMetrics, type Metrics } from '../../study/goal/metrics/registry.ts';
+import { foldStudy } from '../../study/records/fold.ts';
+import { createJournal, type Journal, resumeJournal } from '../../study/records/journal.ts';
+import type { StudyRecord, StudyStarted } from '../../study/records/records.ts';
+import { kindOf, type SamplerDefinition, type SamplerKind } from '../../study/search/samplers/registry.ts';
+import { prepareOutput, studyFiles } from '../output/directory.ts';
+import { isSeries, occupied } from '../series/directory.ts';
+import { checkAdapter } from '../server/check-adapter.ts';
+import { commandLineWithoutValues, headersOf, withoutHeaderValues } from '../server/headers.ts';
+import { findAdapter } from './find-adapter.ts';
+import { findSampler } from './find-sampler.ts';
+import { goalOf, levelsOf } from './goal.ts';
+
+/** A study whose directory and journal this process holds. */
+export interface OpenStudy {
+  readonly spec: StudySpec;
+  readonly sampler: SamplerKind;
+  /** What opens the server, where it is no Triton; else null. */
+  readonly adapter: AdapterDefinition | null;
+  /** What the names of the goal mean. */
+  readonly metrics: Metrics;
+  readonly directory: string;
+  readonly journal: Journal;
+  /** What earlier runs have written; none for a new study. */
+  readonly earlier: readonly StudyRecord[];
+  /** The first record of a study that is resumed, else null. */
+  readonly started: StudyStarted | null;
+  /** What the journal of a new study names as its command line; empty for a study that a program started. */
+  readonly commandLine: readonly string[];
+}
+
+/** What a spec cannot hold. */
+export interface Given {
+  /** The sampler itself, where a program gives it; else it is found by the name in the spec. */
+  readonly sampler?: SamplerDefinition | undefined;
+  /** The adapter itself, where a program gives it; else it is found by the path in the spec. */
+  readonly adapter?: AdapterDefinition | undefined;
+  /** Metrics beside the built-in ones. */
+  readonly metrics?: readonly Metric[] | undefined;
+  readonly commandLine?: readonly string[];
+}
+
+/** Opens the output directory and the journal of a new study. Errors: USAGE, OUTPUT_*. */
+export async function openStudy(spec: StudySpec, given: Given, wallMs: number): Promise<OpenStudy> {
+  const parts = await partsOf(spec, given);
+  checkSpec(spec, parts.metrics);
+  const directory = await prepareOutput(spec.output, spec.model, wallMs);
+  if (await isSeries(directory)) throw occupied(directory);
+  const journal = await createJournal(studyFiles(directory).journal);
+  const shown = commandLineWithoutValues(given.commandLine ?? [], spec.server);
+  return { spec, ...parts, directory, journal, earlier: [], started: null, commandLine: shown };
+}
+
+/**
+ * Opens the study in a directory to go on with it. `change` returns the spec in force from the one that the journal
+ * keeps. Errors: OUTPUT_LOCKED, JOURNAL_INVALID, UNSUPPORTED for a study of another kind of server, those of `change`.
+ */
+export async function resumeStudy(
+  directory: string,
+  change: (kept: StudySpec) => StudySpec,
+  given: Given = {},
+): Promise<OpenStudy> {
+  const metrics = metricsWith(given);
+  const { journal, records } = await resumeJournal(studyFiles(directory).journal, metrics);
+  try {
+    const { started } = foldStudy(records);
+    const spec = change(started.spec);
+    const parts = await partsOf(spec, given);
+    checkAdapter(started, parts.adapter?.name);
+    const kept = { journal, earlier: records, started, commandLine: started.commandLine };
+    return { spec, ...parts, directory, ...kept };
+  } catch (error) {
+    await journal.close();
+    throw error;
+  }
+}
+
+type Parts = Pick<OpenStudy, 'sampler' | 'adapter' | 'metrics'>;
+
+/** The parts of a study that may be a stranger's. Errors: USAGE, INPUT_INVALID. */
+async function partsOf(spec: StudySpec, given: Given): Promise<Parts> {
+  const adapter = given.adapter ?? (spec.adapter === undefined ? null : await findAdapter(spec.adapter));
+  return {
+    adapter,
+    sampler: given.sampler ? kindOf(given.sampler) : await findSampler(spec, adapter ? 'other' : 'triton'),
+    metrics: metricsWith(given),
+  };
+}
+
+const metricsWith = ({ metrics = [] }: Given): Metrics =>
+  metrics.length === 0 ? builtInMetrics : builtInMetrics.with(...metrics);
+
+/** Checks what is wrong with a spec whatever the server is. Errors: USAGE, INPUT_INVALID for a file of headers. */
+export function checkSpec(spec: StudySpec, metrics?: Metrics): void {
+  goalOf(spec, metrics);
+  levelsOf(spec);
+  headersOf(spec.server);
+}
+
+/** The spec as the journal keeps it: without the values of headers. */
+export const recordedSpec = (spec: StudySpec): StudySpec => ({ ...spec, server: withoutHeaderValues(spec.server) });

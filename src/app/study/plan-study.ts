@@ -1,0 +1,165 @@
+import type { JsonObject } from '../../base/json.ts';
+import { MS_PER_S } from '../../base/units.ts';
+import { trituneVersion } from '../../base/version.ts';
+import type { WindowRule } from '../../profiler/level-options.ts';
+import { spaceSize } from '../../space/enumerate.ts';
+import { originalOf, TRITON } from '../../space/model-configs.ts';
+import type { Narrowing } from '../../space/narrowing.ts';
+import { loadSpace, spaceFromJson, spaceToJson } from '../../space/source/load.ts';
+import { presetFor } from '../../space/source/presets.ts';
+import type { Candidate, SearchSpace } from '../../space/types.ts';
+import type { StudySpec } from '../../spec/study-spec.ts';
+import { FINAL_ROUNDS } from '../../study/final/final.ts';
+import type { Metrics } from '../../study/goal/metrics/registry.ts';
+import type { ServerIdentity } from '../../study/records/records.ts';
+import { createSampler, type SamplerKind } from '../../study/search/samplers/registry.ts';
+import { type SpaceView, viewSpace } from '../../study/search/samplers/space-view.ts';
+import type { Goal, Sampler } from '../../study/types.ts';
+import type { ModelConfig } from '../../triton/config/model-config.ts';
+import type { TunePlan } from '../../tuner/run.ts';
+import type { UsualTime } from '../../tuner/time-keeper.ts';
+import type { OriginalModel } from '../server/open-server.ts';
+import { type Expected, expectedDuration, type Seen } from './expected-duration.ts';
+import { goalOf, levelsOf } from './goal.ts';
+import { type OpenStudy, recordedSpec } from './open-study.ts';
+import { readCandidates } from './read-candidates.ts';
+
+/** Trials after which a sampler that never stops by itself is stopped, where the user set no limit. */
+const DEFAULT_RANDOM_TRIALS = 30;
+
+/** What a run will do, before it does anything. */
+export interface PlannedRun {
+  readonly plan: TunePlan;
+  readonly sampler: Sampler;
+  readonly samplerFor: (goal: Goal, narrowing: Narrowing) => Sampler;
+  /** What it is likely to take, by what was seen of the model. */
+  readonly expected: (seen: Seen) => Expected;
+  /** For the plan: what such runs take as a rule. Absent for samplers that do not use it. */
+  readonly usual?: (seen: Seen) => UsualTime;
+}
+
+/** A run on a Triton. */
+export interface PlannedStudy extends PlannedRun {
+  readonly space: SearchSpace;
+  /** How long each level is measured, where that is not as usual. */
+  readonly windows?: Partial<WindowRule>;
+}
+
+/** What a plan is made from: a study, opened or not. */
+export type PlannedFrom = Pick<OpenStudy, 'spec' | 'sampler' | 'earlier' | 'started' | 'commandLine'> & {
+  readonly metrics?: Metrics;
+};
+
+/** What is tuned. */
+export interface Subject {
+  /** The name of its adapter. */
+  readonly adapter: string;
+  readonly server: ServerIdentity;
+  readonly original: Candidate;
+  readonly wasLoaded: boolean;
+  /** The search space for the journal, and its number of candidates. */
+  readonly space: JsonObject;
+  readonly size: number;
+  viewSpace(narrowing: Narrowing): SpaceView;
+}
+
+/** A resumed study keeps the config, goal and space that its journal says. Errors: SPACE_INVALID, USAGE, INPUT_INVALID. */
+export function planStudy(study: PlannedFrom, server: ServerIdentity, model: OriginalModel): PlannedStudy {
+  const { spec, started } = study;
+  // To the letter: what the server has already needs no load.
+  const original = started?.original ?? originalOf(model.config);
+  const space = started ? spaceFromJson(started.space) : spaceOf(spec, model.config);
+  const run = planRun(study, {
+    ...{ adapter: TRITON, server, original },
+    wasLoaded: started?.wasLoaded ?? model.wasLoaded,
+    space: spaceToJson(space),
+    size: spaceSize(space, original),
+    viewSpace: (narrowing) => viewSpace(space, original, narrowing),
+  });
+  return { ...run, space };
+}
+
+/** The plan of a study of any server. Errors: USAGE, INPUT_INVALID. */
+export function planRun(study: PlannedFrom, subject: Subject): PlannedRun {
+  const { spec, sampler: kind, earlier, started } = study;
+  const { sampler: asked, limits: given } = spec;
+  const goal = started?.goal ?? goalOf(spec, study.metrics);
+  const levels = started?.levels ?? levelsOf(spec);
+  const candidates = kind.name === 'manual' ? readCandidates(asked.candidates, subject.viewSpace({})) : [];
+  const { values } = spec.levels;
+  const limits = {
+    maxTrials: maxTrials(spec, kind),
+    timeBudgetMs: (given.timeBudgetSeconds ?? Number.POSITIVE_INFINITY) * MS_PER_S,
+  };
+  const expected = (seen: Seen): Expected =>
+    expectedDuration({
+      sampler: kind,
+      trials: Math.min(limits.maxTrials, subject.size),
+      listedLevels: values?.length,
+      finalRounds: FINAL_ROUNDS,
+      budgetMs: goal.budget?.latencyMs ?? null,
+      timeBudgetMs: limits.timeBudgetMs,
+      isEmulated: subject.server.emulated !== null,
+      isLaunched: spec.server.launch !== undefined,
+      ...seen,
+    });
+  // Whoever names a limit or what a gain must be has said how long it may take.
+  const isAim = [given.maxTrials, given.timeBudgetSeconds, asked.leastGainPercent].every(
+    (limit) => limit === undefined,
+  );
+  const listed = { ...(asked.earlyExits !== undefined && { earlyExits: asked.earlyExits }), ...(values && { values }) };
+  const samplerFor = (wanted: Goal, narrowing: Narrowing): Sampler =>
+    createSampler(kind, subject.viewSpace(narrowing), {
+      seed: spec.seed,
+      goal: wanted,
+      levels,
+      leastGain: asked.leastGainPercent === undefined ? undefined : asked.leastGainPercent / 100,
+      candidates,
+      ...listed,
+    });
+  return {
+    sampler: samplerFor(goal, {}),
+    samplerFor,
+    expected,
+    ...(kind.keepsTime && {
+      usual: (seen: Seen) => ({ ...expected(seen).even, isAim }),
+    }),
+    plan: {
+      study: {
+        schemaVersion: 2,
+        adapter: subject.adapter,
+        model: spec.model,
+        server: subject.server,
+        original: subject.original,
+        wasLoaded: subject.wasLoaded,
+        goal,
+        levels,
+        sampler: kind.name,
+        seed: spec.seed,
+        space: subject.space,
+        spec: recordedSpec(spec),
+        commandLine: study.commandLine,
+        ...(spec.modelAnalyzer && { modelAnalyzer: spec.modelAnalyzer }),
+        trituneVersion,
+      },
+      ...limits,
+      finalRounds: FINAL_ROUNDS,
+      ...(given.maxOutageSeconds !== undefined && { maxOutageMs: given.maxOutageSeconds * MS_PER_S }),
+      allowForeignTraffic: spec.measurement.allowForeignTraffic,
+      earlier,
+    },
+  };
+}
+
+function maxTrials({ limits: { maxTrials, timeBudgetSeconds } }: StudySpec, { isEndless }: SamplerKind): number {
+  if (maxTrials !== undefined) return maxTrials;
+  const needsLimit = isEndless && timeBudgetSeconds === undefined;
+  return needsLimit ? DEFAULT_RANDOM_TRIALS : Number.POSITIVE_INFINITY;
+}
+
+function spaceOf({ space, goal: { latencyBudgetMs } }: StudySpec, config: ModelConfig): SearchSpace {
+  if (typeof space === 'object') return spaceFromJson(space);
+  return loadSpace(space ?? presetFor(config.backend || config.platform), {
+    limits: latencyBudgetMs === undefined ? {} : { latency_budget_us: latencyBudgetMs * 1e3 },
+  });
+}

@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { messageOf, TrituneError } from '../../base/errors.ts';
+import { readYaml } from '../../base/yaml.ts';
+import { onOff } from '../../space/edits/config-fields.ts';
+import type { Assignment } from '../../space/types.ts';
+import type { SpaceView } from '../../study/search/samplers/space-view.ts';
+import { describeAssignment } from '../../study/summary/describe.ts';
+
+const list = z.array(z.record(z.string(), z.json())).min(1);
+
+/**
+ * The assignments in a YAML or JSON file: a list of objects from parameter to value, as `summary.json` has them.
+ * Errors: USAGE without a file; INPUT_INVALID for a file that is no such list, or an assignment that the space does not allow.
+ */
+export function readCandidates(file: string | undefined, space: SpaceView): readonly Assignment[] {
+  if (file === undefined) {
+    const hint = 'give a list of assignments with --candidates FILE';
+    throw new TrituneError('USAGE', 'the manual sampler needs to know what to try', hint);
+  }
+  const outcome = list.safeParse(contentOf(file));
+  if (!outcome.success) throw invalid(file, outcome.error.issues[0]?.message ?? 'it is no list');
+  return outcome.data.map((written) => {
+    const built = space.build(written);
+    if (built.legal) return written;
+    const assignment = withOnOff(written);
+    if (space.build(assignment).legal) return assignment;
+    throw invalid(file, `${describeAssignment(written)}: ${built.reason}`);
+  });
+}
+
+const withOnOff = (written: Assignment): Assignment =>
+  Object.fromEntries(Object.entries(written).map(([name, value]) => [name, onOff(value)]));
+
+function contentOf(file: string): unknown {
+  try {
+    return readYaml(readFileSync(file, 'utf8')).value;
+  } catch (error) {
+    throw invalid(file, messageOf(error));
+  }
+}
+
+function invalid(file: string, what: string): TrituneError {
+  return new TrituneError(
+    'INPUT_INVALID',
+    `${file} holds no candidates: ${what}`,
+    'write a list such as [{"instances": 2, "max_batch_size": 8}], of parameters of the search space',
+  );
+}

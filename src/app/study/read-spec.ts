@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs';
+import { stringify } from 'yaml';
+import { messageOf, TrituneError } from '../../base/errors.ts';
+import { isJsonObject } from '../../base/json.ts';
+import { readYaml } from '../../base/yaml.ts';
+import { checkSeriesSpec, type SeriesSpec } from '../../spec/series-spec.ts';
+import { checkStudySpec, type StudySpec, specToJson } from '../../spec/study-spec.ts';
+
+/** One study, or several that are tuned one after another. */
+export type AskedSpec = StudySpec | SeriesSpec;
+
+export const isSeriesSpec = (spec: AskedSpec): spec is SeriesSpec => 'studies' in spec;
+
+/** The study, or the series, in a YAML or JSON file. Errors: INPUT_INVALID for an unreadable file, USAGE with the path of a fault. */
+export function readSpec(file: string): AskedSpec {
+  const value = contentOf(file);
+  return isJsonObject(value) && 'studies' in value ? checkSeriesSpec(value, file) : checkStudySpec(value, file);
+}
+
+/** The text of a file that `readSpec` reads: YAML, with the defaults written out. */
+export const printSpec = (spec: AskedSpec): string =>
+  stringify(isSeriesSpec(spec) ? { ...spec, studies: spec.studies.map(specToJson) } : specToJson(spec), {
+    aliasDuplicateObjects: false,
+  }).trimEnd();
+
+function contentOf(file: string): unknown {
+  try {
+    return readYaml(readFileSync(file, 'utf8')).value;
+  } catch (error) {
+    throw new TrituneError('INPUT_INVALID', `cannot read ${file}: ${messageOf(error)}`, 'give a study as YAML or JSON');
+  }
+}

@@ -1,0 +1,27 @@
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { messageOf, TrituneError } from '../../base/errors.ts';
+import { summarizeTraces, type TraceSummary } from '../../profiler/trace-summary.ts';
+import { readTraces } from '../../triton/control/trace-file.ts';
+
+/** The summary of the traces in files of one server's run. Errors: INPUT_INVALID, also for files without a trace; UNSUPPORTED. */
+export async function readTraceFiles(files: readonly string[]): Promise<TraceSummary> {
+  for (const file of files) await checkFile(file);
+  const read = await readTraces(files.map((name) => ({ name, chunks: createReadStream(name) })));
+  if (read.traces.length > 0) return summarizeTraces(read);
+  throw new TrituneError(
+    'INPUT_INVALID',
+    `there is no trace in ${files.join(', ')}`,
+    'a server writes its traces when they are switched off, when it ends, or with log_frequency',
+  );
+}
+
+async function checkFile(file: string): Promise<void> {
+  const found = await stat(file).catch((error: unknown) => {
+    throw unreadable(file, messageOf(error));
+  });
+  if (found.isDirectory()) throw unreadable(file, 'it is a directory');
+}
+
+const unreadable = (file: string, why: string): TrituneError =>
+  new TrituneError('INPUT_INVALID', `cannot read ${file}: ${why}`, 'give a trace file');

@@ -1,0 +1,54 @@
+import { TrituneError } from '../../base/errors.ts';
+import { changedSpec } from '../../spec/spec-of-options.ts';
+import type { StudySpec } from '../../spec/study-spec.ts';
+import type { TuneOptions } from '../../spec/tune-options.ts';
+import { headerNames, withHeadersAgain } from '../server/headers.ts';
+import { tlsNames } from '../server/tls.ts';
+
+/** What may be said anew when a study is resumed: where the server is, when to stop, what to show. */
+const resumable: readonly string[] = [
+  'resume',
+  'url',
+  'controlUrl',
+  'metricsUrl',
+  'launch',
+  ...tlsNames,
+  'leastGain',
+  'maxTrials',
+  'timeBudget',
+  'allowForeignTraffic',
+  'protect',
+  'loadTimeout',
+  'maxOutage',
+  'ui',
+  'verbose',
+  // Their values are not in the journal; the names must be those that are.
+  ...headerNames,
+];
+
+/**
+ * The spec of a resumed study: the one that its journal keeps, with what the named options say anew, and with headers
+ * that can be sent again. Errors: USAGE for an option that a resumed study keeps, and for other headers than before.
+ */
+export function resumedSpec(kept: StudySpec, options: Partial<TuneOptions>, named: Iterable<string>): StudySpec {
+  const names = [...named];
+  checkResumable(names);
+  const isHeader = (name: string): boolean => (headerNames as readonly string[]).includes(name);
+  const server = withHeadersAgain(kept.server, options);
+  return changedSpec(
+    { ...kept, server },
+    options,
+    names.filter((name) => !isHeader(name)),
+  );
+}
+
+/** Errors: USAGE for options that a resumed study keeps as they were. */
+export function checkResumable(named: Iterable<string>): void {
+  const fixed = [...named].filter((name) => !resumable.includes(name));
+  if (fixed.length === 0) return;
+  throw new TrituneError(
+    'USAGE',
+    `a resumed study keeps its ${fixed.join(', ')}`,
+    `leave that out, or start a new study; --resume goes with ${resumable.slice(1).join(', ')}`,
+  );
+}

@@ -1,0 +1,59 @@
+import { createTracing } from '../../adapter/triton/tracing.ts';
+import { checkControllable, type OpenServer, type OriginalModel, openServer, serverOf } from '../server/open-server.ts';
+import { checkParts } from '../server/protect.ts';
+import { lookFirst } from '../traffic/first-requests.ts';
+import { trafficOf } from '../traffic/open-traffic.ts';
+import { assumptionsOf, requestsOf } from '../traffic/requests.ts';
+import { assembleParts } from './assemble-parts.ts';
+import { leaveAsItWas, takeModel } from './held-model.ts';
+import type { OpenStudy } from './open-study.ts';
+import { planStudy } from './plan-study.ts';
+import { tuneAndWrite } from './tune-and-write.ts';
+import { tuneByAdapter } from './tune-by-adapter.ts';
+import type { StudyOutcome, StudyWatch } from './watch.ts';
+
+/** One study on the server that its spec names, or on one that is started for it: connects, and tunes. Errors: as `tuneStudy`. */
+export async function tuneOnItsServer(study: OpenStudy, signal: AbortSignal, watch: StudyWatch): Promise<StudyOutcome> {
+  if (study.adapter) return tuneByAdapter(study, study.adapter, watch, signal);
+  const opened = await openServer(serverOf(study.spec), { loadModels: [study.spec.model] }, study.directory, signal);
+  try {
+    await checkControllable(opened.client);
+    return await tuneStudy(study, opened, watch, signal);
+  } finally {
+    await opened.close();
+  }
+}
+
+/**
+ * One model's study on an open server: plans, tunes, and writes the documents, also of a study that ends early. Returns how
+ * it ended. Errors: those of `takeModel`, what ended the study.
+ */
+export async function tuneStudy(
+  study: OpenStudy,
+  opened: OpenServer,
+  watch: StudyWatch,
+  signal: AbortSignal,
+): Promise<StudyOutcome> {
+  const { original, prepared, letGo } = await takeModel(study, opened);
+  try {
+    const { plan, parts, close } = await prepared(prepare(study, opened, original, watch));
+    return await tuneAndWrite(study, plan, parts, watch, signal, async (restored) => {
+      await close();
+      if (restored === null) await leaveAsItWas(opened.client, study.spec.model, original);
+    });
+  } finally {
+    letGo();
+  }
+}
+
+async function prepare(study: OpenStudy, opened: OpenServer, original: OriginalModel, watch: StudyWatch) {
+  await checkParts(opened.client, study.spec.model, original.config, study.spec.server);
+  const planned = planStudy(study, opened.server, original);
+  const inputs = await requestsOf(trafficOf(study.spec), original);
+  for (const line of assumptionsOf(inputs)) watch.tell(line);
+  if (study.spec.trace) await createTracing(opened.client).look();
+  // Without an aim nothing is sent.
+  const usual = planned.usual?.((await lookFirst(trafficOf(study.spec), opened, original, inputs)).seen);
+  const { parts, close } = await assembleParts(study, planned, opened, inputs);
+  return { plan: { ...planned.plan, ...(usual && { usual }) }, parts, close };
+}

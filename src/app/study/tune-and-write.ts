@@ -1,0 +1,68 @@
+import { modelLine } from '../../headless/closing.ts';
+import type { WrittenRun } from '../../report/write-run.ts';
+import type { ModelRestored } from '../../study/records/records.ts';
+import type { TuneParts, TunePlan } from '../../tuner/run.ts';
+import type { TunerEvent } from '../../tuner/seams.ts';
+import { tune } from '../../tuner/tune.ts';
+import { type DocumentsOf, writeDocuments } from '../output/documents.ts';
+import type { OpenStudy } from './open-study.ts';
+import { traceReport } from './trace-report.ts';
+import type { StudyOutcome, StudyWatch } from './watch.ts';
+
+/**
+ * Tunes, and writes the documents, also of a study that ends early. `close` lets go of what the study worked with; it is
+ * told how the run has left the model, null for a run that has not said so. Returns how the study ended. Errors: what
+ * ended it, OUTPUT_UNWRITABLE.
+ */
+export async function tuneAndWrite(
+  study: OpenStudy,
+  plan: TunePlan,
+  parts: TuneParts,
+  watch: StudyWatch,
+  signal: AbortSignal,
+  close: (restored: ModelRestored | null) => Promise<void>,
+  documentsOf?: DocumentsOf,
+): Promise<StudyOutcome> {
+  const steered = { ...parts, ...(watch.steering && { steering: watch.steering }) };
+  const ending = endingOfModel(watch.onEvent);
+  const failure = await tune(plan, steered, ending.onEvent, signal).then(
+    async (state) => {
+      for (const line of await traceReport(state)) watch.tell(line);
+      return null;
+    },
+    (error: unknown) => ({ error }),
+  );
+  const { restored } = ending;
+  await close(restored);
+  const { directory, metrics, spec } = study;
+  const written: WrittenRun = await writeDocuments(directory, { restored, metrics, documentsOf }).catch(
+    (error: unknown) => {
+      if (restored) watch.tell(modelLine(spec.model, restored));
+      throw failure ? failure.error : error;
+    },
+  );
+  watch.onEnd(written);
+  if (failure) throw failure.error;
+  if (signal.aborted) return 'interrupted';
+  return written.summary.feasible ? 'done' : 'infeasible';
+}
+
+interface Ending {
+  readonly onEvent: (event: TunerEvent) => void;
+  /** How the run has left the model; null while it has not said so. */
+  readonly restored: ModelRestored | null;
+}
+
+/** Hears how the run leaves the model on the way to who watches: the journal may be what the run has failed by. */
+function endingOfModel(watch: (event: TunerEvent) => void): Ending {
+  let restored: ModelRestored | null = null;
+  return {
+    onEvent: (event) => {
+      if (event.type === 'model-restored') restored = event;
+      watch(event);
+    },
+    get restored() {
+      return restored;
+    },
+  };
+}

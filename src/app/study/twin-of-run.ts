@@ -1,0 +1,29 @@
+import { writeFile } from 'node:fs/promises';
+import { stringify } from 'yaml';
+import { twinOf } from '../../adapter/triton/twin/twin.ts';
+import { messageOf, TrituneError } from '../../base/errors.ts';
+import { parseProfile } from '../../emulator/profile/profiles.ts';
+import type { Profile } from '../../emulator/profile/schema.ts';
+import { readJournal } from '../../study/records/journal.ts';
+import { studyFiles } from '../output/directory.ts';
+
+/** A profile, and the text of its file. */
+export interface Twin {
+  readonly profile: Profile;
+  readonly text: string;
+}
+
+/** The twin of the server that the run in a directory measured. Errors: JOURNAL_INVALID, UNSUPPORTED. */
+export async function twinOfRun(directory: string): Promise<Twin> {
+  const text = stringify(twinOf(await readJournal(studyFiles(directory).journal)), { aliasDuplicateObjects: false });
+  // Read like any other profile: what is served now is what the file will serve later.
+  return { text, profile: parseProfile(text, `of ${directory}`) };
+}
+
+/** Errors: OUTPUT_UNWRITABLE. */
+export async function writeTwin({ text }: Twin, file: string): Promise<void> {
+  await writeFile(file, text).catch((error: unknown) => {
+    const message = `cannot write ${file}: ${messageOf(error)}`;
+    throw new TrituneError('OUTPUT_UNWRITABLE', message, 'choose another --write-profile', { cause: error });
+  });
+}

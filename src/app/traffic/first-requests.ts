@@ -1,0 +1,73 @@
+import { median } from 'simple-statistics';
+import { realClock } from '../../base/clock.ts';
+import { MS_PER_S, nsToMs } from '../../base/units.ts';
+import type { PreparedInputs } from '../../loadgen/inputs.ts';
+import type { PreparedRequest, SendOutcome, Transport } from '../../loadgen/types.ts';
+import { lastLoadSeconds, metricsPage } from '../../profiler/devices/metrics-page.ts';
+import type { ModelConfig } from '../../triton/config/model-config.ts';
+import type { OpenServer, OriginalModel } from '../server/open-server.ts';
+import type { Seen } from '../study/expected-duration.ts';
+import { openLocalTraffic, type SeededTraffic } from './open-traffic.ts';
+
+const MOST_REQUESTS = 10;
+/** No further request after so long. */
+const LONG_ENOUGH_MS = 1000;
+const TIMEOUT_MS = 10_000;
+/** One in flight, ever. */
+const alone = { mode: 'concurrency', low: 1, high: 1 } as const;
+
+/** What a few requests, one after another, tell: the median of what they took in ms, without the first; or why none was answered. */
+export type FirstRequests =
+  | { readonly sent: number; readonly requestMs: number }
+  | { readonly sent: number; readonly refusal: string };
+
+/**
+ * What a few requests tell of the model, and a load of it: the one just made, else the last that the server's metrics tell of, which are read
+ * meanwhile. A second at most, or a slow answer. Sequences are left alone: what began would have to end. Errors: as `openLocalTraffic`.
+ */
+export async function lookFirst(
+  spec: SeededTraffic,
+  opened: OpenServer,
+  { config, loadMs }: OriginalModel,
+  inputs: PreparedInputs,
+): Promise<{ readonly first: FirstRequests | null; readonly seen: Seen }> {
+  const [first, loadSeconds] = await Promise.all([
+    config.sequence_batching ? null : sendFirstRequests(spec, opened, config, inputs),
+    loadMs === null ? lastLoad(config.name ?? '', opened) : loadMs / MS_PER_S,
+  ]);
+  return { first, seen: { requestMs: first && 'requestMs' in first ? first.requestMs : null, loadSeconds } };
+}
+
+async function sendFirstRequests(
+  spec: SeededTraffic,
+  opened: OpenServer,
+  config: ModelConfig,
+  inputs: PreparedInputs,
+): Promise<FirstRequests> {
+  const traffic = await openLocalTraffic(opened, { spec, config, inputs, levels: alone, timeoutMs: TIMEOUT_MS });
+  try {
+    const { requests } = traffic.requestsFor(config);
+    const latenciesMs: number[] = [];
+    const startNs = realClock.nowNs();
+    while (latenciesMs.length < MOST_REQUESTS && nsToMs(realClock.nowNs() - startNs) < LONG_ENOUGH_MS) {
+      const request = requests[latenciesMs.length % requests.length];
+      if (!request) break;
+      const sentNs = realClock.nowNs();
+      const outcome = await sendOne(traffic.transport, traffic.transport.prepare(request));
+      if (!outcome.ok) return { sent: latenciesMs.length + 1, refusal: outcome.message };
+      latenciesMs.push(nsToMs(realClock.nowNs() - sentNs));
+    }
+    const warm = latenciesMs.length > 1 ? latenciesMs.slice(1) : latenciesMs;
+    return { sent: latenciesMs.length, requestMs: median(warm) };
+  } finally {
+    await traffic.close();
+  }
+}
+
+async function lastLoad(model: string, { metricsUrl, metricsTls }: OpenServer): Promise<number | null> {
+  const samples = await metricsPage(metricsUrl, model, metricsTls)(AbortSignal.timeout(TIMEOUT_MS));
+  return samples && lastLoadSeconds(samples, model);
+}
+
+const sendOne = (transport: Transport, prepared: PreparedRequest): Promise<SendOutcome> =>
+  new Promise((resolve) => transport.send(prepared, resolve));

@@ -1,0 +1,109 @@
+import { type Alarm, openAlarm } from '../../base/alarm.ts';
+import { nullRuns } from '../../loadgen/client/ceiling.ts';
+import type { PreparedInputs } from '../../loadgen/inputs.ts';
+import { defaultOpenLoopRule } from '../../loadgen/pacing/open-loop.ts';
+import type { SequenceRule } from '../../loadgen/sequences.ts';
+import type { RequestSet, Transport } from '../../loadgen/types.ts';
+import type { OnObserved } from '../../loadgen/workers/observed-requests.ts';
+import type { LevelOptions } from '../../profiler/level-options.ts';
+import type { StudySpec } from '../../spec/study-spec.ts';
+import type { TrafficSpec } from '../../spec/traffic-spec.ts';
+import type { LevelRange } from '../../study/types.ts';
+import type { ModelConfig } from '../../triton/config/model-config.ts';
+import type { OpenServer } from '../server/open-server.ts';
+import { clientThreadsOf } from './client-threads.ts';
+import { replyCheckOf, sequencesOf } from './requests.ts';
+import { openSharedTransport } from './shared-memory.ts';
+import { transportOptionsOf } from './transport.ts';
+
+/** What is sent, how it travels and who sends it; `seed` is that of everything random in it. */
+export type SeededTraffic = TrafficSpec & { readonly seed: number };
+
+/** The traffic of a study. */
+export const trafficOf = ({ traffic, seed }: StudySpec): SeededTraffic => ({ ...traffic, seed });
+
+export interface TrafficAsked {
+  readonly spec: SeededTraffic;
+  /** The model's config when the requests are made. */
+  readonly config: ModelConfig;
+  readonly inputs: PreparedInputs;
+  readonly levels: LevelRange;
+  readonly timeoutMs: number;
+  /** Is told of every request that the threads sent, soon after its end. */
+  readonly onObserved?: OnObserved | undefined;
+}
+
+/** What sends requests to a server from this thread. */
+export interface LocalTraffic {
+  readonly transport: Transport;
+  readonly sequences: SequenceRule | undefined;
+  /** The requests as they are sent to a config of the model. */
+  requestsFor(config: ModelConfig): RequestSet;
+  /** Lets go of sockets and shared memory. */
+  close(): Promise<void>;
+}
+
+/** What sends requests to a server, opened. */
+export interface OpenTraffic extends LocalTraffic {
+  readonly alarm: Alarm;
+  /** What sends in place of this thread. */
+  readonly threads: Required<Pick<LevelOptions, 'openFlow' | 'watchClient'>>;
+  /** Undefined where nothing is known of the client's own limit. */
+  readonly clientCeiling: (() => Promise<number | null>) | undefined;
+}
+
+type Opened = Pick<OpenServer, 'client' | 'server' | 'tls' | 'headers'>;
+
+/** Opens what the options say of how requests travel, for a few of them. Errors: USAGE, UNSUPPORTED, SERVER_FAILED. */
+export async function openLocalTraffic(opened: Opened, asked: TrafficAsked): Promise<LocalTraffic> {
+  const { traffic, sequences, requestsFor } = await prepared(opened, asked);
+  return { transport: traffic.transport, sequences, requestsFor, close: () => traffic.close() };
+}
+
+/** The same, and the threads that measure with it, which have sent to nobody for a moment and are warm. Errors: as before. */
+export async function openTraffic(opened: Opened, asked: TrafficAsked): Promise<OpenTraffic> {
+  const { traffic, sequences, requestsFor, requests } = await prepared(opened, asked);
+  const { spec, onObserved } = asked;
+  const { protocol } = opened.server;
+  const workers = clientThreadsOf(spec, protocol, traffic.options, onObserved);
+  const { tls, check, streaming } = traffic.options;
+  const runs = nullRuns(workers, { protocol, requests, sequences, streaming });
+  // Replies that are looked into are read by other code than the null server could warm.
+  const isRead = check !== undefined || onObserved !== undefined;
+  if (!isRead) await runs.warmUp();
+  const alarm = openAlarm();
+  return {
+    transport: traffic.transport,
+    alarm,
+    sequences,
+    threads: { openFlow: (order) => workers.openFlow(order), watchClient: workers.watchClient },
+    // The null server is one thread without TLS or outputs.
+    clientCeiling: tls || isRead || traffic.isShared ? undefined : runs.ceiling,
+    requestsFor,
+    close: async () => {
+      await alarm.close();
+      await workers.close();
+      await traffic.close();
+    },
+  };
+}
+
+async function prepared(
+  { client, server, tls, headers }: Opened,
+  { spec, config, inputs, levels, timeoutMs }: TrafficAsked,
+) {
+  const sequences = sequencesOf(spec, config, levels);
+  const kind = transportOptionsOf(spec, config);
+  const check = replyCheckOf(inputs, spec);
+  const requests = inputs.forConfig(config);
+  const maxInFlight = levels.mode === 'concurrency' ? levels.high : defaultOpenLoopRule.maxInFlight;
+  const traffic = await openSharedTransport(
+    server.protocol,
+    { url: server.url, tls, timeoutMs, headers, check, ...kind },
+    spec,
+    client,
+    { requests, config, maxInFlight },
+  );
+  const requestsFor = (candidate: ModelConfig): RequestSet => traffic.placed(inputs.forConfig(candidate));
+  return { traffic, sequences, requests, requestsFor };
+}

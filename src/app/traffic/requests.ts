@@ -1,0 +1,79 @@
+import { TrituneError } from '../../base/errors.ts';
+import { plainLine } from '../../base/format.ts';
+import { type PreparedInputs, prepareInputs, readInputs } from '../../loadgen/inputs.ts';
+import { replyCheck } from '../../loadgen/reply-check.ts';
+import type { SequenceRule } from '../../loadgen/sequences.ts';
+import type { ReplyCheck } from '../../loadgen/types.ts';
+import type { RequestSpec } from '../../spec/traffic-spec.ts';
+import type { LevelRange } from '../../study/types.ts';
+import type { ModelConfig } from '../../triton/config/model-config.ts';
+import type { OriginalModel } from '../server/open-server.ts';
+
+type SeededRequests = RequestSpec & { readonly seed: number };
+
+/** What the options say is sent to this model. Errors: USAGE, INPUT_INVALID, UNSUPPORTED (an unknown data type). */
+export async function requestsOf(
+  options: SeededRequests,
+  { metadata, config }: Pick<OriginalModel, 'metadata' | 'config'>,
+): Promise<PreparedInputs> {
+  const { batch, seed, inputData = ['random'], shape: shapes, requestParameter: parameters } = options;
+  const common = { batch, shapes, parameters };
+  const [kind] = inputData;
+  if (kind !== 'zero' && kind !== 'random') return readInputs(metadata, config, { ...common, paths: inputData });
+  if (inputData.length > 1) {
+    throw new TrituneError(
+      'USAGE',
+      `--input-data ${kind} goes with no other`,
+      `write ./${kind} for a file of that name`,
+    );
+  }
+  return prepareInputs(metadata, config, {
+    ...common,
+    seed,
+    kind,
+    ...(options.integers && { integers: options.integers }),
+    ...(options.stringData !== undefined && { text: options.stringData }),
+    ...(options.stringLength !== undefined && { stringLength: options.stringLength }),
+  });
+}
+
+/** What was chosen for the user, one line each. */
+export const assumptionsOf = ({ assumed }: PreparedInputs): readonly string[] =>
+  assumed.map(({ input, choice }) => plainLine(`input '${input}': ${choice} (--shape says otherwise)`));
+
+const DEFAULT_SEQUENCE_LENGTH = 20;
+const DEFAULT_VARIATION = 20;
+const ALL_IDS = { low: 1, high: 2 ** 32 - 1 };
+
+/** How requests go together, for models with sequence batching. Errors: USAGE for options that the model has no use for. */
+export function sequencesOf(
+  { sequenceLength, sequenceLengthVariation, sequenceIds = ALL_IDS, inputData, batch, seed }: SeededRequests,
+  config: ModelConfig,
+  levels: LevelRange,
+): SequenceRule | undefined {
+  if (!config.sequence_batching) {
+    if (sequenceLength === undefined && sequenceLengthVariation === undefined && sequenceIds === ALL_IDS)
+      return undefined;
+    throw new TrituneError('USAGE', 'the model has no sequence batching', 'leave out the options about sequences');
+  }
+  if (batch > 1) {
+    throw new TrituneError('USAGE', 'Triton takes no batch of more than 1 in a sequence', 'leave out --batch');
+  }
+  const ids = sequenceIds.high - sequenceIds.low + 1;
+  if (levels.mode === 'concurrency' && levels.high > ids) {
+    throw new TrituneError(
+      'USAGE',
+      `${ids} sequence ids do not do for ${levels.high} requests in flight`,
+      'widen --sequence-ids, or lower --concurrency',
+    );
+  }
+  const length = sequenceLength ?? (isGenerated(inputData) ? DEFAULT_SEQUENCE_LENGTH : undefined);
+  return { length, variation: (sequenceLengthVariation ?? DEFAULT_VARIATION) / 100, ids: sequenceIds, seed };
+}
+
+const isGenerated = ([kind]: readonly string[] = ['random']): boolean => kind === 'zero' || kind === 'random';
+
+/** The check of replies, if the requests expect any outputs. */
+export function replyCheckOf(inputs: PreparedInputs, { outputTolerance = 0 }: RequestSpec): ReplyCheck | undefined {
+  return inputs.requests.some((request) => request.expected) ? replyCheck(outputTolerance) : undefined;
+}

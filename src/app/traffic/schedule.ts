@@ -1,0 +1,80 @@
+import { TrituneError } from '../../base/errors.ts';
+import { MS_PER_S, NS_PER_MS, NS_PER_S } from '../../base/units.ts';
+import { readArrivals, readIntervals, readTimestamps } from '../../loadgen/pacing/arrival-files.ts';
+import { pacerOf, type Schedule } from '../../loadgen/pacing/pacers.ts';
+import type { RequestSpec } from '../../spec/traffic-spec.ts';
+import type { LevelSpec } from '../profile/profile-spec.ts';
+
+/** Requests at a rate. The seed makes the arrivals the same every time: what differs between two measurements is not their luck. */
+export const rateSchedule = (
+  { requestDistribution, seed }: Pick<LevelSpec, 'requestDistribution'> & { readonly seed: number },
+  perSecond: number,
+): Schedule =>
+  requestDistribution === 'poisson' ? { kind: 'poisson', perSecond, seed } : { kind: 'constant', perSecond };
+
+/** Requests that are due at times of their own, not at a rate. */
+export interface TimedRequests {
+  readonly schedule: Schedule;
+  /** Requests per second on average. */
+  readonly perSecond: number;
+  /** How many requests there are in all; null for a schedule without an end. */
+  readonly requests: number | null;
+}
+
+type TimedSpec = Pick<
+  LevelSpec,
+  'requestIntervals' | 'arrivalTrace' | 'fixedSchedule' | 'traceSpeed' | 'ramp' | 'burst'
+> &
+  Pick<RequestSpec, 'inputData'>;
+
+/** The schedule that the options ask for; null for plain concurrencies and rates. Errors: INPUT_INVALID, USAGE. */
+export async function timedRequestsOf(spec: TimedSpec): Promise<TimedRequests | null> {
+  if (spec.requestIntervals !== undefined) {
+    const gapsNs = await readIntervals(spec.requestIntervals);
+    const roundNs = gapsNs.reduce((total, gapNs) => total + gapNs, 0);
+    return endless({ kind: 'intervals', gapsNs }, (gapsNs.length * NS_PER_S) / roundNs);
+  }
+  if (spec.arrivalTrace !== undefined) {
+    return replayed(await readArrivals(spec.arrivalTrace), spec.traceSpeed);
+  }
+  if (spec.fixedSchedule) return replayed(await readTimestamps(dataFileOf(spec)), spec.traceSpeed);
+  if (spec.ramp !== undefined) {
+    const { overS, ...rates } = spec.ramp;
+    const durationNs = overS * NS_PER_S;
+    return finite({ kind: 'ramp', ...rates, overNs: durationNs, limit: { durationNs } }, durationNs);
+  }
+  if (spec.burst !== undefined) {
+    const { size, periodMs } = spec.burst;
+    return endless({ kind: 'bursts', size, periodNs: periodMs * NS_PER_MS }, (size / periodMs) * MS_PER_S);
+  }
+  return null;
+}
+
+function endless(schedule: Schedule, perSecond: number): TimedRequests {
+  pacerOf(schedule);
+  return { schedule, perSecond, requests: null };
+}
+
+function replayed(arrivalsNs: readonly number[], speed: number): TimedRequests {
+  const spanNs = ((arrivalsNs.at(-1) ?? 0) - (arrivalsNs[0] ?? 0)) / speed;
+  return finite({ kind: 'replay', arrivalsNs, speed }, spanNs);
+}
+
+/** A schedule with an end is asked for all of its requests beforehand, to know how many there are. */
+function finite(schedule: Schedule, spanNs: number): TimedRequests {
+  const pacer = pacerOf(schedule);
+  let requests = 0;
+  while (pacer(0, requests) !== 'stop') requests++;
+  if (requests === 0) throw new TrituneError('USAGE', 'the schedule has no request in it', 'make it longer');
+  return { schedule, perSecond: spanNs > 0 ? (requests * NS_PER_S) / spanNs : requests, requests };
+}
+
+function dataFileOf({ inputData = [] }: TimedSpec): string {
+  const [file, ...others] = inputData;
+  if (file !== undefined && file !== 'zero' && file !== 'random' && others.length === 0) return file;
+  throw new TrituneError(
+    'USAGE',
+    '--fixed-schedule needs the timestamps of a data file',
+    'give one JSON file with --input-data, a "timestamp": [ms] in each step',
+  );
+}

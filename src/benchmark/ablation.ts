@@ -1,0 +1,167 @@
+import { mean, quantileSorted, sampleStandardDeviation } from 'simple-statistics';
+import { confidenceFactor } from '../stats/batch-means.ts';
+import type { Interval } from '../stats/interval.ts';
+import type { Mechanism, Without } from '../study/search/queueing/mechanisms.ts';
+import { queueingSampler } from '../study/search/queueing/queueing.ts';
+import type { Sampler } from '../study/types.ts';
+import { contest, type MakeSampler, type Promised } from './contest.ts';
+import { type BudgetedProblem, budgetedProblemsOf, type TestProblem } from './problem.ts';
+import { playStudy } from './whole-study.ts';
+
+/** The result of the default sampler on one problem with one seed, with or without some of its mechanisms. */
+export interface AblationRow {
+  /** What is left out, as `labelOf` names it; null for nothing. */
+  readonly without: string | null;
+  readonly testProblem: string;
+  readonly tightness: BudgetedProblem['tightness'];
+  readonly seed: number;
+  /** Shares of the optimum after 6, 9 and 12 measurements, 0 to 1. */
+  readonly after: readonly [number, number, number];
+  /** Measurements until 97 % of the optimum; one more than were made where it was not reached. */
+  readonly untilNear: number;
+  readonly reloads: number;
+  readonly promises: readonly Promised[];
+  /** The mean time of an `ask`, in milliseconds. */
+  readonly askMs: number;
+  /** The share of the optimum, 0 to 1, that a whole study recommends on a machine that stalls; null where none was played. */
+  readonly study: number | null;
+}
+
+/** Options of an ablation. */
+export interface AblationOptions {
+  readonly seed: number;
+  /** The share of measurements that a stall makes late in whole studies; null to play none. */
+  readonly stalls: number | null;
+}
+
+const AFTER = [6, 9, 12] as const;
+const MEASUREMENTS = 12;
+const NEAR = 0.97;
+
+/** Mechanisms that are left out together. */
+export type LeftOut = readonly Mechanism[];
+
+/** Returns the name of what is left out, in tables and on the command line: `initial-design`, or `initial-design+returning`. */
+export const labelOf = (leftOut: LeftOut): string => leftOut.join('+');
+
+/** Runs the default sampler on a test problem's three budgets, with nothing left out and with each of these left out. */
+export async function playAblation(
+  testProblem: TestProblem,
+  leftOut: readonly LeftOut[],
+  options: AblationOptions,
+): Promise<readonly AblationRow[]> {
+  const rows: AblationRow[] = [];
+  for (const problem of budgetedProblemsOf(testProblem)) {
+    for (const without of [[], ...leftOut]) rows.push(await playWithout(problem, without, options));
+  }
+  return rows;
+}
+
+async function playWithout(
+  problem: BudgetedProblem,
+  leftOut: LeftOut,
+  { seed, stalls }: AblationOptions,
+): Promise<AblationRow> {
+  const asks: number[] = [];
+  const without: Without = new Set(leftOut);
+  const make: MakeSampler = (space, given) => timed(queueingSampler(space, { ...given, without }), asks);
+  const { standings, promises } = await contest(problem, make, MEASUREMENTS, { seed, statistics: true });
+  const askMs = mean(asks);
+  const shareAfter = (count: number): number => standings[count - 1]?.share ?? 0;
+  const near = standings.findIndex(({ share }) => share >= NEAR);
+  const study = stalls === null ? null : (await playStudy(problem, make, { seed, statistics: true, stalls })).share;
+  return {
+    without: leftOut.length === 0 ? null : labelOf(leftOut),
+    ...{ testProblem: problem.testProblem.name, tightness: problem.tightness, seed },
+    after: [shareAfter(AFTER[0]), shareAfter(AFTER[1]), shareAfter(AFTER[2])],
+    untilNear: near < 0 ? MEASUREMENTS + 1 : near + 1,
+    reloads: standings.at(-1)?.reloads ?? 0,
+    ...{ askMs, study, promises },
+  };
+}
+
+function timed(sampler: Sampler, asks: number[]): Sampler {
+  return {
+    ...sampler,
+    ask(...given) {
+      const start = performance.now();
+      try {
+        return sampler.ask(...given);
+      } finally {
+        asks.push(performance.now() - start);
+      }
+    },
+  };
+}
+
+/** The cost of leaving something out. */
+export interface AblationSummary {
+  readonly without: string | null;
+  readonly problems: number;
+  /** Shares after 6, 9 and 12 measurements: median, worst tenth and mean. */
+  readonly after: readonly { readonly median: number; readonly worstTenth: number; readonly mean: number }[];
+  readonly untilNear: number;
+  readonly reloads: number;
+  readonly askMs: number;
+  readonly study: { readonly mean: number; readonly worstTenth: number } | null;
+  /**
+   * The mean difference of the share with and without the mechanism, paired by problem and seed, with its 95 % interval: after each of the
+   * counts, and in whole studies. null for the row without anything left out.
+   */
+  readonly worth: { readonly after: readonly Interval[]; readonly study: Interval | null } | null;
+}
+
+/** Returns one summary for each thing that was left out, in the order of the rows. */
+export function ablationSummaries(rows: readonly AblationRow[]): readonly AblationSummary[] {
+  const whole = new Map(rows.filter(({ without }) => without === null).map((row) => [keyOf(row), row]));
+  return [...Map.groupBy(rows, ({ without }) => without)].map(([without, own]) => {
+    const pairs = own.flatMap((row) => {
+      const all = whole.get(keyOf(row));
+      return all ? [{ testProblem: row.testProblem, all, row }] : [];
+    });
+    const studies = own.flatMap(({ study }) => study ?? []);
+    const worthBy = (of: (row: AblationRow) => number): Interval =>
+      pairedDifference(
+        pairs.map(({ testProblem, all, row }) => ({ group: testProblem, difference: of(all) - of(row) })),
+      );
+    return {
+      without,
+      problems: own.length,
+      after: AFTER.map((_, index) => sharesOf(own.map(({ after }) => after[index] as number))),
+      untilNear: mean(own.map((row) => row.untilNear)),
+      reloads: mean(own.map(({ reloads }) => reloads)),
+      askMs: mean(own.map(({ askMs }) => askMs)),
+      study: studies.length > 0 ? sharesOf(studies) : null,
+      worth:
+        without === null
+          ? null
+          : {
+              after: AFTER.map((_, index) => worthBy(({ after }) => after[index] as number)),
+              study: studies.length > 0 ? worthBy(({ study }) => study ?? 0) : null,
+            },
+    };
+  });
+}
+
+const keyOf = ({ testProblem, tightness, seed }: AblationRow): string => `${testProblem} ${tightness} ${seed}`;
+
+function sharesOf(shares: readonly number[]): { median: number; worstTenth: number; mean: number } {
+  const sorted = [...shares].sort((a, b) => a - b);
+  return { median: quantileSorted(sorted, 0.5), worstTenth: quantileSorted(sorted, 0.1), mean: mean(sorted) };
+}
+
+/**
+ * Returns the mean difference with its 95 % interval by Student's t. Problems of one group are dependent, so the mean of each group counts
+ * once.
+ */
+export function pairedDifference(
+  differences: readonly { readonly group: string; readonly difference: number }[],
+): Interval {
+  const groups = [...Map.groupBy(differences, ({ group }) => group).values()].map((own) =>
+    mean(own.map(({ difference }) => difference)),
+  );
+  const value = mean(groups);
+  if (groups.length < 2) return { value, low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY };
+  const half = (confidenceFactor(groups.length - 1) * sampleStandardDeviation(groups)) / Math.sqrt(groups.length);
+  return { value, low: value - half, high: value + half };
+}

@@ -1,0 +1,172 @@
+import type { Measurement } from '../profiler/measurement.ts';
+import type { Candidate } from '../space/types.ts';
+import { specOf } from '../spec/spec-of-options.ts';
+import { bestTrial, standingOf } from '../study/goal/ranking.ts';
+import { usualTrials } from '../study/search/samplers/registry.ts';
+import type { SpaceView } from '../study/search/samplers/space-view.ts';
+import type { Goal, LevelRange, Sampler, Trial } from '../study/types.ts';
+import type { TunedAdapter } from '../tuner/adapter.ts';
+import { BASELINE } from '../tuner/run.ts';
+import { tune } from '../tuner/tune.ts';
+import { type BudgetedProblem, worthOf } from './problem.ts';
+import { NOWHERE, OfflineWorld, REPLAY, type WorldOptions } from './world.ts';
+
+/** Creates a sampler for a problem. */
+export type MakeSampler = (
+  space: SpaceView,
+  options: { readonly seed: number; readonly goal: Goal; readonly levels: LevelRange },
+) => Sampler;
+
+/** The state of a search after a number of measurements, the baseline's included. */
+export interface Standing {
+  readonly measurements: number;
+  /** The true throughput of the search's pick as a share of the optimum, 0 to 1. */
+  readonly share: number;
+  readonly reloads: number;
+  /** Seconds that a real run of this length would take. */
+  readonly seconds: number;
+}
+
+/** The result of one search. */
+export interface Outcome {
+  readonly problem: BudgetedProblem;
+  /** One standing after each measurement; a search that stopped keeps its last. */
+  readonly standings: readonly Standing[];
+  /** Measurements after which the sampler stopped by itself; null when the search was cut off. */
+  readonly stoppedAfter: number | null;
+  readonly trials: number;
+  /** The chances that the sampler gave its proposals, where it gives any, with the outcomes. */
+  readonly promises: readonly Promised[];
+}
+
+/** The chance that the sampler gave a proposal to meet the goal, and the outcome. */
+export interface Promised {
+  /** 0 to 1. */
+  readonly chance: number;
+  /** True when the truth meets the goal at the level that was measured first. */
+  readonly isMet: boolean;
+}
+
+interface Measured {
+  readonly trial: number;
+  readonly candidate: Candidate;
+  readonly measurement: Measurement;
+  readonly reloads: number;
+  readonly seconds: number;
+}
+
+/** Runs a sampler on a problem with the tuner's own loop until this many measurements are made. */
+export async function contest(
+  problem: BudgetedProblem,
+  make: MakeSampler,
+  measurements: number,
+  options: WorldOptions,
+): Promise<Outcome> {
+  const { seed } = options;
+  const { testProblem } = problem;
+  const { space, levels } = testProblem;
+  const goal = goalOf(problem);
+  const world = new OfflineWorld(testProblem, options);
+  const made: Measured[] = [];
+  let trial = 0;
+  const promises: Promised[] = [];
+  let promised: number | null = null;
+  const enough = new AbortController();
+  const adapter: TunedAdapter = {
+    ...world.adapter,
+    measure: async (applied, level, options) => {
+      if (made.length >= measurements) enough.abort(new Error('measured enough'));
+      options.signal.throwIfAborted();
+      const measurement = await world.adapter.measure(applied, level, options);
+      if (promised !== null) {
+        const { latencyMs } = testProblem.truth(applied.candidate, level.value);
+        promises.push({ chance: promised, isMet: latencyMs.p99 <= problem.budgetMs });
+        promised = null;
+      }
+      made.push({
+        trial,
+        candidate: applied.candidate,
+        measurement,
+        reloads: world.reloads,
+        seconds: world.clock.nowNs() / 1e9,
+      });
+      return measurement;
+    },
+  };
+  const sampler = make(space, { seed, goal, levels });
+  // The queueing sampler adapts its length as in a real run; the expected duration is not an aim here.
+  const usual = { seconds: world.usualSeconds(usualTrials('queueing') ?? 0), isAim: false, loads: 0, loadSeconds: 0 };
+  const state = await tune(
+    { ...planOf(problem, goal, seed), usual },
+    { adapter, sampler, journal: { append: async () => undefined }, clock: world.clock },
+    (event) => {
+      if (event.type === 'trial-started') trial = event.trial;
+      if (event.type === 'proposed') promised = event.chance;
+    },
+    enough.signal,
+  );
+  const standings = Array.from({ length: measurements }, (_, index) =>
+    standingAfter(made.slice(0, index + 1), problem, goal, sampler),
+  );
+  const ended = state.finished?.interrupted === true ? null : made.length;
+  return { problem, standings, stoppedAfter: ended, trials: state.trials.length, promises };
+}
+
+/** Returns the goal of a problem: throughput within its budget on p99. */
+export const goalOf = ({ budgetMs }: BudgetedProblem): Goal => ({
+  budget: { percentile: 99, latencyMs: budgetMs },
+  constraints: [],
+  objectives: [{ metric: 'throughput', weight: 1 }],
+});
+
+/** Returns the plan of a search without limits and without a final. */
+export function planOf({ testProblem }: BudgetedProblem, goal: Goal, seed: number): Parameters<typeof tune>[0] {
+  const { baseline, levels } = testProblem;
+  return {
+    study: {
+      schemaVersion: 2,
+      adapter: REPLAY,
+      model: testProblem.name,
+      server: NOWHERE,
+      original: baseline,
+      wasLoaded: true,
+      goal,
+      levels,
+      sampler: '',
+      seed,
+      space: {},
+      spec: specOf({ model: testProblem.name }),
+      commandLine: [],
+      trituneVersion: '',
+    },
+    maxTrials: Number.POSITIVE_INFINITY,
+    timeBudgetMs: Number.POSITIVE_INFINITY,
+    finalRounds: 0,
+    allowForeignTraffic: false,
+    earlier: [],
+  };
+}
+
+/** Returns the standing of the study's own pick, judged by the truth. */
+function standingAfter(made: readonly Measured[], problem: BudgetedProblem, goal: Goal, sampler: Sampler): Standing {
+  const groups = Map.groupBy(made, ({ trial }) => trial);
+  const trials = [...groups].map(([number, group]): Trial => {
+    const { candidate } = group[0] as Measured;
+    const measurements = group.map(({ measurement }) => measurement);
+    return {
+      number,
+      role: number === BASELINE ? 'baseline' : 'search',
+      candidate,
+      measurements,
+      ...standingOf(measurements, candidate, goal),
+      failure: null,
+    };
+  });
+  const doubted = sampler.doubted?.({ trials }) ?? [];
+  const best = bestTrial(trials, goal, doubted);
+  const level = best?.chosen == null ? undefined : best.measurements[best.chosen]?.level.value;
+  const last = made.at(-1);
+  const share =
+    best?.feasible && level !== undefined ? worthOf(problem.testProblem.truth(best.candidate, level), problem) : 0;
+  return { measurements: made.length, share, reloads: last?.reloads ?? 0, seconds: last?.seconds ?? 0 };
+}

@@ -1,0 +1,29 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { otherServer } from './other-servers.ts';
+import type { TestProblem } from './problem.ts';
+import { recordedProblemOf } from './recorded-problem.ts';
+import { checkRecording, readGridFile } from './recording.ts';
+import { scenario } from './scenarios.ts';
+
+/** The package's `search-grids/` folder, two levels up from `src/benchmark` and from `dist/benchmark` alike. */
+const gridFolder = fileURLToPath(new URL('../../search-grids/', import.meta.url));
+
+/** Returns the first `count` synthetic models. */
+export const scenarios = (count: number): TestProblem[] => Array.from({ length: count }, (_, index) => scenario(index));
+
+/** Returns the first `count` synthetic servers that queue otherwise than Triton. */
+export const otherServers = (count: number): TestProblem[] =>
+  Array.from({ length: count }, (_, index) => otherServer(index));
+
+/** Returns every grid that was recorded on a real server. */
+export function recordedGrids(): TestProblem[] {
+  const files = readdirSync(gridFolder).filter((file) => file.endsWith('.json'));
+  return files.sort().map((file) => gridOf(join(gridFolder, file)));
+}
+
+/** Reads the recorded grid in that file. Errors: INPUT_INVALID. */
+export function gridOf(file: string): TestProblem {
+  return recordedProblemOf(checkRecording(readGridFile(file), file));
+}

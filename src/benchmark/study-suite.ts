@@ -1,0 +1,76 @@
+import { mean, quantileSorted } from 'simple-statistics';
+import type { MakeSampler } from './contest.ts';
+import { machineSpeed, type SpeedKind, slowestSpeed } from './machine-speed.ts';
+import { budgetedProblemsOf, type TestProblem } from './problem.ts';
+import { playStudy, type StudyOptions, type StudyOutcome } from './whole-study.ts';
+
+/** Samplers, problems and machines of a suite of whole studies. */
+export interface StudyPlan extends Omit<StudyOptions, 'speed'> {
+  readonly samplers: Readonly<Record<string, MakeSampler>>;
+  readonly testProblems: readonly TestProblem[];
+  /** How the speed of the machines changes; each study has its own machine. */
+  readonly speedKind: SpeedKind;
+  /** The number of seeds for each problem, from `seed` on. */
+  readonly seeds: number;
+}
+
+/** One whole study of one sampler. */
+export interface StudyResult {
+  readonly sampler: string;
+  readonly outcome: StudyOutcome;
+}
+
+/** The distance of the seeds of machines between studies. */
+const MACHINES = 1000;
+
+/** Runs every sampler on every problem with every seed, on the same machine. `tell` is called after each study. */
+export async function playStudies(
+  plan: StudyPlan,
+  tell: (result: StudyResult) => void,
+): Promise<readonly StudyResult[]> {
+  const problems = plan.testProblems.flatMap((testProblem) =>
+    budgetedProblemsOf(testProblem, slowestSpeed[plan.speedKind]),
+  );
+  const results: StudyResult[] = [];
+  for (let seed = plan.seed; seed < plan.seed + plan.seeds; seed++) {
+    for (const [index, problem] of problems.entries()) {
+      const speed = machineSpeed(plan.speedKind, MACHINES * seed + index);
+      for (const [sampler, make] of Object.entries(plan.samplers)) {
+        const result = { sampler, outcome: await playStudy(problem, make, { ...plan, seed, speed }) };
+        results.push(result);
+        tell(result);
+      }
+    }
+  }
+  return results;
+}
+
+/** Shares of the optimum over whole studies, and their mean cost. */
+export interface StudySummary {
+  readonly studies: number;
+  readonly mean: number;
+  readonly median: number;
+  /** The tenth percentile. */
+  readonly worstTenth: number;
+  readonly worst: number;
+  /** The mean share that the recommended configs would reach, each at its best level. */
+  readonly configs: number;
+  readonly measurements: number;
+  readonly seconds: number;
+}
+
+/** Summarises the studies of one sampler; needs one at least. */
+export function studySummaryOf(results: readonly StudyResult[]): StudySummary {
+  const outcomes = results.map(({ outcome }) => outcome);
+  const shares = outcomes.map(({ share }) => share).sort((a, b) => a - b);
+  return {
+    studies: outcomes.length,
+    mean: mean(shares),
+    median: quantileSorted(shares, 0.5),
+    worstTenth: quantileSorted(shares, 0.1),
+    worst: shares[0] as number,
+    configs: mean(outcomes.map(({ configShare }) => configShare)),
+    measurements: mean(outcomes.map(({ measurements }) => measurements)),
+    seconds: mean(outcomes.map(({ seconds }) => seconds)),
+  };
+}

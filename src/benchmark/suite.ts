@@ -1,0 +1,113 @@
+import { quantileSorted } from 'simple-statistics';
+import { contest, type MakeSampler, type Outcome, type Standing } from './contest.ts';
+import { type BudgetedProblem, budgetedProblemsOf, type TestProblem } from './problem.ts';
+import type { WorldOptions } from './world.ts';
+
+/** Samplers and test problems of a benchmark suite. */
+export interface SuitePlan extends WorldOptions {
+  readonly samplers: Readonly<Record<string, MakeSampler>>;
+  readonly testProblems: readonly TestProblem[];
+  /** Measurements of one search. */
+  readonly measurements: number;
+}
+
+/** The result of one sampler on one problem. */
+export interface Result {
+  readonly sampler: string;
+  readonly outcome: Outcome;
+}
+
+/** Shares of the optimum over some problems, and their mean cost. */
+export interface Summary {
+  readonly problems: number;
+  readonly median: number;
+  /** The tenth percentile. */
+  readonly worstTenth: number;
+  readonly worst: number;
+  readonly reloads: number;
+  readonly seconds: number;
+  /** Mean measurements per trial. */
+  readonly levels: number;
+}
+
+/** Runs every sampler on every problem. `tell` is called after each. */
+export async function runSuite(plan: SuitePlan, tell: (result: Result) => void): Promise<readonly Result[]> {
+  const results: Result[] = [];
+  for (const testProblem of plan.testProblems) {
+    for (const problem of budgetedProblemsOf(testProblem)) {
+      for (const result of await playProblem(plan, problem)) {
+        results.push(result);
+        tell(result);
+      }
+    }
+  }
+  return results;
+}
+
+async function playProblem(plan: SuitePlan, problem: BudgetedProblem): Promise<Result[]> {
+  const results: Result[] = [];
+  for (const [sampler, make] of Object.entries(plan.samplers))
+    results.push({ sampler, outcome: await contest(problem, make, plan.measurements, plan) });
+  return results;
+}
+
+/** Summarises the results of one sampler after this many measurements. Needs one result at least. */
+export function summaryOf(results: readonly Result[], measurements: number): Summary {
+  const standings = results.map(({ outcome }) => outcome.standings[measurements - 1] as Standing);
+  const shares = standings.map(({ share }) => share).sort((a, b) => a - b);
+  const mean = (of: (standing: Standing) => number): number =>
+    standings.reduce((sum, standing) => sum + of(standing), 0) / standings.length;
+  return {
+    problems: results.length,
+    median: quantileSorted(shares, 0.5),
+    worstTenth: quantileSorted(shares, 0.1),
+    worst: shares[0] as number,
+    reloads: mean(({ reloads }) => reloads),
+    seconds: mean(({ seconds }) => seconds),
+    levels: results.reduce((sum, { outcome }) => sum + levelsPerTrial(outcome), 0) / results.length,
+  };
+}
+
+const levelsPerTrial = ({ stoppedAfter, standings, trials }: Outcome): number =>
+  (stoppedAfter ?? standings.length) / Math.max(1, trials);
+
+/** Bands of chances, for the calibration of the sampler's feasibility. */
+const CHANCE_BANDS = [0, 0.3, 0.5, 0.7, 0.9, 1] as const;
+
+/** Proposals with a chance from `low` up to `high`, and the share of them that truly met the goal. */
+export interface ChanceBand {
+  readonly low: number;
+  readonly high: number;
+  readonly proposals: number;
+  readonly met: number;
+}
+
+/** Returns the calibration of the sampler's chances; bands without proposals are left out. */
+export function chancesOf(results: readonly Result[]): readonly ChanceBand[] {
+  const promises = results.flatMap(({ outcome }) => outcome.promises);
+  return CHANCE_BANDS.slice(0, -1).flatMap((low, index) => {
+    const high = CHANCE_BANDS[index + 1] as number;
+    const own = promises.filter(({ chance }) => chance >= low && (chance < high || high === 1));
+    const met = own.filter(({ isMet }) => isMet).length;
+    return own.length === 0 ? [] : [{ low, high, proposals: own.length, met: met / own.length }];
+  });
+}
+
+/** Returns how often the sampler stopped by itself, and the medians of measurements and share then; null if it never did. */
+export function stopsOf(results: readonly Result[]): { stopped: number; measurements: number; share: number } | null {
+  const ends = results.flatMap(({ outcome }) => {
+    const last = outcome.standings.at(-1);
+    return outcome.stoppedAfter === null || !last ? [] : [{ after: outcome.stoppedAfter, share: last.share }];
+  });
+  if (ends.length === 0) return null;
+  const middle = (values: readonly number[]): number =>
+    quantileSorted(
+      [...values].sort((a, b) => a - b),
+      0.5,
+    );
+  return {
+    stopped: ends.length,
+    measurements: middle(ends.map(({ after }) => after)),
+    share: middle(ends.map(({ share }) => share)),
+  };
+}

@@ -1,0 +1,39 @@
+/** The true figures of a candidate at a level, without measurement noise. */
+export interface Truth {
+  /** infer/s. */
+  readonly throughput: number;
+  readonly latencyMs: {
+    readonly avg: number;
+    readonly p50: number;
+    readonly p90: number;
+    readonly p95: number;
+    readonly p99: number;
+  };
+  /** Per request, in microseconds. */
+  readonly queueUs: number;
+  readonly computeUs: number;
+  readonly batches: readonly { readonly size: number; readonly executions: number; readonly meanExecutionUs: number }[];
+  /** Parts of the server's time per request in microseconds, where they are known. */
+  readonly split?: { readonly inputUs: number; readonly outputUs: number; readonly overheadUs: number };
+}
+
+/** Returns the truth on a machine of that speed: every time is divided by the speed. */
+export function atSpeed(truth: Truth, speed: number): Truth {
+  if (speed === 1) return truth;
+  const { avg, p50, p90, p95, p99 } = truth.latencyMs;
+  return {
+    ...truth,
+    throughput: truth.throughput * speed,
+    latencyMs: { avg: avg / speed, p50: p50 / speed, p90: p90 / speed, p95: p95 / speed, p99: p99 / speed },
+    queueUs: truth.queueUs / speed,
+    computeUs: truth.computeUs / speed,
+    batches: truth.batches.map((batch) => ({ ...batch, meanExecutionUs: batch.meanExecutionUs / speed })),
+    ...(truth.split && {
+      split: {
+        inputUs: truth.split.inputUs / speed,
+        outputUs: truth.split.outputUs / speed,
+        overheadUs: truth.split.overheadUs / speed,
+      },
+    }),
+  };
+}

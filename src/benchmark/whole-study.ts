@@ -1,0 +1,83 @@
+import { median } from 'simple-statistics';
+import { FINAL_ROUNDS, representative } from '../study/final/final.ts';
+import { usualTrials } from '../study/search/samplers/registry.ts';
+import type { EstimateSpeeds } from '../study/speed/speeds.ts';
+import { tune } from '../tuner/tune.ts';
+import { goalOf, type MakeSampler, planOf } from './contest.ts';
+import { type BudgetedProblem, problemAtSpeed, worthOf } from './problem.ts';
+import { OfflineWorld, type WorldOptions } from './world.ts';
+
+/** The result of a whole study, its final included. */
+export interface StudyOutcome {
+  readonly problem: BudgetedProblem;
+  /**
+   * The true throughput of the recommended config at its level as a share of the optimum, on a machine as fast as this one was for a
+   * quarter of the study at least.
+   */
+  readonly share: number;
+  /** The same for the config at its best level. */
+  readonly configShare: number;
+  readonly measurements: number;
+  readonly seconds: number;
+}
+
+/** Options of a whole study. */
+export interface StudyOptions extends WorldOptions {
+  /** How the study estimates the machine's speed; as real studies do when absent. */
+  readonly estimateSpeeds?: EstimateSpeeds | undefined;
+}
+
+/** Runs a whole study with the tuner's own loop, from the baseline to the end of the final. */
+export async function playStudy(
+  problem: BudgetedProblem,
+  make: MakeSampler,
+  options: StudyOptions,
+): Promise<StudyOutcome> {
+  const { seed, estimateSpeeds } = options;
+  const { space, levels } = problem.testProblem;
+  const goal = goalOf(problem);
+  const world = new OfflineWorld(problem.testProblem, options);
+  const usual = { seconds: world.usualSeconds(usualTrials('queueing') ?? 0), isAim: true, loads: 0, loadSeconds: 0 };
+  const state = await tune(
+    { ...planOf(problem, goal, seed), usual, finalRounds: FINAL_ROUNDS },
+    {
+      adapter: world.adapter,
+      sampler: make(space, { seed, goal, levels }),
+      journal: { append: async () => undefined },
+      clock: world.clock,
+      ...(estimateSpeeds && { estimateSpeeds }),
+    },
+    () => undefined,
+    new AbortController().signal,
+  );
+  const { seconds } = world;
+  const best = state.best;
+  const stands = best && representative(state, best);
+  const judgedAt = usualSpeeds(world, seconds).map((speed) => problemAtSpeed(problem, speed));
+  const worth = (level: number): number =>
+    Math.max(
+      0,
+      ...judgedAt.map((judged) => (best ? worthOf(judged.testProblem.truth(best.candidate, level), judged) : 0)),
+    );
+  const share = stands?.feasible ? worth(stands.measurement.level.value) : 0;
+  return {
+    problem,
+    share,
+    configShare: Math.max(share, ...problem.testProblem.gridLevels.map(worth)),
+    measurements: state.counts.measurements,
+    seconds,
+  };
+}
+
+/** The share of the study's time from which on a speed is usual. */
+const USUAL_SHARE = 1 / 4;
+/** The width of the bins of speeds. */
+const ALIKE = 0.1;
+
+/** Returns the usual speeds; the median where there is none. */
+function usualSpeeds(world: OfflineWorld, seconds: number): readonly number[] {
+  const all = Array.from({ length: Math.max(1, Math.floor(seconds)) }, (_, at) => world.speedBetween(at, at + 1));
+  const groups = [...Map.groupBy(all, (speed) => Math.round(speed / ALIKE)).values()];
+  const usual = groups.filter((group) => group.length >= USUAL_SHARE * all.length).map((group) => median(group));
+  return usual.length > 0 ? usual : [median(all)];
+}

@@ -1,0 +1,240 @@
+import { VirtualClock } from '../base/clock.ts';
+import { standardNormal } from '../base/random.ts';
+import { BYTES_PER_MIB, MS_PER_S, NS_PER_S } from '../base/units.ts';
+import type { LoadLevel } from '../loadgen/types.ts';
+import type { GpuMemory } from '../perfmodel/gpu-memory.ts';
+import type { Measurement } from '../profiler/measurement.ts';
+import { differencesOf } from '../space/differences.ts';
+import { changesInPlace } from '../space/shape.ts';
+import type { Candidate } from '../space/types.ts';
+import type { ServerIdentity } from '../study/records/records.ts';
+import type { Applied, MeasureOptions, ServerAdapter } from '../tuner/adapter.ts';
+import { CandidateRefusedError } from '../tuner/refused.ts';
+import type { MachineSpeed } from './machine-speed.ts';
+import type { TestProblem } from './problem.ts';
+import { randomFor } from './random-for.ts';
+import { atSpeed, type Truth } from './truth.ts';
+
+/** Durations of a usual tuning run, in milliseconds. */
+const WINDOWS_MS = 1500;
+const REST_WINDOWS_MS = 750;
+const WARM_UP_MS = 500;
+const IN_PLACE_MS = 300;
+const LEVELS_OF_BASELINE = 2;
+/** The range of the factor of a stall on p99. */
+const STALLED = [1.2, 2] as const;
+/** Duration of the host's fixed piece of work, and its relative noise on an idle core. */
+const HOST_WORK_US = 2000;
+const HOST_NOISE = 0.02;
+/** Moments over which the speed of a measurement is averaged. */
+const SPEED_READINGS = 5;
+
+/** Properties of the servers beside the truth of a test problem. */
+export interface WorldOptions {
+  readonly seed: number;
+  /** False for servers without statistics. */
+  readonly statistics: boolean;
+  /** True for GPUs that report their memory, where the test problem has it. */
+  readonly gpuMemory?: boolean;
+  /** The machine's speed over time; constantly 1 when absent. */
+  readonly speed?: MachineSpeed | undefined;
+  /** True for a server on the load generator's host, whose own work then shows the speed. */
+  readonly isLocal?: boolean;
+  /** The share of measurements that a stall makes late, with a p99 1.2 to 2 times as long; none when absent. */
+  readonly stalls?: number | undefined;
+}
+
+/** The name that the adapter of a replay has in journals. */
+export const REPLAY = 'replay';
+export const NOWHERE: ServerIdentity = {
+  name: 'offline',
+  version: '',
+  url: '',
+  protocol: '',
+  controlUrl: '',
+  controlProtocol: '',
+  emulated: null,
+};
+
+/**
+ * A test problem behind the tuner's seam, in virtual time. Noise depends on seed, candidate, level and the number of earlier measurements.
+ */
+export class OfflineWorld {
+  readonly clock = new VirtualClock(Date.parse('2026-01-01T00:00:00Z'));
+  readonly #testProblem: TestProblem;
+  readonly #options: WorldOptions;
+  readonly #measured = new Map<string, number>();
+  #served: Candidate;
+  /** The test problem as a server to tune. */
+  readonly adapter: ServerAdapter;
+  /** Full loads, including refused ones. */
+  reloads = 0;
+
+  readonly #startNs = this.clock.nowNs();
+
+  constructor(testProblem: TestProblem, options: WorldOptions) {
+    this.#testProblem = testProblem;
+    this.#options = options;
+    this.#served = testProblem.baseline;
+    this.adapter = this.#adapterTo(testProblem);
+  }
+
+  #adapterTo(testProblem: TestProblem): ServerAdapter {
+    const { baseline, space } = testProblem;
+    return {
+      name: REPLAY,
+      identity: NOWHERE,
+      original: baseline,
+      build: (assignment) =>
+        Object.keys(assignment).length === 0 ? { legal: true, candidate: baseline } : space.build(assignment),
+      diff: differencesOf,
+      documents: () => [],
+      apply: (candidate, signal) => this.#apply(candidate, signal),
+      changed: async () => null,
+      isReachable: async () => true,
+      restore: async () => {
+        this.#served = baseline;
+        return { how: 'nothing-changed', verified: true, detail: 'no server was changed' };
+      },
+      measure: ({ candidate }, level, options) => this.#measure(candidate, level, options),
+    };
+  }
+
+  async #apply(candidate: Candidate, signal: AbortSignal): Promise<Applied> {
+    const change = changeBetween(this.#served, candidate);
+    const { inPlaceMs = IN_PLACE_MS } = this.#testProblem;
+    const loadMs = { none: 0, 'in-place': inPlaceMs, full: this.#testProblem.loadMs(candidate) }[change];
+    await this.clock.sleep(loadMs, signal);
+    if (change === 'full') this.reloads++;
+    const refusal = this.#testProblem.refusal(candidate);
+    if (refusal !== null) throw new CandidateRefusedError('out-of-memory', refusal);
+    this.#served = candidate;
+    return { candidate, change, loadMs };
+  }
+
+  async #measure(
+    candidate: Candidate,
+    level: LoadLevel,
+    { signal, purpose }: Pick<MeasureOptions, 'signal' | 'purpose'>,
+  ): Promise<Measurement> {
+    await this.clock.sleep(WARM_UP_MS, signal);
+    const fromSeconds = this.seconds;
+    await this.clock.sleep(purpose === 'rest' ? REST_WINDOWS_MS : WINDOWS_MS, signal);
+    return this.#measurement(candidate, level, this.speedBetween(fromSeconds, this.seconds));
+  }
+
+  /** Returns the seconds that a search of this many trials takes, the baseline's own levels included. */
+  usualSeconds(trials: number): number {
+    const loadMs = this.#testProblem.loadMs(this.#testProblem.baseline);
+    const restMs = WARM_UP_MS + REST_WINDOWS_MS;
+    return (restMs + (LEVELS_OF_BASELINE + trials) * (WARM_UP_MS + WINDOWS_MS) + trials * loadMs) / MS_PER_S;
+  }
+
+  /** Seconds since the study began. */
+  get seconds(): number {
+    return (this.clock.nowNs() - this.#startNs) / NS_PER_S;
+  }
+
+  /** The mean speed of the machine between two moments, in seconds since the study began. */
+  speedBetween(fromSeconds: number, toSeconds: number): number {
+    const { speed } = this.#options;
+    if (!speed) return 1;
+    const step = (toSeconds - fromSeconds) / SPEED_READINGS;
+    const speeds = Array.from({ length: SPEED_READINGS }, (_, index) => speed(fromSeconds + (index + 0.5) * step));
+    return speeds.reduce((sum, each) => sum + each, 0) / SPEED_READINGS;
+  }
+
+  #measurement(candidate: Candidate, level: LoadLevel, speed: number): Measurement {
+    const key = `${this.#options.seed} ${candidate.fingerprint} ${level.value}`;
+    const times = this.#measured.get(key) ?? 0;
+    this.#measured.set(key, times + 1);
+    const random = randomFor(`${key} ${times}`);
+    const { noise } = this.#testProblem;
+    const truth = atSpeed(this.#testProblem.truth(candidate, level.value), speed);
+    const rate = Math.exp(noise.throughput * standardNormal(random));
+    const latency = Math.exp(noise.latency * standardNormal(random));
+    const stall = random.float() < (this.#options.stalls ?? 0) ? between(STALLED, random.float()) : 1;
+    const measurement = measurementOf(truth, level, {
+      ...{ rate, latency: latency * stall },
+      ...{ rateWidth: 2 * noise.throughput, latencyWidth: 2 * noise.latency },
+    });
+    const { statistics, gpuMemory = false } = this.#options;
+    const memory = gpuMemory ? this.#testProblem.gpuMemory?.(candidate) : undefined;
+    const hostWorkUs = (HOST_WORK_US / speed) * Math.exp(HOST_NOISE * standardNormal(random));
+    return {
+      ...measurement,
+      device: deviceOf(memory),
+      ...(!statistics && { server: null }),
+      ...(this.#options.isLocal && { hostWorkUs }),
+    };
+  }
+}
+
+function deviceOf(memory: GpuMemory | undefined): Measurement['device'] {
+  if (!memory) return {};
+  const { usedMib, totalMib } = memory;
+  const total = totalMib === null ? {} : { memoryTotalBytes: totalMib * BYTES_PER_MIB };
+  return { gpuMemoryMiB: usedMib, gpus: [{ uuid: 'GPU-made-up', memoryBytes: usedMib * BYTES_PER_MIB, ...total }] };
+}
+
+interface Disturbance {
+  readonly rate: number;
+  readonly latency: number;
+  readonly rateWidth: number;
+  readonly latencyWidth: number;
+}
+
+function measurementOf(truth: Truth, level: LoadLevel, disturbance: Disturbance): Measurement {
+  const throughput = truth.throughput * disturbance.rate;
+  const { avg, p50, p90, p95, p99 } = truth.latencyMs;
+  // A slowdown shifts the whole distribution; the tail has noise of its own besides.
+  const [middle, tail] = [1 / disturbance.rate, disturbance.latency];
+  const split = truth.split ?? { inputUs: 0.1 * truth.computeUs, outputUs: 0.05 * truth.computeUs, overheadUs: 0 };
+  const requests = Math.max(50, Math.round((throughput * WINDOWS_MS) / 1e3));
+  const spread = (value: number, width: number) => ({ value, low: value * (1 - width), high: value * (1 + width) });
+  return {
+    level,
+    throughput: spread(throughput, disturbance.rateWidth),
+    latencyMs: {
+      avg: avg * middle,
+      p50: p50 * middle,
+      p90: p90 * middle,
+      p95: p95 * tail,
+      p99: p99 * tail,
+      max: 1.2 * p99 * tail,
+      min: p50 / 2,
+      std: p99 - p50,
+    },
+    budgetLatencyMs: { ...spread(p99 * tail, disturbance.latencyWidth), percentile: 99 },
+    stable: true,
+    windows: 3,
+    durationMs: WINDOWS_MS,
+    requests,
+    sendRate: throughput,
+    failures: [],
+    errorRate: 0,
+    server: {
+      queueUs: truth.queueUs,
+      computeInputUs: split.inputUs,
+      computeInferUs: truth.computeUs - split.inputUs - split.outputUs,
+      computeOutputUs: split.outputUs,
+      overheadUs: split.overheadUs,
+      requestUs: truth.queueUs + truth.computeUs + split.overheadUs,
+      successCount: requests,
+      inferenceCount: requests,
+      executionCount: truth.batches.reduce((sum, { executions }) => sum + executions, 0),
+      failCount: 0,
+      cache: { hitCount: 0, hitUs: 0, missCount: 0, missUs: 0 },
+      batches: truth.batches,
+    },
+    device: {},
+    client: { cpuUsPerRequest: 20, eventLoopDelayMs: 0, bound: false },
+  };
+}
+
+const between = ([low, high]: readonly [number, number], share: number): number => low + (high - low) * share;
+
+function changeBetween(served: Candidate, asked: Candidate): 'none' | 'in-place' | 'full' {
+  if (served.fingerprint === asked.fingerprint) return 'none';
+  return changesInPlace(served.shape, asked.shape) ? 'in-place' : 'full';
+}

@@ -1,0 +1,66 @@
+import { TrituneError } from '../../../base/errors.ts';
+import type { MakeSampler } from '../../../benchmark/contest.ts';
+import type { TestProblem } from '../../../benchmark/problem.ts';
+import { playStudies, type StudyResult, studySummaryOf } from '../../../benchmark/study-suite.ts';
+import { steadySpeeds } from '../../../study/speed/speeds.ts';
+import type { Terminal } from '../../terminal.ts';
+import type { BenchSearchOptions } from './options.ts';
+
+/** What meets in whole studies: models that are made up, and recorded ones. */
+export interface Contestants {
+  readonly samplers: Readonly<Record<string, MakeSampler>>;
+  readonly made: readonly TestProblem[];
+  readonly recorded: readonly TestProblem[];
+}
+
+/** Options that mean nothing without whole studies. Errors: USAGE when one of them is given. */
+export function refuseStudyOptions({ speed, stalls, seeds, local, correction }: BenchSearchOptions): void {
+  const given = {
+    ...{ '--speed': speed !== undefined, '--stalls': stalls !== undefined, '--seeds': seeds !== undefined },
+    ...{ '--local': local, '--no-correction': !correction },
+  };
+  const [option] = Object.entries(given).flatMap(([name, isGiven]) => (isGiven ? [name] : []));
+  if (option !== undefined) throw new TrituneError('USAGE', `${option} is for whole studies`, 'add --studies');
+}
+
+/** Lets the samplers tune everything in whole studies, the final included, and prints what came of it. */
+export async function runBenchStudies(
+  { samplers, made, recorded }: Contestants,
+  options: BenchSearchOptions,
+  terminal: Terminal,
+): Promise<void> {
+  const { seed, seeds = 1, speed: speedKind = 'steady', stalls, statistics, gpuMemory, local: isLocal } = options;
+  const results = await playStudies(
+    {
+      ...{ samplers, seed, seeds, speedKind, stalls, statistics, gpuMemory, isLocal },
+      testProblems: [...made, ...recorded],
+      estimateSpeeds: options.correction ? undefined : steadySpeeds,
+    },
+    ({ sampler, outcome: { problem } }) =>
+      terminal.status(`${problem.testProblem.name}, ${problem.tightness} budget: ${sampler}`),
+  );
+  terminal.status(null);
+  const names = new Set(recorded.map(({ name }) => name));
+  const isRecorded = ({ outcome }: StudyResult): boolean => names.has(outcome.problem.testProblem.name);
+  const machines = speedKind === 'steady' ? 'steady machines' : `machines of the kind ${speedKind}`;
+  const unmade = results.filter((result) => !isRecorded(result));
+  table(`whole studies of ${made.length} made-up models on ${machines}`, unmade, terminal);
+  table(`recorded on real servers, on ${machines}`, results.filter(isRecorded), terminal);
+}
+
+const COLUMNS = ['mean', 'median', 'worst tenth', 'worst', 'configs', 'measurements', 'seconds'] as const;
+const NAME_WIDTH = 12;
+
+/** Shares of the optimum in per cent; those of the configs as if each were at its best level. */
+function table(title: string, results: readonly StudyResult[], terminal: Terminal): void {
+  if (results.length === 0) return;
+  terminal.print('');
+  terminal.print(`${title}: % of the optimum`);
+  terminal.print(`${' '.repeat(NAME_WIDTH)}${COLUMNS.map((name) => `  ${name}`).join('')}`);
+  for (const [name, own] of Map.groupBy(results, ({ sampler }) => sampler)) {
+    const { mean, median, worstTenth, worst, configs, measurements, seconds } = studySummaryOf(own);
+    const figures = [...[mean, median, worstTenth, worst, configs].map((share) => 100 * share), measurements, seconds];
+    const cells = figures.map((figure, index) => figure.toFixed(1).padStart((COLUMNS[index]?.length ?? 0) + 2));
+    terminal.print(`${name.padEnd(NAME_WIDTH)}${cells.join('')}`);
+  }
+}

@@ -1,0 +1,55 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { messageOf, TrituneError } from '../../../base/errors.ts';
+import { calibratedProfile } from '../../../emulator/profile/calibrated-profile.ts';
+import { readResultTable } from '../../../emulator/profile/result-table.ts';
+import { policyOf } from '../../../queueing/batcher-policy.ts';
+import { levelsToFit, predictHeldOut } from '../../../queueing/calibration/held-out.ts';
+import { parseConfigText } from '../../../triton/config/parser.ts';
+import type { Terminal } from '../../terminal.ts';
+import type { CalibrateOptions } from './options.ts';
+import { configOf, selected } from './set-ups.ts';
+import { describeSetUp, sourceOf, tableOf } from './tables.ts';
+
+/** Calibrates every set-up of the table, prints what came of it, and writes the profile. Errors: INPUT_INVALID, USAGE, OUTPUT_UNWRITABLE. */
+export async function runCalibrate(file: string, options: CalibrateOptions, terminal: Terminal): Promise<void> {
+  const base = parseConfigText(await read(options.config), options.config).config;
+  const setUps = selected(readResultTable(await read(file), file, options.clientBatch), options.select ?? []);
+  const fits = setUps.map((setUp) => {
+    terminal.status(`calibrating ${describeSetUp(setUp)}`);
+    const { config, instances } = configOf(base, setUp, setUps, options.instances);
+    const heldOut = predictHeldOut(setUp.rows, policyOf(config, instances), options.fit ?? levelsToFit(setUp.rows));
+    terminal.status(null);
+    for (const line of tableOf(setUp, heldOut)) terminal.print(line);
+    return { setUp, heldOut, config };
+  });
+  if (options.output === undefined) return;
+  const name = options.name ?? basename(options.output).replace(/\.ya?ml$/, '');
+  const text = calibratedProfile(
+    {
+      name,
+      description: `Emulates ${fits.map(({ setUp }) => describeSetUp(setUp)).join('; ')}, as its published or recorded results have it.`,
+      source: `Calibrated from ${basename(file)}. ${fits.map(sourceOf).join(' ')}`,
+      gpu: [...new Set(setUps.map(({ labels }) => labels.gpu?.toUpperCase() ?? 'GPU'))].join(', '),
+    },
+    fits.map(({ config, heldOut }) => ({ config, server: heldOut.calibration.server })),
+  );
+  await write(options.output, text);
+  terminal.print(options.output);
+}
+
+async function read(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    throw new TrituneError('INPUT_INVALID', `cannot read ${file}: ${messageOf(error)}`, 'check the path');
+  }
+}
+
+async function write(file: string, text: string): Promise<void> {
+  try {
+    await writeFile(file, text);
+  } catch (error) {
+    throw new TrituneError('OUTPUT_UNWRITABLE', `cannot write ${file}: ${messageOf(error)}`, 'name another place');
+  }
+}

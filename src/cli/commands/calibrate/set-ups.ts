@@ -1,0 +1,52 @@
+import { TrituneError } from '../../../base/errors.ts';
+import type { SetUp } from '../../../emulator/profile/result-table.ts';
+import type { ModelConfig } from '../../../triton/config/model-config.ts';
+import { describeSetUp } from './tables.ts';
+
+/** The set-ups with all the given `column=value`s. Errors: USAGE for another form; INPUT_INVALID when none is left. */
+export function selected(setUps: readonly SetUp[], wanted: readonly string[]): SetUp[] {
+  const pairs = wanted.map((text) => {
+    const [column, ...rest] = text.split('=');
+    if (!column || rest.length === 0)
+      throw new TrituneError('USAGE', `'${text}' selects nothing`, 'write COLUMN=VALUE');
+    return [column, rest.join('=')] as const;
+  });
+  const kept = setUps.filter(({ labels }) => pairs.every(([column, value]) => labels[column] === value));
+  if (kept.length > 0) return kept;
+  const there = setUps.map(describeSetUp).join('; ');
+  throw new TrituneError('INPUT_INVALID', `the table has no set-up with ${wanted.join(' and ')}`, `it has: ${there}`);
+}
+
+/** Backends by the names that result tables use, as Triton's configs name them. */
+const backends: Readonly<Record<string, { readonly backend: string; readonly platform: string }>> = {
+  tensorrt: { backend: 'tensorrt', platform: 'tensorrt_plan' },
+  pytorch: { backend: 'pytorch', platform: 'pytorch_libtorch' },
+  onnxruntime: { backend: 'onnxruntime', platform: 'onnxruntime_onnx' },
+};
+
+/**
+ * The config of a set-up: the given one with the table's instances and backend, and a name of its own among several.
+ * Instances: of the option, the table, the config's groups; the first that says.
+ */
+export function configOf(
+  base: ModelConfig,
+  setUp: SetUp,
+  all: readonly SetUp[],
+  wanted: number | undefined,
+): { readonly config: ModelConfig; readonly instances: number } {
+  const groups = base.instance_group ?? [{ kind: 'KIND_GPU', gpus: [0] }];
+  const inConfig = groups.reduce((sum, { count = 1, gpus = [0] }) => sum + count * Math.max(1, gpus.length), 0);
+  const instances = wanted ?? setUp.instances ?? inConfig;
+  const { backend } = setUp.labels;
+  const { default_model_filename: _, ...rest } = base;
+  const named =
+    backend !== undefined && Object.hasOwn(backends, backend) && base.backend !== backend
+      ? { ...rest, ...backends[backend] }
+      : base;
+  const differing = Object.entries(setUp.labels).filter(([column, value]) =>
+    all.some(({ labels }) => labels[column] !== value),
+  );
+  const name = [base.name ?? 'model', ...differing.map(([, value]) => value.replace(/[^A-Za-z0-9]+/g, '-'))].join('_');
+  const instance_group = instances === inConfig ? groups : [{ ...groups[0], count: instances }];
+  return { config: { ...named, name, instance_group }, instances };
+}

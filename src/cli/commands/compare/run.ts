@@ -1,0 +1,71 @@
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { messageOf, TrituneError } from '../../../base/errors.ts';
+import { decideGate, type GateDecision } from '../../../report/gate/decide.ts';
+import { gateAnnotations, gateJson, gateJUnit, gateMarkdown } from '../../../report/gate/documents.ts';
+import { type GateDocument, readGateDocument } from '../../../report/gate/readings.ts';
+import { comparisonLine, decisionLine } from '../../../report/gate/words.ts';
+import { exitCodes } from '../../exit-codes.ts';
+import type { Terminal } from '../../terminal.ts';
+import type { CompareOptions } from './options.ts';
+
+/** Compares, writes and prints; gives the exit code. Errors: INPUT_INVALID, OUTPUT_UNWRITABLE. */
+export async function runCompare(
+  baselines: readonly string[],
+  runs: readonly string[],
+  options: CompareOptions,
+  terminal: Terminal,
+): Promise<number> {
+  const rule = { tolerance: options.tolerance / 100, confidence: options.confidence / 100 };
+  const decision = decideGate(...(await readAll(baselines, runs)), rule);
+  await write(decision, options);
+  for (const fault of decision.faults) terminal.print(`${fault}: REGRESSION`);
+  for (const comparison of decision.comparisons) terminal.print(comparisonLine(comparison));
+  if (options.github ?? process.env.GITHUB_ACTIONS === 'true') {
+    for (const line of gateAnnotations(decision)) terminal.print(line);
+  }
+  terminal.print(decisionLine(decision));
+  return decision.isRegression ? exitCodes.regression : exitCodes.done;
+}
+
+/** Errors: INPUT_INVALID, also when some are runs of `tune` and others are of `profile`: they have no figure in common. */
+async function readAll(
+  baselines: readonly string[],
+  runs: readonly string[],
+): Promise<[GateDocument[], GateDocument[]]> {
+  const paths = [...baselines, ...runs];
+  const documents = await Promise.all(paths.map(read));
+  const other = documents.findIndex(({ kind }) => kind !== documents[0]?.kind);
+  if (other >= 0) {
+    const [one, another] = [documents[0]?.kind, documents[other]?.kind];
+    const what = `${paths[0]} is of a ${one} run, and ${paths[other]} of a ${another} run`;
+    throw new TrituneError('INPUT_INVALID', what, `compare ${one} runs with each other`);
+  }
+  return [documents.slice(0, baselines.length), documents.slice(baselines.length)];
+}
+
+/** Errors: INPUT_INVALID. */
+async function read(path: string): Promise<GateDocument> {
+  try {
+    const file = (await stat(path)).isDirectory() ? join(path, 'summary.json') : path;
+    return readGateDocument(await readFile(file, 'utf8'), file);
+  } catch (error) {
+    if (error instanceof TrituneError) throw error;
+    throw new TrituneError(
+      'INPUT_INVALID',
+      `cannot read ${path}: ${messageOf(error)}`,
+      'give a file or a run directory',
+    );
+  }
+}
+
+/** The summary page of a job may have other parts, so its table is added at the end. */
+async function write(decision: GateDecision, { junit, json, markdown }: CompareOptions): Promise<void> {
+  try {
+    if (junit !== undefined) await writeFile(junit, gateJUnit(decision));
+    if (json !== undefined) await writeFile(json, gateJson(decision));
+    if (markdown !== undefined) await writeFile(markdown, gateMarkdown(decision), { flag: 'a' });
+  } catch (error) {
+    throw new TrituneError('OUTPUT_UNWRITABLE', `cannot write: ${messageOf(error)}`, 'name another file');
+  }
+}

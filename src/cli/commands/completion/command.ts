@@ -1,0 +1,19 @@
+import { Argument, Command } from 'commander';
+import type { Terminal } from '../../terminal.ts';
+import { bashCompletion } from './bash.ts';
+import { fishCompletion } from './fish.ts';
+import { type Outline, outlineOf } from './outline.ts';
+import { zshCompletion } from './zsh.ts';
+
+const shells = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion };
+
+/** `tritune completion SHELL`: prints what teaches a shell the commands, options, choices and files. */
+export function completionCommand(terminal: Terminal): Command {
+  return new Command('completion')
+    .description('print the completion script of a shell: source <(tritune completion bash)')
+    .addArgument(new Argument('<shell>').choices(Object.keys(shells)))
+    .action((shell: keyof typeof shells, _: unknown, command: Command) => {
+      const root: Outline = outlineOf(command.parent as Command);
+      terminal.print(shells[shell](root).trimEnd());
+    });
+}

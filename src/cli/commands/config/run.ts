@@ -1,0 +1,133 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { createControl } from '../../../adapter/triton/control.ts';
+import { whileHeld } from '../../../adapter/triton/hold-model.ts';
+import { checkNames, checkParts, checkProtected } from '../../../app/server/protect.ts';
+import { realClock } from '../../../base/clock.ts';
+import { isTrituneError, messageOf, TrituneError } from '../../../base/errors.ts';
+import { plainLine } from '../../../base/format.ts';
+import { MS_PER_S } from '../../../base/units.ts';
+import { type ConfigEdits, editConfig } from '../../../space/edits/edit-config.ts';
+import { candidateOf } from '../../../space/model-configs.ts';
+import { compareConfigs } from '../../../triton/config/comparison.ts';
+import type { ModelConfig } from '../../../triton/config/model-config.ts';
+import { printConfigText } from '../../../triton/config/printer.ts';
+import { validateConfig } from '../../../triton/config/validation.ts';
+import type { TritonClient } from '../../../triton/types.ts';
+import type { Terminal } from '../../terminal.ts';
+import type { ConfigOptions } from './options.ts';
+import { type Start, startOf, withServer } from './start.ts';
+
+/**
+ * Makes the config, checks it, says what became of which field, and prints, writes or loads it. Errors: USAGE,
+ * CONFIG_INVALID for what Triton would refuse (nothing is written or loaded then), OUTPUT_EXISTS, LOAD_REFUSED, SERVER_*.
+ */
+export async function runConfig(options: ConfigOptions, terminal: Terminal): Promise<void> {
+  const start = await startOf(options);
+  const config = editConfig(start.config, editsOf(options));
+  checkConfig(config, start);
+  if (options.load) checkNames([options.model ?? config.name ?? ''], options);
+  for (const { path, before, after } of compareConfigs(start.before, config)) {
+    terminal.tell(plainLine(`${path}: ${words(before)} → ${words(after)}`, LONGEST_LINE));
+  }
+  const text = printConfigText(config, { unknownFields: start.unknownFields });
+  if (options.output === undefined) terminal.print(text.trimEnd());
+  else await writeNew(options.output, text, options.force);
+  if (options.load) await load(config, options, terminal);
+}
+
+const LONGEST_LINE = 2000;
+const words = (value: unknown): string => (value === undefined ? 'absent' : JSON.stringify(value));
+
+const editsOf = (options: ConfigOptions): ConfigEdits => ({
+  ...pick('accelerator', options.backendAccelerator === 'trt' ? 'tensorrt' : options.backendAccelerator),
+  ...pick('tensorrtPrecision', options.tensorrtPrecision),
+  ...pick('cudaGraphs', options.cudaGraphs && options.cudaGraphs === 'on'),
+  ...pick('maxBatchSize', options.maxBatchSize),
+  ...pick('batching', options.batching),
+  ...pick('preferredBatchSizes', options.preferredBatchSizes),
+  ...pick('queueDelayUs', options.maxQueueDelay),
+  ...pick('instances', options.instances),
+});
+
+/** The field, or nothing where there is no value. */
+const pick = <K extends keyof ConfigEdits>(key: K, value: ConfigEdits[K] | undefined): Pick<ConfigEdits, K> | object =>
+  value === undefined ? {} : { [key]: value };
+
+/** Errors: CONFIG_INVALID. */
+function checkConfig(config: ModelConfig, start: Start): void {
+  const faultsIn = (of: ModelConfig): string[] => validateConfig(of).map(({ path, reason }) => `${path} ${reason}`);
+  const known = new Set(start.isServed ? faultsIn(start.config) : []);
+  const faults = faultsIn(config).filter((fault) => !known.has(fault));
+  if (faults.length === 0) return;
+  throw new TrituneError(
+    'CONFIG_INVALID',
+    `Triton would refuse this config: ${faults.join('; ')}`,
+    'nothing was written or loaded: give other values',
+  );
+}
+
+/** Errors: OUTPUT_EXISTS, OUTPUT_UNWRITABLE. */
+async function writeNew(file: string, text: string, force: boolean): Promise<void> {
+  try {
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, text, { flag: force ? 'w' : 'wx' });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') {
+      throw new TrituneError('OUTPUT_EXISTS', `${file} is there already`, 'add --force to write over it');
+    }
+    throw new TrituneError('OUTPUT_UNWRITABLE', `cannot write ${file}: ${messageOf(error)}`, 'choose another --output');
+  }
+}
+
+/** How long a loaded model may take to become ready. */
+const SETTLE_TIMEOUT_MS = 60_000;
+
+/** Errors: MODEL_LOCKED, USAGE for a protected model, LOAD_REFUSED, CONFIG_MISMATCH when the server then has something else, SERVER_TIMEOUT, CONTROL_DISABLED. */
+async function load(config: ModelConfig, options: ConfigOptions, terminal: Terminal): Promise<void> {
+  const model = options.model ?? config.name;
+  if (model === undefined) throw wrong('load which model?', 'name it with -m MODEL');
+  await withServer(options, (client, server) =>
+    whileHeld(model, server, () => loadHeld(client, model, config, options, terminal)),
+  );
+}
+
+async function loadHeld(
+  client: TritonClient,
+  model: string,
+  config: ModelConfig,
+  options: ConfigOptions,
+  terminal: Terminal,
+): Promise<void> {
+  await checkProtected(client, model, options);
+  await checkParts(client, model, config, options);
+  const before = await servedConfig(client, model);
+  const control = createControl(client, model, before ?? {}, before !== null, {
+    clock: realClock,
+    restore: 'config',
+    loadTimeoutMs: options.loadTimeout * MS_PER_S,
+    settleTimeoutMs: SETTLE_TIMEOUT_MS,
+  });
+  const { change, loadMs } = await control.apply(
+    candidateOf(config),
+    AbortSignal.timeout(options.loadTimeout * MS_PER_S + SETTLE_TIMEOUT_MS),
+  );
+  const how = { none: 'the server had it already', 'in-place': 'in place', full: 'anew' }[change];
+  terminal.tell(`loaded '${plainLine(model)}' on ${client.url}: ${how}, ${(loadMs / MS_PER_S).toFixed(2)} s`);
+  // Some backends do when there is a batch dimension and no scheduler.
+  if (!config.dynamic_batching && (await client.modelConfig(model)).dynamic_batching) {
+    terminal.tell('the server has added a dynamic batcher of its own accord');
+  }
+}
+
+/** null for a model that is not loaded. */
+async function servedConfig(client: TritonClient, model: string): Promise<ModelConfig | null> {
+  try {
+    return await client.modelConfig(model);
+  } catch (error) {
+    if (isTrituneError(error, 'MODEL_UNKNOWN', 'MODEL_UNREADY')) return null;
+    throw error;
+  }
+}
+
+const wrong = (message: string, hint: string): TrituneError => new TrituneError('USAGE', message, hint);

@@ -1,0 +1,75 @@
+import { readFile } from 'node:fs/promises';
+import { addressesOf, connectControl } from '../../../app/server/addresses.ts';
+import { readTls } from '../../../app/server/read-tls.ts';
+import { messageOf, TrituneError } from '../../../base/errors.ts';
+import { withoutServerDefaults } from '../../../space/edits/server-defaults.ts';
+import type { ServerIdentity } from '../../../study/records/records.ts';
+import type { ModelConfig } from '../../../triton/config/model-config.ts';
+import { parseConfigText } from '../../../triton/config/parser.ts';
+import type { UnknownField } from '../../../triton/config/unknown.ts';
+import type { TritonClient } from '../../../triton/types.ts';
+import type { ConfigOptions } from './options.ts';
+
+/** A config to start from. */
+export interface Start {
+  readonly config: ModelConfig;
+  /** What the differences are told against: nothing for a new config. */
+  readonly before: ModelConfig;
+  /** What of it stays as it stood in its file although we do not know the fields. */
+  readonly unknownFields: readonly UnknownField[];
+  /** The server serves it as it is, so what our rules hold against it is no fault of the edits. */
+  readonly isServed: boolean;
+}
+
+/** The config that the options start from. Errors: USAGE, INPUT_INVALID, CONFIG_INVALID, MODEL_UNKNOWN, MODEL_UNREADY, SERVER_*. */
+export async function startOf(options: ConfigOptions): Promise<Start> {
+  const { from, model, backend, platform, inputs, outputs } = options;
+  const isNew = backend !== undefined || platform !== undefined;
+  if ((inputs ?? outputs) && !isNew)
+    throw wrong('tensors are given to a new config only', 'add --backend or --platform');
+  if (isNew && from !== undefined)
+    throw wrong('a config starts either from a file or from nothing', 'leave out --from');
+  if (isNew) {
+    const config = {
+      ...(model !== undefined && { name: model }),
+      ...(platform !== undefined && { platform }),
+      ...(backend !== undefined && { backend }),
+      ...(inputs && { input: inputs }),
+      ...(outputs && { output: outputs }),
+    };
+    return { config, before: {}, unknownFields: [], isServed: false };
+  }
+  if (from !== undefined) return fromFile(from, model);
+  if (model === undefined)
+    throw wrong('a config of what?', 'give --from FILE, -m MODEL, or --backend NAME for a new one');
+  // The server makes up names of instances and a preferred size: written down, they would outlive what they follow from.
+  const config = await withServer(options, (client) => client.modelConfig(model));
+  const plain = withoutServerDefaults(config);
+  return { config: plain, before: plain, unknownFields: [], isServed: true };
+}
+
+async function fromFile(file: string, model: string | undefined): Promise<Start> {
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw new TrituneError('INPUT_INVALID', `cannot read ${file}: ${messageOf(error)}`, "give a model's config.pbtxt");
+  });
+  const { config, unknownFields } = parseConfigText(text, file);
+  if (model !== undefined && config.name !== undefined && config.name !== model) {
+    throw wrong(`${file} is of '${config.name}', not of '${model}'`, 'leave out -m, or change the name in the file');
+  }
+  return { config, before: config, unknownFields, isServed: false };
+}
+
+/** The work over a control connection to the server that the options name. Errors: SERVER_*, USAGE. */
+export async function withServer<T>(
+  options: ConfigOptions,
+  work: (client: TritonClient, server: ServerIdentity) => Promise<T>,
+): Promise<T> {
+  const { client, server } = await connectControl(addressesOf(options, await readTls(options)));
+  try {
+    return await work(client, server);
+  } finally {
+    await client.close();
+  }
+}
+
+const wrong = (message: string, hint: string): TrituneError => new TrituneError('USAGE', message, hint);

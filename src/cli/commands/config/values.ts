@@ -1,0 +1,44 @@
+import { TrituneError } from '../../../base/errors.ts';
+import type { DeviceInstances } from '../../../space/edits/edit-config.ts';
+import type { TensorConfig } from '../../../triton/config/model-config.ts';
+import { durationSeconds, positiveWhole, wholeNumber } from '../../options/option-values.ts';
+
+/** Parsers of the texts that describe a config. Errors: USAGE, with what was expected. */
+
+/** '500us', '2ms', '1s', or a plain number of microseconds → microseconds. */
+export function microseconds(text: string): number {
+  const plain = text.trim().replace(/us$/, '');
+  return /^\d+$/.test(plain) ? wholeNumber(plain) : Math.round(durationSeconds(text) * 1e6);
+}
+
+/** '4,8' → [4, 8]; repeated options add up. */
+export function batchSizes(text: string, previous: readonly number[] | undefined): readonly number[] {
+  return [...(previous ?? []), ...text.split(/[\s,]+/).map(positiveWhole)];
+}
+
+const kinds = { gpu: 'KIND_GPU', cpu: 'KIND_CPU', model: 'KIND_MODEL' } as const;
+
+/** 'gpu=2' on each GPU, '0:1' on GPU 0, 'cpu=4', 'model=1'; repeated options add up. */
+export function deviceInstances(
+  text: string,
+  previous: readonly DeviceInstances[] | undefined,
+): readonly DeviceInstances[] {
+  const match = /^(?:(gpu|cpu|model)=|(\d{1,4})[:=])(\d+)$/.exec(text.trim());
+  if (!match) throw wrong(`'${text}' says no instances`, 'write gpu=2, 0:1 (for GPU 0) or cpu=4');
+  const [, kind, gpu, count] = match;
+  const on = kind === undefined ? { kind: kinds.gpu, gpu: Number(gpu) } : { kind: kindOf(kind), gpu: null };
+  return [...(previous ?? []), { ...on, count: positiveWhole(count as string) }];
+}
+
+const kindOf = (name: string) => kinds[name as keyof typeof kinds];
+
+/** 'NAME:TYPE:DIMS' such as 'image:FP32:3,224,224', the batch dimension left out; repeated options add up. */
+export function tensor(text: string, previous: readonly TensorConfig[] | undefined): readonly TensorConfig[] {
+  const match = /^(.+):(?:TYPE_)?([A-Z]+\d*):(-?\d+(?:,-?\d+)*)$/.exec(text.trim());
+  if (!match) throw wrong(`'${text}' describes no tensor`, 'write NAME:TYPE:DIMS, for example image:FP32:3,224,224');
+  const [, name, type, dims] = match as unknown as [string, string, string, string];
+  const data_type = `TYPE_${type === 'BYTES' ? 'STRING' : type}`;
+  return [...(previous ?? []), { name, data_type, dims: dims.split(',').map(Number) }];
+}
+
+const wrong = (message: string, hint: string): TrituneError => new TrituneError('USAGE', message, hint);

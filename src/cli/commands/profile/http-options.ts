@@ -1,0 +1,140 @@
+import { readFile } from 'node:fs/promises';
+import { headersOf } from '../../../app/server/headers.ts';
+import { messageOf, TrituneError } from '../../../base/errors.ts';
+import { trituneVersion } from '../../../base/version.ts';
+import type { RequestHeader } from '../../../loadgen/types.ts';
+import type { HeaderSpec } from '../../../spec/server-spec.ts';
+import type { OptionTable } from '../../options/option-table.ts';
+
+/** The options that only plain HTTP has. */
+export interface PlainHttpFlags {
+  readonly method?: string;
+  readonly body?: string;
+  readonly bodyFile?: string;
+  /** USER:PASSWORD; neither printed nor kept. */
+  readonly basicAuth?: string;
+  readonly disableKeepalive?: boolean;
+  readonly outputFormat?: 'text' | 'json';
+}
+
+export const plainHttpOptionTable: OptionTable<PlainHttpFlags> = {
+  method: { flags: '--method <method>', help: 'plain HTTP: the method (default: GET, or POST with a body)' },
+  body: {
+    flags: '--body <text>',
+    help: 'plain HTTP: the body; if it is JSON, its Content-Type says so unless -H gives another',
+  },
+  bodyFile: { flags: '--body-file <file>', help: 'plain HTTP: file with the body' },
+  basicAuth: {
+    flags: '--basic-auth <user:password>',
+    help: 'plain HTTP: basic authentication; neither printed nor kept',
+  },
+  disableKeepalive: { flags: '--disable-keepalive', help: 'plain HTTP: a new connection for every request' },
+  outputFormat: {
+    flags: '--output-format <format>',
+    help: 'plain HTTP: the summary as text or as JSON (default: text)',
+    choices: ['text', 'json'],
+  },
+};
+
+/** Options of `profile` that a user would expect to change what is sent or measured, and that change nothing here. */
+const others = [
+  'model',
+  'launch',
+  'inputData',
+  'requestParameter',
+  'sequenceLength',
+  'streaming',
+  'warmupRequestCount',
+  'requestIntervals',
+  'arrivalTrace',
+  'fixedSchedule',
+  'ramp',
+  'burst',
+  'binarySearch',
+  'scenario',
+  'csv',
+  'profileExportFile',
+  'ndjson',
+];
+
+/** Errors: USAGE for an option that plain HTTP would silently ignore. */
+export function refuseOthers(options: object): void {
+  const name = others.find((each) => Reflect.get(options, each) !== undefined);
+  if (name === undefined) return;
+  const flag = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  throw usage(`--${flag} has no meaning for plain HTTP`, 'leave it out; docs/plain-http.md lists what it takes');
+}
+
+/** What is sent, but for where. */
+export interface PlainContent {
+  readonly method: string;
+  readonly headers: readonly RequestHeader[];
+  /** The Host header, where another than the address is asked for. */
+  readonly host: string | undefined;
+  readonly body: Uint8Array | null;
+}
+
+/** These say how long the message is and what becomes of its connection, and are ours to set. */
+const reserved = /^(content-length|transfer-encoding|connection|keep-alive|te|trailer|upgrade|expect)$/;
+/** These have a body by their nature, be it an empty one (RFC 9110, section 8.6). */
+const bodied = ['POST', 'PUT', 'PATCH'];
+
+type ContentOptions = PlainHttpFlags & HeaderSpec;
+
+/**
+ * What the options ask to be sent; `credentials` are those of the address. Errors: USAGE, which never says a header's value
+ * or a password; INPUT_INVALID for a body that cannot be read.
+ */
+export async function plainContent(options: ContentOptions, credentials: string | undefined): Promise<PlainContent> {
+  const body = await bodyOf(options);
+  const method = options.method?.toUpperCase() ?? (body === null ? 'GET' : 'POST');
+  if (!/^[A-Z][A-Z-]*$/.test(method) || method === 'CONNECT' || method === 'TRACE') {
+    throw usage(`'${options.method}' is no method to load a server with`, 'give for example GET, POST or PUT');
+  }
+  const given = headersOf(options, reserved);
+  const names = new Set(given.map(({ name }) => name));
+  const login = options.basicAuth ?? credentials;
+  const own = [
+    { name: 'user-agent', value: `tritune/${trituneVersion}` },
+    { name: 'accept', value: '*/*' },
+    ...(body !== null && isJson(body) ? [{ name: 'content-type', value: 'application/json' }] : []),
+    ...(login === undefined ? [] : [authorization(login)]),
+  ];
+  return {
+    method,
+    headers: [...own.filter(({ name }) => !names.has(name)), ...given.filter(({ name }) => name !== 'host')],
+    host: given.find(({ name }) => name === 'host')?.value,
+    body: body ?? (bodied.includes(method) ? new Uint8Array(0) : null),
+  };
+}
+
+async function bodyOf({ body, bodyFile }: PlainHttpFlags): Promise<Uint8Array | null> {
+  if (body !== undefined && bodyFile !== undefined) {
+    throw usage('there is one body to a request', 'give --body or --body-file');
+  }
+  if (bodyFile === undefined) return body === undefined ? null : Buffer.from(body);
+  return readFile(bodyFile).catch((error: unknown) => {
+    throw new TrituneError(
+      'INPUT_INVALID',
+      `cannot read '${bodyFile}': ${messageOf(error)}`,
+      'give the path of a file with the body',
+    );
+  });
+}
+
+function isJson(body: Uint8Array): boolean {
+  try {
+    JSON.parse(Buffer.from(body).toString('utf8'));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** RFC 7617, in UTF-8. */
+function authorization(login: string): RequestHeader {
+  if (!login.includes(':')) throw usage('--basic-auth is not of the form USER:PASSWORD', 'put a colon between the two');
+  return { name: 'authorization', value: `Basic ${Buffer.from(login).toString('base64')}` };
+}
+
+const usage = (message: string, hint: string): TrituneError => new TrituneError('USAGE', message, hint);

@@ -1,0 +1,54 @@
+import type { ProfileSpec } from '../../../app/profile/profile-spec.ts';
+import { TrituneError } from '../../../base/errors.ts';
+import type { Protocol } from '../../../spec/server-spec.ts';
+import { clientOptionTable } from '../../options/client.ts';
+import type { OptionTable } from '../../options/option-table.ts';
+import { requestOptionTable } from '../../options/requests.ts';
+import { tlsOptionTable } from '../../options/tls.ts';
+import { transportOptionTable } from '../../options/transport.ts';
+import { tuneOptionTable } from '../tune/options.ts';
+import { levelOptionTable } from './level-options.ts';
+import { measuringOptionTable } from './measuring-options.ts';
+import { outputOptionTable } from './output-options.ts';
+import { type PerfAnalyzerFlags, perfAnalyzerOptionTable } from './perf-analyzer-options.ts';
+
+/** The options of `tritune profile`, parsed: a profile, and what only a command line has. */
+export interface ProfileOptions extends ProfileSpec, PerfAnalyzerFlags {
+  readonly serviceKind: string;
+  readonly dockerImage: string;
+}
+
+export const profileOptionTable: OptionTable<ProfileOptions> = {
+  model: { flags: '-m, --model <name>', help: 'the model to send to' },
+  modelVersion: { flags: '-x, --model-version <version>', help: "its version (default: the server's choice)" },
+  serviceKind: {
+    flags: '--service-kind <kind>',
+    help: 'triton, or http for any URL (see the options about plain HTTP)',
+    default: 'triton',
+  },
+  url: {
+    flags: '-u, --url <host:port>',
+    help: 'the server (default: localhost:8000 for http, localhost:8001 for grpc)',
+  },
+  protocol: { flags: '-i, --protocol <protocol>', help: 'http or grpc', parse: protocol, default: 'http' },
+  ...levelOptionTable,
+  ...measuringOptionTable,
+  ...requestOptionTable,
+  ...transportOptionTable,
+  ...clientOptionTable,
+  ...tlsOptionTable,
+  ...outputOptionTable,
+  launch: tuneOptionTable.launch,
+  modelRepository: tuneOptionTable.modelRepository,
+  tritonserver: tuneOptionTable.tritonserver,
+  dockerImage: tuneOptionTable.dockerImage,
+  dockerGpus: tuneOptionTable.dockerGpus,
+  ...perfAnalyzerOptionTable,
+};
+
+/** In any case of letters, as perf_analyzer takes it. */
+function protocol(text: string): Protocol {
+  const name = text.toLowerCase();
+  if (name === 'grpc' || name === 'http') return name;
+  throw new TrituneError('USAGE', `there is no protocol '${text}'`, 'use http or grpc');
+}

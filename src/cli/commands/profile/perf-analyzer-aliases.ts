@@ -1,0 +1,76 @@
+import { type Command, Option } from 'commander';
+import { TrituneError } from '../../../base/errors.ts';
+import type { ProfileOptions } from './options.ts';
+import { refusedFlags } from './perf-analyzer-options.ts';
+
+/** The options with perf_analyzer's other spellings turned into ours. Errors: USAGE for what contradicts itself. */
+export function withoutAliases(options: ProfileOptions): ProfileOptions {
+  return { ...options, ...levelsOf(options), ...inputOf(options), ...wireOf(options), ...tlsOf(options) };
+}
+
+function levelsOf(options: ProfileOptions): Partial<ProfileOptions> {
+  const { startConcurrency: start, endConcurrency: end, dynamicConcurrency } = options;
+  if (start === undefined && end === undefined && !dynamicConcurrency) return {};
+  if (options.concurrencyRange) throw usage('-t, -c and -d go with no --concurrency-range', 'use the latter alone');
+  const first = start ?? 1;
+  return { concurrencyRange: { start: first, end: dynamicConcurrency ? (end ?? 0) : (end ?? first), step: 1 } };
+}
+
+function inputOf({ inputData, zeroInput, dataDirectory, ...options }: ProfileOptions): Partial<ProfileOptions> {
+  const given = [inputData, zeroInput, dataDirectory].filter((value) => value !== undefined);
+  if (given.length > 1) throw usage('-z and --data-directory go with no --input-data', 'use the latter alone');
+  return {
+    ...(zeroInput && { inputData: ['zero'] }),
+    ...(dataDirectory !== undefined && { inputData: [dataDirectory] }),
+    ...(options.sequenceIdRange && { sequenceIds: options.sequenceIdRange }),
+  };
+}
+
+function wireOf(options: ProfileOptions): Partial<ProfileOptions> {
+  const { inputTensorFormat: input, outputTensorFormat: output, grpcCompressionAlgorithm: coding } = options;
+  if (input !== undefined && output !== undefined && input !== output) {
+    throw usage('tensors go in one format both ways', 'give --input-tensor-format and --output-tensor-format alike');
+  }
+  const format = input ?? output;
+  return {
+    ...(format !== undefined && options.protocol === 'http' && { tensorFormat: format }),
+    ...(coding !== undefined && options.protocol === 'grpc' && { compression: coding }),
+  };
+}
+
+function tlsOf(options: ProfileOptions): Partial<ProfileOptions> {
+  if (options.protocol === 'grpc') {
+    const { sslGrpcUseSsl, sslGrpcRootCertificationsFile: ca } = options;
+    return {
+      ...(sslGrpcUseSsl && { tls: true }),
+      ...(ca !== undefined && { tlsCa: ca }),
+      ...(options.sslGrpcPrivateKeyFile !== undefined && { tlsKey: options.sslGrpcPrivateKeyFile }),
+      ...(options.sslGrpcCertificateChainFile !== undefined && { tlsCert: options.sslGrpcCertificateChainFile }),
+    };
+  }
+  const { sslHttpsCaCertificatesFile: ca, sslHttpsClientCertificateFile: cert, sslHttpsPrivateKeyFile: key } = options;
+  return {
+    ...(ca !== undefined && { tlsCa: ca }),
+    ...(cert !== undefined && { tlsCert: cert }),
+    ...(key !== undefined && { tlsKey: key }),
+    ...((options.sslHttpsVerifyPeer === 0 || options.sslHttpsVerifyHost === 0) && { tlsInsecure: true }),
+  };
+}
+
+/**
+ * Adds the options of perf_analyzer that are not offered, out of sight: whoever gives one learns why, which `refuse`, to be
+ * called with what was parsed, tells. Errors of `refuse`: UNSUPPORTED.
+ */
+export function addRefusedOptions(command: Command): { readonly refuse: () => void } {
+  const refused = refusedFlags.map(({ flags, reason }) => ({ option: new Option(flags).hideHelp(), reason }));
+  for (const { option } of refused) command.addOption(option);
+  return {
+    refuse: () => {
+      const given = refused.find(({ option }) => command.getOptionValueSource(option.attributeName()) === 'cli');
+      if (!given) return;
+      throw new TrituneError('UNSUPPORTED', `${given.option.long} is not offered: ${given.reason}`, 'leave it out');
+    },
+  };
+}
+
+const usage = (message: string, hint: string): TrituneError => new TrituneError('USAGE', message, hint);

@@ -1,0 +1,68 @@
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openProfileDocuments } from '../../../app/profile/documents.ts';
+import { profileHead } from '../../../app/profile/head.ts';
+import { planProfile } from '../../../app/profile/plan.ts';
+import { traced } from '../../../app/profile/traced.ts';
+import { openServer } from '../../../app/server/open-server.ts';
+import { warnIfInsecure } from '../../../app/server/tls.ts';
+import { isTrituneError, TrituneError } from '../../../base/errors.ts';
+import type { LevelReport } from '../../../profiler/level-report.ts';
+import { sweep } from '../../../profiler/sweep.ts';
+import { listenForInterrupts } from '../../interrupts.ts';
+import type { Terminal } from '../../terminal.ts';
+import { profileLevels } from './levels.ts';
+import type { ProfileOptions } from './options.ts';
+import { withoutAliases } from './perf-analyzer-aliases.ts';
+import { runScenario } from './scenario.ts';
+
+/** How a profile went. */
+export interface ProfileOutcome {
+  readonly reports: readonly LevelReport[];
+  readonly wasInterrupted: boolean;
+}
+
+/**
+ * One run of `tritune profile` against a Triton: plans, opens the server, measures level after level, and writes what was
+ * asked for, of a run that ends early too. `alike`: as perf_analyzer prints and decides, without what we add. Errors: USAGE,
+ * INPUT_INVALID, MODEL_*, SERVER_*, OUTPUT_*.
+ */
+export async function runProfile(given: ProfileOptions, terminal: Terminal, alike: boolean): Promise<ProfileOutcome> {
+  const options = withoutAliases(given);
+  const { model } = options;
+  if (model === undefined) throw new TrituneError('USAGE', 'there is no model to send to', 'give it with -m');
+  const plan = await planProfile(options, alike);
+  warnIfInsecure(options, terminal);
+  const { signal, check, release } = listenForInterrupts(
+    terminal.tell,
+    () => 'ended at once, with nothing left behind',
+    'no more requests are sent; the finished levels are reported',
+  );
+  const reports: LevelReport[] = [];
+  try {
+    const logs = options.launch === undefined ? tmpdir() : await mkdtemp(join(tmpdir(), 'tritune-profile-'));
+    const opened = await openServer(options, { loadModels: [model] }, logs, signal);
+    try {
+      const head = profileHead(options, plan, opened.server, model, process.argv.slice(2));
+      const documents = await openProfileDocuments(options, plan, head);
+      const run = { opened, model, options, plan, alike, documents, terminal, signal, reports };
+      try {
+        await traced(opened.client, options, async () => {
+          if (options.scenario) await runScenario(run, options.scenario);
+          else await profileLevels(run, (measure) => sweep(plan.sweep, measure));
+        });
+      } finally {
+        await documents.close();
+      }
+    } finally {
+      await opened.close();
+    }
+  } catch (error) {
+    if (!isTrituneError(error, 'INTERRUPTED')) throw error;
+  } finally {
+    release();
+  }
+  check();
+  return { reports, wasInterrupted: signal.aborted };
+}

@@ -1,0 +1,75 @@
+import { formatFigure, formatMs } from '../../../base/format.ts';
+import {
+  closingLines,
+  levelHeading,
+  levelLines,
+  levelWarnings,
+  windowLine,
+} from '../../../headless/perf-analyzer/level-lines.ts';
+import { type ProfileSettings, settingsLines } from '../../../headless/perf-analyzer/settings.ts';
+import { trustLines } from '../../../headless/perf-analyzer/trust-lines.ts';
+import type { LoadLevel } from '../../../loadgen/types.ts';
+import type { LevelReport } from '../../../profiler/level-report.ts';
+import type { ProfileProgress } from '../../../profiler/measurement.ts';
+import type { Terminal } from '../../terminal.ts';
+
+const MS_TO_US = 1e3;
+
+/** What a profile shows while it runs. */
+export interface ProfileScreen {
+  onLevel(level: LoadLevel): void;
+  onProgress(progress: ProfileProgress): void;
+  onReport(report: LevelReport): void;
+  onEnd(reports: readonly LevelReport[]): void;
+}
+
+/** The lines of perf_analyzer, with a line of progress on a terminal; unless `alike`, also how far the figures can be trusted. */
+export function createProfileScreen(
+  settings: ProfileSettings,
+  { verbose, alike }: { readonly verbose: boolean; readonly alike: boolean },
+  terminal: Terminal,
+): ProfileScreen {
+  const printAll = (lines: readonly string[]): void => {
+    for (const line of lines) terminal.print(line);
+  };
+  let heading = '';
+  printAll(settingsLines(settings));
+  return {
+    onLevel: (level) => {
+      heading = levelHeading({ level });
+      terminal.print(heading);
+      terminal.status(`${heading}: connecting`);
+    },
+    onProgress: (progress) => {
+      if (progress.phase === 'warm-up') return terminal.status(`${heading}: warming up`);
+      if (progress.phase === 'void') {
+        return terminal.status(
+          `${heading}: a window once more (${progress.voidWindows}), the load generator was held up`,
+        );
+      }
+      const { window, own } = progress;
+      const { throughput, latencyMs } = progress;
+      terminal.status(`${heading}: window ${window}, ${formatFigure(throughput)} infer/s, ${formatMs(latencyMs)}`);
+      if (!verbose) return;
+      const figures = {
+        window,
+        inferPerSecond: own.throughput,
+        averageUs: own.latencyAvgMs * MS_TO_US,
+        deviationUs: own.latencyStdMs * MS_TO_US,
+        percentileUs: own.latencyPercentileMs * MS_TO_US,
+      };
+      terminal.status(null);
+      terminal.print(windowLine(figures, settings.percentile));
+    },
+    onReport: (report) => {
+      terminal.status(null);
+      printAll(levelLines(report, settings, verbose));
+      if (!alike) printAll(trustLines(report));
+      for (const line of levelWarnings(report, settings)) terminal.tell(line);
+    },
+    onEnd: (reports) => {
+      terminal.status(null);
+      printAll(closingLines(reports, settings));
+    },
+  };
+}

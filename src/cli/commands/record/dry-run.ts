@@ -1,0 +1,53 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type PlannedRecording, planRecording, recordingIn } from '../../../app/record/plan-recording.ts';
+import { openServer, readOriginal, serverOf } from '../../../app/server/open-server.ts';
+import { findSampler } from '../../../app/study/find-sampler.ts';
+import { leaveAsItWas } from '../../../app/study/held-model.ts';
+import { formatDuration } from '../../../base/format.ts';
+import { defaultWindowRule } from '../../../profiler/level-options.ts';
+import { describeSpace } from '../../../space/describe.ts';
+import type { RecordingSpec, StudySpec } from '../../../spec/study-spec.ts';
+import { exitCodes } from '../../exit-codes.ts';
+import type { Terminal } from '../../terminal.ts';
+
+/** What small Python models took on a real Triton beside the windows: warm-up of a point, a full load and a change of instances, each with the calm after it. */
+const TYPICAL = { warmUpSeconds: 0.35, loadSeconds: 3, inPlaceSeconds: 2.5 };
+
+/** `--dry-run`: says how many points there are and about how long they would take. Nothing is changed on a server that was there. */
+export async function dryRecording(spec: StudySpec, terminal: Terminal): Promise<number> {
+  const { model } = spec;
+  const logs = await mkdtemp(join(tmpdir(), 'tritune-plan-'));
+  const opened = await openServer(serverOf(spec), { loadModels: [model] }, logs, new AbortController().signal);
+  try {
+    const original = await readOriginal(opened.client, model);
+    await leaveAsItWas(opened.client, model, original);
+    const sampler = await findSampler(spec);
+    const study = { spec, sampler, earlier: [], started: null, commandLine: [] };
+    const planned = planRecording(study, opened.server, original);
+    terminal.print(describeSpace(planned.space, planned.plan.study.original));
+    for (const line of expectation(planned, recordingIn(spec))) terminal.print(line);
+    return exitCodes.done;
+  } finally {
+    await opened.close();
+    await rm(logs, { recursive: true, force: true });
+  }
+}
+
+function expectation(
+  { candidates, groups, sampler, windows = {} }: PlannedRecording,
+  { repeats, levelValues: levels, latencyLimitMs }: RecordingSpec,
+): string[] {
+  const points = sampler.left({ trials: [] });
+  const { minWindows, minWindowMs } = { ...defaultWindowRule, ...windows };
+  const pointSeconds = (minWindows * minWindowMs) / 1e3 + TYPICAL.warmUpSeconds;
+  const inPlace = candidates.length - groups;
+  const loadSeconds = repeats * (groups * TYPICAL.loadSeconds + inPlace * TYPICAL.inPlaceSeconds);
+  const least = latencyLimitMs === undefined ? '' : 'at most ';
+  return [
+    `${candidates.length} candidates, the original config among them, at ${levels.join(', ')} requests in flight, ${repeats === 1 ? 'once' : `${repeats} times`}: ${least}${points} points`,
+    `in each round ${groups} full loads and ${inPlace} changes of instances alone`,
+    `expected: ${least}${formatDuration(points * pointSeconds + loadSeconds)} for a small model that loads fast; nothing was changed`,
+  ];
+}

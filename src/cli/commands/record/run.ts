@@ -1,0 +1,139 @@
+import { discardEmpty, safeName } from '../../../app/output/directory.ts';
+import { type PlannedRecording, planRecording } from '../../../app/record/plan-recording.ts';
+import { writeRecording } from '../../../app/record/write-recording.ts';
+import {
+  checkControllable,
+  type OpenServer,
+  type OriginalModel,
+  openServer,
+  serverOf,
+} from '../../../app/server/open-server.ts';
+import { checkNames, checkParts } from '../../../app/server/protect.ts';
+import { warnIfInsecure } from '../../../app/server/tls.ts';
+import { assembleParts } from '../../../app/study/assemble-parts.ts';
+import { takeModel } from '../../../app/study/held-model.ts';
+import { type OpenStudy, openStudy, resumeStudy } from '../../../app/study/open-study.ts';
+import { resumedSpec } from '../../../app/study/resumed-spec.ts';
+import { trafficOf } from '../../../app/traffic/open-traffic.ts';
+import { assumptionsOf, requestsOf } from '../../../app/traffic/requests.ts';
+import { realClock } from '../../../base/clock.ts';
+import { TrituneError } from '../../../base/errors.ts';
+import { createRecordingLines } from '../../../headless/recording-lines.ts';
+import { specOf } from '../../../spec/spec-of-options.ts';
+import { StudyFold } from '../../../study/records/fold.ts';
+import type { TunerEvent } from '../../../tuner/seams.ts';
+import { tune } from '../../../tuner/tune.ts';
+import { exitCodes } from '../../exit-codes.ts';
+import { listenForInterrupts } from '../../interrupts.ts';
+import type { Terminal } from '../../terminal.ts';
+import { dryRecording } from './dry-run.ts';
+import { type RecordFlags, studyOptionsOf } from './options.ts';
+
+/** `tritune record`, from its options to its exit code. `named`: the options that the user named. */
+export async function runRecord(flags: RecordFlags, named: ReadonlySet<string>, terminal: Terminal): Promise<number> {
+  if (flags.resume !== undefined) return record(() => resumedRecording(flags.resume ?? '', flags, named), terminal);
+  if (flags.model === undefined) throw new TrituneError('USAGE', 'which model?', 'name it with -m MODEL');
+  const spec = specOf(studyOptionsOf(flags, flags.output ?? `${safeName(flags.model)}-grid.json`));
+  checkNames([spec.model], spec.server);
+  if (flags.dryRun) {
+    warnIfInsecure(spec.server, terminal);
+    return dryRecording(spec, terminal);
+  }
+  const commandLine = process.argv.slice(2);
+  return record(() => openStudy(spec, { commandLine }, realClock.wallMs()), terminal);
+}
+
+/** Errors: those of `resumeStudy`; USAGE for the directory of a study that is no recording. */
+async function resumedRecording(directory: string, flags: RecordFlags, named: ReadonlySet<string>): Promise<OpenStudy> {
+  const { concurrency: _, ...options } = flags;
+  const study = await resumeStudy(directory, (kept) => resumedSpec(kept, options, named));
+  if (study.spec.recording) return study;
+  await study.journal.close();
+  const what = `${directory} holds a run of tritune tune, no recording`;
+  throw new TrituneError('USAGE', what, 'name a directory that tritune record made, or use tritune tune --resume');
+}
+
+/** Opens the recording and its server, and measures. */
+async function record(open: () => Promise<OpenStudy>, terminal: Terminal): Promise<number> {
+  const study = await open();
+  const { spec, directory } = study;
+  warnIfInsecure(spec.server, terminal);
+  const interrupts = listenForInterrupts(
+    terminal.tell,
+    () => `the model may not be as it was: tritune restore ${directory}`,
+  );
+  const { signal } = interrupts;
+  try {
+    const opened = await openServer(serverOf(spec), { loadModels: [spec.model] }, directory, signal);
+    try {
+      await checkControllable(opened.client);
+      const exitCode = await recordOn(study, opened, terminal, signal);
+      interrupts.check();
+      return exitCode;
+    } finally {
+      await opened.close();
+    }
+  } finally {
+    terminal.status(null);
+    interrupts.release();
+    await study.journal.close();
+    await discardEmpty(directory);
+  }
+}
+
+/** Measures everything, puts the model back, and writes the grid, of a recording that ends early too. */
+async function recordOn(
+  study: OpenStudy,
+  opened: OpenServer,
+  terminal: Terminal,
+  signal: AbortSignal,
+): Promise<number> {
+  const { original, prepared, letGo } = await takeModel(study, opened);
+  try {
+    const { planned, parts, close } = await prepared(prepare(study, opened, original, terminal));
+    const failure = await tune(planned.plan, parts, watch(study, planned, terminal), signal).then(
+      () => null,
+      (error: unknown) => ({ error }),
+    );
+    await close();
+    const isComplete = await written(study, planned, terminal);
+    if (failure) throw failure.error;
+    if (isComplete) return exitCodes.done;
+    terminal.tell(`tritune: points are missing; go on with tritune record --resume ${study.directory}`);
+    return exitCodes.interrupted;
+  } finally {
+    letGo();
+  }
+}
+
+/** Writes the grid, and says so. Returns whether it has all of its points. */
+async function written(study: OpenStudy, planned: PlannedRecording, terminal: Terminal): Promise<boolean> {
+  const { isComplete, written: grid } = await writeRecording(study, planned);
+  if (grid)
+    terminal.print(`${grid.file}: ${grid.points} points of ${grid.candidates} candidates of ${study.spec.model}`);
+  return isComplete;
+}
+
+async function prepare(study: OpenStudy, opened: OpenServer, original: OriginalModel, terminal: Terminal) {
+  await checkParts(opened.client, study.spec.model, original.config, study.spec.server);
+  const planned = planRecording(study, opened.server, original);
+  const inputs = await requestsOf(trafficOf(study.spec), original);
+  for (const line of assumptionsOf(inputs)) terminal.tell(line);
+  const { parts, close } = await assembleParts(study, planned, opened, inputs);
+  return { planned, parts, close };
+}
+
+/** Prints what happens, and how much is left by the sampler's own count. */
+function watch(
+  { earlier }: OpenStudy,
+  { sampler }: PlannedRecording,
+  { print, status }: Terminal,
+): (event: TunerEvent) => void {
+  const fold = new StudyFold();
+  for (const record of earlier) fold.add(record);
+  const show = createRecordingLines({ print, status, pointsLeft: () => sampler.left(fold.state()) });
+  return (event) => {
+    if ('at' in event) fold.add(event);
+    show(event);
+  };
+}

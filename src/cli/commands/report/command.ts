@@ -1,0 +1,34 @@
+import { Command, Option } from 'commander';
+import { foldStudy } from '../../../study/records/fold.ts';
+import { exitCodeOf } from '../../exit-codes.ts';
+import type { Terminal } from '../../terminal.ts';
+
+/** `tritune report DIR`: writes the documents of a study anew from its journal, or shows it; needs no server. */
+export function reportCommand(terminal: Terminal): Command {
+  return new Command('report')
+    .description("write a study's documents anew from its journal, or look at it")
+    .argument('<directory>', 'the output directory of a run')
+    .addOption(
+      new Option('--ui <screen>', 'lines writes the documents and names them; tui shows the study')
+        .choices(['lines', 'tui'])
+        .default('lines'),
+    )
+    .option('--plots', 'write the charts as SVG and PNG files too, into DIR/plots')
+    .action(async (directory: string, { ui, plots }: { readonly ui: 'lines' | 'tui'; readonly plots?: true }) => {
+      const { writeAllDocuments, writeAllPlots } = await import('../../../app/output/documents.ts');
+      if (ui === 'tui') return browseStudy(directory, terminal);
+      for (const { files } of await writeAllDocuments(directory, exitCodeOf)) {
+        for (const file of Object.values(files)) if (file !== null) terminal.print(file);
+      }
+      for (const file of plots ? await writeAllPlots(directory) : []) terminal.print(file);
+    });
+}
+
+/** Shows a study, finished or not, on the terminal. Errors: JOURNAL_INVALID, USAGE without a terminal or for a series. */
+async function browseStudy(directory: string, terminal: Terminal): Promise<void> {
+  const { exportConfig, recordsIn } = await import('../../../app/output/documents.ts');
+  const { browse } = await import('../tune/screen.ts');
+  const records = await recordsIn(directory);
+  const { model } = foldStudy(records).started;
+  await browse(terminal, { earlier: records, exportConfig: (trial) => exportConfig(directory, model, trial) });
+}

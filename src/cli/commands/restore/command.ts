@@ -1,0 +1,56 @@
+import { Command } from 'commander';
+import { RUNS_DIRECTORY } from '../../../app/output/directory.ts';
+import { warnIfInsecure } from '../../../app/server/tls.ts';
+import { inertLine } from '../../../base/format.ts';
+import type { HeaderSpec, ProtectSpec, TlsSpec } from '../../../spec/server-spec.ts';
+import { worstExitCode } from '../../exit-codes.ts';
+import { failureOf } from '../../failure.ts';
+import { headerOptionTable } from '../../options/headers.ts';
+import { addOptions, type OptionTable } from '../../options/option-table.ts';
+import { protectOptionTable } from '../../options/protect.ts';
+import { tlsOptionTable } from '../../options/tls.ts';
+import type { Terminal } from '../../terminal.ts';
+
+export interface RestoreOptions extends TlsSpec, HeaderSpec, ProtectSpec {
+  readonly url?: string;
+  readonly how: 'config' | 'reload';
+  readonly force: boolean;
+}
+
+const table: OptionTable<RestoreOptions> = {
+  url: {
+    flags: '-u, --url <host:port>',
+    help: 'where the server takes control calls now (default: as in the journal)',
+  },
+  ...tlsOptionTable,
+  ...headerOptionTable,
+  ...protectOptionTable,
+  how: { flags: '--how <how>', help: 'as --restore of tune', choices: ['config', 'reload'], default: 'config' },
+  force: { flags: '--force', help: 'also over a config that somebody else has set since', default: false },
+};
+
+/** `tritune restore [DIR…]`: puts back the models that killed runs left changed, as their journals say they were. */
+export function restoreCommand(terminal: Terminal): Command {
+  const command = new Command('restore')
+    .description('put back a model that a killed run left changed')
+    .argument('[directories...]', `output directories of runs (default: all in ${RUNS_DIRECTORY}/)`);
+  return addOptions(command, table).action(async (named: string[], options: RestoreOptions) => {
+    warnIfInsecure(options, terminal);
+    const { restoreRun, studiesOf, unrestoredRuns } = await import('../../../app/restore/restore-study.ts');
+    const directories = named.length > 0 ? await studiesOf(named) : await unrestoredRuns();
+    if (directories.length === 0)
+      terminal.print(`no run in ${named.join(', ') || RUNS_DIRECTORY} left a model changed`);
+    const codes: number[] = [];
+    for (const directory of directories) {
+      // One that cannot be put back must not keep the others from it.
+      try {
+        terminal.print(inertLine(`${directory}: ${await restoreRun(directory, options)}`));
+      } catch (error) {
+        const { line, exitCode } = failureOf(error, false);
+        terminal.tell(directories.length > 1 ? `${directory}: ${line}` : (line ?? ''));
+        codes.push(exitCode);
+      }
+    }
+    process.exitCode = worstExitCode(codes);
+  });
+}

@@ -1,0 +1,43 @@
+import { readFile } from 'node:fs/promises';
+import { Command } from 'commander';
+import { messageOf, TrituneError } from '../../../base/errors.ts';
+import { describeSpace } from '../../../space/describe.ts';
+import { candidateOf } from '../../../space/model-configs.ts';
+import { loadSpace } from '../../../space/source/load.ts';
+import { presetNames } from '../../../space/source/presets.ts';
+import { spaceJsonSchema } from '../../../space/source/schema.ts';
+import type { ModelConfig } from '../../../triton/config/model-config.ts';
+import { parseConfigText } from '../../../triton/config/parser.ts';
+import type { Terminal } from '../../terminal.ts';
+
+/** `tritune space list|check|schema`: what search spaces there are, what one holds, and the schema for editors. */
+export function spaceCommand(terminal: Terminal): Command {
+  const command = new Command('space').description('list, check and describe search spaces');
+  command
+    .command('list')
+    .description('the presets, one for each backend')
+    .action(() => {
+      for (const name of presetNames()) terminal.print(`${name.padEnd(14)} ${loadSpace(name).description.trim()}`);
+    });
+  command
+    .command('check')
+    .description('read a search space and say what it holds')
+    .argument('<file|preset>')
+    .option('--config <file>', "a model's config.pbtxt, to count the assignments that are legal on it")
+    .action(async (space: string, options: { config?: string }) => {
+      const base = options.config === undefined ? undefined : candidateOf(await readConfig(options.config));
+      terminal.print(describeSpace(loadSpace(space), base));
+    });
+  command
+    .command('schema')
+    .description('the JSON Schema of search-space files, for editors')
+    .action(() => terminal.print(JSON.stringify(spaceJsonSchema(), null, 2)));
+  return command;
+}
+
+async function readConfig(file: string): Promise<ModelConfig> {
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw new TrituneError('INPUT_INVALID', `cannot read ${file}: ${messageOf(error)}`, "give a model's config.pbtxt");
+  });
+  return parseConfigText(text, file).config;
+}

@@ -1,0 +1,118 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  type OpenServer,
+  type OriginalModel,
+  openServer,
+  readOriginal,
+  serverOf,
+} from '../../../app/server/open-server.ts';
+import { warnIfInsecure } from '../../../app/server/tls.ts';
+import type { Expected, Seen } from '../../../app/study/expected-duration.ts';
+import { findSampler } from '../../../app/study/find-sampler.ts';
+import { leaveAsItWas } from '../../../app/study/held-model.ts';
+import { checkSpec } from '../../../app/study/open-study.ts';
+import { planStudy } from '../../../app/study/plan-study.ts';
+import { type AskedSpec, isSeriesSpec } from '../../../app/study/read-spec.ts';
+import { type FirstRequests, lookFirst } from '../../../app/traffic/first-requests.ts';
+import { trafficOf } from '../../../app/traffic/open-traffic.ts';
+import { assumptionsOf, requestsOf } from '../../../app/traffic/requests.ts';
+import { formatDuration, formatMs, plainLine } from '../../../base/format.ts';
+import { MS_PER_S } from '../../../base/units.ts';
+import { describeSpace, expensiveParameters } from '../../../space/describe.ts';
+import type { SeriesSpec } from '../../../spec/series-spec.ts';
+import type { StudySpec } from '../../../spec/study-spec.ts';
+import { exitCodes } from '../../exit-codes.ts';
+import type { Terminal } from '../../terminal.ts';
+
+/**
+ * `--dry-run`: says what would be tried and about how long it would take, for each model. Nothing is changed on a server
+ * that was there; a few requests are sent, one after another, which tell how fast the model is and whether it takes them.
+ */
+export async function dryRun(asked: AskedSpec, terminal: Terminal): Promise<number> {
+  const studies = isSeriesSpec(asked) ? studiesOf(asked) : [asked];
+  const [first] = studies as [StudySpec];
+  warnIfInsecure(first.server, terminal);
+  for (const study of studies) checkSpec(study);
+  const models = studies.map(({ model }) => model);
+  const logs = await mkdtemp(join(tmpdir(), 'tritune-plan-'));
+  // A server of its own loads the model when it is looked at, so that it is seen how long that takes.
+  const opened = await openServer(serverOf(first), { laterModels: models }, logs, new AbortController().signal);
+  try {
+    let [least, most] = [0, 0];
+    for (const [index, study] of studies.entries()) {
+      if (studies.length > 1)
+        terminal.print(`${index === 0 ? '' : '\n'}model ${index + 1} of ${studies.length}: ${study.model}`);
+      const { leastSeconds, seconds } = await printPlan(study, opened, terminal);
+      least += leastSeconds;
+      most += seconds;
+    }
+    if (studies.length > 1) terminal.print(`\nexpected in all: ${spanOf(least, most)}, one model after another`);
+    return exitCodes.done;
+  } finally {
+    await opened.close();
+    await rm(logs, { recursive: true, force: true });
+  }
+}
+
+/** The studies of a series, each with its share of the time. */
+const studiesOf = ({ studies, timeBudgetSeconds }: SeriesSpec): readonly StudySpec[] =>
+  studies.map((study) => ({
+    ...study,
+    limits: {
+      ...study.limits,
+      ...(timeBudgetSeconds !== undefined && { timeBudgetSeconds: timeBudgetSeconds / studies.length }),
+    },
+  }));
+
+/** Prints the plan of a study. Returns what it is expected to take. */
+async function printPlan(spec: StudySpec, opened: OpenServer, terminal: Terminal): Promise<Expected> {
+  const { client, server } = opened;
+  const original = await readOriginal(client, spec.model);
+  const asked = tryRequests(spec, opened, original);
+  const { inputs, first, seen } = await asked.finally(() => leaveAsItWas(client, spec.model, original));
+  const sampler = await findSampler(spec);
+  const study = { spec, sampler, earlier: [], started: null, commandLine: [] };
+  const { plan, space, expected, usual } = planStudy(study, server, original);
+  const base = plan.study.original;
+  const expectation = expected(seen);
+  const { seconds, leastSeconds, measurements, trials } = expectation;
+  terminal.print(describeSpace(space, base));
+  const { length } = inputs.requests;
+  const what = length === 1 ? 'the same request over and over' : `${length} different requests in turn`;
+  terminal.print(`sends ${what}, with ${inputs.batch} ${inputs.batch === 1 ? 'sample' : 'samples'} each`);
+  for (const line of assumptionsOf(inputs)) terminal.print(line);
+  terminal.print(`sampler ${sampler.name}: up to ${trials} trials and about ${measurements} measurements`);
+  const isSure = usual !== undefined || seconds >= plan.timeBudgetMs / MS_PER_S;
+  const sure = isSure ? '' : ', half or twice that by what it finds';
+  terminal.print(
+    `expected: about ${spanOf(leastSeconds, seconds)}${sure}${basisOf(first, seen, expectation)}; nothing was changed`,
+  );
+  const slow = expensiveParameters(space, base);
+  if (slow.length > 0)
+    terminal.print(`settings of ${slow.join(', ')} can take minutes to load: that would come on top of it`);
+  if (first && 'refusal' in first)
+    terminal.print(plainLine(`a first request was not answered, and none of the run would be: ${first.refusal}`));
+  return expectation;
+}
+
+async function tryRequests(spec: StudySpec, opened: OpenServer, original: OriginalModel) {
+  const inputs = await requestsOf(trafficOf(spec), original);
+  return { inputs, ...(await lookFirst(trafficOf(spec), opened, original, inputs)) };
+}
+
+const spanOf = (least: number, most: number): string =>
+  least < most ? `${formatDuration(least)} to ${formatDuration(most)}` : formatDuration(most);
+
+/** What the duration goes by. */
+function basisOf(first: FirstRequests | null, seen: Seen, { seconds, leastSeconds, even }: Expected): string {
+  const answered = first && 'requestMs' in first ? first : null;
+  const parts = [
+    ...(answered ? [`a request alone takes ${formatMs(answered.requestMs)} (${answered.sent} were sent)`] : []),
+    seen.loadSeconds === null
+      ? `loads are taken for ${leastSeconds < seconds ? 'up to ' : ''}${formatDuration(even.loadSeconds)} each`
+      : `a load takes ${formatMs(seen.loadSeconds * MS_PER_S)}`,
+  ];
+  return ` (${parts.join(', ')})`;
+}

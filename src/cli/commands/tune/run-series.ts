@@ -1,0 +1,183 @@
+import { whileHeld } from '../../../adapter/triton/hold-model.ts';
+import { exportConfig } from '../../../app/output/documents.ts';
+import type { OpenSeries, Turn } from '../../../app/series/open-series.ts';
+import { type Ending, recordSeries } from '../../../app/series/record.ts';
+import { timeShares } from '../../../app/series/time-shares.ts';
+import { type TurnTaking, takeTurns } from '../../../app/series/turns.ts';
+import {
+  checkControllable,
+  type OpenServer,
+  type OriginalModel,
+  openServer,
+  readOriginal,
+  serverOf,
+} from '../../../app/server/open-server.ts';
+import { checkProtected } from '../../../app/server/protect.ts';
+import { warnIfInsecure } from '../../../app/server/tls.ts';
+import { leaveAsItWas } from '../../../app/study/held-model.ts';
+import type { OpenStudy } from '../../../app/study/open-study.ts';
+import { planStudy } from '../../../app/study/plan-study.ts';
+import { tuneStudy } from '../../../app/study/run-study.ts';
+import { trafficOf } from '../../../app/traffic/open-traffic.ts';
+import { requestsOf } from '../../../app/traffic/requests.ts';
+import { throwIfInterrupted } from '../../../base/abort.ts';
+import { realClock } from '../../../base/clock.ts';
+import { isTrituneError, TrituneError } from '../../../base/errors.ts';
+import type { StudySpec } from '../../../spec/study-spec.ts';
+import type { ServerIdentity } from '../../../study/records/records.ts';
+import type { TritonClient } from '../../../triton/types.ts';
+import { exitCodeOf, exitCodes, worstExitCode } from '../../exit-codes.ts';
+import { failureOf } from '../../failure.ts';
+import { type Interrupts, listenForInterrupts } from '../../interrupts.ts';
+import type { Terminal } from '../../terminal.ts';
+import { openScreen, printSeries, requireCanvas, type Screen } from './screen.ts';
+import type { SeriesFlags } from './series-options.ts';
+
+type Shown = Pick<SeriesFlags, 'ui' | 'verbose'>;
+
+/** Several models on one server, one after another, each with a study of its own. Returns the exit code, the worst of theirs. */
+export async function runSeries(open: () => Promise<OpenSeries>, shown: Shown, terminal: Terminal): Promise<number> {
+  requireCanvas(shown.ui, terminal);
+  const series = await open();
+  const [first] = series.spec.studies as [StudySpec];
+  const stage: Stage = { terminal, screen: null, ...shown };
+  const interrupts = listenForInterrupts(
+    (line) => (stage.screen ?? terminal).tell(line),
+    () => `a model may not be as it was: tritune restore ${series.directory}`,
+    'stopping the whole run and restoring the model',
+  );
+  try {
+    warnIfInsecure(first.server, terminal);
+    // A server of our own loads each model for its turn only, so that no other takes memory or time from it.
+    const laterModels = series.turns.map(({ model }) => model);
+    const opened = await openServer(serverOf(first), { laterModels }, series.directory, interrupts.signal);
+    try {
+      await checkControllable(opened.client);
+      await checkModels(series, opened, interrupts.signal);
+      const exitCode = await tuneAll(series, opened, interrupts, stage);
+      interrupts.check();
+      return exitCode;
+    } finally {
+      await opened.close();
+    }
+  } finally {
+    stage.screen?.close();
+    try {
+      await series.close();
+    } finally {
+      interrupts.release();
+    }
+  }
+}
+
+/** What the run is shown on: the screen of the model whose turn it is. */
+interface Stage extends Shown {
+  readonly terminal: Terminal;
+  screen: Screen | null;
+}
+
+/** Everything that can be known beforehand about each model, before the first is changed. Errors: as its study would have, with its name. */
+async function checkModels({ turns }: OpenSeries, { client, server }: OpenServer, signal: AbortSignal): Promise<void> {
+  const open = turns.flatMap(({ model, study }) => (study ? [{ model, study }] : []));
+  const forEach = async (check: (turn: (typeof open)[number]) => Promise<void>): Promise<void> => {
+    for (const turn of open) {
+      throwIfInterrupted(signal);
+      await check(turn).catch((error: unknown) => {
+        if (!isTrituneError(error)) throw error;
+        throw new TrituneError(error.code, `model '${turn.model}': ${error.message}`, error.hint, { cause: error });
+      });
+    }
+  };
+  await forEach(({ model, study }) => checkProtected(client, model, study.spec.server));
+  await forEach(async ({ model, study }) => {
+    const original = await readHeld(client, model, server);
+    planStudy(study, server, original);
+    await requestsOf(trafficOf(study.spec), original);
+  });
+}
+
+/** Loads a model to read it only if it must, and leaves it as it was. */
+function readHeld(client: TritonClient, model: string, server: ServerIdentity): Promise<OriginalModel> {
+  return whileHeld(model, server, async () => {
+    const original = await readOriginal(client, model);
+    await leaveAsItWas(client, model, original);
+    return original;
+  });
+}
+
+async function tuneAll(series: OpenSeries, opened: OpenServer, interrupts: Interrupts, stage: Stage): Promise<number> {
+  const { directory, turns } = series;
+  const places = turns.map(({ model, name }) => ({ model, directory: name }));
+  const time = timeShares(series.spec.timeBudgetSeconds, turns, realClock);
+  const endings = new Map<string, Ending>();
+  let summary = await recordSeries(directory, places, exitCodeOf);
+  const open = turns.flatMap((turn) => (turn.study ? [{ ...turn, study: turn.study }] : []));
+  const taking: TurnTaking<OpenTurn> = {
+    take: (turn, left) =>
+      tuneTurn(turn, {
+        opened,
+        interrupts,
+        stage,
+        series,
+        timeBudgetSeconds: time.shareOf(turn, left),
+        isLast: left === 1,
+      }),
+    exitCodeOf,
+    answers: () => opened.client.live().catch(() => false),
+    onEnd: async ({ model }, ending) => {
+      summary = await recordSeries(directory, places, exitCodeOf, endings.set(model, ending));
+    },
+  };
+  await takeTurns(open, taking, interrupts.signal);
+  printSeries(stage.ui, stage.terminal, summary, directory);
+  return worstExitCode(summary.models.map(({ exitCode }) => exitCode ?? exitCodes.done));
+}
+
+type OpenTurn = Turn & { readonly study: OpenStudy };
+
+interface TurnSetting {
+  readonly opened: OpenServer;
+  readonly interrupts: Interrupts;
+  readonly stage: Stage;
+  readonly series: OpenSeries;
+  /** Seconds of all runs of this study together; undefined for no limit. */
+  readonly timeBudgetSeconds: number | undefined;
+  readonly isLast: boolean;
+}
+
+/** One model's study on a screen of its own. Never throws: what failed is how the turn ended. */
+async function tuneTurn(
+  { model, directory, study }: OpenTurn,
+  { opened, interrupts, stage, series, timeBudgetSeconds, isLast }: TurnSetting,
+): Promise<Ending> {
+  const { signal } = interrupts;
+  try {
+    stage.screen = await openScreen(stage.ui, stage.terminal, {
+      earlier: study.earlier,
+      interrupt: () => interrupts.raise('asked to quit'),
+      exportConfig: (trial) => exportConfig(directory, model, trial),
+      ofSeries: model,
+    });
+    const number = series.turns.findIndex((turn) => turn.model === model) + 1;
+    stage.screen.tell(`model ${number} of ${series.turns.length}: ${model}`);
+    const limits = { ...study.spec.limits, timeBudgetSeconds };
+    const own = { ...study, spec: { ...study.spec, limits } };
+    const outcome = await tuneStudy(own, opened, stage.screen, signal);
+    if (isLast) await stage.screen.untilLeft(signal);
+    return { exitCode: exitCodeOf(outcome), error: null };
+  } catch (error) {
+    return failed(error, stage);
+  } finally {
+    stage.screen?.close();
+    stage.screen = null;
+  }
+}
+
+function failed(error: unknown, { screen, terminal, verbose }: Stage): Ending {
+  const { line, exitCode } = failureOf(error, verbose);
+  screen?.close();
+  if (line !== null) terminal.tell(line);
+  const code = isTrituneError(error) ? error.code : 'INTERNAL';
+  const message = error instanceof Error ? error.message : String(error);
+  return { exitCode, error: { code, message } };
+}

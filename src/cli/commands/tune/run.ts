@@ -1,0 +1,116 @@
+import { discardEmpty } from '../../../app/output/directory.ts';
+import { exportConfig } from '../../../app/output/documents.ts';
+import { isSeries } from '../../../app/series/directory.ts';
+import { newSeries, resumeSeries } from '../../../app/series/open-series.ts';
+import { checkNames } from '../../../app/server/protect.ts';
+import { warnIfInsecure } from '../../../app/server/tls.ts';
+import { type OpenStudy, openStudy, resumeStudy } from '../../../app/study/open-study.ts';
+import { type AskedSpec, isSeriesSpec, printSpec, readSpec } from '../../../app/study/read-spec.ts';
+import { checkResumable, resumedSpec } from '../../../app/study/resumed-spec.ts';
+import { tuneOnItsServer } from '../../../app/study/run-study.ts';
+import { realClock } from '../../../base/clock.ts';
+import { TrituneError } from '../../../base/errors.ts';
+import { askedOf, modelsIn, optionsFor } from '../../../spec/series-options.ts';
+import { changedSpec } from '../../../spec/spec-of-options.ts';
+import type { StudySpec } from '../../../spec/study-spec.ts';
+import { exitCodeOf, exitCodes } from '../../exit-codes.ts';
+import { listenForInterrupts } from '../../interrupts.ts';
+import { withAnalyzerFile } from '../../model-analyzer/apply.ts';
+import type { Terminal } from '../../terminal.ts';
+import { dryRun } from './dry-run.ts';
+import { runSeries } from './run-series.ts';
+import { openScreen, type Screen } from './screen.ts';
+import type { SeriesFlags } from './series-options.ts';
+
+/** The options that the user named. */
+type Named = ReadonlySet<string>;
+
+/** `tritune tune`, from its options to its exit code: a study, a series of them, or what they would be. */
+export async function runTune(flags: SeriesFlags, named: Named, terminal: Terminal): Promise<number> {
+  if (flags.resume !== undefined) return resume(flags.resume, flags, named, terminal);
+  const asked = askedBy(withAnalyzerFile(flags, named, terminal), named);
+  const studies = isSeriesSpec(asked) ? asked.studies : [asked];
+  for (const { server, model } of studies) checkNames([model], server);
+  if (flags.dryRun || studies.length > 1) checkTriton(studies);
+  if (flags.printSpec) {
+    terminal.print(printSpec(asked));
+    return exitCodes.done;
+  }
+  if (flags.dryRun) return dryRun(asked, terminal);
+  const commandLine = process.argv.slice(2);
+  const wallMs = realClock.wallMs();
+  return isSeriesSpec(asked)
+    ? runSeries(() => newSeries(asked, commandLine, wallMs), flags, terminal)
+    : runStudy(() => openStudy(asked, { commandLine }, wallMs), flags, terminal);
+}
+
+/** Errors: USAGE for studies by an adapter, which are run one by one and have no plan on paper. */
+function checkTriton(studies: readonly StudySpec[]): void {
+  if (studies.every(({ adapter }) => adapter === undefined)) return;
+  throw new TrituneError('USAGE', '--adapter goes with one model, and no --dry-run', 'tune one model after another');
+}
+
+/** The study or the series that the options, or a file with the options before it, describe. Errors: USAGE, INPUT_INVALID. */
+function askedBy(flags: SeriesFlags, named: Named): AskedSpec {
+  if (flags.spec === undefined) return askedOf(flags);
+  const spec = readSpec(flags.spec);
+  const models = modelsIn(flags);
+  if (!isSeriesSpec(spec)) {
+    const [model = spec.model, ...others] = models;
+    if (others.length === 0) return changedSpec(spec, optionsFor({ ...flags, model: [model] }, model), named);
+  } else if (models.length === 0) {
+    const { timeBudget = spec.timeBudgetSeconds, output = spec.output, ...others } = flags;
+    const change = (study: StudySpec): StudySpec =>
+      changedSpec(study, optionsFor({ ...others, model: [study.model] }, study.model), named);
+    return { ...spec, timeBudgetSeconds: timeBudget, output, studies: spec.studies.map(change) };
+  }
+  throw new TrituneError('USAGE', `${flags.spec} says which models are tuned`, 'leave out -m');
+}
+
+/** Goes on with the study, or the series, in a directory. */
+async function resume(directory: string, flags: SeriesFlags, named: Named, terminal: Terminal): Promise<number> {
+  checkResumable(named);
+  const options = optionsFor({ ...flags, model: undefined }, undefined);
+  if (!(await isSeries(directory))) {
+    return runStudy(() => resumeStudy(directory, (kept) => resumedSpec(kept, options, named)), flags, terminal);
+  }
+  const ofStudies = [...named].filter((name) => name !== 'timeBudget');
+  const change = (kept: StudySpec): StudySpec => resumedSpec(kept, options, ofStudies);
+  return runSeries(() => resumeSeries(directory, change, flags.timeBudget, realClock.wallMs()), flags, terminal);
+}
+
+/** One study: opens the output directory, the screen and the server, and tunes. */
+async function runStudy(
+  open: () => Promise<OpenStudy>,
+  { ui }: Pick<SeriesFlags, 'ui'>,
+  terminal: Terminal,
+): Promise<number> {
+  const study = await open();
+  const { directory, spec } = study;
+  const interrupts = listenForInterrupts(
+    (line) => (screen ?? terminal).tell(line),
+    () => `the model may not be as it was: tritune restore ${directory}`,
+  );
+  let screen: Screen | null = null;
+  try {
+    screen = await openScreen(ui, terminal, {
+      earlier: study.earlier,
+      interrupt: () => interrupts.raise('asked to quit'),
+      exportConfig: (trial) => exportConfig(directory, spec.model, trial),
+    });
+    warnIfInsecure(spec.server, screen);
+    const outcome = await tuneOnItsServer(study, interrupts.signal, screen);
+    interrupts.check();
+    await screen.untilLeft(interrupts.signal);
+    return exitCodeOf(outcome);
+  } finally {
+    screen?.close();
+    try {
+      await study.journal.close();
+      await discardEmpty(directory);
+    } finally {
+      // Last of all: from here on a second signal would end the process with the signal's own code.
+      interrupts.release();
+    }
+  }
+}

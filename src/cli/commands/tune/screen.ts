@@ -1,0 +1,158 @@
+import { dirname } from 'node:path';
+import type { StudyWatch } from '../../../app/study/watch.ts';
+import { messageOf, TrituneError } from '../../../base/errors.ts';
+import { closingLines } from '../../../headless/closing.ts';
+import { createJsonLines } from '../../../headless/json-lines.ts';
+import { createLines } from '../../../headless/lines.ts';
+import { seriesLines } from '../../../headless/series-lines.ts';
+import type { WrittenRun } from '../../../report/write-run.ts';
+import type { StudyRecord } from '../../../study/records/records.ts';
+import type { SeriesSummary } from '../../../study/summary/series-summary.ts';
+import type { Trial } from '../../../study/types.ts';
+import type { Tui } from '../../../tui/open.ts';
+import type { Reach } from '../../../tui/store.ts';
+import { Steering } from '../../../tuner/steering.ts';
+import { exitCodes } from '../../exit-codes.ts';
+import type { Terminal, TerminalCanvas } from '../../terminal.ts';
+import type { UiName } from './options.ts';
+
+/** What a run is shown on. */
+export interface Screen extends StudyWatch {
+  /** Resolves when the person has seen enough of a finished run, or when the signal aborts. */
+  untilLeft(signal: AbortSignal): Promise<void>;
+  /** Gives the terminal back. */
+  close(): void;
+}
+
+/** What a screen that can be steered reaches for. */
+export interface ScreenReach {
+  readonly earlier: readonly StudyRecord[];
+  readonly interrupt: () => void;
+  readonly exportConfig: (trial: Trial) => Promise<string>;
+  /** The model, where the run has others too: programs are told it with every event. */
+  readonly ofSeries?: string;
+}
+
+/** The screen that `--ui` names; `auto` is the whole terminal where a person sits at one, and lines elsewhere. */
+export async function openScreen(ui: UiName, terminal: Terminal, reach: ScreenReach): Promise<Screen> {
+  if (ui === 'tui' || (ui === 'auto' && terminal.canvas?.isWatched)) return tuiScreen(terminal, reach);
+  const plain = { tell: terminal.tell, untilLeft: () => Promise.resolve(), close: () => undefined };
+  switch (ui) {
+    case 'none':
+      return { ...plain, onEvent: () => undefined, onEnd: () => undefined };
+    case 'json': {
+      const print = createJsonLines(terminal.print, reach.ofSeries === undefined ? {} : { model: reach.ofSeries });
+      const onEnd = ({ summary, files }: WrittenRun): void =>
+        print({ type: 'documents-written', ...{ summary, files } });
+      return { ...plain, onEvent: print, onEnd };
+    }
+    case 'auto':
+    case 'lines':
+      return {
+        ...plain,
+        onEvent: createLines(terminal.print, reach.earlier),
+        onEnd: (written) => printClosing(written, terminal),
+      };
+  }
+}
+
+/** Errors: USAGE where `--ui tui` has no terminal. */
+export function requireCanvas(ui: UiName, terminal: Terminal): void {
+  if (ui === 'tui') canvasOf(terminal);
+}
+
+function canvasOf({ canvas }: Terminal): TerminalCanvas {
+  if (canvas) return canvas;
+  throw new TrituneError('USAGE', 'there is no terminal to draw on', 'use --ui lines or --ui json');
+}
+
+/** What a series came to, the way `--ui` says. */
+export function printSeries(ui: UiName, terminal: Terminal, summary: SeriesSummary, directory: string): void {
+  if (ui === 'none') return;
+  if (ui === 'json') createJsonLines(terminal.print)({ type: 'series-finished', ...{ directory, summary } });
+  else for (const line of seriesLines(summary, directory)) terminal.print(line);
+}
+
+function printClosing({ summary, files }: WrittenRun, terminal: Terminal): void {
+  for (const line of closingLines(summary, files, terminal.canvas?.stdout.columns)) terminal.print(line);
+}
+
+/** The terminal UI over a run that can be steered through it. */
+async function tuiScreen(terminal: Terminal, reach: ScreenReach): Promise<Screen> {
+  const steering = new Steering();
+  const { tui, tell, leave } = await takeOver(terminal, { ...reach, commands: steering });
+  let written: WrittenRun | null = null;
+  return {
+    steering,
+    tell,
+    onEvent: tui.onEvent,
+    onEnd: (end) => {
+      written = end;
+      tui.end(`the run has ended; its files are in ${dirname(end.files.summary)}`);
+    },
+    untilLeft: (signal) => Promise.race([tui.left, aborted(signal)]),
+    close: () => {
+      if (leave() && written) printClosing(written, terminal);
+    },
+  };
+}
+
+/** Shows the records of a run until the person closes the screen. Errors: USAGE without a terminal. */
+export async function browse(terminal: Terminal, reach: Omit<ScreenReach, 'interrupt'>): Promise<void> {
+  const { tui, leave } = await takeOver(terminal, { ...reach, commands: null, interrupt: () => undefined });
+  await tui.left;
+  leave();
+}
+
+interface TakenOver {
+  readonly tui: Tui;
+  readonly tell: (line: string) => void;
+  /** Gives the terminal back; false when that was done before. */
+  readonly leave: () => boolean;
+}
+
+/**
+ * Loads the terminal UI and gives it the terminal. What is told meanwhile is told again when the terminal is as it was.
+ * However the process ends, the terminal is given back first.
+ */
+async function takeOver(terminal: Terminal, reach: Reach & Pick<ScreenReach, 'earlier'>): Promise<TakenOver> {
+  const canvas = canvasOf(terminal);
+  // React's development build is slower, and keeps a record of every render.
+  process.env.NODE_ENV ??= 'production';
+  const { openTui } = await import('../../../tui/open.ts');
+  const tui = openTui({ ...reach, ...canvas });
+  const told: string[] = [];
+  let isOpen = true;
+  const leave = (): boolean => {
+    if (!isOpen) return false;
+    isOpen = false;
+    process.off('exit', leave);
+    process.off('uncaughtException', onFault);
+    tui.close();
+    for (const line of told) terminal.tell(line);
+    return true;
+  };
+  const onFault = (error: Error): void => {
+    leave();
+    // A run has a model to put back: whoever listens for its interrupts ends it in order.
+    if (reach.commands !== null) return;
+    terminal.tell(`tritune: INTERNAL: ${messageOf(error)} (this is a defect of tritune: please report it)`);
+    process.exit(exitCodes.internal);
+  };
+  process.on('exit', leave);
+  process.on('uncaughtException', onFault);
+  const tell = (line: string): void => {
+    if (!isOpen) {
+      terminal.tell(line);
+      return;
+    }
+    told.push(line);
+    tui.tell(line);
+  };
+  return { tui, tell, leave };
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}

@@ -1,0 +1,84 @@
+import { TrituneError } from '../../base/errors.ts';
+import type { NumberRange } from '../../spec/tune-options.ts';
+
+/** Parsers of option texts. Errors: USAGE, with what was expected. */
+
+const usage = (message: string, hint: string): TrituneError => new TrituneError('USAGE', message, hint);
+
+export function positiveNumber(text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || !Number.isFinite(value) || value <= 0) {
+    throw usage(`'${text}' is no positive number`, 'for example 8 or 0.5');
+  }
+  return value;
+}
+
+export function wholeNumber(text: string): number {
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(Number(text))) {
+    throw usage(`'${text}' is no whole number`, 'for example 42');
+  }
+  return Number(text);
+}
+
+export function positiveWhole(text: string): number {
+  const value = wholeNumber(text);
+  if (value === 0) throw usage('0 is too small', 'give 1 or more');
+  return value;
+}
+
+/** A number from 0 to 1. */
+export function share(text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || !(value >= 0 && value <= 1)) throw usage(`'${text}' is no share`, 'give 0 to 1');
+  return value;
+}
+
+/** A percentile between 1 and 99.99. */
+export function percentile(text: string): number {
+  const value = positiveNumber(text.replace(/^p/, ''));
+  if (value < 1 || value > 99.99) throw usage(`there is no percentile '${text}' here`, 'give 1 to 99.99');
+  return value;
+}
+
+/** The system's timers count milliseconds in 31 bits: one that is set for longer ends at once. */
+const LONGEST_S = 20 * 24 * 3600;
+const LONGEST = '20 days';
+
+const secondsPer: Readonly<Record<string, number>> = { ms: 0.001, s: 1, m: 60, h: 3600 };
+
+/** '90s', '10m', '1.5h', '500ms', or a plain number of seconds → seconds. */
+export function durationSeconds(text: string): number {
+  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text.trim());
+  if (!match || Number(match[1]) === 0) throw usage(`'${text}' is no duration`, 'for example 90s, 10m or 1.5h');
+  const seconds = Number(match[1]) * (secondsPer[match[2] ?? 's'] as number);
+  if (seconds > LONGEST_S) throw usage(`'${text}' is longer than anything is waited for`, `give ${LONGEST} at most`);
+  return seconds;
+}
+
+/** Whole milliseconds from 1. */
+export function milliseconds(text: string): number {
+  const value = positiveWhole(text);
+  if (value / 1e3 <= LONGEST_S) return value;
+  throw usage(`${text} ms are longer than anything is waited for`, `give ${LONGEST} at most`);
+}
+
+/** 'A:B', or 'A' for A:A; whole numbers from 1. */
+export const wholeRange = (text: string): NumberRange => rangeOf(text, positiveWhole, '1:256');
+
+/** 'A:B', or 'A' for A:A; numbers above 0. */
+export const positiveRange = (text: string): NumberRange => rangeOf(text, positiveNumber, '100:2000');
+
+function rangeOf(text: string, parse: (part: string) => number, example: string): NumberRange {
+  const [low, high = low, ...rest] = text.split(':');
+  const hint = `write LOW:HIGH, for example ${example}`;
+  if (rest.length > 0) throw usage(`'${text}' is no range`, hint);
+  const range = { low: parse(low ?? ''), high: parse(high ?? '') };
+  if (range.low > range.high) throw usage(`'${text}' ends before it begins`, hint);
+  return range;
+}
+
+/** For repeatable options: the values so far and this one. */
+export const collect = (text: string, previous: readonly string[] | undefined): readonly string[] => [
+  ...(previous ?? []),
+  text,
+];

@@ -1,0 +1,66 @@
+import type { BurstShape, RateRamp } from '../../app/profile/profile-spec.ts';
+import { TrituneError } from '../../base/errors.ts';
+import type { SweepRange } from '../../profiler/sweep.ts';
+import { positiveNumber, positiveWhole } from './option-values.ts';
+
+/** Parsers of option texts in perf_analyzer's spelling. Errors: USAGE, with what was expected. */
+
+const usage = (message: string, hint: string): TrituneError => new TrituneError('USAGE', message, hint);
+
+/** START[:END[:STEP]] of concurrencies; END 0 is no end. */
+export const concurrencySweep = (text: string): SweepRange => sweepOf(text, positiveWhole, '1:16:2');
+
+/** START[:END[:STEP]] of requests per second; END 0 is no end. */
+export const rateSweep = (text: string): SweepRange => sweepOf(text, positiveNumber, '100:1000:100');
+
+function sweepOf(text: string, parse: (part: string) => number, example: string): SweepRange {
+  const hint = `write START:END:STEP, for example ${example}; an END of 0 goes on until the latency threshold`;
+  const [startText = '', endText, stepText, ...rest] = text.split(':');
+  if (rest.length > 0) throw usage(`'${text}' is no range of load levels`, hint);
+  const start = parse(startText);
+  const end = endText === undefined ? start : /^0+(\.0*)?$/.test(endText) ? 0 : parse(endText);
+  if (end !== 0 && end < start) throw usage(`'${text}' ends before it begins`, hint);
+  return { start, end, step: stepText === undefined ? 1 : parse(stepText) };
+}
+
+/** They are counted one by one before the first is sent. */
+const MOST_REQUESTS = 1e8;
+
+/** FROM:TO:SECONDS; one of the rates may be 0. */
+export function rateRamp(text: string): RateRamp {
+  const match = /^([\d.]+):([\d.]+):([\d.]+)s?$/.exec(text);
+  const [fromPerSecond, toPerSecond, overS] = (match?.slice(1) ?? []).map(Number) as [number, number, number];
+  const requests = ((fromPerSecond + toPerSecond) / 2) * overS;
+  if (requests > MOST_REQUESTS) throw usage(`'${text}' is more than ${MOST_REQUESTS} requests`, 'make it shorter');
+  if (match && requests > 0) return { fromPerSecond, toPerSecond, overS };
+  throw usage(`'${text}' is no ramp`, 'write FROM:TO:SECONDS in requests per second, for example 100:2000:30');
+}
+
+/** SIZE:PERIOD with the period in milliseconds. */
+export function burstShape(text: string): BurstShape {
+  const match = /^(\d+):([\d.]+)(?:ms)?$/.exec(text);
+  const [size, periodMs] = (match?.slice(1) ?? []).map(Number) as [number, number];
+  if (match && size > 0 && size <= MOST_REQUESTS && periodMs > 0 && periodMs < Infinity) return { size, periodMs };
+  throw usage(`'${text}' is no burst`, 'write SIZE:MILLISECONDS, for example 50:200');
+}
+
+/** A percentile as perf_analyzer takes it, and decimals; -1 is none. */
+export function percentileOrNone(text: string): number {
+  if (text === '-1') return -1;
+  const value = positiveNumber(text.replace(/^p/, ''));
+  if (value >= 1 && value <= 99.99) return value;
+  throw usage(`there is no percentile '${text}' here`, 'give 1 to 99.99, or -1 for the average');
+}
+
+/** START[:END] of sequence ids; without an end they go up to the largest there is. */
+export function sequenceIdRange(text: string): { readonly low: number; readonly high: number } {
+  const [low = '', high, ...rest] = text.split(':');
+  const range = { low: positiveWhole(low), high: high === undefined ? 2 ** 32 - 1 : positiveWhole(high) };
+  if (rest.length === 0 && range.low <= range.high) return range;
+  throw usage(`'${text}' is no range of sequence ids`, 'write START:END, for example 1:1000');
+}
+
+/** Numbers with commas between. */
+export function wholeList(text: string): readonly number[] {
+  return text.split(',').map((part) => positiveWhole(part.trim()));
+}

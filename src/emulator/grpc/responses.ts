@@ -1,0 +1,71 @@
+import protobuf from 'protobufjs';
+import { chosenOutputs, type ModelSignature } from '../wire/infer-call.ts';
+import type { TensorPlace } from '../wire/shared-memory.ts';
+import { zeroTensor } from '../wire/tensors.ts';
+
+/** The tag of a length-delimited field. */
+const tagOf = (field: number): number => (field << 3) | 2;
+
+/** A ModelInferResponse with zero tensors, without the request's id. */
+export function writeInferResponse(
+  signature: ModelSignature,
+  version: string,
+  batch: number,
+  outputNames: readonly string[],
+  outputPlaces: ReadonlyMap<string, TensorPlace>,
+): Buffer {
+  const writer = protobuf.Writer.create();
+  writer.uint32(tagOf(1)).string(signature.model).uint32(tagOf(2)).string(version);
+  const outputs = chosenOutputs(signature, batch, outputNames);
+  for (const output of outputs) {
+    writer.uint32(tagOf(5)).fork();
+    writer.uint32(tagOf(1)).string(output.name).uint32(tagOf(2)).string(output.datatype);
+    writer.uint32(tagOf(3)).fork();
+    for (const size of output.shape) writer.int64(size);
+    writer.ldelim().ldelim();
+  }
+  // The real server gives empty bytes for what it wrote into shared memory.
+  for (const { name, datatype, shape } of outputs)
+    writer.uint32(tagOf(6)).bytes(outputPlaces.has(name) ? Buffer.alloc(0) : zeroTensor(datatype, shape));
+  const { buffer, byteOffset, length } = writer.finish();
+  return Buffer.from(buffer, byteOffset, length);
+}
+
+/** The same response with the request's id: protobuf takes fields in any order. */
+export function withRequestId(response: Buffer, id: string): Buffer {
+  if (id === '') return response;
+  return Buffer.concat([response, protobuf.Writer.create().uint32(tagOf(3)).string(id).finish()]);
+}
+
+/** On a stream each response says whether it is the last one of its request. */
+const finalParameter = (isFinal: boolean): Uint8Array => {
+  const writer = protobuf.Writer.create().uint32(tagOf(4)).fork();
+  writer.uint32(tagOf(1)).string('triton_final_response').uint32(tagOf(2)).fork();
+  return writer
+    .uint32(1 << 3)
+    .bool(isFinal)
+    .ldelim()
+    .ldelim()
+    .finish();
+};
+const finality = { last: finalParameter(true), more: finalParameter(false) } as const;
+
+/** A ModelStreamInferResponse with that infer_response. */
+export function streamResponse(response: Uint8Array, id: string, isFinal: boolean): Uint8Array {
+  const parts = [withRequestId(Buffer.from(response), id), isFinal ? finality.last : finality.more];
+  return protobuf.Writer.create().uint32(tagOf(2)).bytes(Buffer.concat(parts)).finish();
+}
+
+/** What says that a request to a decoupled model has no more responses: it has the model's name only. */
+export function emptyFinalResponse(model: string, id: string): Uint8Array {
+  return streamResponse(protobuf.Writer.create().uint32(tagOf(1)).string(model).finish(), id, true);
+}
+
+/** A ModelStreamInferResponse that tells a failure; the stream goes on. */
+export function streamError(message: string, id: string): Uint8Array {
+  const writer = protobuf.Writer.create().uint32(tagOf(1)).string(message);
+  return writer
+    .uint32(tagOf(2))
+    .bytes(withRequestId(Buffer.alloc(0), id))
+    .finish();
+}

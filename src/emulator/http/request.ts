@@ -1,0 +1,70 @@
+import type { IncomingMessage } from 'node:http';
+import { nestsDeeperThan } from '../../base/json.ts';
+import { inflated } from '../wire/inflated.ts';
+import { ProtocolFailure } from '../wire/protocol-failure.ts';
+
+/** Levels of a body's JSON: tensors have a few, and whoever walks through one calls himself once a level. */
+const MOST_LEVELS = 100;
+/** As over gRPC. */
+const MOST_BODY_BYTES = 2 ** 31 - 1;
+
+/** Reads the body to its end, unless it is longer than any message may be: then the connection is cut. */
+export function readBody(request: IncomingMessage, done: (body: Buffer) => void): void {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  request.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > MOST_BODY_BYTES) request.socket.destroy();
+    else chunks.push(chunk);
+  });
+  request.on('end', () => done(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
+  request.on('error', () => request.socket.destroy());
+}
+
+/** The body without the compression that its header names. Throws INTERNAL for what is not compressed so. */
+export function plainBody(body: Buffer, encoding: string | undefined): Buffer {
+  return encoding === 'gzip' || encoding === 'deflate' ? inflated(body, encoding) : body;
+}
+
+/** A part of a path as its sender meant it. Throws INVALID_ARGUMENT for broken escapes. */
+export function pathSegment(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch (error) {
+    throw new ProtocolFailure('INVALID_ARGUMENT', `the path holds a broken escape: ${text}`, { cause: error });
+  }
+}
+
+/** The object or list that a body holds. Throws INTERNAL for anything else, and for what is nested deeper than any request. */
+export function jsonOf(body: Buffer): { readonly [key: string]: unknown } {
+  try {
+    const json: unknown = JSON.parse(body.toString('utf8'));
+    if (json !== null && typeof json === 'object' && !nestsDeeperThan(MOST_LEVELS, json))
+      return json as { readonly [key: string]: unknown };
+  } catch {
+    // Told below, in the words for everything that is no JSON object.
+  }
+  throw new ProtocolFailure('INTERNAL', 'failed to parse the request JSON buffer');
+}
+
+/** What Triton says of a value of another type. */
+export const notA = (type: string): ProtocolFailure =>
+  new ProtocolFailure('INTERNAL', `attempt to access JSON non-${type} as ${type}`);
+
+/** The text in a field. Throws INTERNAL when it holds anything else. */
+export function textIn(value: unknown): string {
+  if (typeof value !== 'string') throw notA('string');
+  return value;
+}
+
+/** The list in a field. Throws INTERNAL when it holds anything else. */
+export function listIn(value: unknown): readonly unknown[] {
+  if (!Array.isArray(value)) throw notA('array');
+  return value;
+}
+
+/** The number of bytes, or of anything else, in a field. Throws INTERNAL when it holds anything else. */
+export function countIn(value: unknown): number {
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) throw notA('unsigned-integer');
+  return value;
+}

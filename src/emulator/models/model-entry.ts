@@ -1,0 +1,274 @@
+import { canonicalJson } from '../../base/json.ts';
+import { BYTES_PER_MIB, MS_PER_S } from '../../base/units.ts';
+import type { ModelConfig } from '../../triton/config/model-config.ts';
+import type { ModelIndexEntry, ModelStatistics } from '../../triton/types.ts';
+import type { Faults } from '../faults.ts';
+import { admit } from '../scheduling/admission.ts';
+import type { ModelSimulator } from '../scheduling/model-simulator.ts';
+import { type Placement, place } from '../scheduling/placement.ts';
+import { asProtocolFailure, ProtocolFailure } from '../wire/protocol-failure.ts';
+import { EnsembleVersion } from './ensemble-version.ts';
+import type { Servable } from './servable.ts';
+import { ServedVersion, type Surroundings } from './served-version.ts';
+import { VersionStatistics } from './version-statistics.ts';
+
+export interface EntryOptions {
+  readonly name: string;
+  /** What a load without a config loads: the profile's config, with defaults. */
+  readonly stored: ModelConfig;
+  readonly gpus: number;
+  readonly modelSimulatorOf: (config: ModelConfig) => ModelSimulator;
+  readonly faults: Faults;
+  /** For an ensemble: the version of another model that serves. Throws NOT_FOUND. */
+  readonly servingOf: (model: string, version: string) => Servable;
+}
+
+/** What a load loads. */
+export interface LoadSource {
+  readonly config: ModelConfig;
+  /** That of uploaded files; the repository has version 1 only. */
+  readonly version: string;
+}
+
+const STORED_VERSION = '1';
+
+/** One model of the repository through its loads and unloads, with Triton's semantics of each. */
+export class ModelEntry {
+  readonly name: string;
+  /** Counters for the metrics endpoint: they outlive every reload. */
+  readonly lifetime: VersionStatistics;
+  /** What its last load took, those in place apart. */
+  loadSeconds = 0;
+  #state: ModelIndexEntry['state'] = '';
+  #reason = '';
+  #serving: Servable | null = null;
+  #version = STORED_VERSION;
+  /** The posted config that serves, to tell an instance-only change from any other. */
+  #posted: LoadSource | null = null;
+  #draining = new Set<Servable>();
+  /** Numbers under which it was served before and is not now. */
+  readonly #former = new Set<string>();
+  #isRemoved = false;
+  #tail: Promise<void> = Promise.resolve();
+  readonly #options: EntryOptions;
+  readonly #around: Surroundings;
+
+  constructor(options: EntryOptions, around: Surroundings) {
+    this.name = options.name;
+    this.#options = options;
+    this.#around = around;
+    this.lifetime = new VersionStatistics(around.clock);
+  }
+
+  get stored(): ModelConfig {
+    return this.#options.stored;
+  }
+
+  get isRemoved(): boolean {
+    return this.#isRemoved;
+  }
+
+  /** The version that serves requests now, if any. */
+  get serving(): Servable | null {
+    return this.#state === 'READY' ? this.#serving : null;
+  }
+
+  /** Strict readiness: the model is ready, was unloaded, or was never loaded. */
+  get isSettled(): boolean {
+    return this.#state === 'READY' || this.#state === '' || this.#reason === 'unloaded';
+  }
+
+  get waitingRequests(): number {
+    let waiting = this.#serving?.waitingRequests ?? 0;
+    for (const version of this.#draining) waiting += version.waitingRequests;
+    return waiting;
+  }
+
+  get state(): ModelIndexEntry['state'] {
+    return this.#state;
+  }
+
+  get version(): string {
+    return this.#version;
+  }
+
+  /** One entry per version that there is or was, by number. */
+  index(): ModelIndexEntry[] {
+    if (this.#isRemoved) return [];
+    if (this.#state === '') return [{ name: this.name, version: '', state: '', reason: '' }];
+    const draining = new Set([...this.#draining].map(({ version }) => version));
+    const former = [...this.#former].map((version): ModelIndexEntry => {
+      if (draining.has(version)) return { name: this.name, version, state: 'UNLOADING', reason: '' };
+      return { name: this.name, version, state: 'UNAVAILABLE', reason: 'unloaded' };
+    });
+    const now = { name: this.name, version: this.#version, state: this.#state, reason: this.#reason };
+    return [...former, now].sort((a, b) => Number(a.version) - Number(b.version));
+  }
+
+  /** The effective config of the version that serves, or null. */
+  effectiveConfig(): ModelConfig | null {
+    if (!this.serving) return null;
+    return this.#options.faults.readBack?.(this.serving.config) ?? this.serving.config;
+  }
+
+  /** Throws INTERNAL when a fault says so. */
+  readStatistics(): ModelStatistics | null {
+    const fault = this.#options.faults.disturbStatistics?.({ model: this.name }) ?? null;
+    if (fault === 'fail') throw new ProtocolFailure('INTERNAL', `failed to read the statistics of '${this.name}'`);
+    if (fault === 'forget') this.serving?.statistics.reset();
+    const mib = this.#around.device.heldMib(this);
+    const gpu = { type: 'GPU', id: 0, byteSize: mib * BYTES_PER_MIB };
+    return (
+      this.serving?.statistics.read(this.name, this.#version, this.#options.gpus > 0 && mib > 0 ? [gpu] : []) ?? null
+    );
+  }
+
+  /**
+   * Loads `posted` as a whole config, or the stored one when null. A model that is ready stays as it is without a
+   * config: an override is sticky, and the repository never changes; only uploaded files are undone by it. Loads of one
+   * model go one after the other.
+   */
+  load(posted: LoadSource | null): Promise<void> {
+    return this.#inTurn(async () => {
+      if (posted === null && this.#state === 'READY' && this.#version === STORED_VERSION) return;
+      const source = posted ?? { config: this.#options.stored, version: STORED_VERSION };
+      const placement = place(this.name, source.config, { gpus: this.#options.gpus });
+      await (this.#differsInInstancesOnly(source) ? this.#changeInPlace(placement) : this.#loadAnew(placement, source));
+      this.#posted = source;
+    });
+  }
+
+  /** Makes the stored config serve at once, as at the start of a server. */
+  loadAtStart(): void {
+    const placement = place(this.name, this.#options.stored, { gpus: this.#options.gpus });
+    const simulator = this.#options.modelSimulatorOf(placement.config);
+    admit(this.#around.device, this, placement, simulator);
+    this.loadSeconds = simulator.load.fullSeconds;
+    this.#serve(placement, simulator, STORED_VERSION);
+    this.#posted = { config: this.#options.stored, version: STORED_VERSION };
+  }
+
+  /** Its directory goes: what is served is served on, but the index does not list it and no load finds it (verified on 2.51). */
+  remove(): void {
+    this.#isRemoved = true;
+  }
+
+  /** Returns at once; what is queued is still answered, and new requests find no such model. */
+  unload(): void {
+    if (this.#state !== 'READY' && this.#state !== 'UNAVAILABLE') return;
+    const leaving = this.#serving;
+    this.#serving = null;
+    this.#posted = null;
+    this.#state = 'UNLOADING';
+    this.#reason = '';
+    void this.#inTurn(async () => {
+      await leaving?.drained();
+      this.#around.device.release(this);
+      this.#state = 'UNAVAILABLE';
+      this.#reason = 'unloaded';
+    });
+  }
+
+  /** Triton's rule for a change in place: nothing but the instance groups and the version policy differs. */
+  #differsInInstancesOnly({ config, version }: LoadSource): boolean {
+    if (!this.#serving || !this.#posted || version !== this.#posted.version) return false;
+    const rest = ({ instance_group: _, version_policy: __, ...others }: ModelConfig): string => canonicalJson(others);
+    return rest(this.#posted.config) === rest(config);
+  }
+
+  #inTurn(task: () => Promise<void>): Promise<void> {
+    const turn = this.#tail.then(task);
+    this.#tail = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async #changeInPlace(asked: Placement): Promise<void> {
+    const serving = this.#serving as Servable;
+    const before = place(this.name, (this.#posted as LoadSource).config, { gpus: this.#options.gpus }).instances;
+    const { load } = this.#options.modelSimulatorOf(asked.config);
+    const added = asked.instances - before;
+    const seconds = added > 0 ? load.addSeconds : -added * load.removeSeconds;
+    let placement = asked;
+    try {
+      placement = await this.#prepared(asked, seconds, true);
+      const simulator = this.#options.modelSimulatorOf(placement.config);
+      admit(this.#around.device, this, placement, simulator);
+    } catch (error) {
+      const failure = asProtocolFailure(error);
+      this.#reason = `Internal: ${failure.message}`;
+      throw this.#loadFailed('READY', failure);
+    }
+    serving.setInstances(placement.config, placement.instances);
+    this.#reason = '';
+    this.#applyNeverReady(placement, true);
+  }
+
+  async #loadAnew(asked: Placement, { version }: LoadSource): Promise<void> {
+    if (!this.#serving) this.#state = 'LOADING';
+    let placement = asked;
+    let simulator = this.#options.modelSimulatorOf(asked.config);
+    try {
+      placement = await this.#prepared(asked, simulator.load.fullSeconds, false);
+      simulator = this.#options.modelSimulatorOf(placement.config);
+      admit(this.#around.device, this, placement, simulator, { isBeside: this.#serving !== null });
+    } catch (error) {
+      const failure = this.#loadFailed('UNAVAILABLE', asProtocolFailure(error));
+      if (!this.#serving) {
+        this.#state = 'UNAVAILABLE';
+        this.#reason = `Internal: ${asProtocolFailure(error).message}`;
+      }
+      throw failure;
+    }
+    this.#retire(this.#serving);
+    this.#serve(placement, simulator, version);
+    this.#applyNeverReady(placement, false);
+  }
+
+  /** Takes the time that a load takes; gives what is to be served after it. Throws as the load fails. */
+  async #prepared(placement: Placement, seconds: number, inPlace: boolean): Promise<Placement> {
+    const { faults, gpus } = this.#options;
+    const load = { model: this.name, config: placement.config, inPlace };
+    const ms = seconds * MS_PER_S + (faults.delayLoadMs?.(load) ?? 0);
+    if (!inPlace) this.loadSeconds = ms / MS_PER_S;
+    const crashes = faults.crashLoad?.(load) ?? false;
+    await this.#around.clock.sleep(crashes ? ms / 2 : ms, this.#around.closing);
+    if (crashes) this.#around.crash();
+    const refusal = faults.refuseLoad?.(load) ?? null;
+    if (refusal !== null) throw new ProtocolFailure('INVALID_ARGUMENT', refusal);
+    const config = faults.replaceConfig?.(load) ?? placement.config;
+    return config === placement.config ? placement : place(this.name, config, { gpus });
+  }
+
+  #serve({ config, instances }: Placement, simulator: ModelSimulator, version: string): void {
+    const options = { model: this.name, version, config, instances, simulator, lifetime: this.lifetime };
+    const { clock } = this.#around;
+    this.#serving = config.ensemble_scheduling
+      ? new EnsembleVersion({ ...options, clock, serving: this.#options.servingOf })
+      : new ServedVersion(options, this.#around);
+    if (this.#version !== version) this.#former.add(this.#version);
+    this.#former.delete(version);
+    this.#version = version;
+    this.#state = 'READY';
+    this.#reason = '';
+  }
+
+  #applyNeverReady(placement: Placement, inPlace: boolean): void {
+    if (this.#options.faults.neverReady?.({ model: this.name, config: placement.config, inPlace }))
+      this.#state = 'LOADING';
+    else this.#state = 'READY';
+  }
+
+  /** The version answers what it has and takes nothing new. */
+  #retire(version: Servable | null): void {
+    if (!version) return;
+    this.#draining.add(version);
+    void version.drained().then(() => this.#draining.delete(version));
+  }
+
+  #loadFailed(state: 'READY' | 'UNAVAILABLE', cause: ProtocolFailure): ProtocolFailure {
+    return new ProtocolFailure(
+      'INVALID_ARGUMENT',
+      `load failed for model '${this.name}': version ${this.#version} is at ${state} state: Internal: ${cause.message};\n`,
+    );
+  }
+}

@@ -1,0 +1,227 @@
+import type { Clock } from '../../base/clock.ts';
+import { NS_PER_MS, nsToMs } from '../../base/units.ts';
+import { createBatcher } from '../../queueing/batcher.ts';
+import { policyOf } from '../../queueing/batcher-policy.ts';
+import type { Execution } from '../../queueing/execution.ts';
+import { splitExecution } from '../../queueing/service-law.ts';
+import type { ModelConfig } from '../../triton/config/model-config.ts';
+import type { Device } from '../scheduling/device.ts';
+import type { ModelSimulator } from '../scheduling/model-simulator.ts';
+import type { Scheduler } from '../scheduling/scheduler.ts';
+import { SequenceScheduler } from '../scheduling/sequence-scheduler.ts';
+import type { WakeUps } from '../scheduling/wake-ups.ts';
+import { type ModelSignature, signatureOf } from '../wire/infer-call.ts';
+import { ProtocolFailure, requestTag } from '../wire/protocol-failure.ts';
+import { AnswerCache } from './answer-cache.ts';
+import { isDecoupledConfig, type Job, type Servable } from './servable.ts';
+import { VersionStatistics } from './version-statistics.ts';
+
+/** What every model of one emulator shares. */
+export interface Surroundings {
+  readonly clock: Clock;
+  readonly wakeUps: WakeUps;
+  readonly device: Device;
+  /** Aborts when the emulator closes: a load that goes on then ends. */
+  readonly closing: AbortSignal;
+  /** Ends the whole server at once, as if its process were killed. */
+  crash(): void;
+}
+
+export interface VersionOptions {
+  readonly model: string;
+  readonly version: string;
+  readonly config: ModelConfig;
+  readonly instances: number;
+  readonly simulator: ModelSimulator;
+  /** The model's counters for the metrics endpoint, which outlive the version. */
+  readonly lifetime: VersionStatistics;
+}
+
+interface Ticket {
+  readonly job: Job;
+  readonly enqueuedNs: number;
+}
+
+/** The dynamic batcher, or the sequence batcher where the config asks for it. */
+function schedulerOf({ model, config, instances, simulator }: VersionOptions): Scheduler {
+  if (config.sequence_batching) return new SequenceScheduler(model, config, instances);
+  return createBatcher(policyOf(config, Math.min(instances, simulator.atOnce)));
+}
+
+/**
+ * One loaded model version: requests go in, the dynamic batcher groups them, and each execution takes as long as the
+ * model's simulator says, in real time. Statistics hold the times that really passed.
+ */
+export class ServedVersion implements Servable {
+  readonly model: string;
+  readonly version: string;
+  readonly signature: ModelSignature;
+  readonly statistics: VersionStatistics;
+  readonly isDecoupled: boolean;
+  readonly encoded = new AnswerCache();
+  config: ModelConfig;
+
+  readonly #lifetime: VersionStatistics;
+  readonly #simulator: ModelSimulator;
+  readonly #around: Surroundings;
+  readonly #batcher: Scheduler;
+  /** `max_queue_size`; Infinity without one. */
+  readonly #mostQueued: number;
+  readonly #tickets: (Ticket | undefined)[] = [];
+  readonly #freeIds: number[] = [];
+  readonly #warm = new Set<number>();
+  readonly #warmSizes = new Set<string>();
+  #wakeNs = Number.POSITIVE_INFINITY;
+  #cancelWake = (): void => undefined;
+  #onDrained: (() => void)[] = [];
+
+  constructor(options: VersionOptions, around: Surroundings) {
+    this.model = options.model;
+    this.version = options.version;
+    this.config = options.config;
+    this.signature = signatureOf(options.model, options.config);
+    this.statistics = new VersionStatistics(around.clock);
+    this.#lifetime = options.lifetime;
+    this.#simulator = options.simulator;
+    this.#around = around;
+    this.isDecoupled = isDecoupledConfig(options.config);
+    this.#batcher = schedulerOf(options);
+    this.#mostQueued = mostQueued(options.config);
+  }
+
+  get waitingRequests(): number {
+    return this.#batcher.waitingRequests;
+  }
+
+  submit(job: Job): void {
+    if (this.#batcher.waitingRequests >= this.#mostQueued)
+      throw new ProtocolFailure('UNAVAILABLE', `${requestTag(job.id)}Exceeds maximum queue size`);
+    const enqueuedNs = this.#around.clock.nowNs();
+    const id = this.#freeIds.pop() ?? this.#tickets.length;
+    this.#tickets[id] = { job, enqueuedNs };
+    try {
+      this.#batcher.arrive(enqueuedNs, id, job.samples, job.sequence);
+    } catch (error) {
+      this.#freeIds.push(id);
+      throw error;
+    }
+    this.#advance();
+  }
+
+  setInstances(config: ModelConfig, instances: number): void {
+    this.config = config;
+    for (const instance of this.#warm) if (instance >= instances) this.#warm.delete(instance);
+    for (const size of this.#warmSizes) if (Number.parseInt(size, 10) >= instances) this.#warmSizes.delete(size);
+    this.#batcher.setInstances(this.#around.clock.nowNs(), Math.min(instances, this.#simulator.atOnce));
+    this.#advance();
+  }
+
+  drained(): Promise<void> {
+    if (this.#isIdle()) return Promise.resolve();
+    return new Promise((resolve) => this.#onDrained.push(resolve));
+  }
+
+  #isIdle(): boolean {
+    return this.#batcher.waitingRequests === 0 && this.#batcher.busyInstances === 0;
+  }
+
+  /** What the batcher asks of its driver: start what it has started, and wake it when it wants to be woken. */
+  #advance(): void {
+    for (let started = this.#batcher.takeStarted(); started; started = this.#batcher.takeStarted())
+      this.#start(started);
+    const wakeNs = this.#batcher.nextWakeNs;
+    if (wakeNs === this.#wakeNs) return;
+    this.#cancelWake();
+    this.#wakeNs = wakeNs;
+    if (wakeNs === Number.POSITIVE_INFINITY) return;
+    this.#cancelWake = this.#around.wakeUps.at(wakeNs, () => {
+      this.#wakeNs = Number.POSITIVE_INFINITY;
+      this.#batcher.wake(this.#around.clock.nowNs());
+      this.#advance();
+    });
+  }
+
+  #start(execution: Execution): void {
+    const { instance, batchSize } = execution;
+    const tickets: Ticket[] = [];
+    for (let index = 0; index < execution.requestCount; index += 1) {
+      const id = execution.requestId(index);
+      tickets.push(this.#tickets[id] as Ticket);
+      this.#tickets[id] = undefined;
+      this.#freeIds.push(id);
+    }
+    const startNs = this.#around.clock.nowNs();
+    const durationNs =
+      this.#simulator.executionNs(batchSize, this.#batcher.busyInstances) + this.#coldNs(instance, batchSize);
+    this.#around.device.executionStarted();
+    if (this.isDecoupled) this.#respond(tickets, startNs, durationNs);
+    const leadNs = Math.min(this.#simulator.answerLeadMs * NS_PER_MS, durationNs);
+    this.#around.wakeUps.at(startNs + durationNs - leadNs, () =>
+      this.#finish(instance, batchSize, tickets, startNs, leadNs),
+    );
+  }
+
+  /** What the first execution of an instance, and of a batch size on it, take longer. */
+  #coldNs(instance: number, batchSize: number): number {
+    const { firstExecutionMs, firstOfSizeMs } = this.#simulator;
+    let ms = this.#warm.has(instance) ? 0 : firstExecutionMs;
+    this.#warm.add(instance);
+    if (firstOfSizeMs > 0) {
+      const size = `${instance} ${batchSize}`;
+      if (!this.#warmSizes.has(size)) ms += firstOfSizeMs;
+      this.#warmSizes.add(size);
+    }
+    return ms * NS_PER_MS;
+  }
+
+  /** All responses but the last, which comes with the end of the execution. */
+  #respond(tickets: readonly Ticket[], startNs: number, durationNs: number): void {
+    const { responses, networkMs } = this.#simulator;
+    for (let index = 1; index < responses; index++) {
+      const respond = (): void => {
+        for (const { job } of tickets) job.respond?.();
+      };
+      this.#around.wakeUps.at(startNs + (durationNs * index) / responses + networkMs * NS_PER_MS, respond);
+    }
+  }
+
+  /** The answers leave; the execution ends, by the statistics, `leadNs` later. */
+  #finish(instance: number, batchSize: number, tickets: readonly Ticket[], startNs: number, leadNs: number): void {
+    const leaveNs = this.#around.clock.nowNs();
+    const endNs = leaveNs + leadNs;
+    this.#around.device.executionEnded();
+    const compute = splitExecution(this.#simulator, endNs - startNs);
+    for (const counters of [this.statistics, this.#lifetime]) {
+      counters.executed(batchSize, compute);
+      for (const { job, enqueuedNs } of tickets) {
+        counters.succeeded(job.samples, startNs - enqueuedNs, compute, endNs - enqueuedNs);
+      }
+    }
+    const { turnaroundMs, networkMs } = this.#simulator;
+    // The next execution starts before the answers are written, as instances do not wait for the front end.
+    this.#after(turnaroundMs + nsToMs(leadNs), leaveNs, () => this.#free(instance));
+    this.#after(networkMs, leaveNs, () => {
+      for (const { job } of tickets) {
+        if (this.isDecoupled && this.#simulator.responses > 0) job.respond?.();
+        job.done(null, compute);
+      }
+    });
+  }
+
+  #free(instance: number): void {
+    this.#batcher.complete(this.#around.clock.nowNs(), instance);
+    this.#advance();
+    if (this.#onDrained.length > 0 && this.#isIdle()) for (const resolve of this.#onDrained.splice(0)) resolve();
+  }
+
+  #after(ms: number, fromNs: number, action: () => void): void {
+    if (ms === 0) action();
+    else this.#around.wakeUps.at(fromNs + ms * NS_PER_MS, action);
+  }
+}
+
+/** The batcher's queue is counted as Triton's without prefetch, which is what a queue policy brings. */
+function mostQueued({ dynamic_batching: batching }: ModelConfig): number {
+  const policy = batching?.default_queue_policy as { readonly max_queue_size?: number } | undefined;
+  return Number(policy?.max_queue_size ?? 0) || Number.POSITIVE_INFINITY;
+}

@@ -1,0 +1,117 @@
+import type { Clock } from '../base/clock.ts';
+import { messageOf, TrituneError } from '../base/errors.ts';
+import { type Random, seededRandom } from '../base/random.ts';
+import { bothFaults, type Faults } from './faults.ts';
+import { metricsOf } from './metrics.ts';
+import { type EntryOptions, ModelEntry } from './models/model-entry.ts';
+import { type ControlMode, ModelRepository, servingVersion } from './models/model-repository.ts';
+import type { Servable } from './models/servable.ts';
+import type { Surroundings } from './models/served-version.ts';
+import { profileFaults } from './profile/faults.ts';
+import { readStoredConfig } from './profile/posted-config.ts';
+import type { Profile } from './profile/schema.ts';
+import { ensembleSimulator, modelSimulatorOf } from './profile/simulators.ts';
+import { Device } from './scheduling/device.ts';
+import type { WakeUps } from './scheduling/wake-ups.ts';
+import type { ServerContext } from './server-context.ts';
+import { LogSettings } from './settings/log.ts';
+import { TraceSettings } from './settings/trace.ts';
+import { ProtocolFailure } from './wire/protocol-failure.ts';
+import { serverIdentity } from './wire/server-identity.ts';
+import { SharedMemoryRegistry } from './wire/shared-memory.ts';
+
+/** Options of an emulated server, without its ports. */
+export interface EmulatedServerOptions {
+  readonly profile: Profile;
+  /** Seed of the noise; 1 by default. */
+  readonly seed?: number;
+  /** `explicit` by default. */
+  readonly controlMode?: ControlMode;
+  /** Models that are loaded at the start; by default all of the profile. */
+  readonly loadAtStart?: readonly string[];
+  /** The file that its trace settings name; nothing is written there. Without it tracing cannot be turned on. */
+  readonly traceFile?: string;
+  /** Faults in addition to the profile's. */
+  readonly faults?: Faults;
+}
+
+/** An emulated server without ports. */
+export interface EmulatedServer {
+  readonly context: ServerContext;
+  /** Returns the current Prometheus page. */
+  metrics(): string;
+  /** Ends what is in progress and releases the clients' shared-memory regions. */
+  close(): void;
+}
+
+/**
+ * Opens an emulated server: its models, loaded as at the start of a server, and its settings. `crash` is called when a fault ends the
+ * server. Errors: PROFILE_INVALID when a model cannot start at all.
+ */
+export function openEmulatedServer(
+  options: EmulatedServerOptions,
+  clock: Clock,
+  wakeUps: WakeUps,
+  crash: () => void,
+): EmulatedServer {
+  const { profile } = options;
+  const random = seededRandom(options.seed ?? 1);
+  const faults = bothFaults(options.faults ?? {}, profileFaults(profile, random));
+  const device = new Device(profile.device.memory_mib, clock);
+  const closing = new AbortController();
+  const gpus = profile.device.kind === 'gpu' ? 1 : 0;
+  const models = entriesOf(profile, random, faults, gpus, { clock, wakeUps, device, closing: closing.signal, crash });
+  const repository = new ModelRepository(models, options.controlMode ?? 'explicit');
+  loadAtStart(profile, models, options.loadAtStart);
+  const sharedMemory = new SharedMemoryRegistry(gpus);
+  return {
+    context: {
+      ...{ identity: serverIdentity(profile.name), repository, faults, sharedMemory, crash },
+      ...{ traceSettings: new TraceSettings(options.traceFile), logSettings: new LogSettings() },
+    },
+    metrics: metricsOf(profile, models, device, clock),
+    close: () => {
+      closing.abort(new ProtocolFailure('UNAVAILABLE', 'Server exiting'));
+      sharedMemory.close();
+    },
+  };
+}
+
+/** Returns the entries of models and ensembles in the order of the profile. */
+function entriesOf(profile: Profile, random: Random, faults: Faults, gpus: number, around: Surroundings): ModelEntry[] {
+  const startNs = around.clock.nowNs();
+  const elapsedNs = (): number => around.clock.nowNs() - startNs;
+  const servingOf = (model: string, version: string): Servable => servingVersion(entries, model, version);
+  const entryOf = (
+    config: Profile['ensembles' | 'models'][number]['config'],
+    simulator: EntryOptions['modelSimulatorOf'],
+  ): ModelEntry =>
+    new ModelEntry(
+      { name: config.name, stored: readStoredConfig(config), gpus, modelSimulatorOf: simulator, faults, servingOf },
+      around,
+    );
+  const models = profile.models.map((model) =>
+    entryOf(model.config, (config) => modelSimulatorOf(model, config, random, elapsedNs)),
+  );
+  const ensembles = profile.ensembles.map((one) => entryOf(one.config, () => ensembleSimulator(one)));
+  const entries: ReadonlyMap<string, ModelEntry> = new Map(
+    [...models, ...ensembles].map((entry) => [entry.name, entry] as const),
+  );
+  return [...entries.values()];
+}
+
+function loadAtStart(profile: Profile, models: readonly ModelEntry[], names: readonly string[] | undefined): void {
+  for (const model of models) {
+    if (names && !names.includes(model.name)) continue;
+    try {
+      model.loadAtStart();
+    } catch (error) {
+      throw new TrituneError(
+        'PROFILE_INVALID',
+        `model '${model.name}' of emulator profile '${profile.name}' cannot start: ${messageOf(error)}`,
+        'correct its config, its memory or its device',
+        { cause: error },
+      );
+    }
+  }
+}

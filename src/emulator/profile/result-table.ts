@@ -1,0 +1,167 @@
+import { TrituneError } from '../../base/errors.ts';
+import type { CalibrationRow, ServerTimes } from '../../queueing/calibration/row.ts';
+import { csvRows } from './csv.ts';
+
+/** The rows of a result table that belong to one server and model, measured at several levels. */
+export interface SetUp {
+  /** What tells it from the others of its table, by column: `gpu`, `backend`, `dataset`, or the trial and its parameters. */
+  readonly labels: Readonly<Record<string, string>>;
+  /** As the table says; null where it does not. */
+  readonly instances: number | null;
+  readonly rows: readonly CalibrationRow[];
+}
+
+type Cells = Readonly<Record<string, string>>;
+/** Where a figure stands, by the columns of our own tables, of published ones and of perf_analyzer, and its size in ours. */
+type Places = readonly (readonly [column: string, factor: number])[];
+
+const US = 1e-3;
+const places = {
+  concurrency: [
+    ['concurrency', 1],
+    ['Concurrency', 1],
+    ['load_value', 1],
+  ],
+  throughput: [
+    ['inferences_per_s', 1],
+    ['Inferences/Second', 1],
+    ['throughput_infer_per_s', 1],
+  ],
+  batch: [['batch', 1]],
+  instances: [['instances', 1]],
+  p50: [
+    ['p50_ms', 1],
+    ['latency_p50_ms', 1],
+    ['p50_us', US],
+    ['p50 latency', US],
+  ],
+  mean: [
+    ['avg_ms', 1],
+    ['latency_avg_ms', 1],
+    ['avg_us', US],
+    ['Avg latency', US],
+  ],
+  queue: [
+    ['server_queue_ms', 1],
+    ['server_queue_us', US],
+    ['queue_us', US],
+    ['Server Queue', US],
+  ],
+  input: [
+    ['server_compute_input_ms', 1],
+    ['server_compute_input_us', US],
+    ['compute_input_us', US],
+    ['Server Compute Input', US],
+  ],
+  infer: [
+    ['server_compute_infer_ms', 1],
+    ['server_compute_infer_us', US],
+    ['compute_infer_us', US],
+    ['Server Compute Infer', US],
+  ],
+  output: [
+    ['server_compute_output_ms', 1],
+    ['server_compute_output_us', US],
+    ['compute_output_us', US],
+    ['Server Compute Output', US],
+  ],
+  send: [
+    ['client_send_ms', 1],
+    ['Client Send', US],
+  ],
+  network: [
+    ['network_server_send_recv_ms', 1],
+    ['Network+Server Send/Recv', US],
+  ],
+  receive: [
+    ['client_recv_ms', 1],
+    ['Client Recv', US],
+  ],
+  meanBatch: [['mean_batch', 1]],
+  inferences: [['inference_count', 1]],
+  executions: [['execution_count', 1]],
+} satisfies Record<string, Places>;
+
+/** Columns that say what was measured, beside those of a trial, which stand before its level. */
+const LABELS = ['gpu', 'backend', 'dataset', 'trial', 'role'];
+
+/**
+ * Reads a result table: a published one of offline and online rows or `tritune profile --scenario`, `results.csv` of a run,
+ * or perf_analyzer's. `clientBatch`: samples per request where the table does not say. Rows of request rates, of failures
+ * and of a client that was the limit are left out. Throws INPUT_INVALID when nothing is left.
+ */
+export function readResultTable(text: string, file: string, clientBatch: number): SetUp[] {
+  const groups = new Map<
+    string,
+    { labels: Record<string, string>; instances: number | null; rows: CalibrationRow[] }
+  >();
+  for (const cells of csvRows(text)) {
+    const row = rowOf(cells, clientBatch);
+    if (!row) continue;
+    const labels = labelsOf(cells);
+    const key = JSON.stringify(labels);
+    const group = groups.get(key) ?? { labels, instances: figure(cells, places.instances), rows: [] };
+    groups.set(key, group);
+    group.rows.push(row);
+  }
+  if (groups.size > 0) return [...groups.values()];
+  throw new TrituneError(
+    'INPUT_INVALID',
+    `${file} holds no rows of a closed loop`,
+    'give a CSV with concurrency, throughput and p50 in the columns of tritune or of perf_analyzer',
+  );
+}
+
+function rowOf(cells: Cells, clientBatch: number): CalibrationRow | null {
+  const [concurrency, throughput, p50] = [
+    figure(cells, places.concurrency),
+    figure(cells, places.throughput),
+    figure(cells, places.p50),
+  ];
+  const isOther = (cells.load_mode ?? 'concurrency') !== 'concurrency' || cells.client_bound === 'true';
+  if (isOther || !concurrency || !Number.isInteger(concurrency) || !throughput || !p50) return null;
+  const server = serverOf(cells);
+  const [inferences, executions] = [figure(cells, places.inferences), figure(cells, places.executions)];
+  return {
+    concurrency,
+    samplesPerRequest: figure(cells, places.batch) ?? clientBatch,
+    inferPerSecond: throughput,
+    latencyMs: { p50, mean: figure(cells, places.mean) ?? meanOf(cells, server) ?? p50 },
+    server,
+    meanBatch: figure(cells, places.meanBatch) ?? (inferences && executions ? inferences / executions : null),
+  };
+}
+
+function serverOf(cells: Cells): ServerTimes | null {
+  const [queueMs, inputMs, inferMs, outputMs] = [places.queue, places.input, places.infer, places.output].map((place) =>
+    figure(cells, place),
+  );
+  if (queueMs == null || inputMs == null || inferMs == null || outputMs == null) return null;
+  return { queueMs, inputMs, inferMs, outputMs };
+}
+
+/** The mean latency of a table that has only its parts. */
+function meanOf(cells: Cells, server: ServerTimes | null): number | null {
+  const outside = [places.send, places.network, places.receive].map((place) => figure(cells, place));
+  if (!server || outside.some((part) => part === null)) return null;
+  const parts = [...outside, server.queueMs, server.inputMs, server.inferMs, server.outputMs];
+  return parts.reduce<number>((sum, part) => sum + (part ?? 0), 0);
+}
+
+function labelsOf(cells: Cells): Record<string, string> {
+  const names = Object.keys(cells);
+  const level = names.indexOf('load_mode');
+  const parameters = level < 0 ? [] : names.slice(names.indexOf('chosen') + 1, level);
+  const chosen = [...LABELS, ...parameters].filter((name) => (cells[name] ?? '') !== '');
+  return Object.fromEntries(chosen.map((name) => [name, cells[name] as string]));
+}
+
+function figure(cells: Cells, where: Places): number | null {
+  for (const [column, factor] of where) {
+    const text = cells[column];
+    if (text === undefined || text === '') continue;
+    const value = Number(text) * factor;
+    if (Number.isFinite(value) && value >= 0) return value;
+  }
+  return null;
+}

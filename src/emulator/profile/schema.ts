@@ -1,0 +1,196 @@
+import { z } from 'zod';
+import type { Json } from '../../base/json.ts';
+
+const positive = z.number().positive();
+const atLeastZero = z.number().min(0);
+const share = z.number().min(0).max(1);
+
+/** Pairs of batch size and milliseconds, batch sizes rising. */
+const executionTable = z
+  .array(z.tuple([z.int().min(1), positive]))
+  .min(1)
+  .refine((rows) => rows.every(([batch], index) => index === 0 || batch > (rows[index - 1]?.[0] ?? 0)), {
+    error: 'batch sizes must rise',
+  });
+
+const json: z.ZodType<Json> = z.json();
+
+const split = z
+  .strictObject({ input: share, output: share })
+  .refine(({ input, output }) => input + output <= 1, { error: 'input and output together must not exceed 1' });
+
+/** How much each further busy instance lengthens an execution of one sample, and how that grows with the batch size. */
+const interference = z.strictObject({ per_instance: atLeastZero, batch_exponent: atLeastZero.default(0) });
+
+const law = z.strictObject({
+  /** Time of one execution that runs alone, by batch size; straight lines between the rows and beyond the outermost two. */
+  execution_ms: executionTable,
+  interference: interference.default({ per_instance: 0, batch_exponent: 0 }),
+  /** Executions that run at once, at most; instances beyond wait for their turn, as TensorRT's on one GPU do. */
+  at_once: z.int().min(1).optional(),
+  /** Sizes that the model really executes; a batch costs as much as the next of them. */
+  padded_sizes: z.array(z.int().min(1)).default([]),
+  /** Coefficient of variation of an execution's time. */
+  cv: z.number().min(0).max(1).default(0),
+  /** Shares of compute-input and compute-output; the rest is compute-infer. */
+  split: split.default({ input: 0, output: 0 }),
+  /** Time after an execution, when its answers have left, until the instance takes the next batch; in no statistic. */
+  turnaround_ms: atLeastZero.default(0),
+  /** Time by which answers leave before their execution ends by the statistics: backends clear up after sending. */
+  answer_lead_ms: atLeastZero.default(0),
+});
+
+/** Dotted config paths and the values that must stand there; in a list any element will do; null: nothing does. All must hold. */
+const when = z.record(z.string().min(1), json);
+
+const arm = z.strictObject({
+  name: z.string().min(1),
+  when,
+  /** Multiplies execution times. */
+  scale: positive.default(1),
+  /** Takes the place of the model's own table. */
+  execution_ms: executionTable.optional(),
+  /** Takes the place of the model's own. */
+  interference: interference.optional(),
+  /** The backend loads no such config, and says so in these words. */
+  refuses: z.string().min(1).optional(),
+  /** Takes the place of `load.full_s`. */
+  load_s: atLeastZero.optional(),
+  /** Multiplies the model's memory. */
+  memory_scale: positive.default(1),
+});
+
+const times = z.int().min(1).optional();
+
+const loadFault = z.strictObject({
+  what: z.enum(['refuse', 'out-of-memory', 'delay', 'hang', 'crash', 'never-ready', 'other-config']),
+  /** As of an arm: only loads of such configs count and fail. */
+  when: when.default({}),
+  /** Loads that succeed first. */
+  after_loads: z.int().min(0).default(0),
+  /** Loads that fail, at most; absent: all of them. */
+  times,
+  /** The backend's words, for `refuse`. */
+  message: z.string().min(1).optional(),
+  /** For `delay`. */
+  delay_s: atLeastZero.default(0),
+  /** For `other-config`: dotted config paths and what serves there in place of what was sent. */
+  change: z.record(z.string().min(1), json).default({}),
+});
+
+const inferFault = z.strictObject({
+  what: z.enum([
+    ...['fail', 'delay', 'hang', 'crash', 'unload', 'reload', 'remove'],
+    ...['close', 'half-close', 'reset', 'garbage', 'reset-stream', 'go-away'],
+  ] as const),
+  /** Requests that succeed first. */
+  after_requests: z.int().min(0).default(0),
+  /** Requests that fail, at most; absent: all of them. */
+  times,
+  /** The share of the requests then that fails, drawn at random. */
+  share: share.default(1),
+  /** For `fail`. */
+  status: z
+    .enum(['INTERNAL', 'UNAVAILABLE', 'INVALID_ARGUMENT', 'NOT_FOUND', 'RESOURCE_EXHAUSTED'])
+    .default('INTERNAL'),
+  message: z.string().min(1).default('failed, as the profile says'),
+  /** For `delay`. */
+  delay_ms: atLeastZero.default(0),
+});
+
+const statisticsFault = z.strictObject({
+  what: z.enum(['forget', 'fail']),
+  /** Readings that succeed first. */
+  after_reads: z.int().min(0).default(0),
+  /** Readings that fail, at most; absent: all of them. */
+  times,
+});
+
+const tensor = z.looseObject({ name: z.string().min(1), data_type: z.string(), dims: z.array(z.int()) });
+
+const model = z.strictObject({
+  /** A whole model config, in the field names of config.pbtxt; read like one that a client posts. */
+  config: z.looseObject({
+    name: z.string().min(1),
+    backend: z.string().min(1),
+    input: z.array(tensor).min(1),
+    output: z.array(tensor).min(1),
+  }),
+  law,
+  arms: z.array(arm).default([]),
+  memory: z
+    .strictObject({ model_mib: atLeastZero, instance_mib: atLeastZero, sample_mib: atLeastZero })
+    .default({ model_mib: 0, instance_mib: 0, sample_mib: 0 }),
+  /** The backend refuses more. */
+  max_instances: z.int().min(1).optional(),
+  load: z.strictObject({ full_s: atLeastZero, add_s: atLeastZero, remove_s: atLeastZero }),
+  /** Added to the first execution of each instance after it was made. */
+  first_execution_ms: atLeastZero.default(0),
+  /** Added to the first execution of each batch size on each instance. */
+  first_execution_of_size_ms: atLeastZero.default(0),
+  /** Responses of a decoupled model per request, spread evenly over its execution. */
+  responses: z.int().min(0).default(1),
+  /** Drift of execution times: by this share per minute, until they are this multiple of the original. */
+  drift: z
+    .strictObject({ per_minute: z.number(), to: positive })
+    .refine(({ per_minute: each, to }) => (each >= 0 ? to >= 1 : to <= 1), {
+      error: 'to must be at least 1 when times grow, and at most 1 when they fall',
+    })
+    .optional(),
+  /** What goes wrong on purpose. */
+  faults: z
+    .strictObject({
+      load: z.array(loadFault).default([]),
+      infer: z.array(inferFault).default([]),
+      statistics: z.array(statisticsFault).default([]),
+    })
+    .default({ load: [], infer: [], statistics: [] }),
+  /** Network time between server and clients, both ways together. */
+  network_ms: atLeastZero.default(0),
+});
+
+const ensemble = z.strictObject({
+  /** A whole config of an ensemble, whose steps name models of the profile. */
+  config: z.looseObject({
+    name: z.string().min(1),
+    input: z.array(tensor).min(1),
+    output: z.array(tensor).min(1),
+    ensemble_scheduling: z.looseObject({ step: z.array(z.looseObject({ model_name: z.string().min(1) })).min(1) }),
+  }),
+  load: z.strictObject({ full_s: atLeastZero }).default({ full_s: 0 }),
+});
+
+const device = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('cpu'), name: z.string().min(1), memory_mib: positive }),
+  z.strictObject({
+    kind: z.literal('gpu'),
+    name: z.string().min(1),
+    memory_mib: positive,
+    /** Power when idle and when always busy; straight between. */
+    power_w: z.strictObject({ idle: atLeastZero, busy: positive }),
+  }),
+]);
+
+/** The file format of an emulator profile. */
+export const profileSchema = z.strictObject({
+  name: z.string().regex(/^[a-z0-9][a-z0-9-]*$/, { error: 'must be lower-case letters, digits and dashes' }),
+  description: z.string().min(1),
+  /** Where the figures come from. */
+  source: z.string().min(1),
+  /** A p99 budget that makes the profile an interesting task. */
+  suggested_latency_budget_ms: positive.optional(),
+  device,
+  models: z.array(model).min(1),
+  ensembles: z.array(ensemble).default([]),
+  /** What goes wrong on purpose with the server itself. */
+  faults: z.strictObject({ metrics: z.enum(['missing', 'malformed', 'hang']).optional() }).default({}),
+});
+
+/** A checked profile, defaults filled in. Field names are those of the file. */
+export type Profile = z.infer<typeof profileSchema>;
+export type ModelProfile = Profile['models'][number];
+/** A variant of a model that its config chooses, such as a precision. */
+export type Arm = ModelProfile['arms'][number];
+export type LoadFault = ModelProfile['faults']['load'][number];
+export type InferFault = ModelProfile['faults']['infer'][number];
+export type StatisticsFault = ModelProfile['faults']['statistics'][number];

@@ -1,0 +1,96 @@
+import type { Random } from '../../base/random.ts';
+import { MS_PER_S, msToNs } from '../../base/units.ts';
+import { executionNs, type ServiceLaw, spreadOf } from '../../queueing/service-law.ts';
+import type { ModelConfig } from '../../triton/config/model-config.ts';
+import type { ModelSimulator } from '../scheduling/model-simulator.ts';
+import { configMeets } from './config-paths.ts';
+import type { Arm, ModelProfile, Profile } from './schema.ts';
+
+/**
+ * Returns the simulator of a profile's model with the given config: its service law, changed by every arm whose conditions hold, and by the
+ * drift since the start of the server, `elapsedNs` ago.
+ */
+export function modelSimulatorOf(
+  profile: ModelProfile,
+  config: ModelConfig,
+  random: Random,
+  elapsedNs: () => number = () => 0,
+): ModelSimulator {
+  const arms = armsOf(profile, config);
+  const law = lawOf(profile, arms);
+  const spread = spreadOf(law.cv, random);
+  const { model_mib, instance_mib, sample_mib } = profile.memory;
+  const memoryScale = arms.reduce((product, arm) => product * arm.memory_scale, 1);
+  const samples = Math.max(1, config.max_batch_size ?? 0);
+  return {
+    executionNs: (batchSize, busy) =>
+      executionNs(law, batchSize, busy) * spread() * driftFactor(profile.drift, elapsedNs),
+    atOnce: law.atOnce ?? Number.POSITIVE_INFINITY,
+    firstExecutionMs: profile.first_execution_ms,
+    firstOfSizeMs: profile.first_execution_of_size_ms,
+    responses: profile.responses,
+    turnaroundMs: profile.law.turnaround_ms,
+    answerLeadMs: profile.law.answer_lead_ms,
+    networkMs: profile.network_ms,
+    split: law.split,
+    memoryMib: (instances) => memoryScale * (model_mib + instances * (instance_mib + samples * sample_mib)),
+    maxInstances: profile.max_instances ?? Number.POSITIVE_INFINITY,
+    refusal: arms.find((arm) => arm.refuses !== undefined)?.refuses ?? null,
+    load: {
+      fullSeconds: arms.findLast((arm) => arm.load_s !== undefined)?.load_s ?? profile.load.full_s,
+      addSeconds: profile.load.add_s,
+      removeSeconds: profile.load.remove_s,
+    },
+  };
+}
+
+/** Returns the model's service law with these arms applied; its own without any. */
+export function lawOf(profile: ModelProfile, arms: readonly Arm[]): ServiceLaw {
+  const { execution_ms, at_once, padded_sizes, cv, split } = profile.law;
+  const interference = arms.findLast((arm) => arm.interference)?.interference ?? profile.law.interference;
+  const table = arms.findLast((arm) => arm.execution_ms)?.execution_ms ?? execution_ms;
+  const scale = arms.reduce((product, arm) => product * arm.scale, 1);
+  return {
+    points: table.map(([batchSize, ms]) => ({ batchSize, executionNs: msToNs(ms) * scale })),
+    interference: { perInstance: interference.per_instance, batchExponent: interference.batch_exponent },
+    ...(at_once === undefined ? {} : { atOnce: at_once }),
+    paddedSizes: padded_sizes,
+    cv,
+    // The emulator has a front end of its own, which takes the time it takes.
+    frontEndNs: 0,
+    split,
+  };
+}
+
+/** Returns the arms of the profile whose conditions hold for the config. */
+export function armsOf(profile: ModelProfile, config: ModelConfig): readonly Arm[] {
+  return profile.arms.filter((arm) => configMeets(config, arm.when));
+}
+
+const MS_PER_MINUTE = 60 * MS_PER_S;
+
+/** Grows or falls evenly with time, and stays where it ends. */
+function driftFactor(drift: ModelProfile['drift'], elapsedNs: () => number): number {
+  if (!drift) return 1;
+  const factor = 1 + drift.per_minute * (elapsedNs() / msToNs(MS_PER_MINUTE));
+  return drift.per_minute > 0 ? Math.min(factor, drift.to) : Math.max(factor, drift.to);
+}
+
+/** An ensemble has no instances, no memory and no executions of its own. */
+export function ensembleSimulator({ load }: Profile['ensembles'][number]): ModelSimulator {
+  return {
+    executionNs: () => 0,
+    atOnce: Number.POSITIVE_INFINITY,
+    firstExecutionMs: 0,
+    firstOfSizeMs: 0,
+    responses: 1,
+    turnaroundMs: 0,
+    answerLeadMs: 0,
+    networkMs: 0,
+    refusal: null,
+    split: { input: 0, output: 0 },
+    memoryMib: () => 0,
+    maxInstances: Number.POSITIVE_INFINITY,
+    load: { fullSeconds: load.full_s, addSeconds: 0, removeSeconds: 0 },
+  };
+}

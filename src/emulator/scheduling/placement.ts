@@ -1,0 +1,59 @@
+import type { InstanceGroup, ModelConfig } from '../../triton/config/model-config.ts';
+import { ProtocolFailure } from '../wire/protocol-failure.ts';
+
+/** The devices that instances can be placed on. */
+export interface Placeable {
+  readonly gpus: number;
+}
+
+/** The config with every instance group on a definite kind and definite GPUs, and how many instances that makes. */
+export interface Placement {
+  readonly config: ModelConfig;
+  readonly instances: number;
+}
+
+/** Triton's placement of instance groups: KIND_AUTO takes GPUs if there are any, a count holds for each listed GPU. */
+export function place(model: string, config: ModelConfig, device: Placeable): Placement {
+  if (config.ensemble_scheduling) return { config, instances: 1 };
+  const groups = (config.instance_group ?? [{}]).map((group, index) => placeGroup(model, config, group, index, device));
+  const instances = groups.reduce((sum, group) => sum + instancesOf(group), 0);
+  return { config: { ...config, instance_group: groups }, instances };
+}
+
+function instancesOf(group: InstanceGroup): number {
+  return (group.count ?? 1) * Math.max(1, group.gpus?.length ?? 0);
+}
+
+function placeGroup(
+  model: string,
+  config: ModelConfig,
+  group: InstanceGroup,
+  index: number,
+  device: Placeable,
+): InstanceGroup {
+  const name = group.name || `${model}_${index}`;
+  const count = Math.max(1, group.count ?? 1);
+  const listed = group.gpus ?? [];
+  const asked = group.kind ?? 'KIND_AUTO';
+  const kind = asked === 'KIND_AUTO' ? (device.gpus > 0 ? 'KIND_GPU' : 'KIND_CPU') : asked;
+  const who = `instance group ${name} of model ${model}`;
+  if (kind === 'KIND_CPU' && listed.length > 0 && asked === 'KIND_CPU')
+    refuse(`${who} has kind KIND_CPU but specifies one or more GPUs`);
+  const missing = listed.find((gpu) => gpu < 0 || gpu >= device.gpus);
+  if (missing !== undefined) {
+    refuse(
+      `${who} specifies invalid or unsupported gpu id ${missing}. GPUs with at least the minimum required CUDA ` +
+        `compute compatibility of 6.000000 are: ${Array.from({ length: device.gpus }, (_, gpu) => gpu).join(' ')}`,
+    );
+  }
+  if (kind === 'KIND_GPU' && device.gpus === 0) refuse(`${who} has kind KIND_GPU but no GPUs are available`);
+  if (kind !== 'KIND_GPU' && (config.backend === 'tensorrt' || config.platform === 'tensorrt_plan'))
+    refuse(`load failed for model '${model}': TensorRT backend supports only GPU device`);
+  const gpus = kind !== 'KIND_GPU' ? [] : listed.length > 0 ? listed : Array.from({ length: device.gpus }, (_, g) => g);
+  const { gpus: _, ...rest } = group;
+  return { ...rest, name, count, kind, ...(gpus.length > 0 ? { gpus } : {}) };
+}
+
+function refuse(message: string): never {
+  throw new ProtocolFailure('INVALID_ARGUMENT', message);
+}

@@ -1,0 +1,132 @@
+import type { Disturbance, Meddling } from '../faults.ts';
+import type { Servable } from '../models/servable.ts';
+import type { ServerContext } from '../server-context.ts';
+import type { Breakage } from './broken-connection.ts';
+import { checkAnswerSize, checkedBatch, chosenOutputs, type InferCall } from './infer-call.ts';
+import { asProtocolFailure, ProtocolFailure } from './protocol-failure.ts';
+import type { SharedMemoryRegistry } from './shared-memory.ts';
+import { tensorBytes, zeroTensor } from './tensors.ts';
+
+/** How one infer call ends. `ended`: a decoupled model has given all its responses. */
+export type InferOutcome =
+  | { readonly kind: 'answered'; readonly served: Servable; readonly batch: number }
+  | { readonly kind: 'ended'; readonly served: Servable }
+  | { readonly kind: 'failed'; readonly failure: ProtocolFailure }
+  | { readonly kind: 'disturbed'; readonly how: 'hang' | Breakage };
+
+export interface InferListener {
+  /** What a decoupled model is refused with; null where any number of responses can be given. */
+  readonly oneAnswerOnly: string | null;
+  /** One response of a decoupled model. */
+  respond?(served: Servable, batch: number): void;
+  /** Called once, possibly before `runInfer` returns; again with the failure when it throws. */
+  done(outcome: InferOutcome): void;
+}
+
+type InferContext = Pick<ServerContext, 'repository' | 'faults' | 'sharedMemory' | 'crash'>;
+
+/** Checks a call and runs it through its model. */
+export function runInfer(context: InferContext, call: InferCall, listener: InferListener): void {
+  const { faults, repository, crash } = context;
+  const disturbance = faults.dropConnection?.(call) ? 'close' : (faults.disturbInfer?.(call) ?? null);
+  const failure = faults.failInfer?.(call) ?? null;
+  const delayMs = faults.delayInferMs?.(call) ?? 0;
+  if (isMeddling(disturbance)) void repository.meddle(call.model, disturbance);
+  if (disturbance === 'crash') crash();
+  else if (isBroken(disturbance)) listener.done({ kind: 'disturbed', how: disturbance });
+  else if (failure) listener.done({ kind: 'failed', failure: new ProtocolFailure(failure.status, failure.message) });
+  else if (delayMs > 0) setTimeout(() => admit(context, call, listener), delayMs).unref();
+  else admit(context, call, listener);
+}
+
+const isBroken = (disturbance: Disturbance | null): disturbance is 'hang' | Breakage =>
+  disturbance !== null && disturbance !== 'crash' && !isMeddling(disturbance);
+
+const isMeddling = (disturbance: Disturbance | null): disturbance is Meddling =>
+  disturbance === 'unload' || disturbance === 'reload' || disturbance === 'remove';
+
+function admit(context: InferContext, call: InferCall, listener: InferListener): void {
+  const { sharedMemory } = context;
+  try {
+    const served = context.repository.serving(call.model, call.version);
+    if (served.isDecoupled && listener.oneAnswerOnly !== null)
+      throw new ProtocolFailure('UNIMPLEMENTED', listener.oneAnswerOnly);
+    const release = sharedMemory.use(placesOf(call));
+    try {
+      submit(sharedMemory, served, call, listener, release);
+    } catch (error) {
+      release();
+      throw error;
+    }
+  } catch (error) {
+    listener.done({ kind: 'failed', failure: asProtocolFailure(error) });
+  }
+}
+
+function submit(
+  sharedMemory: SharedMemoryRegistry,
+  served: Servable,
+  call: InferCall,
+  listener: InferListener,
+  release: () => void,
+): void {
+  const batch = checkedBatch(served.signature, call);
+  checkAnswerSize(served.signature, batch, call.outputs);
+  // What cannot be written as an answer is told as a failure: nobody else would catch it here.
+  let unanswered: ProtocolFailure | null = null;
+  served.submit({
+    id: call.id,
+    samples: batch,
+    sequence: call.sequence,
+    respond: () => {
+      const failure = writeOutputs(sharedMemory, served, batch, call);
+      unanswered ??= failure ?? attempt(() => listener.respond?.(served, batch));
+    },
+    done: (ended) => {
+      const failure = ended ?? (served.isDecoupled ? unanswered : writeOutputs(sharedMemory, served, batch, call));
+      release();
+      const answer = (): void =>
+        listener.done(served.isDecoupled ? { kind: 'ended', served } : { kind: 'answered', served, batch });
+      const refusal = failure ?? attempt(answer);
+      if (refusal) listener.done({ kind: 'failed', failure: refusal });
+    },
+  });
+}
+
+function attempt(work: () => void): ProtocolFailure | null {
+  try {
+    work();
+    return null;
+  } catch (error) {
+    return asProtocolFailure(error);
+  }
+}
+
+const placesOf = (call: InferCall) => [
+  ...call.inputs.flatMap(({ size }) => ('place' in size ? [size.place] : [])),
+  ...call.outputPlaces.values(),
+];
+
+/** Writes the outputs that go to shared memory; gives the failure when one does not fit into its place. */
+function writeOutputs(
+  sharedMemory: SharedMemoryRegistry,
+  { signature }: Servable,
+  batch: number,
+  { outputs, outputPlaces }: InferCall,
+): ProtocolFailure | null {
+  if (outputPlaces.size === 0) return null;
+  for (const { name, datatype, shape } of chosenOutputs(signature, batch, outputs)) {
+    const place = outputPlaces.get(name);
+    if (!place) continue;
+    const byteLength = tensorBytes({ datatype, shape });
+    if (byteLength > place.byteSize) {
+      return new ProtocolFailure(
+        'INTERNAL',
+        `shared memory size specified with the request for output '${name}' (${place.byteSize} bytes) ` +
+          `should be at least ${byteLength} bytes to hold the results`,
+      );
+    }
+    sharedMemory.write(place, zeroTensor(datatype, shape));
+  }
+  return null;
+}

@@ -1,0 +1,32 @@
+import { trituneVersion } from '../../base/version.ts';
+import type { ServerMetadata } from '../../triton/types.ts';
+
+/** What the server says that it is: never Triton, so that no figure of it passes for one of a real server. */
+const EMULATOR_NAME = 'tritune-emulator';
+
+const PROFILE_PREFIX = 'emulator_profile:';
+
+const extensions = [
+  'sequence',
+  'model_repository',
+  'model_repository(unload_dependents)',
+  'model_configuration',
+  'system_shared_memory',
+  'binary_tensor_data',
+  'statistics',
+  'parameters',
+  'trace',
+  'logging',
+] as const;
+
+/** The metadata of an emulator with that profile. */
+export function serverIdentity(profile: string): ServerMetadata {
+  return { name: EMULATOR_NAME, version: trituneVersion, extensions: [...extensions, `${PROFILE_PREFIX}${profile}`] };
+}
+
+/** The profile of a server that says that it is our emulator; null for every other server. */
+export function emulatedProfileOf(metadata: ServerMetadata): string | null {
+  if (metadata.name !== EMULATOR_NAME) return null;
+  const extension = metadata.extensions.find((name) => name.startsWith(PROFILE_PREFIX));
+  return extension?.slice(PROFILE_PREFIX.length) ?? '';
+}

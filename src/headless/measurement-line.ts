@@ -1,0 +1,59 @@
+import { formatMs, formatRate, plainLine } from '../base/format.ts';
+import type { Measurement } from '../profiler/measurement.ts';
+import type { Candidate } from '../space/types.ts';
+import { missedConstraints } from '../study/goal/goal.ts';
+import { metricText } from '../study/goal/metrics/format.ts';
+import { metricsOf } from '../study/goal/metrics/registry.ts';
+import { goalMetrics } from '../study/goal/metrics/shown.ts';
+import { describeConstraint, describeLevel } from '../study/summary/describe.ts';
+import type { Goal } from '../study/types.ts';
+
+/**
+ * Returns a measurement in one line: its level, throughput, budgeted percentile, the goal's other objectives, what it misses, and reasons to
+ * doubt it. Without a goal and a candidate it says nothing about the goal.
+ */
+export function describeMeasurement(
+  measurement: Measurement,
+  goal: Goal | undefined,
+  candidate: Candidate | undefined,
+): string {
+  const { throughput, budgetLatencyMs: latency } = measurement;
+  const halfWidth = (throughput.high - throughput.low) / 2;
+  const spread = throughput.value > 0 ? ` ±${((halfWidth / throughput.value) * 100).toFixed(1)} %` : '';
+  const verdict = goal?.budget ? (latency.value <= goal.budget.latencyMs ? ', within budget' : ', over budget') : '';
+  const notes = [
+    goal && candidate ? describeObjectiveFigures(measurement, goal, candidate) : '',
+    goal && candidate ? describeMissed(measurement, goal, candidate) : '',
+    measurement.stable ? '' : ', not stable',
+    measurement.client.bound ? `, client-bound: ${measurement.client.reason ?? ''}; does not count` : '',
+    measurement.tooManyErrors ? ', ended by its errors; does not count' : '',
+    measurement.errorRate > 0
+      ? `, ${(measurement.errorRate * 100).toFixed(1)} % failed: ${plainLine(measurement.failures[0]?.firstMessage ?? '', 80)}`
+      : '',
+  ];
+  return `${describeLevel(measurement.level)}: ${formatRate(throughput.value)}${spread}, p${latency.percentile} ${formatMs(latency.value)}${verdict}${notes.join('')}`;
+}
+
+/** Metrics that the line has in every study. */
+const ALWAYS_SAID = ['throughput', 'latency', 'error-rate'];
+
+/** The objectives that the line would not have otherwise: `, GPU power 250 W`. */
+function describeObjectiveFigures(measurement: Measurement, goal: Goal, candidate: Candidate): string {
+  return goalMetrics({ ...goal, constraints: [] }, ALWAYS_SAID)
+    .map(
+      (metric) => `, ${metric.label} ${metricText(metric, metricsOf(goal).read(metric.name, measurement, candidate))}`,
+    )
+    .join('');
+}
+
+/** The constraints of the goal that the measurement misses, with its own figures. The line tells the budget and failed requests elsewhere. */
+function describeMissed(measurement: Measurement, goal: Goal, candidate: Candidate): string {
+  const missed = missedConstraints(measurement, candidate, goal).filter((each) => goal.constraints.includes(each));
+  return missed
+    .map((constraint) => {
+      const metric = metricsOf(goal).named(constraint.metric);
+      const own = metricsOf(goal).read(metric.name, measurement, candidate);
+      return `, misses ${describeConstraint(constraint, metricsOf(goal))}${own === undefined ? '' : ` with ${metricText(metric, own)}`}`;
+    })
+    .join('');
+}

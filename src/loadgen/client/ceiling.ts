@@ -1,0 +1,95 @@
+import { realClock } from '../../base/clock.ts';
+import { NS_PER_S } from '../../base/units.ts';
+import type { Flow } from '../flow.ts';
+import type { Batch } from '../recorder.ts';
+import type { SequenceRule } from '../sequences.ts';
+import type { OpenOptions } from '../transports/open.ts';
+import type { RequestSet } from '../types.ts';
+import type { Workers } from '../workers/open-workers.ts';
+import { startNullServer } from './null-server.ts';
+
+/** Enough in flight that neither side waits for the other. */
+const CONCURRENCY = 64;
+/**
+ * The first few hundred requests of a new thread take 33 to 64 us of CPU each; what it takes for good (gRPC 1 to 2 us, HTTP 7 to 9) is reached
+ * after 0.2 s or 10,000 requests over gRPC and after 0.25 to 0.3 s or 1,500 to 3,000 over HTTP (two runs each, two cores with other work).
+ */
+const WARM_UP_MS = 250;
+const MEASURE_MS = 300;
+const DRAIN_MS = 1000;
+
+/** The load to measure. TLS and reply checks are beyond the null server. */
+export interface NullTraffic extends Pick<OpenOptions, 'streaming'> {
+  readonly protocol: 'grpc' | 'http';
+  readonly requests: RequestSet;
+  readonly sequences?: SequenceRule | undefined;
+}
+
+/** The threads of the load generator against a server that does nothing. */
+export interface NullRuns {
+  /** Sends for a quarter of a second, so that the code that sends is compiled before it is timed. Does nothing where that cannot be. */
+  warmUp(): Promise<void>;
+  /**
+   * Requests per second that these threads reach here with these requests, measured when it is first asked for, in about half
+   * a second, and then remembered; null when it could not be measured. The null server shares the machine, so the threads may
+   * be capable of somewhat more, as they may beside a real server on the same machine.
+   */
+  ceiling(): Promise<number | null>;
+}
+
+/** Runs of these threads, with nothing of theirs in flight elsewhere meanwhile. */
+export function nullRuns(workers: Workers, traffic: NullTraffic): NullRuns {
+  let ceiling: Promise<number | null> | undefined;
+  return {
+    async warmUp() {
+      await sendToNull(workers, traffic, async () => null).catch(() => null);
+    },
+    ceiling() {
+      ceiling ??= sendToNull(workers, traffic, rateOf);
+      return ceiling;
+    },
+  };
+}
+
+/** Gives what `look` makes of the flow when it is warm; null where there is no null server. Errors: CLIENT_FAILED. */
+async function sendToNull(
+  workers: Workers,
+  { protocol, requests, sequences, streaming }: NullTraffic,
+  look: (flow: Flow) => Promise<number | null>,
+): Promise<number | null> {
+  const server = await startNullServer(streaming ? 'grpc-stream' : protocol).catch(() => null);
+  if (server === null) return null;
+  const ids = sequences ? sequences.ids.high - sequences.ids.low + 1 : CONCURRENCY;
+  const level = { mode: 'concurrency', value: Math.min(CONCURRENCY, ids) } as const;
+  try {
+    const flow = workers.openFlow({ requests: unchecked(requests), sequences, level }, server.url);
+    flow.start();
+    // Answered when the threads have begun, which takes as long as they need to come up.
+    await flow.takeTally();
+    await realClock.sleep(WARM_UP_MS);
+    const seen = await look(flow);
+    await flow.drain(DRAIN_MS);
+    flow.check();
+    return seen;
+  } finally {
+    await workers.leaveNullServer().catch(() => undefined);
+    await server.stop();
+  }
+}
+
+async function rateOf(flow: Flow): Promise<number | null> {
+  let whole: Batch | undefined;
+  flow.record({ lengthNs: Number.POSITIVE_INFINITY, minRequests: 1 }, (batch) => {
+    whole = batch;
+  });
+  await realClock.sleep(MEASURE_MS);
+  await flow.closeBatch();
+  flow.stopRecording();
+  return whole && whole.failed === 0 ? (whole.succeeded / (whole.endNs - whole.startNs)) * NS_PER_S : null;
+}
+
+/** The null server's replies are no model's. */
+const unchecked = (set: RequestSet): RequestSet => ({
+  ...set,
+  requests: set.requests.map(({ expected: _, ...request }) => request),
+});

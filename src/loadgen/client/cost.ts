@@ -1,0 +1,77 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { NS_PER_MS } from '../../base/units.ts';
+import type { HostCpu } from './host-cpu.ts';
+
+const RESOLUTION_MS = 5;
+
+/** Resources of the load generator from `restart` to `read`. */
+export interface ClientUse {
+  /** CPU time of this process, or of the threads that send where that is known, in microseconds. */
+  readonly cpuUs: number;
+  /** CPU time of the process beside those threads, over the time that passed: 1 is one core. Absent where a thread's is not known. */
+  readonly besideShare?: number;
+  /** Growth of the machine's counters; absent where they were not read. */
+  readonly host?: HostCpu;
+  /** CPU time over the time that passed: 1 is one core. */
+  readonly cpuShare: number;
+  /** The share of the time in which the event loop had something to do; waiting for a CPU counts. */
+  readonly loopShare: number;
+  /** The longest that the event loop kept a due timer waiting, and what half of them waited, in milliseconds. */
+  readonly longestDelayMs: number;
+  readonly medianDelayMs: number;
+}
+
+/** From Node 23.9 on; before, a thread knows only what the whole process took. */
+export const knowsThreadCpu = 'threadCpuUsage' in process;
+
+export interface ClientWatch {
+  /** Counts anew from now on. */
+  restart(): void;
+  read(): ClientUse | Promise<ClientUse>;
+  stop(): void;
+}
+
+/** Watches this process and this thread's event loop. */
+export function watchClient(): ClientWatch {
+  return watchLoop((since) => process.cpuUsage(since), 1);
+}
+
+/** Watches this thread, one of several that do the same. */
+export function watchThread(threads: number): ClientWatch {
+  // Where only the process's is known, each thread's share is taken to be an even one.
+  return knowsThreadCpu
+    ? watchLoop((since) => process.threadCpuUsage(since), 1)
+    : watchLoop((since) => process.cpuUsage(since), threads);
+}
+
+function watchLoop(cpuUsage: (since?: NodeJS.CpuUsage) => NodeJS.CpuUsage, sharers: number): ClientWatch {
+  const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  delays.enable();
+  // Node reports the time between two ticks of its own timer, the timer's interval included.
+  const delayMs = (ns: number): number => (delays.count === 0 ? 0 : Math.max(0, ns / NS_PER_MS - RESOLUTION_MS));
+  let cpuBefore = cpuUsage();
+  let startMs = performance.now();
+  let loopBefore = performance.eventLoopUtilization();
+  return {
+    restart() {
+      delays.reset();
+      cpuBefore = cpuUsage();
+      startMs = performance.now();
+      loopBefore = performance.eventLoopUtilization();
+    },
+    read() {
+      const used = cpuUsage(cpuBefore);
+      const cpuUs = (used.user + used.system) / sharers;
+      return {
+        cpuUs,
+        cpuShare: cpuUs / 1e3 / Math.max(performance.now() - startMs, 1),
+        loopShare: performance.eventLoopUtilization(loopBefore).utilization,
+        longestDelayMs: delayMs(delays.max),
+        medianDelayMs: delayMs(delays.percentile(50)),
+      };
+    },
+    stop() {
+      delays.disable();
+    },
+  };
+}

@@ -1,0 +1,41 @@
+import { once } from 'node:events';
+import { extname, join } from 'node:path';
+import { Worker, type WorkerOptions } from 'node:worker_threads';
+import { withDeadline } from '../../base/abort.ts';
+import { TrituneError } from '../../base/errors.ts';
+
+const START_TIMEOUT_MS = 5000;
+
+const threadFile = join(import.meta.dirname, `null-server-thread${extname(import.meta.filename)}`);
+
+/** With `grpc-stream` every message of a stream has its answer on the stream. */
+export type NullProtocol = 'grpc' | 'grpc-stream' | 'http';
+
+export interface NullServer {
+  /** HOST:PORT */
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/**
+ * A server in a thread of its own that answers every inference with the same few bytes and does next to nothing else, so
+ * that a client is what limits the traffic to it. `worker`: how its thread runs, for tests of threads that die. Errors: LAUNCH_FAILED.
+ */
+export async function startNullServer(protocol: NullProtocol, worker: WorkerOptions = {}): Promise<NullServer> {
+  const thread = new Worker(threadFile, { ...worker, workerData: protocol });
+  // If it dies later, its requests fail, which says enough: unheard, its error would end the whole process.
+  thread.on('error', () => undefined);
+  const stop = async (): Promise<void> => {
+    await thread.terminate();
+  };
+  try {
+    const [port] = (await withDeadline(once(thread, 'message'), START_TIMEOUT_MS, notStarted)) as [number];
+    return { url: `127.0.0.1:${port}`, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+const notStarted = (): TrituneError =>
+  new TrituneError('LAUNCH_FAILED', 'the null server did not start', 'see whether this machine is overloaded');

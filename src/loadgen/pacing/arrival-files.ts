@@ -1,0 +1,64 @@
+import { readFile, stat } from 'node:fs/promises';
+import { messageOf, TrituneError } from '../../base/errors.ts';
+import { NS_PER_MS, NS_PER_US } from '../../base/units.ts';
+
+/** Ten million lines are far below it. */
+const MAX_FILE_BYTES = 256 * 2 ** 20;
+/** A year: nobody waits for longer, and in nanoseconds it is still a figure like any other. */
+const MOST_MS = 366 * 24 * 3600e3;
+
+/** The microseconds between requests, one a line, in nanoseconds. Errors: INPUT_INVALID with the line. */
+export async function readIntervals(path: string): Promise<readonly number[]> {
+  return (await readNumbers(path, 'microseconds')).map((us) => us * NS_PER_US);
+}
+
+/** The milliseconds at which requests arrived, one a line, in nanoseconds. Errors: INPUT_INVALID with the line. */
+export async function readArrivals(path: string): Promise<readonly number[]> {
+  return (await readNumbers(path, 'milliseconds')).map((ms) => ms * NS_PER_MS);
+}
+
+/**
+ * The `"timestamp": [milliseconds]` of every step of a JSON data file with one stream, in nanoseconds. Errors:
+ * INPUT_INVALID with the step.
+ */
+export async function readTimestamps(path: string): Promise<readonly number[]> {
+  let root: unknown;
+  try {
+    root = JSON.parse(await readText(path));
+  } catch (error) {
+    throw invalid(path, `it cannot be read: ${messageOf(error)}`, 'give a JSON data file');
+  }
+  const steps = (root as { readonly data?: unknown } | null)?.data;
+  if (!Array.isArray(steps) || steps.length === 0) {
+    throw invalid(path, 'it has no "data" with steps', 'write {"data": [{"timestamp": [0], "INPUT": […]}, …]}');
+  }
+  return steps.map((step: unknown, index) => {
+    const stamp = (step as { readonly timestamp?: unknown } | null)?.timestamp;
+    const ms: unknown = Array.isArray(stamp) ? stamp[0] : stamp;
+    if (typeof ms === 'number' && ms >= 0 && ms <= MOST_MS) return ms * NS_PER_MS;
+    throw invalid(path, `step ${index} has no "timestamp"`, 'give each step the milliseconds at which it is due');
+  });
+}
+
+/** Empty lines, and what follows a #, are passed over. */
+async function readNumbers(path: string, unit: string): Promise<readonly number[]> {
+  const text = await readText(path).catch((error: unknown) => {
+    throw invalid(path, `it cannot be read: ${messageOf(error)}`, `give a file with ${unit}, one number a line`);
+  });
+  return text.split('\n').flatMap((line, index) => {
+    const content = line.replace(/#.*/, '').trim();
+    if (content === '') return [];
+    const value = Number(content);
+    if (value >= 0 && value <= MOST_MS) return [value];
+    throw invalid(path, `line ${index + 1} is no number of ${unit}`, 'give one number of 0 or more a line');
+  });
+}
+
+async function readText(path: string): Promise<string> {
+  const { size } = await stat(path);
+  if (size > MAX_FILE_BYTES) throw new RangeError(`${size} bytes are more than ${MAX_FILE_BYTES}`);
+  return readFile(path, 'utf8');
+}
+
+const invalid = (path: string, what: string, hint: string): TrituneError =>
+  new TrituneError('INPUT_INVALID', `${path}: ${what}`, hint);

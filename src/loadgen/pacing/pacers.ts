@@ -1,0 +1,154 @@
+import { TrituneError } from '../../base/errors.ts';
+import { seededRandom } from '../../base/random.ts';
+import { NS_PER_S } from '../../base/units.ts';
+import type { Part } from './part.ts';
+
+/**
+ * When the next request is due: `elapsedNs` since the start, after `sent` requests. `waitNs` is below zero for a request
+ * that is overdue, so that `elapsedNs + waitNs` is always the time it was scheduled for. There is no clock in it: when it
+ * is asked changes nothing about the schedule. `sent` never falls from one call to the next.
+ */
+export type Pacer = (elapsedNs: number, sent: number) => { readonly waitNs: number } | 'stop';
+
+/** A pacer in words that a thread can hand to another. Times and rates are those of the functions of the same names. */
+export type Schedule = (
+  | { readonly kind: 'constant'; readonly perSecond: number }
+  | { readonly kind: 'poisson'; readonly perSecond: number; readonly seed: number }
+  | { readonly kind: 'intervals'; readonly gapsNs: readonly number[] }
+  | { readonly kind: 'replay'; readonly arrivalsNs: readonly number[]; readonly speed: number }
+  | ({ readonly kind: 'ramp' } & Ramp)
+  | { readonly kind: 'bursts'; readonly size: number; readonly periodNs: number }
+) & { readonly limit?: PacerLimit };
+
+/** The pacer that the schedule means. Errors: INPUT_INVALID, as the pacer's own. */
+export function pacerOf(schedule: Schedule): Pacer {
+  const pacer = unlimitedPacer(schedule);
+  return schedule.limit ? limited(pacer, schedule.limit) : pacer;
+}
+
+function unlimitedPacer(schedule: Schedule): Pacer {
+  switch (schedule.kind) {
+    case 'constant':
+      return constantRate(schedule.perSecond);
+    case 'poisson':
+      return poissonArrivals(schedule.perSecond, schedule.seed);
+    case 'intervals':
+      return intervalList(schedule.gapsNs);
+    case 'replay':
+      return replay(schedule.arrivalsNs, schedule.speed);
+    case 'ramp':
+      return ramp(schedule);
+    case 'bursts':
+      return bursts(schedule.size, schedule.periodNs);
+  }
+}
+
+/** Every `of`-th request of the pacer, from number `index` on: the parts together send what the whole would, when it would. */
+export function dealt(pacer: Pacer, { index, of }: Part): Pacer {
+  return (elapsedNs, sent) => pacer(elapsedNs, sent * of + index);
+}
+
+/** A request every 1/rate seconds, the first at once; rate above 0. */
+export function constantRate(perSecond: number): Pacer {
+  return following((index) => (index / perSecond) * NS_PER_S);
+}
+
+/** Independent arrivals at a mean rate: a Poisson process, whose gaps are exponential (inverse transform sampling). */
+export function poissonArrivals(meanPerSecond: number, seed: number): Pacer {
+  const random = seededRandom(seed);
+  const nextGap = (): number => (-Math.log(1 - random.float()) / meanPerSecond) * NS_PER_S;
+  let drawn = 0;
+  let dueNs = nextGap();
+  return following((index) => {
+    for (; drawn < index; drawn++) dueNs += nextGap();
+    return dueNs;
+  });
+}
+
+/** The gaps of a list, one before each request, over and over. Errors: INPUT_INVALID for a list that never passes time. */
+export function intervalList(gapsNs: readonly number[]): Pacer {
+  checkNumbers(gapsNs, 'the list of intervals');
+  const endsNs: number[] = [];
+  let roundNs = 0;
+  for (const gapNs of gapsNs) {
+    roundNs += gapNs;
+    endsNs.push(roundNs);
+  }
+  if (roundNs === 0) throw invalid('the list of intervals adds up to nothing', 'give at least one interval above 0');
+  return following((index) => {
+    const round = Math.floor(index / endsNs.length);
+    return round * roundNs + (endsNs[index % endsNs.length] as number);
+  });
+}
+
+/**
+ * Recorded arrival times again, from the first on, `speed` times as fast, once. Errors: INPUT_INVALID for times that are
+ * none or go back.
+ */
+export function replay(arrivalsNs: readonly number[], speed: number): Pacer {
+  checkNumbers(arrivalsNs, 'the trace of arrivals');
+  const back = arrivalsNs.findIndex((arrivalNs, index) => arrivalNs < (arrivalsNs[index - 1] ?? 0));
+  if (back >= 0) throw invalid(`arrival ${back + 1} of the trace is before the one it follows`, 'sort the trace');
+  const firstNs = arrivalsNs[0] as number;
+  return following((index) => {
+    const arrivalNs = arrivalsNs[index];
+    return arrivalNs === undefined ? 'stop' : (arrivalNs - firstNs) / speed;
+  });
+}
+
+export interface Ramp {
+  readonly fromPerSecond: number;
+  readonly toPerSecond: number;
+  readonly overNs: number;
+}
+
+/** A rate that changes evenly from one to the other and then stays; it stops at the end of a ramp down to 0. */
+export function ramp({ fromPerSecond, toPerSecond, overNs }: Ramp): Pacer {
+  const overS = overNs / NS_PER_S;
+  const inRamp = ((fromPerSecond + toPerSecond) / 2) * overS;
+  const slope = (toPerSecond - fromPerSecond) / overS;
+  return following((index) => {
+    if (index === 0) return 0;
+    // The requests until t are from·t + slope·t²/2; solved for t in the form that stands a slope and a start of 0.
+    if (index < inRamp) {
+      const root = Math.sqrt(fromPerSecond * fromPerSecond + 2 * slope * index);
+      return ((2 * index) / (fromPerSecond + root)) * NS_PER_S;
+    }
+    return toPerSecond > 0 ? overNs + ((index - inRamp) / toPerSecond) * NS_PER_S : 'stop';
+  });
+}
+
+/** Returns a pacer of bursts: this number of requests at once, again after each period. */
+export function bursts(size: number, periodNs: number): Pacer {
+  return following((index) => Math.floor(index / size) * periodNs);
+}
+
+export interface PacerLimit {
+  readonly requests?: number;
+  readonly durationNs?: number;
+}
+
+/** Limits the pacer's schedule to a number of requests or a duration, whichever ends first. */
+export function limited(pacer: Pacer, limit: PacerLimit): Pacer {
+  const { requests = Number.POSITIVE_INFINITY, durationNs = Number.POSITIVE_INFINITY } = limit;
+  return (elapsedNs, sent) => {
+    if (sent >= requests) return 'stop';
+    const next = pacer(elapsedNs, sent);
+    return next === 'stop' || elapsedNs + next.waitNs >= durationNs ? 'stop' : next;
+  };
+}
+
+function following(dueNs: (index: number) => number | 'stop'): Pacer {
+  return (elapsedNs, sent) => {
+    const due = dueNs(sent);
+    return due === 'stop' ? 'stop' : { waitNs: due - elapsedNs };
+  };
+}
+
+function checkNumbers(times: readonly number[], what: string): void {
+  if (times.length === 0) throw invalid(`${what} is empty`, 'give at least one time');
+  const wrong = times.findIndex((time) => !Number.isFinite(time) || time < 0);
+  if (wrong >= 0) throw invalid(`${what} has a wrong time at ${wrong + 1}: ${times[wrong]}`, 'give times of 0 or more');
+}
+
+const invalid = (message: string, hint: string): TrituneError => new TrituneError('INPUT_INVALID', message, hint);

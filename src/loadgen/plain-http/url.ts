@@ -1,0 +1,49 @@
+import { TrituneError } from '../../base/errors.ts';
+
+/** The parts of an address of the web that a request needs. */
+export interface PlainHttpUrl {
+  /** HOST:PORT to connect to. */
+  readonly address: string;
+  /** The Host header: without the port where it is the scheme's own. */
+  readonly host: string;
+  /** Path and query. */
+  readonly target: string;
+  /** By its scheme; undefined when it names none. */
+  readonly isSecure: boolean | undefined;
+  /** 'USER:PASSWORD' if it holds them. */
+  readonly credentials: string | undefined;
+}
+
+/** Reads [http[s]://][USER:PASSWORD@]HOST[:PORT][/PATH][?QUERY]; `securely` decides where no scheme does. Errors: USAGE. */
+export function plainHttpUrl(text: string, securely: boolean): PlainHttpUrl {
+  const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(text)?.[1]?.toLowerCase();
+  if (scheme !== undefined && scheme !== 'http' && scheme !== 'https') {
+    throw new TrituneError('USAGE', `'${scheme}' is no scheme of plain HTTP`, 'write http:// or https://');
+  }
+  const url = parsed(scheme === undefined ? `${securely ? 'https' : 'http'}://${text}` : text);
+  const isHttps = url.protocol === 'https:';
+  const given = `${decoded(url.username)}:${decoded(url.password)}`;
+  return {
+    address: `${url.hostname}:${url.port === '' ? (isHttps ? 443 : 80) : url.port}`,
+    host: url.host,
+    target: `${url.pathname}${url.search}`,
+    isSecure: scheme === undefined ? undefined : isHttps,
+    credentials: given === ':' ? undefined : given,
+  };
+}
+
+function parsed(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url && url.hostname !== '' && url.port !== '0') return url;
+  // What is before an @ may be a password.
+  const shown = text.includes('@') ? 'what was given' : `'${text}'`;
+  throw new TrituneError('USAGE', `${shown} is no address`, 'write for example http://localhost:8000/inference');
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}

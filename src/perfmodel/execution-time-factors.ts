@@ -1,0 +1,70 @@
+import { affineNs } from './affine-line.ts';
+import type { Point } from './interference.ts';
+import { WHOLE, type WithoutParts } from './parts.ts';
+import { type CorrectedLine, correctedLineOf } from './residual-correction.ts';
+
+const ROUNDS = 4;
+/** The pseudo-weight of the expected factor: few points of a combination of settings leave it near the expectation. */
+const SHRINKAGE = 0.5;
+
+/**
+ * Returns the execution time of each measured combination of settings relative to the reference's, as a logarithm, by settings key.
+ * Combinations are seldom measured with the same instances and batches, so a fit to the reference's points alone would attribute
+ * interference and cliffs to settings. The service law of all points and the factors are therefore fitted alternately, four rounds from the
+ * expected factors (logarithms; 0 where absent): each round adds the mean residual of a combination's points, less that of the reference's.
+ */
+export function executionTimeFactors(
+  points: readonly Point[],
+  reference: string,
+  expected: ReadonlyMap<string, number> = new Map(),
+  without: WithoutParts = WHOLE,
+): ReadonlyMap<string, number> {
+  const bySettings = Map.groupBy(points, ({ settingsKey }) => settingsKey);
+  const expectedOf = (settingsKey: string): number => expected.get(settingsKey) ?? 0;
+  let factors = new Map([...bySettings.keys()].map((settingsKey) => [settingsKey, expectedOf(settingsKey)]));
+  if (factors.size === 1) return factors;
+  for (let round = 0; round < (without.has('joint-factors') ? 1 : ROUNDS); round++) {
+    const level = levelled(points, factors);
+    const correctedLines = new Map<number, CorrectedLine>();
+    const correctedLineAt = (instances: number): CorrectedLine => {
+      const correctedLine =
+        correctedLines.get(instances) ??
+        correctedLineOf(level, { settingsKey: reference, instances, isSingle: false }, without);
+      correctedLines.set(instances, correctedLine);
+      return correctedLine;
+    };
+    const left = new Map(
+      [...Map.groupBy(level, ({ settingsKey }) => settingsKey)].map(([settingsKey, own]) => [
+        settingsKey,
+        leftOf(own, correctedLineAt),
+      ]),
+    );
+    const ofReference = left.get(reference)?.mean ?? 0;
+    factors = new Map(
+      [...left].map(([settingsKey, { mean, weight }]) => {
+        const factor = (factors.get(settingsKey) ?? 0) + mean - ofReference;
+        const shrunk = (factor * weight + expectedOf(settingsKey) * SHRINKAGE) / (weight + SHRINKAGE);
+        return [settingsKey, settingsKey === reference ? 0 : shrunk];
+      }),
+    );
+  }
+  return factors;
+}
+
+/** Returns all points divided by the factor of their settings, as if they were the reference's. */
+export const levelled = (points: readonly Point[], factors: ReadonlyMap<string, number>): readonly Point[] =>
+  points.map((point) => ({ ...point, executionNs: point.executionNs / Math.exp(factors.get(point.settingsKey) ?? 0) }));
+
+/** Returns the weighted mean residual of points, as a logarithm. */
+function leftOf(
+  points: readonly Point[],
+  correctedLineAt: (instances: number) => CorrectedLine,
+): { readonly mean: number; readonly weight: number } {
+  let [sum, weight] = [0, 0];
+  for (const point of points) {
+    const { line, shapeAt } = correctedLineAt(point.instances);
+    sum += point.weight * (Math.log(point.executionNs / affineNs(line, point)) - shapeAt(point.batchSize));
+    weight += point.weight;
+  }
+  return { mean: weight > 0 ? sum / weight : 0, weight };
+}

@@ -1,0 +1,55 @@
+import type { ServiceLaw } from '../queueing/service-law.ts';
+import { enoughRequests, simulate } from '../queueing/simulate.ts';
+import type { Observation } from './observation.ts';
+
+const SPREADS = [0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4];
+/** Observations that are simulated, spread evenly over their list. */
+const MOST_SIMULATED = 9;
+const REQUESTS = 600;
+const SEED = 1;
+/**
+ * The scale of the robust loss, as a ratio's logarithm: larger misses count less than in proportion, so that one disturbed measurement does
+ * not decide.
+ */
+const USUAL_MISS = 0.3;
+/** Coefficients of variation above this are rare a priori; a larger one needs several observations. */
+const USUAL_SPREAD = 0.1;
+const PRIOR_WEIGHT = 2;
+
+/** An observation with its service law, without the spread. */
+export interface Explained {
+  readonly law: ServiceLaw;
+  readonly observation: Observation;
+}
+
+/**
+ * Returns the coefficient of variation of execution times whose simulated p99s are nearest to the observed ones. Statistics hold only
+ * means, so it has the tails of client and network in it too.
+ */
+export function fitSpread(explained: readonly Explained[]): number {
+  const chosen = spreadOver(explained, MOST_SIMULATED);
+  let best = 0;
+  let least = Number.POSITIVE_INFINITY;
+  for (const cv of SPREADS) {
+    const misses = chosen.reduce((sum, { law, observation }) => sum + miss({ ...law, cv }, observation), 0);
+    const loss = misses + PRIOR_WEIGHT * Math.log(Math.max(1, cv / USUAL_SPREAD)) ** 2;
+    if (loss >= least) continue;
+    least = loss;
+    best = cv;
+  }
+  return best;
+}
+
+/** Returns the robust loss of one observation's p99. */
+function miss(law: ServiceLaw, observation: Observation): number {
+  const { policy, concurrency, samplesPerRequest, roundTripNs, latencyNs } = observation;
+  const traffic = { kind: 'closed', concurrency, samplesPerRequest, roundTripNs: Math.max(0, roundTripNs) } as const;
+  const extent = { warmUpRequests: 2 * concurrency, requests: enoughRequests(REQUESTS, concurrency), seed: SEED };
+  const { p99 } = simulate(policy, law, traffic, extent).latencyNs;
+  return Math.log1p((Math.log(p99 / latencyNs.p99) / USUAL_MISS) ** 2);
+}
+
+function spreadOver<T>(items: readonly T[], most: number): T[] {
+  if (items.length <= most) return [...items];
+  return Array.from({ length: most }, (_, index) => items[Math.floor((index * items.length) / most)] as T);
+}

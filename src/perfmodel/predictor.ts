@@ -1,0 +1,143 @@
+import type { LoadLevel } from '../loadgen/types.ts';
+import { type FitQuality, fitQuality } from '../queueing/calibration/fit-quality.ts';
+import type { Candidate } from '../space/types.ts';
+import { correctedFigure, LEAST_NOISE, type PredictFigure } from './correction.ts';
+import { type Choice, choiceOf } from './modelled-config.ts';
+import { hasServicePoints, servicePoints } from './observation.ts';
+import { isModelled, type MeasuredCandidate, observationsOf } from './observations.ts';
+import { executionMisses } from './service-times.ts';
+import { type Measured, type Simulated, type Simulator, simulatorOf } from './simulator.ts';
+
+/** A predicted figure, and the standard deviation of a measurement's logarithm around it, by the model's own account. */
+export interface Estimate {
+  readonly value: number;
+  readonly deviation: number;
+}
+
+/** The model's prediction for a config at a load level. */
+export interface Predicted {
+  /** infer/s. */
+  readonly throughput: Estimate;
+  /** Milliseconds, at the percentile of the draw. */
+  readonly budgetLatency: Estimate;
+  /** Milliseconds, computed on demand. */
+  latencyMs(percentile: 50 | 90 | 95 | 99): number;
+  /**
+   * What no measurement behind the model had: as many instances, batches as large, or (`variant`, the word of summary.json) the same other
+   * settings. Empty for an interpolation.
+   */
+  readonly extrapolates: readonly ('instances' | 'batch size' | 'variant')[];
+}
+
+/** The default sampler's performance model, fitted to measurements. */
+export interface Predictor {
+  /** Returns null at a request rate, for models that the simulator does not model, and for requests that the config cannot serve. */
+  predict(candidate: Candidate, level: LoadLevel): Predicted | null;
+  /** The number of measurements that it was fitted to. */
+  readonly from: number;
+  /** How well it explains the execution times of these measurements. */
+  readonly quality: FitQuality;
+}
+
+/** Settings of the simulation. */
+export interface Draw {
+  readonly seed: number;
+  /** The percentile of `budgetLatency`. */
+  readonly percentile: number;
+  /** Requests to simulate; with fewer the tail is less certain. */
+  readonly requests: number;
+}
+
+/**
+ * Fits the performance model to measured candidates and corrects it by their residuals. `asked`: the configs that it will be asked about,
+ * for the case that one has a longer queue delay than the measured ones. null when no measurement has statistics by batch size.
+ */
+export function predictorOf(
+  candidates: readonly MeasuredCandidate[],
+  draw: Draw,
+  asked: readonly Candidate[] = [],
+): Predictor | null {
+  const measured = candidates
+    .filter((each) => observationsOf(each).some(hasServicePoints))
+    .map(({ candidate, measurements }) => ({ choice: choiceOf(candidate), measurements }));
+  if (measured.length === 0) return null;
+  const simulator = simulatorOf(measured, { mode: 'concurrency', ...draw });
+  const choices = asked.filter(({ shape }) => isModelled(shape)).map(choiceOf);
+  const delays = [...measured.map(({ choice }) => choice), ...choices].map(({ delayUs }) => delayUs);
+  const figure = figuresOf(simulator, measured, Math.max(...delays));
+  const seen = seenIn(measured);
+  const budgetLatency = latencies[draw.percentile] ?? 'latency';
+  return {
+    from: seen.observations,
+    quality: qualityOf(simulator, measured),
+    predict(candidate, level) {
+      if (level.mode !== 'concurrency' || !isModelled(candidate.shape)) return null;
+      const choice = choiceOf(candidate);
+      const [throughput, latency] = [
+        figure('throughput', choice, level.value),
+        figure(budgetLatency, choice, level.value),
+      ];
+      if (!throughput || !latency) return null;
+      return {
+        throughput,
+        budgetLatency: latency,
+        latencyMs: (percentile) =>
+          figure(latencies[percentile] ?? 'latency', choice, level.value)?.value ?? latency.value,
+        extrapolates: beyond(seen, choice, simulator.largestBatch(choice, level.value)),
+      };
+    },
+  };
+}
+
+/** Percentiles that every measurement has, whatever its budget's percentile. */
+const latencies: Readonly<Record<number, keyof Simulated>> = {
+  50: 'latency-p50',
+  90: 'latency-p90',
+  95: 'latency-p95',
+  99: 'latency-p99',
+};
+
+/** Returns corrected figures; each correction is fitted on first use. */
+function figuresOf(simulator: Simulator, measured: readonly Measured[], longestDelayUs: number) {
+  const known = new Map<keyof Simulated, PredictFigure>();
+  return (name: keyof Simulated, choice: Choice, level: number): Estimate | null => {
+    const predict = known.get(name) ?? correctedFigure(name, simulator, measured, { longestDelayUs });
+    known.set(name, predict);
+    const predicted = predict(choice, level);
+    const noise = name === 'throughput' ? LEAST_NOISE.throughput : LEAST_NOISE.latency;
+    return predicted && { value: Math.exp(predicted.mean), deviation: Math.hypot(predicted.sd, noise) };
+  };
+}
+
+function qualityOf(simulator: Simulator, measured: readonly Measured[]): FitQuality {
+  const misses = measured.flatMap(({ choice, measurements }) =>
+    executionMisses(simulator.lawOf(choice), observationsOf({ candidate: choice.candidate, measurements })),
+  );
+  return fitQuality(misses);
+}
+
+/** The extent of the measurements behind a model. */
+interface Seen {
+  readonly observations: number;
+  readonly largestBatch: number;
+  readonly mostInstances: number;
+  readonly settingsKeys: ReadonlySet<string>;
+}
+
+function seenIn(measured: readonly Measured[]): Seen {
+  const observations = measured
+    .flatMap(({ choice, measurements }) => observationsOf({ candidate: choice.candidate, measurements }))
+    .filter(hasServicePoints);
+  return {
+    observations: observations.length,
+    largestBatch: Math.max(...observations.flatMap(servicePoints).map(({ batchSize }) => batchSize)),
+    mostInstances: Math.max(...observations.map(({ policy }) => policy.instances)),
+    settingsKeys: new Set(observations.map(({ settingsKey }) => settingsKey)),
+  };
+}
+
+const beyond = (seen: Seen, { policy, settingsKey }: Choice, largestBatch: number): Predicted['extrapolates'] => [
+  ...(policy.instances > seen.mostInstances ? (['instances'] as const) : []),
+  ...(largestBatch > seen.largestBatch ? (['batch size'] as const) : []),
+  ...(seen.settingsKeys.has(settingsKey) ? [] : (['variant'] as const)),
+];

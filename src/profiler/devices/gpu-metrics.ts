@@ -1,0 +1,64 @@
+import { BYTES_PER_MIB } from '../../base/units.ts';
+import type { DeviceMetrics, GpuMetrics } from '../measurement.ts';
+import type { MetricSample } from './prometheus.ts';
+
+/** The samples of Triton's metrics page that are about one GPU, by the label `gpu_uuid`; NaN is none. */
+export function gpuMetrics(samples: readonly MetricSample[]): readonly GpuMetrics[] {
+  const byGpu = new Map<string, MetricSample[]>();
+  for (const sample of samples) {
+    const uuid = sample.labels.gpu_uuid;
+    if (uuid !== undefined && Number.isFinite(sample.value)) byGpu.set(uuid, [...(byGpu.get(uuid) ?? []), sample]);
+  }
+  return [...byGpu].map(([uuid, own]) => {
+    const figureOf = (name: string): number | undefined => own.find((sample) => sample.name === name)?.value;
+    const utilization = figureOf('nv_gpu_utilization');
+    return withoutUndefined({
+      uuid,
+      utilizationPercent: utilization === undefined ? undefined : utilization * 100,
+      powerW: figureOf('nv_gpu_power_usage'),
+      clockMhz: undefined,
+      memoryBytes: figureOf('nv_gpu_memory_used_bytes'),
+      memoryTotalBytes: figureOf('nv_gpu_memory_total_bytes'),
+    });
+  });
+}
+
+/** Aggregates over all GPUs: the mean of utilisation, the sum of memory and of power; what no GPU has is left out. */
+export function gpuTotals(gpus: readonly GpuMetrics[]): DeviceMetrics {
+  const valuesOf = (of: (gpu: GpuMetrics) => number | undefined): number[] => gpus.flatMap((gpu) => of(gpu) ?? []);
+  const utilization = valuesOf((gpu) => gpu.utilizationPercent);
+  const memory = valuesOf((gpu) => gpu.memoryBytes);
+  const power = valuesOf((gpu) => gpu.powerW);
+  return {
+    ...(utilization.length > 0 && { gpuUtilizationPercent: sumOf(utilization) / utilization.length }),
+    ...(memory.length > 0 && { gpuMemoryMiB: sumOf(memory) / BYTES_PER_MIB }),
+    ...(power.length > 0 && { gpuPowerW: sumOf(power) }),
+  };
+}
+
+const sumOf = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+
+/** GPU by GPU over several readings: mean utilisation, power and clock, the most memory. */
+export function meanGpuMetrics(readings: readonly (readonly GpuMetrics[])[]): readonly GpuMetrics[] {
+  const uuids = new Set(readings.flat().map(({ uuid }) => uuid));
+  return [...uuids].map((uuid) => {
+    const own = readings.flat().filter((gpu) => gpu.uuid === uuid);
+    const values = (of: (gpu: GpuMetrics) => number | undefined): number[] => own.flatMap((gpu) => of(gpu) ?? []);
+    const mean = (list: readonly number[]): number | undefined =>
+      list.length === 0 ? undefined : sumOf(list) / list.length;
+    const most = (list: readonly number[]): number | undefined => (list.length === 0 ? undefined : Math.max(...list));
+    return withoutUndefined({
+      uuid,
+      utilizationPercent: mean(values((gpu) => gpu.utilizationPercent)),
+      powerW: mean(values((gpu) => gpu.powerW)),
+      clockMhz: mean(values((gpu) => gpu.clockMhz)),
+      memoryBytes: most(values((gpu) => gpu.memoryBytes)),
+      memoryTotalBytes: values((gpu) => gpu.memoryTotalBytes)[0],
+    });
+  });
+}
+
+type Loose<T> = { [K in keyof T]: T[K] | undefined };
+
+const withoutUndefined = (gpu: Loose<Required<GpuMetrics>>): GpuMetrics =>
+  Object.fromEntries(Object.entries(gpu).filter(([, value]) => value !== undefined)) as unknown as GpuMetrics;

@@ -1,0 +1,62 @@
+import { Agent, request } from 'undici';
+import { secureConnect } from '../../triton/wire/http.ts';
+import type { TlsOptions } from '../../triton/wire/tls.ts';
+import { type MetricSample, parsePrometheus } from './prometheus.ts';
+
+/** Reads what is on a server's metrics page; null when nothing can be read. Never throws. */
+export type MetricsPage = (signal: AbortSignal) => Promise<readonly MetricSample[] | null>;
+
+const TIMEOUT_MS = 1000;
+/** Failures in a row after which the page is not asked for again, because asking costs time. */
+const LAST_FAILURE = 3;
+/** The page of a thousand models is a hundredth of this. */
+const MAX_PAGE_BYTES = 64 * 2 ** 20;
+
+/**
+ * Triton's metrics page (`http://HOST:8002/metrics`); of one that counts the inferences of other models but not of `model`,
+ * nothing is taken: another server of that machine has the usual port. `tls` is for an https:// address.
+ */
+export function metricsPage(url: string, model: string, tls?: TlsOptions): MetricsPage {
+  // No idle connection between readings: nobody would close the last one.
+  const dispatcher = new Agent({
+    pipelining: 0,
+    maxResponseSize: MAX_PAGE_BYTES,
+    ...(tls && { connect: secureConnect(tls) }),
+  });
+  let failures = 0;
+  return async (signal) => {
+    if (failures >= LAST_FAILURE) return null;
+    try {
+      const response = await request(url, {
+        dispatcher,
+        signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+      });
+      const text = await response.body.text();
+      if (response.statusCode !== 200) throw new Error(`status ${response.statusCode}`);
+      const samples = parsePrometheus(text);
+      if (isOfOthers(samples, model)) throw new Error('it is the page of another server');
+      failures = 0;
+      return samples;
+    } catch {
+      failures++;
+      return null;
+    }
+  };
+}
+
+/** A loaded model is on the page of its server before its first request. */
+function isOfOthers(samples: readonly MetricSample[], model: string): boolean {
+  const counted = samples.filter(({ name }) => name === 'nv_inference_request_success');
+  return counted.length > 0 && !counted.some(({ labels }) => labels.model === model);
+}
+
+/**
+ * How long the model took to load the last time, in seconds, by the gauge that newer servers have (pages of 25.12 and 26.06 have it,
+ * 24.10's has not); of several versions the slowest. null where nothing says so.
+ */
+export function lastLoadSeconds(samples: readonly MetricSample[], model: string): number | null {
+  const own = samples.filter(
+    ({ name, labels, value }) => name === 'nv_model_load_duration_secs' && labels.model === model && value > 0,
+  );
+  return own.length === 0 ? null : Math.max(...own.map(({ value }) => value));
+}

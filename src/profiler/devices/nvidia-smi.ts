@@ -1,0 +1,89 @@
+import { BYTES_PER_MIB } from '../../base/units.ts';
+import type { FollowLines } from '../../launch/follow-lines.ts';
+import type { GpuMetrics } from '../measurement.ts';
+import type { DeviceProbe } from './device-probe.ts';
+import { gpuTotals } from './gpu-metrics.ts';
+
+/** The GPUs of this machine, as its driver's own tool tells them. */
+export interface GpuSource {
+  /** The newest figures of each GPU; empty where there are none. Starts to look with the first call. Never throws. */
+  read(): Promise<readonly GpuMetrics[]>;
+  close(): Promise<void>;
+}
+
+/** The columns of one line of nvidia-smi, in this order (`nvidia-smi --help-query-gpu`). */
+const COLUMNS = ['uuid', 'utilization.gpu', 'memory.used', 'memory.total', 'power.draw', 'clocks.sm'] as const;
+const EVERY_MS = 500;
+/** A driver that was idle can take a second or two. */
+const FIRST_ROUND_MS = 3000;
+
+/**
+ * `uuid, %, MiB, MiB, W, MHz`, as `--format=csv,noheader,nounits` writes them; a figure that the GPU does not have (`[N/A]`) is left
+ * out. null for a line that is about no GPU, such as an error.
+ */
+export function gpuOfLine(line: string): GpuMetrics | null {
+  const [uuid = '', ...cells] = line.split(',').map((cell) => cell.trim());
+  if (!/^(GPU|MIG)-/.test(uuid) || cells.length !== COLUMNS.length - 1) return null;
+  const [utilizationPercent, usedMib, totalMib, powerW, clockMhz] = cells.map((cell) => Number.parseFloat(cell));
+  const figures = {
+    utilizationPercent,
+    powerW,
+    clockMhz,
+    memoryBytes: (usedMib as number) * BYTES_PER_MIB,
+    memoryTotalBytes: (totalMib as number) * BYTES_PER_MIB,
+  };
+  const known = Object.entries(figures).filter(([, value]) => Number.isFinite(value));
+  return { uuid, ...Object.fromEntries(known) };
+}
+
+/**
+ * One nvidia-smi that goes on telling, twice a second, until `close`: to start one for each reading would cost more than
+ * what it tells.
+ */
+export function nvidiaSmi(follow: FollowLines): GpuSource {
+  const newest = new Map<string, GpuMetrics>();
+  let process: ReturnType<FollowLines> | undefined;
+  let firstRound: Promise<void> | undefined;
+
+  const start = (): Promise<void> => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const deadline = setTimeout(resolve, FIRST_ROUND_MS);
+    const args = [`--query-gpu=${COLUMNS.join(',')}`, '--format=csv,noheader,nounits', `--loop-ms=${EVERY_MS}`];
+    process = follow('nvidia-smi', args, (line) => {
+      const gpu = gpuOfLine(line);
+      if (gpu === null) return;
+      // The first GPU again: every one was told once.
+      if (newest.has(gpu.uuid)) resolve();
+      newest.set(gpu.uuid, gpu);
+    });
+    void process.ended.then(() => {
+      // What is not renewed any more is no reading.
+      newest.clear();
+      resolve();
+    });
+    return promise.finally(() => clearTimeout(deadline));
+  };
+
+  return {
+    async read() {
+      firstRound ??= start();
+      await firstRound;
+      return [...newest.values()];
+    },
+    async close() {
+      await process?.stop();
+    },
+  };
+}
+
+/** The metrics page first; what it lacks of the GPUs, their clocks in any case, `gpus` adds. */
+export function withGpusOf(gpus: GpuSource, page: DeviceProbe): DeviceProbe {
+  return async (signal) => {
+    const own = await page(signal);
+    const found = await gpus.read();
+    if (found.length === 0) return own;
+    // A server that names its GPUs has no others.
+    const named = own?.gpus?.map((gpu) => ({ ...found.find(({ uuid }) => uuid === gpu.uuid), ...gpu })) ?? found;
+    return { ...gpuTotals(named), ...own, gpus: named };
+  };
+}

@@ -1,0 +1,40 @@
+/** One sample of a Prometheus text page. */
+export interface MetricSample {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+/** Parts that cannot take each other's characters: a line of blanks, braces or quotes costs no more than another. */
+const LINE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\s*\{(.*)\}\s*|\s+)(?=\S)([^\s}]+)(?:\s+-?\d+)?$/;
+const LABEL = /\s*([a-zA-Z_][a-zA-Z0-9_]*)\s*=\s*"([^"\\]*(?:\\.[^"\\]*)*)"\s*,?/gy;
+
+/**
+ * The samples of a page in Prometheus' text format 0.0.4. Comments, and lines that are no sample, are passed over, since
+ * one odd line of another exporter must not cost the rest.
+ */
+export function parsePrometheus(text: string): MetricSample[] {
+  return text.split('\n').flatMap((line) => {
+    const match = line.startsWith('#') ? null : LINE.exec(line.trim());
+    const value = match && numberOf(match[3] as string);
+    return match && value !== null ? [{ name: match[1] as string, labels: labelsOf(match[2] ?? ''), value }] : [];
+  });
+}
+
+function labelsOf(text: string): Record<string, string> {
+  return Object.fromEntries(
+    [...text.matchAll(LABEL)].map(([, name, value]) => [name as string, unescaped(value as string)]),
+  );
+}
+
+function unescaped(text: string): string {
+  return text.replace(/\\(.)/g, (_, character: string) => (character === 'n' ? '\n' : character));
+}
+
+function numberOf(text: string): number | null {
+  const infinite = /^([+-]?)Inf$/i.exec(text);
+  if (infinite) return infinite[1] === '-' ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
+  if (/^NaN$/i.test(text)) return Number.NaN;
+  const value = Number(text);
+  return Number.isNaN(value) ? null : value;
+}

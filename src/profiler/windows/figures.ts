@@ -1,0 +1,124 @@
+import { NS_PER_S, nsToMs } from '../../base/units.ts';
+import type { Batch } from '../../loadgen/recorder.ts';
+import { rateInterval, shareInterval } from '../../stats/batch-means.ts';
+import { LatencyHistogram } from '../../stats/histogram.ts';
+import type { Interval } from '../../stats/interval.ts';
+import { quantileInterval } from '../../stats/quantile-interval.ts';
+import type { LevelOptions } from '../level-options.ts';
+
+/** A batch, and how many requests had been due when it began and ended; null where that is not known, or none is ever due at a time. */
+export interface CountedBatch extends Batch {
+  readonly dueAtStart: number | null;
+  readonly dueAtEnd: number | null;
+}
+
+/** Figures of the counted windows. */
+export interface WindowedFigures {
+  readonly windows: number;
+  readonly durationNs: number;
+  readonly succeeded: number;
+  readonly failed: number;
+  /** As in a batch. */
+  readonly responses: number;
+  readonly sequences: number;
+  /** Latencies of the successful requests, from their sending. */
+  readonly latencies: LatencyHistogram;
+  /** Latencies from the time that requests were due; null in a closed loop. */
+  readonly fromDue: LatencyHistogram | null;
+  /** Successful requests per second. */
+  readonly rate: Interval;
+  /** From the time due, where there is one. */
+  readonly percentileMs: Interval;
+}
+
+/** Latencies of several batches in one. */
+export class LatencySums {
+  readonly latencies = new LatencyHistogram();
+  readonly fromDue = new LatencyHistogram();
+
+  add(batch: Pick<Batch, 'latencies' | 'fromDue'>): void {
+    this.latencies.merge(batch.latencies);
+    if (batch.fromDue) this.fromDue.merge(batch.fromDue);
+  }
+}
+
+/** The lowest and the highest percentile, such as 99, of windows with latencies, in milliseconds; null where there is none. */
+export function percentileRangeMs(
+  windows: readonly LatencySums[],
+  percentile: number,
+): Pick<Interval, 'low' | 'high'> | null {
+  const percentiles = windows
+    .map(({ latencies, fromDue }) => (fromDue.count > 0 ? fromDue : latencies))
+    .filter(({ count }) => count > 0)
+    .map((latencies) => nsToMs(latencies.quantileNs(percentile / 100)));
+  return percentiles.length === 0 ? null : { low: Math.min(...percentiles), high: Math.max(...percentiles) };
+}
+
+export function sumsOf(batches: readonly Batch[]): LatencySums {
+  const sums = new LatencySums();
+  for (const batch of batches) sums.add(batch);
+  return sums;
+}
+
+/** Figures of batches in their order, between which windows may have been dropped; `sums` is of all of them. */
+export function figuresOf(
+  batches: readonly CountedBatch[],
+  { latencies, fromDue }: LatencySums,
+  windows: number,
+  { percentile, level, stability }: Pick<LevelOptions, 'percentile' | 'level' | 'stability'>,
+): WindowedFigures {
+  const scheduled = fromDue.count > 0;
+  const histograms = batches.map((batch) => batch.fromDue ?? batch.latencies);
+  const isInterval = stability === undefined || stability.kind === 'interval';
+  const paced = isInterval ? batches.flatMap(inPace) : [];
+  return {
+    windows,
+    durationNs: batches.reduce((total, { startNs, endNs }) => total + endNs - startNs, 0),
+    succeeded: latencies.count,
+    failed: batches.reduce((total, batch) => total + batch.failed, 0),
+    responses: batches.reduce((total, batch) => total + batch.responses, 0),
+    sequences: batches.reduce((total, batch) => total + batch.sequences, 0),
+    latencies,
+    fromDue: scheduled ? fromDue : null,
+    rate: writable(paced.length > 0 ? pacedRate(paced, level.value) : rateOf(batches)),
+    percentileMs: inMs(quantileInterval(histograms, scheduled ? fromDue : latencies, percentile / 100)),
+  };
+}
+
+interface Paced {
+  readonly succeeded: number;
+  readonly due: number;
+}
+
+/** The number of requests due in the very first batch is unknown. */
+const inPace = ({ succeeded, dueAtStart, dueAtEnd }: CountedBatch): readonly Paced[] =>
+  dueAtStart === null || dueAtEnd === null ? [] : [{ succeeded, due: dueAtEnd - dueAtStart }];
+
+const rateOf = (batches: readonly Batch[]): Interval =>
+  rateInterval(
+    batches.map((batch) => batch.succeeded),
+    batches.map((batch) => (batch.endNs - batch.startNs) / NS_PER_S),
+  );
+
+/**
+ * In an open loop, by the rule of intervals: the share of what was due that was served, times the rate asked for. Random arrivals vary from batch to
+ * batch, and that is no property of the server. A share above one is a backlog from before, and cannot last.
+ */
+function pacedRate(paced: readonly Paced[], perSecond: number): Interval {
+  const share = shareInterval(
+    paced.map(({ succeeded }) => succeeded),
+    paced.map(({ due }) => due),
+  );
+  const atMostAll = (part: number): number => Math.min(part, 1) * perSecond;
+  return { value: atMostAll(share.value), low: atMostAll(share.low), high: atMostAll(share.high) };
+}
+
+/** A single batch has no interval; ±100 % stands for Infinity, which a journal cannot hold. */
+const writable = (interval: Interval): Interval =>
+  Number.isFinite(interval.high) ? interval : { value: interval.value, low: 0, high: 2 * interval.value };
+
+const inMs = (interval: Interval): Interval => ({
+  value: nsToMs(interval.value),
+  low: nsToMs(interval.low),
+  high: nsToMs(interval.high),
+});

@@ -1,0 +1,192 @@
+import { NS_PER_S, nsToMs } from '../../base/units.ts';
+import type { Batch, BatchRule } from '../../loadgen/recorder.ts';
+import { coldSizes } from '../cold-sizes.ts';
+import type { LevelOptions } from '../level-options.ts';
+import type { OwnFigures } from '../measurement.ts';
+import { type Reading, readAtBoundary } from '../server-side.ts';
+import type { Traffic } from '../traffic.ts';
+import { type CountedBatch, figuresOf, LatencySums, sumsOf, type WindowedFigures } from './figures.ts';
+
+/** The server's statistics where windows begin or end, asked for in that moment. */
+export interface Boundary {
+  readonly reading: Promise<Reading>;
+  /** Statistics of the models that this one is composed of or calls. */
+  readonly composing: Promise<readonly Reading[]>;
+}
+
+/** Batches, and the latencies of all of them. */
+export interface CountedWindow {
+  readonly batches: readonly CountedBatch[];
+  readonly sums: LatencySums;
+}
+
+interface Window extends CountedWindow {
+  /** Requests sent in it. */
+  readonly sent: number;
+  /** Its end; undefined where the server was not read then. */
+  end?: Boundary;
+}
+
+/** Figures of counted windows with what was so at both of their ends. */
+export interface CountedWindows extends WindowedFigures {
+  readonly start: Boundary;
+  readonly end: Boundary;
+  readonly batches: readonly Batch[];
+  readonly sums: LatencySums;
+  /** The share of the requests answered between both ends that is counted: less than 1 where windows were dropped. */
+  readonly countedShare: number;
+  /** Requests sent in them. */
+  readonly sent: number;
+  /** The latencies of each window. */
+  readonly ofEach: readonly LatencySums[];
+}
+
+/** The start of a log. */
+export interface LogPlan {
+  readonly rule: BatchRule;
+  /** Tells whether these batches make a window. */
+  readonly isWhole: (batches: readonly Batch[]) => boolean;
+  /** The next completion if not said. */
+  readonly startNs?: number;
+  /** The number of the first window, from 1, at whose end the server is asked; the first if not said. */
+  readonly asksFrom?: number;
+}
+
+/**
+ * Sorts the batches of traffic into windows as they end. Where a window that may be the last ends the server is asked for its statistics at
+ * once, beside the traffic, so that its figures and the client's are about the same requests but for those that
+ * end within half a round trip.
+ */
+export class WindowLog {
+  readonly #traffic: Traffic;
+  readonly #options: LevelOptions;
+  readonly #plan: LogPlan;
+  #windows: Window[] = [];
+  #sums = new LatencySums();
+  #start: Boundary;
+  #open: CountedBatch[] = [];
+  /** Requests answered in the windows that were dropped since the start. */
+  #dropped = 0;
+  /** State at the end of the last window. */
+  #sent: number;
+  /** State at the end of the last batch; null before the first. */
+  #due: number | null = null;
+
+  /** Begins to record. */
+  constructor(traffic: Traffic, options: LevelOptions, plan: LogPlan) {
+    this.#traffic = traffic;
+    this.#options = options;
+    this.#plan = plan;
+    this.#start = this.#boundary();
+    this.#sent = traffic.sent;
+    traffic.record(plan.rule, (batch) => this.#add(batch), plan.startNs ?? null);
+  }
+
+  get windows(): number {
+    return this.#windows.length;
+  }
+
+  /** Makes a window of the batches since the last one, if there are any; for the end of a measurement. */
+  closeWindow(): void {
+    if (this.#open.length === 0) return;
+    const sums = sumsOf(this.#open);
+    // Batches are packed, and cheaper to add than a window's sums.
+    for (const batch of this.#open) this.#sums.add(batch);
+    const sent = this.#traffic.sent - this.#sent;
+    this.#sent += sent;
+    this.#windows.push({ batches: this.#open, sums, sent });
+    if (this.#windows.length >= (this.#plan.asksFrom ?? 1)) this.markEnd();
+    this.#open = [];
+  }
+
+  /** Asks the server for its statistics where the last window has just ended, if that has not been done. */
+  markEnd(): void {
+    const last = this.#windows.at(-1);
+    if (last) last.end ??= this.#boundary();
+  }
+
+  /** Tells whether the server's readings show a cold execution in the windows from number `from` on, or since the last reading before. */
+  async isColdSince(from: number): Promise<boolean> {
+    const end = this.#windows.at(-1)?.end;
+    if (end === undefined) return false;
+    const start = this.#windows.slice(0, from).findLast((window) => window.end)?.end ?? this.#start;
+    const [before, after] = await Promise.all([start.reading, end.reading]);
+    return !('unread' in before || 'unread' in after) && coldSizes(before, after).length > 0;
+  }
+
+  /** Forgets the whole windows so far: counting begins anew where the last of them ended. Gives their number. */
+  discard(): number {
+    const discarded = this.#windows.length;
+    this.#start = this.#windows.at(-1)?.end ?? this.#start;
+    this.#windows = [];
+    this.#sums = new LatencySums();
+    this.#dropped = 0;
+    return discarded;
+  }
+
+  /** Takes out the windows that are to go, `most` at most: what is counted has gaps there. Gives their number. */
+  drop(most: number, isToGo: (window: CountedWindow) => boolean): number {
+    const before = this.#windows.length;
+    const answered = this.#sums.latencies.count;
+    let left = most;
+    this.#windows = this.#windows.filter((window) => left === 0 || !isToGo(window) || !left--);
+    const dropped = before - this.#windows.length;
+    if (dropped > 0) {
+      this.#sums = new LatencySums();
+      for (const { sums } of this.#windows) this.#sums.add(sums);
+      this.#dropped += answered - this.#sums.latencies.count;
+    }
+    return dropped;
+  }
+
+  /** Returns the figures of consecutive windows, by default of all: from `from` up to but without `to`. */
+  figures(from = 0, to = this.#windows.length): CountedWindows {
+    const windows = this.#windows.slice(from, to);
+    const batches = windows.flatMap((window) => window.batches);
+    const start = this.#windows[from - 1]?.end ?? this.#start;
+    const end = windows.at(-1)?.end ?? start;
+    const sums = windows.length === this.#windows.length ? this.#sums : sumsOf(batches);
+    const figures = figuresOf(batches, sums, windows.length, this.#options);
+    const countedShare = this.#dropped === 0 ? 1 : figures.succeeded / Math.max(figures.succeeded + this.#dropped, 1);
+    return {
+      ...figures,
+      start,
+      end,
+      batches,
+      sums,
+      countedShare,
+      sent: windows.reduce((total, { sent }) => total + sent, 0),
+      ofEach: windows.map((window) => window.sums),
+    };
+  }
+
+  /** Returns the figures of one window, by default of the last, at the given percentile. */
+  own(percentile: number, window = this.#windows.length - 1): OwnFigures {
+    const { batches = [], sums = new LatencySums() } = this.#windows[window] ?? {};
+    const { latencies, fromDue } = sums;
+    const seen = fromDue.count > 0 ? fromDue : latencies;
+    const durationNs = (batches.at(-1)?.endNs ?? 0) - (batches[0]?.startNs ?? 0);
+    const perSecond = durationNs > 0 ? (latencies.count / durationNs) * NS_PER_S : 0;
+    return {
+      throughput: perSecond * this.#options.requests.batch,
+      latencyAvgMs: nsToMs(seen.meanNs),
+      latencyStdMs: nsToMs(seen.standardDeviationNs),
+      latencyPercentileMs: nsToMs(seen.quantileNs(percentile / 100)),
+      requests: latencies.count + batches.reduce((total, { failed }) => total + failed, 0),
+      durationMs: nsToMs(durationNs),
+    };
+  }
+
+  #add(batch: Batch): void {
+    const { due } = this.#traffic;
+    this.#open.push({ ...batch, dueAtStart: this.#due, dueAtEnd: due });
+    this.#due = due;
+    if (this.#plan.isWhole(this.#open)) this.closeWindow();
+  }
+
+  #boundary(): Boundary {
+    const options = this.#options;
+    const composing = Promise.all((options.composing ?? []).map((model) => readAtBoundary(options, model)));
+    return { reading: readAtBoundary(options), composing };
+  }
+}

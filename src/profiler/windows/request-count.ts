@@ -1,0 +1,53 @@
+import type { Batch } from '../../loadgen/recorder.ts';
+import type { LevelOptions, RequestCountRule } from '../level-options.ts';
+import type { Traffic } from '../traffic.ts';
+import { WindowLog } from './log.ts';
+import type { OnWindow, WindowsOutcome } from './outcome.ts';
+import { watchPeriodNs } from './void-windows.ts';
+
+const MOST_BATCHES = 20;
+
+/**
+ * One window of all the requests that this traffic sends, from the first one's sending to the last one's reply; starts the
+ * traffic. The transport's timeout bounds it.
+ */
+export async function countRequests(
+  traffic: Traffic,
+  options: LevelOptions,
+  { requests }: RequestCountRule,
+  onWindow: OnWindow,
+): Promise<WindowsOutcome> {
+  const batches = batchesOf(requests);
+  const watchEveryNs = watchPeriodNs(0);
+  const rule = { lengthNs: 0, minRequests: requests / batches, watchEveryNs };
+  const isWhole = (ended: readonly Batch[]): boolean => ended.length === batches;
+  const log = new WindowLog(traffic, options, { rule, isWhole, startNs: options.clock.nowNs() });
+  traffic.start();
+  const allDue = (): boolean => traffic.due !== null && traffic.due >= requests && traffic.sent < requests;
+  await traffic.waitUntil(() => log.windows > 0 || allDue(), Number.POSITIVE_INFINITY);
+  if (log.windows === 0) await endShort(traffic, log);
+  traffic.stopRecording();
+  const figures = log.figures();
+  const own = log.own(options.percentile);
+  onWindow({ phase: 'window', window: 1, throughput: own.throughput, latencyMs: figures.percentileMs.value, own });
+  return {
+    ...figures,
+    stable: figures.succeeded > 0 && !traffic.tooManyErrors,
+    budgetVerdict: null,
+    coldWindows: 0,
+    voidWindows: 0,
+  };
+}
+
+/** Some due requests could not be sent, and no more will be. */
+async function endShort(traffic: Traffic, log: WindowLog): Promise<void> {
+  await traffic.drain();
+  await traffic.waitUntil(() => log.windows > 0, 0);
+  log.closeWindow();
+}
+
+/** Returns the number of batches that divide the requests evenly, so that the last batch ends with the last reply. */
+function batchesOf(requests: number): number {
+  for (let batches = MOST_BATCHES; batches > 1; batches--) if (requests % batches === 0) return batches;
+  return 1;
+}

@@ -1,0 +1,173 @@
+import { msToNs, NS_PER_S } from '../../base/units.ts';
+import type { Batch } from '../../loadgen/recorder.ts';
+import { isPrecise } from '../../stats/precision.ts';
+import { defaultPrecision, type LevelOptions, type WindowRule } from '../level-options.ts';
+import type { WindowProgress } from '../measurement.ts';
+import type { Traffic } from '../traffic.ts';
+import type { Warmth } from '../warm-up.ts';
+import type { WindowedFigures } from './figures.ts';
+import { WindowLog } from './log.ts';
+import type { OnWindow, WindowsOutcome } from './outcome.ts';
+import { measureByPerfAnalyzerRule } from './perf-analyzer-rule.ts';
+import { countRequests } from './request-count.ts';
+import { settlingAfterLoad } from './settled.ts';
+import { hangsOnPauses, isVoid, watchPeriodNs } from './void-windows.ts';
+
+/** Batches per window; their spread gives the confidence intervals. */
+const BATCHES_PER_WINDOW = 5;
+/** Length of a window in mean latencies, at least: neighbouring shorter windows would share their requests. */
+const LATENCIES_PER_WINDOW = 20;
+/** The time of all windows together, at most, in planned lengths; then a stalled server has the last word. */
+const PATIENCE = 3;
+/** Fewer windows than this do not say that a budget is missed, however far. */
+const LEAST_WINDOWS_TO_MISS = 2;
+/** A budget that is missed by this factor at the least is so at the first look. */
+const FAR_MISS = 1.25;
+/** Times that windows with cold executions are dropped; after that they count. */
+const MOST_RESTARTS = 3;
+
+type Ending = 'stable' | 'met' | 'missed' | 'failing' | 'errors' | 'limit';
+
+/** Counts windows until the rule of the options has enough. `onWindow` is called after each, those that are void too. */
+export function measureWindows(
+  traffic: Traffic,
+  options: LevelOptions,
+  rule: WindowRule,
+  warmth: Warmth,
+  onWindow: OnWindow,
+): Promise<WindowsOutcome> {
+  const { stability } = options;
+  if (stability?.kind === 'perf-analyzer')
+    return measureByPerfAnalyzerRule(traffic, options, stability, warmth, onWindow);
+  if (stability?.kind === 'request-count') return countRequests(traffic, options, stability, onWindow);
+  return measureUntilPrecise(traffic, options, rule, warmth, onWindow);
+}
+
+/**
+ * Until the rate and the percentile are precise, or the budget's verdict is clear, or nothing succeeds, or too much fails,
+ * or the limit is reached. After a load the earliest windows are dropped while rate and tail still get better. Where the percentile
+ * may then be the client's own, the windows that made it so are measured again.
+ */
+async function measureUntilPrecise(
+  traffic: Traffic,
+  options: LevelOptions,
+  rule: WindowRule,
+  warmth: Warmth,
+  onWindow: OnWindow,
+): Promise<WindowsOutcome> {
+  const windowNs = windowLengthNs(warmth, rule);
+  const settling = settlingAfterLoad(options, rule);
+  let deadlineNs = options.clock.nowNs() + PATIENCE * rule.maxWindows * windowNs;
+  const watchEveryNs = watchPeriodNs(warmth.meanLatencyNs);
+  const batchRule = { lengthNs: windowNs / BATCHES_PER_WINDOW, minRequests: 1, watchEveryNs };
+  const isWhole = (batches: readonly Batch[]): boolean => batches.length === BATCHES_PER_WINDOW;
+  const log = new WindowLog(traffic, options, { rule: batchRule, isWhole, asksFrom: LEAST_WINDOWS_TO_MISS });
+  let before = noSigns;
+  let [counted, coldWindows, voidWindows] = [0, 0, 0];
+  const lookAnew = (): void => {
+    counted = log.windows;
+    before = noSigns;
+  };
+  for (let restarts = 0; ; ) {
+    const full = (): boolean => log.windows > counted;
+    await traffic.waitUntil(full, deadlineNs - options.clock.nowNs());
+    const isFull = full();
+    if (!isFull) log.closeWindow();
+    if (isFull && restarts < MOST_RESTARTS && (await log.isColdSince(counted))) {
+      restarts++;
+      coldWindows += log.discard();
+      counted = 0;
+      continue;
+    }
+    counted = log.windows;
+    const figures = log.figures();
+    const unclear = traffic.tooManyErrors ? 'errors' : isFull ? null : 'limit';
+    const ending = unclear ?? endingAt(figures, before, options, rule);
+    before = signsOf(figures, options);
+    onWindow(progressOf(log, figures, options));
+    const isSeen = isFull && ending !== 'failing' && (ending !== null || counted >= rule.minWindows);
+    if (isSeen && !settling.isOver(figures.batches)) {
+      log.drop(1, () => true);
+      lookAnew();
+      deadlineNs += windowNs;
+      continue;
+    }
+    if (ending === null) continue;
+    const mayDrop = unclear === null && options.clock.nowNs() < deadlineNs ? rule.maxVoidWindows - voidWindows : 0;
+    const dropped = hangsOnPauses(figures, options) ? log.drop(mayDrop, (window) => isVoid(window, options)) : 0;
+    if (dropped > 0) {
+      voidWindows += dropped;
+      lookAnew();
+      onWindow({ phase: 'void', voidWindows });
+      continue;
+    }
+    log.markEnd();
+    traffic.stopRecording();
+    return {
+      ...log.figures(),
+      stable: ending === 'stable' || ending === 'met' || ending === 'missed',
+      budgetVerdict: ending === 'met' || ending === 'missed' ? ending : null,
+      coldWindows,
+      voidWindows,
+    };
+  }
+}
+
+/** Long enough for `minRequests` and for 20 latencies, within the rule's bounds. */
+function windowLengthNs(warmth: Warmth, rule: WindowRule): number {
+  const forRequestsNs = warmth.requestsPerSecond > 0 ? (rule.minRequests / warmth.requestsPerSecond) * NS_PER_S : 0;
+  const wantedNs = Math.max(forRequestsNs, LATENCIES_PER_WINDOW * warmth.meanLatencyNs);
+  return Math.min(Math.max(wantedNs, msToNs(rule.minWindowMs)), msToNs(rule.maxWindowMs));
+}
+
+const progressOf = (
+  log: WindowLog,
+  figures: WindowedFigures,
+  { requests, percentile }: LevelOptions,
+): WindowProgress => ({
+  phase: 'window',
+  window: figures.windows,
+  throughput: figures.rate.value * requests.batch,
+  latencyMs: figures.percentileMs.value,
+  own: log.own(percentile),
+});
+
+const noSigns: Signs = { isStable: false, isMet: false, isMissed: false };
+
+/** The verdict of the figures so far. */
+interface Signs {
+  /** Without a budget nothing is decided by the percentile, and its tail would keep every measurement going to the limit. */
+  readonly isStable: boolean;
+  readonly isMet: boolean;
+  readonly isMissed: boolean;
+}
+
+function signsOf(
+  { rate, percentileMs }: WindowedFigures,
+  { precision = defaultPrecision, budgetMs }: LevelOptions,
+): Signs {
+  const isRatePrecise = isPrecise(rate, precision);
+  return {
+    isStable: isRatePrecise && (budgetMs === undefined || isPrecise(percentileMs, precision)),
+    isMet: isRatePrecise && budgetMs !== undefined && percentileMs.high < budgetMs * (1 - precision),
+    isMissed: budgetMs !== undefined && percentileMs.low > budgetMs * (1 + precision),
+  };
+}
+
+/**
+ * Whatever it is must show at two windows in a row: an interval is at times too narrow by chance, seldom twice, and who
+ * looks after each window looks often. Only a budget that is missed by far needs no second look.
+ */
+function endingAt(figures: WindowedFigures, before: Signs, options: LevelOptions, rule: WindowRule): Ending | null {
+  if (figures.succeeded === 0) return 'failing';
+  const { percentileMs, windows } = figures;
+  const { isStable, isMet, isMissed } = signsOf(figures, options);
+  const isFar = options.budgetMs !== undefined && percentileMs.low > FAR_MISS * options.budgetMs;
+  if (isFar && windows >= LEAST_WINDOWS_TO_MISS) return 'missed';
+  if (windows >= rule.minWindows) {
+    if (isMissed && before.isMissed) return 'missed';
+    if (isStable && before.isStable) return 'stable';
+    if (isMet && before.isMet) return 'met';
+  }
+  return windows >= rule.maxWindows ? 'limit' : null;
+}

@@ -1,0 +1,117 @@
+import { formatFigure } from '../../base/format.ts';
+import { representative } from '../../study/final/final.ts';
+import { metricCell, metricHead } from '../../study/goal/metrics/format.ts';
+import { metricsOf } from '../../study/goal/metrics/registry.ts';
+import { goalMetrics } from '../../study/goal/metrics/shown.ts';
+import type { Recommendation } from '../../study/level/recommendation.ts';
+import type { StudyState } from '../../study/records/state.ts';
+import { describeAssignment, describeChance, describeLevel, describePrediction } from '../../study/summary/describe.ts';
+import type { StandingPoint, Summary } from '../../study/summary/summary.ts';
+import { type Html, html, none } from '../html.ts';
+import { gainText } from './verdict.ts';
+
+/** Returns the best and the original side by side, with their intervals. */
+export function comparison(state: StudyState, summary: Summary): Html {
+  const { best, baseline } = summary;
+  if (!best) return none;
+  const isBaseline = baseline?.trial === best.trial;
+  const points: readonly (readonly [string, StandingPoint])[] = [
+    [isBaseline ? 'the original, the best' : `best: trial ${best.trial}`, best],
+    ...(baseline && !isBaseline ? [['original config', baseline] as const] : []),
+  ];
+  const rows: readonly PointRow[] = [
+    ['config', (point) => describeAssignment(point.assignment)],
+    ['measured at', (point) => describeLevel(point.load)],
+    ['throughput, infer/s', ({ throughput }) => withInterval(throughput)],
+    [`p${best.budgetLatencyMs.percentile} latency, ms`, ({ budgetLatencyMs }) => withInterval(budgetLatencyMs)],
+    ...latencyRows(best),
+    ...goalRows(state),
+    ...levelRows(points.map(([, point]) => point)),
+    ...speedRows(
+      points.map(([, point]) => point),
+      best.budgetLatencyMs.percentile,
+    ),
+    ['failed requests', ({ errorRate }) => `${formatFigure(100 * (errorRate ?? Number.NaN))} %`],
+    ['figures settled', ({ stable }) => (stable ? 'yes' : 'no, the limit of windows came first')],
+    ['meets the goal', ({ feasible }) => (feasible ? 'yes' : 'no')],
+  ];
+  return html`<h2>Best and original</h2>
+<div class="scroll"><table class="facts"><thead><tr><th></th>${points.map(([name]) => html`<th>${name}</th>`)}</tr></thead><tbody>
+${rows.map(([name, of]) => html`<tr><th scope="row">${name}</th>${points.map(([, point]) => html`<td>${of(point)}</td>`)}</tr>\n`)}
+</tbody></table></div>
+<p class="soft">Ranges are 95 % intervals. ${points.length === 2 ? gainNote(summary) : ''}</p>
+${best.predicted ? html`<p class="soft">Predicted without its own measurements: ${describePrediction(best.predicted, best.compared)}.</p>` : none}`;
+}
+
+/** The metrics of the goal that no other row shows. */
+function goalRows(state: StudyState): readonly PointRow[] {
+  const metrics = metricsOf(state.goal);
+  return goalMetrics(state.goal, TOLD_BY_ROWS).map((metric) => [
+    metricHead(metric),
+    (point) => {
+      const trial = state.trials.find(({ number }) => number === point.trial);
+      const measurement = trial && representative(state, trial)?.measurement;
+      return metricCell(metric, measurement && metrics.read(metric.name, measurement, trial.candidate));
+    },
+  ]);
+}
+
+const TOLD_BY_ROWS = [
+  ...['throughput', 'latency', 'latency-avg', 'latency-p50', 'latency-p90', 'latency-p95', 'latency-p99'],
+  'error-rate',
+];
+
+type PointRow = readonly [string, (point: StandingPoint) => string];
+
+/** What each curve says about the budget; no rows without a budget. */
+function levelRows(points: readonly StandingPoint[]): readonly PointRow[] {
+  if (points.every(({ recommended }) => recommended === null)) return [];
+  const of =
+    (text: (recommended: Recommendation) => string) =>
+    ({ recommended }: StandingPoint): string =>
+      recommended ? text(recommended) : '–';
+  return [
+    ['chance to keep the budget', of(({ chance }) => describeChance(chance))],
+    ['level for 90 % chance', of(({ level }) => `${level ?? 'none'}`)],
+    ['level for 99 % chance', of(({ safeLevel }) => `${safeLevel ?? 'none'}`)],
+    ['budget left', of(({ margin }) => (margin < 0 ? `none, ${percentOf(-margin)} over` : percentOf(margin)))],
+  ];
+}
+
+const percentOf = (share: number): string => `${Math.round(100 * share)} %`;
+
+/**
+ * The latencies beside the budgeted percentile, which has a row of its own. At a request rate that row is from the time due, and these are from
+ * the sending.
+ */
+function latencyRows({ budgetLatencyMs, openLoop }: StandingPoint): readonly PointRow[] {
+  const names = (['avg', 'p50', 'p90', 'p95', 'p99'] as const).filter(
+    (name) => openLoop || name !== `p${budgetLatencyMs.percentile}`,
+  );
+  return names.map((name) => [
+    `${name === 'avg' ? 'mean' : name}${openLoop ? ' from sending' : ''}, ms`,
+    ({ latencyMs }) => formatFigure(latencyMs[name] ?? Number.NaN),
+  ]);
+}
+
+/** The figures that the comparison uses, where the machine's speed was not the usual one during a measurement. */
+function speedRows(points: readonly StandingPoint[], percentile: number): readonly PointRow[] {
+  if (points.every(({ compared }) => compared === null)) return [];
+  return [
+    ['at the usual speed, infer/s', (point) => withInterval((point.compared ?? point).throughput)],
+    [`at the usual speed, p${percentile}, ms`, (point) => withInterval((point.compared ?? point).budgetLatencyMs)],
+  ];
+}
+
+function gainNote(summary: Summary): string {
+  const gained = gainText(summary);
+  return gained
+    ? `The gain, ${gained}, is of the two alternately under the same conditions, not of the columns' quotient.`
+    : 'The gain was not measured: the final, which takes the two in turn, was not done. Their quotient is of two different times.';
+}
+
+function withInterval({ value, low, high }: { value: number | null; low: number | null; high: number | null }): string {
+  if (value === null) return '–';
+  if (low === null || high === null) return formatFigure(value);
+  return `${formatFigure(value)} (${formatFigure(low)} to ${formatFigure(high)})`;
+}

@@ -1,0 +1,130 @@
+import { formatFigure, formatMs, formatRate } from '../../base/format.ts';
+import { canonicalJson, type Json } from '../../base/json.ts';
+import type { Measurement } from '../../profiler/measurement.ts';
+import { differencesOf } from '../../space/differences.ts';
+import { timeSplitOf } from '../../study/analysis/explain/time-split.ts';
+import { metricCell, metricHead } from '../../study/goal/metrics/format.ts';
+import type { Metric } from '../../study/goal/metrics/metric.ts';
+import { metricsOf } from '../../study/goal/metrics/registry.ts';
+import { measuredMetrics } from '../../study/goal/metrics/shown.ts';
+import type { StudyState } from '../../study/records/state.ts';
+import { correctionOf } from '../../study/speed/changes.ts';
+import { describeAssignment, describeSpeed } from '../../study/summary/describe.ts';
+import type { Trial } from '../../study/types.ts';
+import { type Html, html } from '../html.ts';
+import { measurementsOf } from './points.ts';
+
+/** A column of a card's table. The script beside the page finds the parts of a request's time by their heads. */
+interface Column {
+  readonly head: string;
+  cell(measurement: Measurement, trial: Trial): string;
+}
+
+/** Returns the cards of all measured trials: what each changed in the config, and everything that was measured of it. */
+export function trialCards(state: StudyState): Html {
+  const columns = columnsFor(state);
+  return html`<div class="cards"><h3>Each trial in full</h3>
+${state.trials.filter(({ measurements }) => measurements.length > 0).map((trial) => card(state, trial, columns))}</div>`;
+}
+
+function card(state: StudyState, trial: Trial, columns: readonly Column[]): Html {
+  const { number, candidate, applied } = trial;
+  const loaded =
+    applied && applied.change !== 'none'
+      ? `, loaded ${applied.change === 'in-place' ? 'in place ' : ''}in ${formatFigure(applied.loadMs)} ms`
+      : '';
+  const row = ({ measurement, id, isFinal }: ReturnType<typeof measurementsOf>[number]): Html => {
+    const cells = [
+      ...columns.map(({ cell }) => cell(measurement, trial)),
+      ...[notesOf(state, measurement, isFinal)],
+    ].map((text) => html`<td>${text}</td>`);
+    return html`<tr id="${id}"><td>${measurement.level.value}</td>${cells}</tr>\n`;
+  };
+  return html`<details id="trial-${number}" class="card"><summary>Trial ${number}: ${describeAssignment(candidate.assignment)}</summary>
+<p class="soft">${candidate.fingerprint}${loaded}</p>
+${changes(state, trial)}
+<div class="scroll"><table><thead><tr><th>${state.started.levels.mode}</th>${columns.map(({ head }) => html`<th>${head}</th>`)}<th>notes</th></tr></thead><tbody>
+${measurementsOf(state, trial).map(row)}</tbody></table></div></details>\n`;
+}
+
+/** Metrics with a column in a place of their own, and those that the table has in other words: the percentile, the split, the config. */
+const BEFORE_SPLIT = [
+  'throughput',
+  ...['latency-avg', 'latency-p50', 'latency-p90', 'latency-p95', 'latency-p99', 'latency-max'],
+];
+const AFTER_SPLIT = ['error-rate'];
+const TOLD_OTHERWISE = ['latency', 'queue-time', 'compute-time', 'instances', 'max-batch-size'];
+
+/** The columns of this study: metrics that nothing was measured of are left out. */
+function columnsFor(state: StudyState): readonly Column[] {
+  const metrics = metricsOf(state.goal);
+  const among = state.trials.flatMap((trial) =>
+    measurementsOf(state, trial).map(({ measurement }) => ({ candidate: trial.candidate, measurement })),
+  );
+  const further = measuredMetrics(state.goal, [...BEFORE_SPLIT, ...AFTER_SPLIT, ...TOLD_OTHERWISE], among);
+  const named = (name: string): Metric => metrics.named(name);
+  const columnOf = (metric: Metric): Column => ({
+    head: metricHead(metric),
+    cell: (measurement, { candidate }) => {
+      const value = metricCell(metric, metrics.read(metric.name, measurement, candidate));
+      const interval = metric.interval?.of(measurement);
+      return interval ? `${value} (${metricCell(metric, interval.low)} – ${metricCell(metric, interval.high)})` : value;
+    },
+  });
+  return [
+    ...BEFORE_SPLIT.map(named).map(columnOf),
+    ...splitColumns,
+    ...further.map(columnOf),
+    ...AFTER_SPLIT.map(named).map(columnOf),
+  ];
+}
+
+const splitColumn = (
+  head: string,
+  of: (split: NonNullable<ReturnType<typeof timeSplitOf>>) => number | undefined,
+): Column => ({
+  head,
+  cell: (measurement, { candidate }) => {
+    const split = timeSplitOf(measurement, candidate.shape);
+    return formatFigure((split && of(split)) ?? Number.NaN);
+  },
+});
+
+/** Where the mean time of a request went, and how many samples were in an execution. */
+const splitColumns: readonly Column[] = [
+  splitColumn('queue, ms', ({ parts }) => parts?.queueMs),
+  splitColumn('compute, ms', ({ parts }) => parts?.computeMs),
+  splitColumn('outside, ms', ({ parts }) => parts?.outsideMs),
+  splitColumn('mean batch', ({ execution }) => execution?.batchSize),
+];
+
+/** What the config has otherwise than the original, field by field. */
+function changes({ started }: StudyState, { candidate }: Trial): Html {
+  const differences = differencesOf(started.original, candidate);
+  if (differences.length === 0) return html`<p class="diff">The original config.</p>`;
+  return html`<ul class="diff">${differences.map(
+    ({ path, before, after }) =>
+      html`<li><code>${path}</code>: ${shown(before)} → <strong>${shown(after)}</strong></li>`,
+  )}</ul>`;
+}
+
+const shown = (value: Json | undefined): string => (value === undefined ? 'not set' : canonicalJson(value));
+
+function notesOf({ speeds }: StudyState, measurement: Measurement, isFinal: boolean): string {
+  const { stable, client, foreignRequests, budgetVerdict, failures } = measurement;
+  const { throughput, budgetLatencyMs } = speeds.comparable(measurement);
+  const isCompared = correctionOf(speeds, measurement) !== null;
+  return [
+    ...(isCompared
+      ? [
+          `at ${describeSpeed(speeds.of(measurement).value)} times the first minute's speed: compared as ${formatRate(throughput.value)}, p${budgetLatencyMs.percentile} ${formatMs(budgetLatencyMs.value)}`,
+        ]
+      : []),
+    ...(isFinal ? ['of the final'] : []),
+    ...(stable ? [] : ['not settled']),
+    ...(client.bound ? ['limited by the load generator'] : []),
+    ...(foreignRequests ? [`${foreignRequests} requests of others`] : []),
+    ...(budgetVerdict ? [`ended early: budget ${budgetVerdict}`] : []),
+    ...failures.slice(0, 1).map(({ count, kind }) => `${count} failed (${kind})`),
+  ].join('; ');
+}

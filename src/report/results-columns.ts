@@ -1,0 +1,47 @@
+import type { Measurement } from '../profiler/measurement.ts';
+import type { Candidate } from '../space/types.ts';
+import type { MetricColumn } from '../study/goal/metrics/metric.ts';
+import type { Cell } from './csv.ts';
+
+/** A column about a measurement: one of a metric's, or one of those below. */
+export interface MeasurementColumn {
+  readonly name: string;
+  read(measurement: Measurement, candidate: Candidate): Cell;
+}
+
+/** Columns about how a measurement was made. */
+const circumstances: readonly MeasurementColumn[] = [
+  { name: 'load_mode', read: ({ level }) => level.mode },
+  { name: 'load_value', read: ({ level }) => level.value },
+  { name: 'stable', read: ({ stable }) => String(stable) },
+  { name: 'windows', read: ({ windows }) => windows },
+  { name: 'duration_ms', read: ({ durationMs }) => durationMs },
+  { name: 'requests', read: ({ requests }) => requests },
+  { name: 'mean_batch', read: meanBatch },
+  { name: 'client_cpu_us_per_request', read: ({ client }) => client.cpuUsPerRequest },
+  { name: 'client_bound', read: ({ client }) => String(client.bound) },
+  { name: 'achieved_rate', read: ({ openLoop }) => openLoop?.achievedRate },
+  { name: 'late_sends', read: ({ openLoop }) => openLoop?.lateSends },
+  { name: 'dropped_sends', read: ({ openLoop }) => openLoop?.droppedSends },
+];
+
+function meanBatch({ server }: Measurement): Cell {
+  return server && server.executionCount > 0 ? server.inferenceCount / server.executionCount : null;
+}
+
+/** The order that scripts rely on: names are never moved or taken out, and what is new goes to the end of the row. */
+const order: readonly string[] = [
+  ...['load_mode', 'load_value'],
+  ...['throughput_infer_per_s', 'throughput_low', 'throughput_high'],
+  ...['latency_avg_ms', 'latency_p50_ms', 'latency_p90_ms', 'latency_p95_ms', 'latency_p99_ms'],
+  ...['stable', 'windows', 'duration_ms', 'requests', 'error_rate'],
+  ...['server_queue_us', 'server_compute_input_us', 'server_compute_infer_us', 'server_compute_output_us'],
+  'mean_batch',
+  ...['gpu_utilization_percent', 'gpu_memory_mib', 'gpu_power_w', 'cpu_utilization_percent'],
+  ...['client_cpu_us_per_request', 'client_bound', 'achieved_rate', 'late_sends', 'dropped_sends'],
+  ...['scheduled_latency_p50_ms', 'scheduled_latency_p99_ms'],
+];
+
+/** Returns the fixed columns in their order, those of metrics among `columns`; one that no metric fills stays, and is empty. */
+export const fixedColumns = (columns: readonly MetricColumn[]): readonly MeasurementColumn[] =>
+  order.map((name) => [...circumstances, ...columns].find((each) => each.name === name) ?? { name, read: () => null });

@@ -1,0 +1,37 @@
+import { canonicalJson, isJsonObject, type Json } from '../base/json.ts';
+import { type ConfigDifference, compareConfigs } from '../triton/config/comparison.ts';
+import { documentOf, modelConfigsOf } from './model-configs.ts';
+import type { Candidate } from './types.ts';
+
+/** Where two candidates differ. */
+export type Difference = ConfigDifference;
+
+/** Names of instance groups: the server gives them. */
+const MADE_UP = /^instance_group\[\d+\]\.name$/;
+
+/**
+ * Returns where two candidates differ, field by field in alphabetical order, as people read it; with the models' names where there are several.
+ * All that a model has which only one of them sets is a difference.
+ */
+export function differencesOf(
+  before: Pick<Candidate, 'value'>,
+  after: Pick<Candidate, 'value'>,
+): readonly Difference[] {
+  const [a, b] = [modelConfigsOf(before), modelConfigsOf(after)];
+  const models = [...new Set([...Object.keys(a), ...Object.keys(b)])].sort();
+  if (models.length === 0) return plainDifferences(documentOf(before), documentOf(after));
+  return models.flatMap((model): Difference[] => {
+    const found = compareConfigs(a[model] ?? {}, b[model] ?? {}).filter(({ path }) => !MADE_UP.test(path));
+    return models.length === 1 ? [...found] : found.map((each) => ({ ...each, path: `${model}: ${each.path}` }));
+  });
+}
+
+/** The differences of values that hold no models. */
+function plainDifferences(before: Json | undefined, after: Json | undefined, path = ''): Difference[] {
+  if (isJsonObject(before) && isJsonObject(after)) {
+    const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
+    return names.flatMap((name) => plainDifferences(before[name], after[name], path === '' ? name : `${path}.${name}`));
+  }
+  if (canonicalJson(before ?? null) === canonicalJson(after ?? null)) return [];
+  return [{ path, ...(before !== undefined && { before }), ...(after !== undefined && { after }) }];
+}

@@ -1,0 +1,138 @@
+import { TrituneError } from '../../base/errors.ts';
+import type { Json } from '../../base/json.ts';
+import type { InstanceGroup, ModelConfig } from '../../triton/config/model-config.ts';
+import { type KnownKnobName, knownKnob } from '../source/known-knobs.ts';
+import { requirePath } from '../subject.ts';
+import type { FieldWrite } from '../types.ts';
+import { applyWrites } from './apply-writes.ts';
+import { FieldFault, fieldWrite } from './config-fields.ts';
+
+/** `disabled`: the model has no batch dimension. `static`: batches as clients send them. `dynamic`: the server makes them. */
+export const batchingNames = ['disabled', 'static', 'dynamic'] as const;
+/** `amp` is TensorFlow's automatic mixed precision. */
+export const acceleratorNames = ['none', 'tensorrt', 'amp', 'openvino'] as const;
+
+/** Instances on one kind of device, on each GPU or on one. */
+export interface DeviceInstances {
+  readonly kind: 'KIND_GPU' | 'KIND_CPU' | 'KIND_MODEL';
+  /** null for every GPU that the server has, and where there are none. */
+  readonly gpu: number | null;
+  readonly count: number;
+}
+
+/** What is wanted of a config; what is absent stays as it is. */
+export interface ConfigEdits {
+  readonly accelerator?: (typeof acceleratorNames)[number];
+  readonly tensorrtPrecision?: string;
+  readonly cudaGraphs?: boolean;
+  readonly maxBatchSize?: number;
+  readonly batching?: (typeof batchingNames)[number];
+  readonly preferredBatchSizes?: readonly number[];
+  readonly queueDelayUs?: number;
+  readonly instances?: readonly DeviceInstances[];
+}
+
+/** The config with the edits; everything else in it is kept. Errors: USAGE for edits that contradict each other or the config. */
+export function editConfig(base: ModelConfig, edits: ConfigEdits): ModelConfig {
+  try {
+    const written = applyWrites(base, [
+      ...batchingWrites(base, edits),
+      ...acceleratorWrites(base, edits),
+      ...(edits.cudaGraphs === undefined ? [] : [knob('cuda_graphs', edits.cudaGraphs)]),
+      ...instanceWrites(base, edits),
+    ]);
+    if ('reason' in written) throw wrong(written.reason, 'look at that part of the config');
+    return written.config;
+  } catch (error) {
+    if (error instanceof FieldFault) throw wrong(error.message, 'give a value that the field can hold');
+    throw error;
+  }
+}
+
+function batchingWrites(base: ModelConfig, edits: ConfigEdits): FieldWrite[] {
+  const { maxBatchSize, preferredBatchSizes, queueDelayUs } = edits;
+  const hasBatcherFields = preferredBatchSizes !== undefined || queueDelayUs !== undefined;
+  const batching = edits.batching ?? (hasBatcherFields ? 'dynamic' : undefined);
+  if (hasBatcherFields && batching !== 'dynamic') {
+    throw wrong(`preferred sizes and a delay are no part of ${batching} batching`, 'use --batching dynamic');
+  }
+  if (batching === 'disabled') {
+    if ((maxBatchSize ?? 0) > 0)
+      throw wrong('without batching there is no largest batch', 'leave out --max-batch-size');
+    return [knob('dynamic_batching', false), knob('max_batch_size', 0)];
+  }
+  if (batching !== undefined && (maxBatchSize ?? base.max_batch_size ?? 0) < 1) {
+    throw wrong('the model has no batch dimension: its max_batch_size is 0', 'give --max-batch-size, if it has one');
+  }
+  return [
+    ...(maxBatchSize === undefined ? [] : [knob('max_batch_size', maxBatchSize)]),
+    ...(batching === undefined ? [] : [knob('dynamic_batching', batching === 'dynamic')]),
+    ...(preferredBatchSizes === undefined ? [] : [knob('preferred_batch_size', preferredBatchSizes)]),
+    ...(queueDelayUs === undefined ? [] : [knob('queue_delay_us', queueDelayUs)]),
+  ];
+}
+
+const ACCELERATORS = 'optimization.execution_accelerators';
+const TENSORRT = `${ACCELERATORS}.gpu_execution_accelerator[name=tensorrt]`;
+const AMP = `${ACCELERATORS}.gpu_execution_accelerator[name=auto_mixed_precision]`;
+const OPENVINO = `${ACCELERATORS}.cpu_execution_accelerator[name=openvino]`;
+
+/** TensorFlow's mixed precision stands beside no TensorRT; an accelerator that is there keeps its other parameters. */
+function acceleratorWrites(base: ModelConfig, { accelerator, tensorrtPrecision }: ConfigEdits): FieldWrite[] {
+  if (tensorrtPrecision !== undefined && !usesTensorrt(base, accelerator)) {
+    throw wrong('there is no TensorRT accelerator to have a precision', 'add --backend-accelerator tensorrt');
+  }
+  const precision =
+    tensorrtPrecision === undefined
+      ? []
+      : [fieldWrite(requirePath(`${TENSORRT}.parameters.precision_mode`), tensorrtPrecision).write];
+  switch (accelerator) {
+    case undefined:
+      return precision;
+    case 'none':
+      return [remove(ACCELERATORS)];
+    case 'tensorrt':
+      return [remove(AMP), ensure(TENSORRT), ...precision];
+    case 'amp':
+      return [remove(TENSORRT), ensure(AMP)];
+    case 'openvino':
+      return [ensure(OPENVINO)];
+  }
+}
+
+function usesTensorrt(base: ModelConfig, accelerator: ConfigEdits['accelerator']): boolean {
+  if (accelerator !== undefined) return accelerator === 'tensorrt';
+  const { gpu_execution_accelerator: known = [] } = (base.optimization?.execution_accelerators ?? {}) as {
+    readonly gpu_execution_accelerator?: readonly { readonly name?: string }[];
+  };
+  return known.some(({ name }) => name === 'tensorrt');
+}
+
+/** The groups that are asked for and no others; one on the same device keeps its other fields. */
+function instanceWrites(base: ModelConfig, { instances = [] }: ConfigEdits): FieldWrite[] {
+  if (instances.length === 0) return [];
+  checkDevices(instances);
+  const groups = instances.map(({ kind, gpu, count }): InstanceGroup => {
+    const gpus = gpu === null ? undefined : [gpu];
+    const kept = base.instance_group?.find((group) => group.kind === kind && same(group.gpus, gpus));
+    return { ...kept, kind, count, ...(gpus && { gpus }) };
+  });
+  return [fieldWrite(['instance_group'], groups as Json).write];
+}
+
+const same = (a: readonly number[] = [], b: readonly number[] = []): boolean => a.join() === b.join();
+
+function checkDevices(instances: readonly DeviceInstances[]): void {
+  const names = instances.map(({ kind, gpu }) => `${kind}${gpu === null ? '' : ` ${gpu}`}`);
+  const twice = names.find((name, i) => names.indexOf(name) !== i);
+  if (twice !== undefined) throw wrong(`instances of ${twice} are given twice`, 'give each device once');
+  if (names.includes('KIND_GPU') && instances.some(({ gpu }) => gpu !== null)) {
+    throw wrong('instances on every GPU and on one of them would add up', 'give gpu=N, or each GPU by its number');
+  }
+}
+
+const knob = (name: KnownKnobName, value: Json): FieldWrite =>
+  fieldWrite(requirePath((knownKnob(name) as { readonly path: string }).path), value).write;
+const remove = (path: string): FieldWrite => ({ action: 'remove', path: requirePath(path) });
+const ensure = (path: string): FieldWrite => ({ action: 'ensure', path: requirePath(path) });
+const wrong = (message: string, hint: string): TrituneError => new TrituneError('USAGE', message, hint);

@@ -1,0 +1,30 @@
+import { canonicalJson, type Json } from '../base/json.ts';
+import { bindSpace, type Setting } from './bound-space.ts';
+import { configOf } from './candidate.ts';
+import type { Candidate, Parameter, ParameterValue, SearchSpace } from './types.ts';
+
+/**
+ * How many times as long executions of the candidate are thought to take as with values of which the space expects nothing: the product of
+ * what it expects of each value, the base config's own where the candidate leaves it. 1 where it expects nothing.
+ */
+export function expectedTime(space: SearchSpace, base: Candidate, { assignment }: Candidate): number {
+  const bound = bindSpace(space, base);
+  return bound.settings.reduce((product, setting) => {
+    const { name, expects } = setting.parameter;
+    if (expects.size === 0) return product;
+    const value = Object.hasOwn(assignment, name) ? assignment[name] : ownValue(setting);
+    return product * (value === undefined ? 1 : timeOf(setting.parameter, value));
+  }, 1);
+
+  /** The value that leaves the base config as it is. */
+  function ownValue({ parameter, cases }: Setting): ParameterValue | undefined {
+    const options = cases.flatMap((each) => each.options);
+    return options.find(({ value }) => {
+      const built = configOf(bound, { [parameter.name]: value });
+      return 'config' in built && canonicalJson(built.config as Json) === canonicalJson(bound.base as Json);
+    })?.value;
+  }
+}
+
+const timeOf = ({ expects }: Parameter, value: ParameterValue): number =>
+  expects.get(typeof value === 'string' ? value : canonicalJson(value)) ?? 1;

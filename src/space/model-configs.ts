@@ -1,0 +1,77 @@
+import { createHash } from 'node:crypto';
+import { isTrituneError } from '../base/errors.ts';
+import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import type { ModelConfig } from '../triton/config/model-config.ts';
+import { normaliseConfig } from '../triton/config/normal-form.ts';
+import { readPath } from './edits/config-path.ts';
+import { withoutServerDefaults } from './edits/server-defaults.ts';
+import { shapeOf } from './shape.ts';
+import type { Assignment, Candidate, ConfigPath } from './types.ts';
+
+/** The name that Triton's adapter has in journals. */
+export const TRITON = 'triton';
+
+/** The value of a candidate for Triton: a set of model configs by the models' names. */
+export type ModelConfigs = { readonly [model: string]: ModelConfig };
+
+/** Returns the candidate that is this one model config. */
+export function candidateOf(config: ModelConfig, assignment: Assignment = {}): Candidate {
+  return {
+    fingerprint: fingerprintOf(config),
+    assignment,
+    value: { models: { [config.name ?? '']: config } },
+    shape: shapeOf(config),
+  };
+}
+
+/**
+ * Returns the candidate that a server has before the first change. Its value is the config to the letter, so that applying it needs no load;
+ * its fingerprint and shape are those of the same config as a search builds it. Errors: CONFIG_INVALID for a wrong config.
+ */
+export function originalOf(config: ModelConfig): Candidate {
+  return { ...candidateOf(withoutServerDefaults(config)), value: candidateOf(config).value };
+}
+
+function fingerprintOf(config: ModelConfig): string {
+  return createHash('sha256').update(canonicalJson(config)).digest('hex').slice(0, 12);
+}
+
+/** Returns what a candidate sets, model by model; none for a candidate of another server than Triton. */
+export function modelConfigsOf({ value }: Pick<Candidate, 'value'>): ModelConfigs {
+  return isJsonObject(value.models) ? (value.models as ModelConfigs) : {};
+}
+
+/** Returns the config of a candidate's only model, or of its first; the empty one where it has none. */
+export const modelConfigOf = (candidate: Pick<Candidate, 'value'>): ModelConfig =>
+  Object.values(modelConfigsOf(candidate))[0] ?? NO_CONFIG;
+
+/** One for all, because bindings are kept by their base config. */
+const NO_CONFIG: ModelConfig = {};
+
+/** Returns what a candidate sets, as one document for people and scripts: the config of its only model, else its whole value. */
+export function documentOf(candidate: Pick<Candidate, 'value'>): JsonObject {
+  const [config, ...others] = Object.values(modelConfigsOf(candidate));
+  return config && others.length === 0 ? config : candidate.value;
+}
+
+/** Returns what the candidate has at a path of its only model's config; undefined for nothing. */
+export const fieldOf = (candidate: Candidate, path: ConfigPath): Json | undefined =>
+  readPath(modelConfigOf(candidate) as Json, path);
+
+/** Tells whether all that is taken for a model config in the value is one, so that its fields are of the types that readers expect. */
+export const isSound = (value: JsonObject): boolean =>
+  !isJsonObject(value.models) || Object.values(value.models).every(isModelConfig);
+
+function isModelConfig(value: unknown): boolean {
+  try {
+    normaliseConfig(value);
+    return !holdsNull(value);
+  } catch (error) {
+    if (isTrituneError(error, 'CONFIG_INVALID')) return false;
+    throw error;
+  }
+}
+
+/** In a config that is to be normalised null stands for nothing; in one that was, there is none. */
+const holdsNull = (value: unknown): boolean =>
+  value === null || (typeof value === 'object' && Object.values(value as object).some(holdsNull));

@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto';
+import { canonicalJson, type Json, type JsonObject } from '../base/json.ts';
+import { policyOf } from '../queueing/batcher-policy.ts';
+import { instancesOf } from '../triton/config/instances.ts';
+import type { InstanceGroup, ModelConfig } from '../triton/config/model-config.ts';
+import type { CandidateShape, InstanceGroupShape, Scheduling, Settings } from './types.ts';
+
+/** Returns the shape of a candidate that is this one model config. */
+export function shapeOf(config: ModelConfig): CandidateShape {
+  const { max_batch_size: _, dynamic_batching: batching, instance_group: groups = [], ...rest } = config;
+  const shapes = groups.map(groupShape);
+  return {
+    policy: policyOf(config, instancesOf(config)),
+    scheduling: schedulingOf(config),
+    groups: shapes,
+    batching: batching === undefined ? '' : canonicalJson(batching),
+    ...restOf(rest, shapes),
+  };
+}
+
+/** Returns the shape of a candidate of which nothing is known but its settings, each of which may matter. */
+export function plainShape(value: JsonObject): CandidateShape {
+  const policy = {
+    ...{ maxBatchSize: 0, preferredBatchSizes: [], maxQueueDelayNs: 0 },
+    ...{ instances: 1, dynamicBatching: false },
+  };
+  const json = canonicalJson(value);
+  return {
+    ...{ policy, scheduling: 'unknown', groups: [], batching: '' },
+    rest: digestOf(json),
+    settings: settingsOf(JSON.parse(json)),
+  };
+}
+
+function schedulingOf(config: ModelConfig): Scheduling {
+  if (config.ensemble_scheduling) return 'ensemble';
+  if (config.sequence_batching) return 'sequence';
+  return config.model_transaction_policy?.decoupled === true ? 'decoupled' : 'batcher';
+}
+
+function groupShape({ count = 1, name: _, ...place }: InstanceGroup): InstanceGroupShape {
+  return {
+    device: devices[place.kind ?? 'KIND_AUTO'],
+    count: Math.max(1, count) * Math.max(1, place.gpus?.length ?? 1),
+    place: canonicalJson(place),
+  };
+}
+
+const devices = { KIND_AUTO: 'auto', KIND_CPU: 'cpu', KIND_GPU: 'gpu', KIND_MODEL: 'model' } as const;
+
+type Rest = Pick<CandidateShape, 'rest' | 'settings'>;
+
+/** What was worked out last: candidates that are built in a row mostly differ in instances and batching alone. */
+let latest: { readonly key: string; readonly rest: Rest } | null = null;
+
+function restOf(config: ModelConfig, groups: readonly InstanceGroupShape[]): Rest {
+  const json = canonicalJson(config);
+  const places = groups.map(({ place }) => place).join(',');
+  const key = `${json} ${places}`;
+  if (latest?.key === key) return latest.rest;
+  const whole = canonicalJson({ ...config, instance_group: JSON.parse(`[${places}]`) });
+  latest = { key, rest: { rest: digestOf(json), settings: settingsOf(JSON.parse(whole)) } };
+  return latest.rest;
+}
+
+const digestOf = (json: string): string => createHash('sha256').update(json).digest('hex').slice(0, 12);
+
+/** Returns each single value in the JSON by its path. */
+function settingsOf(value: Json, path = '', settings: Record<string, string> = {}): Settings {
+  if (value === null || typeof value !== 'object') settings[path] = String(value);
+  else for (const [name, inner] of Object.entries(value)) settingsOf(inner as Json, `${path}.${name}`, settings);
+  return settings;
+}
+
+/** Tells whether two candidates differ in the number of their instances at most: Triton changes that in place, without a full load. */
+export const changesInPlace = (a: CandidateShape, b: CandidateShape): boolean =>
+  besideInstances(a) === besideInstances(b);
+
+/** Returns what a change must leave alone for Triton to make it in place; equal texts for candidates that agree in it. */
+export const besideInstances = ({ rest, batching, policy }: CandidateShape): string =>
+  `${rest} ${policy.maxBatchSize} ${batching}`;

@@ -1,0 +1,74 @@
+import type { JsonObject } from '../../base/json.ts';
+import { FieldFault } from '../edits/config-fields.ts';
+import { compileCondition } from '../expressions/condition.ts';
+import { parseExpression } from '../expressions/expression.ts';
+import type { Names } from '../subject.ts';
+import type { Parameter, Rule, SearchSpace } from '../types.ts';
+import type { JoinedSpace, Placed } from './inherit.ts';
+import { knownKnobNames } from './known-knobs.ts';
+import { orderParameters } from './order.ts';
+import { compileParameter } from './parameter.ts';
+import type { RuleFile } from './schema.ts';
+import { spaceInvalid } from './source-fault.ts';
+
+/** Checks a joined space and turns it into what candidates are built from. Errors: SPACE_INVALID with the place. */
+export function compileSpace(joined: JoinedSpace): SearchSpace {
+  const names: Names = {
+    parameters: new Set([...knownKnobNames, ...joined.parameters.keys()]),
+    limits: new Set(Object.keys(joined.limits)),
+    config: false,
+  };
+  const parameters = [...joined.parameters].map(([name, parameter]) => compileParameter(name, parameter, names));
+  refuseSharedFields(parameters, joined);
+  return {
+    name: joined.name,
+    description: joined.description,
+    backend: joined.backend,
+    limits: joined.limits,
+    parameters: orderParameters(parameters, joined),
+    rules: joined.rules.map((rule) => compileRule(rule, { ...names, config: true })),
+    definition: definitionOf(joined),
+  };
+}
+
+function compileRule(rule: Placed<RuleFile>, names: Names): Rule {
+  let part: keyof RuleFile = 'when';
+  try {
+    const when = compileCondition(rule.value.when, names);
+    part = 'require';
+    const require = parseExpression(rule.value.require, names);
+    return { name: rule.value.name ?? rule.value.require, when, require, message: rule.value.message };
+  } catch (error) {
+    if (error instanceof FieldFault) throw spaceInvalid(rule.place, [...rule.path, part], error.message);
+    throw error;
+  }
+}
+
+/** Two parameters that set one field would undo each other. */
+function refuseSharedFields(parameters: readonly Parameter[], joined: JoinedSpace): void {
+  const owners = new Map<string, string>();
+  for (const { name, cases } of parameters) {
+    for (const { path } of cases.flatMap(({ options }) => options.flatMap(({ writes }) => writes))) {
+      const field = JSON.stringify(path);
+      const owner = owners.get(field) ?? name;
+      owners.set(field, owner);
+      if (owner === name) continue;
+      const at = joined.parameters.get(name)?.placeOf('path');
+      const reason = `it sets the same field as the parameter '${owner}'; use one parameter with cases`;
+      if (at !== undefined) throw spaceInvalid(at.place, at.path, reason);
+    }
+  }
+}
+
+/** The joined space as one file that inherits nothing. */
+function definitionOf(joined: JoinedSpace): JsonObject {
+  const file = {
+    name: joined.name,
+    description: joined.description === '' ? undefined : joined.description,
+    backend: joined.backend ?? undefined,
+    limits: joined.limits,
+    parameters: Object.fromEntries([...joined.parameters].map(([name, { spec }]) => [name, spec])),
+    rules: joined.rules.map(({ value }) => value),
+  };
+  return JSON.parse(JSON.stringify(file)) as JsonObject;
+}

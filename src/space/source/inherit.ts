@@ -1,0 +1,109 @@
+import { basename } from 'node:path';
+import { didYouMean } from '../nearest.ts';
+import type { ParameterFile, RuleFile, SpaceFile } from './schema.ts';
+import type { SpaceSource } from './source.ts';
+import { type FilePath, type SourcePlace, spaceInvalid } from './source-fault.ts';
+
+/** Something of a file, and where it stands. */
+export interface Placed<T> {
+  readonly value: T;
+  readonly place: SourcePlace;
+  readonly path: FilePath;
+}
+
+/** A parameter of the joined space; `placeOf` finds the file that said the key. */
+export interface JoinedParameter {
+  readonly spec: ParameterFile;
+  readonly placeOf: (key: string) => { readonly place: SourcePlace; readonly path: FilePath };
+}
+
+/** A file with everything that it inherits. */
+export interface JoinedSpace {
+  readonly name: string;
+  readonly description: string;
+  readonly backend: string | null;
+  readonly limits: Readonly<Record<string, number | null>>;
+  readonly parameters: ReadonlyMap<string, JoinedParameter>;
+  readonly rules: readonly Placed<RuleFile>[];
+}
+
+const nothing: JoinedSpace = {
+  name: 'space',
+  description: '',
+  backend: null,
+  limits: {},
+  parameters: new Map(),
+  rules: [],
+};
+
+/** Joins files, the most general first: each replaces what it says anew and keeps the rest. Errors: SPACE_INVALID. */
+export function inherit(sources: readonly SpaceSource[]): JoinedSpace {
+  return sources.reduce(joinOne, nothing);
+}
+
+function joinOne(parent: JoinedSpace, { place, file }: SpaceSource): JoinedSpace {
+  const kept = withoutDropped(parent, place, file.drop ?? []);
+  const ownRules = (file.rules ?? []).map((value, index) => ({ value, place, path: ['rules', index] }));
+  const replaced = new Set(ownRules.flatMap(({ value }) => value.name ?? []));
+  return {
+    name: file.name ?? basename(place.label).replace(/\.\w+$/, ''),
+    description: file.description ?? '',
+    backend: file.backend ?? parent.backend,
+    limits: { ...parent.limits, ...file.limits },
+    parameters: joinParameters(kept.parameters, place, file.parameters ?? {}),
+    rules: [...kept.rules.filter(({ value }) => !replaced.has(value.name ?? '')), ...ownRules],
+  };
+}
+
+function withoutDropped(parent: JoinedSpace, place: SourcePlace, drop: readonly string[]): JoinedSpace {
+  const ruleNames = parent.rules.flatMap(({ value }) => value.name ?? []);
+  for (const [index, name] of drop.entries()) {
+    if (!parent.parameters.has(name) && !ruleNames.includes(name)) {
+      const guess = didYouMean(name, [...parent.parameters.keys(), ...ruleNames]);
+      throw spaceInvalid(place, ['drop', index], `nothing named '${name}' is inherited${guess}`);
+    }
+  }
+  return {
+    ...parent,
+    parameters: new Map([...parent.parameters].filter(([name]) => !drop.includes(name))),
+    rules: parent.rules.filter(({ value }) => !drop.includes(value.name ?? '')),
+  };
+}
+
+function joinParameters(
+  inherited: JoinedSpace['parameters'],
+  place: SourcePlace,
+  own: NonNullable<SpaceFile['parameters']>,
+): JoinedSpace['parameters'] {
+  const joined = new Map(inherited);
+  for (const [name, written] of Object.entries(own)) {
+    if (written === undefined) continue;
+    const spec = longForm(written);
+    const before = joined.get(name);
+    const path = ['parameters', name];
+    joined.set(name, {
+      spec: { ...(before === undefined ? {} : heritage(before.spec, spec)), ...spec },
+      placeOf: (key) => {
+        if (key in spec) return { place, path: written === spec ? [...path, key] : path };
+        return before?.placeOf(key) ?? { place, path };
+      },
+    });
+  }
+  return joined;
+}
+
+const valueKeys = ['values', 'range', 'step', 'points', 'powers', 'choices', 'cases'] as const;
+
+/** What a parameter keeps from its ancestor: all but the values when it brings its own. */
+function heritage(before: ParameterFile, spec: ParameterFile): ParameterFile {
+  if (!valueKeys.some((key) => key in spec)) return before;
+  const replaced: readonly string[] = spec.choices === undefined ? valueKeys : [...valueKeys, 'path'];
+  const kept = Object.entries(before).filter(([key]) => !replaced.includes(key));
+  return Object.fromEntries(kept);
+}
+
+/** The short forms, a list of values or one value, in full. */
+function longForm(written: NonNullable<NonNullable<SpaceFile['parameters']>[string]>): ParameterFile {
+  if (Array.isArray(written)) return { values: written };
+  return typeof written === 'object' ? (written as ParameterFile) : { values: [written] };
+}

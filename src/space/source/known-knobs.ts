@@ -1,0 +1,60 @@
+import type { Json } from '../../base/json.ts';
+
+/** A short name for a field that is often tuned. */
+interface KnownKnob {
+  readonly path: string;
+  readonly description: string;
+  /** The value as the file may say it → as the config has it; null removes the field. */
+  readonly spell?: (value: Json) => Json;
+}
+
+const tensorrtAt = (precision: Json): Json =>
+  precision === 'none' ? null : [{ name: 'tensorrt', parameters: { precision_mode: precision } }];
+
+const accelerators = 'optimization.execution_accelerators';
+
+/** Parameter names that need no `path`. Documented in docs/search-spaces.md. */
+const knobs = {
+  instances: { path: 'instance_group[0].count', description: 'model instances (on each GPU, if on GPUs)' },
+  instance_kind: {
+    path: 'instance_group[0].kind',
+    description: 'where instances run: KIND_CPU, KIND_GPU or KIND_MODEL',
+  },
+  gpus: { path: 'instance_group[0].gpus', description: 'the GPUs that hold instances' },
+  max_batch_size: { path: 'max_batch_size', description: 'largest batch of one execution' },
+  dynamic_batching: { path: 'dynamic_batching', description: 'whether the server joins requests into batches' },
+  preferred_batch_size: {
+    path: 'dynamic_batching.preferred_batch_size',
+    description: 'batch sizes that are sent at once without waiting for the delay',
+  },
+  queue_delay_us: {
+    path: 'dynamic_batching.max_queue_delay_microseconds',
+    description: 'how long a request may wait for a larger batch, in microseconds',
+  },
+  cuda_graphs: { path: 'optimization.cuda.graphs', description: 'whether executions are captured as CUDA graphs' },
+  busy_wait_events: { path: 'optimization.cuda.busy_wait_events', description: 'wait for the GPU by polling' },
+  output_copy_stream: { path: 'optimization.cuda.output_copy_stream', description: 'copy outputs in their own stream' },
+  eager_batching: { path: 'optimization.eager_batching', description: 'prepare the next batch during an execution' },
+  graph_level: { path: 'optimization.graph.level', description: "the backend's graph optimization level" },
+  tensorrt_precision: {
+    path: `${accelerators}.gpu_execution_accelerator`,
+    description: 'the TensorRT execution accelerator: none, FP32, FP16, INT8',
+    spell: tensorrtAt,
+  },
+  plan_file: { path: 'default_model_filename', description: "which of the model's files is served" },
+  plan_version: {
+    path: 'version_policy',
+    description: "which of the model's versions is served",
+    spell: (version) => ({ specific: { versions: [version] } }),
+  },
+  response_cache: { path: 'response_cache.enable', description: 'whether responses are cached' },
+} satisfies Record<string, KnownKnob>;
+
+export type KnownKnobName = keyof typeof knobs;
+
+/** The knob of that short name, if there is one. */
+export function knownKnob(name: string): KnownKnob | undefined {
+  return Object.hasOwn(knobs, name) ? knobs[name as KnownKnobName] : undefined;
+}
+
+export const knownKnobNames: readonly string[] = Object.keys(knobs);

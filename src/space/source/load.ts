@@ -1,0 +1,91 @@
+import { readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { messageOf, TrituneError } from '../../base/errors.ts';
+import type { JsonObject } from '../../base/json.ts';
+import { didYouMean } from '../nearest.ts';
+import type { Limits, SearchSpace } from '../types.ts';
+import { compileSpace } from './compile.ts';
+import { inherit } from './inherit.ts';
+import { locate, presetNames } from './presets.ts';
+import { readJsonSource, readSource, type SpaceSource } from './source.ts';
+import { spaceInvalid } from './source-fault.ts';
+
+const maxAncestors = 8;
+
+export interface LoadOptions {
+  /** What the run knows: overrides the limits of the file, such as `cores` of the server or `latency_budget_us`. */
+  readonly limits?: Limits;
+  /** Where relative files start; the working directory unless said. */
+  readonly directory?: string;
+}
+
+/**
+ * The search space of that file, or the preset of that name, with all that it inherits.
+ * Errors: SPACE_INVALID, with file, line, column, path and reason where there is a file.
+ */
+export function loadSpace(fileOrPreset: string, options: LoadOptions = {}): SearchSpace {
+  const sources = readWithAncestors(fileOrPreset, options.directory ?? process.cwd());
+  return compile(sources, options.limits);
+}
+
+/** The space in the file's own vocabulary, nothing inherited: for the journal. */
+export function spaceToJson(space: SearchSpace): JsonObject {
+  return space.definition;
+}
+
+/** The space that `spaceToJson` gave; needs no file. Errors: SPACE_INVALID. */
+export function spaceFromJson(json: JsonObject): SearchSpace {
+  return compile([readJsonSource('search space of the journal', json)]);
+}
+
+function compile(sources: readonly SpaceSource[], limits: Limits = {}): SearchSpace {
+  const joined = inherit(sources);
+  return compileSpace({ ...joined, limits: { ...joined.limits, ...limits } });
+}
+
+/** The file and those it extends, the most general first. */
+function readWithAncestors(fileOrPreset: string, directory: string): SpaceSource[] {
+  const found = locate(fileOrPreset, directory);
+  if (found === undefined) throw unknownSpace(fileOrPreset);
+  const sources: SpaceSource[] = [];
+  const seen = new Set<string>();
+  let next: { path: string; label: string } | undefined = found;
+  while (next !== undefined) {
+    const { path, label } = next;
+    seen.add(path);
+    const source = readSource(label, readText(path, label));
+    sources.unshift(source);
+    next = ancestorOf(source, dirname(path), seen);
+  }
+  return sources;
+}
+
+function ancestorOf(source: SpaceSource, directory: string, seen: ReadonlySet<string>) {
+  const parent = source.file.extends;
+  if (parent === undefined) return undefined;
+  const found = locate(parent, directory);
+  const refuse = (reason: string): never => {
+    throw spaceInvalid(source.place, ['extends'], reason, presetHint());
+  };
+  if (found === undefined) return refuse(`there is no preset or file '${parent}'${didYouMean(parent, presetNames())}`);
+  if (seen.has(found.path)) return refuse(`'${parent}' extends this file in turn`);
+  if (seen.size >= maxAncestors) return refuse(`more than ${maxAncestors} files extend one another`);
+  return found;
+}
+
+function readText(path: string, label: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new TrituneError('SPACE_INVALID', `${label}: it cannot be read: ${messageOf(error)}`, 'check the file', {
+      cause: error,
+    });
+  }
+}
+
+function unknownSpace(name: string): TrituneError {
+  const guess = didYouMean(name, presetNames());
+  return new TrituneError('SPACE_INVALID', `there is no search space '${name}'${guess}`, presetHint());
+}
+
+const presetHint = (): string => `the presets are ${presetNames().join(', ')}; or give the path of a file`;

@@ -1,0 +1,155 @@
+import { canonicalJson, type Json } from '../../base/json.ts';
+import { modelConfigSchema } from '../../triton/config/schema.ts';
+import { FieldFault, fieldWrite } from '../edits/config-fields.ts';
+import { both, compileCondition } from '../expressions/condition.ts';
+import { didYouMean } from '../nearest.ts';
+import { type Names, requirePath } from '../subject.ts';
+import type { ConfigPath, FieldWrite, Parameter, ParameterCase, ParameterOption } from '../types.ts';
+import type { JoinedParameter } from './inherit.ts';
+import { knownKnob, knownKnobNames } from './known-knobs.ts';
+import type { ValuesFile } from './schema.ts';
+import { type FilePath, spaceInvalid } from './source-fault.ts';
+import { ValueFault, valuesOf } from './value-set.ts';
+
+const reserved = new Set(['any', 'not', 'and', 'or', 'min', 'max', 'count', 'true', 'false', 'device']);
+const namePattern = /^(?!base\.|config\.|limits\.)[A-Za-z_][A-Za-z0-9_]*(?:[.[].*)?$/;
+const valueKinds = ['values', 'range', 'powers', 'choices'] as const;
+
+type Spell = (value: Json) => Json;
+
+/** Checks a parameter and computes what each of its values writes. Errors: SPACE_INVALID with the place. */
+export function compileParameter(name: string, parameter: JoinedParameter, names: Names): Parameter {
+  const { spec } = parameter;
+  const fail = failerOf(parameter);
+  if (!namePattern.test(name) || reserved.has(name)) fail('name', [], `'${name}' cannot name a parameter`);
+  const groups = spec.cases ?? [spec];
+  const usesChoices = groups.every((group) => group.choices !== undefined);
+  const target = usesChoices ? null : targetOf(name, parameter);
+  if (usesChoices && spec.path !== undefined) fail('path', [], 'choices name their own fields: leave out the path');
+  if (spec.cases !== undefined) {
+    const beside = valueKinds.find((kind) => spec[kind] !== undefined);
+    if (beside !== undefined) fail(beside, [], `a parameter has either cases or ${beside}`);
+  }
+  const whole = attempt(parameter, 'when', [], () => compileCondition(spec.when, names));
+  const cases = groups.map((group, index): ParameterCase => {
+    const at = spec.cases === undefined ? null : index;
+    const options = optionsOf(group, target, parameter, at);
+    if (at === null) return { when: whole, options };
+    const own = attempt(parameter, 'cases', [at, 'when'], () => compileCondition(spec.cases?.[at]?.when, names));
+    return { when: both(whole, own), options };
+  });
+  return {
+    name,
+    description: spec.description ?? knownKnob(name)?.description ?? '',
+    path: target?.path ?? null,
+    cases,
+    change: spec.change ?? (cases.every(onlyInstances) ? 'in-place' : 'reload'),
+    expects: new Map(Object.entries(spec.expects ?? {})),
+  };
+}
+
+/** A change of instance groups alone is made without loading the model again (docs/search-spaces.md). */
+function onlyInstances({ options }: ParameterCase): boolean {
+  return options.every(({ writes }) => writes.every(({ path }) => path[0] === 'instance_group'));
+}
+
+interface Target {
+  readonly path: ConfigPath;
+  readonly spell: Spell;
+}
+
+/** The field that the parameter sets: its own path, else the short name's, else its name read as a path. */
+function targetOf(name: string, parameter: JoinedParameter): Target {
+  const asIs: Spell = (value) => value;
+  const { path } = parameter.spec;
+  if (path !== undefined) return { path: attempt(parameter, 'path', [], () => requirePath(path)), spell: asIs };
+  const knob = knownKnob(name);
+  if (knob !== undefined) return { path: requirePath(knob.path), spell: knob.spell ?? asIs };
+  if (/[.[]/.test(name) || modelConfigSchema().field(name) !== undefined) {
+    return { path: attempt(parameter, 'name', [], () => requirePath(name)), spell: asIs };
+  }
+  const reason = `'${name}' is no short name${didYouMean(name, knownKnobNames)}: give it a path or choices`;
+  return failerOf(parameter)('name', [], reason);
+}
+
+function optionsOf(
+  group: ValuesFile,
+  target: Target | null,
+  parameter: JoinedParameter,
+  caseIndex: number | null,
+): ParameterOption[] {
+  const within: FilePath = caseIndex === null ? [] : [caseIndex];
+  const kinds = valueKinds.filter((kind) => group[kind] !== undefined);
+  const place = (key: string, rest: FilePath): [string, FilePath] =>
+    caseIndex === null ? [key, rest] : ['cases', [...within, key, ...rest]];
+  const fail = failerOf(parameter);
+  if (kinds.length === 0)
+    return fail(caseIndex === null ? 'name' : 'cases', within, 'it has no values, range, powers or choices');
+  if (kinds.length > 1) return fail(...place(kinds[1] as string, []), `a parameter has either ${kinds.join(' or ')}`);
+  if (group.choices !== undefined) return choicesOf(group.choices, parameter, place);
+  const values = attemptValues(group, parameter, place);
+  const options = values.map((value, index) =>
+    attempt(parameter, ...place(kinds[0] as string, kinds[0] === 'values' ? [index] : []), () =>
+      optionOf(target as Target, value),
+    ),
+  );
+  const texts = options.map(({ value }) => canonicalJson(value));
+  const twice = texts.findIndex((text, index) => texts.indexOf(text) !== index);
+  if (twice >= 0) return fail(...place('values', [twice]), `${texts[twice]} is there twice`);
+  return options;
+}
+
+function optionOf({ path, spell }: Target, value: Json): ParameterOption {
+  if (value === null) return { value, writes: [] };
+  const spelled = spell(value);
+  if (spelled === null) return { value, writes: [{ action: 'remove', path }] };
+  const fitted = fieldWrite(path, spelled);
+  return { value: spelled === value ? fitted.value : value, writes: [fitted.write] };
+}
+
+function choicesOf(
+  choices: NonNullable<ValuesFile['choices']>,
+  parameter: JoinedParameter,
+  place: (key: string, rest: FilePath) => [string, FilePath],
+): ParameterOption[] {
+  if (Object.keys(choices).length === 0)
+    return failerOf(parameter)(...place('choices', []), 'there is no choice in it');
+  return Object.entries(choices).map(([value, fields]) => ({
+    value,
+    writes: Object.entries(fields).map(([text, field]) =>
+      attempt(parameter, ...place('choices', [value, text]), (): FieldWrite => {
+        const path = requirePath(text);
+        return field === null ? { action: 'remove', path } : fieldWrite(path, field).write;
+      }),
+    ),
+  }));
+}
+
+function attemptValues(
+  group: ValuesFile,
+  parameter: JoinedParameter,
+  place: (key: string, rest: FilePath) => [string, FilePath],
+): readonly Json[] {
+  try {
+    return valuesOf(group);
+  } catch (error) {
+    if (error instanceof ValueFault) return failerOf(parameter)(...place(error.key, []), error.message);
+    throw error;
+  }
+}
+
+function attempt<T>(parameter: JoinedParameter, key: string, rest: FilePath, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof FieldFault) return failerOf(parameter)(key, rest, error.message);
+    throw error;
+  }
+}
+
+function failerOf(parameter: JoinedParameter): (key: string, rest: FilePath, reason: string) => never {
+  return (key, rest, reason) => {
+    const { place, path } = parameter.placeOf(key);
+    throw spaceInvalid(place, [...path, ...rest], reason);
+  };
+}

@@ -1,0 +1,112 @@
+import { isMap, isNode, isPair, isSeq, type Pair } from 'yaml';
+import type { z } from 'zod';
+import type { Json } from '../../base/json.ts';
+import { readYaml, type TextPosition, YamlFault, type YamlText } from '../../base/yaml.ts';
+import { isForbiddenKey } from '../edits/config-path.ts';
+import { didYouMean } from '../nearest.ts';
+import { formKeys, type SpaceFile, spaceFile } from './schema.ts';
+import { type FilePath, type SourcePlace, spaceInvalid } from './source-fault.ts';
+
+/** One search-space file, read and of the right form, and where everything stands in it. */
+export interface SpaceSource {
+  readonly place: SourcePlace;
+  readonly file: SpaceFile;
+}
+
+/** A preset is a few kilobytes. */
+const rules = { maxBytes: 256 * 1024, maxDepth: 24, maxAliases: 50, isForbiddenKey } as const;
+
+/** Reads the text of a search-space file. Errors: SPACE_INVALID with file, line, column, path and reason. */
+export function readSource(label: string, text: string): SpaceSource {
+  const yaml = yamlOf(label, text);
+  const place: SourcePlace = { label, position: (path) => positionIn(yaml, path) };
+  return { place, file: checkForm(place, yaml.value as Json) };
+}
+
+/** The same from values that are no text, such as a journal's. */
+export function readJsonSource(label: string, value: Json): SpaceSource {
+  const place: SourcePlace = { label, position: () => null };
+  return { place, file: checkForm(place, value) };
+}
+
+function yamlOf(label: string, text: string): YamlText {
+  try {
+    return readYaml(text, rules);
+  } catch (error) {
+    if (!(error instanceof YamlFault)) throw error;
+    throw spaceInvalid({ label, position: () => error.position }, [], error.reason);
+  }
+}
+
+const keyOf = (pair: Pair): string => String(isNode(pair.key) ? pair.key.toJSON() : pair.key);
+
+/** Where the key or item at the path starts; of the nearest thing above it when the path leads nowhere. */
+function positionIn({ document, positionAt }: YamlText, path: FilePath): TextPosition | null {
+  let node: unknown = document.contents;
+  let start = isNode(node) ? node.range?.[0] : undefined;
+  for (const segment of path) {
+    let found: unknown;
+    if (isMap(node)) {
+      const pair = node.items.find((item) => isPair(item) && keyOf(item) === String(segment));
+      start = isNode(pair?.key) ? pair.key.range?.[0] : start;
+      found = pair?.value;
+    } else if (isSeq(node) && typeof segment === 'number') {
+      found = node.items[segment];
+      start = isNode(found) ? found.range?.[0] : start;
+    }
+    if (!isNode(found)) break;
+    node = found;
+  }
+  return start === undefined ? null : positionAt(start);
+}
+
+function checkForm(place: SourcePlace, value: Json): SpaceFile {
+  const outcome = spaceFile.safeParse(value ?? {});
+  if (outcome.success) return outcome.data;
+  const faults = outcome.error.issues.map((issue) => faultOf(issue, []));
+  const first = faults[0] as Fault;
+  // What is above the first fault only repeats it.
+  const others = faults.filter(({ path }) => !first.path.join('\n').startsWith(path.join('\n'))).length;
+  const more = others > 0 ? ` (and ${others} more)` : '';
+  throw spaceInvalid(place, first.path, first.reason + more);
+}
+
+interface Fault {
+  readonly path: FilePath;
+  readonly reason: string;
+}
+
+function faultOf(issue: z.core.$ZodIssue, above: FilePath): Fault {
+  const path = [...above, ...(issue.path as (string | number)[])];
+  if (issue.code === 'invalid_union') return unionFault(issue, path);
+  if (issue.code === 'unrecognized_keys') {
+    const key = issue.keys[0] as string;
+    return { path: [...path, key], reason: `unknown key '${key}'${didYouMean(key, knownKeys(path))}` };
+  }
+  return { path, reason: issue.message.replace(/^Invalid input: /, '') };
+}
+
+/** The fault of the form that the writer most likely meant: the one that got furthest before it failed. */
+function unionFault(issue: z.core.$ZodIssueInvalidUnion, path: FilePath): Fault {
+  const meant = issue.errors.filter((branch) => !branch.some(atTop));
+  const branch = meant[0];
+  if (branch?.[0] !== undefined) return faultOf(branch[0], path);
+  const expected = issue.errors.flatMap((inner) => inner.flatMap((one) => ('expected' in one ? [one.expected] : [])));
+  return { path, reason: `expected ${[...new Set(expected)].join(', ')}` };
+}
+
+/** True for a value that is not even of the right kind. */
+function atTop(issue: z.core.$ZodIssue): boolean {
+  if (issue.path.length > 0) return false;
+  return issue.code === 'invalid_union'
+    ? issue.errors.every((branch) => branch.some(atTop))
+    : issue.code === 'invalid_type';
+}
+
+/** The keys that the file may have at the path. */
+function knownKeys(path: FilePath): readonly string[] {
+  if (path.length === 0) return formKeys.top;
+  if (path.includes('when')) return formKeys.test;
+  if (path[0] === 'rules') return formKeys.rule;
+  return path.includes('cases') ? formKeys.case : formKeys.parameter;
+}

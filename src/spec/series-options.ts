@@ -1,0 +1,107 @@
+import { TrituneError } from '../base/errors.ts';
+import { checkSeriesSpec, type SeriesSpec } from './series-spec.ts';
+import { specOf } from './spec-of-options.ts';
+import type { StudySpec } from './study-spec.ts';
+import type { TuneOptions } from './tune-options.ts';
+
+/** A budget of one model, or of all that have none of their own. */
+export interface Budget {
+  readonly model: string | null;
+  readonly latencyMs: number;
+}
+
+/** The options of a study, or of several that are tuned one after another. */
+export interface SeriesOptions extends Partial<Omit<TuneOptions, 'model' | 'space' | 'candidates' | 'latencyBudget'>> {
+  readonly model?: readonly string[];
+  readonly space?: readonly string[];
+  readonly candidates?: readonly string[];
+  readonly latencyBudget?: readonly Budget[];
+  /** What a file of Model Analyzer says of each model, where the command line says nothing. */
+  readonly own?: { readonly [model: string]: Partial<TuneOptions> };
+}
+
+/** The series that the options describe. Errors: USAGE. */
+export function seriesOf(options: SeriesOptions): SeriesSpec {
+  const { timeBudget, output, ...others } = options;
+  const studies = modelsIn(options).map((model) => specOf(optionsFor(others, model)));
+  return checkSeriesSpec({ studies, timeBudgetSeconds: timeBudget, output }, 'the command line');
+}
+
+/** The study that the options describe, or the series where they name several models. Errors: USAGE, also without a model. */
+export function askedOf(options: SeriesOptions): StudySpec | SeriesSpec {
+  const [model, ...others] = modelsIn(options);
+  if (model === undefined || model === '') throw new TrituneError('USAGE', 'which model?', 'name it with -m MODEL');
+  return others.length > 0 ? seriesOf(options) : specOf(optionsFor(options, model));
+}
+
+/** The models that the options name, each once, in their order. */
+export const modelsIn = ({ model = [] }: SeriesOptions): readonly string[] => [...new Set(model)];
+
+/** The options of one model's study: its own values, or else those for all. Errors: USAGE for a budget of no model of the series. */
+export function optionsFor(series: SeriesOptions, model: string | undefined): Partial<TuneOptions> {
+  const { model: _, space, candidates, constraint, inputData, shape, latencyBudget = [], own: all, ...common } = series;
+  const models = modelsIn(series);
+  const stray = latencyBudget.find((budget) => budget.model !== null && !models.includes(budget.model));
+  if (stray) {
+    throw new TrituneError(
+      'USAGE',
+      `there is a latency budget for '${stray.model}', which is not to be tuned`,
+      `the models are ${models.join(', ') || 'none'}`,
+    );
+  }
+  const forModel = (texts: readonly string[] | undefined) => textsFor(texts, model, models);
+  const lists = { constraint: forModel(constraint), inputData: forModel(inputData) };
+  const last = { space: forModel(space)?.at(-1), candidates: forModel(candidates)?.at(-1) };
+  const budget =
+    latencyBudget.findLast((each) => each.model === model) ?? latencyBudget.findLast((each) => each.model === null);
+  return {
+    ...common,
+    ...(model !== undefined && { model, ...ownOf(all, model, budget === undefined) }),
+    ...present({ ...lists, ...last, shape: shapesFor(shape, model, models), latencyBudget: budget?.latencyMs }),
+  };
+}
+
+/** What a file says of the model; without the percentile where the budget is another. */
+function ownOf(all: SeriesOptions['own'], model: string, keepsBudget: boolean): Partial<TuneOptions> {
+  const own = all && Object.hasOwn(all, model) ? (all[model] as Partial<TuneOptions>) : {};
+  if (keepsBudget) return own;
+  const { latencyBudget: _, percentile: __, ...rest } = own;
+  return rest;
+}
+
+/** Texts such as `b=FILE` are the model b's only; what stands before any other '=' is part of the text. */
+function textsFor(
+  texts: readonly string[] | undefined,
+  model: string | undefined,
+  models: readonly string[],
+): readonly string[] | undefined {
+  const told = (texts ?? []).map((text) => ownerOf(text, models));
+  const own = told.filter(({ owner }) => owner !== null && owner === model);
+  const chosen = own.length > 0 ? own : told.filter(({ owner }) => owner === null);
+  return chosen.length > 0 ? chosen.map(({ text }) => text) : undefined;
+}
+
+/** A model's own shapes beside those for all. */
+function shapesFor(
+  shapes: TuneOptions['shape'],
+  model: string | undefined,
+  models: readonly string[],
+): TuneOptions['shape'] {
+  const told = Object.entries(shapes ?? {}).map(([name, dims]) => ({ ...ownerOf(name, models), dims }));
+  const common = told.filter(({ owner }) => owner === null);
+  const own = told.filter(({ owner }) => owner !== null && owner === model);
+  const chosen = [...common, ...own].map(({ text, dims }) => [text, dims] as const);
+  return chosen.length > 0 ? Object.fromEntries(chosen) : undefined;
+}
+
+function ownerOf(text: string, models: readonly string[]): { readonly owner: string | null; readonly text: string } {
+  const owner = models.find((name) => text.startsWith(`${name}=`)) ?? null;
+  return { owner, text: owner === null ? text : text.slice(owner.length + 1) };
+}
+
+/** Without the fields that are undefined: an option that was not given has no key. */
+function present<T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: NonNullable<T[K]>;
+  };
+}

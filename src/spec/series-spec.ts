@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { TrituneError } from '../base/errors.ts';
+import type { JsonObject } from '../base/json.ts';
+import type { ReadOnly } from './read-only.ts';
+import { studySpec } from './study-spec.ts';
+
+/** Several studies on one server, one after another. */
+export const seriesSpec = z.strictObject({
+  studies: z.array(studySpec).min(1),
+  timeBudgetSeconds: z.number().positive().optional().describe('For all studies together'),
+  output: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Directory of the results; each study has a directory of its own there'),
+});
+
+/** The JSON Schema (2020-12) of a file for `--spec`, a study or a series: what docs/study.schema.json holds. */
+export function specFileSchema(): JsonObject {
+  const schema = z.toJSONSchema(z.union([studySpec.meta({ id: 'study' }), seriesSpec.meta({ id: 'series' })]), {
+    io: 'input',
+  }) as JsonObject;
+  return { ...schema, title: 'tritune study, or a series of studies' };
+}
+
+export type SeriesSpec = ReadOnly<z.infer<typeof seriesSpec>>;
+
+/** The value as the spec of a series. `origin` names it in errors. Errors: USAGE with the path of the fault. */
+export function checkSeriesSpec(value: unknown, origin: string): SeriesSpec {
+  const outcome = seriesSpec.safeParse(value);
+  if (outcome.success) return outcome.data;
+  const [issue] = outcome.error.issues;
+  const fault = `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'it has no fields'}`;
+  throw new TrituneError('USAGE', `${origin} is no series of studies: ${fault}`, 'name a model with -m MODEL');
+}

@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import type { ReadOnly } from './read-only.ts';
+
+const text = z.string().min(1);
+
+/** How to speak TLS with a server. Files are named, never their contents. */
+export const tlsSpec = z.strictObject({
+  tls: z.boolean().optional().describe('Speak TLS with the server, as https:// and grpcs:// before its address do'),
+  tlsCa: text.optional().describe("PEM file with the CA that signed the server's certificate"),
+  tlsCert: text.optional().describe('PEM file with our certificate'),
+  tlsKey: text.optional().describe('PEM file with the key of tlsCert'),
+  tlsServerName: text.optional().describe("The name in the server's certificate, where it is not the address's"),
+  tlsInsecure: z.boolean().optional().describe("Do not verify the server's certificate"),
+});
+
+/** Headers of every request and control call. A spec that is written down keeps names, variables and files, never values. */
+export const headerSpec = z.strictObject({
+  header: z.array(text).optional().describe('NAME: VALUE; in a recorded study the name alone'),
+  headerEnv: z.array(text).optional().describe('NAME:VARIABLE, with the value of an environment variable'),
+  headerFile: z.array(text).optional().describe('Files with a NAME: VALUE on each line'),
+  tokenEnv: text.optional().describe('Environment variable with a bearer token'),
+  tokenFile: text.optional().describe('File with a bearer token'),
+});
+
+export const protectSpec = z.strictObject({
+  protect: z.array(text).optional().describe('Models that must not be loaded, unloaded or given another config'),
+});
+
+export const protocols = ['grpc', 'http'] as const;
+
+/** Where a server is, and how requests and control calls go there. */
+export const addressSpec = z.strictObject({
+  url: text.optional().describe('HOST:PORT of the traffic; localhost at the usual port if not given'),
+  protocol: z.enum(protocols).default('grpc').describe('How the traffic goes'),
+  controlUrl: text.optional().describe('HOST:PORT of the gRPC control calls, where the traffic is HTTP'),
+  metricsUrl: text.optional().describe('The Prometheus page; http://HOST:8002/metrics if not given'),
+  ...tlsSpec.shape,
+  ...headerSpec.shape,
+});
+
+export const DEFAULT_DOCKER_IMAGE = 'nvcr.io/nvidia/tritonserver:24.10-py3';
+
+/** A server that is started for the run and ended with it. */
+export const launchSpec = z.strictObject({
+  launch: text.optional().describe('emulator[:PROFILE], twin:RUN_DIRECTORY, local or docker'),
+  modelRepository: text.optional().describe('The model repository for a launch of local or docker'),
+  tritonserver: text.optional().describe('The binary for a launch of local'),
+  dockerImage: text.default(DEFAULT_DOCKER_IMAGE).describe('The image for a launch of docker'),
+  dockerGpus: text.optional().describe('GPUs for a launch of docker, or none; all if not given'),
+});
+
+export const restoreWays = ['config', 'reload'] as const;
+
+/** The server of a study, and how its model is put back. */
+export const serverSpec = z.strictObject({
+  ...addressSpec.shape,
+  ...launchSpec.shape,
+  ...protectSpec.shape,
+  restore: z.enum(restoreWays).default('config').describe('Put the model back by its config, or by a reload'),
+});
+
+export type Protocol = (typeof protocols)[number];
+export type TlsSpec = ReadOnly<z.infer<typeof tlsSpec>>;
+export type HeaderSpec = ReadOnly<z.infer<typeof headerSpec>>;
+export type ProtectSpec = ReadOnly<z.infer<typeof protectSpec>>;
+export type AddressSpec = ReadOnly<z.infer<typeof addressSpec>>;
+export type LaunchSpec = ReadOnly<z.infer<typeof launchSpec>>;

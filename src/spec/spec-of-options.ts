@@ -1,0 +1,150 @@
+import type { Json, JsonObject } from '../base/json.ts';
+import { checkStudySpec, type StudySpec, specToJson } from './study-spec.ts';
+import type { RecordingOptions, TuneOptions } from './tune-options.ts';
+
+type Options = Partial<TuneOptions & RecordingOptions>;
+/** A section of a spec, and a field of it. */
+type Place = readonly [section: keyof StudySpec, field?: string];
+
+/** The place of each option in a spec. Names of fields tell their units. */
+const places: Readonly<Record<Exclude<keyof Options, 'modelAnalyzer'>, Place>> = {
+  model: ['model'],
+  adapter: ['adapter'],
+  url: ['server', 'url'],
+  protocol: ['server', 'protocol'],
+  controlUrl: ['server', 'controlUrl'],
+  metricsUrl: ['server', 'metricsUrl'],
+  tls: ['server', 'tls'],
+  tlsCa: ['server', 'tlsCa'],
+  tlsCert: ['server', 'tlsCert'],
+  tlsKey: ['server', 'tlsKey'],
+  tlsServerName: ['server', 'tlsServerName'],
+  tlsInsecure: ['server', 'tlsInsecure'],
+  header: ['server', 'header'],
+  headerEnv: ['server', 'headerEnv'],
+  headerFile: ['server', 'headerFile'],
+  tokenEnv: ['server', 'tokenEnv'],
+  tokenFile: ['server', 'tokenFile'],
+  launch: ['server', 'launch'],
+  modelRepository: ['server', 'modelRepository'],
+  tritonserver: ['server', 'tritonserver'],
+  dockerImage: ['server', 'dockerImage'],
+  dockerGpus: ['server', 'dockerGpus'],
+  protect: ['server', 'protect'],
+  restore: ['server', 'restore'],
+  latencyBudget: ['goal', 'latencyBudgetMs'],
+  percentile: ['goal', 'percentile'],
+  constraint: ['goal', 'constraints'],
+  objective: ['goal', 'objectives'],
+  space: ['space'],
+  concurrency: ['levels', 'concurrency'],
+  requestRate: ['levels', 'requestRate'],
+  requestDistribution: ['levels', 'requestDistribution'],
+  batch: ['traffic', 'batch'],
+  inputData: ['traffic', 'inputData'],
+  shape: ['traffic', 'shape'],
+  integers: ['traffic', 'integers'],
+  stringData: ['traffic', 'stringData'],
+  stringLength: ['traffic', 'stringLength'],
+  outputTolerance: ['traffic', 'outputTolerance'],
+  requestParameter: ['traffic', 'requestParameter'],
+  sequenceLength: ['traffic', 'sequenceLength'],
+  sequenceLengthVariation: ['traffic', 'sequenceLengthVariation'],
+  sequenceIds: ['traffic', 'sequenceIds'],
+  streaming: ['traffic', 'streaming'],
+  compression: ['traffic', 'compression'],
+  tensorFormat: ['traffic', 'tensorFormat'],
+  sharedMemory: ['traffic', 'sharedMemory'],
+  outputSharedMemorySize: ['traffic', 'outputSharedMemorySize'],
+  clientThreads: ['traffic', 'clientThreads'],
+  maxErrors: ['traffic', 'maxErrors'],
+  sampler: ['sampler', 'name'],
+  leastGain: ['sampler', 'leastGainPercent'],
+  candidates: ['sampler', 'candidates'],
+  precision: ['measurement', 'precisionPercent'],
+  stability: ['measurement', 'stability'],
+  allowForeignTraffic: ['measurement', 'allowForeignTraffic'],
+  maxTrials: ['limits', 'maxTrials'],
+  timeBudget: ['limits', 'timeBudgetSeconds'],
+  loadTimeout: ['limits', 'loadTimeoutSeconds'],
+  maxOutage: ['limits', 'maxOutageSeconds'],
+  seed: ['seed'],
+  trace: ['trace'],
+  output: ['output'],
+  grid: ['recording', 'grid'],
+  levelValues: ['recording', 'levelValues'],
+  repeats: ['recording', 'repeats'],
+  latencyLimit: ['recording', 'latencyLimitMs'],
+  window: ['recording', 'windowSeconds'],
+  windows: ['recording', 'windows'],
+};
+
+/** The names of the options that a study is described by. */
+export const studyOptionNames: readonly string[] = Object.entries(places)
+  .filter(([, [section]]) => section !== 'recording')
+  .map(([name]) => name);
+
+/** Options that say the same thing in two ways: one that is given takes the place of the others. */
+const replaced: Readonly<Record<string, readonly (keyof typeof places)[]>> = {
+  concurrency: ['requestRate'],
+  requestRate: ['concurrency'],
+  url: ['launch', 'controlUrl', 'metricsUrl'],
+  launch: ['url', 'controlUrl', 'metricsUrl'],
+};
+
+/** The study that the options describe. Options that are no part of a study, such as `ui`, do not count. Errors: USAGE. */
+export const specOf = (options: Options): StudySpec =>
+  checkStudySpec(withOptions({}, options, Object.keys(options)), 'the command line');
+
+/**
+ * The spec with what the named options say in place of what it says. An option that is undefined leaves the spec as it
+ * is. Errors: USAGE.
+ */
+export function changedSpec(spec: StudySpec, options: Options, named: Iterable<string>): StudySpec {
+  const keys = [...named];
+  const base = keys.reduce<JsonObject>(
+    (json, key) => (replaced[key] ?? []).reduce((left, other) => without(left, places[other]), json),
+    specToJson(spec),
+  );
+  return checkStudySpec(withOptions(base, options, keys), 'the command line');
+}
+
+function withOptions(base: JsonObject, options: Options, keys: readonly string[]): JsonObject {
+  const fields = [
+    // An option of ours for the space comes before the space of a file of Model Analyzer.
+    ...(keys.includes('modelAnalyzer') ? analyzerFields(options) : []),
+    ...keys.map((key): Field | null => {
+      const place = Object.hasOwn(places, key) ? places[key as keyof typeof places] : undefined;
+      return place ? [place, options[key as keyof Options] as Json | undefined] : null;
+    }),
+  ];
+  return fields.reduce<JsonObject>((json, field) => (field ? withField(json, field) : json), base);
+}
+
+type Field = readonly [place: Place, value: Json | undefined];
+
+/** The fields of a spec that a file of Model Analyzer fills beside the options. */
+function analyzerFields({ modelAnalyzer }: Options): readonly Field[] {
+  if (!modelAnalyzer) return [];
+  const { file, ignored, space, levels, earlyExits } = modelAnalyzer;
+  return [
+    [['modelAnalyzer'], { file, ignored: ignored.map(({ key, reason }) => ({ key, reason })) }],
+    [['space'], space],
+    [['sampler', 'earlyExits'], earlyExits],
+    [['levels', 'values'], levels],
+  ];
+}
+
+function withField(json: JsonObject, [[section, field], value]: Field): JsonObject {
+  if (value === undefined) return json;
+  if (field === undefined) return { ...json, [section]: value };
+  return { ...json, [section]: { ...fieldsOf(json[section]), [field]: value } };
+}
+
+function without(json: JsonObject, [section, field]: Place): JsonObject {
+  if (field === undefined) return json;
+  const { [field]: _, ...rest } = fieldsOf(json[section]);
+  return { ...json, [section]: rest };
+}
+
+const fieldsOf = (value: Json | undefined): JsonObject => (value ?? {}) as JsonObject;

@@ -1,0 +1,92 @@
+import type { JsonObject } from '../base/json.ts';
+import type { AddressSpec, HeaderSpec, LaunchSpec, ProtectSpec, TlsSpec } from './server-spec.ts';
+import type { RequestDistribution, StabilityName } from './study-spec.ts';
+import type { ClientSpec, RequestSpec, TransportSpec } from './traffic-spec.ts';
+
+export interface NumberRange {
+  readonly low: number;
+  readonly high: number;
+}
+
+/** What only a file of Model Analyzer can say of a study. */
+export interface AnalyzerSettings {
+  readonly file: string;
+  /** What stands in the file and does not count; `key` is the path of the key. */
+  readonly ignored: readonly IgnoredKey[];
+  /** The search space, as a file of tritune would say it. */
+  readonly space: JsonObject;
+  /** The load levels to measure, in rising order, where the file lists them. */
+  readonly levels?: readonly number[];
+  /** False: no candidate of a grid is left out for what others did. */
+  readonly earlyExits: boolean;
+}
+
+export interface IgnoredKey {
+  readonly key: string;
+  readonly reason: string;
+}
+
+/**
+ * A study as one flat set of options, the way the command line and `tune()` of the library take them. `StudySpec` is
+ * what a study works from; `specOf` makes one from these.
+ */
+export interface TuneOptions
+  extends Omit<AddressSpec, keyof TlsSpec | keyof HeaderSpec>,
+    Partial<Omit<LaunchSpec, 'dockerImage'>>,
+    Omit<RequestSpec, 'inputData' | 'shape' | 'requestParameter'>,
+    TlsSpec,
+    HeaderSpec,
+    TransportSpec,
+    ClientSpec,
+    ProtectSpec {
+  readonly model?: string;
+  /** The path of a module with an adapter, for a server that is no Triton. */
+  readonly adapter?: string;
+  readonly inputData?: readonly string[];
+  readonly shape?: Readonly<Record<string, readonly number[]>>;
+  readonly requestParameter?: RequestSpec['requestParameter'];
+  readonly dockerImage: string;
+  readonly space?: string;
+  /** Milliseconds. */
+  readonly latencyBudget?: number;
+  readonly percentile: number;
+  readonly constraint?: readonly string[];
+  readonly objective?: readonly string[];
+  readonly sampler?: string;
+  /** A file with a list of assignments, for the manual sampler. */
+  readonly candidates?: string;
+  readonly seed: number;
+  /** Per cent. */
+  readonly leastGain?: number;
+  readonly maxTrials?: number;
+  /** Seconds. */
+  readonly timeBudget?: number;
+  readonly concurrency?: NumberRange;
+  readonly requestRate?: NumberRange;
+  readonly requestDistribution: RequestDistribution;
+  /** Per cent. */
+  readonly precision: number;
+  readonly stability: StabilityName;
+  readonly allowForeignTraffic: boolean;
+  readonly restore: 'config' | 'reload';
+  /** Seconds. */
+  readonly loadTimeout?: number;
+  /** Seconds. */
+  readonly maxOutage?: number;
+  readonly trace?: boolean;
+  readonly output?: string;
+  readonly modelAnalyzer?: AnalyzerSettings;
+}
+
+/** The options of a recording, beside those of a study. */
+export interface RecordingOptions {
+  /** The file that is written. */
+  readonly grid: string;
+  readonly levelValues: readonly number[];
+  readonly repeats: number;
+  /** Milliseconds. */
+  readonly latencyLimit?: number;
+  /** Seconds. */
+  readonly window?: number;
+  readonly windows?: number;
+}

@@ -1,0 +1,82 @@
+import { bindSpace, optionsIn, sceneOf } from '../../../space/bound-space.ts';
+import { buildCandidate } from '../../../space/candidate.ts';
+import type { Assignment, Candidate, SearchSpace } from '../../../space/types.ts';
+import type { StudyStarted } from '../../records/records.ts';
+import { spaceOf } from '../settings.ts';
+
+/** A parameter that the best sets otherwise than the original config, and the two configs that isolate it. */
+export interface ChangedParameters {
+  /** The parameter, with those that apply only together with it. */
+  readonly set: Assignment;
+  /** The best without it. */
+  readonly putBack: Candidate;
+  /** The original config with nothing else; null when that is not legal. */
+  readonly alone: Candidate | null;
+}
+
+/** Returns the parameters that the best sets otherwise than the original; none when the study's space does not lead to the best. */
+export function changedParametersOf(started: StudyStarted, best: Candidate): readonly ChangedParameters[] {
+  const space = spaceOf(started);
+  if (!space) return [];
+  const build: Build = (assignment) => {
+    const outcome = buildCandidate(space, started.original, assignment);
+    return outcome.legal ? outcome.candidate : null;
+  };
+  if (build(best.assignment)?.fingerprint !== best.fingerprint) return [];
+  const changed = Object.keys(best.assignment).flatMap((name): ChangedParameters[] => {
+    const kept = legalPart(without(best.assignment, [name, ...fieldsOf(space, name)]), build);
+    const putBack = build(kept);
+    if (!putBack || putBack.fingerprint === best.fingerprint) return [];
+    const set = without(best.assignment, Object.keys(kept));
+    return [{ set, putBack, alone: build(set) }];
+  });
+  // Of two that lead to the same config, keep the one with fewer parameters.
+  const bySize = changed.sort((a, b) => sizeOf(a.set) - sizeOf(b.set));
+  return bySize.filter(
+    ({ putBack }, index) => bySize.findIndex((each) => each.putBack.fingerprint === putBack.fingerprint) === index,
+  );
+}
+
+/** Returns the parameter's values in the space above the candidate's; null where the candidate's is not a number of the space. */
+export function largerIn(started: StudyStarted, { assignment }: Candidate, parameter: string): number[] | null {
+  const space = spaceOf(started);
+  const bound = space && bindSpace(space, started.original);
+  const setting = bound?.byName.get(parameter);
+  const value = assignment[parameter];
+  if (!bound || !setting || typeof value !== 'number') return null;
+  const options = optionsIn(setting, sceneOf(bound, assignment)).map((option) => option.value);
+  return options.filter((option) => typeof option === 'number').filter((option) => option > value);
+}
+
+type Build = (assignment: Assignment) => Candidate | null;
+
+/** Returns the parameters that set a field of the message that this one sets as a whole. */
+function fieldsOf({ parameters }: SearchSpace, name: string): readonly string[] {
+  const whole = parameters.find((parameter) => parameter.name === name)?.path;
+  if (!whole) return [];
+  return parameters
+    .filter(({ path }) => path && path.length > whole.length && whole.every((part, index) => part === path[index]))
+    .map((parameter) => parameter.name);
+}
+
+/** Returns the largest legal part of the assignment; a delay, for example, does not apply without batching. */
+function legalPart(assignment: Assignment, build: Build): Assignment {
+  if (build(assignment)) return assignment;
+  let kept: Assignment = {};
+  let before: Assignment | null = null;
+  // A parameter may become legal only after a later one.
+  while (before === null || sizeOf(before) < sizeOf(kept)) {
+    before = kept;
+    for (const [name, value] of Object.entries(assignment)) {
+      const more = { ...kept, [name]: value };
+      if (build(more)) kept = more;
+    }
+  }
+  return kept;
+}
+
+const sizeOf = (assignment: Assignment): number => Object.keys(assignment).length;
+
+function without(assignment: Assignment, names: readonly string[]): Assignment {
+  return Object.fromEntries(Object.entries(assignment).filter(([name]) => !names.includes(name)));
+}

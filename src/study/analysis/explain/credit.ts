@@ -1,0 +1,210 @@
+import type { LoadLevel } from '../../../loadgen/types.ts';
+import { type Predictor, predictorOf } from '../../../perfmodel/predictor.ts';
+import type { Measurement } from '../../../profiler/measurement.ts';
+import type { Assignment, Candidate } from '../../../space/types.ts';
+import { relativeHalfWidth } from '../../../stats/precision.ts';
+import { representative } from '../../final/final.ts';
+import type { StudyState } from '../../records/state.ts';
+import { reportDraw } from '../../summary/prediction.ts';
+import type { Trial } from '../../types.ts';
+import { type ChangedParameters, changedParametersOf } from './changed-parameters.ts';
+
+/** The effect of one changed parameter of the best. */
+export interface ParameterCredit {
+  readonly set: Assignment;
+  /** `measured`: from a trial that differs in nothing else; `model`: by the performance model. */
+  readonly basis: 'measured' | 'model';
+  /** `best`: the best with and without the parameter; `original`: the original config with and without it. */
+  readonly against: 'best' | 'original';
+  /** The trial that was measured for it; null for `model`. */
+  readonly trial: number | null;
+  /** Whether both are at one load level, or each at its own best one. */
+  readonly levels: 'same' | 'own';
+  readonly level: LoadLevel;
+  readonly with: ParameterFigures;
+  readonly without: ParameterFigures;
+  /** Throughput with it over throughput without it. */
+  readonly ratio: number;
+  /** The figure that differs; at a request rate, for example, the throughput is equal and the latency is not. null: neither differs. */
+  readonly matters: 'throughput' | 'latency' | null;
+}
+
+/** The figures of one config in a comparison. */
+export interface ParameterFigures {
+  /** infer/s. */
+  readonly throughput: number;
+  /** The budgeted percentile, in milliseconds. */
+  readonly latencyMs: number;
+  /** Half the 95 % interval of the throughput, as a share of it; 0 for `model`. */
+  readonly halfWidth: number;
+}
+
+/** The effects of all changed parameters of the best. */
+export interface Credit {
+  /** The parameter with the largest effect first. `knobs` is its name in summary.json. */
+  readonly knobs: readonly ParameterCredit[];
+  /** Parameters whose effect is unknown. */
+  readonly unknown: Assignment;
+}
+
+/** Smaller relative differences are within the noise of measurements and model. */
+const LEAST_THROUGHPUT_CHANGE = 0.05;
+const LEAST_LATENCY_CHANGE = 0.15;
+/** The model is not used when its prediction of the best is off by more than this, … */
+const LARGEST_MISS = 0.15;
+/** … nor for a config whose predicted throughput has a larger standard deviation than this, as a logarithm. */
+const LARGEST_DEVIATION = 0.25;
+
+/** Returns the effect of each changed parameter of the best; null when the best is the original config, or nothing isolates them. */
+export function creditOf(state: StudyState, best: Trial, stands: Measurement): Credit | null {
+  const changes = changedParametersOf(state.started, best.candidate);
+  if (changes.length === 0) return null;
+  const model = modelCreditOf(state, best, stands);
+  const credits = changes.map((change) => ({
+    change,
+    credit: measuredPutBack(state, best, stands, change) ?? measuredAlone(state, change) ?? model(change),
+  }));
+  const known = credits.flatMap(({ credit }) => credit ?? []);
+  return {
+    knobs: known.filter((credit) => !saidByLess(credit, known)).sort((a, b) => weightOf(b) - weightOf(a)),
+    unknown: Object.assign({}, ...credits.flatMap(({ change, credit }) => (credit ? [] : [change.set]))),
+  };
+}
+
+/** Tells whether one of its own parts has the same effect. */
+function saidByLess({ set, ratio }: ParameterCredit, all: readonly ParameterCredit[]): boolean {
+  const names = Object.keys(set);
+  return all.some(
+    (other) =>
+      Object.keys(other.set).length < names.length &&
+      Object.keys(other.set).every((name) => names.includes(name)) &&
+      Math.abs(other.ratio / ratio - 1) < LEAST_THROUGHPUT_CHANGE,
+  );
+}
+
+function measuredPutBack(
+  state: StudyState,
+  best: Trial,
+  stands: Measurement,
+  change: ChangedParameters,
+): ParameterCredit | null {
+  const other = trialOf(state, change.putBack);
+  const pair = other && comparable(state, { trial: best, stands }, other);
+  if (!other || !pair) return null;
+  return credited(change.set, { basis: 'measured', against: 'best', trial: other.number }, pair);
+}
+
+function measuredAlone(state: StudyState, change: ChangedParameters): ParameterCredit | null {
+  const { baseline } = state;
+  const trial = change.alone && trialOf(state, change.alone);
+  const stands = trial && representative(state, trial)?.measurement;
+  if (!baseline || !trial || !stands) return null;
+  const pair = comparable(state, { trial, stands }, baseline);
+  return pair && credited(change.set, { basis: 'measured', against: 'original', trial: trial.number }, pair);
+}
+
+const trialOf = ({ trials }: StudyState, { fingerprint }: Candidate): Trial | null =>
+  trials.find((trial) => trial.candidate.fingerprint === fingerprint && trial.failure === null) ?? null;
+
+interface Pair {
+  readonly levels: 'same' | 'own';
+  readonly level: LoadLevel;
+  readonly with: ParameterFigures;
+  readonly without: ParameterFigures;
+}
+
+/**
+ * Compares two trials at the same level, or each at its own where no other level is better for it; both scaled to the machine's usual
+ * speed.
+ */
+function comparable(
+  state: StudyState,
+  { trial, stands }: { readonly trial: Trial; readonly stands: Measurement },
+  other: Trial,
+): Pair | null {
+  const own = representative(state, other);
+  const same = [...(own ? [own.measurement] : []), ...other.measurements].find(
+    (each) => each.level.value === stands.level.value && tells(each),
+  );
+  if (!tells(stands)) return null;
+  const figuresAt = (measurement: Measurement): ParameterFigures => figuresOf(state.speeds.comparable(measurement));
+  const figures = { level: stands.level, with: figuresAt(stands) };
+  if (same) return { ...figures, levels: 'same', without: figuresAt(same) };
+  if (!own?.feasible || !tells(own.measurement) || !isSettled(state, trial) || !isSettled(state, other)) return null;
+  return { ...figures, levels: 'own', without: figuresAt(own.measurement) };
+}
+
+const tells = ({ client, tooManyErrors, throughput, budgetLatencyMs }: Measurement): boolean =>
+  !client.bound && !tooManyErrors && throughput.value > 0 && budgetLatencyMs.value > 0;
+
+/** Tells whether a higher level was measured and is worse, or there is none. */
+function isSettled({ started }: StudyState, { measurements, chosen, feasible }: Trial): boolean {
+  const level = chosen === null ? undefined : measurements[chosen]?.level.value;
+  if (level === undefined || !feasible) return false;
+  return level >= started.levels.high || measurements.some((each) => each.level.value > level);
+}
+
+const figuresOf = ({ throughput, budgetLatencyMs }: Measurement): ParameterFigures => ({
+  throughput: throughput.value,
+  latencyMs: budgetLatencyMs.value,
+  halfWidth: relativeHalfWidth(throughput),
+});
+
+/** Returns a function that predicts credits with a model fitted to every trial, the best included, on first use. */
+function modelCreditOf(
+  state: StudyState,
+  best: Trial,
+  stands: Measurement,
+): (change: ChangedParameters) => ParameterCredit | null {
+  const { level, throughput, budgetLatencyMs } = state.speeds.comparable(stands);
+  let fitted: { readonly predictor: Predictor | null; readonly whole: ParameterFigures | null } | undefined;
+  return ({ set, putBack }) => {
+    fitted ??= fitToAll();
+    const { predictor, whole } = fitted;
+    const without = whole && figuresBy(predictor, putBack, level);
+    if (!whole || !without) return null;
+    return credited(
+      set,
+      { basis: 'model', against: 'best', trial: null },
+      { levels: 'same', level, with: whole, without },
+    );
+  };
+
+  /** `whole`: the prediction for the best itself; null where it is far from the measurement. */
+  function fitToAll() {
+    const predictor = predictorOf(state.compared.trials, reportDraw(budgetLatencyMs.percentile));
+    const whole = figuresBy(predictor, best.candidate, level);
+    const isNear = whole !== null && Math.abs(whole.throughput / throughput.value - 1) <= LARGEST_MISS;
+    return { predictor, whole: isNear ? whole : null };
+  }
+}
+
+/** Predicts figures; null where the prediction is too uncertain or an extrapolation. */
+function figuresBy(predictor: Predictor | null, candidate: Candidate, level: LoadLevel): ParameterFigures | null {
+  const predicted = predictor?.quality.isGood ? predictor.predict(candidate, level) : null;
+  if (!predicted || predicted.extrapolates.length > 0) return null;
+  if (predicted.throughput.deviation > LARGEST_DEVIATION) return null;
+  return { throughput: predicted.throughput.value, latencyMs: predicted.budgetLatency.value, halfWidth: 0 };
+}
+
+function credited(
+  set: Assignment,
+  source: Pick<ParameterCredit, 'basis' | 'against' | 'trial'>,
+  pair: Pair,
+): ParameterCredit | null {
+  const ratio = pair.with.throughput / pair.without.throughput;
+  const latencyRatio = pair.without.latencyMs / pair.with.latencyMs;
+  if (![ratio, latencyRatio].every((each) => Number.isFinite(each) && each > 0)) return null;
+  const halfWidth = Math.hypot(pair.with.halfWidth, pair.without.halfWidth);
+  const isClear = Math.abs(Math.log(ratio)) >= Math.max(LEAST_THROUGHPUT_CHANGE, halfWidth);
+  const isLate = pair.levels === 'same' && Math.abs(latencyRatio - 1) >= LEAST_LATENCY_CHANGE;
+  // Such a wide interval hides any effect.
+  if (!isClear && !isLate && !(halfWidth <= LARGEST_MISS)) return null;
+  const matters = isClear ? 'throughput' : isLate ? 'latency' : null;
+  return { set, ...source, ...pair, ratio, matters };
+}
+
+/** Returns the effect for sorting. At a request rate the throughput is equal, and the latency counts. */
+function weightOf({ ratio, levels, with: on, without: off }: ParameterCredit): number {
+  return levels === 'same' ? Math.max(ratio, off.latencyMs / on.latencyMs) : ratio;
+}

@@ -1,0 +1,81 @@
+import { representative } from '../../final/final.ts';
+import type { StudyState } from '../../records/state.ts';
+import type { Trial } from '../../types.ts';
+import { adviceOf } from './advice.ts';
+import { type Credit, creditOf } from './credit.ts';
+import { type Limit, limitOf } from './limit.ts';
+import { type TimeSplit, timeSplitOf } from './time-split.ts';
+import { adviceSentence, creditSentences, limitSentence, splitSentences, type Told } from './words.ts';
+
+/** Why the best is the best and what limits it, in numbers and in words. */
+export interface Explanation {
+  readonly trial: number;
+  /** The original config's; null when it is the best itself, or was not measured. */
+  readonly before: TimeSplit | null;
+  readonly after: TimeSplit;
+  /** null when the best is the original config, and when no parameter's effect is known. */
+  readonly credit: Credit | null;
+  readonly limit: Limit & { readonly words: string };
+  /** What to try besides the config. */
+  readonly advice: readonly string[];
+  /** All of it in sentences; `text` is the same as one paragraph. */
+  readonly sentences: readonly string[];
+  readonly text: string;
+}
+
+/** Explains the best. Pure: the same state gives the same explanation. null when nothing was measured. */
+export function explainBest(state: StudyState): Explanation | null {
+  const { best, baseline, goal } = state;
+  const after = best && toldOf(state, best);
+  if (!best || !after) return null;
+  const before = baseline && baseline.number !== best.number ? toldOf(state, baseline) : null;
+  const { measurement, split } = after;
+  const credit = creditOf(state, best, measurement);
+  const found = limitOf(state, best, measurement, split);
+  const limit = { ...found, words: limitSentence(found, measurement, goal) };
+  const advice = adviceOf(state, best, measurement, split, limit);
+  const sentences = [
+    ...standing(state, best),
+    ...splitSentences(before, after),
+    ...(credit ? creditSentences(credit, measurement, goal) : []),
+    limit.words,
+    ...adviceSentence(advice),
+  ];
+  return {
+    trial: best.number,
+    before: before?.split ?? null,
+    after: split,
+    credit,
+    limit,
+    advice,
+    sentences,
+    text: sentences.join(' '),
+  };
+}
+
+function toldOf(state: StudyState, trial: Trial): Told | null {
+  const measurement = representative(state, trial)?.measurement;
+  const split = measurement && timeSplitOf(measurement, trial.candidate.shape);
+  return split ? { split, measurement } : null;
+}
+
+/** Returns the opening sentences: that the best is the original, misses the goal, or has nothing to be compared with. */
+function standing(state: StudyState, best: Trial): readonly string[] {
+  const { baseline, gain } = state;
+  const isFeasible = representative(state, best)?.feasible ?? false;
+  const missed = isFeasible ? [] : ['Nothing met the goal; this is about the nearest to it.'];
+  const { rejected } = gain ?? {};
+  if (baseline?.number === best.number) {
+    const but = rejected ? `trial ${rejected.trial} seemed better, but ${rejected.reason}` : 'nothing better was found';
+    return [...missed, `The original config stays: ${but}.`];
+  }
+  const instead = rejected
+    ? [`Trial ${rejected.trial} seemed better, but ${rejected.reason}, which ended before this one was measured again.`]
+    : [];
+  const isComparable = baseline !== null && toldOf(state, baseline) !== null;
+  return [
+    ...missed,
+    ...instead,
+    ...(isComparable ? [] : ['The original config was not measured, so there is no before.']),
+  ];
+}

@@ -1,0 +1,145 @@
+import { nsToMs } from '../../../base/units.ts';
+import { isModelled } from '../../../perfmodel/observations.ts';
+import type { Measurement } from '../../../profiler/measurement.ts';
+import type { CandidateShape } from '../../../space/types.ts';
+import { missedConstraints } from '../../goal/goal.ts';
+import type { StudyState } from '../../records/state.ts';
+import type { Constraint, Trial } from '../../types.ts';
+import type { TimeSplit } from './time-split.ts';
+
+/** What keeps the best from serving more. */
+export type LimitKind =
+  | 'client' // the load generator itself
+  | 'cpu' // the server's machine has no CPU time left
+  | 'compute' // every instance always executes, with batches as large as they get
+  | 'queue-delay' // requests wait for larger batches while instances are idle
+  | 'outside' // most time goes outside the server's queue and compute
+  | 'latency-budget' // it is missed, or would be with more load
+  | 'constraint' // the same of another constraint of the goal
+  | 'level-range' // no higher load was allowed
+  | 'unseen' // more load serves no more, and nothing that was measured tells why
+  | 'none'; // nothing that was measured is at its limit
+
+/** The limit of the best, with its evidence. */
+export interface Limit {
+  readonly kind: LimitKind;
+  /** The share of the time that an instance executes, 0 to 1; null without statistics. */
+  readonly busyShare: number | null;
+  readonly instances: number;
+  /** Mean samples per execution and the most possible; null without batching or statistics. */
+  readonly batch: { readonly mean: number; readonly most: number } | null;
+  /** CPU utilisation of the server's machine, 0 to 1; null when not measured. */
+  readonly cpuShare: number | null;
+  readonly gpuShare: number | null;
+  /** The queue's share of the mean latency, 0 to 1; null without statistics. */
+  readonly queueShare: number | null;
+  readonly outsideShare: number | null;
+  readonly queueDelayMs: number;
+  /** The first constraint that the best misses; null when it meets all. */
+  readonly missed: Constraint | null;
+  /** The measurement of the best at a higher level and why it is no better; null without one. */
+  readonly higher: {
+    readonly level: number;
+    readonly throughput: number;
+    readonly missed: Constraint | null;
+    readonly clientReason: string | null;
+  } | null;
+}
+
+const BUSY = 0.85;
+/** Statistics and traffic cover the same time except for its edges; a busy share above this means that instances are counted wrongly. */
+const MOST_BUSY = 1.1;
+const NEARLY_FULL_BATCH = 0.8;
+const CPU_FULL = 0.9;
+/** A GPU counts as used while anything runs on it, so a high value alone is no limit. */
+const GPU_FULL = 0.95;
+const LONG_QUEUE = 0.2;
+const MOSTLY_OUTSIDE = 0.5;
+/** The share of the queue delay that requests wait on average where the delay is the limit. */
+const PART_OF_DELAY = 0.25;
+/** A higher level with at most this multiple of the throughput serves no more. */
+export const NO_MORE = 1.05;
+const NEAR_BUDGET = 0.9;
+
+/** Returns what limits the best at its representative measurement. */
+export function limitOf(state: StudyState, best: Trial, stands: Measurement, split: TimeSplit): Limit {
+  const facts = factsOf(state, best, stands, split);
+  return { ...facts, kind: kindOf(state, facts, stands, split) };
+}
+
+type Facts = Omit<Limit, 'kind'>;
+
+function kindOf(state: StudyState, facts: Facts, stands: Measurement, { parts }: TimeSplit): LimitKind {
+  const { busyShare, cpuShare, gpuShare, queueShare, outsideShare, queueDelayMs, higher } = facts;
+  if (stands.client.bound || higher?.clientReason) return 'client';
+  if (cpuShare !== null && cpuShare >= CPU_FULL) return 'cpu';
+  if (facts.missed) return kindOfMissed(facts.missed);
+  const isBusy = busyShare !== null && busyShare >= BUSY;
+  const gainsNothing = higher !== null && higher.throughput <= NO_MORE * stands.throughput.value;
+  if (isBusy && (isFull(facts) || gainsNothing)) return 'compute';
+  if (gainsNothing && (gpuShare ?? 0) >= GPU_FULL) return 'compute';
+  const waits = queueDelayMs > 0 && (parts?.queueMs ?? 0) >= PART_OF_DELAY * queueDelayMs;
+  if (busyShare !== null && !isBusy && waits && (queueShare ?? 0) >= LONG_QUEUE) return 'queue-delay';
+  if (higher?.missed) return kindOfMissed(higher.missed);
+  const isOutside = outsideShare !== null && outsideShare >= MOSTLY_OUTSIDE;
+  if (gainsNothing) return isOutside ? 'outside' : 'unseen';
+  if (isNearBudget(state, stands)) return 'latency-budget';
+  if (stands.level.value >= state.started.levels.high) return 'level-range';
+  return isOutside ? 'outside' : 'none';
+}
+
+const kindOfMissed = ({ metric }: Constraint): LimitKind => (metric === 'latency' ? 'latency-budget' : 'constraint');
+
+const isFull = ({ batch }: Facts): boolean => batch === null || batch.mean >= NEARLY_FULL_BATCH * batch.most;
+
+function isNearBudget({ goal: { budget } }: StudyState, { budgetLatencyMs }: Measurement): boolean {
+  if (budget === null || budget.percentile !== budgetLatencyMs.percentile) return false;
+  return budgetLatencyMs.value >= NEAR_BUDGET * budget.latencyMs;
+}
+
+function factsOf(state: StudyState, best: Trial, stands: Measurement, { totalMs, parts, execution }: TimeSplit): Facts {
+  const { shape } = best.candidate;
+  const { instances, dynamicBatching, maxBatchSize, maxQueueDelayNs } = shape.policy;
+  const most = dynamicBatching ? maxBatchSize : 0;
+  return {
+    busyShare: busyShareOf(stands, shape),
+    instances,
+    batch: execution && most > 1 ? { mean: execution.batchSize, most } : null,
+    // An emulated server uses hardly any CPU, so its machine says nothing about the real one.
+    cpuShare: state.server.emulated === null ? shareOf(stands.device.cpuUtilizationPercent) : null,
+    gpuShare: shareOf(stands.device.gpuUtilizationPercent),
+    queueShare: parts && parts.queueMs / totalMs,
+    outsideShare: parts && parts.outsideMs / totalMs,
+    queueDelayMs: nsToMs(maxQueueDelayNs),
+    missed: missedConstraints(stands, best.candidate, state.goal)[0] ?? null,
+    higher: higherOf(state, best, stands),
+  };
+}
+
+/** Returns the execution time over elapsed time and instances; null where instances are not what the config says. */
+function busyShareOf({ server, durationMs }: Measurement, shape: CandidateShape): number | null {
+  if (!server || server.batches.length === 0 || !isModelled(shape) || !(durationMs > 0)) return null;
+  const busyMs =
+    server.batches.reduce((sum, { executions, meanExecutionUs }) => sum + executions * meanExecutionUs, 0) / 1e3;
+  const share = busyMs / durationMs / shape.policy.instances;
+  return share >= 0 && share <= MOST_BUSY ? Math.min(1, share) : null;
+}
+
+const shareOf = (percent: number | undefined): number | null =>
+  percent !== undefined && percent >= 0 && percent <= 100 ? percent / 100 : null;
+
+/** Returns the next higher measured level of the best, in the search or the final. */
+function higherOf({ finals, goal }: StudyState, best: Trial, stands: Measurement): Limit['higher'] {
+  const again = finals.filter(({ trial }) => trial === best.number).map(({ measurement }) => measurement);
+  const [next] = [...best.measurements, ...again]
+    .filter(({ level, throughput }) => level.value > stands.level.value && Number.isFinite(throughput.value))
+    .sort((a, b) => a.level.value - b.level.value);
+  if (!next) return null;
+  const { client, level, throughput } = next;
+  return {
+    level: level.value,
+    throughput: throughput.value,
+    missed: client.bound ? null : (missedConstraints(next, best.candidate, goal)[0] ?? null),
+    clientReason: client.bound ? (client.reason ?? 'it could not keep up') : null,
+  };
+}

@@ -1,0 +1,72 @@
+import { latenciesOf } from '../../../profiler/latency-summary.ts';
+import type { Measurement, ServerBreakdown } from '../../../profiler/measurement.ts';
+import type { CandidateShape } from '../../../space/types.ts';
+
+/** The parts of a request's mean latency, in milliseconds; the three parts add up to `totalMs`. */
+export interface TimeSplit {
+  /** The client's latency; in an open loop from the time at which the request was due. */
+  readonly totalMs: number;
+  /** The parts by the server's statistics; null without usable ones. */
+  readonly parts: {
+    readonly queueMs: number;
+    /** Input, inference and output. */
+    readonly computeMs: number;
+    /** The rest: network, front end and client. */
+    readonly outsideMs: number;
+  } | null;
+  /** The mean execution; null without statistics. */
+  readonly execution: { readonly batchSize: number; readonly meanMs: number } | null;
+}
+
+const US_PER_MS = 1e3;
+
+/** Returns the split of one measurement; null when nothing was served. */
+export function timeSplitOf(measurement: Measurement, { scheduling }: CandidateShape): TimeSplit | null {
+  const totalMs = latenciesOf(measurement).avg;
+  if (!(totalMs > 0 && totalMs < Number.POSITIVE_INFINITY)) return null;
+  const inside = scheduling === 'ensemble' ? membersMs(measurement) : ownMs(measurement.server);
+  return { totalMs, parts: inside && partsOf(totalMs, inside), execution: executionOf(measurement.server) };
+}
+
+interface Inside {
+  readonly queueMs: number;
+  readonly computeMs: number;
+}
+
+/** Returns the means per answered request. Cached answers neither wait nor compute, and the statistics leave them out. */
+function ownMs(server: ServerBreakdown | null): Inside | null {
+  if (!server || server.successCount === 0) return null;
+  const executed = Math.max(0, 1 - server.cache.hitCount / server.successCount) / US_PER_MS;
+  const computeUs = server.computeInputUs + server.computeInferUs + server.computeOutputUs;
+  return { queueMs: server.queueUs * executed, computeMs: computeUs * executed };
+}
+
+/** Sums over an ensemble's members, weighted by how often each was called: the ensemble itself neither queues nor computes. */
+function membersMs({ server, composing = [] }: Measurement): Inside | null {
+  const requests = server?.successCount ?? 0;
+  if (requests === 0 || composing.length === 0) return null;
+  const members = composing.map((member) => ({ ...ownMs(member), times: member.successCount / requests }));
+  return {
+    queueMs: members.reduce((sum, { queueMs = 0, times }) => sum + queueMs * times, 0),
+    computeMs: members.reduce((sum, { computeMs = 0, times }) => sum + computeMs * times, 0),
+  };
+}
+
+/** The parts may exceed the total by this factor: the clocks agree to some per cent; members that ran in parallel exceed it by more. */
+const MOST_EXCESS = 1.05;
+
+function partsOf(totalMs: number, { queueMs, computeMs }: Inside): TimeSplit['parts'] {
+  const insideMs = queueMs + computeMs;
+  if (!(queueMs >= 0 && computeMs >= 0 && insideMs > 0 && insideMs <= MOST_EXCESS * totalMs)) return null;
+  const scale = Math.min(1, totalMs / insideMs);
+  return { queueMs: queueMs * scale, computeMs: computeMs * scale, outsideMs: Math.max(0, totalMs - insideMs) };
+}
+
+function executionOf(server: ServerBreakdown | null): TimeSplit['execution'] {
+  const batches = server?.batches ?? [];
+  const executions = batches.reduce((sum, batch) => sum + batch.executions, 0);
+  const samples = batches.reduce((sum, batch) => sum + batch.executions * batch.size, 0);
+  const totalUs = batches.reduce((sum, batch) => sum + batch.executions * batch.meanExecutionUs, 0);
+  if (![executions, samples, totalUs].every((sum) => sum > 0 && Number.isFinite(sum))) return null;
+  return { batchSize: samples / executions, meanMs: totalUs / executions / US_PER_MS };
+}

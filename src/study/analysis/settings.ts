@@ -1,0 +1,72 @@
+import { isTrituneError } from '../../base/errors.ts';
+import type { Json } from '../../base/json.ts';
+import { isMessage } from '../../space/edits/config-fields.ts';
+import { fieldOf } from '../../space/model-configs.ts';
+import { spaceFromJson } from '../../space/source/load.ts';
+import type { Candidate, ConfigPath, SearchSpace } from '../../space/types.ts';
+import type { StudyStarted } from '../records/records.ts';
+import type { Trial } from '../types.ts';
+
+/** The search space's parameters and the values that a candidate has for them, as text. */
+export interface Settings {
+  readonly names: readonly string[];
+  /** Returns one text for each name. */
+  of(candidate: Candidate): readonly string[];
+}
+
+/** The text of a parameter that the config does not have. */
+const ABSENT = 'not set';
+const AS_ORIGINAL = 'as original';
+
+/** Returns the study's space; null when the journal's version of spaces is no longer understood. */
+export function spaceOf({ space }: Pick<StudyStarted, 'space'>): SearchSpace | null {
+  try {
+    return spaceFromJson(space);
+  } catch (error) {
+    if (isTrituneError(error, 'SPACE_INVALID')) return null;
+    throw error;
+  }
+}
+
+/**
+ * Returns the settings of a space. A parameter of one field is read from the config, so that a value that was set equals one that was there
+ * before; an absent field has the value that trials set without effect on the config (configs have no defaults), if any did. For a message
+ * field only its presence counts. A parameter of several fields, and every parameter without an understood space, is read from the
+ * assignment.
+ */
+export function settingsOf(space: SearchSpace | null, trials: readonly Trial[]): Settings {
+  const paths = new Map(space?.parameters.map(({ name, path }) => [name, path]));
+  const assigned = trials.flatMap(({ candidate }) => Object.keys(candidate.assignment));
+  const names = [...new Set([...paths.keys(), ...assigned])];
+  const defaults = defaultsOf(paths, trials);
+  return {
+    names,
+    of: (candidate) =>
+      names.map((name) => {
+        const { assignment } = candidate;
+        const path = paths.get(name);
+        const own = assignment[name] ?? null;
+        const found = path && fieldOf(candidate, path);
+        if (path && !isMessage(path)) {
+          return found === undefined ? (defaults.get(name) ?? ABSENT) : textOf(found as Json);
+        }
+        if (path && (own === null || typeof own === 'boolean')) return String(found !== undefined);
+        return own === null ? AS_ORIGINAL : textOf(own);
+      }),
+  };
+}
+
+/** Returns the default of each field that a trial set without effect on the config. */
+function defaultsOf(paths: ReadonlyMap<string, ConfigPath | null>, trials: readonly Trial[]): Map<string, string> {
+  const defaults = new Map<string, string>();
+  for (const { candidate } of trials) {
+    for (const [name, value] of Object.entries(candidate.assignment)) {
+      const path = paths.get(name);
+      if (!path || isMessage(path) || value === null) continue;
+      if (fieldOf(candidate, path) === undefined) defaults.set(name, textOf(value));
+    }
+  }
+  return defaults;
+}
+
+const textOf = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value));

@@ -1,0 +1,69 @@
+import { bindSpace } from '../../../space/bound-space.ts';
+import { buildCandidate } from '../../../space/candidate.ts';
+import { assignments } from '../../../space/enumerate.ts';
+import type { Assignment, Candidate, SearchSpace } from '../../../space/types.ts';
+import { pruneReason } from '../../search/pruning.ts';
+import type { Trial } from '../../types.ts';
+
+/**
+ * Returns the legal configs that are worth predicting, each once, the best's first: those that were tried, then the whole space if it is
+ * small enough, else the configs that differ from the best in one or two parameters. Configs that failed, or are known to fail, are left
+ * out.
+ */
+export function nearby(
+  space: SearchSpace | null,
+  original: Candidate,
+  best: Candidate,
+  trials: readonly Trial[],
+  most: number,
+): readonly Candidate[] {
+  const tried = trials
+    .filter((trial) => trial.measurements.length > 0 && trial.failure === null)
+    .map(({ candidate }) => candidate);
+  const failed = new Set(
+    trials.filter((trial) => trial.failure !== null).map(({ candidate }) => candidate.fingerprint),
+  );
+  const found = new Map([best, ...tried].slice(0, most).map((candidate) => [candidate.fingerprint, candidate]));
+  for (const assignment of space ? assignmentsAround(space, original, best.assignment, most) : []) {
+    if (found.size >= most) break;
+    const outcome = buildCandidate(space as SearchSpace, original, assignment);
+    if (!outcome.legal) continue;
+    const { fingerprint } = outcome.candidate;
+    if (found.has(fingerprint) || failed.has(fingerprint) || pruneReason(outcome.candidate, trials)) continue;
+    found.set(fingerprint, outcome.candidate);
+  }
+  return [...found.values()];
+}
+
+/** Combinations of a space, at most, that is enumerated whole. */
+const LARGEST_WHOLE = 20_000;
+
+function* assignmentsAround(
+  space: SearchSpace,
+  original: Candidate,
+  best: Assignment,
+  most: number,
+): Generator<Assignment> {
+  const choices = choicesOf(space, original);
+  const combinations = choices.reduce((product, { values }) => product * (values.length + 1), 1);
+  if (combinations <= LARGEST_WHOLE) {
+    const whole = [...assignments(space, original)];
+    if (whole.length <= most) {
+      yield* whole;
+      return;
+    }
+  }
+  for (const { name, values } of choices) for (const value of values) yield { ...best, [name]: value };
+  for (const [index, one] of choices.entries()) {
+    for (const other of choices.slice(index + 1)) {
+      for (const a of one.values) for (const b of other.values) yield { ...best, [one.name]: a, [other.name]: b };
+    }
+  }
+}
+
+function choicesOf(space: SearchSpace, original: Candidate) {
+  return bindSpace(space, original).settings.map(({ parameter, cases }) => ({
+    name: parameter.name,
+    values: cases.flatMap(({ options }) => options.map(({ value }) => value)),
+  }));
+}

@@ -1,0 +1,149 @@
+import { isModelled, observationsOf } from '../../../perfmodel/observations.ts';
+import { type Predicted, predictorOf } from '../../../perfmodel/predictor.ts';
+import type { Measurement } from '../../../profiler/measurement.ts';
+import type { Candidate } from '../../../space/types.ts';
+import { representative } from '../../final/final.ts';
+import type { StudyState } from '../../records/state.ts';
+import type { Trial } from '../../types.ts';
+import { settingsOf, spaceOf } from '../settings.ts';
+import { drawOf } from './draw.ts';
+import { type Bounds, type Misses, predictionMisses, rangeOf } from './misses.ts';
+import { nearby } from './nearby.ts';
+
+/** Predictions for the configs around the best, level by level, with the model's errors so far. */
+export interface WhatIf {
+  readonly percentile: number;
+  readonly parameters: readonly { readonly name: string; readonly values: readonly string[] }[];
+  /** Concurrencies, rising. */
+  readonly levels: readonly number[];
+  /** The best's first. */
+  readonly configs: readonly WhatIfConfig[];
+  /** null when no measurement could be predicted from other trials. */
+  readonly misses: Misses | null;
+  /** Measurements that the model was fitted to. */
+  readonly from: number;
+}
+
+/** One config with its predictions. */
+export interface WhatIfConfig {
+  /** The index of the value for each parameter. */
+  readonly settings: readonly number[];
+  /** The trial that measured this config; null when none did. */
+  readonly trial: number | null;
+  /** One cell per level; null where the model cannot predict. */
+  readonly cells: readonly (WhatIfCell | null)[];
+}
+
+/** The prediction for one config at one level. */
+export interface WhatIfCell {
+  /** infer/s. */
+  readonly throughput: number;
+  readonly p50Ms: number;
+  /** Milliseconds at the budget's percentile. */
+  readonly latencyMs: number;
+  /** True for an extrapolation: nothing measured had as many instances, batches as large, or the same other settings. */
+  readonly isGuess: boolean;
+  /** The range of 9 of 10 measurements; null when unknown. */
+  readonly throughputRange: Bounds | null;
+  readonly latencyRange: Bounds | null;
+}
+
+/** The reason why there are no predictions. */
+export interface NoWhatIf {
+  readonly reason: string;
+}
+
+/** Simulations in all, at most: less than a second. */
+const MOST_SIMULATIONS = 600;
+const MOST_LEVELS = 10;
+
+/**
+ * Predicts the configs around the best. Pure: the same state gives the same figures. The model is fitted to the trials scaled to the
+ * machine's usual speed.
+ */
+export function whatIf(state: StudyState): WhatIf | NoWhatIf {
+  const { started, best, compared } = state;
+  const stands = best && representative(state, best)?.measurement;
+  if (!best || !stands) return { reason: 'nothing was measured' };
+  if (started.levels.mode !== 'concurrency') {
+    return { reason: 'the queueing model predicts closed loops (--concurrency), not request rates' };
+  }
+  if (!isModelled(best.candidate.shape)) {
+    return { reason: 'the queueing model knows no sequences, ensembles or decoupled models' };
+  }
+  const from = compared.trials.flatMap(observationsOf).length;
+  if (from === 0) return { reason: "no measurement came with the server's statistics by batch size" };
+  return predictedAround(state, best, stands, from);
+}
+
+function predictedAround(state: StudyState, best: Trial, stands: Measurement, from: number): WhatIf | NoWhatIf {
+  const { started, compared } = state;
+  const { trials } = compared;
+  const { percentile } = stands.budgetLatencyMs;
+  const space = spaceOf(started);
+  const levels = levelsOf(state, stands);
+  const most = Math.floor(MOST_SIMULATIONS / levels.length);
+  const candidates = nearby(space, started.original, best.candidate, trials, most);
+  const predictor = predictorOf(trials, drawOf(percentile), candidates);
+  const misses = predictionMisses(trials, percentile);
+  const configs = candidates.map((candidate) => ({
+    candidate,
+    cells: levels.map((value): WhatIfCell | null => {
+      const predicted = predictor?.predict(candidate, { mode: 'concurrency', value });
+      return predicted && !predicted.extrapolates.includes('variant') ? cellOf(predicted, misses) : null;
+    }),
+  }));
+  const known = configs.filter(({ cells }) => cells.some((cell) => cell !== null));
+  if (known.length === 0) return { reason: 'the queueing model cannot say anything about these configs' };
+  return { percentile, levels, from, misses, ...byParameter(state, known) };
+}
+
+const cellOf = (
+  { throughput, budgetLatency, latencyMs, extrapolates }: Predicted,
+  misses: Misses | null,
+): WhatIfCell => ({
+  throughput: throughput.value,
+  p50Ms: latencyMs(50),
+  latencyMs: budgetLatency.value,
+  isGuess: extrapolates.length > 0,
+  throughputRange: misses && rangeOf(throughput, misses.throughput),
+  latencyRange: misses && rangeOf(budgetLatency, misses.latency),
+});
+
+function byParameter(
+  { started, trials }: StudyState,
+  configs: readonly { readonly candidate: Candidate; readonly cells: WhatIfConfig['cells'] }[],
+): Pick<WhatIf, 'parameters' | 'configs'> {
+  const settings = settingsOf(spaceOf(started), trials);
+  const texts = configs.map(({ candidate }) => settings.of(candidate));
+  const values = settings.names.map((_, parameter) =>
+    [...new Set(texts.map((row) => row[parameter] as string))].sort((a, b) =>
+      a.localeCompare(b, 'en', { numeric: true }),
+    ),
+  );
+  const measuredBy = new Map(
+    trials.filter((trial) => trial.measurements.length > 0).map((each) => [each.candidate.fingerprint, each.number]),
+  );
+  const moves = values.map((each) => each.length > 1);
+  return {
+    parameters: settings.names
+      .map((name, parameter) => ({ name, values: values[parameter] as string[] }))
+      .filter((_, i) => moves[i]),
+    configs: configs.map(({ candidate, cells }, row) => ({
+      settings: values.map((each, i) => each.indexOf(texts[row]?.[i] as string)).filter((_, i) => moves[i]),
+      trial: measuredBy.get(candidate.fingerprint) ?? null,
+      cells,
+    })),
+  };
+}
+
+/** Returns levels at doublings over the measured range and one beyond, including the best's own. */
+function levelsOf({ started, trials }: StudyState, stands: Measurement): number[] {
+  const { low, high } = started.levels;
+  const measured = trials.flatMap(({ measurements }) => measurements.map(({ level }) => level.value));
+  const top = Math.min(high, 2 * Math.max(...measured));
+  const doublings = Array.from({ length: MOST_LEVELS - 2 }, (_, power) => low * 2 ** power).filter(
+    (each) => each < top,
+  );
+  return [...new Set([...doublings, stands.level.value, top])].sort((a, b) => a - b);
+}

@@ -1,0 +1,148 @@
+import type { Measurement } from '../../profiler/measurement.ts';
+import { isFeasible } from '../goal/goal.ts';
+import { isDoubted } from '../goal/ranking.ts';
+import { LIKELY } from '../level/chances.ts';
+import type { GainDecided } from '../records/records.ts';
+import type { StudyState } from '../records/state.ts';
+import type { Trial } from '../types.ts';
+import { decide } from './decide.ts';
+import { disturbedRound } from './disturbance.ts';
+import { levelOfVisit, type Rounds, roundsOf } from './rounds.ts';
+import { type FinalState, keptClearly, type Side, sideOf } from './sides.ts';
+
+/** The next step of the final. */
+export type FinalStep =
+  | {
+      readonly kind: 'measure';
+      readonly trial: Trial;
+      readonly level: number;
+      readonly round: number;
+      /** True where the level is not the one to recommend: a short measurement that shows which level is. */
+      readonly isLook: boolean;
+      /** Trials that are still to be measured in the round. */
+      readonly rest: readonly number[];
+      /** True for the first measurement of a round. */
+      readonly opensRound: boolean;
+      /** True where the last measurement was of the same visit. */
+      readonly isVisiting: boolean;
+    }
+  | { readonly kind: 'void'; readonly round: number; readonly slower: number }
+  | { readonly kind: 'decide'; readonly decision: Decision };
+
+/** Rounds of a final, at least; more where a level or the gain is still uncertain. */
+export const FINAL_ROUNDS = 2;
+
+export type Decision = Omit<GainDecided, 'type' | 'at'>;
+
+/**
+ * The interleaved final: the best candidate of the search, the next one if measuring it again promises an improvement, and the original
+ * config, each at its own level, in alternating order: O A B, B A O, … It takes `rounds` rounds at least, and up to three times as many
+ * until levels and gain are known well enough. A side's level is the highest that keeps the budget with a probability of 90 %, by a curve
+ * through all its readings at the study's usual speed (`level/curve.ts`), and is found again before each measurement. A finalist that holds
+ * at no level drops out, as does one that another certainly beats; then the next best of the search enters. A round in which one side
+ * missed the goal while the original config was far slower than before is void. null when there is nothing to compare, and for no rounds.
+ * `isHurried`: no time for a second measurement in a visit.
+ */
+export function nextFinal(state: StudyState, rounds: number, isHurried = false): FinalStep | null {
+  if (rounds === 0) return null;
+  const final = finalStateOf(state);
+  const standing = roundsOf(final, rounds, isHurried);
+  if (!standing) return null;
+  const disturbed = standing.isFresh ? disturbedRound(final) : null;
+  if (disturbed) return { kind: 'void', ...disturbed };
+  if (standing.isOver) return { kind: 'decide', decision: decide(standing, state.goal) };
+  return visitOf(standing);
+}
+
+function visitOf({ turns, isVisiting, isFresh, round }: Rounds): FinalStep | null {
+  const [side, ...others] = turns;
+  if (!side) return null;
+  const level = levelOfVisit(side, isVisiting);
+  const rest = others.map(({ trial }) => trial.number);
+  return {
+    kind: 'measure',
+    trial: side.trial,
+    level,
+    round,
+    isLook: level !== side.level,
+    rest,
+    opensRound: isFresh,
+    isVisiting,
+  };
+}
+
+/** Returns the state that the final depends on, at the study's usual speed. */
+export const finalStateOf = ({ compared, goal, started, voidRounds }: StudyState): FinalState => ({
+  ...compared,
+  ...{ goal, started, voidRounds },
+});
+
+/** Tells whether nothing is left to measure. False where an earlier run decided on fewer rounds because of its time or a failure. */
+export function isFinalOver(state: StudyState, rounds: number): boolean {
+  const step = nextFinal(state, rounds);
+  return step === null || step.kind === 'decide';
+}
+
+/**
+ * Returns the decision on the rounds so far, for a final that is cut short; null before the first whole round. Where no finalist holds, a
+ * candidate that clearly kept the goal in the search is preferred to the original config.
+ */
+export function decideNow(state: StudyState, rounds: number): Decision | null {
+  const standing = roundsOf(finalStateOf(state), rounds);
+  const { baseline, played = [], finalists = [], waiting = [] } = standing ?? {};
+  if (!baseline || !played.some((side) => side.readings.some(({ round }) => hasRound(baseline.readings, round))))
+    return null;
+  // The side that was about to enter is the best of those that did not.
+  const unplayed = [...finalists.filter((side) => !played.includes(side)), ...waiting];
+  const sure = unplayed.filter((side) => keptClearly(side, state.goal) && !isInDoubt(state, side.trial));
+  return decide({ baseline, played }, state.goal, sure);
+}
+
+const hasRound = (readings: readonly { readonly round: number }[], round: number): boolean =>
+  readings.some((reading) => reading.round === round);
+
+/**
+ * Returns the measurement that represents a trial in reports, and whether the goal is met. It is taken from the deciding measurements of
+ * the final at the level nearest to the recommended one: the median throughput among those that agree with the majority about the goal.
+ * Without a final it is the one that the search chose.
+ */
+export function representative(
+  state: StudyState,
+  trial: Trial,
+): { measurement: Measurement; feasible: boolean } | null {
+  const side = state.gain ? sideOf(trialIn(state.compared.trials, trial), finalStateOf(state)) : null;
+  if (!side || side.readings.length === 0) {
+    const chosen = trial.chosen === null ? undefined : trial.measurements[trial.chosen];
+    return chosen ? { measurement: chosen, feasible: trial.feasible } : null;
+  }
+  const finals = state.finals.filter((final) => final.trial === trial.number && !final.measurement.client.bound);
+  const all = [...finals.map(({ measurement }) => measurement), ...trial.measurements];
+  const level = nearestBelow(
+    side,
+    all.map((measurement) => measurement.level.value),
+  );
+  const own = finals.map(({ measurement }) => measurement).filter((measurement) => measurement.level.value === level);
+  const readings = own.length > 0 ? own : all.filter((measurement) => measurement.level.value === level);
+  const met = readings.filter((each) => isFeasible(state.speeds.comparable(each), trial.candidate, state.goal));
+  const feasible = side.curve ? side.holds && side.curve.chance(level) >= LIKELY : met.length * 2 > readings.length;
+  const agreeing = feasible && met.length > 0 ? met : readings;
+  const byThroughput = [...agreeing].sort((a, b) => a.throughput.value - b.throughput.value);
+  return { measurement: byThroughput[(byThroughput.length - 1) >> 1] as Measurement, feasible };
+}
+
+const trialIn = (trials: readonly Trial[], { number }: Trial): Trial | null =>
+  trials.find((each) => each.number === number) ?? null;
+
+/** A measured level up to this ratio above the recommended one counts as that. */
+const ABOUT = 1.03;
+
+/** Returns the highest measured level that is not above the side's; the lowest where all are. */
+function nearestBelow({ level, readings }: Side, measured: readonly number[]): number {
+  const last = readings.at(-1)?.measurement.level.value ?? level;
+  const below = measured.filter((each) => each <= ABOUT * level);
+  return below.length > 0 ? Math.max(...below) : Math.min(last, ...measured);
+}
+
+/** Tells whether the trial's chosen reading is a suspected false-feasible one that the final did not measure again. */
+export const isInDoubt = ({ doubted, finals }: StudyState, trial: Trial): boolean =>
+  isDoubted(trial, doubted) && !finals.some((final) => final.trial === trial.number);

@@ -1,0 +1,144 @@
+import { TrituneError } from '../../base/errors.ts';
+import type { Measurement } from '../../profiler/measurement.ts';
+import type { Candidate } from '../../space/types.ts';
+import { relativeHalfWidth } from '../../stats/precision.ts';
+import type { Constraint, Goal, LatencyBudget } from '../types.ts';
+import { describeMissing, remedyFor } from './metrics/needs.ts';
+import { metricsOf } from './metrics/registry.ts';
+
+/** More failed requests than this make a measurement infeasible, unless the goal has a constraint on `error-rate`. */
+const MAX_ERROR_RATE = 0.01;
+
+/**
+ * How a measurement stands to the goal. `cost` is comparable between measurements of one goal, lower is better: the
+ * weighted mean over the objectives of ±ln(value), so that equal ratios count alike whatever the unit, and one
+ * objective's weight does not depend on its scale. `violation` is 0 when feasible, else the sum of what each constraint
+ * is missed by, relative to its limit.
+ */
+export interface Assessment {
+  readonly feasible: boolean;
+  readonly cost: number;
+  readonly violation: number;
+}
+
+/**
+ * Returns how a measurement stands to the goal. One that served nothing, that the load generator limited, or that ended by its errors misses the
+ * goal by infinity. Errors: UNSUPPORTED when the goal needs a metric that the measurement lacks.
+ */
+export function assess(measurement: Measurement, candidate: Candidate, goal: Goal): Assessment {
+  if (!served(measurement) || measurement.client.bound || measurement.tooManyErrors)
+    return { feasible: false, cost: Number.POSITIVE_INFINITY, violation: Number.POSITIVE_INFINITY };
+  requireMetrics(measurement, candidate, goal);
+  const violation = constraintsOf(goal).reduce(
+    (sum, constraint) => sum + missedBy(constraint, requiredValue(constraint.metric, measurement, candidate, goal)),
+    0,
+  );
+  return { feasible: violation === 0, cost: costOf(measurement, candidate, goal), violation };
+}
+
+/** True when the measurement has every metric that the goal needs and meets every constraint. */
+export function isFeasible(measurement: Measurement, candidate: Candidate, goal: Goal): boolean {
+  return missingMetrics(measurement, candidate, goal).length === 0 && assess(measurement, candidate, goal).feasible;
+}
+
+/** Returns the constraints that the measurement misses, the budget first. A constraint counts only where the metric was measured. */
+export function missedConstraints(measurement: Measurement, candidate: Candidate, goal: Goal): readonly Constraint[] {
+  return constraintsOf(goal).filter((constraint) => {
+    const value = lookUp(constraint.metric, measurement, candidate, goal);
+    return value !== undefined && missedBy(constraint, value) > 0;
+  });
+}
+
+/** Compares for sorting, the best first: the feasible by cost, after them the infeasible by violation. */
+export function compareAssessments(a: Assessment, b: Assessment): number {
+  if (a.feasible !== b.feasible) return a.feasible ? -1 : 1;
+  return (a.feasible ? 0 : ascending(a.violation, b.violation)) || ascending(a.cost, b.cost);
+}
+
+/** The metrics that the goal needs and the measurement lacks. */
+export function missingMetrics(measurement: Measurement, candidate: Candidate, goal: Goal): readonly string[] {
+  if (!served(measurement)) return [];
+  return neededBy(goal).filter((name) => lookUp(name, measurement, candidate, goal) === undefined);
+}
+
+/** The names that each goal needs, found once: a goal is held against every measurement of a study. */
+const needed = new WeakMap<Goal, readonly string[]>();
+
+const namesIn = (asked: readonly { readonly metric: string }[]): readonly string[] => [
+  ...new Set(asked.map(({ metric }) => metric)),
+];
+
+function neededBy(goal: Goal): readonly string[] {
+  const names = needed.get(goal) ?? namesIn([...goal.objectives, ...constraintsOf(goal)]);
+  needed.set(goal, names);
+  return names;
+}
+
+/** Checks that the measurement has the goal's metrics. Errors: UNSUPPORTED, with each metric that it lacks and what that needs of the server. */
+export function requireMetrics(measurement: Measurement, candidate: Candidate, goal: Goal): void {
+  const missing = missingMetrics(measurement, candidate, goal).map((name) => metricsOf(goal).named(name));
+  if (missing.length === 0) return;
+  throw new TrituneError(
+    'UNSUPPORTED',
+    `the goal cannot be judged: ${missing.map(describeMissing).join('; ')}`,
+    remedyFor(missing),
+  );
+}
+
+/** Returns the goal's constraints as one list: the budget, the constraints that were asked for, and the limit on failed requests. */
+export function constraintsOf(goal: Goal): readonly Constraint[] {
+  const budget: Constraint[] = goal.budget ? [{ metric: 'latency', relation: '<=', value: goal.budget.latencyMs }] : [];
+  const limited = goal.constraints.some((constraint) => constraint.metric === 'error-rate');
+  const errors: Constraint[] = limited ? [] : [{ metric: 'error-rate', relation: '<=', value: MAX_ERROR_RATE }];
+  return [...budget, ...goal.constraints, ...errors];
+}
+
+function costOf(measurement: Measurement, candidate: Candidate, goal: Goal): number {
+  const total = goal.objectives.reduce((sum, objective) => sum + objective.weight, 0);
+  return goal.objectives.reduce((sum, { metric, weight }) => {
+    const size = Math.log(Math.max(requiredValue(metric, measurement, candidate, goal), Number.MIN_VALUE));
+    return sum + (weight / total) * (metricsOf(goal).named(metric).better === 'higher' ? -size : size);
+  }, 0);
+}
+
+/** Returns half the 95 % interval of the cost, from the intervals of the objectives. An objective without one counts as exact. */
+export function costHalfWidth(measurement: Measurement, goal: Goal): number {
+  const total = goal.objectives.reduce((sum, objective) => sum + objective.weight, 0);
+  return Math.hypot(
+    ...goal.objectives.map(({ metric, weight }) => {
+      const interval = metricsOf(goal).named(metric).interval?.of(measurement);
+      return interval && interval.value > 0 ? (weight / total) * relativeHalfWidth(interval) : 0;
+    }),
+  );
+}
+
+function missedBy({ relation, value: limit }: Constraint, value: number): number {
+  const excess = relation === '<=' ? value - limit : limit - value;
+  return Math.max(0, limit > 0 ? excess / limit : excess);
+}
+
+/** Returns a metric's value; call it only after `requireMetrics` has passed. */
+function requiredValue(name: string, measurement: Measurement, candidate: Candidate, goal: Goal): number {
+  return lookUp(name, measurement, candidate, goal) as number;
+}
+
+function lookUp(name: string, measurement: Measurement, candidate: Candidate, goal: Goal): number | undefined {
+  if (name === 'latency' && goal.budget) return budgetedLatencyMs(measurement, candidate, goal, goal.budget);
+  return metricsOf(goal).read(name, measurement, candidate);
+}
+
+/** A budget may be on another percentile than the one measured for: a finished study can be ranked by a new goal. */
+function budgetedLatencyMs(
+  measurement: Measurement,
+  candidate: Candidate,
+  goal: Goal,
+  { percentile }: LatencyBudget,
+): number | undefined {
+  const isMeasured = measurement.budgetLatencyMs.percentile === percentile;
+  const name = isMeasured ? 'latency' : `latency-p${percentile}`;
+  return metricsOf(goal).has(name) ? metricsOf(goal).read(name, measurement, candidate) : undefined;
+}
+
+const served = (measurement: Measurement): boolean => measurement.throughput.value > 0;
+
+const ascending = (a: number, b: number): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -1,0 +1,13 @@
+import { candidateMetrics } from './candidate-metrics.ts';
+import { errorRate, loadMetrics } from './load-metrics.ts';
+import type { Metric } from './metric.ts';
+import { deviceMetrics, serverMetrics } from './server-metrics.ts';
+
+/** The entries of `builtInMetrics`: what is added here is a metric everywhere. */
+export const builtInEntries: readonly Metric[] = [
+  ...loadMetrics,
+  ...serverMetrics,
+  ...deviceMetrics,
+  errorRate,
+  ...candidateMetrics,
+];

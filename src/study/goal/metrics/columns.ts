@@ -1,0 +1,26 @@
+import type { Metric, MetricColumn } from './metric.ts';
+
+/** Returns the columns of `results.csv` that hold the metric. */
+export function columnsOf(metric: Metric): readonly MetricColumn[] {
+  if (metric.columns) return metric.columns;
+  const { interval } = metric;
+  const name = [snake(metric.name), unitName(metric.unit)].filter((part) => part !== '').join('_');
+  return [
+    { name, read: (measurement, candidate) => metric.read(measurement, candidate) },
+    ...(interval
+      ? [
+          { name: `${name}_low`, read: (measurement) => interval.of(measurement).low } satisfies MetricColumn,
+          { name: `${name}_high`, read: (measurement) => interval.of(measurement).high } satisfies MetricColumn,
+        ]
+      : []),
+  ];
+}
+
+const snake = (text: string): string =>
+  text
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '_')
+    .replace(/^_|_$/g, '');
+
+/** `infer/s` → `infer_per_s`, `%` → `percent`. */
+const unitName = (unit: string): string => snake(unit.replaceAll('%', ' percent ').replaceAll('/', ' per '));

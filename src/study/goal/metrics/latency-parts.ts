@@ -1,0 +1,8 @@
+/** What metrics that are times have in common: milliseconds, of which fewer are better. */
+export const latencyParts = {
+  unit: 'ms',
+  units: { us: 1e-3, ms: 1, s: 1e3 },
+  better: 'lower',
+  interval: null,
+  needs: [],
+} as const;

@@ -1,0 +1,54 @@
+import type { Measurement } from '../../../profiler/measurement.ts';
+import type { Metric, MetricNeed } from './metric.ts';
+
+/** A metric, and what it needs that a server does not give. */
+export interface UnmetNeed {
+  readonly metric: Metric;
+  readonly need: MetricNeed;
+}
+
+/**
+ * Returns what a server gives, as one measurement or one reading of its metrics page shows it. A page with one GPU gauge counts as one with
+ * GPU metrics: whether it has the gauge that a metric is about is seen when the metric is read.
+ */
+export function needsMetBy({ server, device }: Pick<Measurement, 'server' | 'device'>): ReadonlySet<MetricNeed> {
+  const { gpuMemoryMiB, gpuUtilizationPercent, gpuPowerW, cpuUtilizationPercent } = device;
+  const hasGpu = [gpuMemoryMiB, gpuUtilizationPercent, gpuPowerW].some((figure) => figure !== undefined);
+  return new Set<MetricNeed>([
+    'candidate',
+    ...(server === null ? [] : (['server-statistics'] as const)),
+    ...(hasGpu ? (['gpu-metrics'] as const) : []),
+    ...(cpuUtilizationPercent === undefined ? [] : (['host-metrics'] as const)),
+  ]);
+}
+
+/** Returns the needs of the metrics that are not met, each metric with its first one. */
+export function unmetNeeds(metrics: readonly Metric[], met: ReadonlySet<MetricNeed>): readonly UnmetNeed[] {
+  return metrics.flatMap((metric) => {
+    const need = metric.needs.find((each) => !met.has(each));
+    return need === undefined ? [] : [{ metric, need }];
+  });
+}
+
+const lacks: Readonly<Record<MetricNeed, string>> = {
+  'server-statistics': "needs the server's statistics of the model, which it does not give",
+  'gpu-metrics': "needs GPU metrics, which this server's page lacks",
+  'host-metrics': "needs CPU metrics, which this server's page lacks",
+  candidate: 'is not told by this config',
+};
+
+/** Returns why the metric cannot be read: `gpu-power needs GPU metrics, which this server's page lacks`. */
+export const describeUnmet = ({ metric, need }: UnmetNeed): string => `${metric.name} ${lacks[need]}`;
+
+/** Returns why a measurement has no value of the metric, by the first thing that it needs. */
+export function describeMissing(metric: Metric): string {
+  const [need] = metric.needs;
+  return need === undefined ? `${metric.name} was not measured` : describeUnmet({ metric, need });
+}
+
+/** Returns what to do about it. */
+export function remedyFor(metrics: readonly Metric[]): string {
+  const isOfPage = metrics.some(({ needs }) => needs.includes('gpu-metrics') || needs.includes('host-metrics'));
+  const other = 'ask for another objective or constraint';
+  return isOfPage ? `check --metrics-url and that the server runs with metrics on, or ${other}` : other;
+}

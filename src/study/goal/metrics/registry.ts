@@ -1,0 +1,84 @@
+import { TrituneError } from '../../../base/errors.ts';
+import type { Measurement } from '../../../profiler/measurement.ts';
+import type { Candidate } from '../../../space/types.ts';
+import { builtInEntries } from './built-in.ts';
+import { columnsOf } from './columns.ts';
+import type { Metric } from './metric.ts';
+
+/** The characters that the texts of constraints and objectives have room for (`goal-text.ts`). */
+const NAME = /^[A-Za-z][\w-]*$/;
+const UNIT = /^[A-Za-z%/]+$/;
+
+/**
+ * The metrics that a study knows, by name. A value without state: a goal carries its own (`Goal.metrics`), and there is no list to register
+ * in. It has no enumerable fields and no JSON, so that a goal in a journal holds names only.
+ */
+export class Metrics {
+  readonly #byName: ReadonlyMap<string, Metric>;
+
+  /** Errors: USAGE for an entry that cannot be asked for by its name, or two that have a name or a column in common. */
+  constructor(entries: readonly Metric[]) {
+    for (const entry of entries) check(entry);
+    const twice =
+      repeated(entries.map(({ name }) => name)) ?? repeated(entries.flatMap(columnsOf).map(({ name }) => name));
+    if (twice !== undefined) throw new TrituneError('USAGE', `there are two metrics '${twice}'`, 'rename one of them');
+    this.#byName = new Map(entries.map((entry) => [entry.name, entry]));
+  }
+
+  /** Returns the entries in their order. */
+  get all(): readonly Metric[] {
+    return [...this.#byName.values()];
+  }
+
+  /** Returns the names in the order of the entries. */
+  get names(): readonly string[] {
+    return [...this.#byName.keys()];
+  }
+
+  has(name: string): boolean {
+    return this.#byName.has(name);
+  }
+
+  /** Returns the entry of that name. Errors: USAGE where there is none. */
+  named(name: string): Metric {
+    const found = this.#byName.get(name);
+    if (found) return found;
+    throw new TrituneError('USAGE', `there is no metric '${name}'`, `the metrics are ${this.names.join(', ')}`);
+  }
+
+  /** Returns the value where the measurement has a finite one, else undefined: never a zero in place of a missing value. Errors: USAGE. */
+  read(name: string, measurement: Measurement, candidate: Candidate): number | undefined {
+    const value = this.named(name).read(measurement, candidate);
+    return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
+  }
+
+  /** Returns a registry that has these entries as well, after its own. Errors: USAGE, as the constructor. */
+  with(...more: readonly Metric[]): Metrics {
+    return new Metrics([...this.all, ...more]);
+  }
+
+  /** Leaves the registry out of JSON. */
+  toJSON(): undefined {
+    return undefined;
+  }
+}
+
+/** What a study knows where nobody adds to it. */
+export const builtInMetrics = new Metrics(builtInEntries);
+
+/** Returns the registry that says what a goal's names mean. */
+export const metricsOf = ({ metrics = builtInMetrics }: { readonly metrics?: Metrics | undefined }): Metrics => metrics;
+
+function check({ name, units }: Metric): void {
+  const unit = Object.keys(units).find((each) => !UNIT.test(each));
+  if (NAME.test(name) && unit === undefined) return;
+  throw new TrituneError(
+    'USAGE',
+    unit === undefined ? `'${name}' cannot name a metric` : `'${unit}' cannot be a unit of ${name}`,
+    'names are letters, digits and hyphens; units are letters, % and /',
+  );
+}
+
+function repeated(names: readonly string[]): string | undefined {
+  return names.find((name, index) => names.indexOf(name) !== index);
+}

@@ -1,0 +1,27 @@
+import type { Measurement } from '../../../profiler/measurement.ts';
+import type { Candidate } from '../../../space/types.ts';
+import type { Goal } from '../../types.ts';
+import type { Metric } from './metric.ts';
+import { metricsOf } from './registry.ts';
+
+/** A measurement and whose it is. */
+export interface Measured {
+  readonly candidate: Candidate;
+  readonly measurement: Measurement;
+}
+
+/** Returns the goal's metrics but those in `placed`, which a table or panel shows anyway: objectives first, each once. */
+export function goalMetrics(goal: Goal, placed: readonly string[]): readonly Metric[] {
+  const names = new Set([...goal.objectives, ...goal.constraints].map(({ metric }) => metric));
+  return [...names].filter((name) => !placed.includes(name)).map((name) => metricsOf(goal).named(name));
+}
+
+/** Returns the metrics, but those in `placed`, of which any of the measurements has a value; in the order of the registry. */
+export function measuredMetrics(goal: Goal, placed: readonly string[], among: readonly Measured[]): readonly Metric[] {
+  const metrics = metricsOf(goal);
+  return metrics.all.filter(
+    ({ name }) =>
+      !placed.includes(name) &&
+      among.some(({ candidate, measurement }) => metrics.read(name, measurement, candidate) !== undefined),
+  );
+}

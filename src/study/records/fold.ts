@@ -1,0 +1,365 @@
+import { TrituneError } from '../../base/errors.ts';
+import { canonicalJson } from '../../base/json.ts';
+import { MS_PER_S } from '../../base/units.ts';
+import type { Measurement } from '../../profiler/measurement.ts';
+import type { Narrowing } from '../../space/narrowing.ts';
+import type { Candidate } from '../../space/types.ts';
+import { requireMetrics } from '../goal/goal.ts';
+import { bestTrial, frontOf, standingOf } from '../goal/ranking.ts';
+import type { TimedMeasurement } from '../speed/evidence.ts';
+import { type EstimateSpeeds, type Speeds, speedsOf } from '../speed/speeds.ts';
+import type { Doubted, Goal, Trial, Wish } from '../types.ts';
+import type {
+  FinalMeasured,
+  GainDecided,
+  ModelRestored,
+  ServerIdentity,
+  StudyFinished,
+  StudyRecord,
+  StudyStarted,
+  TrialApplied,
+  TrialFinished,
+  TrialMeasured,
+  TrialStarted,
+} from './records.ts';
+import type { StudyState, UnfinishedTrial } from './state.ts';
+
+/** The state that the records give. Errors: JOURNAL_INVALID when they contradict each other; UNSUPPORTED as `StudyFold.state`. */
+export function foldStudy(records: readonly StudyRecord[], goal?: Goal): StudyState {
+  const fold = new StudyFold();
+  for (const record of records) fold.add(record);
+  return fold.state(goal);
+}
+
+interface OpenTrial {
+  readonly start: TrialStarted;
+  /** Measurements of the earlier visit, for a trial that is visited again. */
+  readonly earlier: readonly Measurement[];
+  readonly measurements: Measurement[];
+  applied?: NonNullable<Trial['applied']>;
+}
+
+/** Takes records one by one and gives the state after the last of them. */
+export class StudyFold {
+  readonly #estimateSpeeds: EstimateSpeeds;
+  #started: StudyStarted | null = null;
+  #server: ServerIdentity | null = null;
+  readonly #open = new Map<number, OpenTrial>();
+  readonly #trials = new Map<number, Trial>();
+  #doubted: readonly Doubted[] = [];
+  #finals: FinalMeasured[] = [];
+  #voidRounds = 0;
+  #gain: GainDecided | null = null;
+  #tracing: StudyState['tracing'] = null;
+  #restored: ModelRestored | null = null;
+  #finished: StudyFinished | null = null;
+  /** All that was measured, in order; those of void rounds too. */
+  readonly #timed: TimedMeasurement[] = [];
+  #knownSpeeds: { readonly of: number; readonly speeds: Speeds } | null = null;
+  #measurements = 0;
+  #reloads = 0;
+  #goal: Goal | null = null;
+  #narrowing: Narrowing = {};
+  readonly #requested: Wish[] = [];
+  #isPaused = false;
+  #elapsedMs = 0;
+  #loadMs = 0;
+  #lastMs = 0;
+  /** Running time of the current run; null in the journals of earlier versions. */
+  #lastRunMs: number | null = null;
+
+  constructor(estimateSpeeds: EstimateSpeeds = speedsOf) {
+    this.#estimateSpeeds = estimateSpeeds;
+  }
+
+  /** Errors: JOURNAL_INVALID when the record contradicts the earlier ones. */
+  add(record: StudyRecord): void {
+    if (record.type === 'study-started') this.#start(record);
+    else if (!this.#started) contradiction(`${record.type} before study-started`);
+    else this.#apply(record);
+    this.#passTime(record);
+  }
+
+  /** Seconds in which a run was under way, up to the last record. */
+  get elapsedSeconds(): number {
+    return this.#elapsedMs / 1e3;
+  }
+
+  /**
+   * Under the goal that the study has now, or ranked anew under another one. Errors: UNSUPPORTED when no measurement has the
+   * metrics that the other goal needs.
+   */
+  state(otherGoal?: Goal): StudyState {
+    const started = this.#started ?? contradiction('it has no study-started');
+    const goal = otherGoal ?? this.#goal ?? started.goal;
+    const doubted = otherGoal ? [] : this.#doubted;
+    const speeds = this.#speeds();
+    const compared = this.#ranked(otherGoal ?? this.#goal, speeds);
+    const foremost = bestTrial(compared, goal, doubted);
+    const standing = compared.map((trial) => (trial.number === foremost?.number ? foremost : trial));
+    const trials = standing.map((trial) => this.#asMeasured(trial));
+    const contender = trials.find(({ number }) => number === foremost?.number) ?? null;
+    const gain = otherGoal ? null : this.#gain;
+    const unfinished = [...this.#open.values()].at(-1);
+    let front: StudyState['front'] | undefined;
+    return {
+      started,
+      server: this.#server ?? started.server,
+      goal,
+      narrowing: this.#narrowing,
+      requested: [...this.#requested],
+      trials,
+      unfinished: unfinished ? unfinishedOf(unfinished) : null,
+      doubted,
+      baseline: trials.find((trial) => trial.role === 'baseline') ?? null,
+      contender,
+      speeds,
+      compared: {
+        trials: standing,
+        baseline: standing.find((trial) => trial.role === 'baseline') ?? null,
+        contender: foremost,
+        finals: this.#finals.map((final) => ({ ...final, measurement: speeds.comparable(final.measurement) })),
+      },
+      best: gain ? (trials.find((trial) => trial.number === gain.best) ?? null) : contender,
+      finals: [...this.#finals],
+      voidRounds: this.#voidRounds,
+      gain,
+      // The loop asks for the state after every record, and hardly ever for the front of all measurements.
+      get front() {
+        front ??= frontOf(trials, goal);
+        return front;
+      },
+      tracing: this.#tracing,
+      restored: this.#restored,
+      finished: this.#finished,
+      counts: {
+        trials: trials.length,
+        measurements: this.#measurements,
+        reloads: this.#reloads,
+        failed: trials.filter((trial) => trial.failure !== null).length,
+      },
+      elapsedSeconds: this.elapsedSeconds,
+      loadSeconds: this.#loadMs / 1e3,
+    };
+  }
+
+  #start(record: StudyStarted): void {
+    if (this.#started) contradiction('a second study-started');
+    this.#started = record;
+    this.#server = record.server;
+  }
+
+  #apply(record: Exclude<StudyRecord, StudyStarted>): void {
+    switch (record.type) {
+      case 'study-resumed':
+        this.#server = record.server;
+        this.#finished = null;
+        // What this run changes is not in the journal until it is done.
+        this.#restored = null;
+        this.#forgetVisits();
+        return;
+      case 'study-paused':
+      case 'study-continued':
+        return;
+      case 'goal-changed':
+        this.#goal = record.goal;
+        this.#doubted = [];
+        return;
+      case 'space-narrowed':
+        this.#narrowing = record.narrowing;
+        return;
+      case 'trial-requested':
+        this.#requested.push({ assignment: record.assignment, levels: record.levels });
+        return;
+      case 'trial-withdrawn':
+        this.#withdraw(record);
+        return;
+      case 'trial-started':
+        this.#open.set(record.trial, this.#opened(record));
+        if (record.requested) this.#requested.shift();
+        return;
+      case 'trial-applied':
+        this.#applied(record);
+        return;
+      case 'trial-measured':
+        this.#openTrial(record.trial).measurements.push(record.measurement);
+        this.#timeMeasurement(record, this.#openTrial(record.trial).start.candidate);
+        return;
+      case 'trial-finished':
+        this.#finish(record);
+        return;
+      case 'readings-doubted':
+        for (const { trial } of record.readings) this.#finishedTrial(trial);
+        this.#doubted = record.readings;
+        return;
+      case 'final-measured':
+        this.#finals.push(this.#asKnown(record));
+        this.#timeMeasurement(this.#finals.at(-1) as FinalMeasured, this.#finishedTrial(record.trial).candidate);
+        // What an earlier run decided on the rounds that it had time for.
+        this.#gain = null;
+        return;
+      case 'round-voided':
+        this.#finals = this.#finals.filter(({ round }) => round !== record.round);
+        this.#voidRounds++;
+        return;
+      case 'gain-decided':
+        this.#finishedTrial(record.best);
+        this.#gain = record;
+        return;
+      case 'tracing-started':
+        this.#tracing = { started: record, ended: null };
+        return;
+      case 'tracing-ended':
+        if (!this.#tracing) contradiction('tracing-ended before tracing-started');
+        else this.#tracing = { started: this.#tracing.started, ended: record };
+        return;
+      case 'model-restored':
+        this.#restored = record;
+        return;
+      case 'study-finished':
+        this.#finished = record;
+    }
+  }
+
+  #timeMeasurement({ measurement, ...record }: TrialMeasured | FinalMeasured, candidate: Candidate): void {
+    this.#measurements++;
+    const atSeconds =
+      (this.#elapsedMs + Math.max(0, this.#msSinceLast({ measurement, ...record } as StudyRecord))) / MS_PER_S;
+    const isFinal = record.type === 'final-measured';
+    if (this.#timed.at(-1)?.measurement !== measurement)
+      this.#timed.push({ candidate, measurement, atSeconds, isFinal });
+  }
+
+  /** The final may begin with a measurement of the search; read from a journal it is another object that says the same. */
+  #asKnown(record: FinalMeasured): FinalMeasured {
+    const last = this.#timed.at(-1)?.measurement;
+    if (!last || last === record.measurement || this.#finals.length > 0) return record;
+    return JSON.stringify(last) === JSON.stringify(record.measurement) ? { ...record, measurement: last } : record;
+  }
+
+  /** The baseline alone may be visited again, for other levels. */
+  #opened(start: TrialStarted): OpenTrial {
+    const earlier = this.#trials.get(start.trial);
+    if (!earlier) return { start, earlier: [], measurements: [] };
+    if (earlier.role !== 'baseline') contradiction(`trial ${start.trial} started again`);
+    const { measurements, applied } = earlier;
+    return { start, earlier: measurements, measurements: [], ...(applied && { applied }) };
+  }
+
+  /** A visit that did not come to its end leaves the baseline as it was. */
+  #forgetVisits(): void {
+    for (const number of this.#open.keys()) if (this.#trials.has(number)) this.#open.delete(number);
+  }
+
+  /** One that had just started when it was taken back waits no more. */
+  #withdraw({ assignment, levels }: Wish): void {
+    const wish = canonicalJson({ assignment, levels });
+    const at = this.#requested.findLastIndex((waiting) => canonicalJson({ ...waiting }) === wish);
+    if (at >= 0) this.#requested.splice(at, 1);
+  }
+
+  /** Folds a load for a running trial, or for a finished one in the final. From here on the model is changed. */
+  #applied({ trial, change, loadMs }: TrialApplied): void {
+    const open = this.#open.get(trial);
+    if (open) open.applied = { change, loadMs };
+    else this.#finishedTrial(trial);
+    if (change === 'full') this.#reloads++;
+    this.#loadMs += loadMs;
+    if (change !== 'none') this.#restored = null;
+  }
+
+  #finish({ trial, chosen, feasible, failure }: TrialFinished): void {
+    const { start, earlier, measurements: own, applied } = this.#openTrial(trial);
+    const measurements = [...earlier, ...own];
+    if (chosen !== null && chosen >= measurements.length) contradiction(`trial ${trial} chose what it did not measure`);
+    const { role, candidate } = start;
+    this.#trials.set(trial, {
+      number: trial,
+      role,
+      candidate,
+      ...(applied && { applied }),
+      measurements,
+      chosen,
+      feasible,
+      failure,
+    });
+    this.#open.delete(trial);
+  }
+
+  /** What was found out about the speed by all that was measured so far. */
+  #speeds(): Speeds {
+    if (this.#knownSpeeds?.of !== this.#timed.length)
+      this.#knownSpeeds = { of: this.#timed.length, speeds: this.#estimateSpeeds(this.#timed) };
+    return this.#knownSpeeds.speeds;
+  }
+
+  #asMeasured(compared: Trial): Trial {
+    const { measurements } = this.#finishedTrial(compared.number);
+    return compared.measurements === measurements ? compared : { ...compared, measurements };
+  }
+
+  /** The trials at the usual speed; ranked anew where that, or another goal, makes it another ranking than the journal's. */
+  #ranked(otherGoal: Goal | null, speeds: Speeds): readonly Trial[] {
+    const trials = [...this.#trials.values()].sort((a, b) => a.number - b.number);
+    const goal = otherGoal ?? this.#started?.goal;
+    const ranked = trials.map((trial): Trial => {
+      const scaled = trial.measurements.map((measurement) => speeds.comparable(measurement));
+      const isScaled = scaled.some((measurement, index) => measurement !== trial.measurements[index]);
+      if (!goal || (!isScaled && !otherGoal)) return trial;
+      const measurements = isScaled ? scaled : trial.measurements;
+      const { chosen, feasible } = standingOf(measurements, trial.candidate, goal);
+      return { ...trial, measurements, chosen, feasible: feasible && trial.failure === null };
+    });
+    if (!otherGoal) return ranked;
+    const measured = ranked.find((trial) => trial.measurements.length > 0);
+    if (measured && ranked.every((trial) => trial.chosen === null)) {
+      requireMetrics(measured.measurements[0] as Measurement, measured.candidate, otherGoal);
+    }
+    return ranked;
+  }
+
+  /** Time between runs does not count, nor do pauses. A pause that the run's end cuts short has no record of its end. */
+  #passTime(record: StudyRecord): void {
+    const beginsRun = record.type === 'study-started' || record.type === 'study-resumed';
+    const passedMs = beginsRun ? 0 : this.#msSinceLast(record);
+    if (!this.#isPaused && passedMs > 0) this.#elapsedMs += passedMs;
+    this.#isPaused = record.type === 'study-paused' || (this.#isPaused && duringPause.has(record.type));
+    this.#lastMs = Date.parse(record.at);
+    if (beginsRun || record.runMs !== undefined) this.#lastRunMs = record.runMs ?? null;
+  }
+
+  /** The wall clock only has a say where there is no other: it may have been set. */
+  #msSinceLast({ at, runMs }: StudyRecord): number {
+    if (this.#lastRunMs === null) return Date.parse(at) - this.#lastMs;
+    return runMs === undefined ? 0 : runMs - this.#lastRunMs;
+  }
+
+  #openTrial(number: number): OpenTrial {
+    return this.#open.get(number) ?? contradiction(`trial ${number} was not started`);
+  }
+
+  #finishedTrial(number: number): Trial {
+    return this.#trials.get(number) ?? contradiction(`trial ${number} is not finished`);
+  }
+}
+
+/** What a person may ask for while the run is paused; any other record says that it goes on. */
+const duringPause: ReadonlySet<StudyRecord['type']> = new Set([
+  'goal-changed',
+  'space-narrowed',
+  'trial-requested',
+  'trial-withdrawn',
+]);
+
+function unfinishedOf({ start, measurements }: OpenTrial): UnfinishedTrial {
+  const { trial: number, role, candidate, levels = { kind: 'search' } } = start;
+  return { number, role, candidate, levels, measurements: [...measurements] };
+}
+
+function contradiction(fault: string): never {
+  throw new TrituneError(
+    'JOURNAL_INVALID',
+    `the journal contradicts itself: ${fault}`,
+    'start a new study in another --output directory',
+  );
+}

@@ -1,0 +1,153 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync, renameSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { messageOf, TrituneError } from '../../base/errors.ts';
+
+/** Who holds a lock. A process id alone is not enough: ids are used again. */
+interface Holder {
+  readonly pid: number;
+  /** Clock ticks from boot to the process's start; null where the system does not say. */
+  readonly startTicks: string | null;
+  readonly host: string;
+  readonly token: string;
+}
+
+/** A take-over takes milliseconds; a guard older than this was left by a process that died in one. */
+const GUARD_LIFE_MS = 10_000;
+/** A lock without content is being written, or was left by a crash when it is older than this. */
+const BEING_WRITTEN_MS = 1_000;
+
+/** What to say to who comes second. `holder`: as `process 12 on HOST`, or '' where that is unknown. */
+export type Refusal = (path: string, holder: string) => TrituneError;
+
+/**
+ * Takes the lock file for this process and gives the function that lets go of it. The lock of a process that no longer
+ * runs on this machine is taken over. Errors: that of `refusal`, OUTPUT_LOCKED unless told otherwise; OUTPUT_UNWRITABLE.
+ */
+export function takeLock(path: string, refusal: Refusal = outputLocked): () => void {
+  const holder: Holder = {
+    pid: process.pid,
+    startTicks: startTicksOf(process.pid),
+    host: hostname(),
+    token: randomUUID(),
+  };
+  if (!createExclusively(path, holder)) takeOver(path, holder, (present) => refusal(path, wordsFor(present)));
+  return () => {
+    if (readHolder(path)?.token === holder.token) unlinkSync(path);
+  };
+}
+
+/** One at a time, guarded by a second file: else two processes could each remove the other's new lock. */
+function takeOver(path: string, holder: Holder, locked: (present: Holder | null) => TrituneError): void {
+  const guard = `${path}.takeover`;
+  if (!createExclusively(guard, holder)) {
+    if (ageMs(guard) < GUARD_LIFE_MS) throw locked(readHolder(path));
+    removeIfThere(guard);
+    if (!createExclusively(guard, holder)) throw locked(readHolder(path));
+  }
+  try {
+    const present = readHolder(path);
+    if (present ? isAlive(present) : ageMs(path) < BEING_WRITTEN_MS) throw locked(present);
+    if (!replace(path, holder)) throw locked(present);
+  } finally {
+    removeIfThere(guard);
+  }
+}
+
+/** False where another user's file cannot be replaced. */
+function replace(path: string, holder: Holder): boolean {
+  const own = `${path}.${holder.token}`;
+  writeFileSync(own, JSON.stringify(holder));
+  try {
+    renameSync(own, path);
+    return true;
+  } catch (error) {
+    removeIfThere(own);
+    if (codeOf(error) === 'EPERM' || codeOf(error) === 'EACCES') return false;
+    throw error;
+  }
+}
+
+function createExclusively(path: string, holder: Holder): boolean {
+  try {
+    writeFileSync(path, JSON.stringify(holder), { flag: 'wx' });
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false;
+    throw new TrituneError(
+      'OUTPUT_UNWRITABLE',
+      `cannot write ${path}: ${messageOf(error)}`,
+      'choose another directory with --output',
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+/** null when the file is gone or holds nothing readable. */
+function readHolder(path: string): Holder | null {
+  try {
+    const holder = JSON.parse(readFileSync(path, 'utf8')) as Partial<Holder> | null;
+    return typeof holder?.pid === 'number' && typeof holder.host === 'string' ? (holder as Holder) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** A holder on another machine cannot be looked at, so it counts as alive. */
+function isAlive(holder: Holder): boolean {
+  if (holder.host !== hostname()) return true;
+  try {
+    process.kill(holder.pid, 0);
+  } catch (error) {
+    if (codeOf(error) === 'ESRCH') return false;
+  }
+  const stat = statOf(holder.pid);
+  if (stat === null) return true;
+  // It was killed, and nobody has asked yet how it ended: in a container perhaps nobody ever does.
+  if (stat.state === 'Z' || stat.state === 'X') return false;
+  return holder.startTicks === null || stat.startTicks === holder.startTicks;
+}
+
+const startTicksOf = (pid: number): string | null => statOf(pid)?.startTicks ?? null;
+
+/** Fields 3 and 22 of /proc/PID/stat (proc_pid_stat(5)); the command's name before them may hold spaces and brackets. */
+function statOf(pid: number): { readonly state: string; readonly startTicks: string } | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return { state: fields[0] ?? '', startTicks: fields[19] ?? '' };
+  } catch {
+    return null;
+  }
+}
+
+const wordsFor = (holder: Holder | null): string => (holder ? `process ${holder.pid} on ${holder.host}` : '');
+
+function outputLocked(path: string, holder: string): TrituneError {
+  return new TrituneError(
+    'OUTPUT_LOCKED',
+    `another run${holder && ` (${holder})`} is writing to this output directory`,
+    `wait for it to end or choose another --output; if no such run exists, remove ${path}`,
+  );
+}
+
+function ageMs(path: string): number {
+  try {
+    // A file from the future is one from before the clock was set back.
+    return Math.abs(Date.now() - statSync(path).mtimeMs);
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
+}
+
+function removeIfThere(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error;
+  }
+}
+
+const codeOf = (error: unknown): unknown => (error as { code?: unknown } | null)?.code;

@@ -1,0 +1,221 @@
+import { z } from 'zod';
+import { isTrituneError } from '../../base/errors.ts';
+import type { JsonObject } from '../../base/json.ts';
+import { isSound } from '../../space/model-configs.ts';
+import { studySpec } from '../../spec/study-spec.ts';
+import { builtInMetrics, type Metrics } from '../goal/metrics/registry.ts';
+import type { Goal } from '../types.ts';
+import { migrated } from './migrate.ts';
+import type { StudyRecord } from './records.ts';
+
+/** JSON has no NaN: a figure that could not be computed was written as null, and is read as NaN again. */
+const figure = z.union([z.number(), z.null().transform(() => Number.NaN)]);
+/** Not in the journals of earlier versions. */
+const laterFigure = figure.default(Number.NaN);
+const count = z.number().int().nonnegative();
+const text = z.string();
+const json = z.looseObject({});
+/** `runMs` is not in the journals of earlier versions. */
+const stamp = { at: text, runMs: z.number().nonnegative().optional() };
+
+const level = z.looseObject({ mode: z.enum(['concurrency', 'request-rate']), value: z.number() });
+const interval = z.looseObject({ value: figure, low: figure, high: figure });
+const failure = z.looseObject({ kind: text, reason: text });
+
+const measurement = z.looseObject({
+  level,
+  throughput: interval,
+  latencyMs: z.looseObject({
+    avg: figure,
+    p50: figure,
+    p90: figure,
+    p95: figure,
+    p99: figure,
+    max: figure,
+    min: laterFigure,
+    std: laterFigure,
+  }),
+  budgetLatencyMs: interval.extend({ percentile: z.number() }),
+  windowPercentilesMs: z.looseObject({ low: figure, high: figure }).optional(),
+  stable: z.boolean(),
+  windows: count,
+  durationMs: figure,
+  requests: count,
+  sendRate: laterFigure,
+  failures: z.array(z.looseObject({ kind: text, count, firstMessage: text })),
+  errorRate: figure,
+  server: z.nullable(json),
+  device: json,
+  client: z.looseObject({ cpuUsPerRequest: figure, eventLoopDelayMs: figure, bound: z.boolean().default(false) }),
+});
+
+const shape = z.looseObject({
+  policy: z.looseObject({
+    maxBatchSize: z.number(),
+    preferredBatchSizes: z.array(z.number()),
+    maxQueueDelayNs: z.number(),
+    instances: z.number(),
+    dynamicBatching: z.boolean(),
+    prefetch: z.boolean().optional(),
+  }),
+  scheduling: z.enum(['batcher', 'sequence', 'ensemble', 'decoupled', 'unknown']),
+  groups: z.array(z.looseObject({ device: z.enum(['auto', 'cpu', 'gpu', 'model']), count: z.number(), place: text })),
+  batching: text,
+  rest: text,
+  settings: z.record(text, text),
+});
+
+/** Whoever looks at what is a candidate's takes its fields to be of their types. */
+const value = json.refine((each) => isSound(each as JsonObject), 'it holds what is no model config');
+
+const candidate = z.looseObject({ fingerprint: text, assignment: json, value, shape });
+
+const server = z.looseObject({
+  name: text,
+  version: text,
+  url: text,
+  protocol: text,
+  controlUrl: text,
+  controlProtocol: text,
+  emulated: z.nullable(text),
+});
+
+const goal = z.looseObject({
+  budget: z.nullable(z.looseObject({ percentile: z.number(), latencyMs: z.number() })),
+  constraints: z.array(z.looseObject({ metric: text, relation: z.enum(['<=', '>=']), value: z.number() })),
+  objectives: z.array(z.looseObject({ metric: text, weight: z.number().positive() })).min(1),
+});
+
+const levels = z.discriminatedUnion('kind', [
+  z.looseObject({ kind: z.literal('search'), start: z.number().positive().optional() }),
+  z.looseObject({ kind: z.literal('fixed'), values: z.array(z.number()) }),
+]);
+
+const restriction = z.union([z.looseObject({ pinned: z.json() }), z.looseObject({ excluded: z.array(z.json()) })]);
+
+const trial = { ...stamp, trial: count };
+
+const record = z.discriminatedUnion('type', [
+  z.looseObject({
+    type: z.literal('study-started'),
+    ...stamp,
+    schemaVersion: z.literal(2),
+    adapter: text,
+    model: text,
+    server,
+    original: candidate,
+    wasLoaded: z.boolean(),
+    goal,
+    levels: z.looseObject({ mode: z.enum(['concurrency', 'request-rate']), low: z.number(), high: z.number() }),
+    sampler: text,
+    seed: z.number(),
+    space: json,
+    spec: studySpec,
+    commandLine: z.array(text),
+    modelAnalyzer: z
+      .looseObject({ file: text, ignored: z.array(z.looseObject({ key: text, reason: text })) })
+      .optional(),
+    trituneVersion: text,
+  }),
+  z.looseObject({ type: z.literal('study-resumed'), ...stamp, server }),
+  z.looseObject({ type: z.literal('study-paused'), ...stamp }),
+  z.looseObject({ type: z.literal('study-continued'), ...stamp }),
+  z.looseObject({ type: z.literal('goal-changed'), ...stamp, goal }),
+  z.looseObject({ type: z.literal('space-narrowed'), ...stamp, narrowing: z.record(text, restriction) }),
+  z.looseObject({ type: z.literal('trial-requested'), ...stamp, assignment: json, levels }),
+  z.looseObject({ type: z.literal('trial-withdrawn'), ...stamp, assignment: json, levels }),
+  z.looseObject({
+    type: z.literal('trial-started'),
+    ...trial,
+    role: z.enum(['baseline', 'search']),
+    candidate,
+    levels: levels.optional(),
+    requested: z.boolean().optional(),
+  }),
+  z.looseObject({
+    type: z.literal('trial-applied'),
+    ...trial,
+    change: z.enum(['none', 'in-place', 'full']),
+    loadMs: figure,
+  }),
+  z.looseObject({ type: z.literal('trial-measured'), ...trial, measurement }),
+  z.looseObject({
+    type: z.literal('trial-finished'),
+    ...trial,
+    chosen: z.nullable(count),
+    feasible: z.boolean(),
+    failure: z.nullable(failure),
+  }),
+  z.looseObject({
+    type: z.literal('readings-doubted'),
+    ...stamp,
+    readings: z.array(z.looseObject({ trial: count, reading: count })),
+  }),
+  z.looseObject({
+    ...{ type: z.literal('final-measured'), ...trial, round: count, measurement },
+    rest: z.array(count).optional(),
+  }),
+  z.looseObject({ type: z.literal('round-voided'), ...stamp, round: count, slower: figure }),
+  z.looseObject({ type: z.literal('gain-decided'), ...stamp, best: count, gain: z.nullable(interval) }),
+  z.looseObject({
+    type: z.literal('tracing-started'),
+    ...trial,
+    earlier: z.record(text, z.array(text)),
+    file: text,
+  }),
+  z.looseObject({ type: z.literal('tracing-ended'), ...stamp, verified: z.boolean(), detail: text }),
+  z.looseObject({
+    type: z.literal('model-restored'),
+    ...stamp,
+    how: z.enum(['config', 'reload', 'unload', 'nothing-changed', 'failed']),
+    verified: z.boolean(),
+    detail: text,
+  }),
+  z.looseObject({
+    type: z.literal('study-finished'),
+    ...stamp,
+    stopReason: text,
+    interrupted: z.boolean(),
+    wallSeconds: figure,
+  }),
+]);
+
+/**
+ * Returns the value as a record of this version, or what is wrong with it. Fields that this version does not know are kept. `metrics` says what
+ * the names in goals mean, and goes with each goal; a name that it lacks is a fault.
+ */
+export function checkRecord(
+  value: unknown,
+  metrics: Metrics = builtInMetrics,
+): { readonly record: StudyRecord } | { readonly fault: string } {
+  const current = inThisForm(value);
+  if ('fault' in current) return current;
+  const outcome = record.safeParse(current.value);
+  if (outcome.success) return withMetrics(outcome.data as unknown as StudyRecord, metrics);
+  const issue = outcome.error.issues[0];
+  return { fault: issue ? `${issue.path.join('.') || 'record'}: ${issue.message}` : 'not a record' };
+}
+
+function inThisForm(value: unknown): { readonly value: unknown } | { readonly fault: string } {
+  try {
+    return { value: migrated(value) };
+  } catch (error) {
+    if (isTrituneError(error, 'USAGE')) return { fault: error.message };
+    throw error;
+  }
+}
+
+function withMetrics(
+  read: StudyRecord,
+  metrics: Metrics,
+): { readonly record: StudyRecord } | { readonly fault: string } {
+  if (read.type !== 'study-started' && read.type !== 'goal-changed') return { record: read };
+  // A registry holds functions: what a file has under that name is none.
+  const { metrics: _, ...goal } = read.goal;
+  const unknown = namesIn(goal).find((name) => !metrics.has(name));
+  if (unknown !== undefined) return { fault: `goal: '${unknown}' is none of the metrics ${metrics.names.join(', ')}` };
+  return { record: { ...read, goal: metrics === builtInMetrics ? goal : { ...goal, metrics } } };
+}
+
+const namesIn = ({ objectives, constraints }: Goal): readonly string[] =>
+  [...objectives, ...constraints].map(({ metric }) => metric);

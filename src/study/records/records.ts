@@ -1,0 +1,220 @@
+import type { JsonObject } from '../../base/json.ts';
+import type { Measurement } from '../../profiler/measurement.ts';
+import type { Narrowing } from '../../space/narrowing.ts';
+import type { Candidate } from '../../space/types.ts';
+import type { StudySpec } from '../../spec/study-spec.ts';
+import type { Interval } from '../../stats/interval.ts';
+import type { Doubted, Goal, LevelPlan, LevelRange, TrialFailure, TrialRole, Wish } from '../types.ts';
+
+/**
+ * The journal's lines, one JSON object each: everything that happened to a study, and all that reports, resume and
+ * restore need. A field may be added; none is renamed or given another meaning within one `schemaVersion`.
+ */
+export type StudyRecord =
+  | StudyStarted
+  | StudyResumed
+  | StudyPaused
+  | StudyContinued
+  | GoalChanged
+  | SpaceNarrowed
+  | TrialRequested
+  | TrialWithdrawn
+  | TrialStarted
+  | TrialApplied
+  | TrialMeasured
+  | TrialFinished
+  | ReadingsDoubted
+  | FinalMeasured
+  | RoundVoided
+  | GainDecided
+  | TracingStarted
+  | TracingEnded
+  | ModelRestored
+  | StudyFinished;
+
+interface Stamped {
+  /** ISO 8601, UTC, by a clock that may be set meanwhile. */
+  readonly at: string;
+  /** Milliseconds since this run of the study began, by the monotonic clock. Absent in what `restore` writes: it is no run. */
+  readonly runMs?: number;
+}
+
+export interface StudyStarted extends Stamped {
+  readonly type: 'study-started';
+  readonly schemaVersion: 2;
+  /** The name of the adapter that the study's candidates are for. */
+  readonly adapter: string;
+  readonly model: string;
+  readonly server: ServerIdentity;
+  /** What the server had before the first change: what `restore` puts back. */
+  readonly original: Candidate;
+  /** False when the model was not loaded before the run: it is unloaded at the end. */
+  readonly wasLoaded: boolean;
+  readonly goal: Goal;
+  readonly levels: LevelRange;
+  readonly sampler: string;
+  readonly seed: number;
+  /** The search space as it was used, in the file's own vocabulary. */
+  readonly space: JsonObject;
+  /** What was asked of the study; a resumed run goes on with it. Header values are left out. */
+  readonly spec: StudySpec;
+  readonly commandLine: readonly string[];
+  /** The file of Model Analyzer's that asked for the run, and what of it did not count. Absent without one. */
+  readonly modelAnalyzer?: {
+    readonly file: string;
+    readonly ignored: readonly { readonly key: string; readonly reason: string }[];
+  };
+  readonly trituneVersion: string;
+}
+
+export interface ServerIdentity {
+  readonly name: string;
+  readonly version: string;
+  /** HOST:PORT of the traffic. */
+  readonly url: string;
+  readonly protocol: string;
+  /** HOST:PORT of the control calls, and how they go. */
+  readonly controlUrl: string;
+  readonly controlProtocol: string;
+  /** The emulator's profile when the server says that it is our emulator, else null. */
+  readonly emulated: string | null;
+}
+
+export interface StudyResumed extends Stamped {
+  readonly type: 'study-resumed';
+  readonly server: ServerIdentity;
+}
+
+/** A person paused the run: the time up to the next record does not count. */
+export interface StudyPaused extends Stamped {
+  readonly type: 'study-paused';
+}
+
+export interface StudyContinued extends Stamped {
+  readonly type: 'study-continued';
+}
+
+/** From here on the study has another goal, by which the trials before it are ranked too. */
+export interface GoalChanged extends Stamped {
+  readonly type: 'goal-changed';
+  readonly goal: Goal;
+}
+
+/** From here on only this part of the search space is searched; trials before it stay what they are. */
+export interface SpaceNarrowed extends Stamped {
+  readonly type: 'space-narrowed';
+  readonly narrowing: Narrowing;
+}
+
+/** A person asked for a trial; it waits until a trial starts that is `requested`. */
+export interface TrialRequested extends Stamped, Wish {
+  readonly type: 'trial-requested';
+}
+
+/** A person took such a trial back before it started: of those that waited, the one asked for last. */
+export interface TrialWithdrawn extends Stamped, Wish {
+  readonly type: 'trial-withdrawn';
+}
+
+export interface TrialStarted extends Stamped {
+  readonly type: 'trial-started';
+  readonly trial: number;
+  readonly role: TrialRole;
+  readonly candidate: Candidate;
+  /** Absent in the baseline, whose level is searched. */
+  readonly levels?: LevelPlan;
+  /** It is the one that was requested first of those that waited. */
+  readonly requested?: boolean;
+}
+
+/** `in-place`: only instances changed and the server kept its statistics; `full`: it loaded the model anew. */
+export interface TrialApplied extends Stamped {
+  readonly type: 'trial-applied';
+  readonly trial: number;
+  readonly change: 'none' | 'in-place' | 'full';
+  readonly loadMs: number;
+}
+
+export interface TrialMeasured extends Stamped {
+  readonly type: 'trial-measured';
+  readonly trial: number;
+  readonly measurement: Measurement;
+}
+
+export interface TrialFinished extends Stamped {
+  readonly type: 'trial-finished';
+  readonly trial: number;
+  readonly chosen: number | null;
+  readonly feasible: boolean;
+  readonly failure: TrialFailure | null;
+}
+
+/** Readings that the sampler now takes to have met the goal by luck: in place of what an earlier record said. */
+export interface ReadingsDoubted extends Stamped {
+  readonly type: 'readings-doubted';
+  readonly readings: readonly Doubted[];
+}
+
+/** One turn of the final, in which the finalists and the baseline are measured in turn. */
+export interface FinalMeasured extends Stamped {
+  readonly type: 'final-measured';
+  readonly round: number;
+  readonly trial: number;
+  /** The trials that the round has still to measure after this one; none where it is absent. */
+  readonly rest?: readonly number[];
+  readonly measurement: Measurement;
+}
+
+/** What was measured in that round of the final does not count, and it is played again: the original config was so many times slower than before. */
+export interface RoundVoided extends Stamped {
+  readonly type: 'round-voided';
+  readonly round: number;
+  readonly slower: number;
+}
+
+/**
+ * The outcome of the final: the trial to emit, and how many times better than the baseline it is by the objective: for
+ * throughput, the ratio of throughputs. null when the baseline served nothing to compare with, or the final did not come to that
+ * trial; 1 when the baseline itself is emitted. `rejected`: what was played and not taken, where the baseline or an unplayed one is.
+ */
+export interface GainDecided extends Stamped {
+  readonly type: 'gain-decided';
+  readonly best: number;
+  readonly gain: Interval | null;
+  readonly rejected?: { readonly trial: number; readonly gain: Interval | null; readonly reason: string };
+}
+
+/** Settings of a server's tracing, each with its values. */
+export type TraceSettings = { readonly [name: string]: readonly string[] };
+
+/** Written before the server traces a measurement of this trial: from here on `restore` puts its settings back. */
+export interface TracingStarted extends Stamped {
+  readonly type: 'tracing-started';
+  readonly trial: number;
+  /** The settings that change, as they were before. */
+  readonly earlier: TraceSettings;
+  /** On the server's disk. */
+  readonly file: string;
+}
+
+/** `verified`: the settings read back are the earlier ones. */
+export interface TracingEnded extends Stamped {
+  readonly type: 'tracing-ended';
+  readonly verified: boolean;
+  readonly detail: string;
+}
+
+/** `verified`: the config read back equals the original one. `failed`: it could not be put back; `detail` says why. */
+export interface ModelRestored extends Stamped {
+  readonly type: 'model-restored';
+  readonly how: 'config' | 'reload' | 'unload' | 'nothing-changed' | 'failed';
+  readonly verified: boolean;
+  readonly detail: string;
+}
+
+export interface StudyFinished extends Stamped {
+  readonly type: 'study-finished';
+  readonly stopReason: string;
+  readonly interrupted: boolean;
+  readonly wallSeconds: number;
+}

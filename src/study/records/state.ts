@@ -1,0 +1,78 @@
+import type { Measurement } from '../../profiler/measurement.ts';
+import type { Narrowing } from '../../space/narrowing.ts';
+import type { Candidate } from '../../space/types.ts';
+import type { Point } from '../goal/ranking.ts';
+import type { Speeds } from '../speed/speeds.ts';
+import type { Doubted, Goal, LevelPlan, Trial, TrialRole, Wish } from '../types.ts';
+import type {
+  FinalMeasured,
+  GainDecided,
+  ModelRestored,
+  ServerIdentity,
+  StudyFinished,
+  StudyStarted,
+  TracingEnded,
+  TracingStarted,
+} from './records.ts';
+
+/** A trial that was started and not finished: the run ended in it, or is in it. */
+export interface UnfinishedTrial {
+  readonly number: number;
+  readonly role: TrialRole;
+  readonly candidate: Candidate;
+  readonly levels: LevelPlan;
+  readonly measurements: readonly Measurement[];
+}
+
+export interface Counts {
+  readonly trials: number;
+  readonly measurements: number;
+  /** Full loads of the model; changes of the instance count alone are none. */
+  readonly reloads: number;
+  readonly failed: number;
+}
+
+/** Everything that a study's records say, folded. Recomputed for another goal when one is given. */
+export interface StudyState {
+  readonly started: StudyStarted;
+  /** The server of the latest run; a study may be resumed on another address. */
+  readonly server: ServerIdentity;
+  readonly goal: Goal;
+  /** What the person has ruled out of the search space; what was measured of it before still counts. */
+  readonly narrowing: Narrowing;
+  /** Trials that the person asked for and that have not started, the first first. */
+  readonly requested: readonly Wish[];
+  /** Finished trials by number. */
+  readonly trials: readonly Trial[];
+  readonly unfinished: UnfinishedTrial | null;
+  /** They met the goal by luck, as the sampler sees it. None under another goal than the study's. */
+  readonly doubted: readonly Doubted[];
+  /** How fast machine and server were while the study ran. */
+  readonly speeds: Speeds;
+  /**
+   * The same trials and final with every measurement as it would have been at the study's usual speed: what is compared. What is reported
+   * are the figures as they were measured, in the fields beside.
+   */
+  readonly compared: Pick<StudyState, 'trials' | 'baseline' | 'contender' | 'finals'>;
+  readonly baseline: Trial | null;
+  /** The best by the search alone: what the final compares with the baseline. */
+  readonly contender: Trial | null;
+  /** What to emit: the contender, unless the final decided for the baseline. */
+  readonly best: Trial | null;
+  /** What counts of the final. */
+  readonly finals: readonly FinalMeasured[];
+  /** How many of its rounds did not count. */
+  readonly voidRounds: number;
+  /** The gain by the final; null before it, and under another goal than the study's. */
+  readonly gain: GainDecided | null;
+  readonly front: readonly Point[];
+  /** The latest; without `ended` the server's trace settings are not as they were. */
+  readonly tracing: { readonly started: TracingStarted; readonly ended: TracingEnded | null } | null;
+  readonly restored: ModelRestored | null;
+  readonly finished: StudyFinished | null;
+  readonly counts: Counts;
+  /** Seconds in which a run was under way, all runs of the study together, up to the last record. */
+  readonly elapsedSeconds: number;
+  /** The part of these seconds that loads took; a failed load has no duration. */
+  readonly loadSeconds: number;
+}

@@ -1,4 +1,0 @@
-/** A seed of its own for each count; spreads neighbouring seeds and counts over 32 bits (the multiplier is Knuth's, TAOCP 6.4). */
-export function seedAt(seed: number, count: number): number {
-  return (Math.imul(seed | 0, 2654435761) ^ Math.imul(count + 1, 40503)) | 0;
-}

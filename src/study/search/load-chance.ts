@@ -1,0 +1,60 @@
+import { settingsKeyOf } from '../../perfmodel/settings-key.ts';
+import type { BatcherPolicy } from '../../queueing/batcher-policy.ts';
+import type { Candidate } from '../../space/types.ts';
+import type { FailureKind, Trial } from '../types.ts';
+
+/** Hypotheses of the memory per place of a batch, as a multiple of the memory of an instance without any. */
+const PER_PLACE = [0, 1 / 32, 1 / 4, Number.POSITIVE_INFINITY];
+/** The factor that one refused load of another kind takes off the chance. */
+const AFTER_A_REFUSAL = 0.4;
+
+const telling: ReadonlySet<FailureKind> = new Set(['out-of-memory', 'init-failed']);
+
+/**
+ * Returns the chance, 0 to 1, that the candidate loads, given the loads that succeeded and failed. An instance needs memory (or whatever
+ * ran out) for itself and for each place of its batch, in an unknown ratio. For every ratio that is consistent with the loads of its kind,
+ * the limit is uniform between the largest need that loaded and the smallest that was refused; the chances are averaged over the ratios. A
+ * refused config of another kind with no more instances and no larger batch multiplies the chance by 0.4.
+ */
+export function loadChance({ shape }: Candidate, trials: readonly Trial[]): number {
+  const failed = trials.filter(({ failure }) => failure !== null && telling.has(failure.kind));
+  if (failed.length === 0) return 1;
+  const { policy } = shape;
+  const key = settingsKeyOf(shape);
+  const isOwn = ({ candidate }: Trial): boolean => settingsKeyOf(candidate.shape) === key;
+  const own = failed.filter(isOwn).map(policyIn);
+  const others = failed.filter((trial) => !isOwn(trial)).map(policyIn);
+  const fromAfar = others.filter((each) => hasAtLeast(policy, each)).length;
+  if (own.length === 0) return AFTER_A_REFUSAL ** fromAfar;
+  const loaded = trials.filter((trial) => trial.measurements.length > 0 && isOwn(trial)).map(policyIn);
+  const chances = PER_PLACE.flatMap((perPlace) => chanceAt(perPlace, policy, loaded, own) ?? []);
+  const chance =
+    chances.length > 0
+      ? chances.reduce((sum, each) => sum + each, 0) / chances.length
+      : AFTER_A_REFUSAL ** own.filter((each) => hasAtLeast(policy, each)).length;
+  return chance * AFTER_A_REFUSAL ** fromAfar;
+}
+
+const policyIn = ({ candidate }: Trial): BatcherPolicy => candidate.shape.policy;
+
+/**
+ * Returns the chance for one ratio; null where the ratio contradicts the loads: a refused config would need no more than one that loaded.
+ */
+function chanceAt(
+  perPlace: number,
+  asked: BatcherPolicy,
+  loaded: readonly BatcherPolicy[],
+  refused: readonly BatcherPolicy[],
+): number | null {
+  const need = ({ instances, maxBatchSize }: BatcherPolicy): number => {
+    const places = Math.max(1, maxBatchSize);
+    return instances * (Number.isFinite(perPlace) ? 1 + perPlace * places : places);
+  };
+  const most = Math.max(0, ...loaded.map(need));
+  const least = Math.min(...refused.map(need));
+  if (most >= least) return null;
+  return Math.min(1, Math.max(0, (least - need(asked)) / (least - most)));
+}
+
+const hasAtLeast = (asked: BatcherPolicy, refused: BatcherPolicy): boolean =>
+  asked.instances >= refused.instances && asked.maxBatchSize >= refused.maxBatchSize;

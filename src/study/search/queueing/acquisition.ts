@@ -1,0 +1,163 @@
+import type { Choice } from '../../../perfmodel/modelled-config.ts';
+import type { LevelRange } from '../../types.ts';
+import { coarseLevels, fineLevels } from './candidate-levels.ts';
+import { NOTHING, type Without } from './mechanisms.ts';
+import type { PosteriorModel, PosteriorPrediction } from './posterior-model.ts';
+
+/** A candidate at a load level that could be measured next. */
+export interface AcquisitionPoint {
+  readonly choice: Choice;
+  readonly level: number;
+  readonly prediction: PosteriorPrediction;
+  /** The cost of applying and measuring it, in seconds. */
+  readonly seconds: number;
+}
+
+/** A point with its acquisition value. */
+export interface ValuedPoint {
+  readonly point: AcquisitionPoint;
+  /** Expected improvement over the incumbent, as a difference of logarithms. */
+  readonly improvement: number;
+  /** Expected improvement over the square root of the cost in seconds. Points are compared by it. */
+  readonly acquisitionValue: number;
+}
+
+/** Points with a lower chance of being feasible than this do not count: throughput spans decades, chances do not. */
+const LEAST_FEASIBLE_CHANCE = 0.06;
+/** Where no point promises this improvement, the model is taken for overconfident and its uncertainty is inflated, … */
+const WORTH_A_TRIAL = 0.01;
+/** … by these factors in turn. */
+const INFLATIONS = [1, 2, 4];
+const WIDEST = 4;
+/** The inflation that the stopping rule uses. */
+const CAUTIOUS = 2;
+/** Two levels in a row with a lower chance of being feasible than this, … */
+const HOPELESS = 0.02;
+/** … or with a cost that is hardly lower than at the level before, end the climb through the levels. */
+const NO_BETTER = 0.01;
+/** The exponent of the cost in seconds: 0 ignores it, 1 is improvement per second. */
+const TIME_EXPONENT = 0.5;
+/** Choices, the best at coarse levels, whose fine levels are simulated too. */
+const LOOKED_AT_CLOSELY = 24;
+/** From this chance on a point counts as probably feasible while there is no incumbent. */
+const GOOD_CHANCE = 0.5;
+
+/** Sorts points by acquisition value, the best first. `best`: the incumbent's cost, a logarithm; null while nothing is feasible. */
+export function ranked(
+  points: readonly AcquisitionPoint[],
+  best: number | null,
+  without: Without = NOTHING,
+): ValuedPoint[] {
+  const valued = best === null ? firstToMeet(points) : improving(points, best, without);
+  return valued.sort((a, b) => b.acquisitionValue - a.acquisitionValue || a.point.level - b.point.level);
+}
+
+/** Values points with the stated uncertainty, then with twice and four times as much, until one is worth a trial. */
+function improving(points: readonly AcquisitionPoint[], best: number, without: Without): ValuedPoint[] {
+  const able = points.filter(({ prediction }) => prediction.feasibleChance(1) >= LEAST_FEASIBLE_CHANCE);
+  for (const inflation of INFLATIONS) {
+    const valued = able.map((point) => pointValueOf(point, best, inflation));
+    if (without.has('inflation') || valued.some(({ improvement }) => improvement >= WORTH_A_TRIAL)) return valued;
+  }
+  return points
+    .filter(({ prediction }) => prediction.feasibleChance(WIDEST) >= LEAST_FEASIBLE_CHANCE)
+    .map((point) => pointValueOf(point, best, WIDEST));
+}
+
+/** Returns the largest expected improvement of any point, as a difference of logarithms, with the uncertainty doubled. */
+export function largestImprovement(points: readonly AcquisitionPoint[], best: number): number {
+  const able = points.filter(({ prediction }) => prediction.feasibleChance(CAUTIOUS) >= LEAST_FEASIBLE_CHANCE);
+  return Math.max(0, ...able.map((point) => pointValueOf(point, best, CAUTIOUS).improvement));
+}
+
+/** Values a point: constrained expected improvement over `best`, by the square root of the cost in seconds. */
+export function pointValueOf(point: AcquisitionPoint, best: number, inflation: number): ValuedPoint {
+  const improvement = point.prediction.expectedImprovement(best, inflation);
+  return { point, improvement, acquisitionValue: improvement / point.seconds ** TIME_EXPONENT };
+}
+
+/** Values points while nothing is feasible: by cost among those that probably are, else by the chance of being feasible. */
+function firstToMeet(points: readonly AcquisitionPoint[]): ValuedPoint[] {
+  const chances = points.map(({ prediction }) => prediction.feasibleChance(1));
+  const good = points.filter((_, index) => (chances[index] as number) >= GOOD_CHANCE);
+  if (good.length === 0)
+    return points.map((point, index) => {
+      const improvement = chances[index] as number;
+      return { point, improvement, acquisitionValue: improvement };
+    });
+  const worst = Math.max(...good.map(({ prediction }) => prediction.cost.mean));
+  return good.map((point) => ({
+    point,
+    improvement: GOOD_CHANCE,
+    acquisitionValue: worst - point.prediction.cost.mean,
+  }));
+}
+
+/** What the value of a point depends on besides choice and level. */
+export interface AcquisitionContext {
+  readonly posterior: PosteriorModel;
+  readonly range: LevelRange;
+  /** The cost of applying and measuring a choice, in seconds. */
+  seconds(choice: Choice): number;
+  /** True where a measurement exists that the model cannot tell from this one. */
+  isKnown(choice: Choice, level: number): boolean;
+  /** True where the level is too low for the choice to beat the incumbent, so that it need not be simulated. */
+  isTooLow(choice: Choice, level: number): boolean;
+  readonly without: Without;
+}
+
+/** Returns the points of all choices at coarse levels, and those of the best choices at finer levels around their best one. */
+export function acquisitionPointsOf(
+  choices: readonly Choice[],
+  context: AcquisitionContext,
+  best: number | null,
+): AcquisitionPoint[] {
+  const coarse = choices.flatMap((choice) => upTheLevels(choice, context));
+  const seen = new Map<Choice, number>();
+  for (const { point } of ranked(coarse, best, context.without)) {
+    if (seen.size >= LOOKED_AT_CLOSELY) break;
+    if (!seen.has(point.choice)) seen.set(point.choice, point.level);
+  }
+  const fine = [...seen].flatMap(([choice, level]) => {
+    const known = coarseLevels(choice, context.range);
+    return at(
+      choice,
+      fineLevels(choice, level, context.range, context.without).filter((each) => !known.includes(each)),
+      context,
+    );
+  });
+  return [...coarse, ...fine];
+}
+
+/** Climbs the coarse levels of a choice, and stops after two in a row that are infeasible or no better than the one before. */
+function upTheLevels(choice: Choice, context: AcquisitionContext): AcquisitionPoint[] {
+  const points: AcquisitionPoint[] = [];
+  let before: PosteriorPrediction | null = null;
+  let worse = 0;
+  for (const level of coarseLevels(choice, context.range)) {
+    if (context.isTooLow(choice, level)) continue;
+    const prediction = context.posterior.predict(choice, level);
+    if (prediction === null) continue;
+    const isBetter =
+      before === null ||
+      prediction.cost.mean < before.cost.mean - NO_BETTER ||
+      prediction.feasibleChance(1) > before.feasibleChance(1);
+    worse = isBetter && prediction.feasibleChance(WIDEST) >= HOPELESS ? 0 : worse + 1;
+    before = prediction;
+    if (!context.isKnown(choice, level)) points.push({ choice, level, prediction, seconds: context.seconds(choice) });
+    if (worse >= 2) break;
+  }
+  return points;
+}
+
+function at(
+  choice: Choice,
+  levels: readonly number[],
+  { posterior, seconds, isKnown }: AcquisitionContext,
+): AcquisitionPoint[] {
+  return levels.flatMap((level) => {
+    if (isKnown(choice, level)) return [];
+    const prediction = posterior.predict(choice, level);
+    return prediction ? [{ choice, level, prediction, seconds: seconds(choice) }] : [];
+  });
+}

@@ -1,0 +1,35 @@
+import { seededRandom } from '../../../base/random.ts';
+import { type Choice, choiceOf } from '../../../perfmodel/modelled-config.ts';
+import type { Assignment } from '../../../space/types.ts';
+import type { SpaceView } from '../samplers/space-view.ts';
+
+/** Choices of a space, at most. A larger space is sampled, so that a proposal takes seconds at most. */
+const MOST_CHOICES = 4000;
+
+/** Returns the legal candidates of the space, each once: all of them, or a seeded sample of a space with more than 4,000 assignments. */
+export function choicesOf(space: SpaceView, seed: number): readonly Choice[] {
+  const found = new Map<string, Choice>();
+  for (const assignment of wholeOf(space) ?? sampleOf(space, seed)) {
+    const outcome = space.build(assignment);
+    if (outcome.legal && !found.has(outcome.candidate.fingerprint))
+      found.set(outcome.candidate.fingerprint, choiceOf(outcome.candidate));
+  }
+  return [...found.values()];
+}
+
+/** Returns every assignment of the space; null for a space with more than 4,000. */
+function wholeOf(space: SpaceView): readonly Assignment[] | null {
+  const listed: Assignment[] = [];
+  for (const assignment of space.assignments()) {
+    if (listed.length === MOST_CHOICES) return null;
+    listed.push(assignment);
+  }
+  return listed;
+}
+
+/** Draws 4,000 assignments and drops duplicates, because building a candidate takes far longer than drawing its assignment. */
+function sampleOf(space: SpaceView, seed: number): Iterable<Assignment> {
+  const random = seededRandom(seed);
+  const drawn = Array.from({ length: MOST_CHOICES }, () => space.sample(random));
+  return new Map(drawn.map((assignment) => [JSON.stringify(assignment), assignment])).values();
+}

@@ -1,0 +1,80 @@
+import { gpuMemoryNeed } from '../../../perfmodel/gpu-memory-need.ts';
+import { type Choice, choiceOf } from '../../../perfmodel/modelled-config.ts';
+import type { Measured } from '../../../perfmodel/simulator.ts';
+import type { Trial } from '../../types.ts';
+import { loadChance } from '../load-chance.ts';
+import { NOTHING, type Without } from './mechanisms.ts';
+import type { PosteriorModel } from './posterior-model.ts';
+
+/** Returns the model with feasibility and expected improvement multiplied by the chance that the choice loads at all. */
+export function withLoadFeasibility(
+  posterior: PosteriorModel,
+  measured: readonly Measured[],
+  trials: readonly Trial[],
+  without: Without = NOTHING,
+): PosteriorModel {
+  const load = without.has('load-feasibility') ? null : loadModel(measured, trials, without);
+  if (load === null) return posterior;
+  const known = new Map<Choice, number>();
+  const chanceOf = (choice: Choice): number => {
+    const chance = known.get(choice) ?? load(choice);
+    known.set(choice, chance);
+    return chance;
+  };
+  return {
+    ...posterior,
+    predict(choice, level) {
+      const prediction = posterior.predict(choice, level);
+      const chance = chanceOf(choice);
+      if (!prediction || chance === 1) return prediction;
+      return {
+        ...prediction,
+        feasibleChance: (inflation) => chance * prediction.feasibleChance(inflation),
+        expectedImprovement: (best, inflation) => chance * prediction.expectedImprovement(best, inflation),
+      };
+    },
+  };
+}
+
+/**
+ * Returns the chance that a choice loads; null while no load has failed and the server reports no GPU memory. Where it reports it, memory
+ * decides; else the loads that succeeded and failed do (`loadChance`).
+ */
+function loadModel(
+  measured: readonly Measured[],
+  trials: readonly Trial[],
+  without: Without,
+): ((choice: Choice) => number) | null {
+  const ranOut = trials.filter(({ failure }) => failure?.kind === 'out-of-memory');
+  const needs = gpuMemoryNeed(
+    measured,
+    ranOut.map(({ candidate }) => choiceOf(candidate)),
+  );
+  const fits = without.has('gpu-memory') ? null : needs?.chanceToFit;
+  if (!fits && trials.every(({ failure }) => failure === null)) return null;
+  const loaded = measured.map(({ choice }) => choice);
+  const refused = without.has('bisection') ? [] : ranOut.map(({ candidate }) => choiceOf(candidate));
+  const isAbove = (choice: Choice): boolean => refused.some((each) => isBeyond(choice, each, loaded));
+  if (!fits) return (choice) => (isAbove(choice) ? 0 : loadChance(choice.candidate, trials));
+  const others = trials.filter((trial) => !ranOut.includes(trial));
+  return (choice) => {
+    const fit = fits(choice);
+    return fit < PROBABLE && isAbove(choice) ? 0 : fit * loadChance(choice.candidate, others);
+  };
+}
+
+/** A choice that fits into the reported memory with this chance is known to need less than the config that ran out of it. */
+const PROBABLE = 0.5;
+
+/**
+ * Tells whether a config has more instances than one that ran out of memory, while no config of its own kind has loaded with as many. The
+ * search looks for the number of instances that fits below the refused one first.
+ */
+function isBeyond(asked: Choice, refused: Choice, loaded: readonly Choice[]): boolean {
+  const { instances, maxBatchSize } = refused.policy;
+  if (asked.policy.instances <= instances || asked.policy.maxBatchSize < maxBatchSize) return false;
+  return !loaded.some(
+    ({ settingsKey, policy }) =>
+      settingsKey === asked.settingsKey && policy.instances >= instances && policy.maxBatchSize >= maxBatchSize,
+  );
+}

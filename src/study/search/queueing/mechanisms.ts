@@ -1,0 +1,32 @@
+import { correctionParts } from '../../../perfmodel/correction.ts';
+import { modelParts } from '../../../perfmodel/parts.ts';
+
+/**
+ * The mechanisms of the sampler that a benchmark can leave out (`bench-search --without NAME`), each with what happens in its absence.
+ */
+export const mechanisms = {
+  ...modelParts,
+  ...correctionParts,
+  inflation: 'uncertainty is never inflated',
+  'false-feasible': 'every feasible reading is taken at its word',
+  'trial-cost': 'the cost of a trial in seconds does not count',
+  'initial-design': 'no trial only to see larger batches',
+  returning: 'no candidate is tried again at other levels',
+  repeating: 'an infeasible reading is not measured again',
+  staying: 'one level for each trial',
+  lowest: 'the level of the highest acquisition value, where a lower one is worth about as much',
+  'whole-batches': 'levels that are a few requests short of whole batches',
+  'load-feasibility': 'a refused load says nothing about other candidates',
+  'gpu-memory': 'the GPU memory that the server reports says nothing about loads',
+  coverage: 'values of settings that were never measured do not keep a search from ending',
+  bisection: 'after a load ran out of memory more instances may be tried with other settings',
+  belief: 'trials without a gain do not lower the expected gain of the next one',
+} as const satisfies Readonly<Record<string, string>>;
+
+export type Mechanism = keyof typeof mechanisms;
+
+/** The mechanisms that are left out. */
+export type Without = ReadonlySet<Mechanism>;
+
+/** Leaves nothing out. */
+export const NOTHING: Without = new Set();

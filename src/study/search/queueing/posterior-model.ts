@@ -1,0 +1,178 @@
+import { correctedFigure, type Figure, hypothesesOf, type PredictFigure } from '../../../perfmodel/correction.ts';
+import { gpuMemoryNeed } from '../../../perfmodel/gpu-memory-need.ts';
+import type { Choice } from '../../../perfmodel/modelled-config.ts';
+import { type Place, placeOf } from '../../../perfmodel/places.ts';
+import type { Measured, Simulated, Simulator } from '../../../perfmodel/simulator.ts';
+import { type Normal, type Posterior, posteriorOf, type Reading } from '../../../stats/gaussian-process.ts';
+import { constraintsOf } from '../../goal/goal.ts';
+import { type Metrics, metricsOf } from '../../goal/metrics/registry.ts';
+import type { Goal, PredictedPoint } from '../../types.ts';
+import { constrainedImprovement, feasibleChance, type Limit, weighted } from './constrained-improvement.ts';
+import { NOTHING, type Without } from './mechanisms.ts';
+
+/** The posterior prediction for a choice at a level, in terms of the goal. */
+export interface PosteriorPrediction {
+  /** As `Assessment.cost`: a weighted mean of logarithms, lower is better. */
+  readonly cost: Normal;
+  /** The probability that every constraint is met, with every standard deviation multiplied by `inflation`. */
+  feasibleChance(inflation: number): number;
+  /** The expected improvement over the cost `best` where every constraint is met, inflated likewise. */
+  expectedImprovement(best: number, inflation: number): number;
+}
+
+/** Predicts the goal's metrics from the simulator and what was measured. */
+export interface PosteriorModel {
+  /** null where the choice cannot serve such requests. */
+  predict(choice: Choice, level: number): PosteriorPrediction | null;
+  /** The posterior medians of throughput and latency, whatever the goal; null where the choice cannot serve such requests. */
+  predictedPoint(choice: Choice, level: number): PredictedPoint | null;
+  placeOf(choice: Choice, level: number): Place;
+}
+
+/**
+ * Builds the posterior model of the goal's metrics. Simulated figures are corrected by a Gaussian process on their residuals
+ * (`correctedFigure`); GPU memory has a linear model; any other metric is regressed on its readings alone. `longestDelayUs`: the longest
+ * queue delay of the space, by which delays are scaled.
+ */
+export function posteriorModelOf(
+  simulator: Simulator,
+  measured: readonly Measured[],
+  goal: Goal,
+  longestDelayUs: number,
+  without: Without = NOTHING,
+): PosteriorModel {
+  const place = (choice: Choice, level: number): Place => placeOf(choice, level, longestDelayUs);
+  const constraints = constraintsOf(goal).filter(({ metric }) => metric !== 'error-rate');
+  const names = new Set([...goal.objectives.map(({ metric }) => metric), ...constraints.map(({ metric }) => metric)]);
+  const models = new Map<string, MetricModel>();
+  const modelFor = (name: string): MetricModel => {
+    const correction = { place, longestDelayUs, without, metrics: metricsOf(goal) };
+    const model = models.get(name) ?? memoized(metricModelOf(name, simulator, measured, correction));
+    models.set(name, model);
+    return model;
+  };
+  const total = goal.objectives.reduce((sum, { weight }) => sum + weight, 0);
+
+  const predict = (choice: Choice, level: number): PosteriorPrediction | null => {
+    const at = new Map<string, Figure>();
+    for (const name of names) {
+      const figure = modelFor(name)(choice, level);
+      if (figure === null) return null;
+      at.set(name, figure);
+    }
+    const cost = weighted(
+      goal.objectives.map(({ metric, weight }) => {
+        const sign = metricsOf(goal).named(metric).better === 'higher' ? -1 : 1;
+        return { figure: at.get(metric) as Figure, weight: (sign * weight) / total };
+      }),
+    );
+    const limits = constraints.map(
+      ({ metric, relation, value }): Limit => ({ figure: at.get(metric) as Figure, value: Math.log(value), relation }),
+    );
+    return {
+      cost,
+      feasibleChance: (inflation) => feasibleChance(limits, inflation),
+      expectedImprovement: (best, inflation) => constrainedImprovement(cost, limits, best, inflation),
+    };
+  };
+  return {
+    placeOf: place,
+    predictedPoint(choice, level) {
+      const [throughput, latency] = ['throughput', 'latency'].map((name) => modelFor(name)(choice, level));
+      return throughput && latency
+        ? { throughput: Math.exp(throughput.mean), latencyMs: Math.exp(latency.mean) }
+        : null;
+    },
+    predict,
+  };
+}
+
+/** Predicts the logarithm of one metric at a choice and level. */
+type MetricModel = PredictFigure;
+
+/** Memoizes the predictions of a metric. */
+function memoized(model: MetricModel): MetricModel {
+  const known = new Map<string, Figure | null>();
+  return (choice, level) => {
+    const key = `${choice.candidate.fingerprint} ${level}`;
+    const earlier = known.get(key);
+    if (earlier !== undefined) return earlier;
+    const normal = model(choice, level);
+    known.set(key, normal);
+    return normal;
+  };
+}
+
+type PlaceOf = (choice: Choice, level: number) => Place;
+
+interface Correction {
+  readonly place: PlaceOf;
+  readonly longestDelayUs: number;
+  readonly without: Without;
+  readonly metrics: Metrics;
+}
+
+function metricModelOf(
+  name: string,
+  simulator: Simulator,
+  measured: readonly Measured[],
+  { place, longestDelayUs, without, metrics }: Correction,
+): MetricModel {
+  if (name === 'instances') return ({ policy }) => exactly(policy.instances);
+  if (name === 'max-batch-size') return ({ policy }) => exactly(Math.max(1, policy.maxBatchSize));
+  if (name === 'gpu-memory') return gpuMemoryModel(measured);
+  const predicted = predictedNames.has(name) ? (name as keyof Simulated) : null;
+  return predicted
+    ? correctedFigure(predicted, simulator, measured, { longestDelayUs, without })
+    : learnedModel(name, measured, place, metrics);
+}
+
+const predictedNames: ReadonlySet<string> = new Set([
+  'throughput',
+  'latency',
+  'latency-avg',
+  'latency-p50',
+  'latency-p90',
+  'latency-p95',
+  'latency-p99',
+]);
+
+/** Returns an exactly known figure. Its standard deviation only keeps the arithmetic finite. */
+const exactly = (value: number): Figure => ({ mean: Math.log(value), sd: 1e-6, shared: 0 });
+
+/** A predicted need is at least this multiple of its standard deviation, so that it has a logarithm. */
+const LEAST_NEED = 0.5;
+
+function gpuMemoryModel(measured: readonly Measured[]): MetricModel {
+  const needs = gpuMemoryNeed(measured);
+  return (choice) => {
+    if (needs === null) return UNKNOWN;
+    const { mean, sd } = needs.mib(choice);
+    const need = Math.max(mean, LEAST_NEED * sd);
+    return { mean: Math.log(need), sd: sd / need, shared: 0 };
+  };
+}
+
+/** The prediction of a metric that was never read: hardly any information. */
+const UNKNOWN: Figure = { mean: 0, sd: 5, shared: 0 };
+
+const learnedHypotheses = hypothesesOf([0.1, 0.3, 0.6], 0.3, { common: 0.5, locals: [0.05], perDoublings: [0] });
+
+/** Regresses a metric that the simulator does not predict on its readings: a Gaussian process around their mean. */
+function learnedModel(name: string, measured: readonly Measured[], place: PlaceOf, metrics: Metrics): MetricModel {
+  const readings = measured.flatMap(({ choice, measurements }) =>
+    measurements.flatMap((measurement): Reading<Place>[] => {
+      const value = metrics.read(name, measurement, choice.candidate);
+      const at = place(choice, measurement.level.value);
+      return value !== undefined && value > 0 ? [{ place: at, value: Math.log(value), noiseVariance: 0.02 ** 2 }] : [];
+    }),
+  );
+  if (readings.length === 0) return () => UNKNOWN;
+  const mean = readings.reduce((sum, { value }) => sum + value, 0) / readings.length;
+  const centred = readings.map((reading) => ({ ...reading, value: reading.value - mean }));
+  const posterior: Posterior<Place> = posteriorOf(centred, learnedHypotheses);
+  return (choice, level) => {
+    const normal = posterior(place(choice, level));
+    return { mean: normal.mean + mean, sd: normal.sd, shared: 0 };
+  };
+}

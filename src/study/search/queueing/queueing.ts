@@ -1,0 +1,197 @@
+import { type Choice, choiceOf } from '../../../perfmodel/modelled-config.ts';
+import type { Measured } from '../../../perfmodel/simulator.ts';
+import type { Measurement } from '../../../profiler/measurement.ts';
+import type { Candidate } from '../../../space/types.ts';
+import { isFeasible } from '../../goal/goal.ts';
+import type { Goal, Proposal, RunningTrial, Sampler, Trial } from '../../types.ts';
+import type { SpaceView } from '../samplers/space-view.ts';
+import { type AcquisitionPoint, pointValueOf, ranked, type ValuedPoint } from './acquisition.ts';
+import { firstLevel } from './candidate-levels.ts';
+import { choicesOf } from './choices.ts';
+import { covering } from './coverage.ts';
+import { NOTHING, type Without } from './mechanisms.ts';
+import { memoizeLast } from './memoize.ts';
+import { ownLevel, worthStaying } from './own-levels.ts';
+import type { PosteriorModel } from './posterior-model.ts';
+import { predictedFront } from './predicted-front.ts';
+import {
+  fitModels,
+  largestImprovementIn,
+  measuredOf,
+  type QueueingOptions,
+  type SearchState,
+  searchStateOf,
+} from './search-state.ts';
+import { isHardlyWorth, stopReason, wasHardlyWorth } from './stopping-rule.ts';
+import { trainingSubset } from './training-subset.ts';
+
+const NONE_BETTER = 'none of the candidates left is likely to be better within the goal';
+/** Levels of a candidate with at least this share of its highest acquisition value count as equally good. */
+const ABOUT_AS_MUCH = 0.9;
+/**
+ * A feasible reading with a lower P(feasible) than this is a suspected false-feasible one: of many noisy readings the highest that kept a
+ * budget is often a lucky one.
+ */
+const LEAST_CHANCE_OF_INCUMBENT = 1 / 3;
+/** Levels of one trial, at most. */
+const MOST_LEVELS = 4;
+
+/**
+ * Chooses what to measure with a model of Triton's queueing. Pure: the same seed and history give the same answers.
+ *
+ * `ask` proposes a candidate and its first level:
+ *
+ * 1. **Candidates** (`choices.ts`): all of the space that were not tried and are not known to fail; a seeded sample of a large space.
+ * 2. **Service times** (`perfmodel/service-times.ts`): the execution time by batch size and busy instances, from the server's statistics.
+ * An affine fit in the batch size under interference, averaged over the interference models that explain the points (Bayesian model
+ * averaging: Hoeting and others, 1999); kernel-smoothed residual corrections for cliffs and steps; and a factor for categorical settings,
+ * which a Gaussian process carries over to unseen combinations.
+ * 3. **Simulation** (`perfmodel/simulator.ts`): every candidate's batcher in virtual time, with common random numbers.
+ * 4. **Correction** (`perfmodel/correction.ts`): for each figure a Gaussian process on the logarithm of measured over simulated (Rasmussen
+ * and Williams, 2006, algorithm 2.1), with the kernel of the highest evidence among several hypotheses.
+ * 5. **Levels** (`candidate-levels.ts`): each candidate at coarse levels, up to where they become infeasible; the best at finer levels too.
+ * 6. **Acquisition** (`posterior-model.ts`, `acquisition.ts`): expected improvement (Jones, Schonlau and Welch, 1998) where all constraints
+ * are met (Schonlau, Welch and Jones, 1998), with the correlation of throughput and latency (`constrained-improvement.ts`), over the square
+ * root of the trial's cost in seconds. Where nothing promises 1 %, the uncertainty is multiplied by two, then by four.
+ * 7. **Exceptions**: an initial design while no statistics show batches (`initial-design.ts`); values of categorical settings that were
+ * never measured, before the search ends (`coverage.ts`); fewer instances after a load ran out of memory (`load-feasibility.ts`).
+ * 8. **Stop** (`stopping-rule.ts`): when another trial is expected to gain too little for its time, twice in a row.
+ *
+ * `level` returns another level of the running trial while that is worth more for its time than any other candidate. `doubted` returns the
+ * suspected false-feasible readings: those that met the goal although the model gives that a chance below one in three.
+ *
+ * @param space the parameters, and the candidate of each assignment.
+ * @param options see `QueueingOptions`. docs/search.md says what the search reaches and what each mechanism is worth, docs/constants.md
+ * what kind of constant each number is.
+ */
+export function queueingSampler(space: SpaceView, options: QueueingOptions): Sampler {
+  const { without = NOTHING } = options;
+  let listed: readonly Choice[] | undefined;
+  const fitTo = memoizeLast(
+    (measured: readonly Measured[]) => fitModels(listed ?? [], measured, options, space.expectedTime),
+    (measured) =>
+      measured.flatMap(({ choice, measurements }) => partsOf({ candidate: choice.candidate, measurements })),
+  );
+  const stateAt = memoizeLast(
+    (trials: readonly Trial[], running: RunningTrial | null) => {
+      listed ??= choicesOf(space, options.seed);
+      return searchStateOf(listed, trials, running, fitTo, options);
+    },
+    (trials, running) => [...trials.flatMap(partsOf), running === null, ...(running ? partsOf(running) : [])],
+  );
+  return {
+    ask({ trials }, { pace }) {
+      const state = stateAt(trials, null);
+      const { left, points, best, initialDesign, posterior } = state;
+      if (left.length === 0) return { kind: 'stop', reason: 'every candidate of the search space was tried' };
+      if (initialDesign) return proposalOf(initialDesign.choice, initialDesign.level);
+      const next = lowestAlike(ranked(points, best, without), without);
+      const unseen = state.unseen.map(({ label }) => label);
+      if (!next) return showing(state, trials) ?? { kind: 'stop', reason: NONE_BETTER };
+      const context = { ...options, pace };
+      const gain = largestImprovementIn(state);
+      const isLittle = best !== null && trials.length > 1 && isHardlyWorth(gain, trials, context);
+      if (
+        isLittle &&
+        (pace === 'late' ||
+          wasHardlyWorth(trials.slice(0, -1), context, (before) => largestImprovementIn(stateAt(before, null))))
+      )
+        return showing(state, trials) ?? { kind: 'stop', reason: stopReason(gain, trials, context) };
+      const proposal = {
+        ...proposalOf(next.choice, next.level),
+        chance: next.prediction.feasibleChance(1),
+        foreseen: predictedFront(points, posterior),
+        unseen,
+      };
+      return best === null
+        ? proposal
+        : { ...proposal, expectedGain: Math.expm1(pointValueOf(next, best, 1).improvement) };
+    },
+    level({ trials }, running) {
+      const first = firstLevel(choiceOf(running.candidate), options.levels);
+      const searched = sinceRest(running, first);
+      if (searched.length === 0) return first;
+      if (searched.length >= MOST_LEVELS) return null;
+      const others = trials.filter(({ number }) => number !== running.number);
+      const state = stateAt(others, running);
+      const isVisitedAgain = running.role === 'baseline' && others.length > 0;
+      if (without.has('staying') && !isVisitedAgain) return null;
+      return isVisitedAgain ? ownLevel(state, running, options.goal) : worthStaying(state, running, options.goal);
+    },
+    doubted({ trials }) {
+      if (without.has('false-feasible')) return [];
+      const measured = measuredOf(trials);
+      const { posterior } = fitTo(trainingSubset(measured, options.goal));
+      return trials.flatMap(({ number, candidate, measurements }) =>
+        measurements.flatMap((measurement, reading) =>
+          isSuspectedFalseFeasible(measurement, candidate, posterior, options.goal) ? [{ trial: number, reading }] : [],
+        ),
+      );
+    },
+  };
+}
+
+/**
+ * Returns the measurements of the search. The baseline's first reading, below the first level of a search, shows the noise of the machine.
+ * Searches that go on from it alone find 2 % less (54 whole studies played offline).
+ */
+function sinceRest({ role, measurements }: RunningTrial, first: number): readonly Measurement[] {
+  const atRest = measurements[0]?.level.value ?? first;
+  return role === 'baseline' && atRest < first ? measurements.slice(1) : measurements;
+}
+
+/** Tells whether a reading met the goal although the model, which was fitted to it too, gives that a chance below one in three. */
+function isSuspectedFalseFeasible(
+  measurement: Measurement,
+  candidate: Candidate,
+  posterior: PosteriorModel,
+  goal: Goal,
+): boolean {
+  if (!isFeasible(measurement, candidate, goal)) return false;
+  const prediction = posterior.predict(choiceOf(candidate), measurement.level.value);
+  return prediction !== null && prediction.feasibleChance(1) < LEAST_CHANCE_OF_INCUMBENT;
+}
+
+/**
+ * Returns the best point; of its candidate's levels that are about as good the lowest, which has shorter latencies and is measured sooner.
+ */
+function lowestAlike(valued: readonly ValuedPoint[], without: Without): AcquisitionPoint | undefined {
+  const [best] = valued;
+  if (!best || without.has('lowest')) return best?.point;
+  const { choice } = best.point;
+  const alike = valued.filter(
+    ({ point, acquisitionValue }) =>
+      point.choice === choice && acquisitionValue >= ABOUT_AS_MUCH * best.acquisitionValue,
+  );
+  return alike.map(({ point }) => point).reduce((lowest, each) => (each.level < lowest.level ? each : lowest));
+}
+
+/** Lists everything of a trial that the models depend on. Each part is immutable, but a trial may get more measurements. */
+function partsOf({ measurements, ...rest }: Pick<Trial, 'candidate' | 'measurements'> & Partial<Trial>): unknown[] {
+  const { candidate, number, role, applied, chosen, feasible, failure } = rest;
+  return [candidate, number, role, applied, chosen, feasible, failure, measurements.length, ...measurements];
+}
+
+/** Builds a proposal. `start`: its first level; the sampler's own `firstLevel` where it is left out. */
+function proposalOf({ candidate }: Choice, start?: number): Proposal {
+  const levels = start === undefined ? ({ kind: 'search' } as const) : ({ kind: 'search', start } as const);
+  return { kind: 'trial', assignment: candidate.assignment, levels };
+}
+
+/**
+ * Proposes a trial of settings values that were never measured, before the search ends by itself: the best of the candidates with the most
+ * of them; where the model gives none a chance, the one with the fewest instances, which is the likeliest to load.
+ */
+function showing({ unseen, left, points, best }: SearchState, trials: readonly Trial[]): Proposal | null {
+  const able = new Set(covering(unseen, left, trials));
+  if (able.size === 0) return null;
+  const next = ranked(
+    points.filter(({ choice }) => able.has(choice)),
+    best,
+  )[0]?.point;
+  const fewest = [...able].reduce((least, each) => (each.policy.instances < least.policy.instances ? each : least));
+  return {
+    ...(next ? proposalOf(next.choice, next.level) : proposalOf(fewest)),
+    unseen: unseen.map(({ label }) => label),
+  };
+}

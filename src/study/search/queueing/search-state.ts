@@ -1,0 +1,202 @@
+import { type Choice, choiceOf } from '../../../perfmodel/modelled-config.ts';
+import { type Measured, type Simulator, simulatorOf } from '../../../perfmodel/simulator.ts';
+import type { Candidate } from '../../../space/types.ts';
+import { isFeasible } from '../../goal/goal.ts';
+import type { Goal, LevelRange, RunningTrial, Trial } from '../../types.ts';
+import { pruneReason } from '../pruning.ts';
+import {
+  type AcquisitionContext,
+  type AcquisitionPoint,
+  acquisitionPointsOf,
+  largestImprovement,
+} from './acquisition.ts';
+import { type SettingValue, settingValues, unseenValues } from './coverage.ts';
+import { type Incumbent, incumbentOf } from './incumbent.ts';
+import { type InitialDesign, initialDesignOf } from './initial-design.ts';
+import { withLoadFeasibility } from './load-feasibility.ts';
+import { NOTHING, type Without } from './mechanisms.ts';
+import { type PosteriorModel, posteriorModelOf } from './posterior-model.ts';
+import { screened } from './screen.ts';
+import { trainingSubset } from './training-subset.ts';
+import { trialCostOf } from './trial-cost.ts';
+
+/** Options of the queueing sampler. */
+export interface QueueingOptions {
+  readonly seed: number;
+  readonly goal: Goal;
+  readonly levels: LevelRange;
+  /**
+   * The search stops when another trial is expected to gain less than this fraction of the incumbent. By default max(1 %, 25 % / trials); 1
+   * % while it is early, at least 10 % when it is late (`Remaining.pace`).
+   */
+  readonly leastGain?: number | undefined;
+  /** Mechanisms to leave out, to see what they are worth. */
+  readonly without?: Without | undefined;
+}
+
+/** The search space's expectation of a candidate's execution time before anything is measured (`SpaceView.expectedTime`). */
+export type ExpectedTime = ((candidate: Candidate) => number) | undefined;
+
+/** A level whose throughput is predicted below this share of the incumbent's is not simulated: corrections are smaller than that. */
+const LEAST_OF_BEST = 0.5;
+/** Trials of one candidate, at most, each at levels that the model proposed. */
+const MOST_TRIALS_OF_ONE = 3;
+
+/** The state of a search at one moment: fitted models, the incumbent, and the points that could be measured next. */
+export interface SearchState extends Incumbent {
+  readonly posterior: PosteriorModel;
+  readonly context: AcquisitionContext;
+  /** Candidates that were not tried and are not known to fail. */
+  readonly left: readonly Choice[];
+  /** Values of settings that no measurement has and some of these candidates do. */
+  readonly unseen: readonly SettingValue[];
+  readonly points: readonly AcquisitionPoint[];
+  /** The candidate of the running trial. */
+  readonly running: Choice | null;
+  /** A trial that shows the cost of batches, while no measurement has; null otherwise. */
+  readonly initialDesign: InitialDesign | null;
+}
+
+/** The models behind a search state. */
+export interface FittedModels {
+  readonly simulator: Simulator;
+  readonly posterior: PosteriorModel;
+}
+
+/** Fits the simulator and its correction to what was measured. `all`: every candidate of the space. */
+export function fitModels(
+  all: readonly Choice[],
+  measured: readonly Measured[],
+  { goal, levels, seed, without }: QueueingOptions,
+  expectedTime: ExpectedTime,
+): FittedModels {
+  const simulator = simulatorOf(measured, {
+    mode: levels.mode,
+    percentile: goal.budget?.percentile ?? 99,
+    seed,
+    without,
+    expectedTime,
+  });
+  const longestDelayUs = Math.max(0, ...all.map(({ delayUs }) => delayUs));
+  return { simulator, posterior: posteriorModelOf(simulator, measured, goal, longestDelayUs, without) };
+}
+
+/**
+ * Computes the search state from the finished trials and the running one. `all`: every candidate of the space. `fitTo`: fits the models to
+ * the training subset; memoized by the caller.
+ */
+export function searchStateOf(
+  all: readonly Choice[],
+  trials: readonly Trial[],
+  running: RunningTrial | null,
+  fitTo: (measured: readonly Measured[]) => FittedModels,
+  { goal, levels, seed, without = NOTHING }: QueueingOptions,
+): SearchState {
+  const tried = running ? [...trials, running] : trials;
+  const measured = measuredOf(tried);
+  const training = trainingSubset(measured, goal);
+  const { simulator, posterior } = fitTo(training);
+  const trialCost = trialCostOf(trials);
+  const served = tried.at(-1)?.candidate ?? null;
+  const placeKey = (choice: Choice, level: number): string =>
+    `${choice.settingsKey} ${posterior.placeOf(choice, level).coordinates.join(' ')}`;
+  const known = knownPlaces(measured, placeKey, goal, without);
+  const { best, found } = incumbentOf(training, posterior, goal, without);
+  const context: AcquisitionContext = {
+    posterior: withLoadFeasibility(posterior, training, trials, without),
+    range: levels,
+    seconds: (choice) =>
+      without.has('trial-cost') ? 1 : trialCost.changeSeconds(choice, served) + trialCost.measureSeconds,
+    isKnown: (choice, level) => known.has(placeKey(choice, level)),
+    isTooLow: tooLow(simulator, training, goal, best),
+    without,
+  };
+  const left = leftOver(all, tried, trials);
+  const again = running || without.has('returning') ? [] : worthReturning(all, trials);
+  const distinct = [...new Map([...left, ...again].map((choice) => [choice.key, choice])).values()];
+  const points = acquisitionPointsOf(screened(distinct, simulator, goal, seed), context, best);
+  return {
+    posterior,
+    context,
+    left,
+    unseen: without.has('coverage') ? [] : unseenValues(settingValues(all), measured, left, trials),
+    best,
+    found,
+    points,
+    running: running && choiceOf(running.candidate),
+    initialDesign: without.has('initial-design') ? null : initialDesignOf(left, measured, levels),
+  };
+}
+
+/** Returns the candidates with measurements, in the form that models are fitted to. */
+export const measuredOf = (tried: readonly Pick<Trial, 'candidate' | 'measurements'>[]): Measured[] =>
+  tried
+    .filter(({ measurements }) => measurements.length > 0)
+    .map(({ candidate, measurements }) => ({ choice: choiceOf(candidate), measurements }));
+
+/**
+ * Returns the points that need no other measurement: those with a feasible reading, and those with two. A single infeasible one may be
+ * noise.
+ */
+function knownPlaces(
+  measured: readonly Measured[],
+  keyOf: (choice: Choice, level: number) => string,
+  goal: Goal,
+  without: Without,
+): ReadonlySet<string> {
+  const readings = measured.flatMap(({ choice, measurements }) =>
+    measurements.map((measurement) => ({
+      key: keyOf(choice, measurement.level.value),
+      isMissed: !without.has('repeating') && !isFeasible(measurement, choice.candidate, goal),
+    })),
+  );
+  const places = [...Map.groupBy(readings, ({ key }) => key)];
+  return new Set(places.filter(([, own]) => own.length > 1 || !own[0]?.isMissed).map(([key]) => key));
+}
+
+/**
+ * Returns a test for levels at which a choice cannot serve half of the incumbent's throughput, by the model and by the most that any
+ * measurement served per request in flight. It saves most simulations of a search for throughput; for other objectives it is constantly
+ * false.
+ */
+function tooLow(
+  simulator: Simulator,
+  measured: readonly Measured[],
+  goal: Goal,
+  best: number | null,
+): AcquisitionContext['isTooLow'] {
+  const [only, ...others] = goal.objectives;
+  if (only?.metric !== 'throughput' || others.length > 0 || best === null) return () => false;
+  const least = LEAST_OF_BEST * Math.exp(-best);
+  const seen = measured.flatMap(({ measurements }) =>
+    measurements.map((each) => each.throughput.value / each.level.value),
+  );
+  const mostOfOne = Math.max(0, ...seen);
+  return (choice, level) => {
+    const predicted = simulator.mostThroughput(choice, level) * Math.exp(simulator.uncertaintyAt(choice, 1));
+    return Math.max(predicted, mostOfOne * level) < least;
+  };
+}
+
+/** Returns the largest improvement that is expected of one more trial, as a difference of logarithms; 1 while nothing is feasible. */
+export const largestImprovementIn = ({ points, found }: SearchState): number =>
+  found === null ? 1 : largestImprovement(points, found);
+
+/** Returns the choices that were not tried and are not known to fail (`pruneReason`). */
+function leftOver(
+  all: readonly Choice[],
+  tried: readonly { readonly candidate: Candidate }[],
+  trials: readonly Trial[],
+): Choice[] {
+  const gone = new Set(tried.map(({ candidate }) => candidate.fingerprint));
+  return all.filter(({ candidate }) => !gone.has(candidate.fingerprint) && pruneReason(candidate, trials) === null);
+}
+
+/** Returns the tried choices that may be measured again at another level: those that never failed and had fewer than three trials. */
+function worthReturning(all: readonly Choice[], trials: readonly Trial[]): Choice[] {
+  const byCandidate = Map.groupBy(trials, ({ candidate }) => candidate.fingerprint);
+  return all.filter(({ candidate }) => {
+    const own = byCandidate.get(candidate.fingerprint) ?? [];
+    return own.length > 0 && own.length < MOST_TRIALS_OF_ONE && own.every(({ failure }) => failure === null);
+  });
+}

@@ -1,0 +1,72 @@
+import { assess, costHalfWidth } from '../../goal/goal.ts';
+import { chosenOf } from '../../goal/ranking.ts';
+import type { Goal, Remaining, Trial } from '../../types.ts';
+import type { QueueingOptions } from './search-state.ts';
+
+/** An expected gain below this is not worth a trial, and a smaller one counts as none. */
+const LEAST_GAIN = 0.01;
+/**
+ * The gain that the next trial must promise, times the number of trials so far: time counts relative to the time already spent. To take
+ * twice as long, a search must expect a sixth of it.
+ */
+const WORTH_DOUBLING = 0.25;
+/** The gain that it must promise once the search takes longer than such searches usually do. */
+const WORTH_BEING_LATE = 0.1;
+/** The expected gain of the next trial is halved for each this many trials in a row without a gain. */
+const HALVED_AFTER = 2;
+/** The largest difference of two logarithms of numbers. */
+const MOST_GAIN = Math.log(Number.MAX_VALUE) - Math.log(Number.MIN_VALUE);
+
+/** What the stopping rule depends on. */
+type StoppingContext = Pick<QueueingOptions, 'goal' | 'leastGain' | 'without'> & Pick<Remaining, 'pace'>;
+
+/** Tells whether the expected gain, halved for every two trials in a row without one, is below the threshold. */
+export function isHardlyWorth(gain: number, trials: readonly Trial[], context: StoppingContext): boolean {
+  const discount =
+    context.pace === 'early' || context.without?.has('belief')
+      ? 1
+      : 0.5 ** (trialsWithoutGain(trials, context.goal) / HALVED_AFTER);
+  return gain * discount < requiredGain(trials, context);
+}
+
+/** Returns the gain that a trial must promise, as a logarithm. */
+function requiredGain({ length }: readonly Trial[], { leastGain, pace }: StoppingContext): number {
+  const forItsTime =
+    pace === 'early' ? 0 : Math.max(pace === 'late' ? WORTH_BEING_LATE : 0, WORTH_DOUBLING / Math.max(1, length));
+  return Math.log1p(leastGain ?? Math.max(LEAST_GAIN, forItsTime));
+}
+
+/** Tells the same of an earlier moment. It computes the gain only where that can matter. */
+export function wasHardlyWorth(
+  trials: readonly Trial[],
+  context: StoppingContext,
+  gainAt: (trials: readonly Trial[]) => number,
+): boolean {
+  return isHardlyWorth(MOST_GAIN, trials, context) || isHardlyWorth(gainAt(trials), trials, context);
+}
+
+/**
+ * Counts the latest trials in a row that improved the best before them by less than 1 %, or by less than the half-width of their interval:
+ * on a noisy server the best of many readings keeps rising. A trial that was never served does not count.
+ */
+function trialsWithoutGain(trials: readonly Trial[], goal: Goal): number {
+  let best = Number.POSITIVE_INFINITY;
+  let count = 0;
+  for (const trial of trials) {
+    if (trial.failure !== null && trial.measurements.length === 0) continue;
+    const measurement = trial.feasible ? chosenOf(trial) : undefined;
+    const cost = measurement ? assess(measurement, trial.candidate, goal).cost : Number.POSITIVE_INFINITY;
+    const uncertainty = measurement ? costHalfWidth(measurement, goal) : 0;
+    count = cost < best - Math.max(Math.log1p(LEAST_GAIN), uncertainty) ? 0 : count + 1;
+    best = Math.min(best, cost);
+  }
+  return count;
+}
+
+/** Returns the reason for people, with the expected gain in per cent. */
+export function stopReason(gain: number, trials: readonly Trial[], context: StoppingContext): string {
+  const expected = `another trial is expected to gain ${(100 * gain).toFixed(1)} % of the best`;
+  if (gain < Math.log1p(LEAST_GAIN)) return expected;
+  if (gain < requiredGain(trials, context)) return `${expected}, too little for its time after ${trials.length}`;
+  return `${expected} at most, and the last ${trialsWithoutGain(trials, context.goal)} gained nothing`;
+}

@@ -1,0 +1,38 @@
+import type { Measured } from '../../../perfmodel/simulator.ts';
+import { type Assessment, assess, compareAssessments, missingMetrics } from '../../goal/goal.ts';
+import type { Goal } from '../../types.ts';
+
+/**
+ * Measurements that the models are fitted to, at most. The cost of fitting service times grows with the square of their number, that of the
+ * Gaussian process with the cube.
+ */
+const MOST_MEASURED = 40;
+/** The number of these that are kept because they are the best. */
+const BEST_KEPT = 16;
+
+/**
+ * Returns the measured candidates to fit the models to, in their order: all of them; in a long study the first, the best 16 and the latest.
+ */
+export function trainingSubset(measured: readonly Measured[], goal: Goal): readonly Measured[] {
+  if (measured.length <= MOST_MEASURED) return measured;
+  const latest = measured.slice(1 + BEST_KEPT - MOST_MEASURED);
+  const best = measured
+    .map((each) => ({ each, assessment: bestOf(each, goal) }))
+    .sort((a, b) => compareAssessments(a.assessment, b.assessment))
+    .slice(0, BEST_KEPT)
+    .map(({ each }) => each);
+  const kept = new Set([...measured.slice(0, 1), ...best, ...latest]);
+  return measured.filter((each) => kept.has(each));
+}
+
+const UNKNOWN: Assessment = {
+  feasible: false,
+  cost: Number.POSITIVE_INFINITY,
+  violation: Number.POSITIVE_INFINITY,
+};
+
+const bestOf = ({ choice: { candidate }, measurements }: Measured, goal: Goal): Assessment =>
+  measurements
+    .filter((measurement) => missingMetrics(measurement, candidate, goal).length === 0)
+    .map((measurement) => assess(measurement, candidate, goal))
+    .reduce((best, each) => (compareAssessments(each, best) < 0 ? each : best), UNKNOWN);

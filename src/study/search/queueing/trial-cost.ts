@@ -1,0 +1,37 @@
+import { mean } from 'simple-statistics';
+import type { Choice } from '../../../perfmodel/modelled-config.ts';
+import { changesInPlace } from '../../../space/shape.ts';
+import type { Candidate } from '../../../space/types.ts';
+import type { Trial } from '../../types.ts';
+
+/** Seconds that are assumed until a trial has shown them. */
+const USUAL = { reloadSeconds: 2, inPlaceSeconds: 0.3, measureSeconds: 3 };
+/** Duration of a whole measurement, with warm-up and the time between windows, over the duration of its windows. */
+const BESIDE_WINDOWS = 1.3;
+
+/** What a trial costs on this server, in seconds: means over the trials so far. */
+export interface TrialCost {
+  /** Seconds to apply the choice to a server that serves `served`; null stands for a server that serves nothing. */
+  changeSeconds(choice: Choice, served: Candidate | null): number;
+  /** Seconds for one measurement. */
+  readonly measureSeconds: number;
+}
+
+/** Estimates the cost of a trial. Before any trial: 2 s for a reload, 0.3 s for a change of instances, 3 s for a measurement. */
+export function trialCostOf(trials: readonly Pick<Trial, 'applied' | 'measurements'>[]): TrialCost {
+  const loads = (change: string): number[] =>
+    trials.flatMap(({ applied }) => (applied?.change === change ? [applied.loadMs / 1e3] : []));
+  const durations = trials.flatMap(({ measurements }) => measurements.map(({ durationMs }) => durationMs / 1e3));
+  const usual = (values: readonly number[], otherwise: number): number =>
+    values.length > 0 ? Math.max(0.05, mean([...values])) : otherwise;
+  const reloadSeconds = usual(loads('full'), USUAL.reloadSeconds);
+  const inPlaceSeconds = Math.min(reloadSeconds, usual(loads('in-place'), USUAL.inPlaceSeconds));
+  const finite = durations.filter((seconds) => Number.isFinite(seconds) && seconds > 0);
+  return {
+    measureSeconds: BESIDE_WINDOWS * usual(finite, USUAL.measureSeconds / BESIDE_WINDOWS),
+    changeSeconds({ candidate }, served) {
+      if (served?.fingerprint === candidate.fingerprint) return 0;
+      return served && changesInPlace(served.shape, candidate.shape) ? inPlaceSeconds : reloadSeconds;
+    },
+  };
+}

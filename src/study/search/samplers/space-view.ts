@@ -1,0 +1,56 @@
+import type { Random } from '../../../base/random.ts';
+import { buildCandidate } from '../../../space/candidate.ts';
+import { completeAssignment } from '../../../space/complete.ts';
+import { assignments, sampleAssignment } from '../../../space/enumerate.ts';
+import { expectedTime } from '../../../space/expected-time.ts';
+import { type Narrowing, whyRuledOut } from '../../../space/narrowing.ts';
+import type { Assignment, Candidate, CandidateOutcome, SearchSpace } from '../../../space/types.ts';
+import type { History } from '../../types.ts';
+import { pruneReason } from '../pruning.ts';
+import { perHistory } from './per-history.ts';
+
+/** The search space over one base config, as a sampler needs it. */
+export interface SpaceView {
+  /** Returns every assignment in the space's own order, in which instances vary fastest. */
+  assignments(): Iterable<Assignment>;
+  /** Draws one assignment. */
+  sample(random: Random): Assignment;
+  /**
+   * Returns the wanted values where they apply, and random values for all other parameters that do; null where a parameter has no value
+   * left.
+   */
+  complete(wanted: Assignment, random: Random): Assignment | null;
+  build(assignment: Assignment): CandidateOutcome;
+  /** Returns the expected execution time relative to other candidates, before anything is measured; 1 without an expectation. */
+  expectedTime?(candidate: Candidate): number;
+}
+
+/**
+ * Returns the search space over the base config without what the narrowing rules out. Errors of its `sample`: SPACE_INVALID when nothing is
+ * left.
+ */
+export function viewSpace(space: SearchSpace, base: Candidate, narrowing: Narrowing = {}): SpaceView {
+  return {
+    assignments: () => assignments(space, base, narrowing),
+    sample: (random) => sampleAssignment(space, base, random, narrowing),
+    complete: (wanted, random) => completeAssignment(space, base, wanted, random, narrowing),
+    build: (assignment) => {
+      const reason = whyRuledOut(narrowing, assignment);
+      return reason === null ? buildCandidate(space, base, assignment) : { legal: false, reason };
+    },
+    ...(space.parameters.some(({ expects }) => expects.size > 0) && {
+      expectedTime: (candidate: Candidate) => expectedTime(space, base, candidate),
+    }),
+  };
+}
+
+const triedIn = perHistory((trials) => new Set(trials.map(({ candidate }) => candidate.fingerprint)));
+
+/** Returns the assignment's candidate when it is worth a trial: legal, untried, and not known to fail; else null. */
+export function untried(space: SpaceView, assignment: Assignment, history: History): Candidate | null {
+  const outcome = space.build(assignment);
+  if (!outcome.legal) return null;
+  const { candidate } = outcome;
+  if (triedIn(history.trials).has(candidate.fingerprint)) return null;
+  return pruneReason(candidate, history.trials) === null ? candidate : null;
+}

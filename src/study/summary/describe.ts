@@ -1,0 +1,120 @@
+import { formatMs, formatRate, plainLine } from '../../base/format.ts';
+import type { LoadLevel } from '../../loadgen/types.ts';
+import type { Narrowing } from '../../space/narrowing.ts';
+import type { Assignment, ParameterValue } from '../../space/types.ts';
+import { metricText } from '../goal/metrics/format.ts';
+import { builtInMetrics, type Metrics } from '../goal/metrics/registry.ts';
+import type { Recommendation } from '../level/recommendation.ts';
+import type { Constraint, LatencyBudget, Objective } from '../types.ts';
+import type { Prediction } from './prediction.ts';
+
+/** The assignment on one line: `instances=2 max_batch_size=8`. */
+export function describeAssignment(assignment: Assignment): string {
+  const parts = Object.entries(assignment).map(([name, value]) => `${name}=${describeValue(value)}`);
+  return parts.length === 0 ? 'the original config' : plainLine(parts.join(' '));
+}
+
+/** `only instances=2; not max_batch_size=1, 2`; '' when nothing is ruled out. */
+export function describeNarrowing(narrowing: Narrowing): string {
+  const parts = Object.entries(narrowing).map(([name, restriction]) =>
+    'pinned' in restriction
+      ? `only ${name}=${describeValue(restriction.pinned)}`
+      : `not ${name}=${restriction.excluded.map(describeValue).join(', ')}`,
+  );
+  return plainLine(parts.join('; '));
+}
+
+/** A parameter's value as a person reads it; null leaves what the original config has. */
+export function describeValue(value: ParameterValue): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+export const describeLevel = (level: LoadLevel): string =>
+  level.mode === 'concurrency' ? `concurrency ${level.value}` : `${level.value} requests/s`;
+
+/** Returns the constraint with its limit in the metric's unit: `gpu-memory <= 6,000 MiB`. */
+export const describeConstraint = (
+  { metric, relation, value }: Constraint,
+  metrics: Metrics = builtInMetrics,
+): string => `${metric} ${relation} ${metricText(metrics.named(metric), value)}`;
+
+/** `throughput:10 and latency-p99:5`; without their weights where these are alike. */
+export function describeObjectives(objectives: readonly Objective[]): string {
+  const areAlike = objectives.every(({ weight }) => weight === objectives[0]?.weight);
+  return objectives.map(({ metric, weight }) => (areAlike ? metric : `${metric}:${weight}`)).join(' and ');
+}
+
+/** What a gain is a gain in, to stand after it; '' for throughput alone, which is what a bare factor is taken for. */
+export function describeGainIn(objectives: readonly Objective[]): string {
+  const isBare = objectives.every(({ metric }) => metric === 'throughput');
+  return isBare ? '' : ` by ${describeObjectives(objectives)}`;
+}
+
+/** `holds p99 ≤ 20 ms at concurrency 64 with a chance of 93 %; highest at 90 %: 66, at 99 %: 56; 8 % of the budget is left`. */
+export function describeRecommendation(
+  { level, chance, safeLevel, margin }: Recommendation,
+  { percentile, latencyMs }: LatencyBudget,
+  load: LoadLevel,
+): string {
+  const kept = `holds p${percentile} ≤ ${formatMs(latencyMs)} at ${describeLevel(load)} with a chance of ${describeChance(chance)}`;
+  const left = percentOf(Math.abs(margin));
+  const room = margin >= 0 ? `${left} of the budget is left` : `the expected percentile is ${left} over the budget`;
+  return `${kept}; highest at 90 %: ${level ?? 'none'}, at 99 %: ${safeLevel ?? 'none'}; ${room}`;
+}
+
+/** The same where there is little room: `chance 93 % here; 90 %: 66, 99 %: 56; 8 % of the budget left`. */
+export function describeRecommendationShort({ level, chance, safeLevel, margin }: Recommendation): string {
+  return `chance ${describeChance(chance)} here; 90 %: ${level ?? 'none'}, 99 %: ${safeLevel ?? 'none'}; ${percentOf(margin)} of the budget left`;
+}
+
+/** Never a certainty: it comes from a curve. */
+export function describeChance(chance: number): string {
+  if (chance > MOST_CERTAIN) return 'over 99 %';
+  return chance < 1 - MOST_CERTAIN ? 'under 1 %' : percentOf(chance);
+}
+
+const MOST_CERTAIN = 0.99;
+const percentOf = (share: number): string => `${Math.round(100 * share)} %`;
+
+/** What a person is told when the machine's speed has changed. `usual`: what figures are compared at. */
+export function describeSpeedChange(speed: number, usual: number): string {
+  const now =
+    Math.abs(speed - 1) < ABOUT_ONE
+      ? 'the machine has about the speed of the first minute again'
+      : `the machine is at ${describeSpeed(speed)} ${speed < 1 ? 'of' : 'times'} the speed it had in the first minute`;
+  return `${now}; figures are compared at its usual speed, ${describeSpeed(usual)}`;
+}
+
+const ABOUT_ONE = 0.03;
+
+/** Relative to the first minute, to two decimals. */
+export const describeSpeed = (speed: number): string => speed.toFixed(2);
+
+/** What was measured, as it would have been at the machine's usual speed; null where it was measured at that. */
+type Compared = {
+  readonly throughput: { readonly value: number | null };
+  readonly budgetLatencyMs: { readonly value: number | null; readonly percentile: number };
+} | null;
+
+/**
+ * `1,190 infer/s, p99 26 ms (queueing model, from the other trials' 12 measurements)`, and what none of them had. A prediction is of the
+ * machine at its usual speed: `compared` is what was measured, at that speed.
+ */
+export function describePrediction(
+  { throughput, budgetLatencyMs, from, quality, extrapolates }: Prediction,
+  compared: Compared,
+): string {
+  const guess = extrapolates.length > 0 ? `; none had ${extrapolates.map((each) => unseen[each]).join(' or ')}` : '';
+  const basis = `queueing model, from the other trials' ${from} measurement${from === 1 ? '' : 's'}${guess}${quality.isGood ? '' : `; it ${quality.words}`}`;
+  const own = compared ? `; at the machine's usual speed, at which ${describeFigures(compared)} were measured` : '';
+  return `${describeFigures({ throughput: { value: throughput }, budgetLatencyMs })} (${basis}${own})`;
+}
+
+const describeFigures = ({ throughput, budgetLatencyMs }: NonNullable<Compared>): string =>
+  `${formatRate(throughput.value ?? Number.NaN)}, p${budgetLatencyMs.percentile} ${formatMs(budgetLatencyMs.value ?? Number.NaN)}`;
+
+const unseen: Readonly<Record<Prediction['extrapolates'][number], string>> = {
+  instances: 'so many instances',
+  'batch size': 'batches so large',
+  variant: 'its other settings',
+};

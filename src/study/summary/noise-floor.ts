@@ -1,0 +1,86 @@
+import type { LoadLevel } from '../../loadgen/types.ts';
+import type { Measurement } from '../../profiler/measurement.ts';
+import type { StudyState } from '../records/state.ts';
+import type { Goal, LevelRange } from '../types.ts';
+
+/** What the latency is like with next to no load: the least that any budget must leave room for. */
+export interface NoiseFloor {
+  readonly level: LoadLevel;
+  readonly percentile: number;
+  /** The percentile over all windows, and of the lowest and the highest window. */
+  readonly valueMs: number;
+  readonly lowMs: number;
+  readonly highMs: number;
+  /** What half of the requests took at most. */
+  readonly medianMs: number;
+  readonly windows: number;
+  /**
+   * How much of the budget the machine decides, from 0 to 1: (highest window − median) / (budget − median). A load may make latency
+   * longer by what is left between the median at rest and the budget; of that a bad window takes so much without any load. 1 where
+   * nothing is left. null without a budget on this percentile.
+   */
+  readonly share: number | null;
+}
+
+/** What a noise floor means for the budget. */
+export type NoiseVerdict =
+  | 'model' // the model by itself takes longer than the budget
+  | 'breaks' // the percentile at rest is over the budget
+  | 'may-break' // it is in the highest window
+  | 'large' // the machine decides a third of the budget or more
+  | 'small';
+
+/** Requests in flight that count as a few: they hardly wait for each other. At a rate it is their mean number (Little's law). */
+const MOST_AT_REST: Readonly<Record<LoadLevel['mode'], number>> = { concurrency: 4, 'request-rate': 1 };
+/** From here on the machine decides a large part: a level that is near the budget is then told from its neighbours by luck in many windows. */
+const LARGE_SHARE = 1 / 3;
+
+/** Returns the level at which the original config is measured first, to see machine and server at rest; null where the range has none so low. */
+export function restLevel({ mode, low }: LevelRange): number | null {
+  return mode === 'request-rate' || low <= MOST_AT_REST.concurrency ? low : null;
+}
+
+/** Returns the noise floor that the study began with; null for one that began with another load, or of which that is not known. */
+export function noiseFloorOf({
+  baseline,
+  unfinished,
+  goal,
+}: Pick<StudyState, 'baseline' | 'unfinished' | 'goal'>): NoiseFloor | null {
+  const trial = baseline ?? (unfinished?.role === 'baseline' ? unfinished : null);
+  const first = trial?.measurements[0];
+  return first ? noiseFloorIn(first, goal.budget) : null;
+}
+
+/** Returns what a measurement says of the noise; null for one with more than a few requests in flight, or that the load generator limited. */
+export function noiseFloorIn(measurement: Measurement, budget: Goal['budget']): NoiseFloor | null {
+  const { level, budgetLatencyMs, windowPercentilesMs, latencyMs, openLoop, windows } = measurement;
+  if (!windowPercentilesMs || !isAtRest(measurement) || measurement.client.bound) return null;
+  const { percentile, value: valueMs } = budgetLatencyMs;
+  const { low, high } = windowPercentilesMs;
+  const medianMs = (openLoop?.scheduledLatencyMs ?? latencyMs).p50;
+  const isAbout = budget !== null && budget.percentile === percentile;
+  const share = isAbout ? shareOf(high, medianMs, budget.latencyMs) : null;
+  return { level, percentile, valueMs, lowMs: low, highMs: high, medianMs, windows, share };
+}
+
+function shareOf(highMs: number, medianMs: number, budgetMs: number): number {
+  const room = budgetMs - medianMs;
+  return room <= 0 ? 1 : Math.min(1, Math.max(0, highMs - medianMs) / room);
+}
+
+function isAtRest({ level, throughput, latencyMs }: Measurement): boolean {
+  const inFlight = level.mode === 'concurrency' ? level.value : (throughput.value * latencyMs.avg) / 1e3;
+  return throughput.value > 0 && inFlight <= MOST_AT_REST[level.mode];
+}
+
+/** Returns the budget, in milliseconds, below which the machine decides a large part. */
+export const largeBelowMs = ({ highMs, medianMs }: NoiseFloor): number =>
+  medianMs + Math.max(0, highMs - medianMs) / LARGE_SHARE;
+
+/** Returns what the noise floor means for a budget on its percentile. */
+export function noiseVerdict({ valueMs, highMs, medianMs, share }: NoiseFloor, budgetMs: number): NoiseVerdict {
+  if (medianMs >= budgetMs) return 'model';
+  if (valueMs > budgetMs) return 'breaks';
+  if (highMs > budgetMs) return 'may-break';
+  return (share ?? 0) >= LARGE_SHARE ? 'large' : 'small';
+}

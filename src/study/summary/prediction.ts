@@ -1,0 +1,73 @@
+import type { LoadLevel } from '../../loadgen/types.ts';
+import { type Predicted, predictorOf } from '../../perfmodel/predictor.ts';
+import type { FitQuality } from '../../queueing/calibration/fit-quality.ts';
+import { representative } from '../final/final.ts';
+import type { StudyState } from '../records/state.ts';
+import type { Trial } from '../types.ts';
+
+/** What the queueing model expects of a candidate at a load level, before anybody has measured it. */
+export interface Prediction {
+  /** infer/s. */
+  readonly throughput: number;
+  readonly latencyMs: { readonly p50: number; readonly p90: number; readonly p95: number; readonly p99: number };
+  /** At the percentile asked for. */
+  readonly budgetLatencyMs: { readonly percentile: number; readonly value: number };
+  /** Measurements that the model was fitted to. */
+  readonly from: number;
+  /** How well the model explains these measurements themselves; one that does so badly predicts little. */
+  readonly quality: FitQuality;
+  /** What none of these had: as many instances, batches as large, or the same other settings. Empty for an interpolation. */
+  readonly extrapolates: Predicted['extrapolates'];
+}
+
+const SIMULATED_REQUESTS = 4000;
+/** The seed of simulations for reports; constant, so that the same journal gives the same report. */
+const REPORT_SEED = 1;
+
+/** How a report simulates; `requests` where it asks for many predictions. */
+export const reportDraw = (percentile: number, requests = SIMULATED_REQUESTS) => ({
+  seed: REPORT_SEED,
+  percentile,
+  requests,
+});
+
+/**
+ * The held-out prediction of the study's best at the level that stands for it; null as `predictTrial`. It is fitted to the trials as they
+ * would have been at the machine's usual speed, and is to be compared with the best's figures at that speed: a machine that drifts is then
+ * no miss of the model.
+ */
+export function predictBest(state: StudyState): Prediction | null {
+  const measurement = state.best && representative(state, state.best)?.measurement;
+  if (!state.best || !measurement) return null;
+  const { percentile } = measurement.budgetLatencyMs;
+  return predictTrial(state.compared.trials, state.best, measurement.level, REPORT_SEED, percentile);
+}
+
+/**
+ * A held-out prediction by the model that chose: service laws and corrections are fitted to the measurements of all other trials, never to the
+ * target's own, and the target's batcher is simulated at that level. null where it cannot say: at a request rate, for models
+ * without the dynamic batcher's scheduling (sequences, ensembles, decoupled), and when no other trial has statistics by
+ * batch size. Configs that differ in more than instances and batching are variants of the model: each has a level of its
+ * own, unknown for a variant that no other trial has; it is then taken to be like the others.
+ */
+export function predictTrial(
+  trials: readonly Trial[],
+  target: Trial,
+  level: LoadLevel,
+  seed: number,
+  percentile = 99,
+): Prediction | null {
+  const others = trials.filter((trial) => trial.number !== target.number);
+  const predictor = predictorOf(others, { seed, percentile, requests: SIMULATED_REQUESTS }, [target.candidate]);
+  const predicted = predictor?.predict(target.candidate, level);
+  if (!predictor || !predicted) return null;
+  const { throughput, budgetLatency, latencyMs, extrapolates } = predicted;
+  return {
+    throughput: throughput.value,
+    latencyMs: { p50: latencyMs(50), p90: latencyMs(90), p95: latencyMs(95), p99: latencyMs(99) },
+    budgetLatencyMs: { percentile, value: budgetLatency.value },
+    from: predictor.from,
+    quality: predictor.quality,
+    extrapolates,
+  };
+}

@@ -1,0 +1,70 @@
+import { FINAL_ROUNDS, isFinalOver } from '../final/final.ts';
+import type { StudyState } from '../records/state.ts';
+import type { Summary, SummaryPoint } from './summary.ts';
+
+/** What came of one model of a series. */
+export interface SeriesEntry {
+  readonly model: string;
+  /** The folder of the model's own documents, beside this file. */
+  readonly directory: string;
+  /** null while nothing was measured. */
+  readonly feasible: boolean | null;
+  readonly gain: Summary['gain'];
+  /** In short; `config` is the path of its config.pbtxt from here. */
+  readonly best:
+    | (Pick<SummaryPoint, 'trial' | 'assignment' | 'load' | 'throughput' | 'budgetLatencyMs'> & {
+        readonly config: string;
+      })
+    | null;
+  /** As if the model had been tuned alone; null while its turn has not come. */
+  readonly exitCode: number | null;
+  readonly error: { readonly code: string; readonly message: string } | null;
+}
+
+/** The file of a series' summary, in its directory. */
+export const SERIES_SUMMARY = 'summary.json';
+
+/** The object in it. */
+export interface SeriesSummary {
+  readonly schemaVersion: 1;
+  readonly models: readonly SeriesEntry[];
+}
+
+/**
+ * Nothing is left to do: the study has ended with its model back, and its final is over, or the turn is known to have
+ * ended without an error: where the original config is the best there is no final.
+ */
+export function isDone(state: StudyState, hasEndedWell: boolean): boolean {
+  const { finished, gain, restored } = state;
+  if (finished?.interrupted !== false || restored?.verified !== true) return false;
+  return gain === null ? hasEndedWell : isFinalOver(state, FINAL_ROUNDS);
+}
+
+/** Where a model's study lies in the series, and there its best config. */
+export interface SeriesPlace extends Pick<SeriesEntry, 'model' | 'directory'> {
+  readonly config: string;
+}
+
+/** What came of a model: the short form of its own summary, which is null for a study that has not begun, and how its turn ended. */
+export function entryOf(
+  { model, directory, config }: SeriesPlace,
+  summary: Summary | null,
+  ending: Pick<SeriesEntry, 'exitCode' | 'error'>,
+): SeriesEntry {
+  const best = summary?.best ?? null;
+  return {
+    model,
+    directory,
+    feasible: summary && best ? summary.feasible : null,
+    gain: summary?.gain ?? null,
+    best: best && {
+      trial: best.trial,
+      assignment: best.assignment,
+      load: best.load,
+      throughput: best.throughput,
+      budgetLatencyMs: best.budgetLatencyMs,
+      config,
+    },
+    ...ending,
+  };
+}

@@ -1,0 +1,243 @@
+import { z } from 'zod';
+import type { Json, JsonObject } from '../../base/json.ts';
+import type { Explanation } from '../analysis/explain/explain.ts';
+import type { SpeedSummary } from '../speed/summary.ts';
+import type { NoiseFloor } from './noise-floor.ts';
+import type { Prediction } from './prediction.ts';
+import type { SeriesEntry, SeriesSummary } from './series-summary.ts';
+import type { StandingPoint, Summary, SummaryPoint } from './summary.ts';
+
+/** The form of `summary.json`; the compiler holds it against the types that are written. */
+
+const figure = z.number().nullable();
+/** A number that stands in the file as null where it is not finite. */
+const finite = figure as unknown as z.ZodType<number>;
+const count = z.int().nonnegative();
+const text = z.string();
+const json: z.ZodType<Json> = z.json().meta({ id: 'json' });
+const assignment = z
+  .record(text, json)
+  .meta({ id: 'assignment', description: 'parameter of the search space → value' });
+const config = z
+  .looseObject({})
+  .describe("the whole model config, in the names of Triton's ModelConfig") as unknown as z.ZodType<JsonObject>;
+
+const intervalFields = { value: figure, low: figure, high: figure };
+const throughput = z
+  .strictObject(intervalFields)
+  .meta({ id: 'throughput', description: 'infer/s, with its 95 % interval' });
+const load = z
+  .strictObject({ mode: z.enum(['concurrency', 'request-rate']), value: z.number() })
+  .meta({ id: 'loadLevel' });
+const budgetLatencyMs = z
+  .strictObject({ percentile: z.number(), ...intervalFields })
+  .meta({ id: 'budgetLatencyMs', description: 'the percentile that the budget is about, with its 95 % interval' });
+const percentiles = { avg: finite, p50: finite, p90: finite, p95: finite, p99: finite };
+const openLoop = z.strictObject({
+  scheduledLatencyMs: z.strictObject({ ...percentiles, max: finite, min: finite, std: finite }),
+  lateSends: count,
+  droppedSends: count,
+  sendLatenessP50Us: finite,
+  achievedRate: finite,
+});
+
+const pointFields = {
+  trial: count,
+  fingerprint: text,
+  assignment,
+  config,
+  load,
+  feasible: z.boolean(),
+  throughput,
+  latencyMs: z.strictObject({ avg: figure, p50: figure, p90: figure, p95: figure, p99: figure }),
+  budgetLatencyMs,
+  errorRate: figure,
+  stable: z.boolean(),
+  openLoop: openLoop.optional().describe('at a request rate only'),
+};
+const point: z.ZodType<SummaryPoint> = z.strictObject(pointFields).meta({ id: 'point' });
+
+const standingFields = {
+  ...pointFields,
+  recommended: z
+    .strictObject({
+      level: figure.describe('the highest that keeps the budget with a chance of 90 %'),
+      chance: finite.describe('that the budget is kept at the load of this point'),
+      safeLevel: figure.describe('the highest that keeps the budget with a chance of 99 %'),
+      margin: finite.describe('how far the expected percentile lies below the budget, as a share of it'),
+    })
+    .nullable()
+    .meta({ id: 'recommended', description: 'null where the goal is not throughput within a latency budget' }),
+  compared: z.strictObject({ throughput, budgetLatencyMs }).nullable().meta({
+    id: 'compared',
+    description: "the figures at the machine's usual speed; null where they were measured at it",
+  }),
+};
+const standing: z.ZodType<StandingPoint> = z.strictObject(standingFields).meta({ id: 'standing' });
+
+const speed: z.ZodType<SpeedSummary> = z
+  .strictObject({
+    usual: z.number().describe('the speed that figures are compared at'),
+    lowest: figure,
+    highest: figure,
+    changes: z.array(
+      z.strictObject({
+        atSeconds: z.number(),
+        speed: z.strictObject({ value: finite, low: finite, high: finite }),
+        before: z.number(),
+      }),
+    ),
+    corrected: count.describe('measurements that are compared by other figures than were measured'),
+  })
+  .meta({ id: 'speed', description: "the machine's, relative to the study's first minute" });
+
+const prediction: z.ZodType<Prediction> = z.strictObject({
+  throughput: finite,
+  latencyMs: z.strictObject({ p50: finite, p90: finite, p95: finite, p99: finite }),
+  budgetLatencyMs: z.strictObject({ percentile: z.number(), value: finite }),
+  from: count,
+  quality: z.strictObject({ medianMiss: finite, isGood: z.boolean(), words: text }),
+  extrapolates: z.array(z.enum(['instances', 'batch size', 'variant'])),
+});
+
+const constraint = z
+  .strictObject({ metric: text, relation: z.enum(['<=', '>=']), value: z.number() })
+  .meta({ id: 'constraint' });
+
+const timeSplit = z.strictObject({
+  totalMs: finite,
+  parts: z.strictObject({ queueMs: finite, computeMs: finite, outsideMs: finite }).nullable(),
+  execution: z.strictObject({ batchSize: finite, meanMs: finite }).nullable(),
+});
+const knobFigures = z.strictObject({ throughput: finite, latencyMs: finite, halfWidth: finite });
+const knob = z.strictObject({
+  set: assignment,
+  basis: z.enum(['measured', 'model']),
+  against: z.enum(['best', 'original']),
+  trial: count.nullable(),
+  levels: z.enum(['same', 'own']),
+  level: load,
+  with: knobFigures,
+  without: knobFigures,
+  ratio: finite,
+  matters: z.enum(['throughput', 'latency']).nullable(),
+});
+const limit = z.strictObject({
+  kind: z.enum([
+    ...(['client', 'cpu', 'compute', 'queue-delay', 'outside'] as const),
+    ...(['latency-budget', 'constraint', 'level-range', 'unseen', 'none'] as const),
+  ]),
+  busyShare: figure,
+  instances: finite,
+  batch: z.strictObject({ mean: finite, most: finite }).nullable(),
+  cpuShare: figure,
+  gpuShare: figure,
+  queueShare: figure,
+  outsideShare: figure,
+  queueDelayMs: finite,
+  missed: constraint.nullable(),
+  higher: z
+    .strictObject({
+      level: finite,
+      throughput: finite,
+      missed: constraint.nullable(),
+      clientReason: text.nullable(),
+    })
+    .nullable(),
+  words: text,
+});
+const explanation: z.ZodType<Explanation> = z
+  .strictObject({
+    trial: count,
+    before: timeSplit.nullable(),
+    after: timeSplit,
+    credit: z.strictObject({ knobs: z.array(knob), unknown: assignment }).nullable(),
+    limit,
+    advice: z.array(text),
+    sentences: z.array(text),
+    text,
+  })
+  .meta({ id: 'explanation' });
+
+const gain = z
+  .strictObject({ ratio: figure, low: figure, high: figure })
+  .nullable()
+  .describe('best over baseline, measured in turn; null without a final');
+
+const noiseFloor: z.ZodType<NoiseFloor> = z
+  .strictObject({
+    level: load,
+    percentile: z.number(),
+    valueMs: finite,
+    lowMs: finite.describe('of the lowest window'),
+    highMs: finite.describe('of the highest window'),
+    medianMs: finite,
+    windows: count,
+    share: figure.describe(
+      '(highMs − medianMs) / (budget − medianMs), from 0 to 1; null without a budget on this percentile',
+    ),
+  })
+  .meta({ id: 'noiseFloor', description: 'latency of the original config with next to no load when the study began' });
+
+const summary: z.ZodType<Summary> = z
+  .strictObject({
+    schemaVersion: z.literal(1),
+    model: text,
+    server: z.strictObject({ name: text, version: text }),
+    emulated: text.nullable().describe("the profile, when the figures are of tritune's emulator"),
+    budget: z.strictObject({ percentile: z.number(), latencyMs: z.number() }).nullable(),
+    constraints: z.array(constraint),
+    objectives: z.array(z.strictObject({ metric: text, weight: z.number() })),
+    feasible: z.boolean().describe('whether the best meets the budget and the constraints'),
+    best: z.strictObject({ ...standingFields, predicted: prediction.nullable() }).nullable(),
+    baseline: standing.nullable().describe('the original config'),
+    gain,
+    rejected: z.strictObject({ trial: count, reason: text }).nullable(),
+    noiseFloor: noiseFloor.nullable(),
+    clientBound: z.strictObject({ measurements: count, reason: text }).nullable(),
+    explanation: explanation.nullable(),
+    speed,
+    pareto: z.array(point),
+    counts: z.strictObject({ trials: count, measurements: count, reloads: count, failed: count }),
+    wallSeconds: figure,
+    stopReason: text,
+    interrupted: z.boolean(),
+    restored: z
+      .strictObject({ how: text, verified: z.boolean(), detail: text })
+      .nullable()
+      .describe('null while the model is not back as it was'),
+    sampler: text,
+    seed: z.number(),
+    modelAnalyzer: z
+      .strictObject({ file: text, ignored: z.array(z.strictObject({ key: text, reason: text })) })
+      .optional()
+      .describe("the file of Model Analyzer's that the run was asked for with, and what of it did not count"),
+    journal: text,
+    trituneVersion: text,
+  })
+  .meta({ id: 'study' });
+
+const entry: z.ZodType<SeriesEntry> = z
+  .strictObject({
+    model: text,
+    directory: text.describe('of its study, from here'),
+    feasible: z.boolean().nullable().describe('null while nothing was measured'),
+    gain,
+    best: z.strictObject({ trial: count, assignment, load, throughput, budgetLatencyMs, config: text }).nullable(),
+    exitCode: z.int().nullable().describe('as if it had been tuned alone; null before its turn'),
+    error: z.strictObject({ code: text, message: text }).nullable(),
+  })
+  .meta({ id: 'seriesModel' });
+
+const seriesSummary: z.ZodType<SeriesSummary> = z
+  .strictObject({
+    schemaVersion: z.literal(1),
+    models: z.array(entry),
+  })
+  .meta({ id: 'series' });
+
+/** The JSON Schema (2020-12) of `summary.json`, of a study or of a series: what docs/summary.schema.json holds. */
+export function summaryJsonSchema(): JsonObject {
+  const schema = z.toJSONSchema(z.union([summary, seriesSummary])) as JsonObject;
+  return { ...schema, title: 'tritune summary.json, of one study or of a series' };
+}

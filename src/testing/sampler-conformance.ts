@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict';
+import type { Measurement } from '../profiler/measurement.ts';
+import { originalOf } from '../space/model-configs.ts';
+import { allows, type Narrowing } from '../space/narrowing.ts';
+import { spaceFromJson } from '../space/source/load.ts';
+import type { Candidate } from '../space/types.ts';
+import { createSampler, kindOf, type SamplerDefinition } from '../study/search/samplers/registry.ts';
+import { type SpaceView, viewSpace } from '../study/search/samplers/space-view.ts';
+import type { Goal, LevelPlan, Remaining, Sampler, Trial } from '../study/types.ts';
+import type { ConformanceCheck } from './check.ts';
+
+/** A small space: 15 candidates, in which one setting applies to some only, and one combination is illegal. */
+const space = spaceFromJson({
+  name: 'small',
+  parameters: {
+    max_batch_size: [1, 4, 8],
+    queue_delay_us: { values: [0, 100], when: { max_batch_size: { above: 1 } } },
+    instances: [1, 2, 3, 4],
+  },
+  rules: [{ require: 'instances != 3', message: 'never three' }],
+});
+
+const original = originalOf({
+  name: 'm',
+  backend: 'python',
+  max_batch_size: 4,
+  instance_group: [{ kind: 'KIND_CPU', count: 1 }],
+});
+
+const goal: Goal = {
+  budget: { percentile: 99, latencyMs: 8 },
+  constraints: [],
+  objectives: [{ metric: 'throughput', weight: 1 }],
+};
+
+const levels = { mode: 'concurrency', low: 1, high: 64 } as const;
+const unlimited: Remaining = { trials: Number.POSITIVE_INFINITY, seconds: Number.POSITIVE_INFINITY };
+
+/** Proposals after which a sampler that has not stopped is held to go on for ever. */
+const MOST_TRIALS = 500;
+
+/**
+ * What every sampler must do, as checks for whichever test framework: `for (const { name, run } of
+ * samplerConformance(sampler)) it(name, run)`. The checks play the sampler on a small space whose measurements are made up.
+ */
+export function samplerConformance(definition: SamplerDefinition): readonly ConformanceCheck[] {
+  const make = (seed: number, narrowing: Narrowing = {}): Played => {
+    const view = viewSpace(space, original, narrowing);
+    return { view, sampler: createSampler(kindOf(definition), view, { seed, goal, levels, leastGain: undefined }) };
+  };
+  const checks: Readonly<Record<string, () => void>> = {
+    'has a name': () => assert.match(definition.name, /^\S+$/, 'its name is empty, or has blanks'),
+    'proposes legal candidates, none twice at one level, and stops with a reason': () => proposesAndStops(make(1)),
+    'is a function of seed and history': () => isPure(make),
+    'leaves the history as it was': () => leavesHistory(make(1)),
+    'proposes nothing that a person has ruled out': () => heedsNarrowing(make),
+    'stops when every candidate was tried': () => stopsAtTheEnd(make(1)),
+  };
+  return Object.entries(checks).map(([name, check]) => ({ name, run: async () => check() }));
+}
+
+interface Played {
+  readonly view: SpaceView;
+  readonly sampler: Sampler;
+}
+
+type Make = (seed: number, narrowing?: Narrowing) => Played;
+
+function proposesAndStops(played: Played): void {
+  const { trials, reason } = drained(played);
+  assert.ok(trials.length > 1, 'it proposes nothing');
+  assert.ok(reason.length > 0, 'it gives no reason');
+  const seen = trials.map(({ candidate, measurements }) => `${candidate.fingerprint} ${measurements[0]?.level.value}`);
+  assert.equal(new Set(seen).size, seen.length, 'a candidate is proposed twice at one level');
+}
+
+function isPure(make: Make): void {
+  const { trials } = drained(make(7));
+  const { sampler } = make(7);
+  for (let length = 1; length < trials.length; length++) {
+    const history = { trials: trials.slice(0, length) };
+    const answer = make(7).sampler.ask(history, unlimited);
+    assert.deepEqual(sampler.ask(history, unlimited), answer, 'one that was asked before answers otherwise');
+    assert.deepEqual(sampler.ask(history, unlimited), answer, 'asked twice, it answers otherwise');
+    assert.ok(answer.kind === 'trial', 'one that is made anew stops before the end');
+    assert.deepEqual(answer.assignment, trials[length]?.candidate.assignment, 'made anew, it proposes another one');
+  }
+}
+
+function leavesHistory({ sampler }: Played): void {
+  const trials = [baseline()];
+  const before = JSON.stringify(trials);
+  sampler.ask({ trials: Object.freeze(trials) }, unlimited);
+  assert.equal(JSON.stringify(trials), before, 'it has changed the history');
+}
+
+function heedsNarrowing(make: Make): void {
+  for (const narrowing of narrowings) {
+    for (const { candidate } of drained(make(1, narrowing)).trials.slice(1)) {
+      for (const [name, value] of Object.entries(candidate.assignment))
+        assert.ok(allows(narrowing, name, value), `${name}=${JSON.stringify(value)} is ruled out, and proposed`);
+    }
+  }
+}
+
+const narrowings: readonly Narrowing[] = [
+  { max_batch_size: { pinned: 4 } },
+  { instances: { excluded: [1, 4] } },
+  { queue_delay_us: { excluded: [0, 100] }, instances: { pinned: 2 } },
+];
+
+function stopsAtTheEnd({ view, sampler }: Played): void {
+  const candidates = [...view.assignments()].flatMap((assignment) => {
+    const built = view.build(assignment);
+    return built.legal ? [built.candidate] : [];
+  });
+  const trials = candidates.flatMap((candidate, index) =>
+    [1, 2, 4, 8, 16, 32, 64].map((level, place) => trialOf(1 + 7 * index + place, candidate, level)),
+  );
+  const answer = sampler.ask({ trials: [baseline(), ...trials] }, unlimited);
+  assert.equal(answer.kind, 'stop', 'it goes on when nothing is left to try');
+}
+
+/** Asks until the sampler stops, each proposal measured at the level where it begins. */
+function drained({ view, sampler }: Played): { readonly trials: readonly Trial[]; readonly reason: string } {
+  const trials: Trial[] = [baseline()];
+  for (let number = 1; number < MOST_TRIALS; number++) {
+    const answer = sampler.ask({ trials }, unlimited);
+    if (answer.kind === 'stop') return { trials, reason: answer.reason };
+    const built = view.build(answer.assignment);
+    assert.ok(built.legal, `it proposes what is illegal: ${'reason' in built && built.reason}`);
+    trials.push(trialOf(number, built.candidate, firstLevel(answer.levels)));
+  }
+  assert.fail(`it has not stopped after ${MOST_TRIALS} proposals in a space of fewer candidates`);
+}
+
+const baseline = (): Trial => ({ ...trialOf(0, original, 1), role: 'baseline' });
+
+const firstLevel = (plan: LevelPlan): number =>
+  plan.kind === 'search' ? (plan.start ?? levels.low) : (plan.values[0] ?? levels.low);
+
+function trialOf(number: number, candidate: Candidate, level: number): Trial {
+  const measurement = measured(level, 100 + 10 * candidate.shape.policy.instances + level, 5);
+  return { number, role: 'search', candidate, measurements: [measurement], chosen: 0, feasible: true, failure: null };
+}
+
+/** A measurement of which every latency is `latencyMs`. */
+function measured(level: number, throughput: number, latencyMs: number): Measurement {
+  const spread = (value: number) => ({ value, low: 0.98 * value, high: 1.02 * value });
+  const ms = latencyMs;
+  return {
+    level: { mode: 'concurrency', value: level },
+    throughput: spread(throughput),
+    latencyMs: { avg: ms, p50: ms, p90: ms, p95: ms, p99: ms, max: ms, min: ms, std: 0 },
+    budgetLatencyMs: { ...spread(ms), percentile: 99 },
+    ...{ stable: true, windows: 3, durationMs: 1500, requests: 1000, sendRate: throughput },
+    ...{ failures: [], errorRate: 0, server: null, device: {} },
+    client: { cpuUsPerRequest: 20, eventLoopDelayMs: 1, bound: false },
+  };
+}

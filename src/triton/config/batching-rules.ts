@@ -1,0 +1,126 @@
+import { type ConfigFault, faultIf, preferredSizeFaults } from './fault.ts';
+import type { ModelConfig } from './model-config.ts';
+
+type QueuePolicy = { readonly timeout_action?: string; readonly default_timeout_microseconds?: number };
+
+type DynamicBatchingFields = {
+  readonly preferred_batch_size?: readonly number[];
+  readonly preserve_ordering?: boolean;
+  readonly priority_levels?: number;
+  readonly default_priority_level?: number;
+  readonly default_queue_policy?: QueuePolicy;
+  readonly priority_queue_policy?: { readonly [level: string]: QueuePolicy };
+};
+
+export function dynamicBatchingFaults(config: ModelConfig): readonly ConfigFault[] {
+  const batching = config.dynamic_batching as DynamicBatchingFields | undefined;
+  if (!batching) return [];
+  const preferred = batching.preferred_batch_size ?? [];
+  return [
+    ...preferredSizeFaults(preferred, config.max_batch_size ?? 0, 'dynamic_batching.preferred_batch_size'),
+    ...priorityFaults(batching),
+    ...(batching.preserve_ordering ? orderFaults(batching) : []),
+  ];
+}
+
+function priorityFaults(batching: DynamicBatchingFields): readonly ConfigFault[] {
+  const levels = batching.priority_levels ?? 0;
+  if (levels === 0) return [];
+  const usual = batching.default_priority_level ?? 0;
+  const isLevel = (level: number): boolean => level >= 1 && level <= levels;
+  const range = `must be in 1 to priority_levels ${levels}`;
+  return [
+    ...faultIf(!isLevel(usual), 'dynamic_batching.default_priority_level', `${usual} ${range}`),
+    ...Object.keys(batching.priority_queue_policy ?? {}).flatMap((level) =>
+      faultIf(!isLevel(Number(level)), `dynamic_batching.priority_queue_policy["${level}"]`, `the level ${range}`),
+    ),
+  ];
+}
+
+function orderFaults(batching: DynamicBatchingFields): readonly ConfigFault[] {
+  const delays = (policy: QueuePolicy): boolean =>
+    policy.timeout_action === 'DELAY' && (policy.default_timeout_microseconds ?? 0) !== 0;
+  const policies = Object.entries(batching.priority_queue_policy ?? {}).map(
+    ([level, policy]) => [`priority_queue_policy["${level}"]`, policy] as const,
+  );
+  return [
+    ...faultIf(
+      (batching.priority_levels ?? 0) > 1,
+      'dynamic_batching.priority_levels',
+      'must be at most 1 with preserve_ordering',
+    ),
+    ...[['default_queue_policy', batching.default_queue_policy ?? {}] as const, ...policies].flatMap(([name, policy]) =>
+      faultIf(delays(policy), `dynamic_batching.${name}`, 'cannot DELAY requests with preserve_ordering'),
+    ),
+  ];
+}
+
+type Control = {
+  readonly kind?: string;
+  readonly data_type?: string;
+  readonly int32_false_true?: readonly unknown[];
+  readonly fp32_false_true?: readonly unknown[];
+  readonly bool_false_true?: readonly unknown[];
+};
+
+type SequenceBatchingFields = {
+  readonly oldest?: { readonly preferred_batch_size?: readonly number[] };
+  readonly direct?: { readonly minimum_slot_utilization?: number | string };
+  readonly control_input?: readonly { readonly name?: string; readonly control?: readonly Control[] }[];
+};
+
+export function sequenceBatchingFaults(config: ModelConfig): readonly ConfigFault[] {
+  const batching = config.sequence_batching as SequenceBatchingFields | undefined;
+  if (!batching) return [];
+  const preferred = batching.oldest?.preferred_batch_size ?? [];
+  const slots = Number(batching.direct?.minimum_slot_utilization ?? 0);
+  return [
+    ...preferredSizeFaults(preferred, config.max_batch_size ?? 0, 'sequence_batching.oldest.preferred_batch_size'),
+    ...faultIf(slots < 0 || slots > 1, 'sequence_batching.direct.minimum_slot_utilization', 'must be in 0 to 1'),
+    ...controlFaults(batching),
+  ];
+}
+
+const start = 'CONTROL_SEQUENCE_START'; // the enum's default, which the normal form leaves out
+const correlationId = 'CONTROL_SEQUENCE_CORRID';
+const idTypes = ['TYPE_UINT64', 'TYPE_INT64', 'TYPE_UINT32', 'TYPE_INT32', 'TYPE_STRING'];
+
+function controlFaults(batching: SequenceBatchingFields): readonly ConfigFault[] {
+  const names = new Set<string>();
+  const kinds = new Set<string>();
+  return (batching.control_input ?? []).flatMap(({ name = '', control = [] }, i) => {
+    const path = `sequence_batching.control_input[${i}]`;
+    const nameFaults = [
+      ...faultIf(name === '', `${path}.name`, 'must be given'),
+      ...faultIf(names.has(name), `${path}.name`, `'${name}' is given twice`),
+    ];
+    names.add(name);
+    const faults = control.flatMap((one, j) => {
+      const kind = one.kind ?? start;
+      const twice = faultIf(kinds.has(kind), `${path}.control[${j}].kind`, `${kind} is given twice`);
+      kinds.add(kind);
+      return [...twice, ...oneControlFaults(one, kind, `${path}.control[${j}]`)];
+    });
+    return [...nameFaults, ...faults];
+  });
+}
+
+function oneControlFaults(control: Control, kind: string, path: string): readonly ConfigFault[] {
+  const pairs = [control.int32_false_true, control.fp32_false_true, control.bool_false_true].filter((pair) => pair);
+  if (kind === correlationId) {
+    const typed = idTypes.includes(control.data_type ?? '');
+    return [
+      ...faultIf(pairs.length > 0, path, `${kind} takes a data_type and no values for false and true`),
+      ...faultIf(!typed, `${path}.data_type`, `must be one of ${idTypes.join(', ')}`),
+    ];
+  }
+  const one = 'int32_false_true, fp32_false_true, bool_false_true';
+  return [
+    ...faultIf(pairs.length !== 1, path, `${kind} takes exactly one of ${one}`),
+    ...faultIf(
+      pairs.some((pair) => pair?.length !== 2),
+      path,
+      'needs two values: for false and for true',
+    ),
+  ];
+}

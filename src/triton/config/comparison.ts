@@ -1,0 +1,59 @@
+import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
+import type { ModelConfig } from './model-config.ts';
+import { normaliseConfig } from './normal-form.ts';
+
+export interface ConfigDifference {
+  /** Such as `dynamic_batching.max_queue_delay_microseconds` or `instance_group[0].count`. */
+  readonly path: string;
+  /** Absent where only the other config has the field. */
+  readonly before?: Json;
+  readonly after?: Json;
+}
+
+/**
+ * Where two configs differ once both are in normal form, by path in alphabetical order. A message that only one has, and
+ * a list of numbers or names, is one difference as a whole; lists of messages are compared item by item.
+ * In a read-back check a difference without `before` is what the server filled in.
+ */
+export function compareConfigs(before: ModelConfig, after: ModelConfig): readonly ConfigDifference[] {
+  return differences('', normaliseConfig(before), normaliseConfig(after));
+}
+
+/**
+ * True when nothing but `instance_group` differs, or nothing at all: Triton then loads in place, without a reload, and
+ * keeps its statistics. Holds between a config that was sent and the next one sent, not between sent and read back.
+ */
+export function onlyInstancesDiffer(before: ModelConfig, after: ModelConfig): boolean {
+  return besideInstances(normaliseConfig(before)) === besideInstances(normaliseConfig(after));
+}
+
+/** What a change must leave alone for Triton to load in place; equal texts for configs in normal form that agree in it. */
+export function besideInstances({ instance_group: _, ...rest }: ModelConfig): string {
+  return canonicalJson(rest);
+}
+
+function differences(path: string, before: Json | undefined, after: Json | undefined): ConfigDifference[] {
+  if (isJsonObject(before) && isJsonObject(after)) {
+    const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
+    return names.flatMap((name) => differences(memberPath(path, name), own(before, name), own(after, name)));
+  }
+  if (isListOfObjects(before) && isListOfObjects(after)) {
+    const length = Math.max(before.length, after.length);
+    return Array.from({ length }, (_, i) => differences(`${path}[${i}]`, before[i], after[i])).flat();
+  }
+  if (before === undefined && after === undefined) return [];
+  if (before === undefined) return [{ path, after: after as Json }];
+  if (after === undefined) return [{ path, before }];
+  return canonicalJson(before) === canonicalJson(after) ? [] : [{ path, before, after }];
+}
+
+function memberPath(path: string, name: string): string {
+  if (!/^\w+$/.test(name)) return `${path}[${JSON.stringify(name)}]`;
+  return path ? `${path}.${name}` : name;
+}
+
+const own = (object: JsonObject, name: string): Json | undefined =>
+  Object.hasOwn(object, name) ? object[name] : undefined;
+
+const isListOfObjects = (value: Json | undefined): value is readonly JsonObject[] =>
+  Array.isArray(value) && value.every((item) => isJsonObject(item as Json));

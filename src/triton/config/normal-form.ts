@@ -1,0 +1,137 @@
+import { TrituneError } from '../../base/errors.ts';
+import type { Json, JsonObject } from '../../base/json.ts';
+import type { ModelConfig } from './model-config.ts';
+import { floatValue, integerValue, type Refuse } from './scalars.ts';
+import {
+  defaultValue,
+  type FieldSchema,
+  type MessageSchema,
+  modelConfigSchema,
+  type ScalarKind,
+  type ValueSchema,
+} from './schema.ts';
+
+/** A value in a model config that its field cannot hold. */
+export class ConfigValueError extends TrituneError {
+  override readonly name = 'ConfigValueError';
+  /** Such as `instance_group[0].count`. */
+  readonly path: string;
+  readonly reason: string;
+
+  constructor(path: string, reason: string) {
+    super('CONFIG_INVALID', `model config: ${path || 'the whole'}: ${reason}`, 'give the field a value of its type');
+    this.path = path;
+    this.reason = reason;
+  }
+}
+
+/** What our ModelConfig type promises of every tensor, even where the wire leaves out defaults. */
+const promised: Readonly<Record<string, readonly string[]>> = {
+  ModelInput: ['name', 'data_type', 'dims'],
+  ModelOutput: ['name', 'data_type', 'dims'],
+};
+
+/**
+ * A model config in its one normal form, whatever protocol or file it came from. Takes protobuf JSON: snake_case or
+ * camelCase names, enums by name in any case or by number, 64-bit integers as numbers or text, null for absent.
+ * Gives snake_case, enum names, numbers; fields at their proto3 default are left out (but for a tensor's name,
+ * data_type and dims), empty messages that are present stay. Fields that we do not know are carried along.
+ * Errors: CONFIG_INVALID (a ConfigValueError with the path) for a value that its field cannot hold.
+ */
+export function normaliseConfig(json: unknown): ModelConfig {
+  return normalMessage(modelConfigSchema(), json, '') as ModelConfig;
+}
+
+function normalMessage(schema: MessageSchema, json: unknown, path: string): JsonObject {
+  const source = objectAt(json, path);
+  const values = new Map<FieldSchema, unknown>();
+  const unknown: [string, Json][] = [];
+  for (const [key, value] of Object.entries(source)) {
+    if (value === undefined || value === null) continue;
+    const field = schema.jsonField(key);
+    if (!field) unknown.push([key, value as Json]);
+    else if (values.has(field)) throw new ConfigValueError(at(path, field.name), 'given twice, in two spellings');
+    else values.set(field, value);
+  }
+  const always = promised[schema.name] ?? [];
+  const known = schema.fields.flatMap((field): [string, Json][] => {
+    const isGiven = values.has(field);
+    if (!isGiven && !always.includes(field.name)) return [];
+    const value = isGiven ? normalField(field, values.get(field), at(path, field.name)) : undefined;
+    const kept = value ?? (always.includes(field.name) ? defaultValue(field) : undefined);
+    return kept === undefined ? [] : [[field.name, kept]];
+  });
+  // fromEntries makes own properties even of a key such as __proto__.
+  return Object.fromEntries([...known, ...unknown]);
+}
+
+/** The field's normal value; undefined when it is the default and may go. */
+function normalField(field: FieldSchema, json: unknown, path: string): Json | undefined {
+  if (field.shape === 'map') {
+    const entries = Object.entries(objectAt(json, path)).map(([key, value]): [string, Json] => [
+      field.mapKey === 'string' ? key : String(normalScalar(field.mapKey as ScalarKind, key, refuseAt(path))),
+      normalValue(field.value, value, `${path}[${JSON.stringify(key)}]`),
+    ]);
+    return entries.length > 0 ? Object.fromEntries(entries) : undefined;
+  }
+  if (field.shape === 'repeated') {
+    if (!Array.isArray(json)) throw new ConfigValueError(path, `expected a list, found ${kindOf(json)}`);
+    return json.length > 0 ? json.map((item, i) => normalValue(field.value, item, `${path}[${i}]`)) : undefined;
+  }
+  const value = normalValue(field.value, json, path);
+  const hasPresence = field.oneof !== undefined || field.value.type === 'message';
+  return !hasPresence && value === defaultValue(field) ? undefined : value;
+}
+
+function normalValue(schema: ValueSchema, json: unknown, path: string): Json {
+  if (schema.type === 'message') return normalMessage(schema.message, json, path);
+  if (schema.type === 'scalar') return normalScalar(schema.scalar, json, refuseAt(path));
+  if (typeof json === 'number') return schema.names.get(json) ?? json;
+  if (typeof json !== 'string') throw new ConfigValueError(path, `expected an enum name, found ${kindOf(json)}`);
+  // A name that we do not know may be a newer server's; validateConfig speaks of it.
+  return schema.numbers.has(json.toUpperCase()) ? json.toUpperCase() : json;
+}
+
+function normalScalar(kind: ScalarKind, json: unknown, refuse: Refuse): Json {
+  switch (kind) {
+    case 'string':
+      if (typeof json !== 'string') return refuse(`expected text, found ${kindOf(json)}`);
+      return json.isWellFormed() ? json : refuse('the text holds half a character');
+    case 'bool':
+      if (json === true || json === 'true') return true;
+      return json === false || json === 'false' ? false : refuse(`expected true or false, found ${kindOf(json)}`);
+    case 'float':
+    case 'double':
+      if (json === 'NaN' || json === 'Infinity' || json === '-Infinity') return json;
+      if (typeof json === 'number') return floatValue(kind, json, refuse);
+      if (typeof json === 'string' && /^-?\d+(\.\d+)?([eE][-+]?\d+)?$/.test(json))
+        return floatValue(kind, Number(json), refuse);
+      return refuse(`expected a number, found ${kindOf(json)}`);
+    default:
+      if (typeof json === 'bigint') return integerValue(kind, json, refuse);
+      if (typeof json === 'number' && Number.isInteger(json)) return integerValue(kind, BigInt(json), refuse);
+      if (typeof json === 'string' && /^-?\d{1,20}$/.test(json)) return integerValue(kind, BigInt(json), refuse);
+      return refuse(`expected a whole number, found ${kindOf(json)}`);
+  }
+}
+
+const at = (path: string, name: string): string => (path ? `${path}.${name}` : name);
+
+const refuseAt =
+  (path: string): Refuse =>
+  (reason) => {
+    throw new ConfigValueError(path, reason);
+  };
+
+function objectAt(json: unknown, path: string): object {
+  if (typeof json !== 'object' || json === null || Array.isArray(json))
+    throw new ConfigValueError(path, `expected an object, found ${kindOf(json)}`);
+  return json;
+}
+
+function kindOf(json: unknown): string {
+  if (json === null) return 'null';
+  if (Array.isArray(json)) return 'a list';
+  if (typeof json === 'object') return 'an object';
+  return JSON.stringify(String(json).slice(0, 60));
+}

@@ -1,0 +1,135 @@
+import { isTrituneError } from '../../base/errors.ts';
+import type { JsonObject } from '../../base/json.ts';
+import { normaliseConfig } from '../config/normal-form.ts';
+import type { CallOptions, ModelIndexEntry, TritonClient } from '../types.ts';
+import {
+  callError,
+  controlDisabled,
+  isControlDisabled,
+  isLoadVerdict,
+  isModelMissing,
+  isRegionInUse,
+  modelUnknown,
+  modelUnready,
+} from '../wire/call-errors.ts';
+import {
+  cudaRegionsOf,
+  indexOf,
+  messageIn,
+  modelMetadataOf,
+  regionsOf,
+  serverMetadataOf,
+  traceSettingsOf,
+} from '../wire/replies.ts';
+import { type Operation, type Wire, WireFault } from '../wire/wire.ts';
+import { LoadRefusedError } from './load-refused.ts';
+import { classifyRefusal, isGenericRefusal } from './refusal.ts';
+import { statisticsOf } from './statistics.ts';
+
+/** Deadlines of calls that name none, in milliseconds. Loads and unloads wait for one another inside the server. */
+export interface Deadlines {
+  readonly defaultTimeoutMs: number;
+  readonly loadTimeoutMs: number;
+}
+
+/** What both protocols share: which call answers which question, and what a fault means. */
+export function clientOver(wire: Wire, deadlines: Deadlines): TritonClient {
+  const ask = async (operation: Operation, call: CallOptions = {}): Promise<JsonObject> => {
+    const slow = operation.kind === 'load' || operation.kind === 'unload';
+    const timeoutMs = call.timeoutMs ?? (slow ? deadlines.loadTimeoutMs : deadlines.defaultTimeoutMs);
+    try {
+      return await wire.call(operation, { timeoutMs, signal: call.signal });
+    } catch (error) {
+      throw error instanceof WireFault ? await explain(operation, error, call.signal) : error;
+    }
+  };
+
+  const index = async (call?: CallOptions): Promise<readonly ModelIndexEntry[]> =>
+    indexOf(await ask({ kind: 'index' }, call));
+
+  /** A fault of a call about one model may need a look at the index before it is clear. */
+  const explain = async (operation: Operation, fault: WireFault, signal: AbortSignal | undefined): Promise<Error> => {
+    if (!('model' in operation)) return callError(wire, operation, fault);
+    if (isControlDisabled(fault)) return controlDisabled(wire, fault);
+    const { model } = operation;
+    if (operation.kind === 'load' && isLoadVerdict(fault)) {
+      const known = isGenericRefusal(fault.message) ? await knownModels(signal) : undefined;
+      if (known && !known.some((entry) => entry.name === model)) return modelUnknown(wire, model, names(known), fault);
+      return new LoadRefusedError(model, classifyRefusal(fault.message), fault.message);
+    }
+    if (!isModelMissing(fault)) return callError(wire, operation, fault);
+    const known = await knownModels(signal);
+    const entry = known?.findLast((candidate) => candidate.name === model);
+    return entry ? modelUnready(entry, fault) : modelUnknown(wire, model, names(known), fault);
+  };
+
+  /** undefined when the server does not tell. */
+  const knownModels = async (signal: AbortSignal | undefined): Promise<readonly ModelIndexEntry[] | undefined> => {
+    try {
+      return indexOf(await wire.call({ kind: 'index' }, { timeoutMs: deadlines.defaultTimeoutMs, signal }));
+    } catch (error) {
+      if (error instanceof WireFault) return undefined;
+      throw error;
+    }
+  };
+
+  /** False while a request uses the region. */
+  const letGo = async (
+    operation: Extract<Operation, { readonly name: string }>,
+    call: CallOptions | undefined,
+  ): Promise<boolean> => {
+    // To the server no name means every region, those of others too.
+    if (operation.name === '') throw new RangeError('a region without a name');
+    try {
+      await ask(operation, call);
+      return true;
+    } catch (error) {
+      if (isTrituneError(error) && isRegionInUse(error)) return false;
+      throw error;
+    }
+  };
+
+  return {
+    protocol: wire.protocol,
+    url: wire.url,
+    live: async (call) => (await ask({ kind: 'live' }, call)).live === true,
+    ready: async (call) => (await ask({ kind: 'ready' }, call)).ready === true,
+    modelReady: async (model, call) => {
+      try {
+        return (await ask({ kind: 'model-ready', model }, call)).ready === true;
+      } catch (error) {
+        if (isTrituneError(error, 'MODEL_UNKNOWN', 'MODEL_UNREADY')) return false;
+        throw error;
+      }
+    },
+    serverMetadata: async (call) => serverMetadataOf(await ask({ kind: 'server-metadata' }, call)),
+    modelMetadata: async (model, call) => modelMetadataOf(await ask({ kind: 'model-metadata', model }, call)),
+    index,
+    modelConfig: async (model, call) =>
+      normaliseConfig(messageIn(await ask({ kind: 'model-config', model }, call), 'config')),
+    load: async (model, config, call) => {
+      await ask({ kind: 'load', model, ...(config && { configJson: JSON.stringify(config) }) }, call);
+    },
+    unload: async (model, call) => {
+      await ask({ kind: 'unload', model }, call);
+    },
+    statistics: async (model, call) => statisticsOf(await ask({ kind: 'statistics', model }, call)),
+    sharedMemoryRegions: async (call) => regionsOf(await ask({ kind: 'shared-memory-status' }, call)),
+    registerSharedMemory: async (region, call) => {
+      await ask({ kind: 'shared-memory-register', region }, call);
+    },
+    unregisterSharedMemory: (name, call) => letGo({ kind: 'shared-memory-unregister', name }, call),
+    cudaMemoryRegions: async (call) => cudaRegionsOf(await ask({ kind: 'cuda-memory-status' }, call)),
+    registerCudaMemory: async (region, handle, call) => {
+      await ask({ kind: 'cuda-memory-register', region, handle }, call);
+    },
+    unregisterCudaMemory: (name, call) => letGo({ kind: 'cuda-memory-unregister', name }, call),
+    traceSettings: async (call) => traceSettingsOf(await ask({ kind: 'trace-settings', change: {} }, call)),
+    changeTraceSettings: async (change, call) => traceSettingsOf(await ask({ kind: 'trace-settings', change }, call)),
+    close: () => wire.close(),
+  };
+}
+
+function names(entries: readonly ModelIndexEntry[] | undefined): readonly string[] | undefined {
+  return entries?.map((entry) => entry.name);
+}

@@ -1,0 +1,76 @@
+import { TrituneError } from '../../base/errors.ts';
+import { secretsOut } from '../../base/secrets.ts';
+import type { TritonClient } from '../types.ts';
+import { grpcWire } from '../wire/grpc.ts';
+import { httpWire } from '../wire/http.ts';
+import { diagnoseTls, type TlsOptions } from '../wire/tls.ts';
+import { hostAndPort, isHostAndPort, type Wire, WireFault, type WireHeader } from '../wire/wire.ts';
+import { clientOver, type Deadlines } from './client.ts';
+
+export interface ConnectOptions extends Partial<Deadlines> {
+  /** Without it the connection is plaintext. */
+  readonly tls?: TlsOptions | undefined;
+  /** Sent with every call, as HTTP headers or gRPC metadata; no error repeats their values. */
+  readonly headers?: readonly WireHeader[] | undefined;
+}
+
+const defaultDeadlines: Deadlines = { defaultTimeoutMs: 10_000, loadTimeoutMs: 600_000 };
+
+/** A client over gRPC to the server at HOST:PORT. Connects on the first call. Errors: USAGE for another form of address. */
+export function connectGrpc(url: string, options: ConnectOptions = {}): TritonClient {
+  return over(grpcWire(checked(url), options), options);
+}
+
+/** A client over HTTP to the server at HOST:PORT. Connects on the first call. Errors: USAGE for another form of address. */
+export function connectHttp(url: string, options: ConnectOptions = {}): TritonClient {
+  return over(httpWire(checked(url), options), options);
+}
+
+const over = (wire: Wire, options: ConnectOptions): TritonClient =>
+  clientOver(redacting(diagnosed(wire, options.tls), options.headers ?? []), { ...defaultDeadlines, ...options });
+
+function checked(url: string): string {
+  if (isHostAndPort(url)) return url;
+  throw new TrituneError('USAGE', `'${url}' is not a server address`, 'write HOST:PORT, such as localhost:8001');
+}
+
+/** The wire, with a second look at a server that does not talk to us: is TLS why? */
+function diagnosed(wire: Wire, tls: TlsOptions | undefined): Wire {
+  let open = true;
+  const seenAgain = withFaults(wire, async (fault) => {
+    if (!open || !/^(unreachable|wrong-protocol)$/.test(fault.kind)) return fault;
+    const trouble = await diagnoseTls(hostAndPort(wire.url), tls);
+    return trouble ? new WireFault('tls', trouble.message, { cause: fault, hint: trouble.hint }) : fault;
+  });
+  return {
+    ...seenAgain,
+    close: () => {
+      open = false;
+      return wire.close();
+    },
+  };
+}
+
+/** Wraps a wire so that no fault repeats the value of a header: faults are printed and stored. */
+function redacting(wire: Wire, headers: readonly WireHeader[]): Wire {
+  if (headers.length === 0) return wire;
+  const clear = secretsOut(headers);
+  return withFaults(
+    wire,
+    ({ kind, message, hint }) => new WireFault(kind, clear(message), hint === undefined ? {} : { hint }),
+  );
+}
+
+/** The wire, whose calls fail with what is made of their faults. */
+function withFaults(wire: Wire, made: (fault: WireFault) => WireFault | Promise<WireFault>): Wire {
+  return {
+    ...wire,
+    call: async (operation, limits) => {
+      try {
+        return await wire.call(operation, limits);
+      } catch (error) {
+        throw error instanceof WireFault ? await made(error) : error;
+      }
+    },
+  };
+}

@@ -1,0 +1,49 @@
+import type { JsonObject } from '../../base/json.ts';
+import type { BatchStatistics, ModelStatistics, StatisticDuration } from '../types.ts';
+import { messageIn, messagesIn, numberIn, textIn } from '../wire/replies.ts';
+
+/** One entry per version of the model, in ascending order of version. */
+export function statisticsOf(reply: JsonObject): readonly ModelStatistics[] {
+  return messagesIn(reply, 'model_stats')
+    .map(modelStatisticsOf)
+    .sort((a, b) => Number(a.version) - Number(b.version));
+}
+
+function modelStatisticsOf(entry: JsonObject): ModelStatistics {
+  const times = messageIn(entry, 'inference_stats');
+  return {
+    name: textIn(entry, 'name'),
+    version: textIn(entry, 'version'),
+    lastInferenceMs: numberIn(entry, 'last_inference'),
+    inferenceCount: numberIn(entry, 'inference_count'),
+    executionCount: numberIn(entry, 'execution_count'),
+    success: durationIn(times, 'success'),
+    fail: durationIn(times, 'fail'),
+    queue: durationIn(times, 'queue'),
+    computeInput: durationIn(times, 'compute_input'),
+    computeInfer: durationIn(times, 'compute_infer'),
+    computeOutput: durationIn(times, 'compute_output'),
+    cacheHit: durationIn(times, 'cache_hit'),
+    cacheMiss: durationIn(times, 'cache_miss'),
+    batchStats: messagesIn(entry, 'batch_stats').map(batchStatisticsOf),
+    memoryUsage: messagesIn(entry, 'memory_usage').map((use) => ({
+      type: textIn(use, 'type'),
+      id: numberIn(use, 'id'),
+      byteSize: numberIn(use, 'byte_size'),
+    })),
+  };
+}
+
+function batchStatisticsOf(entry: JsonObject): BatchStatistics {
+  return {
+    batchSize: numberIn(entry, 'batch_size'),
+    computeInput: durationIn(entry, 'compute_input'),
+    computeInfer: durationIn(entry, 'compute_infer'),
+    computeOutput: durationIn(entry, 'compute_output'),
+  };
+}
+
+function durationIn(message: JsonObject, field: string): StatisticDuration {
+  const duration = messageIn(message, field);
+  return { count: numberIn(duration, 'count'), ns: numberIn(duration, 'ns') };
+}

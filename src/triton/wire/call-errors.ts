@@ -1,0 +1,119 @@
+import { TrituneError } from '../../base/errors.ts';
+import type { ModelIndexEntry } from '../types.ts';
+import type { FaultKind, Operation, Wire, WireFault } from './wire.ts';
+
+/** The error for a fault that is no verdict on a model: the connection's, or the server's own. */
+export function callError(wire: Wire, operation: Operation, fault: WireFault): TrituneError {
+  const server = `the server at ${wire.url} (${wire.protocol})`;
+  const options = { cause: fault };
+  switch (fault.kind) {
+    case 'unreachable':
+      return new TrituneError(
+        'SERVER_UNREACHABLE',
+        `cannot reach ${server}: ${fault.message}`,
+        'is the server running, and is this its address (--url)?',
+        options,
+      );
+    case 'wrong-protocol':
+      return new TrituneError(
+        'SERVER_UNREACHABLE',
+        `${server} does not speak ${wire.protocol === 'grpc' ? 'gRPC' : "Triton's HTTP protocol"}: ${fault.message}`,
+        `check the port and the protocol (-i): Triton's usual ports are 8001 for gRPC and 8000 for HTTP`,
+        options,
+      );
+    case 'tls':
+      return new TrituneError(
+        'SERVER_UNREACHABLE',
+        `cannot talk to ${server}: ${fault.message}`,
+        fault.hint ?? 'look at the TLS options',
+        options,
+      );
+    case 'timeout':
+      return new TrituneError(
+        'SERVER_TIMEOUT',
+        `${server} did not finish '${operation.kind}' in time: ${fault.message}`,
+        operation.kind === 'load' || operation.kind === 'unload'
+          ? 'the server may still be at it; look at its repository index, or allow more time'
+          : 'the server may be overloaded, or something else listens on this port',
+        options,
+      );
+    case 'restricted':
+      return new TrituneError(
+        'SERVER_FAILED',
+        `${server} keeps '${operation.kind}' to callers with a secret header: ${fault.message}`,
+        'give the header (-H, --header-env or --header-file), or ask whoever runs the server to open this API for the run',
+        options,
+      );
+    default:
+      return new TrituneError(
+        'SERVER_FAILED',
+        `${server} failed '${operation.kind}': ${fault.message}`,
+        hintFor(operation),
+        options,
+      );
+  }
+}
+
+function hintFor({ kind }: Operation): string {
+  switch (kind) {
+    case 'shared-memory-register':
+      return `the server must see this machine's /dev/shm (a container: --ipc=host) and ${allowed}`;
+    case 'cuda-memory-register':
+      return `the server must be on this machine, with the same GPU under the same number (a container: --gpus all --ipc=host --pid=host), and ${allowed}`;
+    default:
+      return "the server's log may say more";
+  }
+}
+
+const allowed = 'allow clients to use it (newer ones: --allow-client-shm=true)';
+
+/** True for the error of an unregistration that a request in flight forbids: Triton 2.51 says so, over both protocols. */
+export function isRegionInUse(error: Error): boolean {
+  return /Cannot unregister shared memory region .* currently in use/.test(error.message);
+}
+
+/** True when the fault tells that the server does not allow loads and unloads by request. Same text for modes none and poll. */
+export function isControlDisabled(fault: WireFault): boolean {
+  return /explicit model load ?\/ ?unload is not allowed/.test(fault.message);
+}
+
+export function controlDisabled(wire: Wire, fault: WireFault): TrituneError {
+  return new TrituneError(
+    'CONTROL_DISABLED',
+    `the server at ${wire.url} does not load models by request: ${fault.message}`,
+    'start it with --model-control-mode=explicit',
+    { cause: fault },
+  );
+}
+
+/** What the server says of a model that it does not have, or has not loaded: 404, or 400 from the statistics. */
+export function isModelMissing(fault: WireFault): boolean {
+  return fault.kind === 'not-found' || (fault.kind === 'rejected' && /is not available$/.test(fault.message));
+}
+
+/** `known`: the names in the server's index, when it could be asked. */
+export function modelUnknown(wire: Wire, model: string, known: readonly string[] | undefined, fault: WireFault): Error {
+  const hint = known === undefined ? 'check the name' : `its models: ${listed(known)}`;
+  return new TrituneError('MODEL_UNKNOWN', `the server at ${wire.url} has no model '${model}'`, hint, { cause: fault });
+}
+
+export function modelUnready(entry: ModelIndexEntry, fault: WireFault): Error {
+  const reason = entry.reason ? `: ${entry.reason.trim().replace(/\s*\n\s*/g, ' ')}` : '';
+  const state = entry.state ? `${entry.state}${reason}` : 'in the repository only';
+  return new TrituneError('MODEL_UNREADY', `model '${entry.name}' is not loaded (${state})`, 'load it first', {
+    cause: fault,
+  });
+}
+
+/** Faults of a load that are the server's verdict on the model or its config, not trouble of its own. */
+const verdicts: ReadonlySet<FaultKind> = new Set<FaultKind>(['rejected', 'failed']);
+
+export function isLoadVerdict(fault: WireFault): boolean {
+  return verdicts.has(fault.kind);
+}
+
+function listed(names: readonly string[]): string {
+  const shown = [...new Set(names)].sort();
+  if (shown.length === 0) return 'none';
+  return shown.length > 12 ? `${shown.slice(0, 12).join(', ')}, … (${shown.length})` : shown.join(', ');
+}

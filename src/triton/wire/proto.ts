@@ -1,0 +1,95 @@
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import protobuf from 'protobufjs';
+
+/** The package's `proto/` folder: two levels up from `src/triton` and from `dist/triton` alike. */
+const protoFolder = fileURLToPath(new URL('../../../proto/', import.meta.url));
+const serviceName = 'inference.GRPCInferenceService';
+
+let loaded: protobuf.Root | undefined;
+
+/** The types of the `.proto` files, read once, on first use. Field names stay in snake_case. */
+function root(): protobuf.Root {
+  if (!loaded) {
+    const fresh = new protobuf.Root();
+    fresh.resolvePath = (origin, target) => (origin ? join(dirname(origin), target) : target);
+    fresh.loadSync(join(protoFolder, 'grpc_service.proto'), { keepCase: true });
+    fresh.resolveAll();
+    loaded = fresh;
+  }
+  return loaded;
+}
+
+/** The message type of package `inference` with this name, such as `ModelInferRequest` or `ModelConfig`. */
+export function messageType(name: string): protobuf.Type {
+  return root().lookupType(`inference.${name}`);
+}
+
+/** One method of the service: its path on the wire and its messages. */
+export interface ServiceMethod {
+  readonly name: string;
+  /** `/inference.GRPCInferenceService/ModelInfer` */
+  readonly path: string;
+  readonly requestType: protobuf.Type;
+  readonly responseType: protobuf.Type;
+  readonly requestStream: boolean;
+  readonly responseStream: boolean;
+}
+
+/** The method of `GRPCInferenceService` with this name, such as `ModelInfer`. */
+export function serviceMethod(name: string): ServiceMethod {
+  const method = root().lookupService(serviceName).methods[name];
+  if (!method) throw new RangeError(`the service has no method ${name}`);
+  return describe(method);
+}
+
+/** All methods of `GRPCInferenceService`. */
+export function serviceMethods(): readonly ServiceMethod[] {
+  return root().lookupService(serviceName).methodsArray.map(describe);
+}
+
+function describe(method: protobuf.Method): ServiceMethod {
+  return {
+    name: method.name,
+    path: `/${serviceName}/${method.name}`,
+    requestType: method.resolvedRequestType as protobuf.Type,
+    responseType: method.resolvedResponseType as protobuf.Type,
+    requestStream: method.requestStream === true,
+    responseStream: method.responseStream === true,
+  };
+}
+
+/** Decodes a message, with the fields that its type does not know kept for `unknownFieldsOf`. Throws on bytes that are no such message. */
+export function decodeWithUnknown(type: protobuf.Type, bytes: Uint8Array): protobuf.Message {
+  const reader = protobuf.Reader.create(bytes);
+  reader.discardUnknown = false;
+  return type.decode(reader);
+}
+
+/**
+ * Where a message from `decodeWithUnknown` holds fields that its type does not know, at any depth: paths such as
+ * `config.instance_group.12`, the last part a field number. Each path once.
+ */
+export function unknownFieldsOf(message: object): readonly string[] {
+  const found = new Set<string>();
+  collectUnknown(message, '', found);
+  return [...found];
+}
+
+function collectUnknown(value: unknown, path: string, found: Set<string>): void {
+  if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return;
+  if (Array.isArray(value)) {
+    for (const element of value) collectUnknown(element, path, found);
+    return;
+  }
+  for (const bytes of unknownBytesOf(value)) {
+    // A field starts with its tag: the number, then three bits of wire type.
+    found.add(`${path}${protobuf.Reader.create(bytes).uint32() >>> 3}`);
+  }
+  for (const [name, field] of Object.entries(value)) collectUnknown(field, `${path}${name}.`, found);
+}
+
+/** protobufjs keeps the bytes of each field that it does not know beside the message, out of enumeration. */
+function unknownBytesOf(value: object): readonly Uint8Array[] {
+  return (value as { readonly $unknowns?: readonly Uint8Array[] }).$unknowns ?? [];
+}

@@ -1,0 +1,126 @@
+import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
+import type {
+  CudaMemoryRegion,
+  ModelIndexEntry,
+  ModelMetadata,
+  ServerMetadata,
+  SharedMemoryRegion,
+  TensorMetadata,
+  TraceSettings,
+} from '../types.ts';
+
+/**
+ * Readers of reply fields. A field at its default may be missing (always so over gRPC), and 64-bit integers may come as
+ * text. A value of another shape reads as the default: a newer server must not stop us.
+ */
+export function textIn(reply: JsonObject, field: string): string {
+  const value = reply[field];
+  return typeof value === 'string' ? value : '';
+}
+
+export function numberIn(reply: JsonObject, field: string): number {
+  const value = numberOf(reply[field]);
+  return Number.isFinite(value) ? value : 0;
+}
+
+/** NaN for what is no number. Objects are not asked: an answer may have given them a `valueOf` that is no function. */
+function numberOf(value: Json | undefined): number {
+  return typeof value === 'number' || typeof value === 'string' ? Number(value) : Number.NaN;
+}
+
+export function messageIn(reply: JsonObject, field: string): JsonObject {
+  return asObject(reply[field]);
+}
+
+export function messagesIn(reply: JsonObject, field: string): readonly JsonObject[] {
+  return listIn(reply, field).map(asObject);
+}
+
+function listIn(reply: JsonObject, field: string): readonly Json[] {
+  const value = reply[field];
+  return Array.isArray(value) ? value : [];
+}
+
+function textsIn(reply: JsonObject, field: string): readonly string[] {
+  return listIn(reply, field).map(textOf);
+}
+
+const textOf = (value: Json): string =>
+  typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value);
+
+function asObject(value: Json | undefined): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
+
+export function serverMetadataOf(reply: JsonObject): ServerMetadata {
+  return {
+    name: textIn(reply, 'name'),
+    version: textIn(reply, 'version'),
+    extensions: textsIn(reply, 'extensions'),
+  };
+}
+
+export function modelMetadataOf(reply: JsonObject): ModelMetadata {
+  return {
+    name: textIn(reply, 'name'),
+    versions: textsIn(reply, 'versions'),
+    platform: textIn(reply, 'platform'),
+    inputs: messagesIn(reply, 'inputs').map(tensorMetadataOf),
+    outputs: messagesIn(reply, 'outputs').map(tensorMetadataOf),
+  };
+}
+
+function tensorMetadataOf(reply: JsonObject): TensorMetadata {
+  return {
+    name: textIn(reply, 'name'),
+    datatype: textIn(reply, 'datatype'),
+    shape: listIn(reply, 'shape').map(numberOf),
+  };
+}
+
+const modelStates = ['', 'READY', 'LOADING', 'UNLOADING', 'UNAVAILABLE', 'UNKNOWN'] as const;
+
+/** A model that was never loaded comes without version and state. */
+export function indexOf(reply: JsonObject): readonly ModelIndexEntry[] {
+  return messagesIn(reply, 'models').map((entry) => ({
+    name: textIn(entry, 'name'),
+    version: textIn(entry, 'version'),
+    state: modelStates.find((state) => state === textIn(entry, 'state')) ?? 'UNKNOWN',
+    reason: textIn(entry, 'reason'),
+  }));
+}
+
+export function regionsOf(reply: JsonObject): readonly SharedMemoryRegion[] {
+  return entriesOf(reply).map((entry) => ({
+    name: textIn(entry, 'name'),
+    key: textIn(entry, 'key'),
+    offset: numberIn(entry, 'offset'),
+    byteSize: numberIn(entry, 'byte_size'),
+  }));
+}
+
+export function cudaRegionsOf(reply: JsonObject): readonly CudaMemoryRegion[] {
+  return entriesOf(reply).map((entry) => ({
+    name: textIn(entry, 'name'),
+    deviceId: numberIn(entry, 'device_id'),
+    byteSize: numberIn(entry, 'byte_size'),
+  }));
+}
+
+/** Regions: a list over HTTP, a map from names over gRPC; here in the order of their names. */
+function entriesOf(reply: JsonObject): readonly JsonObject[] {
+  const entries = Array.isArray(reply.regions)
+    ? messagesIn(reply, 'regions')
+    : Object.values(messageIn(reply, 'regions'));
+  return entries.map(asObject).sort((a, b) => (textIn(a, 'name') < textIn(b, 'name') ? -1 : 1));
+}
+
+/** Over gRPC each setting is a message with its values, over HTTP a text or a list of texts. */
+export function traceSettingsOf(reply: JsonObject): TraceSettings {
+  return Object.fromEntries(
+    Object.entries(messageIn(reply, 'settings')).map(([name, setting]) => {
+      const values = Array.isArray(setting) ? setting : isJsonObject(setting) ? listIn(setting, 'value') : [setting];
+      return [name, values.map(textOf)];
+    }),
+  );
+}

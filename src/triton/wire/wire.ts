@@ -1,0 +1,95 @@
+import type { JsonObject } from '../../base/json.ts';
+import type { CudaMemoryRegion, SharedMemoryRegion, TraceSettings } from '../types.ts';
+import type { TlsOptions } from './tls.ts';
+
+/** What a client asks of a server; each protocol has its own spelling of it. */
+export type Operation =
+  | { readonly kind: 'live' }
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'server-metadata' }
+  | { readonly kind: 'index' }
+  | { readonly kind: 'model-ready'; readonly model: string }
+  | { readonly kind: 'model-metadata'; readonly model: string }
+  | { readonly kind: 'model-config'; readonly model: string }
+  | { readonly kind: 'statistics'; readonly model: string }
+  | { readonly kind: 'load'; readonly model: string; readonly configJson?: string }
+  | { readonly kind: 'unload'; readonly model: string }
+  | { readonly kind: 'shared-memory-status' }
+  | { readonly kind: 'shared-memory-register'; readonly region: SharedMemoryRegion }
+  | { readonly kind: 'shared-memory-unregister'; readonly name: string }
+  | { readonly kind: 'cuda-memory-status' }
+  | { readonly kind: 'cuda-memory-register'; readonly region: CudaMemoryRegion; readonly handle: Uint8Array }
+  | { readonly kind: 'cuda-memory-unregister'; readonly name: string }
+  | { readonly kind: 'trace-settings'; readonly change: TraceSettings };
+
+/** A header of HTTP, or metadata of gRPC; the name in lower case, the value in ASCII. */
+export interface WireHeader {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** How a wire is made safe, and what goes with each of its calls. */
+export interface WireOptions {
+  readonly tls?: TlsOptions | undefined;
+  readonly headers?: readonly WireHeader[] | undefined;
+}
+
+export interface CallLimits {
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** An answer may be as long as this: the statistics of thousands of models are a hundredth of it. */
+export const MAX_ANSWER_BYTES = 64 * 2 ** 20;
+
+/**
+ * One protocol, without policy. A reply has the fields of the gRPC response message, whichever protocol it came by,
+ * so that one reader serves both. Throws a WireFault, or INTERRUPTED when the signal aborts.
+ */
+export interface Wire {
+  readonly protocol: 'grpc' | 'http';
+  /** HOST:PORT */
+  readonly url: string;
+  call(operation: Operation, limits: CallLimits): Promise<JsonObject>;
+  close(): Promise<void>;
+}
+
+/**
+ * How a call failed. Up to `other` the server answered with an error, in words that both protocols share.
+ * `unreachable`: no answer, or the connection broke. `wrong-protocol`: something answers that does not speak this protocol.
+ */
+export type FaultKind =
+  | 'not-found'
+  | 'rejected' // HTTP 400, INVALID_ARGUMENT
+  | 'failed' // HTTP 500, INTERNAL
+  | 'restricted' // the API wants a secret header
+  | 'other' // HTTP 503, UNAVAILABLE, and whatever else
+  | 'unreachable'
+  | 'timeout'
+  | 'wrong-protocol'
+  | 'tls'; // no TLS with the server, or TLS where we speak none
+
+export class WireFault extends Error {
+  override readonly name = 'WireFault';
+  readonly kind: FaultKind;
+  /** What to do about it, where the fault itself tells. */
+  readonly hint: string | undefined;
+
+  constructor(kind: FaultKind, message: string, options?: { cause?: unknown; hint?: string }) {
+    super(message, options);
+    this.kind = kind;
+    this.hint = options?.hint;
+  }
+}
+
+/** The parts of HOST:PORT, an IPv6 host without its brackets. */
+export function hostAndPort(url: string): { readonly host: string; readonly port: number } {
+  const at = url.lastIndexOf(':');
+  return { host: url.slice(0, at).replace(/^\[|\]$/g, ''), port: Number(url.slice(at + 1)) };
+}
+
+/** True for HOST:PORT, the form of every server address here; IPv6 hosts in brackets. */
+export function isHostAndPort(url: string): boolean {
+  const port = /^(?:\[[0-9a-fA-F:.]+\]|[^\s:/?#@[\]]+):(\d{1,5})$/.exec(url)?.[1];
+  return port !== undefined && Number(port) > 0 && Number(port) < 65_536;
+}

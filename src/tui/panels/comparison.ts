@@ -1,0 +1,101 @@
+import { formatFigure } from '../../base/format.ts';
+import type { Measurement } from '../../profiler/measurement.ts';
+import { metricCell } from '../../study/goal/metrics/format.ts';
+import type { Metric } from '../../study/goal/metrics/metric.ts';
+import { metricsOf } from '../../study/goal/metrics/registry.ts';
+import { goalMetrics } from '../../study/goal/metrics/shown.ts';
+import type { StudyState } from '../../study/records/state.ts';
+import type { Trial } from '../../study/types.ts';
+import { figuresOf, finalMark } from '../figures.ts';
+import { foreign, left, type Row, right, row, type Span, span } from '../rows.ts';
+
+/** A trial and the measurement that stands for it. */
+interface Standing {
+  readonly trial: Trial;
+  readonly measurement: Measurement;
+}
+
+/** Returns the trial's name in a sentence. */
+export const nameOf = ({ role, number }: Trial): string => (role === 'baseline' ? 'the original' : `trial ${number}`);
+
+/** Returns the figures of both trials side by side, and the change from the marked one to this one. */
+export function comparisonRows(study: StudyState, marked: Trial, own: Standing, width: number): readonly Row[] {
+  const measurement = figuresOf(study, marked);
+  if (!measurement) return [];
+  const other = { trial: marked, measurement };
+  const [otherMark, ownMark] = [finalMark(study, measurement), finalMark(study, own.measurement)];
+  const lines = comparedIn(study, own.measurement);
+  const names = namesIn(lines, width);
+  const rows = lines.flatMap(({ read, cell, better }, index): Row[] => {
+    const [before, after] = [read(other), read(own)];
+    if (before === undefined || after === undefined) return [];
+    const figures = `  ${names[index] ?? ''}${right(cell(before), 8)}${otherMark}→ ${right(cell(after), 7)}${ownMark} `;
+    return [[span(figures), changeSpan(after, before, better)]];
+  });
+  return [row(left(`  against ${nameOf(marked)}, side by side`, width), 'muted'), ...rows];
+}
+
+/** Columns of a row besides the name and the longest change. */
+const FIGURES_WIDTH = 30;
+const LEAST_NAME = 10;
+
+/** The names in one width; where the unit has no room, without it. */
+function namesIn(lines: readonly Compared[], width: number): readonly string[] {
+  const longest = Math.max(...lines.map(({ name }) => name.length));
+  const most = Math.max(LEAST_NAME, Math.min(longest, width - FIGURES_WIDTH));
+  return lines.map(({ name, label }) => left(name.length <= most ? name : label, most));
+}
+
+interface Compared {
+  /** With the unit. */
+  readonly name: string;
+  readonly label: string;
+  readonly better: Metric['better'] | null;
+  /** undefined where it was not measured. */
+  readonly read: (of: Standing) => number | undefined;
+  readonly cell: (value: number) => string;
+}
+
+const ALWAYS = ['throughput', 'latency', 'latency-p50', 'queue-time', 'compute-time', 'gpu-memory'];
+
+/** What is compared: the metrics of every study, those of the goal, and the level that both were measured at. */
+function comparedIn({ goal }: StudyState, { budgetLatencyMs }: Measurement): readonly Compared[] {
+  const metrics = metricsOf(goal);
+  const named = (name: string): Compared => metricLine(metrics.named(name));
+  const percentile = { ...metrics.named('latency'), label: `p${budgetLatencyMs.percentile}` };
+  const level: Compared = {
+    ...{ name: 'at', label: 'at', better: null, cell: formatFigure },
+    read: ({ measurement }) => measurement.level.value,
+  };
+  return [
+    { ...named('throughput'), name: metrics.named('throughput').unit },
+    metricLine(percentile),
+    named('latency-p50'),
+    level,
+    ...['queue-time', 'compute-time', 'gpu-memory'].map(named),
+    ...goalMetrics(goal, ALWAYS).map(metricLine),
+  ];
+}
+
+const metricLine = (metric: Metric): Compared => ({
+  name: foreign(metric.format ? metric.label : `${metric.label} ${metric.unit}`),
+  label: foreign(metric.label),
+  better: metric.better,
+  read: ({ trial, measurement }) => {
+    const value = metric.read(measurement, trial.candidate);
+    return Number.isFinite(value) ? value : undefined;
+  },
+  cell: (value) => foreign(metricCell(metric, value)),
+});
+
+/** At this ratio and above, a change is written as a ratio. */
+const MANY_TIMES = 10;
+
+function changeSpan(after: number, before: number, better: Compared['better']): Span {
+  const percent = before > 0 ? (after / before - 1) * 100 : Number.NaN;
+  if (!Number.isFinite(percent)) return span('');
+  const change = `${percent >= 0 ? '+' : ''}${percent.toFixed(Math.abs(percent) < 99.95 ? 1 : 0)} %`;
+  const text = after / before < MANY_TIMES ? change : `${formatFigure(after / before)}×`;
+  if (better === null || Math.abs(percent) < 1) return span(text);
+  return span(text, percent > 0 === (better === 'higher') ? 'good' : 'bad');
+}

@@ -1,0 +1,69 @@
+import type { Measurement } from '../../profiler/measurement.ts';
+import type { Candidate } from '../../space/types.ts';
+import { missedConstraints } from '../../study/goal/goal.ts';
+import { metricText } from '../../study/goal/metrics/format.ts';
+import type { Metric } from '../../study/goal/metrics/metric.ts';
+import { metricsOf } from '../../study/goal/metrics/registry.ts';
+import { goalMetrics, measuredMetrics } from '../../study/goal/metrics/shown.ts';
+import type { Goal } from '../../study/types.ts';
+import { foreign, type Row, row, type Span, span, widthOf } from '../rows.ts';
+
+/** Metrics that the panel of a trial shows elsewhere: its levels, the bars of the mean latency, the config. */
+const TOLD_OTHERWISE = ['throughput', 'latency', 'queue-time', 'compute-time', 'instances', 'max-batch-size'];
+
+/** Returns rows with the goal's metrics besides throughput and the budget, each with its limits; no rows where there are none. */
+export function goalMetricRows(
+  goal: Goal,
+  candidate: Candidate,
+  measurement: Measurement,
+  width: number,
+): readonly Row[] {
+  const missed = missedConstraints(measurement, candidate, goal).map(({ metric }) => metric);
+  const items = goalMetrics(goal, ['throughput', 'latency']).map((metric): readonly Span[] => {
+    const limits = goal.constraints
+      .filter((constraint) => constraint.metric === metric.name)
+      .map(({ relation, value }) => `${relation === '<=' ? '≤' : '≥'} ${metricText(metric, value)}`);
+    const limit = limits.length === 0 ? '' : ` (${limits.join(', ')})`;
+    const text = `${textOf(metric, goal, candidate, measurement)}${limit}`;
+    return [span(foreign(text), missed.includes(metric.name) ? 'bad' : undefined)];
+  });
+  return section('the goal', items, width);
+}
+
+/** Returns sections with every other metric that was measured: of the devices, of the requests, and what else there is. */
+export function otherMetricSections(
+  goal: Goal,
+  candidate: Candidate,
+  measurement: Measurement,
+  width: number,
+): readonly (readonly Row[])[] {
+  const told = [...TOLD_OTHERWISE, ...goalMetrics(goal, []).map(({ name }) => name)];
+  const others = measuredMetrics(goal, told, [{ candidate, measurement }]);
+  const items = (of: readonly Metric[]): readonly Row[] =>
+    of.map((metric) => row(foreign(textOf(metric, goal, candidate, measurement))));
+  return sections.map((title) => section(title, items(others.filter((metric) => sectionOf(metric) === title)), width));
+}
+
+const sections = ['device', 'requests', 'other metrics'] as const;
+
+function sectionOf({ needs }: Metric): (typeof sections)[number] {
+  if (needs.includes('gpu-metrics') || needs.includes('host-metrics')) return 'device';
+  return needs.length === 0 ? 'requests' : 'other metrics';
+}
+
+const textOf = (metric: Metric, goal: Goal, candidate: Candidate, measurement: Measurement): string =>
+  `${metric.label} ${metricText(metric, metricsOf(goal).read(metric.name, measurement, candidate))}`;
+
+const section = (title: string, items: readonly Row[], width: number): readonly Row[] =>
+  items.length === 0 ? [] : [row(`  ${title}`, 'muted'), ...flowed(items, width)];
+
+/** Returns the items one after another, on as many rows as they need. */
+export function flowed(items: readonly Row[], width: number): readonly Row[] {
+  const rows: Row[] = [];
+  for (const item of items) {
+    const last = rows.at(-1);
+    if (last && widthOf(last) + 2 + widthOf(item) <= width) rows[rows.length - 1] = [...last, span('  '), ...item];
+    else rows.push([span('  '), ...item]);
+  }
+  return rows;
+}

@@ -1,0 +1,147 @@
+import { formatDuration, formatFigure, formatMs, formatRate, wrapped } from '../../base/format.ts';
+import type { StudyState } from '../../study/records/state.ts';
+import { usualTrials } from '../../study/search/samplers/registry.ts';
+import { describeLevel } from '../../study/summary/describe.ts';
+import { bar } from '../canvas.ts';
+import { fitted, foreign, type Row, row, type Span, span, widthOf } from '../rows.ts';
+import { type Activity, isOfFinal, isSearching, type ViewState } from '../state.ts';
+import { describeTrial } from './trials.ts';
+
+/** What is done now, and how far the study is: two rows, or three where what ended it takes two. */
+export function progressRows(view: ViewState, elapsedSeconds: number, width: number): readonly Row[] {
+  const { study } = view;
+  if (!study) return [row('starting: connecting to the server', 'now'), row('')];
+  const what = study.finished ? endedRows(study.finished.stopReason, width) : [activityRow(view, study)];
+  return [...what, progressRow(view, study, elapsedSeconds, width)].map((line) => fitted(line, width));
+}
+
+const MOST_ENDED_ROWS = 2;
+
+/** The reason why the study ended, which may take two rows. */
+function endedRows(stopReason: string, width: number): readonly Row[] {
+  const [first = '', ...rest] = wrapped(foreign(`ended: ${stopReason}`), width - 2);
+  const second = rest.length > MOST_ENDED_ROWS - 1 ? [rest.join(' ')] : rest;
+  return [[span('■ ', 'good'), span(first)], ...second.map((line) => row(`  ${line}`))];
+}
+
+function activityRow({ activity, isPaused }: ViewState, study: StudyState): Row {
+  if (activity.kind === 'finished') return [span('■ ', 'warning'), span('the run did not end by itself')];
+  if (isPaused) return [span('‖ paused', 'warning'), span('  the candidate stays loaded; p goes on', 'muted')];
+  const [what, figures] = activityText(activity, study);
+  return [span('▶ ', 'now'), span(what, 'now'), span(figures === '' ? '' : `  ${figures}`)];
+}
+
+function activityText(activity: Activity, study: StudyState): readonly [string, string] {
+  switch (activity.kind) {
+    case 'starting':
+      return ['starting', ''];
+    case 'choosing':
+      return ['choosing the next candidate', ''];
+    case 'restoring':
+      return ['putting the model back as it was', ''];
+    case 'finished':
+      return ['', ''];
+    case 'loading':
+      return [`${trialName(activity, study)}: loading`, configText(activity.trial, study)];
+    case 'warming':
+      return [`${trialName(activity, study)}: warming up at ${describeLevel(activity.level)}`, ''];
+    case 'starved':
+      return [`${trialName(activity, study)}: ${describeLevel(activity.level)} once more`, 'others had the CPU'];
+    case 'held-up': {
+      const what = `${trialName(activity, study)}: measuring ${describeLevel(activity.level)}, a window once more`;
+      return [what, 'the load generator was held up'];
+    }
+    case 'measuring': {
+      const { level, window, throughput, latencyMs } = activity;
+      const percentile = study.goal.budget?.percentile ?? 99;
+      const figures = `${formatRate(throughput)}, p${percentile} ${formatMs(latencyMs)}`;
+      return [`${trialName(activity, study)}: measuring ${describeLevel(level)}, window ${window}`, figures];
+    }
+  }
+}
+
+/** The round that the final is in: a side is measured once in each. Empty before and after it. */
+function finalText({ activity }: ViewState, study: StudyState): string {
+  if (study.finished || !isOfFinal(study, activity) || !('trial' in activity)) return '';
+  const last = study.finals.at(-1)?.round ?? 1;
+  const isDone = study.finals.some(({ round, trial }) => round === last && trial === activity.trial);
+  return ` · final, round ${isDone ? last + 1 : last}`;
+}
+
+function trialName(activity: Extract<Activity, { readonly trial: number }>, study: StudyState): string {
+  const name = activity.trial === 0 ? 'the original' : `trial ${activity.trial}`;
+  return isOfFinal(study, activity) ? `final: ${name}` : name;
+}
+
+function configText(number: number, { unfinished, trials }: StudyState): string {
+  const candidate =
+    unfinished?.number === number ? unfinished.candidate : trials.find((trial) => trial.number === number)?.candidate;
+  return candidate ? describeTrial(candidate) : '';
+}
+
+const LONGEST_BAR = 40;
+/** Below this width, the words beside the bar need its room. */
+const ROOMY = 110;
+
+function progressRow(view: ViewState, study: StudyState, elapsed: number, width: number): Row {
+  const done = study.trials.filter(({ role }) => role === 'search').length;
+  const { maxTrials, timeBudgetSeconds, usualSeconds } = view.limits;
+  const usual = maxTrials === null && timeBudgetSeconds === null ? usualTrials(study.started.sampler) : null;
+  const share = shareOf(view, study, { done, elapsed, usual });
+  const cells = Math.min(LONGEST_BAR, Math.floor(width / (width < ROOMY ? 8 : 5)));
+  // Trials that a person asks for run beyond the limit.
+  const counted = `${done} ${done === 1 ? 'trial' : 'trials'}`;
+  const isUsual = usual !== null && isSearching(view) && done < usual;
+  const of = isUsual ? `~${usual}` : maxTrials === null || done > maxTrials ? null : maxTrials;
+  const trials = of === null ? counted : `${done} of ${of} trials`;
+  const time =
+    timeBudgetSeconds === null
+      ? formatDuration(elapsed)
+      : `${formatDuration(elapsed)} of ${formatDuration(timeBudgetSeconds)}`;
+  const left =
+    usual !== null && usualSeconds !== null
+      ? usualSeconds - elapsed
+      : secondsLeft({ done, maxTrials: isUsual ? usual : maxTrials, elapsed, timeBudgetSeconds });
+  const rest = !isSearching(view) || left === null || left < 1 ? '' : ` · about ${formatDuration(left)} left`;
+  const hope = hopeText(view, study);
+  const failed = study.counts.failed > 0 ? [span(` · ${study.counts.failed} failed`, 'warning')] : [];
+  const meter: Span[] = share !== null ? [span(bar(share, cells), 'accent'), span('▏', 'muted')] : [];
+  const line = [...meter, span(`${trials}${finalText(view, study)} · ${time}${rest}`), ...failed];
+  return widthOf(line) + hope.length <= width ? [...line, span(hope)] : line;
+}
+
+/** The most that a search without limits is shown as done before it ends. */
+const MOST_OF_USUAL = 0.95;
+
+/** How much of the search is done; null where nothing says how long it may be. */
+function shareOf(
+  view: ViewState,
+  study: StudyState,
+  { done, elapsed, usual }: { readonly done: number; readonly elapsed: number; readonly usual: number | null },
+): number | null {
+  const { maxTrials, timeBudgetSeconds, usualSeconds } = view.limits;
+  if (study.finished) return 1;
+  if (usual !== null) return Math.min(MOST_OF_USUAL, usualSeconds === null ? done / usual : elapsed / usualSeconds);
+  if (maxTrials === null && timeBudgetSeconds === null) return null;
+  return Math.max(maxTrials ? done / maxTrials : 0, timeBudgetSeconds ? elapsed / timeBudgetSeconds : 0);
+}
+
+/** What the sampler hopes for from the trial under way. */
+function hopeText({ expectedGain }: ViewState, { unfinished }: StudyState): string {
+  if (expectedGain === null || unfinished?.role !== 'search') return '';
+  return ` · expects ${expectedGain < 0.001 ? 'no gain' : `+${formatFigure(expectedGain * 100)} %`}`;
+}
+
+/** Returns the seconds to the earlier of both limits, if trials go on at their pace; null without a limit, or before the first trial. */
+function secondsLeft(of: {
+  readonly done: number;
+  readonly maxTrials: number | null;
+  readonly elapsed: number;
+  readonly timeBudgetSeconds: number | null;
+}): number | null {
+  const byTime = of.timeBudgetSeconds === null ? null : Math.max(0, of.timeBudgetSeconds - of.elapsed);
+  const byTrials =
+    of.maxTrials === null || of.done === 0 ? null : ((of.maxTrials - of.done) * of.elapsed) / (of.done + 1);
+  if (byTime === null || byTrials === null) return byTime ?? byTrials;
+  return Math.min(byTime, byTrials);
+}

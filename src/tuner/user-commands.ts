@@ -1,0 +1,41 @@
+import type { LatencyBudget } from '../study/types.ts';
+import type { Run } from './run.ts';
+import type { StudyChange } from './steering.ts';
+
+/** Waits while a person has paused the run. Called between two steps. Errors: the signal's reason, those of the journal. */
+export async function waitWhilePaused(run: Run): Promise<void> {
+  if (!run.steering.isPaused) return;
+  await run.recorder.record({ type: 'study-paused' });
+  await run.time.pass(() => run.steering.untilResumed(run.signal));
+  await run.recorder.record({ type: 'study-continued' });
+}
+
+/** Records what a person asks for, at once and in order. From its record on it is in effect. */
+export function recordUserCommands(run: Run): void {
+  run.steering.listen((change) => {
+    // A journal that cannot be written ends the run at its next record.
+    recordCommand(run, change).catch(() => undefined);
+  });
+}
+
+function recordCommand(run: Run, change: StudyChange): Promise<void> {
+  const { recorder } = run;
+  switch (change.kind) {
+    case 'budget': {
+      const { goal } = recorder.state;
+      return recorder.record({ type: 'goal-changed', goal: { ...goal, budget: budgetOf(run, change.latencyMs) } });
+    }
+    case 'narrowing':
+      return recorder.record({ type: 'space-narrowed', narrowing: change.narrowing });
+    case 'wish':
+      return recorder.record({ type: 'trial-requested', ...change.wish });
+    case 'withdrawal':
+      return recorder.record({ type: 'trial-withdrawn', ...change.wish });
+  }
+}
+
+function budgetOf({ recorder }: Run, latencyMs: number): LatencyBudget {
+  const { goal, trials } = recorder.state;
+  const measured = trials.flatMap(({ measurements }) => measurements)[0]?.budgetLatencyMs.percentile;
+  return { percentile: goal.budget?.percentile ?? measured ?? 99, latencyMs };
+}

@@ -1,0 +1,138 @@
+import { appendFile, cp, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { modelConfigOf } from '../../src/space/model-configs.ts';
+import { spaceFromJson } from '../../src/space/source/load.ts';
+import { foldStudy } from '../../src/study/records/fold.ts';
+import { readJournal } from '../../src/study/records/journal.ts';
+import { viewSpace } from '../../src/study/search/samplers/space-view.ts';
+import { compareConfigs } from '../../src/triton/config/comparison.ts';
+import { connectGrpc } from '../../src/triton/control/connect.ts';
+import { callCli } from '../support/call-cli.ts';
+import { freshDirectory, recordsOf, summaryOf } from '../support/cli.ts';
+import { emulatorForTest, smallProfile } from '../support/emulator.ts';
+
+/** Studies of tritune 0.1.0 on its emulator; `killed` ended with its first candidate on the server. */
+const fixtures = join(import.meta.dirname, '../fixtures/journals-0.1.0');
+const studies = ['feasible', 'grid', 'interrupted', 'killed', 'series/a', 'series/b'];
+const reported = studies.filter((name) => name !== 'killed');
+
+async function copyOf(name: string): Promise<string> {
+  const directory = await freshDirectory();
+  await cp(join(fixtures, name), directory, { recursive: true });
+  return directory;
+}
+
+/** The emulator that `killed` ran on, and its model's config as it was. */
+async function serverOfKilled() {
+  const emulator = await emulatorForTest({ profile: smallProfile({ config: { name: 'a' } }) });
+  const client = connectGrpc(emulator.grpcUrl);
+  return { url: emulator.grpcUrl, client, original: await client.modelConfig('a') };
+}
+
+describe('a journal of 0.1.0', { timeout: 120_000 }, () => {
+  it.each(studies)('has the candidates that its space has now: %s', async (name) => {
+    const records = await readJournal(join(fixtures, name, 'journal.jsonl'));
+    const { started } = foldStudy(records);
+    expect(started).toMatchObject({ schemaVersion: 2, adapter: 'triton', original: { assignment: {} } });
+    expect(modelConfigOf(started.original).name).toBe(started.model);
+    const view = viewSpace(spaceFromJson(started.space), started.original);
+    const candidates = records.flatMap((record) => (record.type === 'trial-started' ? [record] : []));
+    expect(candidates.length).toBeGreaterThan(0);
+    for (const { role, candidate } of candidates) {
+      const built = view.build(candidate.assignment);
+      if (role === 'baseline') expect(candidate).toEqual(started.original);
+      else expect(built).toEqual({ legal: true, candidate });
+    }
+  });
+
+  it.each(reported)('is reported as it was: %s', async (name) => {
+    const directory = await copyOf(name);
+    const before = await summaryOf(directory);
+    expect(await callCli(['report', directory])).toMatchObject({ code: 0 });
+    // A later version may say more.
+    expect(await summaryOf(directory)).toMatchObject(before);
+    expect((await stat(join(directory, 'best', before.model, 'config.pbtxt'))).size).toBeGreaterThan(0);
+  });
+
+  it('is one of a series, too', async () => {
+    const directory = await copyOf('series');
+    const before = await readFile(join(directory, 'summary.json'), 'utf8');
+    expect(await callCli(['report', directory])).toMatchObject({ code: 0 });
+    const after = JSON.parse(await readFile(join(directory, 'summary.json'), 'utf8')) as { models: unknown };
+    expect(after.models).toEqual((JSON.parse(before) as { models: unknown }).models);
+  });
+
+  it.each(['feasible', 'interrupted', 'series'])(
+    'leaves nothing to restore where the run did that: %s',
+    async (name) => {
+      const { code, stdout } = await callCli(['restore', await copyOf(name)]);
+      expect(code).toBe(0);
+      expect(stdout).toMatch(/nothing to do/);
+    },
+  );
+
+  it('says what to put back', async () => {
+    const { url, client, original } = await serverOfKilled();
+    try {
+      const directory = await copyOf('killed');
+      const started = (await readJournal(join(directory, 'journal.jsonl'))).findLast(
+        (record) => record.type === 'trial-started',
+      );
+      if (started?.type !== 'trial-started') throw new Error('no trial was started');
+      await client.load('a', modelConfigOf(started.candidate));
+      expect(compareConfigs(original, await client.modelConfig('a'))).not.toEqual([]);
+      expect(await callCli(['restore', directory, '-u', url])).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining("'a' has its original config again"),
+      });
+      expect(compareConfigs(original, await client.modelConfig('a'))).toEqual([]);
+      expect((await callCli(['restore', directory, '-u', url])).stdout).toMatch(/nothing to do/);
+    } finally {
+      await client.close();
+    }
+  });
+
+  it('does not take the config of somebody else for that of a candidate that was never built', async () => {
+    const { url, client, original } = await serverOfKilled();
+    try {
+      const directory = await copyOf('killed');
+      const candidate = { fingerprint: 'illegal-2', assignment: { max_batch_size: 9 }, config: {} };
+      const trial = { at: '2026-11-25T22:23:00.000Z', runMs: 9_000, trial: 2 };
+      const lines = [
+        { ...trial, type: 'trial-finished', trial: 1, chosen: null, feasible: false, failure: null },
+        { ...trial, type: 'trial-started', role: 'search', candidate, levels: { kind: 'search' } },
+      ];
+      await appendFile(join(directory, 'journal.jsonl'), lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+      await client.load('a', { ...original, max_batch_size: 7 });
+      expect(await callCli(['restore', directory, '-u', url])).toMatchObject({
+        code: 4,
+        stderr: expect.stringContaining('somebody has changed it since'),
+      });
+    } finally {
+      await client.close();
+    }
+  });
+
+  it('goes on with --resume', async () => {
+    const { url, client, original } = await serverOfKilled();
+    try {
+      const directory = await copyOf('killed');
+      const before = await readFile(join(directory, 'journal.jsonl'), 'utf8');
+      const { code, stderr } = await callCli([
+        ...['tune', '--resume', directory, '-u', url, '--max-trials', '1', '--ui', 'none'],
+      ]);
+      expect([0, 3], stderr).toContain(code);
+      expect((await readFile(join(directory, 'journal.jsonl'), 'utf8')).startsWith(before)).toBe(true);
+      const records = await recordsOf(directory);
+      expect(records.filter(({ type }) => type === 'study-resumed')).toHaveLength(1);
+      const summary = await summaryOf(directory);
+      expect(summary).toMatchObject({ model: 'a', interrupted: false, counts: { trials: 2 } });
+      expect(compareConfigs(original, await client.modelConfig('a'))).toEqual([]);
+      expect(await callCli(['report', directory])).toMatchObject({ code: 0 });
+      expect(await summaryOf(directory)).toEqual(summary);
+    } finally {
+      await client.close();
+    }
+  });
+});

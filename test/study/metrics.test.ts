@@ -1,0 +1,141 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { missingMetrics, requireMetrics } from '../../src/study/goal/goal.ts';
+import { columnsOf } from '../../src/study/goal/metrics/columns.ts';
+import { metricCell, metricHead, metricText } from '../../src/study/goal/metrics/format.ts';
+import type { Metric, MetricNeed } from '../../src/study/goal/metrics/metric.ts';
+import { describeUnmet, needsMetBy, unmetNeeds } from '../../src/study/goal/metrics/needs.ts';
+import { builtInMetrics, Metrics } from '../../src/study/goal/metrics/registry.ts';
+import { candidateOf, goalOf, measured, originalConfig } from './builders.ts';
+
+const page = (name: string): string => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
+const candidate = candidateOf(originalConfig);
+const named = (name: string): Metric => builtInMetrics.named(name);
+
+const needWords: Readonly<Record<MetricNeed, string>> = {
+  'server-statistics': 'server statistics',
+  'gpu-metrics': 'GPU metrics',
+  'host-metrics': 'CPU metrics',
+  candidate: 'the config',
+};
+
+/** A row of the table in docs/metrics.md. */
+function rowOf({ name, description, unit, units, better, interval, needs }: Metric): string {
+  const spellings = [...new Set([unit, ...Object.keys(units)])].filter((each) => each !== '');
+  const cells = [
+    `\`${name}\``,
+    description,
+    spellings.join(', ') || '–',
+    better,
+    interval ? `from ${interval.from === 'windows' ? 'windows' : 'histograms'}` : '–',
+    needs.map((need) => needWords[need]).join(', ') || '–',
+  ];
+  return `| ${cells.join(' | ')} |`;
+}
+
+describe('docs', () => {
+  it('has every metric in docs/metrics.md, with its unit, direction, interval and needs', () => {
+    const rows = page('metrics.md')
+      .split('\n')
+      .filter((line) => /^\| `[a-z0-9-]+` \|/.test(line));
+    expect(rows).toEqual(builtInMetrics.all.map(rowOf));
+  });
+
+  it('names every metric in the help of --constraint', () => {
+    const text = page('cli.md').replace(/\s+/g, ' ');
+    expect(text).toContain(`docs/metrics.md: ${builtInMetrics.names.join(', ')}`);
+  });
+});
+
+describe('a registry', () => {
+  const extra: Metric = { ...named('gpu-power'), name: 'power-cost', units: {} };
+
+  it('is a value: another one with more entries leaves it as it was', () => {
+    const more = builtInMetrics.with({ ...extra, columns: [] });
+    expect(more.names).toEqual([...builtInMetrics.names, 'power-cost']);
+    expect(builtInMetrics.has('power-cost')).toBe(false);
+    expect(() => builtInMetrics.named('power-cost')).toThrowError(expect.objectContaining({ code: 'USAGE' }));
+  });
+
+  it.each([
+    ['a name that the options cannot read', { ...extra, name: 'power<=' }],
+    ['a unit that they cannot read', { ...extra, units: { 'W h': 1 } }],
+    ['a name that there is', named('gpu-power')],
+    ['a column that there is', { ...extra, columns: columnsOf(named('throughput')) }],
+  ])('refuses %s', (_, entry) => {
+    expect(() => builtInMetrics.with(entry)).toThrowError(expect.objectContaining({ code: 'USAGE' }));
+  });
+
+  it('is in no JSON of a goal', () => {
+    const goal = { ...goalOf(8), metrics: new Metrics([named('throughput')]) };
+    expect(JSON.parse(JSON.stringify(goal))).toEqual(goalOf(8));
+  });
+});
+
+describe('columns', () => {
+  it('are named after the metric and its unit, with the ends of an interval', () => {
+    const names = (metric: Metric): readonly string[] => columnsOf(metric).map(({ name }) => name);
+    expect(names(named('gpu-utilization'))).toEqual(['gpu_utilization_percent']);
+    const { columns: _, ...bare } = named('throughput');
+    expect(names(bare)).toEqual([
+      'throughput_infer_per_s',
+      'throughput_infer_per_s_low',
+      'throughput_infer_per_s_high',
+    ]);
+    expect(columnsOf(bare).map(({ read }) => read(measured(1, 100, 5), candidate))).toEqual([100, 98, 102]);
+    expect(names({ ...bare, unit: '', interval: null })).toEqual(['throughput']);
+  });
+});
+
+describe('figures', () => {
+  it('have their unit in the head or beside them', () => {
+    expect([metricHead(named('gpu-memory')), metricCell(named('gpu-memory'), 2048)]).toEqual([
+      ...['GPU memory, MiB', '2,048'],
+    ]);
+    expect(metricText(named('gpu-memory'), 2048)).toBe('2,048 MiB');
+    expect(metricText(named('gpu-memory'), undefined)).toBe('–');
+    expect([metricHead(named('error-rate')), metricText(named('error-rate'), 0.015)]).toEqual(['failed', '1.5 %']);
+    expect([metricHead(named('instances')), metricText(named('instances'), 2)]).toEqual(['instances', '2']);
+  });
+});
+
+describe('what metrics need', () => {
+  const server = { queueUs: 1 } as NonNullable<ReturnType<typeof measured>['server']>;
+
+  it('is told of a server by one measurement', () => {
+    expect([...needsMetBy(measured(1, 1, 1))]).toEqual(['candidate']);
+    const device = { gpuMemoryMiB: 1, cpuUtilizationPercent: 1 };
+    expect([...needsMetBy(measured(1, 1, 1, { server, device }))]).toEqual([
+      ...['candidate', 'server-statistics', 'gpu-metrics', 'host-metrics'],
+    ]);
+  });
+
+  it('is said before anything is measured', () => {
+    const met = needsMetBy(measured(1, 1, 1, { server }));
+    const words = unmetNeeds(builtInMetrics.all, met).map(describeUnmet);
+    expect(words).toEqual([
+      ...['gpu-memory', 'gpu-utilization', 'gpu-power'].map(
+        (name) => `${name} needs GPU metrics, which this server's page lacks`,
+      ),
+      "cpu-utilization needs CPU metrics, which this server's page lacks",
+    ]);
+    expect(unmetNeeds([named('latency-p99')], new Set())).toEqual([]);
+  });
+
+  it('is in the error of a measurement that lacks it', () => {
+    const goal = goalOf(8, {
+      objectives: [{ metric: 'gpu-power', weight: 1 }],
+      constraints: [{ metric: 'queue-time', relation: '<=', value: 1 }],
+    });
+    expect(missingMetrics(measured(1, 1, 1), candidate, goal)).toEqual(['gpu-power', 'queue-time']);
+    expect(() => requireMetrics(measured(1, 1, 1), candidate, goal)).toThrowError(
+      expect.objectContaining({
+        code: 'UNSUPPORTED',
+        message:
+          "the goal cannot be judged: gpu-power needs GPU metrics, which this server's page lacks; " +
+          "queue-time needs the server's statistics of the model, which it does not give",
+        hint: expect.stringContaining('--metrics-url'),
+      }),
+    );
+  });
+});

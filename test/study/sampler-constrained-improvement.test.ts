@@ -1,0 +1,63 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Figure } from '../../src/perfmodel/correction.ts';
+import { expectedImprovement } from '../../src/stats/normal.ts';
+import {
+  constrainedImprovement,
+  feasibleChance,
+  type Limit,
+  weighted,
+} from '../../src/study/search/queueing/constrained-improvement.ts';
+
+const figure = (mean: number, sd: number, shared = 0): Figure => ({ mean, sd, shared });
+const atMost = (value: number, of: Figure): Limit => ({ figure: of, value, relation: '<=' });
+
+describe('the gain that is expected within limits', () => {
+  const sd = fc.double({ min: 0.02, max: 1, noNaN: true });
+  const mean = fc.double({ min: -1, max: 1, noNaN: true });
+
+  it('is the chance times the improvement where figures have nothing in common', () => {
+    fc.assert(
+      fc.property(mean, sd, mean, sd, fc.integer({ min: 1, max: 4 }), (cost, costSd, latency, latencySd, inflation) => {
+        const limits = [atMost(0, figure(latency, latencySd))];
+        const chance = feasibleChance(limits, inflation);
+        const improvement = expectedImprovement({ mean: cost, sd: costSd * inflation }, 0);
+        expect(constrainedImprovement(figure(cost, costSd), limits, 0, inflation)).toBeCloseTo(chance * improvement, 9);
+      }),
+    );
+  });
+
+  it('is the improvement alone without limits, however much is shared', () => {
+    fc.assert(
+      fc.property(mean, sd, fc.double({ min: -0.95, max: 0.95, noNaN: true }), (cost, costSd, part) => {
+        const gain = constrainedImprovement(figure(cost, costSd, part * costSd), [], 0, 1);
+        const exact = expectedImprovement({ mean: cost, sd: costSd }, 0);
+        // The steps of the shared part end at three deviations.
+        expect(Math.abs(gain - exact)).toBeLessThan(0.01 * costSd + 0.01 * exact);
+      }),
+    );
+  });
+
+  it('is larger where shorter executions would be both faster and within the budget, smaller where they cannot be', () => {
+    const late = (shared: number) => [atMost(0, figure(0.5, 0.4, shared))];
+    const apart = constrainedImprovement(figure(0.1, 0.4), late(0), 0, 1);
+    expect(constrainedImprovement(figure(0.1, 0.4, 0.35), late(0.35), 0, 1)).toBeGreaterThan(1.5 * apart);
+    expect(constrainedImprovement(figure(0.1, 0.4, 0.35), late(-0.35), 0, 1)).toBeLessThan(0.5 * apart);
+  });
+
+  it('takes limits from below too', () => {
+    const rate: Limit = { figure: figure(0.5, 0.5), value: 0, relation: '>=' };
+    expect(feasibleChance([rate], 1)).toBeCloseTo(0.8413, 3);
+    expect(feasibleChance([rate, atMost(0.5, figure(0.5, 0.5))], 1)).toBeCloseTo(0.8413 / 2, 3);
+  });
+
+  it('adds what figures share, and the rest as what is independent', () => {
+    const sum = weighted([
+      { figure: figure(1, 0.5, 0.3), weight: 0.5 },
+      { figure: figure(2, 0.5, -0.3), weight: 0.5 },
+    ]);
+    expect(sum.mean).toBeCloseTo(1.5, 12);
+    expect(sum.shared).toBeCloseTo(0, 12);
+    expect(sum.sd).toBeCloseTo(Math.hypot(0.2, 0.2), 12);
+  });
+});

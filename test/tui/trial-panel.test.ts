@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest';
+import type { StudyRecord } from '../../src/study/records/records.ts';
+import type { FailureKind } from '../../src/study/types.ts';
+import { initialInteraction } from '../../src/tui/interaction.ts';
+import { standingRows } from '../../src/tui/panels/standing.ts';
+import { trialPanel } from '../../src/tui/panels/trial.ts';
+import type { Row } from '../../src/tui/rows.ts';
+import { ViewFold } from '../../src/tui/state.ts';
+import { candidateOf, configOf, goalOf, measured, originalConfig, studyStarted } from '../study/builders.ts';
+
+const at = '2026-01-01T00:00:01.000Z';
+const textOf = (rows: readonly Row[]): string =>
+  rows
+    .map((spans) =>
+      spans
+        .map(({ text }) => text)
+        .join('')
+        .trimEnd(),
+    )
+    .join('\n');
+
+const trial = (
+  number: number,
+  config: typeof originalConfig,
+  latencyMs: number,
+  failure?: FailureKind,
+): StudyRecord[] => [
+  {
+    type: 'trial-started',
+    at,
+    trial: number,
+    role: number === 0 ? 'baseline' : 'search',
+    candidate: candidateOf(config),
+  },
+  ...(failure
+    ? []
+    : [{ type: 'trial-measured', at, trial: number, measurement: measured(8, 200, latencyMs) } as const]),
+  {
+    ...{ type: 'trial-finished', at, trial: number, chosen: failure ? null : 0 },
+    feasible: failure === undefined && latencyMs <= 8,
+    failure: failure ? { kind: failure, reason: 'why' } : null,
+  },
+];
+
+describe('the panel of a trial', () => {
+  it('says by the final whether the best meets the goal, as the rows above it do', () => {
+    const final = (number: number, throughput: number, latencyMs: number): StudyRecord => ({
+      ...{ type: 'final-measured', at, trial: number, round: 1 },
+      measurement: measured(4, throughput, latencyMs),
+    });
+    const view = new ViewFold([
+      studyStarted(goalOf(8)),
+      ...trial(0, originalConfig, 7),
+      ...trial(1, configOf(2, 8), 9),
+      ...[final(0, 100, 5), final(1, 150, 6)],
+      { type: 'gain-decided', at, best: 1, gain: { value: 1.5, low: 1.4, high: 1.6 } },
+    ]).view();
+    const panel = textOf(trialPanel(view, initialInteraction, { columns: 60, rows: 20 }));
+    expect(panel).toMatch(/^─ Trial 1 ─+ meets the goal ─\n/);
+    expect(textOf(standingRows(view, 70))).not.toContain('over the budget');
+  });
+
+  it('leaves out the head of what has no room', () => {
+    const device = { gpuMemoryMiB: 900 };
+    const records = [...trial(0, originalConfig, 7)].map((record) =>
+      record.type === 'trial-measured' ? { ...record, measurement: { ...record.measurement, device } } : record,
+    );
+    const view = new ViewFold([studyStarted(goalOf(8)), ...records]).view();
+    const panel = (rows: number) => textOf(trialPanel(view, initialInteraction, { columns: 60, rows }));
+    expect(panel(5)).toMatch(/ device\n {2}GPU memory 900 MiB$/);
+    expect(panel(4)).not.toContain('device');
+  });
+});
+
+describe('the original in the rows above', () => {
+  it('has its failure where it has no figures', () => {
+    const records = [...trial(0, originalConfig, 0, 'client-bound'), ...trial(1, configOf(2, 8), 5)];
+    const view = new ViewFold([studyStarted(goalOf(8)), ...records]).view();
+    expect(textOf(standingRows(view, 70))).toMatch(/\noriginal +not measured: client-bound$/);
+  });
+});
