@@ -1,7 +1,5 @@
 import { availableParallelism } from 'node:os';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
-import type { Interval } from '../src/stats/interval.ts';
-import { type Mechanism, mechanisms } from '../src/study/samplers/queueing/mechanisms.ts';
 import {
   type AblationRow,
   type AblationSummary,
@@ -9,15 +7,17 @@ import {
   type LeftOut,
   labelOf,
   playAblation,
-} from '../src/tuner/offline/ablation.ts';
-import { recordedGrids } from '../src/tuner/offline/landscapes.ts';
-import { scenario } from '../src/tuner/offline/scenarios.ts';
+} from '../src/benchmark/ablation.ts';
+import { recordedGrids } from '../src/benchmark/problems.ts';
+import { scenario } from '../src/benchmark/scenarios.ts';
+import type { Interval } from '../src/stats/interval.ts';
+import { type Mechanism, mechanisms } from '../src/study/search/queueing/mechanisms.ts';
 
 /**
  * What each mechanism of the default sampler is worth: `npm run bench:ablation`. Searches of 12 measurements, and whole studies on a machine
  * that stalls, with nothing left out and with each mechanism left out alone; problems and noise are the same for all. `TRITUNE_BENCH_MODELS` are
  * the made-up models (200-247), each with a seed of its own out of eight; recorded grids have all eight. `TRITUNE_BENCH_WITHOUT` names the
- * mechanisms (each of them): `scout,returning` leaves out one at a time, `scout+returning` both at once. Two cores take about five hours for all of it, and about five minutes for each made-up model.
+ * mechanisms (each of them): `initial-design,returning` leaves out one at a time, `initial-design+returning` both at once. Two cores take about five hours for all of it, and about five minutes for each made-up model.
  */
 const SEEDS = 8;
 const STALLS = 0.2;
@@ -51,10 +51,10 @@ function tasks(): Task[] {
 
 async function work(own: readonly Task[]): Promise<void> {
   for (const { kind, index, seeds } of own) {
-    const landscape = kind === 'made' ? scenario(index) : recordedGrids()[index];
-    if (!landscape) continue;
+    const testProblem = kind === 'made' ? scenario(index) : recordedGrids()[index];
+    if (!testProblem) continue;
     for (const seed of seeds) {
-      const rows = await playAblation(landscape, leftOut, { seed, stalls: STALLS });
+      const rows = await playAblation(testProblem, leftOut, { seed, stalls: STALLS });
       parentPort?.postMessage(rows.map((row): Found => ({ ...row, kind })));
     }
   }
@@ -69,7 +69,7 @@ function play(): Promise<Found[]> {
     const worker = new Worker(new URL(import.meta.url), { workerData: own });
     worker.on('message', (rows: Found[]) => {
       found.push(...rows);
-      console.error(`${rows[0]?.landscape}, seed ${rows[0]?.seed}`);
+      console.error(`${rows[0]?.testProblem}, seed ${rows[0]?.seed}`);
     });
     return new Promise<void>((done, fail) => {
       worker.on('error', fail);

@@ -1,17 +1,17 @@
 /**
- * How well a server is foretold from a few of its results: for each set-up of a published table, the rows of one request at a
- * time and three rows of traffic are fitted, and the 29 others foretold: `npm run bench:calibration`. Set beside two naive
+ * How well a server is predicted from a few of its results: for each set-up of a published table, the rows of one request at a
+ * time and three rows of traffic are fitted, and the 29 others predicted: `npm run bench:calibration`. Set beside two naive
  * guesses from the rows of one request at a time alone. `TRITUNE_BENCH_LEVELS` (8,64,256) chooses the rows of traffic.
  */
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { median } from 'simple-statistics';
-import { readResultTable } from '../src/emulator/result-table.ts';
-import { missesOf } from '../src/queueing/calibration-loss.ts';
-import { calibratedLaw, foretellRow } from '../src/queueing/calibration-model.ts';
-import { aloneRows } from '../src/queueing/calibration-row.ts';
-import { usualUnknowns } from '../src/queueing/calibration-search.ts';
-import { foretellHeldOut } from '../src/queueing/held-out.ts';
+import { readResultTable } from '../src/emulator/profile/result-table.ts';
+import { predictHeldOut } from '../src/queueing/calibration/held-out.ts';
+import { missesOf } from '../src/queueing/calibration/loss.ts';
+import { calibratedLaw, predictRow } from '../src/queueing/calibration/model.ts';
+import { aloneRows } from '../src/queueing/calibration/row.ts';
+import { usualUnknowns } from '../src/queueing/calibration/search.ts';
 
 const TARGET = 0.1;
 const levels = (process.env.TRITUNE_BENCH_LEVELS ?? '8,64,256').split(',').map(Number);
@@ -33,9 +33,9 @@ console.log('set-up                          infer/s       p50   seconds   naive
 let met = 0;
 for (const { labels, rows } of setUps) {
   const start = performance.now();
-  const { medianMiss } = foretellHeldOut(rows, policy, levels);
+  const { medianMiss } = predictHeldOut(rows, policy, levels);
   const seconds = (performance.now() - start) / 1e3;
-  if (!medianMiss) throw new Error('no row is left to foretell');
+  if (!medianMiss) throw new Error('no row is left to predict');
   if (medianMiss.throughput <= TARGET && medianMiss.p50 <= TARGET) met++;
   const guesses = [0, 0.6].map((perInstance) => {
     const { throughput, p50 } = naive(rows, perInstance);
@@ -55,6 +55,6 @@ function naive(rows: (typeof setUps)[number]['rows'], perInstance: number): { th
   const server = { policy, law, roundTripNs: 0, jitterNs: 0, windowNs: Number.POSITIVE_INFINITY };
   const misses = rows
     .filter(({ concurrency }) => concurrency > 1 && !levels.includes(concurrency))
-    .map((row) => missesOf(foretellRow(server, row.concurrency, row.samplesPerRequest), row));
+    .map((row) => missesOf(predictRow(server, row.concurrency, row.samplesPerRequest), row));
   return { throughput: median(misses.map((each) => each.throughput)), p50: median(misses.map((each) => each.p50)) };
 }

@@ -2,14 +2,14 @@ import { openAlarm } from '../src/base/alarm.ts';
 import { realClock } from '../src/base/clock.ts';
 import { MS_PER_S, msToNs, NS_PER_S, NS_PER_US } from '../src/base/units.ts';
 import { ClosedLoop } from '../src/loadgen/closed-loop.ts';
-import { defaultOpenLoopRule, OpenLoop } from '../src/loadgen/open-loop.ts';
-import { constantRate } from '../src/loadgen/pacers.ts';
+import { defaultOpenLoopRule, OpenLoop } from '../src/loadgen/pacing/open-loop.ts';
+import { constantRate } from '../src/loadgen/pacing/pacers.ts';
 import { type Batch, Recorder } from '../src/loadgen/recorder.ts';
 import { requestCycle } from '../src/loadgen/request-cycle.ts';
 import { openRegions, type SharedRegions } from '../src/loadgen/shared-memory/open-regions.ts';
 import { openTransport } from '../src/loadgen/transports/open.ts';
 import type { RequestSet } from '../src/loadgen/types.ts';
-import { connectGrpc, connectHttp } from '../src/triton/connect.ts';
+import { connectGrpc, connectHttp } from '../src/triton/control/connect.ts';
 import type { Load, Report } from './client-run.ts';
 
 /**

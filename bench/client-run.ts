@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { realClock } from '../src/base/clock.ts';
 import { NS_PER_S, NS_PER_US } from '../src/base/units.ts';
 import type { LaunchedServer } from '../src/launch/types.ts';
-import { connectGrpc } from '../src/triton/connect.ts';
+import { connectGrpc } from '../src/triton/control/connect.ts';
 import type { OurMode } from './client-experiments.ts';
 import type { LoadOrder } from './client-load.ts';
 

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { launchLocal } from '../src/launch/local-server.ts';
 import { installTriton } from '../src/launch/triton-install.ts';
 import type { LaunchedServer } from '../src/launch/types.ts';
-import { connectHttp } from '../src/triton/connect.ts';
+import { connectHttp } from '../src/triton/control/connect.ts';
 import {
   type Experiment,
   experiments,

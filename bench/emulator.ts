@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { realClock } from '../src/base/clock.ts';
 import { MS_PER_S } from '../src/base/units.ts';
 import { freePorts } from '../src/launch/free-ports.ts';
-import { connectGrpc } from '../src/triton/connect.ts';
+import { connectGrpc } from '../src/triton/control/connect.ts';
 import type { LoadOrder } from './client-load.ts';
 
 /**

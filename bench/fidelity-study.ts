@@ -1,4 +1,6 @@
-import type { StudyRecord } from '../src/study/records.ts';
+import { candidateOf, originalOf, TRITON } from '../src/space/model-configs.ts';
+import { specOf } from '../src/spec/spec-of-options.ts';
+import type { StudyRecord } from '../src/study/records/records.ts';
 import type { Setting, TunedServer } from '../test/support/tuned-server.ts';
 
 /** The journal of a study that measured these settings and no more: what a twin is made of. */
@@ -13,23 +15,24 @@ export async function recordsOfSettings(
     {
       type: 'study-started',
       at,
-      schemaVersion: 1,
+      schemaVersion: 2,
+      adapter: TRITON,
       model,
       server: { name: 'triton', version: '', ...identity },
-      originalConfig: server.original,
+      original: originalOf(server.original),
       wasLoaded: true,
       goal: { budget: null, constraints: [], objectives: [{ metric: 'throughput', weight: 1 }] },
       levels: { mode: 'concurrency', low: 1, high: 64 },
       sampler: 'settings',
       seed: 1,
       space: {},
-      options: {},
+      spec: specOf({ model }),
       commandLine: [],
       trituneVersion: 'bench',
     },
   ];
   for (const [trial, setting] of settings.entries()) {
-    const candidate = { fingerprint: `${trial}`, assignment: {}, config: server.configOf(setting) };
+    const candidate = candidateOf(server.configOf(setting), { trial });
     records.push({ type: 'trial-started', at, trial, role: 'search', candidate });
     records.push({ type: 'trial-measured', at, trial, measurement: await server.measure(setting) });
     records.push({ type: 'trial-finished', at, trial, chosen: 0, feasible: true, failure: null });

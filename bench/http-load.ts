@@ -1,4 +1,4 @@
-import { type PlainHttpOptions, runPlainHttp } from '../src/cli/profile-http.ts';
+import { type PlainHttpOptions, runPlainHttp } from '../src/cli/commands/profile/http.ts';
 import { processTerminal } from '../src/cli/terminal.ts';
 
 /**

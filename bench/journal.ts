@@ -1,13 +1,14 @@
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { makeSampler } from '../src/cli/samplers.ts';
-import { samplerNames } from '../src/cli/tune-options.ts';
+import { configDocuments } from '../src/adapter/triton/documents.ts';
 import { writeRun } from '../src/report/write-run.ts';
-import { spaceFromJson } from '../src/space/load.ts';
-import { foldStudy } from '../src/study/fold.ts';
-import { readJournal, resumeJournal } from '../src/study/journal.ts';
-import { viewSpace } from '../src/study/samplers/space-view.ts';
+import { originalOf } from '../src/space/model-configs.ts';
+import { spaceFromJson } from '../src/space/source/load.ts';
+import { foldStudy } from '../src/study/records/fold.ts';
+import { readJournal, resumeJournal } from '../src/study/records/journal.ts';
+import { makeSampler, samplerNames } from '../src/study/search/samplers/registry.ts';
+import { viewSpace } from '../src/study/search/samplers/space-view.ts';
 import { frame } from '../src/tui/frame.ts';
 import { initialInteraction } from '../src/tui/interaction.ts';
 import { ViewFold } from '../src/tui/state.ts';
@@ -71,7 +72,10 @@ for (const trials of TRIALS) {
       drawn();
     }),
   );
-  line('write every document', await leastOf(() => writeRun(foldStudy(records), directory, 'm')));
+  line(
+    'write every document',
+    await leastOf(() => writeRun(foldStudy(records), directory, (best) => configDocuments(best, 'm', (name) => name))),
+  );
   await rm(directory, { recursive: true });
 }
 
@@ -81,7 +85,7 @@ async function resumed(path: string, name: (typeof samplerNames)[number]): Promi
   try {
     const options = { seed: 1, goal: longGoal, levels };
     // What is kept of a space is kept with the space: each round has one of its own, as each process has.
-    const view = viewSpace(spaceFromJson(longSpace.definition), originalConfig);
+    const view = viewSpace(spaceFromJson(longSpace.definition), originalOf(originalConfig));
     const sampler = makeSampler(name, view, options);
     // Of the events of a resumed run the fourth is of the trial that it goes on with: resumed, limits, proposed, started.
     const plan = { earlier, build: view.build, maxTrials: Number.POSITIVE_INFINITY };

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { prepareInputs } from '../src/loadgen/inputs.ts';
 import { encodeInferMessage, framed } from '../src/loadgen/transports/infer-message.ts';
 import type { InferRequest } from '../src/loadgen/types.ts';
-import { connectGrpc } from '../src/triton/connect.ts';
+import { connectGrpc } from '../src/triton/control/connect.ts';
 import type { TritonClient } from '../src/triton/types.ts';
 import { unpackDebian } from './debian.ts';
 import type { ClientReading } from './readings.ts';

@@ -6,7 +6,7 @@ import { NS_PER_S, NS_PER_US } from '../src/base/units.ts';
 import { launchLocal } from '../src/launch/local-server.ts';
 import type { LaunchedServer } from '../src/launch/types.ts';
 import type { Measurement } from '../src/profiler/measurement.ts';
-import { readJournal } from '../src/study/journal.ts';
+import { readJournal } from '../src/study/records/journal.ts';
 import { type Reading, read, startOurs } from './client-run.ts';
 import { tuneRun } from './tune-run.ts';
 

@@ -1,7 +1,7 @@
 import { realClock } from '../src/base/clock.ts';
 import { MS_PER_S, NS_PER_S, NS_PER_US } from '../src/base/units.ts';
+import { startNullServer } from '../src/loadgen/client/null-server.ts';
 import { type Flow, localFlow } from '../src/loadgen/flow.ts';
-import { startNullServer } from '../src/loadgen/null-server.ts';
 import { openTransport } from '../src/loadgen/transports/open.ts';
 import type { RequestSet } from '../src/loadgen/types.ts';
 import { openWorkers } from '../src/loadgen/workers/open-workers.ts';

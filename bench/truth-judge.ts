@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { LaunchedServer } from '../src/launch/types.ts';
 import type { Measurement } from '../src/profiler/measurement.ts';
-import { connectGrpc } from '../src/triton/connect.ts';
-import type { ModelConfig } from '../src/triton/model-config.ts';
+import type { ModelConfig } from '../src/triton/config/model-config.ts';
+import { connectGrpc } from '../src/triton/control/connect.ts';
 import { outputOf } from './client-run.ts';
 import type { NeutralClient } from './neutral-client.ts';
 import type { ClientReading } from './readings.ts';
@@ -14,8 +14,6 @@ import type { Program } from './truth-study.ts';
 /** Times the recommended level. */
 export const AROUND_BEST = [0.7, 0.85, 1, 1.2, 1.45, 1.75];
 export const AROUND_BASELINE = [0.85, 1, 1.2];
-/** After a full load, under traffic, before anything counts. */
-const SETTLE_MS = 10_000;
 const SETTLE_SLICE_SECONDS = 2.5;
 const READING_SECONDS = 1.8;
 
@@ -37,6 +35,8 @@ export interface Court {
   readonly neutral: NeutralClient;
   readonly server: LaunchedServer;
   readonly model: string;
+  /** After a full load, under traffic, before anything counts. */
+  readonly settleMs: number;
 }
 
 /** The recommended level and those around it. */
@@ -47,7 +47,7 @@ export function levelsAround(recommended: number, factors: readonly number[]): n
 
 /**
  * Measures all sides in so many rounds, there and back: A B, B A, A B. What stands at a turn stays loaded; every other load is
- * followed by ten seconds of traffic at the recommended level before anything counts.
+ * followed by traffic at the recommended level before anything counts.
  */
 export async function judge(sides: readonly Side[], rounds: number, court: Court): Promise<void> {
   let loaded: Side | null = null;
@@ -62,13 +62,16 @@ export async function judge(sides: readonly Side[], rounds: number, court: Court
 }
 
 /** Loads a config and keeps the server busy until its first seconds are over. */
-async function settle({ config, recommended, expected }: Side, { neutral, server, model }: Court): Promise<void> {
+async function settle(
+  { config, recommended, expected }: Side,
+  { neutral, server, model, settleMs }: Court,
+): Promise<void> {
   const control = connectGrpc(server.grpcUrl, { loadTimeoutMs: 60_000 });
   await control.load(model, config);
   await control.close();
-  const endMs = performance.now() + SETTLE_MS;
+  const endMs = performance.now() + settleMs;
   let perSecond = expected;
-  for (let leftMs = SETTLE_MS; leftMs > 0; leftMs = endMs - performance.now()) {
+  for (let leftMs = settleMs; leftMs > 0; leftMs = endMs - performance.now()) {
     const seconds = Math.min(SETTLE_SLICE_SECONDS, leftMs / 1e3);
     perSecond = (await neutral(server.grpcUrl, model, recommended, { seconds, perSecond })).throughput;
   }

@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { median } from 'simple-statistics';
 import type { LaunchedServer } from '../src/launch/types.ts';
 import type { ClientFigures } from '../src/profiler/measurement.ts';
-import { readJournal } from '../src/study/journal.ts';
-import type { StudyRecord } from '../src/study/records.ts';
-import type { Summary } from '../src/study/summary.ts';
+import { readJournal } from '../src/study/records/journal.ts';
+import type { StudyRecord } from '../src/study/records/records.ts';
+import type { Summary } from '../src/study/summary/summary.ts';
 import type { Subject } from './truth-subjects.ts';
 import { tuneRun } from './tune-run.ts';
 

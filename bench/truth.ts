@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { launchLocal } from '../src/launch/local-server.ts';
 import type { LaunchedServer } from '../src/launch/types.ts';
-import type { SummaryPoint } from '../src/study/summary.ts';
+import type { SummaryPoint } from '../src/study/summary/summary.ts';
 import { neutralClient } from './neutral-client.ts';
 import { type Found, found } from './truth-figures.ts';
 import { AROUND_BASELINE, AROUND_BEST, judge, levelsAround, type Side } from './truth-judge.ts';
@@ -25,6 +25,7 @@ import { linesOf, rowsOf, tableOf, wallTimeRow } from './truth-table.ts';
 const { env } = process;
 const SUBJECTS = subjects(env.TRITUNE_BENCH_MODELS?.split(','), env.TRITUNE_BENCH_BUDGETS?.split(','));
 const ROUNDS = Number(env.TRITUNE_BENCH_ROUNDS ?? 3);
+const SETTLE_MS = 10_000;
 
 const root = resolve(import.meta.dirname, '..');
 const installDirectory = join(root, '.triton');
@@ -79,7 +80,9 @@ async function lookAgain(subject: Subject, studies: readonly Study[]): Promise<F
     );
   const sides = [...bests, baseline].filter((side) => side !== undefined);
   const startMs = Date.now();
-  await withServer(subject.model, (server) => judge(sides, ROUNDS, { neutral, server, model: subject.model }));
+  await withServer(subject.model, (server) =>
+    judge(sides, ROUNDS, { neutral, server, model: subject.model, settleMs: SETTLE_MS }),
+  );
   const judgedMs = (startMs + Date.now()) / 2;
   return studies.map((each, index) => {
     const level = baselines[index]?.load.value;

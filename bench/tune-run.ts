@@ -3,7 +3,7 @@ import { mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { LaunchedServer } from '../src/launch/types.ts';
-import type { Summary } from '../src/study/summary.ts';
+import type { Summary } from '../src/study/summary/summary.ts';
 import { outputOf } from './client-run.ts';
 
 /** A study that has ended, and where its files are. */
@@ -23,11 +23,12 @@ export async function tuneRun(
   { grpcUrl, metricsUrl }: LaunchedServer,
   model: string,
   budgetMs: number,
+  options: readonly string[] = [],
 ): Promise<TuneRun> {
   const directory = await mkdtemp(join(tmpdir(), `tritune-bench-${model}-`));
   const where = ['-m', model, '-u', grpcUrl, '--metrics-url', metricsUrl, '-o', directory];
   const startMs = performance.now();
-  const args = [program, 'tune', ...where, '--latency-budget', `${budgetMs}`, '--ui', 'lines'];
+  const args = [program, 'tune', ...where, '--latency-budget', `${budgetMs}`, '--ui', 'lines', ...options];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
   // It ends with another code when nothing met the budget; its summary says what came nearest.
   await outputOf(child).catch((error: unknown) => console.log(String(error)));

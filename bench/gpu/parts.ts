@@ -1,7 +1,7 @@
 import { readFile, rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import type { StudyStarted } from '../../src/study/records.ts';
+import type { StudyStarted } from '../../src/study/records/records.ts';
 import { type Kind, type Subject, subjects } from './subjects.ts';
 import { type Task, tritune } from './tritune.ts';
 
@@ -88,9 +88,6 @@ async function isFinished(directory: string): Promise<boolean> {
 async function kindBegunOn(directory: string): Promise<Kind | null> {
   const journal = await readFile(join(directory, 'journal.jsonl'), 'utf8').catch(() => '');
   if (journal === '') return null;
-  const { originalConfig } = JSON.parse(journal.slice(0, journal.indexOf('\n'))) as Pick<
-    StudyStarted,
-    'originalConfig'
-  >;
-  return originalConfig.instance_group?.[0]?.kind === 'KIND_GPU' ? 'gpu' : 'cpu';
+  const { original } = JSON.parse(journal.slice(0, journal.indexOf('\n'))) as Pick<StudyStarted, 'original'>;
+  return original.shape.groups[0]?.device === 'gpu' ? 'gpu' : 'cpu';
 }

@@ -1,12 +1,12 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { median } from 'simple-statistics';
-import { describeAssignment } from '../../src/study/describe.ts';
-import { foldStudy } from '../../src/study/fold.ts';
-import { readJournal } from '../../src/study/journal.ts';
-import type { StudyState } from '../../src/study/state.ts';
-import { type Summary, type SummaryPoint, summarize } from '../../src/study/summary.ts';
-import { type Figure, type Foretold, predictionCsv, type Told, toldOf } from './foretold.ts';
+import { foldStudy } from '../../src/study/records/fold.ts';
+import { readJournal } from '../../src/study/records/journal.ts';
+import type { StudyState } from '../../src/study/records/state.ts';
+import { describeAssignment } from '../../src/study/summary/describe.ts';
+import { type Summary, type SummaryPoint, summarize } from '../../src/study/summary/summary.ts';
+import { type Figure, type HeldOut, predictionCsv, type Told, toldOf } from './held-out.ts';
 import type { Machine } from './machine.ts';
 
 /**
@@ -82,10 +82,10 @@ function figure(value: number | null, digits: number): string {
   return value === null ? '–' : value.toFixed(digits);
 }
 
-/** The median of by how much of itself each measured figure missed what was foretold of it. */
-function errorText(told: readonly Foretold[]): string {
+/** The median of by how much of itself each measured figure missed what was predicted of it. */
+function errorText(told: readonly HeldOut[]): string {
   if (told.length === 0) return '–';
-  const text = (of: (each: Foretold) => Figure): string =>
+  const text = (of: (each: HeldOut) => Figure): string =>
     `${(100 * median(told.map((each) => Math.abs(of(each).told / of(each).measured - 1)))).toFixed(1)} %`;
   return `${text(({ throughput }) => throughput)} of throughput, ${text(({ latencyMs }) => latencyMs)} of p99 (${told.length} points)`;
 }

@@ -1,9 +1,9 @@
 import { observationsOf } from '../../src/perfmodel/observations.ts';
+import { predictorOf } from '../../src/perfmodel/predictor.ts';
 import { csvText } from '../../src/report/csv.ts';
-import { describeAssignment, describeLevel } from '../../src/study/describe.ts';
-import { forecaster } from '../../src/study/fitted-prediction.ts';
-import type { StudyState } from '../../src/study/state.ts';
-import { drawOf } from '../../src/study/what-if/draw.ts';
+import { drawOf } from '../../src/study/analysis/what-if/draw.ts';
+import type { StudyState } from '../../src/study/records/state.ts';
+import { describeAssignment, describeLevel } from '../../src/study/summary/describe.ts';
 
 /**
  * How the queueing model is asked about a trial that it does not know: `held-out`, from all others, or `ahead`, from those before it, once
@@ -18,7 +18,7 @@ export interface Figure {
 }
 
 /** One measured point, and what the model said of it. */
-export interface Foretold {
+export interface HeldOut {
   readonly trial: number;
   readonly config: string;
   readonly level: string;
@@ -28,31 +28,33 @@ export interface Foretold {
   readonly latencyMs: Figure;
 }
 
-export type Told = Readonly<Record<Way, readonly Foretold[]>>;
+export type Told = Readonly<Record<Way, readonly HeldOut[]>>;
 
 export const toldOf = (state: StudyState): Told => ({
-  'held-out': foretoldOf(state, 'held-out'),
-  ahead: foretoldOf(state, 'ahead'),
+  'held-out': heldOutOf(state, 'held-out'),
+  ahead: heldOutOf(state, 'ahead'),
 });
 
 /** Every measured point but those that the model says nothing of, or that were disturbed. */
-function foretoldOf({ trials }: StudyState, way: Way): Foretold[] {
+function heldOutOf({ trials }: StudyState, way: Way): HeldOut[] {
   return trials.flatMap((target) => {
     const others = trials.filter(({ number }) => (way === 'ahead' ? number < target.number : number !== target.number));
     if (others.flatMap(observationsOf).length < FIRST[way]) return [];
-    const forecast = forecaster(others);
-    return target.measurements.flatMap((measurement): Foretold[] => {
+    return target.measurements.flatMap((measurement): HeldOut[] => {
       const { level, throughput, budgetLatencyMs } = measurement;
       if (observationsOf({ ...target, measurements: [measurement] }).length === 0) return [];
-      const told = forecast(target.candidate.config, level, drawOf(budgetLatencyMs.percentile));
+      const told = predictorOf(others, drawOf(budgetLatencyMs.percentile), [target.candidate])?.predict(
+        target.candidate,
+        level,
+      );
       if (!told) return [];
       return [
         {
           trial: target.number,
           config: describeAssignment(target.candidate.assignment),
           level: describeLevel(level),
-          throughput: { measured: throughput.value, told: told.throughput },
-          latencyMs: { measured: budgetLatencyMs.value, told: told.budgetLatencyMs.value },
+          throughput: { measured: throughput.value, told: told.throughput.value },
+          latencyMs: { measured: budgetLatencyMs.value, told: told.budgetLatency.value },
         },
       ];
     });
