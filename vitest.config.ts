@@ -8,6 +8,8 @@ const onTriton = {
   fileParallelism: false,
   testTimeout: 120_000,
   hookTimeout: 180_000,
+  // Only a test that lost its server; the setup starts that again.
+  retry: { count: 1, delay: 15_000, condition: /SERVER_UNREACHABLE|cannot reach the server|ECONNREFUSED/ },
 };
 
 export default defineConfig({

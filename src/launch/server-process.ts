@@ -47,17 +47,16 @@ export async function startServerProcess(command: ServerCommand, options: Launch
     forceKillAfterDelay: STOP_GRACE_MS,
   });
   child.all.pipe(log);
-  let ended = false;
-  const end = child.then((outcome) => {
-    ended = true;
-    return outcome;
+  let hasEnded = false;
+  const ended = child.then(() => {
+    hasEnded = true;
   });
 
   let stopping: Promise<void> | undefined;
   const stop = (): Promise<void> => {
     stopping ??= (async () => {
       child.kill('SIGTERM');
-      await end;
+      await ended;
       await command.cleanUp?.();
     })();
     return stopping;
@@ -65,7 +64,7 @@ export async function startServerProcess(command: ServerCommand, options: Launch
 
   const httpUrl = `127.0.0.1:${command.ports.http}`;
   try {
-    await waitUntilLive(httpUrl, () => ended, options);
+    await waitUntilLive(httpUrl, () => hasEnded, options);
   } catch (error) {
     await stop();
     if (!(error instanceof NotLive)) throw error;
@@ -81,6 +80,7 @@ export async function startServerProcess(command: ServerCommand, options: Launch
     metricsUrl: `http://127.0.0.1:${command.ports.metrics}/metrics`,
     description: command.description,
     logFile,
+    ended,
     stop,
   };
 }

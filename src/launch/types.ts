@@ -8,6 +8,8 @@ export interface LaunchedServer {
   readonly description: string;
   /** Where its output goes. */
   readonly logFile: string;
+  /** Resolves when the process has ended: by itself, or after `stop`. */
+  readonly ended: Promise<void>;
   /** Ends the process: politely, then by force. Safe to call more than once. */
   stop(): Promise<void>;
 }

@@ -77,6 +77,13 @@ describe('launch', () => {
     expect(existsSync(region)).toBe(false);
   });
 
+  it('tells when a server ends by itself, and writes to its log how', async () => {
+    const crashing = await launchLocal({ modelRepository: '/models', binary, logDirectory: directory });
+    process.kill((await lastCall()).pid, 'SIGSEGV');
+    await crashing.ended;
+    await expect.poll(() => readFile(crashing.logFile, 'utf8')).toContain('the server ended by itself, by SIGSEGV');
+  });
+
   it('ends the server, and what it leaves behind, when the process that started it is killed', async () => {
     const starter = join(directory, 'starter.ts');
     const launchModule = new URL('../../src/launch/local-server.ts', import.meta.url).pathname;

@@ -95,7 +95,7 @@ describe('tune of a decoupled model', () => {
   it('goes over streams, and leaves none open: a model that was not loaded is unloaded afterwards', async () => {
     await client.unload('repeater');
     const { output, outcome } = await tune('-u', grpcUrl, '--streaming');
-    expect(outcome).toMatchObject({ code: 0, stderr: '' });
+    expect(outcome, outcome.stderr).toMatchObject({ code: 0, stderr: '' });
     expect((await summaryOf(output)).best?.throughput.value).toBeGreaterThan(0);
     const measured = (await recordsOf(output)).filter((record) => record.type === 'trial-measured');
     expect(measured.flatMap(({ measurement }) => measurement.failures)).toEqual([]);
