@@ -1,6 +1,7 @@
 #!/usr/bin/env node
-import { Command, CommanderError } from 'commander';
+import { CommanderError } from 'commander';
 import { trituneVersion } from '../base/version.ts';
+import { AbbreviatingCommand } from './commands/profile/abbreviations.ts';
 import { type ProfileOptions, profileOptionTable } from './commands/profile/options.ts';
 import { addRefusedOptions } from './commands/profile/perf-analyzer-aliases.ts';
 import { perfAnalyzerExitCodes, perfAnalyzerVerdict } from './commands/profile/perf-analyzer-verdict.ts';
@@ -10,7 +11,7 @@ import { requireNode } from './require-node.ts';
 import { processTerminal } from './terminal.ts';
 
 /** `tritune-perf-analyzer`: the load generator in the place of perf_analyzer, with its options, lines, files and exit codes. */
-const command = new Command('tritune-perf-analyzer')
+const command = new AbbreviatingCommand('tritune-perf-analyzer')
   .description('measure a model as it is, in the place of perf_analyzer')
   .option('--version', 'the version')
   .exitOverride();

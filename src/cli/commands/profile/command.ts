@@ -1,8 +1,9 @@
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { TrituneError } from '../../../base/errors.ts';
 import { exitCodes } from '../../exit-codes.ts';
 import { addOptions, type OptionTable } from '../../options/option-table.ts';
 import type { Terminal } from '../../terminal.ts';
+import { AbbreviatingCommand } from './abbreviations.ts';
 import { type PlainHttpFlags, plainHttpOptionTable } from './http-options.ts';
 import { type ProfileOptions, profileOptionTable } from './options.ts';
 import { addRefusedOptions } from './perf-analyzer-aliases.ts';
@@ -13,7 +14,7 @@ const table: OptionTable<AllOptions> = { ...profileOptionTable, ...plainHttpOpti
 
 /** `tritune profile`: the load generator by itself. */
 export function profileCommand(terminal: Terminal): Command {
-  const command = new Command('profile').description(
+  const command = new AbbreviatingCommand('profile').description(
     "measure a model as it is, with perf_analyzer's options; or any URL, with --service-kind http",
   );
   const { refuse } = addRefusedOptions(command);
