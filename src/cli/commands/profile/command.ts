@@ -4,7 +4,7 @@ import { exitCodes } from '../../exit-codes.ts';
 import { addOptions, type OptionTable } from '../../options/option-table.ts';
 import type { Terminal } from '../../terminal.ts';
 import { AbbreviatingCommand } from './abbreviations.ts';
-import { type PlainHttpFlags, plainHttpOptionTable } from './http-options.ts';
+import { type PlainHttpFlags, plainHttpOptionTable, refuseOthers } from './http-options.ts';
 import { type ProfileOptions, profileOptionTable } from './options.ts';
 import { addRefusedOptions } from './perf-analyzer-aliases.ts';
 
@@ -20,6 +20,10 @@ export function profileCommand(terminal: Terminal): Command {
   const { refuse } = addRefusedOptions(command);
   return addOptions(command, table).action(async (options: AllOptions) => {
     refuse();
+    refuseOthers(
+      options.serviceKind,
+      command.options.filter((option) => command.getOptionValueSource(option.attributeName()) === 'cli'),
+    );
     process.exitCode = await runKind(options, terminal);
   });
 }
