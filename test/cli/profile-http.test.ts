@@ -11,8 +11,8 @@ import { type PlainHttpFlags, plainContent } from '../../src/cli/commands/profil
 import { type ProfileOptions, profileOptionTable } from '../../src/cli/commands/profile/options.ts';
 import { addOptions } from '../../src/cli/options/option-table.ts';
 import { plainHttpUrl } from '../../src/loadgen/plain-http/url.ts';
-import { callCli } from '../support/call-cli.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
+import { callCli } from '../support/call-cli.ts';
 import { newAuthority } from '../support/certificates.ts';
 import { listen, refusingUrl } from '../support/misbehaving-server.ts';
 
