@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { CommanderError } from 'commander';
+import { TrituneError } from '../base/errors.ts';
 import { trituneVersion } from '../base/version.ts';
 import { AbbreviatingCommand } from './commands/profile/abbreviations.ts';
 import { type ProfileOptions, profileOptionTable } from './commands/profile/options.ts';
@@ -23,6 +24,13 @@ addOptions(command, profileOptionTable).action(async (options: ProfileOptions & 
     return;
   }
   refuse();
+  if (options.serviceKind !== 'triton') {
+    throw new TrituneError(
+      'UNSUPPORTED',
+      `there is no service kind '${options.serviceKind}' here`,
+      'use triton; tritune profile --service-kind http sends any request to any URL',
+    );
+  }
   const { runProfile } = await import('./commands/profile/run.ts');
   const { reports } = await runProfile(options, processTerminal, true);
   process.exitCode = perfAnalyzerVerdict(reports, processTerminal.tell);

@@ -64,9 +64,7 @@ const honoured: ReadonlySet<string> = new Set([
   ...['async', 'sync', 'maxThreads', 'metricsInterval'],
 ]);
 
-/**
- * Refuses what the kind of service would silently ignore; `given` are the names of the options on the command line. Errors: USAGE.
- */
+/** Refuses what the kind of service would silently ignore; `given` are the options on the command line. Errors: USAGE. */
 export function refuseOthers(serviceKind: string, given: readonly Option[]): void {
   const isHttp = serviceKind === 'http';
   const isHonoured = (name: string): boolean =>

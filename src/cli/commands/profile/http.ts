@@ -37,9 +37,9 @@ export async function runPlainHttp(given: PlainHttpOptions, terminal: Terminal):
   const isJson = options.outputFormat === 'json';
   const shown = isJson ? { ...terminal, print: () => undefined } : terminal;
   const outcome = await interruptible(terminal, async (signal, reports) => {
-    const target = await openHttpTarget(to, options, plan, signal);
     const documents = await openProfileDocuments(options, plan, head);
     try {
+      const target = await openHttpTarget(to, options, plan, signal);
       const run = { options, plan, alike: false, documents, terminal: shown, reports };
       await measureLevels(run, target, (measure) => sweep(plan.sweep, measure));
     } finally {
