@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { MS_PER_S } from '../src/base/units.ts';
+import type { HttpReplies } from '../src/profiler/http-replies.ts';
 import { isThere, unpackDebian } from './debian.ts';
 
 const run = promisify(execFile);
@@ -30,17 +31,14 @@ const ours: HttpClient = {
   name: 'tritune',
   command: (url, concurrency) => [
     process.execPath,
-    join(import.meta.dirname, 'http-load.ts'),
-    JSON.stringify({
-      url,
-      concurrencyRange: { start: concurrency, end: concurrency },
-      measurementInterval: RUN_S * MS_PER_S,
-      requestTimeout: 10,
-      outputFormat: 'json',
-    }),
+    resolve(import.meta.dirname, '../src/cli/main.ts'),
+    ...['profile', '--service-kind', 'http', '-u', url, '--concurrency-range', `${concurrency}`],
+    // One window, after a warm-up.
+    ...['-p', `${RUN_S * MS_PER_S}`, '-r', '1', '--request-timeout', '10s', '--output-format', 'json'],
   ],
   reportOf: (stdout) => {
-    const { percentiles } = JSON.parse(stdout) as { percentiles: { percentile: number; seconds: number }[] };
+    const { levels } = JSON.parse(stdout) as { levels: [{ replies: Pick<HttpReplies, 'percentiles'> }] };
+    const { percentiles } = levels[0].replies;
     const us = (wanted: number): number =>
       1e6 * (percentiles.find(({ percentile }) => percentile === wanted)?.seconds ?? Number.NaN);
     return { p50Us: us(50), p99Us: us(99) };

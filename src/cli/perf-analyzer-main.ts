@@ -1,6 +1,8 @@
 #!/usr/bin/env node
-import { Command, CommanderError } from 'commander';
+import { CommanderError } from 'commander';
+import { TrituneError } from '../base/errors.ts';
 import { trituneVersion } from '../base/version.ts';
+import { AbbreviatingCommand } from './commands/profile/abbreviations.ts';
 import { type ProfileOptions, profileOptionTable } from './commands/profile/options.ts';
 import { addRefusedOptions } from './commands/profile/perf-analyzer-aliases.ts';
 import { perfAnalyzerExitCodes, perfAnalyzerVerdict } from './commands/profile/perf-analyzer-verdict.ts';
@@ -10,7 +12,7 @@ import { requireNode } from './require-node.ts';
 import { processTerminal } from './terminal.ts';
 
 /** `tritune-perf-analyzer`: the load generator in the place of perf_analyzer, with its options, lines, files and exit codes. */
-const command = new Command('tritune-perf-analyzer')
+const command = new AbbreviatingCommand('tritune-perf-analyzer')
   .description('measure a model as it is, in the place of perf_analyzer')
   .option('--version', 'the version')
   .exitOverride();
@@ -22,6 +24,13 @@ addOptions(command, profileOptionTable).action(async (options: ProfileOptions & 
     return;
   }
   refuse();
+  if (options.serviceKind !== 'triton') {
+    throw new TrituneError(
+      'UNSUPPORTED',
+      `there is no service kind '${options.serviceKind}' here`,
+      'use triton; tritune profile --service-kind http sends any request to any URL',
+    );
+  }
   const { runProfile } = await import('./commands/profile/run.ts');
   const { reports } = await runProfile(options, processTerminal, true);
   process.exitCode = perfAnalyzerVerdict(reports, processTerminal.tell);

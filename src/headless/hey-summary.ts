@@ -1,107 +1,54 @@
-import { plainLine } from '../base/format.ts';
-import { NS_PER_S } from '../base/units.ts';
-import type { PlainHttpFigures } from '../loadgen/plain-http/run.ts';
-import type { Spread } from '../loadgen/plain-http/tally.ts';
-import type { LatencyHistogram } from '../stats/histogram.ts';
+import { formatFigure, plainLine } from '../base/format.ts';
+import { MS_PER_S } from '../base/units.ts';
+import type { HttpReplies } from '../profiler/http-replies.ts';
+import type { Measurement } from '../profiler/measurement.ts';
 
-/** What a run of plain HTTP gave, in seconds and bytes: printed as it is with JSON. */
-export interface HttpSummary {
-  readonly schemaVersion: 1;
+/** What a level of plain HTTP gave, in seconds and bytes: printed as it is with JSON. */
+export interface HttpSummary extends Omit<HttpReplies, 'count'> {
   readonly totalSeconds: number;
   readonly requestsPerSecond: number;
-  readonly totalBytes: number;
-  readonly latencySeconds: { readonly average: number; readonly fastest: number; readonly slowest: number };
-  /** Eleven, evenly spaced from the fastest to the slowest, each with the replies up to it that no earlier one has. */
-  readonly histogram: readonly { readonly uptoSeconds: number; readonly count: number }[];
-  readonly percentiles: readonly { readonly percentile: number; readonly seconds: number }[];
-  readonly phases: readonly HttpPhase[];
-  readonly statuses: readonly { readonly status: number; readonly count: number }[];
-  readonly errors: readonly { readonly kind: string; readonly count: number; readonly firstMessage: string }[];
+  readonly errors: Measurement['failures'];
   /** Figures of a request rate; null without one. */
   readonly rate: HttpRate | null;
 }
 
-interface HttpPhase {
-  readonly name: string;
-  /** How often it was measured: names and connections are needed for new connections only. */
-  readonly count: number;
-  readonly averageSeconds: number;
-  readonly fastestSeconds: number;
-  readonly slowestSeconds: number;
-}
-
 interface HttpRate {
+  /** Requests per second. */
   readonly asked: number;
   readonly sent: number;
+  /** Requests. */
   readonly late: number;
   readonly notSent: number;
 }
 
-const PERCENTILES = [10, 25, 50, 75, 90, 95, 99] as const;
-/** Steps of the histogram; there is one more bucket, for the fastest. */
-const STEPS = 10;
 const LONGEST_BAR = 40;
 
-/** The summary of the figures; `perSecond` is the rate that was asked for. */
-export function summaryOf(figures: PlainHttpFigures, perSecond: number | undefined): HttpSummary {
-  const { latencies, replies, sends } = figures;
-  const totalSeconds = figures.totalNs / NS_PER_S;
+/** The summary of a level; null where no reply was counted. */
+export function summaryOf({ level, durationMs, failures, openLoop, replies }: Measurement): HttpSummary | null {
+  if (!replies) return null;
+  const { count, ...figures } = replies;
+  const totalSeconds = durationMs / MS_PER_S;
   return {
-    schemaVersion: 1,
+    ...figures,
     totalSeconds,
-    requestsPerSecond: totalSeconds === 0 ? 0 : latencies.count / totalSeconds,
-    totalBytes: replies.bodyBytes,
-    latencySeconds: {
-      average: latencies.meanNs / NS_PER_S,
-      fastest: latencies.minNs / NS_PER_S,
-      slowest: latencies.maxNs / NS_PER_S,
-    },
-    histogram: histogramOf(latencies),
-    percentiles: PERCENTILES.map((percentile) => ({
-      percentile,
-      seconds: latencies.quantileNs(percentile / 100) / NS_PER_S,
-    })),
-    phases: [
-      phaseOf('DNS+dialup', replies.connect),
-      phaseOf('DNS-lookup', replies.lookup),
-      phaseOf('resp wait', replies.wait),
-      phaseOf('resp read', replies.read),
-    ],
-    statuses: [...replies.statuses].sort(([a], [b]) => a - b).map(([status, count]) => ({ status, count })),
-    errors: figures.failures,
-    rate:
-      sends === null || perSecond === undefined
-        ? null
-        : { asked: perSecond, sent: sends.sent, late: sends.late, notSent: sends.dropped },
+    requestsPerSecond: totalSeconds === 0 ? 0 : count / totalSeconds,
+    errors: failures.filter(({ kind }) => kind !== 'dropped'),
+    rate: openLoop
+      ? {
+          asked: level.value,
+          sent: openLoop.achievedRate,
+          late: openLoop.lateSends,
+          notSent: openLoop.droppedSends,
+        }
+      : null,
   };
 }
-
-function histogramOf(latencies: LatencyHistogram): HttpSummary['histogram'] {
-  const { minNs, maxNs, count } = latencies;
-  let before = 0;
-  return Array.from({ length: STEPS + 1 }, (_, step) => {
-    const uptoNs = step === STEPS ? maxNs : minNs + ((maxNs - minNs) * step) / STEPS;
-    const upto = count - latencies.countAbove(uptoNs);
-    const inside = upto - before;
-    before = upto;
-    return { uptoSeconds: uptoNs / NS_PER_S, count: inside };
-  });
-}
-
-const phaseOf = (name: string, { count, meanNs, minNs, maxNs }: Spread): HttpPhase => ({
-  name,
-  count,
-  averageSeconds: meanNs / NS_PER_S,
-  fastestSeconds: minNs / NS_PER_S,
-  slowestSeconds: maxNs / NS_PER_S,
-});
 
 /** The summary with the sections and columns of `hey`. */
 export function heyLines(summary: HttpSummary): readonly string[] {
   const { latencySeconds: latency, totalBytes } = summary;
   const replies = summary.statuses.reduce((sum, { count }) => sum + count, 0);
   return [
-    '',
     'Summary:',
     `  Total:\t${seconds(summary.totalSeconds)}`,
     `  Slowest:\t${seconds(latency.slowest)}`,
@@ -120,10 +67,13 @@ export function heyLines(summary: HttpSummary): readonly string[] {
     ...summary.percentiles.map((each) => `  ${each.percentile}% in ${seconds(each.seconds)}`),
     '',
     'Details (average, fastest, slowest):',
-    ...summary.phases.map(
-      (each) =>
-        `  ${each.name}:\t${[each.averageSeconds, each.fastestSeconds, each.slowestSeconds].map(seconds).join(', ')}`,
-    ),
+    // Names and connections are of new connections only, of which there may be none.
+    ...summary.phases
+      .filter(({ count }) => count > 0)
+      .map(
+        (each) =>
+          `  ${each.name}:\t${[each.averageSeconds, each.fastestSeconds, each.slowestSeconds].map(seconds).join(', ')}`,
+      ),
     '',
     'Status code distribution:',
     ...summary.statuses.map(({ status, count }) => `  [${status}]\t${count} responses`),
@@ -156,7 +106,7 @@ const rateRows = (rate: HttpRate | null): string[] =>
     ? []
     : [
         `  Asked:\t${rate.asked} requests/sec`,
-        `  Sent:\t${rate.sent} requests, ${rate.late} of them late`,
+        `  Sent:\t${formatFigure(rate.sent)} requests/sec, ${rate.late} requests late`,
         `  Not sent:\t${rate.notSent} requests, as too many were in flight`,
       ];
 

@@ -1,12 +1,8 @@
 import { formatFigure, plainLine } from '../base/format.ts';
-import {
-  type SpanFigures,
-  type SpanName,
-  spanNames,
-  type TraceGroup,
-  type TraceSummary,
-} from '../profiler/trace-summary.ts';
+import type { SpanName } from '../profiler/trace-spans.ts';
+import type { SpanFigures, TracedMoment, TraceGroup, TraceSummary } from '../profiler/trace-summary.ts';
 
+/** In the order of the rows. */
 const labels: Readonly<Record<SpanName, string>> = {
   total: 'total',
   receive: '  receive',
@@ -16,11 +12,15 @@ const labels: Readonly<Record<SpanName, string>> = {
   computeInput: '      input',
   computeInfer: '      infer',
   computeOutput: '      output',
+  requestOverhead: '    overhead',
   send: '  send',
+  overhead: '  overhead',
 };
+const rows = Object.keys(labels) as readonly SpanName[];
 const columns = ['avg', 'p50', 'p90', 'p95', 'p99', 'max'] as const;
 const LABEL_WIDTH = 14;
 const FIGURE_WIDTH = 10;
+const GAP_WIDTH = 14;
 
 /** The summary for people, a table for each kind of request and model; with `eachRequest` a line for every request after it. */
 export function traceLines(summary: TraceSummary, eachRequest: boolean): readonly string[] {
@@ -39,11 +39,11 @@ export function traceLines(summary: TraceSummary, eachRequest: boolean): readonl
 function groupLines(group: TraceGroup): string[] {
   const head = `${group.kind} ${nameOf(group.models, group.version)}: ${group.requests} requests`;
   const titles = 'µs'.padEnd(LABEL_WIDTH) + columns.map((name) => name.padStart(FIGURE_WIDTH)).join('');
-  const rows = spanNames.flatMap((name) => {
+  const lines = rows.flatMap((name) => {
     const figures = group.spans[name];
     return figures ? [labels[name].padEnd(LABEL_WIDTH) + columns.map((column) => cell(figures, column)).join('')] : [];
   });
-  return [head, `  ${titles}`, ...rows.map((row) => `  ${row}`)];
+  return [head, `  ${titles}`, ...lines.map((line) => `  ${line}`)];
 }
 
 const cell = (figures: SpanFigures, column: (typeof columns)[number]): string =>
@@ -53,19 +53,37 @@ const nameOf = (models: readonly string[], version: number): string =>
   `${models.map((model) => plainLine(model, 80)).join(' > ')} (version ${version})`;
 
 function requestLines({ requests }: TraceSummary): string[] {
-  return requests.map(({ id, models, version, requestId, kind, startUs, spansUs }) => {
-    const spans = spanNames.flatMap((name) => {
+  return requests.flatMap(({ id, models, version, requestId, kind, startUs, spansUs, moments = [] }) => {
+    const spans = rows.flatMap((name) => {
       const us = spansUs[name];
-      return us === undefined ? [] : [`${labels[name].trim()} ${formatFigure(us)}`];
+      const of = name === 'requestOverhead' ? 'request ' : '';
+      return us === undefined ? [] : [`${of}${labels[name].trim()} ${formatFigure(us)}`];
     });
     const named = requestId === '' ? '' : ` '${plainLine(requestId, 80)}'`;
     const own = nameOf(models.slice(-1), version);
-    return `${'  '.repeat(models.length - 1)}${id}${named} ${kind} ${own} at ${formatFigure(startUs)} µs: ${spans.join(', ')}`;
+    const indent = '  '.repeat(models.length - 1);
+    return [
+      `${indent}${id}${named} ${kind} ${own} at ${formatFigure(startUs)} µs: ${spans.join(', ')}`,
+      ...momentLines(moments).map((line) => `${indent}  ${line}`),
+    ];
   });
 }
 
-function notes({ nameless, unfinished }: TraceSummary): string[] {
+/** Each moment, and the time from the one before it. */
+function momentLines(moments: readonly TracedMoment[]): string[] {
+  return moments.map(({ name, atUs }, index) => {
+    const before = moments[index - 1];
+    const gap = before ? `+${formatFigure(atUs - before.atUs)} µs` : '';
+    return `${gap.padStart(GAP_WIDTH)}  ${name}`;
+  });
+}
+
+function notes({ nameless, timeless, unknownMoments, unfinished }: TraceSummary): string[] {
   return [
+    ...(timeless > 0 ? [`${timeless} traces have tensors and no times: trace with level TIMESTAMPS too`] : []),
+    ...(unknownMoments.length > 0
+      ? [`not known, and not counted: ${unknownMoments.map((name) => `'${plainLine(name, 40)}'`).join(', ')}`]
+      : []),
     ...(nameless > 0 ? [`${nameless} traces have no beginning in the files and do not count`] : []),
     ...unfinished.map((file) => `${plainLine(file)} has no end: its server still has it open, or was killed`),
   ];

@@ -24,6 +24,8 @@ export interface Flow {
   readonly mostInFlight: number;
   /** Requests that were due since the start, sent or not, at the end of the last batch at least; null in a closed loop. */
   readonly due: number | null;
+  /** The same a moment ago, whether a batch has ended since or not. */
+  readonly dueByNow: number | null;
   /** Failures of the batches that have ended since `record`, by kind, each with its first message. */
   readonly failures: readonly FailureTally[];
   /** Failed requests since `record`, those of the open batch too. */
@@ -57,6 +59,9 @@ export function localFlow(order: SendOrder, means: SendMeans, part?: Part): Flow
       return sender.mostInFlight;
     },
     get due() {
+      return sender.due;
+    },
+    get dueByNow() {
       return sender.due;
     },
     get failures() {

@@ -1,7 +1,8 @@
 import { LatencyHistogram } from '../stats/histogram.ts';
 import type { HeldUp } from './client/held-up.ts';
 import { type Part, shareOf } from './pacing/part.ts';
-import type { SendFailureKind, SendOutcome } from './types.ts';
+import { ReplyCounter, type ReplyTally } from './plain-http/tally.ts';
+import type { HttpReply, SendFailureKind, SendOutcome } from './types.ts';
 
 /** The requests that completed between two moments. Consecutive batches leave no gap. */
 export interface Batch {
@@ -16,6 +17,8 @@ export interface Batch {
   /** Responses to the successful ones, and sequences that ended with them; 0 where there are none to tell of. */
   readonly responses: number;
   readonly sequences: number;
+  /** Of plain HTTP, where any came. */
+  readonly replies?: ReplyTally;
   /** Absent where nobody watches who sends. */
   readonly heldUp?: HeldUp;
 }
@@ -58,6 +61,7 @@ export class Recorder {
   #failed = 0;
   #responses = 0;
   #sequences = 0;
+  #replies: ReplyCounter | undefined;
   #latencies = new LatencyHistogram();
   #fromDue: LatencyHistogram | undefined;
   /** Those of the previous batch, to be reused. */
@@ -106,6 +110,7 @@ export class Recorder {
       this.#latencies.record(latencyNs);
       if (outcome.responses !== undefined) this.#responses += outcome.responses;
       if (outcome.endsSequence) this.#sequences++;
+      if (outcome.reply !== undefined) this.#countReply(outcome.reply);
       if (fromDueNs !== undefined) this.#recordFromDue(fromDueNs);
     } else {
       this.#failed++;
@@ -154,6 +159,7 @@ export class Recorder {
     this.#failed = 0;
     this.#responses = 0;
     this.#sequences = 0;
+    this.#replies = undefined;
     const [latencies, fromDue] = this.#spare;
     this.#spare = this.#reuses ? [this.#latencies, this.#fromDue] : [undefined, undefined];
     this.#latencies = emptied(latencies) ?? new LatencyHistogram();
@@ -171,6 +177,7 @@ export class Recorder {
       responses: this.#responses,
       sequences: this.#sequences,
       ...(this.#fromDue?.count && { fromDue: this.#fromDue }),
+      ...(this.#replies && { replies: this.#replies.tally }),
     };
     for (const { kind, message, count } of this.#openFailures) {
       const before = this.#failures.get(kind);
@@ -188,6 +195,11 @@ export class Recorder {
   #recordFromDue(ns: number): void {
     this.#fromDue ??= new LatencyHistogram();
     this.#fromDue.record(ns);
+  }
+
+  #countReply(reply: HttpReply): void {
+    this.#replies ??= new ReplyCounter();
+    this.#replies.add(reply);
   }
 
   #countFailure(kind: SendFailureKind, message: string): void {

@@ -88,6 +88,21 @@ export interface SendSuccess {
   readonly responses?: number;
   /** The request was the last of its sequence. */
   readonly endsSequence?: true;
+  /** Of plain HTTP. */
+  readonly reply?: HttpReply;
+}
+
+/** A whole reply over plain HTTP, of any status; times in nanoseconds. */
+export interface HttpReply {
+  readonly status: number;
+  /** Without head and framing. */
+  readonly bodyBytes: number;
+  /** From the writing of the request to the first byte, and from there to the last. */
+  readonly waitNs: number;
+  readonly readNs: number;
+  /** Of the connections that were opened since the reply before: to find the name's address, and all until they can be written to. */
+  readonly lookupsNs: readonly number[];
+  readonly connectsNs: readonly number[];
 }
 
 export interface SendFailure {

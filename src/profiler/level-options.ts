@@ -91,7 +91,8 @@ export interface LevelOptions {
   /** For models that keep state between requests; without it every request stands alone. */
   readonly sequences?: SequenceRule | undefined;
   readonly level: LoadLevel;
-  readonly stats: ServerStats;
+  /** null for a server that has none. */
+  readonly stats: ServerStats | null;
   /** Models whose statistics are read too: those that the model is made of or calls. */
   readonly composing?: readonly string[];
   readonly clock: Clock;

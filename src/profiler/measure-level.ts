@@ -5,6 +5,7 @@ import type { SendTally } from '../loadgen/pacing/open-loop.ts';
 import type { Interval } from '../stats/interval.ts';
 import { type ClientEvidence, clientLimit, needsCeiling } from './client-verdict.ts';
 import { meanDeviceMetrics } from './devices/device-probe.ts';
+import { httpReplies } from './http-replies.ts';
 import { latencyPercentiles, latencySummary } from './latency-summary.ts';
 import { defaultWindowRule, type LevelOptions, type WindowRule } from './level-options.ts';
 import type { ClientFigures, DeviceMetrics, Measurement, OpenLoopFigures } from './measurement.ts';
@@ -59,7 +60,7 @@ export async function measureLevel(options: LevelOptions): Promise<Measurement> 
       countedShare: figures.countedShare,
     };
     const server = serverSide(before, after, figures.succeeded, asked);
-    checkSameServer(failures, server, figures.succeeded, traffic.mostInFlight);
+    if (options.stats) checkSameServer(failures, server, figures.succeeded, traffic.mostInFlight);
     const requests = figures.succeeded + figures.failed;
     const dropped = paced?.droppedSends ?? 0;
     const limits = await clientFigures(use, figures, paced, options);
@@ -93,6 +94,7 @@ export async function measureLevel(options: LevelOptions): Promise<Measurement> 
       ...hostFigure(hostWork),
       client: limits,
       ...(paced && { openLoop: paced }),
+      ...(figures.replies && { replies: httpReplies(figures.replies, figures.fromDue ?? figures.latencies) }),
     };
   } finally {
     client.stop();

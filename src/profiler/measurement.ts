@@ -1,5 +1,6 @@
 import type { LoadLevel } from '../loadgen/types.ts';
 import type { Interval } from '../stats/interval.ts';
+import type { HttpReplies } from './http-replies.ts';
 
 /** Latency over all requests of the counted windows, in milliseconds. */
 export interface LatencySummary {
@@ -169,6 +170,8 @@ export interface Measurement {
   readonly client: ClientFigures;
   /** Present for request rates. */
   readonly openLoop?: OpenLoopFigures;
+  /** Present for plain HTTP. */
+  readonly replies?: HttpReplies;
 }
 
 /** The profiler's progress, for observers. */

@@ -10,7 +10,8 @@ const STATISTICS_TIMEOUT_MS = 2000;
 /** Statistics that hold less than this share of the requests answered are not about the same requests. */
 const LEAST_COUNTED = 0.9;
 
-export type Reading = readonly ModelStatistics[] | { readonly unread: string };
+/** `unread`: why there is none; null where none was to be expected. */
+export type Reading = readonly ModelStatistics[] | { readonly unread: string | null };
 
 /** What the readings cover. */
 interface Asked {
@@ -21,6 +22,7 @@ interface Asked {
 }
 
 export async function readStatistics(options: LevelOptions, model = options.requests.model): Promise<Reading> {
+  if (options.stats === null) return { unread: null };
   try {
     const call = { timeoutMs: STATISTICS_TIMEOUT_MS, signal: options.signal };
     return await options.stats.statistics(model, call);
@@ -40,8 +42,8 @@ export function serverSide(
   succeeded: number,
   { mostInFlight, requests, countedShare = 1 }: Asked,
 ): Pick<Measurement, 'server' | 'serverNote'> {
-  if ('unread' in before) return { server: null, serverNote: before.unread };
-  if ('unread' in after) return { server: null, serverNote: after.unread };
+  if ('unread' in before) return withoutServer(before.unread);
+  if ('unread' in after) return withoutServer(after.unread);
   const outcome = serverBreakdown(before, after, requests.version);
   if (!outcome.usable) return { server: null, serverNote: outcome.note };
   const counted = Math.round((requestsServed(before, after, requests.version) ?? 0) * countedShare);
@@ -51,6 +53,11 @@ export function serverSide(
   }
   return { server: shareOfBreakdown(outcome.breakdown, countedShare) };
 }
+
+const withoutServer = (why: string | null): Pick<Measurement, 'server' | 'serverNote'> => ({
+  server: null,
+  ...(why !== null && { serverNote: why }),
+});
 
 /** Returns the breakdown of each model behind the measured one, where it served anything. */
 export function composingSide(

@@ -2,34 +2,7 @@ import { mean, quantileSorted } from 'simple-statistics';
 import { TrituneError } from '../base/errors.ts';
 import { NS_PER_US } from '../base/units.ts';
 import type { ReadTraces, Trace } from '../triton/control/trace-file.ts';
-
-/**
- * The parts of a request's time, each between two moments. `total` is what the server saw of the call, from its last byte
- * read to its reply sent; a gRPC call waits for its bytes before that. `compute` is input, infer and output together.
- */
-const spans = {
-  total: [
-    ['HTTP_RECV_START', 'HTTP_SEND_END'],
-    ['GRPC_WAITREAD_END', 'GRPC_SEND_END'],
-  ],
-  receive: [['HTTP_RECV_START', 'HTTP_RECV_END']],
-  request: [['REQUEST_START', 'REQUEST_END']],
-  queue: [['QUEUE_START', 'COMPUTE_START']],
-  compute: [['COMPUTE_START', 'COMPUTE_END']],
-  computeInput: [['COMPUTE_START', 'COMPUTE_INPUT_END']],
-  computeInfer: [['COMPUTE_INPUT_END', 'COMPUTE_OUTPUT_START']],
-  computeOutput: [['COMPUTE_OUTPUT_START', 'COMPUTE_END']],
-  send: [
-    ['HTTP_SEND_START', 'HTTP_SEND_END'],
-    ['GRPC_SEND_START', 'GRPC_SEND_END'],
-  ],
-} as const;
-
-export type SpanName = keyof typeof spans;
-export const spanNames = Object.keys(spans) as readonly SpanName[];
-
-/** Microseconds of one part; a part that the request has not, or that ends before it begins, is absent. */
-export type SpansUs = { readonly [name in SpanName]?: number };
+import { type SpanName, type SpansUs, spanNames, spansOf } from './trace-spans.ts';
 
 export interface SpanFigures {
   /** Requests that have this part. */
@@ -75,6 +48,13 @@ export interface TracedRequest {
   /** Microseconds from the first event of all traces. */
   readonly startUs: number;
   readonly spansUs: SpansUs;
+  /** Each moment in its order, in microseconds from the request's first; absent unless asked for. */
+  readonly moments?: readonly TracedMoment[];
+}
+
+export interface TracedMoment {
+  readonly name: string;
+  readonly atUs: number;
 }
 
 export interface TraceSummary {
@@ -84,14 +64,19 @@ export interface TraceSummary {
   /** In the order of start; requests of an ensemble's models follow their parent. */
   readonly requests: readonly TracedRequest[];
   readonly nameless: number;
+  readonly timeless: number;
+  readonly unknownMoments: readonly string[];
   readonly unfinished: readonly string[];
 }
 
-/** Summarises the times of traced requests. Errors: INPUT_INVALID for a request that is its own ancestor. */
-export function summarizeTraces({ traces, nameless, unfinished }: ReadTraces): TraceSummary {
-  const requests = requestsOf(traces);
+/**
+ * Summarises the times of traced requests, each with its moments where `withMoments` asks for them. Errors: INPUT_INVALID for a request
+ * that is its own ancestor.
+ */
+export function summarizeTraces({ traces, ...rest }: ReadTraces, withMoments = false): TraceSummary {
+  const requests = requestsOf(traces, withMoments);
   const groups = groupsOf(requests);
-  return { schemaVersion: 1, groups, executions: executionsOf(traces), requests, nameless, unfinished };
+  return { schemaVersion: 1, groups, executions: executionsOf(traces), requests, ...rest };
 }
 
 /** Deeper than ensembles of ensembles go, and shallow enough for a list of names per request. */
@@ -104,7 +89,7 @@ interface Placed {
 }
 
 /** The parts of a request after it, each request by its start. */
-function requestsOf(traces: readonly Trace[]): readonly TracedRequest[] {
+function requestsOf(traces: readonly Trace[], withMoments: boolean): readonly TracedRequest[] {
   const starts = new Map(traces.map((trace) => [trace, startNs(trace)]));
   const sorted = [...traces].sort((a, b) => (starts.get(a) as number) - (starts.get(b) as number) || a.id - b.id);
   const zeroNs = starts.get(sorted[0] as Trace) ?? 0;
@@ -122,7 +107,8 @@ function requestsOf(traces: readonly Trace[]): readonly TracedRequest[] {
     if (models.length > MAX_DEPTH) throw nested(`request ${trace.id} is a part of parts more than ${MAX_DEPTH} deep`);
     const { id, parentId, version, requestId } = trace;
     const startUs = Math.max(0, ((starts.get(trace) as number) - zeroNs) / NS_PER_US);
-    requests.push({ id, parentId, kind, models, version, requestId, startUs, spansUs: spansOf(trace) });
+    const moments = withMoments && { moments: momentsOf(trace) };
+    requests.push({ id, parentId, kind, models, version, requestId, startUs, spansUs: spansOf(trace), ...moments });
     const inner = parts.get(id)?.map((part): Placed => ({ trace: part, kind, models: [...models, part.model] })) ?? [];
     for (const part of inner.reverse()) waiting.push(part);
   }
@@ -143,14 +129,10 @@ function kindOf({ momentsNs, parentId }: Trace): RequestKind {
   return names.some((name) => name.startsWith('HTTP_')) ? 'http' : 'in-process';
 }
 
-function spansOf({ momentsNs }: Trace): SpansUs {
-  const found = spanNames.flatMap((name) =>
-    spans[name].flatMap(([from, to]) => {
-      const [start, end] = [momentsNs.get(from), momentsNs.get(to)];
-      return start !== undefined && end !== undefined && end >= start ? [[name, (end - start) / NS_PER_US]] : [];
-    }),
-  );
-  return Object.fromEntries(found) as SpansUs;
+function momentsOf({ momentsNs }: Trace): readonly TracedMoment[] {
+  const sorted = [...momentsNs].sort(([, a], [, b]) => a - b);
+  const zeroNs = sorted[0]?.[1] ?? 0;
+  return sorted.map(([name, ns]) => ({ name, atUs: (ns - zeroNs) / NS_PER_US }));
 }
 
 /** Groups requests by kind, an ensemble's models after the ensemble. */

@@ -53,6 +53,11 @@ export class Traffic {
     return this.#flow.due;
   }
 
+  /** As `Flow.dueByNow`. */
+  get dueByNow(): number | null {
+    return this.#flow.dueByNow;
+  }
+
   /** As `Flow.takeTally`. */
   takeTally(): Promise<SendTally | null> {
     return this.#flow.takeTally();

@@ -50,7 +50,7 @@ export async function warmUpByCount(
   traffic.record({ lengthNs: 0, minRequests: requests }, (batch) => (all = batch), options.clock.nowNs());
   try {
     traffic.start();
-    const allDue = (): boolean => traffic.due !== null && traffic.due >= requests;
+    const allDue = (): boolean => traffic.dueByNow !== null && traffic.dueByNow >= requests;
     await traffic.waitUntil(() => all !== null || allDue(), Number.POSITIVE_INFINITY);
   } finally {
     await traffic.drain();

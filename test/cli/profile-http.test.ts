@@ -3,11 +3,16 @@ import { createServer, type IncomingHttpHeaders, type RequestListener } from 'no
 import { createServer as createSecureServer } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Command } from 'commander';
 import { afterEach, describe, expect, it } from 'vitest';
 import { isTrituneError } from '../../src/base/errors.ts';
 import { type PlainHttpOptions, runPlainHttp } from '../../src/cli/commands/profile/http.ts';
 import { type PlainHttpFlags, plainContent } from '../../src/cli/commands/profile/http-options.ts';
+import { type ProfileOptions, profileOptionTable } from '../../src/cli/commands/profile/options.ts';
+import { addOptions } from '../../src/cli/options/option-table.ts';
 import { plainHttpUrl } from '../../src/loadgen/plain-http/url.ts';
+import type { Measurement } from '../../src/profiler/measurement.ts';
+import { callCli } from '../support/call-cli.ts';
 import { newAuthority } from '../support/certificates.ts';
 import { listen, refusingUrl } from '../support/misbehaving-server.ts';
 
@@ -38,6 +43,8 @@ interface Said {
   readonly told: readonly string[];
 }
 
+const defaults = addOptions(new Command(), profileOptionTable).parse([], { from: 'user' }).opts<ProfileOptions>();
+
 async function run(options: Partial<PlainHttpOptions>): Promise<Said> {
   const [printed, told]: [string[], string[]] = [[], []];
   const terminal = {
@@ -45,12 +52,12 @@ async function run(options: Partial<PlainHttpOptions>): Promise<Said> {
     tell: (line: string) => told.push(line),
     status: () => undefined,
   };
-  const exitCode = await runPlainHttp({ requestTimeout: 5, requestCount: 20, ...options }, terminal);
+  const exitCode = await runPlainHttp({ ...defaults, requestTimeout: 5, requestCount: 20, ...options }, terminal);
   return { exitCode, printed, told };
 }
 
 const failureOf = (promise: Promise<unknown>): Promise<unknown> => promise.catch((error: unknown) => error);
-const at = (level: number) => ({ start: level, end: level });
+const at = (level: number) => ({ start: level, end: level, step: 1 });
 
 describe('the address of plain HTTP', () => {
   it.each([
@@ -154,8 +161,9 @@ describe('a run of plain HTTP', () => {
     expect(printed).toContain('  [200]\t20 responses');
     expect(printed).toContain('  Total data:\t100 bytes');
     expect(printed.join('\n')).not.toMatch(/sesam|bWU6/);
-    const summary = JSON.parse(await readFile(json, 'utf8')) as unknown;
-    expect(summary).toMatchObject({ schemaVersion: 1, totalBytes: 100, statuses: [{ status: 200, count: 20 }] });
+    const document = JSON.parse(await readFile(json, 'utf8')) as unknown;
+    const replies = { count: 20, totalBytes: 100, statuses: [{ status: 200, count: 20 }] };
+    expect(document).toMatchObject({ schemaVersion: 1, server: { name: 'http' }, levels: [{ requests: 20, replies }] });
     expect(seen).toHaveLength(20);
     expect(seen[0]).toMatchObject({ authorization: 'Basic bWU6c2VzYW0=' });
   });
@@ -164,16 +172,78 @@ describe('a run of plain HTTP', () => {
     const url = await serve((_, response) => response.writeHead(500).end());
     const { printed, exitCode } = await run({ url, outputFormat: 'json' });
     expect(exitCode).toBe(0);
-    expect(JSON.parse(printed.join('\n'))).toMatchObject({ statuses: [{ status: 500, count: 20 }], rate: null });
+    const replies = { statuses: [{ status: 500, count: 20 }] };
+    expect(JSON.parse(printed.join('\n'))).toMatchObject({ levels: [{ replies }] });
   });
 
-  it('lasts as long as asked for, at a rate', async () => {
+  it('measures level after level, with a warm-up, into the files of any profile', async () => {
+    let [requests, inFlight, most] = [0, 0, 0];
+    const url = await serve((_, response) => {
+      requests++;
+      most = Math.max(most, ++inFlight);
+      setTimeout(() => {
+        inFlight--;
+        response.end('hello');
+      }, 3);
+    });
+    const directory = await scratch();
+    const [csv, ndjson] = [join(directory, 'levels.csv'), join(directory, 'lines')];
+    const { printed } = await run({
+      ...{ url, concurrencyRange: { start: 1, end: 3, step: 2 }, requestCount: 0, warmupRequestCount: 10 },
+      ...{
+        measurementInterval: 100,
+        maxTrials: 3,
+        stabilityPercentage: 500,
+        percentile: 95,
+        csv,
+        ndjson,
+        clientThreads: 2,
+      },
+    });
+    expect(printed.filter((line) => /^Request concurrency: [13]$/.test(line))).toHaveLength(2);
+    expect(printed.filter((line) => line === 'Summary:')).toHaveLength(2);
+    expect(printed.at(-1)).toMatch(/^Concurrency: 3, throughput: /);
+    expect(printed).toContain('  Stabilizing using p95 latency and throughput');
+    const [head, ...rows] = (await readFile(csv, 'utf8')).trim().split('\n');
+    expect(head).toMatch(/^Concurrency,Inferences\/Second,.*p95 latency/);
+    expect(rows).toHaveLength(2);
+    const events = (await readFile(ndjson, 'utf8'))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Event);
+    type Event = { readonly type: string; readonly requests: number; readonly replies: { readonly count: number } };
+    const levels = events.filter(({ type }) => type === 'level');
+    expect(levels).toHaveLength(2);
+    for (const level of levels) expect(level.replies.count).toBe(level.requests);
+    // The warm-up is sent and does not count.
+    expect(requests).toBeGreaterThanOrEqual(20 + levels.reduce((sum, level) => sum + level.requests, 0));
+    expect(most).toBe(3);
+  });
+
+  it('keeps a rate, evenly or at random, with no more in flight than asked for', async () => {
     const url = await serve((_, response) => response.end());
-    const level = { requestRateRange: at(100), measurementInterval: 200, requestCount: 0 };
+    const level = { requestRateRange: at(20), requestCount: 20 };
     const { printed } = await run({ url, ...level, requestDistribution: 'constant' });
-    expect(printed).toContain('  Asked:\t100 requests/sec');
-    expect(printed.join('\n')).toMatch(/ {2}Sent:\t20 requests/);
+    expect(printed).toContain('  Asked:\t20 requests/sec');
+    expect(printed).toContain('  Not sent:\t0 requests, as too many were in flight');
     expect((await run({ url, ...level, requestDistribution: 'poisson', seed: 7 })).exitCode).toBe(0);
+    const slow = await serve((_, response) => setTimeout(() => response.end(), 300));
+    const json = join(await scratch(), 'out.json');
+    await run({ url: slow, requestRateRange: at(400), requestCount: 400, concurrencyRange: at(3), json });
+    const [measured] = (JSON.parse(await readFile(json, 'utf8')) as { levels: Measurement[] }).levels;
+    expect(measured?.openLoop?.droppedSends).toBeGreaterThan(300);
+    expect((measured?.requests ?? 0) + (measured?.openLoop?.droppedSends ?? 0)).toBe(400);
+  });
+
+  it('says where metrics that were asked for are not', async () => {
+    const url = await serve((_, response) => response.end());
+    const page = await serve((_, response) => response.end('nv_cpu_utilization 0.5\n'));
+    expect((await run({ url, collectMetrics: true, metricsUrl: `${page}/metrics` })).told).toEqual([]);
+    const empty = await serve((_, response) => response.end(''));
+    const { told } = await run({ url, collectMetrics: true, metricsUrl: `${empty}/metrics` });
+    expect(told.join()).toContain('no metrics');
+    const far = await failureOf(run({ url: 'http://192.0.2.1/', collectMetrics: true }));
+    expect(far).toMatchObject({ code: 'USAGE' });
   });
 
   it('fails where no reply ever comes, without a word of the password', async () => {
@@ -202,12 +272,22 @@ describe('a run of plain HTTP', () => {
 
   it.each([
     [{}],
-    [{ url: 'http://a', warmupRequestCount: 5 }],
-    [{ url: 'http://a', model: 'mlp' }],
+    [{ url: 'http://a', protocol: 'grpc' as const }],
     [{ url: 'http://a', tlsInsecure: true }],
-    [{ url: 'http://a', concurrencyRange: { start: 1, end: 4 } }],
-    [{ url: 'http://a', requestRateRange: { start: 1, end: 0 } }],
+    [{ url: 'http://a', concurrencyRange: { start: 1, end: 4, step: 1 } }],
+    [{ url: 'http://a', requestRateRange: { start: 1, end: 0, step: 1 } }],
   ])('refuses %j', async (options) => {
     expect(await failureOf(run(options))).toMatchObject({ code: 'USAGE' });
+  });
+
+  it.each([
+    [['--service-kind', 'http', '-u', 'http://a', '-m', 'mlp'], '--model has no meaning for plain HTTP'],
+    [['--service-kind', 'http', '-u', 'http://a', '-b', '1'], '--batch has no meaning'],
+    [['--service-kind', 'http', '-u', 'http://a', '--streaming'], '--streaming has no meaning'],
+    [['--service-kind', 'http', '-u', 'http://a', '--trace-level', 'MAX'], '--trace-level has no meaning'],
+    [['-m', 'mlp', '--body', 'x'], '--body is about plain HTTP'],
+  ])('ignores nothing in silence: %j', async (args, words) => {
+    const { stderr } = await callCli(['profile', ...args]);
+    expect(stderr).toContain(`USAGE: ${words}`);
   });
 });

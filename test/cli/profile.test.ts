@@ -157,6 +157,8 @@ describe('tritune-perf-analyzer', () => {
 
   it('ends with 99 for bad usage and failing requests, and with 0 for help', async () => {
     expect((await run(['--no-such-option'])).code).toBe(99);
+    expect((await run(['-m', 'mlp', '--request=3'])).code).toBe(99);
+    expect((await run(['-m', 'mlp', '--service-kind', 'openai'])).code).toBe(99);
     expect((await run(['-m', 'nope', '-u', '127.0.0.1:1'])).code).toBe(99);
     expect((await run(['--help'])).code).toBe(0);
   });

@@ -18,6 +18,18 @@ describe('trace', { timeout: 60_000 }, () => {
     expect(short.stdout).not.toMatch(/\n25 grpc/);
   });
 
+  it('shows the rest of each part, and with -t each moment after the one before', async () => {
+    const { stdout } = await callCli([
+      'trace',
+      '-t',
+      resolve(import.meta.dirname, '../fixtures/trace/older-max.trace'),
+    ]);
+    expect(stdout).toMatch(/\n {6}overhead +23 .*\n.*send +14 .*\n {4}overhead +662 /);
+    expect(stdout).toMatch(/\+344 µs {2}REQUEST_START\n +\+18 µs {2}QUEUE_START\n/);
+    // A request without queue and compute is not all overhead.
+    expect(stdout).not.toMatch(/2 grpc chain[^\n]*request overhead/);
+  });
+
   it('gives the same as JSON', async () => {
     const summary = JSON.parse((await runCli(['trace', real, '--json'])).stdout) as Record<string, unknown>;
     expect(summary).toMatchObject({ schemaVersion: 1, executions: [{ model: 'sleeper', requests: 17 }] });
@@ -39,6 +51,7 @@ describe('trace', { timeout: 60_000 }, () => {
 
   it.each([
     ['[]', 'INPUT_INVALID', 'no trace in'],
+    ['[{"id":1,"activity":"TENSOR_QUEUE_INPUT","tensor":{}}]', 'INPUT_INVALID', 'tensors and no times'],
     ['{"resourceSpans":[]}', 'UNSUPPORTED', 'OpenTelemetry'],
   ])('refuses %s in one line', async (text, code, words) => {
     const file = join(await freshDirectory(), 'trace.json');

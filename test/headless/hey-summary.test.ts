@@ -1,39 +1,39 @@
 import { describe, expect, it } from 'vitest';
-import { NS_PER_MS, NS_PER_S } from '../../src/base/units.ts';
+import { NS_PER_MS } from '../../src/base/units.ts';
 import { heyLines, summaryOf } from '../../src/headless/hey-summary.ts';
-import type { PlainHttpFigures } from '../../src/loadgen/plain-http/run.ts';
-import { ReplyTally } from '../../src/loadgen/plain-http/tally.ts';
+import { ReplyCounter } from '../../src/loadgen/plain-http/tally.ts';
+import { httpReplies } from '../../src/profiler/http-replies.ts';
+import type { Measurement } from '../../src/profiler/measurement.ts';
 import { LatencyHistogram } from '../../src/stats/histogram.ts';
+import { measured } from '../study/builders.ts';
 
 /** 100 replies: 1, 2, … 100 ms; 98 good, of 10 bytes each. */
-function figures(more: Partial<PlainHttpFigures> = {}): PlainHttpFigures {
+function figures(more: Partial<Measurement> = {}): Measurement {
   const latencies = new LatencyHistogram();
-  const replies = new ReplyTally();
+  const replies = new ReplyCounter();
   for (let ms = 1; ms <= 100; ms++) {
     latencies.record(ms * NS_PER_MS);
-    replies.count(ms > 98 ? 503 : 200, 10);
-    replies.replied(ms * NS_PER_MS - 2e5, 1e5);
+    const opened = ms === 1 ? { lookupsNs: [3e5], connectsNs: [1e6, 2e6] } : { lookupsNs: [], connectsNs: [] };
+    replies.add({ status: ms > 98 ? 503 : 200, bodyBytes: 10, waitNs: ms * NS_PER_MS - 2e5, readNs: 1e5, ...opened });
   }
-  replies.lookedUp(3e5);
-  replies.connected(1e6);
-  replies.connected(2e6);
   return {
-    totalNs: 2.5 * NS_PER_S,
-    latencies,
-    fromSending: latencies,
-    replies,
+    ...measured(4, 40, 50),
+    durationMs: 2500,
     failures: [],
-    sends: null,
-    ended: 'done',
+    replies: httpReplies(replies.tally, latencies),
     ...more,
   };
 }
 
+const textOf = (measurement: Measurement): string => {
+  const summary = summaryOf(measurement);
+  return summary ? heyLines(summary).join('\n') : '';
+};
+
 const bar = (length: number): string => '■'.repeat(length);
 
 /** As hey 0.1.4 lays it out. */
-const golden = `
-Summary:
+const golden = `Summary:
   Total:\t2.5000 secs
   Slowest:\t0.1000 secs
   Fastest:\t0.0010 secs
@@ -79,19 +79,26 @@ Status code distribution:
 
 describe('the summary of plain HTTP', () => {
   it('has the sections and columns of hey', () => {
-    expect(heyLines(summaryOf(figures(), undefined)).join('\n')).toBe(golden);
+    expect(textOf(figures())).toBe(golden);
   });
 
   it('adds what went wrong, and what became of a rate', () => {
-    const sends = { sent: 95, late: 3, dropped: 5, lateness: new LatencyHistogram() };
-    const failures = [{ kind: 'timeout', count: 7, firstMessage: 'no answer within 5 ms' } as const];
-    expect(heyLines(summaryOf(figures({ sends, failures }), 40)).join('\n')).toBe(`${golden}
+    const openLoop = {
+      ...{ scheduledLatencyMs: figures().latencyMs, lateSends: 3, droppedSends: 5, sendLatenessP50Us: 1 },
+      achievedRate: 38,
+    };
+    const failures = [
+      { kind: 'timeout', count: 7, firstMessage: 'no answer within 5 ms' },
+      { kind: 'dropped', count: 5, firstMessage: 'told below' },
+    ];
+    const level = { mode: 'request-rate', value: 40 } as const;
+    expect(textOf(figures({ level, openLoop, failures }))).toBe(`${golden}
 Error distribution:
   [7]\ttimeout: no answer within 5 ms
 
 Request rate (response times count from when a request was due):
   Asked:\t40 requests/sec
-  Sent:\t95 requests, 3 of them late
+  Sent:\t38 requests/sec, 3 requests late
   Not sent:\t5 requests, as too many were in flight
 `);
   });
@@ -99,20 +106,20 @@ Request rate (response times count from when a request was due):
   it('puts every reply into one bucket of the histogram, also when all took the same time', () => {
     const latencies = new LatencyHistogram();
     for (let count = 0; count < 9; count++) latencies.record(5 * NS_PER_MS);
-    const { histogram } = summaryOf(figures({ latencies }), undefined);
+    const { histogram } = httpReplies(new ReplyCounter().tally, latencies);
     expect(histogram).toHaveLength(11);
     expect(histogram.reduce((sum, { count }) => sum + count, 0)).toBe(9);
   });
 
-  it('is all zeros where nothing came back', () => {
-    const nothing = { latencies: new LatencyHistogram(), replies: new ReplyTally() };
-    const text = heyLines(summaryOf(figures(nothing), undefined)).join('\n');
-    expect(text).not.toMatch(/NaN|Infinity/);
+  it('has no line for connections where none was opened, and no figure that is none', () => {
+    const text = textOf(figures({ replies: httpReplies(new ReplyCounter().tally, new LatencyHistogram()) }));
+    expect(text).not.toMatch(/NaN|Infinity|DNS/);
     expect(text).toContain('Requests/sec:\t0.0000');
   });
 
-  it('is plain JSON', () => {
-    const summary = summaryOf(figures(), undefined);
+  it('is nothing for a model, and plain JSON else', () => {
+    expect(summaryOf(measured(4, 40, 50))).toBeNull();
+    const summary = summaryOf(figures());
     expect(JSON.parse(JSON.stringify(summary))).toEqual(summary);
   });
 });

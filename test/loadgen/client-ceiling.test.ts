@@ -3,7 +3,7 @@ import { type NullRuns, type NullTraffic, nullRuns } from '../../src/loadgen/cli
 import { startNullServer } from '../../src/loadgen/client/null-server.ts';
 import { openTransport } from '../../src/loadgen/transports/open.ts';
 import type { RequestSet, SendOutcome } from '../../src/loadgen/types.ts';
-import type { WorkerTransport } from '../../src/loadgen/workers/messages.ts';
+import type { InferTransport } from '../../src/loadgen/workers/messages.ts';
 import { openWorkers } from '../../src/loadgen/workers/open-workers.ts';
 import { startGrpcServer } from '../support/infer-servers.ts';
 import { until } from '../support/transport-suite.ts';
@@ -14,7 +14,7 @@ const setOf = (floats: number): RequestSet => {
   return { ...about, requests: [{ ...about, inputs: [{ name: 'IN', datatype: 'FP32', shape: [1, floats], raw }] }] };
 };
 
-type Kind = Pick<NullTraffic, 'sequences'> & Partial<WorkerTransport['options']>;
+type Kind = Pick<NullTraffic, 'sequences'> & Partial<InferTransport['options']>;
 
 /** Runs of a thread whose own server is nobody. */
 function runsOf(protocol: 'grpc' | 'http', requests: RequestSet, { sequences, ...kind }: Kind = {}): NullRuns {

@@ -2,10 +2,16 @@ import { createServer, type IncomingMessage, type RequestListener } from 'node:h
 import { createServer as createSecureServer } from 'node:https';
 import type { Server, Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { sleepingAlarm } from '../../src/base/alarm.ts';
 import { realClock } from '../../src/base/clock.ts';
-import type { PlainHttpOptions, PlainHttpRequest } from '../../src/loadgen/plain-http/plain-http.ts';
-import { measurePlainHttp, type PlainHttpFigures, type PlainHttpLoad } from '../../src/loadgen/plain-http/run.ts';
+import { localFlow } from '../../src/loadgen/flow.ts';
+import {
+  openPlainHttp,
+  type PlainHttpOptions,
+  type PlainHttpRequest,
+} from '../../src/loadgen/plain-http/plain-http.ts';
+import { allReplies, ReplyCounter, type ReplyTally } from '../../src/loadgen/plain-http/tally.ts';
+import type { Batch, FailureTally } from '../../src/loadgen/recorder.ts';
+import type { HttpReply, RequestSet } from '../../src/loadgen/types.ts';
 import { newAuthority, trusting } from '../support/certificates.ts';
 import { listen, type MisbehavingServer, refusingUrl, reset, startRaw } from '../support/misbehaving-server.ts';
 
@@ -14,18 +20,42 @@ afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0)) await cleanUp();
 });
 
-interface Ask extends Partial<PlainHttpLoad>, Partial<PlainHttpRequest>, Partial<PlainHttpOptions> {
-  readonly signal?: AbortSignal;
+interface Ask extends Partial<PlainHttpRequest>, Partial<PlainHttpOptions> {
+  readonly concurrency?: number;
+  readonly requests?: number;
 }
 
-function measure(address: string, ask: Ask = {}): Promise<PlainHttpFigures> {
-  const { signal = new AbortController().signal } = ask;
-  return measurePlainHttp(
+interface Measured {
+  readonly batch: Batch | undefined;
+  readonly failures: readonly FailureTally[];
+}
+
+const set: RequestSet = {
+  model: '',
+  version: '',
+  batch: 1,
+  requests: [{ model: '', version: '', inputs: [], batch: 1 }],
+};
+
+async function measure(address: string, { concurrency = 2, requests = 6, ...ask }: Ask = {}): Promise<Measured> {
+  const transport = openPlainHttp(
     { address, timeoutMs: 5000, keepsAlive: true, ...ask },
     { method: 'GET', host: address, target: '/', headers: [], body: null, ...ask },
-    { concurrency: 2, perSecond: undefined, requests: 6, durationMs: undefined, ...ask },
-    { clock: realClock, alarm: sleepingAlarm(realClock), signal },
   );
+  const order = { requests: set, level: { mode: 'concurrency', value: concurrency } as const, mostRequests: requests };
+  const flow = localFlow(order, { transport, clock: realClock });
+  let batch: Batch | undefined;
+  await new Promise<void>((resolve) => {
+    const keep = (whole: Batch): void => {
+      batch = whole;
+      resolve();
+    };
+    flow.record({ lengthNs: 0, minRequests: requests }, keep, realClock.nowNs());
+    flow.start();
+  });
+  await flow.drain(1000);
+  await transport.close();
+  return { batch, failures: flow.failures };
 }
 
 /** Well-behaved: a server of Node's own. */
@@ -56,10 +86,10 @@ const crlf = (...lines: string[]): string => lines.map((line) => `${line}\r\n`).
 const OK = `${crlf('HTTP/1.1 200 OK', 'Content-Length: 5', '')}hello`;
 
 /** What is known of a run for certain: counts, never times. */
-const countsOf = ({ latencies, replies, failures }: PlainHttpFigures): object => ({
-  replies: latencies.count,
-  statuses: Object.fromEntries(replies.statuses),
-  bytes: replies.bodyBytes,
+const countsOf = ({ batch, failures }: Measured): object => ({
+  replies: batch?.latencies.count,
+  statuses: Object.fromEntries(batch?.replies?.statuses ?? []),
+  bytes: batch?.replies?.bodyBytes ?? 0,
   failures: failures.map(({ kind, count }) => `${count} ${kind}`),
 });
 
@@ -115,8 +145,8 @@ describe('plain HTTP', () => {
     const figures = await measure(server.url);
     expect(countsOf(figures)).toEqual({ replies: 6, statuses: { [status]: 6 }, bytes, failures: [] });
     expect(server.connections()).toBe(2);
-    expect(figures.replies.connect.count).toBe(2);
-    expect(figures.replies.wait.count).toBe(6);
+    expect(figures.batch?.replies?.connect.count).toBe(2);
+    expect(figures.batch?.replies?.wait.count).toBe(6);
   });
 
   it.each([
@@ -181,9 +211,9 @@ describe('plain HTTP', () => {
       else socket.write(request % 3 === 1 ? OK : crlf('HTTP/1.1 503 -', 'Content-Length: 0', ''));
     });
     const figures = await measure(server.url, { requests: 60, concurrency: 4 });
-    const { 200: good = 0, 503: busy = 0 } = Object.fromEntries(figures.replies.statuses);
-    expect(good + busy).toBe(figures.latencies.count);
-    expect(figures.latencies.count + (figures.failures[0]?.count ?? 0)).toBe(60);
+    const { 200: good = 0, 503: busy = 0 } = Object.fromEntries(figures.batch?.replies?.statuses ?? []);
+    expect(good + busy).toBe(figures.batch?.latencies.count);
+    expect(good + busy + (figures.failures[0]?.count ?? 0)).toBe(60);
     expect([good, busy]).toEqual([20, 20]);
   });
 
@@ -203,7 +233,7 @@ describe('plain HTTP', () => {
     const figures = await measure(address.replace('127.0.0.1', 'localhost'), { tls: trusting(authority) });
     expect(countsOf(figures)).toMatchObject({ statuses: { 200: 6 }, failures: [] });
     expect(names).toEqual(Array(6).fill('localhost'));
-    expect(figures.replies.lookup.count).toBe(2);
+    expect(figures.batch?.replies?.lookup.count).toBe(2);
     const suspicious = await measure(address, { tls: { verify: true }, requests: 1 });
     expect(suspicious.failures[0]?.firstMessage).toMatch(/not trusted/);
   });
@@ -216,62 +246,35 @@ describe('a run of plain HTTP', () => {
       requests++;
       response.end();
     });
-    expect((await measure(address, { concurrency: 8, requests: 5 })).latencies.count).toBe(5);
+    expect((await measure(address, { concurrency: 8, requests: 5 })).batch?.latencies.count).toBe(5);
     expect(requests).toBe(5);
-    expect((await measure(address, { concurrency: 3, requests: 100 })).latencies.count).toBe(100);
+    expect((await measure(address, { concurrency: 3, requests: 100 })).batch?.latencies.count).toBe(100);
     expect(requests).toBe(105);
   });
+});
 
-  it('ends after its time, when what is in flight has come back', async () => {
-    const address = await serve((_, response) => setTimeout(() => response.end(), 100));
-    const figures = await measure(address, { requests: undefined, durationMs: 20, concurrency: 4 });
-    expect(figures).toMatchObject({ ended: 'done', failures: [] });
-    expect(figures.latencies.count).toBe(4);
-    expect(figures.totalNs).toBeGreaterThanOrEqual(figures.latencies.maxNs);
-  });
+describe('replies of several batches', () => {
+  const reply = { status: 200, bodyBytes: 5, waitNs: 7, readNs: 3, lookupsNs: [], connectsNs: [] };
+  const tallyOf = (...replies: HttpReply[]): ReplyTally => {
+    const counter = new ReplyCounter();
+    for (const each of replies) counter.add(each);
+    return counter.tally;
+  };
 
-  it('keeps a rate by the number of requests that its time has', async () => {
-    let requests = 0;
-    const address = await serve((_, response) => {
-      requests++;
-      response.end();
+  it('are counted as one', () => {
+    const one = tallyOf(reply, { ...reply, status: 503, bodyBytes: 1, waitNs: 20, connectsNs: [9, 11] });
+    const other = tallyOf({ ...reply, waitNs: 4, lookupsNs: [2] });
+    const all = allReplies([{ replies: one }, {}, { replies: other }]);
+    expect(all).toMatchObject({
+      bodyBytes: 11,
+      wait: { count: 3, sumNs: 31, minNs: 4, maxNs: 20 },
+      connect: { count: 2, sumNs: 20, minNs: 9, maxNs: 11 },
+      lookup: { count: 1, sumNs: 2 },
     });
-    const figures = await measure(address, {
-      perSecond: 200,
-      requests: undefined,
-      durationMs: 250,
-      concurrency: undefined,
-    });
-    expect(figures.sends).toMatchObject({ sent: 50, dropped: 0 });
-    expect(requests).toBe(50);
-    expect(figures.latencies.meanNs).toBeGreaterThanOrEqual(figures.fromSending.meanNs);
-  });
-
-  it('does not send more of a rate than may be in flight', async () => {
-    const address = await serve((_, response) => setTimeout(() => response.end(), 300));
-    const figures = await measure(address, { perSecond: 4000, requests: 20, concurrency: 3 });
-    expect(figures.sends).toMatchObject({ sent: 3, dropped: 17 });
-    expect(figures.latencies.count).toBe(3);
-  });
-
-  it('gives what it has when it is interrupted', async () => {
-    const interrupt = new AbortController();
-    const address = await serve((_, response) => {
-      response.end();
-      setTimeout(() => interrupt.abort(), 20);
-    });
-    const figures = await measure(address, { requests: undefined, durationMs: 60_000, signal: interrupt.signal });
-    expect(figures.ended).toBe('interrupted');
-    expect(figures.latencies.count).toBeGreaterThan(0);
-  });
-
-  it('ends early when the server goes away', async () => {
-    const server = await startServer((socket, request) => {
-      if (request < 10) socket.write(OK);
-      else reset(socket);
-    });
-    const figures = await measure(server.url, { requests: undefined, durationMs: 60_000 });
-    expect(figures.ended).toBe('unreachable');
-    expect(figures.latencies.count).toBe(10);
+    expect([...(all?.statuses ?? [])]).toEqual([
+      [200, 2],
+      [503, 1],
+    ]);
+    expect(allReplies([{}])).toBeUndefined();
   });
 });

@@ -7,7 +7,8 @@ const trace = (id: number, momentsNs: Record<string, number>, more: Partial<Trac
   momentsNs: new Map(Object.entries(momentsNs)),
   ...more,
 });
-const summaryOf = (traces: readonly Trace[]): TraceSummary => summarizeTraces({ traces, nameless: 0, unfinished: [] });
+const summaryOf = (traces: readonly Trace[]): TraceSummary =>
+  summarizeTraces({ traces, nameless: 0, timeless: 0, unknownMoments: [], unfinished: [] });
 const computed = (startUs: number, endUs: number) => ({ COMPUTE_START: startUs * 1e3, COMPUTE_END: endUs * 1e3 });
 
 describe('the summary of traces', () => {
@@ -24,6 +25,7 @@ describe('the summary of traces', () => {
       spansUs: {
         ...{ total: 60, request: 40, queue: 20, compute: 11 },
         ...{ computeInput: 1, computeInfer: 8, computeOutput: 2, send: 9 },
+        ...{ requestOverhead: 9, overhead: 11 },
       },
     });
   });

@@ -6,7 +6,7 @@ import { knowsThreadCpu } from '../../src/loadgen/client/cost.ts';
 import type { SendOrder } from '../../src/loadgen/sender.ts';
 import { openTransport } from '../../src/loadgen/transports/open.ts';
 import type { InferRequest, RequestSet } from '../../src/loadgen/types.ts';
-import type { WorkerTransport } from '../../src/loadgen/workers/messages.ts';
+import type { InferTransport } from '../../src/loadgen/workers/messages.ts';
 import { openWorkers } from '../../src/loadgen/workers/open-workers.ts';
 import type { LevelOptions } from '../../src/profiler/level-options.ts';
 import { measureLevel } from '../../src/profiler/measure-level.ts';
@@ -25,7 +25,7 @@ const dyingThread = join(import.meta.dirname, '../support/dying-thread.ts');
 const blockingThread = join(import.meta.dirname, '../support/blocking-thread.ts');
 
 interface Measured {
-  readonly transport: WorkerTransport;
+  readonly transport: InferTransport;
   readonly change?: Partial<LevelOptions>;
   readonly worker?: WorkerOptions;
 }
@@ -61,7 +61,7 @@ async function grpcForTest() {
   return server;
 }
 
-const plain = (url: string): WorkerTransport => ({ protocol: 'grpc', options: { url, timeoutMs: 5000 } });
+const plain = (url: string): InferTransport => ({ protocol: 'grpc', options: { url, timeoutMs: 5000 } });
 
 describe('a level that several threads send', () => {
   it('is measured as one of one thread is', async () => {

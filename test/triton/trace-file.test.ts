@@ -55,6 +55,38 @@ describe('reading a trace file', () => {
     ]);
   });
 
+  it('reads the names and the form of older servers, level MAX included', async () => {
+    const file = join(import.meta.dirname, '../fixtures/trace/older-max.trace');
+    const outcome = await readTraces([{ name: 'f', chunks: createReadStream(file) }]);
+    // A request that came no further than the protocol has neither model nor id.
+    expect(outcome).toMatchObject({ nameless: 1, timeless: 0, unknownMoments: [], unfinished: [] });
+    const [http, grpc] = outcome.traces;
+    expect(http).toMatchObject({ id: 1, model: 'simple', version: -1 });
+    expect([...(http?.momentsNs.keys() ?? [])].join(' ')).toBe(
+      'HTTP_RECV_START HTTP_RECV_END REQUEST_START QUEUE_START COMPUTE_START COMPUTE_INPUT_END COMPUTE_OUTPUT_START COMPUTE_END REQUEST_END HTTP_SEND_START HTTP_SEND_END',
+    );
+    expect([...(grpc?.momentsNs.keys() ?? [])]).toContain('GRPC_WAITREAD_END');
+  });
+
+  it('tells traces of tensors alone from those with times, as a real server writes both', async () => {
+    const file = join(import.meta.dirname, '../fixtures/trace/triton-2.51-tensors.trace');
+    const outcome = await readTraces([{ name: 'f', chunks: createReadStream(file) }]);
+    expect(outcome).toMatchObject({ nameless: 0, timeless: 1 });
+    expect(outcome.traces.map(({ id }) => id)).toEqual([2]);
+  });
+
+  it('takes tensors that name the model again, before and after its beginning', async () => {
+    const tensor = { ...begin(1), activity: 'TENSOR_BACKEND_OUTPUT', tensor: {} };
+    const text = JSON.stringify([tensor, begin(1), stamp(1, 'REQUEST_START', 1), tensor]);
+    expect((await read(text)).traces).toHaveLength(1);
+    expect(await fault(JSON.stringify([begin(1), tensor, begin(1)]))).toMatch(/begins twice/);
+  });
+
+  it('names what it does not know', async () => {
+    const text = JSON.stringify([begin(1), stamp(1, 'tea time', 1), stamp(1, 'REQUEST_START', 2)]);
+    expect(await read(text)).toMatchObject({ unknownMoments: ['tea time'] });
+  });
+
   it('passes over tensors and over what it does not know', async () => {
     const tensor = { id: 1, activity: 'TENSOR_QUEUE_INPUT', tensor: { name: 'IN', data: '1,2' } };
     const { traces } = await read(JSON.stringify([begin(1), tensor, stamp(1, '__proto__', 1), { id: 1, new: [{}] }]));

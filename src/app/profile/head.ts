@@ -9,7 +9,7 @@ import type { ProfileSpec } from './profile-spec.ts';
 export function profileHead(
   spec: ProfileSpec,
   { mode, rule }: ProfilePlan,
-  { name, version, url, emulated }: ServerIdentity,
+  { name, version, url, emulated }: Pick<ServerIdentity, keyof ProfileHead['server']>,
   model: string,
   commandLine: readonly string[],
 ): ProfileHead {

@@ -55,11 +55,11 @@ const only = (value: number): SweepRange => ({ start: value, end: value, step: 1
 export function settingsOf(
   { mode, sweep, timed, rule, percentile, latencyLimitMs }: ProfilePlan,
   spec: ProfileSpec,
-  isDecoupled: boolean,
+  { serviceKind, isDecoupled }: Pick<ProfileSettings, 'serviceKind' | 'isDecoupled'>,
 ): ProfileSettings {
   return {
     batch: spec.batch,
-    serviceKind: 'TRITON',
+    serviceKind,
     protocol: spec.protocol,
     mode,
     endLevel: sweep.range.end,

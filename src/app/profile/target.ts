@@ -1,13 +1,7 @@
-import { realClock } from '../../base/clock.ts';
 import { TrituneError } from '../../base/errors.ts';
-import { plainLine } from '../../base/format.ts';
 import { MS_PER_S } from '../../base/units.ts';
-import type { ObservedRequest } from '../../loadgen/observed-transport.ts';
-import type { LoadLevel, OutputTensor, RequestSet } from '../../loadgen/types.ts';
-import type { LevelReport } from '../../profiler/level-report.ts';
+import type { RequestSet } from '../../loadgen/types.ts';
 import { measureLevel } from '../../profiler/measure-level.ts';
-import type { Measurement, ProfileProgress } from '../../profiler/measurement.ts';
-import { reportOf } from '../../profiler/report-of.ts';
 import type { LevelRange } from '../../study/types.ts';
 import { composingModels } from '../../triton/config/ensemble-rules.ts';
 import { instancesOf } from '../../triton/config/instances.ts';
@@ -17,30 +11,13 @@ import { devicesOf } from '../server/devices.ts';
 import { type OpenServer, type OriginalModel, readOriginal } from '../server/open-server.ts';
 import { openTraffic } from '../traffic/open-traffic.ts';
 import { assumptionsOf, requestsOf } from '../traffic/requests.ts';
-import { rateSchedule } from '../traffic/schedule.ts';
+import { type LevelListener, type LevelTarget, measuringOf, reported } from './measuring.ts';
 import type { ProfilePlan } from './plan.ts';
 import type { ProfileSpec } from './profile-spec.ts';
 
-/** Without a budget on a percentile, the interval of this one is told. */
-const USUAL_PERCENTILE = 99;
-
-/** Who wants to know what happens while a level is measured. */
-export interface LevelListener {
-  onProgress(progress: ProfileProgress): void;
-  /** Every request that ended with its outputs; only for targets that observe. */
-  onRequest(observed: ObservedRequest, outputs: readonly OutputTensor[]): void;
-}
-
 /** The model that is profiled, with what is sent to it. */
-export interface ProfileTarget {
+export interface ProfileTarget extends LevelTarget {
   readonly config: ModelConfig;
-  readonly isDecoupled: boolean;
-  /** What was chosen for the user, a line each. */
-  readonly assumptions: readonly string[];
-  /** Errors: INTERRUPTED, SERVER_UNREACHABLE. */
-  measure(level: LoadLevel, listener: LevelListener): Promise<LevelReport>;
-  /** Lets go of the sockets. */
-  close(): Promise<void>;
 }
 
 /** Errors: MODEL_UNKNOWN, MODEL_UNREADY, USAGE, INPUT_INVALID, SERVER_*. */
@@ -71,6 +48,7 @@ export async function openProfileTarget(
   const isDecoupled = config.model_transaction_policy?.decoupled === true;
   return {
     config,
+    serviceKind: 'TRITON',
     isDecoupled,
     assumptions: assumptionsOf(inputs),
     measure: async (level, listener) => {
@@ -82,36 +60,23 @@ export async function openProfileTarget(
         level,
         stats: opened.client,
         composing: composingOf(config, spec),
-        clock: realClock,
         signal,
-        percentile: plan.percentile ?? USUAL_PERCENTILE,
-        percentiles: plan.percentiles,
-        precision: plan.precision,
-        stability: plan.rule,
-        warmUpRequests: spec.warmupRequestCount,
+        ...measuringOf(spec, plan),
         instances: instancesOf(config),
         onProgress: (progress) => listener.onProgress(progress),
         deviceProbe: devices.probe,
-        scheduleAt: (perSecond) => plan.timed?.schedule ?? rateSchedule(spec, perSecond),
         alarm: traffic.alarm,
         ...traffic.threads,
         maxErrors: spec.maxErrors,
         ...(traffic.clientCeiling && { clientCeiling: traffic.clientCeiling }),
-        ...(plan.latencyLimitMs > 0 && plan.percentile !== null && { budgetMs: plan.latencyLimitMs }),
       });
-      if (measurement.tooManyErrors) throw tooManyErrors(measurement);
-      return reportOf(measurement, { ...plan, isDecoupled });
+      return reported(measurement, plan, isDecoupled);
     },
     close: async () => {
       await devices.close();
       await traffic.close();
     },
   };
-}
-
-function tooManyErrors({ failures }: Measurement): TrituneError {
-  const words = failures.map(({ kind, count, firstMessage }) => `${count} ${kind}: ${plainLine(firstMessage, 120)}`);
-  return new TrituneError('SERVER_FAILED', `too many requests failed (${words.join('; ')})`, 'see --max-errors');
 }
 
 /** A server that was started for the run may not have loaded the model yet; nobody else's is told to load anything. */

@@ -14,22 +14,25 @@ export interface Devices {
   close(): Promise<void>;
 }
 
+/** A server whose devices are read; without an address of metrics only by nvidia-smi. */
+export interface Watched extends Partial<Pick<OpenServer, 'metricsUrl' | 'metricsTls'>> {
+  readonly server: Pick<OpenServer['server'], 'url' | 'emulated'>;
+}
+
 /**
  * The server's metrics page, and for the GPU figures that are not there, the nvidia-smi of this machine, if the server is
  * on it. An emulated server's GPU is not this machine's.
  */
-export function devicesOf(
-  { server, metricsUrl, metricsTls }: Pick<OpenServer, 'server' | 'metricsUrl' | 'metricsTls'>,
-  model: string,
-): Devices {
-  const page = metricsProbe(metricsUrl, model, metricsTls);
+export function devicesOf({ server, metricsUrl, metricsTls }: Watched, model: string): Devices {
+  const page: DeviceProbe =
+    metricsUrl === undefined ? () => Promise.resolve(null) : metricsProbe(metricsUrl, model, metricsTls);
   if (server.emulated !== null || !isOfThisMachine(server.url)) return { probe: page, close: async () => undefined };
   const gpus = nvidiaSmi(followLines);
   return { probe: withGpusOf(gpus, page), hostWorkUs: hostWork(realClock.nowNs), close: () => gpus.close() };
 }
 
 /** Whether `HOST:PORT` is about this machine, by its name alone. */
-function isOfThisMachine(address: string): boolean {
+export function isOfThisMachine(address: string): boolean {
   const host = address.slice(0, address.lastIndexOf(':')).replace(/^\[|\]$/g, '');
   return /^127\./.test(host) || ['localhost', '::1', hostname()].includes(host);
 }

@@ -4,11 +4,18 @@ import { messageOf, TrituneError } from '../../base/errors.ts';
 import { summarizeTraces, type TraceSummary } from '../../profiler/trace-summary.ts';
 import { readTraces } from '../../triton/control/trace-file.ts';
 
-/** The summary of the traces in files of one server's run. Errors: INPUT_INVALID, also for files without a trace; UNSUPPORTED. */
-export async function readTraceFiles(files: readonly string[]): Promise<TraceSummary> {
+/** The summary of the traces in files of one server's run, as `summarizeTraces` gives it. Errors: INPUT_INVALID, also for files without a trace; UNSUPPORTED. */
+export async function readTraceFiles(files: readonly string[], withMoments = false): Promise<TraceSummary> {
   for (const file of files) await checkFile(file);
   const read = await readTraces(files.map((name) => ({ name, chunks: createReadStream(name) })));
-  if (read.traces.length > 0) return summarizeTraces(read);
+  if (read.traces.length > 0) return summarizeTraces(read, withMoments);
+  if (read.timeless > 0) {
+    throw new TrituneError(
+      'INPUT_INVALID',
+      `the ${read.timeless} traces in ${files.join(', ')} have tensors and no times`,
+      'trace with level TIMESTAMPS, alone or beside TENSORS',
+    );
+  }
   throw new TrituneError(
     'INPUT_INVALID',
     `there is no trace in ${files.join(', ')}`,

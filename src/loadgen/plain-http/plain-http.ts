@@ -1,10 +1,9 @@
 import type { TlsOptions } from '../../triton/wire/tls.ts';
+import type { PhaseWatch } from '../transports/http1/connection.ts';
 import { Http1Connections } from '../transports/http1/connections.ts';
 import { requestBytes } from '../transports/http1/request.ts';
-import { SENT } from '../transports/outcome.ts';
 import { endpointOf } from '../transports/socket.ts';
-import type { RequestHeader, RequestSender, SendOutcome } from '../types.ts';
-import type { ReplyTally } from './tally.ts';
+import type { InferRequest, PreparedRequest, RequestHeader, SendOutcome, Transport } from '../types.ts';
 
 /** A request to any server of HTTP/1.1. */
 export interface PlainHttpRequest {
@@ -27,42 +26,72 @@ export interface PlainHttpOptions {
   readonly keepsAlive: boolean;
 }
 
-interface PreparedPlainRequest {
-  /** Head and body. */
-  readonly bytes: Buffer;
-}
-
 /**
- * A sender of one request, over and over, whose replies all count as sent, whatever their status: what they are is in
- * `tally`. Redirects are replies like any other. Errors: USAGE for a bad address.
+ * A sender of one request, over and over, whatever inference requests it is asked for. Replies all count as sent, whatever
+ * their status, with which they are told. Redirects are replies like any other. Errors: USAGE for a bad address.
  */
-export function openPlainHttp(options: PlainHttpOptions, request: PlainHttpRequest, tally: ReplyTally): PlainHttp {
-  return new PlainHttp(options, request, tally);
+export function openPlainHttp(options: PlainHttpOptions, request: PlainHttpRequest): Transport {
+  return new PlainHttp(options, request);
 }
 
-class PlainHttp implements RequestSender<PreparedPlainRequest> {
-  readonly request: PreparedPlainRequest;
+class PlainHttp implements Transport {
+  readonly #bytes: Buffer;
   readonly #connections: Http1Connections;
 
-  constructor({ address, tls, timeoutMs, keepsAlive }: PlainHttpOptions, request: PlainHttpRequest, tally: ReplyTally) {
+  constructor({ address, tls, timeoutMs, keepsAlive }: PlainHttpOptions, request: PlainHttpRequest) {
     const goodbye = keepsAlive ? [] : [{ name: 'Connection', value: 'close' }];
-    this.request = { bytes: requestBytes({ ...request, headers: [...request.headers, ...goodbye] }) };
+    this.#bytes = requestBytes({ ...request, headers: [...request.headers, ...goodbye] });
+    const phases = new LastPhases();
     this.#connections = new Http1Connections(endpointOf(address, tls, 'http/1.1'), timeoutMs, {
       keepsAlive,
       isBodiless: request.method === 'HEAD',
-      phases: tally,
-      outcomeOf: ({ statusCode, bodyBytes }) => {
-        tally.count(statusCode, bodyBytes);
-        return SENT;
-      },
+      phases,
+      outcomeOf: ({ statusCode, bodyBytes }) => ({
+        ok: true,
+        reply: { status: statusCode, bodyBytes, ...phases.take() },
+      }),
     });
   }
 
-  send({ bytes }: PreparedPlainRequest, done: (outcome: SendOutcome) => void): void {
-    this.#connections.send(bytes, done);
+  prepare(request: InferRequest): PreparedRequest {
+    return { request };
+  }
+
+  send(_: PreparedRequest, done: (outcome: SendOutcome) => void): void {
+    this.#connections.send(this.#bytes, done);
   }
 
   async close(): Promise<void> {
     this.#connections.close();
+  }
+}
+
+const NONE: readonly number[] = [];
+
+/** Times of the exchange that is being told, and of the connections that were opened since the one before. */
+class LastPhases implements PhaseWatch {
+  #lookupsNs = NONE;
+  #connectsNs = NONE;
+  #waitNs = 0;
+  #readNs = 0;
+
+  lookedUp(ns: number): void {
+    this.#lookupsNs = [...this.#lookupsNs, ns];
+  }
+
+  connected(ns: number): void {
+    this.#connectsNs = [...this.#connectsNs, ns];
+  }
+
+  replied(waitNs: number, readNs: number): void {
+    this.#waitNs = waitNs;
+    this.#readNs = readNs;
+  }
+
+  take() {
+    const [lookupsNs, connectsNs] = [this.#lookupsNs, this.#connectsNs];
+    this.#lookupsNs = NONE;
+    this.#connectsNs = NONE;
+    return { waitNs: this.#waitNs, readNs: this.#readNs, lookupsNs, connectsNs };
   }
 }

@@ -1,57 +1,90 @@
-import type { PhaseWatch } from '../transports/http1/connection.ts';
+import type { HttpReply } from '../types.ts';
 
-/** Times of one kind: how many, their mean, and the extremes; zeros for none. In nanoseconds. */
-export class Spread {
-  count = 0;
-  #sumNs = 0;
-  #minNs = Number.POSITIVE_INFINITY;
-  maxNs = 0;
-
-  record(ns: number): void {
-    this.count++;
-    this.#sumNs += ns;
-    if (ns < this.#minNs) this.#minNs = ns;
-    if (ns > this.maxNs) this.maxNs = ns;
-  }
-
-  get meanNs(): number {
-    return this.count === 0 ? 0 : this.#sumNs / this.count;
-  }
-
-  get minNs(): number {
-    return this.count === 0 ? 0 : this.#minNs;
-  }
+/** Times of one kind, in nanoseconds; zeros for none. */
+export interface Spread {
+  readonly count: number;
+  readonly sumNs: number;
+  readonly minNs: number;
+  readonly maxNs: number;
 }
 
-/** Replies over plain HTTP: statuses, bytes, and the times of the parts of each exchange. */
-export class ReplyTally implements PhaseWatch {
+/** Replies over plain HTTP: statuses, bytes, and the times of the parts of each exchange. Plain data, to go from thread to thread. */
+export interface ReplyTally {
   /** Replies by their status code. */
-  readonly statuses = new Map<number, number>();
+  readonly statuses: ReadonlyMap<number, number>;
   /** Bytes of all bodies, without heads and framing. */
-  bodyBytes = 0;
+  readonly bodyBytes: number;
   /** Times of name resolution, for new connections. */
-  readonly lookup = new Spread();
+  readonly lookup: Spread;
   /** Times until new connections can be written to: name resolution, TCP and TLS. */
-  readonly connect = new Spread();
+  readonly connect: Spread;
   /** From the writing of a request to the first byte of its reply, and from there to the last. */
-  readonly wait = new Spread();
-  readonly read = new Spread();
+  readonly wait: Spread;
+  readonly read: Spread;
+}
 
-  count(status: number, bodyBytes: number): void {
-    this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
-    this.bodyBytes += bodyBytes;
+const NONE: Spread = { count: 0, sumNs: 0, minNs: Number.POSITIVE_INFINITY, maxNs: 0 };
+
+/** Counts replies as they come; nothing is made anew for one but its status, the first time. */
+export class ReplyCounter {
+  readonly #statuses = new Map<number, number>();
+  #bodyBytes = 0;
+  readonly #lookup = { ...NONE };
+  readonly #connect = { ...NONE };
+  readonly #wait = { ...NONE };
+  readonly #read = { ...NONE };
+
+  add({ status, bodyBytes, waitNs, readNs, lookupsNs, connectsNs }: HttpReply): void {
+    this.#statuses.set(status, (this.#statuses.get(status) ?? 0) + 1);
+    this.#bodyBytes += bodyBytes;
+    record(this.#wait, waitNs);
+    record(this.#read, readNs);
+    for (const ns of lookupsNs) record(this.#lookup, ns);
+    for (const ns of connectsNs) record(this.#connect, ns);
   }
 
-  lookedUp(ns: number): void {
-    this.lookup.record(ns);
-  }
-
-  connected(ns: number): void {
-    this.connect.record(ns);
-  }
-
-  replied(waitNs: number, readNs: number): void {
-    this.wait.record(waitNs);
-    this.read.record(readNs);
+  get tally(): ReplyTally {
+    return {
+      statuses: this.#statuses,
+      bodyBytes: this.#bodyBytes,
+      lookup: this.#lookup,
+      connect: this.#connect,
+      wait: this.#wait,
+      read: this.#read,
+    };
   }
 }
+
+function record(spread: { -readonly [K in keyof Spread]: Spread[K] }, ns: number): void {
+  spread.count++;
+  spread.sumNs += ns;
+  if (ns < spread.minNs) spread.minNs = ns;
+  if (ns > spread.maxNs) spread.maxNs = ns;
+}
+
+/** Returns the replies of all batches together; undefined where none counts replies. */
+export function allReplies(batches: readonly { readonly replies?: ReplyTally }[]): ReplyTally | undefined {
+  const tallies = batches.flatMap(({ replies }) => replies ?? []);
+  if (tallies.length === 0) return undefined;
+  const statuses = new Map<number, number>();
+  for (const tally of tallies) {
+    for (const [status, count] of tally.statuses) statuses.set(status, (statuses.get(status) ?? 0) + count);
+  }
+  const together = (name: 'lookup' | 'connect' | 'wait' | 'read'): Spread =>
+    tallies.map((tally) => tally[name]).reduce(merged, NONE);
+  return {
+    statuses,
+    bodyBytes: tallies.reduce((sum, { bodyBytes }) => sum + bodyBytes, 0),
+    lookup: together('lookup'),
+    connect: together('connect'),
+    wait: together('wait'),
+    read: together('read'),
+  };
+}
+
+const merged = (one: Spread, other: Spread): Spread => ({
+  count: one.count + other.count,
+  sumNs: one.sumNs + other.sumNs,
+  minNs: Math.min(one.minNs, other.minNs),
+  maxNs: Math.max(one.maxNs, other.maxNs),
+});

@@ -5,10 +5,12 @@ import { isTrituneError, messageOf } from '../../base/errors.ts';
 import { watchThread } from '../client/cost.ts';
 import { type Flow, localFlow } from '../flow.ts';
 import { observedTransport } from '../observed-transport.ts';
+import { openPlainHttp } from '../plain-http/plain-http.ts';
 import type { Batch } from '../recorder.ts';
 import { bothChecks, replyCheck } from '../reply-check.ts';
 import { partOfOutputs } from '../shared-memory/shared-outputs.ts';
 import { openTransport } from '../transports/open.ts';
+import { redacting } from '../transports/redacting-transport.ts';
 import type { RequestSet, Transport } from '../types.ts';
 import { clockZeroNs } from './clock-zero.ts';
 import {
@@ -36,7 +38,8 @@ const clock: Clock = { ...realClock, nowNs: () => realClock.nowNs() + shiftNs };
 const alarm = openAlarm();
 const watch = watchThread(settings.part.of);
 const sets = new Map<number, RequestSet>();
-const observed = settings.transport.observes ? new ObservedRequests() : null;
+const observed =
+  settings.transport.protocol !== 'plain-http' && settings.transport.observes ? new ObservedRequests() : null;
 let transport: Transport | undefined;
 let nullTransport: Transport | undefined;
 /** By number. One may be opened before another is sent. */
@@ -48,22 +51,23 @@ interface RunningFlow {
   isDrained: boolean;
   pauses: PauseWatch | undefined;
   /** The state as it was last told. */
-  said: { recording: number; failed: number; unserved: Flow['unserved'] };
+  said: PartState & { readonly recording: number };
 }
 
 const say = (report: Report, moved: readonly ArrayBuffer[] = []): void => parentPort?.postMessage(report, moved);
 
-const stateOf = ({ failed, unserved }: Flow): PartState => ({ failed, unserved });
+const stateOf = ({ failed, unserved, due }: Flow): PartState => ({ failed, unserved, due });
 
 /** Only what is new: who waits for errors must not wait for the end of a batch. */
 function sayStates(): void {
   for (const [number, running] of flows) {
     const { flow, recording } = running;
-    const { failed, unserved } = flow;
+    const state = stateOf(flow);
     const { said } = running;
-    if (said.recording === recording && said.failed === failed && said.unserved === unserved) continue;
-    running.said = { recording, failed, unserved };
-    say({ type: 'state', flow: number, recording, state: { failed, unserved } });
+    const isSame = said.failed === state.failed && said.unserved === state.unserved && said.due === state.due;
+    if (said.recording === recording && isSame) continue;
+    running.said = { recording, ...state };
+    say({ type: 'state', flow: number, recording, state });
   }
 }
 
@@ -73,9 +77,9 @@ function sayObserved(): void {
 }
 
 function sayBatch(number: number, { flow, recording, pauses }: RunningFlow, batch: Batch): void {
-  const { due, failures, sent } = flow;
+  const { failures, sent } = flow;
   const heldUp = pauses && { heldUp: pauses.take() };
-  const packed = { ...packBatch(batch), ...stateOf(flow), ...heldUp, due, failures, sent };
+  const packed = { ...packBatch(batch), ...stateOf(flow), ...heldUp, failures, sent };
   const histograms = [packed.latencies, ...(packed.fromDue ? [packed.fromDue] : [])];
   say(
     { type: 'batch', flow: number, recording, batch: packed },
@@ -83,7 +87,12 @@ function sayBatch(number: number, { flow, recording, pauses }: RunningFlow, batc
   );
 }
 
-function open({ protocol, options, tolerance }: ThreadSettings['transport']): Transport {
+function open(of: ThreadSettings['transport']): Transport {
+  if (of.protocol === 'plain-http') {
+    const plain = openPlainHttp(of.options, of.request);
+    return of.secrets.length > 0 ? redacting(plain, of.secrets) : plain;
+  }
+  const { protocol, options, tolerance } = of;
   const expected = tolerance === undefined ? undefined : replyCheck(tolerance);
   // A stream's replies cannot be read.
   const check = bothChecks(expected, options.streaming ? undefined : observed?.look);
@@ -94,6 +103,10 @@ function open({ protocol, options, tolerance }: ThreadSettings['transport']): Tr
 
 /** Only what the null server understands. */
 function openNull(url: string): Transport {
+  if (settings.transport.protocol === 'plain-http') {
+    const { options, request } = settings.transport;
+    return openPlainHttp({ ...options, address: url, tls: undefined }, request);
+  }
   const { protocol, options } = settings.transport;
   return openTransport(protocol, { ...options, url, tls: undefined, sharedOutputs: undefined });
 }
@@ -117,7 +130,7 @@ function begin({ flow: number, set, order, part, nullServer }: Answers['begin'])
   for (const [old, { isDrained }] of flows) if (isDrained) flows.delete(old);
   const requests = sets.get(set) as RequestSet;
   const flow = localFlow({ ...order, requests }, { transport: transportOf(nullServer), clock, alarm }, part);
-  const said = { recording: 0, failed: 0, unserved: null };
+  const said = { recording: 0, failed: 0, unserved: null, due: null };
   flows.set(number, { flow, recording: 0, isDrained: false, pauses: undefined, said });
 }
 

@@ -4,10 +4,11 @@ import type { ClientUse } from '../client/cost.ts';
 import type { Unserved } from '../flow.ts';
 import { SendTally } from '../pacing/open-loop.ts';
 import type { Part } from '../pacing/part.ts';
+import type { PlainHttpOptions, PlainHttpRequest } from '../plain-http/plain-http.ts';
 import type { Batch, BatchRule, FailureTally } from '../recorder.ts';
 import type { SendOrder } from '../sender.ts';
 import type { OpenOptions } from '../transports/open.ts';
-import type { RequestSet } from '../types.ts';
+import type { RequestHeader, RequestSet } from '../types.ts';
 import type { PackedObserved } from './observed-requests.ts';
 
 /** The start parameters of a thread. */
@@ -18,8 +19,20 @@ export interface ThreadSettings {
   readonly part: Part;
 }
 
-/** Options with which a thread opens its own transport. A check is a function and cannot be sent to a thread: `tolerance` stands for it. */
-export interface WorkerTransport {
+/** How a thread opens its own transport. */
+export type WorkerTransport = InferTransport | PlainHttpTransport;
+
+/** One request to any URL. */
+export interface PlainHttpTransport {
+  readonly protocol: 'plain-http';
+  readonly options: PlainHttpOptions;
+  readonly request: PlainHttpRequest;
+  /** Headers whose values no failure message repeats. */
+  readonly secrets: readonly RequestHeader[];
+}
+
+/** Options for inference requests. A check is a function and cannot be sent to a thread: `tolerance` stands for it. */
+export interface InferTransport {
   readonly protocol: 'grpc' | 'http';
   readonly options: Omit<OpenOptions, 'check'>;
   /** With it replies are checked as `replyCheck` does. */
@@ -82,6 +95,7 @@ export interface Drained {
 export interface PartState {
   readonly failed: number;
   readonly unserved: Unserved | null;
+  readonly due: number | null;
 }
 
 /** Said by a thread. */
@@ -97,7 +111,6 @@ export interface PackedBatch extends PartState, Omit<Batch, 'latencies' | 'fromD
   readonly fromDue: PackedHistogram | null;
   /** Requests sent until its end, since the flow's start. */
   readonly sent: number;
-  readonly due: number | null;
   readonly failures: readonly FailureTally[];
 }
 

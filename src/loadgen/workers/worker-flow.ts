@@ -23,7 +23,7 @@ interface Recorded {
   readonly startNs: number | null;
 }
 
-const NOTHING: PartState = { failed: 0, unserved: null };
+const NOTHING: PartState = { failed: 0, unserved: null, due: null };
 
 /** One order, divided over several threads, each of which sends and counts its part. */
 export class WorkerFlow implements Flow {
@@ -123,6 +123,10 @@ export class WorkerFlow implements Flow {
     return this.#due;
   }
 
+  get dueByNow(): number | null {
+    return this.#due === null ? null : this.#states.reduce((sum, { due }) => sum + (due ?? 0), 0);
+  }
+
   get failures(): readonly FailureTally[] {
     return this.#failures;
   }
@@ -191,8 +195,8 @@ export class WorkerFlow implements Flow {
   }
 
   #takeBatch(index: number, batch: PackedBatch): void {
-    const { failed, unserved } = batch;
-    this.#states[index] = { failed, unserved };
+    const { failed, unserved, due } = batch;
+    this.#states[index] = { failed, unserved, due };
     this.#sent[index] = batch.sent;
     this.#merge?.add(index, batch);
   }

@@ -1,4 +1,5 @@
 import { NS_PER_S, nsToMs } from '../../base/units.ts';
+import { allReplies, type ReplyTally } from '../../loadgen/plain-http/tally.ts';
 import type { Batch } from '../../loadgen/recorder.ts';
 import { rateInterval, shareInterval } from '../../stats/batch-means.ts';
 import { LatencyHistogram } from '../../stats/histogram.ts';
@@ -25,6 +26,8 @@ export interface WindowedFigures {
   readonly latencies: LatencyHistogram;
   /** Latencies from the time that requests were due; null in a closed loop. */
   readonly fromDue: LatencyHistogram | null;
+  /** As in a batch. */
+  readonly replies: ReplyTally | undefined;
   /** Successful requests per second. */
   readonly rate: Interval;
   /** From the time due, where there is one. */
@@ -80,6 +83,7 @@ export function figuresOf(
     sequences: batches.reduce((total, batch) => total + batch.sequences, 0),
     latencies,
     fromDue: scheduled ? fromDue : null,
+    replies: allReplies(batches),
     rate: writable(paced.length > 0 ? pacedRate(paced, level.value) : rateOf(batches)),
     percentileMs: inMs(quantileInterval(histograms, scheduled ? fromDue : latencies, percentile / 100)),
   };

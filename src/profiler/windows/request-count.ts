@@ -23,7 +23,7 @@ export async function countRequests(
   const isWhole = (ended: readonly Batch[]): boolean => ended.length === batches;
   const log = new WindowLog(traffic, options, { rule, isWhole, startNs: options.clock.nowNs() });
   traffic.start();
-  const allDue = (): boolean => traffic.due !== null && traffic.due >= requests && traffic.sent < requests;
+  const allDue = (): boolean => traffic.dueByNow !== null && traffic.dueByNow >= requests && traffic.sent < requests;
   await traffic.waitUntil(() => log.windows > 0 || allDue(), Number.POSITIVE_INFINITY);
   if (log.windows === 0) await endShort(traffic, log);
   traffic.stopRecording();

@@ -2,16 +2,10 @@ import { z } from 'zod';
 import { messageOf, TrituneError } from '../../base/errors.ts';
 import { plainLine } from '../../base/format.ts';
 import { ArrayFault, JsonArrayItems } from '../wire/json-array-items.ts';
+import { momentOf } from './trace-moments.ts';
 
-/** The moments of a request that Triton's trace mode notes, in the order in which they come. */
-const momentNames = [
-  ...['HTTP_RECV_START', 'HTTP_RECV_END', 'GRPC_WAITREAD_START', 'GRPC_WAITREAD_END'],
-  ...['REQUEST_START', 'QUEUE_START', 'CACHE_HIT_LOOKUP_START', 'CACHE_HIT_LOOKUP_END'],
-  ...['COMPUTE_START', 'COMPUTE_INPUT_END', 'COMPUTE_OUTPUT_START', 'COMPUTE_END'],
-  ...['CACHE_MISS_INSERTION_START', 'CACHE_MISS_INSERTION_END', 'INFER_RESPONSE_COMPLETE', 'REQUEST_END'],
-  ...['HTTP_SEND_START', 'HTTP_SEND_END', 'GRPC_SEND_START', 'GRPC_SEND_END'],
-] as const;
-const knownMoments: ReadonlySet<string> = new Set(momentNames);
+/** Names that are told where they are not known. */
+const MAX_UNKNOWN = 10;
 
 /** One traced request, or the part of one that a model of an ensemble did. */
 export interface Trace {
@@ -32,6 +26,10 @@ export interface ReadTraces {
   readonly traces: readonly Trace[];
   /** Traces of which the files do not say which model they are of: they had begun before the file. */
   readonly nameless: number;
+  /** Traces with tensors and no moment: of level TENSORS without TIMESTAMPS. */
+  readonly timeless: number;
+  /** Names of moments that are not known and not counted; the first ten. */
+  readonly unknownMoments: readonly string[];
   /** Files without their end: of a server that still has them open, or that was killed. */
   readonly unfinished: readonly string[];
 }
@@ -46,9 +44,13 @@ const MAX_FRAGMENT_BYTES = 64 * 2 ** 20;
 const MAX_TRACES = 2_000_000;
 
 const id = z.number().int().nonnegative();
-/** A beginning has the model, one or more moments have `timestamps`, and tensors have neither. */
+/**
+ * A beginning has the model, one or more moments have `timestamps`, and tensors have an `activity`. Older servers write a trace as one
+ * object, without an id where the request came no further than the protocol; and name the model with each tensor too.
+ */
 const fragment = z.looseObject({
-  id,
+  id: id.optional(),
+  activity: z.string().optional(),
   model_name: z.string().optional(),
   model_version: z.number().default(-1),
   request_id: z.string().default(''),
@@ -59,6 +61,16 @@ const fragment = z.looseObject({
 interface OpenTrace {
   readonly momentsNs: Map<string, number>;
   begun: Omit<Trace, 'momentsNs'> | null;
+  /** What is known of it was written beside a tensor: its beginning may still come. */
+  isNamedByTensor: boolean;
+  hasTensors: boolean;
+}
+
+interface Reading {
+  readonly open: Map<number, OpenTrace>;
+  readonly unknown: Set<string>;
+  /** Traces without an id. */
+  withoutId: number;
 }
 
 /**
@@ -67,17 +79,27 @@ interface OpenTrace {
  * Errors: INPUT_INVALID with the file and the fragment; UNSUPPORTED for traces in another form, such as OpenTelemetry's.
  */
 export async function readTraces(sources: readonly TraceSource[]): Promise<ReadTraces> {
-  const open = new Map<number, OpenTrace>();
+  const reading: Reading = { open: new Map(), unknown: new Set(), withoutId: 0 };
   const unfinished: string[] = [];
   for (const source of sources) {
-    const isWhole = await readInto(open, source);
+    const isWhole = await readInto(reading, source);
     if (!isWhole) unfinished.push(source.name);
   }
-  const traces = [...open.values()].flatMap(({ begun, momentsNs }) => (begun ? [{ ...begun, momentsNs }] : []));
-  return { traces, nameless: open.size - traces.length, unfinished };
+  const all = [...reading.open.values()];
+  const isTimeless = ({ hasTensors, isNamedByTensor, begun, momentsNs }: OpenTrace): boolean =>
+    hasTensors && (begun === null || isNamedByTensor) && momentsNs.size === 0;
+  const timed = all.filter((trace) => !isTimeless(trace));
+  const traces = timed.flatMap(({ begun, momentsNs }) => (begun ? [{ ...begun, momentsNs }] : []));
+  return {
+    traces,
+    nameless: timed.length - traces.length + reading.withoutId,
+    timeless: all.length - timed.length,
+    unknownMoments: [...reading.unknown],
+    unfinished,
+  };
 }
 
-async function readInto(open: Map<number, OpenTrace>, { name, chunks }: TraceSource): Promise<boolean> {
+async function readInto(reading: Reading, { name, chunks }: TraceSource): Promise<boolean> {
   const items = new JsonArrayItems(MAX_FRAGMENT_BYTES);
   let count = 0;
   try {
@@ -85,7 +107,7 @@ async function readInto(open: Map<number, OpenTrace>, { name, chunks }: TraceSou
       if (items.isUnbegun) refuseOtherForms(chunk, name);
       for (const item of items.add(chunk)) {
         count++;
-        addFragment(open, item);
+        addFragment(reading, item);
       }
     }
   } catch (error) {
@@ -96,29 +118,52 @@ async function readInto(open: Map<number, OpenTrace>, { name, chunks }: TraceSou
   return items.isWhole;
 }
 
-function addFragment(open: Map<number, OpenTrace>, text: string): void {
+function addFragment(reading: Reading, text: string): void {
   const checked = fragment.safeParse(JSON.parse(text));
   if (!checked.success) {
     if (looksLikeSpans(text)) throw otherForm();
     const [issue] = checked.error.issues;
     throw new ArrayFault(`${issue?.path.join('.')}: ${issue?.message}`);
   }
-  const { id, model_name: model, model_version: version, request_id: requestId, parent_id: parentId } = checked.data;
-  const trace = open.get(id) ?? { momentsNs: new Map<string, number>(), begun: null };
-  if (!open.has(id) && open.size >= MAX_TRACES) throw new ArrayFault(`there are over ${MAX_TRACES} traces`);
+  const { id, activity, model_name: model, model_version: version } = checked.data;
+  if (id === undefined) {
+    if (looksLikeSpans(text)) throw otherForm();
+    if (checked.data.timestamps.length === 0) throw new ArrayFault('id: there is none');
+    reading.withoutId++;
+    return;
+  }
+  const trace = openTrace(reading, id);
+  addMoments(trace.momentsNs, checked.data.timestamps, reading.unknown);
+  const isTensor = activity !== undefined;
+  trace.hasTensors ||= isTensor;
+  if (model === undefined || (isTensor && trace.begun)) return;
+  if (trace.begun && !trace.isNamedByTensor) {
+    throw new ArrayFault(`trace ${id} begins twice: give files of one run of one server`);
+  }
+  trace.isNamedByTensor = isTensor;
+  trace.begun = { id, parentId: checked.data.parent_id, model, version, requestId: checked.data.request_id };
+}
+
+function openTrace({ open }: Reading, id: number): OpenTrace {
+  const known = open.get(id);
+  if (known) return known;
+  if (open.size >= MAX_TRACES) throw new ArrayFault(`there are over ${MAX_TRACES} traces`);
+  const trace: OpenTrace = { momentsNs: new Map(), begun: null, isNamedByTensor: false, hasTensors: false };
   open.set(id, trace);
-  addMoments(trace.momentsNs, checked.data.timestamps);
-  if (model === undefined) return;
-  if (trace.begun) throw new ArrayFault(`trace ${id} begins twice: give files of one run of one server`);
-  trace.begun = { id, parentId, model, version, requestId };
+  return trace;
 }
 
 function addMoments(
   into: Map<string, number>,
   stamps: readonly { readonly name: string; readonly ns: number }[],
+  unknown: Set<string>,
 ): void {
-  for (const { name, ns } of stamps) {
-    if (!knownMoments.has(name)) continue;
+  for (const { name: written, ns } of stamps) {
+    const name = momentOf(written);
+    if (name === null) {
+      if (unknown.size < MAX_UNKNOWN) unknown.add(written);
+      continue;
+    }
     const before = into.get(name) ?? ns;
     into.set(name, name.endsWith('_START') ? Math.min(before, ns) : Math.max(before, ns));
   }

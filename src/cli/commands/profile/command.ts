@@ -1,9 +1,10 @@
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { TrituneError } from '../../../base/errors.ts';
 import { exitCodes } from '../../exit-codes.ts';
 import { addOptions, type OptionTable } from '../../options/option-table.ts';
 import type { Terminal } from '../../terminal.ts';
-import { type PlainHttpFlags, plainHttpOptionTable } from './http-options.ts';
+import { AbbreviatingCommand } from './abbreviations.ts';
+import { type PlainHttpFlags, plainHttpOptionTable, refuseOthers } from './http-options.ts';
 import { type ProfileOptions, profileOptionTable } from './options.ts';
 import { addRefusedOptions } from './perf-analyzer-aliases.ts';
 
@@ -13,12 +14,16 @@ const table: OptionTable<AllOptions> = { ...profileOptionTable, ...plainHttpOpti
 
 /** `tritune profile`: the load generator by itself. */
 export function profileCommand(terminal: Terminal): Command {
-  const command = new Command('profile').description(
+  const command = new AbbreviatingCommand('profile').description(
     "measure a model as it is, with perf_analyzer's options; or any URL, with --service-kind http",
   );
   const { refuse } = addRefusedOptions(command);
   return addOptions(command, table).action(async (options: AllOptions) => {
     refuse();
+    refuseOthers(
+      options.serviceKind,
+      command.options.filter((option) => command.getOptionValueSource(option.attributeName()) === 'cli'),
+    );
     process.exitCode = await runKind(options, terminal);
   });
 }

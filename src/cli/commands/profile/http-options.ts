@@ -1,10 +1,18 @@
 import { readFile } from 'node:fs/promises';
+import type { Option } from 'commander';
 import { headersOf } from '../../../app/server/headers.ts';
 import { messageOf, TrituneError } from '../../../base/errors.ts';
 import { trituneVersion } from '../../../base/version.ts';
 import type { RequestHeader } from '../../../loadgen/types.ts';
 import type { HeaderSpec } from '../../../spec/server-spec.ts';
+import { clientOptionTable } from '../../options/client.ts';
+import { headerOptionTable } from '../../options/headers.ts';
 import type { OptionTable } from '../../options/option-table.ts';
+import { tlsOptionTable } from '../../options/tls.ts';
+import { levelOptionTable } from './level-options.ts';
+import { measuringOptionTable } from './measuring-options.ts';
+import { outputOptionTable } from './output-options.ts';
+import { perfAnalyzerOptionTable } from './perf-analyzer-options.ts';
 
 /** The options that only plain HTTP has. */
 export interface PlainHttpFlags {
@@ -36,33 +44,36 @@ export const plainHttpOptionTable: OptionTable<PlainHttpFlags> = {
   },
 };
 
-/** Options of `profile` that a user would expect to change what is sent or measured, and that change nothing here. */
-const others = [
-  'model',
-  'launch',
-  'inputData',
-  'requestParameter',
-  'sequenceLength',
-  'streaming',
-  'warmupRequestCount',
-  'requestIntervals',
-  'arrivalTrace',
-  'fixedSchedule',
-  'ramp',
-  'burst',
-  'binarySearch',
-  'scenario',
-  'csv',
-  'profileExportFile',
-  'ndjson',
-];
+const { fixedSchedule, scenario, batchSizes, concurrencies, ...levels } = levelOptionTable;
+const { profileExportFile, output, ...outputs } = outputOptionTable;
 
-/** Errors: USAGE for an option that plain HTTP would silently ignore. */
-export function refuseOthers(options: object): void {
-  const name = others.find((each) => Reflect.get(options, each) !== undefined);
-  if (name === undefined) return;
-  const flag = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-  throw usage(`--${flag} has no meaning for plain HTTP`, 'leave it out; docs/plain-http.md lists what it takes');
+/** The options of `profile` that plain HTTP honours. */
+const honoured: ReadonlySet<string> = new Set([
+  ...[
+    plainHttpOptionTable,
+    levels,
+    measuringOptionTable,
+    outputs,
+    clientOptionTable,
+    tlsOptionTable,
+    headerOptionTable,
+  ].flatMap((table) => Object.keys(table)),
+  ...['serviceKind', 'url', 'protocol', 'startConcurrency', 'endConcurrency', 'dynamicConcurrency'],
+  ...Object.keys(perfAnalyzerOptionTable).filter((name) => name.startsWith('sslHttps')),
+  // perf_analyzer's, about threads and waiting, which are ignored for a model too.
+  ...['async', 'sync', 'maxThreads', 'metricsInterval'],
+]);
+
+/** Refuses what the kind of service would silently ignore; `given` are the options on the command line. Errors: USAGE. */
+export function refuseOthers(serviceKind: string, given: readonly Option[]): void {
+  const isHttp = serviceKind === 'http';
+  const isHonoured = (name: string): boolean =>
+    isHttp ? honoured.has(name) : !Object.hasOwn(plainHttpOptionTable, name);
+  const other = given.find((option) => !isHonoured(option.attributeName()));
+  if (!other) return;
+  throw isHttp
+    ? usage(`${other.long} has no meaning for plain HTTP`, 'leave it out; docs/plain-http.md lists what it takes')
+    : usage(`${other.long} is about plain HTTP`, 'add --service-kind http, or leave it out');
 }
 
 /** What is sent, but for where. */
@@ -72,6 +83,8 @@ export interface PlainContent {
   /** The Host header, where another than the address is asked for. */
   readonly host: string | undefined;
   readonly body: Uint8Array | null;
+  /** Headers whose values are never repeated. */
+  readonly secrets: readonly RequestHeader[];
 }
 
 /** These say how long the message is and what becomes of its connection, and are ours to set. */
@@ -103,6 +116,7 @@ export async function plainContent(options: ContentOptions, credentials: string 
   return {
     method,
     headers: [...own.filter(({ name }) => !names.has(name)), ...given.filter(({ name }) => name !== 'host')],
+    secrets: [...given, ...own.filter(({ name }) => name === 'authorization')],
     host: given.find(({ name }) => name === 'host')?.value,
     body: body ?? (bodied.includes(method) ? new Uint8Array(0) : null),
   };

@@ -1,4 +1,5 @@
 import type { ProfileDocuments } from '../../../app/profile/documents.ts';
+import type { LevelTarget } from '../../../app/profile/measuring.ts';
 import { type ProfilePlan, settingsOf } from '../../../app/profile/plan.ts';
 import { openProfileTarget } from '../../../app/profile/target.ts';
 import type { OpenServer } from '../../../app/server/open-server.ts';
@@ -10,31 +11,45 @@ import type { Terminal } from '../../terminal.ts';
 import type { ProfileOptions } from './options.ts';
 import { createProfileScreen } from './screen.ts';
 
-/** What every kind of profile works with. */
-export interface ProfileRun {
+/** What every kind of profile of a Triton works with. */
+export interface ProfileRun extends LevelRun {
   readonly opened: OpenServer;
   readonly model: string;
+  readonly signal: AbortSignal;
+}
+
+/** What measuring levels needs, whatever they are measured on. */
+export interface LevelRun {
   readonly options: ProfileOptions;
   readonly plan: ProfilePlan;
   /** As perf_analyzer prints and decides, without what we add. */
   readonly alike: boolean;
   readonly documents: ProfileDocuments;
   readonly terminal: Terminal;
-  readonly signal: AbortSignal;
   /** Every level so far. */
   readonly reports: LevelReport[];
 }
 
 /**
  * Measures the levels that `walk` asks for with the requests of these options, shows them, and writes them down one by one.
- * Gives the config of the model. Errors: as of `openProfileTarget` and a target's `measure`; OUTPUT_UNWRITABLE.
+ * Gives the config of the model. Errors: as of `openProfileTarget` and `measureLevels`.
  */
 export async function profileLevels(
-  { opened, model, options, plan, alike, documents, terminal, signal, reports }: ProfileRun,
+  run: ProfileRun,
   walk: (measure: MeasureLevel) => Promise<void>,
 ): Promise<ModelConfig> {
-  const target = await openProfileTarget(opened, model, options, plan, signal);
-  const settings = settingsOf(plan, options, target.isDecoupled);
+  const target = await openProfileTarget(run.opened, run.model, run.options, run.plan, run.signal);
+  await measureLevels(run, target, walk);
+  return target.config;
+}
+
+/** The same on a target that is open, and is closed. Errors: as of its `measure`; OUTPUT_UNWRITABLE. */
+export async function measureLevels(
+  { options, plan, alike, documents, terminal, reports }: LevelRun,
+  target: LevelTarget,
+  walk: (measure: MeasureLevel) => Promise<void>,
+): Promise<void> {
+  const settings = settingsOf(plan, options, target);
   for (const line of target.assumptions) terminal.tell(line);
   const screen = createProfileScreen(settings, { verbose: options.verbose === true, alike }, terminal);
   const own: LevelReport[] = [];
@@ -58,5 +73,4 @@ export async function profileLevels(
     screen.onEnd(own);
     await target.close();
   }
-  return target.config;
 }

@@ -1,4 +1,5 @@
 import type { TraceSpec } from '../../../app/profile/profile-spec.ts';
+import { TrituneError } from '../../../base/errors.ts';
 import type { OptionTable } from '../../options/option-table.ts';
 import { positiveWhole, wholeNumber } from '../../options/option-values.ts';
 import { sequenceIdRange } from '../../options/sweep-values.ts';
@@ -80,8 +81,8 @@ export const perfAnalyzerOptionTable: OptionTable<PerfAnalyzerFlags> = {
   },
   traceLevel: {
     flags: '--trace-level <level>',
-    help: "the server's trace level during the run; its settings are put back afterwards",
-    choices: ['OFF', 'TIMESTAMPS', 'TENSORS'],
+    help: "the server's trace level during the run (OFF, TIMESTAMPS or TENSORS; the older MIN and MAX are TIMESTAMPS); its settings are put back afterwards",
+    parse: traceLevel,
   },
   traceRate: {
     flags: '--trace-rate <n>',
@@ -135,6 +136,13 @@ export const perfAnalyzerOptionTable: OptionTable<PerfAnalyzerFlags> = {
   zeroInput: { flags: '-z, --zero-input', help: 'deprecated: --input-data zero' },
   dataDirectory: { flags: '--data-directory <directory>', help: 'deprecated: --input-data DIRECTORY' },
 };
+
+/** A server of today passes the older levels over, and takes them for TIMESTAMPS on its command line. */
+function traceLevel(text: string): NonNullable<TraceSpec['traceLevel']> {
+  if (text === 'MIN' || text === 'MAX') return 'TIMESTAMPS';
+  if (text === 'OFF' || text === 'TIMESTAMPS' || text === 'TENSORS') return text;
+  throw new TrituneError('USAGE', `there is no trace level '${text}'`, 'use OFF, TIMESTAMPS or TENSORS');
+}
 
 function countOrNone(text: string): number {
   return text === '-1' ? -1 : wholeNumber(text);

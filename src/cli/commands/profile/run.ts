@@ -34,13 +34,7 @@ export async function runProfile(given: ProfileOptions, terminal: Terminal, alik
   if (model === undefined) throw new TrituneError('USAGE', 'there is no model to send to', 'give it with -m');
   const plan = await planProfile(options, alike);
   warnIfInsecure(options, terminal);
-  const { signal, check, release } = listenForInterrupts(
-    terminal.tell,
-    () => 'ended at once, with nothing left behind',
-    'no more requests are sent; the finished levels are reported',
-  );
-  const reports: LevelReport[] = [];
-  try {
+  return interruptible(terminal, async (signal, reports) => {
     const logs = options.launch === undefined ? tmpdir() : await mkdtemp(join(tmpdir(), 'tritune-profile-'));
     const opened = await openServer(options, { loadModels: [model] }, logs, signal);
     try {
@@ -58,6 +52,22 @@ export async function runProfile(given: ProfileOptions, terminal: Terminal, alik
     } finally {
       await opened.close();
     }
+  });
+}
+
+/** Does the work until it is done or the user wants no more; `reports` are the levels so far. Errors: those of the work. */
+export async function interruptible(
+  terminal: Terminal,
+  work: (signal: AbortSignal, reports: LevelReport[]) => Promise<void>,
+): Promise<ProfileOutcome> {
+  const { signal, check, release } = listenForInterrupts(
+    terminal.tell,
+    () => 'ended at once, with nothing left behind',
+    'no more requests are sent; the finished levels are reported',
+  );
+  const reports: LevelReport[] = [];
+  try {
+    await work(signal, reports);
   } catch (error) {
     if (!isTrituneError(error, 'INTERRUPTED')) throw error;
   } finally {

@@ -1,4 +1,5 @@
 import { formatFigure, formatMs } from '../../../base/format.ts';
+import { heyLines, summaryOf } from '../../../headless/hey-summary.ts';
 import {
   closingLines,
   levelHeading,
@@ -65,6 +66,8 @@ export function createProfileScreen(
       terminal.status(null);
       printAll(levelLines(report, settings, verbose));
       if (!alike) printAll(trustLines(report));
+      const replies = summaryOf(report.measurement);
+      if (replies) printAll(heyLines(replies));
       for (const line of levelWarnings(report, settings)) terminal.tell(line);
     },
     onEnd: (reports) => {

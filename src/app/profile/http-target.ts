@@ -1,0 +1,126 @@
+import { openAlarm } from '../../base/alarm.ts';
+import { isTrituneError, TrituneError } from '../../base/errors.ts';
+import { MS_PER_S } from '../../base/units.ts';
+import { nullRuns } from '../../loadgen/client/ceiling.ts';
+import type { PlainHttpRequest } from '../../loadgen/plain-http/plain-http.ts';
+import { addressOf } from '../../loadgen/transports/address.ts';
+import type { RequestHeader, RequestSet } from '../../loadgen/types.ts';
+import { openWorkers } from '../../loadgen/workers/open-workers.ts';
+import { measureLevel } from '../../profiler/measure-level.ts';
+import type { Measurement } from '../../profiler/measurement.ts';
+import type { ClientSpec } from '../../spec/traffic-spec.ts';
+import { diagnoseTls, type TlsOptions } from '../../triton/wire/tls.ts';
+import { devicesOf, isOfThisMachine } from '../server/devices.ts';
+import { type LevelTarget, measuringOf, reported } from './measuring.ts';
+import type { ProfilePlan } from './plan.ts';
+import type { LevelSpec, MeasuringSpec, ProfileOutputs } from './profile-spec.ts';
+
+/** One request, and where it goes. */
+export interface HttpRequestTo {
+  /** The URL without a password, for people. */
+  readonly url: string;
+  /** HOST:PORT */
+  readonly address: string;
+  readonly tls: TlsOptions | undefined;
+  readonly request: PlainHttpRequest;
+  /** Headers whose values are never repeated. */
+  readonly secrets: readonly RequestHeader[];
+  readonly keepsAlive: boolean;
+  /** Beside a rate: requests in flight, at most. */
+  readonly maxInFlight: number | undefined;
+}
+
+/** How levels are measured on it. */
+export type HttpLevelSpec = LevelSpec &
+  MeasuringSpec &
+  ClientSpec &
+  Pick<ProfileOutputs, 'collectMetrics' | 'metricsUrl'>;
+
+/**
+ * Any server of HTTP/1.1, measured as a model is, without statistics of its own. Devices are read from the metrics page that is named, and
+ * from nvidia-smi where the server is on this machine. Errors: USAGE. Those of `measure`: also SERVER_UNREACHABLE, SERVER_TIMEOUT or
+ * SERVER_FAILED where no reply came at all.
+ */
+export async function openHttpTarget(
+  to: HttpRequestTo,
+  spec: HttpLevelSpec,
+  plan: ProfilePlan,
+  signal: AbortSignal,
+): Promise<LevelTarget> {
+  const { address, tls, request, secrets, keepsAlive, maxInFlight } = to;
+  if (spec.collectMetrics && spec.metricsUrl === undefined && !isOfThisMachine(address)) {
+    throw new TrituneError('USAGE', 'there is no address of metrics', 'give the page with --metrics-url');
+  }
+  const options = { address, tls, keepsAlive, timeoutMs: spec.requestTimeout * MS_PER_S };
+  const workers = openWorkers(spec.clientThreads ?? 1, { protocol: 'plain-http', options, request, secrets });
+  const requests = requestSetOf(to.url);
+  const runs = nullRuns(workers, { protocol: 'http', requests });
+  await runs.warmUp();
+  const alarm = openAlarm();
+  const metrics = spec.metricsUrl !== undefined && { metricsUrl: spec.metricsUrl };
+  const devices = devicesOf({ server: { url: address, emulated: null }, ...metrics }, '');
+  return {
+    serviceKind: 'HTTP',
+    isDecoupled: false,
+    assumptions: [],
+    measure: async (level, listener) => {
+      const measurement = await measureLevel({
+        transport: nothingHere,
+        requests,
+        level,
+        stats: null,
+        signal,
+        ...measuringOf(spec, plan),
+        onProgress: (progress) => listener.onProgress(progress),
+        deviceProbe: devices.probe,
+        alarm,
+        openFlow: (order) => workers.openFlow(order),
+        watchClient: workers.watchClient,
+        maxErrors: spec.maxErrors,
+        ...(maxInFlight !== undefined && { openLoop: { maxInFlight } }),
+        // The null server speaks no TLS.
+        ...(!tls && { clientCeiling: runs.ceiling }),
+      }).catch(async (error: unknown) => {
+        throw isTrituneError(error, 'SERVER_UNREACHABLE') ? await noReply('refused', error.message, to) : error;
+      });
+      const fault = silenceOf(measurement);
+      if (fault) throw await noReply(fault.kind, fault.firstMessage, to);
+      return reported(measurement, plan, false);
+    },
+    close: async () => {
+      await alarm.close();
+      await workers.close();
+      await devices.close();
+    },
+  };
+}
+
+/** The threads send, and this one never does. */
+const nothingHere = {
+  prepare: (request: RequestSet['requests'][number]) => ({ request }),
+  send: () => undefined,
+  close: () => Promise.resolve(),
+};
+
+/** The load generator is asked for inference requests; what is sent is not in them. */
+const requestSetOf = (url: string): RequestSet => ({
+  model: url,
+  version: '',
+  batch: 1,
+  requests: [{ model: url, version: '', inputs: [], batch: 1 }],
+});
+
+/** The first failure of a level without a single reply. */
+function silenceOf({ requests, failures, replies }: Measurement): Measurement['failures'][number] | undefined {
+  return requests > 0 && replies === undefined ? failures[0] : undefined;
+}
+
+/** Says why, also where TLS is what stands between. */
+async function noReply(kind: string, message: string, { url, address, tls }: HttpRequestTo): Promise<TrituneError> {
+  const hint = 'see whether the server runs, and what it logs';
+  const words = `no reply came from ${url}`;
+  if (kind === 'timeout') return new TrituneError('SERVER_TIMEOUT', `${words}: ${message}`, hint);
+  const code = kind === 'malformed' ? 'SERVER_FAILED' : 'SERVER_UNREACHABLE';
+  const trouble = await diagnoseTls(addressOf(address), tls);
+  return new TrituneError(code, `${words}: ${trouble?.message ?? message}`, trouble?.hint ?? hint);
+}

@@ -1,0 +1,65 @@
+import { realClock } from '../../base/clock.ts';
+import { TrituneError } from '../../base/errors.ts';
+import { plainLine } from '../../base/format.ts';
+import type { ObservedRequest } from '../../loadgen/observed-transport.ts';
+import type { LoadLevel, OutputTensor } from '../../loadgen/types.ts';
+import type { LevelOptions } from '../../profiler/level-options.ts';
+import type { LevelReport } from '../../profiler/level-report.ts';
+import type { Measurement, ProfileProgress } from '../../profiler/measurement.ts';
+import { reportOf } from '../../profiler/report-of.ts';
+import { rateSchedule } from '../traffic/schedule.ts';
+import type { ProfilePlan } from './plan.ts';
+import type { LevelSpec, MeasuringSpec } from './profile-spec.ts';
+
+/** Without a budget on a percentile, the interval of this one is told. */
+const USUAL_PERCENTILE = 99;
+
+/** Who wants to know what happens while a level is measured. */
+export interface LevelListener {
+  onProgress(progress: ProfileProgress): void;
+  /** Every request that ended with its outputs; only for targets that observe. */
+  onRequest(observed: ObservedRequest, outputs: readonly OutputTensor[]): void;
+}
+
+/** What levels are measured on. */
+export interface LevelTarget {
+  /** As the first lines name it. */
+  readonly serviceKind: 'TRITON' | 'HTTP';
+  readonly isDecoupled: boolean;
+  /** What was chosen for the user, a line each. */
+  readonly assumptions: readonly string[];
+  /** Errors: INTERRUPTED, SERVER_UNREACHABLE. */
+  measure(level: LoadLevel, listener: LevelListener): Promise<LevelReport>;
+  /** Lets go of the sockets. */
+  close(): Promise<void>;
+}
+
+type Measuring = Pick<
+  LevelOptions,
+  'clock' | 'percentile' | 'percentiles' | 'precision' | 'stability' | 'warmUpRequests' | 'scheduleAt' | 'budgetMs'
+>;
+
+/** How a level is measured, whatever is sent to whom. */
+export function measuringOf(spec: LevelSpec & MeasuringSpec, plan: ProfilePlan): Measuring {
+  return {
+    clock: realClock,
+    percentile: plan.percentile ?? USUAL_PERCENTILE,
+    percentiles: plan.percentiles,
+    precision: plan.precision,
+    stability: plan.rule,
+    warmUpRequests: spec.warmupRequestCount,
+    scheduleAt: (perSecond) => plan.timed?.schedule ?? rateSchedule(spec, perSecond),
+    ...(plan.latencyLimitMs > 0 && plan.percentile !== null && { budgetMs: plan.latencyLimitMs }),
+  };
+}
+
+/** The report of a level. Errors: SERVER_FAILED where more requests failed than were to be borne. */
+export function reported(measurement: Measurement, plan: ProfilePlan, isDecoupled: boolean): LevelReport {
+  if (measurement.tooManyErrors) throw tooManyErrors(measurement);
+  return reportOf(measurement, { ...plan, isDecoupled });
+}
+
+function tooManyErrors({ failures }: Measurement): TrituneError {
+  const words = failures.map(({ kind, count, firstMessage }) => `${count} ${kind}: ${plainLine(firstMessage, 120)}`);
+  return new TrituneError('SERVER_FAILED', `too many requests failed (${words.join('; ')})`, 'see --max-errors');
+}
