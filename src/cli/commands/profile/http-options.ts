@@ -40,6 +40,9 @@ export const plainHttpOptionTable: OptionTable<PlainHttpFlags> = {
 const others = [
   'model',
   'launch',
+  'serverArg',
+  'serverCpus',
+  'dockerArg',
   'inputData',
   'requestParameter',
   'sequenceLength',
