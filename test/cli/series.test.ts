@@ -67,7 +67,7 @@ describe('several models in a run', { timeout: 120_000 }, () => {
     const [run = ''] = await readdir(join(cwd, 'tritune-runs'));
     expect(run).toMatch(/^flaky-b-\d{8}-\d{6}$/);
     const directory = join(cwd, 'tritune-runs', run);
-    expect((await readdir(directory)).sort()).toEqual(['b', 'series.json', 'summary.json']);
+    expect((await readdir(directory)).sort()).toEqual(['b', 'report.html', 'series.json', 'summary.json']);
 
     const summary = await seriesOf(directory);
     expect(summary.models).toMatchObject([

@@ -1,4 +1,4 @@
-import { formatMs, formatRate, plainLine } from '../../base/format.ts';
+import { formatFigure, formatMs, formatRate, plainLine } from '../../base/format.ts';
 import type { LoadLevel } from '../../loadgen/types.ts';
 import type { Narrowing } from '../../space/narrowing.ts';
 import type { Assignment, ParameterValue } from '../../space/types.ts';
@@ -7,6 +7,7 @@ import { builtInMetrics, type Metrics } from '../goal/metrics/registry.ts';
 import type { Recommendation } from '../level/recommendation.ts';
 import type { Constraint, LatencyBudget, Objective } from '../types.ts';
 import type { Prediction } from './prediction.ts';
+import type { Summary, SummaryPoint } from './summary.ts';
 
 /** The assignment on one line: `instances=2 max_batch_size=8`. */
 export function describeAssignment(assignment: Assignment): string {
@@ -118,3 +119,15 @@ const unseen: Readonly<Record<Prediction['extrapolates'][number], string>> = {
   'batch size': 'batches so large',
   variant: 'its other settings',
 };
+
+/** `1,235 infer/s (95 %: 1,200 to 1,270)`. */
+export function describeThroughput({ value, low, high }: SummaryPoint['throughput']): string {
+  const interval = `${formatFigure(low ?? Number.NaN)} to ${formatFigure(high ?? Number.NaN)}`;
+  return `${formatRate(value ?? Number.NaN)} (95 %: ${interval})`;
+}
+
+/** `76 % (95 %: 72 % to 80 %)`. */
+export function describeShare({ ratio, low, high }: NonNullable<Summary['gain']>): string {
+  const percent = (share: number | null): string => `${((share ?? Number.NaN) * 100).toFixed(0)} %`;
+  return `${percent(ratio)} (95 %: ${percent(low)} to ${percent(high)})`;
+}

@@ -1,5 +1,6 @@
 import { FINAL_ROUNDS, isFinalOver } from '../final/final.ts';
 import type { StudyState } from '../records/state.ts';
+import type { RankedModel } from './rank-models.ts';
 import type { Summary, SummaryPoint } from './summary.ts';
 
 /** What came of one model of a series. */
@@ -23,11 +24,15 @@ export interface SeriesEntry {
 
 /** The file of a series' summary, in its directory. */
 export const SERIES_SUMMARY = 'summary.json';
+/** The page of a series, in its directory. */
+export const SERIES_REPORT = 'report.html';
 
 /** The object in it. */
 export interface SeriesSummary {
   readonly schemaVersion: 1;
   readonly models: readonly SeriesEntry[];
+  /** Those that met their limits, by throughput. */
+  readonly ranking: readonly RankedModel[];
 }
 
 /**
