@@ -33,6 +33,7 @@ interface Entry {
 export function warmUpOf(model: string, config: ModelConfig, instances: number, simulator: ModelSimulator): WarmUp {
   const entries = (config.model_warmup ?? []) as unknown as readonly Entry[];
   for (const entry of entries) checkEntry(model, config, entry);
+  if (instances <= 0) return { samples: [], seconds: 0 };
   const busy = Math.min(instances, simulator.atOnce);
   const samples = entries
     .filter(({ batch_size: size = 0 }) => size > 0)
@@ -41,7 +42,7 @@ export function warmUpOf(model: string, config: ModelConfig, instances: number, 
       executions: count || 1,
       executionNs: simulator.executionNs(batchSize, busy),
     }));
-  if (samples.length === 0 || instances <= 0) return { samples: [], seconds: 0 };
+  if (samples.length === 0) return { samples: [], seconds: 0 };
   const sizes = new Set(samples.map(({ batchSize }) => batchSize)).size;
   const coldMs = simulator.firstExecutionMs + sizes * simulator.firstOfSizeMs;
   const ns = samples.reduce((sum, { executions, executionNs }) => sum + executions * executionNs, coldMs * NS_PER_MS);
