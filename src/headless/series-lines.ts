@@ -1,7 +1,6 @@
 import { formatMs, formatRate, formatRatio, plainLine } from '../base/format.ts';
 import { describeLevel, describeShare, describeThroughput } from '../study/summary/describe.ts';
-import type { RankedModel } from '../study/summary/rank-models.ts';
-import type { SeriesEntry, SeriesSummary } from '../study/summary/series-summary.ts';
+import type { RankedModel, SeriesEntry, SeriesSummary } from '../study/summary/series-summary.ts';
 import { BASELINE } from '../tuner/run.ts';
 
 /** Returns the outcome of a series, a line for each model. `directory` is the directory of the series. */

@@ -1,7 +1,6 @@
 import { formatMs } from '../base/format.ts';
 import { describeAssignment, describeLevel, describeShare, describeThroughput } from '../study/summary/describe.ts';
-import type { RankedModel } from '../study/summary/rank-models.ts';
-import type { SeriesEntry, SeriesSummary } from '../study/summary/series-summary.ts';
+import type { RankedModel, SeriesEntry, SeriesSummary } from '../study/summary/series-summary.ts';
 import { type Html, html, none } from './html.ts';
 import { headAssets } from './page/assets.ts';
 

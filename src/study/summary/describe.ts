@@ -7,7 +7,6 @@ import { builtInMetrics, type Metrics } from '../goal/metrics/registry.ts';
 import type { Recommendation } from '../level/recommendation.ts';
 import type { Constraint, LatencyBudget, Objective } from '../types.ts';
 import type { Prediction } from './prediction.ts';
-import type { Summary, SummaryPoint } from './summary.ts';
 
 /** The assignment on one line: `instances=2 max_batch_size=8`. */
 export function describeAssignment(assignment: Assignment): string {
@@ -121,13 +120,13 @@ const unseen: Readonly<Record<Prediction['extrapolates'][number], string>> = {
 };
 
 /** `1,235 infer/s (95 %: 1,200 to 1,270)`. */
-export function describeThroughput({ value, low, high }: SummaryPoint['throughput']): string {
+export function describeThroughput({ value, low, high }: Record<'value' | 'low' | 'high', number | null>): string {
   const interval = `${formatFigure(low ?? Number.NaN)} to ${formatFigure(high ?? Number.NaN)}`;
   return `${formatRate(value ?? Number.NaN)} (95 %: ${interval})`;
 }
 
 /** `76 % (95 %: 72 % to 80 %)`. */
-export function describeShare({ ratio, low, high }: NonNullable<Summary['gain']>): string {
+export function describeShare({ ratio, low, high }: Record<'ratio' | 'low' | 'high', number | null>): string {
   const percent = (share: number | null): string => `${((share ?? Number.NaN) * 100).toFixed(0)} %`;
   return `${percent(ratio)} (95 %: ${percent(low)} to ${percent(high)})`;
 }

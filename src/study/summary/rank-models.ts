@@ -1,18 +1,7 @@
 import { type Change, changesOf } from '../../stats/change.ts';
 import type { Interval } from '../../stats/interval.ts';
-import type { SeriesEntry } from './series-summary.ts';
-import type { Summary, SummaryPoint } from './summary.ts';
-
-/** A model of a series by what its best config serves within its limits. */
-export interface RankedModel {
-  readonly model: string;
-  /** 1 and the number of models that surely serve more: those that cannot be told apart share it. */
-  readonly rank: number;
-  /** infer/s. */
-  readonly throughput: SummaryPoint['throughput'];
-  /** Its throughput as a share of the first one's, with a 95 % interval; null for the first. */
-  readonly ofFirst: Summary['gain'];
-}
+import type { RankedModel, SeriesEntry } from './series-summary.ts';
+import type { SummaryPoint } from './summary.ts';
 
 /** Probability of any false order among the models of a series; each pair has its part of it on either side. */
 const FALSE_ORDER = 0.05;

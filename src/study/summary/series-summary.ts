@@ -1,6 +1,5 @@
 import { FINAL_ROUNDS, isFinalOver } from '../final/final.ts';
 import type { StudyState } from '../records/state.ts';
-import type { RankedModel } from './rank-models.ts';
 import type { Summary, SummaryPoint } from './summary.ts';
 
 /** What came of one model of a series. */
@@ -20,6 +19,17 @@ export interface SeriesEntry {
   /** As if the model had been tuned alone; null while its turn has not come. */
   readonly exitCode: number | null;
   readonly error: { readonly code: string; readonly message: string } | null;
+}
+
+/** A model of a series by what its best config serves within its limits. */
+export interface RankedModel {
+  readonly model: string;
+  /** 1 and the number of models that surely serve more: those that cannot be told apart share it. */
+  readonly rank: number;
+  /** infer/s. */
+  readonly throughput: SummaryPoint['throughput'];
+  /** Its throughput as a share of the first one's, with a 95 % interval; null for the first. */
+  readonly ofFirst: Summary['gain'];
 }
 
 /** The file of a series' summary, in its directory. */

@@ -4,8 +4,7 @@ import type { Explanation } from '../analysis/explain/explain.ts';
 import type { SpeedSummary } from '../speed/summary.ts';
 import type { NoiseFloor } from './noise-floor.ts';
 import type { Prediction } from './prediction.ts';
-import type { RankedModel } from './rank-models.ts';
-import type { SeriesEntry, SeriesSummary } from './series-summary.ts';
+import type { RankedModel, SeriesEntry, SeriesSummary } from './series-summary.ts';
 import type { StandingPoint, Summary, SummaryPoint } from './summary.ts';
 
 /** The form of `summary.json`; the compiler holds it against the types that are written. */
