@@ -1,4 +1,4 @@
-import { formatFigure, formatMs, formatRate, formatRatio, inertLine, wrapped } from '../base/format.ts';
+import { formatMs, formatRatio, inertLine, wrapped } from '../base/format.ts';
 import {
   describeAssignment,
   describeGainIn,
@@ -6,6 +6,7 @@ import {
   describePrediction,
   describeRecommendation,
   describeSpeed,
+  describeThroughput,
 } from '../study/summary/describe.ts';
 import { describeNoise, noiseSentence } from '../study/summary/noise-words.ts';
 import type { Summary, SummaryPoint } from '../study/summary/summary.ts';
@@ -75,11 +76,10 @@ function speed({ speed: { usual, lowest, highest, corrected } }: Summary): strin
 }
 
 function figures({ throughput, load, budgetLatencyMs, latencyMs }: SummaryPoint): string {
-  const interval = `${formatFigure(throughput.low ?? Number.NaN)} to ${formatFigure(throughput.high ?? Number.NaN)}`;
   const { percentile, value } = budgetLatencyMs;
   const median = percentile === 50 ? '' : `, p50 ${formatMs(latencyMs.p50 ?? Number.NaN)}`;
   const latency = `p${percentile} ${formatMs(value ?? Number.NaN)}${median}`;
-  return `${formatRate(throughput.value ?? Number.NaN)} (95 %: ${interval}) at ${describeLevel(load)}, ${latency}`;
+  return `${describeThroughput(throughput)} at ${describeLevel(load)}, ${latency}`;
 }
 
 function gain(summary: Summary, isBaseline: boolean): string[] {

@@ -1,17 +1,29 @@
 import { formatMs, formatRate, formatRatio, plainLine } from '../base/format.ts';
-import { describeLevel } from '../study/summary/describe.ts';
-import type { SeriesEntry, SeriesSummary } from '../study/summary/series-summary.ts';
+import { describeLevel, describeShare, describeThroughput } from '../study/summary/describe.ts';
+import type { RankedModel, SeriesEntry, SeriesSummary } from '../study/summary/series-summary.ts';
 import { BASELINE } from '../tuner/run.ts';
 
 /** Returns the outcome of a series, a line for each model. `directory` is the directory of the series. */
-export function seriesLines({ models }: SeriesSummary, directory: string): string[] {
+export function seriesLines({ models, ranking }: SeriesSummary, directory: string): string[] {
   const width = Math.max(...models.map(({ model }) => plainLine(model).length)) + 2;
   return [
     '',
     `the ${models.length} models:`,
     ...models.map((entry) => `${plainLine(entry.model).padEnd(width)}${verdict(entry)}`),
+    ...rankLines(ranking, width),
     `all in ${directory}`,
   ];
+}
+
+/** Models that were measured one after another, so that only what their intervals tell apart has an order. */
+function rankLines(ranking: readonly RankedModel[], width: number): string[] {
+  if (ranking.length < 2) return [];
+  const isShared = (rank: number): boolean => ranking.filter((other) => other.rank === rank).length > 1;
+  const rows = ranking.map(({ model, rank, throughput, ofFirst }) => {
+    const place = `${rank}${isShared(rank) ? '=' : '.'}`.padEnd(4);
+    return `${place}${plainLine(model).padEnd(width)}${describeThroughput(throughput)}${ofFirst ? `, ${describeShare(ofFirst)} of the first` : ''}`;
+  });
+  return ['', 'by what they serve within their limits (= cannot be told apart):', ...rows, ''];
 }
 
 function verdict({ error, best, feasible, gain }: SeriesEntry): string {

@@ -5,16 +5,31 @@ import { TrituneError } from '../base/errors.ts';
 import { freePorts } from './free-ports.ts';
 import { argumentsForModels } from './model-arguments.ts';
 import { startServerProcess, traceFileArgument } from './server-process.ts';
-import type { LaunchedServer, LaunchOptions } from './types.ts';
+import type { LaunchedServer, TritonLaunch } from './types.ts';
 
-export interface DockerLaunch extends LaunchOptions {
-  readonly modelRepository: string;
+/** What of the machine a container shares with us: nothing, the memory of the system, or a GPU's too. */
+export type SharedWithContainer = 'none' | 'system' | 'cuda';
+
+export interface DockerLaunch extends TritonLaunch {
   readonly image: string;
   /** As for `docker run --gpus`; null for none. */
   readonly gpus: string | null;
-  /** Where the server may write traces, in the directory of its log; none when undefined. */
-  readonly traceFile?: string;
+  /** Memory that tensors are sent in; none when undefined. */
+  readonly sharedMemory?: SharedWithContainer;
+  /** More options of `docker run`, as they are; of two that are about the same the last one counts. */
+  readonly dockerArgs?: readonly string[];
 }
+
+/**
+ * The namespaces that shared memory is found in. A container with an IPC namespace of its own has a /dev/shm of its own, whose size is to be
+ * said; in ours it has ours. A handle of a GPU's memory is opened only by a process that sees the one that made it
+ * (Triton's client documentation asks for --pid=host).
+ */
+const memoryArguments: Readonly<Record<SharedWithContainer, readonly string[]>> = {
+  none: ['--shm-size=1g'],
+  system: ['--ipc=host'],
+  cuda: ['--ipc=host', '--pid=host'],
+};
 
 /**
  * Triton in a container, its three ports published on free loopback ports; the repository is mounted read-only, the
@@ -38,18 +53,21 @@ export async function launchDocker(options: DockerLaunch): Promise<LaunchedServe
     '--rm',
     `--name=${name}`,
     ...(options.gpus === null ? [] : [`--gpus=${options.gpus}`]),
-    '--shm-size=1g',
+    ...memoryArguments[options.sharedMemory ?? 'none'],
+    ...(options.cpus === undefined ? [] : [`--cpuset-cpus=${options.cpus}`]),
     ...publish(grpc, 8001),
     ...publish(http, 8000),
     ...publish(metrics, 8002),
     `--mount=type=bind,${csvField(`source=${resolve(options.modelRepository)}`)},target=/models,readonly`,
     ...(traceFile === undefined ? [] : [mountInPlace(dirname(traceFile))]),
+    ...(options.dockerArgs ?? []),
     options.image,
     'tritonserver',
     '--model-repository=/models',
     '--model-control-mode=explicit',
     ...(await argumentsForModels(options.modelRepository, options)),
     ...(traceFile === undefined ? [] : [traceFileArgument(traceFile)]),
+    ...(options.extraArgs ?? []),
   ];
   return startServerProcess(
     {

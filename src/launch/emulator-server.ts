@@ -22,6 +22,7 @@ export async function launchEmulator(options: EmulatorLaunch): Promise<LaunchedS
       args: [options.script, 'emulate', isTwin ? `--from=${options.twinOf}` : `--profile=${options.profile}`, ...ports],
       description: isTwin ? `emulator (twin of ${options.twinOf})` : `emulator (profile ${options.profile})`,
       ports: { grpc, http, metrics },
+      cpus: options.cpus,
     },
     options,
   );

@@ -1,23 +1,18 @@
-import { resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { TrituneError } from '../base/errors.ts';
 import { freePorts } from './free-ports.ts';
 import { argumentsForModels } from './model-arguments.ts';
 import { startServerProcess, traceFileArgument } from './server-process.ts';
 import { findTriton, type TritonInstall } from './triton-install.ts';
-import type { LaunchedServer, LaunchOptions } from './types.ts';
+import type { LaunchedServer, TritonLaunch } from './types.ts';
 
-export interface LocalLaunch extends LaunchOptions {
-  readonly modelRepository: string;
+export interface LocalLaunch extends TritonLaunch {
   /** A tritonserver binary of the user's own; without it the one that `install-triton` fetched. */
   readonly binary?: string;
   readonly installDirectory?: string;
   readonly controlMode?: 'explicit' | 'none' | 'poll';
   /** Where it listens; free ports when not given. */
   readonly ports?: { readonly grpc: number; readonly http: number; readonly metrics: number };
-  /** Where the server may write traces; none when undefined. */
-  readonly traceFile?: string;
-  /** More options of tritonserver, as they are. */
-  readonly extraArgs?: readonly string[];
 }
 
 /**
@@ -40,7 +35,7 @@ export async function launchLocal(options: LocalLaunch): Promise<LaunchedServer>
     `--model-repository=${options.modelRepository}`,
     `--model-control-mode=${controlMode}`,
     ...(controlMode === 'explicit' ? await argumentsForModels(options.modelRepository, options) : []),
-    ...(install ? [`--backend-directory=${install.backendDirectory}`] : []),
+    ...(install ? directoriesOf(install) : []),
     '--http-address=127.0.0.1',
     '--grpc-address=127.0.0.1',
     '--metrics-address=127.0.0.1',
@@ -60,10 +55,17 @@ export async function launchLocal(options: LocalLaunch): Promise<LaunchedServer>
       env: install ? environmentOf(install) : {},
       description: 'tritonserver',
       ports,
+      cpus: options.cpus,
     },
     options,
   );
 }
+
+/** The response caches lie beside the backends. */
+const directoriesOf = ({ backendDirectory }: TritonInstall): readonly string[] => [
+  `--backend-directory=${backendDirectory}`,
+  `--cache-directory=${join(dirname(backendDirectory), 'caches')}`,
+];
 
 function environmentOf(install: TritonInstall): Record<string, string> {
   const joined = (first: string, rest: string | undefined): string => (rest ? `${first}:${rest}` : first);

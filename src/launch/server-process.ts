@@ -6,6 +6,7 @@ import { throwIfInterrupted } from '../base/abort.ts';
 import { realClock } from '../base/clock.ts';
 import { TrituneError } from '../base/errors.ts';
 import { connectHttp } from '../triton/control/connect.ts';
+import { lastWords } from './log-tail.ts';
 import type { LaunchedServer, LaunchOptions } from './types.ts';
 
 export interface ServerCommand {
@@ -14,6 +15,8 @@ export interface ServerCommand {
   readonly env?: Readonly<Record<string, string>>;
   readonly description: string;
   readonly ports: { readonly grpc: number; readonly http: number; readonly metrics: number };
+  /** Cores that it may use, where the command itself does not say so. */
+  readonly cpus?: string | undefined;
   /** Called after the process has ended, for what it may have left behind. */
   readonly cleanUp?: () => Promise<void>;
 }
@@ -25,7 +28,6 @@ export const traceFileArgument = (path: string): string => `--trace-config=trito
 const supervisor = join(import.meta.dirname, `supervise${extname(import.meta.filename)}`);
 const POLL_MS = 50;
 const STOP_GRACE_MS = 10_000;
-const LOG_TAIL_LINES = 6;
 
 /**
  * Starts a Triton-compatible server and waits until it is live. No shell is involved, and it ends when we do, however we do.
@@ -35,7 +37,7 @@ export async function startServerProcess(command: ServerCommand, options: Launch
   await mkdir(options.logDirectory, { recursive: true });
   const logFile = join(options.logDirectory, 'server.log');
   const log = createWriteStream(logFile);
-  const child = execa(process.execPath, [supervisor, command.file, ...command.args], {
+  const child = execa(process.execPath, [supervisor, ...onCpus(command), command.file, ...command.args], {
     env: command.env ?? {},
     // Stays open as long as we live; the supervisor ends the server when it closes.
     stdin: 'pipe',
@@ -70,7 +72,7 @@ export async function startServerProcess(command: ServerCommand, options: Launch
     if (!(error instanceof NotLive)) throw error;
     throw new TrituneError(
       'LAUNCH_FAILED',
-      `${command.description} did not come up: ${lastLines(logFile) || error.message}`,
+      `${command.description} did not come up: ${[error.message, wordsIn(logFile)].filter(Boolean).join(': ')}`,
       `its whole log is in ${logFile}`,
     );
   }
@@ -85,14 +87,22 @@ export async function startServerProcess(command: ServerCommand, options: Launch
   };
 }
 
+/** `taskset` becomes the server that it starts. */
+const onCpus = ({ cpus }: ServerCommand): readonly string[] =>
+  cpus === undefined ? [] : ['taskset', '--cpu-list', cpus];
+
 class NotLive extends Error {}
 
 async function waitUntilLive(httpUrl: string, hasEnded: () => boolean, options: LaunchOptions): Promise<void> {
   const client = connectHttp(httpUrl, { defaultTimeoutMs: 1000 });
   const deadlineNs = realClock.nowNs() + (options.readyTimeoutMs ?? 60_000) * 1e6;
   try {
-    while (!(await client.live().catch(() => false))) {
+    for (;;) {
+      const isLive = await client.live().catch(() => null);
+      if (isLive) return;
       throwIfInterrupted(options.signal);
+      // Triton listens when it has set itself up, so that it will never be live when it says that it is not.
+      if (isLive === false) throw new NotLive('it says that it is not live');
       if (hasEnded()) throw new NotLive('the process ended');
       if (realClock.nowNs() > deadlineNs) throw new NotLive('no answer before the deadline');
       await realClock.sleep(POLL_MS);
@@ -102,9 +112,9 @@ async function waitUntilLive(httpUrl: string, hasEnded: () => boolean, options: 
   }
 }
 
-function lastLines(file: string): string {
+function wordsIn(file: string): string {
   try {
-    return readFileSync(file, 'utf8').trim().split('\n').slice(-LOG_TAIL_LINES).join(' | ');
+    return lastWords(readFileSync(file, 'utf8'));
   } catch {
     return '';
   }

@@ -21,6 +21,17 @@ export interface LaunchOptions {
   readonly laterModels?: readonly string[];
   /** Directory for the server's log. */
   readonly logDirectory: string;
+  /** Cores that the server may use, as `taskset` and `docker run --cpuset-cpus` take them; all when undefined. */
+  readonly cpus?: string | undefined;
   readonly readyTimeoutMs?: number;
   readonly signal?: AbortSignal;
+}
+
+/** What a real Triton is started with. */
+export interface TritonLaunch extends LaunchOptions {
+  readonly modelRepository: string;
+  /** Where the server may write traces; none when undefined. */
+  readonly traceFile?: string;
+  /** More options of tritonserver, as they are; Triton takes the last of two that are about the same. */
+  readonly extraArgs?: readonly string[];
 }

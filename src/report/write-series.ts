@@ -1,10 +1,18 @@
 import { join } from 'node:path';
-import { SERIES_SUMMARY, type SeriesEntry, type SeriesSummary } from '../study/summary/series-summary.ts';
+import { rankModels } from '../study/summary/rank-models.ts';
+import {
+  SERIES_REPORT,
+  SERIES_SUMMARY,
+  type SeriesEntry,
+  type SeriesSummary,
+} from '../study/summary/series-summary.ts';
+import { seriesHtml } from './series-html.ts';
 import { writeWhole } from './write-run.ts';
 
-/** Writes the summary of a series whole or not at all; gives what is in it. Errors: OUTPUT_UNWRITABLE. */
+/** Writes the summary of a series, and its page; gives what is in them. Errors: OUTPUT_UNWRITABLE. */
 export async function writeSeriesSummary(directory: string, models: readonly SeriesEntry[]): Promise<SeriesSummary> {
-  const summary: SeriesSummary = { schemaVersion: 1, models };
+  const summary: SeriesSummary = { schemaVersion: 1, models, ranking: rankModels(models) };
   await writeWhole(join(directory, SERIES_SUMMARY), `${JSON.stringify(summary, null, 2)}\n`);
+  await writeWhole(join(directory, SERIES_REPORT), seriesHtml(summary));
   return summary;
 }

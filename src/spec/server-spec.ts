@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { faultOfDockerArgument, faultOfServerArgument } from './launch-arguments.ts';
 import type { ReadOnly } from './read-only.ts';
 
 const text = z.string().min(1);
@@ -40,6 +41,11 @@ export const addressSpec = z.strictObject({
 
 export const DEFAULT_DOCKER_IMAGE = 'nvcr.io/nvidia/tritonserver:24.10-py3';
 
+const CPU_LIST = /^\d+(-\d+)?(,\d+(-\d+)?)*$/;
+
+const argumentsWithout = (faultOf: (text: string) => string | null) =>
+  z.array(text.refine((each) => faultOf(each) === null, { error: ({ input }) => `${faultOf(String(input))}` }));
+
 /** A server that is started for the run and ended with it. */
 export const launchSpec = z.strictObject({
   launch: text.optional().describe('emulator[:PROFILE], twin:RUN_DIRECTORY, local or docker'),
@@ -47,6 +53,16 @@ export const launchSpec = z.strictObject({
   tritonserver: text.optional().describe('The binary for a launch of local'),
   dockerImage: text.default(DEFAULT_DOCKER_IMAGE).describe('The image for a launch of docker'),
   dockerGpus: text.optional().describe('GPUs for a launch of docker, or none; all if not given'),
+  serverArg: argumentsWithout(faultOfServerArgument)
+    .optional()
+    .describe('More options of tritonserver for a launch of local or docker, each --NAME=VALUE'),
+  serverCpus: text
+    .regex(CPU_LIST, 'expected cores such as 0-3,8')
+    .optional()
+    .describe('The cores that a launched server may use, such as 0-3,8; all if not given'),
+  dockerArg: argumentsWithout(faultOfDockerArgument)
+    .optional()
+    .describe('More options of docker run for a launch of docker, each --NAME=VALUE'),
 });
 
 export const restoreWays = ['config', 'reload'] as const;

@@ -30,6 +30,9 @@ const places: Readonly<Record<Exclude<keyof Options, 'modelAnalyzer'>, Place>> =
   tritonserver: ['server', 'tritonserver'],
   dockerImage: ['server', 'dockerImage'],
   dockerGpus: ['server', 'dockerGpus'],
+  serverArg: ['server', 'serverArg'],
+  serverCpus: ['server', 'serverCpus'],
+  dockerArg: ['server', 'dockerArg'],
   protect: ['server', 'protect'],
   restore: ['server', 'restore'],
   latencyBudget: ['goal', 'latencyBudgetMs'],
@@ -88,7 +91,7 @@ export const studyOptionNames: readonly string[] = Object.entries(places)
 const replaced: Readonly<Record<string, readonly (keyof typeof places)[]>> = {
   concurrency: ['requestRate'],
   requestRate: ['concurrency'],
-  url: ['launch', 'controlUrl', 'metricsUrl'],
+  url: ['launch', 'serverArg', 'serverCpus', 'dockerArg', 'controlUrl', 'metricsUrl'],
   launch: ['url', 'controlUrl', 'metricsUrl'],
 };
 

@@ -67,7 +67,7 @@ describe('several models in a run', { timeout: 120_000 }, () => {
     const [run = ''] = await readdir(join(cwd, 'tritune-runs'));
     expect(run).toMatch(/^flaky-b-\d{8}-\d{6}$/);
     const directory = join(cwd, 'tritune-runs', run);
-    expect((await readdir(directory)).sort()).toEqual(['b', 'series.json', 'summary.json']);
+    expect((await readdir(directory)).sort()).toEqual(['b', 'report.html', 'series.json', 'summary.json']);
 
     const summary = await seriesOf(directory);
     expect(summary.models).toMatchObject([
@@ -149,7 +149,7 @@ describe('several models in a run', { timeout: 120_000 }, () => {
     expect(await isOriginal('a')).toBe(true);
     expect(await ready()).toEqual(['a']);
     expect((await summaryOf(join(output, 'a'))).best?.throughput.value).toBeGreaterThan(0);
-    expect((await readdir(output)).sort()).toEqual(['a', 'series.json', 'summary.json']);
+    expect((await readdir(output)).sort()).toEqual(['a', 'report.html', 'series.json', 'summary.json']);
     const series = await readFile(join(output, 'series.json'), 'utf8');
     expect(series).toContain('x-key');
     expect(series).not.toContain('hush');

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { seriesLines } from '../../src/headless/series-lines.ts';
+import { rankModels } from '../../src/study/summary/rank-models.ts';
 import type { SeriesEntry } from '../../src/study/summary/series-summary.ts';
 
 const none = { feasible: null, gain: null, best: null, exitCode: null, error: null };
@@ -16,7 +17,7 @@ it('says in a line what came of each model of a series', () => {
     { ...none, model: 'c', directory: 'c', exitCode: 4, error: { code: 'SERVER_FAILED', message: 'is\ngone' } },
     { ...none, model: '\u001b[2Jd', directory: '_2Jd' },
   ];
-  expect(seriesLines({ schemaVersion: 1, models }, 'runs/x')).toEqual([
+  expect(seriesLines({ schemaVersion: 1, models, ranking: rankModels(models) }, 'runs/x')).toEqual([
     '',
     'the 4 models:',
     'a     1,235 infer/s at concurrency 8, p99 6.25 ms; gain 2.00×',
@@ -25,4 +26,38 @@ it('says in a line what came of each model of a series', () => {
     '[2Jd  nothing could be measured',
     'all in runs/x',
   ]);
+});
+
+it('ranks the models by what they serve, with a rank for those that cannot be told apart', () => {
+  const served = (model: string, value: number, half: number): SeriesEntry => ({
+    ...{ ...none, model, directory: model, feasible: true, exitCode: 0 },
+    best: { ...best, throughput: { value, low: value - half, high: value + half } },
+  });
+  const models = [
+    served('net_onnx', 1000, 20),
+    served('net_trt', 1950, 40),
+    { ...served('net_none', 9000, 10), feasible: false },
+    served('net_fp16', 1990, 40),
+    { ...none, model: 'net_gone', directory: 'x' },
+  ];
+  const ranking = rankModels(models);
+  expect(ranking.map(({ model, rank }) => [model, rank])).toEqual([
+    ['net_fp16', 1],
+    ['net_trt', 1],
+    ['net_onnx', 3],
+  ]);
+  const lines = seriesLines({ schemaVersion: 1, models, ranking }, 'runs/x');
+  expect(lines.slice(7, -1)).toEqual([
+    '',
+    'by what they serve within their limits (= cannot be told apart):',
+    '1=  net_fp16  1,990 infer/s (95 %: 1,950 to 2,030)',
+    expect.stringMatching(
+      /^1= {2}net_trt {3}1,950 infer\/s \(95 %: 1,910 to 1,990\), 98 % \(95 %: 9\d % to 10\d %\) of the first$/,
+    ),
+    expect.stringMatching(/^3\. {2}net_onnx {2}1,000 infer\/s .*, 50 % \(95 %: 49 % to 52 %\) of the first$/),
+    '',
+  ]);
+  // An interval that says nothing makes no order.
+  expect(rankModels([served('a', 1000, 900), served('b', 500, 450)]).map(({ rank }) => rank)).toEqual([1, 1]);
+  expect(rankModels([])).toEqual([]);
 });

@@ -5,12 +5,13 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { launchServer } from '../../src/app/server/launch.ts';
+import { checkLaunch, launchServer } from '../../src/app/server/launch.ts';
 import { launchDocker } from '../../src/launch/docker-server.ts';
 import { freePorts } from '../../src/launch/free-ports.ts';
 import { launchLocal } from '../../src/launch/local-server.ts';
 import { findTriton } from '../../src/launch/triton-install.ts';
 import type { LaunchedServer } from '../../src/launch/types.ts';
+import { checkStudySpec } from '../../src/spec/study-spec.ts';
 
 /**
  * A server that is live on the port of its `--http-port=` or `--publish HOST:PORT:8000`, and writes down how it was called. It
@@ -158,6 +159,79 @@ describe('launch', () => {
     } finally {
       process.env.PATH = path;
     }
+  });
+
+  it('starts a Triton with more options and on some of the cores', async () => {
+    const flags = { modelRepository: '/models', serverCpus: '0' } as const;
+    const serverArg = ['--cache-config=local,size=1048576', '--rate-limit=execution_count'];
+    server = await launchServer(
+      { ...flags, launch: 'local', tritonserver: binary, serverArg },
+      { logDirectory: directory },
+    );
+    const { args, pid } = await lastCall();
+    expect(args.slice(-2)).toEqual(serverArg);
+    expect(await readFile(`/proc/${pid}/status`, 'utf8')).toMatch(/^Cpus_allowed_list:\t0$/m);
+    await server.stop();
+    await untilDead(pid);
+  });
+
+  it('runs a container with more options, on some of the cores, in our memory where tensors lie in it', async () => {
+    const path = process.env.PATH;
+    process.env.PATH = `${directory}:${path}`;
+    try {
+      const flags = {
+        launch: 'docker',
+        modelRepository: '/models',
+        dockerImage: 'triton:x',
+        dockerGpus: 'none',
+      } as const;
+      const argsOf = async (more: object): Promise<string[]> => {
+        server = await launchServer({ ...flags, ...more }, { logDirectory: directory });
+        const { args } = await lastCall();
+        await server.stop();
+        return args;
+      };
+      const args = await argsOf({ serverArg: ['--log-verbose=1'], dockerArg: ['--memory=8g'], serverCpus: '0-3' });
+      expect(args).toEqual(expect.arrayContaining(['--shm-size=1g', '--cpuset-cpus=0-3']));
+      expect(args.slice(-6)).toEqual([
+        ...['--memory=8g', 'triton:x', 'tritonserver', '--model-repository=/models', '--model-control-mode=explicit'],
+        '--log-verbose=1',
+      ]);
+      const shared = await argsOf({ sharedMemory: 'system' });
+      expect(shared).toContain('--ipc=host');
+      expect(shared.join(' ')).not.toMatch(/--shm-size|--pid/);
+      expect(await argsOf({ sharedMemory: 'cuda' })).toEqual(expect.arrayContaining(['--ipc=host', '--pid=host']));
+    } finally {
+      process.env.PATH = path;
+    }
+  });
+
+  it('refuses options that it sets itself, by their beginnings too, and those about another server', () => {
+    const studyWith = (server: object) => () => checkStudySpec({ model: 'm', server }, 'it');
+    for (const arg of ['--http-port=1', '--model-control=none', '--load-model=a', '--model-store=/x', 'cache', '-v'])
+      expect(studyWith({ launch: 'local', serverArg: [arg] })).toThrow(/set by tritune itself|not of the form/);
+    for (const arg of ['--name=x', '--publish=1:1', '--gpus=all', '--network=host'])
+      expect(studyWith({ launch: 'docker', dockerArg: [arg] })).toThrow(/set by tritune itself/);
+    expect(studyWith({ serverCpus: 'all' })).toThrow(/expected cores/);
+    expect(studyWith({ launch: 'local', serverArg: ['--metrics-config=a', '--log-verbose=1'] })).not.toThrow();
+    expect(() => checkLaunch({ launch: 'emulator', serverArg: ['--log-verbose=1'] })).toThrow(/--server-arg/);
+    expect(() => checkLaunch({ launch: 'local', dockerArg: ['--memory=8g'] })).toThrow(/--docker-arg/);
+    expect(() => checkLaunch({ serverCpus: '0' })).toThrow(/--server-cpus/);
+  });
+
+  it('says at once what a server said that came up and will never be live', async () => {
+    const unlive = join(directory, 'unlive');
+    await writeFile(
+      unlive,
+      `#!${process.execPath}
+console.log('I0101 00:00:00.0 1 a.cc:1] "Started"\\nE0101 00:00:00.0 1 b.cc:2] "unable to find the cache"\\n+---+');
+const port = Number(process.argv.find((arg) => arg.startsWith('--http-port=')).split('=')[1]);
+require('node:http').createServer((_, response) => response.writeHead(400).end()).listen(port, '127.0.0.1');
+`,
+    );
+    await chmod(unlive, 0o755);
+    const launched = launchLocal({ binary: unlive, modelRepository: '/m', logDirectory: directory });
+    await expect(launched).rejects.toThrow(/not live: E0101 \S+ 1 b\.cc:2\] "unable to find the cache"$/);
   });
 
   it('says what a server that does not come up said', async () => {

@@ -78,13 +78,38 @@ describe('the gate', () => {
   });
 
   it.each([
-    [{ model: 'other' }, /'other' is compared with 'm'/],
+    [{ model: 'other' }, /'other' is compared with 'm' \(--allow-other-model/],
     [{ isEmulated: true }, /figures of an emulator/],
     [{ flaw: 'no configuration met the constraints' }, /no configuration met/],
   ])('fails for %j', (change, words) => {
     const { isRegression, faults } = decide(document(), document(change));
     expect(isRegression).toBe(true);
     expect(faults.join()).toMatch(words);
+  });
+
+  it('compares with another model where that is asked for, and says so', () => {
+    const gate = (models: readonly string[], runModels: readonly string[], latencyMs = 8) =>
+      decideGate(
+        models.map((model) => document({ model })),
+        runModels.map((model) => document({ model }, 1000, latencyMs)),
+        { ...rule, allowsOtherModel: true },
+      );
+    const decision = gate(['net_onnx'], ['net_trt']);
+    expect(decision).toMatchObject({
+      isRegression: false,
+      faults: [],
+      notes: ["'net_trt' is compared with 'net_onnx'"],
+    });
+    expect(gateMarkdown(decision)).toContain("- 'net\\_trt' is compared with 'net\\_onnx'\n");
+    expect(gateAnnotations(decision)).toContain("::notice title=tritune::'net_trt' is compared with 'net_onnx'");
+    expect(gate(['net_onnx'], ['net_trt'], 12)).toMatchObject({ isRegression: true, faults: [] });
+    expect(gate(['m'], ['m'])).toMatchObject({ faults: [], notes: [] });
+    // Repeated measurements are of one model all the same.
+    expect(gate(['a', 'b'], ['c', 'd'])).toMatchObject({
+      isRegression: true,
+      faults: ["'b' is taken for a repeated measurement of 'a'", "'d' is taken for a repeated measurement of 'c'"],
+      notes: ["'c' is compared with 'a'"],
+    });
   });
 
   it('is the stricter with each figure the more it has to look at', () => {

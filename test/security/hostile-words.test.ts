@@ -65,7 +65,8 @@ describe('hostile words on a terminal', () => {
   const seriesOf = (text: string): string[] => {
     const error = { code: 'SERVER_FAILED', message: text } as const;
     const entry = { ...summarize(foldStudy(hostileRecords(text)), ''), directory: 'm', error };
-    return seriesLines({ schemaVersion: 1, models: [entry as never] }, 'runs');
+    const ranked = { model: entry.model, rank: 1, throughput: { value: 1, low: 1, high: 1 }, ofFirst: null };
+    return seriesLines({ schemaVersion: 1, models: [entry as never], ranking: [ranked, ranked] }, 'runs');
   };
 
   it('do nothing in the lines of a run, its end, a recording and a series', () => {

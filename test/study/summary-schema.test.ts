@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { foldStudy } from '../../src/study/records/fold.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
+import { rankModels } from '../../src/study/summary/rank-models.ts';
 import { entryOf } from '../../src/study/summary/series-summary.ts';
 import { type Summary, summarize } from '../../src/study/summary/summary.ts';
 import { summaryJsonSchema } from '../../src/study/summary/summary-schema.ts';
@@ -42,7 +43,8 @@ describe('the JSON Schema of summary.json', () => {
       entryOf(place, null, failed),
       entryOf(place, null, { exitCode: null, error: null }),
     ];
-    expect(faultsOf({ schemaVersion: 1, models })).toEqual([]);
+    expect(faultsOf({ schemaVersion: 1, models, ranking: rankModels(models) })).toEqual([]);
+    expect(faultsOf({ schemaVersion: 1, models, ranking: [{ model: 'm', rank: 'first' }] })).not.toEqual([]);
   }, 60_000);
 
   it('does not fit what is no summary', async () => {

@@ -128,6 +128,31 @@ export function tritonClientSuite(title: string, subject: ClientSubject): void {
       expect(await client.modelReady(model)).toBe(true);
     });
 
+    it('warms up every instance that is made, and counts that', async () => {
+      const sample = { data_type: 'TYPE_FP32', zero_data: true };
+      const inputs = Object.fromEntries(
+        (original.input ?? []).map(({ name, dims }) => [name, { ...sample, dims: dims?.map(Number) ?? [] }]),
+      );
+      const warmed = (count: number, size = 4): ModelConfig => ({
+        ...original,
+        instance_group: [{ ...original.instance_group?.[0], count }],
+        model_warmup: [{ name: 'w', batch_size: size, count: 3, inputs }],
+      });
+      const counts = async () => {
+        const now = (await client.statistics(model)).at(-1);
+        const sizes = now?.batchStats.map(({ batchSize, computeInfer }) => [batchSize, computeInfer.count]);
+        return [now?.executionCount, now?.inferenceCount, now?.success.count, sizes];
+      };
+      await client.load(model, warmed(1));
+      expect(await counts()).toEqual([3, 12, 12, [[4, 3]]]);
+      await client.load(model, warmed(3));
+      expect(await counts()).toEqual([9, 36, 36, [[4, 9]]]);
+      const { serverMessage } = await refusalOf(client.load(model, warmed(1, 1000)));
+      expect(serverMessage).toContain("failed to run warmup sample 'w': batch size 1000");
+      expect(await counts()).toEqual([9, 36, 36, [[4, 9]]]);
+      await client.load(model, original);
+    });
+
     it('knows a model that is not there', async () => {
       const unknown = { code: 'MODEL_UNKNOWN', hint: expect.stringContaining(model) };
       await expect(client.modelMetadata(unknownModel)).rejects.toMatchObject(unknown);

@@ -7,7 +7,7 @@ import { trituneVersion } from '../../base/version.ts';
 import { type SeriesOptions, seriesOf } from '../../spec/series-options.ts';
 import { type SeriesSpec, seriesSpec } from '../../spec/series-spec.ts';
 import { takeLock } from '../../study/records/journal-lock.ts';
-import { SERIES_SUMMARY } from '../../study/summary/series-summary.ts';
+import { SERIES_REPORT, SERIES_SUMMARY } from '../../study/summary/series-summary.ts';
 import { safeName, studyFiles } from '../output/directory.ts';
 
 /** What `series.json` says: the models of a series, the directory of each one's study, and how the series was started. */
@@ -33,7 +33,7 @@ const FILE = 'series.json';
 const fileIn = (directory: string): string => join(directory, FILE);
 
 /** Names that other things have in the directory of a series. */
-const TAKEN = ['server', FILE, `${FILE}.lock`, SERIES_SUMMARY];
+const TAKEN = ['server', FILE, `${FILE}.lock`, SERIES_SUMMARY, SERIES_REPORT];
 
 /** True for the directory of a series, false for that of a single study, or of nothing. */
 export const isSeries = (directory: string): Promise<boolean> =>

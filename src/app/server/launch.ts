@@ -19,33 +19,31 @@ export interface LaunchRequest extends Partial<LaunchSpec> {
   readonly trace?: boolean | undefined;
 }
 
-/** Starts the server that `--launch` names; a Triton loads `loadModels` of `common` at once, an emulator all that it has. Errors: USAGE, LAUNCH_FAILED. */
-export async function launchServer(options: LaunchRequest, common: LaunchOptions): Promise<LaunchedServer> {
+/** Starts the server that `--launch` names; a Triton loads `loadModels` of `given` at once, an emulator all that it has. Errors: USAGE, LAUNCH_FAILED. */
+export async function launchServer(options: LaunchRequest, given: LaunchOptions): Promise<LaunchedServer> {
   const [what, ...rest] = (options.launch ?? '').split(':');
   const which = rest.join(':');
+  const common = { ...given, cpus: options.serverCpus };
   if (what === 'emulator') return launchEmulator({ ...common, profile: which || DEFAULT_EMULATOR_PROFILE, script });
   if (what === 'twin' && which !== '') return launchEmulator({ ...common, twinOf: which, script });
-  const traceFile = options.trace ? { traceFile: join(common.logDirectory, 'trace.json') } : {};
+  const triton = {
+    ...common,
+    ...(options.trace && { traceFile: join(common.logDirectory, 'trace.json') }),
+    extraArgs: options.serverArg ?? [],
+  };
   if (what === 'local') {
     return launchLocal({
-      ...common,
+      ...triton,
       modelRepository: needsRepository(options),
       ...(options.tritonserver !== undefined && { binary: options.tritonserver }),
-      ...traceFile,
     });
   }
   if (what === 'docker') {
-    if ((options.sharedMemory ?? 'none') !== 'none') {
-      throw new TrituneError(
-        'USAGE',
-        'a container that is started for the run has shared memory of its own',
-        'start one yourself with --ipc=host, or use --launch local',
-      );
-    }
     return launchDocker({
-      ...common,
+      ...triton,
       modelRepository: needsRepository(options),
-      ...traceFile,
+      sharedMemory: options.sharedMemory ?? 'none',
+      dockerArgs: options.dockerArg ?? [],
       image: options.dockerImage ?? DEFAULT_DOCKER_IMAGE,
       // Docker refuses every container where it is asked for GPUs and there are none.
       gpus: options.dockerGpus === 'none' ? null : (options.dockerGpus ?? 'all'),
@@ -56,6 +54,20 @@ export async function launchServer(options: LaunchRequest, common: LaunchOptions
     `there is no --launch '${options.launch}'`,
     'use emulator[:PROFILE], twin:RUN_DIRECTORY, local or docker',
   );
+}
+
+/** Options that would silently be ignored without these launches. */
+const launchesOf = [
+  { option: 'serverArg', flag: '--server-arg', launches: /^(local|docker)$/, hint: '--launch local or docker' },
+  { option: 'dockerArg', flag: '--docker-arg', launches: /^docker$/, hint: '--launch docker' },
+  { option: 'serverCpus', flag: '--server-cpus', launches: /./, hint: '--launch' },
+] as const;
+
+/** Errors: USAGE for an option about a server that is started in another way, or not at all. */
+export function checkLaunch({ launch = '', ...options }: LaunchRequest): void {
+  const wrong = launchesOf.find(({ option, launches }) => options[option] !== undefined && !launches.test(launch));
+  if (!wrong) return;
+  throw new TrituneError('USAGE', `${wrong.flag} has no meaning for this server`, `it goes with ${wrong.hint}`);
 }
 
 function needsRepository(options: Pick<LaunchRequest, 'launch' | 'modelRepository'>): string {

@@ -11,7 +11,7 @@ import type { ModelIndexEntry, ModelMetadata, TritonClient } from '../../triton/
 import type { TlsOptions } from '../../triton/wire/tls.ts';
 import { addressesOf, addressesOfLaunched, connectControl, type TritonIdentity } from './addresses.ts';
 import { headersOf } from './headers.ts';
-import { type LaunchRequest, launchServer } from './launch.ts';
+import { checkLaunch, type LaunchRequest, launchServer } from './launch.ts';
 import { readTls } from './read-tls.ts';
 import { wantsTls } from './tls.ts';
 
@@ -39,6 +39,7 @@ export async function openServer(
   if (options.launch !== undefined && wantsTls(options)) {
     throw new TrituneError('USAGE', 'a server that is started for the run speaks no TLS', 'leave out the TLS options');
   }
+  checkLaunch(options);
   const tls = await readTls(options);
   const launched =
     options.launch === undefined

@@ -9,7 +9,7 @@ import { translate } from './translate.ts';
 const replaced: Partial<Record<keyof TuneOptions, readonly (keyof TuneOptions)[]>> = {
   concurrency: ['requestRate'],
   requestRate: ['concurrency'],
-  url: ['launch', 'controlUrl', 'metricsUrl'],
+  url: ['launch', 'serverArg', 'dockerArg', 'controlUrl', 'metricsUrl'],
   launch: ['url', 'controlUrl', 'metricsUrl'],
 };
 
@@ -34,6 +34,7 @@ export function withAnalyzerFile(
   });
   for (const { key, reason } of ignored) terminal.tell(`${file}: ${key} does not count: ${reason}`);
   const taken = new Set<string>([...given].flatMap((key) => [key, ...(replaced[key as keyof TuneOptions] ?? [])]));
+  if (given.has('launch')) for (const key of uselessFor(options.launch)) taken.add(key);
   const leftOf = <T extends object>(fields: T): Partial<T> =>
     Object.fromEntries(Object.entries(fields).filter(([key]) => byModel.has(key) || !taken.has(key))) as Partial<T>;
   const withoutLevels = (study: Partial<TuneOptions>): Partial<TuneOptions> => {
@@ -47,4 +48,10 @@ export function withAnalyzerFile(
     model: models,
     own: Object.fromEntries([...own].map(([model, study]) => [model, leftOf(withoutLevels(study))])),
   };
+}
+
+/** The file's options of a server that the command line starts in another way. */
+function uselessFor(launch: string | undefined): readonly (keyof TuneOptions)[] {
+  if (launch === 'docker') return [];
+  return launch === 'local' ? ['dockerArg'] : ['serverArg', 'dockerArg'];
 }

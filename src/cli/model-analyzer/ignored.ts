@@ -3,7 +3,8 @@ import { analyzerFile, type Ignore, modelSettings } from './schema.ts';
 
 const noReports = 'one report holds every trial: report.html, results.csv and summary.json';
 const ownClient = 'requests are sent by a load generator of our own';
-const ownServer = 'options of the server are not passed on: start it yourself and say triton_launch_mode: remote';
+const ownServer =
+  'it is not passed on: give --docker-arg, or start the server yourself and say triton_launch_mode: remote';
 const fromServer = "GPU figures are read from the server's metrics";
 const inPlace = 'configs are sent to the server as they are: no repository is written';
 const oneModel = 'the parts of an ensemble or of a BLS model are not tuned with it: tune them by themselves';
@@ -33,7 +34,9 @@ const reasons: readonly (readonly [RegExp, string])[] = [
     /^(monitoring_interval|duration_seconds|collect_cpu_metrics|gpus|dcgm_disable|always_report_gpu_metrics)$/,
     fromServer,
   ],
-  [/^triton_(server_flags|server_environment|docker_(mounts|labels|args|shm_size)|install_path)$/, ownServer],
+  [/^triton_docker_args$/, ownServer],
+  [/^triton_server_environment$/, 'a server that is started for the run has the environment of tritune'],
+  [/^triton_install_path$/, 'give its binary as triton_server_path'],
   [/^triton_output_path$/, "the server's log is in the output directory, under server/"],
   [/^config_file$/, 'this is the file'],
 ];

@@ -52,10 +52,18 @@ const flagValue = z.union(
   'expected a value or a list of texts',
 );
 
+/** tritonserver's options by name; one in a list is given several times. */
+const serverFlags = z.record(
+  text,
+  z.union([z.string(), z.number(), z.boolean(), z.array(z.union([z.string(), z.number()]))]),
+  'expected options of tritonserver by name',
+);
+
 const shared = {
   objectives: objectives.optional(),
   constraints: z.record(text, limits).optional(),
   perf_analyzer_flags: z.record(text, flagValue).optional(),
+  triton_server_flags: serverFlags.optional(),
 };
 
 export const modelSettings = z.looseObject({
@@ -85,6 +93,9 @@ export const analyzerFile = z.looseObject({
   triton_metrics_url: text.optional(),
   triton_server_path: text.optional(),
   triton_docker_image: text.optional(),
+  triton_docker_mounts: z.union([text.transform((mount) => [mount]), z.array(text)], 'expected mounts').optional(),
+  triton_docker_labels: z.record(text, z.string(), 'expected labels with their texts').optional(),
+  triton_docker_shm_size: z.union([text, z.number()], 'expected a size such as 1G').optional(),
   batch_sizes: numberList.optional(),
   concurrency: numberList.optional(),
   request_rate: numberList.optional(),

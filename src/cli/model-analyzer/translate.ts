@@ -65,7 +65,7 @@ export function translate(read: ReadFile, given: Given): Translation {
   ignoreUnused(content, own, ignore);
   const common = {
     sampler: samplers[mode],
-    ...serverOptions(content, protocol, ignore),
+    ...serverOptions(content, protocol, new Map(models.map((name) => [name, read.models.get(name) ?? {}])), ignore),
     ...tls,
     ...(content.export_path !== undefined && { output: content.export_path }),
     ...(mode === 'optuna' && content.optuna_max_trials !== undefined && { maxTrials: content.optuna_max_trials }),

@@ -6,6 +6,7 @@ import type { Faults } from '../faults.ts';
 import { admit } from '../scheduling/admission.ts';
 import type { ModelSimulator } from '../scheduling/model-simulator.ts';
 import { type Placement, place } from '../scheduling/placement.ts';
+import { type WarmUp, warmUpOf } from '../scheduling/warm-up.ts';
 import { asProtocolFailure, ProtocolFailure } from '../wire/protocol-failure.ts';
 import { EnsembleVersion } from './ensemble-version.ts';
 import type { Servable } from './servable.ts';
@@ -144,7 +145,7 @@ export class ModelEntry {
     const simulator = this.#options.modelSimulatorOf(placement.config);
     admit(this.#around.device, this, placement, simulator);
     this.loadSeconds = simulator.load.fullSeconds;
-    this.#serve(placement, simulator, STORED_VERSION);
+    this.#serve(placement, simulator, this.#warmUp(placement, simulator), STORED_VERSION);
     this.#posted = { config: this.#options.stored, version: STORED_VERSION };
   }
 
@@ -185,11 +186,14 @@ export class ModelEntry {
   async #changeInPlace(asked: Placement): Promise<void> {
     const serving = this.#serving as Servable;
     const before = place(this.name, (this.#posted as LoadSource).config, { gpus: this.#options.gpus }).instances;
-    const { load } = this.#options.modelSimulatorOf(asked.config);
     const added = asked.instances - before;
-    const seconds = added > 0 ? load.addSeconds : -added * load.removeSeconds;
     let placement = asked;
+    let warmUp: WarmUp;
     try {
+      const running = this.#options.modelSimulatorOf(asked.config);
+      warmUp = this.#warmUp(asked, running, added);
+      const { addSeconds, removeSeconds } = running.load;
+      const seconds = added > 0 ? addSeconds + warmUp.seconds : -added * removeSeconds;
       placement = await this.#prepared(asked, seconds, true);
       const simulator = this.#options.modelSimulatorOf(placement.config);
       admit(this.#around.device, this, placement, simulator);
@@ -198,7 +202,7 @@ export class ModelEntry {
       this.#reason = `Internal: ${failure.message}`;
       throw this.#loadFailed('READY', failure);
     }
-    serving.setInstances(placement.config, placement.instances);
+    serving.setInstances(placement.config, placement.instances, before, warmUp);
     this.#reason = '';
     this.#applyNeverReady(placement, true);
   }
@@ -207,8 +211,10 @@ export class ModelEntry {
     if (!this.#serving) this.#state = 'LOADING';
     let placement = asked;
     let simulator = this.#options.modelSimulatorOf(asked.config);
+    let warmUp: WarmUp;
     try {
-      placement = await this.#prepared(asked, simulator.load.fullSeconds, false);
+      warmUp = this.#warmUp(asked, simulator);
+      placement = await this.#prepared(asked, simulator.load.fullSeconds + warmUp.seconds, false);
       simulator = this.#options.modelSimulatorOf(placement.config);
       admit(this.#around.device, this, placement, simulator, { isBeside: this.#serving !== null });
     } catch (error) {
@@ -220,7 +226,7 @@ export class ModelEntry {
       throw failure;
     }
     this.#retire(this.#serving);
-    this.#serve(placement, simulator, version);
+    this.#serve(placement, simulator, warmUp, version);
     this.#applyNeverReady(placement, false);
   }
 
@@ -239,8 +245,12 @@ export class ModelEntry {
     return config === placement.config ? placement : place(this.name, config, { gpus });
   }
 
-  #serve({ config, instances }: Placement, simulator: ModelSimulator, version: string): void {
-    const options = { model: this.name, version, config, instances, simulator, lifetime: this.lifetime };
+  #warmUp({ config, instances }: Placement, simulator: ModelSimulator, added = instances): WarmUp {
+    return warmUpOf(this.name, config, added, simulator);
+  }
+
+  #serve({ config, instances }: Placement, simulator: ModelSimulator, warmUp: WarmUp, version: string): void {
+    const options = { model: this.name, version, config, instances, simulator, warmUp, lifetime: this.lifetime };
     const { clock } = this.#around;
     this.#serving = config.ensemble_scheduling
       ? new EnsembleVersion({ ...options, clock, serving: this.#options.servingOf })

@@ -1,6 +1,7 @@
 import type { ExecutionSplit } from '../../queueing/service-law.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import type { SequenceMark } from '../scheduling/sequence-mark.ts';
+import type { WarmUp } from '../scheduling/warm-up.ts';
 import type { ModelSignature } from '../wire/infer-call.ts';
 import type { ProtocolFailure } from '../wire/protocol-failure.ts';
 import type { AnswerCache } from './answer-cache.ts';
@@ -33,8 +34,8 @@ export interface Servable {
   readonly waitingRequests: number;
   /** Throws a ProtocolFailure when the request cannot be taken; `job` is never called then. */
   submit(job: Job): void;
-  /** Changes instances in place: statistics stay, and so do the instances that remain. */
-  setInstances(config: ModelConfig, instances: number): void;
+  /** Changes instances in place from `before` of them: statistics stay, and so do the instances that remain; those that are added have warmed up. */
+  setInstances(config: ModelConfig, instances: number, before: number, warmUp: WarmUp): void;
   /** Resolves when nothing is queued or executing any more. */
   drained(): Promise<void>;
 }

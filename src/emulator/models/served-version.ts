@@ -10,6 +10,7 @@ import type { ModelSimulator } from '../scheduling/model-simulator.ts';
 import type { Scheduler } from '../scheduling/scheduler.ts';
 import { SequenceScheduler } from '../scheduling/sequence-scheduler.ts';
 import type { WakeUps } from '../scheduling/wake-ups.ts';
+import type { WarmUp } from '../scheduling/warm-up.ts';
 import { type ModelSignature, signatureOf } from '../wire/infer-call.ts';
 import { ProtocolFailure, requestTag } from '../wire/protocol-failure.ts';
 import { AnswerCache } from './answer-cache.ts';
@@ -33,6 +34,8 @@ export interface VersionOptions {
   readonly config: ModelConfig;
   readonly instances: number;
   readonly simulator: ModelSimulator;
+  /** What its instances have done before it serves. */
+  readonly warmUp: WarmUp;
   /** The model's counters for the metrics endpoint, which outlive the version. */
   readonly lifetime: VersionStatistics;
 }
@@ -87,6 +90,7 @@ export class ServedVersion implements Servable {
     this.isDecoupled = isDecoupledConfig(options.config);
     this.#batcher = schedulerOf(options);
     this.#mostQueued = mostQueued(options.config);
+    this.#warmedUp(0, options.instances, options.warmUp);
   }
 
   get waitingRequests(): number {
@@ -108,8 +112,9 @@ export class ServedVersion implements Servable {
     this.#advance();
   }
 
-  setInstances(config: ModelConfig, instances: number): void {
+  setInstances(config: ModelConfig, instances: number, before: number, warmUp: WarmUp): void {
     this.config = config;
+    this.#warmedUp(before, instances, warmUp);
     for (const instance of this.#warm) if (instance >= instances) this.#warm.delete(instance);
     for (const size of this.#warmSizes) if (Number.parseInt(size, 10) >= instances) this.#warmSizes.delete(size);
     this.#batcher.setInstances(this.#around.clock.nowNs(), Math.min(instances, this.#simulator.atOnce));
@@ -159,6 +164,22 @@ export class ServedVersion implements Servable {
     this.#around.wakeUps.at(startNs + durationNs - leadNs, () =>
       this.#finish(instance, batchSize, tickets, startNs, leadNs),
     );
+  }
+
+  /** Triton counts these executions as any other, with a request for each sample of the batch (checked on 2.51). */
+  #warmedUp(from: number, to: number, { samples }: WarmUp): void {
+    for (const { batchSize, executions, executionNs } of samples) {
+      const compute = splitExecution(this.#simulator, executionNs);
+      const times = executions * Math.max(0, to - from);
+      for (const counters of times > 0 ? [this.statistics, this.#lifetime] : []) {
+        counters.executed(batchSize, compute, times);
+        counters.succeeded(1, 0, compute, executionNs, times * batchSize);
+      }
+      for (let instance = from; instance < to; instance++) {
+        this.#warm.add(instance);
+        this.#warmSizes.add(`${instance} ${batchSize}`);
+      }
+    }
   }
 
   /** What the first execution of an instance, and of a batch size on it, take longer. */

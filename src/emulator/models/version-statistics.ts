@@ -6,9 +6,9 @@ class Tally {
   count = 0;
   ns = 0;
 
-  add(ns: number): void {
-    this.count += 1;
-    this.ns += ns;
+  add(ns: number, times = 1): void {
+    this.count += times;
+    this.ns += ns * times;
   }
 
   reset(): void {
@@ -42,25 +42,26 @@ export class VersionStatistics {
     this.#clock = clock;
   }
 
-  executed(batch: number, compute: ExecutionSplit): void {
-    this.executionCount += 1;
+  executed(batch: number, compute: ExecutionSplit, times = 1): void {
+    this.executionCount += times;
     let entry = this.#batches.get(batch);
     if (!entry) {
       entry = { input: new Tally(), infer: new Tally(), output: new Tally() };
       this.#batches.set(batch, entry);
     }
-    entry.input.add(compute.inputNs);
-    entry.infer.add(compute.inferNs);
-    entry.output.add(compute.outputNs);
+    entry.input.add(compute.inputNs, times);
+    entry.infer.add(compute.inferNs, times);
+    entry.output.add(compute.outputNs, times);
   }
 
-  succeeded(batch: number, queueNs: number, compute: ExecutionSplit, totalNs: number): void {
-    this.inferenceCount += batch;
-    this.queue.add(queueNs);
-    this.computeInput.add(compute.inputNs);
-    this.computeInfer.add(compute.inferNs);
-    this.computeOutput.add(compute.outputNs);
-    this.success.add(totalNs);
+  /** `times`: so many requests of this kind. */
+  succeeded(batch: number, queueNs: number, compute: ExecutionSplit, totalNs: number, times = 1): void {
+    this.inferenceCount += batch * times;
+    this.queue.add(queueNs, times);
+    this.computeInput.add(compute.inputNs, times);
+    this.computeInfer.add(compute.inferNs, times);
+    this.computeOutput.add(compute.outputNs, times);
+    this.success.add(totalNs, times);
     this.#lastInferenceMs = this.#clock.wallMs();
   }
 

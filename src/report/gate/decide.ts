@@ -7,6 +7,8 @@ export interface GateRule {
   readonly tolerance: number;
   /** How sure a change for the worse must be, over all comparisons together. */
   readonly confidence: number;
+  /** The runs are meant to be of another model than the baselines, such as the same network in another format. */
+  readonly allowsOtherModel?: boolean;
 }
 
 export type GateVerdict = 'regression' | 'worse' | 'same' | 'unsure' | 'better' | 'missing';
@@ -30,6 +32,8 @@ export interface GateDecision {
   readonly comparisons: readonly Comparison[];
   /** What is wrong with the run apart from its figures. */
   readonly faults: readonly string[];
+  /** What a person must know of the comparison, and does not make it fail. */
+  readonly notes: readonly string[];
   readonly isRegression: boolean;
 }
 
@@ -52,10 +56,13 @@ export function decideGate(
   const chance = (1 - rule.confidence) / (sets > 0 ? 2 : 1);
   const tails = { each: chance / Math.max(metrics.flat().length, 1), together: chance / Math.max(sets, 1) };
   const comparisons = metrics.flatMap((figures) => compare(figures, tails, rule.tolerance));
-  const faults = faultsOf(baselines, runs);
+  const [inOneSide, across] = otherModels(baselines, runs);
+  const notes = rule.allowsOtherModel ? across : [];
+  const unasked = across.filter((each) => !notes.includes(each)).map((each) => `${each} (${WHERE_MEANT})`);
+  const faults = [...inOneSide, ...unasked, ...faultsOf(baselines, runs)];
   const isRegression =
     faults.length > 0 || comparisons.some(({ verdict }) => verdict === 'regression' || verdict === 'missing');
-  return { rule, comparisons, faults, isRegression };
+  return { rule, comparisons, faults, notes, isRegression };
 }
 
 /** Figures of one metric: all levels together, if they can be, and each of them. */
@@ -96,15 +103,32 @@ function verdictOf({ better }: Reading, { low, high }: Change, tolerance: number
   return Math.sqrt(high / low) < BLIND ? 'same' : 'unsure';
 }
 
+const WHERE_MEANT = '--allow-other-model where that is meant';
+
+/** Models with other names than the first of their own side, which is never meant, and of the baselines. */
+function otherModels(
+  baselines: readonly GateDocument[],
+  runs: readonly GateDocument[],
+): readonly [inOneSide: readonly string[], across: readonly string[]] {
+  const names = (documents: readonly GateDocument[]): readonly string[] => [
+    ...new Set(documents.map(({ model }) => model)),
+  ];
+  const [[before, ...others], [after, ...more]] = [names(baselines), names(runs)];
+  const inOneSide = [...others.map((name) => [name, before]), ...more.map((name) => [name, after])].map(
+    ([name, first]) => `'${name}' is taken for a repeated measurement of '${first}'`,
+  );
+  const isOther = before !== undefined && after !== undefined && before !== after;
+  return [inOneSide, isOther ? [`'${after}' is compared with '${before}'`] : []];
+}
+
 function faultsOf(baselines: readonly GateDocument[], runs: readonly GateDocument[]): readonly string[] {
   const [baseline] = baselines;
   if (!baseline) return ['there is no baseline'];
   const flaw = baselines.some((one) => one.flaw !== null) ? null : runs.find((run) => run.flaw !== null)?.flaw;
   const others = [...baselines.slice(1), ...runs];
-  const different = others.flatMap((other) => [
-    ...(baseline.model === other.model ? [] : [`'${other.model}' is compared with '${baseline.model}'`]),
-    ...(baseline.isEmulated === other.isEmulated ? [] : ['figures of an emulator are compared with those of a server']),
-  ]);
+  const different = others.flatMap((other) =>
+    baseline.isEmulated === other.isEmulated ? [] : ['figures of an emulator are compared with those of a server'],
+  );
   return [
     ...new Set(different),
     ...(flaw ? [flaw] : []),

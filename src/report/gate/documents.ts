@@ -18,7 +18,7 @@ function sign({ comparisons, isRegression }: GateDecision): string {
 
 /** Returns the decision as Markdown for a job's summary page. */
 export function gateMarkdown(decision: GateDecision): string {
-  const { comparisons, faults } = decision;
+  const { comparisons, faults, notes } = decision;
   const rows = comparisons.map((comparison) => {
     const { before, after } = comparison;
     return [
@@ -33,8 +33,8 @@ export function gateMarkdown(decision: GateDecision): string {
   return [
     `### ${sign(decision)} tritune: ${cell(decisionLine(decision))}`,
     '',
-    ...faults.map((fault) => `- ${cell(fault)}`),
-    ...(faults.length > 0 ? [''] : []),
+    ...[...faults, ...notes].map((line) => `- ${cell(line)}`),
+    ...(faults.length + notes.length > 0 ? [''] : []),
     ...table.map((cells) => `| ${cells.map(cell).join(' | ')} |`),
     '',
   ].join('\n');
@@ -76,10 +76,11 @@ const escaped = (text: string): string =>
     .replaceAll('"', '&quot;');
 
 /** Workflow commands of GitHub Actions, which show beside the change. */
-export function gateAnnotations({ comparisons, faults }: GateDecision): readonly string[] {
+export function gateAnnotations({ comparisons, faults, notes }: GateDecision): readonly string[] {
   const encoded = (text: string): string => text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
   return [
     ...faults.map((fault) => `::error title=tritune::${encoded(fault)}`),
+    ...notes.map((note) => `::notice title=tritune::${encoded(note)}`),
     ...comparisons.filter(isBad).map((comparison) => `::error title=tritune::${encoded(comparisonLine(comparison))}`),
     ...comparisons
       .filter(({ verdict }) => verdict === 'worse' || verdict === 'unsure')

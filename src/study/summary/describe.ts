@@ -1,4 +1,4 @@
-import { formatMs, formatRate, plainLine } from '../../base/format.ts';
+import { formatFigure, formatMs, formatRate, plainLine } from '../../base/format.ts';
 import type { LoadLevel } from '../../loadgen/types.ts';
 import type { Narrowing } from '../../space/narrowing.ts';
 import type { Assignment, ParameterValue } from '../../space/types.ts';
@@ -118,3 +118,15 @@ const unseen: Readonly<Record<Prediction['extrapolates'][number], string>> = {
   'batch size': 'batches so large',
   variant: 'its other settings',
 };
+
+/** `1,235 infer/s (95 %: 1,200 to 1,270)`. */
+export function describeThroughput({ value, low, high }: Record<'value' | 'low' | 'high', number | null>): string {
+  const interval = `${formatFigure(low ?? Number.NaN)} to ${formatFigure(high ?? Number.NaN)}`;
+  return `${formatRate(value ?? Number.NaN)} (95 %: ${interval})`;
+}
+
+/** `76 % (95 %: 72 % to 80 %)`. */
+export function describeShare({ ratio, low, high }: Record<'ratio' | 'low' | 'high', number | null>): string {
+  const percent = (share: number | null): string => `${((share ?? Number.NaN) * 100).toFixed(0)} %`;
+  return `${percent(ratio)} (95 %: ${percent(low)} to ${percent(high)})`;
+}

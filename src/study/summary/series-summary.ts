@@ -21,13 +21,28 @@ export interface SeriesEntry {
   readonly error: { readonly code: string; readonly message: string } | null;
 }
 
+/** A model of a series by what its best config serves within its limits. */
+export interface RankedModel {
+  readonly model: string;
+  /** 1 and the number of models that surely serve more: those that cannot be told apart share it. */
+  readonly rank: number;
+  /** infer/s. */
+  readonly throughput: SummaryPoint['throughput'];
+  /** Its throughput as a share of the first one's, with a 95 % interval; null for the first. */
+  readonly ofFirst: Summary['gain'];
+}
+
 /** The file of a series' summary, in its directory. */
 export const SERIES_SUMMARY = 'summary.json';
+/** The page of a series, in its directory. */
+export const SERIES_REPORT = 'report.html';
 
 /** The object in it. */
 export interface SeriesSummary {
   readonly schemaVersion: 1;
   readonly models: readonly SeriesEntry[];
+  /** Those that met their limits, by throughput. */
+  readonly ranking: readonly RankedModel[];
 }
 
 /**

@@ -4,7 +4,7 @@ import type { Explanation } from '../analysis/explain/explain.ts';
 import type { SpeedSummary } from '../speed/summary.ts';
 import type { NoiseFloor } from './noise-floor.ts';
 import type { Prediction } from './prediction.ts';
-import type { SeriesEntry, SeriesSummary } from './series-summary.ts';
+import type { RankedModel, SeriesEntry, SeriesSummary } from './series-summary.ts';
 import type { StandingPoint, Summary, SummaryPoint } from './summary.ts';
 
 /** The form of `summary.json`; the compiler holds it against the types that are written. */
@@ -229,10 +229,20 @@ const entry: z.ZodType<SeriesEntry> = z
   })
   .meta({ id: 'seriesModel' });
 
+const rankedModel: z.ZodType<RankedModel> = z
+  .strictObject({
+    model: text,
+    rank: count.describe('1 and the number of models that surely serve more'),
+    throughput,
+    ofFirst: gain.describe("its throughput as a share of the first one's; null for the first"),
+  })
+  .meta({ id: 'rankedModel' });
+
 const seriesSummary: z.ZodType<SeriesSummary> = z
   .strictObject({
     schemaVersion: z.literal(1),
     models: z.array(entry),
+    ranking: z.array(rankedModel).describe('the models that met their limits, by throughput'),
   })
   .meta({ id: 'series' });
 

@@ -379,11 +379,54 @@ describe('the server', () => {
       'profile_models: net\nmodel_repository: /models\ntriton_launch_mode: docker\ntriton_docker_image: img:1',
     );
     expect(docker.server).toMatchObject({ launch: 'docker', dockerImage: 'img:1' });
+    expect(docker.server).not.toHaveProperty('serverArg');
     const inProcess = await runOf('profile_models: net\ntriton_launch_mode: c_api');
     expect(inProcess.of('net').server.launch).toBe('local');
     expect(inProcess.told).toEqual([expect.stringMatching(/^triton_launch_mode does not count/)]);
     expect(await faultOf('profile_models: net\ntriton_launch_mode: cloud')).toMatch(
       /^INPUT_INVALID triton_launch_mode: /,
+    );
+  });
+
+  it('is started with the flags of the file, and of the only model', async () => {
+    const flags =
+      'triton_server_flags: {cache-config: "local,size=1048576", backend_config: [a, b], strict-readiness: false}';
+    const yaml = `profile_models: {net: {}}\n${flags}`;
+    const passed = [
+      '--cache-config=local,size=1048576',
+      '--backend-config=a',
+      '--backend-config=b',
+      '--strict-readiness=false',
+    ];
+    expect((await only(yaml)).server.serverArg).toEqual(passed);
+    // The command line starts another server, or finds one.
+    expect((await only(yaml, '--launch', 'docker')).server).toMatchObject({ launch: 'docker', serverArg: passed });
+    for (const other of [
+      ['--launch', 'emulator:demo'],
+      ['-u', 'host:1'],
+    ])
+      expect((await only(yaml, ...other)).server).not.toHaveProperty('serverArg');
+    const own = await only(`${yaml.replace('{net: {}}', '{net: {triton_server_flags: {log-verbose: 1}}}')}`);
+    expect(own.server.serverArg).toEqual(['--log-verbose=1']);
+    const several = await runOf(
+      `${yaml.replace('{net: {}}', '{net: {triton_server_flags: {log-verbose: 1}}, b: {}}')}`,
+    );
+    expect(several.of('net').server.serverArg).toEqual(passed);
+    expect(several.told).toEqual([
+      expect.stringMatching(/^profile_models\.net\.triton_server_flags does not count: one server/),
+    ]);
+  });
+
+  it('is a container with the mounts, labels and memory of the file', async () => {
+    const yaml = `profile_models: net
+triton_docker_mounts: ['/a:/b:ro']
+triton_docker_labels: {team: serving}
+triton_docker_shm_size: 2G`;
+    const docker = await only(`${yaml}\ntriton_launch_mode: docker`);
+    expect(docker.server.dockerArg).toEqual(['--volume=/a:/b:ro', '--label=team=serving', '--shm-size=2G']);
+    expect((await runOf(yaml)).told).toHaveLength(3);
+    expect((await only(`${yaml}\ntriton_launch_mode: docker`, '--launch', 'local')).server).not.toHaveProperty(
+      'dockerArg',
     );
   });
 
@@ -455,7 +498,7 @@ profile_models:
   net: {weighting: 2, parameters: {latency: 3}, model_config_parameters: {max_batch_size: 2}, colour: red}
 checkpoint_directory: /tmp/c
 run_config_profile_models_concurrently_enable: true
-triton_server_flags: {log-verbose: 1}
+triton_server_flags: {log-verbose: 1, http-port: 9000}
 run_config_search_max_instance_count: 3
 early_exit_enable: true
 client_prototcol: http
@@ -476,7 +519,7 @@ num_configs_per_model: 5
       ...[
         'run_config_profile_models_concurrently_enable',
         'run_config_search_max_instance_count',
-        'triton_server_flags',
+        'triton_server_flags.http-port',
       ],
     ]);
     expect(run.told.every((line) => / does not count: \S/.test(line))).toBe(true);

@@ -6,6 +6,7 @@ export interface CompareOptions {
   readonly baseline?: readonly string[];
   readonly tolerance: number;
   readonly confidence: number;
+  readonly allowOtherModel?: boolean;
   readonly junit?: string;
   readonly json?: string;
   readonly markdown?: string;
@@ -29,6 +30,10 @@ export const compareOptionTable: OptionTable<CompareOptions> = {
     help: 'how sure a regression must be, over all figures together',
     parse: (text) => percentBelow(text, 50, 99.9999),
     default: 99,
+  },
+  allowOtherModel: {
+    flags: '--allow-other-model',
+    help: 'the runs are of another model than the baseline, such as the same network in another format',
   },
   junit: { flags: '--junit <file>', help: 'write the figures as test cases, for test reporters' },
   json: { flags: '--json <file>', help: 'write everything that was compared as JSON' },

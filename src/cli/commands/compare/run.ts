@@ -16,9 +16,14 @@ export async function runCompare(
   options: CompareOptions,
   terminal: Terminal,
 ): Promise<number> {
-  const rule = { tolerance: options.tolerance / 100, confidence: options.confidence / 100 };
+  const rule = {
+    tolerance: options.tolerance / 100,
+    confidence: options.confidence / 100,
+    allowsOtherModel: options.allowOtherModel ?? false,
+  };
   const decision = decideGate(...(await readAll(baselines, runs)), rule);
   await write(decision, options);
+  for (const note of decision.notes) terminal.print(note);
   for (const fault of decision.faults) terminal.print(`${fault}: REGRESSION`);
   for (const comparison of decision.comparisons) terminal.print(comparisonLine(comparison));
   if (options.github ?? process.env.GITHUB_ACTIONS === 'true') {

@@ -2,11 +2,11 @@ import type { ProfileSpec } from '../../../app/profile/profile-spec.ts';
 import { TrituneError } from '../../../base/errors.ts';
 import type { Protocol } from '../../../spec/server-spec.ts';
 import { clientOptionTable } from '../../options/client.ts';
+import { launchOptionTable } from '../../options/launch.ts';
 import type { OptionTable } from '../../options/option-table.ts';
 import { requestOptionTable } from '../../options/requests.ts';
 import { tlsOptionTable } from '../../options/tls.ts';
 import { transportOptionTable } from '../../options/transport.ts';
-import { tuneOptionTable } from '../tune/options.ts';
 import { levelOptionTable } from './level-options.ts';
 import { measuringOptionTable } from './measuring-options.ts';
 import { outputOptionTable } from './output-options.ts';
@@ -38,11 +38,7 @@ export const profileOptionTable: OptionTable<ProfileOptions> = {
   ...clientOptionTable,
   ...tlsOptionTable,
   ...outputOptionTable,
-  launch: tuneOptionTable.launch,
-  modelRepository: tuneOptionTable.modelRepository,
-  tritonserver: tuneOptionTable.tritonserver,
-  dockerImage: tuneOptionTable.dockerImage,
-  dockerGpus: tuneOptionTable.dockerGpus,
+  ...launchOptionTable,
   ...perfAnalyzerOptionTable,
 };
 

@@ -1,11 +1,12 @@
 import { checkSamplerName } from '../../../app/study/find-sampler.ts';
-import { DEFAULT_DOCKER_IMAGE, protocols, restoreWays } from '../../../spec/server-spec.ts';
+import { protocols, restoreWays } from '../../../spec/server-spec.ts';
 import { requestDistributions, stabilityRules } from '../../../spec/study-spec.ts';
 import type { TuneOptions } from '../../../spec/tune-options.ts';
 import { constraintHelp } from '../../../study/goal/goal-text.ts';
 import { builtInMetrics } from '../../../study/goal/metrics/registry.ts';
 import { samplerNames } from '../../../study/search/samplers/registry.ts';
 import { clientOptionTable } from '../../options/client.ts';
+import { launchOptionTable } from '../../options/launch.ts';
 import type { OptionTable } from '../../options/option-table.ts';
 import {
   collect,
@@ -61,24 +62,7 @@ export const tuneOptionTable: OptionTable<Omit<TuneFlags, 'modelAnalyzer'>> = {
   metricsUrl: { flags: '--metrics-url <url>', help: 'Prometheus metrics (default: http://HOST:8002/metrics)' },
   ...tlsOptionTable,
   ...transportOptionTable,
-  launch: {
-    flags: '--launch <what>',
-    help: 'start a server for the run: emulator[:PROFILE], twin:RUN_DIRECTORY (the emulator, as the server of that run), local or docker (these two need --model-repository)',
-  },
-  modelRepository: { flags: '--model-repository <directory>', help: 'the model repository for --launch local|docker' },
-  tritonserver: {
-    flags: '--tritonserver <path>',
-    help: 'binary for --launch local (default: the one of install-triton)',
-  },
-  dockerImage: {
-    flags: '--docker-image <image>',
-    help: 'image for --launch docker',
-    default: DEFAULT_DOCKER_IMAGE,
-  },
-  dockerGpus: {
-    flags: '--docker-gpus <gpus>',
-    help: 'GPUs for --launch docker, as docker run --gpus takes them, or none (default: all)',
-  },
+  ...launchOptionTable,
   space: {
     flags: '--space <file|preset>',
     help: "the search space (default: the preset of the model's backend)",

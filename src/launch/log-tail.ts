@@ -1,0 +1,24 @@
+/** What Triton prints of an option that it does not take: the options that it does, indented under headings. */
+const USAGE = /^Usage: tritonserver/;
+const OF_USAGE = /^(\s.*|[A-Z][\w/ ]*:|)$/;
+/** Lines that say nothing of a failure: information, warnings, tables, and that we have ended it. */
+const NOISE = /^([IW]\d{4} |[+|]|Signal \(15\) received|\s*$)/;
+const LINES = 4;
+
+/** What a server said last, in one line, without its usage and without what is no error where anything else is left. */
+export function lastWords(log: string): string {
+  const said = withoutUsage(log.split('\n')).filter((line) => line.trim() !== '');
+  const telling = said.filter((line) => !NOISE.test(line));
+  return (telling.length > 0 ? telling : said)
+    .slice(-LINES)
+    .map((line) => line.trim())
+    .join(' | ');
+}
+
+function withoutUsage(lines: readonly string[]): readonly string[] {
+  let isUsage = false;
+  return lines.filter((line) => {
+    isUsage = USAGE.test(line) || (isUsage && OF_USAGE.test(line));
+    return !isUsage;
+  });
+}

@@ -1,0 +1,60 @@
+import { formatMs } from '../base/format.ts';
+import { describeAssignment, describeLevel, describeShare, describeThroughput } from '../study/summary/describe.ts';
+import type { RankedModel, SeriesEntry, SeriesSummary } from '../study/summary/series-summary.ts';
+import { type Html, html, none } from './html.ts';
+import { headAssets } from './page/assets.ts';
+
+/** The models of a series on one page, by what they serve, each with the way to its own report. */
+export function seriesHtml({ models, ranking }: SeriesSummary): string {
+  const others = models.filter(({ model }) => !ranking.some((ranked) => ranked.model === model));
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>tritune: ${models.length} models</title>
+${headAssets()}
+</head>
+<body>
+<h1>${models.length} models</h1>
+${ranking.length === 0 ? none : rankedSection(ranking, models)}
+${others.length === 0 ? none : html`<h2>Not ranked</h2><ul>${others.map(unranked)}</ul>`}
+</body>
+</html>
+`.text;
+}
+
+function rankedSection(ranking: readonly RankedModel[], models: readonly SeriesEntry[]): Html {
+  const rows = ranking.flatMap((ranked) => {
+    const entry = models.find(({ model }) => model === ranked.model);
+    return entry?.best ? [row(ranked, entry, entry.best)] : [];
+  });
+  return html`<h2>By what they serve within their limits</h2>
+<table>
+<thead><tr><th>rank</th><th>model</th><th>throughput</th><th>of the first</th><th>at</th><th>latency</th><th>best config</th></tr></thead>
+<tbody>${rows}</tbody>
+</table>
+<p>Models with one rank cannot be told apart: the intervals of all pairs together are right with 95 %. They were measured one after another, so
+slow minutes of the machine are in the figures too; <code>tritune compare</code> of repeated runs tells those apart.</p>`;
+}
+
+const row = (
+  { rank, throughput, ofFirst }: RankedModel,
+  entry: SeriesEntry,
+  best: NonNullable<SeriesEntry['best']>,
+): Html =>
+  html`<tr><td>${rank}</td><td>${link(entry)}</td><td>${describeThroughput(throughput)}</td>
+<td>${ofFirst ? describeShare(ofFirst) : ''}</td><td>${describeLevel(best.load)}</td>
+<td>p${best.budgetLatencyMs.percentile} ${formatMs(best.budgetLatencyMs.value ?? Number.NaN)}</td>
+<td>${describeAssignment(best.assignment) || 'the original config'}</td></tr>
+`;
+
+function unranked(entry: SeriesEntry): Html {
+  if (entry.error) return html`<li>${entry.model}: ${entry.error.code}: ${entry.error.message}</li>`;
+  return entry.best
+    ? html`<li>${link(entry)}: over its limits</li>`
+    : html`<li>${entry.model}: nothing was measured</li>`;
+}
+
+const link = ({ model, directory }: SeriesEntry): Html =>
+  html`<a href="${encodeURIComponent(directory)}/report.html">${model}</a>`;

@@ -1,0 +1,47 @@
+import { type Change, changesOf } from '../../stats/change.ts';
+import type { Interval } from '../../stats/interval.ts';
+import type { RankedModel, SeriesEntry } from './series-summary.ts';
+import type { SummaryPoint } from './summary.ts';
+
+/** Probability of any false order among the models of a series; each pair has its part of it on either side. */
+const FALSE_ORDER = 0.05;
+
+/**
+ * Returns the models that met their limits, those that serve most first. Two are told apart by the interval of the ratio of their
+ * throughputs (`changesOf`), all pairs of a series together with 95 % confidence (Bonferroni). Models that were measured one after
+ * another differ by slow minutes of the machine too, which no interval of theirs knows of.
+ */
+export function rankModels(entries: readonly SeriesEntry[]): readonly RankedModel[] {
+  const served = entries
+    .flatMap(({ model, feasible, best }) => {
+      const throughput = feasible && best ? knownInterval(best.throughput) : null;
+      return throughput ? [{ model, throughput }] : [];
+    })
+    .sort((a, b) => b.throughput.value - a.throughput.value);
+  const pairs = (served.length * (served.length - 1)) / 2;
+  const tail = FALSE_ORDER / 2 / Math.max(1, pairs);
+  const [first] = served;
+  return served.map(({ model, throughput }) => {
+    const isSurelyMore = (other: Interval): boolean => ratioOf(throughput, other, tail).low > 1;
+    const rank = 1 + served.filter((other) => other.model !== model && isSurelyMore(other.throughput)).length;
+    const isFirst = first?.model === model;
+    return {
+      model,
+      rank,
+      throughput,
+      ofFirst: first && !isFirst ? ratioOf(first.throughput, throughput, 0.025) : null,
+    };
+  });
+}
+
+/** `after` as a multiple of `before`; each bound is passed with the probability `tail`. */
+function ratioOf(before: Interval, after: Interval, tail: number): Pick<Change, 'ratio' | 'low' | 'high'> {
+  const { each } = changesOf([{ before: [before], after: [after] }], { each: tail, together: tail });
+  const [{ ratio, low, high }] = each as [Change];
+  return { ratio, low, high };
+}
+
+/** null where a bound is not known. */
+function knownInterval({ value, low, high }: SummaryPoint['throughput']): Interval | null {
+  return value !== null && low !== null && high !== null && value > 0 ? { value, low, high } : null;
+}
