@@ -38,6 +38,7 @@ const places: Readonly<Record<Exclude<keyof Options, 'modelAnalyzer'>, Place>> =
   objective: ['goal', 'objectives'],
   space: ['space'],
   concurrency: ['levels', 'concurrency'],
+  batchSize: ['levels', 'batch'],
   requestRate: ['levels', 'requestRate'],
   requestDistribution: ['levels', 'requestDistribution'],
   batch: ['traffic', 'batch'],
@@ -88,6 +89,8 @@ export const studyOptionNames: readonly string[] = Object.entries(places)
 const replaced: Readonly<Record<string, readonly (keyof typeof places)[]>> = {
   concurrency: ['requestRate'],
   requestRate: ['concurrency'],
+  batch: ['batchSize'],
+  batchSize: ['batch'],
   url: ['launch', 'controlUrl', 'metricsUrl'],
   launch: ['url', 'controlUrl', 'metricsUrl'],
 };
