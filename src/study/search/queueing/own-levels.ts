@@ -19,7 +19,7 @@ const WORTH_A_LEVEL = 0.05;
 const WORTH_STAYING = 0.02;
 
 /** Returns the next level in the search for the running candidate's own best one; null when that is found. */
-export function ownLevel({ posterior, context }: SearchState, running: RunningTrial, goal: Goal): LevelPoint | null {
+export function ownLevel({ posterior, context }: SearchState, running: RunningTrial, goal: Goal): number | LevelPoint | null {
   const choice = choiceOf(running.candidate);
   const measured = measuredChoices(running.candidate, running.measurements);
   const { best } = incumbentOf(measured, posterior, goal, context.without);
@@ -33,7 +33,7 @@ export function worthStaying(
   { context, points, best, running: choice }: SearchState,
   running: RunningTrial,
   goal: Goal,
-): LevelPoint | null {
+): number | LevelPoint | null {
   if (!choice) return null;
   const own = closeBy(choice, running, context, best, goal);
   const next = ranked([...own, ...points], best, context.without)[0];
@@ -42,14 +42,8 @@ export function worthStaying(
   return levelOf(next.point);
 }
 
-/** Returns the level of an acquisition point, with the client batch where the study varies it. */
-export const levelOf = ({
-  choice: { clientBatch },
-  level,
-}: Pick<AcquisitionPoint, 'choice' | 'level'>): LevelPoint => ({
-  value: level,
-  ...(clientBatch !== null && { batch: clientBatch }),
-});
+const levelOf = ({ choice: { clientBatch }, level }: AcquisitionPoint): number | LevelPoint =>
+  clientBatch === null ? level : { value: level, batch: clientBatch };
 
 /**
  * Returns the points of the running candidate that say something new: not next to a measured level, nor above one that was over the budget.

@@ -111,7 +111,7 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
     level({ trials }, running) {
       const first = firstPoint(choiceOf(running.candidate), options.levels);
       const searched = sinceRest(running, first);
-      if (searched.length === 0) return first;
+      if (searched.length === 0) return first.batch === undefined ? first.value : first;
       if (searched.length >= MOST_LEVELS) return null;
       const others = trials.filter(({ number }) => number !== running.number);
       const state = stateAt(others, running);
