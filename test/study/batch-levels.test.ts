@@ -71,7 +71,9 @@ describe('the search over client batches', () => {
     const range: LevelRange = { mode: 'concurrency', low: 1, high: 8, batch: { low: 1, high: 64 } };
     const of = law(12, (batch) => 2 + 0.1 * batch);
     const { levels, best } = run(range, of);
-    const all = Array.from({ length: 8 }, (_, c) => Array.from({ length: 64 }, (__, b) => ({ value: c + 1, batch: b + 1 })));
+    const all = Array.from({ length: 8 }, (_, c) =>
+      Array.from({ length: 64 }, (__, b) => ({ value: c + 1, batch: b + 1 })),
+    );
     const optimum = Math.max(...all.flat().map((level) => (of(level).feasible ? Math.exp(-of(level).cost) : 0)));
     expect(Math.exp(-(best?.cost ?? 0)) / optimum).toBeGreaterThan(0.9);
     expect(levels.length).toBeLessThanOrEqual(30);

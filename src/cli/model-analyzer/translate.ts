@@ -105,7 +105,11 @@ function studyOf(
   return {
     isListed,
     options: { batch, ...(batchSize && { batchSize }), ...range, ...goalOptions(content, settings, percentile) },
-    analyzer: { space: searchSpace(read, name, settings, batchSize?.low ?? batch), ...(levels && { levels }), earlyExits },
+    analyzer: {
+      space: searchSpace(read, name, settings, batchSize?.low ?? batch),
+      ...(levels && { levels }),
+      earlyExits,
+    },
   };
 }
 

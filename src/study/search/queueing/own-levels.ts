@@ -19,7 +19,11 @@ const WORTH_A_LEVEL = 0.05;
 const WORTH_STAYING = 0.02;
 
 /** Returns the next level in the search for the running candidate's own best one; null when that is found. */
-export function ownLevel({ posterior, context }: SearchState, running: RunningTrial, goal: Goal): number | LevelPoint | null {
+export function ownLevel(
+  { posterior, context }: SearchState,
+  running: RunningTrial,
+  goal: Goal,
+): number | LevelPoint | null {
   const choice = choiceOf(running.candidate);
   const measured = measuredChoices(running.candidate, running.measurements);
   const { best } = incumbentOf(measured, posterior, goal, context.without);
