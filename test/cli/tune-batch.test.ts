@@ -11,7 +11,7 @@ parameters:
 `;
 
 describe('the best batch for one client', () => {
-  it('is found within the budget, with a config that takes it', { timeout: 90_000 }, async () => {
+  it('is found within the budget, with a config that takes it', { timeout: 180_000 }, async () => {
     // 32 samples take 20 ms, 8 take 8 ms.
     const profile = smallProfile({ a: 4, b: 0.5, config: { dynamic_batching: {} } });
     const emulator = await emulatorForTest({ profile });
