@@ -26,8 +26,8 @@ export interface SuppliedInputOptions extends CommonOptions {
 export interface PreparedInputs extends RequestSet {
   /** The choices that were made for the user. */
   readonly assumed: readonly AssumedInput[];
-  /** The same requests for another config of the model. Errors: INPUT_INVALID when it does not take the batch. */
-  forConfig(config: ModelConfig): RequestSet;
+  /** The same requests for another config of the model, or of another batch. Errors: INPUT_INVALID when it does not take the batch. */
+  forConfig(config: ModelConfig, batch?: number): RequestSet;
 }
 
 /**
@@ -38,8 +38,10 @@ export function prepareInputs(metadata: ModelMetadata, config: ModelConfig, opti
   const tensors = modelTensors(metadata, config);
   checkBatch(metadata.name, config, options.batch);
   const shapes = checkedNames(tensors, options.shapes ?? {});
-  const { samples, assumed } = generatedStream(tensors, options.batch, shapes, options);
-  return prepared(tensors.model, [samples], config, options, assumed);
+  const { samples, assumed } = generatedStream(tensors, options.mostBatch ?? options.batch, shapes, options);
+  // One request has all that was generated for it.
+  const streamsOf = (batch: number): Sample[][] => [samples.slice(0, batch)];
+  return prepared(tensors.model, streamsOf, config, options, assumed);
 }
 
 /** Requests with the values of files and directories. Errors: INPUT_INVALID, UNSUPPORTED (an unknown data type). */
@@ -51,23 +53,24 @@ export async function readInputs(
   const tensors = modelTensors(metadata, config);
   checkBatch(metadata.name, config, options.batch);
   const streams = await readStreams(options.paths, tensors, checkedNames(tensors, options.shapes ?? {}));
-  return prepared(tensors.model, streams, config, options, []);
+  return prepared(tensors.model, () => streams, config, options, []);
 }
 
 function prepared(
   model: string,
-  streams: readonly (readonly Sample[])[],
+  streamsOf: (batch: number) => readonly (readonly Sample[])[],
   config: ModelConfig,
   options: RequestOptions,
   assumed: readonly AssumedInput[],
 ): PreparedInputs {
   // Candidates of other batch sizes take the same requests; only without batching they look otherwise.
-  const sets = new Map<boolean, RequestSet>();
-  const forConfig = (candidate: ModelConfig): RequestSet => {
-    checkBatch(model, candidate, options.batch);
+  const sets = new Map<string, RequestSet>();
+  const forConfig = (candidate: ModelConfig, batch = options.batch): RequestSet => {
+    checkBatch(model, candidate, batch);
     const isBatching = (candidate.max_batch_size ?? 0) > 0;
-    const set = sets.get(isBatching) ?? batchRequests(model, streams, isBatching, options);
-    sets.set(isBatching, set);
+    const key = `${isBatching} ${batch}`;
+    const set = sets.get(key) ?? batchRequests(model, streamsOf(batch), isBatching, { ...options, batch });
+    sets.set(key, set);
     return set;
   };
   return { ...forConfig(config), assumed, forConfig };

@@ -7,6 +7,8 @@ import type { TlsOptions } from '../triton/wire/tls.ts';
 export interface LoadLevel {
   readonly mode: 'concurrency' | 'request-rate';
   readonly value: number;
+  /** Samples in one request (the client batch), where a study varies them; absent: as many as in all its requests. */
+  readonly batch?: number;
 }
 
 /** One tensor of a request, raw as KServe v2 wants it: little-endian, row-major; BYTES elements with a 4-byte length each. */

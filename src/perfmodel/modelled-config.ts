@@ -7,9 +7,11 @@ import { settingsKeyOf } from './settings-key.ts';
 export interface Choice {
   readonly candidate: Candidate;
   readonly policy: BatcherPolicy;
-  /** The largest batch that can form; 1 without dynamic batching. */
+  /** The largest batch that can form; one request's without dynamic batching. */
   readonly largestBatch: number;
   readonly delayUs: number;
+  /** Samples in one request, where the study varies them; null where all its requests have the same number. */
+  readonly clientBatch: number | null;
   /** The categorical settings, which the simulator does not model: as one text (`settingsKeyOf`), and by path in the config. */
   readonly settingsKey: string;
   readonly settings: ReadonlyMap<string, string>;
@@ -25,6 +27,23 @@ export function choiceOf(candidate: Candidate): Choice {
   known.set(candidate, choice);
   return choice;
 }
+
+const byBatch = new WeakMap<Choice, Map<number, Choice>>();
+
+/** Returns the choice as it serves requests of `batch` samples; the choice itself where the study does not vary them. Memoized. */
+export function atClientBatch(choice: Choice, batch: number | undefined): Choice {
+  if (batch === undefined) return choice;
+  const own = byBatch.get(choice) ?? new Map<number, Choice>();
+  const found = own.get(batch) ?? {
+    ...{ ...choice, clientBatch: batch, key: `${choice.key} ${batch}` },
+    largestBatch: Math.max(choice.largestBatch, batch),
+  };
+  byBatch.set(choice, own.set(batch, found));
+  return found;
+}
+
+/** The largest request that the config takes, in samples: Triton refuses one with more than `max_batch_size`. */
+export const largestRequest = ({ policy }: Pick<Choice, 'policy'>): number => Math.max(1, policy.maxBatchSize);
 
 function readChoice(candidate: Candidate): Choice {
   const { policy } = candidate.shape;
@@ -45,6 +64,7 @@ function readChoice(candidate: Candidate): Choice {
     policy,
     largestBatch,
     delayUs,
+    clientBatch: null,
     settingsKey,
     settings: settingsOf(settingsKey, candidate.shape),
     key,

@@ -16,13 +16,15 @@ export interface Place {
  */
 export function placeOf(choice: Choice, level: number, longestDelayUs: number): Place {
   const { policy, largestBatch, delayUs, settings } = choice;
+  const clientBatch = choice.clientBatch ?? 1;
   const waits = largestBatch > 1 && level > 1 && longestDelayUs > 0;
   return {
     coordinates: [
       Math.log2(Math.min(policy.instances, level)) / 1.5,
-      Math.log2(Math.min(largestBatch, level)) / 2,
+      Math.log2(Math.min(largestBatch, level * clientBatch)) / 2,
       waits ? Math.sqrt(delayUs / longestDelayUs) : 0,
-      Math.log2(level) / 1.5,
+      Math.log2(level * clientBatch) / 1.5,
+      Math.log2(clientBatch) / 2,
     ],
     settings,
   };

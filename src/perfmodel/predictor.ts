@@ -2,11 +2,11 @@ import type { LoadLevel } from '../loadgen/types.ts';
 import { type FitQuality, fitQuality } from '../queueing/calibration/fit-quality.ts';
 import type { Candidate } from '../space/types.ts';
 import { correctedFigure, LEAST_NOISE, type PredictFigure } from './correction.ts';
-import { type Choice, choiceOf } from './modelled-config.ts';
+import { atClientBatch, type Choice, choiceOf } from './modelled-config.ts';
 import { hasServicePoints, servicePoints } from './observation.ts';
 import { isModelled, type MeasuredCandidate, observationsOf } from './observations.ts';
 import { executionMisses } from './service-times.ts';
-import { type Measured, type Simulated, type Simulator, simulatorOf } from './simulator.ts';
+import { type Measured, measuredChoices, type Simulated, type Simulator, simulatorOf } from './simulator.ts';
 
 /** A predicted figure, and the standard deviation of a measurement's logarithm around it, by the model's own account. */
 export interface Estimate {
@@ -59,7 +59,7 @@ export function predictorOf(
 ): Predictor | null {
   const measured = candidates
     .filter((each) => observationsOf(each).some(hasServicePoints))
-    .map(({ candidate, measurements }) => ({ choice: choiceOf(candidate), measurements }));
+    .flatMap(({ candidate, measurements }) => measuredChoices(candidate, measurements));
   if (measured.length === 0) return null;
   const simulator = simulatorOf(measured, { mode: 'concurrency', ...draw });
   const choices = asked.filter(({ shape }) => isModelled(shape)).map(choiceOf);
@@ -72,7 +72,7 @@ export function predictorOf(
     quality: qualityOf(simulator, measured),
     predict(candidate, level) {
       if (level.mode !== 'concurrency' || !isModelled(candidate.shape)) return null;
-      const choice = choiceOf(candidate);
+      const choice = atClientBatch(choiceOf(candidate), level.batch);
       const [throughput, latency] = [
         figure('throughput', choice, level.value),
         figure(budgetLatency, choice, level.value),

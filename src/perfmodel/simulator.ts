@@ -8,7 +8,7 @@ import type { Simulation } from '../queueing/tally.ts';
 import type { Traffic } from '../queueing/traffic.ts';
 import type { Candidate } from '../space/types.ts';
 import { USUAL_PER_SAMPLE } from './affine-line.ts';
-import type { Choice } from './modelled-config.ts';
+import { atClientBatch, type Choice, choiceOf, largestRequest } from './modelled-config.ts';
 import type { Observation } from './observation.ts';
 import { isModelled, observationsOf } from './observations.ts';
 import type { WithoutParts } from './parts.ts';
@@ -19,6 +19,13 @@ export interface Measured {
   readonly choice: Choice;
   readonly measurements: readonly Measurement[];
 }
+
+/** Returns the measurements of a candidate by its choices: one for each client batch that they have. */
+export const measuredChoices = (candidate: Candidate, measurements: readonly Measurement[]): Measured[] =>
+  [...Map.groupBy(measurements, ({ level }) => level.batch)].map(([batch, own]) => ({
+    choice: atClientBatch(choiceOf(candidate), batch),
+    measurements: own,
+  }));
 
 /** Simulated figures, by the names of the study's metrics: infer/s and milliseconds. */
 export interface Simulated {
@@ -145,13 +152,14 @@ function factorFor(usual: ServiceLaw, { choice, measurements }: Measured, option
 function simulated(
   lawFor: (choice: Choice) => ServiceLaw,
   uncertaintyOf: ServiceTimes['uncertainty'],
-  samplesPerRequest: number,
+  usualSamples: number,
   roundTripNs: number,
   { mode, percentile, seed, requests: most = REQUESTS }: SimulatorOptions,
 ): Simulator {
   const known = new Map<string, Run | null>();
   const run = (choice: Choice, level: number): Run | null => {
-    if (samplesPerRequest > Math.max(1, choice.policy.maxBatchSize)) return null;
+    const samplesPerRequest = choice.clientBatch ?? usualSamples;
+    if (samplesPerRequest > largestRequest(choice)) return null;
     const law = lawFor(choice);
     const traffic = trafficOf(mode, level, { samplesPerRequest, roundTripNs, requests: most });
     const isClosed = mode === 'concurrency';
@@ -193,6 +201,7 @@ function simulated(
     executionNs: (choice, batch) => executionNs(lawFor(choice), batch, choice.policy.instances),
     mostThroughput: (choice, level) => {
       if (mode !== 'concurrency') return Number.POSITIVE_INFINITY;
+      const samplesPerRequest = choice.clientBatch ?? usualSamples;
       const aloneNs = executionNs(lawFor(choice), samplesPerRequest, 1) + roundTripNs;
       return (level * samplesPerRequest * NS_PER_S) / aloneNs;
     },

@@ -28,16 +28,16 @@ const BYTES_PER_MB = 1e6;
 export function analyzerTables(state: StudyState): readonly Table[] {
   const rows = rowsOf(state);
   const load = state.started.levels.mode === 'concurrency' ? 'Concurrency' : 'Request Rate';
-  const { batch } = state.started.spec.traffic;
+  const batchIn = ({ measurement }: Row): number => measurement.level.batch ?? state.started.spec.traffic.batch;
   const config = ({ trial }: Row): string => `${state.started.model}_config_${trial.number || 'default'}`;
   const inference = rows.map((row) => [
-    ...[state.started.model, batch, row.measurement.level.value, config(row)],
+    ...[state.started.model, batchIn(row), row.measurement.level.value, config(row)],
     ...[instanceGroups(row.trial.candidate.shape), row.trial.candidate.shape.policy.maxBatchSize, yesOrNo(row)],
     ...[rounded(row.measurement.throughput.value), rounded(row.measurement.latencyMs.p99)],
   ]);
   const gpu = rows.flatMap((row) =>
     (row.measurement.device.gpus ?? []).map((each) => [
-      ...[state.started.model, each.uuid, batch, row.measurement.level.value, config(row)],
+      ...[state.started.model, each.uuid, batchIn(row), row.measurement.level.value, config(row)],
       ...[instanceGroups(row.trial.candidate.shape), yesOrNo(row), ...gpuFigures(each)],
     ]),
   );

@@ -29,6 +29,9 @@ function meanBatch({ server }: Measurement): Cell {
   return server && server.executionCount > 0 ? server.inferenceCount / server.executionCount : null;
 }
 
+/** Samples in one request, at the end of the row; empty where the study does not vary them. */
+export const clientBatchColumn: MeasurementColumn = { name: 'load_batch', read: ({ level }) => level.batch };
+
 /** The order that scripts rely on: names are never moved or taken out, and what is new goes to the end of the row. */
 const order: readonly string[] = [
   ...['load_mode', 'load_value'],

@@ -7,7 +7,7 @@ import type { Point } from '../study/goal/ranking.ts';
 import type { StudyState } from '../study/records/state.ts';
 import type { Trial } from '../study/types.ts';
 import { type Cell, csvText } from './csv.ts';
-import { fixedColumns, type MeasurementColumn } from './results-columns.ts';
+import { clientBatchColumn, fixedColumns, type MeasurementColumn } from './results-columns.ts';
 
 /**
  * Returns a table with a row for every measurement of every trial, those of the final after those of the search, and for every failed trial.
@@ -56,7 +56,7 @@ export function paretoCsv(front: readonly Point[], metrics: Metrics = builtInMet
 function columnsFor(metrics: Metrics): readonly [readonly MeasurementColumn[], readonly MeasurementColumn[]] {
   const columns = metrics.all.flatMap(columnsOf);
   const fixed = fixedColumns(columns);
-  return [fixed, columns.filter((each) => !fixed.includes(each))];
+  return [fixed, [...columns.filter((each) => !fixed.includes(each)), clientBatchColumn]];
 }
 
 const namesOf = (columns: readonly MeasurementColumn[]): readonly string[] => columns.map(({ name }) => name);

@@ -41,6 +41,7 @@ const places: Readonly<Record<Exclude<keyof Options, 'modelAnalyzer'>, Place>> =
   objective: ['goal', 'objectives'],
   space: ['space'],
   concurrency: ['levels', 'concurrency'],
+  batchSize: ['levels', 'batch'],
   requestRate: ['levels', 'requestRate'],
   requestDistribution: ['levels', 'requestDistribution'],
   batch: ['traffic', 'batch'],
@@ -91,6 +92,8 @@ export const studyOptionNames: readonly string[] = Object.entries(places)
 const replaced: Readonly<Record<string, readonly (keyof typeof places)[]>> = {
   concurrency: ['requestRate'],
   requestRate: ['concurrency'],
+  batch: ['batchSize'],
+  batchSize: ['batch'],
   url: ['launch', 'serverArg', 'serverCpus', 'dockerArg', 'controlUrl', 'metricsUrl'],
   launch: ['url', 'controlUrl', 'metricsUrl'],
 };

@@ -28,6 +28,9 @@ const range = (end: z.ZodNumber) =>
 
 const levelsSpec = z.strictObject({
   concurrency: range(positiveWhole).optional().describe('Requests in flight to consider; 1 to 256 if not given'),
+  batch: range(positiveWhole)
+    .optional()
+    .describe('Samples in one request to consider, beside concurrency; as many as traffic.batch says if not given'),
   requestRate: range(positive).optional().describe('Requests per second to consider, in place of concurrency'),
   requestDistribution: z
     .enum(requestDistributions)

@@ -62,6 +62,8 @@ export interface TuneOptions
   /** Seconds. */
   readonly timeBudget?: number;
   readonly concurrency?: NumberRange;
+  /** Samples in one request. */
+  readonly batchSize?: NumberRange;
   readonly requestRate?: NumberRange;
   readonly requestDistribution: RequestDistribution;
   /** Per cent. */

@@ -35,12 +35,20 @@ export interface LevelRange {
   readonly mode: LoadLevel['mode'];
   readonly low: number;
   readonly high: number;
+  /** Samples per request to consider, in a closed loop; absent: every request has the same number. */
+  readonly batch?: { readonly low: number; readonly high: number };
 }
 
-/** `search`: find the highest level that meets the goal, from `start` if given. `fixed`: measure exactly these. */
+/** A level in the mode of its study. */
+export type LevelPoint = Omit<LoadLevel, 'mode'>;
+
+/**
+ * `search`: find the highest level that meets the goal, from `start` if given. `fixed`: measure exactly these. `batch`: the samples per
+ * request of these levels, where the study varies them.
+ */
 export type LevelPlan =
-  | { readonly kind: 'search'; readonly start?: number }
-  | { readonly kind: 'fixed'; readonly values: readonly number[] };
+  | { readonly kind: 'search'; readonly start?: number; readonly batch?: number }
+  | { readonly kind: 'fixed'; readonly values: readonly number[]; readonly batch?: number };
 
 export type FailureKind =
   | 'illegal' // breaks a rule of the space or of Triton's; never sent
@@ -142,7 +150,7 @@ export interface Sampler {
    * Samplers without it leave the levels to `nextLevel`. Asked of the finished baseline when the search is over: the level of its own
    * that the gain is to be counted from, where that was not measured yet.
    */
-  level?(history: History, running: RunningTrial): number | null;
+  level?(history: History, running: RunningTrial): number | LevelPoint | null;
   /**
    * Returns the suspected false-feasible readings: those that met the goal although the sampler takes that for unlikely. The best is looked
    * for among the others while one of them met the goal too. Samplers without such a judgement take every reading at its word.

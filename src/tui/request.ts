@@ -56,9 +56,11 @@ function skip({ study, activity }: ViewState, commands: TunerCommands): string {
 }
 
 function measureAgain(trial: Trial | null, { study }: ViewState, commands: TunerCommands): string {
-  const level = trial?.measurements[trial.chosen ?? 0]?.level.value;
+  const level = trial?.measurements[trial.chosen ?? 0]?.level;
   if (!trial || level === undefined) return 'this trial has no level to measure again';
-  commands.enqueue({ assignment: trial.candidate.assignment, levels: { kind: 'fixed', values: [level] } });
+  const { value, batch } = level;
+  const levels = { kind: 'fixed', values: [value], ...(batch !== undefined && { batch }) } as const;
+  commands.enqueue({ assignment: trial.candidate.assignment, levels });
   const name = trial.role === 'baseline' ? 'the original' : `trial ${trial.number}`;
   return `${name} is measured again ${turnOf(study)}, as a trial of its own`;
 }

@@ -1,6 +1,7 @@
 import { throwIfInterrupted } from '../base/abort.ts';
 import { TrituneError } from '../base/errors.ts';
 import { MS_PER_S } from '../base/units.ts';
+import { largestRequest } from '../perfmodel/modelled-config.ts';
 import { plainShape } from '../space/shape.ts';
 import { nextFinal } from '../study/final/final.ts';
 import { pruneReason } from '../study/search/pruning.ts';
@@ -104,6 +105,12 @@ async function runProposal(
     return refuseTrial(run, trial, { kind: 'illegal', reason: outcome.reason });
   }
   const trial: Assigned = { number, role: 'search', candidate: outcome.candidate, levels, requested };
+  const { batch } = run.plan.study.levels;
+  const largest = largestRequest(outcome.candidate.shape);
+  if (batch && batch.low > largest) {
+    const reason = `its requests have ${batch.low} samples at least, and it takes ${largest} at most`;
+    return refuseTrial(run, trial, { kind: 'illegal', reason });
+  }
   const pruned = requested ? null : pruneReason(outcome.candidate, run.recorder.state.trials);
   return pruned ? refuseTrial(run, trial, { kind: 'pruned', reason: pruned }) : runTrial(run, trial);
 }

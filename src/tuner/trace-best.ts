@@ -33,7 +33,7 @@ export async function traceBest(run: Run): Promise<string | null> {
     const watch = ({ phase }: ProfileProgress): void => {
       if (phase === 'window' && started.length === 0) started.push(tracing.start(rate).then(() => null, messageOf));
     };
-    await measureOnce(run, number, applied, level.value, { watch });
+    await measureOnce(run, number, applied, level, { watch });
     const fault = started[0] ? await started[0] : 'the measurement was over too soon';
     return fault === null ? null : `the server did not trace: ${fault}`;
   } catch (error) {

@@ -1,11 +1,13 @@
 import { TrituneError } from '../base/errors.ts';
+import { largestRequest } from '../perfmodel/modelled-config.ts';
 import type { Measurement, ProfileProgress } from '../profiler/measurement.ts';
 import type { Candidate } from '../space/types.ts';
+import { type NextLoad, nextLoad } from '../study/goal/batch-levels.ts';
 import { assess, requireMetrics } from '../study/goal/goal.ts';
-import { type NextLevel, nextLevel } from '../study/goal/levels.ts';
 import { bestTrial, standingOf } from '../study/goal/ranking.ts';
+import { isSameLevel } from '../study/level/line.ts';
 import { noiseFloorOf, restLevel } from '../study/summary/noise-floor.ts';
-import type { LevelPlan, TrialFailure, TrialRole } from '../study/types.ts';
+import type { LevelPlan, LevelPoint, TrialFailure, TrialRole } from '../study/types.ts';
 import type { Applied, MeasureOptions } from './adapter.ts';
 import { failureOf, outlasting } from './outcome.ts';
 import type { Run } from './run.ts';
@@ -97,10 +99,11 @@ export async function measureOnce(
   run: Run,
   trial: number,
   applied: Applied,
-  value: number,
+  at: LevelPoint,
   { purpose, watch = () => undefined }: LookOptions = {},
 ): Promise<Measurement> {
-  const level = { mode: run.recorder.state.started.levels.mode, value };
+  const { value, batch } = at;
+  const level = { mode: run.recorder.state.started.levels.mode, value, ...(batch !== undefined && { batch }) };
   const measure = (on: Applied): Promise<Measurement> => {
     run.recorder.notify({ type: 'measuring', trial, level });
     const onProgress = (progress: ProfileProgress): void => {
@@ -159,7 +162,8 @@ async function measureLevels(run: Run, trial: Assigned, applied: Applied, measur
     const next = levelAfter(run, trial, measurements);
     if (next.kind === 'done' || (measurements.length > 0 && !run.time.allowsLevel)) return;
     await waitWhilePaused(run);
-    const isRest = measurements.length === 0 && next.level === restLevelOf(run, trial);
+    const rest = measurements.length === 0 ? restLevelOf(run, trial) : null;
+    const isRest = rest !== null && isSameLevel(next.level, rest);
     const purpose = isRest ? 'rest' : 'search';
     const measurement = await measureOnce(run, trial.number, applied, next.level, { purpose });
     await run.recorder.record({ type: 'trial-measured', trial: trial.number, measurement });
@@ -170,7 +174,7 @@ async function measureLevels(run: Run, trial: Assigned, applied: Applied, measur
 }
 
 /** The baseline begins at rest, so that a run says at its start what of a latency is the machine's; null for other trials. */
-const restLevelOf = ({ recorder }: Run, { role }: Assigned): number | null =>
+const restLevelOf = ({ recorder }: Run, { role }: Assigned): LevelPoint | null =>
   role === 'baseline' ? restLevel(recorder.state.started.levels) : null;
 
 function tellNoise({ recorder }: Run): void {
@@ -179,9 +183,9 @@ function tellNoise({ recorder }: Run): void {
 }
 
 /** The list's; else the sampler's, where it has a say in levels; else that of the level search. */
-function levelAfter(run: Run, trial: Assigned, measured: readonly Measurement[]): NextLevel {
+function levelAfter(run: Run, trial: Assigned, measured: readonly Measurement[]): NextLoad {
   const { levels: plan, candidate } = trial;
-  if (plan.kind === 'fixed') return fixedLevel(plan.values, measured.slice(trial.earlier?.length ?? 0));
+  if (plan.kind === 'fixed') return fixedLevel(plan, measured.slice(trial.earlier?.length ?? 0));
   const { goal, started, speeds, compared } = run.recorder.state;
   const { trials } = compared;
   const measurements = measured.map((measurement) => speeds.comparable(measurement));
@@ -191,20 +195,29 @@ function levelAfter(run: Run, trial: Assigned, measured: readonly Measurement[])
   if (rest !== null) return { kind: 'measure', level: rest };
   const served = isFirst || measurements.some((each) => each.throughput.value > 0);
   if (sampler.level && served) {
-    if (isFirst && plan.start !== undefined) return { kind: 'measure', level: plan.start };
+    if (isFirst && plan.start !== undefined) return { kind: 'measure', level: { value: plan.start, ...batchIn(plan) } };
     const level = sampler.level({ trials }, { ...trial, measurements });
-    return level === null ? { kind: 'done', reason: 'the sampler' } : { kind: 'measure', level };
+    if (level === null) return { kind: 'done', reason: 'the sampler' };
+    return { kind: 'measure', level: typeof level === 'number' ? { value: level } : level };
   }
   const near = bestTrial(trials, goal);
-  const hint = plan.start ?? (near?.chosen == null ? undefined : near.measurements[near.chosen]?.level.value);
-  const outcomes = measurements.map((each) => ({ level: each.level.value, ...assess(each, candidate, goal) }));
-  return nextLevel(outcomes, { range: started.levels, ...(hint !== undefined && { hint }) });
+  const known = near?.chosen == null ? undefined : near.measurements[near.chosen]?.level;
+  const hint = plan.start === undefined ? known : { ...known, value: plan.start, ...batchIn(plan) };
+  const outcomes = measurements.map((each) => ({ level: each.level, ...assess(each, candidate, goal) }));
+  const search = { range: started.levels, largestRequest: largestRequest(candidate.shape) };
+  return nextLoad(outcomes, { ...search, ...(hint && { hint }) });
 }
 
-function fixedLevel(values: readonly number[], measurements: readonly Measurement[]): NextLevel {
-  const level = values[measurements.length];
-  return level === undefined ? { kind: 'done', reason: 'the list' } : { kind: 'measure', level };
+function fixedLevel(
+  plan: Extract<LevelPlan, { readonly kind: 'fixed' }>,
+  measurements: readonly Measurement[],
+): NextLoad {
+  const value = plan.values[measurements.length];
+  if (value === undefined) return { kind: 'done', reason: 'the list' };
+  return { kind: 'measure', level: { value, ...batchIn(plan) } };
 }
+
+const batchIn = ({ batch }: LevelPlan): { readonly batch?: number } => (batch === undefined ? {} : { batch });
 
 async function finishTrial(
   run: Run,

@@ -1,4 +1,5 @@
 import { nextFinal } from '../study/final/final.ts';
+import { isSameLevel } from '../study/level/line.ts';
 import type { StudyState } from '../study/records/state.ts';
 import type { Trial } from '../study/types.ts';
 import { finalMeasured } from './final.ts';
@@ -20,7 +21,9 @@ export async function visitOriginal(run: Run): Promise<boolean> {
   if (step?.kind !== 'measure' || !run.time.allowsTrial({ hasFinalists: true })) return false;
   const own = run.sampler().level?.({ trials: compared.trials }, compared.baseline ?? baseline) ?? null;
   if (own === null && step.trial.number !== baseline.number) return false;
-  const levels = own === null ? ({ kind: 'fixed', values: [step.level] } as const) : ({ kind: 'search' } as const);
+  const batch = step.level.batch === undefined ? {} : { batch: step.level.batch };
+  const levels =
+    own === null ? ({ kind: 'fixed', values: [step.level.value], ...batch } as const) : ({ kind: 'search' } as const);
   const { number, role, candidate, measurements: earlier } = baseline;
   await runTrial(run, { number, role, candidate, levels, earlier });
   return hasDrifted(run.recorder.state, before);
@@ -39,6 +42,6 @@ export async function openFinal({ recorder, plan, time }: Run): Promise<void> {
   const last = baseline?.measurements.at(-1);
   const step = nextFinal(recorder.state, plan.finalRounds);
   if (finals.length > 0 || step?.kind !== 'measure' || step.trial.number !== baseline?.number) return;
-  if (last && step.level === last.level.value && time.allowsFinalRound(1 + step.rest.length))
+  if (last && isSameLevel(step.level, last.level) && time.allowsFinalRound(1 + step.rest.length))
     await recorder.record(finalMeasured(step, last));
 }

@@ -143,7 +143,13 @@ describe('the noise floor of a study', () => {
 describe('the level at which a study begins', () => {
   it('is the lowest of the range where that is a few requests in flight, or a rate', () => {
     const of = (mode: 'concurrency' | 'request-rate', low: number) => restLevel({ mode, low, high: 1000 });
-    expect([of('concurrency', 1), of('concurrency', 4), of('concurrency', 5)]).toEqual([1, 4, null]);
-    expect(of('request-rate', 200)).toBe(200);
+    expect([of('concurrency', 1), of('concurrency', 4), of('concurrency', 5)]).toEqual([
+      { value: 1 },
+      { value: 4 },
+      null,
+    ]);
+    expect(of('request-rate', 200)).toEqual({ value: 200 });
+    const batch = { low: 2, high: 64 };
+    expect(restLevel({ mode: 'concurrency', low: 1, high: 1, batch })).toEqual({ value: 1, batch: 2 });
   });
 });

@@ -144,7 +144,8 @@ export function playFinal(study: Study, options: PlayOptions = {}): Played {
       continue;
     }
     if (step?.kind !== 'measure') return { visits, voided, decision: step?.decision ?? null, records };
-    const { level, round, rest } = step;
+    const { round, rest } = step;
+    const level = step.level.value;
     const trial = step.trial.number;
     const measurement = asIn(study.started, read({ trial, level, round, before }));
     before++;

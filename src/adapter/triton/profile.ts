@@ -30,7 +30,8 @@ export interface ProfileOptions
     LevelOptions,
     'requests' | 'level' | 'instances' | 'isFresh' | 'requestsPerExecution' | 'signal' | 'onProgress'
   > {
-  readonly requestsFor: (candidate: Candidate) => RequestSet;
+  /** `batch`: samples in one request, where the study varies them. */
+  readonly requestsFor: (candidate: Candidate, batch?: number) => RequestSet;
   /** Of measurements for these purposes, over `windows`; none is shorter when not given. */
   readonly shorterWindows?: Readonly<Record<MeasurePurpose, Partial<WindowRule>>>;
 }
@@ -46,7 +47,7 @@ export function createProfile({ requestsFor, shorterWindows, ...fixed }: Profile
       const isServed = applied.change === 'none' && settled?.candidate.fingerprint === applied.candidate.fingerprint;
       const isFresh = applied !== settled && !isServed;
       settled = applied;
-      const requests = requestsFor(applied.candidate);
+      const requests = requestsFor(applied.candidate, level.batch);
       return measureLevel({
         ...fixed,
         ...(budgetMs !== undefined && { budgetMs }),

@@ -51,7 +51,7 @@ export async function assembleParts(
     transport: traffic.transport,
     ...traffic.threads,
     sequences: traffic.sequences,
-    requestsFor: (candidate) => traffic.requestsFor(modelConfigOf(candidate)),
+    requestsFor: (candidate, batch) => traffic.requestsFor(modelConfigOf(candidate), batch),
     stats: client,
     clock: realClock,
     percentile: goal.percentile,

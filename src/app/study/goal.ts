@@ -21,12 +21,25 @@ export function goalOf({ goal }: StudySpec, metrics: Metrics = builtInMetrics): 
 const DEFAULT_CONCURRENCY = { low: 1, high: 256 };
 
 /** The load levels to search. Errors: USAGE when the spec asks for two kinds of level. */
-export function levelsOf({ levels: { concurrency, requestRate } }: StudySpec): LevelRange {
-  if (requestRate === undefined) return { mode: 'concurrency', ...(concurrency ?? DEFAULT_CONCURRENCY) };
+export function levelsOf({ levels: { concurrency, requestRate, batch }, traffic }: StudySpec): LevelRange {
+  if (batch) checkBatchRange(traffic, requestRate !== undefined);
+  if (requestRate === undefined)
+    return { mode: 'concurrency', ...(concurrency ?? DEFAULT_CONCURRENCY), ...(batch && { batch }) };
   if (concurrency === undefined) return { mode: 'request-rate', ...requestRate };
   throw new TrituneError(
     'USAGE',
     'load levels are either requests in flight or requests per second',
     'give --concurrency or --request-rate, not both',
   );
+}
+
+/** Errors: USAGE for what does not go with requests of several sizes. */
+function checkBatchRange({ batch, sharedMemory = 'none' }: StudySpec['traffic'], hasRate: boolean): void {
+  const refuse = (what: string, hint: string): never => {
+    throw new TrituneError('USAGE', `--batch-size does not go with ${what}`, hint);
+  };
+  if (batch > 1) refuse('--batch', 'give --batch N for requests of one size, or --batch-size LOW:HIGH for a search');
+  if (hasRate)
+    refuse('--request-rate', 'give --concurrency: how many requests of a batch a server takes is found there');
+  if (sharedMemory !== 'none') refuse('--shared-memory', 'find the batch without it, then tune with --batch and it');
 }

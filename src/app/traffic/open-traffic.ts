@@ -16,11 +16,17 @@ import { replyCheckOf, sequencesOf } from './requests.ts';
 import { openSharedTransport } from './shared-memory.ts';
 import { transportOptionsOf } from './transport.ts';
 
-/** What is sent, how it travels and who sends it; `seed` is that of everything random in it. */
-export type SeededTraffic = TrafficSpec & { readonly seed: number };
+/**
+ * What is sent, how it travels and who sends it; `seed` is that of everything random in it. `mostBatch`: the samples of the largest request,
+ * where the study varies them from `batch` on.
+ */
+export type SeededTraffic = TrafficSpec & { readonly seed: number; readonly mostBatch?: number };
 
 /** The traffic of a study. */
-export const trafficOf = ({ traffic, seed }: StudySpec): SeededTraffic => ({ ...traffic, seed });
+export const trafficOf = ({ traffic, levels, seed }: StudySpec): SeededTraffic => ({
+  ...{ ...traffic, seed },
+  ...(levels.batch && { batch: levels.batch.low, mostBatch: levels.batch.high }),
+});
 
 export interface TrafficAsked {
   readonly spec: SeededTraffic;
@@ -37,8 +43,8 @@ export interface TrafficAsked {
 export interface LocalTraffic {
   readonly transport: Transport;
   readonly sequences: SequenceRule | undefined;
-  /** The requests as they are sent to a config of the model. */
-  requestsFor(config: ModelConfig): RequestSet;
+  /** The requests as they are sent to a config of the model, of `batch` samples where that is given. */
+  requestsFor(config: ModelConfig, batch?: number): RequestSet;
   /** Lets go of sockets and shared memory. */
   close(): Promise<void>;
 }
@@ -104,6 +110,7 @@ async function prepared(
     client,
     { requests, config, maxInFlight },
   );
-  const requestsFor = (candidate: ModelConfig): RequestSet => traffic.placed(inputs.forConfig(candidate));
+  const requestsFor = (candidate: ModelConfig, batch?: number): RequestSet =>
+    traffic.placed(inputs.forConfig(candidate, batch));
   return { traffic, sequences, requests, requestsFor };
 }

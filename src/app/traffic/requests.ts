@@ -9,15 +9,15 @@ import type { LevelRange } from '../../study/types.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import type { OriginalModel } from '../server/open-server.ts';
 
-type SeededRequests = RequestSpec & { readonly seed: number };
+type SeededRequests = RequestSpec & { readonly seed: number; readonly mostBatch?: number };
 
 /** What the options say is sent to this model. Errors: USAGE, INPUT_INVALID, UNSUPPORTED (an unknown data type). */
 export async function requestsOf(
   options: SeededRequests,
   { metadata, config }: Pick<OriginalModel, 'metadata' | 'config'>,
 ): Promise<PreparedInputs> {
-  const { batch, seed, inputData = ['random'], shape: shapes, requestParameter: parameters } = options;
-  const common = { batch, shapes, parameters };
+  const { batch, mostBatch, seed, inputData = ['random'], shape: shapes, requestParameter: parameters } = options;
+  const common = { batch, mostBatch, shapes, parameters };
   const [kind] = inputData;
   if (kind !== 'zero' && kind !== 'random') return readInputs(metadata, config, { ...common, paths: inputData });
   if (inputData.length > 1) {
@@ -47,7 +47,15 @@ const ALL_IDS = { low: 1, high: 2 ** 32 - 1 };
 
 /** How requests go together, for models with sequence batching. Errors: USAGE for options that the model has no use for. */
 export function sequencesOf(
-  { sequenceLength, sequenceLengthVariation, sequenceIds = ALL_IDS, inputData, batch, seed }: SeededRequests,
+  {
+    sequenceLength,
+    sequenceLengthVariation,
+    sequenceIds = ALL_IDS,
+    inputData,
+    batch,
+    mostBatch = batch,
+    seed,
+  }: SeededRequests,
   config: ModelConfig,
   levels: LevelRange,
 ): SequenceRule | undefined {
@@ -56,8 +64,12 @@ export function sequencesOf(
       return undefined;
     throw new TrituneError('USAGE', 'the model has no sequence batching', 'leave out the options about sequences');
   }
-  if (batch > 1) {
-    throw new TrituneError('USAGE', 'Triton takes no batch of more than 1 in a sequence', 'leave out --batch');
+  if (mostBatch > 1) {
+    throw new TrituneError(
+      'USAGE',
+      'Triton takes no batch of more than 1 in a sequence',
+      'leave out --batch and --batch-size',
+    );
   }
   const ids = sequenceIds.high - sequenceIds.low + 1;
   if (levels.mode === 'concurrency' && levels.high > ids) {

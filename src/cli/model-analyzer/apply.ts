@@ -8,6 +8,8 @@ import { translate } from './translate.ts';
 /** An option says anew what these of the file say too: where the server is, and the load. */
 const replaced: Partial<Record<keyof TuneOptions, readonly (keyof TuneOptions)[]>> = {
   concurrency: ['requestRate'],
+  batch: ['batchSize'],
+  batchSize: ['batch'],
   requestRate: ['concurrency'],
   url: ['launch', 'serverArg', 'dockerArg', 'controlUrl', 'metricsUrl'],
   launch: ['url', 'controlUrl', 'metricsUrl'],

@@ -40,18 +40,22 @@ const rangeOf = (values: readonly number[]): NumberRange => ({ low: Math.min(...
 
 const rising = (values: readonly number[]): readonly number[] => [...new Set(values)].sort((a, b) => a - b);
 
-/** The samples of one request: a study has one number of them, the first that is listed. */
-export function batchOption(
+/** The samples of one request: the one number that is listed, or the range of several, which is searched beside the concurrency. */
+export function batchOptions(
   { content }: ReadFile,
   name: string,
   { parameters }: ModelSettings,
+  { concurrency }: Load,
   ignore: Ignore,
-): Pick<TuneOptions, 'batch'> {
+): Pick<TuneOptions, 'batchSize'> & { readonly batch: number } {
   const own = parameters?.batch_sizes;
-  const [batch = 1, ...others] = own ?? content.batch_sizes ?? [];
-  if (others.length > 0) {
-    const key = own ? `profile_models.${name}.parameters.batch_sizes` : 'batch_sizes';
-    ignore(key, `the requests of a study have one size, here ${batch}; for ${others.join(', ')} run again with -b`);
+  const listed = own ?? content.batch_sizes ?? [];
+  const [batch = 1, ...others] = listed;
+  if (others.length === 0) return { batch };
+  const key = own ? `profile_models.${name}.parameters.batch_sizes` : 'batch_sizes';
+  if (!concurrency) {
+    ignore(key, `at a request rate requests have one size, here ${batch}; for ${others.join(', ')} run again with -b`);
+    return { batch };
   }
-  return { batch };
+  return { batch: 1, batchSize: rangeOf(listed) };
 }

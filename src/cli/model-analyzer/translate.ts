@@ -6,7 +6,7 @@ import type { SamplerName } from '../../study/search/samplers/registry.ts';
 import { flagOptions } from './flags.ts';
 import { goalOptions } from './goal.ts';
 import { ignoreKeys } from './ignored.ts';
-import { batchOption, loadOptions } from './levels.ts';
+import { batchOptions, loadOptions } from './levels.ts';
 import type { ReadFile } from './read-file.ts';
 import type { AnalyzerFile, Ignore, ModelSettings } from './schema.ts';
 import { searchSpace } from './search-space.ts';
@@ -92,8 +92,11 @@ function studyOf(
   ignore: Ignore,
 ): Study {
   const { content } = read;
-  const { batch } = batchOption(read, name, settings, ignore);
-  const { levels, ...load } = loadOptions(read, name, settings);
+  const load = loadOptions(read, name, settings);
+  const { batch, batchSize } = batchOptions(read, name, settings, load, ignore);
+  const { levels: listed, ...range } = load;
+  // Lists of both are a search for the best pair.
+  const levels = batchSize ? undefined : listed;
   // Values that a person has listed are all tried, unless they ask for less.
   const isBrute = (content.run_config_search_mode ?? 'brute') === 'brute';
   const isListed =
@@ -101,8 +104,12 @@ function studyOf(
   const earlyExits = !isListed || content.early_exit_enable === true;
   return {
     isListed,
-    options: { batch, ...load, ...goalOptions(content, settings, percentile) },
-    analyzer: { space: searchSpace(read, name, settings, batch), ...(levels && { levels }), earlyExits },
+    options: { batch, ...(batchSize && { batchSize }), ...range, ...goalOptions(content, settings, percentile) },
+    analyzer: {
+      space: searchSpace(read, name, settings, batchSize?.low ?? batch),
+      ...(levels && { levels }),
+      earlyExits,
+    },
   };
 }
 

@@ -6,6 +6,8 @@ import { shapeText } from './shapes.ts';
 export interface RequestOptions {
   /** Samples in one request; 1 where the model does not batch. */
   readonly batch: number;
+  /** Samples in the largest request, where requests of several sizes are asked for. */
+  readonly mostBatch?: number | undefined;
   readonly parameters?: readonly RequestParameter[] | undefined;
 }
 

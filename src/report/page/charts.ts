@@ -1,7 +1,9 @@
 import type { Measurement } from '../../profiler/measurement.ts';
 import { timeSplitOf } from '../../study/analysis/explain/time-split.ts';
-import { representative } from '../../study/final/final.ts';
+import { lineIn, representative } from '../../study/final/final.ts';
+import { inFlightOf, variesBatchAlone } from '../../study/level/line.ts';
 import type { StudyState } from '../../study/records/state.ts';
+import { shortLevel } from '../../study/summary/describe.ts';
 import type { Trial } from '../../study/types.ts';
 import { type BreakdownBar, breakdownChart } from '../charts/breakdown-chart.ts';
 import { type FrontPoint, type FrontSeries, frontChart } from '../charts/front-chart.ts';
@@ -89,9 +91,14 @@ function throughputLines(state: StudyState): Chart {
 function latencyLines(state: StudyState): Chart {
   const series = linesOf(state, MOST_LINES).map((trial) => ({
     name: trialName(state, trial),
-    points: rising(state, trial).map(({ level, budgetLatencyMs }) => [level.value, budgetLatencyMs.value] as const),
+    points: rising(state, trial).flatMap(({ level, budgetLatencyMs }) => {
+      const position = lineIn(state, trial.number)?.positionOf(level) ?? null;
+      return position === null ? [] : [[position, budgetLatencyMs.value] as const];
+    }),
   }));
-  const x = state.started.levels.mode === 'concurrency' ? 'concurrency' : 'request rate, 1/s';
+  const { levels } = state.started;
+  const level = levels.mode === 'concurrency' ? 'concurrency' : 'request rate, 1/s';
+  const x = variesBatchAlone(levels) ? 'client batch' : level;
   return lineChart(series, { x, y: latencyAxis(state), isLogX: true, isLogY: true });
 }
 
@@ -99,8 +106,8 @@ function latencyLines(state: StudyState): Chart {
 function rising(state: StudyState, trial: Trial): readonly Measurement[] {
   const stands = representative(state, trial)?.measurement;
   const served = [...trial.measurements, ...(stands ? [stands] : [])].filter(({ throughput }) => throughput.value > 0);
-  const byLevel = new Map(served.map((measurement) => [measurement.level.value, measurement]));
-  return [...byLevel.values()].sort((a, b) => a.level.value - b.level.value);
+  const byLevel = new Map(served.map((measurement) => [shortLevel(measurement.level), measurement]));
+  return [...byLevel.values()].sort((a, b) => inFlightOf(a.level) - inFlightOf(b.level));
 }
 
 function breakdownBars(state: StudyState): BreakdownBar[] {
@@ -114,7 +121,7 @@ function breakdownBars(state: StudyState): BreakdownBar[] {
     const share = (us: number, other: number): number => parts.computeMs * (whole > 0 ? us / whole : other);
     return [
       {
-        name: `${trialName(state, trial)} @ ${measurement.level.value}`,
+        name: `${trialName(state, trial)} @ ${shortLevel(measurement.level)}`,
         queueMs: parts.queueMs,
         inputMs: share(computeInputUs, 0),
         inferMs: share(computeInferUs, 1),

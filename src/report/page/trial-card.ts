@@ -9,7 +9,7 @@ import { metricsOf } from '../../study/goal/metrics/registry.ts';
 import { measuredMetrics } from '../../study/goal/metrics/shown.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { correctionOf } from '../../study/speed/changes.ts';
-import { describeAssignment, describeSpeed } from '../../study/summary/describe.ts';
+import { describeAssignment, describeSpeed, shortLevel } from '../../study/summary/describe.ts';
 import type { Trial } from '../../study/types.ts';
 import { type Html, html } from '../html.ts';
 import { measurementsOf } from './points.ts';
@@ -38,12 +38,12 @@ function card(state: StudyState, trial: Trial, columns: readonly Column[]): Html
       ...columns.map(({ cell }) => cell(measurement, trial)),
       ...[notesOf(state, measurement, isFinal)],
     ].map((text) => html`<td>${text}</td>`);
-    return html`<tr id="${id}"><td>${measurement.level.value}</td>${cells}</tr>\n`;
+    return html`<tr id="${id}"><td>${shortLevel(measurement.level)}</td>${cells}</tr>\n`;
   };
   return html`<details id="trial-${number}" class="card"><summary>Trial ${number}: ${describeAssignment(candidate.assignment)}</summary>
 <p class="soft">${candidate.fingerprint}${loaded}</p>
 ${changes(state, trial)}
-<div class="scroll"><table><thead><tr><th>${state.started.levels.mode}</th>${columns.map(({ head }) => html`<th>${head}</th>`)}<th>notes</th></tr></thead><tbody>
+<div class="scroll"><table><thead><tr><th>${state.started.levels.mode}${state.started.levels.batch ? ' × batch' : ''}</th>${columns.map(({ head }) => html`<th>${head}</th>`)}<th>notes</th></tr></thead><tbody>
 ${measurementsOf(state, trial).map(row)}</tbody></table></div></details>\n`;
 }
 

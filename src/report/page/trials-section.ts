@@ -7,7 +7,7 @@ import { metricsOf } from '../../study/goal/metrics/registry.ts';
 import { goalMetrics } from '../../study/goal/metrics/shown.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { correctionOf } from '../../study/speed/changes.ts';
-import { describeAssignment } from '../../study/summary/describe.ts';
+import { describeAssignment, shortLevel } from '../../study/summary/describe.ts';
 import type { Trial } from '../../study/types.ts';
 import { type Html, html, none } from '../html.ts';
 import { trialCards } from './trial-card.ts';
@@ -76,7 +76,7 @@ function line(state: StudyState, trial: Trial, columns: readonly Metric[]): Html
   const cells = columns.map(
     (metric) => html`<td>${metricCell(metric, metrics.read(metric.name, measurement, candidate))}</td>`,
   );
-  return html`<tr class="${feasible ? '' : 'infeasible'}"><td>${link}</td><td>${assignment}</td><td>${level.value}${mark}</td><td>${formatFigure(throughput.value)}${factor === null ? none : html` <small>${factor}</small>`}</td><td>${formatFigure(throughput.low)} – ${formatFigure(throughput.high)}</td>${cells}<td>${isInDoubt(state, trial) ? 'by luck' : feasible ? 'yes' : 'no'}</td></tr>\n`;
+  return html`<tr class="${feasible ? '' : 'infeasible'}"><td>${link}</td><td>${assignment}</td><td>${shortLevel(level)}${mark}</td><td>${formatFigure(throughput.value)}${factor === null ? none : html` <small>${factor}</small>`}</td><td>${formatFigure(throughput.low)} – ${formatFigure(throughput.high)}</td>${cells}<td>${isInDoubt(state, trial) ? 'by luck' : feasible ? 'yes' : 'no'}</td></tr>\n`;
 }
 
 /** Returns the trials that could not be measured, and why, in the server's own words where it spoke. */

@@ -1,7 +1,8 @@
 import { formatFigure } from '../../base/format.ts';
+import type { Measurement } from '../../profiler/measurement.ts';
 import type { Bounds } from '../../study/analysis/what-if/misses.ts';
 import { type WhatIf, type WhatIfCell, type WhatIfConfig, whatIf } from '../../study/analysis/what-if/what-if.ts';
-import { representative } from '../../study/final/final.ts';
+import { lineIn, representative } from '../../study/final/final.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { correctionOf } from '../../study/speed/changes.ts';
 import { describeAssignment } from '../../study/summary/describe.ts';
@@ -28,7 +29,7 @@ ${block ?? none}
 <p id="what-if-words" class="words" aria-live="polite" hidden></p>
 <div id="what-if-chart" hidden></div>
 <div class="scroll"><table id="what-if-table"><caption>${describeAssignment(state.best.candidate.assignment)}</caption>
-<thead><tr><th>concurrency</th><th>predicted, infer/s</th><th>predicted p${told.percentile}, ms</th><th>measured, infer/s</th><th>measured p${told.percentile}, ms</th></tr></thead>
+<thead><tr><th>${told.varies === 'batch' ? 'client batch' : 'concurrency'}</th><th>predicted, infer/s</th><th>predicted p${told.percentile}, ms</th><th>measured, infer/s</th><th>measured p${told.percentile}, ms</th></tr></thead>
 <tbody>${rows(told, told.configs[0], state)}</tbody></table></div>
 <p class="soft">${errorText(told)}</p>`;
 }
@@ -71,7 +72,8 @@ function errorText({ misses, percentile, levels, configs }: WhatIf): string {
 /** What the page's script reads; null where it would be too large to embed. */
 function embedded(told: WhatIf, state: StudyState): Html | null {
   const { best, goal } = state;
-  const chosen = best && representative(state, best)?.measurement.level.value;
+  const stands = best && representative(state, best)?.measurement.level;
+  const chosen = best && stands && (lineIn(state, best.number)?.positionOf(stands) ?? stands.value);
   const value = {
     percentile: told.percentile,
     budgetMs: goal.budget?.latencyMs ?? null,
@@ -112,8 +114,10 @@ function measuredOf(state: StudyState, number: number | null): readonly (readonl
     ...compared.finals.filter((final) => final.trial === number).map(({ measurement }) => measurement),
     ...(stands ? [speeds.comparable(stands)] : []),
   ].filter(({ throughput, client }) => throughput.value > 0 && !client.bound);
-  const byLevel = new Map(all.map((measurement) => [measurement.level.value, measurement]));
-  return [...byLevel.values()].map(
-    ({ level, throughput, budgetLatencyMs }) => [level.value, throughput.value, budgetLatencyMs.value] as const,
+  const line = trial && lineIn(state, trial.number);
+  const positionOf = ({ level }: Measurement): number | null => (line ? line.positionOf(level) : level.value);
+  const byLevel = new Map(all.map((measurement) => [positionOf(measurement), measurement]));
+  return [...byLevel].flatMap(([position, { throughput, budgetLatencyMs }]) =>
+    position === null ? [] : [[position, throughput.value, budgetLatencyMs.value] as const],
   );
 }

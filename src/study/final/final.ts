@@ -2,9 +2,10 @@ import type { Measurement } from '../../profiler/measurement.ts';
 import { isFeasible } from '../goal/goal.ts';
 import { isDoubted } from '../goal/ranking.ts';
 import { LIKELY } from '../level/chances.ts';
+import { alongLine, type LevelLine, lineOf, lineThrough, trialAlong } from '../level/line.ts';
 import type { GainDecided } from '../records/records.ts';
 import type { StudyState } from '../records/state.ts';
-import type { Trial } from '../types.ts';
+import type { LevelPoint, Trial } from '../types.ts';
 import { decide } from './decide.ts';
 import { disturbedRound } from './disturbance.ts';
 import { levelOfVisit, type Rounds, roundsOf } from './rounds.ts';
@@ -15,7 +16,7 @@ export type FinalStep =
   | {
       readonly kind: 'measure';
       readonly trial: Trial;
-      readonly level: number;
+      readonly level: LevelPoint;
       readonly round: number;
       /** True where the level is not the one to recommend: a short measurement that shows which level is. */
       readonly isLook: boolean;
@@ -51,10 +52,10 @@ export function nextFinal(state: StudyState, rounds: number, isHurried = false):
   const disturbed = standing.isFresh ? disturbedRound(final) : null;
   if (disturbed) return { kind: 'void', ...disturbed };
   if (standing.isOver) return { kind: 'decide', decision: decide(standing, state.goal) };
-  return visitOf(standing);
+  return visitOf(standing, state);
 }
 
-function visitOf({ turns, isVisiting, isFresh, round }: Rounds): FinalStep | null {
+function visitOf({ turns, isVisiting, isFresh, round }: Rounds, state: StudyState): FinalStep | null {
   const [side, ...others] = turns;
   if (!side) return null;
   const level = levelOfVisit(side, isVisiting);
@@ -62,7 +63,7 @@ function visitOf({ turns, isVisiting, isFresh, round }: Rounds): FinalStep | nul
   return {
     kind: 'measure',
     trial: side.trial,
-    level,
+    level: lineIn(state, side.trial.number)?.levelAt(level) ?? { value: level },
     round,
     isLook: level !== side.level,
     rest,
@@ -71,11 +72,40 @@ function visitOf({ turns, isVisiting, isFresh, round }: Rounds): FinalStep | nul
   };
 }
 
-/** Returns the state that the final depends on, at the study's usual speed. */
-export const finalStateOf = ({ compared, goal, started, voidRounds }: StudyState): FinalState => ({
-  ...compared,
-  ...{ goal, started, voidRounds },
-});
+/**
+ * Returns the state that the final depends on, at the study's usual speed. Where client batches vary, each trial has those of its
+ * measurements that are on the line it stands on.
+ */
+export function finalStateOf(state: StudyState): FinalState {
+  const { compared, goal, started, voidRounds } = state;
+  if (!started.levels.batch) return { ...compared, ...{ goal, started, voidRounds } };
+  const lines = new Map(compared.trials.map(({ number }) => [number, lineIn(state, number)]));
+  const along = (trial: Trial): Trial => {
+    const line = lines.get(trial.number);
+    return line ? trialAlong(trial, line) : trial;
+  };
+  const trials = compared.trials.map(along);
+  const own = (trial: Trial | null): Trial | null =>
+    trial && (trials.find(({ number }) => number === trial.number) ?? along(trial));
+  const { varies, range } = lineThrough({ value: started.levels.low }, started.levels);
+  return {
+    ...{ trials, baseline: own(compared.baseline), contender: own(compared.contender), goal, voidRounds, varies },
+    started: { ...started, levels: range },
+    finals: compared.finals.flatMap((final) => {
+      const line = lines.get(final.trial);
+      const measurement = line ? alongLine(final.measurement, line) : final.measurement;
+      return measurement ? [{ ...final, measurement }] : [];
+    }),
+  };
+}
+
+/** Returns the line of a trial: of its first measurement in the final, else of the level that it stands for in the search. */
+export function lineIn({ compared, started }: StudyState, number: number): LevelLine | null {
+  const first = compared.finals.find(({ trial }) => trial === number);
+  if (first) return lineThrough(first.measurement.level, started.levels);
+  const trial = compared.trials.find((each) => each.number === number);
+  return trial ? lineOf(trial, started.levels) : null;
+}
 
 /** Tells whether nothing is left to measure. False where an earlier run decided on fewer rounds because of its time or a failure. */
 export function isFinalOver(state: StudyState, rounds: number): boolean {
@@ -110,19 +140,22 @@ export function representative(
   state: StudyState,
   trial: Trial,
 ): { measurement: Measurement; feasible: boolean } | null {
-  const side = state.gain ? sideOf(trialIn(state.compared.trials, trial), finalStateOf(state)) : null;
+  const final = state.gain ? finalStateOf(state) : null;
+  const side = final && sideOf(trialIn(final.trials, trial), final);
+  const line = lineIn(state, trial.number);
   if (!side || side.readings.length === 0) {
     const chosen = trial.chosen === null ? undefined : trial.measurements[trial.chosen];
     return chosen ? { measurement: chosen, feasible: trial.feasible } : null;
   }
   const finals = state.finals.filter((final) => final.trial === trial.number && !final.measurement.client.bound);
   const all = [...finals.map(({ measurement }) => measurement), ...trial.measurements];
+  const positionOf = ({ level: at }: Measurement): number | null => (line ? line.positionOf(at) : at.value);
   const level = nearestBelow(
     side,
-    all.map((measurement) => measurement.level.value),
+    all.flatMap((measurement) => positionOf(measurement) ?? []),
   );
-  const own = finals.map(({ measurement }) => measurement).filter((measurement) => measurement.level.value === level);
-  const readings = own.length > 0 ? own : all.filter((measurement) => measurement.level.value === level);
+  const own = finals.map(({ measurement }) => measurement).filter((measurement) => positionOf(measurement) === level);
+  const readings = own.length > 0 ? own : all.filter((measurement) => positionOf(measurement) === level);
   const met = readings.filter((each) => isFeasible(state.speeds.comparable(each), trial.candidate, state.goal));
   const feasible = side.curve ? side.holds && side.curve.chance(level) >= LIKELY : met.length * 2 > readings.length;
   const agreeing = feasible && met.length > 0 ? met : readings;

@@ -2,16 +2,18 @@ import type { Measurement } from '../../profiler/measurement.ts';
 import { assess, isFeasible } from '../goal/goal.ts';
 import { chosenOf } from '../goal/ranking.ts';
 import type { LevelCurve } from '../level/curve.ts';
+import type { LevelLine } from '../level/line.ts';
 import { levelsOf } from '../level/recommended.ts';
 import type { FinalMeasured } from '../records/records.ts';
 import type { StudyState } from '../records/state.ts';
 import type { Goal, Trial } from '../types.ts';
 
-/** The state that the final depends on, at the study's usual speed. */
-export type FinalState = Pick<
-  StudyState,
-  'trials' | 'baseline' | 'contender' | 'finals' | 'goal' | 'started' | 'voidRounds'
->;
+/** The state that the final depends on, at the study's usual speed. Levels are positions on a line (`level/line.ts`). */
+export interface FinalState
+  extends Pick<StudyState, 'trials' | 'baseline' | 'contender' | 'finals' | 'goal' | 'started' | 'voidRounds'> {
+  /** What changes along the lines. */
+  readonly varies?: LevelLine['varies'];
+}
 
 /** A deciding measurement of the final with its round. */
 export interface Reading {
@@ -32,12 +34,12 @@ export interface Side {
 }
 
 /** Returns the side of a trial by all its readings in search and final; null for a trial without a level. */
-export function sideOf(trial: Trial | null, { goal, started, finals }: FinalState): Side | null {
+export function sideOf(trial: Trial | null, { goal, started, finals, varies }: FinalState): Side | null {
   const chosen = trial?.chosen == null ? undefined : trial.measurements[trial.chosen];
   if (!trial || !chosen) return null;
   const own = finals.filter((final) => final.trial === trial.number);
   const all = [...trial.measurements, ...own.map(({ measurement }) => measurement)];
-  const { curve, recommended } = levelsOf(all, trial.candidate, goal, started.levels);
+  const { curve, recommended } = levelsOf(all, trial.candidate, goal, started.levels, varies);
   return {
     trial,
     curve,

@@ -2,6 +2,7 @@ import type { Measurement } from '../../profiler/measurement.ts';
 import type { Candidate } from '../../space/types.ts';
 import type { ConstrainedPoint } from '../../stats/crowded-sort.ts';
 import { type Costs, lowerIsBetter, paretoFront } from '../../stats/front.ts';
+import { inFlightOf } from '../level/line.ts';
 import type { Doubted, Goal, Trial } from '../types.ts';
 import { type Assessment, assess, compareAssessments, constraintsOf, isFeasible, missingMetrics } from './goal.ts';
 import { chooseLevel } from './levels.ts';
@@ -28,7 +29,7 @@ export function standingOf(measurements: readonly Measurement[], candidate: Cand
   const usable = measurements.filter(
     (each) => !each.client.bound && missingMetrics(each, candidate, goal).length === 0,
   );
-  const outcomes = usable.map((each) => ({ level: each.level.value, ...assess(each, candidate, goal) }));
+  const outcomes = usable.map((each) => ({ level: inFlightOf(each.level), ...assess(each, candidate, goal) }));
   const index = chooseLevel(outcomes);
   if (index === null) return { chosen: null, feasible: false };
   return { chosen: measurements.indexOf(usable[index] as Measurement), feasible: outcomes[index]?.feasible === true };

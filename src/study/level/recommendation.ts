@@ -1,4 +1,4 @@
-import { finalStateOf, representative } from '../final/final.ts';
+import { finalStateOf, lineIn, representative } from '../final/final.ts';
 import { sideOf } from '../final/sides.ts';
 import type { StudyState } from '../records/state.ts';
 import type { Trial } from '../types.ts';
@@ -7,6 +7,8 @@ import type { LevelCurve } from './curve.ts';
 
 /** The probabilities of one config's levels, on the machine at its usual speed. */
 export interface Recommendation {
+  /** What the levels below are; absent: concurrency or request rate. */
+  readonly of?: 'batch';
   /** The highest level that keeps the budget with a probability of 90 %; null where none does. */
   readonly level: number | null;
   /** The probability, 0 to 1, that the config keeps the budget at the reported level. */
@@ -33,8 +35,12 @@ export function recommendationAt(reported: number, curve: LevelCurve, budgetMs: 
  */
 export function recommendationOf(state: StudyState, trial: Trial): Recommendation | null {
   const { budget } = state.goal;
-  const compared = state.compared.trials.find(({ number }) => number === trial.number) ?? null;
-  const curve = sideOf(compared, finalStateOf(state))?.curve;
+  const final = finalStateOf(state);
+  const compared = final.trials.find(({ number }) => number === trial.number) ?? null;
+  const curve = sideOf(compared, final)?.curve;
   const stands = representative(state, trial)?.measurement;
-  return budget && curve && stands ? recommendationAt(stands.level.value, curve, budget.latencyMs) : null;
+  const reported = stands && (lineIn(state, trial.number)?.positionOf(stands.level) ?? stands.level.value);
+  if (!budget || !curve || reported === undefined) return null;
+  const recommendation = recommendationAt(reported, curve, budget.latencyMs);
+  return final.varies === 'batch' ? { ...recommendation, of: 'batch' } : recommendation;
 }

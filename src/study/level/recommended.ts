@@ -1,9 +1,11 @@
 import { clientBatchOf } from '../../perfmodel/client-batch.ts';
+import { largestRequest } from '../../perfmodel/modelled-config.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { Candidate } from '../../space/types.ts';
 import { assess, constraintsOf, isFeasible } from '../goal/goal.ts';
 import type { Goal, LevelRange } from '../types.ts';
 import { type LevelCurve, levelCurve } from './curve.ts';
+import type { LevelLine } from './line.ts';
 
 /** The load levels of one config. */
 export interface Levels {
@@ -16,16 +18,20 @@ export interface Levels {
   readonly recommended: number | null;
 }
 
-/** Finds the level to recommend for one config. `readings`: all of it, at the study's usual speed. */
+/** Finds the level to recommend for one config. `readings`: all of it, at the study's usual speed, each at its position on the line. */
 export function levelsOf(
   readings: readonly Measurement[],
   candidate: Candidate,
   goal: Goal,
   range: LevelRange,
+  varies: LevelLine['varies'] = 'level',
 ): Levels {
+  const isBatch = varies === 'batch';
+  const within = isBatch ? { ...range, high: Math.min(range.high, largestRequest(candidate.shape)) } : range;
+  const wholeBatch = isBatch ? 1 : wholeBatchOf(readings, candidate);
   const curve =
     hasCurve(goal) && goal.budget
-      ? levelCurve(inOrder(readings, candidate, goal), goal.budget, range, wholeBatchOf(readings, candidate))
+      ? levelCurve(inOrder(readings, candidate, goal), goal.budget, within, wholeBatch)
       : null;
   return { curve, recommended: curve ? (curve.recommended?.level ?? null) : bestMet(readings, candidate, goal) };
 }

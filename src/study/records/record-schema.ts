@@ -18,7 +18,11 @@ const json = z.looseObject({});
 /** `runMs` is not in the journals of earlier versions. */
 const stamp = { at: text, runMs: z.number().nonnegative().optional() };
 
-const level = z.looseObject({ mode: z.enum(['concurrency', 'request-rate']), value: z.number() });
+const level = z.looseObject({
+  mode: z.enum(['concurrency', 'request-rate']),
+  value: z.number(),
+  batch: count.optional(),
+});
 const interval = z.looseObject({ value: figure, low: figure, high: figure });
 const failure = z.looseObject({ kind: text, reason: text });
 
@@ -87,8 +91,8 @@ const goal = z.looseObject({
 });
 
 const levels = z.discriminatedUnion('kind', [
-  z.looseObject({ kind: z.literal('search'), start: z.number().positive().optional() }),
-  z.looseObject({ kind: z.literal('fixed'), values: z.array(z.number()) }),
+  z.looseObject({ kind: z.literal('search'), start: z.number().positive().optional(), batch: count.optional() }),
+  z.looseObject({ kind: z.literal('fixed'), values: z.array(z.number()), batch: count.optional() }),
 ]);
 
 const restriction = z.union([z.looseObject({ pinned: z.json() }), z.looseObject({ excluded: z.array(z.json()) })]);
@@ -106,7 +110,10 @@ const record = z.discriminatedUnion('type', [
     original: candidate,
     wasLoaded: z.boolean(),
     goal,
-    levels: z.looseObject({ mode: z.enum(['concurrency', 'request-rate']), low: z.number(), high: z.number() }),
+    levels: z.looseObject({
+      ...{ mode: z.enum(['concurrency', 'request-rate']), low: z.number(), high: z.number() },
+      batch: z.looseObject({ low: count, high: count }).optional(),
+    }),
     sampler: text,
     seed: z.number(),
     space: json,

@@ -71,7 +71,7 @@ export function evidenceOf(all: readonly TimedMeasurement[]): Reading<SpeedPlace
 }
 
 const placeOf = ({ candidate, measurement }: TimedMeasurement): string =>
-  `${candidate.fingerprint} ${measurement.level.value}`;
+  `${candidate.fingerprint} ${measurement.level.value} ${measurement.level.batch ?? ''}`;
 
 function executionsOf({ candidate, measurement, atSeconds }: TimedMeasurement): Reading<SpeedPlace>[] {
   const batches = (measurement.server?.batches ?? []).filter(

@@ -30,7 +30,11 @@ export function describeValue(value: ParameterValue): string {
 }
 
 export const describeLevel = (level: LoadLevel): string =>
-  level.mode === 'concurrency' ? `concurrency ${level.value}` : `${level.value} requests/s`;
+  `${level.mode === 'concurrency' ? `concurrency ${level.value}` : `${level.value} requests/s`}${level.batch === undefined ? '' : `, batch ${level.batch}`}`;
+
+/** Returns the level for a column: `64`, or `4×16` for 4 requests in flight of 16 samples. */
+export const shortLevel = ({ value, batch }: Pick<LoadLevel, 'value' | 'batch'>): string =>
+  `${formatFigure(value)}${batch === undefined ? '' : `×${batch}`}`;
 
 /** Returns the constraint with its limit in the metric's unit: `gpu-memory <= 6,000 MiB`. */
 export const describeConstraint = (
@@ -52,19 +56,19 @@ export function describeGainIn(objectives: readonly Objective[]): string {
 
 /** `holds p99 ≤ 20 ms at concurrency 64 with a chance of 93 %; highest at 90 %: 66, at 99 %: 56; 8 % of the budget is left`. */
 export function describeRecommendation(
-  { level, chance, safeLevel, margin }: Recommendation,
+  { level, chance, safeLevel, margin, of }: Recommendation,
   { percentile, latencyMs }: LatencyBudget,
   load: LoadLevel,
 ): string {
   const kept = `holds p${percentile} ≤ ${formatMs(latencyMs)} at ${describeLevel(load)} with a chance of ${describeChance(chance)}`;
   const left = percentOf(Math.abs(margin));
   const room = margin >= 0 ? `${left} of the budget is left` : `the expected percentile is ${left} over the budget`;
-  return `${kept}; highest at 90 %: ${level ?? 'none'}, at 99 %: ${safeLevel ?? 'none'}; ${room}`;
+  return `${kept}; highest${of === 'batch' ? ' batch' : ''} at 90 %: ${level ?? 'none'}, at 99 %: ${safeLevel ?? 'none'}; ${room}`;
 }
 
 /** The same where there is little room: `chance 93 % here; 90 %: 66, 99 %: 56; 8 % of the budget left`. */
-export function describeRecommendationShort({ level, chance, safeLevel, margin }: Recommendation): string {
-  return `chance ${describeChance(chance)} here; 90 %: ${level ?? 'none'}, 99 %: ${safeLevel ?? 'none'}; ${percentOf(margin)} of the budget left`;
+export function describeRecommendationShort({ level, chance, safeLevel, margin, of }: Recommendation): string {
+  return `chance ${describeChance(chance)} here; ${of === 'batch' ? 'batches at ' : ''}90 %: ${level ?? 'none'}, 99 %: ${safeLevel ?? 'none'}; ${percentOf(margin)} of the budget left`;
 }
 
 /** Never a certainty: it comes from a curve. */

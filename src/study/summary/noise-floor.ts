@@ -1,7 +1,7 @@
 import type { LoadLevel } from '../../loadgen/types.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { StudyState } from '../records/state.ts';
-import type { Goal, LevelRange } from '../types.ts';
+import type { Goal, LevelPoint, LevelRange } from '../types.ts';
 
 /** What the latency is like with next to no load: the least that any budget must leave room for. */
 export interface NoiseFloor {
@@ -36,8 +36,9 @@ const MOST_AT_REST: Readonly<Record<LoadLevel['mode'], number>> = { concurrency:
 const LARGE_SHARE = 1 / 3;
 
 /** Returns the level at which the original config is measured first, to see machine and server at rest; null where the range has none so low. */
-export function restLevel({ mode, low }: LevelRange): number | null {
-  return mode === 'request-rate' || low <= MOST_AT_REST.concurrency ? low : null;
+export function restLevel({ mode, low, batch }: LevelRange): LevelPoint | null {
+  const level = { value: low, ...(batch && { batch: batch.low }) };
+  return mode === 'request-rate' || low <= MOST_AT_REST.concurrency ? level : null;
 }
 
 /** Returns the noise floor that the study began with; null for one that began with another load, or of which that is not known. */

@@ -60,7 +60,8 @@ export const noiseSentence = ({ figures, meaning }: NoiseWords): string =>
 
 const percent = (share: number): string => `${(100 * share).toFixed(0)} %`;
 
-function atRest({ mode, value }: LoadLevel): string {
+function atRest({ mode, value, batch = 1 }: LoadLevel): string {
+  if (batch > 1) return `${value} ${value === 1 ? 'request' : 'requests'} of ${batch} in flight`;
   if (mode === 'request-rate') return `${formatFigure(value)} requests/s`;
   return value === 1 ? 'one request in flight' : `${value} requests in flight`;
 }

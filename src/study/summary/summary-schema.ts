@@ -27,7 +27,11 @@ const throughput = z
   .strictObject(intervalFields)
   .meta({ id: 'throughput', description: 'infer/s, with its 95 % interval' });
 const load = z
-  .strictObject({ mode: z.enum(['concurrency', 'request-rate']), value: z.number() })
+  .strictObject({
+    mode: z.enum(['concurrency', 'request-rate']),
+    value: z.number(),
+    batch: count.optional().describe('samples in one request, where the study varies them'),
+  })
   .meta({ id: 'loadLevel' });
 const budgetLatencyMs = z
   .strictObject({ percentile: z.number(), ...intervalFields })
@@ -61,6 +65,7 @@ const standingFields = {
   ...pointFields,
   recommended: z
     .strictObject({
+      of: z.literal('batch').optional().describe('what the levels are; absent: concurrency or request rate'),
       level: figure.describe('the highest that keeps the budget with a chance of 90 %'),
       chance: finite.describe('that the budget is kept at the load of this point'),
       safeLevel: figure.describe('the highest that keeps the budget with a chance of 99 %'),
@@ -139,6 +144,7 @@ const limit = z.strictObject({
   higher: z
     .strictObject({
       level: finite,
+      batch: count.optional(),
       throughput: finite,
       missed: constraint.nullable(),
       clientReason: text.nullable(),

@@ -67,11 +67,16 @@ function comparedIn({ goal }: StudyState, { budgetLatencyMs }: Measurement): rea
     ...{ name: 'at', label: 'at', better: null, cell: formatFigure },
     read: ({ measurement }) => measurement.level.value,
   };
+  const batch: Compared = {
+    ...{ name: 'batch', label: 'batch', better: null, cell: formatFigure },
+    read: ({ measurement }) => measurement.level.batch,
+  };
   return [
     { ...named('throughput'), name: metrics.named('throughput').unit },
     metricLine(percentile),
     named('latency-p50'),
     level,
+    batch,
     ...['queue-time', 'compute-time', 'gpu-memory'].map(named),
     ...goalMetrics(goal, ALWAYS).map(metricLine),
   ];

@@ -1,5 +1,7 @@
 import { formatFigure, formatMs, formatRate } from '../../base/format.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
+import { inFlightOf } from '../../study/level/line.ts';
+import { shortLevel } from '../../study/summary/describe.ts';
 import type { Prediction } from '../../study/summary/prediction.ts';
 import type { Trial } from '../../study/types.ts';
 import { bar } from '../canvas.ts';
@@ -44,7 +46,7 @@ export function levelRows({ measurements }: Trial, stands: Measurement | null, w
   const cells = Math.max(0, Math.min(24, width - 54));
   const isNarrow = width < NARROW;
   const finals = stands && !measurements.includes(stands) ? [stands] : [];
-  const ordered = [...measurements, ...finals].sort((a, b) => a.level.value - b.level.value);
+  const ordered = [...measurements, ...finals].sort((a, b) => inFlightOf(a.level) - inFlightOf(b.level));
   const lines = ordered.map((each): Row => {
     const { level, throughput, budgetLatencyMs, stable, client } = each;
     const isChosen = each === stands;
@@ -53,7 +55,7 @@ export function levelRows({ measurements }: Trial, stands: Measurement | null, w
     const notes = `${isFinal && !isNarrow ? ' final' : ''}${stable ? '' : unstable}${client.bound ? bound : ''}`;
     const rate = isNarrow ? right(formatFigure(throughput.value), 8) : right(formatRate(throughput.value), 14);
     const latency = right(formatMs(budgetLatencyMs.value), isNarrow ? 8 : 9);
-    const figures = `${right(formatFigure(level.value), 6)} ${rate} ${latency}${isFinal ? FINAL_MARK : ' '}`;
+    const figures = `${right(shortLevel(level), 6)} ${rate} ${latency}${isFinal ? FINAL_MARK : ' '}`;
     return [
       span(isChosen ? '› ' : '  ', 'strong'),
       span(figures, isChosen ? 'strong' : undefined),
@@ -63,7 +65,8 @@ export function levelRows({ measurements }: Trial, stands: Measurement | null, w
   });
   const percentile = measurements[0]?.budgetLatencyMs.percentile ?? 99;
   const mode = measurements[0]?.level.mode === 'request-rate' ? 'requests/s' : 'concurrency';
-  return [row(`  by ${mode}: infer/s, p${percentile}`, 'muted'), ...lines];
+  const by = measurements[0]?.level.batch === undefined ? mode : `${mode} × batch`;
+  return [row(`  by ${by}: infer/s, p${percentile}`, 'muted'), ...lines];
 }
 
 /** The parts of a request's time; each has a texture of its own, so that no colour is needed to tell them apart. */
@@ -87,13 +90,13 @@ const parts: readonly {
 
 export function breakdownRows({ measurements }: Trial, stands: Measurement, width: number): readonly Row[] {
   const own = measurements.includes(stands) ? measurements : [...measurements, stands];
-  const known = own.filter(({ server }) => server !== null).sort((a, b) => a.level.value - b.level.value);
+  const known = own.filter(({ server }) => server !== null).sort((a, b) => inFlightOf(a.level) - inFlightOf(b.level));
   if (known.length === 0) return [];
   const cells = Math.max(10, width - 16);
   const longest = Math.max(...known.map(totalMs));
   const bars = known.map(
     (each): Row => [
-      span(`  ${right(formatFigure(each.level.value), 6)}${measurements.includes(each) ? ' ' : FINAL_MARK}`),
+      span(`  ${right(shortLevel(each.level), 6)}${measurements.includes(each) ? ' ' : FINAL_MARK}`),
       ...stacked(each, Math.round((totalMs(each) / longest) * cells)),
       span(` ${formatFigure(totalMs(each))}`, 'muted'),
     ],

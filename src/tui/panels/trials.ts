@@ -2,7 +2,7 @@ import { formatFigure } from '../../base/format.ts';
 import type { Assignment, Candidate } from '../../space/types.ts';
 import { isInDoubt } from '../../study/final/final.ts';
 import type { StudyState } from '../../study/records/state.ts';
-import { describeAssignment } from '../../study/summary/describe.ts';
+import { describeAssignment, shortLevel } from '../../study/summary/describe.ts';
 import type { Trial } from '../../study/types.ts';
 import { FINAL_MARK, figuresOf, finalMark, frontTrials, meetsGoal } from '../figures.ts';
 import { type Interaction, listed, selectedTrial } from '../interaction.ts';
@@ -124,7 +124,7 @@ function trialRow(study: StudyState, trial: Trial, { isSelected, front, columns 
   const figures = [
     right(measurement ? formatFigure(measurement.throughput.value) : '–', WIDTHS.throughput),
     right(measurement ? formatFigure(measurement.budgetLatencyMs.value) : '–', WIDTHS.latency),
-    right(measurement ? formatFigure(measurement.level.value) : '–', WIDTHS.level),
+    right(measurement ? shortLevel(measurement.level) : '–', WIDTHS.level),
   ].join('');
   const text = trial.failure
     ? foreign(`${trial.failure.kind}: ${trial.failure.reason}`)

@@ -204,10 +204,17 @@ describe('load levels', () => {
     );
   });
 
-  it('go with one size of requests', async () => {
+  it('go with the sizes of requests: one, or a range to search', async () => {
     const run = await runOf('profile_models: {net: {parameters: {batch_sizes: 4}}, text: }\nbatch_sizes: [2, 8]');
-    expect([run.of('net').traffic.batch, run.of('text').traffic.batch]).toEqual([4, 2]);
-    expect(run.told).toEqual([expect.stringMatching(/^batch_sizes does not count: .*here 2; for 8 /)]);
+    expect([run.of('net').traffic.batch, run.of('text').traffic.batch]).toEqual([4, 1]);
+    expect([run.of('net').levels.batch, run.of('text').levels.batch]).toEqual([undefined, { low: 2, high: 8 }]);
+    expect(run.told).toEqual([]);
+    const offline = await only('profile_models: net\nconcurrency: 1\nbatch_sizes: [1, 2, 16]');
+    expect(offline.levels).toMatchObject({ concurrency: { low: 1, high: 1 }, batch: { low: 1, high: 16 } });
+    expect(offline.levels.values).toBeUndefined();
+    const atRates = await runOf('profile_models: net\nrequest_rate: 100\nbatch_sizes: [2, 8]');
+    expect(atRates.of('net').traffic.batch).toBe(2);
+    expect(atRates.told).toEqual([expect.stringMatching(/^batch_sizes does not count: .*here 2; for 8 /)]);
     expect(configsOf(run.of('net')).map((config) => config.max_batch_size)).not.toContain(2);
     expect((await only('profile_models: net\nbatch_sizes: 4', '-b', '16')).traffic.batch).toBe(16);
   });

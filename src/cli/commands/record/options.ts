@@ -18,6 +18,7 @@ type NotRecorded =
   | 'maxTrials'
   | 'timeBudget'
   | 'concurrency'
+  | 'batchSize'
   | 'requestRate'
   | 'requestDistribution'
   | 'stability'
@@ -43,6 +44,7 @@ const {
   leastGain,
   maxTrials,
   timeBudget,
+  batchSize,
   requestRate,
   requestDistribution,
   stability,

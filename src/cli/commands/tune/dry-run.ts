@@ -81,7 +81,9 @@ async function printPlan(spec: StudySpec, opened: OpenServer, terminal: Terminal
   terminal.print(describeSpace(space, base));
   const { length } = inputs.requests;
   const what = length === 1 ? 'the same request over and over' : `${length} different requests in turn`;
-  terminal.print(`sends ${what}, with ${inputs.batch} ${inputs.batch === 1 ? 'sample' : 'samples'} each`);
+  const { batch } = plan.study.levels;
+  const size = batch ? `${batch.low} to ${batch.high}` : inputs.batch;
+  terminal.print(`sends ${what}, with ${size} ${size === 1 ? 'sample' : 'samples'} each`);
   for (const line of assumptionsOf(inputs)) terminal.print(line);
   terminal.print(`sampler ${sampler.name}: up to ${trials} trials and about ${measurements} measurements`);
   const isSure = usual !== undefined || seconds >= plan.timeBudgetMs / MS_PER_S;

@@ -104,6 +104,11 @@ export const tuneOptionTable: OptionTable<Omit<TuneFlags, 'modelAnalyzer'>> = {
     help: 'range of requests in flight to consider (default: 1:256)',
     parse: wholeRange,
   },
+  batchSize: {
+    flags: '--batch-size <low:high>',
+    help: 'range of samples in one request to consider, in place of --batch; with --concurrency 1 it finds the best batch for one client',
+    parse: wholeRange,
+  },
   requestRate: {
     flags: '--request-rate <low:high>',
     help: 'range of requests per second to consider, sent whatever the replies do, instead of --concurrency',

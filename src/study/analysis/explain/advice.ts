@@ -37,7 +37,9 @@ export function adviceOf(
     case 'latency-budget':
       return [...looserBudget(state, stands), ...(isMostlyCompute(split) ? [cheaperModel(best)] : [])];
     case 'level-range':
-      return [`load levels above ${describeLevel(stands.level)} (--${stands.level.mode})`];
+      return [
+        `load levels above ${describeLevel(stands.level)} (--${stands.level.mode}${stands.level.batch === undefined ? '' : ' or --batch-size'})`,
+      ];
     case 'constraint':
     case 'unseen':
     case 'none':

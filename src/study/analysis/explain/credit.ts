@@ -4,6 +4,7 @@ import type { Measurement } from '../../../profiler/measurement.ts';
 import type { Assignment, Candidate } from '../../../space/types.ts';
 import { relativeHalfWidth } from '../../../stats/precision.ts';
 import { representative } from '../../final/final.ts';
+import { inFlightOf, isHighest, isSameLevel } from '../../level/line.ts';
 import type { StudyState } from '../../records/state.ts';
 import { reportDraw } from '../../summary/prediction.ts';
 import type { Trial } from '../../types.ts';
@@ -124,7 +125,7 @@ function comparable(
 ): Pair | null {
   const own = representative(state, other);
   const same = [...(own ? [own.measurement] : []), ...other.measurements].find(
-    (each) => each.level.value === stands.level.value && tells(each),
+    (each) => isSameLevel(each.level, stands.level) && tells(each),
   );
   if (!tells(stands)) return null;
   const figuresAt = (measurement: Measurement): ParameterFigures => figuresOf(state.speeds.comparable(measurement));
@@ -139,9 +140,9 @@ const tells = ({ client, tooManyErrors, throughput, budgetLatencyMs }: Measureme
 
 /** Tells whether a higher level was measured and is worse, or there is none. */
 function isSettled({ started }: StudyState, { measurements, chosen, feasible }: Trial): boolean {
-  const level = chosen === null ? undefined : measurements[chosen]?.level.value;
+  const level = chosen === null ? undefined : measurements[chosen]?.level;
   if (level === undefined || !feasible) return false;
-  return level >= started.levels.high || measurements.some((each) => each.level.value > level);
+  return isHighest(level, started.levels) || measurements.some((each) => inFlightOf(each.level) > inFlightOf(level));
 }
 
 const figuresOf = ({ throughput, budgetLatencyMs }: Measurement): ParameterFigures => ({

@@ -3,6 +3,7 @@ import { isModelled } from '../../../perfmodel/observations.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
 import type { CandidateShape } from '../../../space/types.ts';
 import { missedConstraints } from '../../goal/goal.ts';
+import { inFlightOf, isHighest } from '../../level/line.ts';
 import type { StudyState } from '../../records/state.ts';
 import type { Constraint, Trial } from '../../types.ts';
 import type { TimeSplit } from './time-split.ts';
@@ -40,6 +41,7 @@ export interface Limit {
   /** The measurement of the best at a higher level and why it is no better; null without one. */
   readonly higher: {
     readonly level: number;
+    readonly batch?: number;
     readonly throughput: number;
     readonly missed: Constraint | null;
     readonly clientReason: string | null;
@@ -84,7 +86,7 @@ function kindOf(state: StudyState, facts: Facts, stands: Measurement, { parts }:
   const isOutside = outsideShare !== null && outsideShare >= MOSTLY_OUTSIDE;
   if (gainsNothing) return isOutside ? 'outside' : 'unseen';
   if (isNearBudget(state, stands)) return 'latency-budget';
-  if (stands.level.value >= state.started.levels.high) return 'level-range';
+  if (isHighest(stands.level, state.started.levels)) return 'level-range';
   return isOutside ? 'outside' : 'none';
 }
 
@@ -132,12 +134,15 @@ const shareOf = (percent: number | undefined): number | null =>
 function higherOf({ finals, goal }: StudyState, best: Trial, stands: Measurement): Limit['higher'] {
   const again = finals.filter(({ trial }) => trial === best.number).map(({ measurement }) => measurement);
   const [next] = [...best.measurements, ...again]
-    .filter(({ level, throughput }) => level.value > stands.level.value && Number.isFinite(throughput.value))
-    .sort((a, b) => a.level.value - b.level.value);
+    .filter(
+      ({ level, throughput }) => inFlightOf(level) > inFlightOf(stands.level) && Number.isFinite(throughput.value),
+    )
+    .sort((a, b) => inFlightOf(a.level) - inFlightOf(b.level));
   if (!next) return null;
   const { client, level, throughput } = next;
   return {
     level: level.value,
+    ...(level.batch !== undefined && { batch: level.batch }),
     throughput: throughput.value,
     missed: client.bound ? null : (missedConstraints(next, best.candidate, goal)[0] ?? null),
     clientReason: client.bound ? (client.reason ?? 'it could not keep up') : null,

@@ -108,7 +108,13 @@ function basisOf(credits: readonly ParameterCredit[]): string {
 /** Returns the sentence on what limits the best, with its evidence. */
 export function limitSentence(limit: Limit, stands: Measurement, goal: Goal): string {
   const { kind, higher, queueShare, queueDelayMs, outsideShare, cpuShare } = limit;
-  const next = higher ? describeLevel({ ...stands.level, value: higher.level }) : '';
+  const next = higher
+    ? describeLevel({
+        ...stands.level,
+        value: higher.level,
+        ...(higher.batch !== undefined && { batch: higher.batch }),
+      })
+    : '';
   const rate = higher ? formatRate(higher.throughput) : '';
   const { percentile, value } = stands.budgetLatencyMs;
   const own = Number.isFinite(value) ? `, with p${percentile} ${formatMs(value)}` : '';

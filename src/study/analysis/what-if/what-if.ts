@@ -2,7 +2,8 @@ import { isModelled, observationsOf } from '../../../perfmodel/observations.ts';
 import { type Predicted, predictorOf } from '../../../perfmodel/predictor.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
 import type { Candidate } from '../../../space/types.ts';
-import { representative } from '../../final/final.ts';
+import { lineIn, representative } from '../../final/final.ts';
+import { type LevelLine, lineThrough } from '../../level/line.ts';
 import type { StudyState } from '../../records/state.ts';
 import type { Trial } from '../../types.ts';
 import { settingsOf, spaceOf } from '../settings.ts';
@@ -14,7 +15,9 @@ import { nearby } from './nearby.ts';
 export interface WhatIf {
   readonly percentile: number;
   readonly parameters: readonly { readonly name: string; readonly values: readonly string[] }[];
-  /** Concurrencies, rising. */
+  /** What the levels are: concurrencies, or the client batches where the study varies these alone. */
+  readonly varies: LevelLine['varies'];
+  /** Rising. */
   readonly levels: readonly number[];
   /** The best's first. */
   readonly configs: readonly WhatIfConfig[];
@@ -81,7 +84,8 @@ function predictedAround(state: StudyState, best: Trial, stands: Measurement, fr
   const { trials } = compared;
   const { percentile } = stands.budgetLatencyMs;
   const space = spaceOf(started);
-  const levels = levelsOf(state, stands);
+  const line = lineIn(state, best.number) ?? lineThrough(stands.level, started.levels);
+  const levels = levelsOf(state, line, stands);
   const most = Math.floor(MOST_SIMULATIONS / levels.length);
   const candidates = nearby(space, started.original, best.candidate, trials, most);
   const predictor = predictorOf(trials, drawOf(percentile), candidates);
@@ -89,13 +93,13 @@ function predictedAround(state: StudyState, best: Trial, stands: Measurement, fr
   const configs = candidates.map((candidate) => ({
     candidate,
     cells: levels.map((value): WhatIfCell | null => {
-      const predicted = predictor?.predict(candidate, { mode: 'concurrency', value });
+      const predicted = predictor?.predict(candidate, { mode: 'concurrency', ...line.levelAt(value) });
       return predicted && !predicted.extrapolates.includes('variant') ? cellOf(predicted, misses) : null;
     }),
   }));
   const known = configs.filter(({ cells }) => cells.some((cell) => cell !== null));
   if (known.length === 0) return { reason: 'the queueing model cannot say anything about these configs' };
-  return { percentile, levels, from, misses, ...byParameter(state, known) };
+  return { percentile, varies: line.varies, levels, from, misses, ...byParameter(state, known) };
 }
 
 const cellOf = (
@@ -138,12 +142,13 @@ function byParameter(
 }
 
 /** Returns levels at doublings over the measured range and one beyond, including the best's own. */
-function levelsOf({ started, trials }: StudyState, stands: Measurement): number[] {
-  const { low, high } = started.levels;
-  const measured = trials.flatMap(({ measurements }) => measurements.map(({ level }) => level.value));
-  const top = Math.min(high, 2 * Math.max(...measured));
+function levelsOf({ trials }: StudyState, { range, positionOf }: LevelLine, stands: Measurement): number[] {
+  const { low, high } = range;
+  const own = positionOf(stands.level) ?? low;
+  const measured = trials.flatMap(({ measurements }) => measurements.flatMap(({ level }) => positionOf(level) ?? []));
+  const top = Math.min(high, 2 * Math.max(own, ...measured));
   const doublings = Array.from({ length: MOST_LEVELS - 2 }, (_, power) => low * 2 ** power).filter(
     (each) => each < top,
   );
-  return [...new Set([...doublings, stands.level.value, top])].sort((a, b) => a - b);
+  return [...new Set([...doublings, own, top])].sort((a, b) => a - b);
 }

@@ -1,6 +1,7 @@
 import type { Choice } from '../../../perfmodel/modelled-config.ts';
+import type { Candidate } from '../../../space/types.ts';
 import type { LevelRange } from '../../types.ts';
-import { coarseLevels, fineLevels } from './candidate-levels.ts';
+import { atCoarseBatches, atFineBatches, coarseLevels, fineLevels } from './candidate-levels.ts';
 import { NOTHING, type Without } from './mechanisms.ts';
 import type { PosteriorModel, PosteriorPrediction } from './posterior-model.ts';
 
@@ -49,8 +50,14 @@ export function ranked(
   without: Without = NOTHING,
 ): ValuedPoint[] {
   const valued = best === null ? firstToMeet(points) : improving(points, best, without);
-  return valued.sort((a, b) => b.acquisitionValue - a.acquisitionValue || a.point.level - b.point.level);
+  return valued.sort(
+    (a, b) => b.acquisitionValue - a.acquisitionValue || samplesInFlight(a.point) - samplesInFlight(b.point),
+  );
 }
+
+/** The order of levels: samples in flight where the study varies the client batch, else the level itself. */
+export const samplesInFlight = ({ choice, level }: Pick<AcquisitionPoint, 'choice' | 'level'>): number =>
+  level * (choice.clientBatch ?? 1);
 
 /** Values points with the stated uncertainty, then with twice and four times as much, until one is worth a trial. */
 function improving(points: readonly AcquisitionPoint[], best: number, without: Without): ValuedPoint[] {
@@ -112,19 +119,19 @@ export function acquisitionPointsOf(
   context: AcquisitionContext,
   best: number | null,
 ): AcquisitionPoint[] {
-  const coarse = choices.flatMap((choice) => upTheLevels(choice, context));
-  const seen = new Map<Choice, number>();
+  const coarse = choices
+    .flatMap((choice) => atCoarseBatches(choice, context.range))
+    .flatMap((choice) => upTheLevels(choice, context));
+  const seen = new Map<Candidate, AcquisitionPoint>();
   for (const { point } of ranked(coarse, best, context.without)) {
     if (seen.size >= LOOKED_AT_CLOSELY) break;
-    if (!seen.has(point.choice)) seen.set(point.choice, point.level);
+    if (!seen.has(point.choice.candidate)) seen.set(point.choice.candidate, point);
   }
-  const fine = [...seen].flatMap(([choice, level]) => {
+  const fine = [...seen.values()].flatMap(({ choice, level }) => {
     const known = coarseLevels(choice, context.range);
-    return at(
-      choice,
-      fineLevels(choice, level, context.range, context.without).filter((each) => !known.includes(each)),
-      context,
-    );
+    const levels = fineLevels(choice, level, context.range, context.without).filter((each) => !known.includes(each));
+    const batches = atFineBatches(choice, context.range).filter((each) => each !== choice);
+    return [...at(choice, levels, context), ...batches.flatMap((each) => at(each, [level], context))];
   });
   return [...coarse, ...fine];
 }

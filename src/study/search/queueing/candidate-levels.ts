@@ -1,5 +1,5 @@
-import type { Choice } from '../../../perfmodel/modelled-config.ts';
-import type { LevelRange } from '../../types.ts';
+import { atClientBatch, type Choice, largestRequest } from '../../../perfmodel/modelled-config.ts';
+import type { LevelPoint, LevelRange } from '../../types.ts';
 import { NOTHING, type Without } from './mechanisms.ts';
 
 /** Requests in flight per place in a batch beyond which further ones only wait, … */
@@ -8,6 +8,12 @@ const USEFUL_DEPTH = 4;
 const ALWAYS_USEFUL = 8;
 /** The ratio of neighbouring levels in a range of request rates. */
 const RATE_STEP = 1.3;
+/** The ratio of neighbouring client batches in a search over batches alone, and where concurrency is searched too. */
+const BATCH_STEP = { alone: 2, paired: 4 };
+/** The first client batch of a search: large enough to show what a sample costs. */
+const FIRST_BATCH = 16;
+/** Client batches near a multiple of this are rounded to it: GPUs serve a batch in the time of the next multiple of 8. */
+const BATCH_UNIT = 8;
 /** Levels whose ratio is below this count as the same level. */
 export const ALIKE_LEVELS = 1.09;
 
@@ -15,9 +21,11 @@ export const ALIKE_LEVELS = 1.09;
  * Returns a coarse grid of levels for a choice, rising: doublings from half a request per instance, and the levels that just fill every
  * instance with one request, with a batch, with a batch while one more waits, and with two batches.
  */
-export function coarseLevels({ policy, largestBatch }: Choice, range: LevelRange): number[] {
+export function coarseLevels(choice: Choice, range: LevelRange): number[] {
+  const { policy } = choice;
   if (range.mode === 'request-rate')
     return ladder(range.low, range.high, RATE_STEP).map((rate) => Number(rate.toPrecision(3)));
+  const largestBatch = requestsPerBatch(choice);
   const places = policy.instances * largestBatch;
   const lowest = clamp(Math.ceil(policy.instances / 2), range);
   const highest = clamp(USEFUL_DEPTH * places + ALWAYS_USEFUL, range);
@@ -27,19 +35,43 @@ export function coarseLevels({ policy, largestBatch }: Choice, range: LevelRange
 }
 
 /** Returns the levels of a choice from half of `level` to double, rounded to whole batches where one is near. */
-export function fineLevels(
-  { largestBatch }: Choice,
-  level: number,
-  range: LevelRange,
-  without: Without = NOTHING,
-): number[] {
-  const batch = without.has('whole-batches') ? 1 : largestBatch;
-  const steps = [0.5, 0.59, 0.71, 0.84, 1, 1.19, 1.41, 1.68, 2].map((factor) => level * factor);
-  const rounded = steps.map((each) =>
+export function fineLevels(choice: Choice, level: number, range: LevelRange, without: Without = NOTHING): number[] {
+  const batch = without.has('whole-batches') ? 1 : requestsPerBatch(choice);
+  const rounded = stepsAround(level).map((each) =>
     range.mode === 'concurrency' ? filled(Math.round(each), batch) : Number(each.toPrecision(3)),
   );
   return [...new Set(rounded.map((each) => clamp(each, range)))];
 }
+
+/** Returns the requests that fill one batch of the choice. */
+const requestsPerBatch = ({ largestBatch, clientBatch }: Choice): number =>
+  Math.max(1, Math.floor(largestBatch / (clientBatch ?? 1)));
+
+const stepsAround = (level: number): number[] =>
+  [0.5, 0.59, 0.71, 0.84, 1, 1.19, 1.41, 1.68, 2].map((factor) => level * factor);
+
+/** Returns the choice at a coarse grid of the client batches that it takes; itself alone where the study does not vary them. */
+export function atCoarseBatches(choice: Choice, range: LevelRange): Choice[] {
+  if (!range.batch) return [choice];
+  const { low, high } = batchesOf(choice, range.batch);
+  if (low > high) return [];
+  const step = range.low === range.high ? BATCH_STEP.alone : BATCH_STEP.paired;
+  return [...new Set(ladder(low, high, step))].map((batch) => atClientBatch(choice, batch));
+}
+
+/** Returns the choice at the client batches from half of its own to double, rounded to multiples of 8 where one is near; none without one. */
+export function atFineBatches(choice: Choice, range: LevelRange): Choice[] {
+  if (!range.batch || choice.clientBatch === null) return [];
+  const within = batchesOf(choice, range.batch);
+  const rounded = stepsAround(choice.clientBatch).map((each) => clamp(filled(Math.round(each), BATCH_UNIT), within));
+  return [...new Set(rounded)].map((batch) => atClientBatch(choice, batch));
+}
+
+/** Returns the client batches of the study that the config takes; `high` is below `low` where it takes none. */
+const batchesOf = (choice: Choice, { low, high }: Ends): Ends => ({
+  low,
+  high: Math.min(high, largestRequest(choice)),
+});
 
 /** Rounds to whole batches where they are within 9 %: where a few requests are missing, a batch waits for the whole queue delay. */
 function filled(level: number, largestBatch: number): number {
@@ -53,13 +85,22 @@ function ladder(low: number, high: number, step: number): number[] {
   return [...levels, high];
 }
 
-const clamp = (level: number, { low, high }: LevelRange): number => Math.min(high, Math.max(low, level));
+type Ends = Pick<LevelRange, 'low' | 'high'>;
+
+const clamp = (level: number, { low, high }: Ends): number => Math.min(high, Math.max(low, level));
 
 /** Returns the first level of a search: 16 requests in flight, fewer where fewer fill all instances; in an open loop the lowest rate. */
 export function firstLevel({ policy, largestBatch }: Choice, range: LevelRange): number {
   // Above saturation the queue grows without end, and a measurement shows nothing else.
   if (range.mode === 'request-rate') return range.low;
   return clamp(Math.min(16, policy.instances * largestBatch), range);
+}
+
+/** Returns the first point of a search: its first level; where client batches vary, as many requests as instances, of 16 samples. */
+export function firstPoint(choice: Choice, range: LevelRange): LevelPoint {
+  if (!range.batch) return { value: firstLevel(choice, range) };
+  const batch = clamp(Math.min(FIRST_BATCH, largestRequest(choice)), range.batch);
+  return { value: clamp(choice.policy.instances, range), batch };
 }
 
 /** Tells whether a level differs from every measured one by more than 9 %. */

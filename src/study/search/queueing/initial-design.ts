@@ -1,4 +1,4 @@
-import type { Choice } from '../../../perfmodel/modelled-config.ts';
+import { atClientBatch, type Choice } from '../../../perfmodel/modelled-config.ts';
 import type { Measured } from '../../../perfmodel/simulator.ts';
 import type { LevelRange } from '../../types.ts';
 
@@ -37,8 +37,15 @@ export function initialDesignOf(
       a.delayUs - b.delayUs,
   )[0];
   if (!choice) return null;
+  if (range.batch) {
+    const { low, high } = range.batch;
+    const batch = Math.min(high, Math.max(low, Math.round(choice.largestBatch / 2)));
+    return { choice: atClientBatch(choice, batch), level: clamp(choice.policy.instances, range) };
+  }
   const level = Math.max(2, Math.round((choice.policy.instances * choice.largestBatch) / 2));
-  return { choice, level: Math.min(range.high, Math.max(range.low, level)) };
+  return { choice, level: clamp(level, range) };
 }
+
+const clamp = (level: number, { low, high }: LevelRange): number => Math.min(high, Math.max(low, level));
 
 const distanceTo = (batch: number, { largestBatch }: Choice): number => Math.abs(Math.log2(largestBatch / batch));

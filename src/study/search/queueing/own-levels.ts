@@ -1,5 +1,7 @@
 import { type Choice, choiceOf } from '../../../perfmodel/modelled-config.ts';
-import type { Goal, RunningTrial } from '../../types.ts';
+import { measuredChoices } from '../../../perfmodel/simulator.ts';
+import type { Measurement } from '../../../profiler/measurement.ts';
+import type { Goal, LevelPoint, RunningTrial } from '../../types.ts';
 import {
   type AcquisitionContext,
   type AcquisitionPoint,
@@ -17,12 +19,17 @@ const WORTH_A_LEVEL = 0.05;
 const WORTH_STAYING = 0.02;
 
 /** Returns the next level in the search for the running candidate's own best one; null when that is found. */
-export function ownLevel({ posterior, context }: SearchState, running: RunningTrial, goal: Goal): number | null {
+export function ownLevel(
+  { posterior, context }: SearchState,
+  running: RunningTrial,
+  goal: Goal,
+): number | LevelPoint | null {
   const choice = choiceOf(running.candidate);
-  const { best } = incumbentOf([{ choice, measurements: running.measurements }], posterior, goal, context.without);
+  const measured = measuredChoices(running.candidate, running.measurements);
+  const { best } = incumbentOf(measured, posterior, goal, context.without);
   const next = ranked(closeBy(choice, running, context, best, goal), best, context.without)[0];
   if (!next || (best !== null && pointValueOf(next.point, best, 1).improvement < WORTH_A_LEVEL)) return null;
-  return next.point.level;
+  return levelOf(next.point);
 }
 
 /** Returns another level of the running trial where its acquisition value is higher than every other candidate's; null otherwise. */
@@ -30,14 +37,17 @@ export function worthStaying(
   { context, points, best, running: choice }: SearchState,
   running: RunningTrial,
   goal: Goal,
-): number | null {
+): number | LevelPoint | null {
   if (!choice) return null;
   const own = closeBy(choice, running, context, best, goal);
   const next = ranked([...own, ...points], best, context.without)[0];
   if (!next || !own.includes(next.point)) return null;
   if (best !== null && next.improvement < WORTH_STAYING) return null;
-  return next.point.level;
+  return levelOf(next.point);
 }
+
+const levelOf = ({ choice: { clientBatch }, level }: AcquisitionPoint): number | LevelPoint =>
+  clientBatch === null ? level : { value: level, batch: clientBatch };
 
 /**
  * Returns the points of the running candidate that say something new: not next to a measured level, nor above one that was over the budget.
@@ -49,19 +59,27 @@ function closeBy(
   best: number | null,
   goal: Goal,
 ): AcquisitionPoint[] {
-  const measured = measurements.map(({ level }) => level.value);
+  const isOf =
+    (batch: number | null) =>
+    ({ level }: Measurement): boolean =>
+      (level.batch ?? null) === batch;
+  const valuesOf = (own: readonly Measurement[]): number[] => own.map(({ level }) => level.value);
   const late = measurements.filter(
     ({ budgetLatencyMs }) => goal.budget && budgetLatencyMs.value > goal.budget.latencyMs,
   );
-  const tooSlow = Math.min(...late.map(({ level }) => level.value));
   // With a queue delay, more traffic fills batches sooner and can have a lower latency.
   const filled = choice.delayUs === 0 ? 0 : choice.policy.instances * choice.largestBatch;
-  const isSlower = (level: number): boolean => level > tooSlow && tooSlow >= filled;
+  const isSlower = ({ clientBatch }: Choice, level: number): boolean => {
+    const slower = late.filter(({ level: { batch = 1, value } }) => (clientBatch ?? 1) > batch && level >= value);
+    const tooSlow = Math.min(...valuesOf(late.filter(isOf(clientBatch))));
+    return slower.length > 0 || (level > tooSlow && tooSlow >= filled);
+  };
   return acquisitionPointsOf(
     [choice],
     {
       ...context,
-      isKnown: (_, level) => !isFarFrom(level, measured) || isSlower(level),
+      isKnown: (at, level) =>
+        !isFarFrom(level, valuesOf(measurements.filter(isOf(at.clientBatch)))) || isSlower(at, level),
       // The original config's own best level is searched for even where it is far below the incumbent.
       isTooLow: () => false,
     },

@@ -94,7 +94,7 @@ type MetricModel = PredictFigure;
 function memoized(model: MetricModel): MetricModel {
   const known = new Map<string, Figure | null>();
   return (choice, level) => {
-    const key = `${choice.candidate.fingerprint} ${level}`;
+    const key = `${choice.candidate.fingerprint} ${choice.clientBatch} ${level}`;
     const earlier = known.get(key);
     if (earlier !== undefined) return earlier;
     const normal = model(choice, level);

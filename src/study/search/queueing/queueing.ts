@@ -1,12 +1,13 @@
-import { type Choice, choiceOf } from '../../../perfmodel/modelled-config.ts';
+import { atClientBatch, type Choice, choiceOf } from '../../../perfmodel/modelled-config.ts';
 import type { Measured } from '../../../perfmodel/simulator.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
 import type { Candidate } from '../../../space/types.ts';
 import { isFeasible } from '../../goal/goal.ts';
-import type { Goal, Proposal, RunningTrial, Sampler, Trial } from '../../types.ts';
+import { inFlightOf } from '../../level/line.ts';
+import type { Goal, LevelPoint, Proposal, RunningTrial, Sampler, Trial } from '../../types.ts';
 import type { SpaceView } from '../samplers/space-view.ts';
-import { type AcquisitionPoint, pointValueOf, ranked, type ValuedPoint } from './acquisition.ts';
-import { firstLevel } from './candidate-levels.ts';
+import { type AcquisitionPoint, pointValueOf, ranked, samplesInFlight, type ValuedPoint } from './acquisition.ts';
+import { firstPoint } from './candidate-levels.ts';
 import { choicesOf } from './choices.ts';
 import { covering } from './coverage.ts';
 import { NOTHING, type Without } from './mechanisms.ts';
@@ -108,9 +109,9 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
         : { ...proposal, expectedGain: Math.expm1(pointValueOf(next, best, 1).improvement) };
     },
     level({ trials }, running) {
-      const first = firstLevel(choiceOf(running.candidate), options.levels);
+      const first = firstPoint(choiceOf(running.candidate), options.levels);
       const searched = sinceRest(running, first);
-      if (searched.length === 0) return first;
+      if (searched.length === 0) return first.batch === undefined ? first.value : first;
       if (searched.length >= MOST_LEVELS) return null;
       const others = trials.filter(({ number }) => number !== running.number);
       const state = stateAt(others, running);
@@ -135,9 +136,9 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
  * Returns the measurements of the search. The baseline's first reading, below the first level of a search, shows the noise of the machine.
  * Searches that go on from it alone find 2 % less (54 whole studies played offline).
  */
-function sinceRest({ role, measurements }: RunningTrial, first: number): readonly Measurement[] {
-  const atRest = measurements[0]?.level.value ?? first;
-  return role === 'baseline' && atRest < first ? measurements.slice(1) : measurements;
+function sinceRest({ role, measurements }: RunningTrial, first: LevelPoint): readonly Measurement[] {
+  const atRest = measurements[0]?.level ?? first;
+  return role === 'baseline' && inFlightOf(atRest) < inFlightOf(first) ? measurements.slice(1) : measurements;
 }
 
 /** Tells whether a reading met the goal although the model, which was fitted to it too, gives that a chance below one in three. */
@@ -148,7 +149,10 @@ function isSuspectedFalseFeasible(
   goal: Goal,
 ): boolean {
   if (!isFeasible(measurement, candidate, goal)) return false;
-  const prediction = posterior.predict(choiceOf(candidate), measurement.level.value);
+  const prediction = posterior.predict(
+    atClientBatch(choiceOf(candidate), measurement.level.batch),
+    measurement.level.value,
+  );
   return prediction !== null && prediction.feasibleChance(1) < LEAST_CHANCE_OF_INCUMBENT;
 }
 
@@ -161,9 +165,11 @@ function lowestAlike(valued: readonly ValuedPoint[], without: Without): Acquisit
   const { choice } = best.point;
   const alike = valued.filter(
     ({ point, acquisitionValue }) =>
-      point.choice === choice && acquisitionValue >= ABOUT_AS_MUCH * best.acquisitionValue,
+      point.choice.candidate === choice.candidate && acquisitionValue >= ABOUT_AS_MUCH * best.acquisitionValue,
   );
-  return alike.map(({ point }) => point).reduce((lowest, each) => (each.level < lowest.level ? each : lowest));
+  return alike
+    .map(({ point }) => point)
+    .reduce((lowest, each) => (samplesInFlight(each) < samplesInFlight(lowest) ? each : lowest));
 }
 
 /** Lists everything of a trial that the models depend on. Each part is immutable, but a trial may get more measurements. */
@@ -173,8 +179,9 @@ function partsOf({ measurements, ...rest }: Pick<Trial, 'candidate' | 'measureme
 }
 
 /** Builds a proposal. `start`: its first level; the sampler's own `firstLevel` where it is left out. */
-function proposalOf({ candidate }: Choice, start?: number): Proposal {
-  const levels = start === undefined ? ({ kind: 'search' } as const) : ({ kind: 'search', start } as const);
+function proposalOf({ candidate, clientBatch }: Choice, start?: number): Proposal {
+  const batch = clientBatch === null ? {} : { batch: clientBatch };
+  const levels = start === undefined ? { kind: 'search' as const } : { kind: 'search' as const, start, ...batch };
   return { kind: 'trial', assignment: candidate.assignment, levels };
 }
 
@@ -185,8 +192,9 @@ function proposalOf({ candidate }: Choice, start?: number): Proposal {
 function showing({ unseen, left, points, best }: SearchState, trials: readonly Trial[]): Proposal | null {
   const able = new Set(covering(unseen, left, trials));
   if (able.size === 0) return null;
+  const covers = new Set([...able].map(({ candidate }) => candidate));
   const next = ranked(
-    points.filter(({ choice }) => able.has(choice)),
+    points.filter(({ choice }) => covers.has(choice.candidate)),
     best,
   )[0]?.point;
   const fewest = [...able].reduce((least, each) => (each.policy.instances < least.policy.instances ? each : least));

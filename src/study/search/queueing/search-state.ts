@@ -1,7 +1,8 @@
 import { type Choice, choiceOf } from '../../../perfmodel/modelled-config.ts';
-import { type Measured, type Simulator, simulatorOf } from '../../../perfmodel/simulator.ts';
+import { type Measured, measuredChoices, type Simulator, simulatorOf } from '../../../perfmodel/simulator.ts';
 import type { Candidate } from '../../../space/types.ts';
 import { isFeasible } from '../../goal/goal.ts';
+import { inFlightOf } from '../../level/line.ts';
 import type { Goal, LevelRange, RunningTrial, Trial } from '../../types.ts';
 import { pruneReason } from '../pruning.ts';
 import {
@@ -9,6 +10,7 @@ import {
   type AcquisitionPoint,
   acquisitionPointsOf,
   largestImprovement,
+  samplesInFlight,
 } from './acquisition.ts';
 import { type SettingValue, settingValues, unseenValues } from './coverage.ts';
 import { type Incumbent, incumbentOf } from './incumbent.ts';
@@ -114,7 +116,7 @@ export function searchStateOf(
   const left = leftOver(all, tried, trials);
   const again = running || without.has('returning') ? [] : worthReturning(all, trials);
   const distinct = [...new Map([...left, ...again].map((choice) => [choice.key, choice])).values()];
-  const points = acquisitionPointsOf(screened(distinct, simulator, goal, seed), context, best);
+  const points = acquisitionPointsOf(screened(distinct, simulator, goal, { seed, levels }), context, best);
   return {
     posterior,
     context,
@@ -132,7 +134,7 @@ export function searchStateOf(
 export const measuredOf = (tried: readonly Pick<Trial, 'candidate' | 'measurements'>[]): Measured[] =>
   tried
     .filter(({ measurements }) => measurements.length > 0)
-    .map(({ candidate, measurements }) => ({ choice: choiceOf(candidate), measurements }));
+    .flatMap(({ candidate, measurements }) => measuredChoices(candidate, measurements));
 
 /**
  * Returns the points that need no other measurement: those with a feasible reading, and those with two. A single infeasible one may be
@@ -169,12 +171,12 @@ function tooLow(
   if (only?.metric !== 'throughput' || others.length > 0 || best === null) return () => false;
   const least = LEAST_OF_BEST * Math.exp(-best);
   const seen = measured.flatMap(({ measurements }) =>
-    measurements.map((each) => each.throughput.value / each.level.value),
+    measurements.map((each) => each.throughput.value / inFlightOf(each.level)),
   );
   const mostOfOne = Math.max(0, ...seen);
   return (choice, level) => {
     const predicted = simulator.mostThroughput(choice, level) * Math.exp(simulator.uncertaintyAt(choice, 1));
-    return Math.max(predicted, mostOfOne * level) < least;
+    return Math.max(predicted, mostOfOne * samplesInFlight({ choice, level })) < least;
   };
 }
 

@@ -39,7 +39,8 @@ export function gridSampler(space: SpaceView, { goal, levels, earlyExits = true 
       const rest = isLeftOut ? ', but for batch sizes beyond those that raised the throughput' : '';
       return { kind: 'stop', reason: `every candidate of the search space was tried${rest}` };
     },
-    level: ({ trials }, running) => nextInSweep(running, trials, goal, levels),
+    // Model Analyzer's sweep knows one kind of level; client batches are left to the level search.
+    ...(!levels.batch && { level: ({ trials }, running) => nextInSweep(running, trials, goal, levels) }),
   };
 }
 

@@ -1,0 +1,82 @@
+import { lineThrough, variesBatchAlone } from '../level/line.ts';
+import type { LevelPoint, LevelRange } from '../types.ts';
+import type { Assessment } from './goal.ts';
+import { chooseLevel, type LevelOutcome, nextLevel } from './levels.ts';
+
+/** What was found at one load. */
+export interface LoadOutcome extends Assessment {
+  readonly level: LevelPoint;
+}
+
+export interface LoadSearch {
+  readonly range: LevelRange;
+  /** The largest request that the config takes, in samples. */
+  readonly largestRequest: number;
+  /** A load that is likely near the one sought. */
+  readonly hint?: LevelPoint;
+}
+
+export type NextLoad =
+  | { readonly kind: 'measure'; readonly level: LevelPoint }
+  | { readonly kind: 'done'; readonly reason: string };
+
+/**
+ * `nextLevel` where the study may vary the client batch too. Batches alone are searched as levels are. With both, the batches are searched
+ * the same way, and each stands for the best of a search through the concurrencies, which begins with as many samples in flight as were best
+ * at the batch before.
+ */
+export function nextLoad(outcomes: readonly LoadOutcome[], { range, largestRequest, hint }: LoadSearch): NextLoad {
+  const batches: LevelRange | null = range.batch
+    ? { mode: 'concurrency', low: range.batch.low, high: Math.min(range.batch.high, largestRequest) }
+    : null;
+  const start = { value: hint?.value ?? range.low, ...(batches && { batch: hint?.batch ?? batches.low }) };
+  if (!batches || variesBatchAlone(range)) {
+    const line = lineThrough(variesBatchAlone(range) ? { ...start, value: range.low } : start, range);
+    const next = nextLevel(positions(outcomes, line.positionOf), {
+      range: batches ?? range,
+      ...(hint && { hint: line.positionOf({ ...start, ...(batches && { value: range.low }) }) ?? range.low }),
+    });
+    return next.kind === 'done' ? next : { kind: 'measure', level: line.levelAt(next.level) };
+  }
+  return nextPair(outcomes, range, batches, start);
+}
+
+function nextPair(
+  outcomes: readonly LoadOutcome[],
+  range: LevelRange,
+  batches: LevelRange,
+  start: LevelPoint,
+): NextLoad {
+  const byBatch = Map.groupBy(outcomes, ({ level }) => level.batch ?? batches.low);
+  const latest = outcomes.at(-1)?.level.batch;
+  const best = [...byBatch].map(([batch, own]) => ({ batch, outcome: bestOf(own) }));
+  const samples = best.find(({ batch }) => batch === latest)?.outcome;
+  const searchAt = (batch: number): NextLoad => {
+    const before = samples ? (samples.level.value * (samples.level.batch ?? 1)) / batch : start.value;
+    const own = positions(byBatch.get(batch) ?? [], ({ value }) => value);
+    const next = nextLevel(own, { range, hint: Math.max(range.low, Math.round(before)) });
+    return next.kind === 'done' ? next : { kind: 'measure', level: { value: next.level, batch } };
+  };
+  const here = latest === undefined ? null : searchAt(latest);
+  if (here?.kind === 'measure') return here;
+  const next = nextLevel(
+    best.map(({ batch, outcome }) => ({ ...outcome, level: batch })),
+    { range: batches, ...(start.batch !== undefined && { hint: start.batch }) },
+  );
+  return next.kind === 'done' ? next : searchAt(next.level);
+}
+
+/** Returns what a batch stands for: the outcome that its concurrency search would choose. */
+function bestOf(own: readonly LoadOutcome[]): LoadOutcome {
+  const index = chooseLevel(positions(own, ({ value }) => value)) ?? 0;
+  return own[index] as LoadOutcome;
+}
+
+const positions = (
+  outcomes: readonly LoadOutcome[],
+  positionOf: (level: LevelPoint) => number | null,
+): LevelOutcome[] =>
+  outcomes.flatMap((each) => {
+    const level = positionOf(each.level);
+    return level === null ? [] : [{ ...each, level }];
+  });

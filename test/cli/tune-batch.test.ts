@@ -1,0 +1,60 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { callCli } from '../support/call-cli.ts';
+import { freshDirectory, recordsOf, runCli, summaryOf } from '../support/cli.ts';
+import { emulatorForTest, smallProfile } from '../support/emulator.ts';
+
+const space = `name: batches
+parameters:
+  max_batch_size: { path: max_batch_size, values: [8, 32] }
+`;
+
+describe('the best batch for one client', () => {
+  it('is found within the budget, with a config that takes it', { timeout: 180_000 }, async () => {
+    // 32 samples take 20 ms, 8 take 8 ms.
+    const profile = smallProfile({ a: 4, b: 0.5, config: { dynamic_batching: {} } });
+    const emulator = await emulatorForTest({ profile });
+    const directory = await freshDirectory();
+    const [file, output] = [join(directory, 'space.yaml'), join(directory, 'run')];
+    await writeFile(file, space);
+    const at = ['-u', emulator.grpcUrl, '--metrics-url', emulator.metricsUrl];
+    const study = ['--concurrency', '1', '--batch-size', '1:64', '--space', file];
+    const short = ['--percentile', '50', '--latency-budget', '60', '--max-trials', '1', '--precision', '20'];
+    const outcome = await runCli(['tune', '-m', 'm', ...at, ...study, ...short, '-o', output]);
+    expect(outcome).toMatchObject({ code: 0 });
+
+    const { best, baseline, gain } = await summaryOf(output);
+    // A budget that nothing misses: the largest request that the config takes has the most inferences per second.
+    expect(best?.load).toMatchObject({ mode: 'concurrency', value: 1 });
+    expect(best?.load.batch).toBeGreaterThan(16);
+    expect(best?.load.batch).toBeLessThanOrEqual(32);
+    expect(best?.assignment).toEqual({ max_batch_size: 32 });
+    expect(baseline?.load.batch).toBe(8);
+    expect(gain?.ratio).toBeGreaterThan(1.2);
+    const measured = (await recordsOf(output)).filter((record) => record.type === 'trial-measured');
+    const batches = measured.map(({ trial, measurement }) => [trial, measurement.level.batch ?? 0] as const);
+    expect(batches.every(([trial, batch]) => batch >= 1 && batch <= (trial === 0 ? 8 : 32))).toBe(true);
+    // Inferences, not requests.
+    const one = measured.find(({ measurement }) => measurement.level.batch === 8)?.measurement;
+    expect((one?.throughput.value ?? 0) / (one?.sendRate ?? 1)).toBeGreaterThan(6);
+
+    expect(outcome.stdout).toMatch(/at concurrency 1, batch \d+/);
+    const [header = '', ...rows] = (await readFile(join(output, 'results.csv'), 'utf8')).trim().split(/\r?\n/);
+    expect(header.split(',').at(-1)).toBe('load_batch');
+    expect(rows.map((row) => Number(row.split(',').at(-1)))).toContain(best?.load.batch);
+    expect(await readFile(join(output, 'report.html'), 'utf8')).toContain(`1×${best?.load.batch}`);
+    expect(await callCli(['tune', '--resume', output, ...at])).toMatchObject({ code: 0 });
+  });
+
+  it('says which options do not go with it', async () => {
+    const emulator = await emulatorForTest({ profile: smallProfile() });
+    const refused = async (...more: string[]) => {
+      const tune = ['tune', '-m', 'm', '-u', emulator.grpcUrl, '--batch-size', '1:8', ...more];
+      return (await callCli([...tune, '-o', join(await freshDirectory(), 'run')])).stderr;
+    };
+    expect(await refused('--request-rate', '10:20')).toMatch(/^tritune: USAGE: --batch-size .* --request-rate /);
+    expect(await refused('-b', '4')).toMatch(/^tritune: USAGE: --batch-size .* --batch /);
+    expect(await refused('--shared-memory', 'system')).toMatch(/^tritune: USAGE: --batch-size .* --shared-memory /);
+  });
+});
