@@ -1,7 +1,8 @@
 import { LatencyHistogram } from '../stats/histogram.ts';
 import type { HeldUp } from './client/held-up.ts';
+import { ClientTimeSum, type ClientTimeSums } from './client-times.ts';
 import { type Part, shareOf } from './pacing/part.ts';
-import type { SendFailureKind, SendOutcome } from './types.ts';
+import type { ClientTimes, SendFailureKind, SendOutcome } from './types.ts';
 
 /** The requests that completed between two moments. Consecutive batches leave no gap. */
 export interface Batch {
@@ -16,6 +17,8 @@ export interface Batch {
   /** Responses to the successful ones, and sequences that ended with them; 0 where there are none to tell of. */
   readonly responses: number;
   readonly sequences: number;
+  /** Of those successful requests that were timed; absent where none was. */
+  readonly clientTimes?: ClientTimeSums;
   /** Absent where nobody watches who sends. */
   readonly heldUp?: HeldUp;
 }
@@ -58,6 +61,7 @@ export class Recorder {
   #failed = 0;
   #responses = 0;
   #sequences = 0;
+  #clientTimes: ClientTimeSum | undefined;
   #latencies = new LatencyHistogram();
   #fromDue: LatencyHistogram | undefined;
   /** Those of the previous batch, to be reused. */
@@ -104,6 +108,7 @@ export class Recorder {
     if (outcome.ok) {
       this.#succeeded++;
       this.#latencies.record(latencyNs);
+      if (outcome.times !== undefined) this.#addTimes(outcome.times, latencyNs);
       if (outcome.responses !== undefined) this.#responses += outcome.responses;
       if (outcome.endsSequence) this.#sequences++;
       if (fromDueNs !== undefined) this.#recordFromDue(fromDueNs);
@@ -154,6 +159,7 @@ export class Recorder {
     this.#failed = 0;
     this.#responses = 0;
     this.#sequences = 0;
+    this.#clientTimes = undefined;
     const [latencies, fromDue] = this.#spare;
     this.#spare = this.#reuses ? [this.#latencies, this.#fromDue] : [undefined, undefined];
     this.#latencies = emptied(latencies) ?? new LatencyHistogram();
@@ -171,6 +177,7 @@ export class Recorder {
       responses: this.#responses,
       sequences: this.#sequences,
       ...(this.#fromDue?.count && { fromDue: this.#fromDue }),
+      ...(this.#clientTimes && { clientTimes: { ...this.#clientTimes } }),
     };
     for (const { kind, message, count } of this.#openFailures) {
       const before = this.#failures.get(kind);
@@ -183,6 +190,11 @@ export class Recorder {
     this.#empty();
     this.#begin(nowNs, this.#rule as BatchRule);
     this.#onBatch(batch);
+  }
+
+  #addTimes(times: ClientTimes, latencyNs: number): void {
+    this.#clientTimes ??= new ClientTimeSum();
+    this.#clientTimes.add(times, latencyNs);
   }
 
   #recordFromDue(ns: number): void {

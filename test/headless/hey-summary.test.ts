@@ -12,7 +12,7 @@ function figures(more: Partial<PlainHttpFigures> = {}): PlainHttpFigures {
   for (let ms = 1; ms <= 100; ms++) {
     latencies.record(ms * NS_PER_MS);
     replies.count(ms > 98 ? 503 : 200, 10);
-    replies.replied(ms * NS_PER_MS - 2e5, 1e5);
+    replies.replied({ marshalNs: 0, sendNs: 1e5, waitNs: ms * NS_PER_MS - 3e5, receiveNs: 6e4, unmarshalNs: 4e4 });
   }
   replies.lookedUp(3e5);
   replies.connected(1e6);

@@ -1,4 +1,5 @@
 import type { PhaseWatch } from '../transports/http1/connection.ts';
+import type { ClientTimes } from '../types.ts';
 
 /** Times of one kind: how many, their mean, and the extremes; zeros for none. In nanoseconds. */
 export class Spread {
@@ -50,8 +51,8 @@ export class ReplyTally implements PhaseWatch {
     this.connect.record(ns);
   }
 
-  replied(waitNs: number, readNs: number): void {
-    this.wait.record(waitNs);
-    this.read.record(readNs);
+  replied({ sendNs, waitNs, receiveNs, unmarshalNs }: ClientTimes): void {
+    this.wait.record(sendNs + waitNs);
+    this.read.record(receiveNs + unmarshalNs);
   }
 }

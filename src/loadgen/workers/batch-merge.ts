@@ -1,5 +1,6 @@
 import { LatencyHistogram, type PackedHistogram } from '../../stats/histogram.ts';
 import { allHeldUp } from '../client/held-up.ts';
+import { allClientTimes } from '../client-times.ts';
 import type { Batch, FailureTally } from '../recorder.ts';
 import type { PackedBatch } from './messages.ts';
 
@@ -95,6 +96,7 @@ export class BatchMerge {
     const startNs = this.#endNs ?? meanOf(taken.map((row) => row[0]?.startNs ?? 0));
     this.#endNs = startNs + mergedLengthNs(taken);
     const scheduled = batches.flatMap((batch) => batch.fromDue ?? []);
+    const clientTimes = allClientTimes(batches);
     const heldUp = batches.flatMap((batch) => batch.heldUp ?? []);
     const batch: Batch = {
       startNs,
@@ -105,6 +107,7 @@ export class BatchMerge {
       responses: sumOf(batches.map((each) => each.responses)),
       sequences: sumOf(batches.map((each) => each.sequences)),
       ...(scheduled.length > 0 && { fromDue: mergedHistogram(scheduled) }),
+      ...(clientTimes && { clientTimes }),
       ...(heldUp.length > 0 && { heldUp: allHeldUp(heldUp, this.#pending.length) }),
     };
     const said = this.#last.filter((last) => last !== undefined);

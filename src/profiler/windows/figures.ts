@@ -1,4 +1,5 @@
 import { NS_PER_S, nsToMs } from '../../base/units.ts';
+import { allClientTimes, type ClientTimeSums } from '../../loadgen/client-times.ts';
 import type { Batch } from '../../loadgen/recorder.ts';
 import { rateInterval, shareInterval } from '../../stats/batch-means.ts';
 import { LatencyHistogram } from '../../stats/histogram.ts';
@@ -25,6 +26,8 @@ export interface WindowedFigures {
   readonly latencies: LatencyHistogram;
   /** Latencies from the time that requests were due; null in a closed loop. */
   readonly fromDue: LatencyHistogram | null;
+  /** As in a batch. */
+  readonly clientTimes?: ClientTimeSums | undefined;
   /** Successful requests per second. */
   readonly rate: Interval;
   /** From the time due, where there is one. */
@@ -79,6 +82,7 @@ export function figuresOf(
     responses: batches.reduce((total, batch) => total + batch.responses, 0),
     sequences: batches.reduce((total, batch) => total + batch.sequences, 0),
     latencies,
+    clientTimes: allClientTimes(batches),
     fromDue: scheduled ? fromDue : null,
     rate: writable(paced.length > 0 ? pacedRate(paced, level.value) : rateOf(batches)),
     percentileMs: inMs(quantileInterval(histograms, scheduled ? fromDue : latencies, percentile / 100)),
