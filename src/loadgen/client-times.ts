@@ -29,9 +29,7 @@ export class ClientTimeSum implements ClientTimeSums {
 }
 
 /** Returns the sums of all, or undefined for none. */
-export function allClientTimes(
-  sums: readonly { readonly clientTimes?: ClientTimeSums }[],
-): ClientTimeSums | undefined {
+export function allClientTimes(sums: readonly { readonly clientTimes?: ClientTimeSums }[]): ClientTimeSums | undefined {
   const all = sums.flatMap(({ clientTimes }) => clientTimes ?? []);
   if (all.length === 0) return undefined;
   const whole = new ClientTimeSum();

@@ -58,8 +58,12 @@ describe('the panel of a trial', () => {
       const panel = textOf(trialPanel(new ViewFold(records).view(), initialInteraction, { columns: 90, rows: 30 }));
       return `${avg}: ${/^.*infer 1 .*$/m.exec(panel)?.[0] ?? panel}`;
     };
-    expect(legendOf({})).toMatchInlineSnapshot(`"7:   · network, client 4  ░ queue 1  ▒ input 0.5  █ infer 1  ▓ output 0.5"`);
-    expect(legendOf({ clientTimes })).toMatchInlineSnapshot(`"7:   : client 1.5  · network 2.5  ░ queue 1  ▒ input 0.5  █ infer 1  ▓ output 0.5"`);
+    expect(legendOf({})).toMatchInlineSnapshot(
+      `"7:   · network, client 4  ░ queue 1  ▒ input 0.5  █ infer 1  ▓ output 0.5"`,
+    );
+    expect(legendOf({ clientTimes })).toMatchInlineSnapshot(
+      `"7:   : client 1.5  · network 2.5  ░ queue 1  ▒ input 0.5  █ infer 1  ▓ output 0.5"`,
+    );
   });
 
   it('says by the final whether the best meets the goal, as the rows above it do', () => {
