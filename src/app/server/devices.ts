@@ -29,7 +29,7 @@ export function devicesOf(
 }
 
 /** Whether `HOST:PORT` is about this machine, by its name alone. */
-function isOfThisMachine(address: string): boolean {
+export function isOfThisMachine(address: string): boolean {
   const host = address.slice(0, address.lastIndexOf(':')).replace(/^\[|\]$/g, '');
   return /^127\./.test(host) || ['localhost', '::1', hostname()].includes(host);
 }

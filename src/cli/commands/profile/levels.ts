@@ -5,7 +5,6 @@ import type { OpenServer } from '../../../app/server/open-server.ts';
 import type { LoadLevel } from '../../../loadgen/types.ts';
 import type { LevelReport } from '../../../profiler/level-report.ts';
 import type { MeasureLevel } from '../../../profiler/sweep.ts';
-import type { ModelConfig } from '../../../triton/config/model-config.ts';
 import type { Terminal } from '../../terminal.ts';
 import type { ProfileOptions } from './options.ts';
 import { createProfileScreen } from './screen.ts';
@@ -27,12 +26,12 @@ export interface ProfileRun {
 
 /**
  * Measures the levels that `walk` asks for with the requests of these options, shows them, and writes them down one by one.
- * Gives the config of the model. Errors: as of `openProfileTarget` and a target's `measure`; OUTPUT_UNWRITABLE.
+ * Errors: as of `openProfileTarget` and a target's `measure`; OUTPUT_UNWRITABLE.
  */
 export async function profileLevels(
   { opened, model, options, plan, alike, documents, terminal, signal, reports }: ProfileRun,
   walk: (measure: MeasureLevel) => Promise<void>,
-): Promise<ModelConfig> {
+): Promise<void> {
   const target = await openProfileTarget(opened, model, options, plan, signal);
   const settings = settingsOf(plan, options, target.isDecoupled);
   for (const line of target.assumptions) terminal.tell(line);
@@ -58,5 +57,4 @@ export async function profileLevels(
     screen.onEnd(own);
     await target.close();
   }
-  return target.config;
 }
