@@ -52,24 +52,32 @@ export class RequestTimer {
 export const withTimes = (outcome: SendOutcome, timer: RequestTimer | undefined): SendOutcome =>
   timer && outcome.ok ? { ...outcome, times: timer.times() } : outcome;
 
-/** While no more requests than one in this time are sent, each of them is timed. */
-const FEW_NS = NS_PER_MS;
-/** Of more requests one in so many is timed. A prime, so that it does not keep step with batches and numbers of requests in flight. */
-const STRIDE = 17;
+/** One request in so many is timed. Primes, so that the sample does not keep step with batches and numbers of requests in flight. */
+const EVERY_ONE = 1;
+const OF_MANY = 17;
+const OF_VERY_MANY = 127;
+/** The mean times between requests below which they are many, and very many. */
+const MANY_NS = NS_PER_MS;
+const VERY_MANY_NS = NS_PER_MS / 20;
 
 /** Chooses the requests that are timed: enough for a mean, and so few that it costs nothing that can be measured. */
 export class TimedSample {
   #lastNs = 0;
   /** Requests since the last that was timed. */
   #since = 0;
-  #stride = 1;
+  #stride = EVERY_ONE;
 
   /** A timer for the request that is sent now, if it is one of the sample. */
   next(nowNs: number): RequestTimer | undefined {
     if (++this.#since < this.#stride) return undefined;
-    this.#stride = nowNs - this.#lastNs < FEW_NS * this.#since ? STRIDE : 1;
+    this.#stride = strideAt((nowNs - this.#lastNs) / this.#since);
     this.#lastNs = nowNs;
     this.#since = 0;
     return new RequestTimer(nowNs);
   }
+}
+
+function strideAt(gapNs: number): number {
+  if (gapNs >= MANY_NS) return EVERY_ONE;
+  return gapNs >= VERY_MANY_NS ? OF_MANY : OF_VERY_MANY;
 }

@@ -41,7 +41,11 @@ export function scenarioPlots(rows: readonly ScenarioRow[], scenario: Scenario):
     {
       name: `latency_vs_${varied}_${scenario}`,
       about: `latency over ${varied}`,
-      chart: lineChart(latency, { x: varied, y: 'latency, ms', isLogX: isDoubling(rows.map((row) => variedOf(scenario, row))) }),
+      chart: lineChart(latency, {
+        x: varied,
+        y: 'latency, ms',
+        isLogX: isDoubling(rows.map((row) => variedOf(scenario, row))),
+      }),
     },
   ];
 }

@@ -64,7 +64,8 @@ export function resultLines(rows: readonly ScenarioRow[]): readonly string[] {
 export const parameterLines = (common: ScenarioCase): readonly string[] =>
   markdownTable(['Parameter Name', 'Parameter Value'], parametersOf(common).map(escaped), 'left');
 
-const escaped = ([name, value]: Parameter): readonly string[] => [name, value].map((text) => text.replaceAll('|', '\\|'));
+const escaped = ([name, value]: Parameter): readonly string[] =>
+  [name, value].map((text) => text.replaceAll('|', '\\|'));
 
 function markdownTable(
   header: readonly string[],

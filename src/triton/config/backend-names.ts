@@ -30,6 +30,10 @@ export const namesOfBackend = ({ backend = '', platform = '' }: ModelConfig): Na
 
 /** Returns the backend that goes by this name, Triton's own or the one of published tables; undefined for others. */
 export function backendNamed(text: string): NamedBackend | undefined {
-  const plain = (name: string): string => name.toLowerCase().replace(/^nvidia /, '').replaceAll(' ', '');
+  const plain = (name: string): string =>
+    name
+      .toLowerCase()
+      .replace(/^nvidia /, '')
+      .replaceAll(' ', '');
   return named.find(({ backend, name }) => [backend, plain(name)].includes(plain(text)));
 }

@@ -1,5 +1,5 @@
-import { backendOfPlatform } from './backend-names.ts';
 import type { Json, JsonObject } from '../../base/json.ts';
+import { backendOfPlatform } from './backend-names.ts';
 import { dynamicBatchingFaults, sequenceBatchingFaults } from './batching-rules.ts';
 import { ensembleFaults } from './ensemble-rules.ts';
 import { type ConfigFault, faultIf } from './fault.ts';

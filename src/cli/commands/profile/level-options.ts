@@ -2,7 +2,14 @@ import type { LevelSpec } from '../../../app/profile/profile-spec.ts';
 import { requestDistributions } from '../../../spec/study-spec.ts';
 import type { OptionTable } from '../../options/option-table.ts';
 import { positiveNumber } from '../../options/option-values.ts';
-import { burstShape, concurrencySweep, rateRamp, rateSweep, steppedRange, wholeList } from '../../options/sweep-values.ts';
+import {
+  burstShape,
+  concurrencySweep,
+  rateRamp,
+  rateSweep,
+  steppedRange,
+  wholeList,
+} from '../../options/sweep-values.ts';
 
 export const levelOptionTable: OptionTable<LevelSpec> = {
   concurrencyRange: {
