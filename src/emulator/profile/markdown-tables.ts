@@ -13,7 +13,7 @@ export function markdownTables(text: string): readonly MarkdownTable[] {
     const header = lines[index - 1];
     if (!header || !cells || cells.length !== header.length || !cells.every((cell) => RULE.test(cell))) return [];
     const rest = lines.slice(index + 1);
-    const end = rest.findIndex((row) => row === null);
+    const end = rest.indexOf(null);
     const rows = rest.slice(0, end < 0 ? rest.length : end) as (readonly string[])[];
     return [{ header, rows: rows.map((row) => Object.fromEntries(header.map((name, at) => [name, row[at] ?? '']))) }];
   });

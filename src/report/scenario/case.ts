@@ -1,5 +1,4 @@
 import type { LevelReport } from '../../profiler/level-report.ts';
-import type { ModelConfig } from '../../triton/config/model-config.ts';
 
 export type Scenario = 'offline' | 'online';
 
@@ -9,20 +8,19 @@ export interface ScenarioRow {
   readonly report: LevelReport;
 }
 
+export type Parameter = readonly [name: string, value: string];
+
 /** What all rows have in common. */
 export interface ScenarioCase {
   readonly scenario: Scenario;
-  readonly config: ModelConfig;
-  /** The GPU's name; null for a model that runs on the CPU. */
-  readonly gpu: string | null;
+  /** The GPU's name, or `cpu`. */
+  readonly gpu: string;
+  /** By Triton's name. */
+  readonly backend: string;
   readonly dataset: string;
-  readonly protocol: 'grpc' | 'http';
-  /** null where tensors travel. */
-  readonly sharedMemory: string | null;
-  /** Name and version of the server. */
-  readonly server: string;
-  /** What the user adds, by its name; it takes the place of a parameter of the same name. */
-  readonly labels: Readonly<Record<string, string>>;
+  readonly instances: number;
+  /** All that the rows were measured with, for people: the names of published tables first. */
+  readonly parameters: readonly Parameter[];
 }
 
 export interface ScenarioFile {

@@ -1,7 +1,6 @@
 import { filePaper } from '../charts/svg.ts';
 import type { PngRenderer } from '../png.ts';
 import type { ScenarioCase, ScenarioFile, ScenarioRow } from './case.ts';
-import { parametersOf, titleOf } from './parameters.ts';
 import { scenarioPlots } from './plots.ts';
 import { csvOf, parameterLines, resultLines } from './tables.ts';
 
@@ -15,7 +14,7 @@ export function scenarioFiles(
   const plots = scenarioPlots(rows, scenario).map(({ chart, ...plot }) => ({ ...plot, svg: chart(filePaper) }));
   const pictures = plots.map(({ name, about }) => `![${about}](./${name}.${png ? 'png' : 'svg'})`);
   const document = [
-    `# ${titleOf(common, parametersOf(common))}`,
+    `# ${titleOf(common)}`,
     '',
     ...parameterLines(common),
     '',
@@ -30,4 +29,13 @@ export function scenarioFiles(
       ...(png ? [{ name: `${name}.png`, content: png(svg) }] : []),
     ]),
   ];
+}
+
+/** `Offline: NVIDIA A30, NVIDIA TensorRT with FP16, Dataset: electricity`, of what is known. */
+function titleOf({ scenario, parameters }: ScenarioCase): string {
+  const values = new Map(parameters);
+  const precision = values.get('Precision');
+  const backend = `${values.get('Backend')}${precision === undefined ? '' : ` with ${precision}`}`;
+  const where = values.get('GPU') ?? 'CPU';
+  return `${scenario === 'offline' ? 'Offline' : 'Online'}: ${where}, ${backend}, Dataset: ${values.get('Dataset')}`;
 }

@@ -1,8 +1,6 @@
 import { networkUs, shownClientParts } from '../../profiler/level-report.ts';
-import { instancesOf } from '../../triton/config/instances.ts';
 import { csvText } from '../csv.ts';
-import { percentileMs, type ScenarioCase, type ScenarioRow } from './case.ts';
-import { type Parameter, parametersOf } from './parameters.ts';
+import { type Parameter, percentileMs, type ScenarioCase, type ScenarioRow } from './case.ts';
 
 interface Column {
   /** In published CSV files, and above published tables. */
@@ -42,9 +40,8 @@ const columns: readonly Column[] = [
 
 /** The rows as CSV, each with what tells it from those of other cases. */
 export function csvOf(rows: readonly ScenarioRow[], common: ScenarioCase): string {
-  const { gpu, config, dataset, scenario, labels } = common;
-  const backend = String(config.backend || config.platform || '');
-  const fixed = [labels.GPU ?? gpu ?? 'cpu', backend, dataset, scenario, instancesOf(config)];
+  const { gpu, backend, dataset, scenario, instances } = common;
+  const fixed = [gpu, backend, dataset, scenario, instances];
   const header = ['gpu', 'backend', 'dataset', 'scenario', 'instances', ...columns.map(({ name }) => name)];
   const figures = rows.map((row) => columns.map((column) => Number(figureOf(column, row))));
   return csvText([header, ...figures.map((cells) => [...fixed, ...cells])], '\n');
@@ -62,7 +59,7 @@ export function resultLines(rows: readonly ScenarioRow[]): readonly string[] {
 
 /** What the rows were measured with, likewise. */
 export const parameterLines = (common: ScenarioCase): readonly string[] =>
-  markdownTable(['Parameter Name', 'Parameter Value'], parametersOf(common).map(escaped), 'left');
+  markdownTable(['Parameter Name', 'Parameter Value'], common.parameters.map(escaped), 'left');
 
 const escaped = ([name, value]: Parameter): readonly string[] =>
   [name, value].map((text) => text.replaceAll('|', '\\|'));

@@ -1,12 +1,14 @@
 import { safeName } from '../../../app/output/directory.ts';
 import { writeScenarioFiles } from '../../../app/profile/documents.ts';
 import { gpuNameOf, UNKNOWN_GPU } from '../../../app/profile/gpu-name.ts';
+import { scenarioParameters } from '../../../app/profile/scenario-parameters.ts';
 import { isTrituneError, TrituneError } from '../../../base/errors.ts';
 import type { SweepRange } from '../../../profiler/sweep.ts';
 import { type PngRenderer, pngRenderer } from '../../../report/png.ts';
 import type { Scenario, ScenarioCase, ScenarioRow } from '../../../report/scenario/case.ts';
 import { scenarioFiles } from '../../../report/scenario/files.ts';
 import { parameterLines, resultLines } from '../../../report/scenario/tables.ts';
+import { instancesOf } from '../../../triton/config/instances.ts';
 import type { ModelConfig } from '../../../triton/config/model-config.ts';
 import { type ProfileRun, profileLevels } from './levels.ts';
 import type { ProfileOptions } from './options.ts';
@@ -91,16 +93,19 @@ async function caseOf(
   rows: readonly ScenarioRow[],
   labels: Readonly<Record<string, string>>,
 ): Promise<ScenarioCase> {
-  return {
-    scenario,
+  const gpu = labels.GPU ?? (await gpuNameOf(opened, config, rows.at(-1)?.report.measurement));
+  const dataset = (options.inputData ?? ['random']).join(' ');
+  const parameters = scenarioParameters({
     config,
-    gpu: labels.GPU ?? (await gpuNameOf(opened, config, rows.at(-1)?.report.measurement)),
-    dataset: (options.inputData ?? ['random']).join(' '),
+    gpu,
+    dataset,
     protocol: options.protocol,
     sharedMemory: options.sharedMemory === 'none' ? null : (options.sharedMemory ?? null),
     server: `${opened.server.name} ${opened.server.version}`,
     labels,
-  };
+  });
+  const backend = String(config.backend || config.platform || '');
+  return { scenario, gpu: gpu ?? 'cpu', backend, dataset, instances: instancesOf(config), parameters };
 }
 
 async function present(

@@ -1,17 +1,30 @@
 import type { JsonObject } from '../../base/json.ts';
+import type { Parameter } from '../../report/scenario/case.ts';
 import { namesOfBackend } from '../../triton/config/backend-names.ts';
 import { instancesOf } from '../../triton/config/instances.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
-import type { ScenarioCase } from './case.ts';
 
-export type Parameter = readonly [name: string, value: string];
+/** What a scenario was measured with. */
+export interface ScenarioSetting {
+  readonly config: ModelConfig;
+  /** The GPU's name; null for a model that runs on the CPU. */
+  readonly gpu: string | null;
+  readonly dataset: string;
+  readonly protocol: 'grpc' | 'http';
+  /** null where tensors travel. */
+  readonly sharedMemory: string | null;
+  /** Name and version of the server. */
+  readonly server: string;
+  /** What the user adds, by its name; it takes the place of a parameter of the same name. */
+  readonly labels: Readonly<Record<string, string>>;
+}
 
 /**
- * Returns what the rows of a scenario were measured with, under the names of published tables. A config does not say what precision a
+ * Returns what a scenario was measured with, under the names of published tables. A config does not say what precision a
  * plan or a graph was built with: only what an accelerator turns it into is known, and what the user adds.
  */
-export function parametersOf(common: ScenarioCase): readonly Parameter[] {
-  const { config, gpu, dataset, protocol, sharedMemory, server, labels } = common;
+export function scenarioParameters(setting: ScenarioSetting): readonly Parameter[] {
+  const { config, gpu, dataset, protocol, sharedMemory, server, labels } = setting;
   const accelerators = acceleratorsOf(config);
   const own: readonly (readonly [name: string, value: string | null])[] = [
     ['GPU', gpu],
@@ -33,15 +46,6 @@ export function parametersOf(common: ScenarioCase): readonly Parameter[] {
     ...own.map(([name, value]) => [name, labels[name] ?? value] as const),
     ...Object.entries(labels).filter(([name]) => !ownNames.has(name)),
   ].filter((parameter): parameter is Parameter => parameter[1] !== null);
-}
-
-/** `Offline: NVIDIA A30, NVIDIA TensorRT with FP16, Dataset: electricity`, of what is known. */
-export function titleOf({ scenario }: ScenarioCase, parameters: readonly Parameter[]): string {
-  const values = new Map(parameters);
-  const precision = values.get('Precision');
-  const backend = `${values.get('Backend')}${precision === undefined ? '' : ` with ${precision}`}`;
-  const where = values.get('GPU') ?? 'CPU';
-  return `${scenario === 'offline' ? 'Offline' : 'Online'}: ${where}, ${backend}, Dataset: ${values.get('Dataset')}`;
 }
 
 const backendOf = (config: ModelConfig): string =>
