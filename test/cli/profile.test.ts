@@ -92,8 +92,8 @@ describe('tritune profile', () => {
       'offline',
       '--batch-sizes',
       '1,4',
-      '--precision',
-      '30',
+      '--request-count',
+      '20',
       '--label',
       'Precision=FP16',
     ];

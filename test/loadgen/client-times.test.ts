@@ -57,20 +57,29 @@ describe('the sample of timed requests', () => {
     return Array.from({ length: count }, (_, index) => sample.next(1e12 + index * gapNs)).filter(Boolean).length;
   };
 
-  it('has every request while there are few, one in 17 of many, and one in 127 of very many', () => {
+  it('has every request while there are few, and the fewer the more there are', () => {
     expect(timedOf(1_100_000, 100)).toBe(100);
-    expect(timedOf(100_000, 1700)).toBeGreaterThanOrEqual(100);
-    expect(timedOf(100_000, 1700)).toBeLessThanOrEqual(103);
-    expect(timedOf(20_000, 12_700)).toBeGreaterThanOrEqual(100);
-    expect(timedOf(20_000, 12_700)).toBeLessThanOrEqual(103);
+    // Of the first 10 ms all are timed, as nobody knows yet how many there are.
+    const later = (gapNs: number, count: number): number => timedOf(gapNs, count) - 10_000_000 / gapNs;
+    expect(later(100_000, 17_000) / 17_000).toBeCloseTo(1 / 17, 2);
+    expect(later(20_000, 127_000) / 127_000).toBeCloseTo(1 / 127, 3);
+    expect(later(1000, 1_009_000) / 1_009_000).toBeCloseTo(1 / 1009, 4);
+  });
+
+  it('has all again as soon as they are few again, and all of a few that come together', () => {
+    const sample = new TimedSample();
+    for (let at = 0; at < 100_000; at++) sample.next(1e12 + at * 1000);
+    const slow = Array.from({ length: 64 }, (_, at) => sample.next(2e12 + Math.floor(at / 32) * 100_000_000));
+    expect(slow.filter(Boolean)).toHaveLength(64);
   });
 
   it('keeps no step with requests that are sent together', () => {
     const sample = new TimedSample();
     const places = new Set<number>();
-    for (let at = 0; at < 16 * 17 * 4; at++)
-      if (sample.next(1e12 + Math.floor(at / 16) * 1_600_000)) places.add(at % 16);
+    const timed = Array.from({ length: 16 * 17 * 20 }, (_, at) => sample.next(1e12 + Math.floor(at / 16) * 1_600_000));
+    for (const [at, timer] of timed.entries()) if (timer && at > 16 * 17) places.add(at % 16);
     expect(places.size).toBe(16);
+    expect(timed.filter(Boolean).length).toBeLessThan(timed.length / 10);
   });
 });
 

@@ -52,32 +52,43 @@ export class RequestTimer {
 export const withTimes = (outcome: SendOutcome, timer: RequestTimer | undefined): SendOutcome =>
   timer && outcome.ok ? { ...outcome, times: timer.times() } : outcome;
 
-/** One request in so many is timed. Primes, so that the sample does not keep step with batches and numbers of requests in flight. */
-const EVERY_ONE = 1;
-const OF_MANY = 17;
-const OF_VERY_MANY = 127;
-/** The mean times between requests below which they are many, and very many. */
-const MANY_NS = NS_PER_MS;
-const VERY_MANY_NS = NS_PER_MS / 20;
+/**
+ * Of requests that are sent with this mean gap or a longer one, one in so many is timed. Primes, so that the sample does not keep step with
+ * batches and numbers of requests in flight.
+ */
+const STRIDES = [
+  { gapNs: NS_PER_MS, stride: 1 },
+  { gapNs: NS_PER_MS / 20, stride: 17 },
+  { gapNs: NS_PER_MS / 200, stride: 127 },
+  { gapNs: 0, stride: 1009 },
+] as const;
 
-/** Chooses the requests that are timed: enough for a mean, and so few that it costs nothing that can be measured. */
+/** How many requests come is looked at so often. */
+const LOOK_NS = 10 * NS_PER_MS;
+
+/** Chooses the requests that are timed: enough for a mean, and so few that it costs next to nothing. */
 export class TimedSample {
+  #stride = 1;
   #lastNs = 0;
   /** Requests since the last that was timed. */
   #since = 0;
-  #stride = EVERY_ONE;
+  #lookedNs = 0;
+  /** Requests since the last look. */
+  #come = 0;
 
   /** A timer for the request that is sent now, if it is one of the sample. */
   next(nowNs: number): RequestTimer | undefined {
-    if (++this.#since < this.#stride) return undefined;
-    this.#stride = strideAt((nowNs - this.#lastNs) / this.#since);
-    this.#lastNs = nowNs;
+    if (++this.#since < this.#stride && nowNs - this.#lastNs < LOOK_NS) return undefined;
+    this.#come += this.#since;
     this.#since = 0;
+    this.#lastNs = nowNs;
+    if (nowNs - this.#lookedNs >= LOOK_NS) {
+      this.#stride = strideAt((nowNs - this.#lookedNs) / this.#come);
+      this.#lookedNs = nowNs;
+      this.#come = 0;
+    }
     return new RequestTimer(nowNs);
   }
 }
 
-function strideAt(gapNs: number): number {
-  if (gapNs >= MANY_NS) return EVERY_ONE;
-  return gapNs >= VERY_MANY_NS ? OF_MANY : OF_VERY_MANY;
-}
+const strideAt = (meanGapNs: number): number => STRIDES.find(({ gapNs }) => meanGapNs >= gapNs)?.stride ?? 1;

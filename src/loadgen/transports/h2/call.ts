@@ -42,6 +42,8 @@ export class Call implements FieldSink {
   unreturned = 0;
   /** Undefined for a call whose times nobody wants. */
   timer: RequestTimer | undefined;
+  /** Called when the last byte of the body is in a frame; only of calls that are timed. */
+  allSent: (() => void) | undefined;
 
   #httpStatus = 0;
   #grpcStatus = -1;
@@ -58,11 +60,7 @@ export class Call implements FieldSink {
     this.done = done;
     this.dueNs = dueNs;
     this.timer = timer;
-  }
-
-  /** The last byte of the body is in a frame. */
-  allSent(): void {
-    if (this.timer) this.carrier?.whenTaken(this.timer.sent);
+    if (timer) this.allSent = () => this.carrier?.whenTaken(timer.sent);
   }
 
   /** Lets go of what the call held, so that an idle object keeps nothing alive. */
@@ -72,6 +70,7 @@ export class Call implements FieldSink {
     this.dueNs = Number.POSITIVE_INFINITY;
     this.done = nobody;
     this.timer = undefined;
+    this.allSent = undefined;
   }
 
   /** Sends from the beginning, on this stream. */

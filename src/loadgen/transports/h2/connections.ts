@@ -97,7 +97,7 @@ export class Connections implements ConnectionOwner {
   }
 
   settle(call: Call, outcome: SendOutcome): void {
-    this.#owner.settle(call, withTimes(outcome, call.timer));
+    this.#owner.settle(call, call.timer ? withTimes(outcome, call.timer) : outcome);
   }
 
   turnedAway(connection: Connection, calls: readonly Call[]): void {
