@@ -42,6 +42,7 @@ const transport = openTransport(load.protocol, {
   url: order.url,
   timeoutMs: TIMEOUT_MS,
   streaming: order.streaming,
+  timesRequests: true,
   sharedOutputs: regions?.outputs,
 });
 const recorder = new Recorder();

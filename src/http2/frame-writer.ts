@@ -26,6 +26,8 @@ export class FrameWriter {
   };
   #scheduled = false;
   #held = false;
+  /** Called when the kernel has taken what lies here now. */
+  #taken: (() => void)[] = [];
 
   constructor(socket: Socket) {
     this.#socket = socket;
@@ -59,6 +61,11 @@ export class FrameWriter {
     this.#schedule();
   }
 
+  /** Calls `taken`, once or more often, when the kernel has taken all that was written so far; perhaps never if the connection is lost before. */
+  whenTaken(taken: () => void): void {
+    this.#taken.push(taken);
+  }
+
   /** Between `hold` and `release` nothing is written but by `flush`: the reader's turn ends with one write. */
   hold(): void {
     this.#held = true;
@@ -78,7 +85,15 @@ export class FrameWriter {
     const buffer = this.#buffer;
     let isTaken = false;
     // TLS encrypts after the turn, always: with a new buffer each time we would keep the collector busy.
-    const written = 'encrypted' in this.#socket ? () => isTaken && this.#giveBack(buffer) : undefined;
+    const isReused = 'encrypted' in this.#socket;
+    const told = this.#told();
+    const written =
+      isReused || told
+        ? () => {
+            if (isReused && isTaken) this.#giveBack(buffer);
+            told?.();
+          }
+        : undefined;
     const last = this.#chunks.pop() as Buffer;
     if (this.#chunks.length === 0) {
       this.#socket.write(last, written);
@@ -92,9 +107,19 @@ export class FrameWriter {
     if (this.#socket.writableLength > 0) {
       isTaken = true;
       this.#buffer = this.#spare.pop() ?? Buffer.allocUnsafeSlow(BUFFER_BYTES);
-    }
+    } else told?.();
     this.#from = 0;
     this.#to = 0;
+  }
+
+  /** Calls all that wait for what is written now; undefined where nobody does. */
+  #told(): (() => void) | undefined {
+    if (this.#taken.length === 0) return undefined;
+    const waiting = this.#taken;
+    this.#taken = [];
+    return () => {
+      for (const taken of waiting) taken();
+    };
   }
 
   #giveBack(buffer: Buffer): void {

@@ -1,8 +1,9 @@
 import { LatencyHistogram } from '../stats/histogram.ts';
 import type { HeldUp } from './client/held-up.ts';
+import { ClientTimeSum, type ClientTimeSums } from './client-times.ts';
 import { type Part, shareOf } from './pacing/part.ts';
 import { ReplyCounter, type ReplyTally } from './plain-http/tally.ts';
-import type { HttpReply, SendFailureKind, SendOutcome } from './types.ts';
+import type { ClientTimes, HttpReply, SendFailureKind, SendOutcome } from './types.ts';
 
 /** The requests that completed between two moments. Consecutive batches leave no gap. */
 export interface Batch {
@@ -19,6 +20,8 @@ export interface Batch {
   readonly sequences: number;
   /** Of plain HTTP, where any came. */
   readonly replies?: ReplyTally;
+  /** Of those successful requests that were timed; absent where none was. */
+  readonly clientTimes?: ClientTimeSums;
   /** Absent where nobody watches who sends. */
   readonly heldUp?: HeldUp;
 }
@@ -62,6 +65,7 @@ export class Recorder {
   #responses = 0;
   #sequences = 0;
   #replies: ReplyCounter | undefined;
+  #clientTimes: ClientTimeSum | undefined;
   #latencies = new LatencyHistogram();
   #fromDue: LatencyHistogram | undefined;
   /** Those of the previous batch, to be reused. */
@@ -108,6 +112,7 @@ export class Recorder {
     if (outcome.ok) {
       this.#succeeded++;
       this.#latencies.record(latencyNs);
+      if (outcome.times !== undefined) this.#addTimes(outcome.times, latencyNs);
       if (outcome.responses !== undefined) this.#responses += outcome.responses;
       if (outcome.endsSequence) this.#sequences++;
       if (outcome.reply !== undefined) this.#countReply(outcome.reply);
@@ -160,6 +165,7 @@ export class Recorder {
     this.#responses = 0;
     this.#sequences = 0;
     this.#replies = undefined;
+    this.#clientTimes = undefined;
     const [latencies, fromDue] = this.#spare;
     this.#spare = this.#reuses ? [this.#latencies, this.#fromDue] : [undefined, undefined];
     this.#latencies = emptied(latencies) ?? new LatencyHistogram();
@@ -178,6 +184,7 @@ export class Recorder {
       sequences: this.#sequences,
       ...(this.#fromDue?.count && { fromDue: this.#fromDue }),
       ...(this.#replies && { replies: this.#replies.tally }),
+      ...(this.#clientTimes && { clientTimes: { ...this.#clientTimes } }),
     };
     for (const { kind, message, count } of this.#openFailures) {
       const before = this.#failures.get(kind);
@@ -190,6 +197,11 @@ export class Recorder {
     this.#empty();
     this.#begin(nowNs, this.#rule as BatchRule);
     this.#onBatch(batch);
+  }
+
+  #addTimes(times: ClientTimes, latencyNs: number): void {
+    this.#clientTimes ??= new ClientTimeSum();
+    this.#clientTimes.add(times, latencyNs);
   }
 
   #recordFromDue(ns: number): void {

@@ -86,6 +86,8 @@ export type SendOutcome = SendSuccess | SendFailure;
 
 export interface SendSuccess {
   readonly ok: true;
+  /** Of a sample of the requests, where the transport was asked for it. */
+  readonly times?: ClientTimes;
   /** Responses to a request of a model that gives any number of them, without a final empty one. */
   readonly responses?: number;
   /** The request was the last of its sequence. */
@@ -105,6 +107,23 @@ export interface HttpReply {
   /** Of the connections that were opened since the reply before: to find the name's address, and all until they can be written to. */
   readonly lookupsNs: readonly number[];
   readonly connectsNs: readonly number[];
+}
+
+/**
+ * The time of one request as the client sees it, in nanoseconds and in this order, without gaps. A reply is read while it comes: what is done
+ * with its earlier pieces is in `receiveNs`.
+ */
+export interface ClientTimes {
+  /** To make the request's bytes for the wire. Bodies are encoded once, before the traffic; HTTP/2 frames are made for each request. */
+  readonly marshalNs: number;
+  /** Until the kernel has taken the last of them. */
+  readonly sendNs: number;
+  /** Until the first bytes of the reply have come. */
+  readonly waitNs: number;
+  /** Until the last have. */
+  readonly receiveNs: number;
+  /** To read those, behind what came with them for other requests. */
+  readonly unmarshalNs: number;
 }
 
 export interface SendFailure {
@@ -162,6 +181,8 @@ export interface TransportOptions {
   readonly tls?: TlsOptions | undefined;
   /** Compression of requests; the server compresses its replies as it likes. */
   readonly compression?: Compression | undefined;
+  /** The times of a sample of the requests are taken, by the lean transports. */
+  readonly timesRequests?: boolean | undefined;
   /** How tensors go over HTTP, both ways; binary if not given. */
   readonly tensorFormat?: TensorFormat | undefined;
 }

@@ -1,4 +1,5 @@
 import type { LoadLevel } from '../loadgen/types.ts';
+import { type ClientPartsUs, clientPartsOf } from './client-parts.ts';
 import type { Measurement } from './measurement.ts';
 
 /** The figures of one load level, as perf_analyzer reports them. Times are in microseconds. */
@@ -56,10 +57,17 @@ export interface CacheReport {
   readonly missUs: number;
 }
 
-/** Latency that the server's queue, computing and cache do not explain, as perf_analyzer counts it. */
-export function networkUs({ averageUs, server }: LevelReport): number {
+const NONE: ClientPartsUs = { sendUs: 0, receiveUs: 0 };
+
+/** Returns the client's own parts as tables of perf_analyzer's kind show them: 0 where they are not known. */
+export const shownClientParts = ({ measurement }: LevelReport): ClientPartsUs => clientPartsOf(measurement) ?? NONE;
+
+/** Latency that neither the client's own parts nor the server's queue, computing and cache explain, as perf_analyzer counts it. */
+export function networkUs(report: LevelReport): number {
+  const { averageUs, server } = report;
   if (server === null) return 0;
+  const { sendUs, receiveUs } = shownClientParts(report);
   const computeUs = server.computeInputUs + server.computeInferUs + server.computeOutputUs;
   const cacheUs = server.cache ? server.cache.hitUsPerRequest + server.cache.missUsPerRequest : 0;
-  return Math.max(0, averageUs - server.queueUs - computeUs - cacheUs);
+  return Math.max(0, averageUs - sendUs - receiveUs - server.queueUs - computeUs - cacheUs);
 }

@@ -1,6 +1,7 @@
 import { TrituneError } from '../base/errors.ts';
 import { NS_PER_S, NS_PER_US, nsToMs } from '../base/units.ts';
 import { type ClientUse, watchClient } from '../loadgen/client/cost.ts';
+import type { ClientTimeSums } from '../loadgen/client-times.ts';
 import type { SendTally } from '../loadgen/pacing/open-loop.ts';
 import type { Interval } from '../stats/interval.ts';
 import { type ClientEvidence, clientLimit, needsCeiling } from './client-verdict.ts';
@@ -8,7 +9,7 @@ import { meanDeviceMetrics } from './devices/device-probe.ts';
 import { httpReplies } from './http-replies.ts';
 import { latencyPercentiles, latencySummary } from './latency-summary.ts';
 import { defaultWindowRule, type LevelOptions, type WindowRule } from './level-options.ts';
-import type { ClientFigures, DeviceMetrics, Measurement, OpenLoopFigures } from './measurement.ts';
+import type { ClientFigures, ClientTimesUs, DeviceMetrics, Measurement, OpenLoopFigures } from './measurement.ts';
 import { composingSide, foreignTraffic, readStatistics, serverSide } from './server-side.ts';
 import { Traffic } from './traffic.ts';
 import { type Warmth, wakeInstances, warmUp, warmUpByCount } from './warm-up.ts';
@@ -93,6 +94,7 @@ export async function measureLevel(options: LevelOptions): Promise<Measurement> 
       device: await devices.mean(),
       ...hostFigure(hostWork),
       client: limits,
+      ...(figures.clientTimes && { clientTimes: meanTimes(figures.clientTimes) }),
       ...(paced && { openLoop: paced }),
       ...(figures.replies && { replies: httpReplies(figures.replies, figures.fromDue ?? figures.latencies) }),
     };
@@ -107,6 +109,18 @@ export async function measureLevel(options: LevelOptions): Promise<Measurement> 
 function hostFigure(readings: readonly (number | undefined)[]): Pick<Measurement, 'hostWorkUs'> {
   const known = readings.filter((reading) => reading !== undefined);
   return known.length === 0 ? {} : { hostWorkUs: known.reduce((sum, each) => sum + each, 0) / known.length };
+}
+
+function meanTimes({ requests, ...sums }: ClientTimeSums): ClientTimesUs {
+  const meanUs = (sumNs: number): number => sumNs / requests / NS_PER_US;
+  return {
+    requests,
+    marshalUs: meanUs(sums.marshalNs),
+    sendUs: meanUs(sums.sendNs),
+    waitUs: meanUs(sums.waitNs),
+    receiveUs: meanUs(sums.receiveNs),
+    unmarshalUs: meanUs(sums.unmarshalNs),
+  };
 }
 
 const mostRequests = ({ stability }: LevelOptions): number =>

@@ -103,6 +103,20 @@ export interface ClientFigures {
 }
 
 /**
+ * Where the time of a request goes on the client's side, in its order and without gaps: means over a sample of the successful requests, in
+ * microseconds, as `ClientTimes` of the load generator defines them.
+ */
+export interface ClientTimesUs {
+  /** Requests in the sample. */
+  readonly requests: number;
+  readonly marshalUs: number;
+  readonly sendUs: number;
+  readonly waitUs: number;
+  readonly receiveUs: number;
+  readonly unmarshalUs: number;
+}
+
+/**
  * The figures of one candidate at one load level. Immutable. `stable` is false when the limit of windows was reached first: the figures are
  * still those measured.
  */
@@ -168,6 +182,8 @@ export interface Measurement {
    */
   readonly hostWorkUs?: number;
   readonly client: ClientFigures;
+  /** Absent where the transport times no requests: those that read replies, to check or to keep them. */
+  readonly clientTimes?: ClientTimesUs;
   /** Present for request rates. */
   readonly openLoop?: OpenLoopFigures;
   /** Present for plain HTTP. */

@@ -1,4 +1,4 @@
-import { type LevelReport, networkUs, type ServerReport } from '../profiler/level-report.ts';
+import { type LevelReport, networkUs, type ServerReport, shownClientParts } from '../profiler/level-report.ts';
 
 export interface CsvOptions {
   readonly isVerbose: boolean;
@@ -43,9 +43,9 @@ function columnsOf(reports: readonly LevelReport[], options: CsvOptions): readon
     ...(hasResponses
       ? [{ name: 'Response Throughput', cell: (report: LevelReport) => figure(report.responsesPerSecond ?? 0) }]
       : []),
-    { name: 'Client Send', cell: () => '0' },
+    { name: 'Client Send', cell: (report) => whole(shownClientParts(report).sendUs) },
     ...(hasServer ? serverColumns(hasCache) : []),
-    { name: 'Client Recv', cell: () => '0' },
+    { name: 'Client Recv', cell: (report) => whole(shownClientParts(report).receiveUs) },
     ...percentileColumns(first),
     ...(options.isVerbose ? verboseColumns(options) : []),
   ];
@@ -73,6 +73,11 @@ function serverColumns(hasCache: boolean): readonly Column[] {
   ];
 }
 
+function clientUs(report: LevelReport): number {
+  const { sendUs, receiveUs } = shownClientParts(report);
+  return sendUs + receiveUs;
+}
+
 function percentileColumns(first: LevelReport | undefined): readonly Column[] {
   return (first?.percentilesUs ?? []).map(({ percentile }, index) => ({
     name: `p${percentile} latency`,
@@ -83,8 +88,8 @@ function percentileColumns(first: LevelReport | undefined): readonly Column[] {
 function verboseColumns({ percentile, withGpuMetrics }: CsvOptions): readonly Column[] {
   return [
     ...(percentile === null ? [{ name: 'Avg latency', cell: ({ averageUs }: LevelReport) => whole(averageUs) }] : []),
-    { name: 'request/response', cell: () => '0' },
-    { name: 'response wait', cell: ({ averageUs }) => whole(averageUs) },
+    { name: 'request/response', cell: (report) => whole(clientUs(report)) },
+    { name: 'response wait', cell: (report) => whole(Math.max(0, report.averageUs - clientUs(report))) },
     ...(withGpuMetrics ? gpuColumns : []),
   ];
 }

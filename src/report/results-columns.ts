@@ -1,3 +1,4 @@
+import { clientPartsOf } from '../profiler/client-parts.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import type { Candidate } from '../space/types.ts';
 import type { MetricColumn } from '../study/goal/metrics/metric.ts';
@@ -20,6 +21,8 @@ const circumstances: readonly MeasurementColumn[] = [
   { name: 'mean_batch', read: meanBatch },
   { name: 'client_cpu_us_per_request', read: ({ client }) => client.cpuUsPerRequest },
   { name: 'client_bound', read: ({ client }) => String(client.bound) },
+  { name: 'client_send_us', read: (measurement) => clientPartsOf(measurement)?.sendUs },
+  { name: 'client_recv_us', read: (measurement) => clientPartsOf(measurement)?.receiveUs },
   { name: 'achieved_rate', read: ({ openLoop }) => openLoop?.achievedRate },
   { name: 'late_sends', read: ({ openLoop }) => openLoop?.lateSends },
   { name: 'dropped_sends', read: ({ openLoop }) => openLoop?.droppedSends },
@@ -43,6 +46,7 @@ const order: readonly string[] = [
   ...['gpu_utilization_percent', 'gpu_memory_mib', 'gpu_power_w', 'cpu_utilization_percent'],
   ...['client_cpu_us_per_request', 'client_bound', 'achieved_rate', 'late_sends', 'dropped_sends'],
   ...['scheduled_latency_p50_ms', 'scheduled_latency_p99_ms'],
+  ...['client_send_us', 'client_recv_us'],
 ];
 
 /** Returns the fixed columns in their order, those of metrics among `columns`; one that no metric fills stays, and is empty. */

@@ -19,6 +19,7 @@ const coloured: Readonly<Record<Tone, Look>> = {
   front: { color: 'blue' },
   now: { color: 'magenta' },
   selected: { inverse: true },
+  client: { color: 'white' },
   network: { color: 'blue' },
   queue: { color: 'yellow' },
   input: { color: 'cyan' },

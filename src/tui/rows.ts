@@ -11,6 +11,7 @@ export type Tone =
   | 'front'
   | 'now'
   | 'selected'
+  | 'client'
   | 'network'
   | 'queue'
   | 'input'

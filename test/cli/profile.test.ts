@@ -1,6 +1,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { readResultTable } from '../../src/emulator/profile/result-table.ts';
 import { callCli } from '../support/call-cli.ts';
 import { dropIn, freshDirectory, runCli, startCli } from '../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
@@ -84,14 +85,28 @@ describe('tritune profile', () => {
 
   it('writes the tables and plots of a scenario', async () => {
     const directory = join(await freshDirectory(), 'tables');
-    const args = ['profile', ...(await target()), '--scenario', 'offline', '--batch-sizes', '1,4', '--precision', '30'];
+    const args = [
+      'profile',
+      ...(await target()),
+      '--scenario',
+      'offline',
+      '--batch-sizes',
+      '1,4',
+      '--request-count',
+      '20',
+      '--label',
+      'Precision=FP16',
+    ];
     const { code, stdout } = await callCli([...args, '-o', directory]);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^\| batch \| concurrency \| inferences_per_s \|/m);
+    expect(stdout).toMatch(/^\| Batch \| Concurrency \| Inferences\/Second \| Client Send \(ms\) \|/m);
+    expect(stdout).toMatch(/^\| Precision +\| FP16 +\|$/m);
     expect((await readdir(directory)).sort()).toEqual([
+      'latency_vs_batch_offline.png',
       'latency_vs_batch_offline.svg',
       'results_offline.csv',
       'results_offline.md',
+      'throughput_vs_latency_offline.png',
       'throughput_vs_latency_offline.svg',
     ]);
     const rows = (await readFile(join(directory, 'results_offline.csv'), 'utf8')).trim().split('\n');
@@ -101,6 +116,13 @@ describe('tritune profile', () => {
       'cpu,python,random,offline,1,1,1',
       'cpu,python,random,offline,1,4,1',
     ]);
+    const document = await readFile(join(directory, 'results_offline.md'), 'utf8');
+    expect(document).toMatch(/^# Offline: CPU, Python with FP16, Dataset: random\n/);
+    const [setUp] = readResultTable(document, 'results_offline.md', 1);
+    expect(setUp).toMatchObject({ labels: { backend: 'Python', precision: 'FP16', dataset: 'random' }, instances: 1 });
+    expect(setUp?.rows.map(({ samplesPerRequest }) => samplesPerRequest)).toEqual([1, 4]);
+    const sent = rows.slice(1).map((row) => Number(row.split(',')[8]));
+    for (const ms of sent) expect(ms).toBeGreaterThan(0);
   });
 
   it('ends with the levels that it has when it is interrupted', async () => {

@@ -55,6 +55,50 @@ describe('a result table', () => {
     expect(setUp?.rows[0]).toMatchObject({ samplesPerRequest: 2, concurrency: 4 });
   });
 
+  it('is read from Markdown, with the parameters that stand before it, as published documents have them', () => {
+    const published = (dataset: string, row: string): string[] => [
+      '| Parameter Name               | Parameter Value              |',
+      '|:-----------------------------|:-----------------------------|',
+      '| GPU                          |NVIDIA A30            |',
+      '| Backend                      |NVIDIA TensorRT        |',
+      '| Precision                    |FP16      |',
+      '| Number of model instances    |2|',
+      `| Dataset | ${dataset}                 |`,
+      '',
+      '<summary>Results Table</summary>',
+      '',
+      '|   Batch |   Concurrency |   Inferences/Second |   Client Send (ms) |   Network+Server Send/Recv (ms) |   Server Queue (ms) |   Server Compute Input (ms) |   Server Compute Infer (ms) |   Server Compute Output (ms) |   Client Recv (ms) |   p50 latency (ms) |   p99 latency (ms) |   avg latency (ms) |',
+      '|--------:|--------------:|--------------------:|-------------------:|--------------------------------:|--------------------:|----------------------------:|----------------------------:|-----------------------------:|-------------------:|-------------------:|-------------------:|-------------------:|',
+      row,
+      '',
+    ];
+    const setUps = read(
+      [
+        ...published(
+          'electricity',
+          '| 16 | 8 | 12083.9 | 0.1 | 0.4 | 4.6 | 0.2 | 5.1 | 0.0 | 0.0 | 10.5 | 10.8 | 10.6 |',
+        ),
+        ...published(
+          'traffic',
+          '| 16 | 16 | 11248.0 | 0.1 | 0.7 | 11.3 | 0.2 | 10.1 | 0.0 | 0.0 | 23.6 | 32.7 | 22.5 |',
+        ),
+      ].join('\n'),
+    );
+    const labels = { gpu: 'NVIDIA A30', backend: 'NVIDIA TensorRT', precision: 'FP16' };
+    expect(setUps.map((setUp) => setUp.labels)).toEqual([
+      { ...labels, dataset: 'electricity' },
+      { ...labels, dataset: 'traffic' },
+    ]);
+    expect(setUps[0]).toMatchObject({ instances: 2 });
+    expect(setUps[0]?.rows).toEqual([
+      {
+        ...{ concurrency: 8, samplesPerRequest: 16, inferPerSecond: 12083.9, meanBatch: null },
+        latencyMs: { p50: 10.5, mean: 10.6 },
+        server: { queueMs: 4.6, inputMs: 0.2, inferMs: 5.1, outputMs: 0 },
+      },
+    ]);
+  });
+
   it('is read from a run, a set-up for each trial, without request rates, failures and a client that was the limit', () => {
     const head =
       'trial,role,final_round,chosen,instances,load_mode,load_value,throughput_infer_per_s,latency_avg_ms,latency_p50_ms,server_queue_us,server_compute_input_us,server_compute_infer_us,server_compute_output_us,mean_batch,client_bound,failure';

@@ -123,6 +123,17 @@ describe('the lines of a level', () => {
     );
   });
 
+  it.each([
+    ['http', false, 'Avg HTTP time: 19185 usec (send/recv 71 usec + response wait 19114 usec)'],
+    ['http', true, 'Avg HTTP time: 19185 usec (send 63 usec + response wait 19114 usec + receive 8 usec)'],
+    ['grpc', false, 'Avg gRPC time: 19185 usec ((un)marshal request/response 5 usec + response wait 19180 usec)'],
+    ['grpc', true, 'Avg gRPC time: 19185 usec (marshal 3 usec + response wait 19180 usec + unmarshal 2 usec)'],
+  ] as const)("have the client's own parts over %s, verbose: %s", (protocol, verbose, line) => {
+    const clientTimes = { requests: 9, marshalUs: 3, sendUs: 60, waitUs: 19_100, receiveUs: 6, unmarshalUs: 2 };
+    const report = levelReport({ measurement: measured(4, 1, 1, { clientTimes }) });
+    expect(levelLines(report, { ...settings, protocol }, verbose)).toContain(`    ${line}`);
+  });
+
   it('tell late sends, sequences and responses', () => {
     const rate = levelReport({
       level: { mode: 'request-rate', value: 20 },

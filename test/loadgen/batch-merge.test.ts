@@ -132,6 +132,21 @@ describe('batches of several threads, merged', () => {
     expect(merged.map(({ succeeded }) => succeeded)).toEqual([7, 7, 7, 7]);
   });
 
+  it('have the times of the timed requests of all threads', () => {
+    const merged: Batch[] = [];
+    const merge = new BatchMerge(2, { stepNs: 0, originNs: 0, minRequests: 4 }, ({ batch }) => merged.push(batch));
+    const times = { marshalNs: 1, sendNs: 2, waitNs: 3, receiveNs: 4, unmarshalNs: 5 };
+    for (const thread of [0, 1]) {
+      const recorder = new Recorder();
+      const take = (batch: Batch): void =>
+        merge.add(thread, { ...packBatch(batch), failures: [], due: null, failed: 0, unserved: null, sent: 0 });
+      recorder.start({ lengthNs: 0, minRequests: 2 }, take, 0);
+      for (let done = 1; done <= 4; done++) recorder.record(10 * done, 15, { ok: true, ...(done < 3 && { times }) });
+    }
+    const twice = { marshalNs: 4, sendNs: 8, waitNs: 12, receiveNs: 16, unmarshalNs: 20 };
+    expect(merged.map(({ clientTimes }) => clientTimes)).toEqual([{ requests: 4, ...twice }, undefined]);
+  });
+
   it('wait for the slowest thread, and do not drift from it', () => {
     const { merged, dues, complete } = merging(2, 1);
     for (let atNs = 10; atNs <= 50_000; atNs += 10) {

@@ -219,8 +219,20 @@ describe("the machine's speed on the page", () => {
 });
 
 describe('the bars of the breakdown', () => {
+  const times = { queueMs: 1, inputMs: 1, inferMs: 1, outputMs: 1, outsideMs: 1, client: null };
+  const known = { ...times, client: { sendMs: 1, receiveMs: 1 } };
+
+  it.each([
+    ['no bar', [times], ['outside the server']],
+    ['some bars', [times, known], ['rest outside the server', 'client send', 'client receive']],
+    ['all bars', [known, known], ['network, front end', 'client send', 'client receive']],
+  ])("have the client's own parts where they are known: of %s", (_, bars, outside) => {
+    const svg = breakdownChart(bars.map((bar, index) => ({ name: `trial ${index}`, ...bar })))(widePaper);
+    const names = [...svg.matchAll(/>([a-z][a-z, ]+)<\/text>/g)].map(([, name]) => name);
+    expect(names.filter((name) => !/queue|compute|latency/.test(name as string))).toEqual(outside);
+  });
+
   it.each([widePaper, narrowPaper])('have room for their names in a wide font, on paper $width wide', (paper) => {
-    const times = { queueMs: 1, inputMs: 1, inferMs: 1, outputMs: 1, outsideMs: 1 };
     const svg = breakdownChart([
       { name: 'trial 0, original @ 16', ...times },
       { name: 'trial 1234, best @ 1024', ...times },

@@ -19,6 +19,15 @@ describe('the CSV of perf_analyzer', () => {
     );
   });
 
+  it("takes the client's own parts out of network and wait", () => {
+    const clientTimes = { requests: 9, marshalUs: 3, sendUs: 60, waitUs: 19_100, receiveUs: 6, unmarshalUs: 2 };
+    const report = levelReport({ measurement: measured(4, 1, 1, { clientTimes }) });
+    expect(perfAnalyzerCsv([report], { ...plain, isVerbose: true })).toBe(
+      `Concurrency,${COLUMNS},Avg latency,request/response,response wait\n` +
+        '4,208.4,63,1024,13314,21,4700,54,8,19168,19218,19265,19583,19185,71,19114\n',
+    );
+  });
+
   it('names rates', () => {
     const rate = levelReport({ level: { mode: 'request-rate', value: 20.5 } });
     const csv = perfAnalyzerCsv([rate], plain);

@@ -43,6 +43,29 @@ const trial = (
 ];
 
 describe('the panel of a trial', () => {
+  it("has the client's own part of the latency only where it was measured", () => {
+    const server = { requestUs: 3000, queueUs: 1000, computeInputUs: 500, computeInferUs: 1000, computeOutputUs: 500 };
+    const clientTimes = { requests: 9, marshalUs: 100, sendUs: 900, waitUs: 5500, receiveUs: 400, unmarshalUs: 100 };
+    const legendOf = (more: object): string => {
+      const measurement = { ...measured(8, 200, 7), server, ...more } as ReturnType<typeof measured>;
+      const records: StudyRecord[] = [
+        studyStarted(goalOf(8)),
+        { type: 'trial-started', at, trial: 0, role: 'baseline', candidate: candidateOf(originalConfig) },
+        { type: 'trial-measured', at, trial: 0, measurement },
+        { type: 'trial-finished', at, trial: 0, chosen: 0, feasible: true, failure: null },
+      ];
+      const { avg } = measurement.latencyMs;
+      const panel = textOf(trialPanel(new ViewFold(records).view(), initialInteraction, { columns: 90, rows: 30 }));
+      return `${avg}: ${/^.*infer 1 .*$/m.exec(panel)?.[0] ?? panel}`;
+    };
+    expect(legendOf({})).toMatchInlineSnapshot(
+      `"7:   · network, client 4  ░ queue 1  ▒ input 0.5  █ infer 1  ▓ output 0.5"`,
+    );
+    expect(legendOf({ clientTimes })).toMatchInlineSnapshot(
+      `"7:   : client 1.5  · network 2.5  ░ queue 1  ▒ input 0.5  █ infer 1  ▓ output 0.5"`,
+    );
+  });
+
   it('says by the final whether the best meets the goal, as the rows above it do', () => {
     const final = (number: number, throughput: number, latencyMs: number): StudyRecord => ({
       ...{ type: 'final-measured', at, trial: number, round: 1 },

@@ -11,7 +11,7 @@ import { exportedTensors } from '../../report/exported-tensors.ts';
 import { perfAnalyzerCsv } from '../../report/perf-analyzer-csv.ts';
 import { ProfileExport } from '../../report/profile-export.ts';
 import { levelJson, type ProfileHead, profileJson } from '../../report/profile-json.ts';
-import type { ScenarioFile } from '../../report/scenario-tables.ts';
+import type { ScenarioFile } from '../../report/scenario/case.ts';
 import type { ProfilePlan } from './plan.ts';
 import type { ProfileSpec } from './profile-spec.ts';
 
@@ -100,10 +100,10 @@ const epochNs = (): bigint =>
 /** Errors: OUTPUT_UNWRITABLE. */
 export async function writeScenarioFiles(directory: string, files: readonly ScenarioFile[]): Promise<void> {
   await writing(directory, mkdir(directory, { recursive: true }));
-  for (const { name, text } of files) await write(join(directory, name), text);
+  for (const { name, content } of files) await write(join(directory, name), content);
 }
 
-const write = (path: string, text: string): Promise<void> => writing(path, writeFile(path, text));
+const write = (path: string, content: string | Uint8Array): Promise<void> => writing(path, writeFile(path, content));
 
 async function writing(path: string, work: Promise<unknown>): Promise<void> {
   try {

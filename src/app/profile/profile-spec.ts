@@ -30,7 +30,8 @@ export interface LevelSpec {
   readonly latencyThreshold: number;
   readonly scenario?: 'offline' | 'online';
   readonly batchSizes?: readonly number[];
-  readonly concurrencies?: NumberRange;
+  /** Doubling where there is no step. */
+  readonly concurrencies?: NumberRange & { readonly step?: number };
 }
 
 /** How a level is measured. */
@@ -57,6 +58,8 @@ export interface ProfileOutputs {
   readonly json?: string;
   readonly ndjson?: string;
   readonly output?: string;
+  /** NAME=VALUE, for the table of what a scenario was measured with. */
+  readonly label?: readonly string[];
   readonly collectMetrics?: boolean;
   readonly metricsUrl?: string;
   readonly verbose?: boolean;

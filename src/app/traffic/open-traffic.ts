@@ -105,7 +105,7 @@ async function prepared(
   const maxInFlight = levels.mode === 'concurrency' ? levels.high : defaultOpenLoopRule.maxInFlight;
   const traffic = await openSharedTransport(
     server.protocol,
-    { url: server.url, tls, timeoutMs, headers, check, ...kind },
+    { url: server.url, tls, timeoutMs, headers, check, timesRequests: true, ...kind },
     spec,
     client,
     { requests, config, maxInFlight },

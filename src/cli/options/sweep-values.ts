@@ -1,7 +1,8 @@
 import type { BurstShape, RateRamp } from '../../app/profile/profile-spec.ts';
 import { TrituneError } from '../../base/errors.ts';
 import type { SweepRange } from '../../profiler/sweep.ts';
-import { positiveNumber, positiveWhole } from './option-values.ts';
+import type { NumberRange } from '../../spec/tune-options.ts';
+import { positiveNumber, positiveWhole, wholeRange } from './option-values.ts';
 
 /** Parsers of option texts in perf_analyzer's spelling. Errors: USAGE, with what was expected. */
 
@@ -12,6 +13,14 @@ export const concurrencySweep = (text: string): SweepRange => sweepOf(text, posi
 
 /** START[:END[:STEP]] of requests per second; END 0 is no end. */
 export const rateSweep = (text: string): SweepRange => sweepOf(text, positiveNumber, '100:1000:100');
+
+/** LOW:HIGH[:STEP] of whole numbers from 1. */
+export function steppedRange(text: string): NumberRange & { readonly step?: number } {
+  const [low = '', high = low, ...step] = text.split(':');
+  const range = wholeRange([low, high].join(':'));
+  if (step.length === 0) return range;
+  return { ...range, step: positiveWhole(step.join(':')) };
+}
 
 function sweepOf(text: string, parse: (part: string) => number, example: string): SweepRange {
   const hint = `write START:END:STEP, for example ${example}; an END of 0 goes on until the latency threshold`;

@@ -1,6 +1,7 @@
 import { TrituneError } from '../../base/errors.ts';
 import type { CalibrationRow, ServerTimes } from '../../queueing/calibration/row.ts';
 import { csvRows } from './csv.ts';
+import { markdownTables } from './markdown-tables.ts';
 
 /** The rows of a result table that belong to one server and model, measured at several levels. */
 export interface SetUp {
@@ -27,55 +28,72 @@ const places = {
     ['Inferences/Second', 1],
     ['throughput_infer_per_s', 1],
   ],
-  batch: [['batch', 1]],
-  instances: [['instances', 1]],
+  batch: [
+    ['batch', 1],
+    ['Batch', 1],
+  ],
+  instances: [
+    ['instances', 1],
+    ['Number of model instances', 1],
+  ],
   p50: [
     ['p50_ms', 1],
     ['latency_p50_ms', 1],
     ['p50_us', US],
     ['p50 latency', US],
+    ['p50 latency (ms)', 1],
   ],
   mean: [
     ['avg_ms', 1],
     ['latency_avg_ms', 1],
     ['avg_us', US],
     ['Avg latency', US],
+    ['avg latency (ms)', 1],
   ],
   queue: [
     ['server_queue_ms', 1],
     ['server_queue_us', US],
     ['queue_us', US],
     ['Server Queue', US],
+    ['Server Queue (ms)', 1],
   ],
   input: [
     ['server_compute_input_ms', 1],
     ['server_compute_input_us', US],
     ['compute_input_us', US],
     ['Server Compute Input', US],
+    ['Server Compute Input (ms)', 1],
   ],
   infer: [
     ['server_compute_infer_ms', 1],
     ['server_compute_infer_us', US],
     ['compute_infer_us', US],
     ['Server Compute Infer', US],
+    ['Server Compute Infer (ms)', 1],
   ],
   output: [
     ['server_compute_output_ms', 1],
     ['server_compute_output_us', US],
     ['compute_output_us', US],
     ['Server Compute Output', US],
+    ['Server Compute Output (ms)', 1],
   ],
   send: [
     ['client_send_ms', 1],
     ['Client Send', US],
+    ['Client Send (ms)', 1],
+    ['client_send_us', US],
   ],
   network: [
     ['network_server_send_recv_ms', 1],
     ['Network+Server Send/Recv', US],
+    ['Network+Server Send/Recv (ms)', 1],
   ],
   receive: [
     ['client_recv_ms', 1],
     ['Client Recv', US],
+    ['Client Recv (ms)', 1],
+    ['client_recv_us', US],
   ],
   meanBatch: [['mean_batch', 1]],
   inferences: [['inference_count', 1]],
@@ -83,11 +101,13 @@ const places = {
 } satisfies Record<string, Places>;
 
 /** Columns that say what was measured, beside those of a trial, which stand before its level. */
-const LABELS = ['gpu', 'backend', 'dataset', 'trial', 'role'];
+const LABELS = ['gpu', 'backend', 'precision', 'dataset', 'trial', 'role'];
+/** The names of the same in tables of parameters. */
+const PARAMETERS = { GPU: 'gpu', Backend: 'backend', Precision: 'precision', Dataset: 'dataset' } as const;
 
 /**
- * Reads a result table: a published one of offline and online rows or `tritune profile --scenario`, `results.csv` of a run,
- * or perf_analyzer's. `clientBatch`: samples per request where the table does not say. Rows of request rates, of failures
+ * Reads a result table: a published one of offline and online rows or `tritune profile --scenario`, as CSV or as Markdown with its table of
+ * parameters before it; `results.csv` of a run; or perf_analyzer's. `clientBatch`: samples per request where the table does not say. Rows of request rates, of failures
  * and of a client that was the limit are left out. Throws INPUT_INVALID when nothing is left.
  */
 export function readResultTable(text: string, file: string, clientBatch: number): SetUp[] {
@@ -95,7 +115,7 @@ export function readResultTable(text: string, file: string, clientBatch: number)
     string,
     { labels: Record<string, string>; instances: number | null; rows: CalibrationRow[] }
   >();
-  for (const cells of csvRows(text)) {
+  for (const cells of /^\s*\|/m.test(text) ? markdownRows(text) : csvRows(text)) {
     const row = rowOf(cells, clientBatch);
     if (!row) continue;
     const labels = labelsOf(cells);
@@ -108,8 +128,20 @@ export function readResultTable(text: string, file: string, clientBatch: number)
   throw new TrituneError(
     'INPUT_INVALID',
     `${file} holds no rows of a closed loop`,
-    'give a CSV with concurrency, throughput and p50 in the columns of tritune or of perf_analyzer',
+    'give a CSV or a Markdown table with concurrency, throughput and p50 in the columns of tritune or of perf_analyzer',
   );
+}
+
+/** The rows of all tables, each with the parameters of the last table of them before it. */
+function markdownRows(text: string): Cells[] {
+  let parameters: Cells = {};
+  return markdownTables(text).flatMap(({ header, rows }) => {
+    const [name = '', value = ''] = header;
+    if (header.length !== 2) return rows.map((row) => ({ ...parameters, ...row }));
+    const all = rows.map((row) => [row[name] ?? '', row[value] ?? ''] as const);
+    parameters = Object.fromEntries(all.map(([key, of]) => [PARAMETERS[key as keyof typeof PARAMETERS] ?? key, of]));
+    return [];
+  });
 }
 
 function rowOf(cells: Cells, clientBatch: number): CalibrationRow | null {

@@ -1,4 +1,4 @@
-import type { LevelReport } from '../../profiler/level-report.ts';
+import { type LevelReport, shownClientParts } from '../../profiler/level-report.ts';
 import { streamFigure, wholeUs } from './figures.ts';
 import { serverLines } from './server-lines.ts';
 import type { ProfileSettings } from './settings.ts';
@@ -62,17 +62,21 @@ function sendLines({ sends }: LevelReport): readonly string[] {
   ];
 }
 
-/** Requests are encoded before the first one is sent and replies are not decoded: all of the time is the wait. */
-function transportLine({ averageUs }: LevelReport, { protocol }: ProfileSettings, verbose: boolean): string {
-  const wait = `response wait ${wholeUs(averageUs)} usec`;
-  if (protocol === 'http') {
-    const parts = verbose ? `send 0 usec + ${wait} + receive 0 usec` : `send/recv 0 usec + ${wait}`;
-    return `    Avg HTTP time: ${wholeUs(averageUs)} usec (${parts})`;
-  }
+/** The client's own parts, as perf_analyzer tells them: over gRPC to send and to receive the bytes is part of the wait. */
+function transportLine(report: LevelReport, { protocol }: ProfileSettings, verbose: boolean): string {
+  const { averageUs, measurement } = report;
+  const words =
+    protocol === 'http'
+      ? { name: 'HTTP', out: 'send', back: 'receive', both: 'send/recv' }
+      : { name: 'gRPC', out: 'marshal', back: 'unmarshal', both: '(un)marshal request/response' };
+  const { marshalUs = 0, unmarshalUs = 0 } = measurement.clientTimes ?? {};
+  const { sendUs, receiveUs } =
+    protocol === 'http' ? shownClientParts(report) : { sendUs: marshalUs, receiveUs: unmarshalUs };
+  const wait = `response wait ${wholeUs(Math.max(0, averageUs - sendUs - receiveUs))} usec`;
   const parts = verbose
-    ? `marshal 0 usec + ${wait} + unmarshal 0 usec`
-    : `(un)marshal request/response 0 usec + ${wait}`;
-  return `    Avg gRPC time: ${wholeUs(averageUs)} usec (${parts})`;
+    ? `${words.out} ${wholeUs(sendUs)} usec + ${wait} + ${words.back} ${wholeUs(receiveUs)} usec`
+    : `${words.both} ${wholeUs(sendUs + receiveUs)} usec + ${wait}`;
+  return `    Avg ${words.name} time: ${wholeUs(averageUs)} usec (${parts})`;
 }
 
 function gpuLines({ measurement }: LevelReport): readonly string[] {

@@ -3,7 +3,7 @@ import type { PhaseWatch } from '../transports/http1/connection.ts';
 import { Http1Connections } from '../transports/http1/connections.ts';
 import { requestBytes } from '../transports/http1/request.ts';
 import { endpointOf } from '../transports/socket.ts';
-import type { InferRequest, PreparedRequest, RequestHeader, SendOutcome, Transport } from '../types.ts';
+import type { ClientTimes, InferRequest, PreparedRequest, RequestHeader, SendOutcome, Transport } from '../types.ts';
 
 /** A request to any server of HTTP/1.1. */
 export interface PlainHttpRequest {
@@ -83,9 +83,9 @@ class LastPhases implements PhaseWatch {
     this.#connectsNs = [...this.#connectsNs, ns];
   }
 
-  replied(waitNs: number, readNs: number): void {
-    this.#waitNs = waitNs;
-    this.#readNs = readNs;
+  replied({ sendNs, waitNs, receiveNs, unmarshalNs }: ClientTimes): void {
+    this.#waitNs = sendNs + waitNs;
+    this.#readNs = receiveNs + unmarshalNs;
   }
 
   take() {

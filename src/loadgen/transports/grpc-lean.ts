@@ -35,7 +35,7 @@ class GrpcLean implements Transport<LeanRequest>, CallOwner {
       return;
     }
     const call = this.#spare.pop() ?? new Call();
-    call.begin(prepared.body, done, this.#connections.dueNs());
+    this.#connections.begin(call, prepared.body, done);
     this.#connections.start(call);
   }
 

@@ -6,6 +6,7 @@ import { type CallOwner, Connections, type LeanOptions } from './h2/connections.
 import { StreamCall } from './h2/stream-call.ts';
 import { encodeInferMessage, framed } from './infer-message.ts';
 import { CLOSED } from './outcome.ts';
+import { withTimes } from './request-timer.ts';
 
 interface StreamRequest extends PreparedRequest {
   /** The message behind its gRPC prefix. */
@@ -53,7 +54,7 @@ class GrpcStream implements Transport<StreamRequest>, CallOwner {
     this.#sent++;
     const idle = this.#takeIdle();
     const call = idle ?? new StreamCall((replied, outcome) => this.#replied(replied, outcome));
-    call.begin(prepared.body, done, this.#connections.dueNs());
+    this.#connections.begin(call, prepared.body, done);
     if (idle) idle.carrier?.resume(idle);
     else this.#connections.start(call);
   }
@@ -98,12 +99,12 @@ class GrpcStream implements Transport<StreamRequest>, CallOwner {
    * given up, as it is when the server answers unasked, or before it has the whole request.
    */
   #replied(call: StreamCall, outcome: SendOutcome): void {
-    const { done, carrier, isIdle, isSent } = call;
+    const { done, carrier, isIdle, isSent, timer } = call;
     call.end();
     if (outcome.ok && isSent && !isIdle && carrier?.isUsable) {
       this.#idle.push(call);
       this.#watchIdle();
     } else carrier?.cancel(call);
-    done(outcome);
+    done(withTimes(outcome, timer));
   }
 }

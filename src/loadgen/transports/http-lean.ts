@@ -34,7 +34,8 @@ class HttpLean implements Transport<LeanHttpRequest> {
     this.#headers = options.headers ?? [];
     this.#form = options;
     const endpoint = endpointOf(options.url, options.tls, 'http/1.1');
-    this.#connections = new Http1Connections(endpoint, options.timeoutMs, { outcomeOf, keepsErrors: true });
+    const rule = { outcomeOf, keepsErrors: true, timesRequests: options.timesRequests };
+    this.#connections = new Http1Connections(endpoint, options.timeoutMs, rule);
   }
 
   prepare(request: InferRequest): LeanHttpRequest {

@@ -1,5 +1,6 @@
 import { LatencyHistogram, type PackedHistogram } from '../../stats/histogram.ts';
 import { allHeldUp } from '../client/held-up.ts';
+import { allClientTimes } from '../client-times.ts';
 import { allReplies } from '../plain-http/tally.ts';
 import type { Batch, FailureTally } from '../recorder.ts';
 import type { PackedBatch } from './messages.ts';
@@ -96,6 +97,7 @@ export class BatchMerge {
     const startNs = this.#endNs ?? meanOf(taken.map((row) => row[0]?.startNs ?? 0));
     this.#endNs = startNs + mergedLengthNs(taken);
     const scheduled = batches.flatMap((batch) => batch.fromDue ?? []);
+    const clientTimes = allClientTimes(batches);
     const replies = allReplies(batches);
     const heldUp = batches.flatMap((batch) => batch.heldUp ?? []);
     const batch: Batch = {
@@ -107,6 +109,7 @@ export class BatchMerge {
       responses: sumOf(batches.map((each) => each.responses)),
       sequences: sumOf(batches.map((each) => each.sequences)),
       ...(scheduled.length > 0 && { fromDue: mergedHistogram(scheduled) }),
+      ...(clientTimes && { clientTimes }),
       ...(replies && { replies }),
       ...(heldUp.length > 0 && { heldUp: allHeldUp(heldUp, this.#pending.length) }),
     };

@@ -1,4 +1,5 @@
 import { NS_PER_S, nsToMs } from '../../base/units.ts';
+import { allClientTimes, type ClientTimeSums } from '../../loadgen/client-times.ts';
 import { allReplies, type ReplyTally } from '../../loadgen/plain-http/tally.ts';
 import type { Batch } from '../../loadgen/recorder.ts';
 import { rateInterval, shareInterval } from '../../stats/batch-means.ts';
@@ -27,6 +28,7 @@ export interface WindowedFigures {
   /** Latencies from the time that requests were due; null in a closed loop. */
   readonly fromDue: LatencyHistogram | null;
   /** As in a batch. */
+  readonly clientTimes?: ClientTimeSums | undefined;
   readonly replies: ReplyTally | undefined;
   /** Successful requests per second. */
   readonly rate: Interval;
@@ -82,6 +84,7 @@ export function figuresOf(
     responses: batches.reduce((total, batch) => total + batch.responses, 0),
     sequences: batches.reduce((total, batch) => total + batch.sequences, 0),
     latencies,
+    clientTimes: allClientTimes(batches),
     fromDue: scheduled ? fromDue : null,
     replies: allReplies(batches),
     rate: writable(paced.length > 0 ? pacedRate(paced, level.value) : rateOf(batches)),

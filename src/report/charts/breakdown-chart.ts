@@ -7,16 +7,37 @@ export interface BreakdownBar {
   readonly inputMs: number;
   readonly inferMs: number;
   readonly outputMs: number;
+  /** The rest. */
   readonly outsideMs: number;
+  /** The client's own parts; null where they are not known and are in the rest. */
+  readonly client: { readonly sendMs: number; readonly receiveMs: number } | null;
 }
 
-const parts = [
-  { name: 'queue', of: 'queueMs', color: '#e08a1e' },
-  { name: 'compute input', of: 'inputMs', color: '#8fc1f0' },
-  { name: 'compute infer', of: 'inferMs', color: '#2f7ed8' },
-  { name: 'compute output', of: 'outputMs', color: '#1b4f91' },
-  { name: 'outside the server', of: 'outsideMs', color: '#999fa8' },
-] as const;
+interface Part {
+  readonly name: string;
+  readonly color: string;
+  readonly ms: (bar: BreakdownBar) => number;
+}
+
+const serverParts: readonly Part[] = [
+  { name: 'queue', color: '#e08a1e', ms: ({ queueMs }) => queueMs },
+  { name: 'compute input', color: '#8fc1f0', ms: ({ inputMs }) => inputMs },
+  { name: 'compute infer', color: '#2f7ed8', ms: ({ inferMs }) => inferMs },
+  { name: 'compute output', color: '#1b4f91', ms: ({ outputMs }) => outputMs },
+];
+const clientParts: readonly Part[] = [
+  { name: 'client send', color: '#2ca05a', ms: ({ client }) => client?.sendMs ?? 0 },
+  { name: 'client receive', color: '#8ccf9f', ms: ({ client }) => client?.receiveMs ?? 0 },
+];
+const restOf = (name: string): Part => ({ name, color: '#999fa8', ms: ({ outsideMs }) => outsideMs });
+
+/** The client's parts only where they are known: of all bars, or of some. */
+function partsOf(bars: readonly BreakdownBar[]): readonly Part[] {
+  const known = bars.filter(({ client }) => client !== null).length;
+  if (known === 0) return [...serverParts, restOf('outside the server')];
+  const rest = known === bars.length ? 'network, front end' : 'rest outside the server';
+  return [...serverParts, restOf(rest), ...clientParts];
+}
 
 /** A stacked bar for each, the first on top. */
 export function breakdownChart(bars: readonly BreakdownBar[]): Chart {
@@ -30,13 +51,13 @@ export function breakdownChart(bars: readonly BreakdownBar[]): Chart {
         legend: { top: 0, textStyle: { color: paper.ink }, itemGap: 24 },
         xAxis: { ...axisStyle(paper), type: 'value', name: 'mean latency, ms', nameGap: 28 },
         yAxis: { ...axisStyle(paper), type: 'category', inverse: true, data: bars.map(({ name }) => name) },
-        series: parts.map(({ name, of, color }) => ({
+        series: partsOf(bars).map(({ name, ms, color }) => ({
           type: 'bar',
           name,
           stack: 'all',
           barMaxWidth: 26,
           itemStyle: { color },
-          data: bars.map((bar) => Number(bar[of].toPrecision(4))),
+          data: bars.map((bar) => Number(ms(bar).toPrecision(4))),
         })),
       },
       { ...paper, height: top + 48 + 34 * bars.length },

@@ -45,7 +45,7 @@ export function lineChart(series: readonly LineSeries[], axes: Axes): Chart {
           data: points.map((point, at) => ({
             value: [...point],
             ...(labels && {
-              label: { show: true, position: 'bottom' as const, color: paper.ink, formatter: () => labels[at] ?? '' },
+              label: { show: true, position: 'top' as const, color: paper.ink, formatter: () => labels[at] ?? '' },
             }),
           })),
         })),

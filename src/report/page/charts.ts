@@ -1,3 +1,4 @@
+import { clientPartsOf } from '../../profiler/client-parts.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import { timeSplitOf } from '../../study/analysis/explain/time-split.ts';
 import { lineIn, representative } from '../../study/final/final.ts';
@@ -12,6 +13,7 @@ import type { Chart } from '../charts/svg.ts';
 import { linesOf, type PagePoint, pagePoints, trialName } from './points.ts';
 import { speedStrip } from './speed-section.ts';
 
+const US_PER_MS = 1e3;
 /** Lines that a chart can hold before nobody can tell them apart. */
 export const MOST_LINES = 8;
 
@@ -126,8 +128,18 @@ function breakdownBars(state: StudyState): BreakdownBar[] {
         inputMs: share(computeInputUs, 0),
         inferMs: share(computeInferUs, 1),
         outputMs: share(computeOutputUs, 0),
-        outsideMs: parts.outsideMs,
+        ...outsideOf(measurement, parts.outsideMs),
       },
     ];
   });
+}
+
+/** The client's parts out of what is outside the server. The server counts some of its sending as compute output: then they are cut to what is there. */
+function outsideOf(measurement: Measurement, outsideMs: number): Pick<BreakdownBar, 'outsideMs' | 'client'> {
+  const own = clientPartsOf(measurement);
+  if (!own) return { outsideMs, client: null };
+  const ownMs = (own.sendUs + own.receiveUs) / US_PER_MS;
+  const cut = ownMs > outsideMs ? outsideMs / ownMs : 1;
+  const client = { sendMs: (own.sendUs / US_PER_MS) * cut, receiveMs: (own.receiveUs / US_PER_MS) * cut };
+  return { outsideMs: outsideMs - ownMs * cut, client };
 }

@@ -50,6 +50,16 @@ const measurement = z.looseObject({
   errorRate: figure,
   server: z.nullable(json),
   device: json,
+  clientTimes: z
+    .looseObject({
+      requests: count,
+      marshalUs: figure,
+      sendUs: figure,
+      waitUs: figure,
+      receiveUs: figure,
+      unmarshalUs: figure,
+    })
+    .optional(),
   client: z.looseObject({ cpuUsPerRequest: figure, eventLoopDelayMs: figure, bound: z.boolean().default(false) }),
 });
 

@@ -13,13 +13,14 @@ export function atSpeed(measurement: Measurement, own: Interval, speed: number):
   if (Math.abs(Math.log(factor)) < ALIKE) return measurement;
   const logHalfWidth = Math.log(own.high / own.low) / 2;
   const isClosed = measurement.level.mode === 'concurrency';
-  const { latencyMs, budgetLatencyMs, throughput, server, latencyPercentilesMs } = measurement;
+  const { latencyMs, budgetLatencyMs, throughput, server, latencyPercentilesMs, clientTimes } = measurement;
   return {
     ...measurement,
     throughput: isClosed ? scaled(throughput, 1 / factor, logHalfWidth) : throughput,
     latencyMs: mapped(latencyMs, factor),
     budgetLatencyMs: { ...budgetLatencyMs, ...scaled(budgetLatencyMs, factor, logHalfWidth) },
     ...(latencyPercentilesMs && { latencyPercentilesMs: mapped(latencyPercentilesMs, factor) }),
+    ...(clientTimes && { clientTimes: { ...mapped(clientTimes, factor), requests: clientTimes.requests } }),
     server: server && {
       ...server,
       queueUs: server.queueUs * factor,

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../../base/json.ts';
+import { backendOfPlatform } from './backend-names.ts';
 import { dynamicBatchingFaults, sequenceBatchingFaults } from './batching-rules.ts';
 import { ensembleFaults } from './ensemble-rules.ts';
 import { type ConfigFault, faultIf } from './fault.ts';
@@ -70,14 +71,6 @@ function itemsOf(field: FieldSchema, value: Json, path: string): readonly (reado
   );
 }
 
-/** Platforms that belong to one backend. PyTorch has several more names, by release. */
-const backendOfPlatform: ReadonlyMap<string, string> = new Map([
-  ['tensorrt_plan', 'tensorrt'],
-  ['onnxruntime_onnx', 'onnxruntime'],
-  ['pytorch_libtorch', 'pytorch'],
-  ['tensorflow_graphdef', 'tensorflow'],
-  ['tensorflow_savedmodel', 'tensorflow'],
-]);
 const knownBackends: ReadonlySet<string> = new Set(backendOfPlatform.values());
 
 function backendFaults({ platform, backend }: ModelConfig): readonly ConfigFault[] {

@@ -1,4 +1,5 @@
 import { formatFigure, formatMs, formatRate } from '../../base/format.ts';
+import { clientPartsOf } from '../../profiler/client-parts.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import { inFlightOf } from '../../study/level/line.ts';
 import { shortLevel } from '../../study/summary/describe.ts';
@@ -69,35 +70,51 @@ export function levelRows({ measurements }: Trial, stands: Measurement | null, w
   return [row(`  by ${by}: infer/s, p${percentile}`, 'muted'), ...lines];
 }
 
-/** The parts of a request's time; each has a texture of its own, so that no colour is needed to tell them apart. */
-const parts: readonly {
+interface Part {
   readonly name: string;
   readonly tone: Tone;
   readonly texture: string;
   readonly ms: (of: Measurement) => number;
-}[] = [
-  {
-    name: 'network, client',
-    tone: 'network',
-    texture: '·',
-    ms: ({ latencyMs, server }) => Math.max(0, latencyMs.avg - (server?.requestUs ?? 0) / US_PER_MS),
-  },
+}
+
+/** The parts of a request's time; each has a texture of its own, so that no colour is needed to tell them apart. */
+const serverParts: readonly Part[] = [
   { name: 'queue', tone: 'queue', texture: '░', ms: ({ server }) => (server?.queueUs ?? 0) / US_PER_MS },
   { name: 'input', tone: 'input', texture: '▒', ms: ({ server }) => (server?.computeInputUs ?? 0) / US_PER_MS },
   { name: 'infer', tone: 'infer', texture: '█', ms: ({ server }) => (server?.computeInferUs ?? 0) / US_PER_MS },
   { name: 'output', tone: 'output', texture: '▓', ms: ({ server }) => (server?.computeOutputUs ?? 0) / US_PER_MS },
 ];
+const allParts: readonly Part[] = [
+  { name: 'network, client', tone: 'network', texture: '·', ms: outsideMs },
+  ...serverParts,
+];
+const allPartsApart: readonly Part[] = [
+  { name: 'client', tone: 'client', texture: ':', ms: clientMs },
+  { name: 'network', tone: 'network', texture: '·', ms: (of) => outsideMs(of) - clientMs(of) },
+  ...serverParts,
+];
+
+function outsideMs({ latencyMs, server }: Measurement): number {
+  return Math.max(0, latencyMs.avg - (server?.requestUs ?? 0) / US_PER_MS);
+}
+
+/** The client's own part of that, where it is known. */
+function clientMs(of: Measurement): number {
+  const own = clientPartsOf(of);
+  return own ? Math.min(outsideMs(of), (own.sendUs + own.receiveUs) / US_PER_MS) : 0;
+}
 
 export function breakdownRows({ measurements }: Trial, stands: Measurement, width: number): readonly Row[] {
   const own = measurements.includes(stands) ? measurements : [...measurements, stands];
   const known = own.filter(({ server }) => server !== null).sort((a, b) => inFlightOf(a.level) - inFlightOf(b.level));
   if (known.length === 0) return [];
   const cells = Math.max(10, width - 16);
+  const parts = known.every(({ clientTimes }) => clientTimes) ? allPartsApart : allParts;
   const longest = Math.max(...known.map(totalMs));
   const bars = known.map(
     (each): Row => [
       span(`  ${right(shortLevel(each.level), 6)}${measurements.includes(each) ? ' ' : FINAL_MARK}`),
-      ...stacked(each, Math.round((totalMs(each) / longest) * cells)),
+      ...stacked(each, parts, Math.round((totalMs(each) / longest) * cells)),
       span(` ${formatFigure(totalMs(each))}`, 'muted'),
     ],
   );
@@ -108,10 +125,10 @@ export function breakdownRows({ measurements }: Trial, stands: Measurement, widt
   return [row('  mean latency, ms', 'muted'), ...bars, ...flowed(legend, width)];
 }
 
-const totalMs = (measurement: Measurement): number => parts.reduce((sum, { ms }) => sum + ms(measurement), 0);
+const totalMs = (measurement: Measurement): number => allParts.reduce((sum, { ms }) => sum + ms(measurement), 0);
 
 /** Cells by the largest remainder, so that they add up to the width. */
-function stacked(measurement: Measurement, width: number): readonly Span[] {
+function stacked(measurement: Measurement, parts: readonly Part[], width: number): readonly Span[] {
   const total = totalMs(measurement);
   let [before, drawn] = [0, 0];
   return parts.map(({ ms, tone, texture }) => {

@@ -7,7 +7,7 @@ import { type CalibrateOptions, calibrateOptionTable } from './options.ts';
 export function calibrateCommand(terminal: Terminal): Command {
   const command = new Command('calibrate')
     .description('fit the queueing model to a table of results, predict its other rows, and write an emulator profile')
-    .argument('<table>', 'CSV of offline and online rows, results.csv of a run, or of perf_analyzer');
+    .argument('<table>', 'CSV or Markdown of offline and online rows, results.csv of a run, or of perf_analyzer');
   return addOptions(command, calibrateOptionTable).action(async (file: string, options: CalibrateOptions) => {
     const { runCalibrate } = await import('./run.ts');
     await runCalibrate(file, options, terminal);

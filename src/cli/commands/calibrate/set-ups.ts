@@ -1,5 +1,6 @@
 import { TrituneError } from '../../../base/errors.ts';
 import type { SetUp } from '../../../emulator/profile/result-table.ts';
+import { backendNamed } from '../../../triton/config/backend-names.ts';
 import type { ModelConfig } from '../../../triton/config/model-config.ts';
 import { describeSetUp } from './tables.ts';
 
@@ -17,13 +18,6 @@ export function selected(setUps: readonly SetUp[], wanted: readonly string[]): S
   throw new TrituneError('INPUT_INVALID', `the table has no set-up with ${wanted.join(' and ')}`, `it has: ${there}`);
 }
 
-/** Backends by the names that result tables use, as Triton's configs name them. */
-const backends: Readonly<Record<string, { readonly backend: string; readonly platform: string }>> = {
-  tensorrt: { backend: 'tensorrt', platform: 'tensorrt_plan' },
-  pytorch: { backend: 'pytorch', platform: 'pytorch_libtorch' },
-  onnxruntime: { backend: 'onnxruntime', platform: 'onnxruntime_onnx' },
-};
-
 /**
  * The config of a set-up: the given one with the table's instances and backend, and a name of its own among several.
  * Instances: of the option, the table, the config's groups; the first that says.
@@ -37,12 +31,9 @@ export function configOf(
   const groups = base.instance_group ?? [{ kind: 'KIND_GPU', gpus: [0] }];
   const inConfig = groups.reduce((sum, { count = 1, gpus = [0] }) => sum + count * Math.max(1, gpus.length), 0);
   const instances = wanted ?? setUp.instances ?? inConfig;
-  const { backend } = setUp.labels;
+  const { backend, platform } = backendNamed(setUp.labels.backend ?? '') ?? {};
   const { default_model_filename: _, ...rest } = base;
-  const named =
-    backend !== undefined && Object.hasOwn(backends, backend) && base.backend !== backend
-      ? { ...rest, ...backends[backend] }
-      : base;
+  const named = backend !== undefined && base.backend !== backend ? { ...rest, backend, platform } : base;
   const differing = Object.entries(setUp.labels).filter(([column, value]) =>
     all.some(({ labels }) => labels[column] !== value),
   );

@@ -1,8 +1,15 @@
 import type { LevelSpec } from '../../../app/profile/profile-spec.ts';
 import { requestDistributions } from '../../../spec/study-spec.ts';
 import type { OptionTable } from '../../options/option-table.ts';
-import { positiveNumber, wholeRange } from '../../options/option-values.ts';
-import { burstShape, concurrencySweep, rateRamp, rateSweep, wholeList } from '../../options/sweep-values.ts';
+import { positiveNumber } from '../../options/option-values.ts';
+import {
+  burstShape,
+  concurrencySweep,
+  rateRamp,
+  rateSweep,
+  steppedRange,
+  wholeList,
+} from '../../options/sweep-values.ts';
 
 export const levelOptionTable: OptionTable<LevelSpec> = {
   concurrencyRange: {
@@ -70,9 +77,9 @@ export const levelOptionTable: OptionTable<LevelSpec> = {
     parse: wholeList,
   },
   concurrencies: {
-    flags: '--concurrencies <low:high>',
-    help: 'concurrencies of --scenario online, doubling (default: 8:256)',
-    parse: wholeRange,
+    flags: '--concurrencies <low:high:step>',
+    help: 'concurrencies of --scenario online; doubling without a step (default: 8:256:8)',
+    parse: steppedRange,
   },
 };
 

@@ -6,7 +6,6 @@ import type { OpenServer } from '../../../app/server/open-server.ts';
 import type { LoadLevel } from '../../../loadgen/types.ts';
 import type { LevelReport } from '../../../profiler/level-report.ts';
 import type { MeasureLevel } from '../../../profiler/sweep.ts';
-import type { ModelConfig } from '../../../triton/config/model-config.ts';
 import type { Terminal } from '../../terminal.ts';
 import type { ProfileOptions } from './options.ts';
 import { createProfileScreen } from './screen.ts';
@@ -32,15 +31,11 @@ export interface LevelRun {
 
 /**
  * Measures the levels that `walk` asks for with the requests of these options, shows them, and writes them down one by one.
- * Gives the config of the model. Errors: as of `openProfileTarget` and `measureLevels`.
+ * Errors: as of `openProfileTarget` and `measureLevels`.
  */
-export async function profileLevels(
-  run: ProfileRun,
-  walk: (measure: MeasureLevel) => Promise<void>,
-): Promise<ModelConfig> {
+export async function profileLevels(run: ProfileRun, walk: (measure: MeasureLevel) => Promise<void>): Promise<void> {
   const target = await openProfileTarget(run.opened, run.model, run.options, run.plan, run.signal);
   await measureLevels(run, target, walk);
-  return target.config;
 }
 
 /** The same on a target that is open, and is closed. Errors: as of its `measure`; OUTPUT_UNWRITABLE. */

@@ -1,48 +1,65 @@
 import { safeName } from '../../../app/output/directory.ts';
 import { writeScenarioFiles } from '../../../app/profile/documents.ts';
-import { TrituneError } from '../../../base/errors.ts';
-import { markdownTable, type ScenarioRow, scenarioFiles } from '../../../report/scenario-tables.ts';
+import { gpuNameOf, UNKNOWN_GPU } from '../../../app/profile/gpu-name.ts';
+import { scenarioParameters } from '../../../app/profile/scenario-parameters.ts';
+import { isTrituneError, TrituneError } from '../../../base/errors.ts';
+import type { SweepRange } from '../../../profiler/sweep.ts';
+import { type PngRenderer, pngRenderer } from '../../../report/png.ts';
+import type { Scenario, ScenarioCase, ScenarioRow } from '../../../report/scenario/case.ts';
+import { scenarioFiles } from '../../../report/scenario/files.ts';
+import { parameterLines, resultLines } from '../../../report/scenario/tables.ts';
 import { instancesOf } from '../../../triton/config/instances.ts';
 import type { ModelConfig } from '../../../triton/config/model-config.ts';
 import { type ProfileRun, profileLevels } from './levels.ts';
 import type { ProfileOptions } from './options.ts';
 
-const DEFAULT_CONCURRENCIES = { low: 8, high: 256 };
+/** Those of published tables. */
+const DEFAULT_CONCURRENCIES = { low: 8, high: 256, step: 8 };
 const ONE_CLIENT = 1;
 
 /**
  * Offline: one client with one batch size after the other, as for jobs that nobody waits for. Online: one batch size with
- * ever more clients. Prints the table and writes it with its plots to the output directory. Errors: as `profileLevels`.
+ * ever more clients. Prints the tables and writes them with their plots to the output directory. Errors: USAGE for a label without a
+ * value; as `profileLevels`.
  */
-export async function runScenario(run: ProfileRun, scenario: 'offline' | 'online'): Promise<void> {
+export async function runScenario(run: ProfileRun, scenario: Scenario): Promise<void> {
+  const labels = labelsOf(run.options);
+  const config = await run.opened.client.modelConfig(run.model);
   const rows: ScenarioRow[] = [];
-  let config: ModelConfig | null = null;
   try {
     if (scenario === 'online') {
-      const concurrencies = doubling(run.options.concurrencies ?? DEFAULT_CONCURRENCIES);
-      config = await measureInto(rows, run, run.options.batch, concurrencies);
+      await measureInto(rows, run, run.options.batch, concurrenciesOf(run.options));
     } else {
-      for (const batch of await batchesOf(run)) config = await measureInto(rows, run, batch, [ONE_CLIENT]);
+      for (const batch of batchesOf(run, config)) await measureInto(rows, run, batch, [ONE_CLIENT]);
     }
   } finally {
-    if (config && rows.length > 0) await present(run, scenario, rows, config);
+    if (rows.length > 0) await present(run, rows, await caseOf(run, scenario, config, rows, labels));
   }
 }
 
+/** Memory that is shared has room for the most that is ever in flight. */
 async function measureInto(
   rows: ScenarioRow[],
   run: ProfileRun,
   batch: number,
   concurrencies: readonly number[],
-): Promise<ModelConfig> {
+): Promise<void> {
   const before = run.reports.length;
+  const range: SweepRange = { start: concurrencies[0] ?? 1, end: concurrencies.at(-1) ?? 1, step: 1 };
+  const plan = { ...run.plan, sweep: { ...run.plan.sweep, range } };
   try {
-    return await profileLevels({ ...run, options: { ...run.options, batch } }, async (measure) => {
+    await profileLevels({ ...run, plan, options: { ...run.options, batch } }, async (measure) => {
       for (const concurrency of concurrencies) await measure(concurrency);
     });
   } finally {
     rows.push(...run.reports.slice(before).map((report) => ({ batch, report })));
   }
+}
+
+function concurrenciesOf({ concurrencies = DEFAULT_CONCURRENCIES }: ProfileOptions): readonly number[] {
+  const { low, high, step } = concurrencies;
+  if (step === undefined) return doubling(concurrencies);
+  return Array.from({ length: Math.floor((high - low) / step) + 1 }, (_, index) => low + index * step);
 }
 
 /** LOW, and its doubles up to HIGH, which is always among them. */
@@ -52,32 +69,66 @@ function doubling({ low, high }: { readonly low: number; readonly high: number }
   return [...values, high];
 }
 
-async function batchesOf({ opened, model, options }: ProfileRun): Promise<readonly number[]> {
-  const { max_batch_size: most = 0 } = await opened.client.modelConfig(model);
+function batchesOf({ model, options }: ProfileRun, { max_batch_size: most = 0 }: ModelConfig): readonly number[] {
   if (options.batchSizes === undefined) return doubling({ low: 1, high: Math.max(most, 1) });
   const tooLarge = options.batchSizes.find((batch) => batch > Math.max(most, 1));
   if (tooLarge === undefined) return options.batchSizes;
   throw new TrituneError('USAGE', `'${model}' takes no batch of ${tooLarge}`, `its max_batch_size is ${most}`);
 }
 
+function labelsOf({ label = [] }: ProfileOptions): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    label.map((text) => {
+      const [, name, value] = /^\s*([^=]+?)\s*=\s*(.+?)\s*$/s.exec(text) ?? [];
+      if (name !== undefined && value !== undefined) return [name, value];
+      throw new TrituneError('USAGE', `'${text}' labels nothing`, 'write NAME=VALUE, for example Precision=FP16');
+    }),
+  );
+}
+
+async function caseOf(
+  { opened, options }: ProfileRun,
+  scenario: Scenario,
+  config: ModelConfig,
+  rows: readonly ScenarioRow[],
+  labels: Readonly<Record<string, string>>,
+): Promise<ScenarioCase> {
+  const gpu = labels.GPU ?? (await gpuNameOf(opened, config, rows.at(-1)?.report.measurement));
+  const dataset = (options.inputData ?? ['random']).join(' ');
+  const parameters = scenarioParameters({
+    config,
+    gpu,
+    dataset,
+    protocol: options.protocol,
+    sharedMemory: options.sharedMemory === 'none' ? null : (options.sharedMemory ?? null),
+    server: `${opened.server.name} ${opened.server.version}`,
+    labels,
+  });
+  const backend = String(config.backend || config.platform || '');
+  return { scenario, gpu: gpu ?? 'cpu', backend, dataset, instances: instancesOf(config), parameters };
+}
+
 async function present(
   { options, model, terminal }: ProfileRun,
-  scenario: 'offline' | 'online',
   rows: readonly ScenarioRow[],
-  config: ModelConfig,
+  common: ScenarioCase,
 ): Promise<void> {
-  for (const line of ['', ...markdownTable(rows)]) terminal.print(line);
-  const directory = options.output ?? `${safeName(model)}-${scenario}`;
-  const files = scenarioFiles(rows, {
-    scenario,
-    device: config.instance_group?.some(({ kind }) => kind === 'KIND_CPU') ? 'cpu' : 'gpu',
-    backend: String(config.backend || config.platform || ''),
-    dataset: datasetOf(options),
-    instances: instancesOf(config),
-  });
+  for (const line of ['', ...parameterLines(common), '', ...resultLines(rows)]) terminal.print(line);
+  const directory = options.output ?? `${safeName(model)}-${common.scenario}`;
+  const files = scenarioFiles(rows, common, await renderer(terminal.tell));
   await writeScenarioFiles(directory, files);
   terminal.print('');
   for (const { name } of files) terminal.print(`${directory}/${name}`);
+  if (common.gpu === UNKNOWN_GPU) terminal.tell("the GPU's name is not known here: give it with --label GPU=NAME");
 }
 
-const datasetOf = ({ inputData = ['random'] }: ProfileOptions): string => inputData.join(' ');
+/** null where no PNG can be made, which is told: the SVG files are the same pictures. */
+async function renderer(tell: (line: string) => void): Promise<PngRenderer | null> {
+  try {
+    return await pngRenderer();
+  } catch (error) {
+    if (!isTrituneError(error, 'UNSUPPORTED')) throw error;
+    tell(error.message);
+    return null;
+  }
+}

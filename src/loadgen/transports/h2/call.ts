@@ -2,6 +2,7 @@ import type { FieldSink } from '../../../http2/hpack-decoder.ts';
 import type { SendOutcome } from '../../types.ts';
 import { grpcStatusName } from '../grpc-status.ts';
 import { badStatus, failed, SENT } from '../outcome.ts';
+import type { RequestTimer } from '../request-timer.ts';
 
 /** Five bytes before a gRPC message: compressed or not, and its length. */
 export const PREFIX_BYTES = 5;
@@ -17,6 +18,8 @@ export interface Carrier {
   resume(call: Call): void;
   /** Ends the call's stream from our side. */
   cancel(call: Call): void;
+  /** Calls `taken` when the kernel has taken all that was sent so far. */
+  whenTaken(taken: () => void): void;
 }
 
 /**
@@ -37,6 +40,10 @@ export class Call implements FieldSink {
   sentBytes = 0;
   /** Bytes of DATA that came and were not given back to the stream's window yet. */
   unreturned = 0;
+  /** Undefined for a call whose times nobody wants. */
+  timer: RequestTimer | undefined;
+  /** Called when the last byte of the body is in a frame; only of calls that are timed. */
+  allSent: (() => void) | undefined;
 
   #httpStatus = 0;
   #grpcStatus = -1;
@@ -48,10 +55,12 @@ export class Call implements FieldSink {
   #messages = 0;
   #compressed = false;
 
-  begin(body: Buffer, done: (outcome: SendOutcome) => void, dueNs: number): void {
+  begin(body: Buffer, done: (outcome: SendOutcome) => void, dueNs: number, timer: RequestTimer | undefined): void {
     this.body = body;
     this.done = done;
     this.dueNs = dueNs;
+    this.timer = timer;
+    if (timer) this.allSent = () => this.carrier?.whenTaken(timer.sent);
   }
 
   /** Lets go of what the call held, so that an idle object keeps nothing alive. */
@@ -60,6 +69,8 @@ export class Call implements FieldSink {
     this.sentBytes = 0;
     this.dueNs = Number.POSITIVE_INFINITY;
     this.done = nobody;
+    this.timer = undefined;
+    this.allSent = undefined;
   }
 
   /** Sends from the beginning, on this stream. */

@@ -104,6 +104,10 @@ export class Connection implements FrameSink, FrameEvents, Carrier {
     this.#streams.resume(call);
   }
 
+  whenTaken(taken: () => void): void {
+    this.#writer.whenTaken(taken);
+  }
+
   cancel(call: Call): void {
     this.#streams.cancel(call, failed('reset', 'the stream was given up'));
   }
@@ -138,6 +142,7 @@ export class Connection implements FrameSink, FrameEvents, Carrier {
   #read(buffer: Buffer, bytes: number): boolean {
     if (this.#state === 'gone') return false;
     if (this.#wasReady) this.#waitingSinceNs = 0;
+    this.#streams.heardNow();
     this.#writer.hold();
     try {
       if (!this.#wasReady && buffer.toString('latin1', 0, Math.min(bytes, 5)) === 'HTTP/') {

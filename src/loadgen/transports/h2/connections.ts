@@ -3,6 +3,7 @@ import { msToNs } from '../../../base/units.ts';
 import type { SendFailure, SendOutcome, TransportOptions } from '../../types.ts';
 import { sweepPeriodMs } from '../deadlines.ts';
 import { timedOut } from '../outcome.ts';
+import { TimedSample, withTimes } from '../request-timer.ts';
 import { endpointOf } from '../socket.ts';
 import type { Call } from './call.ts';
 import { Connection, type ConnectionOptions, type ConnectionOwner } from './connection.ts';
@@ -34,6 +35,7 @@ export class Connections implements ConnectionOwner {
   readonly #timeoutNs: number;
   readonly #timedOut: SendFailure;
   readonly #wanted: number;
+  readonly #sample: TimedSample | undefined;
   readonly #connections: Connection[] = [];
   /** Calls that no connection has room for, oldest first. */
   #waiting = new Set<Call>();
@@ -50,6 +52,7 @@ export class Connections implements ConnectionOwner {
     this.#timeoutNs = msToNs(options.timeoutMs);
     this.#timedOut = timedOut(options.timeoutMs);
     this.#wanted = options.connections ?? 1;
+    this.#sample = options.timesRequests ? new TimedSample() : undefined;
     this.#sweeper = setInterval(() => this.#sweep(), sweepPeriodMs(options.timeoutMs));
   }
 
@@ -57,9 +60,10 @@ export class Connections implements ConnectionOwner {
     return this.#open;
   }
 
-  /** When a call that begins now is due. */
-  dueNs(): number {
-    return realClock.nowNs() + this.#timeoutNs;
+  /** Makes a call of this body that begins now. */
+  begin(call: Call, body: Buffer, done: (outcome: SendOutcome) => void): void {
+    const nowNs = realClock.nowNs();
+    call.begin(body, done, nowNs + this.#timeoutNs, this.#sample?.next(nowNs));
   }
 
   /** Sends the call where there is room, now or as soon as there is. */
@@ -93,7 +97,7 @@ export class Connections implements ConnectionOwner {
   }
 
   settle(call: Call, outcome: SendOutcome): void {
-    this.#owner.settle(call, outcome);
+    this.#owner.settle(call, call.timer ? withTimes(outcome, call.timer) : outcome);
   }
 
   turnedAway(connection: Connection, calls: readonly Call[]): void {

@@ -1,3 +1,4 @@
+import { realClock } from '../../../base/clock.ts';
 import { BodySender } from '../../../http2/body-sender.ts';
 import type { FrameWriter } from '../../../http2/frame-writer.ts';
 import * as h2 from '../../../http2/frames.ts';
@@ -30,6 +31,8 @@ export class Streams {
   readonly #calls = new Map<number, Call>();
   #nextId: number;
   #answered = 0;
+  /** When the bytes at hand came. */
+  #heardNs = 0;
 
   /** `ended` gets each call once, when it is over; not those that were taken back by `removeAll` or `removeAfter`. */
   constructor(
@@ -66,14 +69,23 @@ export class Streams {
     this.#nextId += 2;
     call.onStream(id, this.#peer.initialWindow);
     this.#calls.set(id, call);
+    const startNs = call.timer ? realClock.nowNs() : 0;
     const block = this.#requestHeaders.next();
     this.#writer.frame(h2.HEADERS, h2.END_HEADERS, id, block, 0, block.length);
     this.#bodies.send(call);
+    call.timer?.marshalled(realClock.nowNs() - startNs);
   }
 
   /** Sends what a call on an open stream has to send next. */
   resume(call: Call): void {
+    const startNs = call.timer ? realClock.nowNs() : 0;
     this.#bodies.send(call);
+    call.timer?.marshalled(realClock.nowNs() - startNs);
+  }
+
+  /** Bytes have come; what they belong to is told next. */
+  heardNow(): void {
+    this.#heardNs = realClock.nowNs();
   }
 
   cancel(call: Call, outcome: SendOutcome): void {
@@ -110,12 +122,14 @@ export class Streams {
     const call = this.#callOn(streamId);
     blocks.decode(call ?? NOWHERE);
     if (!call) return;
+    call.timer?.heard(this.#heardNs);
     if (endsStream) this.#finish(streamId, call);
     else if (!call.headersEnd()) this.#malformed(streamId, call, 'a header block in the middle of the response');
   }
 
   data(streamId: number, bytes: Buffer, start: number, end: number): void {
     const call = this.#callOn(streamId);
+    call?.timer?.heard(this.#heardNs);
     if (call && !call.data(bytes, start, end)) this.#malformed(streamId, call, 'data before headers');
   }
 

@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net';
 import { realClock } from '../../../base/clock.ts';
-import type { SendFailure, SendOutcome } from '../../types.ts';
+import type { ClientTimes, SendFailure, SendOutcome } from '../../types.ts';
 import { failed, socketMessage } from '../outcome.ts';
+import { RequestTimer, withTimes } from '../request-timer.ts';
 import { type Endpoint, openSocket } from '../socket.ts';
 import { MalformedResponse } from './response-head.ts';
 import { type ParserRule, ResponseParser } from './response-parser.ts';
@@ -19,8 +20,10 @@ export interface ReplyRule extends ParserRule {
   readonly outcomeOf: (reply: ResponseParser) => SendOutcome;
   /** False: each connection is for one request. */
   readonly keepsAlive?: boolean;
-  /** Told how long each part of a request takes; without it nobody looks at the clock. */
+  /** Told how long each part of each request takes. */
   readonly phases?: PhaseWatch;
+  /** The outcomes of a sample of the requests have their times. */
+  readonly timesRequests?: boolean | undefined;
 }
 
 /** The parts of a request's time, in nanoseconds. */
@@ -29,8 +32,8 @@ export interface PhaseWatch {
   lookedUp(ns: number): void;
   /** To have a new connection ready, the name and TLS included. */
   connected(ns: number): void;
-  /** From the writing of a request to the first byte of its reply, and from there to the last. */
-  replied(waitNs: number, readNs: number): void;
+  /** From the writing of a request to the end of its reply. */
+  replied(times: ClientTimes): void;
 }
 
 /** Callbacks of a connection. */
@@ -51,9 +54,8 @@ export class Http1Connection {
   #dueNs = 0;
   #connected = false;
   #gone = false;
-  /** Times of the current request; 0 before its first byte, and where nobody asks. */
-  #writtenNs = 0;
-  #firstByteNs = 0;
+  /** Times the current request; undefined where nobody asks, and then nobody looks at the clock. */
+  timer: RequestTimer | undefined;
   /** Since when it has had nothing to do, on the owner's clock. */
   idleSinceNs = 0;
 
@@ -114,11 +116,14 @@ export class Http1Connection {
   }
 
   #write(socket: Socket, bytes: Buffer): void {
-    if (this.#rule.phases) {
-      this.#writtenNs = realClock.nowNs();
-      this.#firstByteNs = 0;
+    if (this.#rule.phases) this.timer = new RequestTimer(realClock.nowNs());
+    const { timer } = this;
+    if (timer === undefined) {
+      socket.write(bytes);
+      return;
     }
-    socket.write(bytes);
+    socket.write(bytes, timer.sent);
+    if (socket.writableLength === 0) timer.sent();
   }
 
   /** The server has said all: in good order only where the body is what comes until then. */
@@ -137,7 +142,7 @@ export class Http1Connection {
       this.close(failed('malformed', 'the server speaks without being asked'));
       return false;
     }
-    if (this.#rule.phases && this.#firstByteNs === 0) this.#firstByteNs = realClock.nowNs();
+    this.timer?.heard(realClock.nowNs());
     try {
       const end = this.#parser.push(chunk, count);
       if (this.#parser.isDone) this.#finish(end === count);
@@ -163,7 +168,8 @@ export class Http1Connection {
 
   #outcome(): SendOutcome {
     const { phases, outcomeOf } = this.#rule;
-    if (phases) phases.replied(this.#firstByteNs - this.#writtenNs, realClock.nowNs() - this.#firstByteNs);
+    if (!phases) return withTimes(outcomeOf(this.#parser), this.timer);
+    if (this.timer) phases.replied(this.timer.times());
     return outcomeOf(this.#parser);
   }
 }

@@ -3,6 +3,7 @@ import { msToNs } from '../../../base/units.ts';
 import type { SendFailure, SendOutcome } from '../../types.ts';
 import { sweepPeriodMs } from '../deadlines.ts';
 import { CLOSED, timedOut } from '../outcome.ts';
+import { TimedSample } from '../request-timer.ts';
 import type { Endpoint } from '../socket.ts';
 import { Http1Connection, type Http1Owner, type ReplyRule } from './connection.ts';
 
@@ -18,6 +19,7 @@ const RECONNECT_MS = 50;
 export class Http1Connections implements Http1Owner {
   readonly #endpoint: Endpoint;
   readonly #rule: ReplyRule;
+  readonly #sample: TimedSample | undefined;
   readonly #timeoutNs: number;
   readonly #timedOut: SendFailure;
   readonly #connections = new Set<Http1Connection>();
@@ -30,6 +32,7 @@ export class Http1Connections implements Http1Owner {
   constructor(endpoint: Endpoint, timeoutMs: number, rule: ReplyRule) {
     this.#endpoint = endpoint;
     this.#rule = rule;
+    this.#sample = rule.timesRequests ? new TimedSample() : undefined;
     this.#timeoutNs = msToNs(timeoutMs);
     this.#timedOut = timedOut(timeoutMs);
     this.#sweeper = setInterval(() => this.#sweep(), sweepPeriodMs(timeoutMs));
@@ -43,14 +46,17 @@ export class Http1Connections implements Http1Owner {
     }
     const nowNs = realClock.nowNs();
     const dueNs = nowNs + this.#timeoutNs;
+    const timer = this.#sample?.next(nowNs);
     const connection = this.#idle.pop();
     if (connection && nowNs - connection.idleSinceNs < msToNs(MAX_IDLE_MS)) {
+      connection.timer = timer;
       connection.send(bytes, done, dueNs);
       return;
     }
     // The newest of the idle ones is too old, or there is none: so are all.
     for (const old of [...this.#idle, connection]) old?.close(CLOSED);
     const fresh = new Http1Connection(this, this.#rule);
+    fresh.timer = timer;
     this.#connections.add(fresh);
     const isHeldBack = nowNs - this.#refusedNs < msToNs(RECONNECT_MS);
     fresh.open(this.#endpoint, bytes, done, dueNs, isHeldBack ? RECONNECT_MS : 0);

@@ -1,0 +1,27 @@
+import { followLines } from '../../launch/follow-lines.ts';
+import { gpuNames } from '../../profiler/devices/gpu-names.ts';
+import type { Measurement } from '../../profiler/measurement.ts';
+import type { ModelConfig } from '../../triton/config/model-config.ts';
+import { isOfThisMachine } from '../server/devices.ts';
+import type { OpenServer } from '../server/open-server.ts';
+
+/** What stands where no tool tells the name. */
+export const UNKNOWN_GPU = 'unknown GPU';
+
+/**
+ * Returns the names of the GPUs that the server reported beside the measurement, by the driver's tool of this machine where the server is on it,
+ * else by their UUIDs; null for a model that runs on no GPU.
+ */
+export async function gpuNameOf(
+  { server }: Pick<OpenServer, 'server'>,
+  { instance_group: groups = [] }: ModelConfig,
+  measurement: Pick<Measurement, 'device'> | undefined,
+): Promise<string | null> {
+  if (groups.length > 0 && groups.every(({ kind }) => kind === 'KIND_CPU')) return null;
+  if (server.emulated !== null) return `emulated (${server.emulated})`;
+  const names = isOfThisMachine(server.url) ? await gpuNames(followLines) : new Map<string, string>();
+  const uuids = (measurement?.device.gpus ?? []).map(({ uuid }) => uuid);
+  const found = uuids.length > 0 ? uuids.map((uuid) => names.get(uuid) ?? uuid) : [...names.values()];
+  if (found.length > 0) return [...new Set(found)].join(', ');
+  return groups.some(({ kind }) => kind === 'KIND_GPU') ? UNKNOWN_GPU : null;
+}

@@ -1,0 +1,75 @@
+import type { JsonObject } from '../../base/json.ts';
+import type { Parameter } from '../../report/scenario/case.ts';
+import { namesOfBackend } from '../../triton/config/backend-names.ts';
+import { instancesOf } from '../../triton/config/instances.ts';
+import type { ModelConfig } from '../../triton/config/model-config.ts';
+
+/** What a scenario was measured with. */
+export interface ScenarioSetting {
+  readonly config: ModelConfig;
+  /** The GPU's name; null for a model that runs on the CPU. */
+  readonly gpu: string | null;
+  readonly dataset: string;
+  readonly protocol: 'grpc' | 'http';
+  /** null where tensors travel. */
+  readonly sharedMemory: string | null;
+  /** Name and version of the server. */
+  readonly server: string;
+  /** What the user adds, by its name; it takes the place of a parameter of the same name. */
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/**
+ * Returns what a scenario was measured with, under the names of published tables. A config does not say what precision a
+ * plan or a graph was built with: only what an accelerator turns it into is known, and what the user adds.
+ */
+export function scenarioParameters(setting: ScenarioSetting): readonly Parameter[] {
+  const { config, gpu, dataset, protocol, sharedMemory, server, labels } = setting;
+  const accelerators = acceleratorsOf(config);
+  const own: readonly (readonly [name: string, value: string | null])[] = [
+    ['GPU', gpu],
+    ['Backend', backendOf(config)],
+    ['Backend accelerator', accelerators.map(({ name }) => String(name)).join(', ') || '-'],
+    ['Precision', precisionOf(accelerators)],
+    ['Model format', namesOfBackend(config)?.format ?? null],
+    ['Max batch size', String(config.max_batch_size ?? 0)],
+    ['Number of model instances', String(instancesOf(config))],
+    ['Dynamic batching', batchingOf(config)],
+    ['Dataset', dataset],
+    ['Device', gpu === null ? 'cpu' : 'gpu'],
+    ['Protocol', protocol === 'grpc' ? 'gRPC' : 'HTTP'],
+    ['Shared memory', sharedMemory],
+    ['Server', server],
+  ];
+  const ownNames = new Set(own.map(([name]) => name));
+  return [
+    ...own.map(([name, value]) => [name, labels[name] ?? value] as const),
+    ...Object.entries(labels).filter(([name]) => !ownNames.has(name)),
+  ].filter((parameter): parameter is Parameter => parameter[1] !== null);
+}
+
+const backendOf = (config: ModelConfig): string =>
+  namesOfBackend(config)?.name ?? String(config.backend || config.platform || 'unknown');
+
+function batchingOf({ dynamic_batching: batching }: ModelConfig): string {
+  if (!batching) return 'off';
+  const { preferred_batch_size: preferred = [], max_queue_delay_microseconds: delay = 0 } = batching;
+  return `preferred sizes ${preferred.length === 0 ? 'none' : preferred.join(', ')}; queue delay ${delay} us`;
+}
+
+/** Those of GPUs and of CPUs. */
+function acceleratorsOf({ optimization }: ModelConfig): readonly JsonObject[] {
+  const accelerators = optimization?.execution_accelerators as Record<string, unknown> | undefined;
+  return ['gpu_execution_accelerator', 'cpu_execution_accelerator'].flatMap((field) => {
+    const list = accelerators?.[field];
+    return Array.isArray(list) ? (list as JsonObject[]) : [];
+  });
+}
+
+function precisionOf(accelerators: readonly JsonObject[]): string | null {
+  const modes = accelerators.flatMap(({ parameters }) => {
+    const mode = (parameters as JsonObject | undefined)?.precision_mode;
+    return typeof mode === 'string' ? [mode] : [];
+  });
+  return modes.length === 0 ? null : modes.join(', ');
+}

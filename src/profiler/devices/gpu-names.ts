@@ -1,0 +1,21 @@
+import type { FollowLines } from '../../launch/follow-lines.ts';
+
+/** A driver that was idle can take a second or two. */
+const LIMIT_MS = 3000;
+
+/** Returns the names of this machine's GPUs by their UUIDs, as its driver's own tool tells them; none where there is no such tool. Never throws. */
+export async function gpuNames(follow: FollowLines): Promise<ReadonlyMap<string, string>> {
+  const names = new Map<string, string>();
+  const tool = follow('nvidia-smi', ['--query-gpu=uuid,name', '--format=csv,noheader'], (line) => {
+    const [, uuid, name] = /^((?:GPU|MIG)-[^,]+),\s*(.+?)\s*$/.exec(line) ?? [];
+    if (uuid !== undefined && name !== undefined) names.set(uuid, name);
+  });
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, LIMIT_MS);
+  });
+  await Promise.race([tool.ended, limit]);
+  clearTimeout(timer);
+  await tool.stop();
+  return names;
+}

@@ -1,0 +1,41 @@
+import { filePaper } from '../charts/svg.ts';
+import type { PngRenderer } from '../png.ts';
+import type { ScenarioCase, ScenarioFile, ScenarioRow } from './case.ts';
+import { scenarioPlots } from './plots.ts';
+import { csvOf, parameterLines, resultLines } from './tables.ts';
+
+/** The table of a scenario as CSV and as Markdown with what it was measured with, and its plots as SVG and, with a renderer, as PNG. */
+export function scenarioFiles(
+  rows: readonly ScenarioRow[],
+  common: ScenarioCase,
+  png: PngRenderer | null,
+): readonly ScenarioFile[] {
+  const { scenario } = common;
+  const plots = scenarioPlots(rows, scenario).map(({ chart, ...plot }) => ({ ...plot, svg: chart(filePaper) }));
+  const pictures = plots.map(({ name, about }) => `![${about}](./${name}.${png ? 'png' : 'svg'})`);
+  const document = [
+    `# ${titleOf(common)}`,
+    '',
+    ...parameterLines(common),
+    '',
+    ...pictures.flatMap((picture) => [picture, '']),
+    ...resultLines(rows),
+  ];
+  return [
+    { name: `results_${scenario}.csv`, content: csvOf(rows, common) },
+    { name: `results_${scenario}.md`, content: `${document.join('\n')}\n` },
+    ...plots.flatMap(({ name, svg }) => [
+      { name: `${name}.svg`, content: svg },
+      ...(png ? [{ name: `${name}.png`, content: png(svg) }] : []),
+    ]),
+  ];
+}
+
+/** `Offline: NVIDIA A30, NVIDIA TensorRT with FP16, Dataset: electricity`, of what is known. */
+function titleOf({ scenario, parameters }: ScenarioCase): string {
+  const values = new Map(parameters);
+  const precision = values.get('Precision');
+  const backend = `${values.get('Backend')}${precision === undefined ? '' : ` with ${precision}`}`;
+  const where = values.get('GPU') ?? 'CPU';
+  return `${scenario === 'offline' ? 'Offline' : 'Online'}: ${where}, ${backend}, Dataset: ${values.get('Dataset')}`;
+}

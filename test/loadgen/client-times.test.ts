@@ -1,0 +1,119 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { ClientTimeSum } from '../../src/loadgen/client-times.ts';
+import { type Batch, Recorder } from '../../src/loadgen/recorder.ts';
+import { openTransport } from '../../src/loadgen/transports/open.ts';
+import { RequestTimer, TimedSample } from '../../src/loadgen/transports/request-timer.ts';
+import type { ClientTimes, InferRequest, SendOutcome } from '../../src/loadgen/types.ts';
+import { startGrpcServer, startHttpServer } from '../support/infer-servers.ts';
+
+const MIB = 2 ** 20;
+const times: ClientTimes = { marshalNs: 1, sendNs: 20, waitNs: 300, receiveNs: 4000, unmarshalNs: 50_000 };
+const totalNs = (of: ClientTimes): number => of.marshalNs + of.sendNs + of.waitNs + of.receiveNs + of.unmarshalNs;
+
+describe.each(['grpc', 'http', 'stream'] as const)('the times of requests over our own client of %s', (kind) => {
+  /** The stand-in for a server of streams gathers what comes anew with each piece. */
+  const large = kind === 'stream' ? MIB : 8 * MIB;
+  const opened = async (timesRequests: boolean) => {
+    const server = kind === 'http' ? await startHttpServer() : await startGrpcServer();
+    const options = { url: server.url, timeoutMs: 15_000, timesRequests, streaming: kind === 'stream' };
+    const transport = openTransport(kind === 'http' ? 'http' : 'grpc', options);
+    onTestFinished(async () => {
+      await transport.close();
+      await server.close();
+    });
+    const send = (bytes: number, back: number): Promise<SendOutcome> => {
+      const inputs = [{ name: 'IN', datatype: 'UINT8', shape: [1, bytes], raw: Buffer.alloc(bytes) }];
+      const request: InferRequest = { model: 'm', version: '', batch: 1, inputs };
+      server.replyWith({ kind: 'ok', bodyBytes: back });
+      return new Promise((done) => transport.send(transport.prepare(request), done));
+    };
+    return send;
+  };
+  const timesOf = async (send: (bytes: number, back: number) => Promise<SendOutcome>, bytes: number, back: number) => {
+    const startNs = performance.now() * 1e6;
+    const outcome = await send(bytes, back);
+    if (!outcome.ok || !outcome.times) throw new Error(`not timed: ${JSON.stringify(outcome)}`);
+    expect(totalNs(outcome.times)).toBeLessThanOrEqual(performance.now() * 1e6 - startNs);
+    for (const part of Object.values(outcome.times)) expect(part).toBeGreaterThanOrEqual(0);
+    return outcome.times;
+  };
+
+  it('say where the bytes took their time: on the way out, or on the way back', async () => {
+    const send = await opened(true);
+    await send(64, 64);
+    const [out, back] = [await timesOf(send, large, 64), await timesOf(send, 64, large)];
+    expect(out.sendNs).toBeGreaterThan(2 * (out.receiveNs + out.unmarshalNs));
+    expect(back.receiveNs).toBeGreaterThan(2 * (back.marshalNs + back.sendNs));
+  });
+
+  it('are taken only where they are asked for', async () => {
+    expect(await (await opened(false))(64, 64)).not.toHaveProperty('times');
+  });
+});
+
+describe('the sample of timed requests', () => {
+  const timedOf = (gapNs: number, count: number): number => {
+    const sample = new TimedSample();
+    return Array.from({ length: count }, (_, index) => sample.next(1e12 + index * gapNs)).filter(Boolean).length;
+  };
+
+  it('has every request while there are few, and the fewer the more there are', () => {
+    expect(timedOf(1_100_000, 100)).toBe(100);
+    // Of the first 10 ms all are timed, as nobody knows yet how many there are.
+    const later = (gapNs: number, count: number): number => timedOf(gapNs, count) - 10_000_000 / gapNs;
+    expect(later(100_000, 17_000) / 17_000).toBeCloseTo(1 / 17, 2);
+    expect(later(20_000, 127_000) / 127_000).toBeCloseTo(1 / 127, 3);
+    expect(later(1000, 1_009_000) / 1_009_000).toBeCloseTo(1 / 1009, 4);
+  });
+
+  it('has all again as soon as they are few again, and all of a few that come together', () => {
+    const sample = new TimedSample();
+    for (let at = 0; at < 100_000; at++) sample.next(1e12 + at * 1000);
+    const slow = Array.from({ length: 64 }, (_, at) => sample.next(2e12 + Math.floor(at / 32) * 100_000_000));
+    expect(slow.filter(Boolean)).toHaveLength(64);
+  });
+
+  it('keeps no step with requests that are sent together', () => {
+    const sample = new TimedSample();
+    const places = new Set<number>();
+    const timed = Array.from({ length: 16 * 17 * 20 }, (_, at) => sample.next(1e12 + Math.floor(at / 16) * 1_600_000));
+    for (const [at, timer] of timed.entries()) if (timer && at > 16 * 17) places.add(at % 16);
+    expect(places.size).toBe(16);
+    expect(timed.filter(Boolean).length).toBeLessThan(timed.length / 10);
+  });
+});
+
+describe('a timer', () => {
+  it('counts no time twice when the reply is there before the word that all was sent', () => {
+    const startNs = performance.now() * 1e6;
+    const timer = new RequestTimer(startNs);
+    timer.heard(startNs + 500);
+    timer.sent();
+    const taken = timer.times();
+    expect(taken).toMatchObject({ marshalNs: 0, waitNs: 0, receiveNs: 0 });
+    expect(taken.sendNs).toBeCloseTo(500, 0);
+  });
+});
+
+describe('the sums of times', () => {
+  it('hold what the sender did before as a part of making the request, so that all parts are the latency', () => {
+    const sum = new ClientTimeSum();
+    sum.add(times, totalNs(times) + 7);
+    sum.add(times, totalNs(times) + 7);
+    expect(sum).toEqual({ requests: 2, marshalNs: 16, sendNs: 40, waitNs: 600, receiveNs: 8000, unmarshalNs: 100_000 });
+  });
+
+  it('are of the timed requests of each batch, and none where none was timed', () => {
+    const recorder = new Recorder();
+    const batches: Batch[] = [];
+    recorder.start({ lengthNs: 100, minRequests: 1 }, (batch) => batches.push(batch), 0);
+    recorder.record(50, 9, { ok: true });
+    recorder.record(100, totalNs(times), { ok: true, times });
+    recorder.record(200, 9, { ok: true });
+    expect(batches.map(({ succeeded, clientTimes }) => [succeeded, clientTimes?.requests])).toEqual([
+      [2, 1],
+      [1, undefined],
+    ]);
+    expect(batches[0]?.clientTimes).toEqual({ requests: 1, ...times });
+  });
+});
