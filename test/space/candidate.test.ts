@@ -206,8 +206,9 @@ describe('a candidate', () => {
     expect(configOf(`parameters:\n  ${parameter}\n`, plain, assignment)).toEqual({ ...before, ...(fields as object) });
   });
 
-  it('loses a field for null in a choice, and an accelerator for none', () => {
-    const accelerators = { gpu_execution_accelerator: [{ name: 'cuda' }] };
+  it('loses a field for null in a choice, and for none TensorRT but no other accelerator', () => {
+    const cuda = { name: 'cuda', parameters: { tunable_op: '1' } };
+    const accelerators = { gpu_execution_accelerator: [{ name: 'tensorrt' }, cuda] };
     const base: ModelConfig = { ...gpuModel, optimization: { execution_accelerators: accelerators }, runtime: 'x' };
     const config = configOf(
       'parameters: { tensorrt_precision: [none], plain: { choices: { yes: { runtime: null } } } }',
@@ -215,7 +216,56 @@ describe('a candidate', () => {
       { tensorrt_precision: 'none', plain: 'yes' },
     );
     expect(config).not.toHaveProperty('runtime');
-    expect(config.optimization).toEqual({ execution_accelerators: {} });
+    expect(config.optimization).toEqual({ execution_accelerators: { gpu_execution_accelerator: [cuda] } });
+  });
+
+  it.each([
+    ['onnxruntime', { tensorrt_precision: 'FP16' }],
+    ['tensorflow', { accelerator: 'tensorrt_fp16' }],
+  ])(
+    'of the preset %s keeps what the base config says of an accelerator beside its precision',
+    (preset, assignment) => {
+      const kept = { max_workspace_size_bytes: '1073741824', trt_engine_cache_enable: '1' };
+      const onCpu = { cpu_execution_accelerator: [{ name: 'openvino' }] };
+      const base = (parameters: Record<string, string>): ModelConfig => ({
+        ...gpuModel,
+        optimization: {
+          execution_accelerators: { gpu_execution_accelerator: [{ name: 'tensorrt', parameters }], ...onCpu },
+        },
+      });
+      const config = candidateOf(loadSpace(preset), base({ precision_mode: 'FP32', ...kept }), assignment).config;
+      expect(config.optimization).toEqual(base({ precision_mode: 'FP16', ...kept }).optimization);
+    },
+  );
+
+  it("of tensorflow's choices takes TensorRT out where mixed precision comes in, and the other way round", () => {
+    const accelerators = (...list: object[]): ModelConfig =>
+      ({
+        ...gpuModel,
+        optimization: { execution_accelerators: { gpu_execution_accelerator: list } },
+      }) as unknown as ModelConfig;
+    const [amp, gpuIo] = [{ name: 'auto_mixed_precision' }, { name: 'gpu_io' }];
+    const tensorrt = { name: 'tensorrt', parameters: { precision_mode: 'FP32' } };
+    const space = loadSpace('tensorflow');
+    const mixed = candidateOf(space, accelerators(gpuIo, tensorrt), { accelerator: 'mixed_precision' }).config;
+    expect(mixed.optimization).toEqual(accelerators(gpuIo, amp).optimization);
+    const plain = candidateOf(space, accelerators(amp, gpuIo), { accelerator: 'tensorrt_fp32' }).config;
+    expect(plain.optimization).toEqual(accelerators(gpuIo, tensorrt).optimization);
+  });
+
+  it('of onnxruntime on the CPU has OpenVINO or has not, and keeps its parameters', () => {
+    const space = loadSpace('onnxruntime');
+    const openvino = { name: 'openvino', parameters: { num_of_threads: '2' } };
+    const base: ModelConfig = {
+      ...cpuModel,
+      optimization: { execution_accelerators: { cpu_execution_accelerator: [openvino] } },
+    };
+    expect(candidateOf(space, base, { openvino: true }).config.optimization).toEqual(base.optimization);
+    expect(candidateOf(space, base, { openvino: false }).config.optimization).toEqual({ execution_accelerators: {} });
+    expect(candidateOf(space, cpuModel, { openvino: true }).config.optimization?.execution_accelerators).toEqual({
+      cpu_execution_accelerator: [{ name: 'openvino' }],
+    });
+    expect(reasonOf(space, gpuModel, { openvino: true })).toMatch(/^openvino does not apply/);
   });
 });
 

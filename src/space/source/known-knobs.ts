@@ -6,12 +6,11 @@ interface KnownKnob {
   readonly description: string;
   /** The value as the file may say it → as the config has it; null removes the field. */
   readonly spell?: (value: Json) => Json;
+  /** What is removed in the place of the field: a message around it. */
+  readonly within?: string;
 }
 
-const tensorrtAt = (precision: Json): Json =>
-  precision === 'none' ? null : [{ name: 'tensorrt', parameters: { precision_mode: precision } }];
-
-const accelerators = 'optimization.execution_accelerators';
+const tensorrt = 'optimization.execution_accelerators.gpu_execution_accelerator[name=tensorrt]';
 
 /** Parameter names that need no `path`. Documented in docs/search-spaces.md. */
 const knobs = {
@@ -37,9 +36,10 @@ const knobs = {
   eager_batching: { path: 'optimization.eager_batching', description: 'prepare the next batch during an execution' },
   graph_level: { path: 'optimization.graph.level', description: "the backend's graph optimization level" },
   tensorrt_precision: {
-    path: `${accelerators}.gpu_execution_accelerator`,
-    description: 'the TensorRT execution accelerator: none, FP32, FP16, INT8',
-    spell: tensorrtAt,
+    path: `${tensorrt}.parameters.precision_mode`,
+    description: 'the precision of the TensorRT execution accelerator: none (without it), FP32, FP16, INT8',
+    spell: (precision) => (precision === 'none' ? null : precision),
+    within: tensorrt,
   },
   plan_file: { path: 'default_model_filename', description: "which of the model's files is served" },
   plan_version: {
