@@ -119,18 +119,36 @@ describe('a candidate', () => {
     expect(config.dynamic_batching).toEqual({ max_queue_delay_microseconds: 500 });
   });
 
-  it('keeps of the preferred batch sizes those that still fit', () => {
-    const space = loadSpace('base');
+  it('keeps of the preferred batch sizes those that still fit, and has the new largest among them', () => {
+    const space = spaceOf('parameters: { max_batch_size: [4, 8, 16], instances: [2] }');
     const sizesAt = (preferred: number[], max: number): unknown =>
       candidateOf(
         space,
         { ...cpuModel, dynamic_batching: { preferred_batch_size: preferred } },
-        { max_batch_size: max },
+        { max_batch_size: max, instances: 2 },
       ).config.dynamic_batching?.preferred_batch_size;
     expect(sizesAt([8], 4)).toBeUndefined();
     expect(sizesAt([8], 16)).toBeUndefined();
     expect(sizesAt([2, 4, 8], 4)).toEqual([2, 4]);
-    expect(sizesAt([2, 4], 16)).toEqual([2, 4]);
+    expect(sizesAt([2, 4], 16)).toEqual([2, 4, 16]);
+    expect(sizesAt([2, 4], 8)).toEqual([2, 4]);
+  });
+
+  it.each([
+    ['max', 32, undefined],
+    ['multiples_of_8', 32, [8, 16, 24, 32]],
+    ['multiples_of_8', 20, [8, 16, 20]],
+    ['multiples_of_8', 8, undefined],
+    ['multiples_of_8', 4, undefined],
+    ['multiples_of_8', 1024, Array.from({ length: 16 }, (_, index) => 64 * (index + 1))],
+  ])('with preferred sizes %s and a largest batch of %d prefers %j', (value, max, sizes) => {
+    const space = spaceOf(
+      'parameters: { max_batch_size: [4, 8, 20, 32, 1024], preferred_batch_size: [max, multiples_of_8] }',
+    );
+    const own = { ...cpuModel, dynamic_batching: { preferred_batch_size: [2, 4], max_queue_delay_microseconds: 100 } };
+    expect(
+      candidateOf(space, own, { max_batch_size: max, preferred_batch_size: value }).config.dynamic_batching,
+    ).toEqual({ max_queue_delay_microseconds: 100, ...(sizes && { preferred_batch_size: sizes }) });
   });
 
   it('has preferred batch sizes from the space only when they fit', () => {

@@ -1,4 +1,6 @@
 import type { Json } from '../../base/json.ts';
+import { relativeSizes } from '../edits/batch-sizes.ts';
+import type { RelativeSizes } from '../types.ts';
 
 /** A short name for a field that is often tuned. */
 interface KnownKnob {
@@ -8,6 +10,8 @@ interface KnownKnob {
   readonly spell?: (value: Json) => Json;
   /** What is removed in the place of the field: a message around it. */
   readonly within?: string;
+  /** Values that follow the largest batch; undefined for one that does not. */
+  readonly relative?: (value: Json) => RelativeSizes | undefined;
 }
 
 const tensorrt = 'optimization.execution_accelerators.gpu_execution_accelerator[name=tensorrt]';
@@ -24,7 +28,8 @@ const knobs = {
   dynamic_batching: { path: 'dynamic_batching', description: 'whether the server joins requests into batches' },
   preferred_batch_size: {
     path: 'dynamic_batching.preferred_batch_size',
-    description: 'batch sizes that are sent at once without waiting for the delay',
+    description: 'batch sizes that are sent at once without waiting for the delay: max, multiples_of_8, 4, [4, 8], …',
+    relative: relativeSizes,
   },
   queue_delay_us: {
     path: 'dynamic_batching.max_queue_delay_microseconds',
@@ -40,6 +45,10 @@ const knobs = {
     description: 'the precision of the TensorRT execution accelerator: none (without it), FP32, FP16, INT8',
     spell: (precision) => (precision === 'none' ? null : precision),
     within: tensorrt,
+  },
+  openvino: {
+    path: 'optimization.execution_accelerators.cpu_execution_accelerator[name=openvino]',
+    description: 'whether the OpenVINO execution accelerator runs what it can of the graph, on the CPU',
   },
   plan_file: { path: 'default_model_filename', description: "which of the model's files is served" },
   plan_version: {

@@ -4,7 +4,7 @@ import { FieldFault, fieldWrite } from '../edits/config-fields.ts';
 import { both, compileCondition } from '../expressions/condition.ts';
 import { didYouMean } from '../nearest.ts';
 import { type Names, requirePath } from '../subject.ts';
-import type { ConfigPath, FieldWrite, Parameter, ParameterCase, ParameterOption } from '../types.ts';
+import type { ConfigPath, FieldWrite, Parameter, ParameterCase, ParameterOption, RelativeSizes } from '../types.ts';
 import type { JoinedParameter } from './inherit.ts';
 import { knownKnob, knownKnobNames } from './known-knobs.ts';
 import type { ValuesFile } from './schema.ts';
@@ -58,6 +58,7 @@ interface Target {
   readonly spell: Spell;
   /** What a value that is spelt null removes. */
   readonly removed: ConfigPath;
+  readonly relative?: (value: Json) => RelativeSizes | undefined;
 }
 
 /** The field that the parameter sets: its own path, else the short name's, else its name read as a path. */
@@ -70,8 +71,10 @@ function targetOf(name: string, parameter: JoinedParameter): Target {
   const { path } = parameter.spec;
   if (path !== undefined) return plain('path', path);
   const knob = knownKnob(name);
-  if (knob !== undefined)
-    return { ...plain('name', knob.path), spell: knob.spell ?? asIs, removed: requirePath(knob.within ?? knob.path) };
+  if (knob !== undefined) {
+    const { spell = asIs, within = knob.path, relative } = knob;
+    return { ...plain('name', knob.path), spell, removed: requirePath(within), ...(relative && { relative }) };
+  }
   if (/[.[]/.test(name) || modelConfigSchema().field(name) !== undefined) return plain('name', name);
   const reason = `'${name}' is no short name${didYouMean(name, knownKnobNames)}: give it a path or choices`;
   return failerOf(parameter)('name', [], reason);
@@ -104,8 +107,10 @@ function optionsOf(
   return options;
 }
 
-function optionOf({ path, spell, removed }: Target, value: Json): ParameterOption {
+function optionOf({ path, spell, removed, relative }: Target, value: Json): ParameterOption {
   if (value === null) return { value, writes: [] };
+  const sizes = relative?.(value);
+  if (sizes) return { value, writes: [{ action: 'fit', path, sizes }] };
   const spelled = spell(value);
   if (spelled === null) return { value, writes: [{ action: 'remove', path: removed }] };
   const fitted = fieldWrite(path, spelled);

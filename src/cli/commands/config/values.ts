@@ -27,8 +27,8 @@ export function byteCount(text: string): number {
 
 /** '3' or '1,3', 'latest' or 'latest:2', 'all'. */
 export function servedVersions(text: string): ServedVersions {
-  const [, latest] = /^latest(?::(\d+))?$/.exec(text.trim()) ?? [null];
-  if (latest !== null) return { latest: positiveWhole(latest ?? '1') };
+  const latest = /^latest(?::(\d+))?$/.exec(text.trim());
+  if (latest) return { latest: positiveWhole(latest[1] ?? '1') };
   return text.trim() === 'all' ? 'all' : text.split(',').map((each) => positiveWhole(each.trim()));
 }
 
