@@ -12,11 +12,12 @@ export interface Place {
 
 /**
  * Returns the coordinates of a choice at a level. Instances and batch size count only as far as requests in flight can fill them. Queue
- * delays are scaled by the longest of the space.
+ * delays are scaled by the longest of the space. The last coordinate is how far below the largest batch a preferred one is sent on.
  */
 export function placeOf(choice: Choice, level: number, longestDelayUs: number): Place {
   const { policy, largestBatch, delayUs, settings } = choice;
   const clientBatch = choice.clientBatch ?? 1;
+  const smallestPreferred = Math.min(largestBatch, ...policy.preferredBatchSizes);
   const waits = largestBatch > 1 && level > 1 && longestDelayUs > 0;
   return {
     coordinates: [
@@ -25,6 +26,7 @@ export function placeOf(choice: Choice, level: number, longestDelayUs: number): 
       waits ? Math.sqrt(delayUs / longestDelayUs) : 0,
       Math.log2(level * clientBatch) / 1.5,
       Math.log2(clientBatch) / 2,
+      Math.log2(largestBatch / smallestPreferred) / 2,
     ],
     settings,
   };

@@ -98,10 +98,19 @@ export interface ParameterOption {
   readonly writes: readonly FieldWrite[];
 }
 
-/** `set` a value, `ensure` that a message is there (as the base config has it, or empty), or `remove` the field. */
+/**
+ * `set` a value, `ensure` that a message is there (as the base config has it, or empty), `remove` the field, or `fit` batch sizes to the
+ * largest batch that the config then has.
+ */
 export type FieldWrite =
   | { readonly action: 'set'; readonly path: ConfigPath; readonly value: Json }
+  | { readonly action: 'fit'; readonly path: ConfigPath; readonly sizes: RelativeSizes }
   | { readonly action: 'ensure' | 'remove'; readonly path: ConfigPath };
+
+/** Batch sizes in terms of the largest: the multiples of a number up to it, or it alone. */
+export interface RelativeSizes {
+  readonly multiplesOf: number | null;
+}
 
 /** A field or map key, an index, or the list item whose field has this value. */
 export type PathSegment = string | number | { readonly field: string; readonly value: string };

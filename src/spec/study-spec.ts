@@ -27,7 +27,11 @@ const range = (end: z.ZodNumber) =>
     .refine(({ low, high }) => low <= high, 'a range must not end before it begins');
 
 const levelsSpec = z.strictObject({
-  concurrency: range(positiveWhole).optional().describe('Requests in flight to consider; 1 to 256 if not given'),
+  concurrency: range(positiveWhole)
+    .optional()
+    .describe(
+      'Requests in flight to consider; if not given, from 1 to twice the largest batches of all instances, 256 to 4096',
+    ),
   batch: range(positiveWhole)
     .optional()
     .describe('Samples in one request to consider, beside concurrency; as many as traffic.batch says if not given'),

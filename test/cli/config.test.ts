@@ -1,7 +1,14 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { batchSizes, deviceInstances, microseconds, tensor } from '../../src/cli/commands/config/values.ts';
+import {
+  batchSizes,
+  byteCount,
+  deviceInstances,
+  microseconds,
+  servedVersions,
+  tensor,
+} from '../../src/cli/commands/config/values.ts';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
 import { parseConfigText } from '../../src/triton/config/parser.ts';
 import { connectGrpc } from '../../src/triton/control/connect.ts';
@@ -28,6 +35,21 @@ describe('the values of config', () => {
       { kind: 'KIND_MODEL', gpu: null, count: 1 },
     ]);
     expect(tensor('a:b:BYTES:-1,2', undefined)).toEqual([{ name: 'a:b', data_type: 'TYPE_STRING', dims: [-1, 2] }]);
+  });
+
+  it('are read as sizes of memory and as versions', () => {
+    expect(['4096', '512MiB', '2 GiB'].map(byteCount)).toEqual([4096, 2 ** 29, 2 ** 31]);
+    expect(['3', '1, 3', 'latest', 'latest:2', 'all'].map(servedVersions)).toEqual([
+      [3],
+      [1, 3],
+      { latest: 1 },
+      { latest: 2 },
+      'all',
+    ]);
+    for (const text of ['', '1GB', '-1']) expect(() => byteCount(text)).toThrow(/bytes/);
+    for (const text of ['', '0', 'newest', '1,']) {
+      expect(() => servedVersions(text)).toThrow(expect.objectContaining({ code: 'USAGE' }));
+    }
   });
 
   it.each(['x', '', '-1', '2h2', '1.5us'])('do not take a delay of %j', (text) => {
@@ -100,6 +122,42 @@ describe('config', { timeout: 60_000 }, () => {
     const edited = await callCli(['config', '--from', other, '--batching', 'dynamic']);
     expect(edited).toMatchObject({ code: 0, stderr: 'dynamic_batching: absent → {}\n' });
     expect(edited.stdout).toContain('brand_new_field { a: [1, 2] }');
+  });
+
+  it("names the file and the version of a model by its path, and the accelerator's workspace", async () => {
+    const model = join(await freshDirectory(), 'net');
+    for (const [version, files] of [
+      ['1', ['model.plan']],
+      ['3', ['fp16.plan', 'fp32.plan']],
+    ] as const) {
+      await mkdir(join(model, version), { recursive: true });
+      for (const file of files) await writeFile(join(model, version, file), '');
+    }
+    const made = async (...args: string[]) => {
+      const { code, stdout, stderr } = await callCli(['config', '-m', 'net', '--backend', 'onnxruntime', ...args]);
+      return code === 0 ? parseConfigText(stdout, 'stdout').config : stderr;
+    };
+    expect(await made('--model-path', join(model, '3', 'fp16.plan'))).toMatchObject({
+      default_model_filename: 'fp16.plan',
+      version_policy: { specific: { versions: [3] } },
+    });
+    const first = { default_model_filename: 'model.plan', version_policy: { specific: { versions: [1] } } };
+    expect(await made('--model-path', join(model, '1'))).toMatchObject(first);
+    expect(await made('--model-path', model, '--model-version', '1')).toMatchObject(first);
+    expect(await made('--model-path', model)).toMatch(/INPUT_INVALID: .*several files: fp16.plan, fp32.plan/);
+    expect(await made('--model-path', model, '--model-version', '2')).toMatch(/no folder of a version 2/);
+    expect(await made('--model-path', join(model, '9'))).toMatch(/INPUT_INVALID: cannot read/);
+    expect(await made('--model-version', 'latest:2')).toMatchObject({
+      version_policy: { latest: { num_versions: 2 } },
+    });
+    expect(await made('--tensorrt-max-workspace-size', '1GiB')).toMatch(/USAGE: there is no TensorRT accelerator/);
+    expect(await made('--backend-accelerator', 'trt', '--tensorrt-max-workspace-size', '1GiB')).toMatchObject({
+      optimization: {
+        execution_accelerators: {
+          gpu_execution_accelerator: [{ name: 'tensorrt', parameters: { max_workspace_size_bytes: '1073741824' } }],
+        },
+      },
+    });
   });
 
   it.each([

@@ -119,18 +119,36 @@ describe('a candidate', () => {
     expect(config.dynamic_batching).toEqual({ max_queue_delay_microseconds: 500 });
   });
 
-  it('keeps of the preferred batch sizes those that still fit', () => {
-    const space = loadSpace('base');
+  it('keeps of the preferred batch sizes those that still fit, and has the new largest among them', () => {
+    const space = spaceOf('parameters: { max_batch_size: [4, 8, 16], instances: [2] }');
     const sizesAt = (preferred: number[], max: number): unknown =>
       candidateOf(
         space,
         { ...cpuModel, dynamic_batching: { preferred_batch_size: preferred } },
-        { max_batch_size: max },
+        { max_batch_size: max, instances: 2 },
       ).config.dynamic_batching?.preferred_batch_size;
     expect(sizesAt([8], 4)).toBeUndefined();
     expect(sizesAt([8], 16)).toBeUndefined();
     expect(sizesAt([2, 4, 8], 4)).toEqual([2, 4]);
-    expect(sizesAt([2, 4], 16)).toEqual([2, 4]);
+    expect(sizesAt([2, 4], 16)).toEqual([2, 4, 16]);
+    expect(sizesAt([2, 4], 8)).toEqual([2, 4]);
+  });
+
+  it.each([
+    ['max', 32, undefined],
+    ['multiples_of_8', 32, [8, 16, 24, 32]],
+    ['multiples_of_8', 20, [8, 16, 20]],
+    ['multiples_of_8', 8, undefined],
+    ['multiples_of_8', 4, undefined],
+    ['multiples_of_8', 1024, Array.from({ length: 16 }, (_, index) => 64 * (index + 1))],
+  ])('with preferred sizes %s and a largest batch of %d prefers %j', (value, max, sizes) => {
+    const space = spaceOf(
+      'parameters: { max_batch_size: [4, 8, 20, 32, 1024], preferred_batch_size: [max, multiples_of_8] }',
+    );
+    const own = { ...cpuModel, dynamic_batching: { preferred_batch_size: [2, 4], max_queue_delay_microseconds: 100 } };
+    expect(
+      candidateOf(space, own, { max_batch_size: max, preferred_batch_size: value }).config.dynamic_batching,
+    ).toEqual({ max_queue_delay_microseconds: 100, ...(sizes && { preferred_batch_size: sizes }) });
   });
 
   it('has preferred batch sizes from the space only when they fit', () => {
@@ -206,8 +224,9 @@ describe('a candidate', () => {
     expect(configOf(`parameters:\n  ${parameter}\n`, plain, assignment)).toEqual({ ...before, ...(fields as object) });
   });
 
-  it('loses a field for null in a choice, and an accelerator for none', () => {
-    const accelerators = { gpu_execution_accelerator: [{ name: 'cuda' }] };
+  it('loses a field for null in a choice, and for none TensorRT but no other accelerator', () => {
+    const cuda = { name: 'cuda', parameters: { tunable_op: '1' } };
+    const accelerators = { gpu_execution_accelerator: [{ name: 'tensorrt' }, cuda] };
     const base: ModelConfig = { ...gpuModel, optimization: { execution_accelerators: accelerators }, runtime: 'x' };
     const config = configOf(
       'parameters: { tensorrt_precision: [none], plain: { choices: { yes: { runtime: null } } } }',
@@ -215,7 +234,56 @@ describe('a candidate', () => {
       { tensorrt_precision: 'none', plain: 'yes' },
     );
     expect(config).not.toHaveProperty('runtime');
-    expect(config.optimization).toEqual({ execution_accelerators: {} });
+    expect(config.optimization).toEqual({ execution_accelerators: { gpu_execution_accelerator: [cuda] } });
+  });
+
+  it.each([
+    ['onnxruntime', { tensorrt_precision: 'FP16' }],
+    ['tensorflow', { accelerator: 'tensorrt_fp16' }],
+  ])(
+    'of the preset %s keeps what the base config says of an accelerator beside its precision',
+    (preset, assignment) => {
+      const kept = { max_workspace_size_bytes: '1073741824', trt_engine_cache_enable: '1' };
+      const onCpu = { cpu_execution_accelerator: [{ name: 'openvino' }] };
+      const base = (parameters: Record<string, string>): ModelConfig => ({
+        ...gpuModel,
+        optimization: {
+          execution_accelerators: { gpu_execution_accelerator: [{ name: 'tensorrt', parameters }], ...onCpu },
+        },
+      });
+      const config = candidateOf(loadSpace(preset), base({ precision_mode: 'FP32', ...kept }), assignment).config;
+      expect(config.optimization).toEqual(base({ precision_mode: 'FP16', ...kept }).optimization);
+    },
+  );
+
+  it("of tensorflow's choices takes TensorRT out where mixed precision comes in, and the other way round", () => {
+    const accelerators = (...list: object[]): ModelConfig =>
+      ({
+        ...gpuModel,
+        optimization: { execution_accelerators: { gpu_execution_accelerator: list } },
+      }) as unknown as ModelConfig;
+    const [amp, gpuIo] = [{ name: 'auto_mixed_precision' }, { name: 'gpu_io' }];
+    const tensorrt = { name: 'tensorrt', parameters: { precision_mode: 'FP32' } };
+    const space = loadSpace('tensorflow');
+    const mixed = candidateOf(space, accelerators(gpuIo, tensorrt), { accelerator: 'mixed_precision' }).config;
+    expect(mixed.optimization).toEqual(accelerators(gpuIo, amp).optimization);
+    const plain = candidateOf(space, accelerators(amp, gpuIo), { accelerator: 'tensorrt_fp32' }).config;
+    expect(plain.optimization).toEqual(accelerators(gpuIo, tensorrt).optimization);
+  });
+
+  it('of onnxruntime on the CPU has OpenVINO or has not, and keeps its parameters', () => {
+    const space = loadSpace('onnxruntime');
+    const openvino = { name: 'openvino', parameters: { num_of_threads: '2' } };
+    const base: ModelConfig = {
+      ...cpuModel,
+      optimization: { execution_accelerators: { cpu_execution_accelerator: [openvino] } },
+    };
+    expect(candidateOf(space, base, { openvino: true }).config.optimization).toEqual(base.optimization);
+    expect(candidateOf(space, base, { openvino: false }).config.optimization).toEqual({ execution_accelerators: {} });
+    expect(candidateOf(space, cpuModel, { openvino: true }).config.optimization?.execution_accelerators).toEqual({
+      cpu_execution_accelerator: [{ name: 'openvino' }],
+    });
+    expect(reasonOf(space, gpuModel, { openvino: true })).toMatch(/^openvino does not apply/);
   });
 });
 

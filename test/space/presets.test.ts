@@ -1,23 +1,26 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { canonicalJson } from '../../src/base/json.ts';
+import { seededRandom } from '../../src/base/random.ts';
 import { buildCandidate } from '../../src/space/candidate.ts';
 import { describeParameter, describeSpace } from '../../src/space/describe.ts';
-import { assignments, spaceSize } from '../../src/space/enumerate.ts';
+import { assignments, sampleAssignment, spaceSize } from '../../src/space/enumerate.ts';
 import { modelConfigOf, originalOf } from '../../src/space/model-configs.ts';
 import { loadSpace, spaceFromJson, spaceToJson } from '../../src/space/source/load.ts';
 import { presetFor, presetNames } from '../../src/space/source/presets.ts';
+import type { Limits } from '../../src/space/types.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 import { cpuModel, gpuModel } from './fixtures.ts';
 
 const gpuOnly = /optimization\.cuda|gpu_execution_accelerator|"gpus"/;
 
-/** Every seventh of the configs that the preset can send for the model, as text. */
-function configsOf(preset: string, base: ModelConfig): string[] {
-  const space = loadSpace(preset);
-  const some = [...assignments(space, originalOf(base))].filter((_, index) => index % 7 === 0);
-  return some.map((assignment) => {
-    const outcome = buildCandidate(space, originalOf(base), assignment);
+/** Some of the configs that the preset can send for the model, as text. */
+function configsOf(preset: string, base: ModelConfig, limits: Limits = {}): string[] {
+  const space = loadSpace(preset, { limits });
+  const random = seededRandom(7);
+  if (spaceSize(space, originalOf(base)) === 0) return [];
+  return Array.from({ length: 300 }, () => {
+    const outcome = buildCandidate(space, originalOf(base), sampleAssignment(space, originalOf(base), random));
     if (!outcome.legal) throw new Error(outcome.reason);
     return JSON.stringify(modelConfigOf(outcome.candidate));
   });
@@ -92,6 +95,23 @@ describe('the presets', () => {
     expect(configsOf('onnxruntime', gpuModel).some((text) => text.includes('"precision_mode":"FP16"'))).toBe(true);
     expect(configsOf('tensorflow', gpuModel).some((text) => text.includes('auto_mixed_precision'))).toBe(true);
   });
+
+  it.each(['base', 'tensorrt'])(
+    '%s has preferred sizes that follow the largest batch, and never lie above it',
+    (name) => {
+      const own = { ...gpuModel, dynamic_batching: { preferred_batch_size: [2, 4] } };
+      const limits = { max_batch_size: 128, instances: 2 };
+      for (const base of [gpuModel, own]) {
+        const configs = configsOf(name, base, limits).map((text) => JSON.parse(text) as ModelConfig);
+        const preferring = configs.filter(({ dynamic_batching: batching }) => batching?.preferred_batch_size);
+        expect(preferring.length).toBeGreaterThan(0);
+        for (const { max_batch_size: largest, dynamic_batching: batching } of preferring) {
+          if (largest !== own.max_batch_size) expect(batching?.preferred_batch_size?.at(-1)).toBe(largest);
+          expect(Math.max(...(batching?.preferred_batch_size ?? []))).toBeLessThanOrEqual(largest as number);
+        }
+      }
+    },
+  );
 
   it('respect what is stated about the model and the machine', () => {
     const free = loadSpace('base');

@@ -40,6 +40,30 @@ describe('pruning', () => {
     expect(pruneReason(at(3, 4), trials)).toBeNull();
   });
 
+  it.each(['init-failed', 'invalid-config'] as const)(
+    'after %s with a new setting: whatever has that setting',
+    (kind) => {
+      const openvino = {
+        optimization: { execution_accelerators: { cpu_execution_accelerator: [{ name: 'openvino' }] } },
+      };
+      const threads = { parameters: { threads: { string_value: '2' } } };
+      const trials = [trialOf(0, configOf(2, 8)), failedTrial(1, configOf(1, 8, openvino), kind)];
+      expect(pruneReason(at(1, 4, openvino), trials)).toMatch(/refused in trial 1/);
+      expect(pruneReason(at(4, 4, { ...openvino, ...threads }), trials)).toMatch(/trial 1/);
+      expect(pruneReason(at(1, 4, threads), trials)).toBeNull();
+      const both = [trialOf(0, configOf(2, 8)), failedTrial(1, configOf(1, 8, { ...openvino, ...threads }), kind)];
+      expect(pruneReason(at(1, 4, threads), both)).toBeNull();
+      expect(pruneReason(at(1, 4, { ...openvino, ...threads }), both)).not.toBeNull();
+      const failed = failedTrial(1, configOf(4, 8, { ...openvino, ...threads }), kind);
+      const named = { kind, reason: "Invalid argument: unknown Execution Accelerator 'openvino' is requested" };
+      expect(
+        pruneReason(at(1, 4, openvino), [trialOf(0, configOf(2, 8)), { ...failed, failure: named }]),
+      ).not.toBeNull();
+      const more = [trialOf(0, configOf(2, 8)), failedTrial(1, configOf(4, 8, openvino), kind)];
+      expect(pruneReason(at(1, 8, openvino), more)).toBeNull();
+    },
+  );
+
   it('after an invalid config: that config only', () => {
     const trials = [failedTrial(1, configOf(3, 8), 'invalid-config')];
     expect(pruneReason(at(3, 8), trials)).toMatch(/trial 1/);

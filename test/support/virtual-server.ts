@@ -8,7 +8,7 @@ import { place } from '../../src/emulator/scheduling/placement.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
 import { policyOf } from '../../src/queueing/batcher-policy.ts';
 import { executionNs } from '../../src/queueing/service-law.ts';
-import { simulate } from '../../src/queueing/simulate.ts';
+import { enoughRequests, simulate } from '../../src/queueing/simulate.ts';
 import { modelConfigOf } from '../../src/space/model-configs.ts';
 import { onlyInstancesDiffer } from '../../src/triton/config/comparison.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
@@ -71,7 +71,11 @@ export class VirtualServer {
     const law = lawOf(this.#model, armsOf(this.#model, config));
     const policy = policyOf(config, this.#instancesOf(config));
     const traffic = { kind: 'closed', concurrency, roundTripNs: this.#model.network_ms * NS_PER_MS } as const;
-    const extent = { warmUpRequests: 4 * concurrency, requests: REQUESTS, seed: this.#seed++ };
+    const extent = {
+      warmUpRequests: 4 * concurrency,
+      requests: enoughRequests(REQUESTS, concurrency),
+      seed: this.#seed++,
+    };
     const run = simulate(policy, law, traffic, extent);
     const { mean, p50, p90, p95, p99 } = run.latencyNs;
     const batches = Array.from(run.executions, (executions, size) => ({ size, executions }))

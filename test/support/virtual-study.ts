@@ -1,9 +1,12 @@
 import type { Profile } from '../../src/emulator/profile/schema.ts';
 import { originalOf } from '../../src/space/model-configs.ts';
 import { spaceFromJson } from '../../src/space/source/load.ts';
+import type { SearchSpace } from '../../src/space/types.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
 import type { StudyState } from '../../src/study/records/state.ts';
-import { viewSpace } from '../../src/study/search/samplers/space-view.ts';
+import { queueingSampler } from '../../src/study/search/queueing/queueing.ts';
+import { type SpaceView, viewSpace } from '../../src/study/search/samplers/space-view.ts';
+import type { Goal, LevelRange, Sampler } from '../../src/study/types.ts';
 import { goalOf, studyStarted } from '../study/builders.ts';
 import { everyCandidate, play } from '../tuner/world.ts';
 import { VirtualServer } from './virtual-server.ts';
@@ -11,28 +14,54 @@ import { VirtualServer } from './virtual-server.ts';
 /** Parameters of a search space, as in its file. */
 export type Parameters = Readonly<Record<string, readonly (string | number)[]>>;
 
+/** A study of a profile's only model in virtual time, with its records. */
+export interface VirtualStudy {
+  readonly state: StudyState;
+  readonly records: readonly StudyRecord[];
+}
+
 /** A whole study of a profile's only model in virtual time: every candidate of the space is tried. */
-export async function tuneVirtually(
+export const tuneVirtually = (profile: Profile, parameters: Parameters, budgetMs: number): Promise<VirtualStudy> =>
+  playVirtually(profile, spaceFromJson({ name: 'test', parameters }), budgetMs, (view) => everyCandidate(view));
+
+/** The same as the default sampler does it, at levels up to `high`. */
+export const searchVirtually = (
   profile: Profile,
-  parameters: Parameters,
+  space: SearchSpace,
   budgetMs: number,
-): Promise<{ state: StudyState; records: readonly StudyRecord[] }> {
+  { high = 256, seed = 1 } = {},
+): Promise<VirtualStudy> => {
+  const levels = { mode: 'concurrency', low: 1, high } as const;
+  const sampler = (view: SpaceView, goal: Goal): Sampler => queueingSampler(view, { seed, goal, levels });
+  return playVirtually(profile, space, budgetMs, sampler, levels);
+};
+
+async function playVirtually(
+  profile: Profile,
+  space: SearchSpace,
+  budgetMs: number,
+  samplerOf: (view: SpaceView, goal: Goal) => Sampler,
+  levels?: LevelRange,
+): Promise<VirtualStudy> {
   const server = new VirtualServer(profile);
   const { original } = server;
-  const space = spaceFromJson({ name: 'test', parameters });
   const view = viewSpace(space, originalOf(original));
   const goal = goalOf(budgetMs);
   const {
     type: _,
     at: __,
     ...study
-  } = studyStarted(goal, { model: original.name ?? '', original: originalOf(original) });
+  } = studyStarted(goal, {
+    model: original.name ?? '',
+    original: originalOf(original),
+    ...(levels && { levels }),
+  });
   const { state, error, records } = await play({
     goal,
     plan: { study },
     parts: {
       ...{ control: server.control, profile: server.profiler, clock: server.clock },
-      ...{ build: view.build, sampler: everyCandidate(view) },
+      ...{ build: view.build, sampler: samplerOf(view, goal) },
     },
   });
   if (!state) throw error;

@@ -18,13 +18,22 @@ export function goalOf({ goal }: StudySpec, metrics: Metrics = builtInMetrics): 
   };
 }
 
-const DEFAULT_CONCURRENCY = { low: 1, high: 256 };
+/** Requests in flight up to which every model is looked at, … */
+const LEAST_HIGH = 256;
+/** … and at most, unless the user says more: what one load generator sends without being the limit itself. */
+const MOST_HIGH = 4096;
+/** Requests per place in a batch that keep all instances busy: one batch executes while the next one waits. */
+const PER_PLACE = 2;
 
-/** The load levels to search. Errors: USAGE when the spec asks for two kinds of level. */
-export function levelsOf({ levels: { concurrency, requestRate, batch }, traffic }: StudySpec): LevelRange {
+/**
+ * The load levels to search. `places`: the most samples that a candidate executes at once; without it up to 256 requests in flight. A search
+ * goes only as high as the budget and the throughput let it. Errors: USAGE when the spec asks for two kinds of level.
+ */
+export function levelsOf({ levels: { concurrency, requestRate, batch }, traffic }: StudySpec, places = 1): LevelRange {
   if (batch) checkBatchRange(traffic, requestRate !== undefined);
+  const high = Math.min(MOST_HIGH, Math.max(LEAST_HIGH, PER_PLACE * places));
   if (requestRate === undefined)
-    return { mode: 'concurrency', ...(concurrency ?? DEFAULT_CONCURRENCY), ...(batch && { batch }) };
+    return { mode: 'concurrency', ...(concurrency ?? { low: 1, high }), ...(batch && { batch }) };
   if (concurrency === undefined) return { mode: 'request-rate', ...requestRate };
   throw new TrituneError(
     'USAGE',

@@ -4,6 +4,7 @@ import { trituneVersion } from '../../base/version.ts';
 import type { WindowRule } from '../../profiler/level-options.ts';
 import { spaceSize } from '../../space/enumerate.ts';
 import { originalOf, TRITON } from '../../space/model-configs.ts';
+import { mostPlaces } from '../../space/most-places.ts';
 import type { Narrowing } from '../../space/narrowing.ts';
 import { loadSpace, spaceFromJson, spaceToJson } from '../../space/source/load.ts';
 import { presetFor } from '../../space/source/presets.ts';
@@ -60,6 +61,8 @@ export interface Subject {
   /** The search space for the journal, and its number of candidates. */
   readonly space: JsonObject;
   readonly size: number;
+  /** The most samples that a candidate executes at once, where that is known. */
+  readonly places?: number;
   viewSpace(narrowing: Narrowing): SpaceView;
 }
 
@@ -74,6 +77,7 @@ export function planStudy(study: PlannedFrom, server: ServerIdentity, model: Ori
     wasLoaded: started?.wasLoaded ?? model.wasLoaded,
     space: spaceToJson(space),
     size: spaceSize(space, original),
+    places: mostPlaces(space, original),
     viewSpace: (narrowing) => viewSpace(space, original, narrowing),
   });
   return { ...run, space };
@@ -84,7 +88,7 @@ export function planRun(study: PlannedFrom, subject: Subject): PlannedRun {
   const { spec, sampler: kind, earlier, started } = study;
   const { sampler: asked, limits: given } = spec;
   const goal = started?.goal ?? goalOf(spec, study.metrics);
-  const levels = started?.levels ?? levelsOf(spec);
+  const levels = started?.levels ?? levelsOf(spec, subject.places);
   const candidates = kind.name === 'manual' ? readCandidates(asked.candidates, subject.viewSpace({})) : [];
   const { values } = spec.levels;
   const limits = {

@@ -1,6 +1,7 @@
 import type { Json } from '../../base/json.ts';
 import type { InstanceGroup, ModelConfig } from '../../triton/config/model-config.ts';
 import type { FieldWrite } from '../types.ts';
+import { sizesKept, sizesUpTo } from './batch-sizes.ts';
 import { writeField } from './write-field.ts';
 
 type ModelConfigDraft = { [field: string]: Json | undefined };
@@ -16,12 +17,19 @@ export function applyWrites(
   const config = structuredClone(base) as ModelConfigDraft;
   keepAddressedGroups(config, writes);
   for (const write of [...writes].sort((a, b) => a.path.length - b.path.length)) {
-    const reason = writeField(config, write);
+    const reason = writeField(config, write.action === 'fit' ? fitted(write, config) : write);
     if (reason !== undefined) return { reason };
   }
-  leaveNoContradiction(config, writes);
+  leaveNoContradiction(config, base, writes);
   return { config: config as ModelConfig };
 }
+
+/** `max_batch_size` is written before any field of the batcher, because its path is shorter. */
+const fitted = ({ path, sizes }: FieldWrite & { action: 'fit' }, config: ModelConfigDraft): FieldWrite => ({
+  action: 'set',
+  path,
+  value: sizesUpTo((config as ModelConfig).max_batch_size ?? 0, sizes),
+});
 
 /** A space that sets instance groups up to some index means these groups, not others besides. */
 function keepAddressedGroups(config: ModelConfigDraft, writes: readonly FieldWrite[]): void {
@@ -33,15 +41,13 @@ function keepAddressedGroups(config: ModelConfigDraft, writes: readonly FieldWri
   config.instance_group = groups.slice(0, Math.max(...indexes) + 1);
 }
 
-/** Takes out of the base config's own values those that cannot stay beside the new ones. */
-function leaveNoContradiction(config: ModelConfigDraft, writes: readonly FieldWrite[]): void {
+/** Changes the base config's own values where they cannot stay beside the new ones, or would keep these from counting. */
+function leaveNoContradiction(config: ModelConfigDraft, base: ModelConfig, writes: readonly FieldWrite[]): void {
   const sets = (end: string): boolean => writes.some(({ path }) => path[path.length - 1] === end);
-  const batching = (config as ModelConfig).dynamic_batching;
-  if (batching?.preferred_batch_size !== undefined && !sets('preferred_batch_size')) {
-    const fitting = batching.preferred_batch_size.filter(
-      (size) => size <= ((config as ModelConfig).max_batch_size ?? 0),
-    );
-    config.dynamic_batching = { ...batching, preferred_batch_size: fitting };
+  const { dynamic_batching: batching, max_batch_size: largest = 0 } = config as ModelConfig;
+  const own = batching?.preferred_batch_size;
+  if (own !== undefined && largest !== (base.max_batch_size ?? 0) && !sets('preferred_batch_size')) {
+    config.dynamic_batching = { ...batching, preferred_batch_size: sizesKept(own, largest) };
   }
   if (!sets('kind') || sets('gpus')) return;
   const groups = (config as ModelConfig).instance_group ?? [];

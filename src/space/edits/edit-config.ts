@@ -20,10 +20,18 @@ export interface DeviceInstances {
   readonly count: number;
 }
 
+/** The versions of a model that are served: these, the latest few, or all. */
+export type ServedVersions = readonly number[] | { readonly latest: number } | 'all';
+
 /** What is wanted of a config; what is absent stays as it is. */
 export interface ConfigEdits {
   readonly accelerator?: (typeof acceleratorNames)[number];
   readonly tensorrtPrecision?: string;
+  readonly tensorrtWorkspaceBytes?: number;
+  /** Which of the model's files is served, by its name in the version's folder. */
+  readonly modelFile?: string;
+  /** Which of the model's versions are served. */
+  readonly versions?: ServedVersions;
   readonly cudaGraphs?: boolean;
   readonly maxBatchSize?: number;
   readonly batching?: (typeof batchingNames)[number];
@@ -40,6 +48,8 @@ export function editConfig(base: ModelConfig, edits: ConfigEdits): ModelConfig {
       ...acceleratorWrites(base, edits),
       ...(edits.cudaGraphs === undefined ? [] : [knob('cuda_graphs', edits.cudaGraphs)]),
       ...instanceWrites(base, edits),
+      ...(edits.modelFile === undefined ? [] : [knob('plan_file', edits.modelFile)]),
+      ...(edits.versions === undefined ? [] : [versionWrite(edits.versions)]),
     ]);
     if ('reason' in written) throw wrong(written.reason, 'look at that part of the config');
     return written.config;
@@ -78,26 +88,40 @@ const AMP = `${ACCELERATORS}.gpu_execution_accelerator[name=auto_mixed_precision
 const OPENVINO = `${ACCELERATORS}.cpu_execution_accelerator[name=openvino]`;
 
 /** TensorFlow's mixed precision stands beside no TensorRT; an accelerator that is there keeps its other parameters. */
-function acceleratorWrites(base: ModelConfig, { accelerator, tensorrtPrecision }: ConfigEdits): FieldWrite[] {
-  if (tensorrtPrecision !== undefined && !usesTensorrt(base, accelerator)) {
-    throw wrong('there is no TensorRT accelerator to have a precision', 'add --backend-accelerator tensorrt');
+function acceleratorWrites(base: ModelConfig, edits: ConfigEdits): FieldWrite[] {
+  const { accelerator, tensorrtPrecision, tensorrtWorkspaceBytes } = edits;
+  const wanted = { precision_mode: tensorrtPrecision, max_workspace_size_bytes: tensorrtWorkspaceBytes };
+  const parameters = Object.entries(wanted).flatMap(([name, value]) =>
+    value === undefined ? [] : [fieldWrite(requirePath(`${TENSORRT}.parameters.${name}`), value).write],
+  );
+  if (parameters.length > 0 && !usesTensorrt(base, accelerator)) {
+    throw wrong(
+      'there is no TensorRT accelerator to have a precision or workspace',
+      'add --backend-accelerator tensorrt',
+    );
   }
-  const precision =
-    tensorrtPrecision === undefined
-      ? []
-      : [fieldWrite(requirePath(`${TENSORRT}.parameters.precision_mode`), tensorrtPrecision).write];
   switch (accelerator) {
     case undefined:
-      return precision;
+      return parameters;
     case 'none':
       return [remove(ACCELERATORS)];
     case 'tensorrt':
-      return [remove(AMP), ensure(TENSORRT), ...precision];
+      return [remove(AMP), ensure(TENSORRT), ...parameters];
     case 'amp':
       return [remove(TENSORRT), ensure(AMP)];
     case 'openvino':
       return [ensure(OPENVINO)];
   }
+}
+
+function versionWrite(versions: ServedVersions): FieldWrite {
+  const policy = (): Json => {
+    if (versions === 'all') return { all: {} };
+    return 'latest' in versions
+      ? { latest: { num_versions: versions.latest } }
+      : { specific: { versions: [...versions] } };
+  };
+  return fieldWrite(['version_policy'], policy()).write;
 }
 
 function usesTensorrt(base: ModelConfig, accelerator: ConfigEdits['accelerator']): boolean {

@@ -1,4 +1,6 @@
 import type { Json } from '../../base/json.ts';
+import { relativeSizes } from '../edits/batch-sizes.ts';
+import type { RelativeSizes } from '../types.ts';
 
 /** A short name for a field that is often tuned. */
 interface KnownKnob {
@@ -6,12 +8,13 @@ interface KnownKnob {
   readonly description: string;
   /** The value as the file may say it → as the config has it; null removes the field. */
   readonly spell?: (value: Json) => Json;
+  /** What is removed in the place of the field: a message around it. */
+  readonly within?: string;
+  /** Values that follow the largest batch; undefined for one that does not. */
+  readonly relative?: (value: Json) => RelativeSizes | undefined;
 }
 
-const tensorrtAt = (precision: Json): Json =>
-  precision === 'none' ? null : [{ name: 'tensorrt', parameters: { precision_mode: precision } }];
-
-const accelerators = 'optimization.execution_accelerators';
+const tensorrt = 'optimization.execution_accelerators.gpu_execution_accelerator[name=tensorrt]';
 
 /** Parameter names that need no `path`. Documented in docs/search-spaces.md. */
 const knobs = {
@@ -25,7 +28,8 @@ const knobs = {
   dynamic_batching: { path: 'dynamic_batching', description: 'whether the server joins requests into batches' },
   preferred_batch_size: {
     path: 'dynamic_batching.preferred_batch_size',
-    description: 'batch sizes that are sent at once without waiting for the delay',
+    description: 'batch sizes that are sent at once without waiting for the delay: max, multiples_of_8, 4, [4, 8], …',
+    relative: relativeSizes,
   },
   queue_delay_us: {
     path: 'dynamic_batching.max_queue_delay_microseconds',
@@ -37,9 +41,14 @@ const knobs = {
   eager_batching: { path: 'optimization.eager_batching', description: 'prepare the next batch during an execution' },
   graph_level: { path: 'optimization.graph.level', description: "the backend's graph optimization level" },
   tensorrt_precision: {
-    path: `${accelerators}.gpu_execution_accelerator`,
-    description: 'the TensorRT execution accelerator: none, FP32, FP16, INT8',
-    spell: tensorrtAt,
+    path: `${tensorrt}.parameters.precision_mode`,
+    description: 'the precision of the TensorRT execution accelerator: none (without it), FP32, FP16, INT8',
+    spell: (precision) => (precision === 'none' ? null : precision),
+    within: tensorrt,
+  },
+  openvino: {
+    path: 'optimization.execution_accelerators.cpu_execution_accelerator[name=openvino]',
+    description: 'whether the OpenVINO execution accelerator runs what it can of the graph, on the CPU',
   },
   plan_file: { path: 'default_model_filename', description: "which of the model's files is served" },
   plan_version: {

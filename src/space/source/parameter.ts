@@ -4,7 +4,7 @@ import { FieldFault, fieldWrite } from '../edits/config-fields.ts';
 import { both, compileCondition } from '../expressions/condition.ts';
 import { didYouMean } from '../nearest.ts';
 import { type Names, requirePath } from '../subject.ts';
-import type { ConfigPath, FieldWrite, Parameter, ParameterCase, ParameterOption } from '../types.ts';
+import type { ConfigPath, FieldWrite, Parameter, ParameterCase, ParameterOption, RelativeSizes } from '../types.ts';
 import type { JoinedParameter } from './inherit.ts';
 import { knownKnob, knownKnobNames } from './known-knobs.ts';
 import type { ValuesFile } from './schema.ts';
@@ -56,18 +56,26 @@ function onlyInstances({ options }: ParameterCase): boolean {
 interface Target {
   readonly path: ConfigPath;
   readonly spell: Spell;
+  /** What a value that is spelt null removes. */
+  readonly removed: ConfigPath;
+  readonly relative?: (value: Json) => RelativeSizes | undefined;
 }
 
 /** The field that the parameter sets: its own path, else the short name's, else its name read as a path. */
 function targetOf(name: string, parameter: JoinedParameter): Target {
   const asIs: Spell = (value) => value;
+  const plain = (key: string, text: string): Target => {
+    const at = attempt(parameter, key, [], () => requirePath(text));
+    return { path: at, spell: asIs, removed: at };
+  };
   const { path } = parameter.spec;
-  if (path !== undefined) return { path: attempt(parameter, 'path', [], () => requirePath(path)), spell: asIs };
+  if (path !== undefined) return plain('path', path);
   const knob = knownKnob(name);
-  if (knob !== undefined) return { path: requirePath(knob.path), spell: knob.spell ?? asIs };
-  if (/[.[]/.test(name) || modelConfigSchema().field(name) !== undefined) {
-    return { path: attempt(parameter, 'name', [], () => requirePath(name)), spell: asIs };
+  if (knob !== undefined) {
+    const { spell = asIs, within = knob.path, relative } = knob;
+    return { ...plain('name', knob.path), spell, removed: requirePath(within), ...(relative && { relative }) };
   }
+  if (/[.[]/.test(name) || modelConfigSchema().field(name) !== undefined) return plain('name', name);
   const reason = `'${name}' is no short name${didYouMean(name, knownKnobNames)}: give it a path or choices`;
   return failerOf(parameter)('name', [], reason);
 }
@@ -99,10 +107,12 @@ function optionsOf(
   return options;
 }
 
-function optionOf({ path, spell }: Target, value: Json): ParameterOption {
+function optionOf({ path, spell, removed, relative }: Target, value: Json): ParameterOption {
   if (value === null) return { value, writes: [] };
+  const sizes = relative?.(value);
+  if (sizes) return { value, writes: [{ action: 'fit', path, sizes }] };
   const spelled = spell(value);
-  if (spelled === null) return { value, writes: [{ action: 'remove', path }] };
+  if (spelled === null) return { value, writes: [{ action: 'remove', path: removed }] };
   const fitted = fieldWrite(path, spelled);
   return { value: spelled === value ? fitted.value : value, writes: [fitted.write] };
 }

@@ -1,13 +1,14 @@
 import { placesOf, settingsKeyOf } from '../../perfmodel/settings-key.ts';
 import type { Candidate, CandidateShape } from '../../space/types.ts';
 import type { FailureKind, Trial } from '../types.ts';
+import { refusedLike } from './blamed-settings.ts';
 import { memoryReason } from './predicted-memory.ts';
 import { perHistory } from './samplers/per-history.ts';
 
 /**
  * Returns why the candidate must fail, naming the trials that show it; null when nothing does. It assumes that of two configs that differ
  * only in instances and batch size, the one with more of either needs more, and that each further instance takes as much GPU memory as
- * those before it.
+ * those before it; and that a refused load with settings which no config that loaded has is due to these (`blamed-settings.ts`).
  */
 export function pruneReason(candidate: Candidate, trials: readonly Trial[]): string | null {
   for (const trial of failedIn(trials)) {
@@ -15,7 +16,10 @@ export function pruneReason(candidate: Candidate, trials: readonly Trial[]): str
     if (kind && mustFailLike(candidate, trial, kind, trials))
       return `${wordsOf[kind] ?? kind} as in trial ${trial.number}`;
   }
-  return memoryReason(candidate, trials);
+  const alike = refusedLike(candidate.shape, trials);
+  return alike === null
+    ? memoryReason(candidate, trials)
+    : `has the settings that the server refused in trial ${alike}`;
 }
 
 const failedIn = perHistory((trials) => trials.filter(({ failure }) => failure !== null));

@@ -1,4 +1,9 @@
-import { type acceleratorNames, batchingNames, type DeviceInstances } from '../../../space/edits/edit-config.ts';
+import {
+  type acceleratorNames,
+  batchingNames,
+  type DeviceInstances,
+  type ServedVersions,
+} from '../../../space/edits/edit-config.ts';
 import type { HeaderSpec, ProtectSpec, Protocol, TlsSpec } from '../../../spec/server-spec.ts';
 import type { TensorConfig } from '../../../triton/config/model-config.ts';
 import { headerOptionTable } from '../../options/headers.ts';
@@ -6,7 +11,7 @@ import type { OptionTable } from '../../options/option-table.ts';
 import { durationSeconds, wholeNumber } from '../../options/option-values.ts';
 import { protectOptionTable } from '../../options/protect.ts';
 import { tlsOptionTable } from '../../options/tls.ts';
-import { batchSizes, deviceInstances, microseconds, tensor } from './values.ts';
+import { batchSizes, byteCount, deviceInstances, microseconds, servedVersions, tensor } from './values.ts';
 
 /** The options of `tritune config`, parsed. */
 export interface ConfigOptions extends TlsSpec, HeaderSpec, ProtectSpec {
@@ -20,6 +25,9 @@ export interface ConfigOptions extends TlsSpec, HeaderSpec, ProtectSpec {
   readonly outputs?: readonly TensorConfig[];
   readonly backendAccelerator?: (typeof acceleratorNames)[number] | 'trt';
   readonly tensorrtPrecision?: string;
+  readonly tensorrtMaxWorkspaceSize?: number;
+  readonly modelPath?: string;
+  readonly modelVersion?: ServedVersions;
   readonly cudaGraphs?: 'on' | 'off';
   readonly maxBatchSize?: number;
   readonly batching?: (typeof batchingNames)[number];
@@ -68,6 +76,20 @@ export const configOptionTable: OptionTable<ConfigOptions> = {
     flags: '--tensorrt-precision <precision>',
     help: 'of the tensorrt accelerator',
     choices: ['FP32', 'FP16', 'INT8'],
+  },
+  tensorrtMaxWorkspaceSize: {
+    flags: '--tensorrt-max-workspace-size <bytes>',
+    help: 'memory for building engines of the tensorrt accelerator: bytes, 512MiB, 4GiB',
+    parse: byteCount,
+  },
+  modelPath: {
+    flags: '--model-path <path>',
+    help: "the model's file, or the folder of a model or of one of its versions: which file and which version are served",
+  },
+  modelVersion: {
+    flags: '--model-version <versions>',
+    help: 'which versions are served: 3, or 1,3, latest, latest:2, all',
+    parse: servedVersions,
   },
   cudaGraphs: {
     flags: '--cuda-graphs <on|off>',

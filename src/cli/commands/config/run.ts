@@ -15,6 +15,7 @@ import { printConfigText } from '../../../triton/config/printer.ts';
 import { validateConfig } from '../../../triton/config/validation.ts';
 import type { TritonClient } from '../../../triton/types.ts';
 import type { Terminal } from '../../terminal.ts';
+import { readModelPath } from './model-path.ts';
 import type { ConfigOptions } from './options.ts';
 import { type Start, startOf, withServer } from './start.ts';
 
@@ -24,7 +25,7 @@ import { type Start, startOf, withServer } from './start.ts';
  */
 export async function runConfig(options: ConfigOptions, terminal: Terminal): Promise<void> {
   const start = await startOf(options);
-  const config = editConfig(start.config, editsOf(options));
+  const config = editConfig(start.config, { ...(await pathEdits(options)), ...editsOf(options) });
   checkConfig(config, start);
   if (options.load) checkNames([options.model ?? config.name ?? ''], options);
   for (const { path, before, after } of compareConfigs(start.before, config)) {
@@ -42,6 +43,8 @@ const words = (value: unknown): string => (value === undefined ? 'absent' : JSON
 const editsOf = (options: ConfigOptions): ConfigEdits => ({
   ...pick('accelerator', options.backendAccelerator === 'trt' ? 'tensorrt' : options.backendAccelerator),
   ...pick('tensorrtPrecision', options.tensorrtPrecision),
+  ...pick('tensorrtWorkspaceBytes', options.tensorrtMaxWorkspaceSize),
+  ...pick('versions', options.modelVersion),
   ...pick('cudaGraphs', options.cudaGraphs && options.cudaGraphs === 'on'),
   ...pick('maxBatchSize', options.maxBatchSize),
   ...pick('batching', options.batching),
@@ -49,6 +52,14 @@ const editsOf = (options: ConfigOptions): ConfigEdits => ({
   ...pick('queueDelayUs', options.maxQueueDelay),
   ...pick('instances', options.instances),
 });
+
+/** The file and the version that `--model-path` leads to. Errors: INPUT_INVALID. */
+async function pathEdits({ modelPath, modelVersion: versions }: ConfigOptions): Promise<ConfigEdits> {
+  if (modelPath === undefined) return {};
+  const stated = Array.isArray(versions) && versions.length === 1 ? (versions[0] as number) : undefined;
+  const { file, version } = await readModelPath(modelPath, stated);
+  return { modelFile: file, ...(version !== null && { versions: [version] }) };
+}
 
 /** The field, or nothing where there is no value. */
 const pick = <K extends keyof ConfigEdits>(key: K, value: ConfigEdits[K] | undefined): Pick<ConfigEdits, K> | object =>

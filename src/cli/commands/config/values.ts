@@ -1,5 +1,5 @@
 import { TrituneError } from '../../../base/errors.ts';
-import type { DeviceInstances } from '../../../space/edits/edit-config.ts';
+import type { DeviceInstances, ServedVersions } from '../../../space/edits/edit-config.ts';
 import type { TensorConfig } from '../../../triton/config/model-config.ts';
 import { durationSeconds, positiveWhole, wholeNumber } from '../../options/option-values.ts';
 
@@ -14,6 +14,22 @@ export function microseconds(text: string): number {
 /** '4,8' → [4, 8]; repeated options add up. */
 export function batchSizes(text: string, previous: readonly number[] | undefined): readonly number[] {
   return [...(previous ?? []), ...text.split(/[\s,]+/).map(positiveWhole)];
+}
+
+const byteUnits = { '': 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 } as const;
+
+/** '4GiB', '512MiB', or a plain number of bytes → bytes. */
+export function byteCount(text: string): number {
+  const [, count, unit] = /^(\d+)\s*([KMG]iB)?$/.exec(text.trim()) ?? [];
+  if (count === undefined) throw wrong(`'${text}' is no number of bytes`, 'write 1073741824, 512MiB or 1GiB');
+  return positiveWhole(count) * byteUnits[(unit ?? '') as keyof typeof byteUnits];
+}
+
+/** '3' or '1,3', 'latest' or 'latest:2', 'all'. */
+export function servedVersions(text: string): ServedVersions {
+  const latest = /^latest(?::(\d+))?$/.exec(text.trim());
+  if (latest) return { latest: positiveWhole(latest[1] ?? '1') };
+  return text.trim() === 'all' ? 'all' : text.split(',').map((each) => positiveWhole(each.trim()));
 }
 
 const kinds = { gpu: 'KIND_GPU', cpu: 'KIND_CPU', model: 'KIND_MODEL' } as const;

@@ -101,7 +101,7 @@ export const tuneOptionTable: OptionTable<Omit<TuneFlags, 'modelAnalyzer'>> = {
   timeBudget: { flags: '--time-budget <duration>', help: 'stop after 90s, 10m, 2h …', parse: durationSeconds },
   concurrency: {
     flags: '--concurrency <low:high>',
-    help: 'range of requests in flight to consider (default: 1:256)',
+    help: 'range of requests in flight to consider (default: from 1 to twice the largest batches of all instances, 256 to 4096)',
     parse: wholeRange,
   },
   batchSize: {

@@ -1,5 +1,6 @@
 import { type Choice, choiceOf } from '../../../perfmodel/modelled-config.ts';
 import type { FailureKind, Trial } from '../../types.ts';
+import { isNamedCause } from '../blamed-settings.ts';
 
 /** One value of a categorical setting: one that the simulator does not model. */
 export interface SettingValue {
@@ -76,7 +77,9 @@ export function covering(
   trials: readonly Trial[],
 ): readonly Choice[] {
   const refused = trials
-    .filter(({ failure }) => failure !== null && avoidableFailures.has(failure.kind))
+    .filter(
+      (trial) => trial.failure !== null && avoidableFailures.has(trial.failure.kind) && !isNamedCause(trial, trials),
+    )
     .map(({ candidate }) => choiceOf(candidate));
   const limited = values.map((value) => ({ value, instances: mostInstances(value, refused) }));
   const count = (choice: Choice): number =>

@@ -18,6 +18,7 @@ import { type InitialDesign, initialDesignOf } from './initial-design.ts';
 import { withLoadFeasibility } from './load-feasibility.ts';
 import { NOTHING, type Without } from './mechanisms.ts';
 import { type PosteriorModel, posteriorModelOf } from './posterior-model.ts';
+import { levelsWithinReach, withinReach } from './reach.ts';
 import { screened } from './screen.ts';
 import { trainingSubset } from './training-subset.ts';
 import { trialCostOf } from './trial-cost.ts';
@@ -48,7 +49,7 @@ const MOST_TRIALS_OF_ONE = 3;
 export interface SearchState extends Incumbent {
   readonly posterior: PosteriorModel;
   readonly context: AcquisitionContext;
-  /** Candidates that were not tried and are not known to fail. */
+  /** Candidates that were not tried, are not known to fail, and have batches within reach. */
   readonly left: readonly Choice[];
   /** Values of settings that no measurement has and some of these candidates do. */
   readonly unseen: readonly SettingValue[];
@@ -106,14 +107,14 @@ export function searchStateOf(
   const { best, found } = incumbentOf(training, posterior, goal, without);
   const context: AcquisitionContext = {
     posterior: withLoadFeasibility(posterior, training, trials, without),
-    range: levels,
+    range: levelsWithinReach(levels, trials),
     seconds: (choice) =>
       without.has('trial-cost') ? 1 : trialCost.changeSeconds(choice, served) + trialCost.measureSeconds,
     isKnown: (choice, level) => known.has(placeKey(choice, level)),
     isTooLow: tooLow(simulator, training, goal, best),
     without,
   };
-  const left = leftOver(all, tried, trials);
+  const left = withinReach(leftOver(all, tried, trials), trials);
   const again = running || without.has('returning') ? [] : worthReturning(all, trials);
   const distinct = [...new Map([...left, ...again].map((choice) => [choice.key, choice])).values()];
   const points = acquisitionPointsOf(screened(distinct, simulator, goal, { seed, levels }), context, best);

@@ -1,0 +1,56 @@
+import { readdir, stat } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { messageOf, TrituneError } from '../../../base/errors.ts';
+
+/** What a path in a model repository says: which file is served, and of which version. */
+export interface ModelPath {
+  readonly file: string;
+  /** null for a file that is in no version's folder. */
+  readonly version: number | null;
+}
+
+const VERSION = /^[1-9]\d*$/;
+/** A model that is a folder in its version's folder. */
+const FOLDER_MODEL = /\.(savedmodel|openvino)$/;
+
+/**
+ * Reads where a model is: its file (`REPO/MODEL/3/model.onnx`), the folder of one version (`REPO/MODEL/3`), or the model's own folder, whose
+ * latest version is taken unless `version` is given. Errors: INPUT_INVALID where nothing is there, or several files may be meant.
+ */
+export async function readModelPath(path: string, version?: number): Promise<ModelPath> {
+  const at = resolve(path);
+  if (FOLDER_MODEL.test(at) || !(await isFolder(at))) return { file: basename(at), version: versionOf(dirname(at)) };
+  if (versionOf(at) !== null) return { file: await onlyFileIn(at), version: versionOf(at) };
+  const versions = (await namesIn(at)).filter((name) => VERSION.test(name)).map(Number);
+  const chosen = version ?? Math.max(...versions);
+  if (!versions.includes(chosen))
+    throw wrong(
+      `${path} has no folder of a version${version === undefined ? '' : ` ${version}`}`,
+      'give the file itself',
+    );
+  return { file: await onlyFileIn(join(at, String(chosen))), version: chosen };
+}
+
+const versionOf = (folder: string): number | null => (VERSION.test(basename(folder)) ? Number(basename(folder)) : null);
+
+async function onlyFileIn(folder: string): Promise<string> {
+  const names = (await namesIn(folder)).filter((name) => !name.startsWith('.'));
+  const [file, ...others] = names;
+  if (file === undefined) throw wrong(`${folder} is empty`, 'give the file itself');
+  if (others.length > 0)
+    throw wrong(`${folder} has several files: ${names.join(', ')}`, 'give the one that is to be served');
+  return file;
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return (await reading(path, stat(path))).isDirectory();
+}
+
+const namesIn = async (folder: string): Promise<string[]> => (await reading(folder, readdir(folder))).sort();
+
+const reading = <T>(path: string, work: Promise<T>): Promise<T> =>
+  work.catch((error: unknown) => {
+    throw wrong(`cannot read ${path}: ${messageOf(error)}`, "give a model's file, or its folder in a repository");
+  });
+
+const wrong = (message: string, hint: string): TrituneError => new TrituneError('INPUT_INVALID', message, hint);

@@ -1,0 +1,27 @@
+import type { Json } from '../../base/json.ts';
+import type { RelativeSizes } from '../types.ts';
+
+/** Preferred sizes, at most: some backends prepare an execution of each at every load. */
+const MOST_SIZES = 16;
+
+/** Reads preferred batch sizes that follow the largest batch: `max`, or `multiples_of_8`; undefined for anything else. */
+export function relativeSizes(value: Json): RelativeSizes | undefined {
+  if (value === 'max') return { multiplesOf: null };
+  const [, step] = typeof value === 'string' ? (/^multiples_of_([1-9]\d{0,5})$/.exec(value) ?? []) : [];
+  return step === undefined ? undefined : { multiplesOf: Number(step) };
+}
+
+/**
+ * Returns the sizes below a largest batch, rising: the multiples and the largest itself, 16 at most; where there would be more, the step is
+ * doubled until there are not.
+ */
+export function sizesUpTo(largest: number, { multiplesOf }: RelativeSizes): number[] {
+  let step = multiplesOf ?? largest;
+  while (largest / step > MOST_SIZES) step *= 2;
+  const multiples = Array.from({ length: Math.ceil(largest / step) - 1 }, (_, index) => step * (index + 1));
+  return largest > 0 ? [...multiples, largest] : [];
+}
+
+/** Returns what becomes of a config's own preferred sizes where the largest batch changes: those that fit, and the new largest. */
+export const sizesKept = (own: readonly number[], largest: number): number[] =>
+  [...own.filter((size) => size < largest), ...(largest > 0 ? [largest] : [])].sort((a, b) => a - b);

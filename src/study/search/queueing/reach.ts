@@ -1,0 +1,56 @@
+import type { Choice } from '../../../perfmodel/modelled-config.ts';
+import { chosenOf } from '../../goal/ranking.ts';
+import type { LevelRange, Trial } from '../../types.ts';
+
+/** Largest batches up to this, and … */
+const FIRST_BATCHES = 128;
+/** … requests in flight up to this are looked at from the start; */
+const FIRST_LEVELS = 256;
+/** then up to this multiple of what the best trial so far has, */
+const GROWTH = 4;
+/** if it fills this share of its largest batch. */
+const FILLED = 0.5;
+
+/**
+ * Returns the choices whose largest batch is within reach: up to 128; up to four times that of the feasible trial with the highest throughput
+ * once its executions fill half of it. All of them where none is. Candidates that no traffic fills would only make a search longer.
+ */
+export function withinReach(choices: readonly Choice[], trials: readonly Trial[]): readonly Choice[] {
+  const best = highest(trials);
+  const reach = Math.max(FIRST_BATCHES, best ? reachOf(best) : 0);
+  const within = choices.filter(({ policy }) => policy.maxBatchSize <= reach);
+  return within.length > 0 ? within : choices;
+}
+
+/**
+ * Returns the levels within reach: up to 256 requests in flight, up to four times the level of the feasible trial with the highest throughput,
+ * or four times the lowest level. Simulating thousands of requests in flight takes seconds, which a search that ends at 50 has no use for.
+ */
+export function levelsWithinReach(range: LevelRange, trials: readonly Trial[]): LevelRange {
+  if (range.mode !== 'concurrency') return range;
+  const best = highest(trials);
+  const level = (best && chosenOf(best))?.level.value ?? 0;
+  return { ...range, high: Math.min(range.high, Math.max(FIRST_LEVELS, GROWTH * range.low, GROWTH * level)) };
+}
+
+function highest(trials: readonly Trial[]): Trial | undefined {
+  return trials.reduce<Trial | undefined>(
+    (best, each) => (each.feasible && throughputOf(each) > (best ? throughputOf(best) : 0) ? each : best),
+    undefined,
+  );
+}
+
+const throughputOf = (trial: Trial): number => chosenOf(trial)?.throughput.value ?? 0;
+
+function reachOf(trial: Trial): number {
+  const { maxBatchSize, instances } = trial.candidate.shape.policy;
+  const measurement = chosenOf(trial);
+  if (!measurement) return 0;
+  const { server, level } = measurement;
+  const inFlight = level.mode === 'concurrency' ? level.value / instances : 0;
+  const meanBatch =
+    server && server.executionCount > 0
+      ? server.inferenceCount / server.executionCount
+      : Math.min(maxBatchSize, inFlight);
+  return meanBatch >= FILLED * maxBatchSize ? GROWTH * maxBatchSize : meanBatch;
+}
