@@ -9,7 +9,8 @@ import { type Placement, place } from '../scheduling/placement.ts';
 import { asProtocolFailure, ProtocolFailure } from '../wire/protocol-failure.ts';
 import { EnsembleVersion } from './ensemble-version.ts';
 import type { Servable } from './servable.ts';
-import { ServedVersion, type Surroundings } from './served-version.ts';
+import { ServedVersion } from './served-version.ts';
+import type { Surroundings } from './surroundings.ts';
 import { VersionStatistics } from './version-statistics.ts';
 
 export interface EntryOptions {
@@ -19,7 +20,7 @@ export interface EntryOptions {
   readonly gpus: number;
   readonly modelSimulatorOf: (config: ModelConfig) => ModelSimulator;
   readonly faults: Faults;
-  /** For an ensemble: the version of another model that serves. Throws NOT_FOUND. */
+  /** For an ensemble and BLS: the version of another model that serves. Throws NOT_FOUND. */
   readonly servingOf: (model: string, version: string) => Servable;
 }
 
@@ -148,6 +149,15 @@ export class ModelEntry {
     this.#posted = { config: this.#options.stored, version: STORED_VERSION };
   }
 
+  /** An ensemble is made anew: its statistics start again from 0, and what is under way goes on. */
+  renew(): void {
+    const { serving } = this;
+    if (!serving) return;
+    const { config } = serving;
+    this.#retire(serving);
+    this.#serve({ config, instances: 1, isOnDevice: false }, this.#options.modelSimulatorOf(config), serving.version);
+  }
+
   /** Its directory goes: what is served is served on, but the index does not list it and no load finds it (verified on 2.51). */
   remove(): void {
     this.#isRemoved = true;
@@ -198,7 +208,7 @@ export class ModelEntry {
       this.#reason = `Internal: ${failure.message}`;
       throw this.#loadFailed('READY', failure);
     }
-    serving.setInstances(placement.config, placement.instances);
+    serving.setInstances(placement);
     this.#reason = '';
     this.#applyNeverReady(placement, true);
   }
@@ -239,12 +249,14 @@ export class ModelEntry {
     return config === placement.config ? placement : place(this.name, config, { gpus });
   }
 
-  #serve({ config, instances }: Placement, simulator: ModelSimulator, version: string): void {
-    const options = { model: this.name, version, config, instances, simulator, lifetime: this.lifetime };
+  #serve(placement: Placement, simulator: ModelSimulator, version: string): void {
+    const { name: model, lifetime } = this;
+    const { config } = placement;
+    const { servingOf } = this.#options;
     const { clock } = this.#around;
     this.#serving = config.ensemble_scheduling
-      ? new EnsembleVersion({ ...options, clock, serving: this.#options.servingOf })
-      : new ServedVersion(options, this.#around);
+      ? new EnsembleVersion({ model, version, config, lifetime, clock, serving: servingOf })
+      : new ServedVersion({ model, version, placement, lifetime, simulator, servingOf }, this.#around);
     if (this.#version !== version) this.#former.add(this.#version);
     this.#former.delete(version);
     this.#version = version;

@@ -1,5 +1,6 @@
 import type { ExecutionSplit } from '../../queueing/service-law.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
+import type { Placement } from '../scheduling/placement.ts';
 import type { SequenceMark } from '../scheduling/sequence-mark.ts';
 import type { ModelSignature } from '../wire/infer-call.ts';
 import type { ProtocolFailure } from '../wire/protocol-failure.ts';
@@ -34,7 +35,7 @@ export interface Servable {
   /** Throws a ProtocolFailure when the request cannot be taken; `job` is never called then. */
   submit(job: Job): void;
   /** Changes instances in place: statistics stay, and so do the instances that remain. */
-  setInstances(config: ModelConfig, instances: number): void;
+  setInstances(placement: Placement): void;
   /** Resolves when nothing is queued or executing any more. */
   drained(): Promise<void>;
 }
