@@ -41,9 +41,11 @@ describe('ensembles', () => {
 
   it('name themselves when one of their models refuses', async () => {
     const { control, infer } = await start();
-    await control.load('second', { ...(await control.modelConfig('second')), max_batch_size: 2 });
-    expect((await infer('chain', 3)).message).toBe(
-      "in ensemble 'chain', [request id: <id_unknown>] inference request batch-size must be <= 2 for 'second'",
+    const batching = { default_queue_policy: { max_queue_size: 1 } };
+    await control.load('m', { ...(await control.modelConfig('m')), max_batch_size: 8, dynamic_batching: batching });
+    const answers = await Promise.all(Array.from({ length: 20 }, () => infer('chain', 8)));
+    expect(answers.map(({ message }) => message)).toContain(
+      "in ensemble 'chain', [request id: <id_unknown>] Exceeds maximum queue size",
     );
   });
 
