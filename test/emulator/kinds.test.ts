@@ -7,6 +7,7 @@ import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 import { connectGrpc } from '../../src/triton/control/connect.ts';
 import { serviceMethod } from '../../src/triton/wire/proto.ts';
 import { emulatorForTest, everyKindProfile, smallProfile } from '../support/emulator.ts';
+import { ensembleLoadsSuite } from '../support/ensemble-loads-suite.ts';
 import { fp32Input, grpcInferClient } from '../support/infer-clients.ts';
 import { sendMany } from '../support/transport-suite.ts';
 
@@ -71,6 +72,12 @@ describe('ensembles', () => {
     const [, metadata] = await http('GET', '/v2/models/chain');
     expect(metadata).toMatchObject({ platform: 'ensemble' });
   });
+});
+
+ensembleLoadsSuite('an ensemble on the emulator', async () => {
+  const { control, infer } = await start();
+  const send = async (): Promise<string> => (await infer('chain')).message;
+  return { client: control, infer: send, ensemble: 'chain', member: 'second', neighbour: 'm', stranger: 'seq' };
 });
 
 describe('decoupled models', () => {

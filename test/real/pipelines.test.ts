@@ -1,22 +1,32 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { openTransport } from '../../src/loadgen/transports/open.ts';
+import type { LaunchedServer } from '../../src/launch/types.ts';
 import type { OutputTensor } from '../../src/loadgen/types.ts';
 import { connectGrpc, connectHttp } from '../../src/triton/control/connect.ts';
+import type { TritonClient } from '../../src/triton/types.ts';
+import { ensembleLoadsSuite } from '../support/ensemble-loads-suite.ts';
+import { grpcInferClient, type InferClient } from '../support/infer-clients.ts';
+import { startRealTriton } from '../support/real-triton.ts';
 import { sendMany } from '../support/transport-suite.ts';
 
-const { grpcUrl, httpUrl } = inject('realServer');
-const client = connectGrpc(grpcUrl);
-const twin = connectHttp(httpUrl);
 const fronts = ['judge', 'find_and_name', 'tenant_large', 'tenant_small'];
 const members = ['tokenizer', 'encoder', 'head', 'detector', 'classifier'];
+let server: LaunchedServer;
+let client: TritonClient;
+let twin: TritonClient;
+let traffic: InferClient;
 
 beforeAll(async () => {
+  // All of these configs are whole, and to complete them would take most of the time of each load.
+  const extraArgs = ['--disable-auto-complete-config'];
   // What a BLS model calls is not loaded with it.
-  await Promise.all([...fronts, 'detector', 'classifier'].map((name) => client.load(name)));
+  const loadModels = [...fronts, 'detector', 'classifier'];
+  server = await startRealTriton(inject('realServer').modelRepository, { loadModels, extraArgs });
+  [client, twin, traffic] = [connectGrpc(server.grpcUrl), connectHttp(server.httpUrl), grpcInferClient(server.grpcUrl)];
 });
 afterAll(async () => {
-  for (const name of [...fronts, ...members]) await client.unload(name);
-  await Promise.all([client.close(), twin.close()]);
+  await Promise.all([client.close(), twin.close(), traffic.close()]);
+  await server.stop();
 });
 
 /** The values that a model gives for 1, 2, … in every sample, over gRPC. */
@@ -27,7 +37,7 @@ async function answer(model: string, batch: number): Promise<number[]> {
     values = Array.from({ length: raw.length / 4 }, (__, index) => raw.readFloatLE(4 * index));
     return null;
   };
-  const transport = openTransport('grpc', { url: grpcUrl, timeoutMs: 10_000, check });
+  const transport = openTransport('grpc', { url: server.grpcUrl, timeoutMs: 10_000, check });
   const raw = Buffer.alloc(batch * 32);
   for (let index = 0; index < batch * 8; index++) raw.writeFloatLE((index % 8) + 1, 4 * index);
   const inputs = [{ name: 'INPUT', datatype: 'FP32', shape: [batch, 8], raw }];
@@ -88,24 +98,10 @@ describe('the pipelines and tenants of the suite on a real Triton', () => {
     expect(classifier).toMatchObject({ inferences: 6, executions: 1 });
     expect(front?.inferNs).toBeGreaterThan((detector?.inferNs ?? 0) + (classifier?.inferNs ?? 0));
   });
+});
 
-  it('start the statistics of an ensemble again when a member is loaded, and fail no request', async () => {
-    let isOver = false;
-    let answered = 0;
-    const traffic = (async () => {
-      for (; !isOver; answered++) await answer('judge', 1);
-    })();
-    await expect.poll(() => answered).toBeGreaterThan(3);
-    const { inferences } = await counts('judge');
-    const config = await client.modelConfig('head');
-    await client.load('head', { ...config, dynamic_batching: {} });
-    isOver = true;
-    await traffic;
-    expect((await counts('judge')).inferences).toBeLessThan(inferences);
-    expect((await counts('tokenizer')).inferences).toBeGreaterThanOrEqual(inferences);
-    // So does any later call that controls another model, until the ensemble itself is loaded.
-    await answer('judge', 1);
-    await client.load('tenant_small');
-    expect((await counts('judge')).inferences).toBe(0);
-  });
+ensembleLoadsSuite('an ensemble on a real Triton', async () => {
+  const input = { name: 'INPUT', datatype: 'FP32', shape: [1, 8], raw: Buffer.alloc(32) };
+  const infer = async (): Promise<string> => (await traffic.infer('judge', [input])).message;
+  return { client, infer, ensemble: 'judge', member: 'encoder', neighbour: 'tokenizer', stranger: 'tenant_small' };
 });
