@@ -100,6 +100,27 @@ describe('the pipelines and tenants of the suite on a real Triton', () => {
   });
 });
 
+describe('two models on a device that takes turns', () => {
+  it('wait for each other inside their executions', async () => {
+    const send = async (model: string, requests: number): Promise<void> => {
+      const raw = Buffer.alloc(32);
+      const inputs = [{ name: 'INPUT', datatype: 'FP32', shape: [1, 8], raw }];
+      for (let index = 0; index < requests; index++) await traffic.infer(model, inputs);
+    };
+    const meanNs = async (others: Promise<void>): Promise<number> => {
+      const before = await counts('tenant_small');
+      await send('tenant_small', 20);
+      const after = await counts('tenant_small');
+      await others;
+      return (after.inferNs - before.inferNs) / (after.executions - before.executions);
+    };
+    const alone = await meanNs(Promise.resolve());
+    const together = await meanNs(send('tenant_large', 40));
+    // Up to 6.2 ms of waiting before 1.1 ms of its own.
+    expect(together / alone).toBeGreaterThan(1.5);
+  });
+});
+
 ensembleLoadsSuite('an ensemble on a real Triton', async () => {
   const input = { name: 'INPUT', datatype: 'FP32', shape: [1, 8], raw: Buffer.alloc(32) };
   const infer = async (): Promise<string> => (await traffic.infer('judge', [input])).message;
