@@ -249,6 +249,12 @@ describe('a load of a model in an ensemble', () => {
     expect(await ready()).toEqual([false, false, true, false]);
     await calls.load('b', config);
     expect(await ready()).toEqual([true, true, true, true]);
+    await calls.load('chain', { ...(await calls.config('chain')), max_batch_size: 4 });
+    // The outer one takes batches of 8.
+    expect(await ready()).toEqual([false, true, true, true]);
+    await calls.unload('b');
+    await calls.load('b', config);
+    expect((await calls.config('chain')).max_batch_size).toBe(4);
     await calls.unload('chain');
     await calls.load('b', config);
     expect(await ready()).toEqual([false, false, true, true]);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { openTransport } from '../../src/loadgen/transports/open.ts';
 import type { LaunchedServer } from '../../src/launch/types.ts';
+import { openTransport } from '../../src/loadgen/transports/open.ts';
 import type { OutputTensor } from '../../src/loadgen/types.ts';
 import { connectGrpc, connectHttp } from '../../src/triton/control/connect.ts';
 import type { TritonClient } from '../../src/triton/types.ts';

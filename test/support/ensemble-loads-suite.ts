@@ -32,25 +32,31 @@ export function ensembleLoadsSuite(name: string, start: () => Promise<EnsembleSe
   }
 
   describe(name, () => {
-    it.each(['in place', 'anew'])('a member loaded %s starts its statistics again, and no request fails', async (how) => {
-      const { client, ensemble, member, neighbour, config, infer, count, send } = await begin();
-      await send(3);
-      const [own, others] = [await count(ensemble), await count(neighbour)];
-      let isOver = false;
-      const failures: string[] = [];
-      const traffic = async (): Promise<void> => {
-        while (!isOver) failures.push(await infer());
-      };
-      const running = [traffic(), traffic()];
-      const instances = { ...config, instance_group: [{ count: 2, kind: 'KIND_CPU' as const }] };
-      await client.load(member, how === 'anew' ? { ...config, parameters: { ...config.parameters, NEW: {} } } : instances);
-      isOver = true;
-      await Promise.all(running);
-      expect(failures.filter((words) => words !== '')).toEqual([]);
-      expect(await count(ensemble)).toBeLessThan(own);
-      expect(await count(neighbour)).toBeGreaterThanOrEqual(others);
-      await client.load(member, config);
-    });
+    it.each(['in place', 'anew'])(
+      'a member loaded %s starts its statistics again, and no request fails',
+      async (how) => {
+        const { client, ensemble, member, neighbour, config, infer, count, send } = await begin();
+        await send(3);
+        const [own, others] = [await count(ensemble), await count(neighbour)];
+        let isOver = false;
+        const failures: string[] = [];
+        const traffic = async (): Promise<void> => {
+          while (!isOver) failures.push(await infer());
+        };
+        const running = [traffic(), traffic()];
+        const instances = { ...config, instance_group: [{ count: 2, kind: 'KIND_CPU' as const }] };
+        await client.load(
+          member,
+          how === 'anew' ? { ...config, parameters: { ...config.parameters, NEW: {} } } : instances,
+        );
+        isOver = true;
+        await Promise.all(running);
+        expect(failures.filter((words) => words !== '')).toEqual([]);
+        expect(await count(ensemble)).toBeLessThan(own);
+        expect(await count(neighbour)).toBeGreaterThanOrEqual(others);
+        await client.load(member, config);
+      },
+    );
 
     it('later loads of other models do so too, until the ensemble itself is loaded', async () => {
       const { client, ensemble, member, stranger, config, count, send } = await begin();

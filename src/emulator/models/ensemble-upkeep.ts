@@ -10,8 +10,8 @@ import type { ModelEntry } from './model-entry.ts';
  */
 export class EnsembleUpkeep {
   readonly #entries: ReadonlyMap<string, ModelEntry>;
-  /** Went away with one of their models, and come back with it. */
-  readonly #away = new Set<string>();
+  /** Went away with one of their models, and come back with it: the configs that they were served with. */
+  readonly #away = new Map<string, ModelConfig>();
   /** One of their models was loaded with a config after them. */
   readonly #stale = new Set<string>();
 
@@ -47,7 +47,7 @@ export class EnsembleUpkeep {
   }
 
   /** Returns why the ensemble cannot be served over its models' present configs, or null. */
-  misfit(entry: ModelEntry, config: ModelConfig = entry.serving?.config ?? entry.stored): string | null {
+  misfit(entry: ModelEntry, config: ModelConfig = this.#configOf(entry)): string | null {
     return ensembleMisfit(config, (part) => this.#entries.get(part)?.serving?.config);
   }
 
@@ -59,23 +59,28 @@ export class EnsembleUpkeep {
       if (entry.serving && !fits) this.#sendAway(entry);
       else if (entry.serving && this.#stale.has(entry.name)) entry.renew();
       else if (this.#away.has(entry.name) && fits) {
+        const config = this.#configOf(entry);
         this.#away.delete(entry.name);
         // Nobody asked for it: when it cannot be loaded it stays away, and its index entry says why.
-        await entry.load(null).catch(() => undefined);
+        await entry.load({ config, version: entry.version }).catch(() => undefined);
       }
     }
   }
 
   #sendAway(entry: ModelEntry): void {
     if (!entry.serving) return;
-    this.#away.add(entry.name);
+    this.#away.set(entry.name, entry.serving.config);
     entry.unload();
   }
 
-  /** The models of what serves, or of what would. */
+  /** What serves, or what would. */
+  #configOf(entry: ModelEntry): ModelConfig {
+    return entry.serving?.config ?? this.#away.get(entry.name) ?? entry.stored;
+  }
+
   #partsOf(name: string): readonly string[] {
     const entry = this.#entries.get(name);
-    return entry ? composingModels(entry.serving?.config ?? entry.stored) : [];
+    return entry ? composingModels(this.#configOf(entry)) : [];
   }
 
   #contains(ensemble: string, model: string): boolean {

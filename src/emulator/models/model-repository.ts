@@ -95,7 +95,7 @@ export class ModelRepository {
     if (entry.isRemoved && files.length === 0) throw notPolled(model);
     const source = configJson === undefined ? null : sourceOf(entry, configJson, files);
     const config = source?.config ?? entry.stored;
-    if (this.#ensembles.isCircular(entry, config)) throw notLoaded(model, `circular dependency between ensembles`);
+    if (this.#ensembles.isCircular(entry, config)) throw notLoaded(model, 'circular dependency between ensembles');
     if (source) this.#ensembles.overridden(model);
     await this.#loadComposing(config);
     const misfit = this.#ensembles.misfit(entry, source?.config);
