@@ -4,6 +4,7 @@ import { BYTES_PER_MIB, NS_PER_MS, NS_PER_S, NS_PER_US } from '../base/units.ts'
 import type { ModelEntry } from './models/model-entry.ts';
 import type { Profile } from './profile/schema.ts';
 import type { Device } from './scheduling/device.ts';
+import type { Processor } from './scheduling/processor.ts';
 
 /** GPU and CPU use are means over at least this long, as the real server refreshes them at an interval. */
 const REFRESH_MS = 250;
@@ -12,15 +13,26 @@ const REFRESH_MS = 250;
  * Gives the Prometheus text of Triton's metrics for the models and, when the profile has one, its GPU. Names and units
  * are those of the real server; durations are in microseconds. CPU figures are those of the machine we run on.
  */
-export function metricsOf(profile: Profile, models: readonly ModelEntry[], device: Device, clock: Clock): () => string {
-  const gpuUse = sampled(clock, () => ({ part: device.busyNs(), whole: clock.nowNs() }));
+export function metricsOf(
+  profile: Profile,
+  models: readonly ModelEntry[],
+  { device, processor }: { readonly device: Device; readonly processor: Processor },
+  clock: Clock,
+): () => string {
+  const gpuUse = sampled(clock, () => ({ part: processor.busyNs(), whole: clock.nowNs() }));
   const cpuUse = sampled(clock, cpuTimes);
   const startNs = clock.nowNs();
   return () => {
     const lines = [...modelFamilies(models), ...cpuFamilies(cpuUse())];
     if (profile.device.kind === 'gpu') {
       const seconds = (clock.nowNs() - startNs) / NS_PER_S;
-      lines.push(...gpuFamilies(profile.device, device, gpuUse(), seconds));
+      const use = {
+        usedMib: device.usedMib,
+        utilization: gpuUse(),
+        busySeconds: processor.busyNs() / NS_PER_S,
+        seconds,
+      };
+      lines.push(...gpuFamilies(profile.device, use));
     }
     return `${lines.join('\n')}\n`;
   };
@@ -132,25 +144,32 @@ function cpuFamilies(utilization: number): string[] {
   ].flat();
 }
 
+/** What all models together make of the GPU. */
+interface GpuUse {
+  readonly usedMib: number;
+  readonly utilization: number;
+  /** Seconds in which it executed anything, of all `seconds` since the start. */
+  readonly busySeconds: number;
+  readonly seconds: number;
+}
+
 function gpuFamilies(
   gpu: Extract<Profile['device'], { kind: 'gpu' }>,
-  device: Device,
-  utilization: number,
-  seconds: number,
+  { usedMib, utilization, busySeconds, seconds }: GpuUse,
 ): string[] {
   const one = (value: number): Sample[] => [['{gpu_uuid="EMULATED-GPU-0"}', value]];
   const { idle, busy } = gpu.power_w;
   return [
     family('gauge', 'nv_gpu_utilization', 'GPU use, 0 to 1', one(utilization)),
     family('gauge', 'nv_gpu_memory_total_bytes', 'GPU memory', one(gpu.memory_mib * BYTES_PER_MIB)),
-    family('gauge', 'nv_gpu_memory_used_bytes', 'GPU memory in use', one(device.usedMib * BYTES_PER_MIB)),
+    family('gauge', 'nv_gpu_memory_used_bytes', 'GPU memory in use', one(usedMib * BYTES_PER_MIB)),
     family('gauge', 'nv_gpu_power_usage', 'GPU power in watts', one(idle + (busy - idle) * utilization)),
     family('gauge', 'nv_gpu_power_limit', 'GPU power limit in watts', one(busy)),
     family(
       'counter',
       'nv_energy_consumption',
       'GPU energy in joules',
-      one(idle * seconds + ((busy - idle) * device.busyNs()) / NS_PER_S),
+      one(idle * seconds + (busy - idle) * busySeconds),
     ),
   ].flat();
 }

@@ -6,12 +6,14 @@ import { metricsOf } from './metrics.ts';
 import { type EntryOptions, ModelEntry } from './models/model-entry.ts';
 import { type ControlMode, ModelRepository, servingVersion } from './models/model-repository.ts';
 import type { Servable } from './models/servable.ts';
-import type { Surroundings } from './models/served-version.ts';
+import type { Surroundings } from './models/surroundings.ts';
 import { profileFaults } from './profile/faults.ts';
+import { withComposingModels } from './profile/parts.ts';
 import { readStoredConfig } from './profile/posted-config.ts';
 import type { Profile } from './profile/schema.ts';
 import { ensembleSimulator, modelSimulatorOf } from './profile/simulators.ts';
 import { Device } from './scheduling/device.ts';
+import { Processor } from './scheduling/processor.ts';
 import type { WakeUps } from './scheduling/wake-ups.ts';
 import type { ServerContext } from './server-context.ts';
 import { LogSettings } from './settings/log.ts';
@@ -27,7 +29,7 @@ export interface EmulatedServerOptions {
   readonly seed?: number;
   /** `explicit` by default. */
   readonly controlMode?: ControlMode;
-  /** Models that are loaded at the start; by default all of the profile. */
+  /** Models that are loaded at the start, ensembles with their models; by default all of the profile. */
   readonly loadAtStart?: readonly string[];
   /** The file that its trace settings name; nothing is written there. Without it tracing cannot be turned on. */
   readonly traceFile?: string;
@@ -57,10 +59,12 @@ export function openEmulatedServer(
   const { profile } = options;
   const random = seededRandom(options.seed ?? 1);
   const faults = bothFaults(options.faults ?? {}, profileFaults(profile, random));
-  const device = new Device(profile.device.memory_mib, clock);
+  const device = new Device(profile.device.memory_mib);
+  const [processor, host] = [new Processor(clock, wakeUps), new Processor(clock, wakeUps)];
   const closing = new AbortController();
   const gpus = profile.device.kind === 'gpu' ? 1 : 0;
-  const models = entriesOf(profile, random, faults, gpus, { clock, wakeUps, device, closing: closing.signal, crash });
+  const around = { clock, wakeUps, device, processor, host, closing: closing.signal, crash };
+  const models = entriesOf(profile, random, faults, gpus, around);
   const repository = new ModelRepository(models, options.controlMode ?? 'explicit');
   loadAtStart(profile, models, options.loadAtStart);
   const sharedMemory = new SharedMemoryRegistry(gpus);
@@ -69,7 +73,7 @@ export function openEmulatedServer(
       ...{ identity: serverIdentity(profile.name), repository, faults, sharedMemory, crash },
       ...{ traceSettings: new TraceSettings(options.traceFile), logSettings: new LogSettings() },
     },
-    metrics: metricsOf(profile, models, device, clock),
+    metrics: metricsOf(profile, models, around, clock),
     close: () => {
       closing.abort(new ProtocolFailure('UNAVAILABLE', 'Server exiting'));
       sharedMemory.close();
@@ -101,8 +105,9 @@ function entriesOf(profile: Profile, random: Random, faults: Faults, gpus: numbe
 }
 
 function loadAtStart(profile: Profile, models: readonly ModelEntry[], names: readonly string[] | undefined): void {
+  const wanted = names && withComposingModels(profile, names);
   for (const model of models) {
-    if (names && !names.includes(model.name)) continue;
+    if (wanted && !wanted.has(model.name)) continue;
     try {
       model.loadAtStart();
     } catch (error) {

@@ -7,6 +7,7 @@ import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 import { connectGrpc } from '../../src/triton/control/connect.ts';
 import { serviceMethod } from '../../src/triton/wire/proto.ts';
 import { emulatorForTest, everyKindProfile, smallProfile } from '../support/emulator.ts';
+import { ensembleLoadsSuite } from '../support/ensemble-loads-suite.ts';
 import { fp32Input, grpcInferClient } from '../support/infer-clients.ts';
 import { sendMany } from '../support/transport-suite.ts';
 
@@ -41,9 +42,11 @@ describe('ensembles', () => {
 
   it('name themselves when one of their models refuses', async () => {
     const { control, infer } = await start();
-    await control.load('second', { ...(await control.modelConfig('second')), max_batch_size: 2 });
-    expect((await infer('chain', 3)).message).toBe(
-      "in ensemble 'chain', [request id: <id_unknown>] inference request batch-size must be <= 2 for 'second'",
+    const batching = { default_queue_policy: { max_queue_size: 1 } };
+    await control.load('m', { ...(await control.modelConfig('m')), max_batch_size: 8, dynamic_batching: batching });
+    const answers = await Promise.all(Array.from({ length: 20 }, () => infer('chain', 8)));
+    expect(answers.map(({ message }) => message)).toContain(
+      "in ensemble 'chain', [request id: <id_unknown>] Exceeds maximum queue size",
     );
   });
 
@@ -69,6 +72,12 @@ describe('ensembles', () => {
     const [, metadata] = await http('GET', '/v2/models/chain');
     expect(metadata).toMatchObject({ platform: 'ensemble' });
   });
+});
+
+ensembleLoadsSuite('an ensemble on the emulator', async () => {
+  const { control, infer } = await start();
+  const send = async (): Promise<string> => (await infer('chain')).message;
+  return { client: control, infer: send, ensemble: 'chain', member: 'second', neighbour: 'm', stranger: 'seq' };
 });
 
 describe('decoupled models', () => {

@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { ExecutionSplit } from '../../queueing/service-law.ts';
 import { ensembleSteps } from '../../triton/config/ensemble-rules.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
+import type { Placement } from '../scheduling/placement.ts';
 import { type ModelSignature, signatureOf } from '../wire/infer-call.ts';
 import { asProtocolFailure, ProtocolFailure, requestTag } from '../wire/protocol-failure.ts';
 import { AnswerCache } from './answer-cache.ts';
@@ -61,8 +62,11 @@ export class EnsembleVersion implements Servable {
     new Passage(this.#steps, job, this.signature, this.#options, (failure, compute, totalNs) => {
       this.#inFlight--;
       for (const counters of [this.statistics, this.#options.lifetime]) {
-        if (failure) counters.failed(totalNs);
-        else {
+        if (failure) {
+          // Triton 2.51 counts a request that one of the steps fails twice.
+          counters.failed(totalNs);
+          counters.failed(totalNs);
+        } else {
           counters.executed(job.samples, compute);
           counters.succeeded(job.samples, 0, compute, totalNs);
         }
@@ -73,7 +77,7 @@ export class EnsembleVersion implements Servable {
     }).start();
   }
 
-  setInstances(config: ModelConfig): void {
+  setInstances({ config }: Placement): void {
     this.config = config;
   }
 

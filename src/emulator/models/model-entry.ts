@@ -10,7 +10,8 @@ import { type WarmUp, warmUpOf } from '../scheduling/warm-up.ts';
 import { asProtocolFailure, ProtocolFailure } from '../wire/protocol-failure.ts';
 import { EnsembleVersion } from './ensemble-version.ts';
 import type { Servable } from './servable.ts';
-import { ServedVersion, type Surroundings } from './served-version.ts';
+import { ServedVersion } from './served-version.ts';
+import type { Surroundings } from './surroundings.ts';
 import { VersionStatistics } from './version-statistics.ts';
 
 export interface EntryOptions {
@@ -20,7 +21,7 @@ export interface EntryOptions {
   readonly gpus: number;
   readonly modelSimulatorOf: (config: ModelConfig) => ModelSimulator;
   readonly faults: Faults;
-  /** For an ensemble: the version of another model that serves. Throws NOT_FOUND. */
+  /** For an ensemble and BLS: the version of another model that serves. Throws NOT_FOUND. */
   readonly servingOf: (model: string, version: string) => Servable;
 }
 
@@ -149,6 +150,16 @@ export class ModelEntry {
     this.#posted = { config: this.#options.stored, version: STORED_VERSION };
   }
 
+  /** An ensemble is made anew: its statistics start again from 0, and what is under way goes on. */
+  renew(): void {
+    const { serving } = this;
+    if (!serving) return;
+    const placement: Placement = { config: serving.config, instances: 1, isOnDevice: false };
+    const simulator = this.#options.modelSimulatorOf(serving.config);
+    this.#retire(serving);
+    this.#serve(placement, simulator, this.#warmUp(placement, simulator), serving.version);
+  }
+
   /** Its directory goes: what is served is served on, but the index does not list it and no load finds it (verified on 2.51). */
   remove(): void {
     this.#isRemoved = true;
@@ -202,7 +213,7 @@ export class ModelEntry {
       this.#reason = `Internal: ${failure.message}`;
       throw this.#loadFailed('READY', failure);
     }
-    serving.setInstances(placement.config, placement.instances, before, warmUp);
+    serving.setInstances(placement, before, warmUp);
     this.#reason = '';
     this.#applyNeverReady(placement, true);
   }
@@ -249,12 +260,14 @@ export class ModelEntry {
     return warmUpOf(this.name, config, added, simulator);
   }
 
-  #serve({ config, instances }: Placement, simulator: ModelSimulator, warmUp: WarmUp, version: string): void {
-    const options = { model: this.name, version, config, instances, simulator, warmUp, lifetime: this.lifetime };
+  #serve(placement: Placement, simulator: ModelSimulator, warmUp: WarmUp, version: string): void {
+    const { name: model, lifetime } = this;
+    const { config } = placement;
+    const { servingOf } = this.#options;
     const { clock } = this.#around;
     this.#serving = config.ensemble_scheduling
-      ? new EnsembleVersion({ ...options, clock, serving: this.#options.servingOf })
-      : new ServedVersion(options, this.#around);
+      ? new EnsembleVersion({ model, version, config, lifetime, clock, serving: servingOf })
+      : new ServedVersion({ model, version, placement, lifetime, simulator, warmUp, servingOf }, this.#around);
     if (this.#version !== version) this.#former.add(this.#version);
     this.#former.delete(version);
     this.#version = version;

@@ -5,6 +5,7 @@ import type { Meddling } from '../faults.ts';
 import { readPostedConfig } from '../profile/posted-config.ts';
 import { notPolled, ProtocolFailure } from '../wire/protocol-failure.ts';
 import { tensorMetadata } from '../wire/tensors.ts';
+import { EnsembleUpkeep } from './ensemble-upkeep.ts';
 import type { LoadSource, ModelEntry } from './model-entry.ts';
 import type { Servable } from './servable.ts';
 import { chosenVersion } from './uploaded-files.ts';
@@ -18,12 +19,12 @@ export class ModelRepository {
   readonly #controlMode: ControlMode;
   /** Loaded for an ensemble and never by their own name. */
   readonly #dependents = new Set<string>();
-  /** Ensembles that went away with one of their models, and come back with it. */
-  readonly #orphans = new Set<string>();
+  readonly #ensembles: EnsembleUpkeep;
 
   constructor(entries: readonly ModelEntry[], controlMode: ControlMode) {
     this.#entries = new Map(entries.map((entry) => [entry.name, entry]));
     this.#controlMode = controlMode;
+    this.#ensembles = new EnsembleUpkeep(this.#entries);
   }
 
   get models(): readonly ModelEntry[] {
@@ -80,15 +81,27 @@ export class ModelRepository {
    */
   async load(model: string, configJson?: string, files: readonly string[] = []): Promise<void> {
     this.#checkControl();
+    try {
+      await this.#loadNamed(model, configJson, files);
+    } finally {
+      await this.#ensembles.settle();
+    }
+    this.#ensembles.loaded(model);
+  }
+
+  async #loadNamed(model: string, configJson: string | undefined, files: readonly string[]): Promise<void> {
     const entry = this.#entries.get(model);
     if (!entry || (files.length > 0 && configJson === undefined)) throw notPolled(model);
     if (entry.isRemoved && files.length === 0) throw notPolled(model);
     const source = configJson === undefined ? null : sourceOf(entry, configJson, files);
-    await this.#loadComposing(source?.config ?? entry.stored);
+    const config = source?.config ?? entry.stored;
+    if (this.#ensembles.isCircular(entry, config)) throw notLoaded(model, 'circular dependency between ensembles');
+    if (source) this.#ensembles.overridden(model);
+    await this.#loadComposing(config);
+    const misfit = this.#ensembles.misfit(entry, source?.config);
+    if (misfit !== null) throw notLoaded(model, misfit);
     await entry.load(source);
     this.#dependents.delete(model);
-    this.#orphans.delete(model);
-    await this.#loadOrphans();
   }
 
   /**
@@ -97,44 +110,42 @@ export class ModelRepository {
    */
   unload(model: string, withDependents = false): void {
     this.#checkControl();
+    this.#unloadNamed(model, withDependents);
+    void this.#ensembles.settle();
+  }
+
+  #unloadNamed(model: string, withDependents: boolean): void {
     const entry = this.#entries.get(model);
-    for (const other of this.models)
-      if (other.serving && composingModels(other.serving.config).includes(model)) {
-        this.#orphans.add(other.name);
-        other.unload();
-      }
-    this.#orphans.delete(model);
+    this.#ensembles.leaves(model);
+    this.#ensembles.unloaded(model);
     entry?.unload();
     if (!entry || !withDependents) return;
-    for (const name of composingModels(entry.stored)) if (this.#dependents.has(name)) this.unload(name);
+    for (const name of composingModels(entry.stored)) if (this.#dependents.has(name)) this.#unloadNamed(name, true);
   }
 
   /** Does what somebody else might do to a model: unloads it, loads it with its stored config, or removes its directory. Never fails. */
   async meddle(model: string, how: Meddling): Promise<void> {
     const entry = this.#entries.get(model);
-    if (how === 'unload') entry?.unload();
+    if (how === 'unload') this.#unloadNamed(model, false);
     else if (how === 'remove') entry?.remove();
-    else await entry?.load({ config: entry.stored, version: entry.version }).catch(() => undefined);
+    else {
+      this.#ensembles.overridden(model);
+      await entry?.load({ config: entry.stored, version: entry.version }).catch(() => undefined);
+    }
+    await this.#ensembles.settle();
   }
 
+  /** Loads what is not there, side by side. */
   async #loadComposing(config: ModelConfig): Promise<void> {
-    for (const name of composingModels(config)) {
+    const load = async (name: string): Promise<void> => {
       const entry = this.#entries.get(name);
       if (!entry) throw notPolled(config.name ?? '');
-      if (entry.serving) continue;
+      if (entry.serving) return;
       await this.#loadComposing(entry.stored);
       await entry.load(null);
       this.#dependents.add(name);
-    }
-  }
-
-  async #loadOrphans(): Promise<void> {
-    for (const name of [...this.#orphans]) {
-      const entry = this.#entries.get(name) as ModelEntry;
-      if (composingModels(entry.stored).some((part) => !this.#entries.get(part)?.serving)) continue;
-      this.#orphans.delete(name);
-      await entry.load(null);
-    }
+    };
+    await Promise.all(composingModels(config).map(load));
   }
 
   /** Throws INVALID_ARGUMENT for a model that has no trace settings: one that is not there. */
@@ -157,6 +168,9 @@ export function servingVersion(entries: ReadonlyMap<string, ModelEntry>, model: 
   if (version !== '' && version !== entry.serving.version) throw unknown(model, `version ${version} is not found`);
   return entry.serving;
 }
+
+const notLoaded = (model: string, reason: string): ProtocolFailure =>
+  new ProtocolFailure('INVALID_ARGUMENT', `load failed for model '${model}': ${reason}\n`);
 
 function sourceOf(entry: ModelEntry, configJson: string, files: readonly string[]): LoadSource {
   const config = readPostedConfig(entry, configJson);

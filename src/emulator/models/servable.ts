@@ -1,5 +1,6 @@
 import type { ExecutionSplit } from '../../queueing/service-law.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
+import type { Placement } from '../scheduling/placement.ts';
 import type { SequenceMark } from '../scheduling/sequence-mark.ts';
 import type { WarmUp } from '../scheduling/warm-up.ts';
 import type { ModelSignature } from '../wire/infer-call.ts';
@@ -35,7 +36,7 @@ export interface Servable {
   /** Throws a ProtocolFailure when the request cannot be taken; `job` is never called then. */
   submit(job: Job): void;
   /** Changes instances in place from `before` of them: statistics stay, and so do the instances that remain; those that are added have warmed up. */
-  setInstances(config: ModelConfig, instances: number, before: number, warmUp: WarmUp): void;
+  setInstances(placement: Placement, before: number, warmUp: WarmUp): void;
   /** Resolves when nothing is queued or executing any more. */
   drained(): Promise<void>;
 }

@@ -1,41 +1,32 @@
-import type { Clock } from '../../base/clock.ts';
 import { NS_PER_MS, nsToMs } from '../../base/units.ts';
 import { createBatcher } from '../../queueing/batcher.ts';
 import { policyOf } from '../../queueing/batcher-policy.ts';
 import type { Execution } from '../../queueing/execution.ts';
 import { splitExecution } from '../../queueing/service-law.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
-import type { Device } from '../scheduling/device.ts';
 import type { ModelSimulator } from '../scheduling/model-simulator.ts';
+import type { Placement } from '../scheduling/placement.ts';
+import type { Moment, Processor } from '../scheduling/processor.ts';
 import type { Scheduler } from '../scheduling/scheduler.ts';
 import { SequenceScheduler } from '../scheduling/sequence-scheduler.ts';
-import type { WakeUps } from '../scheduling/wake-ups.ts';
 import type { WarmUp } from '../scheduling/warm-up.ts';
 import { type ModelSignature, signatureOf } from '../wire/infer-call.ts';
 import { ProtocolFailure, requestTag } from '../wire/protocol-failure.ts';
 import { AnswerCache } from './answer-cache.ts';
+import { runBlsCalls } from './bls-calls.ts';
 import { isDecoupledConfig, type Job, type Servable } from './servable.ts';
+import type { Surroundings } from './surroundings.ts';
 import { VersionStatistics } from './version-statistics.ts';
-
-/** What every model of one emulator shares. */
-export interface Surroundings {
-  readonly clock: Clock;
-  readonly wakeUps: WakeUps;
-  readonly device: Device;
-  /** Aborts when the emulator closes: a load that goes on then ends. */
-  readonly closing: AbortSignal;
-  /** Ends the whole server at once, as if its process were killed. */
-  crash(): void;
-}
 
 export interface VersionOptions {
   readonly model: string;
   readonly version: string;
-  readonly config: ModelConfig;
-  readonly instances: number;
+  readonly placement: Placement;
   readonly simulator: ModelSimulator;
   /** What its instances have done before it serves. */
   readonly warmUp: WarmUp;
+  /** The version of another model that serves, for BLS. Throws NOT_FOUND. */
+  readonly servingOf: (model: string, version: string) => Servable;
   /** The model's counters for the metrics endpoint, which outlive the version. */
   readonly lifetime: VersionStatistics;
 }
@@ -45,8 +36,18 @@ interface Ticket {
   readonly enqueuedNs: number;
 }
 
+/** An execution whose answers leave. */
+interface Ending {
+  readonly instance: number;
+  readonly batchSize: number;
+  readonly tickets: readonly Ticket[];
+  readonly startNs: number;
+  /** Time by which the answers leave before it ends. */
+  readonly leadNs: number;
+}
+
 /** The dynamic batcher, or the sequence batcher where the config asks for it. */
-function schedulerOf({ model, config, instances, simulator }: VersionOptions): Scheduler {
+function schedulerOf({ model, placement: { config, instances }, simulator }: VersionOptions): Scheduler {
   if (config.sequence_batching) return new SequenceScheduler(model, config, instances);
   return createBatcher(policyOf(config, Math.min(instances, simulator.atOnce)));
 }
@@ -66,6 +67,7 @@ export class ServedVersion implements Servable {
 
   readonly #lifetime: VersionStatistics;
   readonly #simulator: ModelSimulator;
+  readonly #servingOf: VersionOptions['servingOf'];
   readonly #around: Surroundings;
   readonly #batcher: Scheduler;
   /** `max_queue_size`; Infinity without one. */
@@ -74,6 +76,7 @@ export class ServedVersion implements Servable {
   readonly #freeIds: number[] = [];
   readonly #warm = new Set<number>();
   readonly #warmSizes = new Set<string>();
+  #processor: Processor;
   #wakeNs = Number.POSITIVE_INFINITY;
   #cancelWake = (): void => undefined;
   #onDrained: (() => void)[] = [];
@@ -81,16 +84,18 @@ export class ServedVersion implements Servable {
   constructor(options: VersionOptions, around: Surroundings) {
     this.model = options.model;
     this.version = options.version;
-    this.config = options.config;
-    this.signature = signatureOf(options.model, options.config);
+    this.config = options.placement.config;
+    this.signature = signatureOf(options.model, this.config);
     this.statistics = new VersionStatistics(around.clock);
     this.#lifetime = options.lifetime;
     this.#simulator = options.simulator;
+    this.#servingOf = options.servingOf;
     this.#around = around;
-    this.isDecoupled = isDecoupledConfig(options.config);
+    this.#processor = this.#processorOf(options.placement);
+    this.isDecoupled = isDecoupledConfig(this.config);
     this.#batcher = schedulerOf(options);
-    this.#mostQueued = mostQueued(options.config);
-    this.#warmedUp(0, options.instances, options.warmUp);
+    this.#mostQueued = mostQueued(this.config);
+    this.#warmedUp(0, options.placement.instances, options.warmUp);
   }
 
   get waitingRequests(): number {
@@ -112,8 +117,10 @@ export class ServedVersion implements Servable {
     this.#advance();
   }
 
-  setInstances(config: ModelConfig, instances: number, before: number, warmUp: WarmUp): void {
-    this.config = config;
+  setInstances(placement: Placement, before: number, warmUp: WarmUp): void {
+    const { instances } = placement;
+    this.config = placement.config;
+    this.#processor = this.#processorOf(placement);
     this.#warmedUp(before, instances, warmUp);
     for (const instance of this.#warm) if (instance >= instances) this.#warm.delete(instance);
     for (const size of this.#warmSizes) if (Number.parseInt(size, 10) >= instances) this.#warmSizes.delete(size);
@@ -158,12 +165,27 @@ export class ServedVersion implements Servable {
     const startNs = this.#around.clock.nowNs();
     const durationNs =
       this.#simulator.executionNs(batchSize, this.#batcher.busyInstances) + this.#coldNs(instance, batchSize);
-    this.#around.device.executionStarted();
-    if (this.isDecoupled) this.#respond(tickets, startNs, durationNs);
     const leadNs = Math.min(this.#simulator.answerLeadMs * NS_PER_MS, durationNs);
-    this.#around.wakeUps.at(startNs + durationNs - leadNs, () =>
-      this.#finish(instance, batchSize, tickets, startNs, leadNs),
-    );
+    const end = (failure: ProtocolFailure | null): void =>
+      this.#finish({ instance, batchSize, tickets, startNs, leadNs }, failure);
+    const worked = { atNs: durationNs - leadNs, action: () => this.#call(tickets, end) };
+    this.#processor.run({
+      owner: this,
+      share: this.#simulator.deviceShare,
+      moments: [...(this.isDecoupled ? this.#responses(tickets, durationNs, worked.atNs) : []), worked],
+    });
+  }
+
+  #processorOf({ isOnDevice }: Placement): Processor {
+    return isOnDevice ? this.#around.processor : this.#around.host;
+  }
+
+  /** Calls the other models of a BLS model, whose instance waits for them. */
+  #call(tickets: readonly Ticket[], end: (failure: ProtocolFailure | null) => void): void {
+    const { bls } = this.#simulator;
+    const samples = tickets.map(({ job }) => job.samples);
+    if (bls) runBlsCalls(this.model, bls, samples, this.#servingOf, end);
+    else end(null);
   }
 
   /** Triton counts these executions as any other, with a request for each sample of the batch (checked on 2.51). */
@@ -196,26 +218,27 @@ export class ServedVersion implements Servable {
   }
 
   /** All responses but the last, which comes with the end of the execution. */
-  #respond(tickets: readonly Ticket[], startNs: number, durationNs: number): void {
+  #responses(tickets: readonly Ticket[], durationNs: number, lastNs: number): Moment[] {
     const { responses, networkMs } = this.#simulator;
-    for (let index = 1; index < responses; index++) {
-      const respond = (): void => {
-        for (const { job } of tickets) job.respond?.();
-      };
-      this.#around.wakeUps.at(startNs + (durationNs * index) / responses + networkMs * NS_PER_MS, respond);
-    }
+    const respond = (): void => {
+      for (const { job } of tickets) job.respond?.();
+    };
+    return Array.from({ length: Math.max(0, responses - 1) }, (_, index) => ({
+      atNs: Math.min(lastNs, (durationNs * (index + 1)) / responses),
+      action: () => this.#after(networkMs, this.#around.clock.nowNs(), respond),
+    }));
   }
 
   /** The answers leave; the execution ends, by the statistics, `leadNs` later. */
-  #finish(instance: number, batchSize: number, tickets: readonly Ticket[], startNs: number, leadNs: number): void {
+  #finish({ instance, batchSize, tickets, startNs, leadNs }: Ending, failure: ProtocolFailure | null): void {
     const leaveNs = this.#around.clock.nowNs();
     const endNs = leaveNs + leadNs;
-    this.#around.device.executionEnded();
     const compute = splitExecution(this.#simulator, endNs - startNs);
     for (const counters of [this.statistics, this.#lifetime]) {
       counters.executed(batchSize, compute);
       for (const { job, enqueuedNs } of tickets) {
-        counters.succeeded(job.samples, startNs - enqueuedNs, compute, endNs - enqueuedNs);
+        if (failure) counters.failed(endNs - enqueuedNs);
+        else counters.succeeded(job.samples, startNs - enqueuedNs, compute, endNs - enqueuedNs);
       }
     }
     const { turnaroundMs, networkMs } = this.#simulator;
@@ -223,8 +246,8 @@ export class ServedVersion implements Servable {
     this.#after(turnaroundMs + nsToMs(leadNs), leaveNs, () => this.#free(instance));
     this.#after(networkMs, leaveNs, () => {
       for (const { job } of tickets) {
-        if (this.isDecoupled && this.#simulator.responses > 0) job.respond?.();
-        job.done(null, compute);
+        if (!failure && this.isDecoupled && this.#simulator.responses > 0) job.respond?.();
+        job.done(failure, failure ? null : compute);
       }
     });
   }

@@ -4,6 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { messageOf, TrituneError } from '../../base/errors.ts';
 import { readYaml } from '../../base/yaml.ts';
 import { checkServiceLaw } from '../../queueing/service-law.ts';
+import { ensembleMisfit } from '../../triton/config/ensemble-fit.ts';
+import { partsFault } from './parts.ts';
 import { readStoredConfig } from './posted-config.ts';
 import { type Profile, profileSchema } from './schema.ts';
 import { lawOf } from './simulators.ts';
@@ -49,8 +51,24 @@ export function parseProfile(text: string, file: string): Profile {
     for (const [at, arm] of model.arms.entries())
       check(file, `models.${index}.arms.${at}`, () => checkServiceLaw(lawOf(model, [arm])));
   }
-  checkEnsembles(checked.data, file);
+  const { ensembles } = checked.data;
+  for (const [index, { config }] of ensembles.entries())
+    check(file, `ensembles.${index}.config`, () => readStoredConfig(config));
+  const fault = partsFault(checked.data) ?? misfit(checked.data);
+  if (fault) throw invalid(file, fault.place, fault.reason);
   return checked.data;
+}
+
+/** The first ensemble that could not be served over its models, and why; null when all can. */
+function misfit({ models, ensembles }: Profile): { readonly place: string; readonly reason: string } | null {
+  const configs = new Map(
+    [...models, ...ensembles].map(({ config }) => [config.name, readStoredConfig(config)] as const),
+  );
+  for (const [index, { config }] of ensembles.entries()) {
+    const reason = ensembleMisfit(configs.get(config.name) ?? {}, (name) => configs.get(name));
+    if (reason !== null) return { place: `ensembles.${index}.config`, reason };
+  }
+  return null;
 }
 
 function yamlOf(text: string, file: string): unknown {
@@ -58,20 +76,6 @@ function yamlOf(text: string, file: string): unknown {
     return readYaml(text).value;
   } catch (error) {
     throw invalid(file, 'the text', messageOf(error), error);
-  }
-}
-
-/** Their configs, and that each step names another model of the profile. */
-function checkEnsembles({ models, ensembles }: Profile, file: string): void {
-  const names = [...models, ...ensembles].map(({ config }) => config.name);
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) throw invalid(file, 'models', `there is more than one model '${twice}'`);
-  for (const [index, { config }] of ensembles.entries()) {
-    const place = `ensembles.${index}.config`;
-    check(file, place, () => readStoredConfig(config));
-    const { step } = config.ensemble_scheduling;
-    const wrong = step.find(({ model_name: name }) => name === config.name || !names.includes(name));
-    if (wrong) throw invalid(file, place, `'${wrong.model_name}' is no other model of the profile`);
   }
 }
 

@@ -28,6 +28,11 @@ const law = z.strictObject({
   interference: interference.default({ per_instance: 0, batch_exponent: 0 }),
   /** Executions that run at once, at most; instances beyond wait for their turn, as TensorRT's on one GPU do. */
   at_once: z.int().min(1).optional(),
+  /**
+   * The part of its GPU or CPU that an execution takes, 0 to 1: executions of several models that ask for more than the whole together
+   * are all slowed by as much. 0: it neither slows other models nor is slowed by them.
+   */
+  device_share: share.default(0),
   /** Sizes that the model really executes; a batch costs as much as the next of them. */
   padded_sizes: z.array(z.int().min(1)).default([]),
   /** Coefficient of variation of an execution's time. */
@@ -106,6 +111,22 @@ const statisticsFault = z.strictObject({
   times,
 });
 
+const blsCall = z.strictObject({
+  /** Another model or ensemble of the profile. */
+  model: z.string().min(1),
+  /** Samples that it gets for each sample of the request: crops of an image, passages of a question. */
+  fan_out: z.int().min(1).default(1),
+  /** All samples in one request, as far as its largest batch allows; or in a request each, together or one after the other. */
+  send: z.enum(['batch', 'each', 'each-in-turn']).default('batch'),
+});
+
+const bls = z.strictObject({
+  /** How an execution works on the requests of its batch: as a plain loop does, or all at once (`async_exec`). */
+  requests: z.enum(['in-turn', 'together']).default('in-turn'),
+  /** One after the other; the calls of a stage go out together. */
+  stages: z.array(z.array(blsCall).min(1)).min(1),
+});
+
 const tensor = z.looseObject({ name: z.string().min(1), data_type: z.string(), dims: z.array(z.int()) });
 
 const model = z.strictObject({
@@ -117,6 +138,8 @@ const model = z.strictObject({
     output: z.array(tensor).min(1),
   }),
   law,
+  /** The models that it calls from its code (business logic scripting), after the work of its law; its instance waits for them. */
+  bls: bls.optional(),
   arms: z.array(arm).default([]),
   memory: z
     .strictObject({ model_mib: atLeastZero, instance_mib: atLeastZero, sample_mib: atLeastZero })

@@ -2,6 +2,7 @@ import type { Random } from '../../base/random.ts';
 import { MS_PER_S, msToNs } from '../../base/units.ts';
 import { executionNs, type ServiceLaw, spreadOf } from '../../queueing/service-law.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
+import type { BlsPlan } from '../scheduling/bls-plan.ts';
 import type { ModelSimulator } from '../scheduling/model-simulator.ts';
 import { configMeets } from './config-paths.ts';
 import type { Arm, ModelProfile, Profile } from './schema.ts';
@@ -25,6 +26,8 @@ export function modelSimulatorOf(
   return {
     executionNs: (batchSize, busy) =>
       executionNs(law, batchSize, busy) * spread() * driftFactor(profile.drift, elapsedNs),
+    deviceShare: profile.law.device_share,
+    bls: blsPlanOf(profile),
     atOnce: law.atOnce ?? Number.POSITIVE_INFINITY,
     firstExecutionMs: profile.first_execution_ms,
     firstOfSizeMs: profile.first_execution_of_size_ms,
@@ -42,6 +45,12 @@ export function modelSimulatorOf(
       removeSeconds: profile.load.remove_s,
     },
   };
+}
+
+function blsPlanOf({ bls }: ModelProfile): BlsPlan | null {
+  if (!bls) return null;
+  const stages = bls.stages.map((stage) => stage.map(({ fan_out: fanOut, ...call }) => ({ ...call, fanOut })));
+  return { ...bls, stages };
 }
 
 /** Returns the model's service law with these arms applied; its own without any. */
@@ -80,6 +89,8 @@ function driftFactor(drift: ModelProfile['drift'], elapsedNs: () => number): num
 export function ensembleSimulator({ load }: Profile['ensembles'][number]): ModelSimulator {
   return {
     executionNs: () => 0,
+    deviceShare: 0,
+    bls: null,
     atOnce: Number.POSITIVE_INFINITY,
     firstExecutionMs: 0,
     firstOfSizeMs: 0,

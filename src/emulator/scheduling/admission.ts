@@ -14,7 +14,7 @@ const MOST_INSTANCES = 4096;
 export function admit(
   device: Device,
   owner: object,
-  { instances }: Placement,
+  { instances, isOnDevice }: Placement,
   simulator: ModelSimulator,
   { isBeside = false }: { readonly isBeside?: boolean } = {},
 ): void {
@@ -25,7 +25,7 @@ export function admit(
       'INVALID_ARGUMENT',
       `failed to create instance ${most}: the model allows ${most} instances`,
     );
-  const mib = simulator.memoryMib(instances);
+  const mib = isOnDevice ? simulator.memoryMib(instances) : 0;
   const { missingMib } = device.reserve(owner, mib, { isBeside });
   if (missingMib > 0) {
     throw new ProtocolFailure(

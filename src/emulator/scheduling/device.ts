@@ -1,17 +1,10 @@
-import type { Clock } from '../../base/clock.ts';
-
-/** The one device that all models of an emulator share: its memory, and how busy it is. Sizes in MiB. */
+/** The memory of the one device that all models of an emulator share. Sizes in MiB. */
 export class Device {
   readonly #limitMib: number;
   readonly #reserved = new Map<object, number>();
-  readonly #clock: Clock;
-  #running = 0;
-  #busyNs = 0;
-  #busySinceNs = 0;
 
-  constructor(limitMib: number, clock: Clock) {
+  constructor(limitMib: number) {
     this.#limitMib = limitMib;
-    this.#clock = clock;
   }
 
   get limitMib(): number {
@@ -41,20 +34,5 @@ export class Device {
 
   release(owner: object): void {
     this.#reserved.delete(owner);
-  }
-
-  executionStarted(): void {
-    if (this.#running === 0) this.#busySinceNs = this.#clock.nowNs();
-    this.#running += 1;
-  }
-
-  executionEnded(): void {
-    this.#running -= 1;
-    if (this.#running === 0) this.#busyNs += this.#clock.nowNs() - this.#busySinceNs;
-  }
-
-  /** Nanoseconds in which at least one execution was running, since the start. */
-  busyNs(): number {
-    return this.#busyNs + (this.#running > 0 ? this.#clock.nowNs() - this.#busySinceNs : 0);
   }
 }

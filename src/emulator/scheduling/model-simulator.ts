@@ -1,7 +1,13 @@
+import type { BlsPlan } from './bls-plan.ts';
+
 /** Simulates one model with one config on the emulated device. */
 export interface ModelSimulator {
   /** Returns the time of one execution in nanoseconds, with noise. `busyInstances` counts the one that starts. */
   executionNs(batchSize: number, busyInstances: number): number;
+  /** The part of its processor that an execution takes from other models, 0 to 1. */
+  readonly deviceShare: number;
+  /** The models that an execution calls; null when it calls none. */
+  readonly bls: BlsPlan | null;
   /** Executions that run concurrently, at most; Infinity for as many as there are instances. */
   readonly atOnce: number;
   /** Added to the first execution on every instance. */

@@ -10,14 +10,17 @@ export interface Placeable {
 export interface Placement {
   readonly config: ModelConfig;
   readonly instances: number;
+  /** False: on the CPU of a machine whose device is a GPU; it takes none of that. */
+  readonly isOnDevice: boolean;
 }
 
 /** Triton's placement of instance groups: KIND_AUTO takes GPUs if there are any, a count holds for each listed GPU. */
 export function place(model: string, config: ModelConfig, device: Placeable): Placement {
-  if (config.ensemble_scheduling) return { config, instances: 1 };
+  if (config.ensemble_scheduling) return { config, instances: 1, isOnDevice: false };
   const groups = (config.instance_group ?? [{}]).map((group, index) => placeGroup(model, config, group, index, device));
   const instances = groups.reduce((sum, group) => sum + instancesOf(group), 0);
-  return { config: { ...config, instance_group: groups }, instances };
+  const isOnDevice = device.gpus === 0 || groups.some(({ kind }) => kind !== 'KIND_CPU');
+  return { config: { ...config, instance_group: groups }, instances, isOnDevice };
 }
 
 function instancesOf(group: InstanceGroup): number {

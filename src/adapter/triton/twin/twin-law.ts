@@ -11,7 +11,7 @@ import type { FittedLaws } from './fitted-laws.ts';
 import type { LoadSeconds } from './loads.ts';
 import { measuredLaw } from './measured-law.ts';
 
-type LawFields = Omit<ModelProfile['law'], 'turnaround_ms' | 'answer_lead_ms'>;
+type LawFields = Omit<ModelProfile['law'], 'device_share' | 'turnaround_ms' | 'answer_lead_ms'>;
 
 /** An arm of a twin's profile. */
 export type TwinArm = Pick<Arm, 'name' | 'when' | 'execution_ms' | 'interference' | 'refuses' | 'load_s'>;

@@ -1,0 +1,57 @@
+import type { Profile } from './schema.ts';
+
+/** A model or ensemble of a profile, and the models that its requests go on to. */
+interface Node {
+  readonly name: string;
+  /** Where in the profile it says so. */
+  readonly place: string;
+  readonly parts: readonly string[];
+}
+
+/** What is wrong with how the models of a profile hang together, and where it says so; null when all is well. */
+export function partsFault(profile: Profile): { readonly place: string; readonly reason: string } | null {
+  const nodes = [...modelNodes(profile), ...ensembleNodes(profile)];
+  const byName = new Map(nodes.map((node) => [node.name, node] as const));
+  const twice = nodes.find(({ name }, index) => nodes.findIndex((other) => other.name === name) !== index);
+  if (twice) return { place: 'models', reason: `there is more than one model '${twice.name}'` };
+  for (const { name, place, parts } of nodes) {
+    const wrong = parts.find((part) => part === name || !byName.has(part));
+    if (wrong !== undefined) return { place, reason: `'${wrong}' is no other model of the profile` };
+  }
+  const circle = nodes.find(({ name }) => below(name, byName).has(name));
+  return circle ? { place: circle.place, reason: `requests to '${circle.name}' would come back to it` } : null;
+}
+
+/** Returns these models and ensembles, and the models that the ensembles are made of: what is loaded when they are. */
+export function withComposingModels(profile: Profile, names: readonly string[]): ReadonlySet<string> {
+  const ensembles = new Map(ensembleNodes(profile).map((node) => [node.name, node] as const));
+  return new Set(names.flatMap((name) => [name, ...below(name, ensembles)]));
+}
+
+const modelNodes = ({ models }: Profile): Node[] =>
+  models.map(({ config, bls }, index) => ({
+    name: config.name,
+    place: `models.${index}.bls`,
+    parts: (bls?.stages ?? []).flat().map(({ model }) => model),
+  }));
+
+const ensembleNodes = ({ ensembles }: Profile): Node[] =>
+  ensembles.map(({ config }, index) => ({
+    name: config.name,
+    place: `ensembles.${index}.config`,
+    parts: config.ensemble_scheduling.step.map(({ model_name }) => model_name),
+  }));
+
+/** All that its requests go on to, at any depth. */
+function below(name: string, nodes: ReadonlyMap<string, Node>): Set<string> {
+  const found = new Set<string>();
+  const add = (of: string): void => {
+    for (const part of nodes.get(of)?.parts ?? []) {
+      if (found.has(part)) continue;
+      found.add(part);
+      add(part);
+    }
+  };
+  add(name);
+  return found;
+}
