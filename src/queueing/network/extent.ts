@@ -73,7 +73,8 @@ export class Extent {
 
   #isTooLong(): boolean {
     const { warmUpRequests, requests } = this.#options;
-    const answered = this.#fronts.reduce((sum, front) => sum + front.answered, 0);
-    return answered >= MOST_TIMES * this.#fronts.length * (warmUpRequests + requests);
+    const goingOn = this.#fronts.filter(({ all }) => all === Number.POSITIVE_INFINITY);
+    const answered = goingOn.reduce((sum, front) => sum + front.answered, 0);
+    return goingOn.length > 0 && answered >= MOST_TIMES * goingOn.length * (warmUpRequests + requests);
   }
 }
