@@ -4,8 +4,7 @@ import type { BatcherPolicy } from './batcher-policy.ts';
 import { EventHeap } from './event-heap.ts';
 import { checkServiceLaw, type ServiceLaw } from './service-law.ts';
 import { Station } from './station.ts';
-import type { Simulation } from './tally.ts';
-import { Tally } from './tally.ts';
+import { ClientTally, ModelTally, type Simulation } from './tally.ts';
 import { ArrivalStream, checkTraffic, MOST_REQUESTS, type Traffic } from './traffic.ts';
 
 export type SimulationOptions = {
@@ -43,11 +42,12 @@ export function simulate(
   checkSimulation(options);
   const run = new Run(policy, law, traffic, options);
   while (run.step());
-  return run.tally.summary();
+  return run.summary();
 }
 
 class Run {
-  readonly tally: Tally;
+  readonly #clients: ClientTally;
+  readonly #model: ModelTally;
   readonly #station: Station;
   readonly #events = new EventHeap();
   readonly #arrivals: ArrivalStream;
@@ -64,12 +64,9 @@ class Run {
     this.#frontEndNs = law.frontEndNs;
     this.#arrivals = new ArrivalStream(traffic, sent, random);
     this.#samples = traffic.samplesPerRequest ?? 1;
-    this.tally = new Tally({
-      warmUpRequests: options.warmUpRequests,
-      requests: counted,
-      largestBatch,
-      roundTripNs: traffic.roundTripNs ?? 0,
-    });
+    this.#clients = new ClientTally(options.warmUpRequests, counted, traffic.roundTripNs ?? 0, largestBatch);
+    this.#model = new ModelTally(largestBatch);
+    this.#model.isCounting = this.#clients.isCounting;
   }
 
   /** Handles the next event; returns false at the end of the simulation. Of simultaneous events, arrivals come first. */
@@ -78,17 +75,23 @@ class Run {
     const eventNs = this.#events.nextNs;
     const nowNs = Math.min(arrivalNs, eventNs);
     if (nowNs === Number.POSITIVE_INFINITY) return false;
-    this.tally.busyUntil(nowNs, this.#station.busyInstances);
+    this.#model.busyUntil(nowNs, this.#station.busyInstances);
     if (arrivalNs <= eventNs) {
       this.#arrive(arrivalNs);
     } else {
       const subject = this.#events.take();
       if (subject !== WAKE) this.#complete(eventNs, subject);
       else this.#station.wake(eventNs);
-      if (this.tally.isFull) return false;
+      if (this.#clients.isFull) return false;
     }
     this.#start(nowNs);
     return true;
+  }
+
+  /** Returns the figures. Throws INPUT_INVALID when nothing came after the warm-up. */
+  summary(): Simulation {
+    const clients = this.#clients.summary();
+    return { ...clients, ...this.#model.summary(this.#clients.spanNs) };
   }
 
   /** A request is taken by the server: requests have the same numbers on their way and at the station. */
@@ -103,11 +106,17 @@ class Run {
     const startNs = station.startNs[instance] as number;
     const first = station.first[instance] as number;
     const count = station.count[instance] as number;
+    const isCounting = this.#clients.isCounting;
     for (let request = first; request < first + count; request++) {
-      this.tally.answered(this.#arrivals.sentNs(request), station.queuedNs(request), startNs, nowNs);
+      if (isCounting) {
+        this.#clients.answered(this.#arrivals.sentNs(request), nowNs);
+        this.#model.served(station.queuedNs(request), startNs, nowNs);
+      }
       this.#arrivals.answered(nowNs);
     }
-    this.tally.executed(station.batchSize[instance] as number, count, nowNs);
+    this.#model.executed(station.batchSize[instance] as number);
+    this.#clients.together(count, nowNs);
+    this.#model.isCounting = this.#clients.isCounting;
     station.complete(nowNs, instance);
   }
 

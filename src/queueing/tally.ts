@@ -35,57 +35,10 @@ export interface ModelFigures {
 /** Figures of a simulation after its warm-up. */
 export interface Simulation extends ClientFigures, ModelFigures {}
 
-type Limits = {
-  readonly warmUpRequests: number;
-  readonly requests: number;
-  readonly largestBatch: number;
-  readonly roundTripNs: number;
-};
-
 /**
- * Counts what happens after the warm-up. The counted part begins and ends with the end of an execution, and the requests of an execution
- * are counted together: a part of a large batch would bias the throughput.
+ * Counts the requests of clients that are answered after a warm-up. The counted part begins and ends with the end of an execution, and the
+ * requests of an execution are counted together: a part of a large batch would bias the throughput.
  */
-export class Tally {
-  readonly #clients: ClientTally;
-  readonly #model: ModelTally;
-
-  constructor({ warmUpRequests, requests, largestBatch, roundTripNs }: Limits) {
-    this.#clients = new ClientTally(warmUpRequests, requests, roundTripNs, largestBatch);
-    this.#model = new ModelTally(largestBatch);
-    this.#model.isCounting = warmUpRequests <= 0;
-  }
-
-  get isFull(): boolean {
-    return this.#clients.isFull;
-  }
-
-  /** Adds the time since the last call, with this number of busy instances. */
-  busyUntil(nowNs: number, instances: number): void {
-    this.#model.busyUntil(nowNs, instances);
-  }
-
-  answered(sentNs: number, queuedNs: number, startNs: number, nowNs: number): void {
-    if (!this.#model.isCounting) return;
-    this.#clients.answered(sentNs, nowNs);
-    this.#model.served(queuedNs, startNs, nowNs);
-  }
-
-  /** Counts an execution that has ended, after `answered` was called for each of its requests. */
-  executed(batchSize: number, requests: number, nowNs: number): void {
-    this.#model.executed(batchSize);
-    this.#clients.together(requests, nowNs);
-    this.#model.isCounting = this.#clients.isCounting;
-  }
-
-  /** Returns the figures. Throws INPUT_INVALID when nothing came after the warm-up. */
-  summary(): Simulation {
-    const clients = this.#clients.summary();
-    return { ...clients, ...this.#model.summary(this.#clients.spanNs) };
-  }
-}
-
-/** Counts the requests of clients that are answered after a warm-up, in groups that are answered together. */
 export class ClientTally {
   readonly #requests: number;
   readonly #roundTripNs: number;

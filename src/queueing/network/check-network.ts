@@ -7,7 +7,7 @@ import type { Network } from './types.ts';
 /** Checks a network. Throws INPUT_INVALID, or CONFIG_INVALID for a policy, saying what is wrong. */
 export function checkNetwork({ stages, devices = [], fronts }: Network): void {
   if (fronts.length === 0) refuse('nobody sends it requests', 'give one front at least');
-  for (const of of [stages, devices, fronts]) checkNames(of.map(({ name }) => name));
+  for (const named of [stages, devices, fronts]) checkNames(named.map(({ name }) => name));
   for (const { name, interference, atOnce } of devices) {
     if (!(interference >= 0 && interference < Number.POSITIVE_INFINITY)) {
       refuse(`the interference of device '${name}' is ${interference}`, 'give a finite number of at least 0');
