@@ -3,18 +3,10 @@ import { NS_PER_S } from '../../base/units.ts';
 import { executionNs } from '../service-law.ts';
 import { Station } from '../station.ts';
 import { ModelTally } from '../tally.ts';
+import { PlannedCall } from './calls.ts';
 import type { Visit } from './passage.ts';
-import { type Plan, planOf } from './plan.ts';
 import type { SharedDevice } from './shared-device.ts';
-import type { Call, Stage, StageFigures } from './types.ts';
-
-/** A call with its plan, and the samples that made it so far. */
-interface PlannedCall {
-  readonly plan: Plan;
-  readonly requestsPerSample: number | undefined;
-  readonly inParallel: boolean;
-  samples: number;
-}
+import type { Stage, StageFigures } from './types.ts';
 
 /** A stage while it is simulated: its station, its visits, and what is counted of them. */
 export class ModelStage {
@@ -43,12 +35,7 @@ export class ModelStage {
     this.tally = new ModelTally(Math.max(1, stage.policy.maxBatchSize));
     this.device = device;
     this.firstSlot = firstSlot;
-    this.calls = (stage.calls ?? []).map((call: Call) => ({
-      plan: planOf(call.steps, stageOf),
-      requestsPerSample: call.requestsPerSample,
-      inParallel: call.inParallel,
-      samples: 0,
-    }));
+    this.calls = (stage.calls ?? []).map((call) => new PlannedCall(call, stageOf));
   }
 
   arrive(nowNs: number, visit: Visit): void {
@@ -63,17 +50,6 @@ export class ModelStage {
       batch.push(this.#visits.get(first + index) as Visit);
     }
     return batch;
-  }
-
-  /** Returns the samples of each request that the call makes for a batch. */
-  requestsOf(call: number, batch: readonly Visit[]): number[] {
-    const planned = this.calls[call] as PlannedCall;
-    const { requestsPerSample } = planned;
-    const samples = batch.map(({ passage }) => passage.samples);
-    if (requestsPerSample === undefined) return samples;
-    const before = Math.floor(planned.samples * requestsPerSample);
-    for (const each of samples) planned.samples += each;
-    return new Array<number>(Math.floor(planned.samples * requestsPerSample) - before).fill(1);
   }
 
   /** How much the executions of this stage that run now lengthen the one that has just started. */

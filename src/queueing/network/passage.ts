@@ -1,32 +1,25 @@
 import type { Plan } from './plan.ts';
 
-/** The execution of a BLS model that made a request, by its slot; −1 for the request of a client. */
-const NO_CALLER = -1;
+/** Who sent a request: a client of the front at this place, or the execution of a BLS model, by its slot. */
+type Sender = { readonly front: number } | { readonly slot: number };
 
 /** One request's way through the steps of a plan. */
 export class Passage {
   readonly plan: Plan;
   readonly samples: number;
-  /** Place of the front whose client sent it; that of the caller's request for a call. */
-  readonly front: number;
   readonly sentNs: number;
-  readonly callerSlot: number;
+  readonly sender: Sender;
   /** Steps that have not ended. */
   left: number;
   /** Steps that each step still waits for; made at the first join. */
   #waitsFor: number[] | null = null;
 
-  constructor(plan: Plan, samples: number, front: number, sentNs: number, callerSlot: number = NO_CALLER) {
+  constructor(plan: Plan, samples: number, sentNs: number, sender: Sender) {
     this.plan = plan;
     this.samples = samples;
-    this.front = front;
     this.sentNs = sentNs;
-    this.callerSlot = callerSlot;
+    this.sender = sender;
     this.left = plan.steps.length;
-  }
-
-  get isCall(): boolean {
-    return this.callerSlot !== NO_CALLER;
   }
 
   /** One of the steps that `step` needs has ended. Returns whether that was the last of them. */

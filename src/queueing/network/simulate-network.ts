@@ -1,6 +1,7 @@
 import { seededRandom } from '../../base/random.ts';
 import { EventHeap } from '../event-heap.ts';
 import { checkSimulation, type SimulationOptions } from '../simulate.ts';
+import { ExecutionCalls } from './calls.ts';
 import { checkNetwork, stageFinder } from './check-network.ts';
 import { Extent } from './extent.ts';
 import { FrontTraffic } from './front-traffic.ts';
@@ -26,17 +27,6 @@ export function simulateNetwork(network: Network, options: SimulationOptions): N
   return run.summary();
 }
 
-/** What the execution of a BLS model still has to call. */
-interface Calls {
-  /** Place of the call under way. */
-  call: number;
-  /** Samples of each request that it has yet to send. */
-  left: number[];
-  /** Requests that are under way. */
-  awaited: number;
-  readonly replies: Visit[];
-}
-
 class NetworkRun {
   readonly #network: Network;
   readonly #stages: readonly ModelStage[];
@@ -46,7 +36,7 @@ class NetworkRun {
   /** Subjects: a slot whose own time has passed, `#slots` and more for a device, −1 and less for the wake-up of a stage. */
   readonly #events = new EventHeap();
   readonly #stageOfSlot: number[] = [];
-  readonly #callsOfSlot = new Map<number, Calls>();
+  readonly #callsOfSlot = new Map<number, ExecutionCalls>();
   readonly #slots: number;
   #frontEndFreeNs = 0;
 
@@ -123,7 +113,7 @@ class NetworkRun {
     const { arrivals, plan, samples } = this.#fronts[front] as FrontTraffic;
     const sentNs = arrivals.sentNs(arrivals.take());
     this.#frontEndFreeNs = nowNs;
-    this.#enter(nowNs, new Passage(plan, samples, front, sentNs));
+    this.#enter(nowNs, new Passage(plan, samples, sentNs, { front }));
   }
 
   #happen(nowNs: number, subject: number): void {
@@ -176,52 +166,44 @@ class NetworkRun {
     const stage = this.#stages[this.#stageOfSlot[slot] as number] as ModelStage;
     const instance = slot - stage.firstSlot;
     const startNs = stage.station.startNs[instance] as number;
-    for (const visit of stage.batchOf(instance)) {
+    const batch = stage.batchOf(instance);
+    for (const visit of batch) {
       visit.startNs = startNs;
       visit.computedNs = nowNs;
     }
     if (stage.calls.length === 0) {
-      this.#finish(nowNs, slot, null);
+      this.#finish(nowNs, slot, batch);
       return;
     }
     stage.callers++;
-    this.#callsOfSlot.set(slot, { call: -1, left: [], awaited: 0, replies: [] });
-    this.#callNext(nowNs, slot);
+    const samples = batch.map(({ passage }) => passage.samples);
+    this.#callsOfSlot.set(slot, new ExecutionCalls(stage.calls, samples));
+    this.#call(nowNs, slot);
   }
 
-  /** Sends the next request of an execution, or those of its next call; ends it when there is none. */
-  #callNext(nowNs: number, slot: number): void {
-    const stage = this.#stages[this.#stageOfSlot[slot] as number] as ModelStage;
-    const calls = this.#callsOfSlot.get(slot) as Calls;
-    const batch = stage.batchOf(slot - stage.firstSlot);
-    while (calls.left.length === 0) {
-      calls.call++;
-      if (calls.call === stage.calls.length) {
-        this.#callsOfSlot.delete(slot);
-        stage.callers--;
-        this.#finish(nowNs, slot, calls.replies);
-        return;
-      }
-      calls.left = stage.requestsOf(calls.call, batch);
+  /** Sends what an execution calls next; ends it when that is nothing. */
+  #call(nowNs: number, slot: number): void {
+    const calls = this.#callsOfSlot.get(slot) as ExecutionCalls;
+    const next = calls.next();
+    if (next) {
+      for (const samples of next.requests) this.#enter(nowNs, new Passage(next.plan, samples, nowNs, { slot }));
+      return;
     }
-    const { plan, inParallel } = stage.calls[calls.call] as ModelStage['calls'][number];
-    const { front } = (batch[0] as Visit).passage;
-    const sent = calls.left.splice(0, inParallel ? calls.left.length : 1);
-    calls.awaited = sent.length;
-    for (const samples of sent) this.#enter(nowNs, new Passage(plan, samples, front, nowNs, slot));
+    const stage = this.#stages[this.#stageOfSlot[slot] as number] as ModelStage;
+    const batch = stage.batchOf(slot - stage.firstSlot);
+    for (const visit of batch) visit.called = calls.replies;
+    stage.callers--;
+    this.#callsOfSlot.delete(slot);
+    this.#finish(nowNs, slot, batch);
   }
 
   /** An execution has ended, calls and all: its requests go on, and its instance takes the next batch. */
-  #finish(nowNs: number, slot: number, called: readonly Visit[] | null): void {
+  #finish(nowNs: number, slot: number, batch: readonly Visit[]): void {
     const place = this.#stageOfSlot[slot] as number;
     const stage = this.#stages[place] as ModelStage;
     const instance = slot - stage.firstSlot;
-    const batch = stage.batchOf(instance);
     stage.count(nowNs, instance, batch);
-    for (const visit of batch) {
-      visit.called = called;
-      this.#goOn(nowNs, visit);
-    }
+    for (const visit of batch) this.#goOn(nowNs, visit);
     stage.station.complete(nowNs, instance);
     this.#start(nowNs, place);
   }
@@ -235,16 +217,8 @@ class NetworkRun {
       if (passage.isReady(next)) this.#visit(nowNs, passage, next, visit);
     }
     if (passage.left > 0) return;
-    if (passage.isCall) this.#reply(nowNs, visit);
-    else (this.#fronts[passage.front] as FrontTraffic).answer(nowNs, visit);
-  }
-
-  #reply(nowNs: number, last: Visit): void {
-    const slot = last.passage.callerSlot;
-    const calls = this.#callsOfSlot.get(slot) as Calls;
-    calls.awaited--;
-    if (calls.awaited > 0) return;
-    calls.replies.push(last);
-    this.#callNext(nowNs, slot);
+    const { sender } = passage;
+    if ('front' in sender) (this.#fronts[sender.front] as FrontTraffic).answer(nowNs, visit);
+    else if (this.#callsOfSlot.get(sender.slot)?.isLast(visit)) this.#call(nowNs, sender.slot);
   }
 }
