@@ -75,7 +75,7 @@ class Run {
     const eventNs = this.#events.nextNs;
     const nowNs = Math.min(arrivalNs, eventNs);
     if (nowNs === Number.POSITIVE_INFINITY) return false;
-    this.#model.busyUntil(nowNs, this.#station.busyInstances);
+    this.#model.busyUntil(nowNs, this.#station.batcher.busyInstances);
     if (arrivalNs <= eventNs) {
       this.#arrive(arrivalNs);
     } else {
@@ -123,7 +123,7 @@ class Run {
   #start(nowNs: number): void {
     const station = this.#station;
     for (let instance = station.takeStarted(nowNs); instance >= 0; instance = station.takeStarted(nowNs)) {
-      this.#events.add(nowNs + station.drawExecutionNs(instance, station.busyInstances), instance);
+      this.#events.add(nowNs + station.drawExecutionNs(instance, station.batcher.busyInstances), instance);
     }
     const wakeNs = station.wakeToPlan();
     if (wakeNs !== Number.POSITIVE_INFINITY) this.#events.add(wakeNs, WAKE);

@@ -14,22 +14,24 @@ export class Station {
   /** Instances that execute at once, at most. */
   readonly instances: number;
   readonly law: ServiceLaw;
+  /** For reading: the station alone tells it what happens. */
+  readonly batcher: Batcher;
   /** By instance: the first request of its batch, how many requests that has, its samples, and when it started. */
   readonly first: Int32Array;
   readonly count: Int32Array;
   readonly batchSize: Int32Array;
   readonly startNs: Float64Array;
-  readonly #batcher: Batcher;
   readonly #spread: () => number;
   #queuedNs: Float64Array;
   #arrived = 0;
+  #taken = 0;
   #plannedWakeNs = Number.NaN;
 
   /** `expected`: requests that will come; more may. Throws CONFIG_INVALID for a policy that Triton would refuse. */
   constructor(policy: BatcherPolicy, law: ServiceLaw, random: Random, expected: number) {
     this.instances = Math.min(policy.instances, law.atOnce ?? policy.instances);
     this.law = law;
-    this.#batcher = createBatcher({ ...policy, instances: this.instances });
+    this.batcher = createBatcher({ ...policy, instances: this.instances });
     this.#spread = spreadOf(law.cv, random);
     this.#queuedNs = new Float64Array(expected);
     this.first = new Int32Array(this.instances);
@@ -38,16 +40,12 @@ export class Station {
     this.startNs = new Float64Array(this.instances);
   }
 
-  get busyInstances(): number {
-    return this.#batcher.busyInstances;
-  }
-
   /** Takes a request and returns its number. Throws INPUT_INVALID when it has more samples than a batch may have. */
   arrive(nowNs: number, samples: number): number {
     const request = this.#arrived++;
     if (request === this.#queuedNs.length) this.#queuedNs = grown(this.#queuedNs);
     this.#queuedNs[request] = nowNs;
-    this.#batcher.arrive(nowNs, request, samples);
+    this.batcher.arrive(nowNs, request, samples);
     return request;
   }
 
@@ -58,11 +56,12 @@ export class Station {
 
   /** Returns the next instance that has started an execution at this very moment; −1 when there is no further one. */
   takeStarted(nowNs: number): number {
-    const started = this.#batcher.takeStarted();
+    const started = this.batcher.takeStarted();
     if (started === undefined) return -1;
     const { instance, requestCount } = started;
-    this.first[instance] = started.requestId(0);
+    this.first[instance] = this.#taken;
     this.count[instance] = requestCount;
+    this.#taken += requestCount;
     this.batchSize[instance] = started.batchSize;
     this.startNs[instance] = nowNs;
     return instance;
@@ -75,12 +74,12 @@ export class Station {
 
   /** The execution on the instance has ended. */
   complete(nowNs: number, instance: number): void {
-    this.#batcher.complete(nowNs, instance);
+    this.batcher.complete(nowNs, instance);
   }
 
   /** Returns when `wake` has to be called; Infinity when it need not be, or when that is planned already. */
   wakeToPlan(): number {
-    const wakeNs = this.#batcher.nextWakeNs;
+    const wakeNs = this.batcher.nextWakeNs;
     if (wakeNs === Number.POSITIVE_INFINITY || wakeNs === this.#plannedWakeNs) return Number.POSITIVE_INFINITY;
     this.#plannedWakeNs = wakeNs;
     return wakeNs;
@@ -88,6 +87,6 @@ export class Station {
 
   /** A planned time has come; does nothing when the batcher no longer waits for it. */
   wake(nowNs: number): void {
-    if (this.#batcher.nextWakeNs === nowNs) this.#batcher.wake(nowNs);
+    if (this.batcher.nextWakeNs === nowNs) this.batcher.wake(nowNs);
   }
 }

@@ -61,7 +61,7 @@ export class ModelStage {
 
   /** Instances that execute. */
   get running(): number {
-    return this.station.busyInstances - this.callers;
+    return this.station.batcher.busyInstances - this.callers;
   }
 
   /** Counts the execution of the instance, which ends now, and forgets its visits. */

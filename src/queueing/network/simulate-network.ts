@@ -72,7 +72,7 @@ class NetworkRun {
     const eventNs = this.#events.nextNs;
     const nowNs = Math.min(arrivalNs, eventNs);
     if (nowNs === Number.POSITIVE_INFINITY) return false;
-    for (const { tally, station } of this.#stages) tally.busyUntil(nowNs, station.busyInstances);
+    for (const { tally, station } of this.#stages) tally.busyUntil(nowNs, station.batcher.busyInstances);
     for (const device of this.#devices) device.usedUntil(nowNs);
     if (arrivalNs <= eventNs) {
       this.#arrive(arrivalNs, front);

@@ -61,6 +61,44 @@ describe('two models on one device', () => {
     for (const each of ratesOf({ ...network, stages })) expect(relative(each, 250)).toBeLessThan(0.02);
   });
 
+  it('have the product form of processor sharing, whatever the spread of their times', () => {
+    // Baskett, Chandy, Muntz, Palacios (1975), for one client each: weights of who is at the device; think and service times count by their means.
+    const [thinkMs, serviceMs] = [
+      [4, 5, 8],
+      [2, 3, 5],
+    ] as const;
+    const factorial = [1, 1, 2, 6];
+    const states = Array.from({ length: 8 }, (_, bits) => {
+      const isAtDevice = thinkMs.map((_, place) => ((bits >> place) & 1) === 1);
+      const times = isAtDevice.map((there, place) => (there ? serviceMs : thinkMs)[place] as number);
+      const weight = (factorial[isAtDevice.filter(Boolean).length] as number) * times.reduce((a, b) => a * b);
+      return { isAtDevice, weight };
+    });
+    const total = states.reduce((sum, { weight }) => sum + weight, 0);
+    const names = ['a', 'b', 'c'];
+    const { fronts } = run(
+      {
+        stages: names.map((name, place) => ({
+          ...plain(name, serviceMs[place] as number, { cv: 0.6 }),
+          device: { name: 'gpu', share: 1 },
+        })),
+        devices: [{ name: 'gpu', interference: 1 }],
+        fronts: names.map((name, place) => ({
+          ...{ name, steps: chain(name) },
+          traffic: { kind: 'closed', concurrency: 1, thinkNs: (thinkMs[place] as number) * MS },
+        })),
+      },
+      { requests: 20_000 },
+    );
+    for (const [place, { requestsPerSecond }] of fronts.entries()) {
+      const thinking = states
+        .filter(({ isAtDevice }) => !isAtDevice[place])
+        .reduce((sum, { weight }) => sum + weight, 0);
+      const expected = (thinking / total / (thinkMs[place] as number)) * 1000;
+      expect(relative(requestsPerSecond, expected)).toBeLessThan(0.015);
+    }
+  });
+
   it('keep a load of their own: one at a rate, one in a closed loop', () => {
     const fronts = [rate('a', chain('a'), 100, 'poisson'), closed('b', chain('b'), 2)];
     const together = run({ ...two({ interference: 1 }), fronts }, { requests: 6000 });
