@@ -106,17 +106,20 @@ class Run {
     const startNs = station.startNs[instance] as number;
     const first = station.first[instance] as number;
     const count = station.count[instance] as number;
-    const isCounting = this.#clients.isCounting;
+    const clients = this.#clients;
+    const model = this.#model;
+    const arrivals = this.#arrivals;
+    const isCounting = model.isCounting;
     for (let request = first; request < first + count; request++) {
       if (isCounting) {
-        this.#clients.answered(this.#arrivals.sentNs(request), nowNs);
-        this.#model.served(station.queuedNs(request), startNs, nowNs);
+        clients.answered(arrivals.sentNs(request), nowNs);
+        model.served(station.queuedNs[request] as number, startNs, nowNs);
       }
-      this.#arrivals.answered(nowNs);
+      arrivals.answered(nowNs);
     }
-    this.#model.executed(station.batchSize[instance] as number);
-    this.#clients.together(count, nowNs);
-    this.#model.isCounting = this.#clients.isCounting;
+    model.executed(station.batchSize[instance] as number, count);
+    clients.together(count, nowNs);
+    if (!isCounting) model.isCounting = clients.isCounting;
     station.complete(nowNs, instance);
   }
 

@@ -21,8 +21,9 @@ export class Station {
   readonly count: Int32Array;
   readonly batchSize: Int32Array;
   readonly startNs: Float64Array;
+  /** By request: when it arrived. */
+  queuedNs: Float64Array;
   readonly #spread: () => number;
-  #queuedNs: Float64Array;
   #arrived = 0;
   #taken = 0;
   #plannedWakeNs = Number.NaN;
@@ -33,7 +34,7 @@ export class Station {
     this.law = law;
     this.batcher = createBatcher({ ...policy, instances: this.instances });
     this.#spread = spreadOf(law.cv, random);
-    this.#queuedNs = new Float64Array(expected);
+    this.queuedNs = new Float64Array(expected);
     this.first = new Int32Array(this.instances);
     this.count = new Int32Array(this.instances);
     this.batchSize = new Int32Array(this.instances);
@@ -43,15 +44,10 @@ export class Station {
   /** Takes a request and returns its number. Throws INPUT_INVALID when it has more samples than a batch may have. */
   arrive(nowNs: number, samples: number): number {
     const request = this.#arrived++;
-    if (request === this.#queuedNs.length) this.#queuedNs = grown(this.#queuedNs);
-    this.#queuedNs[request] = nowNs;
+    if (request === this.queuedNs.length) this.queuedNs = grown(this.queuedNs);
+    this.queuedNs[request] = nowNs;
     this.batcher.arrive(nowNs, request, samples);
     return request;
-  }
-
-  /** Returns when the request arrived. */
-  queuedNs(request: number): number {
-    return this.#queuedNs[request] as number;
   }
 
   /** Returns the next instance that has started an execution at this very moment; −1 when there is no further one. */

@@ -147,13 +147,15 @@ export class ModelTally {
 
   /** Counts a request; call it only while `isCounting`. */
   served(queuedNs: number, startNs: number, nowNs: number): void {
-    this.#requests++;
     this.#queueNs += startNs - queuedNs;
     this.#computeNs += nowNs - startNs;
   }
 
-  executed(batchSize: number): void {
-    if (this.isCounting) this.#executions[batchSize] = (this.#executions[batchSize] as number) + 1;
+  /** Counts an execution of so many requests, after `served` was called for each of them. */
+  executed(batchSize: number, requests: number): void {
+    if (!this.isCounting) return;
+    this.#executions[batchSize] = (this.#executions[batchSize] as number) + 1;
+    this.#requests += requests;
   }
 
   /** Returns the figures of a count that took so long; 0 for what was never executed. */

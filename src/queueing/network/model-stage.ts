@@ -73,7 +73,7 @@ export class ModelStage {
       this.tally.served(visit.queuedNs, visit.startNs, nowNs);
       this.#callNs += nowNs - visit.computedNs;
     }
-    this.tally.executed(this.station.batchSize[instance] as number);
+    this.tally.executed(this.station.batchSize[instance] as number, batch.length);
   }
 
   summary(spanNs: number): StageFigures {
