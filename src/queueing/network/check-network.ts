@@ -1,6 +1,6 @@
 import { TrituneError } from '../../base/errors.ts';
 import { checkServiceLaw } from '../service-law.ts';
-import { checkTraffic } from '../traffic.ts';
+import { checkTraffic, MOST_REQUESTS } from '../traffic.ts';
 import { planOf } from './plan.ts';
 import type { Network } from './types.ts';
 
@@ -31,6 +31,13 @@ export function checkNetwork({ stages, devices = [], fronts }: Network): void {
     if (!(frontEndNs >= 0 && frontEndNs < Number.POSITIVE_INFINITY)) {
       refuse(`the front end takes ${frontEndNs} ns for '${name}'`, 'give a finite time of at least 0');
     }
+  }
+  const sizes = [
+    ...stages.map(({ policy }) => policy.instances),
+    ...fronts.map(({ traffic }) => (traffic.kind === 'closed' ? traffic.concurrency : 1)),
+  ];
+  if (sizes.reduce((sum, size) => sum + size, 0) > MOST_REQUESTS) {
+    refuse('it has more clients and instances than are simulated', `give at most ${MOST_REQUESTS} of both together`);
   }
   checkCalls(stages);
 }

@@ -185,6 +185,7 @@ describe('a network that cannot be', () => {
     [{ fronts: [closed('f', [], 2)] }, /no steps/],
     [{ fronts: [closed('f', [{ stage: 'a', after: [0] }], 2)] }, /step 0 comes after step 0/],
     [{ fronts: [closed('f', chain('a'), 0)] }, /concurrency 0/],
+    [{ fronts: [closed('f', chain('a'), 1e9)] }, /more clients and instances/],
     [{ fronts: [rate('f', chain('a'), 0)] }, /0 requests per second/],
     [{ fronts: [closed('f', chain('a'), 1, { frontEndNs: -1 })] }, /-1 ns for 'f'/],
     [{ stages: [plain('a', 1), plain('a', 1)] }, /two have the name 'a'/],
