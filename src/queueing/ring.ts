@@ -108,3 +108,10 @@ export class RequestRing {
 function powerOfTwo(atLeast: number): number {
   return 2 ** Math.ceil(Math.log2(Math.max(2, atLeast)));
 }
+
+/** Returns an array of at least twice the length that begins with the same values. */
+export function grown(values: Float64Array): Float64Array<ArrayBuffer> {
+  const longer = new Float64Array(Math.max(64, 2 * values.length));
+  longer.set(values);
+  return longer;
+}

@@ -1,8 +1,9 @@
 import { TrituneError } from '../base/errors.ts';
 import { NS_PER_S } from '../base/units.ts';
+import { grown } from './ring.ts';
 
-/** Figures of a simulation after its warm-up. */
-export type Simulation = {
+/** What clients saw after the warm-up. */
+export interface ClientFigures {
   /** Requests answered. */
   readonly requests: number;
   readonly requestsPerSecond: number;
@@ -16,6 +17,10 @@ export type Simulation = {
   };
   /** Latencies of all requests, rising, for further percentiles. */
   readonly latenciesNs: Float64Array;
+}
+
+/** What a model did after the warm-up. */
+export interface ModelFigures {
   /** Means per request, as in Triton's statistics: in the queue, and in its execution. */
   readonly queueNs: number;
   readonly computeNs: number;
@@ -25,36 +30,27 @@ export type Simulation = {
   readonly meanBatchSize: number;
   /** Mean number of busy instances. */
   readonly busyInstances: number;
-};
+}
 
-type Limits = {
-  readonly warmUpRequests: number;
-  readonly requests: number;
-  readonly largestBatch: number;
-  readonly roundTripNs: number;
-};
+/** Figures of a simulation after its warm-up. */
+export interface Simulation extends ClientFigures, ModelFigures {}
 
 /**
- * Counts what happens after the warm-up. The counted part begins and ends with the end of an execution, and the requests of an execution
- * are counted together: a part of a large batch would bias the throughput.
+ * Counts the requests of clients that are answered after a warm-up. The counted part begins and ends with the end of an execution, and the
+ * requests of an execution are counted together: a part of a large batch would bias the throughput.
  */
-export class Tally {
-  readonly #latencies: Float64Array;
-  readonly #executions: Uint32Array;
+export class ClientTally {
   readonly #requests: number;
   readonly #roundTripNs: number;
+  #latencies: Float64Array;
   #warmUpLeft: number;
   #counted = 0;
   #beginNs = 0;
   #endNs = 0;
-  #queueNs = 0;
-  #computeNs = 0;
-  #busyNs = 0;
-  #busySinceNs = 0;
 
-  constructor({ warmUpRequests, requests, largestBatch, roundTripNs }: Limits) {
-    this.#latencies = new Float64Array(requests + largestBatch);
-    this.#executions = new Uint32Array(largestBatch + 1);
+  /** `warmUpRequests`: Infinity until `endWarmUp`. `together`: requests that are answered together, for which there is space at first. */
+  constructor(warmUpRequests: number, requests: number, roundTripNs: number, together: number) {
+    this.#latencies = new Float64Array(requests + together);
     this.#requests = requests;
     this.#roundTripNs = roundTripNs;
     this.#warmUpLeft = warmUpRequests;
@@ -64,32 +60,42 @@ export class Tally {
     return this.#counted >= this.#requests;
   }
 
-  /** Adds the time since the last call, with this number of busy instances. */
-  busyUntil(nowNs: number, instances: number): void {
-    if (this.#warmUpLeft <= 0) this.#busyNs += instances * (nowNs - this.#busySinceNs);
-    this.#busySinceNs = nowNs;
+  get isCounting(): boolean {
+    return this.#warmUpLeft <= 0;
   }
 
-  answered(arrivedNs: number, queuedNs: number, startNs: number, nowNs: number): void {
-    if (this.#warmUpLeft > 0) return;
-    this.#latencies[this.#counted++] = nowNs - arrivedNs + this.#roundTripNs;
-    this.#queueNs += startNs - queuedNs;
-    this.#computeNs += nowNs - startNs;
+  get counted(): number {
+    return this.#counted;
   }
 
-  /** Counts an execution that has ended, after `answered` was called for each of its requests. */
-  executed(batchSize: number, requests: number, nowNs: number): void {
+  /** From the end of the warm-up to the last answer. */
+  get spanNs(): number {
+    return this.#endNs - this.#beginNs;
+  }
+
+  /** Lets the warm-up end with the next group. */
+  endWarmUp(): void {
+    this.#warmUpLeft = Math.min(1, this.#warmUpLeft);
+  }
+
+  /** Counts a request; call it only while `isCounting`. */
+  answered(sentNs: number, nowNs: number): void {
+    if (this.#counted === this.#latencies.length) this.#latencies = grown(this.#latencies);
+    this.#latencies[this.#counted++] = nowNs - sentNs + this.#roundTripNs;
+  }
+
+  /** Ends a group, after `answered` was called for each of its requests. */
+  together(requests: number, nowNs: number): void {
     if (this.#warmUpLeft > 0) {
       this.#warmUpLeft -= requests;
       this.#beginNs = nowNs;
-      return;
+    } else {
+      this.#endNs = nowNs;
     }
-    this.#executions[batchSize] = (this.#executions[batchSize] as number) + 1;
-    this.#endNs = nowNs;
   }
 
   /** Returns the figures. Throws INPUT_INVALID when nothing came after the warm-up. */
-  summary(): Simulation {
+  summary(): ClientFigures {
     if (this.#counted === 0) {
       throw new TrituneError(
         'INPUT_INVALID',
@@ -98,17 +104,11 @@ export class Tally {
       );
     }
     const sorted = this.#latencies.subarray(0, this.#counted).sort();
-    let [executions, samples, latencyNs] = [0, 0, 0];
-    for (let size = 0; size < this.#executions.length; size++) {
-      const count = this.#executions[size] as number;
-      executions += count;
-      samples += count * size;
-    }
+    let latencyNs = 0;
     for (let rank = 0; rank < sorted.length; rank++) latencyNs += sorted[rank] as number;
-    const spanNs = this.#endNs - this.#beginNs;
     return {
       requests: sorted.length,
-      requestsPerSecond: (sorted.length * NS_PER_S) / spanNs,
+      requestsPerSecond: (sorted.length * NS_PER_S) / this.spanNs,
       latencyNs: {
         mean: latencyNs / sorted.length,
         p50: quantile(sorted, 0.5),
@@ -117,10 +117,60 @@ export class Tally {
         p99: quantile(sorted, 0.99),
       },
       latenciesNs: sorted,
-      queueNs: this.#queueNs / sorted.length,
-      computeNs: this.#computeNs / sorted.length,
+    };
+  }
+}
+
+/** Counts the executions of a model while it is told to. */
+export class ModelTally {
+  isCounting = false;
+  readonly #executions: Uint32Array;
+  #requests = 0;
+  #queueNs = 0;
+  #computeNs = 0;
+  #busyNs = 0;
+  #busySinceNs = 0;
+
+  constructor(largestBatch: number) {
+    this.#executions = new Uint32Array(largestBatch + 1);
+  }
+
+  get requests(): number {
+    return this.#requests;
+  }
+
+  /** Adds the time since the last call, with this number of busy instances. */
+  busyUntil(nowNs: number, instances: number): void {
+    if (this.isCounting) this.#busyNs += instances * (nowNs - this.#busySinceNs);
+    this.#busySinceNs = nowNs;
+  }
+
+  /** Counts a request; call it only while `isCounting`. */
+  served(queuedNs: number, startNs: number, nowNs: number): void {
+    this.#queueNs += startNs - queuedNs;
+    this.#computeNs += nowNs - startNs;
+  }
+
+  /** Counts an execution of so many requests, after `served` was called for each of them. */
+  executed(batchSize: number, requests: number): void {
+    if (!this.isCounting) return;
+    this.#executions[batchSize] = (this.#executions[batchSize] as number) + 1;
+    this.#requests += requests;
+  }
+
+  /** Returns the figures of a count that took so long; 0 for what was never executed. */
+  summary(spanNs: number): ModelFigures {
+    let [executions, samples] = [0, 0];
+    for (let size = 0; size < this.#executions.length; size++) {
+      const count = this.#executions[size] as number;
+      executions += count;
+      samples += count * size;
+    }
+    return {
+      queueNs: this.#queueNs / Math.max(1, this.#requests),
+      computeNs: this.#computeNs / Math.max(1, this.#requests),
       executions: this.#executions,
-      meanBatchSize: samples / executions,
+      meanBatchSize: samples / Math.max(1, executions),
       busyInstances: this.#busyNs / spanNs,
     };
   }

@@ -1,6 +1,8 @@
 import { TrituneError } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
+import { NS_PER_S } from '../base/units.ts';
 import { EventHeap } from './event-heap.ts';
+import { grown } from './ring.ts';
 
 /** The load on a simulated server. Every request has the same number of samples, 1 if absent. */
 export type Traffic =
@@ -24,38 +26,69 @@ export type Traffic =
       readonly arrivalsNs: ArrayLike<number>;
       readonly roundTripNs?: number;
       readonly samplesPerRequest?: number;
+    }
+  | {
+      readonly kind: 'rate';
+      /** Requests per second that reach the server for as long as it is simulated, whatever the replies do. */
+      readonly perSecond: number;
+      /** Gaps between them: all the same, or exponential. */
+      readonly distribution: 'constant' | 'poisson';
+      readonly roundTripNs?: number;
+      readonly samplesPerRequest?: number;
     };
+
+/** Requests of a simulation, at most: each takes memory and a part of a microsecond. */
+export const MOST_REQUESTS = 2 ** 24;
+
+/** Requests of a client without an end for which there is space at first. */
+const FIRST_SPACE = 1024;
 
 /** The coming requests in the order of arrival, which without jitter is that of sending. */
 export class ArrivalStream {
   /** Times of sending, in the order in which they became known. */
-  readonly #sentNs: Float64Array;
+  #sentNs: Float64Array;
   /** Requests on their way, by index in `#sentNs`; used only where they do not arrive in that order. */
-  readonly #onTheirWay: EventHeap | null;
+  readonly #onTheirWay: EventHeap | null = null;
   /** The same in the order of arrival. */
-  readonly #takenNs: Float64Array;
+  #takenNs: Float64Array;
+  /** Requests that are sent after answers, at most. */
+  #mostClosed = 0;
   readonly #pauseNs: number = 0;
   readonly #jitterNs: number = 0;
+  /** Mean gap between requests at a rate; 0 for other traffic. */
+  readonly #gapNs: number = 0;
+  readonly #isPoisson: boolean = false;
   readonly #random: Random;
   #taken = 0;
   #sent = 0;
 
-  /** `requests`: the most that a closed loop sends. `random` is drawn from only for a ramp or for jitter. */
-  constructor(traffic: Traffic, requests: number, random: Random) {
+  /** `most`: requests that a closed loop sends, at most; Infinity for no end. `random` is drawn from for a ramp, jitter and Poisson. */
+  constructor(traffic: Traffic, most: number, random: Random) {
     this.#random = random;
     if (traffic.kind === 'open') {
       this.#sentNs = Float64Array.from(traffic.arrivalsNs);
-      this.#sent = this.#sentNs.length;
-      this.#onTheirWay = null;
       this.#takenNs = this.#sentNs;
+      this.#sent = this.#sentNs.length;
+      return;
+    }
+    if (traffic.kind === 'rate') {
+      this.#sentNs = new Float64Array(FIRST_SPACE);
+      this.#takenNs = this.#sentNs;
+      this.#gapNs = NS_PER_S / traffic.perSecond;
+      this.#isPoisson = traffic.distribution === 'poisson';
+      this.#send(this.#gap());
       return;
     }
     const { concurrency, roundTripNs = 0, thinkNs = 0, jitterNs = 0, rampNs = 0 } = traffic;
-    this.#sentNs = new Float64Array(Math.max(requests, concurrency));
+    this.#mostClosed = Math.max(most, concurrency);
+    this.#sentNs = new Float64Array(Number.isFinite(most) ? this.#mostClosed : Math.max(FIRST_SPACE, concurrency));
+    this.#takenNs = this.#sentNs;
     this.#pauseNs = roundTripNs + thinkNs;
     this.#jitterNs = jitterNs;
-    this.#onTheirWay = jitterNs > 0 || rampNs > 0 ? new EventHeap() : null;
-    this.#takenNs = this.#onTheirWay ? new Float64Array(this.#sentNs.length) : this.#sentNs;
+    if (jitterNs > 0 || rampNs > 0) {
+      this.#onTheirWay = new EventHeap();
+      this.#takenNs = new Float64Array(this.#sentNs.length);
+    }
     const startsNs = new Float64Array(concurrency);
     for (let client = 0; rampNs > 0 && client < concurrency; client++) startsNs[client] = rampNs * random.float();
     for (const startNs of startsNs.sort()) this.#send(startNs);
@@ -69,8 +102,10 @@ export class ArrivalStream {
 
   /** Takes the next request and returns its number, from 0. */
   take(): number {
-    if (this.#onTheirWay) this.#takenNs[this.#taken] = this.#sentNs[this.#onTheirWay.take()] as number;
-    return this.#taken++;
+    const request = this.#taken++;
+    if (this.#onTheirWay) this.#takenNs[request] = this.#sentNs[this.#onTheirWay.take()] as number;
+    else if (this.#gapNs > 0) this.#send((this.#sentNs[request] as number) + this.#gap());
+    return request;
   }
 
   /** Returns when the taken request was sent. */
@@ -80,14 +115,32 @@ export class ArrivalStream {
 
   /** Lets the client of an answered request send its next one, in a closed loop. */
   answered(nowNs: number): void {
-    if (this.#sent < this.#sentNs.length) this.#send(nowNs + this.#pauseNs);
+    if (this.#sent < this.#mostClosed) this.#send(nowNs + this.#pauseNs);
+  }
+
+  #gap(): number {
+    return this.#isPoisson ? -this.#gapNs * Math.log(1 - this.#random.float()) : this.#gapNs;
   }
 
   #send(atNs: number): void {
+    if (this.#sent === this.#sentNs.length) this.#makeSpace();
     this.#sentNs[this.#sent] = atNs;
     const lateNs = this.#jitterNs > 0 ? -this.#jitterNs * Math.log(1 - this.#random.float()) : 0;
     this.#onTheirWay?.add(atNs + lateNs, this.#sent);
     this.#sent++;
+  }
+
+  #makeSpace(): void {
+    if (this.#sent >= MOST_REQUESTS) {
+      throw new TrituneError(
+        'INPUT_INVALID',
+        `a simulation of more than ${MOST_REQUESTS} requests is larger than is run`,
+        'give fewer requests, or rates that are not so far apart',
+      );
+    }
+    const isSame = this.#takenNs === this.#sentNs;
+    this.#sentNs = grown(this.#sentNs);
+    this.#takenNs = isSame ? this.#sentNs : grown(this.#takenNs);
   }
 }
 
@@ -100,6 +153,10 @@ export function checkTraffic(traffic: Traffic): void {
     checkTime('thinkNs', traffic.thinkNs ?? 0);
     checkTime('rampNs', traffic.rampNs ?? 0);
     checkTime('jitterNs', traffic.jitterNs ?? 0);
+  } else if (traffic.kind === 'rate') {
+    if (!(traffic.perSecond > 0 && traffic.perSecond < Number.POSITIVE_INFINITY)) {
+      refuse(`${traffic.perSecond} requests per second`, 'give a finite rate above 0');
+    }
   } else {
     checkArrivals(traffic.arrivalsNs);
   }

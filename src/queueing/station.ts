@@ -1,0 +1,88 @@
+import type { Random } from '../base/random.ts';
+import { type Batcher, createBatcher } from './batcher.ts';
+import type { BatcherPolicy } from './batcher-policy.ts';
+import { grown } from './ring.ts';
+import { executionNs, type ServiceLaw, spreadOf } from './service-law.ts';
+
+/**
+ * A model's batcher and instances in virtual time, and what each instance executes. Whoever drives it keeps the clock: after `arrive`,
+ * `complete` and `wake` it calls `takeStarted` until that gives −1, and then reads `wakeToPlan`.
+ *
+ * Requests are numbered from 0 in the order of arrival. They are executed in that order, so a batch is a range of numbers.
+ */
+export class Station {
+  /** Instances that execute at once, at most. */
+  readonly instances: number;
+  readonly law: ServiceLaw;
+  /** For reading: the station alone tells it what happens. */
+  readonly batcher: Batcher;
+  /** By instance: the first request of its batch, how many requests that has, its samples, and when it started. */
+  readonly first: Int32Array;
+  readonly count: Int32Array;
+  readonly batchSize: Int32Array;
+  readonly startNs: Float64Array;
+  /** By request: when it arrived. */
+  queuedNs: Float64Array;
+  readonly #spread: () => number;
+  #arrived = 0;
+  #taken = 0;
+  #plannedWakeNs = Number.NaN;
+
+  /** `expected`: requests that will come; more may. Throws CONFIG_INVALID for a policy that Triton would refuse. */
+  constructor(policy: BatcherPolicy, law: ServiceLaw, random: Random, expected: number) {
+    this.instances = Math.min(policy.instances, law.atOnce ?? policy.instances);
+    this.law = law;
+    this.batcher = createBatcher({ ...policy, instances: this.instances });
+    this.#spread = spreadOf(law.cv, random);
+    this.queuedNs = new Float64Array(expected);
+    this.first = new Int32Array(this.instances);
+    this.count = new Int32Array(this.instances);
+    this.batchSize = new Int32Array(this.instances);
+    this.startNs = new Float64Array(this.instances);
+  }
+
+  /** Takes a request and returns its number. Throws INPUT_INVALID when it has more samples than a batch may have. */
+  arrive(nowNs: number, samples: number): number {
+    const request = this.#arrived++;
+    if (request === this.queuedNs.length) this.queuedNs = grown(this.queuedNs);
+    this.queuedNs[request] = nowNs;
+    this.batcher.arrive(nowNs, request, samples);
+    return request;
+  }
+
+  /** Returns the next instance that has started an execution at this very moment; −1 when there is no further one. */
+  takeStarted(nowNs: number): number {
+    const started = this.batcher.takeStarted();
+    if (started === undefined) return -1;
+    const { instance, requestCount } = started;
+    this.first[instance] = this.#taken;
+    this.count[instance] = requestCount;
+    this.#taken += requestCount;
+    this.batchSize[instance] = started.batchSize;
+    this.startNs[instance] = nowNs;
+    return instance;
+  }
+
+  /** Draws the time of the execution that has just started on the instance, beside so many that are running, itself included. */
+  drawExecutionNs(instance: number, running: number): number {
+    return executionNs(this.law, this.batchSize[instance] as number, running) * this.#spread();
+  }
+
+  /** The execution on the instance has ended. */
+  complete(nowNs: number, instance: number): void {
+    this.batcher.complete(nowNs, instance);
+  }
+
+  /** Returns when `wake` has to be called; Infinity when it need not be, or when that is planned already. */
+  wakeToPlan(): number {
+    const wakeNs = this.batcher.nextWakeNs;
+    if (wakeNs === Number.POSITIVE_INFINITY || wakeNs === this.#plannedWakeNs) return Number.POSITIVE_INFINITY;
+    this.#plannedWakeNs = wakeNs;
+    return wakeNs;
+  }
+
+  /** A planned time has come; does nothing when the batcher no longer waits for it. */
+  wake(nowNs: number): void {
+    if (this.batcher.nextWakeNs === nowNs) this.batcher.wake(nowNs);
+  }
+}
