@@ -1,3 +1,5 @@
+import { cacheDirectory } from '../../adapter/triton/variants/cache.ts';
+import { withKnownBuilds } from '../../adapter/triton/variants/known-builds.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { MS_PER_S } from '../../base/units.ts';
 import { trituneVersion } from '../../base/version.ts';
@@ -68,7 +70,7 @@ export function planStudy(study: PlannedFrom, server: ServerIdentity, model: Ori
   const { spec, started } = study;
   // To the letter: what the server has already needs no load.
   const original = started?.original ?? originalOf(model.config);
-  const space = started ? spaceFromJson(started.space) : spaceOf(spec, model.config);
+  const space = started ? spaceFromJson(started.space) : withKnownBuilds(spaceOf(spec, model.config), cacheDirectory());
   const run = planRun(study, {
     ...{ adapter: TRITON, server, original },
     wasLoaded: started?.wasLoaded ?? model.wasLoaded,
