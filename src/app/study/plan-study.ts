@@ -4,6 +4,7 @@ import type { JsonObject } from '../../base/json.ts';
 import { MS_PER_S } from '../../base/units.ts';
 import { trituneVersion } from '../../base/version.ts';
 import type { WindowRule } from '../../profiler/level-options.ts';
+import { checkVariants } from '../../space/check-variants.ts';
 import { spaceSize } from '../../space/enumerate.ts';
 import { originalOf, TRITON } from '../../space/model-configs.ts';
 import type { Narrowing } from '../../space/narrowing.ts';
@@ -71,6 +72,7 @@ export function planStudy(study: PlannedFrom, server: ServerIdentity, model: Ori
   // To the letter: what the server has already needs no load.
   const original = started?.original ?? originalOf(model.config);
   const space = started ? spaceFromJson(started.space) : withKnownBuilds(spaceOf(spec, model.config), cacheDirectory());
+  if (!started) checkVariants(space, original);
   const run = planRun(study, {
     ...{ adapter: TRITON, server, original },
     wasLoaded: started?.wasLoaded ?? model.wasLoaded,

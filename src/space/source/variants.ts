@@ -67,5 +67,5 @@ function writeOf(field: string, value: Json): FieldWrite {
 const markWrite = (artifact: Artifact): FieldWrite => ({
   action: 'set',
   path: requirePath(`parameters.${MARK}`),
-  value: { string_value: markOf(artifact) },
+  value: markOf(artifact),
 });
