@@ -3,7 +3,7 @@ import { isTrituneError } from '../base/errors.ts';
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import type { ModelConfig } from '../triton/config/model-config.ts';
 import { normaliseConfig } from '../triton/config/normal-form.ts';
-import { type Artifact, artifactToJson } from './artifact.ts';
+import { type Artifact, artifactToJson, withoutMark } from './artifact.ts';
 import { readPath } from './edits/config-path.ts';
 import { withoutServerDefaults } from './edits/server-defaults.ts';
 import { shapeOf } from './shape.ts';
@@ -61,7 +61,7 @@ const NO_CONFIG: ModelConfig = {};
 /** Returns what a candidate sets, as one document for people and scripts: the config of its only model, else its whole value. */
 export function documentOf(candidate: Pick<Candidate, 'value'>): JsonObject {
   const [config, ...others] = Object.values(modelConfigsOf(candidate));
-  return config && others.length === 0 ? config : candidate.value;
+  return config && others.length === 0 ? withoutMark(config) : candidate.value;
 }
 
 /** Returns what the candidate has at a path of its only model's config; undefined for nothing. */

@@ -7,7 +7,7 @@ import { notPolled, ProtocolFailure } from '../wire/protocol-failure.ts';
 import { tensorMetadata } from '../wire/tensors.ts';
 import type { LoadSource, ModelEntry } from './model-entry.ts';
 import type { Servable } from './servable.ts';
-import { chosenVersion } from './uploaded-files.ts';
+import { chosenVersion, NO_FILES, type UploadedFiles } from './uploaded-files.ts';
 
 /** As `--model-control-mode` of Triton. */
 export type ControlMode = 'explicit' | 'none' | 'poll';
@@ -78,11 +78,11 @@ export class ModelRepository {
    * one. An ensemble loads the models that it is made of. Throws UNAVAILABLE without explicit control, INTERNAL with
    * Triton's one text for whatever it cannot read, INVALID_ARGUMENT when the model cannot start.
    */
-  async load(model: string, configJson?: string, files: readonly string[] = []): Promise<void> {
+  async load(model: string, configJson?: string, files: UploadedFiles = NO_FILES): Promise<void> {
     this.#checkControl();
     const entry = this.#entries.get(model);
-    if (!entry || (files.length > 0 && configJson === undefined)) throw notPolled(model);
-    if (entry.isRemoved && files.length === 0) throw notPolled(model);
+    if (!entry || (files.size > 0 && configJson === undefined)) throw notPolled(model);
+    if (entry.isRemoved && files.size === 0) throw notPolled(model);
     const source = configJson === undefined ? null : sourceOf(entry, configJson, files);
     await this.#loadComposing(source?.config ?? entry.stored);
     await entry.load(source);
@@ -114,7 +114,7 @@ export class ModelRepository {
     const entry = this.#entries.get(model);
     if (how === 'unload') entry?.unload();
     else if (how === 'remove') entry?.remove();
-    else await entry?.load({ config: entry.stored, version: entry.version }).catch(() => undefined);
+    else await entry?.load({ config: entry.stored, version: entry.version, files: NO_FILES }).catch(() => undefined);
   }
 
   async #loadComposing(config: ModelConfig): Promise<void> {
@@ -158,9 +158,9 @@ export function servingVersion(entries: ReadonlyMap<string, ModelEntry>, model: 
   return entry.serving;
 }
 
-function sourceOf(entry: ModelEntry, configJson: string, files: readonly string[]): LoadSource {
+function sourceOf(entry: ModelEntry, configJson: string, files: UploadedFiles): LoadSource {
   const config = readPostedConfig(entry, configJson);
-  return { config, version: chosenVersion(entry.name, config, files) };
+  return { config, version: chosenVersion(entry.name, config, files), files };
 }
 
 function unknown(model: string, what: string): ProtocolFailure {

@@ -60,6 +60,7 @@ function endOf(recipe: BuildRecipe, output: string, log: number, ended: AbortSig
     };
     const over = (words: string | null): void => {
       clearTimeout(force);
+      if (ended.aborted) endGroup('SIGKILL');
       ended.removeEventListener('abort', onAbort);
       resolve(words);
     };
