@@ -10,6 +10,8 @@ import { type Artifacts, createArtifacts } from '../../src/adapter/triton/varian
 import { cacheDirectory, logOf } from '../../src/adapter/triton/variants/cache.ts';
 import { withKnownBuilds } from '../../src/adapter/triton/variants/known-builds.ts';
 import { realClock } from '../../src/base/clock.ts';
+import { profileSchema } from '../../src/emulator/profile/schema.ts';
+import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
 import type { Artifact } from '../../src/space/artifact.ts';
 import { artifactOf } from '../../src/space/artifact.ts';
 import { buildCandidate } from '../../src/space/candidate.ts';
@@ -17,11 +19,9 @@ import { differencesOf } from '../../src/space/differences.ts';
 import { candidateOf, modelConfigOf, originalOf } from '../../src/space/model-configs.ts';
 import { loadSpace } from '../../src/space/source/load.ts';
 import type { Candidate, SearchSpace } from '../../src/space/types.ts';
-import { connectGrpc, connectHttp } from '../../src/triton/control/connect.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
+import { connectGrpc, connectHttp } from '../../src/triton/control/connect.ts';
 import type { TritonClient } from '../../src/triton/types.ts';
-import { profileSchema } from '../../src/emulator/profile/schema.ts';
-import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
 
 const never = new AbortController().signal;
 const config: ModelConfig = {
@@ -93,7 +93,10 @@ describe('a build', () => {
   });
 
   it('is made again where the cache was changed', async () => {
-    const artifact = artifactIn(await spaceOf(yaml('mkdir $TRITUNE_OUTPUT/1; echo -n x > $TRITUNE_OUTPUT/1/m')), 'int8');
+    const artifact = artifactIn(
+      await spaceOf(yaml('mkdir $TRITUNE_OUTPUT/1; echo -n x > $TRITUNE_OUTPUT/1/m')),
+      'int8',
+    );
     await artifacts.filesOf(artifact, never);
     await writeFile(join(cache, artifact.digest.slice(0, 32), 'output', '1', 'm'), 'damaged');
     expect(await textsOf(artifact)).toEqual({ '1/m': 'x' });
@@ -102,7 +105,10 @@ describe('a build', () => {
 
   it('that fails says how, with the end of its log, and is not run again by the study', async () => {
     const artifact = artifactIn(await spaceOf(yaml('echo one; echo no such opset >&2; exit 3')), 'int8');
-    const failure = { kind: 'build-failed', serverMessage: expect.stringContaining('ended with code 3: one | no such opset') };
+    const failure = {
+      kind: 'build-failed',
+      serverMessage: expect.stringContaining('ended with code 3: one | no such opset'),
+    };
     await expect(artifacts.filesOf(artifact, never)).rejects.toMatchObject(failure);
     await expect(artifacts.filesOf(artifact, never)).rejects.toMatchObject(failure);
     expect(builds).toHaveLength(1);
@@ -174,7 +180,9 @@ describe('files of this machine', () => {
   });
 
   it('show in what is different', async () => {
-    const space = await spaceOf('variants:\n  b:\n    files: { 1/model.onnx: b.onnx }\n', { 'b.onnx': 'x'.repeat(1_200_000) });
+    const space = await spaceOf('variants:\n  b:\n    files: { 1/model.onnx: b.onnx }\n', {
+      'b.onnx': 'x'.repeat(1_200_000),
+    });
     expect(differencesOf(originalOf(config), candidateIn(space, 'b'))).toEqual([
       { path: 'variant', after: 'b (1/model.onnx 1.2 MB)' },
     ]);
@@ -211,10 +219,19 @@ describe.each(['grpc', 'http'] as const)('a variant on a server over %s', (proto
     ((await client.statistics('mlp'))[0]?.memoryUsage[0]?.byteSize ?? 0) / 2 ** 20;
 
   it('is served from its own files, and the original again after the restore', async () => {
-    const space = await spaceOf('variants:\n  a: {}\n  b:\n    files: { 1/model.onnx: b.onnx }\n', { 'b.onnx': 'an INT8 network' });
+    const space = await spaceOf('variants:\n  a: {}\n  b:\n    files: { 1/model.onnx: b.onnx }\n', {
+      'b.onnx': 'an INT8 network',
+    });
     const before = await client.modelConfig('mlp');
     const control = createControl(client, 'mlp', before, true, {
-      ...{ clock: realClock, restore: 'config', loadTimeoutMs: 5_000, settleTimeoutMs: 5_000, isNewStudy: true, artifacts },
+      ...{
+        clock: realClock,
+        restore: 'config',
+        loadTimeoutMs: 5_000,
+        settleTimeoutMs: 5_000,
+        isNewStudy: true,
+        artifacts,
+      },
     });
     const original = originalOf(before);
     expect(await memoryMib()).toBe(400);
@@ -224,7 +241,10 @@ describe.each(['grpc', 'http'] as const)('a variant on a server over %s', (proto
     expect(await control.changed(never)).toBeNull();
     expect((await control.apply(candidateIn(space, 'b', original), never)).change).toBe('none');
     const two = candidateOf(
-      { ...modelConfigOf(candidateIn(space, 'b', original)), instance_group: [{ count: 2, kind: 'KIND_GPU', gpus: [0] }] },
+      {
+        ...modelConfigOf(candidateIn(space, 'b', original)),
+        instance_group: [{ count: 2, kind: 'KIND_GPU', gpus: [0] }],
+      },
       {},
       artifactIn(space, 'b'),
     );
@@ -282,7 +302,11 @@ describe('the accuracy guard', () => {
     const guard = guardOf(0.05, seen);
     const other = candidateOf({ ...config, default_model_filename: 'int8.onnx' });
     expect(await guard(applied(other), never)).toMatchObject({ accuracy: figures });
-    const more = candidateOf({ ...modelConfigOf(other), max_batch_size: 4, instance_group: [{ count: 3, kind: 'KIND_CPU' }] });
+    const more = candidateOf({
+      ...modelConfigOf(other),
+      max_batch_size: 4,
+      instance_group: [{ count: 3, kind: 'KIND_CPU' }],
+    });
     expect(await guard(applied(more), never)).not.toHaveProperty('accuracy');
     expect(seen).toEqual([other]);
   });
