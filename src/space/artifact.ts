@@ -27,6 +27,8 @@ export interface BuildRecipe {
   /** Where it runs; absolute. */
   readonly directory: string;
   readonly env: Readonly<Record<string, string>>;
+  /** What the outcome depends on: they must be what they were when the study began. */
+  readonly inputs: readonly LocalFile[];
   readonly timeoutSeconds: number;
   /** How long it is thought to take; 0 where its outcome is in the cache. */
   readonly seconds: number;

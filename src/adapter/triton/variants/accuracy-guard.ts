@@ -1,6 +1,7 @@
 import type { Accuracy } from '../../../loadgen/accuracy.ts';
 import { settingsKeyOf } from '../../../perfmodel/settings-key.ts';
 import type { Candidate } from '../../../space/types.ts';
+import { describeAccuracy, percent } from '../../../study/summary/accuracy-words.ts';
 import type { Applied } from '../../../tuner/adapter.ts';
 import { CandidateRefusedError } from '../../../tuner/refused.ts';
 
@@ -50,9 +51,3 @@ function inaccurate(accuracy: Accuracy, rule: AccuracyRule): CandidateRefusedErr
   });
 }
 
-/** Tells the figures in words: `0.8 % of 160 values outside; largest difference 0.0123, relative 0.4`. */
-const describeAccuracy = ({ elements, outsideShare, absolute, relative }: Accuracy): string =>
-  `${percent(outsideShare)} of ${elements} output values outside; largest difference ${short(absolute)}, relative ${short(relative)}`;
-
-const short = (value: number): string => String(Number(value.toPrecision(3)));
-const percent = (share: number): string => `${Number((100 * share).toPrecision(3))} %`;

@@ -54,6 +54,7 @@ export function createArtifacts({ clock, cache, onBuild = () => undefined }: Art
   async function built(artifact: Artifact, recipe: BuildRecipe, signal: AbortSignal): Promise<PreparedFiles> {
     const there = await unchanged(await builtFiles(cache, artifact));
     if (there !== null) return { files: placed(artifact, recipe, there), buildMs: 0 };
+    for (const input of recipe.inputs) await contentOf(artifact.variant, input);
     const buildMs = await build(artifact, recipe, signal);
     const fresh = await unchanged(await builtFiles(cache, artifact));
     return { files: placed(artifact, recipe, fresh ?? new Map()), buildMs };
@@ -80,18 +81,20 @@ export function createArtifacts({ clock, cache, onBuild = () => undefined }: Art
 const buildFailed = (reason: string): CandidateRefusedError =>
   new CandidateRefusedError('build-failed', reason, { message: reason, hint: 'see the log of the build' });
 
-/** Errors: a BuildFault for a file that is not what it was when the study began. */
+/** Errors: as `contentOf`. */
 async function localFiles({ variant, files }: Artifact): Promise<Map<string, Uint8Array>> {
   const read = new Map<string, Uint8Array>();
-  for (const [place, { path, sha256 }] of Object.entries(files)) {
-    const content = await readFile(path).catch((error: unknown) => {
-      throw new BuildFault(`variant '${variant}': ${messageOf(error)}`);
-    });
-    if (sha256Of(content) !== sha256)
-      throw new BuildFault(`variant '${variant}': ${path} has changed since the study began`);
-    read.set(place, content);
-  }
+  for (const [place, file] of Object.entries(files)) read.set(place, await contentOf(variant, file));
   return read;
+}
+
+/** Errors: a BuildFault for a file that is not what it was when the study began. */
+async function contentOf(variant: string, { path, sha256 }: LocalFile): Promise<Uint8Array> {
+  const content = await readFile(path).catch((error: unknown) => {
+    throw new BuildFault(`variant '${variant}': ${messageOf(error)}`);
+  });
+  if (sha256Of(content) === sha256) return content;
+  throw new BuildFault(`variant '${variant}': ${path} has changed since the study began`);
 }
 
 /** Returns what the cache has, if all of it is as it was written; else null. */
