@@ -135,7 +135,9 @@ describe('variants of a model', () => {
     const output = await freshDirectory();
     const only = join(folder, 'strict.yaml');
     await writeFile(only, 'extends: small.yaml\ndrop: [fp32, openvino, broken]\n');
-    const outcome = await runCli([...argsOf(output), '--space', only, '--atol', '0.00001', '--time-budget', '10'], { env });
+    const outcome = await runCli([...argsOf(output), '--space', only, '--atol', '0.00001', '--time-budget', '10'], {
+      env,
+    });
     expect(outcome.stdout).toMatch(
       /failed: inaccurate: \d+(\.\d+)? % of 128 output values outside; largest difference 0\.\d+/,
     );

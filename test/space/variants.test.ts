@@ -23,7 +23,10 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tritune-space-'));
 });
 
-async function spaceOf(yaml: string, files: Readonly<Record<string, string>> = { 'b.onnx': 'b' }): Promise<SearchSpace> {
+async function spaceOf(
+  yaml: string,
+  files: Readonly<Record<string, string>> = { 'b.onnx': 'b' },
+): Promise<SearchSpace> {
   for (const [name, content] of Object.entries({ ...files, 'space.yaml': yaml })) {
     await mkdir(dirname(join(folder, name)), { recursive: true });
     await writeFile(join(folder, name), content);
@@ -68,7 +71,9 @@ describe('variants', () => {
   });
 
   it('on the server already are a version or a file, without an upload', async () => {
-    const space = await spaceOf('variants: { two: { version: 2 }, other: { config: { default_model_filename: int8.onnx } } }\n');
+    const space = await spaceOf(
+      'variants: { two: { version: 2 }, other: { config: { default_model_filename: int8.onnx } } }\n',
+    );
     expect(configOf(space, 'two').version_policy).toEqual({ specific: { versions: [2] } });
     expect(artifactOf(built(space, { variant: 'two' }))).toBeUndefined();
     expect(configOf(space, 'other')).toMatchObject({ default_model_filename: 'int8.onnx' });
@@ -107,17 +112,31 @@ describe('variants', () => {
   });
 
   it('of which nothing is legal are refused before the study', async () => {
-    const space = await spaceOf('variants: { a: {}, b: { config: { max_batch_size: 4, instance_group: [{ count: 1, kind: KIND_CPU, gpus: [0] }] } } }\n');
+    const space = await spaceOf(
+      'variants: { a: {}, b: { config: { max_batch_size: 4, instance_group: [{ count: 1, kind: KIND_CPU, gpus: [0] }] } } }\n',
+    );
     expect(() => checkVariants(space, base)).toThrow(/no candidate of variant 'b' is legal: Triton would refuse it/);
   });
 
   it.each([
-    ['a file that is not there', 'variants: { b: { files: { 1/m: none.onnx } } }', /space\.yaml:1:18 variants\.b\.files: it cannot be read: ENOENT/],
+    [
+      'a file that is not there',
+      'variants: { b: { files: { 1/m: none.onnx } } }',
+      /space\.yaml:1:18 variants\.b\.files: it cannot be read: ENOENT/,
+    ],
     ['a place without a version', 'variants: { b: { files: { model.onnx: b.onnx } } }', /variants\.b\.files/],
     ['a place above the model', 'variants: { b: { files: { 1/../../x: b.onnx } } }', /variants\.b\.files/],
-    ['a field that there is not', 'variants: { b: { config: { bakend: x } } }', /variants\.b\.config\.bakend: the model config has no field 'bakend'/],
+    [
+      'a field that there is not',
+      'variants: { b: { config: { bakend: x } } }',
+      /variants\.b\.config\.bakend: the model config has no field 'bakend'/,
+    ],
     ['a misspelt key', 'variants: { b: { file: {} } }', /unknown key 'file' \(did you mean 'files'\?\)/],
-    ['a parameter of the same name', 'variants: { a: {} }\nparameters: { variant: { path: max_batch_size, values: [1] } }', /the variants are the values of this parameter/],
+    [
+      'a parameter of the same name',
+      'variants: { a: {} }\nparameters: { variant: { path: max_batch_size, values: [1] } }',
+      /the variants are the values of this parameter/,
+    ],
   ])('with %s are refused with the place', async (_, yaml, message) => {
     await expect(spaceOf(yaml)).rejects.toThrow(message);
   });

@@ -42,7 +42,15 @@ export function artifactIn(name: string, { files, build }: VariantFile): Artifac
   };
 }
 
-function recipeOf({ command, directory = '.', env = {}, timeout, seconds, outputs, inputs = [] }: BuildFile): BuildRecipe {
+function recipeOf({
+  command,
+  directory = '.',
+  env = {},
+  timeout,
+  seconds,
+  outputs,
+  inputs = [],
+}: BuildFile): BuildRecipe {
   return {
     ...{ command, directory, env, inputs: inputs as LocalFile[] },
     timeoutSeconds: timeout ?? DEFAULT_TIMEOUT_SECONDS,

@@ -12,4 +12,5 @@ const short = (value: number): string => String(Number(value.toPrecision(3)));
 
 /** Tells whether variants of the model were measured whose outputs nobody has looked at. */
 export const hasUncheckedVariants = ({ started, trials }: Pick<StudyState, 'started' | 'trials'>): boolean =>
-  started.space.variants !== undefined && trials.every(({ applied, failure }) => !applied?.accuracy && failure?.kind !== 'inaccurate');
+  started.space.variants !== undefined &&
+  trials.every(({ applied, failure }) => !applied?.accuracy && failure?.kind !== 'inaccurate');

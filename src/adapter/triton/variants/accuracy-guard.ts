@@ -50,4 +50,3 @@ function inaccurate(accuracy: Accuracy, rule: AccuracyRule): CandidateRefusedErr
     hint: 'allow more with --atol, --rtol and --outside-share, or leave the variant out',
   });
 }
-
