@@ -112,7 +112,6 @@ export const studySpec = z.strictObject({
 export type StudySpec = ReadOnly<z.infer<typeof studySpec>>;
 /** A study spec as people write it: what has a default may be left out. */
 export type StudySpecInput = ReadOnly<z.input<typeof studySpec>>;
-export type AccuracySpec = ReadOnly<z.infer<typeof accuracySpec>>;
 export type RecordingSpec = ReadOnly<z.infer<typeof recordingSpec>>;
 export type RequestDistribution = (typeof requestDistributions)[number];
 export type StabilityName = (typeof stabilityRules)[number];
