@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { cp, mkdir, rename, writeFile } from 'node:fs/promises';
+import { cp, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { messageOf, TrituneError } from '../base/errors.ts';
 import type { Candidate } from '../space/types.ts';
@@ -57,20 +57,28 @@ export async function writeRun(state: StudyState, directory: string, documentsOf
 type DocumentsOf = (candidate: Candidate) => readonly Emitted[];
 type Emitted = EmittedDocument | EmittedCopy;
 
+/** Beside a config whose files are on another machine, or gone: which they are. */
+const MISSING_FILE = 'missing-files.txt';
+
 /** Writes the files of a candidate into a directory. Returns the path of the first; null without any. Errors: OUTPUT_UNWRITABLE. */
 export async function writeEmitted(directory: string, documents: readonly Emitted[]): Promise<string | null> {
+  const [first] = documents;
+  if (!first) return null;
+  const missing: string[] = [];
   for (const document of documents) {
     const path = join(directory, document.path);
     if ('text' in document) await writeWhole(path, document.text);
-    else await copyIfThere(document.source, path);
+    else if (existsSync(document.source)) await copyWhole(document.source, path);
+    else if (!existsSync(path)) missing.push(`${document.path} is ${document.source}, which is not there\n`);
   }
-  const [first] = documents;
-  return first ? join(directory, first.path) : null;
+  const note = join(directory, dirname(first.path), MISSING_FILE);
+  if (missing.length > 0) await writeWhole(note, missing.join(''));
+  else await rm(note, { force: true });
+  return join(directory, first.path);
 }
 
-/** Copies a file or folder. One that is gone leaves what was copied before. Errors: OUTPUT_UNWRITABLE. */
-async function copyIfThere(source: string, path: string): Promise<void> {
-  if (!existsSync(source)) return;
+/** Copies a file or folder. Errors: OUTPUT_UNWRITABLE. */
+async function copyWhole(source: string, path: string): Promise<void> {
   try {
     await mkdir(dirname(path), { recursive: true });
     await cp(source, path, { recursive: true, force: true });
