@@ -49,7 +49,8 @@ export async function assembleParts(
   const { client } = opened;
   const { model, goal, measurement } = spec;
   const { original, levels } = plan.study;
-  const isGuarded = expectsOutputs(inputs) && (spec.accuracy !== undefined || hasVariants(space));
+  const isGuarded =
+    expectsOutputs(inputs, modelConfigOf(original)) && (spec.accuracy !== undefined || hasVariants(space));
   const traffic = await openTraffic(opened, {
     spec: trafficOf(spec),
     config: modelConfigOf(original),

@@ -56,7 +56,7 @@ async function prepare(study: OpenStudy, opened: OpenServer, original: OriginalM
   const planned = planStudy(study, opened.server, original);
   const inputs = await requestsOf(trafficOf(study.spec), original);
   for (const line of assumptionsOf(inputs)) watch.tell(line);
-  if (hasVariants(planned.space) && !expectsOutputs(inputs)) watch.tell(UNCHECKED);
+  if (hasVariants(planned.space) && !expectsOutputs(inputs, original.config)) watch.tell(UNCHECKED);
   if (study.spec.trace) await createTracing(opened.client).look();
   // Without an aim nothing is sent.
   const usual = planned.usual?.((await lookFirst(trafficOf(study.spec), opened, original, inputs)).seen);
