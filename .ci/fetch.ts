@@ -1,5 +1,6 @@
 import { modelAnalyzer } from '../bench/analyzer.ts';
 import { perfAnalyzer, pythonClients } from '../bench/peers.ts';
+import { openvinoPackages } from '../test/support/openvino.ts';
 import { realTriton } from '../test/support/real-triton.ts';
 
 /** Fetches what the suite on a real Triton needs, while other tests run. What could not be had, that suite asks for again. */
@@ -7,3 +8,4 @@ const install = await realTriton();
 await perfAnalyzer(install);
 await pythonClients(install);
 await modelAnalyzer(install);
+await openvinoPackages(install);

@@ -95,7 +95,7 @@ function entriesOf(profile: Profile, random: Random, faults: Faults, gpus: numbe
       around,
     );
   const models = profile.models.map((model) =>
-    entryOf(model.config, (config) => modelSimulatorOf(model, config, random, elapsedNs)),
+    entryOf(model.config, (config, files) => modelSimulatorOf(model, config, random, elapsedNs, files)),
   );
   const ensembles = profile.ensembles.map((one) => entryOf(one.config, () => ensembleSimulator(one)));
   const entries: ReadonlyMap<string, ModelEntry> = new Map(

@@ -2,7 +2,8 @@ import { formatDuration, formatMs, inertLine, plainLine } from '../base/format.t
 import type { Measurement } from '../profiler/measurement.ts';
 import type { Candidate } from '../space/types.ts';
 import { metricsOf } from '../study/goal/metrics/registry.ts';
-import type { StudyRecord } from '../study/records/records.ts';
+import type { StudyRecord, TrialApplied } from '../study/records/records.ts';
+import { describeAccuracy } from '../study/summary/accuracy-words.ts';
 import {
   describeAssignment,
   describeConstraint,
@@ -65,6 +66,9 @@ export function createLines(write: Print, earlier: readonly StudyRecord[] = []):
         return;
       case 'speed-changed':
         print(`    ${describeSpeedChange(event.speed.value, event.usual)}`);
+        return;
+      case 'trial-applied':
+        for (const line of preparationLines(event)) print(line);
         return;
       case 'trial-finished':
         if (event.failure) print(`    failed: ${describeFailure(event.failure)}`);
@@ -129,6 +133,13 @@ function describeDoubts(readings: readonly Doubted[]): string {
   const trials = [...new Set(readings.map(({ trial }) => trial))].sort((a, b) => a - b);
   if (trials.length === 0) return 'the model thinks that no trial met the goal by luck';
   return `the model thinks that trial ${trials.join(' and ')} met the goal by luck`;
+}
+
+function preparationLines({ buildMs, accuracy }: Pick<TrialApplied, 'buildMs' | 'accuracy'>): string[] {
+  return [
+    ...(buildMs === undefined ? [] : [`    built in ${formatMs(buildMs)}`]),
+    ...(accuracy === undefined ? [] : [`    accuracy: ${describeAccuracy(accuracy)}`]),
+  ];
 }
 
 const describeFailure = (failure: TrialFailure): string => `${failure.kind}: ${plainLine(failure.reason)}`;

@@ -1,11 +1,12 @@
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { cp, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { messageOf, TrituneError } from '../base/errors.ts';
 import type { Candidate } from '../space/types.ts';
 import { metricsOf } from '../study/goal/metrics/registry.ts';
 import type { StudyState } from '../study/records/state.ts';
 import { type Summary, summarize } from '../study/summary/summary.ts';
-import type { EmittedDocument } from '../tuner/adapter.ts';
+import type { EmittedCopy, EmittedDocument } from '../tuner/adapter.ts';
 import { analyzerTables } from './model-analyzer-csv.ts';
 import { reportHtml } from './report-html.ts';
 import { paretoCsv, resultsCsv } from './results-csv.ts';
@@ -45,18 +46,45 @@ export async function writeRun(state: StudyState, directory: string, documentsOf
   await writeWhole(files.results, resultsCsv(state, metricsOf(state.goal)));
   await writeWhole(files.pareto, paretoCsv(state.front, metricsOf(state.goal)));
   for (const { name, text } of analyzerTables(state)) await writeWhole(join(files.metrics, name), text);
-  await writeWhole(files.report, reportHtml(state, summary, config && documents.map(({ text }) => text).join('\n')));
+  await writeWhole(
+    files.report,
+    reportHtml(state, summary, config && documents.flatMap((each) => ('text' in each ? [each.text] : [])).join('\n')),
+  );
   await writeEmitted(join(directory, 'best'), documents);
   return { summary, files };
 }
 
-type DocumentsOf = (candidate: Candidate) => readonly EmittedDocument[];
+type DocumentsOf = (candidate: Candidate) => readonly Emitted[];
+type Emitted = EmittedDocument | EmittedCopy;
+
+/** Beside a config whose files are on another machine, or gone: which they are. */
+const MISSING_FILE = 'missing-files.txt';
 
 /** Writes the files of a candidate into a directory. Returns the path of the first; null without any. Errors: OUTPUT_UNWRITABLE. */
-export async function writeEmitted(directory: string, documents: readonly EmittedDocument[]): Promise<string | null> {
-  for (const { path, text } of documents) await writeWhole(join(directory, path), text);
+export async function writeEmitted(directory: string, documents: readonly Emitted[]): Promise<string | null> {
   const [first] = documents;
-  return first ? join(directory, first.path) : null;
+  if (!first) return null;
+  const missing: string[] = [];
+  for (const document of documents) {
+    const path = join(directory, document.path);
+    if ('text' in document) await writeWhole(path, document.text);
+    else if (existsSync(document.source)) await copyWhole(document.source, path);
+    else if (!existsSync(path)) missing.push(`${document.path} is ${document.source}, which is not there\n`);
+  }
+  const note = join(directory, dirname(first.path), MISSING_FILE);
+  if (missing.length > 0) await writeWhole(note, missing.join(''));
+  else await rm(note, { force: true });
+  return join(directory, first.path);
+}
+
+/** Copies a file or folder. Errors: OUTPUT_UNWRITABLE. */
+async function copyWhole(source: string, path: string): Promise<void> {
+  try {
+    await mkdir(dirname(path), { recursive: true });
+    await cp(source, path, { recursive: true, force: true });
+  } catch (error) {
+    throw unwritable(path, error);
+  }
 }
 
 /** Writes a file and the directories above it; nobody ever sees half of it. Errors: OUTPUT_UNWRITABLE. */
@@ -67,13 +95,14 @@ export async function writeWhole(path: string, content: string | Uint8Array): Pr
     await writeFile(part, content);
     await rename(part, path);
   } catch (error) {
-    throw new TrituneError(
-      'OUTPUT_UNWRITABLE',
-      `cannot write ${path}: ${messageOf(error)}`,
-      'free some space or choose another --output',
-      {
-        cause: error,
-      },
-    );
+    throw unwritable(path, error);
   }
 }
+
+const unwritable = (path: string, error: unknown): TrituneError =>
+  new TrituneError(
+    'OUTPUT_UNWRITABLE',
+    `cannot write ${path}: ${messageOf(error)}`,
+    'free some space or choose another --output',
+    { cause: error },
+  );

@@ -1,6 +1,7 @@
 import { isTrituneError } from '../base/errors.ts';
 import { canonicalJson, type Json } from '../base/json.ts';
 import type { ModelConfig } from '../triton/config/model-config.ts';
+import type { Artifact } from './artifact.ts';
 import { type BoundSpace, bindSpace, optionsIn, sceneOf, tritonFaults } from './bound-space.ts';
 import { applyWrites } from './edits/apply-writes.ts';
 import { withoutServerDefaults } from './edits/server-defaults.ts';
@@ -22,10 +23,10 @@ export function buildCandidate(space: SearchSpace, base: Candidate, assignment: 
 export function buildBound(bound: BoundSpace, assignment: Assignment): CandidateOutcome {
   const built = configOf(bound, assignment);
   if ('reason' in built) return { legal: false, reason: built.reason };
-  return { legal: true, candidate: candidateOf(built.config, assignment) };
+  return { legal: true, candidate: candidateOf(built.config, assignment, built.artifact) };
 }
 
-type Built = { readonly config: ModelConfig } | { readonly reason: string };
+type Built = { readonly config: ModelConfig; readonly artifact?: Artifact } | { readonly reason: string };
 
 /** The legal config of the assignment, or why there is none. */
 export function configOf(bound: BoundSpace, assignment: Assignment): Built {
@@ -36,7 +37,9 @@ export function configOf(bound: BoundSpace, assignment: Assignment): Built {
   const written = writtenInto(bound.base, writes);
   if ('reason' in written) return written;
   const reason = brokenRule(bound, assignment, written.config) ?? newFault(bound, written.config);
-  return reason === undefined ? written : { reason };
+  if (reason !== undefined) return { reason };
+  const artifact = (chosen as ParameterOption[]).find((option) => option.artifact)?.artifact;
+  return { ...written, ...(artifact && { artifact }) };
 }
 
 /** The option of each assigned parameter in the space's order, or why the assignment does not fit the space. */

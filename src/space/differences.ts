@@ -1,5 +1,6 @@
 import { canonicalJson, isJsonObject, type Json } from '../base/json.ts';
 import { type ConfigDifference, compareConfigs } from '../triton/config/comparison.ts';
+import { artifactOf, describeArtifact, withoutMark } from './artifact.ts';
 import { documentOf, modelConfigsOf } from './model-configs.ts';
 import type { Candidate } from './types.ts';
 
@@ -20,10 +21,20 @@ export function differencesOf(
   const [a, b] = [modelConfigsOf(before), modelConfigsOf(after)];
   const models = [...new Set([...Object.keys(a), ...Object.keys(b)])].sort();
   if (models.length === 0) return plainDifferences(documentOf(before), documentOf(after));
-  return models.flatMap((model): Difference[] => {
-    const found = compareConfigs(a[model] ?? {}, b[model] ?? {}).filter(({ path }) => !MADE_UP.test(path));
+  const configs = models.flatMap((model): Difference[] => {
+    const found = compareConfigs(withoutMark(a[model] ?? {}), withoutMark(b[model] ?? {})).filter(
+      ({ path }) => !MADE_UP.test(path),
+    );
     return models.length === 1 ? [...found] : found.map((each) => ({ ...each, path: `${model}: ${each.path}` }));
   });
+  return [...configs, ...filesDifference(before, after)];
+}
+
+/** Where the two are not served from the same files: `variant`, with what each is. */
+function filesDifference(before: Pick<Candidate, 'value'>, after: Pick<Candidate, 'value'>): Difference[] {
+  const [a, b] = [artifactOf(before), artifactOf(after)];
+  if (a?.digest === b?.digest) return [];
+  return [{ path: 'variant', ...(a && { before: describeArtifact(a) }), ...(b && { after: describeArtifact(b) }) }];
 }
 
 /** The differences of values that hold no models. */

@@ -3,10 +3,11 @@ import { isTrituneError } from '../base/errors.ts';
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import type { ModelConfig } from '../triton/config/model-config.ts';
 import { normaliseConfig } from '../triton/config/normal-form.ts';
+import { type Artifact, artifactToJson, withoutMark } from './artifact.ts';
 import { readPath } from './edits/config-path.ts';
 import { withoutServerDefaults } from './edits/server-defaults.ts';
 import { shapeOf } from './shape.ts';
-import type { Assignment, Candidate, ConfigPath } from './types.ts';
+import type { Assignment, Candidate, ConfigPath, Preparation } from './types.ts';
 
 /** The name that Triton's adapter has in journals. */
 export const TRITON = 'triton';
@@ -14,13 +15,16 @@ export const TRITON = 'triton';
 /** The value of a candidate for Triton: a set of model configs by the models' names. */
 export type ModelConfigs = { readonly [model: string]: ModelConfig };
 
-/** Returns the candidate that is this one model config. */
-export function candidateOf(config: ModelConfig, assignment: Assignment = {}): Candidate {
+/** Returns the candidate that is this one model config, served from these files; from those that the server has where not given. */
+export function candidateOf(config: ModelConfig, assignment: Assignment = {}, artifact?: Artifact): Candidate {
   return {
     fingerprint: fingerprintOf(config),
     assignment,
-    value: { models: { [config.name ?? '']: config } },
-    shape: shapeOf(config),
+    value: {
+      models: { [config.name ?? '']: config },
+      ...(artifact && { artifact: artifactToJson(artifact) }),
+    },
+    shape: { ...shapeOf(config), ...(artifact && { preparation: preparationOf(artifact) }) },
   };
 }
 
@@ -31,6 +35,12 @@ export function candidateOf(config: ModelConfig, assignment: Assignment = {}): C
 export function originalOf(config: ModelConfig): Candidate {
   return { ...candidateOf(withoutServerDefaults(config)), value: candidateOf(config).value };
 }
+
+const preparationOf = ({ variant, digest, build }: Artifact): Preparation => ({
+  key: digest,
+  name: variant,
+  seconds: build?.seconds ?? 0,
+});
 
 function fingerprintOf(config: ModelConfig): string {
   return createHash('sha256').update(canonicalJson(config)).digest('hex').slice(0, 12);
@@ -51,7 +61,7 @@ const NO_CONFIG: ModelConfig = {};
 /** Returns what a candidate sets, as one document for people and scripts: the config of its only model, else its whole value. */
 export function documentOf(candidate: Pick<Candidate, 'value'>): JsonObject {
   const [config, ...others] = Object.values(modelConfigsOf(candidate));
-  return config && others.length === 0 ? config : candidate.value;
+  return config && others.length === 0 ? withoutMark(config) : candidate.value;
 }
 
 /** Returns what the candidate has at a path of its only model's config; undefined for nothing. */

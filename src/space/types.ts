@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../base/json.ts';
 import type { BatcherPolicy } from '../queueing/batcher-policy.ts';
+import type { Artifact } from './artifact.ts';
 
 /** A value that a parameter can take: what is written at its path, or null to leave the base config's own value. */
 export type ParameterValue = Json;
@@ -33,6 +34,17 @@ export interface CandidateShape {
   readonly rest: string;
   /** Everything but instance counts and batching, by a path, as people read it: each may change how long an execution takes. */
   readonly settings: Settings;
+  /** What has to be made before it can be served for the first time. */
+  readonly preparation?: Preparation;
+}
+
+/** Work before a first load, such as building an engine; candidates with the same `key` share its outcome. */
+export interface Preparation {
+  readonly key: string;
+  /** For people: what is made. */
+  readonly name: string;
+  /** How long it is thought to take; 0 for what is there already. */
+  readonly seconds: number;
 }
 
 /**
@@ -96,6 +108,8 @@ export interface ParameterCase {
 export interface ParameterOption {
   readonly value: ParameterValue;
   readonly writes: readonly FieldWrite[];
+  /** The files that the model is served from with it; absent for those that the server has. */
+  readonly artifact?: Artifact;
 }
 
 /**

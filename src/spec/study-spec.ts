@@ -64,6 +64,12 @@ const measurementSpec = z.strictObject({
   allowForeignTraffic: z.boolean().default(false).describe('Go on although others send requests to the model'),
 });
 
+const accuracySpec = z.strictObject({
+  absolute: z.number().nonnegative().default(0).describe('An output a may differ from the expected b by this much,'),
+  relative: z.number().nonnegative().default(0).describe('and by this times |b| more'),
+  outsideShare: z.number().min(0).max(1).default(0).describe('Share of the output values that may differ by more'),
+});
+
 const limitsSpec = z.strictObject({
   maxTrials: positiveWhole.optional().describe('Stop after this many candidates'),
   timeBudgetSeconds: seconds.optional().describe('Stop after this time'),
@@ -96,6 +102,9 @@ export const studySpec = z.strictObject({
   traffic: trafficSpec.prefault({}).describe('What is sent, and how'),
   sampler: samplerSpec.prefault({}).describe('How candidates are chosen'),
   measurement: measurementSpec.prefault({}).describe('How one load level is measured'),
+  accuracy: accuracySpec
+    .optional()
+    .describe('How far outputs may be from the expected ones, looked at before a candidate is measured'),
   limits: limitsSpec.prefault({}).describe('When a study ends, and how long it waits'),
   seed: z.int().nonnegative().default(1).describe('Seed of everything random'),
   trace: z.boolean().optional().describe('At the end, have the server trace the best for a while'),

@@ -70,6 +70,11 @@ export interface TuneOptions
   readonly precision: number;
   readonly stability: StabilityName;
   readonly allowForeignTraffic: boolean;
+  /** How far an output may be from the expected one: absolute, and relative to it. */
+  readonly atol?: number;
+  readonly rtol?: number;
+  /** The share of output values, 0 to 1, that may be further off. */
+  readonly outsideShare?: number;
   readonly restore: 'config' | 'reload';
   /** Seconds. */
   readonly loadTimeout?: number;

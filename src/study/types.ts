@@ -1,3 +1,4 @@
+import type { Accuracy } from '../loadgen/accuracy.ts';
 import type { LoadLevel } from '../loadgen/types.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import type { Assignment, Candidate } from '../space/types.ts';
@@ -57,6 +58,9 @@ export type FailureKind =
   | 'out-of-memory'
   | 'no-gpu'
   | 'init-failed'
+  | 'build-failed' // the command that makes the variant's files did not end well
+  | 'upload-refused' // the server does not take the variant's files
+  | 'inaccurate' // its outputs differ from the expected ones by more than is allowed
   | 'load-timeout'
   | 'config-mismatch' // the config read back is not the one sent
   | 'requests-failed' // loaded, but did not serve
@@ -84,7 +88,14 @@ export interface Trial {
   readonly role: TrialRole;
   readonly candidate: Candidate;
   /** How it got onto the server and how long that took; absent when it never did. */
-  readonly applied?: { readonly change: 'none' | 'in-place' | 'full'; readonly loadMs: number };
+  readonly applied?: {
+    readonly change: 'none' | 'in-place' | 'full';
+    readonly loadMs: number;
+    /** How long it took to make its files; absent where nothing had to be made. */
+    readonly buildMs?: number;
+    /** How its outputs compare with the expected ones; absent where they were not compared. */
+    readonly accuracy?: Accuracy;
+  };
   readonly measurements: readonly Measurement[];
   readonly chosen: number | null;
   readonly feasible: boolean;

@@ -78,6 +78,17 @@ export interface ServerHealth {
   modelMetadata(model: string, call?: CallOptions): Promise<ModelMetadata>;
 }
 
+/** The files of a model to upload, by their place in the model's directory, such as `1/model.onnx`. */
+export type ModelFiles = ReadonlyMap<string, Uint8Array>;
+
+export interface LoadCall extends CallOptions {
+  /**
+   * Go with a config. The server then serves these files and no others, whatever the model's directory holds, until a load without
+   * files, which serves the directory's again (verified on Triton 2.51).
+   */
+  readonly files?: ModelFiles;
+}
+
 export interface ModelControl {
   index(call?: CallOptions): Promise<readonly ModelIndexEntry[]>;
   /**
@@ -90,7 +101,7 @@ export interface ModelControl {
    * server says that it is loaded. Errors: LOAD_REFUSED (a LoadRefusedError with the server's own words and a class),
    * CONTROL_DISABLED, MODEL_UNKNOWN, SERVER_TIMEOUT (the load may still go on inside the server).
    */
-  load(model: string, config?: ModelConfig, call?: CallOptions): Promise<void>;
+  load(model: string, config?: ModelConfig, call?: LoadCall): Promise<void>;
   /** Errors: CONTROL_DISABLED. The unload goes on after the reply; poll `index`. */
   unload(model: string, call?: CallOptions): Promise<void>;
 }

@@ -1,3 +1,4 @@
+import type { Accuracy } from '../loadgen/accuracy.ts';
 import type { LoadLevel } from '../loadgen/types.ts';
 import type { Measurement, ProfileProgress } from '../profiler/measurement.ts';
 import type { Difference } from '../space/differences.ts';
@@ -19,7 +20,7 @@ export interface ServerAdapter extends Control, Profile {
   /** Where two candidates differ, as people read it; none for equal fingerprints. Pure. */
   diff(before: Candidate, after: Candidate): readonly Difference[];
   /** The files that somebody who wants to serve the candidate needs; none where there are no such files. Pure. */
-  documents(candidate: Candidate): readonly EmittedDocument[];
+  documents(candidate: Candidate): readonly (EmittedDocument | EmittedCopy)[];
 }
 
 /** What the loop that tunes asks of an adapter. */
@@ -32,10 +33,22 @@ export interface EmittedDocument {
   readonly text: string;
 }
 
+/** A file or folder of this machine that is emitted as it is. */
+export interface EmittedCopy {
+  /** Relative, of safe segments. */
+  readonly path: string;
+  readonly source: string;
+}
+
 export interface Applied {
   readonly candidate: Candidate;
   readonly change: 'none' | 'in-place' | 'full';
+  /** Of the load alone. */
   readonly loadMs: number;
+  /** How long it took to make the candidate's files; absent where nothing had to be made. */
+  readonly buildMs?: number;
+  /** How the outputs compare with the expected ones; absent where they were not compared for this candidate. */
+  readonly accuracy?: Accuracy;
 }
 
 export interface Restored {

@@ -2,7 +2,10 @@ import { TrituneError } from '../base/errors.ts';
 import type { FailureKind } from '../study/types.ts';
 
 /** What a server may say no to a candidate with. */
-export type RefusalKind = Extract<FailureKind, 'invalid-config' | 'out-of-memory' | 'no-gpu' | 'init-failed'>;
+export type RefusalKind = Extract<
+  FailureKind,
+  'invalid-config' | 'out-of-memory' | 'no-gpu' | 'init-failed' | 'build-failed' | 'upload-refused' | 'inaccurate'
+>;
 
 /** The server does not take the candidate: a verdict on it, which ends its trial and not the study. Thrown by an adapter's `apply`. */
 export class CandidateRefusedError extends TrituneError {

@@ -109,8 +109,9 @@ export class TimeKeeper {
     }
   }
 
-  timeApply<T>(work: () => Promise<T>): Promise<T> {
-    return this.#time(this.#applies, work);
+  /** `onceMs`: what of the work will not have to be done again, of its outcome. */
+  timeApply<T>(work: () => Promise<T>, onceMs: (outcome: T) => number = () => 0): Promise<T> {
+    return this.#time(this.#applies, work, onceMs);
   }
 
   timeMeasure<T>(work: () => Promise<T>): Promise<T> {
@@ -147,10 +148,10 @@ export class TimeKeeper {
     return rounds * 2 * this.#turn + this.#trace + this.#applies.value;
   }
 
-  async #time<T>(mean: Mean, work: () => Promise<T>): Promise<T> {
+  async #time<T>(mean: Mean, work: () => Promise<T>, onceMs: (outcome: T) => number = () => 0): Promise<T> {
     const startNs = this.#clock.nowNs();
     const outcome = await work();
-    mean.add(nsToMs(this.#clock.nowNs() - startNs));
+    mean.add(Math.max(0, nsToMs(this.#clock.nowNs() - startNs) - onceMs(outcome)));
     return outcome;
   }
 }

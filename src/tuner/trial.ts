@@ -77,8 +77,12 @@ export function applyCandidate(run: Run, trial: number, candidate: Candidate): P
 async function applyNow(run: Run, trial: number, candidate: Candidate): Promise<Applied> {
   const { adapter } = run.parts;
   run.recorder.notify({ type: 'applying', trial });
-  const applied = await run.time.timeApply(() => adapter.apply(candidate, run.signal));
-  await run.recorder.record({ type: 'trial-applied', trial, change: applied.change, loadMs: applied.loadMs });
+  const applied = await run.time.timeApply(
+    () => adapter.apply(candidate, run.signal),
+    ({ buildMs = 0 }) => buildMs,
+  );
+  const { candidate: _, ...how } = applied;
+  await run.recorder.record({ type: 'trial-applied', trial, ...how });
   return applied;
 }
 

@@ -77,6 +77,27 @@ describe('pruning', () => {
     expect(pruneReason(at(2, 4), trials)).toBeNull();
   });
 
+  it('after a failed build, a refused upload or inaccurate outputs: all that is made of the same', () => {
+    const madeOf = (key: string, instances: number) => {
+      const plain = at(instances, 8, { parameters: { tritune_variant: { string_value: key } } });
+      return { ...plain, shape: { ...plain.shape, preparation: { key, name: key, seconds: 9 } } };
+    };
+    for (const kind of ['build-failed', 'upload-refused', 'inaccurate'] as const) {
+      const failed = { ...failedTrial(2, configOf(1, 4), kind), candidate: madeOf('int8', 1) };
+      expect(pruneReason(madeOf('int8', 3), [failed])).toMatch(/trial 2/);
+      expect(pruneReason(madeOf('fp32', 1), [failed])).toBeNull();
+      expect(pruneReason(at(1, 4), [failed])).toBeNull();
+    }
+  });
+
+  it('after inaccurate outputs of a setting: whatever has the same settings', () => {
+    const trials = [
+      failedTrial(1, configOf(1, 4, { parameters: { precision: { string_value: 'FP16' } } }), 'inaccurate'),
+    ];
+    expect(pruneReason(at(3, 8, { parameters: { precision: { string_value: 'FP16' } } }), trials)).toMatch(/trial 1/);
+    expect(pruneReason(at(3, 8), trials)).toBeNull();
+  });
+
   it('concludes nothing from a timeout or a lost server', () => {
     for (const kind of ['load-timeout', 'server-lost', 'requests-failed', 'config-mismatch'] as const) {
       expect(pruneReason(at(3, 8), [trialOf(0, configOf(1, 4)), failedTrial(1, configOf(3, 8), kind)])).toBeNull();

@@ -5,6 +5,7 @@ import type { ServerIdentity } from '../../study/records/records.ts';
 import type { SpaceView } from '../../study/search/samplers/space-view.ts';
 import type { Control, Profile, ServerAdapter } from '../../tuner/adapter.ts';
 import { configDocuments } from './documents.ts';
+import type { AccuracyGuard } from './variants/accuracy-guard.ts';
 
 export interface TritonAdapterParts {
   readonly model: string;
@@ -14,13 +15,15 @@ export interface TritonAdapterParts {
   readonly space: Pick<SpaceView, 'build'>;
   readonly control: Control;
   readonly profile: Profile;
+  /** Looks at outputs before they are measured; absent where nothing says what to expect. */
+  readonly guard?: AccuracyGuard;
   /** A model's name as one safe segment of a path. */
   readonly segmentOf: (model: string) => string;
 }
 
 /** Returns the adapter to one model of a Triton: its candidates are sets of model configs, loaded by the server's explicit model control. */
 export function tritonAdapter(parts: TritonAdapterParts): ServerAdapter {
-  const { model, identity, original, space, control, profile, segmentOf } = parts;
+  const { model, identity, original, space, control, profile, guard, segmentOf } = parts;
   return {
     name: TRITON,
     identity,
@@ -29,7 +32,10 @@ export function tritonAdapter(parts: TritonAdapterParts): ServerAdapter {
       Object.keys(assignment).length === 0 ? { legal: true, candidate: original } : space.build(assignment),
     diff: differencesOf,
     documents: (candidate) => configDocuments(candidate, model, segmentOf),
-    apply: (candidate, signal) => control.apply(candidate, signal),
+    apply: async (candidate, signal) => {
+      const applied = await control.apply(candidate, signal);
+      return guard ? guard(applied, signal) : applied;
+    },
     changed: (signal) => control.changed(signal),
     isReachable: (signal) => control.isReachable(signal),
     restore: () => control.restore(),

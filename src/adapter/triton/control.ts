@@ -2,14 +2,17 @@ import type { Clock } from '../../base/clock.ts';
 import { isTrituneError, messageOf, TrituneError } from '../../base/errors.ts';
 import { canonicalJson } from '../../base/json.ts';
 import { nsToMs } from '../../base/units.ts';
+import { artifactOf } from '../../space/artifact.ts';
 import { modelConfigOf } from '../../space/model-configs.ts';
 import type { Candidate } from '../../space/types.ts';
 import { type ConfigDifference, compareConfigs, onlyInstancesDiffer } from '../../triton/config/comparison.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import { LoadRefusedError } from '../../triton/control/load-refused.ts';
-import type { ModelControl, ServerHealth } from '../../triton/types.ts';
+import type { ModelControl, ModelFiles, ServerHealth } from '../../triton/types.ts';
 import type { Applied, Control, Restored } from '../../tuner/adapter.ts';
 import { CandidateRefusedError } from '../../tuner/refused.ts';
+import type { Artifacts, PreparedFiles } from './variants/artifacts.ts';
+import { checkUpload, isUploadRefusal, uploadRefused } from './variants/upload.ts';
 
 export interface ControlOptions {
   readonly clock: Clock;
@@ -25,6 +28,8 @@ export interface ControlOptions {
   readonly isNewStudy?: boolean;
   /** A candidate that does not fit beside what is served may have it unloaded first: nobody else uses the model. */
   readonly mayUnload?: boolean;
+  /** The files of variants; absent where none is applied. */
+  readonly artifacts?: Artifacts;
   /** A run that was killed may have left a load under way, which swaps the model when it ends. */
   readonly mayBeLoading?: boolean;
 }
@@ -83,22 +88,37 @@ class ServerControl implements Control {
   }
 
   async apply(candidate: Candidate, signal: AbortSignal): Promise<Applied> {
-    const startNs = this.#options.clock.nowNs();
     const current = await this.#readConfig(signal);
     if (this.#isOthers(current)) throw changedByOthers(this.#model);
     const known = this.#isSettled && current !== null && equal(current, this.#serving.read);
     const asked = modelConfigOf(candidate);
     if (known && equal(asked, this.#serving.sent)) return { candidate, change: 'none', loadMs: 0 };
     const change = known && onlyInstancesDiffer(this.#serving.sent, asked) ? 'in-place' : 'full';
+    const { files, buildMs } = await this.#filesOf(candidate, signal);
+    const loadNs = this.#options.clock.nowNs();
     const mayUnload = change === 'full' && this.#options.mayUnload === true;
-    await (mayUnload ? this.#loadWithRoom(asked, signal) : this.#load(asked, signal)).catch(refused);
+    await (mayUnload ? this.#loadWithRoom(asked, signal, files) : this.#load(asked, signal, files)).catch(
+      refused(files),
+    );
     const read = await this.#client.modelConfig(this.#model, { signal });
     this.#serving = { sent: asked, read };
     this.#isSettled = true;
     // A field that only the config read back has is one that the server filled in.
     const differences = compareConfigs(asked, read).filter((difference) => difference.before !== undefined);
     if (differences.length > 0) throw mismatch(this.#model, differences);
-    return { candidate, change, loadMs: nsToMs(this.#options.clock.nowNs() - startNs) };
+    const loadMs = nsToMs(this.#options.clock.nowNs() - loadNs);
+    return { candidate, change, loadMs, ...(buildMs > 0 && { buildMs }) };
+  }
+
+  /** What is uploaded with the candidate's config: nothing for files that the server has. */
+  async #filesOf(candidate: Candidate, signal: AbortSignal): Promise<Partial<PreparedFiles> & { buildMs: number }> {
+    const artifact = artifactOf(candidate);
+    if (!artifact) return { buildMs: 0 };
+    const { artifacts } = this.#options;
+    if (!artifacts) throw new RangeError('a control without artifacts applies no variant');
+    const prepared = await artifacts.filesOf(artifact, signal);
+    checkUpload(prepared.files, modelConfigOf(candidate));
+    return prepared;
   }
 
   async changed(signal: AbortSignal): Promise<string | null> {
@@ -193,11 +213,11 @@ class ServerControl implements Control {
    * Triton loads another config beside the one that is served and swaps them at the end, which takes the memory of both. Where there
    * is not so much, what is served goes first; the model is away while the other one loads. Which two do not go together is found out once.
    */
-  async #loadWithRoom(config: ModelConfig, signal?: AbortSignal): Promise<void> {
+  async #loadWithRoom(config: ModelConfig, signal?: AbortSignal, files?: ModelFiles): Promise<void> {
     const both = canonicalJson([this.#serving.sent, config]);
     if (!this.#tooMuch.has(both)) {
       try {
-        return await this.#load(config, signal);
+        return await this.#load(config, signal, files);
       } catch (error) {
         const isShort = error instanceof LoadRefusedError && error.kind === 'out-of-memory';
         if (!isShort || !(await this.#canBeAway())) throw error;
@@ -205,7 +225,7 @@ class ServerControl implements Control {
       }
     }
     if (await this.#canBeAway()) await this.#unload(signal);
-    await this.#load(config, signal);
+    await this.#load(config, signal, files);
   }
 
   /** It is served, a load would find it again, and no ensemble that is served would lose it. */
@@ -217,11 +237,11 @@ class ServerControl implements Control {
     return configs.every((config) => !stepsOf(config).includes(this.#model));
   }
 
-  async #load(config?: ModelConfig, signal?: AbortSignal): Promise<void> {
+  async #load(config?: ModelConfig, signal?: AbortSignal, files?: ModelFiles): Promise<void> {
     this.#touched = true;
     const wasSettled = this.#isSettled;
     this.#isSettled = false;
-    const call = { timeoutMs: this.#options.loadTimeoutMs, ...(signal && { signal }) };
+    const call = { timeoutMs: this.#options.loadTimeoutMs, ...(signal && { signal }), ...(files && { files }) };
     try {
       await this.#client.load(this.#model, config, call);
     } catch (error) {
@@ -275,12 +295,15 @@ function stepsOf({ ensemble_scheduling: ensemble }: ModelConfig): readonly (stri
   return steps.map(({ model_name }) => model_name);
 }
 
-/** A refused load as the tuner knows it. */
-function refused(error: unknown): never {
-  if (!(error instanceof LoadRefusedError)) throw error;
-  const { kind, serverMessage, message, hint } = error;
-  throw new CandidateRefusedError(kind, serverMessage, { message, hint, cause: error });
-}
+/** A refused load as the tuner knows it; a refused upload too. */
+const refused =
+  (files: ModelFiles | undefined) =>
+  (error: unknown): never => {
+    if (files && isUploadRefusal(error)) throw uploadRefused(error, files);
+    if (!(error instanceof LoadRefusedError)) throw error;
+    const { kind, serverMessage, message, hint } = error;
+    throw new CandidateRefusedError(kind, serverMessage, { message, hint, cause: error });
+  };
 
 const equal = (a: ModelConfig, b: ModelConfig): boolean => compareConfigs(a, b).length === 0;
 

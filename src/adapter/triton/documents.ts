@@ -1,26 +1,33 @@
 import { join } from 'node:path';
+import { artifactOf, withoutMark } from '../../space/artifact.ts';
 import { modelConfigsOf } from '../../space/model-configs.ts';
 import type { Candidate } from '../../space/types.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import { printConfigText } from '../../triton/config/printer.ts';
-import type { EmittedDocument } from '../../tuner/adapter.ts';
+import type { EmittedCopy, EmittedDocument } from '../../tuner/adapter.ts';
+import { localPlaces } from './variants/artifacts.ts';
+import { cacheDirectory } from './variants/cache.ts';
 
 const CONFIG_FILE = 'config.pbtxt';
 
 /**
  * Returns a candidate as a model repository wants it: `MODEL/config.pbtxt` for each of its models, as it is loaded. `model`: the name that the study
- * knows its only model by. `segmentOf`: a model's name as one safe segment of a path.
+ * knows its only model by. `segmentOf`: a model's name as one safe segment of a path. With the files of a variant, in their places; the model's own where the server has them.
  */
 export function configDocuments(
   candidate: Candidate,
   model: string,
   segmentOf: (model: string) => string,
-): readonly EmittedDocument[] {
+  cache: string = cacheDirectory(),
+): readonly (EmittedDocument | EmittedCopy)[] {
   const configs = Object.entries(modelConfigsOf(candidate));
-  return configs.map(([key, config]) => {
+  const texts = configs.map(([key, config]) => {
     const name = configs.length === 1 ? model : key;
     return { path: join(segmentOf(name), CONFIG_FILE), text: emittedConfig(config, name) };
   });
+  const artifact = artifactOf(candidate);
+  const places = artifact ? localPlaces(artifact, cache) : [];
+  return [...texts, ...[...places].map(([place, source]) => ({ path: join(segmentOf(model), place), source }))];
 }
 
 /** Returns where a study's directory has the best config of its model; `segment` is the model's name as one safe segment of a path. */
@@ -30,5 +37,5 @@ export const bestConfigPath = (directory: string, segment: string): string =>
 /** Returns the config with the model's name, and without the instance names that the server makes up. */
 function emittedConfig(config: ModelConfig, model: string): string {
   const groups = config.instance_group?.map(({ name: _, ...group }) => group);
-  return printConfigText({ ...config, name: model, ...(groups && { instance_group: groups }) });
+  return printConfigText({ ...withoutMark(config), name: model, ...(groups && { instance_group: groups }) });
 }

@@ -11,13 +11,13 @@ import { foldStudy } from '../../study/records/fold.ts';
 import { readJournal } from '../../study/records/journal.ts';
 import type { ModelRestored, StudyRecord, StudyStarted } from '../../study/records/records.ts';
 import type { Trial } from '../../study/types.ts';
-import type { EmittedDocument } from '../../tuner/adapter.ts';
+import type { EmittedCopy, EmittedDocument } from '../../tuner/adapter.ts';
 import { isSeries, readSeriesFile, studiesIn } from '../series/directory.ts';
 import { type ExitCodeOf, recordSeries } from '../series/record.ts';
 import { safeName, studyFiles } from './directory.ts';
 
 /** The files to emit for a candidate. */
-export type DocumentsOf = (candidate: Candidate) => readonly EmittedDocument[];
+export type DocumentsOf = (candidate: Candidate) => readonly (EmittedDocument | EmittedCopy)[];
 
 /** What a journal does not say. */
 interface Beside {

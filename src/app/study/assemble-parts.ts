@@ -2,11 +2,17 @@ import { tritonAdapter } from '../../adapter/triton/adapter.ts';
 import { type ControlClient, type ControlOptions, createControl } from '../../adapter/triton/control.ts';
 import { createProfile, shorterWindows, studyWindows } from '../../adapter/triton/profile.ts';
 import { createTracing } from '../../adapter/triton/tracing.ts';
+import { type AccuracyRule, createAccuracyGuard } from '../../adapter/triton/variants/accuracy-guard.ts';
+import { createArtifacts } from '../../adapter/triton/variants/artifacts.ts';
+import { cacheDirectory } from '../../adapter/triton/variants/cache.ts';
+import { hasVariants } from '../../adapter/triton/variants/known-builds.ts';
 import { realClock } from '../../base/clock.ts';
 import { MS_PER_S } from '../../base/units.ts';
+import type { Accuracy } from '../../loadgen/accuracy.ts';
 import type { PreparedInputs } from '../../loadgen/inputs.ts';
 import { defaultPerfAnalyzerRule, type PerfAnalyzerRule } from '../../profiler/level-options.ts';
 import { modelConfigOf } from '../../space/model-configs.ts';
+import type { Candidate } from '../../space/types.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 import { foldStudy } from '../../study/records/fold.ts';
 import type { StudyStarted } from '../../study/records/records.ts';
@@ -16,6 +22,7 @@ import type { TuneParts } from '../../tuner/run.ts';
 import { safeName } from '../output/directory.ts';
 import { devicesOf } from '../server/devices.ts';
 import type { OpenServer } from '../server/open-server.ts';
+import { compareReplies, expectsOutputs } from '../traffic/compare-outputs.ts';
 import { openTraffic, trafficOf } from '../traffic/open-traffic.ts';
 import { rateSchedule } from '../traffic/schedule.ts';
 import type { OpenStudy } from './open-study.ts';
@@ -23,6 +30,8 @@ import type { PlannedStudy } from './plan-study.ts';
 
 const REQUEST_TIMEOUT_MS = 30_000;
 const LOAD_TIMEOUT_S = 600;
+/** Where nothing is said of how far outputs may be from the expected ones. */
+const EXACT: AccuracyRule = { absolute: 0, relative: 0, outsideShare: 0 };
 /** A model that is loaded is ready within that, or within the time that a load may take if that is less. */
 const SETTLE_TIMEOUT_MS = 60_000;
 
@@ -35,16 +44,21 @@ export async function assembleParts(
   { plan, space, sampler, samplerFor, windows }: PlannedStudy,
   opened: OpenServer,
   inputs: PreparedInputs,
+  onBuild?: (variant: string, log: string) => void,
 ): Promise<{ readonly parts: TuneParts; close(): Promise<void> }> {
   const { client } = opened;
   const { model, goal, measurement } = spec;
   const { original, levels } = plan.study;
+  const isGuarded =
+    expectsOutputs(inputs, modelConfigOf(original)) && (spec.accuracy !== undefined || hasVariants(space));
   const traffic = await openTraffic(opened, {
     spec: trafficOf(spec),
     config: modelConfigOf(original),
     inputs,
     levels,
     timeoutMs: REQUEST_TIMEOUT_MS,
+    // What the guard has looked at once need not be looked at in every reply.
+    ...(isGuarded && spec.traffic.outputTolerance === undefined && { check: null }),
   });
   const devices = devicesOf(opened, model);
   const profile = createProfile({
@@ -74,10 +88,15 @@ export async function assembleParts(
     allowForeignTraffic: measurement.allowForeignTraffic,
     isNewStudy,
     mayBeLoading,
+    artifacts: createArtifacts({ clock: realClock, cache: cacheDirectory(), ...(onBuild && { onBuild }) }),
   });
+  const rule = spec.accuracy ?? EXACT;
+  const compare = (candidate: Candidate, signal: AbortSignal): Promise<Accuracy> =>
+    compareReplies(opened, trafficOf(spec), inputs, modelConfigOf(candidate), rule, signal);
   const adapter = tritonAdapter({
     ...{ model, original, control, profile, identity: opened.server, segmentOf: safeName },
     space: viewSpace(space, original),
+    ...(isGuarded && { guard: createAccuracyGuard({ rule, original, compare }) }),
   });
   const tracing = spec.trace ? { tracing: createTracing(client) } : {};
   return {
@@ -97,7 +116,7 @@ const perfAnalyzerRuleOf = ({ latencyBudgetMs, percentile }: StudySpec['goal']):
 
 type ControlLimits = Partial<Pick<StudySpec['limits'], 'loadTimeoutSeconds' | 'maxOutageSeconds'>> &
   Partial<Pick<StudySpec['measurement'], 'allowForeignTraffic'>> &
-  Pick<ControlOptions, 'isNewStudy' | 'mayBeLoading'>;
+  Pick<ControlOptions, 'isNewStudy' | 'mayBeLoading' | 'artifacts'>;
 
 /** Control over a model whose original state is the one that its study's journal names. */
 export function controlOver(
@@ -111,6 +130,7 @@ export function controlOver(
     allowForeignTraffic = false,
     isNewStudy = false,
     mayBeLoading = false,
+    artifacts,
   }: ControlLimits = {},
 ): Control {
   return createControl(client, model, modelConfigOf(original), wasLoaded, {
@@ -123,5 +143,6 @@ export function controlOver(
     // Others that use the model are not to find it gone.
     mayUnload: !allowForeignTraffic,
     mayBeLoading,
+    ...(artifacts && { artifacts }),
   });
 }

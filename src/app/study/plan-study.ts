@@ -1,7 +1,12 @@
+import { cacheDirectory } from '../../adapter/triton/variants/cache.ts';
+import { withKnownBuilds } from '../../adapter/triton/variants/known-builds.ts';
+import { TrituneError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { MS_PER_S } from '../../base/units.ts';
 import { trituneVersion } from '../../base/version.ts';
 import type { WindowRule } from '../../profiler/level-options.ts';
+import { MARK } from '../../space/artifact.ts';
+import { checkVariants } from '../../space/check-variants.ts';
 import { spaceSize } from '../../space/enumerate.ts';
 import { originalOf, TRITON } from '../../space/model-configs.ts';
 import { mostPlaces } from '../../space/most-places.ts';
@@ -71,7 +76,11 @@ export function planStudy(study: PlannedFrom, server: ServerIdentity, model: Ori
   const { spec, started } = study;
   // To the letter: what the server has already needs no load.
   const original = started?.original ?? originalOf(model.config);
-  const space = started ? spaceFromJson(started.space) : spaceOf(spec, model.config);
+  const space = started ? spaceFromJson(started.space) : withKnownBuilds(spaceOf(spec, model.config), cacheDirectory());
+  if (!started) {
+    checkNotUploaded(model.config);
+    checkVariants(space, original);
+  }
   const run = planRun(study, {
     ...{ adapter: TRITON, server, original },
     wasLoaded: started?.wasLoaded ?? model.wasLoaded,
@@ -81,6 +90,17 @@ export function planStudy(study: PlannedFrom, server: ServerIdentity, model: Ori
     viewSpace: (narrowing) => viewSpace(space, original, narrowing),
   });
   return { ...run, space };
+}
+
+/** Errors: RESTORE_FAILED for a model that another study has uploaded files for: its own could not be put back after this one. */
+function checkNotUploaded({ name = '', parameters }: ModelConfig): void {
+  const mark = (parameters as JsonObject | undefined)?.[MARK];
+  if (mark === undefined) return;
+  throw new TrituneError(
+    'RESTORE_FAILED',
+    `'${name}' serves files that a study has uploaded, and was not put back after it`,
+    'run `tritune restore` on the output directory of that study, or unload and load the model',
+  );
 }
 
 /** The plan of a study of any server. Errors: USAGE, INPUT_INVALID. */

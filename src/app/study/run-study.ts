@@ -1,6 +1,8 @@
 import { createTracing } from '../../adapter/triton/tracing.ts';
+import { hasVariants } from '../../adapter/triton/variants/known-builds.ts';
 import { checkControllable, type OpenServer, type OriginalModel, openServer, serverOf } from '../server/open-server.ts';
 import { checkParts } from '../server/protect.ts';
+import { expectsOutputs } from '../traffic/compare-outputs.ts';
 import { lookFirst } from '../traffic/first-requests.ts';
 import { trafficOf } from '../traffic/open-traffic.ts';
 import { assumptionsOf, requestsOf } from '../traffic/requests.ts';
@@ -46,14 +48,20 @@ export async function tuneStudy(
   }
 }
 
+const UNCHECKED =
+  'accuracy of the variants is not checked: --input-data with expected outputs would (docs/variants.md)';
+
 async function prepare(study: OpenStudy, opened: OpenServer, original: OriginalModel, watch: StudyWatch) {
   await checkParts(opened.client, study.spec.model, original.config, study.spec.server);
   const planned = planStudy(study, opened.server, original);
   const inputs = await requestsOf(trafficOf(study.spec), original);
   for (const line of assumptionsOf(inputs)) watch.tell(line);
+  if (hasVariants(planned.space) && !expectsOutputs(inputs, original.config)) watch.tell(UNCHECKED);
   if (study.spec.trace) await createTracing(opened.client).look();
   // Without an aim nothing is sent.
   const usual = planned.usual?.((await lookFirst(trafficOf(study.spec), opened, original, inputs)).seen);
-  const { parts, close } = await assembleParts(study, planned, opened, inputs);
+  const { parts, close } = await assembleParts(study, planned, opened, inputs, (variant, log) =>
+    watch.tell(`building variant '${variant}' (log: ${log})`),
+  );
   return { plan: { ...planned.plan, ...(usual && { usual }) }, parts, close };
 }

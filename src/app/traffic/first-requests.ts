@@ -69,5 +69,6 @@ async function lastLoad(model: string, { metricsUrl, metricsTls }: OpenServer): 
   return samples && lastLoadSeconds(samples, model);
 }
 
-const sendOne = (transport: Transport, prepared: PreparedRequest): Promise<SendOutcome> =>
+/** Sends one request, and resolves with how it ended. */
+export const sendOne = (transport: Transport, prepared: PreparedRequest): Promise<SendOutcome> =>
   new Promise((resolve) => transport.send(prepared, resolve));

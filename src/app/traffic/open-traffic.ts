@@ -3,7 +3,7 @@ import { nullRuns } from '../../loadgen/client/ceiling.ts';
 import type { PreparedInputs } from '../../loadgen/inputs.ts';
 import { defaultOpenLoopRule } from '../../loadgen/pacing/open-loop.ts';
 import type { SequenceRule } from '../../loadgen/sequences.ts';
-import type { RequestSet, Transport } from '../../loadgen/types.ts';
+import type { ReplyCheck, RequestSet, Transport } from '../../loadgen/types.ts';
 import type { OnObserved } from '../../loadgen/workers/observed-requests.ts';
 import type { LevelOptions } from '../../profiler/level-options.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
@@ -37,6 +37,8 @@ export interface TrafficAsked {
   readonly timeoutMs: number;
   /** Is told of every request that the threads sent, soon after its end. */
   readonly onObserved?: OnObserved | undefined;
+  /** Looks at the replies, in place of the comparison with expected outputs that the options ask for; null for none. */
+  readonly check?: ReplyCheck | null;
 }
 
 /** What sends requests to a server from this thread. */
@@ -96,11 +98,11 @@ export async function openTraffic(opened: Opened, asked: TrafficAsked): Promise<
 
 async function prepared(
   { client, server, tls, headers }: Opened,
-  { spec, config, inputs, levels, timeoutMs }: TrafficAsked,
+  { spec, config, inputs, levels, timeoutMs, check: own }: TrafficAsked,
 ) {
   const sequences = sequencesOf(spec, config, levels);
   const kind = transportOptionsOf(spec, config);
-  const check = replyCheckOf(inputs, spec);
+  const check = own === undefined ? replyCheckOf(inputs, spec) : (own ?? undefined);
   const requests = inputs.forConfig(config);
   const maxInFlight = levels.mode === 'concurrency' ? levels.high : defaultOpenLoopRule.maxInFlight;
   const traffic = await openSharedTransport(

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import { type ServiceMethod, serviceMethods } from '../../triton/wire/proto.ts';
-import { isFileParameter } from '../models/uploaded-files.ts';
+import { isFileParameter, type UploadedFiles } from '../models/uploaded-files.ts';
 import type { Front, ServerContext } from '../server-context.ts';
 import {
   cudaRegionMessage,
@@ -138,12 +138,13 @@ function unary(method: ServiceMethod, answer: Answer, call: GrpcCall) {
   };
 }
 
-function loadParametersOf(request: JsonObject): { configJson: string | undefined; files: readonly string[] } {
+function loadParametersOf(request: JsonObject): { configJson: string | undefined; files: UploadedFiles } {
   if (text(request.repository_name) !== '')
     throw new ProtocolFailure('UNIMPLEMENTED', "'repository_name' specification is not supported");
-  const parameters = (request.parameters ?? {}) as Record<string, { string_param?: string }>;
-  const files = Object.keys(parameters).filter(isFileParameter);
-  const unknown = Object.keys(parameters).find((key) => key !== 'config' && !files.includes(key));
+  const parameters = (request.parameters ?? {}) as Record<string, { string_param?: string; bytes_param?: Uint8Array }>;
+  const given = Object.entries(parameters).filter(([name]) => isFileParameter(name));
+  const files = new Map(given.map(([name, { bytes_param = new Uint8Array() }]) => [name, bytes_param]));
+  const unknown = Object.keys(parameters).find((key) => key !== 'config' && !files.has(key));
   if (unknown !== undefined) throw new ProtocolFailure('INVALID_ARGUMENT', `unrecognized load parameter '${unknown}'`);
   return { configJson: parameters.config && (parameters.config.string_param ?? ''), files };
 }

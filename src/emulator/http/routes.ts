@@ -1,5 +1,5 @@
 import type { Json } from '../../base/json.ts';
-import { isFileParameter } from '../models/uploaded-files.ts';
+import { isFileParameter, type UploadedFiles } from '../models/uploaded-files.ts';
 import type { ServerContext } from '../server-context.ts';
 import {
   configJson,
@@ -138,7 +138,7 @@ function indexReply(context: ServerContext, body: Buffer): Json {
 }
 
 /** The parameters of a load body, which must be strings: `config` holds JSON, files come as base64. */
-function loadParametersOf(body: Buffer): { config: string | undefined; files: readonly string[] } {
+function loadParametersOf(body: Buffer): { config: string | undefined; files: UploadedFiles } {
   const { parameters } = parseBody(body);
   const entries = Object.entries((parameters ?? {}) as Record<string, unknown>);
   for (const [key, value] of entries) {
@@ -147,7 +147,9 @@ function loadParametersOf(body: Buffer): { config: string | undefined; files: re
     textIn(value);
   }
   const given = Object.fromEntries(entries) as Record<string, string>;
-  return { config: given.config, files: Object.keys(given).filter(isFileParameter) };
+  const uploads = Object.entries(given).filter(([name]) => isFileParameter(name));
+  const files = new Map(uploads.map(([name, content]) => [name, Buffer.from(content, 'base64')]));
+  return { config: given.config, files };
 }
 
 function parseBody(body: Buffer): { readonly [key: string]: unknown } {

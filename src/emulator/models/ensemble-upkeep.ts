@@ -2,6 +2,7 @@ import { ensembleMisfit } from '../../triton/config/ensemble-fit.ts';
 import { composingModels } from '../../triton/config/ensemble-rules.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import type { ModelEntry } from './model-entry.ts';
+import { NO_FILES } from './uploaded-files.ts';
 
 /**
  * Keeps ensembles in step with their models, as Triton 2.51 does (seen there; docs/served-model.md has the facts). After each control
@@ -62,7 +63,7 @@ export class EnsembleUpkeep {
         const config = this.#configOf(entry);
         this.#away.delete(entry.name);
         // Nobody asked for it: when it cannot be loaded it stays away, and its index entry says why.
-        await entry.load({ config, version: entry.version }).catch(() => undefined);
+        await entry.load({ config, files: NO_FILES, version: entry.version }).catch(() => undefined);
       }
     }
   }

@@ -12,6 +12,7 @@ import { EnsembleVersion } from './ensemble-version.ts';
 import type { Servable } from './servable.ts';
 import { ServedVersion } from './served-version.ts';
 import type { Surroundings } from './surroundings.ts';
+import { NO_FILES, type UploadedFiles } from './uploaded-files.ts';
 import { VersionStatistics } from './version-statistics.ts';
 
 export interface EntryOptions {
@@ -19,7 +20,7 @@ export interface EntryOptions {
   /** What a load without a config loads: the profile's config, with defaults. */
   readonly stored: ModelConfig;
   readonly gpus: number;
-  readonly modelSimulatorOf: (config: ModelConfig) => ModelSimulator;
+  readonly modelSimulatorOf: (config: ModelConfig, files: UploadedFiles) => ModelSimulator;
   readonly faults: Faults;
   /** For an ensemble and BLS: the version of another model that serves. Throws NOT_FOUND. */
   readonly servingOf: (model: string, version: string) => Servable;
@@ -30,6 +31,8 @@ export interface LoadSource {
   readonly config: ModelConfig;
   /** That of uploaded files; the repository has version 1 only. */
   readonly version: string;
+  /** None for those of the repository. */
+  readonly files: UploadedFiles;
 }
 
 const STORED_VERSION = '1';
@@ -132,22 +135,29 @@ export class ModelEntry {
    */
   load(posted: LoadSource | null): Promise<void> {
     return this.#inTurn(async () => {
-      if (posted === null && this.#state === 'READY' && this.#version === STORED_VERSION) return;
-      const source = posted ?? { config: this.#options.stored, version: STORED_VERSION };
+      const isUploaded = (this.#posted?.files.size ?? 0) > 0;
+      if (posted === null && this.#state === 'READY' && this.#version === STORED_VERSION && !isUploaded) return;
+      const source = posted ?? { config: this.#options.stored, version: STORED_VERSION, files: NO_FILES };
       const placement = place(this.name, source.config, { gpus: this.#options.gpus });
-      await (this.#differsInInstancesOnly(source) ? this.#changeInPlace(placement) : this.#loadAnew(placement, source));
-      this.#posted = source;
+      if (this.#differsInInstancesOnly(source)) {
+        await this.#changeInPlace(placement);
+        // Files that come with the config that serves are dropped (verified on 2.51).
+        this.#posted = { ...source, files: this.#posted?.files ?? NO_FILES };
+      } else {
+        await this.#loadAnew(placement, source);
+        this.#posted = source;
+      }
     });
   }
 
   /** Makes the stored config serve at once, as at the start of a server. */
   loadAtStart(): void {
     const placement = place(this.name, this.#options.stored, { gpus: this.#options.gpus });
-    const simulator = this.#options.modelSimulatorOf(placement.config);
+    const simulator = this.#options.modelSimulatorOf(placement.config, NO_FILES);
     admit(this.#around.device, this, placement, simulator);
     this.loadSeconds = simulator.load.fullSeconds;
     this.#serve(placement, simulator, this.#warmUp(placement, simulator), STORED_VERSION);
-    this.#posted = { config: this.#options.stored, version: STORED_VERSION };
+    this.#posted = { config: this.#options.stored, version: STORED_VERSION, files: NO_FILES };
   }
 
   /** An ensemble is made anew: its statistics start again from 0, and what is under way goes on. */
@@ -155,7 +165,7 @@ export class ModelEntry {
     const { serving } = this;
     if (!serving) return;
     const placement: Placement = { config: serving.config, instances: 1, isOnDevice: false };
-    const simulator = this.#options.modelSimulatorOf(serving.config);
+    const simulator = this.#options.modelSimulatorOf(serving.config, this.#posted?.files ?? NO_FILES);
     this.#retire(serving);
     this.#serve(placement, simulator, this.#warmUp(placement, simulator), serving.version);
   }
@@ -182,8 +192,10 @@ export class ModelEntry {
   }
 
   /** Triton's rule for a change in place: nothing but the instance groups and the version policy differs. */
-  #differsInInstancesOnly({ config, version }: LoadSource): boolean {
+  #differsInInstancesOnly({ config, version, files }: LoadSource): boolean {
     if (!this.#serving || !this.#posted || version !== this.#posted.version) return false;
+    // The repository's own files after uploaded ones are another model (verified on 2.51).
+    if (files.size === 0 && this.#posted.files.size > 0) return false;
     const rest = ({ instance_group: _, version_policy: __, ...others }: ModelConfig): string => canonicalJson(others);
     return rest(this.#posted.config) === rest(config);
   }
@@ -197,16 +209,17 @@ export class ModelEntry {
   async #changeInPlace(asked: Placement): Promise<void> {
     const serving = this.#serving as Servable;
     const before = place(this.name, (this.#posted as LoadSource).config, { gpus: this.#options.gpus }).instances;
+    const files = this.#posted?.files ?? NO_FILES;
     const added = asked.instances - before;
     let placement = asked;
     let warmUp: WarmUp;
     try {
-      const running = this.#options.modelSimulatorOf(asked.config);
+      const running = this.#options.modelSimulatorOf(asked.config, files);
       warmUp = this.#warmUp(asked, running, added);
       const { addSeconds, removeSeconds } = running.load;
       const seconds = added > 0 ? addSeconds + warmUp.seconds : -added * removeSeconds;
       placement = await this.#prepared(asked, seconds, true);
-      const simulator = this.#options.modelSimulatorOf(placement.config);
+      const simulator = this.#options.modelSimulatorOf(placement.config, files);
       admit(this.#around.device, this, placement, simulator);
     } catch (error) {
       const failure = asProtocolFailure(error);
@@ -218,15 +231,15 @@ export class ModelEntry {
     this.#applyNeverReady(placement, true);
   }
 
-  async #loadAnew(asked: Placement, { version }: LoadSource): Promise<void> {
+  async #loadAnew(asked: Placement, { version, files }: LoadSource): Promise<void> {
     if (!this.#serving) this.#state = 'LOADING';
     let placement = asked;
-    let simulator = this.#options.modelSimulatorOf(asked.config);
+    let simulator = this.#options.modelSimulatorOf(asked.config, files);
     let warmUp: WarmUp;
     try {
       warmUp = this.#warmUp(asked, simulator);
       placement = await this.#prepared(asked, simulator.load.fullSeconds + warmUp.seconds, false);
-      simulator = this.#options.modelSimulatorOf(placement.config);
+      simulator = this.#options.modelSimulatorOf(placement.config, files);
       admit(this.#around.device, this, placement, simulator, { isBeside: this.#serving !== null });
     } catch (error) {
       const failure = this.#loadFailed('UNAVAILABLE', asProtocolFailure(error));

@@ -8,7 +8,7 @@ import { tensorMetadata } from '../wire/tensors.ts';
 import { EnsembleUpkeep } from './ensemble-upkeep.ts';
 import type { LoadSource, ModelEntry } from './model-entry.ts';
 import type { Servable } from './servable.ts';
-import { chosenVersion } from './uploaded-files.ts';
+import { chosenVersion, NO_FILES, type UploadedFiles } from './uploaded-files.ts';
 
 /** As `--model-control-mode` of Triton. */
 export type ControlMode = 'explicit' | 'none' | 'poll';
@@ -79,7 +79,7 @@ export class ModelRepository {
    * one. An ensemble loads the models that it is made of. Throws UNAVAILABLE without explicit control, INTERNAL with
    * Triton's one text for whatever it cannot read, INVALID_ARGUMENT when the model cannot start.
    */
-  async load(model: string, configJson?: string, files: readonly string[] = []): Promise<void> {
+  async load(model: string, configJson?: string, files: UploadedFiles = NO_FILES): Promise<void> {
     this.#checkControl();
     try {
       await this.#loadNamed(model, configJson, files);
@@ -89,10 +89,10 @@ export class ModelRepository {
     this.#ensembles.loaded(model);
   }
 
-  async #loadNamed(model: string, configJson: string | undefined, files: readonly string[]): Promise<void> {
+  async #loadNamed(model: string, configJson: string | undefined, files: UploadedFiles): Promise<void> {
     const entry = this.#entries.get(model);
-    if (!entry || (files.length > 0 && configJson === undefined)) throw notPolled(model);
-    if (entry.isRemoved && files.length === 0) throw notPolled(model);
+    if (!entry || (files.size > 0 && configJson === undefined)) throw notPolled(model);
+    if (entry.isRemoved && files.size === 0) throw notPolled(model);
     const source = configJson === undefined ? null : sourceOf(entry, configJson, files);
     const config = source?.config ?? entry.stored;
     if (this.#ensembles.isCircular(entry, config)) throw notLoaded(model, 'circular dependency between ensembles');
@@ -130,7 +130,7 @@ export class ModelRepository {
     else if (how === 'remove') entry?.remove();
     else {
       this.#ensembles.overridden(model);
-      await entry?.load({ config: entry.stored, version: entry.version }).catch(() => undefined);
+      await entry?.load({ config: entry.stored, version: entry.version, files: NO_FILES }).catch(() => undefined);
     }
     await this.#ensembles.settle();
   }
@@ -172,9 +172,9 @@ export function servingVersion(entries: ReadonlyMap<string, ModelEntry>, model: 
 const notLoaded = (model: string, reason: string): ProtocolFailure =>
   new ProtocolFailure('INVALID_ARGUMENT', `load failed for model '${model}': ${reason}\n`);
 
-function sourceOf(entry: ModelEntry, configJson: string, files: readonly string[]): LoadSource {
+function sourceOf(entry: ModelEntry, configJson: string, files: UploadedFiles): LoadSource {
   const config = readPostedConfig(entry, configJson);
-  return { config, version: chosenVersion(entry.name, config, files) };
+  return { config, version: chosenVersion(entry.name, config, files), files };
 }
 
 function unknown(model: string, what: string): ProtocolFailure {

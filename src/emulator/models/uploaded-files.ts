@@ -3,17 +3,26 @@ import { ProtocolFailure } from '../wire/protocol-failure.ts';
 
 const PREFIX = 'file:';
 
+/** Files that a load brings, by the name of their load parameter. */
+export type UploadedFiles = ReadonlyMap<string, Uint8Array>;
+
+export const NO_FILES: UploadedFiles = new Map();
+
+/** Tells whether one of the files holds the text. */
+export const holdsText = (files: UploadedFiles, text: string): boolean =>
+  [...files.values()].some((content) => Buffer.from(content.buffer, content.byteOffset, content.length).includes(text));
+
 /** Whether a load parameter brings a file: `file:VERSION/NAME`. */
 export const isFileParameter = (name: string): boolean => name.startsWith(PREFIX);
 
 /**
  * The version that a load serves: without files the stored one, else one that the files bring, and none but theirs. The
- * emulator serves one version at a time, the highest that the version policy lets through; what the files hold is not
- * looked at. Throws INVALID_ARGUMENT when there is none.
+ * emulator serves one version at a time, the highest that the version policy lets through; what the files hold, a profile's
+ * arms may ask for. Throws INVALID_ARGUMENT when there is none.
  */
-export function chosenVersion(model: string, config: ModelConfig, files: readonly string[]): string {
-  if (files.length === 0) return '1';
-  const brought = files
+export function chosenVersion(model: string, config: ModelConfig, files: UploadedFiles): string {
+  if (files.size === 0) return '1';
+  const brought = [...files.keys()]
     .map((name) => /^file:(\d+)\/./.exec(name)?.[1])
     .filter((version) => version !== undefined)
     .sort((a, b) => Number(b) - Number(a));

@@ -51,6 +51,8 @@ const when = z.record(z.string().min(1), json);
 const arm = z.strictObject({
   name: z.string().min(1),
   when,
+  /** Only where one of the files that the load brought holds this text. */
+  uploaded: z.string().min(1).optional(),
   /** Multiplies execution times. */
   scale: positive.default(1),
   /** Takes the place of the model's own table. */

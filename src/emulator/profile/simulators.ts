@@ -2,6 +2,7 @@ import type { Random } from '../../base/random.ts';
 import { MS_PER_S, msToNs } from '../../base/units.ts';
 import { executionNs, type ServiceLaw, spreadOf } from '../../queueing/service-law.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
+import { holdsText, NO_FILES, type UploadedFiles } from '../models/uploaded-files.ts';
 import type { BlsPlan } from '../scheduling/bls-plan.ts';
 import type { ModelSimulator } from '../scheduling/model-simulator.ts';
 import { configMeets } from './config-paths.ts';
@@ -16,8 +17,9 @@ export function modelSimulatorOf(
   config: ModelConfig,
   random: Random,
   elapsedNs: () => number = () => 0,
+  files: UploadedFiles = NO_FILES,
 ): ModelSimulator {
-  const arms = armsOf(profile, config);
+  const arms = armsOf(profile, config, files);
   const law = lawOf(profile, arms);
   const spread = spreadOf(law.cv, random);
   const { model_mib, instance_mib, sample_mib } = profile.memory;
@@ -71,9 +73,10 @@ export function lawOf(profile: ModelProfile, arms: readonly Arm[]): ServiceLaw {
   };
 }
 
-/** Returns the arms of the profile whose conditions hold for the config. */
-export function armsOf(profile: ModelProfile, config: ModelConfig): readonly Arm[] {
-  return profile.arms.filter((arm) => configMeets(config, arm.when));
+/** Returns the arms of the profile whose conditions hold for the config and the uploaded files. */
+export function armsOf(profile: ModelProfile, config: ModelConfig, files: UploadedFiles = NO_FILES): readonly Arm[] {
+  const isUploaded = ({ uploaded }: Arm): boolean => uploaded === undefined || holdsText(files, uploaded);
+  return profile.arms.filter((arm) => configMeets(config, arm.when) && isUploaded(arm));
 }
 
 const MS_PER_MINUTE = 60 * MS_PER_S;

@@ -9,6 +9,7 @@ import { metricsOf } from '../../study/goal/metrics/registry.ts';
 import { measuredMetrics } from '../../study/goal/metrics/shown.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { correctionOf } from '../../study/speed/changes.ts';
+import { describeAccuracy } from '../../study/summary/accuracy-words.ts';
 import { describeAssignment, describeSpeed, shortLevel } from '../../study/summary/describe.ts';
 import type { Trial } from '../../study/types.ts';
 import { type Html, html } from '../html.ts';
@@ -33,6 +34,8 @@ function card(state: StudyState, trial: Trial, columns: readonly Column[]): Html
     applied && applied.change !== 'none'
       ? `, loaded ${applied.change === 'in-place' ? 'in place ' : ''}in ${formatFigure(applied.loadMs)} ms`
       : '';
+  const built = applied?.buildMs === undefined ? '' : `, built in ${formatFigure(applied.buildMs)} ms`;
+  const accuracy = applied?.accuracy ? `, accuracy: ${describeAccuracy(applied.accuracy)}` : '';
   const row = ({ measurement, id, isFinal }: ReturnType<typeof measurementsOf>[number]): Html => {
     const cells = [
       ...columns.map(({ cell }) => cell(measurement, trial)),
@@ -41,7 +44,7 @@ function card(state: StudyState, trial: Trial, columns: readonly Column[]): Html
     return html`<tr id="${id}"><td>${shortLevel(measurement.level)}</td>${cells}</tr>\n`;
   };
   return html`<details id="trial-${number}" class="card"><summary>Trial ${number}: ${describeAssignment(candidate.assignment)}</summary>
-<p class="soft">${candidate.fingerprint}${loaded}</p>
+<p class="soft">${candidate.fingerprint}${loaded}${built}${accuracy}</p>
 ${changes(state, trial)}
 <div class="scroll"><table><thead><tr><th>${state.started.levels.mode}${state.started.levels.batch ? ' × batch' : ''}</th>${columns.map(({ head }) => html`<th>${head}</th>`)}<th>notes</th></tr></thead><tbody>
 ${measurementsOf(state, trial).map(row)}</tbody></table></div></details>\n`;

@@ -1,5 +1,6 @@
 import { formatMs, formatRate, formatRatio } from '../../base/format.ts';
 import type { StudyState } from '../../study/records/state.ts';
+import { hasUncheckedVariants } from '../../study/summary/accuracy-words.ts';
 import { describeGainIn, describeRecommendation } from '../../study/summary/describe.ts';
 import { describeNoise, noiseSentence } from '../../study/summary/noise-words.ts';
 import type { Summary } from '../../study/summary/summary.ts';
@@ -30,15 +31,16 @@ export function gainText({ gain, objectives }: Summary): string | null {
 const rate = (value: number | null): string => formatRate(value ?? Number.NaN);
 
 /** Returns what a reader must know before any figure. */
-export function notices(
-  { server, finished }: StudyState,
-  { rejected, clientBound, noiseFloor, budget }: Summary,
-): Html {
+export function notices(state: StudyState, { rejected, clientBound, noiseFloor, budget }: Summary): Html {
+  const { server, finished } = state;
   const noise = noiseFloor && describeNoise(noiseFloor, budget);
   const told = [
     ...(server.emulated === null ? [] : ["These figures are of tritune's emulator, not of a real server."]),
     ...(finished === null ? ['This run is not finished: what follows is what its journal holds so far.'] : []),
     ...(finished?.interrupted ? ['This run was interrupted before its search was over.'] : []),
+    ...(hasUncheckedVariants(state)
+      ? ['The outputs of the variants were not compared with expected ones: whether they are accurate is not known.']
+      : []),
     ...(rejected ? [`Trial ${rejected.trial} was not taken: ${rejected.reason}.`] : []),
     ...(noise && noise.tone !== 'quiet'
       ? [`When the study began: ${noiseSentence(noise)}.${noise.advice === null ? '' : ` ${capital(noise.advice)}.`}`]

@@ -10,15 +10,23 @@ import { orderParameters } from './order.ts';
 import { compileParameter } from './parameter.ts';
 import type { RuleFile } from './schema.ts';
 import { spaceInvalid } from './source-fault.ts';
+import { VARIANT, variantParameter } from './variants.ts';
 
 /** Checks a joined space and turns it into what candidates are built from. Errors: SPACE_INVALID with the place. */
 export function compileSpace(joined: JoinedSpace): SearchSpace {
   const names: Names = {
-    parameters: new Set([...knownKnobNames, ...joined.parameters.keys()]),
+    parameters: new Set([
+      ...knownKnobNames,
+      ...joined.parameters.keys(),
+      ...(joined.variants.size > 0 ? [VARIANT] : []),
+    ]),
     limits: new Set(Object.keys(joined.limits)),
     config: false,
   };
-  const parameters = [...joined.parameters].map(([name, parameter]) => compileParameter(name, parameter, names));
+  const parameters = [
+    ...variantsOf(joined),
+    ...[...joined.parameters].map(([name, parameter]) => compileParameter(name, parameter, names)),
+  ];
   refuseSharedFields(parameters, joined);
   return {
     name: joined.name,
@@ -29,6 +37,13 @@ export function compileSpace(joined: JoinedSpace): SearchSpace {
     rules: joined.rules.map((rule) => compileRule(rule, { ...names, config: true })),
     definition: definitionOf(joined),
   };
+}
+
+function variantsOf({ variants, parameters }: JoinedSpace): readonly Parameter[] {
+  if (variants.size === 0) return [];
+  const own = parameters.get(VARIANT)?.placeOf('name');
+  if (own) throw spaceInvalid(own.place, own.path, 'the variants are the values of this parameter: name it otherwise');
+  return [variantParameter(variants)];
 }
 
 function compileRule(rule: Placed<RuleFile>, names: Names): Rule {
@@ -68,6 +83,10 @@ function definitionOf(joined: JoinedSpace): JsonObject {
     backend: joined.backend ?? undefined,
     limits: joined.limits,
     parameters: Object.fromEntries([...joined.parameters].map(([name, { spec }]) => [name, spec])),
+    variants:
+      joined.variants.size === 0
+        ? undefined
+        : Object.fromEntries([...joined.variants].map(([name, { value }]) => [name, value])),
     rules: joined.rules.map(({ value }) => value),
   };
   return JSON.parse(JSON.stringify(file)) as JsonObject;

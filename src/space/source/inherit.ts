@@ -3,6 +3,7 @@ import { didYouMean } from '../nearest.ts';
 import type { ParameterFile, RuleFile, SpaceFile } from './schema.ts';
 import type { SpaceSource } from './source.ts';
 import { type FilePath, type SourcePlace, spaceInvalid } from './source-fault.ts';
+import type { VariantFile } from './variant-form.ts';
 
 /** Something of a file, and where it stands. */
 export interface Placed<T> {
@@ -24,6 +25,7 @@ export interface JoinedSpace {
   readonly backend: string | null;
   readonly limits: Readonly<Record<string, number | null>>;
   readonly parameters: ReadonlyMap<string, JoinedParameter>;
+  readonly variants: ReadonlyMap<string, Placed<VariantFile>>;
   readonly rules: readonly Placed<RuleFile>[];
 }
 
@@ -33,6 +35,7 @@ const nothing: JoinedSpace = {
   backend: null,
   limits: {},
   parameters: new Map(),
+  variants: new Map(),
   rules: [],
 };
 
@@ -51,6 +54,7 @@ function joinOne(parent: JoinedSpace, { place, file }: SpaceSource): JoinedSpace
     backend: file.backend ?? parent.backend,
     limits: { ...parent.limits, ...file.limits },
     parameters: joinParameters(kept.parameters, place, file.parameters ?? {}),
+    variants: joinVariants(kept.variants, place, file.variants ?? {}),
     rules: [...kept.rules.filter(({ value }) => !replaced.has(value.name ?? '')), ...ownRules],
   };
 }
@@ -58,16 +62,27 @@ function joinOne(parent: JoinedSpace, { place, file }: SpaceSource): JoinedSpace
 function withoutDropped(parent: JoinedSpace, place: SourcePlace, drop: readonly string[]): JoinedSpace {
   const ruleNames = parent.rules.flatMap(({ value }) => value.name ?? []);
   for (const [index, name] of drop.entries()) {
-    if (!parent.parameters.has(name) && !ruleNames.includes(name)) {
-      const guess = didYouMean(name, [...parent.parameters.keys(), ...ruleNames]);
+    if (!parent.parameters.has(name) && !parent.variants.has(name) && !ruleNames.includes(name)) {
+      const guess = didYouMean(name, [...parent.parameters.keys(), ...parent.variants.keys(), ...ruleNames]);
       throw spaceInvalid(place, ['drop', index], `nothing named '${name}' is inherited${guess}`);
     }
   }
   return {
     ...parent,
     parameters: new Map([...parent.parameters].filter(([name]) => !drop.includes(name))),
+    variants: new Map([...parent.variants].filter(([name]) => !drop.includes(name))),
     rules: parent.rules.filter(({ value }) => !drop.includes(value.name ?? '')),
   };
+}
+
+/** A variant of the same name is replaced as a whole. */
+function joinVariants(
+  inherited: JoinedSpace['variants'],
+  place: SourcePlace,
+  own: NonNullable<SpaceFile['variants']>,
+): JoinedSpace['variants'] {
+  const said = Object.entries(own).map(([name, value]) => [name, { value, place, path: ['variants', name] }] as const);
+  return new Map([...inherited, ...said]);
 }
 
 function joinParameters(

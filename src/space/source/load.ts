@@ -53,7 +53,7 @@ function readWithAncestors(fileOrPreset: string, directory: string): SpaceSource
   while (next !== undefined) {
     const { path, label } = next;
     seen.add(path);
-    const source = readSource(label, readText(path, label));
+    const source = readSource(label, readText(path, label), dirname(path));
     sources.unshift(source);
     next = ancestorOf(source, dirname(path), seen);
   }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../base/json.ts';
 import { knownKnob, knownKnobNames } from './known-knobs.ts';
+import { variantFile, variantsFile } from './variant-form.ts';
 
 /** The form of a search-space file. What it cannot say about a file, `compile.ts` checks. */
 
@@ -111,7 +112,8 @@ export const spaceFile = z.strictObject({
     .catchall(parameter)
     .refine((all) => Object.keys(all).length <= maxParameters, `a space has at most ${maxParameters} parameters`)
     .optional(),
-  drop: z.array(z.string()).optional().describe('inherited parameters and rules that do not apply here'),
+  variants: variantsFile.optional(),
+  drop: z.array(z.string()).optional().describe('inherited parameters, variants and rules that do not apply here'),
   rules: z.array(rule).max(200).optional(),
 });
 
@@ -122,6 +124,7 @@ export const formKeys = {
   case: Object.keys(parameterCase.shape),
   rule: Object.keys(rule.shape),
   test: Object.keys(comparisonFields.shape),
+  variant: Object.keys(variantFile.shape),
 };
 
 export type SpaceFile = z.infer<typeof spaceFile>;

@@ -6,6 +6,8 @@ import { isForbiddenKey } from '../edits/config-path.ts';
 import { didYouMean } from '../nearest.ts';
 import { formKeys, type SpaceFile, spaceFile } from './schema.ts';
 import { type FilePath, type SourcePlace, spaceInvalid } from './source-fault.ts';
+import { ContentFault, withContent } from './variant-content.ts';
+import { buildKeys, type VariantFile } from './variant-form.ts';
 
 /** One search-space file, read and of the right form, and where everything stands in it. */
 export interface SpaceSource {
@@ -16,17 +18,32 @@ export interface SpaceSource {
 /** A preset is a few kilobytes. */
 const rules = { maxBytes: 256 * 1024, maxDepth: 24, maxAliases: 50, isForbiddenKey } as const;
 
-/** Reads the text of a search-space file. Errors: SPACE_INVALID with file, line, column, path and reason. */
-export function readSource(label: string, text: string): SpaceSource {
+/** Reads the text of a search-space file that lies in `directory`. Errors: SPACE_INVALID with file, line, column, path and reason. */
+export function readSource(label: string, text: string, directory: string = process.cwd()): SpaceSource {
   const yaml = yamlOf(label, text);
   const place: SourcePlace = { label, position: (path) => positionIn(yaml, path) };
-  return { place, file: checkForm(place, yaml.value as Json) };
+  return { place, file: readVariants(place, checkForm(place, yaml.value as Json), directory) };
 }
 
 /** The same from values that are no text, such as a journal's. */
 export function readJsonSource(label: string, value: Json): SpaceSource {
   const place: SourcePlace = { label, position: () => null };
-  return { place, file: checkForm(place, value) };
+  return { place, file: readVariants(place, checkForm(place, value), process.cwd()) };
+}
+
+/** The file with what its variants' files hold. */
+function readVariants(place: SourcePlace, file: SpaceFile, directory: string): SpaceFile {
+  if (file.variants === undefined) return file;
+  const read = (name: string, variant: VariantFile): VariantFile => {
+    try {
+      return withContent(variant, directory);
+    } catch (error) {
+      if (error instanceof ContentFault) throw spaceInvalid(place, ['variants', name, error.key], error.message);
+      throw error;
+    }
+  };
+  const variants = Object.entries(file.variants).map(([name, variant]) => [name, read(name, variant)]);
+  return { ...file, variants: Object.fromEntries(variants) };
 }
 
 function yamlOf(label: string, text: string): YamlText {
@@ -108,5 +125,6 @@ function knownKeys(path: FilePath): readonly string[] {
   if (path.length === 0) return formKeys.top;
   if (path.includes('when')) return formKeys.test;
   if (path[0] === 'rules') return formKeys.rule;
+  if (path[0] === 'variants') return path.length === 2 ? formKeys.variant : buildKeys;
   return path.includes('cases') ? formKeys.case : formKeys.parameter;
 }

@@ -259,10 +259,13 @@ export class StudyFold {
   }
 
   /** Folds a load for a running trial, or for a finished one in the final. From here on the model is changed. */
-  #applied({ trial, change, loadMs }: TrialApplied): void {
+  #applied({ trial, change, loadMs, buildMs, accuracy }: TrialApplied): void {
     const open = this.#open.get(trial);
-    if (open) open.applied = { change, loadMs };
-    else this.#finishedTrial(trial);
+    if (open) {
+      const own = { change, loadMs, ...(buildMs !== undefined && { buildMs }), ...(accuracy && { accuracy }) };
+      // Applied anew, what was built and compared the first time is not again.
+      open.applied = { ...open.applied, ...own };
+    } else this.#finishedTrial(trial);
     if (change === 'full') this.#reloads++;
     this.#loadMs += loadMs;
     if (change !== 'none') this.#restored = null;

@@ -154,6 +154,8 @@ const record = z.discriminatedUnion('type', [
     ...trial,
     change: z.enum(['none', 'in-place', 'full']),
     loadMs: figure,
+    buildMs: figure.optional(),
+    accuracy: z.looseObject({ elements: count, outsideShare: figure, absolute: figure, relative: figure }).optional(),
   }),
   z.looseObject({ type: z.literal('trial-measured'), ...trial, measurement }),
   z.looseObject({

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../base/json.ts';
+import type { Accuracy } from '../../loadgen/accuracy.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { Narrowing } from '../../space/narrowing.ts';
 import type { Candidate } from '../../space/types.ts';
@@ -133,6 +134,9 @@ export interface TrialApplied extends Stamped {
   readonly trial: number;
   readonly change: 'none' | 'in-place' | 'full';
   readonly loadMs: number;
+  /** How long it took to make the candidate's files; absent where nothing was made. */
+  readonly buildMs?: number;
+  readonly accuracy?: Accuracy;
 }
 
 export interface TrialMeasured extends Stamped {

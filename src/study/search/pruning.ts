@@ -29,6 +29,9 @@ const wordsOf: { readonly [kind in FailureKind]?: string } = {
   'out-of-memory': 'needs at least the memory that ran out',
   'init-failed': 'needs at least the instances that did not start',
   'no-gpu': 'asks for the GPU that is missing',
+  'build-failed': 'is served from what could not be built',
+  'upload-refused': 'is served from files that the server does not take',
+  inaccurate: 'has the outputs that are too far off',
 };
 
 function mustFailLike(candidate: Candidate, failed: Trial, kind: FailureKind, trials: readonly Trial[]): boolean {
@@ -42,6 +45,11 @@ function mustFailLike(candidate: Candidate, failed: Trial, kind: FailureKind, tr
       return sameSettings(asked, refused) && atLeast(asked, refused) && blamesInstances(asked, refused, trials);
     case 'no-gpu':
       return placesOf(asked.groups) === placesOf(refused.groups);
+    case 'build-failed':
+    case 'upload-refused':
+      return samePreparation(asked, refused) ?? candidate.fingerprint === failed.candidate.fingerprint;
+    case 'inaccurate':
+      return samePreparation(asked, refused) ?? sameSettings(asked, refused);
     default:
       return false;
   }
@@ -64,5 +72,10 @@ const atLeast = (asked: CandidateShape, refused: CandidateShape): boolean =>
   asked.policy.instances >= refused.policy.instances;
 
 const batchOf = ({ policy }: CandidateShape): number => policy.maxBatchSize;
+
+/** Whether both are made of the same; null where the refused one needed nothing made. */
+function samePreparation(a: CandidateShape, refused: CandidateShape): boolean | null {
+  return refused.preparation ? a.preparation?.key === refused.preparation.key : null;
+}
 
 const sameSettings = (a: CandidateShape, b: CandidateShape): boolean => settingsKeyOf(a) === settingsKeyOf(b);

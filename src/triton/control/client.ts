@@ -108,7 +108,12 @@ export function clientOver(wire: Wire, deadlines: Deadlines): TritonClient {
     modelConfig: async (model, call) =>
       normaliseConfig(messageIn(await ask({ kind: 'model-config', model }, call), 'config')),
     load: async (model, config, call) => {
-      await ask({ kind: 'load', model, ...(config && { configJson: JSON.stringify(config) }) }, call);
+      const { files } = call ?? {};
+      const configJson = config && JSON.stringify(config);
+      await ask(
+        { kind: 'load', model, ...(configJson !== undefined && { configJson }), ...(files && { files }) },
+        call,
+      );
     },
     unload: async (model, call) => {
       await ask({ kind: 'unload', model }, call);

@@ -11,12 +11,12 @@ import {
 import type { Message } from 'protobufjs';
 import { interrupted, throwIfInterrupted } from '../../base/abort.ts';
 import { TrituneError } from '../../base/errors.ts';
-import type { JsonObject } from '../../base/json.ts';
 import { decodeWithUnknown, type ServiceMethod, serviceMethod, unknownFieldsOf } from './proto.ts';
 import type { TlsOptions } from './tls.ts';
 import {
   type CallLimits,
   type FaultKind,
+  fileParameters,
   hostAndPort,
   MAX_ANSWER_BYTES,
   type Operation,
@@ -88,7 +88,7 @@ export function metadataOf(headers: readonly WireHeader[]): Metadata {
 
 interface GrpcCall {
   readonly method: string;
-  readonly request: JsonObject;
+  readonly request: object;
 }
 
 function grpcCallOf(operation: Operation): GrpcCall {
@@ -110,8 +110,12 @@ function grpcCallOf(operation: Operation): GrpcCall {
     case 'statistics':
       return { method: 'ModelStatistics', request: { name: operation.model } };
     case 'load': {
-      const parameters = operation.configJson === undefined ? {} : { config: { string_param: operation.configJson } };
-      return { method: 'RepositoryModelLoad', request: { model_name: operation.model, parameters } };
+      const files = fileParameters(operation.files, (bytes) => ({ bytes_param: bytes }));
+      const config = operation.configJson === undefined ? {} : { config: { string_param: operation.configJson } };
+      return {
+        method: 'RepositoryModelLoad',
+        request: { model_name: operation.model, parameters: { ...config, ...files } },
+      };
     }
     case 'unload':
       return { method: 'RepositoryModelUnload', request: { model_name: operation.model } };
@@ -142,7 +146,7 @@ function grpcCallOf(operation: Operation): GrpcCall {
 function unary(
   client: Client,
   method: ServiceMethod,
-  request: JsonObject,
+  request: object,
   metadata: Metadata,
   limits: CallLimits,
 ): Promise<Message> {
@@ -153,7 +157,7 @@ function unary(
       method.path,
       (message) => Buffer.from(requestType.encode(message).finish()),
       (bytes) => decodeWithUnknown(responseType, bytes),
-      requestType.fromObject(request),
+      requestType.fromObject({ ...request }),
       metadata,
       { deadline: Date.now() + limits.timeoutMs },
       (error, reply) => {

@@ -8,6 +8,7 @@ import { secureOptions, type TlsOptions } from './tls.ts';
 import {
   type CallLimits,
   type FaultKind,
+  fileParameters,
   MAX_ANSWER_BYTES,
   type Operation,
   type Wire,
@@ -69,7 +70,8 @@ function httpCallOf(operation: Operation): HttpCall {
       return { method: 'GET', path: `${modelPath(operation.model)}/stats` };
     case 'load': {
       // The value is a string that holds JSON; Triton refuses the config as an object.
-      const body = operation.configJson === undefined ? {} : { parameters: { config: operation.configJson } };
+      const files = fileParameters(operation.files, (bytes) => Buffer.from(bytes).toString('base64'));
+      const body = operation.configJson === undefined ? {} : { parameters: { config: operation.configJson, ...files } };
       return { method: 'POST', path: `${repositoryPath(operation.model)}/load`, body };
     }
     case 'unload':

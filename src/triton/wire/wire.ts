@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../base/json.ts';
-import type { CudaMemoryRegion, SharedMemoryRegion, TraceSettings } from '../types.ts';
+import type { CudaMemoryRegion, ModelFiles, SharedMemoryRegion, TraceSettings } from '../types.ts';
 import type { TlsOptions } from './tls.ts';
 
 /** What a client asks of a server; each protocol has its own spelling of it. */
@@ -12,7 +12,7 @@ export type Operation =
   | { readonly kind: 'model-metadata'; readonly model: string }
   | { readonly kind: 'model-config'; readonly model: string }
   | { readonly kind: 'statistics'; readonly model: string }
-  | { readonly kind: 'load'; readonly model: string; readonly configJson?: string }
+  | { readonly kind: 'load'; readonly model: string; readonly configJson?: string; readonly files?: ModelFiles }
   | { readonly kind: 'unload'; readonly model: string }
   | { readonly kind: 'shared-memory-status' }
   | { readonly kind: 'shared-memory-register'; readonly region: SharedMemoryRegion }
@@ -21,6 +21,10 @@ export type Operation =
   | { readonly kind: 'cuda-memory-register'; readonly region: CudaMemoryRegion; readonly handle: Uint8Array }
   | { readonly kind: 'cuda-memory-unregister'; readonly name: string }
   | { readonly kind: 'trace-settings'; readonly change: TraceSettings };
+
+/** The load parameters that upload files: `file:VERSION/NAME`, each with its bytes as the protocol spells them. */
+export const fileParameters = <T>(files: ModelFiles = new Map(), spell: (bytes: Uint8Array) => T): Record<string, T> =>
+  Object.fromEntries([...files].map(([name, bytes]) => [`file:${name}`, spell(bytes)]));
 
 /** A header of HTTP, or metadata of gRPC; the name in lower case, the value in ASCII. */
 export interface WireHeader {

@@ -15,6 +15,7 @@ import {
   positiveNumber,
   positiveRange,
   positiveWhole,
+  share,
   wholeNumber,
   wholeRange,
 } from '../../options/option-values.ts';
@@ -119,6 +120,21 @@ export const tuneOptionTable: OptionTable<Omit<TuneFlags, 'modelAnalyzer'>> = {
     help: 'how the requests of a rate arrive: evenly spaced, or at random (a Poisson process)',
     choices: requestDistributions,
     default: 'constant',
+  },
+  atol: {
+    flags: '--atol <x>',
+    help: 'outputs may differ from the expected ones of --input-data by this (default: 0); looked at before a candidate is measured',
+    parse: positiveNumber,
+  },
+  rtol: {
+    flags: '--rtol <x>',
+    help: 'and by this times the expected value more (default: 0)',
+    parse: positiveNumber,
+  },
+  outsideShare: {
+    flags: '--outside-share <share>',
+    help: 'the share of output values that may differ by more (default: 0)',
+    parse: share,
   },
   precision: {
     flags: '--precision <percent>',

@@ -11,16 +11,22 @@ const BESIDE_WINDOWS = 1.3;
 
 /** What a trial costs on this server, in seconds: means over the trials so far. */
 export interface TrialCost {
-  /** Seconds to apply the choice to a server that serves `served`; null stands for a server that serves nothing. */
+  /**
+   * Seconds to apply the choice to a server that serves `served`; null stands for a server that serves nothing. With those to make what it
+   * is served from, unless a trial has made that.
+   */
   changeSeconds(choice: Choice, served: Candidate | null): number;
   /** Seconds for one measurement. */
   readonly measureSeconds: number;
 }
 
 /** Estimates the cost of a trial. Before any trial: 2 s for a reload, 0.3 s for a change of instances, 3 s for a measurement. */
-export function trialCostOf(trials: readonly Pick<Trial, 'applied' | 'measurements'>[]): TrialCost {
+export function trialCostOf(trials: readonly Pick<Trial, 'applied' | 'measurements' | 'candidate'>[]): TrialCost {
   const loads = (change: string): number[] =>
     trials.flatMap(({ applied }) => (applied?.change === change ? [applied.loadMs / 1e3] : []));
+  const made = new Set(
+    trials.flatMap(({ candidate: { shape } }) => (shape.preparation ? [shape.preparation.key] : [])),
+  );
   const durations = trials.flatMap(({ measurements }) => measurements.map(({ durationMs }) => durationMs / 1e3));
   const usual = (values: readonly number[], otherwise: number): number =>
     values.length > 0 ? Math.max(0.05, mean([...values])) : otherwise;
@@ -31,7 +37,11 @@ export function trialCostOf(trials: readonly Pick<Trial, 'applied' | 'measuremen
     measureSeconds: BESIDE_WINDOWS * usual(finite, USUAL.measureSeconds / BESIDE_WINDOWS),
     changeSeconds({ candidate }, served) {
       if (served?.fingerprint === candidate.fingerprint) return 0;
-      return served && changesInPlace(served.shape, candidate.shape) ? inPlaceSeconds : reloadSeconds;
+      const loadSeconds = served && changesInPlace(served.shape, candidate.shape) ? inPlaceSeconds : reloadSeconds;
+      return loadSeconds + preparationSeconds(candidate, made);
     },
   };
 }
+
+const preparationSeconds = ({ shape: { preparation } }: Candidate, made: ReadonlySet<string>): number =>
+  preparation && !made.has(preparation.key) ? preparation.seconds : 0;

@@ -1,0 +1,52 @@
+import type { Accuracy } from '../../../loadgen/accuracy.ts';
+import { settingsKeyOf } from '../../../perfmodel/settings-key.ts';
+import type { Candidate } from '../../../space/types.ts';
+import { describeAccuracy, percent } from '../../../study/summary/accuracy-words.ts';
+import type { Applied } from '../../../tuner/adapter.ts';
+import { CandidateRefusedError } from '../../../tuner/refused.ts';
+
+/** How far outputs may be from the expected ones. */
+export interface AccuracyRule {
+  readonly absolute: number;
+  readonly relative: number;
+  /** Of the elements, 0 to 1, may be further off than that. */
+  readonly outsideShare: number;
+}
+
+interface GuardOptions {
+  readonly rule: AccuracyRule;
+  readonly original: Candidate;
+  /** Sends what has expected outputs to what is served now, and compares the replies. */
+  readonly compare: (candidate: Candidate, signal: AbortSignal) => Promise<Accuracy>;
+}
+
+/** Looks at an applied candidate's outputs before it is measured. */
+export type AccuracyGuard = (applied: Applied, signal: AbortSignal) => Promise<Applied>;
+
+/**
+ * Compares the outputs of candidates with the expected ones, once for each combination of settings: instances and batching do not change what
+ * a model answers. The original is compared too, and never refused. Errors: a CandidateRefusedError of the kind `inaccurate`.
+ */
+export function createAccuracyGuard({ rule, original, compare }: GuardOptions): AccuracyGuard {
+  const passed = new Set<string>();
+  const isOriginal = ({ shape }: Candidate): boolean => settingsKeyOf(shape) === settingsKeyOf(original.shape);
+  return async (applied, signal) => {
+    const { candidate } = applied;
+    const key = settingsKeyOf(candidate.shape);
+    if (passed.has(key)) return applied;
+    const accuracy = await compare(candidate, signal);
+    if (accuracy.outsideShare > rule.outsideShare && !isOriginal(candidate)) throw inaccurate(accuracy, rule);
+    passed.add(key);
+    return { ...applied, accuracy };
+  };
+}
+
+function inaccurate(accuracy: Accuracy, rule: AccuracyRule): CandidateRefusedError {
+  const { absolute, relative, outsideShare } = rule;
+  const allowed = `allowed: ${percent(outsideShare)} beyond ${absolute} + ${relative} × |expected|`;
+  const reason = `${describeAccuracy(accuracy)}; ${allowed}`;
+  return new CandidateRefusedError('inaccurate', reason, {
+    message: `its outputs are too far from the expected ones: ${reason}`,
+    hint: 'allow more with --atol, --rtol and --outside-share, or leave the variant out',
+  });
+}

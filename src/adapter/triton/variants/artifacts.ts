@@ -1,0 +1,141 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock } from '../../../base/clock.ts';
+import { messageOf } from '../../../base/errors.ts';
+import { MS_PER_S, nsToMs } from '../../../base/units.ts';
+import type { Artifact, BuildRecipe, LocalFile } from '../../../space/artifact.ts';
+import type { ModelFiles } from '../../../triton/types.ts';
+import { CandidateRefusedError } from '../../../tuner/refused.ts';
+import { BuildFault, runBuild } from './build.ts';
+import { beginDraft, builtFiles, logOf, outputOf, sha256Of } from './cache.ts';
+
+/** The files of variants, made where they are not there yet. */
+export interface Artifacts {
+  /**
+   * Returns the files of a variant, and how long they took to build; 0 for what was there. Errors: a CandidateRefusedError of the kind
+   * `build-failed`; INTERRUPTED, or the signal's reason.
+   */
+  filesOf(artifact: Artifact, signal: AbortSignal): Promise<PreparedFiles>;
+}
+
+export interface PreparedFiles {
+  readonly files: ModelFiles;
+  readonly buildMs: number;
+}
+
+interface ArtifactsOptions {
+  readonly clock: Clock;
+  /** Where built files are kept (`cacheDirectory`). */
+  readonly cache: string;
+  /** Is told when a build begins, with the log that it writes. */
+  readonly onBuild?: (variant: string, log: string) => void;
+}
+
+/** Variants' files with what was built in a cache. A build that failed is not run again by the same study. */
+export function createArtifacts({ clock, cache, onBuild = () => undefined }: ArtifactsOptions): Artifacts {
+  const failed = new Map<string, string>();
+
+  /** Returns the milliseconds that it took. */
+  async function build(artifact: Artifact, recipe: BuildRecipe, signal: AbortSignal): Promise<number> {
+    const log = logOf(cache, artifact);
+    const startNs = clock.nowNs();
+    const draft = await beginDraft(cache, artifact);
+    try {
+      onBuild(artifact.variant, log);
+      await runBuild(recipe, draft.output, log, signal);
+      const buildMs = nsToMs(clock.nowNs() - startNs);
+      await draft.keep(buildMs / MS_PER_S);
+      return buildMs;
+    } finally {
+      await draft.discard();
+    }
+  }
+
+  async function built(artifact: Artifact, recipe: BuildRecipe, signal: AbortSignal): Promise<PreparedFiles> {
+    const there = await unchanged(await builtFiles(cache, artifact));
+    if (there !== null) return { files: placed(artifact, recipe, there), buildMs: 0 };
+    for (const input of recipe.inputs) await contentOf(artifact.variant, input);
+    const buildMs = await build(artifact, recipe, signal);
+    const fresh = await unchanged(await builtFiles(cache, artifact));
+    return { files: placed(artifact, recipe, fresh ?? new Map()), buildMs };
+  }
+
+  return {
+    filesOf: async (artifact, signal) => {
+      const known = failed.get(artifact.digest);
+      if (known !== undefined) throw buildFailed(known);
+      try {
+        const own = await localFiles(artifact);
+        if (!artifact.build) return { files: own, buildMs: 0 };
+        const { files, buildMs } = await built(artifact, artifact.build, signal);
+        return { files: new Map([...files, ...own]), buildMs };
+      } catch (error) {
+        if (!(error instanceof BuildFault)) throw error;
+        failed.set(artifact.digest, error.message);
+        throw buildFailed(error.message);
+      }
+    },
+  };
+}
+
+const buildFailed = (reason: string): CandidateRefusedError =>
+  new CandidateRefusedError('build-failed', reason, { message: reason, hint: 'see the log of the build' });
+
+/** Errors: as `contentOf`. */
+async function localFiles({ variant, files }: Artifact): Promise<Map<string, Uint8Array>> {
+  const read = new Map<string, Uint8Array>();
+  for (const [place, file] of Object.entries(files)) read.set(place, await contentOf(variant, file));
+  return read;
+}
+
+/** Errors: a BuildFault for a file that is not what it was when the study began. */
+async function contentOf(variant: string, { path, sha256 }: LocalFile): Promise<Uint8Array> {
+  const content = await readFile(path).catch((error: unknown) => {
+    throw new BuildFault(`variant '${variant}': ${messageOf(error)}`);
+  });
+  if (sha256Of(content) === sha256) return content;
+  throw new BuildFault(`variant '${variant}': ${path} has changed since the study began`);
+}
+
+/** Returns what the cache has, if all of it is as it was written; else null. */
+async function unchanged(files: Record<string, LocalFile> | null): Promise<Map<string, Uint8Array> | null> {
+  if (files === null) return null;
+  const read = new Map<string, Uint8Array>();
+  for (const [name, { path, sha256 }] of Object.entries(files)) {
+    const content = await readFile(path).catch(() => null);
+    if (content === null || sha256Of(content) !== sha256) return null;
+    read.set(name, content);
+  }
+  return read;
+}
+
+/** Returns the built files by their places in the model. Errors: a BuildFault where the command has not written them. */
+function placed(artifact: Artifact, { outputs }: BuildRecipe, built: ReadonlyMap<string, Uint8Array>): ModelFiles {
+  const names = [...built.keys()].join(', ') || 'nothing';
+  if (outputs === null) {
+    const stray = [...built.keys()].find((name) => !/^\d+\/./.test(name));
+    if (built.size > 0 && stray === undefined) return built;
+    const reason =
+      'files of a model lie in a version, such as $TRITUNE_OUTPUT/1/model.onnx; or name them under outputs';
+    throw new BuildFault(`variant '${artifact.variant}': the build command wrote ${names}: ${reason}`);
+  }
+  return new Map(
+    Object.entries(outputs).map(([place, name]) => {
+      const content = built.get(name);
+      if (content) return [place, content];
+      throw new BuildFault(`variant '${artifact.variant}': the build command wrote no ${name}, but ${names}`);
+    }),
+  );
+}
+
+/** Where the files of a variant lie on this machine, by their places in the model: those of a build as a folder where it has no outputs. */
+export function localPlaces({ files, build, ...artifact }: Artifact, cache: string): ReadonlyMap<string, string> {
+  const own = Object.entries(files).map(([place, { path }]) => [place, path] as const);
+  if (!build) return new Map(own);
+  const output = outputOf(cache, artifact);
+  const made =
+    build.outputs === null
+      ? [['', output] as const]
+      : Object.entries(build.outputs).map(([place, name]) => [place, join(output, name)] as const);
+  return new Map([...made, ...own]);
+}

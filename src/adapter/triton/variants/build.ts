@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs';
+import { interrupted } from '../../../base/abort.ts';
+import { MS_PER_S } from '../../../base/units.ts';
+import { runCommand } from '../../../launch/command.ts';
+import type { BuildRecipe } from '../../../space/artifact.ts';
+
+/** Lines of the log that an error repeats. */
+const LAST_LINES = 5;
+const LONGEST_LINE = 200;
+
+/** A build that did not end well, in words that name its log and repeat the end of it. */
+export class BuildFault extends Error {}
+
+/**
+ * Runs the command with TRITUNE_OUTPUT as its output directory; all that it prints goes to the log. A command that is too slow, or whose
+ * study is interrupted, is ended with all that it started. Errors: a BuildFault; INTERRUPTED, or the signal's reason.
+ */
+export async function runBuild(recipe: BuildRecipe, output: string, log: string, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  const { command, directory, env, timeoutSeconds } = recipe;
+  // In a list the variable stands for the directory as in a line for the shell.
+  const words =
+    typeof command === 'string' ? command : command.map((word) => word.replaceAll('$TRITUNE_OUTPUT', output));
+  const deadline = AbortSignal.timeout(timeoutSeconds * MS_PER_S);
+  const order = { words, directory, env: { ...env, TRITUNE_OUTPUT: output }, log };
+  const ending = await runCommand(order, AbortSignal.any([signal, deadline]));
+  if (signal.aborted) throw interrupted(signal);
+  if (deadline.aborted) throw fault(`took longer than ${timeoutSeconds} s`, log);
+  if (ending !== null) throw fault(ending, log);
+}
+
+function fault(ending: string, log: string): BuildFault {
+  const lines = readFileSync(log, 'utf8').trimEnd().split('\n').slice(-LAST_LINES);
+  const last = lines.map((line) => line.slice(0, LONGEST_LINE)).filter((line) => line !== '');
+  const words = last.length > 0 ? `: ${last.join(' | ')}` : '';
+  return new BuildFault(`the build command ${ending}${words} (log: ${log})`);
+}

@@ -1,0 +1,23 @@
+import type { JsonObject } from '../../../base/json.ts';
+import { spaceFromJson } from '../../../space/source/load.ts';
+import type { SearchSpace } from '../../../space/types.ts';
+import { isBuilt } from './cache.ts';
+
+/** The variants of a space that come with files. */
+const artifactsIn = ({ parameters }: SearchSpace) =>
+  parameters.flatMap(({ cases }) => cases.flatMap(({ options }) => options.flatMap(({ artifact }) => artifact ?? [])));
+
+/** Tells whether the space has variants of the model. */
+export const hasVariants = ({ definition }: SearchSpace): boolean => definition.variants !== undefined;
+
+/** Returns the space, in which builds whose outcome is in the cache cost nothing. */
+export function withKnownBuilds(space: SearchSpace, cache: string): SearchSpace {
+  const built = artifactsIn(space).filter((artifact) => artifact.build && isBuilt(cache, artifact));
+  if (built.length === 0) return space;
+  const variants = { ...(space.definition.variants as Record<string, JsonObject>) };
+  for (const { variant } of built) {
+    const before = variants[variant] as JsonObject;
+    variants[variant] = { ...before, build: { ...(before.build as JsonObject), seconds: 0 } };
+  }
+  return spaceFromJson({ ...space.definition, variants });
+}

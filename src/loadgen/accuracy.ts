@@ -1,0 +1,83 @@
+import { numericType } from './tensors/data-types.ts';
+import type { InferRequest, OutputTensor, ReplyCheck } from './types.ts';
+
+/** How outputs compare with the expected ones, over all their elements. */
+export interface Accuracy {
+  readonly elements: number;
+  /** Of the elements: further off than the tolerance allows, 0 to 1. */
+  readonly outsideShare: number;
+  /** The largest |a − b|, in the output's unit; Infinity where one is no number and the other is. */
+  readonly absolute: number;
+  /** The largest |a − b| / |b|, b being the expected one, of those where b is not 0. */
+  readonly relative: number;
+}
+
+/** An element a is off by too much when |a − b| > absolute + relative × |b|, as in numpy's `isclose`. */
+export interface Tolerance {
+  readonly absolute: number;
+  readonly relative: number;
+}
+
+/** Compares replies with what their requests expect, and adds up how far off they are. */
+export interface Comparison {
+  /** For a transport: a reply that has not all outputs in the expected form is a failed request; one that is only off is none. */
+  readonly check: ReplyCheck;
+  read(): Accuracy;
+}
+
+/** Begins a comparison. Elements that are no numbers must be the same, byte for byte, and count as one for each output. */
+export function compareOutputs(tolerance: Tolerance): Comparison {
+  const tally = { elements: 0, outside: 0, absolute: 0, relative: 0 };
+  return {
+    check: (request: InferRequest, outputs) => {
+      for (const expected of request.expected ?? []) {
+        const actual = outputs.find(({ name }) => name === expected.name);
+        const message = formFault(expected, actual);
+        if (message !== null) return { ok: false, kind: 'mismatch', message: `output '${expected.name}' ${message}` };
+        addDifferences(tally, expected, actual as OutputTensor, tolerance);
+      }
+      return null;
+    },
+    read: () => {
+      const { elements, outside, absolute, relative } = tally;
+      return { elements, outsideShare: elements === 0 ? 0 : outside / elements, absolute, relative };
+    },
+  };
+}
+
+interface Tally {
+  elements: number;
+  outside: number;
+  absolute: number;
+  relative: number;
+}
+
+function formFault(expected: OutputTensor, actual: OutputTensor | undefined): string | null {
+  if (!actual) return 'is not in the reply';
+  if (actual.datatype !== expected.datatype) return `is ${actual.datatype} where ${expected.datatype} was expected`;
+  if (!numericType(expected.datatype) || actual.raw.length === expected.raw.length) return null;
+  return `has ${actual.raw.length} bytes where ${expected.raw.length} were expected`;
+}
+
+function addDifferences(tally: Tally, expected: OutputTensor, actual: OutputTensor, tolerance: Tolerance): void {
+  const type = numericType(expected.datatype);
+  if (!type) {
+    tally.elements++;
+    if (Buffer.compare(actual.raw, expected.raw) !== 0) tally.outside++;
+    return;
+  }
+  const [of, to] = [viewOf(actual.raw), viewOf(expected.raw)];
+  for (let at = 0; at < to.byteLength; at += type.bytes) {
+    const [a, b] = [Number(type.read(of, at)), Number(type.read(to, at))];
+    tally.elements++;
+    if (Object.is(a, b) || a === b) continue;
+    const isNumber = Number.isFinite(a) && Number.isFinite(b);
+    const off = isNumber ? Math.abs(a - b) : Number.POSITIVE_INFINITY;
+    tally.absolute = Math.max(tally.absolute, off);
+    if (b !== 0) tally.relative = Math.max(tally.relative, isNumber ? off / Math.abs(b) : off);
+    if (!isNumber || off > tolerance.absolute + tolerance.relative * Math.abs(b)) tally.outside++;
+  }
+}
+
+const viewOf = ({ buffer, byteOffset, byteLength }: Uint8Array): DataView =>
+  new DataView(buffer, byteOffset, byteLength);

@@ -1,0 +1,157 @@
+import { createHash } from 'node:crypto';
+import { closeSync, existsSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
+import { join, relative, resolve, sep } from 'node:path';
+import { messageOf } from '../../base/errors.ts';
+import { canonicalJson } from '../../base/json.ts';
+import type { Artifact, BuildRecipe, LocalFile } from '../artifact.ts';
+import type { BuildFile, LocalFileFile, VariantFile } from './variant-form.ts';
+
+/** What is wrong with the files of a variant; `key` is the part of it that names them. */
+export class ContentFault extends Error {
+  readonly key: 'files' | 'build';
+
+  constructor(key: ContentFault['key'], reason: string) {
+    super(reason);
+    this.key = key;
+  }
+}
+
+const DEFAULT_TIMEOUT_SECONDS = 3600;
+/** What a build is taken to cost where nobody says so. */
+const DEFAULT_BUILD_SECONDS = 60;
+
+/** The written form of a variant's files with all that was read of them, for the journal: it needs neither folder nor space file. */
+export function withContent(variant: VariantFile, directory: string): VariantFile {
+  const { files, build } = variant;
+  return {
+    ...variant,
+    ...(files && { files: contentOf(files, directory, 'files') }),
+    ...(build && { build: buildWithContent(build, directory) }),
+  };
+}
+
+/** Returns the files of a variant that `withContent` has read; undefined for one that is on the server already. */
+export function artifactIn(name: string, { files, build }: VariantFile): Artifact | undefined {
+  if (!build && Object.keys(files ?? {}).length === 0) return undefined;
+  const local = (files ?? {}) as Artifact['files'];
+  return {
+    variant: name,
+    digest: digestOf(local, build),
+    files: local,
+    ...(build && { build: recipeOf(build) }),
+  };
+}
+
+function recipeOf({
+  command,
+  directory = '.',
+  env = {},
+  timeout,
+  seconds,
+  outputs,
+  inputs = [],
+}: BuildFile): BuildRecipe {
+  return {
+    ...{ command, directory, env, inputs: inputs as LocalFile[] },
+    timeoutSeconds: timeout ?? DEFAULT_TIMEOUT_SECONDS,
+    seconds: seconds ?? DEFAULT_BUILD_SECONDS,
+    outputs: outputs ?? null,
+  };
+}
+
+/** Over contents and the names by which the command knows them, not over the folder where they lie. */
+function digestOf(files: Artifact['files'], build: BuildFile | undefined): string {
+  const contents = Object.entries(files).map(([place, { sha256 }]) => [place, sha256]);
+  const built = build && {
+    command: build.command,
+    env: build.env ?? {},
+    outputs: build.outputs ?? null,
+    inputs: ((build.inputs ?? []) as LocalFile[]).map(({ path, sha256 }) => [
+      relative(build.directory ?? '.', path),
+      sha256,
+    ]),
+    // An engine, or a program's numerics, may be of one kind of machine.
+    machine: [process.platform, process.arch],
+  };
+  return createHash('sha256')
+    .update(canonicalJson({ files: contents, ...(built && { built }) }))
+    .digest('hex');
+}
+
+function buildWithContent(build: BuildFile, directory: string): BuildFile {
+  const runsIn = resolve(directory, build.directory ?? '.');
+  const { inputs: listed } = build;
+  // As a journal has it: all are known already.
+  const isRead = listed?.every((input) => typeof input === 'object' && input.sha256 !== undefined) ?? false;
+  const named = isRead ? [] : namedFiles(build.command, runsIn);
+  const inputs = [...(listed ?? []), ...named].flatMap((file) => Object.values(readAll('', file, runsIn, 'build')));
+  const once = new Map(inputs.map((input) => [input.path, input]));
+  return { ...build, directory: runsIn, inputs: [...once.values()] };
+}
+
+/** The words of a command that are files: they matter to what it makes. */
+function namedFiles(command: BuildFile['command'], directory: string): readonly string[] {
+  const words = typeof command === 'string' ? command.split(/[\s'"=;|&<>()]+/) : command;
+  return words.filter((word) => word !== '' && isFile(resolve(directory, word)) && !word.startsWith('/'));
+}
+
+const isFile = (path: string): boolean => existsSync(path) && statSync(path).isFile();
+
+type Written = NonNullable<VariantFile['files']>;
+
+function contentOf(files: Written, directory: string, key: ContentFault['key']): Record<string, LocalFile> {
+  const all = Object.entries(files).map(([place, file]) => readAll(place, file, directory, key));
+  return Object.assign({}, ...all) as Record<string, LocalFile>;
+}
+
+/** The file at the place, or all files of the folder there. Throws a ContentFault. */
+function readAll(
+  place: string,
+  file: LocalFileFile,
+  directory: string,
+  key: ContentFault['key'],
+): Readonly<Record<string, LocalFile>> {
+  if (typeof file === 'object') {
+    const { path, sha256, bytes } = file;
+    // As a journal has it: whoever uploads it looks whether it still is the same.
+    if (sha256 !== undefined && bytes !== undefined)
+      return { [place]: { path: resolve(directory, path), sha256, bytes } };
+  }
+  const path = resolve(directory, typeof file === 'string' ? file : file.path);
+  try {
+    if (!statSync(path).isDirectory()) {
+      if (/^\d+$/.test(place)) throw new ContentFault(key, `${place} is a version: it takes a folder, not ${path}`);
+      return { [place]: { path, ...fileContent(path) } };
+    }
+    const inner = readdirSync(path, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+    const paths = inner.map((entry) => join(entry.parentPath, entry.name)).sort();
+    return Object.fromEntries(
+      paths.map((each) => {
+        const below = relative(path, each).split(sep).join('/');
+        return [place === '' ? each : `${place}/${below}`, { path: each, ...fileContent(each) }];
+      }),
+    );
+  } catch (error) {
+    throw error instanceof ContentFault ? error : new ContentFault(key, `it cannot be read: ${messageOf(error)}`);
+  }
+}
+
+const CHUNK_BYTES = 4 * 2 ** 20;
+
+/** Reads a file's content in pieces: it may be larger than memory. */
+function fileContent(path: string): Pick<LocalFile, 'sha256' | 'bytes'> {
+  const hash = createHash('sha256');
+  const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+  const file = openSync(path, 'r');
+  try {
+    let bytes = 0;
+    for (;;) {
+      const read = readSync(file, chunk, 0, CHUNK_BYTES, null);
+      if (read === 0) return { sha256: hash.digest('hex'), bytes };
+      hash.update(chunk.subarray(0, read));
+      bytes += read;
+    }
+  } finally {
+    closeSync(file);
+  }
+}

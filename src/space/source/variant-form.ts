@@ -1,0 +1,81 @@
+import { z } from 'zod';
+
+/** The form of a variant in a search-space file (docs/variants.md). */
+
+const localFile = z
+  .union([
+    z.string().min(1).max(1000),
+    z.strictObject({
+      path: z.string().min(1).max(1000),
+      sha256: z
+        .string()
+        .regex(/^[0-9a-f]{64}$/)
+        .optional()
+        .describe('the file must have this content'),
+      bytes: z.int().nonnegative().optional(),
+    }),
+  ])
+  .describe('a file or folder beside the search-space file');
+
+/** `1/model.onnx`: a version, then a path without `..`. */
+const place = z
+  .string()
+  .regex(/^(?!.*(?:^|\/)\.\.?(?:\/|$))\d+(?:\/[^/\\\0]+)+$/, 'a file has a place such as 1/model.onnx: VERSION/NAME')
+  .max(300);
+/** A folder may be a whole version. */
+const placeOrVersion = z.union([z.string().regex(/^\d+$/), place]);
+
+const MOST_FILES = 1_000;
+
+const build = z.strictObject({
+  command: z
+    .union([z.string().min(1).max(10_000), z.array(z.string().max(10_000)).min(1).max(1_000)])
+    .describe('a program with its arguments, or a line for the shell; it writes into the folder $TRITUNE_OUTPUT'),
+  inputs: z
+    .array(localFile)
+    .max(MOST_FILES)
+    .optional()
+    .describe('what the outcome depends on, besides the files that the command names'),
+  outputs: z
+    .record(place, z.string().min(1).max(1000))
+    .optional()
+    .describe('place in the model → file in $TRITUNE_OUTPUT; all that is written there, as it lies, if not given'),
+  directory: z.string().min(1).max(1000).optional().describe("where it runs; the search-space file's folder"),
+  env: z.record(z.string(), z.string()).optional().describe('further environment variables'),
+  timeout: z.number().positive().max(604_800).optional().describe('seconds until it is ended; 3600 if not given'),
+  seconds: z
+    .number()
+    .nonnegative()
+    .optional()
+    .describe('how long it is thought to take, which the sampler weighs against what it promises; 60 if not given'),
+});
+
+export const variantFile = z.strictObject({
+  description: z.string().optional(),
+  files: z
+    .record(placeOrVersion, localFile)
+    .refine((all) => Object.keys(all).length <= MOST_FILES, `a variant has at most ${MOST_FILES} files`)
+    .optional()
+    .describe('place in the model, such as 1/model.onnx → local file or folder, which is uploaded'),
+  build: build.optional().describe('what makes files of the variant, when it is first wanted'),
+  version: z.int().positive().optional().describe("a version in the model's folder on the server"),
+  config: z
+    .record(z.string(), z.json())
+    .optional()
+    .describe('field path → value, as in choices; null removes the field'),
+  expects: z
+    .number()
+    .positive()
+    .optional()
+    .describe('how many times as long executions are thought to take as with the others'),
+});
+
+export const variantsFile = z
+  .record(z.string().regex(/^[\w.-]{1,60}$/, 'a variant is named by letters, digits, _ . and -'), variantFile)
+  .describe('the artifacts that the model may be served from: the values of the parameter `variant`');
+
+export const buildKeys = Object.keys(build.shape);
+
+export type VariantFile = z.infer<typeof variantFile>;
+export type BuildFile = z.infer<typeof build>;
+export type LocalFileFile = z.infer<typeof localFile>;

@@ -1,0 +1,71 @@
+import type { Json } from '../../base/json.ts';
+import type { Artifact } from '../artifact.ts';
+import { MARK, markOf } from '../artifact.ts';
+import { FieldFault, fieldWrite } from '../edits/config-fields.ts';
+import { always } from '../expressions/condition.ts';
+import { requirePath } from '../subject.ts';
+import type { FieldWrite, Parameter, ParameterOption } from '../types.ts';
+import type { Placed } from './inherit.ts';
+import { spaceInvalid } from './source-fault.ts';
+import { artifactIn } from './variant-content.ts';
+import type { VariantFile } from './variant-form.ts';
+
+/** The parameter whose values are the variants. */
+export const VARIANT = 'variant';
+
+/** What a base config says about its own backend's files, and another backend's must not keep. */
+const OF_THE_BACKEND = ['platform', 'default_model_filename'];
+
+/** Returns the parameter whose values are the variants. Errors: SPACE_INVALID with the place. */
+export function variantParameter(variants: ReadonlyMap<string, Placed<VariantFile>>): Parameter {
+  const all = [...variants];
+  const expected = all.flatMap(([name, { value }]): [string, number][] =>
+    value.expects === undefined ? [] : [[name, value.expects]],
+  );
+  return {
+    name: VARIANT,
+    description: 'what the model is served from',
+    path: null,
+    cases: [{ when: always, options: all.map(([name, variant]) => optionOf(name, variant)) }],
+    change: all.some(([, { value }]) => value.build) ? 'expensive' : 'reload',
+    expects: new Map(expected),
+  };
+}
+
+function optionOf(name: string, { value: variant, place, path }: Placed<VariantFile>): ParameterOption {
+  const config = configOf(variant);
+  const fields = Object.keys(config);
+  const writes = fields.map((field) => {
+    try {
+      return writeOf(field, config[field] as Json);
+    } catch (error) {
+      if (error instanceof FieldFault) throw spaceInvalid(place, [...path, 'config', field], error.message);
+      throw error;
+    }
+  });
+  const artifact = artifactIn(name, variant);
+  return {
+    value: name,
+    writes: [...writes, ...(artifact ? [markWrite(artifact)] : [])],
+    ...(artifact && { artifact }),
+  };
+}
+
+/** Its config patch, with what follows from the rest of it. */
+function configOf({ config = {}, version }: VariantFile): { readonly [field: string]: Json } {
+  const isOther = 'backend' in config || 'platform' in config;
+  const left = isOther ? OF_THE_BACKEND.map((field): [string, Json] => [field, null]) : [];
+  const served = version === undefined ? [] : [['version_policy', { specific: { versions: [version] } }] as const];
+  return { ...Object.fromEntries([...left, ...served]), ...config };
+}
+
+function writeOf(field: string, value: Json): FieldWrite {
+  const path = requirePath(field);
+  return value === null ? { action: 'remove', path } : fieldWrite(path, value).write;
+}
+
+const markWrite = (artifact: Artifact): FieldWrite => ({
+  action: 'set',
+  path: requirePath(`parameters.${MARK}`),
+  value: markOf(artifact),
+});
