@@ -21,8 +21,6 @@ const circumstances: readonly MeasurementColumn[] = [
   { name: 'mean_batch', read: meanBatch },
   { name: 'client_cpu_us_per_request', read: ({ client }) => client.cpuUsPerRequest },
   { name: 'client_bound', read: ({ client }) => String(client.bound) },
-  { name: 'client_send_us', read: (measurement) => clientPartsOf(measurement)?.sendUs },
-  { name: 'client_recv_us', read: (measurement) => clientPartsOf(measurement)?.receiveUs },
   { name: 'achieved_rate', read: ({ openLoop }) => openLoop?.achievedRate },
   { name: 'late_sends', read: ({ openLoop }) => openLoop?.lateSends },
   { name: 'dropped_sends', read: ({ openLoop }) => openLoop?.droppedSends },
@@ -32,10 +30,14 @@ function meanBatch({ server }: Measurement): Cell {
   return server && server.executionCount > 0 ? server.inferenceCount / server.executionCount : null;
 }
 
-/** Samples in one request, at the end of the row; empty where the study does not vary them. */
-export const clientBatchColumn: MeasurementColumn = { name: 'load_batch', read: ({ level }) => level.batch };
+/** Columns that came after the first release's, behind the reason of a failure. `load_batch` is empty where the study does not vary it. */
+export const laterColumns: readonly MeasurementColumn[] = [
+  { name: 'client_send_us', read: (measurement) => clientPartsOf(measurement)?.sendUs },
+  { name: 'client_recv_us', read: (measurement) => clientPartsOf(measurement)?.receiveUs },
+  { name: 'load_batch', read: ({ level }) => level.batch },
+];
 
-/** The order that scripts rely on: names are never moved or taken out, and what is new goes to the end of the row. */
+/** The order that scripts rely on: names are never moved or taken out, and what is new goes to `laterColumns`. */
 const order: readonly string[] = [
   ...['load_mode', 'load_value'],
   ...['throughput_infer_per_s', 'throughput_low', 'throughput_high'],
@@ -46,7 +48,6 @@ const order: readonly string[] = [
   ...['gpu_utilization_percent', 'gpu_memory_mib', 'gpu_power_w', 'cpu_utilization_percent'],
   ...['client_cpu_us_per_request', 'client_bound', 'achieved_rate', 'late_sends', 'dropped_sends'],
   ...['scheduled_latency_p50_ms', 'scheduled_latency_p99_ms'],
-  ...['client_send_us', 'client_recv_us'],
 ];
 
 /** Returns the fixed columns in their order, those of metrics among `columns`; one that no metric fills stays, and is empty. */

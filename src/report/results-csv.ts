@@ -7,11 +7,11 @@ import type { Point } from '../study/goal/ranking.ts';
 import type { StudyState } from '../study/records/state.ts';
 import type { Trial } from '../study/types.ts';
 import { type Cell, csvText } from './csv.ts';
-import { clientBatchColumn, fixedColumns, type MeasurementColumn } from './results-columns.ts';
+import { fixedColumns, laterColumns, type MeasurementColumn } from './results-columns.ts';
 
 /**
  * Returns a table with a row for every measurement of every trial, those of the final after those of the search, and for every failed trial.
- * The columns are the same in every run but for the parameters; metrics that are not among the fixed columns stand at the end.
+ * The columns are the same in every run but for the parameters; metrics of the user's own stand at the end.
  */
 export function resultsCsv(
   { trials, finals }: Pick<StudyState, 'trials' | 'finals'>,
@@ -56,7 +56,7 @@ export function paretoCsv(front: readonly Point[], metrics: Metrics = builtInMet
 function columnsFor(metrics: Metrics): readonly [readonly MeasurementColumn[], readonly MeasurementColumn[]] {
   const columns = metrics.all.flatMap(columnsOf);
   const fixed = fixedColumns(columns);
-  return [fixed, [...columns.filter((each) => !fixed.includes(each)), clientBatchColumn]];
+  return [fixed, [...laterColumns, ...columns.filter((each) => !fixed.includes(each))]];
 }
 
 const namesOf = (columns: readonly MeasurementColumn[]): readonly string[] => columns.map(({ name }) => name);
