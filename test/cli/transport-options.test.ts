@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { launchServer } from '../../src/app/server/launch.ts';
 import { sharedRegionsOf } from '../../src/app/traffic/shared-memory.ts';
 import { transportOptionsOf } from '../../src/app/traffic/transport.ts';
 import type { SharedMemory } from '../../src/triton/types.ts';
@@ -32,20 +31,6 @@ describe('the options of transports', () => {
       code: 'UNSUPPORTED',
       message: expect.stringContaining('CUDA'),
       hint: expect.stringContaining('--shared-memory system'),
-    });
-  });
-
-  it('want no shared memory of a container that is started for the run', async () => {
-    const flags = {
-      launch: 'docker',
-      modelRepository: '/models',
-      dockerImage: 'image',
-      sharedMemory: 'system',
-    } as const;
-    const common = { logDirectory: '/nowhere' };
-    await expect(launchServer(flags, { ...common, loadModels: ['m'] })).rejects.toMatchObject({
-      code: 'USAGE',
-      hint: expect.stringContaining('--ipc=host'),
     });
   });
 

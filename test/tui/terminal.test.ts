@@ -75,18 +75,18 @@ describe('on a terminal', { timeout: 120_000 }, () => {
     await at.until(/› max_batch_size/);
     at.press(`${RIGHT}${RIGHT}\r`);
     await at.until(/max_batch_size is pinned to 4 from the next trial on/);
-    at.press(`${DOWN}${DOWN}${DOWN}${LEFT} `);
+    at.press(`${DOWN.repeat(4)}${LEFT} `);
     await at.until(/instances=1 is excluded/);
     at.press('\u001b');
     await at.until(/steered +only max_batch_size=4; not instances=1\n/);
     at.press('t');
     await at.until(/─ A candidate of your own ─/);
-    at.press(`${RIGHT.repeat(9)}\r`);
+    at.press(`${RIGHT.repeat(12)}\r`);
     await at.until(/it is tried next/);
     at.press(`${LEFT}\r`);
     await at.until(/it is tried after the one that waits/);
     at.press('u');
-    await at.until(/taken back: max_batch_size=64/);
+    await at.until(/taken back: max_batch_size=512/);
     at.press('\u001b');
     await at.until(/1 trial asked for/);
     at.press('p');
@@ -97,10 +97,10 @@ describe('on a terminal', { timeout: 120_000 }, () => {
     const records = await recordsOf(output);
     const starts = records.flatMap((record) => (record.type === 'trial-started' ? [record] : []));
     const byHand = starts.find(({ requested }) => requested);
-    expect(byHand?.candidate.assignment).toMatchObject({ max_batch_size: 128 });
+    expect(byHand?.candidate.assignment).toMatchObject({ max_batch_size: 1024 });
     expect(starts.filter(({ requested }) => requested)).toHaveLength(1);
     expect(records.find(({ type }) => type === 'trial-withdrawn')).toMatchObject({
-      assignment: { max_batch_size: 64 },
+      assignment: { max_batch_size: 512 },
     });
     const later = starts.slice(starts.indexOf(byHand as (typeof starts)[number]) + 1);
     expect(later.length).toBeGreaterThan(0);
