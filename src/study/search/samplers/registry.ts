@@ -8,7 +8,7 @@ import { hillClimbSampler } from './hill-climb.ts';
 import { manualSampler } from './manual.ts';
 import { nsga2Sampler } from './nsga2.ts';
 import { randomSampler } from './random.ts';
-import { BY_MODEL, EVERY_LEVEL, LEVEL_BY_LEVEL, type SearchLength } from './search-length.ts';
+import { ANYWHERE, BY_MODEL, EVERY_LEVEL, LEVEL_BY_LEVEL, type SearchLength } from './search-length.ts';
 import type { SpaceView } from './space-view.ts';
 import { tpeSampler } from './tpe.ts';
 
@@ -38,14 +38,15 @@ export interface SamplerKind {
 
 /** Defaults of most kinds. */
 const USUAL = { usualTrials: null, isEndless: false, keepsTime: false, length: LEVEL_BY_LEVEL } as const;
+const ENDLESS = { ...USUAL, isEndless: true, length: ANYWHERE } as const;
 
 const kinds = {
   queueing: { ...USUAL, usualTrials: 9, keepsTime: true, length: BY_MODEL, create: queueingSampler },
-  random: { ...USUAL, isEndless: true, create: (space, { seed }) => randomSampler(space, seed) },
+  random: { ...ENDLESS, create: (space, { seed }) => randomSampler(space, seed) },
   grid: { ...USUAL, length: EVERY_LEVEL, create: gridSampler },
   'hill-climb': { ...USUAL, usualTrials: 8, create: hillClimbSampler },
-  tpe: { ...USUAL, isEndless: true, create: (space, { seed, goal }) => tpeSampler(space, seed, goal) },
-  nsga2: { ...USUAL, isEndless: true, create: (space, { seed, goal }) => nsga2Sampler(space, seed, goal) },
+  tpe: { ...ENDLESS, create: (space, { seed, goal }) => tpeSampler(space, seed, goal) },
+  nsga2: { ...ENDLESS, create: (space, { seed, goal }) => nsga2Sampler(space, seed, goal) },
   manual: { ...USUAL, create: (space, { candidates = [] }) => manualSampler(space, candidates) },
 } as const satisfies Readonly<Record<string, Omit<SamplerKind, 'name'>>>;
 
