@@ -1,6 +1,6 @@
 import { TrituneError } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
-import { type BoundSpace, bindSpace, optionsIn, sceneOf } from './bound-space.ts';
+import { allBindings, type BoundSpace, bindSpace, boundTo, optionsIn, type Setting, sceneOf } from './bound-space.ts';
 import { configOf } from './candidate.ts';
 import { allowedOptions, type Narrowing } from './narrowing.ts';
 import type { Assignment, Candidate, ParameterValue, SearchSpace } from './types.ts';
@@ -73,7 +73,7 @@ function* combinations(
   from = 0,
   chosen: Assignment = {},
 ): Generator<Assignment> {
-  const setting = bound.settings[from];
+  const setting = boundTo(bound, chosen).settings[from];
   if (setting === undefined) {
     yield chosen;
     return;
@@ -94,12 +94,14 @@ function* combinations(
 function drawOne(bound: BoundSpace, narrowing: Narrowing, random: Random): Assignment | undefined {
   const chosen: Record<string, ParameterValue> = {};
   let keep = 1;
-  for (const setting of bound.settings) {
-    const { name } = setting.parameter;
-    const possible = optionsIn(setting, sceneOf(bound, chosen));
+  const bindings = allBindings(bound);
+  for (const [index, { parameter }] of bound.settings.entries()) {
+    const { name } = parameter;
+    const possible = optionsIn(boundTo(bound, chosen).settings[index] as Setting, sceneOf(bound, chosen));
     const options = allowedOptions(narrowing, name, possible);
     if (options.length === 0 && possible.length > 0) return undefined;
-    const most = Math.max(1, ...setting.cases.map((one) => allowedOptions(narrowing, name, one.options).length));
+    const cases = bindings.flatMap(({ settings }) => settings[index]?.cases ?? []);
+    const most = Math.max(1, ...cases.map((one) => allowedOptions(narrowing, name, one.options).length));
     keep *= Math.max(1, options.length) / most;
     const option = options[random.int(0, Math.max(0, options.length - 1))];
     if (option !== undefined) chosen[name] = option.value;

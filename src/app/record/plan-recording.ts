@@ -6,8 +6,8 @@ import type { RecordingSpec, StudySpec } from '../../spec/study-spec.ts';
 import type { ServerIdentity } from '../../study/records/records.ts';
 import { type ExhaustiveSampler, exhaustiveSampler } from '../../study/search/samplers/exhaustive.ts';
 import { viewSpace } from '../../study/search/samplers/space-view.ts';
-import type { OriginalModel } from '../server/open-server.ts';
 import { type PlannedFrom, type PlannedStudy, planStudy } from '../study/plan-study.ts';
+import type { StudyModels } from '../study/study-models.ts';
 
 /** What the journal of a recording names as its sampler. */
 export const EXHAUSTIVE = 'exhaustive';
@@ -32,9 +32,9 @@ export interface PlannedRecording extends PlannedStudy {
 }
 
 /** Errors: those of `planStudy`. */
-export function planRecording(study: PlannedFrom, server: ServerIdentity, original: OriginalModel): PlannedRecording {
+export function planRecording(study: PlannedFrom, server: ServerIdentity, models: StudyModels): PlannedRecording {
   const { levelValues, repeats, latencyLimitMs, ...windows } = recordingIn(study.spec);
-  const planned = planStudy(study, server, original);
+  const planned = planStudy(study, server, models);
   const { plan } = planned;
   const byFingerprint = new Map([[plan.study.original.fingerprint, plan.study.original]]);
   const view = viewSpace(planned.space, plan.study.original);
