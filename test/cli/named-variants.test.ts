@@ -62,9 +62,27 @@ async function isAsBefore(client: TritonClient, before: ModelConfig): Promise<bo
 }
 
 describe('variants that are other models of the server', { timeout: 60_000 }, () => {
-  it('are loaded, measured and emitted under their names; every model ends as it began', async () => {
-    const { output, args, isAsBefore } = await stageOf();
-    const { code, stdout } = await runHere(args);
+  it('are put back after a kill by `tritune restore`; the resumed study emits the best under its name, and leaves every model as it began', async () => {
+    const { client, output, args, isAsBefore } = await stageOf();
+    const running = startCli(args);
+    await untilRecorded(output, running, isOnServer);
+    running.child.kill('SIGKILL');
+    await running.ended;
+    expect(await isAsBefore()).toBe(false);
+    const tried = await client.modelConfig('fast');
+    await client.load('fast', { ...tried, max_batch_size: 3 });
+    expect(await runHere(['restore', output])).toMatchObject({
+      code: 4,
+      stderr: expect.stringMatching(/RESTORE_FAILED: 'fast' has a config that this run did not set/),
+    });
+    await client.load('fast', tried);
+    expect(await runHere(['restore', output])).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/'slow' has its original config again; 'fast' is unloaded again/),
+    });
+    expect(await isAsBefore()).toBe(true);
+
+    const { code, stdout } = await runHere(['tune', '--resume', output]);
     expect(code).toBe(0);
     expect(stdout).toContain('variant=fast');
     expect(lastLineOf(stdout)).toBe(
@@ -87,31 +105,6 @@ describe('variants that are other models of the server', { timeout: 60_000 }, ()
     });
     const compared = await runHere(['compare', output, output]);
     expect(compared.code).toBe(0);
-  });
-
-  it('are put back with the others after a kill by `tritune restore`, and the study goes on', async () => {
-    const { client, output, args, isAsBefore } = await stageOf();
-    const running = startCli(args);
-    await untilRecorded(output, running, isOnServer);
-    running.child.kill('SIGKILL');
-    await running.ended;
-    expect(await isAsBefore()).toBe(false);
-    const tried = await client.modelConfig('fast');
-    await client.load('fast', { ...tried, max_batch_size: 3 });
-    expect(await runHere(['restore', output])).toMatchObject({
-      code: 4,
-      stderr: expect.stringMatching(/RESTORE_FAILED: 'fast' has a config that this run did not set/),
-    });
-    await client.load('fast', tried);
-    expect(await runHere(['restore', output])).toMatchObject({
-      code: 0,
-      stdout: expect.stringMatching(/'slow' has its original config again; 'fast' is unloaded again/),
-    });
-    expect(await isAsBefore()).toBe(true);
-    const resumed = await runHere(['tune', '--resume', output]);
-    expect(resumed.code).toBe(0);
-    expect((await summaryOf(output)).best?.config).toMatchObject({ name: 'fast' });
-    expect(await isAsBefore()).toBe(true);
   });
 
   it('are unloaded when another one cannot be read, and each that could not be put back is named', async () => {

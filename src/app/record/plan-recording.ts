@@ -31,9 +31,11 @@ export interface PlannedRecording extends PlannedStudy {
   readonly groups: number;
 }
 
-/** Errors: those of `planStudy`. */
+/** Errors: those of `planStudy`; UNSUPPORTED for a space with other models, of which a grid has no configs. */
 export function planRecording(study: PlannedFrom, server: ServerIdentity, models: StudyModels): PlannedRecording {
   const { levelValues, repeats, latencyLimitMs, ...windows } = recordingIn(study.spec);
+  const [other] = models.others.keys();
+  if (other !== undefined) throw ofSeveralModels(other);
   const planned = planStudy(study, server, models);
   const { plan } = planned;
   const byFingerprint = new Map([[plan.study.original.fingerprint, plan.study.original]]);
@@ -56,6 +58,9 @@ export function planRecording(study: PlannedFrom, server: ServerIdentity, models
     plan: { ...plan, finalRounds: 0, study: { ...plan.study, sampler: EXHAUSTIVE } },
   };
 }
+
+const ofSeveralModels = (other: string): TrituneError =>
+  new TrituneError('UNSUPPORTED', `a grid is of one model, and the space has '${other}' too`, 'drop that variant');
 
 function windowsOf({ windowSeconds, windows }: Pick<RecordingSpec, 'windowSeconds' | 'windows'>): Partial<WindowRule> {
   const minWindowMs = windowSeconds === undefined ? null : windowSeconds * 1e3;
