@@ -166,9 +166,13 @@ describe('variants of a model', () => {
     const [space, candidates] = [join(folder, 'names.yaml'), join(folder, 'candidates.json')];
     await writeFile(space, 'variants: { sleeper: {}, napper: { model: napper } }\nparameters: { instances: [1, 2] }\n');
     await writeFile(candidates, JSON.stringify([{ variant: 'napper', instances: 2 }]));
+    // Both answer with what they were sent.
+    const echoed = [1, 2, 3, 4, 5, 6, 7, 8];
+    const data = join(folder, 'echo.json');
+    await writeFile(data, JSON.stringify({ data: [{ INPUT: echoed }], validation_data: [{ OUTPUT: echoed }] }));
     const running = startCli([
       ...['tune', '-m', 'sleeper', '-u', server.grpcUrl, '--space', space, '-o', output, '--concurrency', '2:2'],
-      ...['--sampler', 'manual', '--candidates', candidates, '--precision', '25'],
+      ...['--sampler', 'manual', '--candidates', candidates, '--precision', '25', '--input-data', data],
     ]);
     await untilRecorded(output, running, (record) => record.type === 'trial-finished' && record.trial === 1);
     running.child.kill('SIGINT');
@@ -177,6 +181,10 @@ describe('variants of a model', () => {
     expect(stdout.trimEnd().split('\n').at(-1)).toMatch(
       /^model {6}'sleeper' has its original config; 'napper' is unloaded again, as it was before$/,
     );
+    const applied = (await recordsOf(output)).flatMap((each) =>
+      each.type === 'trial-applied' ? (each.accuracy ?? []) : [],
+    );
+    expect(applied).toMatchObject([{ outsideShare: 0 }, { outsideShare: 0 }]);
     const { best, baseline } = await summaryOf(output);
     expect(best?.config).toMatchObject({ name: 'napper', instance_group: [{ count: 2 }] });
     expect((best?.throughput.value ?? 0) / (baseline?.throughput.value ?? 1)).toBeGreaterThan(2);

@@ -86,6 +86,17 @@ parameters:
       expect(spaceFromJson(spaceToJson(space)).definition).toEqual(space.definition);
     });
 
+    it('are chosen before all that depends on the model, whatever a change costs', async () => {
+      const space = await spaceOf(
+        'variants: { a: {}, fast: { model: fast } }\nparameters: { p: { path: parameters.p, change: expensive, when: { base.backend: onnxruntime }, values: [1, 2] } }\n',
+      );
+      expect([...assignments(space, both)]).toEqual([
+        { variant: 'a', p: 1 },
+        { variant: 'a', p: 2 },
+        { variant: 'fast' },
+      ]);
+    });
+
     it('are drawn as often as the others', async () => {
       const space = await spaceOf(yaml);
       const random = seededRandom(1);
