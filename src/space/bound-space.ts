@@ -125,13 +125,22 @@ function bindParameter(parameter: Parameter, base: ModelConfig, known: ModelConf
       if (reason !== undefined) obstacle = reason;
       return reason === undefined;
     });
-    const isIdle = possible.length < options.length && possible.every(({ writes }) => writes.length === 0);
+    const isIdle = possible.length < options.length && possible.every(leavesAll);
     return { when, options: isIdle ? [] : possible };
   });
   return { parameter, cases, obstacle };
 }
 
-/** The values that the parameter can take where the others are as in the scene; none when it does not apply. */
+const leavesAll = ({ writes, model }: ParameterOption): boolean => writes.length === 0 && model === undefined;
+
+/** The values that the parameter can take where the others are as assigned; none when it does not apply. */
+export function optionsFor(bound: BoundSpace, name: string, assignment: Assignment): readonly ParameterOption[] {
+  const own = boundTo(bound, assignment);
+  const setting = own.byName.get(name);
+  return setting ? optionsIn(setting, sceneOf(own, assignment)) : [];
+}
+
+/** The same where the others are as in the scene. */
 export function optionsIn(setting: Setting, scene: Scene): readonly ParameterOption[] {
   return setting.cases.find(({ when }) => holds(when, scene))?.options ?? [];
 }

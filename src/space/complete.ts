@@ -1,6 +1,6 @@
 import { canonicalJson } from '../base/json.ts';
 import type { Random } from '../base/random.ts';
-import { bindSpace, boundTo, optionsIn, type Setting, sceneOf } from './bound-space.ts';
+import { bindSpace, optionsFor } from './bound-space.ts';
 import { allowedOptions, type Narrowing } from './narrowing.ts';
 import type { Assignment, Candidate, ParameterValue, SearchSpace } from './types.ts';
 
@@ -17,9 +17,8 @@ export function completeAssignment(
 ): Assignment | null {
   const bound = bindSpace(space, base);
   const chosen: Record<string, ParameterValue> = {};
-  for (const [index, { parameter }] of bound.settings.entries()) {
-    const { name } = parameter;
-    const possible = optionsIn(boundTo(bound, chosen).settings[index] as Setting, sceneOf(bound, chosen));
+  for (const { name } of space.parameters) {
+    const possible = optionsFor(bound, name, chosen);
     if (possible.length === 0) continue;
     const options = allowedOptions(narrowing, name, possible);
     if (options.length === 0) return null;

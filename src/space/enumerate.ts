@@ -1,6 +1,6 @@
 import { TrituneError } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
-import { allBindings, type BoundSpace, bindSpace, boundTo, optionsIn, type Setting, sceneOf } from './bound-space.ts';
+import { allBindings, type BoundSpace, bindSpace, optionsFor } from './bound-space.ts';
 import { configOf } from './candidate.ts';
 import { allowedOptions, type Narrowing } from './narrowing.ts';
 import type { Assignment, Candidate, ParameterValue, SearchSpace } from './types.ts';
@@ -73,13 +73,13 @@ function* combinations(
   from = 0,
   chosen: Assignment = {},
 ): Generator<Assignment> {
-  const setting = boundTo(bound, chosen).settings[from];
-  if (setting === undefined) {
+  const parameter = bound.space.parameters[from];
+  if (parameter === undefined) {
     yield chosen;
     return;
   }
-  const { name } = setting.parameter;
-  const options = optionsIn(setting, sceneOf(bound, chosen));
+  const { name } = parameter;
+  const options = optionsFor(bound, name, chosen);
   if (options.length === 0) {
     yield* combinations(bound, narrowing, from + 1, chosen);
     return;
@@ -95,12 +95,11 @@ function drawOne(bound: BoundSpace, narrowing: Narrowing, random: Random): Assig
   const chosen: Record<string, ParameterValue> = {};
   let keep = 1;
   const bindings = allBindings(bound);
-  for (const [index, { parameter }] of bound.settings.entries()) {
-    const { name } = parameter;
-    const possible = optionsIn(boundTo(bound, chosen).settings[index] as Setting, sceneOf(bound, chosen));
+  for (const { name } of bound.space.parameters) {
+    const possible = optionsFor(bound, name, chosen);
     const options = allowedOptions(narrowing, name, possible);
     if (options.length === 0 && possible.length > 0) return undefined;
-    const cases = bindings.flatMap(({ settings }) => settings[index]?.cases ?? []);
+    const cases = bindings.flatMap(({ byName }) => byName.get(name)?.cases ?? []);
     const most = Math.max(1, ...cases.map((one) => allowedOptions(narrowing, name, one.options).length));
     keep *= Math.max(1, options.length) / most;
     const option = options[random.int(0, Math.max(0, options.length - 1))];

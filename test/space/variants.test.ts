@@ -97,6 +97,17 @@ parameters:
       ]);
     });
 
+    it('stay values where another variant does not apply to the model', async () => {
+      const space = await spaceOf(
+        'variants: { a: {}, fast: { model: fast }, b: { config: { dynamic_batching.preserve_ordering: true } } }\n',
+      );
+      const ensemble = originalOf(
+        { ...modelConfigOf(base), platform: 'ensemble', ensemble_scheduling: { step: [] } },
+        { fast },
+      );
+      expect([...assignments(space, ensemble)].map(({ variant }) => variant)).toContain('fast');
+    });
+
     it('are drawn as often as the others', async () => {
       const space = await spaceOf(yaml);
       const random = seededRandom(1);

@@ -1,4 +1,4 @@
-import { bindSpace, boundTo, optionsIn, sceneOf } from '../../../space/bound-space.ts';
+import { bindSpace, optionsFor } from '../../../space/bound-space.ts';
 import { buildCandidate } from '../../../space/candidate.ts';
 import type { Assignment, Candidate, SearchSpace } from '../../../space/types.ts';
 import type { StudyStarted } from '../../records/records.ts';
@@ -40,11 +40,10 @@ export function changedParametersOf(started: StudyStarted, best: Candidate): rea
 /** Returns the parameter's values in the space above the candidate's; null where the candidate's is not a number of the space. */
 export function largerIn(started: StudyStarted, { assignment }: Candidate, parameter: string): number[] | null {
   const space = spaceOf(started);
-  const bound = space && boundTo(bindSpace(space, started.original), assignment);
-  const setting = bound?.byName.get(parameter);
+  const bound = space && bindSpace(space, started.original);
   const value = assignment[parameter];
-  if (!bound || !setting || typeof value !== 'number') return null;
-  const options = optionsIn(setting, sceneOf(bound, assignment)).map((option) => option.value);
+  if (!bound?.byName.has(parameter) || typeof value !== 'number') return null;
+  const options = optionsFor(bound, parameter, assignment).map((option) => option.value);
   return options.filter((option) => typeof option === 'number').filter((option) => option > value);
 }
 
