@@ -2,13 +2,14 @@ import { isTrituneError } from '../base/errors.ts';
 import { canonicalJson, type Json } from '../base/json.ts';
 import type { ModelConfig } from '../triton/config/model-config.ts';
 import type { Artifact } from './artifact.ts';
-import { type BoundSpace, bindSpace, boundTo, optionsIn, sceneOf, tritonFaults } from './bound-space.ts';
+import { type BoundSpace, bindSpace, boundTo, tritonFaults } from './bound-space.ts';
 import { applyWrites } from './edits/apply-writes.ts';
 import { withoutServerDefaults } from './edits/server-defaults.ts';
 import { describeCondition, holds } from './expressions/condition.ts';
 import { evaluate } from './expressions/evaluate.ts';
 import { candidateOf } from './model-configs.ts';
 import { didYouMean } from './nearest.ts';
+import { optionsIn, sceneOf } from './options.ts';
 import type { Assignment, Candidate, CandidateOutcome, FieldWrite, ParameterOption, SearchSpace } from './types.ts';
 
 /**

@@ -1,7 +1,8 @@
 import { canonicalJson } from '../base/json.ts';
 import type { Random } from '../base/random.ts';
-import { bindSpace, optionsFor } from './bound-space.ts';
+import { bindSpace } from './bound-space.ts';
 import { allowedOptions, type Narrowing } from './narrowing.ts';
+import { optionsFor } from './options.ts';
 import type { Assignment, Candidate, ParameterValue, SearchSpace } from './types.ts';
 
 /**

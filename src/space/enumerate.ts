@@ -1,8 +1,9 @@
 import { TrituneError } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
-import { allBindings, type BoundSpace, bindSpace, optionsFor } from './bound-space.ts';
+import { allBindings, type BoundSpace, bindSpace } from './bound-space.ts';
 import { configOf } from './candidate.ts';
 import { allowedOptions, type Narrowing } from './narrowing.ts';
+import { optionsFor } from './options.ts';
 import type { Assignment, Candidate, ParameterValue, SearchSpace } from './types.ts';
 
 /** Above so many combinations a space is not counted. */

@@ -1,9 +1,10 @@
 import { isTrituneError } from '../base/errors.ts';
 import { canonicalJson } from '../base/json.ts';
-import { allBindings, type BoundSpace, bindSpace, type Setting, sceneOf } from '../space/bound-space.ts';
+import { allBindings, type BoundSpace, bindSpace, type Setting } from '../space/bound-space.ts';
 import { spaceSize } from '../space/enumerate.ts';
 import { holds, parametersIn } from '../space/expressions/condition.ts';
 import { allows, type Narrowing, toggleExclusion, togglePin, withoutRestriction } from '../space/narrowing.ts';
+import { sceneOf } from '../space/options.ts';
 import { spaceFromJson } from '../space/source/load.ts';
 import type { Parameter, ParameterOption, ParameterValue } from '../space/types.ts';
 import type { StudyStarted } from '../study/records/records.ts';

@@ -1,5 +1,6 @@
-import { bindSpace, optionsFor } from '../../../space/bound-space.ts';
+import { bindSpace } from '../../../space/bound-space.ts';
 import { buildCandidate } from '../../../space/candidate.ts';
+import { optionsFor } from '../../../space/options.ts';
 import type { Assignment, Candidate, SearchSpace } from '../../../space/types.ts';
 import type { StudyStarted } from '../../records/records.ts';
 import { spaceOf } from '../settings.ts';
