@@ -42,7 +42,7 @@ export async function runSeries(open: () => Promise<OpenSeries>, shown: Shown, t
   try {
     warnIfInsecure(first.server, terminal);
     // A server of our own loads each model for its turn only, so that no other takes memory or time from it.
-    const laterModels = series.turns.flatMap(({ model, study }) => (study ? modelsNamedBy(study).names : [model]));
+    const laterModels = series.turns.flatMap(({ model, study }) => (study ? namesFor(model, study) : [model]));
     const opened = await openServer(serverOf(first), { laterModels }, series.directory, interrupts.signal);
     try {
       await checkControllable(opened.client);
@@ -69,6 +69,21 @@ interface Stage extends Shown {
   screen: Screen | null;
 }
 
+/** The models that a turn may change. Errors: SPACE_INVALID with the name of the turn's model. */
+function namesFor(model: string, study: OpenStudy): readonly string[] {
+  try {
+    return modelsNamedBy(study).names;
+  } catch (error) {
+    throw errorOf(model, error);
+  }
+}
+
+/** Returns the error with the name of the model that it is about. */
+const errorOf = (model: string, error: unknown): unknown =>
+  isTrituneError(error)
+    ? new TrituneError(error.code, `model '${model}': ${error.message}`, error.hint, { cause: error })
+    : error;
+
 /** Everything that can be known beforehand about each model, before the first is changed. Errors: as its study would have, with its name. */
 async function checkModels({ turns }: OpenSeries, { client, server }: OpenServer, signal: AbortSignal): Promise<void> {
   const open = turns.flatMap(({ model, study }) => (study ? [{ model, study }] : []));
@@ -76,8 +91,7 @@ async function checkModels({ turns }: OpenSeries, { client, server }: OpenServer
     for (const turn of open) {
       throwIfInterrupted(signal);
       await check(turn).catch((error: unknown) => {
-        if (!isTrituneError(error)) throw error;
-        throw new TrituneError(error.code, `model '${turn.model}': ${error.message}`, error.hint, { cause: error });
+        throw errorOf(turn.model, error);
       });
     }
   };
