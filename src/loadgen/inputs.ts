@@ -26,7 +26,7 @@ export interface SuppliedInputOptions extends CommonOptions {
 export interface PreparedInputs extends RequestSet {
   /** The choices that were made for the user. */
   readonly assumed: readonly AssumedInput[];
-  /** The same requests for another config of the model, or of another batch. Errors: INPUT_INVALID when it does not take the batch. */
+  /** The same requests for another config of the model, or for the model of that name, or of another batch. Errors: INPUT_INVALID when it does not take the batch. */
   forConfig(config: ModelConfig, batch?: number): RequestSet;
 }
 
@@ -66,10 +66,11 @@ function prepared(
   // Candidates of other batch sizes take the same requests; only without batching they look otherwise.
   const sets = new Map<string, RequestSet>();
   const forConfig = (candidate: ModelConfig, batch = options.batch): RequestSet => {
-    checkBatch(model, candidate, batch);
+    const name = candidate.name || model;
+    checkBatch(name, candidate, batch);
     const isBatching = (candidate.max_batch_size ?? 0) > 0;
-    const key = `${isBatching} ${batch}`;
-    const set = sets.get(key) ?? batchRequests(model, streamsOf(batch), isBatching, { ...options, batch });
+    const key = `${isBatching} ${batch} ${name}`;
+    const set = sets.get(key) ?? batchRequests(name, streamsOf(batch), isBatching, { ...options, batch });
     sets.set(key, set);
     return set;
   };

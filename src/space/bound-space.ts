@@ -1,15 +1,17 @@
-import type { Json } from '../base/json.ts';
 import type { ModelConfig } from '../triton/config/model-config.ts';
 import { validateConfig } from '../triton/config/validation.ts';
 import { inapplicable } from './applicability.ts';
-import { isMessage } from './edits/config-fields.ts';
-import { readPath } from './edits/config-path.ts';
 import { withoutServerDefaults } from './edits/server-defaults.ts';
-import { holds } from './expressions/condition.ts';
-import { modelConfigOf } from './model-configs.ts';
-import { knownKnob } from './source/known-knobs.ts';
-import { requirePath, type Scene } from './subject.ts';
-import type { Assignment, Candidate, Condition, ConfigPath, Parameter, ParameterOption, SearchSpace } from './types.ts';
+import { type ModelConfigs, modelConfigOf, otherConfigsOf } from './model-configs.ts';
+import type {
+  Assignment,
+  Candidate,
+  Condition,
+  Parameter,
+  ParameterOption,
+  ParameterValue,
+  SearchSpace,
+} from './types.ts';
 
 /** A search space over one base config: only what can be set on that model is left. */
 export interface BoundSpace {
@@ -21,6 +23,8 @@ export interface BoundSpace {
   /** In the order of `space.parameters`. */
   readonly settings: readonly Setting[];
   readonly byName: ReadonlyMap<string, Setting>;
+  /** The same over the configs of other models, by the parameter and its value that choose one. */
+  readonly others: ReadonlyMap<string, ReadonlyMap<ParameterValue, BoundSpace>>;
 }
 
 export interface Setting {
@@ -30,26 +34,68 @@ export interface Setting {
   readonly obstacle: string;
 }
 
-/** Samplers build thousands of candidates of one space and one base config; neither ever changes. */
-const bound = new WeakMap<SearchSpace, WeakMap<ModelConfig, BoundSpace>>();
+/** Samplers build thousands of candidates of one space and one base; neither ever changes. By space, config, and other configs. */
+const bound = new WeakMap<SearchSpace, WeakMap<ModelConfig, WeakMap<ModelConfigs, BoundSpace>>>();
 
-/** Leaves out of the space what must not be set on this base config, that of a candidate. Errors: CONFIG_INVALID for a wrong base config. */
-export function bindSpace(space: SearchSpace, candidate: Candidate): BoundSpace {
-  const base = modelConfigOf(candidate);
-  const known = bound.get(space)?.get(base);
+/**
+ * Leaves out of the space what must not be set on this base, an original candidate: on its config, and on those of its other models where a
+ * parameter chooses one. Errors: CONFIG_INVALID for a wrong base config.
+ */
+export function bindSpace(space: SearchSpace, base: Pick<Candidate, 'value'>): BoundSpace {
+  const [config, others] = [modelConfigOf(base), otherConfigsOf(base)];
+  const known = bound.get(space)?.get(config)?.get(others);
   if (known !== undefined) return known;
-  const fresh = bindAfresh(space, base);
-  bound.set(space, (bound.get(space) ?? new WeakMap()).set(base, fresh));
+  const fresh = bindAfresh(space, config, others);
+  const ofSpace = bound.get(space) ?? new WeakMap<ModelConfig, WeakMap<ModelConfigs, BoundSpace>>();
+  bound.set(space, ofSpace.set(config, (ofSpace.get(config) ?? new WeakMap()).set(others, fresh)));
   return fresh;
 }
 
-function bindAfresh(space: SearchSpace, base: ModelConfig): BoundSpace {
-  const plainBase = withoutServerDefaults(base);
+function bindAfresh(space: SearchSpace, base: ModelConfig, others: ModelConfigs): BoundSpace {
+  const known: ModelConfigs = { ...others, [base.name ?? '']: base };
+  const plain = Object.fromEntries(
+    Object.entries(known).map(([name, config]) => [name, withoutServerDefaults(config)]),
+  );
   const choosesKind = space.parameters.some(setsKind);
-  const settings = space.parameters.map((parameter) => bindParameter(parameter, plainBase, choosesKind));
-  const byName = new Map(settings.map((one) => [one.parameter.name, one]));
-  return { space, base: plainBase, baseFaults: new Set(tritonFaults(plainBase)), settings, byName };
+  const over = (config: ModelConfig, choices: readonly Setting[] = []): BoundSpace => {
+    const settings = space.parameters.map(
+      (parameter) =>
+        choices.find((choice) => choice.parameter === parameter) ??
+        bindParameter(parameter, config, plain, choosesKind),
+    );
+    const byName = new Map(settings.map((one) => [one.parameter.name, one]));
+    return { space, base: config, baseFaults: new Set(tritonFaults(config)), settings, byName, others: new Map() };
+  };
+  const own = over(plain[base.name ?? ''] as ModelConfig);
+  const choices = own.settings.filter(choosesModel);
+  const of = (option: ParameterOption): [ParameterValue, BoundSpace][] =>
+    option.model === undefined || option.model === base.name
+      ? []
+      : [[option.value, over(plain[option.model] as ModelConfig, choices)]];
+  const byChoice = choices.map(({ parameter, cases }) => {
+    const options = cases.flatMap((each) => each.options);
+    return [parameter.name, new Map(options.flatMap(of))] as const;
+  });
+  return { ...own, others: new Map(byChoice) };
 }
+
+const choosesModel = ({ parameter: { cases } }: Pick<Setting, 'parameter'>): boolean =>
+  cases.some(({ options }) => options.some(({ model }) => model !== undefined));
+
+/** Returns the binding to the model that the assignment chooses: that of the base's own model where it chooses none. */
+export function boundTo(bound: BoundSpace, assignment: Assignment): BoundSpace {
+  for (const [name, byValue] of bound.others) {
+    const chosen = Object.hasOwn(assignment, name) ? byValue.get(assignment[name] as ParameterValue) : undefined;
+    if (chosen) return chosen;
+  }
+  return bound;
+}
+
+/** Returns the bindings to all models, that of the base's own first. */
+export const allBindings = (bound: BoundSpace): readonly BoundSpace[] => [
+  bound,
+  ...[...bound.others.values()].flatMap((byValue) => [...byValue.values()]),
+];
 
 /** What Triton's own rules hold against the config, in words. */
 export function tritonFaults(config: ModelConfig): string[] {
@@ -61,57 +107,21 @@ function setsKind({ cases }: Parameter): boolean {
   return writes.some(({ path }) => path[0] === 'instance_group' && (path.length === 1 || path[2] === 'kind'));
 }
 
-function bindParameter(parameter: Parameter, base: ModelConfig, choosesKind: boolean): Setting {
+function bindParameter(parameter: Parameter, base: ModelConfig, known: ModelConfigs, choosesKind: boolean): Setting {
   let obstacle = '';
   const cases = parameter.cases.map(({ when, options }) => {
-    const possible = options.filter(({ writes }) => {
-      const reason = writes.map(({ path }) => inapplicable(path, base, choosesKind)).find((text) => text !== undefined);
+    const possible = options.filter(({ writes, model }) => {
+      const config = model === undefined ? base : known[model];
+      const reason = config
+        ? writes.map(({ path }) => inapplicable(path, config, choosesKind)).find((text) => text !== undefined)
+        : `the config of model '${model}' is not known`;
       if (reason !== undefined) obstacle = reason;
       return reason === undefined;
     });
-    const isIdle = possible.length < options.length && possible.every(({ writes }) => writes.length === 0);
+    const isIdle = possible.length < options.length && possible.every(leavesAll);
     return { when, options: isIdle ? [] : possible };
   });
   return { parameter, cases, obstacle };
 }
 
-/** The values that the parameter can take where the others are as in the scene; none when it does not apply. */
-export function optionsIn(setting: Setting, scene: Scene): readonly ParameterOption[] {
-  return setting.cases.find(({ when }) => holds(when, scene))?.options ?? [];
-}
-
-/**
- * What conditions and rules see of an assignment. A parameter that applies but has no value of its own, or null, counts with
- * the base config's value; so does a short name that is no parameter of the space.
- */
-export function sceneOf(bound: BoundSpace, assignment: Assignment, config?: ModelConfig): Scene {
-  const known = new Map<string, Json | undefined>();
-  const scene: Scene = {
-    base: bound.base,
-    limits: bound.space.limits,
-    ...(config === undefined ? {} : { config }),
-    parameter: (name) => {
-      if (!known.has(name)) known.set(name, parameterValue(bound, assignment, name, scene));
-      return known.get(name);
-    },
-  };
-  return scene;
-}
-
-function parameterValue(bound: BoundSpace, assignment: Assignment, name: string, scene: Scene): Json | undefined {
-  const setting = bound.byName.get(name);
-  if (setting === undefined) {
-    const knob = knownKnob(name);
-    return knob === undefined ? undefined : baseValue(bound.base, requirePath(knob.path));
-  }
-  if (optionsIn(setting, scene).length === 0) return undefined;
-  const own = Object.hasOwn(assignment, name) ? assignment[name] : null;
-  if (own !== null && own !== undefined) return own;
-  return setting.parameter.path === null ? undefined : baseValue(bound.base, setting.parameter.path);
-}
-
-/** The base config's own value of a field; of a whole message, whether it is there. */
-function baseValue(base: ModelConfig, path: ConfigPath): Json | undefined {
-  const value = readPath(base as Json, path);
-  return isMessage(path) ? value !== undefined : value;
-}
+const leavesAll = ({ writes, model }: ParameterOption): boolean => writes.length === 0 && model === undefined;

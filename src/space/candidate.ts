@@ -2,13 +2,14 @@ import { isTrituneError } from '../base/errors.ts';
 import { canonicalJson, type Json } from '../base/json.ts';
 import type { ModelConfig } from '../triton/config/model-config.ts';
 import type { Artifact } from './artifact.ts';
-import { type BoundSpace, bindSpace, optionsIn, sceneOf, tritonFaults } from './bound-space.ts';
+import { type BoundSpace, bindSpace, boundTo, tritonFaults } from './bound-space.ts';
 import { applyWrites } from './edits/apply-writes.ts';
 import { withoutServerDefaults } from './edits/server-defaults.ts';
 import { describeCondition, holds } from './expressions/condition.ts';
 import { evaluate } from './expressions/evaluate.ts';
 import { candidateOf } from './model-configs.ts';
 import { didYouMean } from './nearest.ts';
+import { optionsIn, sceneOf } from './options.ts';
 import type { Assignment, Candidate, CandidateOutcome, FieldWrite, ParameterOption, SearchSpace } from './types.ts';
 
 /**
@@ -29,7 +30,8 @@ export function buildBound(bound: BoundSpace, assignment: Assignment): Candidate
 type Built = { readonly config: ModelConfig; readonly artifact?: Artifact } | { readonly reason: string };
 
 /** The legal config of the assignment, or why there is none. */
-export function configOf(bound: BoundSpace, assignment: Assignment): Built {
+export function configOf(space: BoundSpace, assignment: Assignment): Built {
+  const bound = boundTo(space, assignment);
   if (Object.keys(assignment).length === 0) return { config: bound.base };
   const chosen = chosenOptions(bound, assignment);
   if (!Array.isArray(chosen)) return { reason: chosen as string };

@@ -1,7 +1,8 @@
 import { canonicalJson } from '../base/json.ts';
 import type { Random } from '../base/random.ts';
-import { bindSpace, optionsIn, sceneOf } from './bound-space.ts';
+import { bindSpace } from './bound-space.ts';
 import { allowedOptions, type Narrowing } from './narrowing.ts';
+import { optionsFor } from './options.ts';
 import type { Assignment, Candidate, ParameterValue, SearchSpace } from './types.ts';
 
 /**
@@ -17,9 +18,8 @@ export function completeAssignment(
 ): Assignment | null {
   const bound = bindSpace(space, base);
   const chosen: Record<string, ParameterValue> = {};
-  for (const setting of bound.settings) {
-    const { name } = setting.parameter;
-    const possible = optionsIn(setting, sceneOf(bound, chosen));
+  for (const { name } of space.parameters) {
+    const possible = optionsFor(bound, name, chosen);
     if (possible.length === 0) continue;
     const options = allowedOptions(narrowing, name, possible);
     if (options.length === 0) return null;

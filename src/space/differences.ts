@@ -1,7 +1,8 @@
 import { canonicalJson, isJsonObject, type Json } from '../base/json.ts';
 import { type ConfigDifference, compareConfigs } from '../triton/config/comparison.ts';
+import type { ModelConfig } from '../triton/config/model-config.ts';
 import { artifactOf, describeArtifact, withoutMark } from './artifact.ts';
-import { documentOf, modelConfigsOf } from './model-configs.ts';
+import { documentOf, modelConfigOf, modelConfigsOf } from './model-configs.ts';
 import type { Candidate } from './types.ts';
 
 /** Where two candidates differ. */
@@ -21,14 +22,19 @@ export function differencesOf(
   const [a, b] = [modelConfigsOf(before), modelConfigsOf(after)];
   const models = [...new Set([...Object.keys(a), ...Object.keys(b)])].sort();
   if (models.length === 0) return plainDifferences(documentOf(before), documentOf(after));
+  if (Object.keys(a).length === 1 && Object.keys(b).length === 1) {
+    // One in place of the other: its name is a difference like the others.
+    return [...differencesOfModel(modelConfigOf(before), modelConfigOf(after)), ...filesDifference(before, after)];
+  }
   const configs = models.flatMap((model): Difference[] => {
-    const found = compareConfigs(withoutMark(a[model] ?? {}), withoutMark(b[model] ?? {})).filter(
-      ({ path }) => !MADE_UP.test(path),
-    );
+    const found = differencesOfModel(a[model] ?? {}, b[model] ?? {});
     return models.length === 1 ? [...found] : found.map((each) => ({ ...each, path: `${model}: ${each.path}` }));
   });
   return [...configs, ...filesDifference(before, after)];
 }
+
+const differencesOfModel = (before: ModelConfig, after: ModelConfig): readonly Difference[] =>
+  compareConfigs(withoutMark(before), withoutMark(after)).filter(({ path }) => !MADE_UP.test(path));
 
 /** Where the two are not served from the same files: `variant`, with what each is. */
 function filesDifference(before: Pick<Candidate, 'value'>, after: Pick<Candidate, 'value'>): Difference[] {

@@ -1,8 +1,9 @@
 import { TrituneError } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
-import { type BoundSpace, bindSpace, optionsIn, sceneOf } from './bound-space.ts';
+import { allBindings, type BoundSpace, bindSpace } from './bound-space.ts';
 import { configOf } from './candidate.ts';
 import { allowedOptions, type Narrowing } from './narrowing.ts';
+import { optionsFor } from './options.ts';
 import type { Assignment, Candidate, ParameterValue, SearchSpace } from './types.ts';
 
 /** Above so many combinations a space is not counted. */
@@ -73,13 +74,13 @@ function* combinations(
   from = 0,
   chosen: Assignment = {},
 ): Generator<Assignment> {
-  const setting = bound.settings[from];
-  if (setting === undefined) {
+  const parameter = bound.space.parameters[from];
+  if (parameter === undefined) {
     yield chosen;
     return;
   }
-  const { name } = setting.parameter;
-  const options = optionsIn(setting, sceneOf(bound, chosen));
+  const { name } = parameter;
+  const options = optionsFor(bound, name, chosen);
   if (options.length === 0) {
     yield* combinations(bound, narrowing, from + 1, chosen);
     return;
@@ -94,12 +95,13 @@ function* combinations(
 function drawOne(bound: BoundSpace, narrowing: Narrowing, random: Random): Assignment | undefined {
   const chosen: Record<string, ParameterValue> = {};
   let keep = 1;
-  for (const setting of bound.settings) {
-    const { name } = setting.parameter;
-    const possible = optionsIn(setting, sceneOf(bound, chosen));
+  const bindings = allBindings(bound);
+  for (const { name } of bound.space.parameters) {
+    const possible = optionsFor(bound, name, chosen);
     const options = allowedOptions(narrowing, name, possible);
     if (options.length === 0 && possible.length > 0) return undefined;
-    const most = Math.max(1, ...setting.cases.map((one) => allowedOptions(narrowing, name, one.options).length));
+    const cases = bindings.flatMap(({ byName }) => byName.get(name)?.cases ?? []);
+    const most = Math.max(1, ...cases.map((one) => allowedOptions(narrowing, name, one.options).length));
     keep *= Math.max(1, options.length) / most;
     const option = options[random.int(0, Math.max(0, options.length - 1))];
     if (option !== undefined) chosen[name] = option.value;

@@ -1,5 +1,5 @@
 import { canonicalJson, type Json } from '../base/json.ts';
-import { bindSpace, type Setting } from './bound-space.ts';
+import { bindSpace, boundTo, type Setting } from './bound-space.ts';
 import { configOf } from './candidate.ts';
 import type { Candidate, Parameter, ParameterValue, SearchSpace } from './types.ts';
 
@@ -8,7 +8,7 @@ import type { Candidate, Parameter, ParameterValue, SearchSpace } from './types.
  * what it expects of each value, the base config's own where the candidate leaves it. 1 where it expects nothing.
  */
 export function expectedTime(space: SearchSpace, base: Candidate, { assignment }: Candidate): number {
-  const bound = bindSpace(space, base);
+  const bound = boundTo(bindSpace(space, base), assignment);
   return bound.settings.reduce((product, setting) => {
     const { name, expects } = setting.parameter;
     if (expects.size === 0) return product;

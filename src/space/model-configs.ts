@@ -30,10 +30,13 @@ export function candidateOf(config: ModelConfig, assignment: Assignment = {}, ar
 
 /**
  * Returns the candidate that a server has before the first change. Its value is the config to the letter, so that applying it needs no load;
- * its fingerprint and shape are those of the same config as a search builds it. Errors: CONFIG_INVALID for a wrong config.
+ * its fingerprint and shape are those of the same config as a search builds it. `others`: the configs that further models of the study have then;
+ * applying the original leaves them as they are. Errors: CONFIG_INVALID for a wrong config.
  */
-export function originalOf(config: ModelConfig): Candidate {
-  return { ...candidateOf(withoutServerDefaults(config)), value: candidateOf(config).value };
+export function originalOf(config: ModelConfig, others: ModelConfigs = {}): Candidate {
+  const { value } = candidateOf(config);
+  const isAlone = Object.keys(others).length === 0;
+  return { ...candidateOf(withoutServerDefaults(config)), value: isAlone ? value : { ...value, others } };
 }
 
 const preparationOf = ({ variant, digest, build }: Artifact): Preparation => ({
@@ -51,12 +54,18 @@ export function modelConfigsOf({ value }: Pick<Candidate, 'value'>): ModelConfig
   return isJsonObject(value.models) ? (value.models as ModelConfigs) : {};
 }
 
+/** Returns the configs of the models that a study may serve beside that of its original; none for one of a single model. */
+export function otherConfigsOf({ value }: Pick<Candidate, 'value'>): ModelConfigs {
+  return isJsonObject(value.others) ? (value.others as ModelConfigs) : NO_CONFIGS;
+}
+
 /** Returns the config of a candidate's only model, or of its first; the empty one where it has none. */
 export const modelConfigOf = (candidate: Pick<Candidate, 'value'>): ModelConfig =>
   Object.values(modelConfigsOf(candidate))[0] ?? NO_CONFIG;
 
-/** One for all, because bindings are kept by their base config. */
+/** One for all, because bindings are kept by their base configs. */
 const NO_CONFIG: ModelConfig = {};
+const NO_CONFIGS: ModelConfigs = {};
 
 /** Returns what a candidate sets, as one document for people and scripts: the config of its only model, else its whole value. */
 export function documentOf(candidate: Pick<Candidate, 'value'>): JsonObject {
@@ -70,7 +79,7 @@ export const fieldOf = (candidate: Candidate, path: ConfigPath): Json | undefine
 
 /** Tells whether all that is taken for a model config in the value is one, so that its fields are of the types that readers expect. */
 export const isSound = (value: JsonObject): boolean =>
-  !isJsonObject(value.models) || Object.values(value.models).every(isModelConfig);
+  [value.models, value.others].every((models) => !isJsonObject(models) || Object.values(models).every(isModelConfig));
 
 function isModelConfig(value: unknown): boolean {
   try {

@@ -1,4 +1,4 @@
-import { bindSpace } from './bound-space.ts';
+import { allBindings, bindSpace } from './bound-space.ts';
 import { buildBound } from './candidate.ts';
 import type { Candidate, SearchSpace } from './types.ts';
 
@@ -7,13 +7,14 @@ import type { Candidate, SearchSpace } from './types.ts';
  * looked at by itself.
  */
 export function mostPlaces(space: SearchSpace, base: Candidate): number {
-  const bound = bindSpace(space, base);
-  const policies = bound.settings.flatMap(({ parameter, cases }) =>
-    cases.flatMap(({ options }) =>
-      options.flatMap(({ value }) => {
-        const outcome = buildBound(bound, { [parameter.name]: value });
-        return outcome.legal ? [outcome.candidate.shape.policy] : [];
-      }),
+  const policies = allBindings(bindSpace(space, base)).flatMap((bound) =>
+    bound.settings.flatMap(({ parameter, cases }) =>
+      cases.flatMap(({ options }) =>
+        options.flatMap(({ value }) => {
+          const outcome = buildBound(bound, { [parameter.name]: value });
+          return outcome.legal ? [outcome.candidate.shape.policy] : [];
+        }),
+      ),
     ),
   );
   const all = [base.shape.policy, ...policies];

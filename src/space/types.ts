@@ -110,6 +110,8 @@ export interface ParameterOption {
   readonly writes: readonly FieldWrite[];
   /** The files that the model is served from with it; absent for those that the server has. */
   readonly artifact?: Artifact;
+  /** The model of the server that serves with it, and whose config is written into; absent for the study's. */
+  readonly model?: string;
 }
 
 /**

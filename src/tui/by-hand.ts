@@ -1,7 +1,7 @@
 import { canonicalJson } from '../base/json.ts';
-import { optionsIn, sceneOf } from '../space/bound-space.ts';
 import { buildCandidate } from '../space/candidate.ts';
 import { whyRuledOut } from '../space/narrowing.ts';
+import { optionsIn, sceneOf } from '../space/options.ts';
 import type { Assignment, Candidate, ParameterValue } from '../space/types.ts';
 import type { StudyState } from '../study/records/state.ts';
 import { parametersOf, type ShownParameter, spaceOf } from './parameters.ts';

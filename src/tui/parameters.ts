@@ -1,9 +1,10 @@
 import { isTrituneError } from '../base/errors.ts';
 import { canonicalJson } from '../base/json.ts';
-import { type BoundSpace, bindSpace, type Setting, sceneOf } from '../space/bound-space.ts';
+import { allBindings, type BoundSpace, bindSpace, type Setting } from '../space/bound-space.ts';
 import { spaceSize } from '../space/enumerate.ts';
 import { holds, parametersIn } from '../space/expressions/condition.ts';
 import { allows, type Narrowing, toggleExclusion, togglePin, withoutRestriction } from '../space/narrowing.ts';
+import { sceneOf } from '../space/options.ts';
 import { spaceFromJson } from '../space/source/load.ts';
 import type { Parameter, ParameterOption, ParameterValue } from '../space/types.ts';
 import type { StudyStarted } from '../study/records/records.ts';
@@ -44,17 +45,18 @@ function readSpace({ space, original }: StudyStarted): BoundSpace | null {
 export function parametersOf(study: StudyState): readonly ShownParameter[] {
   const space = spaceOf(study);
   if (!space) return [];
-  return space.settings.flatMap((setting) => {
-    const values = distinct(optionsOnThisModel(space, setting).map(({ value }) => value));
-    return values.length === 0 ? [] : [{ parameter: setting.parameter, values }];
+  return space.settings.flatMap(({ parameter }) => {
+    const options = allBindings(space).flatMap((each) => optionsOnThisModel(each, each.byName.get(parameter.name)));
+    const values = distinct(options.map(({ value }) => value));
+    return values.length === 0 ? [] : [{ parameter, values }];
   });
 }
 
 /** Returns the cases of a parameter that can hold on this model: conditions on the original config alone are decided. */
-function optionsOnThisModel(space: BoundSpace, { cases }: Setting): readonly ParameterOption[] {
+function optionsOnThisModel(space: BoundSpace, setting: Setting | undefined): readonly ParameterOption[] {
   const original = sceneOf(space, {});
   const options: ParameterOption[] = [];
-  for (const { when, options: own } of cases) {
+  for (const { when, options: own } of setting?.cases ?? []) {
     const isDecided = parametersIn(when).every((name) => !space.byName.has(name));
     if (isDecided && !holds(when, original)) continue;
     options.push(...own);

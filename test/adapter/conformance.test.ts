@@ -46,7 +46,11 @@ async function openTriton(): Promise<AdapterUnderTest> {
       },
       original,
       space: viewSpace(space, original),
-      control: createControl(client, 'm', config, true, { clock: realClock, restore: 'config', ...waits }),
+      control: createControl(client, [{ model: 'm', config, wasLoaded: true }], {
+        clock: realClock,
+        restore: 'config',
+        ...waits,
+      }),
       profile: createProfile({
         transport,
         requestsFor: (candidate) => inputs.forConfig(modelConfigOf(candidate)),

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type ControlClient, type ControlOptions, createControl } from '../../src/adapter/triton/control.ts';
+import { type ControlOptions, createControl } from '../../src/adapter/triton/control.ts';
+import type { ControlClient } from '../../src/adapter/triton/model/control-options.ts';
 import { VirtualClock } from '../../src/base/clock.ts';
 import { TrituneError } from '../../src/base/errors.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
@@ -60,7 +61,7 @@ function controlled(more: Partial<ControlOptions> = {}, wasLoaded = true) {
   const served = new ServedModel();
   const clock = new VirtualClock();
   const options = { clock, restore: 'config', loadTimeoutMs: 1000, settleTimeoutMs: 1000, ...more } as const;
-  return { served, clock, control: createControl(served, 'm', original, wasLoaded, options) };
+  return { served, clock, control: createControl(served, [{ model: 'm', config: original, wasLoaded }], options) };
 }
 
 describe('applying a candidate', () => {

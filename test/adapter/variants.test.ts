@@ -232,7 +232,7 @@ describe.each(['grpc', 'http'] as const)('a variant on a server over %s', (proto
       'b.onnx': 'an INT8 network',
     });
     const before = await client.modelConfig('mlp');
-    const control = createControl(client, 'mlp', before, true, {
+    const control = createControl(client, [{ model: 'mlp', config: before, wasLoaded: true }], {
       ...{
         clock: realClock,
         restore: 'config',
@@ -272,7 +272,7 @@ describe.each(['grpc', 'http'] as const)('a variant on a server over %s', (proto
       { 'b.onnx': 'x' },
     );
     const before = await client.modelConfig('mlp');
-    const control = createControl(client, 'mlp', before, true, {
+    const control = createControl(client, [{ model: 'mlp', config: before, wasLoaded: true }], {
       ...{ clock: realClock, restore: 'config', loadTimeoutMs: 5_000, settleTimeoutMs: 5_000, artifacts },
     });
     await expect(control.apply(candidateIn(space, 'b', originalOf(before)), never)).rejects.toMatchObject({

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { configDocuments } from '../../src/adapter/triton/documents.ts';
-import { holdModel } from '../../src/adapter/triton/hold-model.ts';
+import { holdModels } from '../../src/adapter/triton/hold-model.ts';
 import { restoreRun } from '../../src/app/restore/restore-study.ts';
 import type { Faults } from '../../src/emulator/faults.ts';
 import { closingLines } from '../../src/headless/closing.ts';
@@ -44,7 +44,7 @@ describe('two tuners on one model', { timeout: 90_000 }, () => {
   it('exclude each other on one machine, whatever they call the server, and so do restore and config --load', async () => {
     const stage = await stageOf(['m', 'other']);
     const port = stage.url.slice(stage.url.lastIndexOf(':'));
-    const letGo = await holdModel('m', { url: stage.url, controlUrl: stage.url });
+    const letGo = await holdModels(['m'], { url: stage.url, controlUrl: stage.url });
     const refusal = {
       code: 2,
       stderr: expect.stringMatching(
@@ -66,11 +66,11 @@ describe('two tuners on one model', { timeout: 90_000 }, () => {
         code: 'MODEL_LOCKED',
       });
       expect(await stage.isOriginal('m')).toBe(true);
-      (await holdModel('other', { url: stage.url, controlUrl: stage.url }))();
+      (await holdModels(['other'], { url: stage.url, controlUrl: stage.url }))();
     } finally {
       letGo();
     }
-    (await holdModel('m', { url: stage.url, controlUrl: stage.url }))();
+    (await holdModels(['m'], { url: stage.url, controlUrl: stage.url }))();
   });
 
   it('find each other out across machines, and the second does not put back what the first had on the server', async () => {

@@ -64,7 +64,7 @@ async function tuned(sizes: readonly Size[], low: number, high: number, constrai
       plan: { study, finalRounds: 0 },
       parts: {
         build: view.build,
-        control: createControl(client, 'm', original, true, {
+        control: createControl(client, [{ model: 'm', config: original, wasLoaded: true }], {
           clock: realClock,
           restore: 'config',
           mayUnload: true,

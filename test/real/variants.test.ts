@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cp, writeFile } from 'node:fs/promises';
+import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -40,9 +40,19 @@ drop: [queue_delay_us, dynamic_batching]
 parameters: { max_batch_size: [16], instances: [1] }
 `,
   );
-  server = await startRealTriton(join(folder, 'models'), { loadModels: ['mlp'] });
+  // One model twice, the second without most of its sleep.
+  const [sleeper, napper] = ['sleeper', 'napper'].map((name) => join(folder, 'models', name)) as [string, string];
+  await cp(join(import.meta.dirname, 'models/sleeper'), sleeper, { recursive: true });
+  await cp(sleeper, napper, { recursive: true });
+  await edit(join(napper, 'config.pbtxt'), 'name: "sleeper"', 'name: "napper"');
+  await edit(join(napper, '1/model.py'), 'BASE_SECONDS = 0.002', 'BASE_SECONDS = 0.0002');
+  server = await startRealTriton(join(folder, 'models'), { loadModels: ['mlp', 'sleeper'] });
   client = connectGrpc(server.grpcUrl);
 });
+
+async function edit(file: string, before: string, after: string): Promise<void> {
+  await writeFile(file, (await readFile(file, 'utf8')).replace(before, after));
+}
 
 afterAll(async () => {
   await client?.close();
@@ -148,5 +158,39 @@ describe('variants of a model', () => {
       each.type === 'trial-finished' ? (each.failure?.kind ?? []) : [],
     );
     expect(failures).toContain('inaccurate');
+  });
+
+  it('are other models by name, each of which is left as it was', async () => {
+    const before = await client.modelConfig('sleeper');
+    const output = await freshDirectory();
+    const [space, candidates] = [join(folder, 'names.yaml'), join(folder, 'candidates.json')];
+    await writeFile(space, 'variants: { sleeper: {}, napper: { model: napper } }\nparameters: { instances: [1, 2] }\n');
+    await writeFile(candidates, JSON.stringify([{ variant: 'napper', instances: 2 }]));
+    // Both answer with what they were sent.
+    const echoed = [1, 2, 3, 4, 5, 6, 7, 8];
+    const data = join(folder, 'echo.json');
+    await writeFile(data, JSON.stringify({ data: [{ INPUT: echoed }], validation_data: [{ OUTPUT: echoed }] }));
+    const running = startCli([
+      ...['tune', '-m', 'sleeper', '-u', server.grpcUrl, '--space', space, '-o', output, '--concurrency', '2:2'],
+      ...['--sampler', 'manual', '--candidates', candidates, '--precision', '25', '--input-data', data],
+    ]);
+    await untilRecorded(output, running, (record) => record.type === 'trial-finished' && record.trial === 1);
+    running.child.kill('SIGINT');
+    const { code, stdout } = await running.ended;
+    expect(code).toBe(130);
+    expect(stdout.trimEnd().split('\n').at(-1)).toMatch(
+      /^model {6}'sleeper' has its original config; 'napper' is unloaded again, as it was before$/,
+    );
+    const applied = (await recordsOf(output)).flatMap((each) =>
+      each.type === 'trial-applied' ? (each.accuracy ?? []) : [],
+    );
+    expect(applied).toMatchObject([{ outsideShare: 0 }, { outsideShare: 0 }]);
+    const { best, baseline } = await summaryOf(output);
+    expect(best?.config).toMatchObject({ name: 'napper', instance_group: [{ count: 2 }] });
+    expect((best?.throughput.value ?? 0) / (baseline?.throughput.value ?? 1)).toBeGreaterThan(2);
+    expect(await readFile(join(output, 'best', 'napper', 'config.pbtxt'), 'utf8')).toContain('name: "napper"');
+    const states = new Map((await client.index()).map(({ name, state }) => [name, state]));
+    expect([states.get('sleeper'), states.get('napper')]).toEqual(['READY', 'UNAVAILABLE']);
+    expect(compareConfigs(before, await client.modelConfig('sleeper'))).toEqual([]);
   });
 });

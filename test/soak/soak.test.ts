@@ -68,7 +68,7 @@ async function openSession(protocol: 'grpc' | 'http', clientThreads: number, sig
     timeoutMs: TIMEOUT_MS,
   });
   const devices = devicesOf(opened, 'm');
-  const control = createControl(client, 'm', original.config, true, {
+  const control = createControl(client, [{ model: 'm', config: original.config, wasLoaded: true }], {
     clock: realClock,
     restore: 'config',
     loadTimeoutMs: TIMEOUT_MS,

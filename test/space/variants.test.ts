@@ -2,11 +2,16 @@ import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { seededRandom } from '../../src/base/random.ts';
 import { artifactOf, MARK } from '../../src/space/artifact.ts';
 import { buildCandidate } from '../../src/space/candidate.ts';
 import { checkVariants } from '../../src/space/check-variants.ts';
+import { differencesOf } from '../../src/space/differences.ts';
+import { assignments, sampleAssignment } from '../../src/space/enumerate.ts';
 import { expectedTime } from '../../src/space/expected-time.ts';
 import { modelConfigOf, originalOf } from '../../src/space/model-configs.ts';
+import { mostPlaces } from '../../src/space/most-places.ts';
+import { otherModelsIn } from '../../src/space/other-models.ts';
 import { loadSpace, spaceFromJson, spaceToJson } from '../../src/space/source/load.ts';
 import type { Candidate, SearchSpace } from '../../src/space/types.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
@@ -50,6 +55,80 @@ describe('variants', () => {
     expect(built(space, { variant: 'b', instances: 2 }).shape.policy.instances).toBe(2);
     expect(buildCandidate(space, base, { variant: 'a', instances: 2 })).toMatchObject({ legal: false });
     expect(built(space, { variant: 'a' }).fingerprint).toBe(base.fingerprint);
+  });
+
+  describe('that are other models', () => {
+    const fast: ModelConfig = {
+      ...{ name: 'fast', backend: 'python', max_batch_size: 64 },
+      instance_group: [{ count: 1, kind: 'KIND_CPU' }],
+    };
+    const both = originalOf(modelConfigOf(base), { fast });
+    const yaml = `variants: { a: {}, fast: { model: fast, config: { parameters.x: y } } }
+parameters:
+  max_batch_size: { cases: [{ when: { base.max_batch_size: { above: 8 } }, values: [32, 64] }, { values: [4] }] }
+`;
+
+    it('are built on the config of that model, with its own legality', async () => {
+      const space = await spaceOf(yaml);
+      expect([...assignments(space, both)]).toEqual([
+        { variant: 'a', max_batch_size: 4 },
+        { variant: 'fast', max_batch_size: 32 },
+        { variant: 'fast', max_batch_size: 64 },
+      ]);
+      const outcome = buildCandidate(space, both, { variant: 'fast', max_batch_size: 32 });
+      expect(outcome.legal && modelConfigOf(outcome.candidate)).toMatchObject({
+        ...{ name: 'fast', backend: 'python', max_batch_size: 32, parameters: { x: { string_value: 'y' } } },
+      });
+      expect(buildCandidate(space, both, { variant: 'a', max_batch_size: 32 })).toMatchObject({ legal: false });
+      expect(mostPlaces(space, both)).toBe(64);
+      expect(otherModelsIn(space, 'mlp')).toEqual(['fast']);
+      expect(otherModelsIn(space, 'fast')).toEqual([]);
+      expect(spaceFromJson(spaceToJson(space)).definition).toEqual(space.definition);
+    });
+
+    it('are chosen before all that depends on the model, whatever a change costs', async () => {
+      const space = await spaceOf(
+        'variants: { a: {}, fast: { model: fast } }\nparameters: { p: { path: parameters.p, change: expensive, when: { base.backend: onnxruntime }, values: [1, 2] } }\n',
+      );
+      expect([...assignments(space, both)]).toEqual([
+        { variant: 'a', p: 1 },
+        { variant: 'a', p: 2 },
+        { variant: 'fast' },
+      ]);
+    });
+
+    it('stay values where another variant does not apply to the model', async () => {
+      const space = await spaceOf(
+        'variants: { a: {}, fast: { model: fast }, b: { config: { dynamic_batching.preserve_ordering: true } } }\n',
+      );
+      const ensemble = originalOf(
+        { ...modelConfigOf(base), platform: 'ensemble', ensemble_scheduling: { step: [] } },
+        { fast },
+      );
+      expect([...assignments(space, ensemble)].map(({ variant }) => variant)).toContain('fast');
+    });
+
+    it('are drawn as often as the others', async () => {
+      const space = await spaceOf(yaml);
+      const random = seededRandom(1);
+      const drawn = Array.from({ length: 300 }, () => sampleAssignment(space, both, random).variant);
+      const share = drawn.filter((variant) => variant === 'fast').length / drawn.length;
+      expect(share).toBeGreaterThan(0.55);
+      expect(share).toBeLessThan(0.78);
+    });
+
+    it('have no candidates where the config of the model is not known', async () => {
+      const space = await spaceOf(yaml);
+      expect([...assignments(space, base)]).toEqual([{ max_batch_size: 4 }]);
+      expect(buildCandidate(space, base, { variant: 'fast' })).toMatchObject({ legal: false });
+    });
+
+    it('differ from the original by their names too', async () => {
+      const outcome = buildCandidate(await spaceOf(yaml), both, { variant: 'fast' });
+      expect(outcome.legal && differencesOf(both, outcome.candidate)).toEqual(
+        expect.arrayContaining([{ path: 'name', before: 'mlp', after: 'fast' }]),
+      );
+    });
   });
 
   it('have the fingerprint of what is in their files', async () => {
@@ -130,6 +209,11 @@ describe('variants', () => {
       'a field that there is not',
       'variants: { b: { config: { bakend: x } } }',
       /variants\.b\.config\.bakend: the model config has no field 'bakend'/,
+    ],
+    [
+      'files of another model',
+      'variants: { b: { model: fast, files: { 1/model.onnx: b.onnx } } }',
+      /space\.yaml:1:18 variants\.b\.model: a model of the server is served from its own files/,
     ],
     ['a misspelt key', 'variants: { b: { file: {} } }', /unknown key 'file' \(did you mean 'files'\?\)/],
     [

@@ -45,7 +45,7 @@ export async function openTunedServer(
   const workers = openWorkers(1, { protocol: 'grpc', options: to });
   const runs = nullRuns(workers, { protocol: 'grpc', requests: inputs });
   await runs.warmUp();
-  const control = createControl(client, model, original, true, {
+  const control = createControl(client, [{ model, config: original, wasLoaded: true }], {
     clock: realClock,
     restore: 'config',
     loadTimeoutMs: TIMEOUT_MS,

@@ -11,8 +11,8 @@ import { cacheDirectory } from './variants/cache.ts';
 const CONFIG_FILE = 'config.pbtxt';
 
 /**
- * Returns a candidate as a model repository wants it: `MODEL/config.pbtxt` for each of its models, as it is loaded. `model`: the name that the study
- * knows its only model by. `segmentOf`: a model's name as one safe segment of a path. With the files of a variant, in their places; the model's own where the server has them.
+ * Returns a candidate as a model repository wants it: `MODEL/config.pbtxt` for each of its models, as it is loaded. `model`: the name of one whose config
+ * has none. `segmentOf`: a model's name as one safe segment of a path. With the files of a variant, in their places; the model's own where the server has them.
  */
 export function configDocuments(
   candidate: Candidate,
@@ -22,7 +22,7 @@ export function configDocuments(
 ): readonly (EmittedDocument | EmittedCopy)[] {
   const configs = Object.entries(modelConfigsOf(candidate));
   const texts = configs.map(([key, config]) => {
-    const name = configs.length === 1 ? model : key;
+    const name = key || model;
     return { path: join(segmentOf(name), CONFIG_FILE), text: emittedConfig(config, name) };
   });
   const artifact = artifactOf(candidate);

@@ -8,22 +8,23 @@ import { takeLock } from '../../study/records/journal-lock.ts';
 import type { ServerIdentity } from '../../study/records/records.ts';
 
 /**
- * Holds a model for this process: no other tritune on this machine changes it before the function that this gives lets go
- * of it. A server has no such lock, so two machines do not know of each other; there a measurement finds out, by requests
+ * Holds models for this process: no other tritune on this machine changes one before the function that this gives lets go
+ * of them. A server has no such lock, so two machines do not know of each other; there a measurement finds out, by requests
  * that are not its own or by a config that it did not send. Errors: MODEL_LOCKED.
  */
-export async function holdModel(
-  model: string,
+export async function holdModels(
+  models: readonly string[],
   { url, controlUrl }: Pick<ServerIdentity, 'url' | 'controlUrl'>,
 ): Promise<() => void> {
-  const places = new Set(await Promise.all([url, controlUrl].map(placeOf)));
+  const places = [...new Set(await Promise.all([url, controlUrl].map(placeOf)))].sort();
   const held: (() => void)[] = [];
   const letGo = (): void => {
     for (const unlock of held) unlock();
   };
   try {
-    // In one order for all, so that no two hold one place each.
-    for (const place of [...places].sort()) held.push(takeIfPossible(lockFile(model, place), model, place));
+    // In one order for all, so that no two hold one of them each.
+    for (const model of [...new Set(models)].sort())
+      for (const place of places) held.push(takeIfPossible(lockFile(model, place), model, place));
     return letGo;
   } catch (error) {
     letGo();
@@ -31,13 +32,13 @@ export async function holdModel(
   }
 }
 
-/** The work on a model that is held meanwhile. Errors: MODEL_LOCKED; the work's own. */
+/** The work on models that are held meanwhile. Errors: MODEL_LOCKED; the work's own. */
 export async function whileHeld<T>(
-  model: string,
+  models: readonly string[],
   server: Pick<ServerIdentity, 'url' | 'controlUrl'>,
   work: () => Promise<T>,
 ): Promise<T> {
-  const letGo = await holdModel(model, server);
+  const letGo = await holdModels(models, server);
   try {
     return await work();
   } finally {

@@ -6,8 +6,8 @@ import type { RecordingSpec, StudySpec } from '../../spec/study-spec.ts';
 import type { ServerIdentity } from '../../study/records/records.ts';
 import { type ExhaustiveSampler, exhaustiveSampler } from '../../study/search/samplers/exhaustive.ts';
 import { viewSpace } from '../../study/search/samplers/space-view.ts';
-import type { OriginalModel } from '../server/open-server.ts';
 import { type PlannedFrom, type PlannedStudy, planStudy } from '../study/plan-study.ts';
+import type { StudyModels } from '../study/study-models.ts';
 
 /** What the journal of a recording names as its sampler. */
 export const EXHAUSTIVE = 'exhaustive';
@@ -31,10 +31,12 @@ export interface PlannedRecording extends PlannedStudy {
   readonly groups: number;
 }
 
-/** Errors: those of `planStudy`. */
-export function planRecording(study: PlannedFrom, server: ServerIdentity, original: OriginalModel): PlannedRecording {
+/** Errors: those of `planStudy`; UNSUPPORTED for a space with other models, of which a grid has no configs. */
+export function planRecording(study: PlannedFrom, server: ServerIdentity, models: StudyModels): PlannedRecording {
   const { levelValues, repeats, latencyLimitMs, ...windows } = recordingIn(study.spec);
-  const planned = planStudy(study, server, original);
+  const [other] = models.others.keys();
+  if (other !== undefined) throw ofSeveralModels(other);
+  const planned = planStudy(study, server, models);
   const { plan } = planned;
   const byFingerprint = new Map([[plan.study.original.fingerprint, plan.study.original]]);
   const view = viewSpace(planned.space, plan.study.original);
@@ -56,6 +58,9 @@ export function planRecording(study: PlannedFrom, server: ServerIdentity, origin
     plan: { ...plan, finalRounds: 0, study: { ...plan.study, sampler: EXHAUSTIVE } },
   };
 }
+
+const ofSeveralModels = (other: string): TrituneError =>
+  new TrituneError('UNSUPPORTED', `a grid is of one model, and the space has '${other}' too`, 'drop that variant');
 
 function windowsOf({ windowSeconds, windows }: Pick<RecordingSpec, 'windowSeconds' | 'windows'>): Partial<WindowRule> {
   const minWindowMs = windowSeconds === undefined ? null : windowSeconds * 1e3;

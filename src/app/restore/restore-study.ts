@@ -19,7 +19,7 @@ import { headersAgain } from '../server/headers.ts';
 import { checkNames, checkProtected } from '../server/protect.ts';
 import { readTls } from '../server/read-tls.ts';
 import { wantsTls } from '../server/tls.ts';
-import { controlOver } from '../study/assemble-parts.ts';
+import { controlOver, originalsOf } from '../study/control-over.ts';
 
 /** How a model is put back, and where, if not as its journal says. */
 export interface RestoreRequest extends TlsSpec, HeaderSpec, ProtectSpec {
@@ -32,7 +32,7 @@ export interface RestoreRequest extends TlsSpec, HeaderSpec, ProtectSpec {
 const FORCE_IT = 'to put the config from before the run back all the same, add --force';
 
 /**
- * Puts one study's model back and writes that down; gives what was done. Errors: RESTORE_FAILED, SERVER_*, OUTPUT_LOCKED,
+ * Puts one study's models back and writes that down; gives what was done. Errors: RESTORE_FAILED, SERVER_*, OUTPUT_LOCKED,
  * MODEL_LOCKED, JOURNAL_INVALID, UNSUPPORTED for a study of another kind of server, USAGE for a protected model.
  */
 export async function restoreRun(directory: string, options: RestoreRequest): Promise<string> {
@@ -44,16 +44,18 @@ export async function restoreRun(directory: string, options: RestoreRequest): Pr
     checkAdapter(started);
     if (started.spec.server.launch !== undefined)
       return 'nothing to do: its server was started for the run and ended with it';
-    checkNames([started.model], options);
+    const originals = originalsOf(started);
+    const models = originals.map(({ model }) => model);
+    checkNames(models, options);
     const { client, server } = await connectControl(await controlAddresses(state, options));
     try {
-      return await whileHeld(started.model, server, async () => {
-        await checkProtected(client, started.model, options);
+      return await whileHeld(models, server, async () => {
+        for (const model of models) await checkProtected(client, model, options);
         if (!options.force) await checkOwn(client, records, started, FORCE_IT);
         const { loadTimeoutSeconds } = started.spec.limits;
         const mayBeLoading = records.some((record) => record.type === 'trial-started' && record.role === 'search');
         const limits = { loadTimeoutSeconds, mayBeLoading };
-        const control = controlOver(client, started.model, started, options.how, limits);
+        const control = controlOver(client, originals, options.how, limits);
         const restored = await control.restore();
         await journal.append({ type: 'model-restored', at: new Date(realClock.wallMs()).toISOString(), ...restored });
         if (!restored.verified) {

@@ -44,7 +44,9 @@ export async function recordSeries(
       // A model may have been tuned on by itself since the file was written.
       const before = state && isDone(state, false) ? undefined : earlier.get(place.model);
       const ending = endings.get(place.model) ?? before ?? inferred(summary, exitCodeOf);
-      return entryOf({ ...place, config: bestConfigPath(place.directory, safeName(place.model)) }, summary, ending);
+      // The best may be another model of the server.
+      const { name = place.model } = summary?.best?.config ?? {};
+      return entryOf({ ...place, config: bestConfigPath(place.directory, safeName(`${name}`)) }, summary, ending);
     }),
   );
   return writeSeriesSummary(directory, entries);

@@ -1,9 +1,10 @@
-import type { ControlClient } from '../../adapter/triton/control.ts';
+import type { ControlClient } from '../../adapter/triton/model/control-options.ts';
 import { TrituneError } from '../../base/errors.ts';
-import { modelConfigOf, modelConfigsOf } from '../../space/model-configs.ts';
-import type { Candidate } from '../../space/types.ts';
-import type { StudyRecord, StudyStarted } from '../../study/records/records.ts';
+import { modelConfigsOf } from '../../space/model-configs.ts';
+import type { StudyRecord } from '../../study/records/records.ts';
 import { compareConfigs } from '../../triton/config/comparison.ts';
+import type { ModelConfig } from '../../triton/config/model-config.ts';
+import { type Originals, originalsOf } from '../study/control-over.ts';
 import type { OpenStudy } from '../study/open-study.ts';
 
 /** `checkOwn` for a study that is resumed, unless its server is one that was started for it. */
@@ -17,32 +18,33 @@ export async function checkResumed(
 }
 
 /**
- * Before a study's model is put back, or tuned on. `remedy`: what to do about it. Errors: RESTORE_FAILED when the model now
+ * Before a study's models are put back, or tuned on. `remedy`: what to do about it. Errors: RESTORE_FAILED when one of them now
  * has a config that the study neither found nor sent: somebody has changed it since, and the original is no longer what
  * they want.
  */
 export async function checkOwn(
   client: ControlClient,
   records: readonly StudyRecord[],
-  { model, original }: Pick<StudyStarted, 'model' | 'original'>,
+  started: Originals,
   remedy: string,
 ): Promise<void> {
-  const entries = (await client.index()).filter((entry) => entry.name === model);
-  if (!entries.some((entry) => entry.state === 'READY')) return;
-  const current = await client.modelConfig(model);
+  const index = await client.index();
   // A candidate that breaks a rule of the space was never built, and has no config.
-  const sent = records
-    .flatMap((record) => (record.type === 'trial-started' ? [record.candidate] : []))
-    .filter(hasConfig);
-  // What only the server's config has are its own defaults.
-  const isCurrent = (candidate: Candidate): boolean =>
-    compareConfigs(modelConfigOf(candidate), current).every((difference) => difference.before === undefined);
-  if ([original, ...sent].some(isCurrent)) return;
-  throw new TrituneError(
-    'RESTORE_FAILED',
-    `'${model}' has a config that this run did not set: somebody has changed it since`,
-    remedy,
+  const sent = records.flatMap((record) =>
+    record.type === 'trial-started' ? Object.entries(modelConfigsOf(record.candidate)) : [],
   );
+  for (const { model, config: original } of originalsOf(started)) {
+    if (!index.some(({ name, state }) => name === model && state === 'READY')) continue;
+    const current = await client.modelConfig(model);
+    // What only the server's config has are its own defaults.
+    const isCurrent = (config: ModelConfig): boolean =>
+      compareConfigs(config, current).every((difference) => difference.before === undefined);
+    const own = sent.flatMap(([name, config]) => (name === model || name === '' ? [config] : []));
+    if ([original, ...own].some(isCurrent)) continue;
+    throw new TrituneError(
+      'RESTORE_FAILED',
+      `'${model}' has a config that this run did not set: somebody has changed it since`,
+      remedy,
+    );
+  }
 }
-
-const hasConfig = (candidate: Candidate): boolean => Object.keys(modelConfigsOf(candidate)).length > 0;

@@ -1,5 +1,4 @@
 import { tritonAdapter } from '../../adapter/triton/adapter.ts';
-import { type ControlClient, type ControlOptions, createControl } from '../../adapter/triton/control.ts';
 import { createProfile, shorterWindows, studyWindows } from '../../adapter/triton/profile.ts';
 import { createTracing } from '../../adapter/triton/tracing.ts';
 import { type AccuracyRule, createAccuracyGuard } from '../../adapter/triton/variants/accuracy-guard.ts';
@@ -7,7 +6,6 @@ import { createArtifacts } from '../../adapter/triton/variants/artifacts.ts';
 import { cacheDirectory } from '../../adapter/triton/variants/cache.ts';
 import { hasVariants } from '../../adapter/triton/variants/known-builds.ts';
 import { realClock } from '../../base/clock.ts';
-import { MS_PER_S } from '../../base/units.ts';
 import type { Accuracy } from '../../loadgen/accuracy.ts';
 import type { PreparedInputs } from '../../loadgen/inputs.ts';
 import { defaultPerfAnalyzerRule, type PerfAnalyzerRule } from '../../profiler/level-options.ts';
@@ -15,9 +13,7 @@ import { modelConfigOf } from '../../space/model-configs.ts';
 import type { Candidate } from '../../space/types.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 import { foldStudy } from '../../study/records/fold.ts';
-import type { StudyStarted } from '../../study/records/records.ts';
 import { viewSpace } from '../../study/search/samplers/space-view.ts';
-import type { Control } from '../../tuner/adapter.ts';
 import type { TuneParts } from '../../tuner/run.ts';
 import { safeName } from '../output/directory.ts';
 import { devicesOf } from '../server/devices.ts';
@@ -25,15 +21,13 @@ import type { OpenServer } from '../server/open-server.ts';
 import { compareReplies, expectsOutputs } from '../traffic/compare-outputs.ts';
 import { openTraffic, trafficOf } from '../traffic/open-traffic.ts';
 import { rateSchedule } from '../traffic/schedule.ts';
+import { controlOver, originalsOf } from './control-over.ts';
 import type { OpenStudy } from './open-study.ts';
 import type { PlannedStudy } from './plan-study.ts';
 
 const REQUEST_TIMEOUT_MS = 30_000;
-const LOAD_TIMEOUT_S = 600;
 /** Where nothing is said of how far outputs may be from the expected ones. */
 const EXACT: AccuracyRule = { absolute: 0, relative: 0, outsideShare: 0 };
-/** A model that is loaded is ready within that, or within the time that a load may take if that is less. */
-const SETTLE_TIMEOUT_MS = 60_000;
 
 /**
  * The parts of a run, wired to its server; `close` lets go of the traffic's sockets and shared memory, and of what read the
@@ -83,7 +77,7 @@ export async function assembleParts(
   });
   const isNewStudy = plan.earlier.length === 0;
   const mayBeLoading = !isNewStudy && foldStudy(plan.earlier).restored?.verified !== true;
-  const control = controlOver(client, model, plan.study, spec.server.restore, {
+  const control = controlOver(client, originalsOf(plan.study), spec.server.restore, {
     ...spec.limits,
     allowForeignTraffic: measurement.allowForeignTraffic,
     isNewStudy,
@@ -113,36 +107,3 @@ const perfAnalyzerRuleOf = ({ latencyBudgetMs, percentile }: StudySpec['goal']):
   latencyBudgetMs === undefined
     ? defaultPerfAnalyzerRule
     : { ...defaultPerfAnalyzerRule, percentile, latencyThresholdMs: latencyBudgetMs };
-
-type ControlLimits = Partial<Pick<StudySpec['limits'], 'loadTimeoutSeconds' | 'maxOutageSeconds'>> &
-  Partial<Pick<StudySpec['measurement'], 'allowForeignTraffic'>> &
-  Pick<ControlOptions, 'isNewStudy' | 'mayBeLoading' | 'artifacts'>;
-
-/** Control over a model whose original state is the one that its study's journal names. */
-export function controlOver(
-  client: ControlClient,
-  model: string,
-  { original, wasLoaded }: Pick<StudyStarted, 'original' | 'wasLoaded'>,
-  restore: 'config' | 'reload',
-  {
-    loadTimeoutSeconds = LOAD_TIMEOUT_S,
-    maxOutageSeconds,
-    allowForeignTraffic = false,
-    isNewStudy = false,
-    mayBeLoading = false,
-    artifacts,
-  }: ControlLimits = {},
-): Control {
-  return createControl(client, model, modelConfigOf(original), wasLoaded, {
-    clock: realClock,
-    restore,
-    loadTimeoutMs: loadTimeoutSeconds * MS_PER_S,
-    settleTimeoutMs: Math.min(SETTLE_TIMEOUT_MS, loadTimeoutSeconds * MS_PER_S),
-    ...(maxOutageSeconds !== undefined && { maxOutageMs: maxOutageSeconds * MS_PER_S }),
-    isNewStudy,
-    // Others that use the model are not to find it gone.
-    mayUnload: !allowForeignTraffic,
-    mayBeLoading,
-    ...(artifacts && { artifacts }),
-  });
-}

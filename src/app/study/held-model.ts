@@ -1,49 +1,50 @@
-import { holdModel } from '../../adapter/triton/hold-model.ts';
-import { originalOf } from '../../space/model-configs.ts';
-import type { TritonClient } from '../../triton/types.ts';
+import { holdModels } from '../../adapter/triton/hold-model.ts';
 import { checkResumed } from '../server/check-own.ts';
-import { type OpenServer, type OriginalModel, readOriginal } from '../server/open-server.ts';
-import { checkProtected } from '../server/protect.ts';
-import { controlOver } from './assemble-parts.ts';
+import type { OpenServer } from '../server/open-server.ts';
+import { checkParts, checkProtected } from '../server/protect.ts';
 import type { OpenStudy } from './open-study.ts';
+import { leaveAsTheyWere, type NamedModels, readModels, type StudyModels } from './study-models.ts';
 
-/** A model that no other tritune on this machine changes until it is let go of. */
-export interface HeldModel {
-  readonly original: OriginalModel;
-  /** The preparation's value; where it fails the model is first left as it was. Errors: the preparation's own. */
+/** The models of a study, which no other tritune on this machine changes until they are let go of. */
+export interface HeldModels {
+  readonly models: StudyModels;
+  /** The preparation's value; where it fails the models are first left as they were. Errors: the preparation's own. */
   prepared<T>(preparation: Promise<T>): Promise<T>;
   letGo(): void;
 }
 
 /**
- * Takes the model of a study, and reads how it is. Errors: MODEL_LOCKED, USAGE for a protected model, RESTORE_FAILED for
- * one that somebody has changed since the study that is resumed, those of `readOriginal`.
+ * Takes the models of a study, and reads how they are. Errors: MODEL_LOCKED, USAGE for a protected model, RESTORE_FAILED
+ * for one that somebody has changed since the study that is resumed, those of `readOriginal`.
  */
-export async function takeModel(
+export async function takeModels(
   study: Pick<OpenStudy, 'spec' | 'earlier' | 'started'>,
+  named: NamedModels,
   { client, server }: OpenServer,
-): Promise<HeldModel> {
-  const { model } = study.spec;
-  const letGo = await holdModel(model, server);
+): Promise<HeldModels> {
+  const letGo = await holdModels(named.names, server);
   try {
-    await checkProtected(client, model, study.spec.server);
+    for (const name of named.names) await checkProtected(client, name, study.spec.server);
     await checkResumed(study, client);
-    const original = await readOriginal(client, model);
+    const models = await readModels(client, named);
     const prepared = <T>(preparation: Promise<T>): Promise<T> =>
       preparation.catch(async (error: unknown) => {
-        await leaveAsItWas(client, model, original);
+        await leaveAsTheyWere(client, models);
         throw error;
       });
-    return { original, prepared, letGo };
+    return { models, prepared, letGo };
   } catch (error) {
     letGo();
     throw error;
   }
 }
 
-/** Unloads a model that only was loaded to look at it. Errors: RESTORE_FAILED. */
-export async function leaveAsItWas(client: TritonClient, model: string, original: OriginalModel): Promise<void> {
-  if (!original.wasLoaded) {
-    await controlOver(client, model, { original: originalOf(original.config), wasLoaded: false }, 'config').restore();
-  }
+/** `checkParts` for all models of a study. Errors: USAGE. */
+export async function checkAllParts(
+  { client }: Pick<OpenServer, 'client'>,
+  { own, others, names }: StudyModels,
+  { server }: OpenStudy['spec'],
+): Promise<void> {
+  for (const [name, { config }] of [[names[0], own] as const, ...others])
+    await checkParts(client, name, config, server);
 }

@@ -8,7 +8,7 @@ import type { WindowRule } from '../../profiler/level-options.ts';
 import { MARK } from '../../space/artifact.ts';
 import { checkVariants } from '../../space/check-variants.ts';
 import { spaceSize } from '../../space/enumerate.ts';
-import { originalOf, TRITON } from '../../space/model-configs.ts';
+import { type ModelConfigs, originalOf, TRITON } from '../../space/model-configs.ts';
 import { mostPlaces } from '../../space/most-places.ts';
 import type { Narrowing } from '../../space/narrowing.ts';
 import { loadSpace, spaceFromJson, spaceToJson } from '../../space/source/load.ts';
@@ -24,11 +24,12 @@ import type { Goal, Sampler } from '../../study/types.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import type { TunePlan } from '../../tuner/run.ts';
 import type { UsualTime } from '../../tuner/time-keeper.ts';
-import type { OriginalModel } from '../server/open-server.ts';
+import { checkAlike } from './check-alike.ts';
 import { type Expected, expectedDuration, type Seen } from './expected-duration.ts';
 import { goalOf, levelsOf } from './goal.ts';
 import { type OpenStudy, recordedSpec } from './open-study.ts';
 import { readCandidates } from './read-candidates.ts';
+import { limitsOf, type StudyModels } from './study-models.ts';
 
 /** Trials after which a sampler that never stops by itself is stopped, where the user set no limit. */
 const DEFAULT_RANDOM_TRIALS = 30;
@@ -63,6 +64,7 @@ export interface Subject {
   readonly server: ServerIdentity;
   readonly original: Candidate;
   readonly wasLoaded: boolean;
+  readonly unloadedOthers?: readonly string[] | undefined;
   /** The search space for the journal, and its number of candidates. */
   readonly space: JsonObject;
   readonly size: number;
@@ -71,19 +73,22 @@ export interface Subject {
   viewSpace(narrowing: Narrowing): SpaceView;
 }
 
-/** A resumed study keeps the config, goal and space that its journal says. Errors: SPACE_INVALID, USAGE, INPUT_INVALID. */
-export function planStudy(study: PlannedFrom, server: ServerIdentity, model: OriginalModel): PlannedStudy {
+/** A resumed study keeps the config, goal and space that its journal says. Errors: SPACE_INVALID, USAGE, INPUT_INVALID, UNSUPPORTED for a variant with other tensors. */
+export function planStudy(study: PlannedFrom, server: ServerIdentity, models: StudyModels): PlannedStudy {
   const { spec, started } = study;
   // To the letter: what the server has already needs no load.
-  const original = started?.original ?? originalOf(model.config);
-  const space = started ? spaceFromJson(started.space) : withKnownBuilds(spaceOf(spec, model.config), cacheDirectory());
+  const { own, others } = models;
+  const original = started?.original ?? originalOf(own.config, configsOf(others));
+  const space = started ? spaceFromJson(started.space) : withKnownBuilds(spaceOf(spec, models), cacheDirectory());
   if (!started) {
-    checkNotUploaded(model.config);
+    for (const [name, other] of others) checkAlike(spec.model, own, name, other);
+    for (const { config } of [own, ...others.values()]) checkNotUploaded(config);
     checkVariants(space, original);
   }
   const run = planRun(study, {
     ...{ adapter: TRITON, server, original },
-    wasLoaded: started?.wasLoaded ?? model.wasLoaded,
+    wasLoaded: started?.wasLoaded ?? own.wasLoaded,
+    unloadedOthers: started ? started.unloadedOthers : unloadedIn(others),
     space: spaceToJson(space),
     size: spaceSize(space, original),
     places: mostPlaces(space, original),
@@ -156,6 +161,7 @@ export function planRun(study: PlannedFrom, subject: Subject): PlannedRun {
         server: subject.server,
         original: subject.original,
         wasLoaded: subject.wasLoaded,
+        ...(subject.unloadedOthers && { unloadedOthers: subject.unloadedOthers }),
         goal,
         levels,
         sampler: kind.name,
@@ -181,9 +187,13 @@ function maxTrials({ limits: { maxTrials, timeBudgetSeconds } }: StudySpec, { is
   return needsLimit ? DEFAULT_RANDOM_TRIALS : Number.POSITIVE_INFINITY;
 }
 
-function spaceOf({ space, goal: { latencyBudgetMs } }: StudySpec, config: ModelConfig): SearchSpace {
-  if (typeof space === 'object') return spaceFromJson(space);
-  return loadSpace(space ?? presetFor(config.backend || config.platform), {
-    limits: latencyBudgetMs === undefined ? {} : { latency_budget_us: latencyBudgetMs * 1e3 },
-  });
+const spaceOf = ({ goal: { latencyBudgetMs } }: StudySpec, { space, own: { config } }: StudyModels): SearchSpace =>
+  space ?? loadSpace(presetFor(config.backend || config.platform), { limits: limitsOf(latencyBudgetMs) });
+
+const configsOf = (models: StudyModels['others']): ModelConfigs =>
+  Object.fromEntries([...models].map(([name, { config }]) => [name, config]));
+
+function unloadedIn(models: StudyModels['others']): readonly string[] | undefined {
+  const unloaded = [...models].filter(([, { wasLoaded }]) => !wasLoaded).map(([name]) => name);
+  return unloaded.length > 0 ? unloaded : undefined;
 }

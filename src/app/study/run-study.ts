@@ -1,15 +1,15 @@
 import { createTracing } from '../../adapter/triton/tracing.ts';
 import { hasVariants } from '../../adapter/triton/variants/known-builds.ts';
-import { checkControllable, type OpenServer, type OriginalModel, openServer, serverOf } from '../server/open-server.ts';
-import { checkParts } from '../server/protect.ts';
+import { checkControllable, type OpenServer, openServer, serverOf } from '../server/open-server.ts';
 import { expectsOutputs } from '../traffic/compare-outputs.ts';
 import { lookFirst } from '../traffic/first-requests.ts';
 import { trafficOf } from '../traffic/open-traffic.ts';
 import { assumptionsOf, requestsOf } from '../traffic/requests.ts';
 import { assembleParts } from './assemble-parts.ts';
-import { leaveAsItWas, takeModel } from './held-model.ts';
+import { checkAllParts, takeModels } from './held-model.ts';
 import type { OpenStudy } from './open-study.ts';
 import { planStudy } from './plan-study.ts';
+import { leaveAsTheyWere, modelsNamedBy, type NamedModels, type StudyModels } from './study-models.ts';
 import { tuneAndWrite } from './tune-and-write.ts';
 import { tuneByAdapter } from './tune-by-adapter.ts';
 import type { StudyOutcome, StudyWatch } from './watch.ts';
@@ -17,31 +17,34 @@ import type { StudyOutcome, StudyWatch } from './watch.ts';
 /** One study on the server that its spec names, or on one that is started for it: connects, and tunes. Errors: as `tuneStudy`. */
 export async function tuneOnItsServer(study: OpenStudy, signal: AbortSignal, watch: StudyWatch): Promise<StudyOutcome> {
   if (study.adapter) return tuneByAdapter(study, study.adapter, watch, signal);
-  const opened = await openServer(serverOf(study.spec), { loadModels: [study.spec.model] }, study.directory, signal);
+  const named = modelsNamedBy(study);
+  const [own, ...laterModels] = named.names;
+  const opened = await openServer(serverOf(study.spec), { loadModels: [own], laterModels }, study.directory, signal);
   try {
     await checkControllable(opened.client);
-    return await tuneStudy(study, opened, watch, signal);
+    return await tuneStudy(study, opened, watch, signal, named);
   } finally {
     await opened.close();
   }
 }
 
 /**
- * One model's study on an open server: plans, tunes, and writes the documents, also of a study that ends early. Returns how
- * it ended. Errors: those of `takeModel`, what ended the study.
+ * One study on an open server: plans, tunes, and writes the documents, also of a study that ends early. Returns how
+ * it ended. Errors: those of `takeModels`, what ended the study.
  */
 export async function tuneStudy(
   study: OpenStudy,
   opened: OpenServer,
   watch: StudyWatch,
   signal: AbortSignal,
+  named: NamedModels = modelsNamedBy(study),
 ): Promise<StudyOutcome> {
-  const { original, prepared, letGo } = await takeModel(study, opened);
+  const { models, prepared, letGo } = await takeModels(study, named, opened);
   try {
-    const { plan, parts, close } = await prepared(prepare(study, opened, original, watch));
+    const { plan, parts, close } = await prepared(prepare(study, opened, models, watch));
     return await tuneAndWrite(study, plan, parts, watch, signal, async (restored) => {
       await close();
-      if (restored === null) await leaveAsItWas(opened.client, study.spec.model, original);
+      if (restored === null) await leaveAsTheyWere(opened.client, models);
     });
   } finally {
     letGo();
@@ -51,9 +54,10 @@ export async function tuneStudy(
 const UNCHECKED =
   'accuracy of the variants is not checked: --input-data with expected outputs would (docs/variants.md)';
 
-async function prepare(study: OpenStudy, opened: OpenServer, original: OriginalModel, watch: StudyWatch) {
-  await checkParts(opened.client, study.spec.model, original.config, study.spec.server);
-  const planned = planStudy(study, opened.server, original);
+async function prepare(study: OpenStudy, opened: OpenServer, models: StudyModels, watch: StudyWatch) {
+  await checkAllParts(opened, models, study.spec);
+  const { own: original } = models;
+  const planned = planStudy(study, opened.server, models);
   const inputs = await requestsOf(trafficOf(study.spec), original);
   for (const line of assumptionsOf(inputs)) watch.tell(line);
   if (hasVariants(planned.space) && !expectsOutputs(inputs, original.config)) watch.tell(UNCHECKED);

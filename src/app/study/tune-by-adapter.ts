@@ -25,7 +25,7 @@ export async function tuneByAdapter(
   const opened = await definition.open(rule, study.started?.original);
   const { adapter } = opened;
   try {
-    return await whileHeld(model, adapter.identity, () => {
+    return await whileHeld([model], adapter.identity, () => {
       const { plan, ...samplers } = planOf(study, opened);
       const { journal } = study;
       const parts = { adapter, journal, clock: realClock, ...samplers };

@@ -5,9 +5,13 @@ import { spaceInvalid } from './source-fault.ts';
 
 const rank = { expensive: 0, reload: 1, 'in-place': 2 } as const;
 
+/** What the others can be set to depends on the model. */
+const rankOf = ({ cases, change }: Parameter): number =>
+  cases.some(({ options }) => options.some(({ model }) => model !== undefined)) ? -1 : rank[change];
+
 /**
- * The order in which parameters are chosen: those that a condition looks at before the parameter that has the condition, and
- * otherwise the dearest change first, so that enumeration varies the cheap in-place changes fastest.
+ * The order in which parameters are chosen: the one that chooses a model first; those that a condition looks at before the parameter that has
+ * the condition; and otherwise the dearest change first, so that enumeration varies the cheap in-place changes fastest.
  * Errors: SPACE_INVALID for conditions that go in a circle.
  */
 export function orderParameters(parameters: readonly Parameter[], joined: JoinedSpace): Parameter[] {
@@ -18,7 +22,7 @@ export function orderParameters(parameters: readonly Parameter[], joined: Joined
   const isReady = (parameter: Parameter): boolean =>
     conditionsOn(parameter).every((name) => chosen.has(name) || !inSpace.has(name));
   while (waiting.size > 0) {
-    const next = [...waiting].filter(isReady).sort((a, b) => rank[a.change] - rank[b.change])[0];
+    const next = [...waiting].filter(isReady).sort((a, b) => rankOf(a) - rankOf(b))[0];
     if (next === undefined) throw circleFault([...waiting], joined);
     waiting.delete(next);
     chosen.add(next.name);

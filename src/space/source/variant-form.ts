@@ -50,7 +50,7 @@ const build = z.strictObject({
     .describe('how long it is thought to take, which the sampler weighs against what it promises; 60 if not given'),
 });
 
-export const variantFile = z.strictObject({
+const variantFields = z.strictObject({
   description: z.string().optional(),
   files: z
     .record(placeOrVersion, localFile)
@@ -58,6 +58,12 @@ export const variantFile = z.strictObject({
     .optional()
     .describe('place in the model, such as 1/model.onnx → local file or folder, which is uploaded'),
   build: build.optional().describe('what makes files of the variant, when it is first wanted'),
+  model: z
+    .string()
+    .min(1)
+    .max(1000)
+    .optional()
+    .describe('the name of another model on the server, which takes and answers the same requests'),
   version: z.int().positive().optional().describe("a version in the model's folder on the server"),
   config: z
     .record(z.string(), z.json())
@@ -69,6 +75,11 @@ export const variantFile = z.strictObject({
     .optional()
     .describe('how many times as long executions are thought to take as with the others'),
 });
+
+export const variantFile = variantFields.refine(
+  ({ model, files, build: built }) => model === undefined || (files === undefined && built === undefined),
+  { path: ['model'], message: 'a model of the server is served from its own files: leave out files and build' },
+);
 
 export const variantsFile = z
   .record(z.string().regex(/^[\w.-]{1,60}$/, 'a variant is named by letters, digits, _ . and -'), variantFile)

@@ -48,6 +48,7 @@ function optionOf(name: string, { value: variant, place, path }: Placed<VariantF
     value: name,
     writes: [...writes, ...(artifact ? [markWrite(artifact)] : [])],
     ...(artifact && { artifact }),
+    ...(variant.model !== undefined && { model: variant.model }),
   };
 }
 

@@ -119,6 +119,7 @@ const record = z.discriminatedUnion('type', [
     server,
     original: candidate,
     wasLoaded: z.boolean(),
+    unloadedOthers: z.array(text).optional(),
     goal,
     levels: z.looseObject({
       ...{ mode: z.enum(['concurrency', 'request-rate']), low: z.number(), high: z.number() },

@@ -51,6 +51,8 @@ export interface StudyStarted extends Stamped {
   readonly original: Candidate;
   /** False when the model was not loaded before the run: it is unloaded at the end. */
   readonly wasLoaded: boolean;
+  /** Those of the original's other models that were not loaded before the run. Absent for none. */
+  readonly unloadedOthers?: readonly string[];
   readonly goal: Goal;
   readonly levels: LevelRange;
   readonly sampler: string;

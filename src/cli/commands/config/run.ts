@@ -99,7 +99,7 @@ async function load(config: ModelConfig, options: ConfigOptions, terminal: Termi
   const model = options.model ?? config.name;
   if (model === undefined) throw wrong('load which model?', 'name it with -m MODEL');
   await withServer(options, (client, server) =>
-    whileHeld(model, server, () => loadHeld(client, model, config, options, terminal)),
+    whileHeld([model], server, () => loadHeld(client, model, config, options, terminal)),
   );
 }
 
@@ -113,7 +113,7 @@ async function loadHeld(
   await checkProtected(client, model, options);
   await checkParts(client, model, config, options);
   const before = await servedConfig(client, model);
-  const control = createControl(client, model, before ?? {}, before !== null, {
+  const control = createControl(client, [{ model, config: before ?? {}, wasLoaded: before !== null }], {
     clock: realClock,
     restore: 'config',
     loadTimeoutMs: options.loadTimeout * MS_PER_S,

@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type PlannedRecording, planRecording, recordingIn } from '../../../app/record/plan-recording.ts';
-import { openServer, readOriginal, serverOf } from '../../../app/server/open-server.ts';
+import { openServer, serverOf } from '../../../app/server/open-server.ts';
 import { findSampler } from '../../../app/study/find-sampler.ts';
-import { leaveAsItWas } from '../../../app/study/held-model.ts';
+import { leaveAsTheyWere, modelsNamedBy, readModels } from '../../../app/study/study-models.ts';
 import { formatDuration } from '../../../base/format.ts';
 import { defaultWindowRule } from '../../../profiler/level-options.ts';
 import { describeSpace } from '../../../space/describe.ts';
@@ -17,15 +17,15 @@ const TYPICAL = { warmUpSeconds: 0.35, loadSeconds: 3, inPlaceSeconds: 2.5 };
 
 /** `--dry-run`: says how many points there are and about how long they would take. Nothing is changed on a server that was there. */
 export async function dryRecording(spec: StudySpec, terminal: Terminal): Promise<number> {
-  const { model } = spec;
+  const named = modelsNamedBy({ spec, started: null });
   const logs = await mkdtemp(join(tmpdir(), 'tritune-plan-'));
-  const opened = await openServer(serverOf(spec), { loadModels: [model] }, logs, new AbortController().signal);
+  const opened = await openServer(serverOf(spec), { laterModels: named.names }, logs, new AbortController().signal);
   try {
-    const original = await readOriginal(opened.client, model);
-    await leaveAsItWas(opened.client, model, original);
+    const models = await readModels(opened.client, named);
+    await leaveAsTheyWere(opened.client, models);
     const sampler = await findSampler(spec);
     const study = { spec, sampler, earlier: [], started: null, commandLine: [] };
-    const planned = planRecording(study, opened.server, original);
+    const planned = planRecording(study, opened.server, models);
     terminal.print(describeSpace(planned.space, planned.plan.study.original));
     for (const line of expectation(planned, recordingIn(spec))) terminal.print(line);
     return exitCodes.done;

@@ -1,19 +1,14 @@
 import { discardEmpty, safeName } from '../../../app/output/directory.ts';
 import { type PlannedRecording, planRecording } from '../../../app/record/plan-recording.ts';
 import { writeRecording } from '../../../app/record/write-recording.ts';
-import {
-  checkControllable,
-  type OpenServer,
-  type OriginalModel,
-  openServer,
-  serverOf,
-} from '../../../app/server/open-server.ts';
-import { checkNames, checkParts } from '../../../app/server/protect.ts';
+import { checkControllable, type OpenServer, openServer, serverOf } from '../../../app/server/open-server.ts';
+import { checkNames } from '../../../app/server/protect.ts';
 import { warnIfInsecure } from '../../../app/server/tls.ts';
 import { assembleParts } from '../../../app/study/assemble-parts.ts';
-import { takeModel } from '../../../app/study/held-model.ts';
+import { checkAllParts, takeModels } from '../../../app/study/held-model.ts';
 import { type OpenStudy, openStudy, resumeStudy } from '../../../app/study/open-study.ts';
 import { resumedSpec } from '../../../app/study/resumed-spec.ts';
+import { modelsNamedBy, type NamedModels, type StudyModels } from '../../../app/study/study-models.ts';
 import { trafficOf } from '../../../app/traffic/open-traffic.ts';
 import { assumptionsOf, requestsOf } from '../../../app/traffic/requests.ts';
 import { realClock } from '../../../base/clock.ts';
@@ -64,10 +59,12 @@ async function record(open: () => Promise<OpenStudy>, terminal: Terminal): Promi
   );
   const { signal } = interrupts;
   try {
-    const opened = await openServer(serverOf(spec), { loadModels: [spec.model] }, directory, signal);
+    const named = modelsNamedBy(study);
+    const [own, ...laterModels] = named.names;
+    const opened = await openServer(serverOf(spec), { loadModels: [own], laterModels }, directory, signal);
     try {
       await checkControllable(opened.client);
-      const exitCode = await recordOn(study, opened, terminal, signal);
+      const exitCode = await recordOn(study, named, opened, terminal, signal);
       interrupts.check();
       return exitCode;
     } finally {
@@ -84,13 +81,14 @@ async function record(open: () => Promise<OpenStudy>, terminal: Terminal): Promi
 /** Measures everything, puts the model back, and writes the grid, of a recording that ends early too. */
 async function recordOn(
   study: OpenStudy,
+  named: NamedModels,
   opened: OpenServer,
   terminal: Terminal,
   signal: AbortSignal,
 ): Promise<number> {
-  const { original, prepared, letGo } = await takeModel(study, opened);
+  const { models, prepared, letGo } = await takeModels(study, named, opened);
   try {
-    const { planned, parts, close } = await prepared(prepare(study, opened, original, terminal));
+    const { planned, parts, close } = await prepared(prepare(study, opened, models, terminal));
     const failure = await tune(planned.plan, parts, watch(study, planned, terminal), signal).then(
       () => null,
       (error: unknown) => ({ error }),
@@ -114,10 +112,10 @@ async function written(study: OpenStudy, planned: PlannedRecording, terminal: Te
   return isComplete;
 }
 
-async function prepare(study: OpenStudy, opened: OpenServer, original: OriginalModel, terminal: Terminal) {
-  await checkParts(opened.client, study.spec.model, original.config, study.spec.server);
-  const planned = planRecording(study, opened.server, original);
-  const inputs = await requestsOf(trafficOf(study.spec), original);
+async function prepare(study: OpenStudy, opened: OpenServer, models: StudyModels, terminal: Terminal) {
+  await checkAllParts(opened, models, study.spec);
+  const planned = planRecording(study, opened.server, models);
+  const inputs = await requestsOf(trafficOf(study.spec), models.own);
   for (const line of assumptionsOf(inputs)) terminal.tell(line);
   const { parts, close } = await assembleParts(study, planned, opened, inputs);
   return { planned, parts, close };

@@ -1,20 +1,14 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  type OpenServer,
-  type OriginalModel,
-  openServer,
-  readOriginal,
-  serverOf,
-} from '../../../app/server/open-server.ts';
+import { type OpenServer, type OriginalModel, openServer, serverOf } from '../../../app/server/open-server.ts';
 import { warnIfInsecure } from '../../../app/server/tls.ts';
 import type { Expected, Seen } from '../../../app/study/expected-duration.ts';
 import { findSampler } from '../../../app/study/find-sampler.ts';
-import { leaveAsItWas } from '../../../app/study/held-model.ts';
 import { checkSpec } from '../../../app/study/open-study.ts';
 import { planStudy } from '../../../app/study/plan-study.ts';
 import { type AskedSpec, isSeriesSpec } from '../../../app/study/read-spec.ts';
+import { leaveAsTheyWere, modelsNamedBy, readModels } from '../../../app/study/study-models.ts';
 import { type FirstRequests, lookFirst } from '../../../app/traffic/first-requests.ts';
 import { trafficOf } from '../../../app/traffic/open-traffic.ts';
 import { assumptionsOf, requestsOf } from '../../../app/traffic/requests.ts';
@@ -35,10 +29,10 @@ export async function dryRun(asked: AskedSpec, terminal: Terminal): Promise<numb
   const [first] = studies as [StudySpec];
   warnIfInsecure(first.server, terminal);
   for (const study of studies) checkSpec(study);
-  const models = studies.map(({ model }) => model);
+  const laterModels = studies.flatMap((spec) => modelsNamedBy({ spec, started: null }).names);
   const logs = await mkdtemp(join(tmpdir(), 'tritune-plan-'));
   // A server of its own loads the model when it is looked at, so that it is seen how long that takes.
-  const opened = await openServer(serverOf(first), { laterModels: models }, logs, new AbortController().signal);
+  const opened = await openServer(serverOf(first), { laterModels }, logs, new AbortController().signal);
   try {
     let [least, most] = [0, 0];
     for (const [index, study] of studies.entries()) {
@@ -69,12 +63,12 @@ const studiesOf = ({ studies, timeBudgetSeconds }: SeriesSpec): readonly StudySp
 /** Prints the plan of a study. Returns what it is expected to take. */
 async function printPlan(spec: StudySpec, opened: OpenServer, terminal: Terminal): Promise<Expected> {
   const { client, server } = opened;
-  const original = await readOriginal(client, spec.model);
-  const asked = tryRequests(spec, opened, original);
-  const { inputs, first, seen } = await asked.finally(() => leaveAsItWas(client, spec.model, original));
+  const models = await readModels(client, modelsNamedBy({ spec, started: null }));
+  const asked = tryRequests(spec, opened, models.own);
+  const { inputs, first, seen } = await asked.finally(() => leaveAsTheyWere(client, models));
   const sampler = await findSampler(spec);
   const study = { spec, sampler, earlier: [], started: null, commandLine: [] };
-  const { plan, space, expected, usual } = planStudy(study, server, original);
+  const { plan, space, expected, usual } = planStudy(study, server, models);
   const base = plan.study.original;
   const expectation = expected(seen);
   const { seconds, leastSeconds, measurements, trials } = expectation;

@@ -4,20 +4,13 @@ import type { OpenSeries, Turn } from '../../../app/series/open-series.ts';
 import { type Ending, recordSeries } from '../../../app/series/record.ts';
 import { timeShares } from '../../../app/series/time-shares.ts';
 import { type TurnTaking, takeTurns } from '../../../app/series/turns.ts';
-import {
-  checkControllable,
-  type OpenServer,
-  type OriginalModel,
-  openServer,
-  readOriginal,
-  serverOf,
-} from '../../../app/server/open-server.ts';
+import { checkControllable, type OpenServer, openServer, serverOf } from '../../../app/server/open-server.ts';
 import { checkProtected } from '../../../app/server/protect.ts';
 import { warnIfInsecure } from '../../../app/server/tls.ts';
-import { leaveAsItWas } from '../../../app/study/held-model.ts';
 import type { OpenStudy } from '../../../app/study/open-study.ts';
 import { planStudy } from '../../../app/study/plan-study.ts';
 import { tuneStudy } from '../../../app/study/run-study.ts';
+import { leaveAsTheyWere, modelsNamedBy, readModels, type StudyModels } from '../../../app/study/study-models.ts';
 import { trafficOf } from '../../../app/traffic/open-traffic.ts';
 import { requestsOf } from '../../../app/traffic/requests.ts';
 import { throwIfInterrupted } from '../../../base/abort.ts';
@@ -49,7 +42,7 @@ export async function runSeries(open: () => Promise<OpenSeries>, shown: Shown, t
   try {
     warnIfInsecure(first.server, terminal);
     // A server of our own loads each model for its turn only, so that no other takes memory or time from it.
-    const laterModels = series.turns.map(({ model }) => model);
+    const laterModels = series.turns.flatMap(({ model, study }) => (study ? namesFor(model, study) : [model]));
     const opened = await openServer(serverOf(first), { laterModels }, series.directory, interrupts.signal);
     try {
       await checkControllable(opened.client);
@@ -76,6 +69,21 @@ interface Stage extends Shown {
   screen: Screen | null;
 }
 
+/** The models that a turn may change. Errors: SPACE_INVALID with the name of the turn's model. */
+function namesFor(model: string, study: OpenStudy): readonly string[] {
+  try {
+    return modelsNamedBy(study).names;
+  } catch (error) {
+    throw errorOf(model, error);
+  }
+}
+
+/** Returns the error with the name of the model that it is about. */
+const errorOf = (model: string, error: unknown): unknown =>
+  isTrituneError(error)
+    ? new TrituneError(error.code, `model '${model}': ${error.message}`, error.hint, { cause: error })
+    : error;
+
 /** Everything that can be known beforehand about each model, before the first is changed. Errors: as its study would have, with its name. */
 async function checkModels({ turns }: OpenSeries, { client, server }: OpenServer, signal: AbortSignal): Promise<void> {
   const open = turns.flatMap(({ model, study }) => (study ? [{ model, study }] : []));
@@ -83,25 +91,27 @@ async function checkModels({ turns }: OpenSeries, { client, server }: OpenServer
     for (const turn of open) {
       throwIfInterrupted(signal);
       await check(turn).catch((error: unknown) => {
-        if (!isTrituneError(error)) throw error;
-        throw new TrituneError(error.code, `model '${turn.model}': ${error.message}`, error.hint, { cause: error });
+        throw errorOf(turn.model, error);
       });
     }
   };
-  await forEach(({ model, study }) => checkProtected(client, model, study.spec.server));
-  await forEach(async ({ model, study }) => {
-    const original = await readHeld(client, model, server);
-    planStudy(study, server, original);
-    await requestsOf(trafficOf(study.spec), original);
+  await forEach(async ({ study }) => {
+    for (const name of modelsNamedBy(study).names) await checkProtected(client, name, study.spec.server);
+  });
+  await forEach(async ({ study }) => {
+    const models = await readHeld(client, study, server);
+    planStudy(study, server, models);
+    await requestsOf(trafficOf(study.spec), models.own);
   });
 }
 
-/** Loads a model to read it only if it must, and leaves it as it was. */
-function readHeld(client: TritonClient, model: string, server: ServerIdentity): Promise<OriginalModel> {
-  return whileHeld(model, server, async () => {
-    const original = await readOriginal(client, model);
-    await leaveAsItWas(client, model, original);
-    return original;
+/** Loads models to read them only if it must, and leaves them as they were. */
+function readHeld(client: TritonClient, study: OpenStudy, server: ServerIdentity): Promise<StudyModels> {
+  const named = modelsNamedBy(study);
+  return whileHeld(named.names, server, async () => {
+    const models = await readModels(client, named);
+    await leaveAsTheyWere(client, models);
+    return models;
   });
 }
 

@@ -1,5 +1,6 @@
-import { bindSpace, optionsIn, sceneOf } from '../../../space/bound-space.ts';
+import { bindSpace } from '../../../space/bound-space.ts';
 import { buildCandidate } from '../../../space/candidate.ts';
+import { optionsFor } from '../../../space/options.ts';
 import type { Assignment, Candidate, SearchSpace } from '../../../space/types.ts';
 import type { StudyStarted } from '../../records/records.ts';
 import { spaceOf } from '../settings.ts';
@@ -41,10 +42,9 @@ export function changedParametersOf(started: StudyStarted, best: Candidate): rea
 export function largerIn(started: StudyStarted, { assignment }: Candidate, parameter: string): number[] | null {
   const space = spaceOf(started);
   const bound = space && bindSpace(space, started.original);
-  const setting = bound?.byName.get(parameter);
   const value = assignment[parameter];
-  if (!bound || !setting || typeof value !== 'number') return null;
-  const options = optionsIn(setting, sceneOf(bound, assignment)).map((option) => option.value);
+  if (!bound?.byName.has(parameter) || typeof value !== 'number') return null;
+  const options = optionsFor(bound, parameter, assignment).map((option) => option.value);
   return options.filter((option) => typeof option === 'number').filter((option) => option > value);
 }
 

@@ -1,4 +1,4 @@
-import { bindSpace } from '../../../space/bound-space.ts';
+import { allBindings, bindSpace } from '../../../space/bound-space.ts';
 import { buildCandidate } from '../../../space/candidate.ts';
 import { assignments } from '../../../space/enumerate.ts';
 import type { Assignment, Candidate, SearchSpace } from '../../../space/types.ts';
@@ -62,8 +62,9 @@ function* assignmentsAround(
 }
 
 function choicesOf(space: SearchSpace, original: Candidate) {
-  return bindSpace(space, original).settings.map(({ parameter, cases }) => ({
-    name: parameter.name,
-    values: cases.flatMap(({ options }) => options.map(({ value }) => value)),
-  }));
+  const bindings = allBindings(bindSpace(space, original));
+  return space.parameters.map(({ name }) => {
+    const cases = bindings.flatMap(({ byName }) => byName.get(name)?.cases ?? []);
+    return { name, values: [...new Set(cases.flatMap(({ options }) => options.map(({ value }) => value)))] };
+  });
 }

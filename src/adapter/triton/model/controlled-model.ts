@@ -1,0 +1,156 @@
+import { isTrituneError } from '../../../base/errors.ts';
+import { canonicalJson } from '../../../base/json.ts';
+import { nsToMs } from '../../../base/units.ts';
+import { compareConfigs, onlyInstancesDiffer } from '../../../triton/config/comparison.ts';
+import type { ModelConfig } from '../../../triton/config/model-config.ts';
+import { LoadRefusedError } from '../../../triton/control/load-refused.ts';
+import type { ModelFiles } from '../../../triton/types.ts';
+import type { Applied, Restored } from '../../../tuner/adapter.ts';
+import type { ControlClient, LoadOptions, OriginalState } from './control-options.ts';
+import { ModelLoads } from './model-loads.ts';
+import { changedByOthers, keptWithoutRepository, mismatch, refused, wordsOf } from './words.ts';
+
+/** How a model was brought to a config. */
+export type Change = Pick<Applied, 'change' | 'loadMs'>;
+
+/** One model of a server: what it is to be served with, and how it was. */
+export class ControlledModel {
+  readonly original: OriginalState;
+  readonly #options: LoadOptions;
+  readonly #loads: ModelLoads;
+  /** The config sent last, and what the server then said it has: defaults and auto-completed fields make them differ. */
+  #serving: { readonly sent: ModelConfig; readonly read: ModelConfig };
+  /** The served config and another one, as texts, for which there is no memory at once. */
+  readonly #tooMuch = new Set<string>();
+
+  constructor(client: ControlClient, original: OriginalState, options: LoadOptions) {
+    this.original = original;
+    this.#options = options;
+    this.#loads = new ModelLoads(client, original.model, options);
+    this.#serving = { sent: original.config, read: original.config };
+  }
+
+  get name(): string {
+    return this.original.model;
+  }
+
+  /**
+   * Serves the config, from these files where there are any; they are only asked for where the model is to be loaded. Errors: a
+   * CandidateRefusedError; CONFIG_MISMATCH, MODEL_LOCKED, SERVER_*; the signal's reason.
+   */
+  async apply(config: ModelConfig, files: () => Promise<ModelFiles | undefined>, signal: AbortSignal): Promise<Change> {
+    const current = await this.#loads.configIfLoaded(signal);
+    if (this.#isOthers(current)) throw changedByOthers(this.name);
+    const known = this.#loads.isSettled && current !== null && equal(current, this.#serving.read);
+    if (known && equal(config, this.#serving.sent)) return { change: 'none', loadMs: 0 };
+    const change = known && onlyInstancesDiffer(this.#serving.sent, config) ? 'in-place' : 'full';
+    const uploaded = await files();
+    const { clock, mayUnload = false } = this.#options;
+    const loadNs = clock.nowNs();
+    await (mayUnload && change === 'full'
+      ? this.#loadWithRoom(config, signal, uploaded)
+      : this.#loads.load(config, signal, uploaded)
+    ).catch(refused(uploaded));
+    const read = await this.#loads.config(signal);
+    this.#serving = { sent: config, read };
+    this.#loads.isSettled = true;
+    // A field that only the config read back has is one that the server filled in.
+    const differences = compareConfigs(config, read).filter((difference) => difference.before !== undefined);
+    if (differences.length > 0) throw mismatch(this.name, differences);
+    return { change, loadMs: nsToMs(clock.nowNs() - loadNs) };
+  }
+
+  /** What is not as `apply` left it, in words; null when all is. */
+  async changed(signal: AbortSignal): Promise<string | null> {
+    const current = await this.#loads.configIfLoaded(signal);
+    if (current === null) return 'it is not loaded any more';
+    const differences = compareConfigs(this.#serving.read, current);
+    return differences.length === 0 ? null : wordsOf(differences);
+  }
+
+  /** Unloads it for another model that does not fit beside it. Returns false for one that is not served, or must not go. */
+  async makeWay(signal: AbortSignal): Promise<boolean> {
+    if (!(await this.#loads.canBeAway())) return false;
+    await this.#loads.unload(signal);
+    return true;
+  }
+
+  /** Leaves the model as it was before the study. Errors: whatever kept it from that; a further call may have more luck. */
+  async putBack(): Promise<Restored> {
+    const restored = await this.#putBack();
+    this.#loads.isTouched = false;
+    this.#loads.isSettled = true;
+    return restored;
+  }
+
+  async #putBack(): Promise<Restored> {
+    const { config: original, wasLoaded } = this.original;
+    if (!wasLoaded) return this.#unloadAgain();
+    const current = await this.#loads.configIfLoaded();
+    // After a change the original is sent even if it seems to be there: a load that timed out may still be under way.
+    if (!this.#loads.isTouched && current && equal(current, original)) {
+      return { how: 'nothing-changed', verified: true, detail: `'${this.name}' has its original config` };
+    }
+    if (this.#isOthers(current)) {
+      const detail = `somebody else has changed '${this.name}' meanwhile; this run has not, and leaves it so`;
+      return { how: 'nothing-changed', verified: false, detail };
+    }
+    // What is not in the repository any more would be unloaded for good.
+    const isReload = this.#options.restore === 'reload' && (await this.#loads.isInRepository());
+    if (isReload && (await this.#reload())) {
+      return { how: 'reload', verified: true, detail: `'${this.name}' was loaded again from its repository` };
+    }
+    try {
+      await this.#loadWithRoom(original);
+    } catch (error) {
+      const isThere = this.#loads.isSettled && current !== null && equal(current, original);
+      if (isThere && isTrituneError(error, 'MODEL_UNKNOWN')) return keptWithoutRepository(this.name);
+      throw error;
+    }
+    const differences = compareConfigs(original, await this.#loads.config());
+    if (differences.length > 0) throw mismatch(this.name, differences);
+    this.#serving = { sent: original, read: original };
+    return { how: 'config', verified: true, detail: `'${this.name}' has its original config again` };
+  }
+
+  /** To put the original back over it would undo what another tuner does, or keep what another one has tried. */
+  #isOthers(current: ModelConfig | null): boolean {
+    const { isNewStudy = false } = this.#options;
+    return isNewStudy && !this.#loads.isTouched && current !== null && !equal(current, this.original.config);
+  }
+
+  async #unloadAgain(): Promise<Restored> {
+    await this.#loads.unload();
+    return { how: 'unload', verified: true, detail: `'${this.name}' is unloaded again, as it was before` };
+  }
+
+  /** False when the repository's config is not the original one, which then was an override itself. */
+  async #reload(): Promise<boolean> {
+    await this.#loads.unload();
+    await this.#loads.load();
+    const read = await this.#loads.config();
+    this.#serving = { sent: read, read };
+    return equal(read, this.original.config);
+  }
+
+  /**
+   * Triton loads another config beside the one that is served and swaps them at the end, which takes the memory of both. Where there
+   * is not so much, what is served goes first; the model is away while the other one loads. Which two do not go together is found out once.
+   */
+  async #loadWithRoom(config: ModelConfig, signal?: AbortSignal, files?: ModelFiles): Promise<void> {
+    const both = canonicalJson([this.#serving.sent, config]);
+    if (!this.#tooMuch.has(both)) {
+      try {
+        return await this.#loads.load(config, signal, files);
+      } catch (error) {
+        const isShort = error instanceof LoadRefusedError && error.kind === 'out-of-memory';
+        if (!isShort || !(await this.#loads.canBeAway())) throw error;
+        this.#tooMuch.add(both);
+      }
+    }
+    if (await this.#loads.canBeAway()) await this.#loads.unload(signal);
+    await this.#loads.load(config, signal, files);
+  }
+}
+
+const equal = (a: ModelConfig, b: ModelConfig): boolean => compareConfigs(a, b).length === 0;

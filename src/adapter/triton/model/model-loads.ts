@@ -1,0 +1,98 @@
+import { isTrituneError, TrituneError } from '../../../base/errors.ts';
+import { nsToMs } from '../../../base/units.ts';
+import { composingModels } from '../../../triton/config/ensemble-rules.ts';
+import type { ModelConfig } from '../../../triton/config/model-config.ts';
+import type { ModelFiles } from '../../../triton/types.ts';
+import type { ControlClient, LoadOptions } from './control-options.ts';
+
+const POLL_MS = 50;
+
+/** The calls that load, unload and read one model, each of which ends when the server is done with it. */
+export class ModelLoads {
+  readonly model: string;
+  readonly #client: ControlClient;
+  readonly #options: LoadOptions;
+  /** Whether anything may have been changed, by this run or by one that was killed. */
+  isTouched: boolean;
+  /** False while a load's end was not seen: it may still be under way on the server, and swap the model at any time. */
+  isSettled: boolean;
+
+  constructor(client: ControlClient, model: string, options: LoadOptions) {
+    this.model = model;
+    this.#client = client;
+    this.#options = options;
+    this.isTouched = options.mayBeLoading ?? false;
+    this.isSettled = !this.isTouched;
+  }
+
+  /** Without a config the one of the repository. Errors: LOAD_REFUSED, MODEL_UNKNOWN, MODEL_UNREADY, SERVER_*; the signal's reason. */
+  async load(config?: ModelConfig, signal?: AbortSignal, files?: ModelFiles): Promise<void> {
+    this.isTouched = true;
+    const wasSettled = this.isSettled;
+    this.isSettled = false;
+    const call = { timeoutMs: this.#options.loadTimeoutMs, ...(signal && { signal }), ...(files && { files }) };
+    try {
+      await this.#client.load(this.model, config, call);
+    } catch (error) {
+      // A refusal is an end: what was served before still is, also when the model is not in the repository any more.
+      if (isTrituneError(error, 'LOAD_REFUSED', 'MODEL_UNKNOWN')) this.isSettled = wasSettled;
+      throw error;
+    }
+    await this.#until(() => this.#client.modelReady(this.model, signal ? { signal } : {}), 'become ready', signal);
+  }
+
+  /** The unload goes on after the server's reply; the index tells when it is done. Errors: MODEL_UNREADY, SERVER_*. */
+  async unload(signal?: AbortSignal): Promise<void> {
+    this.isTouched = true;
+    await this.#client.unload(this.model);
+    const isGone = async (): Promise<boolean> => {
+      const entries = (await this.#client.index()).filter((entry) => entry.name === this.model);
+      return entries.every((entry) => entry.state === 'UNAVAILABLE' || entry.state === '');
+    };
+    await this.#until(isGone, 'unload', signal);
+  }
+
+  /** Errors: MODEL_UNKNOWN, MODEL_UNREADY for a model that is not loaded, SERVER_*. */
+  config(signal?: AbortSignal): Promise<ModelConfig> {
+    return this.#client.modelConfig(this.model, signal ? { signal } : {});
+  }
+
+  /** null when the model is not loaded. */
+  async configIfLoaded(signal?: AbortSignal): Promise<ModelConfig | null> {
+    try {
+      return await this.config(signal);
+    } catch (error) {
+      if (isTrituneError(error, 'MODEL_UNKNOWN', 'MODEL_UNREADY')) return null;
+      throw error;
+    }
+  }
+
+  /** The index lists what a load can find: a model that is served without a directory is not in it. */
+  async isInRepository(): Promise<boolean> {
+    return (await this.#client.index()).some((entry) => entry.name === this.model);
+  }
+
+  /** It is served, a load would find it again, and no ensemble that is served would lose it. */
+  async canBeAway(): Promise<boolean> {
+    const served = (await this.#client.index()).filter(({ state }) => state === 'READY').map(({ name }) => name);
+    if (!served.includes(this.model)) return false;
+    const others = new Set(served.filter((name) => name !== this.model));
+    const configs = await Promise.all([...others].map((name) => this.#client.modelConfig(name)));
+    return configs.every((config) => !composingModels(config).includes(this.model));
+  }
+
+  async #until(holds: () => Promise<boolean>, what: string, signal?: AbortSignal): Promise<void> {
+    const { clock, settleTimeoutMs } = this.#options;
+    const startNs = clock.nowNs();
+    while (!(await holds())) {
+      if (nsToMs(clock.nowNs() - startNs) > settleTimeoutMs) {
+        throw new TrituneError(
+          'MODEL_UNREADY',
+          `'${this.model}' did not ${what} within ${settleTimeoutMs / 1e3} s`,
+          'look at the log of the server',
+        );
+      }
+      await clock.sleep(POLL_MS, signal);
+    }
+  }
+}

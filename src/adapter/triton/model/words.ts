@@ -1,0 +1,64 @@
+import { isTrituneError, messageOf, TrituneError } from '../../../base/errors.ts';
+import type { ConfigDifference } from '../../../triton/config/comparison.ts';
+import { LoadRefusedError } from '../../../triton/control/load-refused.ts';
+import type { ModelFiles } from '../../../triton/types.ts';
+import type { Restored } from '../../../tuner/adapter.ts';
+import { CandidateRefusedError } from '../../../tuner/refused.ts';
+import { isUploadRefusal, uploadRefused } from '../variants/upload.ts';
+
+/** A refused load as the tuner knows it; a refused upload too. */
+export const refused =
+  (files: ModelFiles | undefined) =>
+  (error: unknown): never => {
+    if (files && isUploadRefusal(error)) throw uploadRefused(error, files);
+    if (!(error instanceof LoadRefusedError)) throw error;
+    const { kind, serverMessage, message, hint } = error;
+    throw new CandidateRefusedError(kind, serverMessage, { message, hint, cause: error });
+  };
+
+export const keptWithoutRepository = (model: string): Restored => ({
+  ...{ how: 'nothing-changed', verified: true },
+  detail: `'${model}' has its original config, and is not in the server's repository any more: it serves until it is unloaded`,
+});
+
+export const changedByOthers = (model: string): TrituneError =>
+  new TrituneError(
+    'MODEL_LOCKED',
+    `somebody else has changed '${model}' since this run began`,
+    'see who else loads and unloads models on this server, and tune again when they are done',
+  );
+
+export function mismatch(model: string, differences: readonly ConfigDifference[]): TrituneError {
+  return new TrituneError(
+    'CONFIG_MISMATCH',
+    `the server has another config of '${model}' than was sent: ${wordsOf(differences)}`,
+    'something else changes the model, or this server does not take these fields',
+  );
+}
+
+/** The first of the differences, as what is there and what was sent. */
+export function wordsOf(differences: readonly ConfigDifference[]): string {
+  const shown = differences
+    .slice(0, 3)
+    .map(({ path, before, after }) => `${path} is ${valueText(after)}, not ${valueText(before)}`);
+  const more = differences.length > shown.length ? `; and ${differences.length - shown.length} more` : '';
+  return `${shown.join('; ')}${more}`;
+}
+
+const valueText = (value: unknown): string => (value === undefined ? 'absent' : JSON.stringify(value));
+
+/** `failures`: why, by model. `restored`: of those that are back. */
+export function restoreFailed(failures: ReadonlyMap<string, unknown>, restored: readonly Restored[]): TrituneError {
+  const reasons = [...failures].map(
+    ([model, error]) => `'${model}' could not be put back as it was: ${messageOf(error)}`,
+  );
+  const causes = [...failures.values()];
+  return new TrituneError(
+    'RESTORE_FAILED',
+    [...reasons, ...restored.map(({ detail }) => detail)].join('; '),
+    causes.some((error) => isTrituneError(error, 'MODEL_UNKNOWN'))
+      ? 'put the model into its repository again, and run `tritune restore` on the output directory'
+      : 'when the server answers again, run `tritune restore` on the output directory',
+    { cause: causes[0] },
+  );
+}

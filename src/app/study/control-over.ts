@@ -1,0 +1,56 @@
+import { type ControlOptions, createControl } from '../../adapter/triton/control.ts';
+import type { ControlClient, OriginalState } from '../../adapter/triton/model/control-options.ts';
+import { realClock } from '../../base/clock.ts';
+import { MS_PER_S } from '../../base/units.ts';
+import { modelConfigOf, otherConfigsOf } from '../../space/model-configs.ts';
+import type { StudySpec } from '../../spec/study-spec.ts';
+import type { StudyStarted } from '../../study/records/records.ts';
+import type { Control } from '../../tuner/adapter.ts';
+
+const LOAD_TIMEOUT_S = 600;
+/** A model that is loaded is ready within that, or within the time that a load may take if that is less. */
+const SETTLE_TIMEOUT_MS = 60_000;
+
+/** What a journal's first record says of the models that its study changes. */
+export type Originals = Pick<StudyStarted, 'model' | 'original' | 'wasLoaded' | 'unloadedOthers'>;
+
+/** Returns the models of a study as they were before it, its own first. */
+export function originalsOf({ model, original, wasLoaded, unloadedOthers = [] }: Originals): readonly OriginalState[] {
+  const others = Object.entries(otherConfigsOf(original)).map(([name, config]) => ({
+    ...{ model: name, config },
+    wasLoaded: !unloadedOthers.includes(name),
+  }));
+  return [{ model, config: modelConfigOf(original), wasLoaded }, ...others];
+}
+
+type ControlLimits = Partial<Pick<StudySpec['limits'], 'loadTimeoutSeconds' | 'maxOutageSeconds'>> &
+  Partial<Pick<StudySpec['measurement'], 'allowForeignTraffic'>> &
+  Pick<ControlOptions, 'isNewStudy' | 'mayBeLoading' | 'artifacts'>;
+
+/** Control over models of which it is known how they were before. */
+export function controlOver(
+  client: ControlClient,
+  originals: readonly OriginalState[],
+  restore: 'config' | 'reload',
+  {
+    loadTimeoutSeconds = LOAD_TIMEOUT_S,
+    maxOutageSeconds,
+    allowForeignTraffic = false,
+    isNewStudy = false,
+    mayBeLoading = false,
+    artifacts,
+  }: ControlLimits = {},
+): Control {
+  return createControl(client, originals, {
+    clock: realClock,
+    restore,
+    loadTimeoutMs: loadTimeoutSeconds * MS_PER_S,
+    settleTimeoutMs: Math.min(SETTLE_TIMEOUT_MS, loadTimeoutSeconds * MS_PER_S),
+    ...(maxOutageSeconds !== undefined && { maxOutageMs: maxOutageSeconds * MS_PER_S }),
+    isNewStudy,
+    // Others that use a model are not to find it gone.
+    mayUnload: !allowForeignTraffic,
+    mayBeLoading,
+    ...(artifacts && { artifacts }),
+  });
+}

@@ -1,0 +1,58 @@
+import type { Json } from '../base/json.ts';
+import type { ModelConfig } from '../triton/config/model-config.ts';
+import { type BoundSpace, boundTo, type Setting } from './bound-space.ts';
+import { isMessage } from './edits/config-fields.ts';
+import { readPath } from './edits/config-path.ts';
+import { holds } from './expressions/condition.ts';
+import { knownKnob } from './source/known-knobs.ts';
+import { requirePath, type Scene } from './subject.ts';
+import type { Assignment, ConfigPath, ParameterOption } from './types.ts';
+
+/** The values that the parameter can take where the others are as assigned; none when it does not apply. */
+export function optionsFor(bound: BoundSpace, name: string, assignment: Assignment): readonly ParameterOption[] {
+  const own = boundTo(bound, assignment);
+  const setting = own.byName.get(name);
+  return setting ? optionsIn(setting, sceneOf(own, assignment)) : [];
+}
+
+/** The same where the others are as in the scene. */
+export function optionsIn(setting: Setting, scene: Scene): readonly ParameterOption[] {
+  return setting.cases.find(({ when }) => holds(when, scene))?.options ?? [];
+}
+
+/**
+ * What conditions and rules see of an assignment. A parameter that applies but has no value of its own, or null, counts with
+ * the base config's value; so does a short name that is no parameter of the space.
+ */
+export function sceneOf(space: BoundSpace, assignment: Assignment, config?: ModelConfig): Scene {
+  const bound = boundTo(space, assignment);
+  const known = new Map<string, Json | undefined>();
+  const scene: Scene = {
+    base: bound.base,
+    limits: bound.space.limits,
+    ...(config === undefined ? {} : { config }),
+    parameter: (name) => {
+      if (!known.has(name)) known.set(name, parameterValue(bound, assignment, name, scene));
+      return known.get(name);
+    },
+  };
+  return scene;
+}
+
+function parameterValue(bound: BoundSpace, assignment: Assignment, name: string, scene: Scene): Json | undefined {
+  const setting = bound.byName.get(name);
+  if (setting === undefined) {
+    const knob = knownKnob(name);
+    return knob === undefined ? undefined : baseValue(bound.base, requirePath(knob.path));
+  }
+  if (optionsIn(setting, scene).length === 0) return undefined;
+  const own = Object.hasOwn(assignment, name) ? assignment[name] : null;
+  if (own !== null && own !== undefined) return own;
+  return setting.parameter.path === null ? undefined : baseValue(bound.base, setting.parameter.path);
+}
+
+/** The base config's own value of a field; of a whole message, whether it is there. */
+function baseValue(base: ModelConfig, path: ConfigPath): Json | undefined {
+  const value = readPath(base as Json, path);
+  return isMessage(path) ? value !== undefined : value;
+}
