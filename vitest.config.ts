@@ -12,20 +12,30 @@ const onTriton = {
   retry: { count: 1, delay: 15_000, condition: /SERVER_UNREACHABLE|cannot reach the server|ECONNREFUSED/ },
 };
 
+/** Rooms whose tests start no process of their own and change nothing that others see: they share loaded modules, which takes half of the time. */
+const shared = [
+  ...['adapter', 'base', 'emulator', 'fuzz', 'headless', 'loadgen', 'perfmodel', 'queueing', 'report', 'space', 'spec'],
+  ...['stats', 'study', 'triton', 'tuner'],
+].map((room) => `test/${room}/**/*.test.ts`);
+const unit = {
+  globalSetup: [ownFolder],
+  // More than two cores have: many tests wait for a process that they started.
+  maxWorkers: 4,
+  testTimeout: 20_000,
+};
+
 export default defineConfig({
   test: {
     projects: [
       {
         test: {
           name: 'unit',
-          globalSetup: [ownFolder],
           include: ['test/**/*.test.ts'],
-          exclude: ['test/real/**', 'test/report/browser/**', 'test/package/**'],
-          // More than two cores have: many tests wait for a process that they started.
-          maxWorkers: 4,
-          testTimeout: 20_000,
+          exclude: ['test/real/**', 'test/report/browser/**', 'test/package/**', ...shared],
+          ...unit,
         },
       },
+      { test: { name: 'unit-shared', include: shared, exclude: ['test/report/browser/**'], isolate: false, ...unit } },
       { test: { name: 'triton-runs', include: runs, ...onTriton } },
       { test: { name: 'triton-parts', include: ['test/real/**/*.test.ts'], exclude: runs, ...onTriton } },
       {

@@ -116,9 +116,12 @@ describe('whatever the network', () => {
         const together = run({ stages: steady, fronts }, { requests: 1000 });
         for (const [place, front] of fronts.entries()) {
           const alone = run({ stages: [steady[place] as Stage], fronts: [front] }, { requests: 1000 });
-          const [both, one] = [together.fronts[place]?.requestsPerSecond, alone.fronts[0]?.requestsPerSecond];
-          // A slow one beside fast ones has a tenth of the requests, and so fewer whole batches.
-          expect(relative(both as number, one as number)).toBeLessThan(0.1);
+          const [both, one] = [together.fronts[place], alone.fronts[0]] as const;
+          if (!both || !one) throw new Error('no front');
+          const { maxBatchSize, instances } = (steady[place] as Stage).policy;
+          // Requests end by whole batches, and a slow model beside fast ones answers few of the requests that are counted.
+          const lastBatches = (3 * maxBatchSize * instances) / both.requests;
+          expect(relative(both.requestsPerSecond, one.requestsPerSecond)).toBeLessThan(0.03 + lastBatches);
         }
       }),
       { numRuns: 40 },
