@@ -55,22 +55,26 @@ describe('a name from elsewhere', () => {
 });
 
 const at = '2026-01-01T00:00:01.000Z';
+const served = (model: string) => candidateOf({ ...configOf(1, 4), name: model });
 const recordsOf = (model: string): readonly StudyRecord[] => [
   studyStarted(goalOf(8), { model }),
-  { type: 'trial-started', at, trial: 0, role: 'baseline', candidate: candidateOf(configOf(1, 4)) },
+  { type: 'trial-started', at, trial: 0, role: 'baseline', candidate: served(model) },
   { type: 'trial-measured', at, trial: 0, measurement: measured(1, 100, 5) },
   { type: 'trial-finished', at, trial: 0, chosen: 0, feasible: true, failure: null },
 ];
 
+/** As a key of JSON it is refused everywhere. */
+const isKey = (name: string): boolean => name !== '__proto__';
+
 describe('a study of a model of any name', () => {
-  it.each(hostileNames.filter((name) => name.isWellFormed()))('%j writes into its own directory', async (model) => {
+  it.each(hostileNames.filter((name) => name.isWellFormed() && isKey(name)))('%j writes into its own directory', async (model) => {
     const above = await mkdtemp(join(tmpdir(), 'tritune-fuzz-'));
     const directory = await prepareOutput(join(above, 'out'), model, 0);
     const journal = await createJournal(studyFiles(directory).journal);
     for (const record of recordsOf(model)) await journal.append(record);
     await journal.close();
     const { files } = await writeDocuments(directory);
-    const exported = await exportConfig(directory, model, trialOf(3, configOf(1, 4)));
+    const exported = await exportConfig(directory, model, trialOf(3, { ...configOf(1, 4), name: model }));
     for (const path of [...Object.values(files), exported]) {
       expect(relative(directory, resolve(path as string)).split(sep)[0]).not.toBe('..');
     }
