@@ -14,7 +14,20 @@ const onTriton = {
 
 /** Rooms whose tests start no process of their own and change nothing that others see: they share loaded modules, which takes half of the time. */
 const shared = [
-  ...['adapter', 'base', 'emulator', 'fuzz', 'headless', 'loadgen', 'perfmodel', 'queueing', 'report', 'space', 'spec'],
+  ...[
+    'adapter',
+    'base',
+    'emulator',
+    'fuzz',
+    'headless',
+    'loadgen',
+    'perfmodel',
+    'profiler',
+    'queueing',
+    'report',
+    'space',
+    'spec',
+  ],
   ...['stats', 'study', 'triton', 'tuner'],
 ].map((room) => `test/${room}/**/*.test.ts`);
 const unit = {
