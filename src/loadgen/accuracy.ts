@@ -4,7 +4,7 @@ import type { InferRequest, OutputTensor, ReplyCheck } from './types.ts';
 /** How outputs compare with the expected ones, over all their elements. */
 export interface Accuracy {
   readonly elements: number;
-  /** Of the elements: further off than the tolerance allows, 0 to 1. */
+  /** The share of elements, 0 to 1, that are further off than the tolerance allows. */
   readonly outsideShare: number;
   /** The largest |a − b|, in the output's unit; Infinity where one is no number and the other is. */
   readonly absolute: number;

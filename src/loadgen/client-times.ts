@@ -1,6 +1,6 @@
 import type { ClientTimes } from './types.ts';
 
-/** The times of so many requests, added up. */
+/** Sums over the requests that were timed. */
 export interface ClientTimeSums extends ClientTimes {
   readonly requests: number;
 }

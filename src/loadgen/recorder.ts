@@ -18,9 +18,9 @@ export interface Batch {
   /** Responses to the successful ones, and sequences that ended with them; 0 where there are none to tell of. */
   readonly responses: number;
   readonly sequences: number;
-  /** Of plain HTTP, where any came. */
+  /** Replies over plain HTTP; absent where there were none. */
   readonly replies?: ReplyTally;
-  /** Of those successful requests that were timed; absent where none was. */
+  /** Times of the successful requests that were sampled; absent where none was. */
   readonly clientTimes?: ClientTimeSums;
   /** Absent where nobody watches who sends. */
   readonly heldUp?: HeldUp;

@@ -63,7 +63,7 @@ export class Station {
     return instance;
   }
 
-  /** Draws the time of the execution that has just started on the instance, beside so many that are running, itself included. */
+  /** Draws the time of the execution that has just started on the instance, with `running` instances busy, itself included. */
   drawExecutionNs(instance: number, running: number): number {
     return executionNs(this.law, this.batchSize[instance] as number, running) * this.#spread();
   }

@@ -151,7 +151,7 @@ export class ModelTally {
     this.#computeNs += nowNs - startNs;
   }
 
-  /** Counts an execution of so many requests, after `served` was called for each of them. */
+  /** Counts an execution and its requests, after `served` was called for each of them. */
   executed(batchSize: number, requests: number): void {
     if (!this.isCounting) return;
     this.#executions[batchSize] = (this.#executions[batchSize] as number) + 1;

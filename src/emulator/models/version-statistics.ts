@@ -54,7 +54,7 @@ export class VersionStatistics {
     entry.output.add(compute.outputNs, times);
   }
 
-  /** `times`: so many requests of this kind. */
+  /** `times`: how many requests of this kind there were. */
   succeeded(batch: number, queueNs: number, compute: ExecutionSplit, totalNs: number, times = 1): void {
     this.inferenceCount += batch * times;
     this.queue.add(queueNs, times);

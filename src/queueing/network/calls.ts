@@ -15,7 +15,7 @@ export class PlannedCall {
     this.#requestsPerSample = call.requestsPerSample;
   }
 
-  /** Returns the samples of each request that it makes for requests of so many samples. */
+  /** Returns the samples of each call, by the samples of the requests in the execution. */
   requestsFor(samples: readonly number[]): number[] {
     if (this.#requestsPerSample === undefined) return [...samples];
     const before = Math.floor(this.#samples * this.#requestsPerSample);

@@ -15,7 +15,7 @@ interface Running {
 
 /**
  * A device in virtual time: executions that are under way at once lengthen each other as its `interference` says, from moment to moment, and
- * wait for their turn where it runs only so many at once.
+ * wait for their turn where it runs a limited number at once.
  */
 export class SharedDevice {
   readonly #interference: number;

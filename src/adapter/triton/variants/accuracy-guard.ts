@@ -9,7 +9,7 @@ import { CandidateRefusedError } from '../../../tuner/refused.ts';
 export interface AccuracyRule {
   readonly absolute: number;
   readonly relative: number;
-  /** Of the elements, 0 to 1, may be further off than that. */
+  /** The share of elements, 0 to 1, that may be further off than that. */
   readonly outsideShare: number;
 }
 
