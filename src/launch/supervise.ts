@@ -43,8 +43,7 @@ server.on('error', (error) => {
   process.exit(127);
 });
 server.on('exit', (code, signal) => {
-  if (!ending)
-    process.stderr.write(`the server ended by itself, ${signal ? `by ${signal}` : `with exit code ${code}`}\n`);
+  if (signal && !ending) process.stderr.write(`the server ended by itself, by ${signal}\n`);
   try {
     process.kill(-(server.pid as number), 'SIGKILL');
   } catch {

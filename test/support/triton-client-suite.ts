@@ -133,10 +133,10 @@ export function tritonClientSuite(title: string, subject: ClientSubject): void {
       const inputs = Object.fromEntries(
         (original.input ?? []).map(({ name, dims }) => [name, { ...sample, dims: dims?.map(Number) ?? [] }]),
       );
-      const warmed = (count: number, size = 4): ModelConfig => ({
+      const warmed = (count: number): ModelConfig => ({
         ...original,
         instance_group: [{ ...original.instance_group?.[0], count }],
-        model_warmup: [{ name: 'w', batch_size: size, count: 3, inputs }],
+        model_warmup: [{ name: 'w', batch_size: 4, count: 3, inputs }],
       });
       const counts = async () => {
         const now = (await client.statistics(model)).at(-1);
@@ -146,9 +146,6 @@ export function tritonClientSuite(title: string, subject: ClientSubject): void {
       await client.load(model, warmed(1));
       expect(await counts()).toEqual([3, 12, 12, [[4, 3]]]);
       await client.load(model, warmed(3));
-      expect(await counts()).toEqual([9, 36, 36, [[4, 9]]]);
-      const { serverMessage } = await refusalOf(client.load(model, warmed(1, 1000)));
-      expect(serverMessage).toContain("failed to run warmup sample 'w': batch size 1000");
       expect(await counts()).toEqual([9, 36, 36, [[4, 9]]]);
       await client.load(model, original);
     });

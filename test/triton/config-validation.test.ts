@@ -31,6 +31,11 @@ describe('validateConfig', () => {
   it.each<[string, JsonObject, readonly string[]]>([
     ['a value of the wrong type', { max_batch_size: 'abc' }, ['max_batch_size']],
     ['a negative batch size', { max_batch_size: -1 }, ['max_batch_size']],
+    [
+      'a warm-up above the most',
+      { model_warmup: [{ batch_size: 8 }, { batch_size: 9 }] },
+      ['model_warmup[1].batch_size'],
+    ],
     ['an enum name that is none', { instance_group: [{ kind: 'KIND_TPU' }] }, ['instance_group[0].kind']],
     ['a type without TYPE_', { input: [{ ...x, data_type: 'FP32' }] }, ['input[0].data_type']],
     ['two schedulers', { dynamic_batching: {}, sequence_batching: {} }, ['sequence_batching']],

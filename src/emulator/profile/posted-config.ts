@@ -34,12 +34,15 @@ export function readPostedConfig(model: PostedFor, configJson: string): ModelCon
         `backend library for backend '${config.backend ?? config.platform}' (the emulator has only '${backend}');\n`,
     );
   }
-  if (validateConfig(config).some(({ path }) => !toldByPlacement.test(path))) throw notPolled(model.name);
+  if (validateConfig(config).some(({ path }) => !toldLater.test(path))) throw notPolled(model.name);
   return withTritonDefaults(config, model.name);
 }
 
-/** Where instances may stand is checked when they are made, with words of its own; a count below 1 is taken as 1. */
-const toldByPlacement = /^instance_group\[\d+\]\.(kind|gpus|count)/;
+/**
+ * Where instances may stand is checked when they are made, and a warm-up when it runs, with words of their own; a count below 1 is
+ * taken as 1.
+ */
+const toldLater = /^(instance_group\[\d+\]\.(kind|gpus|count)|model_warmup)/;
 
 function parse(model: string, configJson: string): ModelConfig {
   try {

@@ -36,6 +36,7 @@ export function validateConfig(config: ModelConfig): readonly ConfigFault[] {
     ...responseCacheFaults(normal),
     ...cudaGraphFaults(normal),
     ...metricFaults(normal),
+    ...warmUpFaults(normal),
   ];
 }
 
@@ -68,6 +69,13 @@ function itemsOf(field: FieldSchema, value: Json, path: string): readonly (reado
   if (field.shape === 'repeated') return (value as readonly Json[]).map((item, i) => [`${path}[${i}]`, item] as const);
   return Object.entries(value as JsonObject).map(
     ([key, item]) => [`${path}[${JSON.stringify(key)}]`, item as Json] as const,
+  );
+}
+
+/** The model's own check, not the parser's. Triton 2.51 may crash after such a load (seen twice; SIGSEGV in its model lifecycle). */
+function warmUpFaults({ max_batch_size: most = 0, model_warmup: samples }: ModelConfig): readonly ConfigFault[] {
+  return ((samples ?? []) as readonly { readonly batch_size?: number }[]).flatMap(({ batch_size: size = 0 }, i) =>
+    faultIf(size > Math.max(1, most), `model_warmup[${i}].batch_size`, `must not be above max_batch_size ${most}`),
   );
 }
 
