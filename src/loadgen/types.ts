@@ -86,13 +86,13 @@ export type SendOutcome = SendSuccess | SendFailure;
 
 export interface SendSuccess {
   readonly ok: true;
-  /** Of a sample of the requests, where the transport was asked for it. */
+  /** Where the time of this request went; only requests of a sample have it, and only where the transport was asked for it. */
   readonly times?: ClientTimes;
   /** Responses to a request of a model that gives any number of them, without a final empty one. */
   readonly responses?: number;
   /** The request was the last of its sequence. */
   readonly endsSequence?: true;
-  /** Of plain HTTP. */
+  /** The reply of a request over plain HTTP. */
   readonly reply?: HttpReply;
 }
 
@@ -104,7 +104,7 @@ export interface HttpReply {
   /** From the writing of the request to the first byte, and from there to the last. */
   readonly waitNs: number;
   readonly readNs: number;
-  /** Of the connections that were opened since the reply before: to find the name's address, and all until they can be written to. */
+  /** Times of the connections opened since the previous reply: name resolution, and everything until they can be written to. */
   readonly lookupsNs: readonly number[];
   readonly connectsNs: readonly number[];
 }

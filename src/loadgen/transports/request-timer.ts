@@ -53,8 +53,8 @@ export const withTimes = (outcome: SendOutcome, timer: RequestTimer | undefined)
   timer && outcome.ok ? { ...outcome, times: timer.times() } : outcome;
 
 /**
- * Of requests that are sent with this mean gap or a longer one, one in so many is timed. Primes, so that the sample does not keep step with
- * batches and numbers of requests in flight.
+ * One request in `stride` is timed where the mean gap between requests is `gapNs` or longer. Strides are primes, so that the sample does
+ * not keep step with batches and numbers of requests in flight.
  */
 const STRIDES = [
   { gapNs: NS_PER_MS, stride: 1 },

@@ -58,7 +58,7 @@ export class Extent {
     return isAnswered && this.#haveAll(this.#options.requests, ({ tally }) => tally.counted);
   }
 
-  /** Tells whether fronts have so many of their requests each on average; those that have nothing left do not count. */
+  /** Tells whether fronts have `wanted` requests each on average; those that have nothing left do not count. */
   #haveAll(wanted: number, of: (front: FrontTraffic) => number): boolean {
     let [sum, goingOn] = [0, 0];
     for (const front of this.#fronts) {
