@@ -115,18 +115,21 @@ export interface ParameterOption {
 }
 
 /**
- * `set` a value, `ensure` that a message is there (as the base config has it, or empty), `remove` the field, or `fit` batch sizes to the
+ * `set` a value, `ensure` that a message is there (as the base config has it, or empty), `remove` the field, or `fit` a value to the
  * largest batch that the config then has.
  */
 export type FieldWrite =
   | { readonly action: 'set'; readonly path: ConfigPath; readonly value: Json }
-  | { readonly action: 'fit'; readonly path: ConfigPath; readonly sizes: RelativeSizes }
+  | { readonly action: 'fit'; readonly path: ConfigPath; readonly value: RelativeValue }
   | { readonly action: 'ensure' | 'remove'; readonly path: ConfigPath };
 
-/** Batch sizes in terms of the largest: the multiples of a number up to it, or it alone. */
-export interface RelativeSizes {
-  readonly multiplesOf: number | null;
-}
+/**
+ * A value in terms of the largest batch. `sizes`: the multiples of a number up to it, or it alone. `warm-up`: `model_warmup` with a request of the
+ * largest batch, or with one of each power of two up to it as well.
+ */
+export type RelativeValue =
+  | { readonly kind: 'sizes'; readonly multiplesOf: number | null }
+  | { readonly kind: 'warm-up'; readonly batches: 'max' | 'each' };
 
 /** A field or map key, an index, or the list item whose field has this value. */
 export type PathSegment = string | number | { readonly field: string; readonly value: string };

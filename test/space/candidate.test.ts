@@ -151,6 +151,44 @@ describe('a candidate', () => {
     ).toEqual({ max_queue_delay_microseconds: 100, ...(sizes && { preferred_batch_size: sizes }) });
   });
 
+  it.each([
+    ['max', 6, [6]],
+    ['each', 6, [1, 2, 4, 6]],
+    ['each', 8, [1, 2, 4, 8]],
+    ['each', 1, [1]],
+  ])('with a warm-up %s and a largest batch of %d executes zeros of the batches %j', (value, max, batches) => {
+    const space = spaceOf('parameters: { model_warmup: [max, each], max_batch_size: [1, 6, 8] }');
+    const own = { ...cpuModel, input: [{ name: 'x', data_type: 'TYPE_FP32', dims: [3, 4] }] } as typeof cpuModel;
+    const { config } = candidateOf(space, own, { max_batch_size: max, model_warmup: value });
+    expect(config.model_warmup).toEqual(
+      batches.map((batch) => ({
+        name: `batch_${batch}`,
+        batch_size: batch,
+        count: 1,
+        inputs: { x: { data_type: 'TYPE_FP32', dims: [3, 4], zero_data: true } },
+      })),
+    );
+  });
+
+  it('makes no warm-up for an input of any size', () => {
+    const own = { ...cpuModel, input: [{ name: 'x', data_type: 'TYPE_FP32', dims: [-1] }] } as typeof cpuModel;
+    expect(reasonOf(spaceOf('parameters: { model_warmup: [max] }'), own, { model_warmup: 'max' })).toBe(
+      "model_warmup needs sizes, and input 'x' has a dimension of any size",
+    );
+  });
+
+  it("keeps the base config's warm-up within the largest batch", () => {
+    const space = spaceOf('parameters: { max_batch_size: [4, 16] }');
+    const sample = (size: number) => ({ name: `own_${size}`, batch_size: size, inputs: {} });
+    const own = { ...cpuModel, max_batch_size: 8, model_warmup: [sample(2), sample(8)] } as typeof cpuModel;
+    const batchesAt = (max: number) =>
+      (candidateOf(space, own, { max_batch_size: max }).config.model_warmup as { batch_size: number }[]).map(
+        ({ batch_size }) => batch_size,
+      );
+    expect(batchesAt(4)).toEqual([2, 4]);
+    expect(batchesAt(16)).toEqual([2, 8]);
+  });
+
   it('has preferred batch sizes from the space only when they fit', () => {
     const space = spaceOf('extends: base\nparameters: { preferred_batch_size: [4, [8, 16]] }');
     expect(candidateOf(space, cpuModel, { preferred_batch_size: 4 }).config.dynamic_batching).toEqual({

@@ -2,6 +2,7 @@ import type { Json } from '../../base/json.ts';
 import type { InstanceGroup, ModelConfig } from '../../triton/config/model-config.ts';
 import type { FieldWrite } from '../types.ts';
 import { sizesKept, sizesUpTo } from './batch-sizes.ts';
+import { warmUpKept, warmUpTo } from './warm-up.ts';
 import { writeField } from './write-field.ts';
 
 type ModelConfigDraft = { [field: string]: Json | undefined };
@@ -16,20 +17,30 @@ export function applyWrites(
 ): { readonly config: ModelConfig } | { readonly reason: string } {
   const config = structuredClone(base) as ModelConfigDraft;
   keepAddressedGroups(config, writes);
-  for (const write of [...writes].sort((a, b) => a.path.length - b.path.length)) {
-    const reason = writeField(config, write.action === 'fit' ? fitted(write, config) : write);
+  for (const write of inOrder(writes)) {
+    const fitted = write.action === 'fit' ? fittedTo(config, write) : write;
+    const reason = 'reason' in fitted ? fitted.reason : writeField(config, fitted);
     if (reason !== undefined) return { reason };
   }
   leaveNoContradiction(config, base, writes);
   return { config: config as ModelConfig };
 }
 
-/** `max_batch_size` is written before any field of the batcher, because its path is shorter. */
-const fitted = ({ path, sizes }: FieldWrite & { action: 'fit' }, config: ModelConfigDraft): FieldWrite => ({
-  action: 'set',
-  path,
-  value: sizesUpTo((config as ModelConfig).max_batch_size ?? 0, sizes),
-});
+/** Messages before the fields inside them, and what follows the largest batch after that. */
+const inOrder = (writes: readonly FieldWrite[]): readonly FieldWrite[] =>
+  [...writes].sort((a, b) => Number(a.action === 'fit') - Number(b.action === 'fit') || a.path.length - b.path.length);
+
+function fittedTo(
+  draft: ModelConfigDraft,
+  { path, value: relative }: FieldWrite & { action: 'fit' },
+): FieldWrite | { readonly reason: string } {
+  const config = draft as ModelConfig;
+  if (relative.kind === 'sizes') {
+    return { action: 'set', path, value: sizesUpTo(config.max_batch_size ?? 0, relative.multiplesOf) };
+  }
+  const warmUp = warmUpTo(config, relative);
+  return 'reason' in warmUp ? warmUp : { action: 'set', path, value: warmUp.value };
+}
 
 /** A space that sets instance groups up to some index means these groups, not others besides. */
 function keepAddressedGroups(config: ModelConfigDraft, writes: readonly FieldWrite[]): void {
@@ -49,6 +60,8 @@ function leaveNoContradiction(config: ModelConfigDraft, base: ModelConfig, write
   if (own !== undefined && largest !== (base.max_batch_size ?? 0) && !sets('preferred_batch_size')) {
     config.dynamic_batching = { ...batching, preferred_batch_size: sizesKept(own, largest) };
   }
+  const warmUp = (config as ModelConfig).model_warmup;
+  if (warmUp !== undefined) config.model_warmup = warmUpKept(warmUp as readonly object[], largest) as Json;
   if (!sets('kind') || sets('gpus')) return;
   const groups = (config as ModelConfig).instance_group ?? [];
   config.instance_group = groups.map(({ gpus, ...group }: InstanceGroup) =>

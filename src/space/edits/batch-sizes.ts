@@ -1,21 +1,23 @@
 import type { Json } from '../../base/json.ts';
-import type { RelativeSizes } from '../types.ts';
+import type { RelativeValue } from '../types.ts';
+
+type RelativeSizes = RelativeValue & { readonly kind: 'sizes' };
 
 /** Preferred sizes, at most: some backends prepare an execution of each at every load. */
 const MOST_SIZES = 16;
 
 /** Reads preferred batch sizes that follow the largest batch: `max`, or `multiples_of_8`; undefined for anything else. */
 export function relativeSizes(value: Json): RelativeSizes | undefined {
-  if (value === 'max') return { multiplesOf: null };
+  if (value === 'max') return { kind: 'sizes', multiplesOf: null };
   const [, step] = typeof value === 'string' ? (/^multiples_of_([1-9]\d{0,5})$/.exec(value) ?? []) : [];
-  return step === undefined ? undefined : { multiplesOf: Number(step) };
+  return step === undefined ? undefined : { kind: 'sizes', multiplesOf: Number(step) };
 }
 
 /**
  * Returns the sizes below a largest batch, rising: the multiples and the largest itself, 16 at most; where there would be more, the step is
  * doubled until there are not.
  */
-export function sizesUpTo(largest: number, { multiplesOf }: RelativeSizes): number[] {
+export function sizesUpTo(largest: number, multiplesOf: number | null): number[] {
   let step = multiplesOf ?? largest;
   while (largest / step > MOST_SIZES) step *= 2;
   const multiples = Array.from({ length: Math.ceil(largest / step) - 1 }, (_, index) => step * (index + 1));

@@ -1,6 +1,7 @@
 import type { Json } from '../../base/json.ts';
 import { relativeSizes } from '../edits/batch-sizes.ts';
-import type { RelativeSizes } from '../types.ts';
+import { relativeWarmUp } from '../edits/warm-up.ts';
+import type { RelativeValue } from '../types.ts';
 
 /** A short name for a field that is often tuned. */
 interface KnownKnob {
@@ -11,7 +12,7 @@ interface KnownKnob {
   /** What is removed in the place of the field: a message around it. */
   readonly within?: string;
   /** Values that follow the largest batch; undefined for one that does not. */
-  readonly relative?: (value: Json) => RelativeSizes | undefined;
+  readonly relative?: (value: Json) => RelativeValue | undefined;
 }
 
 const tensorrt = 'optimization.execution_accelerators.gpu_execution_accelerator[name=tensorrt]';
@@ -55,6 +56,11 @@ const knobs = {
     path: 'version_policy',
     description: "which of the model's versions is served",
     spell: (version) => ({ specific: { versions: [version] } }),
+  },
+  model_warmup: {
+    path: 'model_warmup',
+    description: 'requests of zeros that each instance executes before it serves: max, each',
+    relative: relativeWarmUp,
   },
   response_cache: { path: 'response_cache.enable', description: 'whether responses are cached' },
 } satisfies Record<string, KnownKnob>;

@@ -4,7 +4,7 @@ import { FieldFault, fieldWrite } from '../edits/config-fields.ts';
 import { both, compileCondition } from '../expressions/condition.ts';
 import { didYouMean } from '../nearest.ts';
 import { type Names, requirePath } from '../subject.ts';
-import type { ConfigPath, FieldWrite, Parameter, ParameterCase, ParameterOption, RelativeSizes } from '../types.ts';
+import type { ConfigPath, FieldWrite, Parameter, ParameterCase, ParameterOption, RelativeValue } from '../types.ts';
 import type { JoinedParameter } from './inherit.ts';
 import { knownKnob, knownKnobNames } from './known-knobs.ts';
 import type { ValuesFile } from './schema.ts';
@@ -58,7 +58,7 @@ interface Target {
   readonly spell: Spell;
   /** What a value that is spelt null removes. */
   readonly removed: ConfigPath;
-  readonly relative?: (value: Json) => RelativeSizes | undefined;
+  readonly relative?: (value: Json) => RelativeValue | undefined;
 }
 
 /** The field that the parameter sets: its own path, else the short name's, else its name read as a path. */
@@ -109,8 +109,8 @@ function optionsOf(
 
 function optionOf({ path, spell, removed, relative }: Target, value: Json): ParameterOption {
   if (value === null) return { value, writes: [] };
-  const sizes = relative?.(value);
-  if (sizes) return { value, writes: [{ action: 'fit', path, sizes }] };
+  const followed = relative?.(value);
+  if (followed) return { value, writes: [{ action: 'fit', path, value: followed }] };
   const spelled = spell(value);
   if (spelled === null) return { value, writes: [{ action: 'remove', path: removed }] };
   const fitted = fieldWrite(path, spelled);
