@@ -161,6 +161,11 @@ export interface Measurement {
   readonly serverNote?: string;
   /** Statistics of the models that this one is composed of or calls, where they were asked for and served anything. */
   readonly composing?: readonly (ServerBreakdown & { readonly model: string; readonly version: string })[];
+  /**
+   * What the requests of each front saw, where a mix is sent to several models at once; absent for one front. The figures of the whole measurement
+   * then are of all requests together.
+   */
+  readonly fronts?: readonly FrontMeasurement[];
   /** Requests that the server counted and this client did not send: someone else uses the model. Absent when none. */
   readonly foreignRequests?: number;
   /** The measurement ended early because the latency budget was clearly met or missed, if it was asked to. */
@@ -188,6 +193,28 @@ export interface Measurement {
   readonly openLoop?: OpenLoopFigures;
   /** Present for plain HTTP. */
   readonly replies?: HttpReplies;
+}
+
+/** The figures of one model of a mix, at its part of the level. */
+export interface FrontMeasurement
+  extends Pick<
+    Measurement,
+    | 'level'
+    | 'throughput'
+    | 'latencyMs'
+    | 'budgetLatencyMs'
+    | 'stable'
+    | 'requests'
+    | 'sendRate'
+    | 'failures'
+    | 'errorRate'
+    | 'server'
+    | 'serverNote'
+    | 'composing'
+    | 'foreignRequests'
+    | 'openLoop'
+  > {
+  readonly model: string;
 }
 
 /** The profiler's progress, for observers. */

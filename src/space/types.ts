@@ -36,6 +36,11 @@ export interface CandidateShape {
   readonly settings: Settings;
   /** What has to be made before it can be served for the first time. */
   readonly preparation?: Preparation;
+  /**
+   * The shapes of the models that are tuned together, by name; absent for one model alone. The fields above then hold for all of them: the sum of
+   * the instances, the groups of all, and settings by `MODEL/path`. The largest batch is that of the first front.
+   */
+  readonly members?: { readonly [model: string]: CandidateShape };
 }
 
 /** Work before a first load, such as building an engine; candidates with the same `key` share its outcome. */
@@ -48,10 +53,11 @@ export interface Preparation {
 }
 
 /**
- * How requests come to instances: `batcher` for the dynamic batcher and the default scheduler, which the performance model knows. Of the
+ * How requests come to instances: `batcher` for the dynamic batcher and the default scheduler, which the performance model knows; `network`
+ * for several models that are tuned together (`CandidateShape.members`), each of which has a scheduling of its own. Of the
  * others, and of a server whose scheduling nobody told (`unknown`), a search learns from measurements alone.
  */
-export type Scheduling = 'batcher' | 'sequence' | 'ensemble' | 'decoupled' | 'unknown';
+export type Scheduling = 'batcher' | 'sequence' | 'ensemble' | 'decoupled' | 'network' | 'unknown';
 
 export interface InstanceGroupShape {
   readonly device: 'auto' | 'cpu' | 'gpu' | 'model';

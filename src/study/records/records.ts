@@ -2,6 +2,7 @@ import type { JsonObject } from '../../base/json.ts';
 import type { Accuracy } from '../../loadgen/accuracy.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { Narrowing } from '../../space/narrowing.ts';
+import type { Topology } from '../../space/topology.ts';
 import type { Candidate } from '../../space/types.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 import type { Interval } from '../../stats/interval.ts';
@@ -53,6 +54,8 @@ export interface StudyStarted extends Stamped {
   readonly wasLoaded: boolean;
   /** Those of the original's other models that were not loaded before the run. Absent for none. */
   readonly unloadedOthers?: readonly string[];
+  /** The models that are tuned together, and the way of requests through them. Absent for one model alone. */
+  readonly topology?: Topology;
   readonly goal: Goal;
   readonly levels: LevelRange;
   readonly sampler: string;

@@ -1,0 +1,28 @@
+import type { Topology } from '../space/topology.ts';
+import type { Measurement, ServerBreakdown } from './measurement.ts';
+
+/**
+ * Returns the server's figures of each stage, by the model's name, in the order of the topology. A stage that the server gave no statistics of is
+ * left out. A model that is called from several fronts has one breakdown, for all its requests.
+ */
+export function stageBreakdowns(
+  { server, composing = [], fronts = [] }: Measurement,
+  topology: Topology,
+): ReadonlyMap<string, ServerBreakdown> {
+  const [only, ...others] = topology.fronts;
+  const own = only && others.length === 0 ? [{ model: only.model, server }] : fronts;
+  const found = new Map<string, ServerBreakdown>();
+  for (const front of own) if (front.server) found.set(front.model, front.server);
+  for (const { model, version: _, ...breakdown } of [
+    ...composing,
+    ...fronts.flatMap((front) => front.composing ?? []),
+  ]) {
+    found.set(model, breakdown);
+  }
+  return new Map(
+    topology.stages.flatMap((stage) => {
+      const breakdown = found.get(stage);
+      return breakdown ? [[stage, breakdown] as const] : [];
+    }),
+  );
+}

@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest';
+import { frontLevels } from '../../src/space/topology.ts';
+
+const front = (model: string, own: object = {}) => ({ model, steps: [{ stage: model }], ...own });
+
+describe('frontLevels', () => {
+  it('divides requests in flight by the shares, as whole numbers with their sum', () => {
+    const fronts = [front('a', { share: 3 }), front('b', { share: 1 }), front('c', { share: 1 })];
+    const values = frontLevels({ fronts }, { mode: 'concurrency', value: 16 }).map(({ value }) => value);
+    expect(values).toEqual([10, 3, 3]);
+  });
+
+  it('gives each front one request in flight at least', () => {
+    const fronts = [front('a', { share: 100 }), front('b')];
+    expect(frontLevels({ fronts }, { mode: 'concurrency', value: 1 }).map(({ value }) => value)).toEqual([1, 1]);
+  });
+
+  it('divides rates exactly, and leaves a fixed rate alone', () => {
+    const fronts = [front('a', { share: 3 }), front('b', { requestsPerSecond: 40 }), front('c')];
+    expect(frontLevels({ fronts }, { mode: 'request-rate', value: 10 })).toEqual([
+      { mode: 'request-rate', value: 7.5 },
+      { mode: 'request-rate', value: 40 },
+      { mode: 'request-rate', value: 2.5 },
+    ]);
+  });
+
+  it('keeps the mode of a fixed rate beside requests in flight', () => {
+    const fronts = [front('a'), front('b', { requestsPerSecond: 40 })];
+    expect(frontLevels({ fronts }, { mode: 'concurrency', value: 8 })).toEqual([
+      { mode: 'concurrency', value: 8 },
+      { mode: 'request-rate', value: 40 },
+    ]);
+  });
+});
