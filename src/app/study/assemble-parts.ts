@@ -4,25 +4,26 @@ import { createTracing } from '../../adapter/triton/tracing.ts';
 import { type AccuracyRule, createAccuracyGuard } from '../../adapter/triton/variants/accuracy-guard.ts';
 import { createArtifacts } from '../../adapter/triton/variants/artifacts.ts';
 import { cacheDirectory } from '../../adapter/triton/variants/cache.ts';
-import { hasVariants } from '../../adapter/triton/variants/known-builds.ts';
 import { realClock } from '../../base/clock.ts';
+import { TrituneError } from '../../base/errors.ts';
 import type { Accuracy } from '../../loadgen/accuracy.ts';
 import type { PreparedInputs } from '../../loadgen/inputs.ts';
 import { defaultPerfAnalyzerRule, type PerfAnalyzerRule } from '../../profiler/level-options.ts';
-import { modelConfigOf } from '../../space/model-configs.ts';
+import { configOfModel } from '../../space/model-configs.ts';
 import type { Candidate } from '../../space/types.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 import { foldStudy } from '../../study/records/fold.ts';
-import { viewSpace } from '../../study/search/samplers/space-view.ts';
+import type { ModelConfig } from '../../triton/config/model-config.ts';
 import type { TuneParts } from '../../tuner/run.ts';
 import { safeName } from '../output/directory.ts';
 import { devicesOf } from '../server/devices.ts';
 import type { OpenServer } from '../server/open-server.ts';
 import { compareReplies, expectsOutputs } from '../traffic/compare-outputs.ts';
-import { openTraffic, trafficOf } from '../traffic/open-traffic.ts';
+import { openTraffic } from '../traffic/open-traffic.ts';
 import { rateSchedule } from '../traffic/schedule.ts';
 import { controlOver, originalsOf } from './control-over.ts';
 import type { OpenStudy } from './open-study.ts';
+import { type FrontInputs, trafficTo } from './pipeline/front-inputs.ts';
 import type { PlannedStudy } from './plan-study.ts';
 
 const REQUEST_TIMEOUT_MS = 30_000;
@@ -39,15 +40,18 @@ export async function assembleParts(
   opened: OpenServer,
   inputs: PreparedInputs,
   onBuild?: (variant: string, log: string) => void,
+  otherFronts: readonly FrontInputs[] = [],
 ): Promise<{ readonly parts: TuneParts; close(): Promise<void> }> {
+  if (otherFronts.length > 0) throw notMeasured(otherFronts);
   const { client } = opened;
   const { model, goal, measurement } = spec;
   const { original, levels } = plan.study;
-  const isGuarded =
-    expectsOutputs(inputs, modelConfigOf(original)) && (spec.accuracy !== undefined || hasVariants(space));
+  const config = configOfModel(original, model);
+  const configIn = (candidate: Candidate): ModelConfig => configOfModel(candidate, model, config);
+  const isGuarded = expectsOutputs(inputs, config) && (spec.accuracy !== undefined || space.hasVariants);
   const traffic = await openTraffic(opened, {
-    spec: trafficOf(spec),
-    config: modelConfigOf(original),
+    spec: trafficTo(spec, model),
+    config,
     inputs,
     levels,
     timeoutMs: REQUEST_TIMEOUT_MS,
@@ -59,7 +63,7 @@ export async function assembleParts(
     transport: traffic.transport,
     ...traffic.threads,
     sequences: traffic.sequences,
-    requestsFor: (candidate, batch) => traffic.requestsFor(modelConfigOf(candidate), batch),
+    requestsFor: (candidate, batch) => traffic.requestsFor(configIn(candidate), batch),
     stats: client,
     clock: realClock,
     percentile: goal.percentile,
@@ -86,10 +90,10 @@ export async function assembleParts(
   });
   const rule = spec.accuracy ?? EXACT;
   const compare = (candidate: Candidate, signal: AbortSignal): Promise<Accuracy> =>
-    compareReplies(opened, trafficOf(spec), inputs, modelConfigOf(candidate), rule, signal);
+    compareReplies(opened, trafficTo(spec, model), inputs, configIn(candidate), rule, signal);
   const adapter = tritonAdapter({
     ...{ model, original, control, profile, identity: opened.server, segmentOf: safeName },
-    space: viewSpace(space, original),
+    space: space.view(),
     ...(isGuarded && { guard: createAccuracyGuard({ rule, original, compare }) }),
   });
   const tracing = spec.trace ? { tracing: createTracing(client) } : {};
@@ -101,6 +105,14 @@ export async function assembleParts(
     },
   };
 }
+
+/** The one place where the traffic of further fronts is missing. */
+const notMeasured = (fronts: readonly FrontInputs[]): TrituneError =>
+  new TrituneError(
+    'UNSUPPORTED',
+    `requests to ${fronts.map(({ config }) => config.name).join(', ')} beside the first model are not sent yet`,
+    'tune the models one after another: -m a,b',
+  );
 
 /** With a budget the latency that it is about must be stable, and is the threshold. */
 const perfAnalyzerRuleOf = ({ latencyBudgetMs, percentile }: StudySpec['goal']): PerfAnalyzerRule =>
