@@ -20,6 +20,21 @@ export interface InterferenceModel {
   uncertainty(instances: number, busyInstances: number, batchSize: number): number;
 }
 
+/**
+ * Returns how well the interference hypotheses explain the points, as the logarithm of a probability up to a constant: the sum over the hypotheses
+ * without presence. To compare other explanations of the same executions by.
+ */
+export function evidenceOf(points: readonly Point[]): number {
+  const logs = hypotheses
+    .filter(({ cores }) => cores === CORES[0])
+    .map(({ interference, logPrior }) => {
+      const factors = points.map((point) => interferenceFactor(interference, point));
+      return logPrior - fitLine(points, factors).loss / (2 * USUAL_MISS ** 2);
+    });
+  const most = Math.max(...logs);
+  return most + Math.log(logs.reduce((sum, log) => sum + Math.exp(log - most), 0));
+}
+
 type Interference = ServiceLaw['interference'];
 
 /** A hypothesis of interference, before any point is seen. */
