@@ -4,7 +4,7 @@ import { expectedTime } from '../expected-time.ts';
 import { didYouMean } from '../nearest.ts';
 import type { Assignment, Candidate, CandidateOutcome } from '../types.ts';
 import { joinCandidates } from './join-candidates.ts';
-import { batchInFront, byMember, type JointMember, type JointSpace, jointName } from './joint-space.ts';
+import { byMember, type JointMember, type JointSpace, jointName, surroundingsOf } from './joint-space.ts';
 
 /** Members' candidates that are kept: samplers build thousands of joint candidates from a few of each member's. */
 const MOST_KNOWN = 10_000;
@@ -24,7 +24,7 @@ export function buildJoint(joint: JointSpace, assignment: Assignment): Candidate
     if (!outcome.legal) return { legal: false, reason: `${member.model}: ${outcome.reason}` };
     built.push([member.model, outcome.candidate]);
   }
-  return { legal: true, candidate: joinCandidates(built, batchInFront(joint), assignment) };
+  return { legal: true, candidate: joinCandidates(built, surroundingsOf(joint), assignment) };
 }
 
 function buildMember(member: JointMember, part: Assignment): CandidateOutcome {

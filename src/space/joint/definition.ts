@@ -24,8 +24,8 @@ export function jointFromJson({ members }: JsonObject, original: Candidate, fron
 }
 
 /**
- * Returns a member's space with a rule for each ensemble that the model is a step of: Triton (2.51) serves an ensemble only where every model in
- * it that takes batches takes at least as large ones.
+ * Returns a member's space with a rule for each of these ensembles that the model is a step of. They are not the study's, and stay as they are;
+ * Triton (2.51) serves an ensemble only where every model in it that takes batches takes at least as large ones.
  */
 export function withinEnsembles(space: SearchSpace, model: string, ensembles: ModelConfigs): SearchSpace {
   const rules = Object.entries(ensembles)

@@ -1,14 +1,13 @@
 import { TrituneError } from '../../base/errors.ts';
-import type { ModelConfig } from '../../triton/config/model-config.ts';
 import { type ModelConfigs, modelConfigsOf, originalOf, otherConfigsOf } from '../model-configs.ts';
 import type { Assignment, Candidate, ParameterValue, SearchSpace } from '../types.ts';
-import { joinCandidates } from './join-candidates.ts';
+import { joinCandidates, type Surroundings } from './join-candidates.ts';
 
 /** The search space of models that are tuned together: the product of the spaces of its members, each over its own base config. */
 export interface JointSpace {
   /** At least one, in the order of the topology's stages. */
   readonly members: readonly JointMember[];
-  /** The configs of all members to the letter; its `others` are those of ensembles, which have nothing to tune. */
+  /** The configs of all members to the letter; its `others` are those of the ensembles over them, whose largest batch follows the members'. */
   readonly original: Candidate;
   /** The first front; a member, or one of the original's `others`. */
   readonly front: string;
@@ -28,7 +27,7 @@ export interface JointMember {
  */
 export function jointOriginal(members: ModelConfigs, others: ModelConfigs, front: string): Candidate {
   const originals = Object.entries(members).map(([model, config]) => [model, originalOf(config)] as const);
-  const joined = joinCandidates(originals, largestRequest(others[front]));
+  const joined = joinCandidates(originals, { ensembles: others, front });
   const hasOthers = Object.keys(others).length > 0;
   return { ...joined, value: { models: members, ...(hasOthers && { others }) } };
 }
@@ -53,11 +52,11 @@ export function joinSpaces(
 
 const names = (configs: ModelConfigs): string => Object.keys(configs).join(', ');
 
-/** Returns the samples that an ensemble in front takes in one request; undefined where the front is a member. */
-export const batchInFront = ({ original, front }: Pick<JointSpace, 'original' | 'front'>): number | undefined =>
-  largestRequest(otherConfigsOf(original)[front]);
-
-const largestRequest = (config: ModelConfig | undefined): number | undefined => config && (config.max_batch_size ?? 0);
+/** Returns what stands around the members. */
+export const surroundingsOf = ({ original, front }: JointSpace): Surroundings => ({
+  ensembles: otherConfigsOf(original),
+  front,
+});
 
 /** Returns the name of a member's parameter in assignments of the joint space. A Triton model's name has no slash. */
 export const jointName = (model: string, parameter: string): string => `${model}/${parameter}`;

@@ -11,12 +11,13 @@ import {
 } from '../../../src/space/joint/enumerate-joint.ts';
 import { joinSpaces, jointOriginal } from '../../../src/space/joint/joint-space.ts';
 import { jointNeighbours } from '../../../src/space/joint/neighbours.ts';
-import { originalOf } from '../../../src/space/model-configs.ts';
+import { modelConfigsOf, originalOf } from '../../../src/space/model-configs.ts';
 import { mostPlaces } from '../../../src/space/most-places.ts';
 import { changesInPlace } from '../../../src/space/shape.ts';
 import { loadSpace } from '../../../src/space/source/load.ts';
 import type { Assignment, Candidate, CandidateOutcome } from '../../../src/space/types.ts';
 import { jointSpaceView } from '../../../src/study/search/samplers/joint-space-view.ts';
+import { ensembleMisfit } from '../../../src/triton/config/ensemble-fit.ts';
 import type { ModelConfig } from '../../../src/triton/config/model-config.ts';
 import { cpuModel, spaceOf } from '../fixtures.ts';
 
@@ -177,7 +178,24 @@ describe('a joint space', () => {
     );
   });
 
-  it('keeps batches that the ensemble around them can be served with', () => {
+  it('lowers the largest batch of the ensembles around to what their models take', () => {
+    const outer: ModelConfig = {
+      ...{ name: 'outer', platform: 'ensemble', max_batch_size: 3 },
+      ensemble_scheduling: { step: [{ model_name: 'pipeline' }] },
+    };
+    const nested = joinSpaces(spaces, jointOriginal({ encoder, head }, { pipeline, outer }, 'outer'), 'outer');
+    const small = legal(buildJoint(nested, { 'encoder/max_batch_size': 1 }));
+    expect(small.value).toMatchObject({ models: { pipeline: { max_batch_size: 1 }, outer: { max_batch_size: 1 } } });
+    expect(small.shape.policy.maxBatchSize).toBe(1);
+    const misfit = (ensemble: ModelConfig) => ensembleMisfit(ensemble, (name) => modelConfigsOf(small)[name]);
+    expect(misfit(pipeline)).toMatch(/maximum batch size/);
+    expect(misfit(modelConfigsOf(small).pipeline as ModelConfig)).not.toMatch(/maximum batch size/);
+    const large = legal(buildJoint(nested, { 'encoder/max_batch_size': 8 }));
+    expect(Object.keys(large.value.models as object)).toEqual(['encoder', 'head']);
+    expect(large.shape.policy.maxBatchSize).toBe(3);
+  });
+
+  it('keeps batches that an ensemble of somebody else can be served with', () => {
     const bound = withinEnsembles(spaces.encoder, 'encoder', { pipeline });
     const within = joinSpaces({ ...spaces, encoder: bound }, original, 'pipeline');
     expect(buildJoint(within, { 'encoder/max_batch_size': 1 })).toEqual({
