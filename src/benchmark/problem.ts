@@ -1,4 +1,6 @@
 import type { GpuMemory } from '../perfmodel/gpu-memory.ts';
+import type { Narrowing } from '../space/narrowing.ts';
+import type { Topology } from '../space/topology.ts';
 import type { Candidate } from '../space/types.ts';
 import type { SpaceView } from '../study/search/samplers/space-view.ts';
 import type { LevelRange } from '../study/types.ts';
@@ -23,6 +25,19 @@ export interface TestProblem {
   loadMs(candidate: Candidate): number;
   /** Duration of a change of instances alone, where it is known. */
   readonly inPlaceMs?: number | undefined;
+  /** Of a pipeline: its fronts and stages. */
+  readonly topology?: Topology;
+  /** Returns the space with some parameters left out, where several models are tuned together. */
+  narrowed?(narrowing: Narrowing): SpaceView;
+  /** Budgets with their optima, where the space is too large to be gone through for them. */
+  readonly budgets?: readonly KnownBudget[];
+}
+
+/** A budget with the best throughput within it. */
+export interface KnownBudget {
+  readonly tightness: Tightness;
+  readonly budgetMs: number;
+  readonly optimum: number;
 }
 
 /** Memoizes a truth by candidate and level. */
@@ -58,6 +73,7 @@ const EDGE = 0.97;
  * be able to keep the budget.
  */
 export function budgetedProblemsOf(testProblem: TestProblem, slowest = 1): BudgetedProblem[] {
+  if (testProblem.budgets) return testProblem.budgets.map((known) => ({ testProblem, ...known }));
   const truths = everyTruth(testProblem).map((truth) => atSpeed(truth, slowest));
   const lowest = Math.min(...truths.map(({ latencyMs }) => latencyMs.p99));
   const fastest = truths.reduce((best, each) => (each.throughput > best.throughput ? each : best));

@@ -56,7 +56,7 @@ function readChoice(candidate: Candidate): Choice {
 
 function jointChoice(candidate: Candidate, shapes: NonNullable<CandidateShape['members']>): Choice {
   const members = new Map(
-    Object.entries(shapes).map(([model, shape]) => [model, choiceOf(memberOf(candidate, model, shape))]),
+    Object.entries(shapes).map(([model, shape]) => [model, memberChoice(candidate, model, shape)]),
   );
   const all = [...members.values()];
   const settingsKey = all.map((member) => member.settingsKey).join(' ');
@@ -75,6 +75,15 @@ function jointChoice(candidate: Candidate, shapes: NonNullable<CandidateShape['m
 
 /** Returns the choices of the models that are tuned together, in their order; the choice itself for one model alone. */
 export const partsOf = (choice: Choice): readonly Choice[] => (choice.members ? [...choice.members.values()] : [choice]);
+
+const ofShapes = new WeakMap<CandidateShape, Choice>();
+
+/** Returns a member's choice; the same object for the candidates that share the member's shape. */
+function memberChoice(candidate: Candidate, model: string, shape: CandidateShape): Choice {
+  const choice = ofShapes.get(shape) ?? ownChoice(memberOf(candidate, model, shape));
+  ofShapes.set(shape, choice);
+  return choice;
+}
 
 /** Returns the part of a joint candidate that is one model's, as a candidate of its own; its assignment keeps the names of the joint space. */
 function memberOf({ assignment, value, fingerprint }: Candidate, model: string, shape: CandidateShape): Candidate {

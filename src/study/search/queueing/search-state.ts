@@ -1,5 +1,7 @@
 import { type Choice, choiceOf } from '../../../perfmodel/modelled-config.ts';
+import { networkSimulatorOf } from '../../../perfmodel/network/network-simulator.ts';
 import { type Measured, measuredChoices, type Simulator, simulatorOf } from '../../../perfmodel/simulator.ts';
+import type { Topology } from '../../../space/topology.ts';
 import type { Candidate } from '../../../space/types.ts';
 import { isFeasible } from '../../goal/goal.ts';
 import { inFlightOf } from '../../level/line.ts';
@@ -33,6 +35,8 @@ export interface QueueingOptions {
    * % while it is early, at least 10 % when it is late (`Remaining.pace`).
    */
   readonly leastGain?: number | undefined;
+  /** What models that are tuned together are to each other; absent for one model alone. */
+  readonly topology?: Topology | undefined;
   /** Mechanisms to leave out, to see what they are worth. */
   readonly without?: Without | undefined;
 }
@@ -70,16 +74,11 @@ export interface FittedModels {
 export function fitModels(
   all: readonly Choice[],
   measured: readonly Measured[],
-  { goal, levels, seed, without }: QueueingOptions,
+  { goal, levels, seed, topology, without }: QueueingOptions,
   expectedTime: ExpectedTime,
 ): FittedModels {
-  const simulator = simulatorOf(measured, {
-    mode: levels.mode,
-    percentile: goal.budget?.percentile ?? 99,
-    seed,
-    without,
-    expectedTime,
-  });
+  const options = { mode: levels.mode, percentile: goal.budget?.percentile ?? 99, seed, without, expectedTime };
+  const simulator = topology ? networkSimulatorOf(measured, topology, options) : simulatorOf(measured, options);
   const longestDelayUs = Math.max(0, ...all.map(({ delayUs }) => delayUs));
   return { simulator, posterior: posteriorModelOf(simulator, measured, goal, longestDelayUs, without) };
 }
@@ -176,7 +175,7 @@ function tooLow(
   );
   const mostOfOne = Math.max(0, ...seen);
   return (choice, level) => {
-    const predicted = simulator.mostThroughput(choice, level) * Math.exp(simulator.uncertaintyAt(choice, 1));
+    const predicted = simulator.mostThroughput(choice, level);
     return Math.max(predicted, mostOfOne * samplesInFlight({ choice, level })) < least;
   };
 }
