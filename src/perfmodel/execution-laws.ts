@@ -16,6 +16,12 @@ export interface Observed {
   readonly observations: readonly Observation[];
 }
 
+/** A choice with its mean execution times. */
+export interface Timed {
+  readonly choice: Choice;
+  readonly points: readonly Point[];
+}
+
 /** Laws of execution times by choice, without the front end and the spread. */
 export interface ExecutionLaws {
   /** Returns the law of a choice; the same object for choices with the same law. */
@@ -38,18 +44,18 @@ const FACTOR_NOISE = 0.05;
  * statistics by batch size.
  */
 export function executionLawsOf(
-  observed: readonly Observed[],
+  timed: readonly Timed[],
   without: WithoutParts = WHOLE,
   expectedTime: (candidate: Candidate) => number = () => 1,
 ): ExecutionLaws | null {
-  const points = observed.flatMap(pointsOf);
-  const reference = observed.find(({ choice }) =>
+  const points = timed.flatMap((each) => each.points);
+  const reference = timed.find(({ choice }) =>
     points.some(({ settingsKey }) => settingsKey === choice.settingsKey),
   )?.choice;
   if (!reference) return null;
   const expectedFactor = ({ candidate }: Choice): number =>
     Math.log(expectedTime(candidate) / expectedTime(reference.candidate));
-  const seen = new Map(observed.map(({ choice }) => [choice.settingsKey, choice]));
+  const seen = new Map(timed.map(({ choice }) => [choice.settingsKey, choice]));
   const expected = new Map([...seen].map(([settingsKey, choice]) => [settingsKey, expectedFactor(choice)]));
   const factors = executionTimeFactors(points, reference.settingsKey, expected, without);
   const surprises = settingFactors(

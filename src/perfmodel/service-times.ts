@@ -1,6 +1,6 @@
 import { executionNs, type ServiceLaw } from '../queueing/service-law.ts';
 import type { Candidate } from '../space/types.ts';
-import { executionLawsOf, type Observed } from './execution-laws.ts';
+import { executionLawsOf, type Observed, pointsOf } from './execution-laws.ts';
 import { fitSpread } from './fit-spread.ts';
 import { fitFrontEnd } from './front-end.ts';
 import type { Choice } from './modelled-config.ts';
@@ -27,7 +27,8 @@ export function serviceTimesOf(
   without: WithoutParts = WHOLE,
   expectedTime: (candidate: Candidate) => number = () => 1,
 ): ServiceTimes | null {
-  const laws = executionLawsOf(observed, without, expectedTime);
+  const timed = observed.map((each) => ({ choice: each.choice, points: pointsOf(each) }));
+  const laws = executionLawsOf(timed, without, expectedTime);
   if (!laws) return null;
   const telling = observed.flatMap(({ choice, observations }) =>
     observations.filter(hasServicePoints).map((observation) => ({ observation, law: laws.of(choice) })),

@@ -1,6 +1,6 @@
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { Topology } from '../../space/topology.ts';
-import { type ExecutionLaws, executionLawsOf, type Observed, pointsOf } from '../execution-laws.ts';
+import { type ExecutionLaws, executionLawsOf, pointsOf, type Timed } from '../execution-laws.ts';
 import type { Choice } from '../modelled-config.ts';
 import { WHOLE, type WithoutParts } from '../parts.ts';
 import type { Measured } from '../simulator.ts';
@@ -62,15 +62,14 @@ function lawsOf(
 ): ReadonlyMap<string, ExecutionLaws> {
   return new Map(
     stages.flatMap((stage) => {
-      const observed = observations.flatMap((network): Observed[] => {
+      const timed = observations.flatMap((network): Timed[] => {
         const own = network.stages.get(stage);
         if (!own) return [];
         const stretch = lengthened(network, own);
-        if (process.env.DBG) console.error(stage, own.running.toFixed(2), stretch.toFixed(3), pointsOf({choice:own.choice, observations:[own.observation]}).slice(0,3).map(p=>p.batchSize+' busy '+p.busyInstances.toFixed(2)+' '+(p.executionNs/1e6/stretch).toFixed(2)).join('; '));
-        const batches = own.observation.batches.map((batch) => ({ ...batch, meanExecutionNs: batch.meanExecutionNs / stretch }));
-        return [{ choice: own.choice, observations: [{ ...own.observation, batches }] }];
+        const points = pointsOf({ choice: own.choice, observations: [own.observation] });
+        return [{ choice: own.choice, points: points.map((point) => ({ ...point, executionNs: point.executionNs / stretch })) }];
       });
-      const laws = executionLawsOf(observed, withoutOf(stage));
+      const laws = executionLawsOf(timed, withoutOf(stage));
       return laws ? [[stage, laws] as const] : [];
     }),
   );
