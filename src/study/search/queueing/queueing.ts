@@ -10,6 +10,7 @@ import { type AcquisitionPoint, pointValueOf, ranked, samplesInFlight, type Valu
 import { firstPoint } from './candidate-levels.ts';
 import { choicesOf } from './choices.ts';
 import { covering } from './coverage.ts';
+import { neighboursIn } from './joint-candidates.ts';
 import { NOTHING, type Without } from './mechanisms.ts';
 import { memoizeLast } from './memoize.ts';
 import { ownLevel, worthStaying } from './own-levels.ts';
@@ -68,6 +69,7 @@ const MOST_LEVELS = 4;
 export function queueingSampler(space: SpaceView, options: QueueingOptions): Sampler {
   const { without = NOTHING } = options;
   let listed: readonly Choice[] | undefined;
+  const neighboursOf = neighboursIn(space);
   const fitTo = memoizeLast(
     (measured: readonly Measured[]) => fitModels(listed ?? [], measured, options, space.expectedTime),
     (measured) =>
@@ -76,7 +78,7 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
   const stateAt = memoizeLast(
     (trials: readonly Trial[], running: RunningTrial | null) => {
       listed ??= choicesOf(space, options.seed);
-      return searchStateOf(listed, trials, running, fitTo, options);
+      return searchStateOf(listed, trials, running, fitTo, neighboursOf, options);
     },
     (trials, running) => [...trials.flatMap(partsOf), running === null, ...(running ? partsOf(running) : [])],
   );

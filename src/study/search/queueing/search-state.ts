@@ -11,13 +11,17 @@ import {
   type AcquisitionContext,
   type AcquisitionPoint,
   acquisitionPointsOf,
+  coarsePoints,
+  finePoints,
   largestImprovement,
   samplesInFlight,
 } from './acquisition.ts';
 import { type SettingValue, settingValues, unseenValues } from './coverage.ts';
 import { type Incumbent, incumbentOf } from './incumbent.ts';
 import { type InitialDesign, initialDesignOf } from './initial-design.ts';
+import { jointCandidates, type NeighboursOf } from './joint-candidates.ts';
 import { withLoadFeasibility } from './load-feasibility.ts';
+import { climbed } from './local-search.ts';
 import { NOTHING, type Without } from './mechanisms.ts';
 import { type PosteriorModel, posteriorModelOf } from './posterior-model.ts';
 import { levelsWithinReach, withinReach } from './reach.ts';
@@ -92,7 +96,8 @@ export function searchStateOf(
   trials: readonly Trial[],
   running: RunningTrial | null,
   fitTo: (measured: readonly Measured[]) => FittedModels,
-  { goal, levels, seed, without = NOTHING }: QueueingOptions,
+  neighboursOf: NeighboursOf,
+  { goal, levels, seed, topology, without = NOTHING }: QueueingOptions,
 ): SearchState {
   const tried = running ? [...trials, running] : trials;
   const measured = measuredOf(tried);
@@ -116,7 +121,9 @@ export function searchStateOf(
   const left = withinReach(leftOver(all, tried, trials), trials);
   const again = running || without.has('returning') ? [] : worthReturning(all, trials);
   const distinct = [...new Map([...left, ...again].map((choice) => [choice.key, choice])).values()];
-  const points = acquisitionPointsOf(screened(distinct, simulator, goal, { seed, levels }), context, best);
+  const points = topology
+    ? jointPoints({ distinct, trials, tried, simulator, neighboursOf, context, best }, { goal, levels, seed })
+    : acquisitionPointsOf(screened(distinct, simulator, goal, { seed, levels }), context, best);
   return {
     posterior,
     context,
@@ -129,6 +136,41 @@ export function searchStateOf(
     initialDesign: without.has('initial-design') ? null : initialDesignOf(left, measured, levels),
   };
 }
+
+/** What the points of a joint space are looked for with. */
+interface JointState {
+  readonly distinct: readonly Choice[];
+  readonly trials: readonly Trial[];
+  readonly tried: readonly Pick<Trial, 'candidate'>[];
+  readonly simulator: Simulator;
+  readonly neighboursOf: NeighboursOf;
+  readonly context: AcquisitionContext;
+  readonly best: number | null;
+}
+
+/** Joint choices whose fine levels are simulated too. */
+const JOINT_LOOKED_AT_CLOSELY = 5;
+
+/** Returns the points of a joint space: of candidates that its sample and the best trials suggest, and of those that climbs from the best lead to. */
+function jointPoints(
+  { distinct, trials, tried, simulator, neighboursOf, context, best }: JointState,
+  { goal, levels, seed }: Pick<QueueingOptions, 'goal' | 'levels' | 'seed'>,
+): readonly AcquisitionPoint[] {
+  const gone = new Set(tried.map(({ candidate }) => candidate.fingerprint));
+  const again = new Set(distinct.map(({ key }) => key));
+  const isOpen = (choice: Choice): boolean =>
+    again.has(choice.key) ||
+    (!gone.has(choice.candidate.fingerprint) && pruneReason(choice.candidate, trials) === null);
+  const { without } = context;
+  const around = without.has('coordinate-moves') ? NO_NEIGHBOURS : neighboursOf;
+  const candidates = jointCandidates(distinct, trials, simulator, around, { seed, goal, levels, isOpen });
+  const coarse = coarsePoints(candidates, context);
+  const search = { neighboursOf, isOpen, simulator, goal, levels };
+  const all = without.has('local-search') ? coarse : climbed(coarse, context, best, search);
+  return [...all, ...finePoints(all, context, best, JOINT_LOOKED_AT_CLOSELY)];
+}
+
+const NO_NEIGHBOURS: NeighboursOf = () => [];
 
 /** Returns the candidates with measurements, in the form that models are fitted to. */
 export const measuredOf = (tried: readonly Pick<Trial, 'candidate' | 'measurements'>[]): Measured[] =>
