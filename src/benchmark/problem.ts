@@ -63,10 +63,11 @@ export type Tightness = 'tight' | 'middle' | 'loose';
 
 /** The place of a budget between the lowest p99 and that of the highest throughput, on a logarithmic scale. */
 const SHARES: Readonly<Record<Tightness, number>> = { tight: 0.2, middle: 0.5, loose: 0.85 };
+export const TIGHTNESSES = Object.keys(SHARES) as readonly Tightness[];
 /** The least ratio of a budget to the lowest p99; a nearer one would be met by luck alone. */
 const LEAST_ROOM = 1.25;
 /** The optimum's p99 is at most this share of the budget; one at the very edge could not be recognised. */
-const EDGE = 0.97;
+export const EDGE = 0.97;
 
 /**
  * Returns the test problem with a tight, a middle and a loose budget. `slowest`: the lowest speed of a machine whose speed changes; it must
@@ -77,12 +78,15 @@ export function budgetedProblemsOf(testProblem: TestProblem, slowest = 1): Budge
   const truths = everyTruth(testProblem).map((truth) => atSpeed(truth, slowest));
   const lowest = Math.min(...truths.map(({ latencyMs }) => latencyMs.p99));
   const fastest = truths.reduce((best, each) => (each.throughput > best.throughput ? each : best));
-  return (Object.keys(SHARES) as Tightness[]).map((tightness) => {
-    const budget = lowest * Math.max(LEAST_ROOM, (fastest.latencyMs.p99 / lowest) ** SHARES[tightness]);
-    const budgetMs = Number(budget.toPrecision(3));
+  return TIGHTNESSES.map((tightness) => {
+    const budgetMs = budgetOf(tightness, lowest, fastest.latencyMs.p99);
     return problemAtSpeed({ testProblem, tightness, budgetMs, optimum: 0 }, 1);
   });
 }
+
+/** Returns a budget in milliseconds between the lowest p99 and that of the highest throughput. */
+export const budgetOf = (tightness: Tightness, lowestMs: number, fastestMs: number): number =>
+  Number((lowestMs * Math.max(LEAST_ROOM, (fastestMs / lowestMs) ** SHARES[tightness])).toPrecision(3));
 
 /** Returns the same problem on a machine of another speed, with the optimum there. */
 export function problemAtSpeed(problem: BudgetedProblem, speed: number): BudgetedProblem {

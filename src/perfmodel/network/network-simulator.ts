@@ -3,7 +3,6 @@ import { allFronts } from '../../queueing/network/all-fronts.ts';
 import { bottleneckOf, oneMoreInstance } from '../../queueing/network/bottleneck.ts';
 import { simulateNetwork } from '../../queueing/network/simulate-network.ts';
 import type { Network, NetworkSimulation, StageFigures } from '../../queueing/network/types.ts';
-import { enoughRequests } from '../../queueing/simulate.ts';
 import type { Topology } from '../../space/topology.ts';
 import { type Choice, largestRequest } from '../modelled-config.ts';
 import {
@@ -24,8 +23,10 @@ import { frontsAt, stageLaw, stagesOf, type Surroundings } from './network-of.ts
 import { aloneNs } from './path.ts';
 
 const REQUESTS = 350;
+/** Rounds of all requests in flight that are counted at least. */
+const ROUNDS = 4;
 /** Requests of a warm-up, at most, for each front. */
-const MOST_WARM_UP = 300;
+const MOST_WARM_UP = 200;
 
 /** The result of one simulation. */
 interface Run {
@@ -59,7 +60,7 @@ export function networkSimulatorOf(measured: readonly Measured[], topology: Topo
   const extent = (level: number) => {
     const each = Math.ceil(level / topology.fronts.length);
     return mode === 'concurrency'
-      ? { warmUpRequests: Math.min(MOST_WARM_UP, 2 * each), requests: enoughRequests(most, each), seed }
+      ? { warmUpRequests: Math.min(MOST_WARM_UP, 2 * each), requests: Math.max(most, ROUNDS * each), seed }
       : { warmUpRequests: 100, requests: most, seed };
   };
   const run = (choice: Choice, level: number): Run | null => {
