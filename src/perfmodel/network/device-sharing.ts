@@ -81,6 +81,8 @@ const SURPRISE_OF_OWN_SHARE = 0.7;
 const SWEEPS = 2;
 /** Hypotheses with a posterior below this share of the likeliest one's are dropped. */
 const LEAST_POSTERIOR = 1e-2;
+/** Hypotheses that are kept, at most. */
+const MOST_LIKELY = 12;
 /** The least log evidence per weight of points: where no hypothesis explains the points better, all of them count less. */
 const LEAST_EVIDENCE = 0.5;
 
@@ -105,9 +107,12 @@ export function sharingOf(kind: DeviceKind, stages: readonly string[], seen: rea
   for (let sweep = 0; sweep < (weight > 0 ? SWEEPS : 0); sweep++)
     for (const stage of stages) tried.push(...variantsOf(bestOf().hypothesis, stage, kind).map(explain));
   const best = bestOf();
-  const likely = tried
+  const distinct = new Map(tried.map((each) => [keyOf(each.hypothesis), each]));
+  const likely = [...distinct.values()]
     .map((each) => ({ ...each.hypothesis, chance: Math.exp(valueOf(each) - valueOf(best)), own: each.own }))
-    .filter(({ chance }) => chance >= LEAST_POSTERIOR);
+    .filter(({ chance }) => chance >= LEAST_POSTERIOR)
+    .sort((a, b) => b.chance - a.chance)
+    .slice(0, MOST_LIKELY);
   const total = likely.reduce((sum, { chance }) => sum + chance, 0);
   const weighed = likely.map(({ own, ...hypothesis }): Weighed => {
     const base = stages.map((stage) => [stage, meanStretch(hypothesis, own, told.filter((each) => each.stage === stage))] as const);
@@ -127,6 +132,8 @@ export function sharingOf(kind: DeviceKind, stages: readonly string[], seen: rea
     },
   };
 }
+
+const keyOf = ({ interference, shares }: SharingHypothesis): string => `${interference} ${[...shares.values()].join(' ')}`;
 
 /** Returns the hypothesis with other shares of one stage, each with some interferences; of cores these are known. */
 function variantsOf(hypothesis: SharingHypothesis, stage: string, kind: DeviceKind): SharingHypothesis[] {

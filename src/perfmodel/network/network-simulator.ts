@@ -22,7 +22,7 @@ import { fitSurroundings } from './fit-surroundings.ts';
 import { frontsAt, stageLaw, stagesOf, type Surroundings } from './network-of.ts';
 import { aloneNs } from './path.ts';
 
-const REQUESTS = 350;
+const REQUESTS = 300;
 /** Rounds of all requests in flight that are counted at least. */
 const ROUNDS = 4;
 /** Requests of a warm-up, at most, for each front. */

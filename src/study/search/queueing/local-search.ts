@@ -6,10 +6,10 @@ import type { NeighboursOf } from './joint-candidates.ts';
 import { byBound } from './screen.ts';
 
 /** Points from which a climb starts, each of another candidate. */
-const STARTS = 3;
+const STARTS = 2;
 /** Steps of one climb, at most, and the neighbours that are simulated for one. */
 const MOST_STEPS = 6;
-const MOST_NEIGHBOURS = 12;
+const MOST_NEIGHBOURS = 10;
 /** A step must raise the acquisition value by this factor. */
 const LEAST_RISE = 1.01;
 /** Levels of a neighbour, beside that of the point. */

@@ -3,6 +3,7 @@ import type { Measured } from '../../../perfmodel/simulator.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
 import type { Candidate } from '../../../space/types.ts';
 import { isFeasible } from '../../goal/goal.ts';
+import { bestTrial, chosenOf } from '../../goal/ranking.ts';
 import { inFlightOf } from '../../level/line.ts';
 import type { Goal, LevelPoint, Proposal, RunningTrial, Sampler, Trial } from '../../types.ts';
 import type { SpaceView } from '../samplers/space-view.ts';
@@ -105,6 +106,7 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
         chance: next.prediction.feasibleChance(1),
         foreseen: predictedFront(points, posterior),
         unseen,
+        ...(options.topology && withBottleneck(state, trials, options.goal)),
       };
       return best === null
         ? proposal
@@ -132,6 +134,15 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
       );
     },
   };
+}
+
+/** Returns what holds the best trial so far back, at the level that it stands for. */
+function withBottleneck({ simulator }: SearchState, trials: readonly Trial[], goal: Goal): Pick<Proposal, 'bottleneck'> {
+  const best = bestTrial(trials, goal);
+  const level = best && chosenOf(best)?.level;
+  if (!best || !level) return {};
+  const found = simulator.bottleneck?.(atClientBatch(choiceOf(best.candidate), level.batch), level.value);
+  return found ? { bottleneck: { trial: best.number, ...found } } : {};
 }
 
 /**

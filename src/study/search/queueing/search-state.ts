@@ -55,6 +55,7 @@ const MOST_TRIALS_OF_ONE = 3;
 
 /** The state of a search at one moment: fitted models, the incumbent, and the points that could be measured next. */
 export interface SearchState extends Incumbent {
+  readonly simulator: Simulator;
   readonly posterior: PosteriorModel;
   readonly context: AcquisitionContext;
   /** Candidates that were not tried, are not known to fail, and have batches within reach. */
@@ -125,6 +126,7 @@ export function searchStateOf(
     ? jointPoints({ distinct, trials, tried, simulator, neighboursOf, context, best }, { goal, levels, seed })
     : acquisitionPointsOf(screened(distinct, simulator, goal, { seed, levels }), context, best);
   return {
+    simulator,
     posterior,
     context,
     left,
