@@ -168,6 +168,8 @@ export interface Measurement {
   readonly fronts?: readonly FrontMeasurement[];
   /** Requests that the server counted and this client did not send: someone else uses the model. Absent when none. */
   readonly foreignRequests?: number;
+  /** The same by model, where several were looked at. */
+  readonly foreignByModel?: Readonly<Record<string, number>>;
   /** The measurement ended early because the latency budget was clearly met or missed, if it was asked to. */
   readonly budgetVerdict?: 'met' | 'missed';
   /**
