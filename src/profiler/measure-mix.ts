@@ -1,16 +1,17 @@
 import type { Interval } from '../stats/interval.ts';
 import { clientFigures } from './client-figures.ts';
 import { foreignTraffic } from './foreign-traffic.ts';
+import { allOrNone } from './fronts/all-or-none.ts';
 import { type FrontResult, measureFront } from './fronts/measure-front.ts';
 import { MixProgress } from './fronts/mix-progress.ts';
 import { type WatchOptions, withSurroundings } from './fronts/surroundings.ts';
 import { wholeOf } from './fronts/whole.ts';
 import { defaultPrecision, type LevelOptions } from './level-options.ts';
 import type { FrontMeasurement, Measurement } from './measurement.ts';
-import { allOrNone } from './fronts/all-or-none.ts';
 
 /** What fronts that are measured together have in common. */
-type Common = WatchOptions & Pick<LevelOptions, 'level' | 'signal' | 'percentile' | 'percentiles' | 'precision' | 'budgetMs'>;
+type Common = WatchOptions &
+  Pick<LevelOptions, 'level' | 'signal' | 'percentile' | 'percentiles' | 'precision' | 'budgetMs'>;
 
 /** What each front has for itself: its part of the level, its requests, and what sends them. A budget of its own takes the place of the whole's. */
 export type FrontOptions = Omit<LevelOptions, Exclude<keyof Common, 'level' | 'budgetMs'>>;
@@ -53,7 +54,12 @@ function verdictOn({ low, high }: Interval, budgetMs: number, precision: number)
 }
 
 function frontMeasurement(
-  { own, options: { requests: { model } } }: FrontResult,
+  {
+    own,
+    options: {
+      requests: { model },
+    },
+  }: FrontResult,
   { foreignByModel = {} }: Pick<Measurement, 'foreignByModel'>,
 ): FrontMeasurement {
   const foreign = foreignByModel[model] ?? 0;

@@ -29,11 +29,7 @@ export const quantileInterval = (batches: readonly LatencyHistogram[], whole: La
  * Returns the same for several streams of requests, in whose latencies `whole` has each with its share. The errors of the streams' shares
  * above the quantile add in quadrature; the stream with the fewest batches gives the degrees of freedom.
  */
-export function mixedQuantileInterval(
-  streams: readonly LatencyStream[],
-  whole: LatencyHistogram,
-  p: number,
-): Interval {
+export function mixedQuantileInterval(streams: readonly LatencyStream[], whole: LatencyHistogram, p: number): Interval {
   const value = whole.quantileNs(p);
   if (whole.count === 0) return { value: 0, low: 0, high: 0 };
   const estimates = streams.map(({ batches, share }) => {
@@ -43,7 +39,12 @@ export function mixedQuantileInterval(
       counts,
     );
     const requests = counts.reduce((sum, count) => sum + count, 0);
-    return { requests, degrees, error: share * standardError, independent: share * Math.sqrt((p * (1 - p)) / requests) };
+    return {
+      requests,
+      degrees,
+      error: share * standardError,
+      independent: share * Math.sqrt((p * (1 - p)) / requests),
+    };
   });
   const seen = estimates.filter(({ requests }) => requests > 0);
   const requests = seen.reduce((sum, each) => sum + each.requests, 0);

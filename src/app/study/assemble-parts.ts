@@ -14,13 +14,15 @@ import type { Candidate } from '../../space/types.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 import { foldStudy } from '../../study/records/fold.ts';
 import { viewSpace } from '../../study/search/samplers/space-view.ts';
+import type { LevelRange } from '../../study/types.ts';
+import type { ModelConfig } from '../../triton/config/model-config.ts';
 import type { TuneParts } from '../../tuner/run.ts';
 import { safeName } from '../output/directory.ts';
 import { devicesOf } from '../server/devices.ts';
 import type { OpenServer } from '../server/open-server.ts';
 import { compareReplies, expectsOutputs } from '../traffic/compare-outputs.ts';
-import { openTraffic, trafficOf } from '../traffic/open-traffic.ts';
-import { rateSchedule } from '../traffic/schedule.ts';
+import { type FrontAsked, openFronts } from '../traffic/open-fronts.ts';
+import { trafficOf } from '../traffic/open-traffic.ts';
 import { controlOver, originalsOf } from './control-over.ts';
 import type { OpenStudy } from './open-study.ts';
 import type { PlannedStudy } from './plan-study.ts';
@@ -28,6 +30,13 @@ import type { PlannedStudy } from './plan-study.ts';
 const REQUEST_TIMEOUT_MS = 30_000;
 /** Where nothing is said of how far outputs may be from the expected ones. */
 const EXACT: AccuracyRule = { absolute: 0, relative: 0, outsideShare: 0 };
+
+/** What one more front of the study's topology is sent. */
+export interface FrontInputs {
+  /** The model's config when the requests are made. */
+  readonly config: ModelConfig;
+  readonly inputs: PreparedInputs;
+}
 
 /**
  * The parts of a run, wired to its server; `close` lets go of the traffic's sockets and shared memory, and of what read the
@@ -39,27 +48,29 @@ export async function assembleParts(
   opened: OpenServer,
   inputs: PreparedInputs,
   onBuild?: (variant: string, log: string) => void,
+  otherFronts: readonly FrontInputs[] = [],
 ): Promise<{ readonly parts: TuneParts; close(): Promise<void> }> {
   const { client } = opened;
   const { model, goal, measurement } = spec;
   const { original, levels } = plan.study;
   const isGuarded =
     expectsOutputs(inputs, modelConfigOf(original)) && (spec.accuracy !== undefined || hasVariants(space));
-  const traffic = await openTraffic(opened, {
-    spec: trafficOf(spec),
-    config: modelConfigOf(original),
-    inputs,
-    levels,
-    timeoutMs: REQUEST_TIMEOUT_MS,
-    // What the guard has looked at once need not be looked at in every reply.
-    ...(isGuarded && spec.traffic.outputTolerance === undefined && { check: null }),
-  });
+  const traffic = await openFronts(opened, [
+    {
+      ...trafficAsked(spec, levels, modelConfigOf(original), inputs),
+      // What the guard has looked at once need not be looked at in every reply.
+      ...(isGuarded && spec.traffic.outputTolerance === undefined && { check: null }),
+    },
+    ...otherFronts.map(({ config, inputs: own }, index) => {
+      const asked = trafficAsked(spec, levels, config, own);
+      // Arrivals of the same seed would come at the same moments.
+      return { ...asked, spec: { ...asked.spec, seed: spec.seed + index + 1 } };
+    }),
+  ]);
   const devices = devicesOf(opened, model);
   const profile = createProfile({
-    transport: traffic.transport,
-    ...traffic.threads,
-    sequences: traffic.sequences,
-    requestsFor: (candidate, batch) => traffic.requestsFor(modelConfigOf(candidate), batch),
+    ...traffic.traffic,
+    topology: plan.study.topology,
     stats: client,
     clock: realClock,
     percentile: goal.percentile,
@@ -69,10 +80,7 @@ export async function assembleParts(
     ...(windows ? { windows } : { windows: studyWindows, shorterWindows }),
     deviceProbe: devices.probe,
     hostWorkUs: devices.hostWorkUs,
-    alarm: traffic.alarm,
-    scheduleAt: (perSecond) => rateSchedule({ ...spec.levels, seed: spec.seed }, perSecond),
     maxErrors: spec.traffic.maxErrors,
-    ...(traffic.clientCeiling && { clientCeiling: traffic.clientCeiling }),
     ...(goal.latencyBudgetMs !== undefined && { budgetMs: goal.latencyBudgetMs }),
   });
   const isNewStudy = plan.earlier.length === 0;
@@ -101,6 +109,16 @@ export async function assembleParts(
     },
   };
 }
+
+const trafficAsked = (
+  spec: StudySpec,
+  levels: LevelRange,
+  config: ModelConfig,
+  inputs: PreparedInputs,
+): FrontAsked => ({
+  ...{ spec: trafficOf(spec), config, inputs, levels, timeoutMs: REQUEST_TIMEOUT_MS },
+  requestDistribution: spec.levels.requestDistribution,
+});
 
 /** With a budget the latency that it is about must be stable, and is the threshold. */
 const perfAnalyzerRuleOf = ({ latencyBudgetMs, percentile }: StudySpec['goal']): PerfAnalyzerRule =>

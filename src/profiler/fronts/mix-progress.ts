@@ -27,7 +27,11 @@ export class MixProgress {
       throughput: sum(steps, ({ throughput }) => throughput),
       latencyMs: Math.max(...steps.map(({ latencyMs }) => latencyMs)),
       own: ownOf(steps.map(({ own }) => own)),
-      fronts: steps.map(({ throughput, latencyMs }, at) => ({ model: this.#models[at] as string, throughput, latencyMs })),
+      fronts: steps.map(({ throughput, latencyMs }, at) => ({
+        model: this.#models[at] as string,
+        throughput,
+        latencyMs,
+      })),
     };
   }
 }
@@ -46,5 +50,4 @@ function ownOf(each: readonly OwnFigures[]): OwnFigures {
   };
 }
 
-const sum = <T>(each: readonly T[], of: (one: T) => number): number =>
-  each.reduce((total, one) => total + of(one), 0);
+const sum = <T>(each: readonly T[], of: (one: T) => number): number => each.reduce((total, one) => total + of(one), 0);

@@ -53,7 +53,11 @@ export function ownFigures(
 const DROPPED = 'not sent when it was due: too many requests were in flight';
 
 /** Returns the figures of an open loop over `seconds`; null for a closed one, which has no tally. */
-export function pacedFigures(tally: SendTally | null, figures: WindowedFigures, seconds: number): OpenLoopFigures | null {
+export function pacedFigures(
+  tally: SendTally | null,
+  figures: WindowedFigures,
+  seconds: number,
+): OpenLoopFigures | null {
   if (tally === null) return null;
   return {
     scheduledLatencyMs: latencySummary(figures.fromDue ?? figures.latencies),

@@ -12,7 +12,10 @@ export function wholeServer(fronts: readonly (FrontResult & { readonly times: nu
   for (const { own, options, times } of fronts) {
     if (own.server === null) {
       const { serverNote } = own;
-      return { server: null, ...(serverNote !== undefined && { serverNote: `${options.requests.model}: ${serverNote}` }) };
+      return {
+        server: null,
+        ...(serverNote !== undefined && { serverNote: `${options.requests.model}: ${serverNote}` }),
+      };
     }
     servers.push(countedTimes(own.server, times));
   }
