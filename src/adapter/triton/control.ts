@@ -3,11 +3,14 @@ import { nsToMs } from '../../base/units.ts';
 import { artifactOf } from '../../space/artifact.ts';
 import { modelConfigOf, modelConfigsOf } from '../../space/model-configs.ts';
 import type { Candidate } from '../../space/types.ts';
+import { composingModels } from '../../triton/config/ensemble-rules.ts';
 import type { ModelFiles } from '../../triton/types.ts';
 import type { Applied, Control, Restored } from '../../tuner/adapter.ts';
 import { CandidateRefusedError } from '../../tuner/refused.ts';
+import { misfitOf, type Target } from './model/change-order.ts';
 import type { ControlClient, LoadOptions, OriginalState } from './model/control-options.ts';
 import { type Change, ControlledModel } from './model/controlled-model.ts';
+import { SetLoads } from './model/set-loads.ts';
 import { restoreFailed } from './model/words.ts';
 import type { Artifacts, PreparedFiles } from './variants/artifacts.ts';
 import { checkUpload } from './variants/upload.ts';
@@ -25,8 +28,8 @@ const DEFAULT_OUTAGE_MS = 20_000;
 const REACH_TIMEOUT_MS = 2_000;
 
 /**
- * Control over a set of models of one server. A candidate changes those that it has configs of, and leaves the others as they are; at the end
- * every one is as `originals` says.
+ * Control over a set of models of one server. A candidate changes those that it has configs of, and leaves the others as they are; ensembles are
+ * loaded last, after the models in them. At the end every one is as `originals` says: inner ensembles stand before those over them.
  */
 export function createControl(
   client: ControlClient,
@@ -40,30 +43,35 @@ class SetControl implements Control {
   readonly #client: ControlClient;
   readonly #options: ControlOptions;
   readonly #models: readonly ControlledModel[];
-  /** Those that the last candidate has configs of; all of them before the first. */
+  readonly #ensembles: readonly ControlledModel[];
+  readonly #loads: SetLoads;
+  /** Those that the last candidate has configs of, and the ensembles; all of them before the first. */
   #applied: readonly ControlledModel[];
 
   constructor(client: ControlClient, originals: readonly OriginalState[], options: ControlOptions) {
     this.#client = client;
     this.#options = options;
     this.#models = originals.map((original) => new ControlledModel(client, original, options));
+    this.#ensembles = this.#models.filter(({ original }) => composingModels(original.config).length > 0);
+    this.#loads = new SetLoads(this.#models, this.#ensembles, options);
     this.#applied = this.#models;
   }
 
   async apply(candidate: Candidate, signal: AbortSignal): Promise<Applied> {
-    const configs = Object.entries(modelConfigsOf(candidate)).map(
-      ([name, config]) => [this.#modelOf(name), config] as const,
-    );
-    this.#applied = configs.map(([model]) => model);
+    const configs = modelConfigsOf(candidate);
+    const members = Object.entries(configs)
+      .map(([name, config]): Target => [this.#modelOf(name), config])
+      .filter(([model]) => !this.#ensembles.includes(model));
+    const ensembles = this.#ensembles.map((model): Target => [model, configs[model.name] ?? model.original.config]);
+    this.#applied = [...members.map(([model]) => model), ...this.#ensembles];
+    const misfit = misfitOf(members, ensembles);
+    if (misfit !== null) throw new CandidateRefusedError('invalid-config', misfit);
     const prepared: { files?: PreparedFiles | null } = {};
     const files = async (): Promise<ModelFiles | undefined> => {
       prepared.files ??= await this.#filesOf(candidate, signal);
       return prepared.files?.files;
     };
-    const changes: Change[] = [];
-    for (const [model, config] of configs) {
-      changes.push(await this.#applyOne(model, () => model.apply(config, files, signal), signal));
-    }
+    const changes = await this.#loads.bring({ members, ensembles }, files, signal);
     const buildMs = prepared.files?.buildMs ?? 0;
     return { candidate, ...inAll(changes), ...(buildMs > 0 && { buildMs }) };
   }
@@ -74,22 +82,6 @@ class SetControl implements Control {
     const model = this.#models.find((each) => each.name === name) ?? (others.length === 0 ? first : undefined);
     if (model) return model;
     throw new RangeError(`'${name}' is not among the models that are controlled`);
-  }
-
-  /** What does not fit beside the models that the candidate leaves alone has them unloaded first, where that is allowed. */
-  async #applyOne(model: ControlledModel, apply: () => Promise<Change>, signal: AbortSignal): Promise<Change> {
-    try {
-      return await apply();
-    } catch (error) {
-      const isShort = error instanceof CandidateRefusedError && error.kind === 'out-of-memory';
-      if (!isShort || this.#options.mayUnload !== true) throw error;
-      let isRoom = false;
-      for (const other of this.#models) {
-        if (other !== model && !this.#applied.includes(other)) isRoom = (await other.makeWay(signal)) || isRoom;
-      }
-      if (!isRoom) throw error;
-      return apply();
-    }
   }
 
   /** What is uploaded with the config of the candidate's only model; null for files that the server has. */
@@ -138,9 +130,12 @@ class SetControl implements Control {
   /** Tries each model that is not back. Returns why some still are not. */
   async #putBack(back: Map<ControlledModel, Restored>): Promise<ReadonlyMap<string, unknown>> {
     const failures = new Map<string, unknown>();
-    // What is unloaded makes room for what is loaded.
-    const inOrder = [...this.#models].sort((a, b) => Number(a.original.wasLoaded) - Number(b.original.wasLoaded));
-    for (const model of inOrder) {
+    const members = this.#models.filter((model) => !this.#ensembles.includes(model));
+    const inOrder = [...members, ...this.#ensembles];
+    const isKept = ({ original: { wasLoaded } }: ControlledModel): boolean => wasLoaded;
+    // What is unloaded makes room for what is loaded. An ensemble goes before its models, and comes after them.
+    const goFirst = inOrder.filter((model) => !isKept(model)).toReversed();
+    for (const model of [...goFirst, ...inOrder.filter(isKept)]) {
       if (back.has(model)) continue;
       try {
         back.set(model, await model.putBack());

@@ -20,6 +20,8 @@ export class ControlledModel {
   readonly #loads: ModelLoads;
   /** The config sent last, and what the server then said it has: defaults and auto-completed fields make them differ. */
   #serving: { readonly sent: ModelConfig; readonly read: ModelConfig };
+  /** The config was loaded as it is sent here, so that one of the repository, which may differ, must not come back by a load without one. */
+  #isOverridden = false;
   /** The served config and another one, as texts, for which there is no memory at once. */
   readonly #tooMuch = new Set<string>();
 
@@ -32,6 +34,11 @@ export class ControlledModel {
 
   get name(): string {
     return this.original.model;
+  }
+
+  /** The config sent last; the original one before the first. */
+  get sent(): ModelConfig {
+    return this.#serving.sent;
   }
 
   /**
@@ -51,13 +58,40 @@ export class ControlledModel {
       ? this.#loadWithRoom(config, signal, uploaded)
       : this.#loads.load(config, signal, uploaded)
     ).catch(refused(uploaded));
+    await this.#readBack(config, signal);
+    return { change, loadMs: nsToMs(clock.nowNs() - loadNs) };
+  }
+
+  /**
+   * Loads an ensemble after its models: until then every load of any model makes it anew (docs/served-model.md). Without a config where it keeps its
+   * own. Errors: as `apply`.
+   */
+  async renew(config: ModelConfig, signal: AbortSignal): Promise<Change> {
+    const current = await this.#loads.configIfLoaded(signal);
+    if (this.#isOthers(current)) throw changedByOthers(this.name);
+    const { clock } = this.#options;
+    const loadNs = clock.nowNs();
+    const isKept = !this.#isOverridden && equal(config, this.original.config);
+    await this.#loads.load(isKept ? undefined : config, signal).catch(refused(undefined));
+    // The repository may have another config than the one it was served with.
+    if (isKept && !equal(await this.#loads.config(signal), config)) {
+      await this.#loads.load(config, signal).catch(refused(undefined));
+      this.#isOverridden = true;
+    }
+    this.#isOverridden ||= !isKept;
+    const change = current !== null && equal(config, this.#serving.sent) ? 'none' : 'full';
+    await this.#readBack(config, signal);
+    return { change, loadMs: nsToMs(clock.nowNs() - loadNs) };
+  }
+
+  /** Errors: CONFIG_MISMATCH where the server has another config than this one, which was sent. */
+  async #readBack(config: ModelConfig, signal: AbortSignal): Promise<void> {
     const read = await this.#loads.config(signal);
     this.#serving = { sent: config, read };
     this.#loads.isSettled = true;
     // A field that only the config read back has is one that the server filled in.
     const differences = compareConfigs(config, read).filter((difference) => difference.before !== undefined);
     if (differences.length > 0) throw mismatch(this.name, differences);
-    return { change, loadMs: nsToMs(clock.nowNs() - loadNs) };
   }
 
   /** What is not as `apply` left it, in words; null when all is. */

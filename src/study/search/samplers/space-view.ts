@@ -23,6 +23,8 @@ export interface SpaceView {
   build(assignment: Assignment): CandidateOutcome;
   /** Returns the expected execution time relative to other candidates, before anything is measured; 1 without an expectation. */
   expectedTime?(candidate: Candidate): number;
+  /** Returns the legal assignments that differ in one parameter of one model; only where several models are tuned together. */
+  neighbours?(assignment: Assignment): Iterable<Assignment>;
 }
 
 /**

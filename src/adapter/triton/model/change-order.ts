@@ -1,0 +1,47 @@
+import { compareConfigs, onlyInstancesDiffer } from '../../../triton/config/comparison.ts';
+import { ensembleMisfit } from '../../../triton/config/ensemble-fit.ts';
+import { instancesOf } from '../../../triton/config/instances.ts';
+import type { ModelConfig } from '../../../triton/config/model-config.ts';
+import type { ControlledModel } from './controlled-model.ts';
+
+/** A model, and the config that it is to have. */
+export type Target = readonly [model: ControlledModel, config: ModelConfig];
+
+/**
+ * Returns the targets in the order in which they are best loaded: changes in place before full loads, and those that give instances back before
+ * those that take more.
+ */
+export const inChangeOrder = (targets: readonly Target[]): readonly Target[] =>
+  targets
+    .map((target) => ({ target, rank: rankOf(target) }))
+    .sort((a, b) => a.rank.kind - b.rank.kind || a.rank.instances - b.rank.instances)
+    .map(({ target }) => target);
+
+function rankOf([{ sent }, config]: Target): { readonly kind: number; readonly instances: number } {
+  const instances = instancesOf(config) - instancesOf(sent);
+  if (onlyInstancesDiffer(sent, config)) return { kind: compareConfigs(sent, config).length === 0 ? 0 : 1, instances };
+  return { kind: 2, instances };
+}
+
+/**
+ * Returns why an ensemble could not be served over these members, in Triton's words: it would be gone at once, though the load of the member
+ * succeeds. null where all can, or where the same could be said of the original configs.
+ */
+export function misfitOf(members: readonly Target[], ensembles: readonly Target[]): string | null {
+  for (const [model, config] of ensembles) {
+    const misfit = ensembleMisfit(config, configIn([...members, ...ensembles]));
+    if (misfit === null) continue;
+    const originals = [...members, ...ensembles].map(([each]): Target => [each, each.original.config]);
+    if (misfit !== ensembleMisfit(model.original.config, configIn(originals))) return misfit;
+  }
+  return null;
+}
+
+const configIn =
+  (targets: readonly Target[]) =>
+  (name: string): ModelConfig | undefined =>
+    targets.find(([model]) => model.name === name)?.[1];
+
+/** Returns the ensembles that get a smaller largest batch, the outer ones first: they must have it before the models in them do. */
+export const lowered = (ensembles: readonly Target[]): readonly Target[] =>
+  ensembles.filter(([{ sent }, config]) => (config.max_batch_size ?? 0) < (sent.max_batch_size ?? 0)).toReversed();

@@ -1,0 +1,42 @@
+import { TrituneError } from '../../base/errors.ts';
+import { isJsonObject, type JsonObject } from '../../base/json.ts';
+import { composingModels } from '../../triton/config/ensemble-rules.ts';
+import type { ModelConfigs } from '../model-configs.ts';
+import { spaceFromJson, spaceToJson } from '../source/load.ts';
+import type { Candidate, SearchSpace } from '../types.ts';
+import { type JointSpace, joinSpaces } from './joint-space.ts';
+
+/** The spaces of all members by their models, each in the vocabulary of a search-space file: for the journal. */
+export const jointToJson = ({ members }: JointSpace): JsonObject => ({
+  members: Object.fromEntries(members.map(({ model, space }) => [model, spaceToJson(space)])),
+});
+
+/** Tells whether a journal's space is one that `jointToJson` gave. */
+export const isJointJson = (json: JsonObject): boolean => isJsonObject(json.members);
+
+/** Returns the space that `jointToJson` gave, over its joint original. Errors: SPACE_INVALID. */
+export function jointFromJson({ members }: JsonObject, original: Candidate, front: string): JointSpace {
+  const spaces = Object.entries(isJsonObject(members) ? members : {}).map(([model, definition]) => {
+    if (isJsonObject(definition)) return [model, spaceFromJson(definition)] as const;
+    throw new TrituneError('SPACE_INVALID', `the space of '${model}' is no search space`, 'see docs/search-spaces.md');
+  });
+  return joinSpaces(Object.fromEntries(spaces), original, front);
+}
+
+/**
+ * Returns a member's space with a rule for each of these ensembles that the model is a step of. They are not the study's, and stay as they are;
+ * Triton (2.51) serves an ensemble only where every model in it that takes batches takes at least as large ones.
+ */
+export function withinEnsembles(space: SearchSpace, model: string, ensembles: ModelConfigs): SearchSpace {
+  const rules = Object.entries(ensembles)
+    .filter(([, config]) => composingModels(config).includes(model) && (config.max_batch_size ?? 0) > 1)
+    .map(([name, { max_batch_size: most = 0 }]) => ({
+      name: `fits-${name}`,
+      when: { 'base.max_batch_size': { at_least: 1 } },
+      require: `config.max_batch_size >= ${most}`,
+      message: `ensemble '${name}' takes batches of ${most}, and so must every model in it`,
+    }));
+  if (rules.length === 0) return space;
+  const own = (space.definition.rules ?? []) as readonly JsonObject[];
+  return spaceFromJson({ ...space.definition, rules: [...own, ...rules] });
+}

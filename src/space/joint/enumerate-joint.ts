@@ -1,0 +1,86 @@
+import type { Random } from '../../base/random.ts';
+import { completeAssignment } from '../complete.ts';
+import { assignments, sampleAssignment, spaceSize } from '../enumerate.ts';
+import { mostPlaces } from '../most-places.ts';
+import type { Narrowing } from '../narrowing.ts';
+import type { Assignment } from '../types.ts';
+import { byMember, type JointMember, type JointSpace, joinAssignments } from './joint-space.ts';
+
+/**
+ * Every legal assignment of the joint space: each of one member's with each of the others', the last member's fastest. They are made as they
+ * are asked for, since there may be more than anybody can list.
+ */
+export function* jointAssignments(joint: JointSpace, narrowing: Narrowing = {}): Generator<Assignment> {
+  const narrowings = byMember(joint, narrowing);
+  const lists = joint.members.map(
+    ({ space, original }, index) => new GrowingList(assignments(space, original, narrowings[index])),
+  );
+  yield* product(lists, [], (parts) => joinAssignments(joint, parts));
+}
+
+function* product(
+  lists: readonly GrowingList[],
+  chosen: readonly Assignment[],
+  join: (parts: readonly Assignment[]) => Assignment,
+): Generator<Assignment> {
+  const list = lists[chosen.length];
+  if (list === undefined) yield join(chosen);
+  else for (const part of list.items()) yield* product(lists, [...chosen, part], join);
+}
+
+/** What a generator gives, listed as far as somebody has read it: inner members are gone through once for each of the outer ones. */
+class GrowingList {
+  readonly #listed: Assignment[] = [];
+  readonly #rest: Iterator<Assignment>;
+
+  constructor(rest: Iterator<Assignment>) {
+    this.#rest = rest;
+  }
+
+  *items(): Generator<Assignment> {
+    for (let index = 0; ; index += 1) {
+      if (index === this.#listed.length) {
+        const next = this.#rest.next();
+        if (next.done === true) return;
+        this.#listed.push(next.value);
+      }
+      yield this.#listed[index] as Assignment;
+    }
+  }
+}
+
+/** How many assignments are legal and not ruled out; Infinity when a member has more than are counted. */
+export function jointSize(joint: JointSpace, narrowing: Narrowing = {}): number {
+  const narrowings = byMember(joint, narrowing);
+  const sizes = joint.members.map(({ space, original }, index) => spaceSize(space, original, narrowings[index]));
+  return sizes.includes(0) ? 0 : sizes.reduce((size, own) => size * own, 1);
+}
+
+/** One legal assignment, each with the same chance. None that the narrowing rules out. Errors: SPACE_INVALID when none is found. */
+export function sampleJoint(joint: JointSpace, random: Random, narrowing: Narrowing = {}): Assignment {
+  const narrowings = byMember(joint, narrowing);
+  const draw = ({ space, original }: JointMember, index: number): Assignment =>
+    sampleAssignment(space, original, random, narrowings[index]);
+  return joinAssignments(joint, joint.members.map(draw));
+}
+
+/** `completeAssignment` member by member; null when the narrowing leaves a parameter no value. */
+export function completeJoint(
+  joint: JointSpace,
+  wanted: Assignment,
+  random: Random,
+  narrowing: Narrowing = {},
+): Assignment | null {
+  const [parts, narrowings] = [byMember(joint, wanted), byMember(joint, narrowing)];
+  const completed: Assignment[] = [];
+  for (const [index, { space, original }] of joint.members.entries()) {
+    const part = completeAssignment(space, original, parts[index] as Assignment, random, narrowings[index]);
+    if (part === null) return null;
+    completed.push(part);
+  }
+  return joinAssignments(joint, completed);
+}
+
+/** Returns the most samples that a candidate can execute at once, in all members together. */
+export const mostJointPlaces = ({ members }: JointSpace): number =>
+  members.reduce((places, { space, original }) => places + mostPlaces(space, original), 0);

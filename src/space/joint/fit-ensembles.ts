@@ -1,0 +1,33 @@
+import { composingModels } from '../../triton/config/ensemble-rules.ts';
+import type { ModelConfig } from '../../triton/config/model-config.ts';
+import type { ModelConfigs } from '../model-configs.ts';
+
+/**
+ * Returns the ensembles that cannot be served over models with these configs as they are, with a `max_batch_size` that can: Triton (2.51) serves
+ * an ensemble only where every model in it that takes batches takes at least as large ones. None is raised above its own.
+ */
+export function fitEnsembles(ensembles: ModelConfigs, models: ModelConfigs): ModelConfigs {
+  const known = new Map<string, number>();
+  const mostOf = (name: string): number => {
+    const found = known.get(name);
+    if (found !== undefined) return found;
+    const ensemble = own(ensembles, name);
+    if (!ensemble) return batchOf(own(models, name));
+    // A repository has no ensemble that stands in itself; a server would not have loaded it.
+    known.set(name, batchOf(ensemble));
+    const inside = composingModels(ensemble)
+      .map(mostOf)
+      .filter((most) => most > 0);
+    const most = Math.min(batchOf(ensemble), ...inside);
+    known.set(name, most);
+    return most;
+  };
+  const lowered = Object.entries(ensembles).filter(([name, config]) => mostOf(name) < batchOf(config));
+  return Object.fromEntries(lowered.map(([name, config]) => [name, { ...config, max_batch_size: mostOf(name) }]));
+}
+
+/** Tells the largest batch of a model; 0 for none, or where nothing is known. */
+export const batchOf = (config: ModelConfig | undefined): number => config?.max_batch_size ?? 0;
+
+const own = (configs: ModelConfigs, name: string): ModelConfig | undefined =>
+  Object.hasOwn(configs, name) ? configs[name] : undefined;

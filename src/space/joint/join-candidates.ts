@@ -1,0 +1,66 @@
+import { createHash } from 'node:crypto';
+import { canonicalJson, type JsonObject } from '../../base/json.ts';
+import { type ModelConfigs, modelConfigsOf } from '../model-configs.ts';
+import type { Assignment, Candidate, CandidateShape, Settings } from '../types.ts';
+import { batchOf, fitEnsembles } from './fit-ensembles.ts';
+
+/** What stands around the members of a joint candidate. */
+export interface Surroundings {
+  /** The ensembles over the members, as they are before the study. */
+  readonly ensembles: ModelConfigs;
+  /** The first front; a member or one of the ensembles. */
+  readonly front: string;
+}
+
+type Members = readonly (readonly [model: string, candidate: Candidate])[];
+
+/**
+ * Returns the candidate that is these candidates of single models. Ensembles that cannot be served over them as they are belong to it, with a
+ * `max_batch_size` that can.
+ */
+export function joinCandidates(
+  members: Members,
+  { ensembles, front }: Surroundings,
+  assignment: Assignment = {},
+): Candidate {
+  const configs: ModelConfigs = Object.assign({}, ...members.map(([, candidate]) => modelConfigsOf(candidate)));
+  const models: ModelConfigs = { ...configs, ...fitEnsembles(ensembles, configs) };
+  return {
+    // What the ensembles are like follows from the members.
+    fingerprint: digestOf(ofEach(members, ({ fingerprint }) => fingerprint)),
+    assignment,
+    value: { models },
+    shape: joinShapes(members, batchOf(models[front] ?? ensembles[front])),
+  };
+}
+
+function joinShapes(members: Members, maxBatchSize: number): CandidateShape {
+  const shapes = members.map(([, { shape }]) => shape);
+  return {
+    policy: {
+      ...{ maxBatchSize, preferredBatchSizes: [], maxQueueDelayNs: 0 },
+      instances: shapes.reduce((sum, { policy }) => sum + policy.instances, 0),
+      dynamicBatching: shapes.some(({ policy }) => policy.dynamicBatching),
+    },
+    scheduling: 'network',
+    groups: shapes.flatMap(({ groups }) => groups),
+    // The members' largest batches belong here: that of the whole says nothing of them.
+    batching: canonicalJson(ofEach(members, ({ shape }) => [shape.policy.maxBatchSize, shape.batching])),
+    rest: digestOf(ofEach(members, ({ shape }) => shape.rest)),
+    settings: joinSettings(members),
+    members: ofEach(members, ({ shape }) => shape),
+  };
+}
+
+const ofEach = <T>(members: Members, of: (candidate: Candidate) => T): { [model: string]: T } =>
+  Object.fromEntries(members.map(([model, candidate]) => [model, of(candidate)]));
+
+function joinSettings(members: Members): Settings {
+  const settings: Record<string, string> = {};
+  for (const [model, { shape }] of members)
+    for (const [path, value] of Object.entries(shape.settings)) settings[`${model}/${path.replace(/^\./, '')}`] = value;
+  return settings;
+}
+
+const digestOf = (value: JsonObject): string =>
+  createHash('sha256').update(canonicalJson(value)).digest('hex').slice(0, 12);

@@ -1,0 +1,87 @@
+import { TrituneError } from '../../base/errors.ts';
+import { type ModelConfigs, modelConfigsOf, originalOf, otherConfigsOf } from '../model-configs.ts';
+import type { Assignment, Candidate, ParameterValue, SearchSpace } from '../types.ts';
+import { joinCandidates, type Surroundings } from './join-candidates.ts';
+
+/** The search space of models that are tuned together: the product of the spaces of its members, each over its own base config. */
+export interface JointSpace {
+  /** At least one, in the order of the topology's stages. */
+  readonly members: readonly JointMember[];
+  /** The configs of all members to the letter; its `others` are those of the ensembles over them, whose largest batch follows the members'. */
+  readonly original: Candidate;
+  /** The first front; a member, or one of the original's `others`. */
+  readonly front: string;
+}
+
+/** A model that is tuned together with others. */
+export interface JointMember {
+  readonly model: string;
+  readonly space: SearchSpace;
+  /** Its own original: a candidate of this model alone. */
+  readonly original: Candidate;
+}
+
+/**
+ * Returns the original of models that are tuned together. `members`: their configs as the server has them; `others`: those of ensembles over
+ * them. Errors: CONFIG_INVALID for a wrong config.
+ */
+export function jointOriginal(members: ModelConfigs, others: ModelConfigs, front: string): Candidate {
+  const originals = Object.entries(members).map(([model, config]) => [model, originalOf(config)] as const);
+  const joined = joinCandidates(originals, { ensembles: others, front });
+  const hasOthers = Object.keys(others).length > 0;
+  return { ...joined, value: { models: members, ...(hasOthers && { others }) } };
+}
+
+/**
+ * Returns the joint space of these spaces by model over a joint original, in the order of the spaces. Errors: SPACE_INVALID for a space of a
+ * model of which the original has no config.
+ */
+export function joinSpaces(
+  spaces: Readonly<Record<string, SearchSpace>>,
+  original: Candidate,
+  front: string,
+): JointSpace {
+  const configs = modelConfigsOf(original);
+  const members = Object.entries(spaces).map(([model, space]): JointMember => {
+    const config = Object.hasOwn(configs, model) ? configs[model] : undefined;
+    if (config) return { model, space, original: originalOf(config) };
+    throw new TrituneError('SPACE_INVALID', `the study has no model '${model}'`, `its models are ${names(configs)}`);
+  });
+  return { members, original, front };
+}
+
+const names = (configs: ModelConfigs): string => Object.keys(configs).join(', ');
+
+/** Returns what stands around the members. */
+export const surroundingsOf = ({ original, front }: JointSpace): Surroundings => ({
+  ensembles: otherConfigsOf(original),
+  front,
+});
+
+/** Returns the name of a member's parameter in assignments of the joint space. A Triton model's name has no slash. */
+export const jointName = (model: string, parameter: string): string => `${model}/${parameter}`;
+
+/** Returns the member's assignment under the names of the joint space. */
+export const jointly = <T>(model: string, own: { readonly [parameter: string]: T }): { [parameter: string]: T } =>
+  Object.fromEntries(Object.entries(own).map(([name, value]) => [jointName(model, name), value]));
+
+/**
+ * Returns what a record by joint names, such as an assignment or a narrowing, says of each member, in the order of the members; what belongs to
+ * none is left out.
+ */
+export function byMember<T>({ members }: JointSpace, joint: { readonly [parameter: string]: T }): Record<string, T>[] {
+  const parts = new Map(members.map(({ model }) => [model, {} as Record<string, T>]));
+  for (const [name, value] of Object.entries(joint)) {
+    const slash = name.indexOf('/');
+    const part = slash < 0 ? undefined : parts.get(name.slice(0, slash));
+    if (part) part[name.slice(slash + 1)] = value;
+  }
+  return [...parts.values()];
+}
+
+/** Returns one assignment of the joint space from one of each member, in their order. */
+export function joinAssignments({ members }: JointSpace, parts: readonly Assignment[]): Assignment {
+  const joined: Record<string, ParameterValue> = {};
+  for (const [index, { model }] of members.entries()) Object.assign(joined, jointly(model, parts[index] as Assignment));
+  return joined;
+}

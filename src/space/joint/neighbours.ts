@@ -1,0 +1,56 @@
+import { canonicalJson } from '../../base/json.ts';
+import { bindSpace } from '../bound-space.ts';
+import { allowedOptions, type Narrowing } from '../narrowing.ts';
+import { optionsFor } from '../options.ts';
+import type { Assignment, ParameterValue } from '../types.ts';
+import { buildJoint } from './build-joint.ts';
+import { byMember, type JointMember, type JointSpace, joinAssignments } from './joint-space.ts';
+
+/**
+ * Returns the legal assignments that differ from this one in one parameter of one member, in the order of members and parameters. What only
+ * applies with the new value gets the first of its values; what no longer does is left out.
+ */
+export function* jointNeighbours(
+  joint: JointSpace,
+  assignment: Assignment,
+  narrowing: Narrowing = {},
+): Generator<Assignment> {
+  const [parts, narrowings] = [byMember(joint, assignment), byMember(joint, narrowing)];
+  for (const [index, member] of joint.members.entries()) {
+    for (const part of memberNeighbours(member, parts[index] as Assignment, narrowings[index] as Narrowing)) {
+      const neighbour = joinAssignments(joint, parts.with(index, part));
+      if (buildJoint(joint, neighbour).legal) yield neighbour;
+    }
+  }
+}
+
+function* memberNeighbours(member: JointMember, own: Assignment, narrowing: Narrowing): Generator<Assignment> {
+  const bound = bindSpace(member.space, member.original);
+  for (const { name } of member.space.parameters) {
+    for (const { value } of allowedOptions(narrowing, name, optionsFor(bound, name, own))) {
+      if (Object.hasOwn(own, name) && same(own[name] as ParameterValue, value)) continue;
+      const changed = followed(member, { ...own, [name]: value }, narrowing);
+      if (changed !== null) yield changed;
+    }
+  }
+}
+
+/** The wanted values as far as their parameters apply; null where the narrowing leaves a parameter none. */
+function followed({ space, original }: JointMember, wanted: Assignment, narrowing: Narrowing): Assignment | null {
+  const bound = bindSpace(space, original);
+  const chosen: Record<string, ParameterValue> = {};
+  for (const { name } of space.parameters) {
+    const possible = optionsFor(bound, name, chosen);
+    if (possible.length === 0) continue;
+    const options = allowedOptions(narrowing, name, possible);
+    const kept = options.find(
+      ({ value }) => Object.hasOwn(wanted, name) && same(wanted[name] as ParameterValue, value),
+    );
+    const option = kept ?? options[0];
+    if (option === undefined) return null;
+    chosen[name] = option.value;
+  }
+  return chosen;
+}
+
+const same = (a: ParameterValue, b: ParameterValue): boolean => canonicalJson(a) === canonicalJson(b);

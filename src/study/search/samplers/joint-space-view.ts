@@ -1,0 +1,26 @@
+import { buildJoint, expectedJointTime } from '../../../space/joint/build-joint.ts';
+import { completeJoint, jointAssignments, sampleJoint } from '../../../space/joint/enumerate-joint.ts';
+import type { JointSpace } from '../../../space/joint/joint-space.ts';
+import { jointNeighbours } from '../../../space/joint/neighbours.ts';
+import { type Narrowing, whyRuledOut } from '../../../space/narrowing.ts';
+import type { Candidate } from '../../../space/types.ts';
+import type { SpaceView } from './space-view.ts';
+
+/**
+ * Returns the joint space without what the narrowing rules out; names are `MODEL/parameter` in assignments and in the narrowing. Errors of its
+ * `sample`: SPACE_INVALID when nothing is left.
+ */
+export function jointSpaceView(joint: JointSpace, narrowing: Narrowing = {}): SpaceView {
+  const hasExpectations = joint.members.some(({ space }) => space.parameters.some(({ expects }) => expects.size > 0));
+  return {
+    assignments: () => jointAssignments(joint, narrowing),
+    sample: (random) => sampleJoint(joint, random, narrowing),
+    complete: (wanted, random) => completeJoint(joint, wanted, random, narrowing),
+    build: (assignment) => {
+      const reason = whyRuledOut(narrowing, assignment);
+      return reason === null ? buildJoint(joint, assignment) : { legal: false, reason };
+    },
+    neighbours: (assignment) => jointNeighbours(joint, assignment, narrowing),
+    ...(hasExpectations && { expectedTime: (candidate: Candidate) => expectedJointTime(joint, candidate) }),
+  };
+}
