@@ -143,7 +143,10 @@ export class LatencyHistogram {
 
   /** Adds the other's requests as if there had been so many times as many; counts are rounded so that none of their sums is off by more than a half. */
   mergeTimes(other: LatencyHistogram, times: number): void {
-    if (times === 1 || other.count === 0) return this.merge(other);
+    if (times === 1) {
+      this.merge(other);
+      return;
+    }
     let [exact, added] = [0, 0];
     eachCell(other.pack(), (index, count) => {
       exact += count * times;
