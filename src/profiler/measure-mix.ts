@@ -70,6 +70,7 @@ function frontMeasurement(
     latencyMs: own.latencyMs,
     budgetLatencyMs: own.budgetLatencyMs,
     stable: own.stable,
+    durationMs: own.durationMs,
     requests: own.requests,
     sendRate: own.sendRate,
     failures: own.failures,

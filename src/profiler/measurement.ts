@@ -206,6 +206,7 @@ export interface FrontMeasurement
     | 'latencyMs'
     | 'budgetLatencyMs'
     | 'stable'
+    | 'durationMs'
     | 'requests'
     | 'sendRate'
     | 'failures'

@@ -18,8 +18,8 @@ const breakdown = (queueUs: number, computeInferUs: number, count = 200): Server
 
 const front = (model: string, throughput: number, p99: number, change: Partial<FrontMeasurement> = {}) => {
   const own = measured(4, throughput, p99);
-  const { level, latencyMs, budgetLatencyMs, stable, requests, sendRate, failures, errorRate } = own;
-  const seen = { level, latencyMs, budgetLatencyMs, stable, requests, sendRate, failures, errorRate };
+  const { level, latencyMs, budgetLatencyMs, stable, durationMs, requests, sendRate, failures, errorRate } = own;
+  const seen = { level, latencyMs, budgetLatencyMs, stable, durationMs, requests, sendRate, failures, errorRate };
   return { model, ...seen, throughput: own.throughput, server: breakdown(1000, 3000), ...change };
 };
 

@@ -26,7 +26,8 @@ const level = z.looseObject({
 const interval = z.looseObject({ value: figure, low: figure, high: figure });
 const failure = z.looseObject({ kind: text, reason: text });
 
-const measurement = z.looseObject({
+/** What is told of all requests, and of those of each front. */
+const seen = z.looseObject({
   level,
   throughput: interval,
   latencyMs: z.looseObject({
@@ -40,15 +41,20 @@ const measurement = z.looseObject({
     std: laterFigure,
   }),
   budgetLatencyMs: interval.extend({ percentile: z.number() }),
-  windowPercentilesMs: z.looseObject({ low: figure, high: figure }).optional(),
   stable: z.boolean(),
-  windows: count,
   durationMs: figure,
   requests: count,
   sendRate: laterFigure,
   failures: z.array(z.looseObject({ kind: text, count, firstMessage: text })),
   errorRate: figure,
   server: z.nullable(json),
+  composing: z.array(z.looseObject({ model: text, version: text })).optional(),
+});
+
+const measurement = seen.extend({
+  windowPercentilesMs: z.looseObject({ low: figure, high: figure }).optional(),
+  windows: count,
+  fronts: z.array(seen.extend({ model: text })).optional(),
   device: json,
   clientTimes: z
     .looseObject({
@@ -72,7 +78,7 @@ const shape = z.looseObject({
     dynamicBatching: z.boolean(),
     prefetch: z.boolean().optional(),
   }),
-  scheduling: z.enum(['batcher', 'sequence', 'ensemble', 'decoupled', 'unknown']),
+  scheduling: z.enum(['batcher', 'sequence', 'ensemble', 'decoupled', 'network', 'unknown']),
   groups: z.array(z.looseObject({ device: z.enum(['auto', 'cpu', 'gpu', 'model']), count: z.number(), place: text })),
   batching: text,
   rest: text,

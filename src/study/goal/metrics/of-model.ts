@@ -1,4 +1,5 @@
 import type { FrontMeasurement, Measurement, ServerBreakdown } from '../../../profiler/measurement.ts';
+import { countedMs } from '../../../profiler/stage-breakdowns.ts';
 import type { Candidate } from '../../../space/types.ts';
 import type { Interval } from '../../../stats/interval.ts';
 import type { Metric } from './metric.ts';
@@ -60,7 +61,7 @@ export function partOf(measurement: Measurement, model: string): Measurement | u
   const stage = [...composing, ...(fronts ?? []).flatMap((each) => each.composing ?? [])].findLast(
     (each) => each.model === model,
   );
-  if (stage) return stageOf(whole, stage);
+  if (stage) return stageOf({ ...whole, durationMs: countedMs(measurement, model) }, stage);
   return fronts ? undefined : measurement;
 }
 

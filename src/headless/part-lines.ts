@@ -1,0 +1,42 @@
+import { formatFigure, formatMs, formatRate, plainLine } from '../base/format.ts';
+import type { FrontMeasurement, Measurement } from '../profiler/measurement.ts';
+import type { Topology } from '../space/topology.ts';
+import type { Candidate } from '../space/types.ts';
+import { busiestStage, type StageSplit, stageSplits } from '../study/analysis/stages.ts';
+import { describeLevel } from '../study/summary/describe.ts';
+
+/** Returns a line for each of several fronts, and one with the stages: where the time of a request goes in each, and which is busiest. */
+export function describeParts(
+  measurement: Measurement,
+  topology: Topology,
+  candidate: Candidate | undefined,
+): readonly string[] {
+  const splits = stageSplits(measurement, topology, candidate?.shape ?? {});
+  const busiest = busiestStage(splits);
+  const isMix = measurement.fronts !== undefined;
+  const stages = splits.map((split) =>
+    describeStage(isMix ? { ...split, timesPerRequest: 1 } : split, split === busiest),
+  );
+  return [
+    ...(measurement.fronts ?? []).map(describeFront),
+    ...(stages.length > 0 ? [`stages: ${stages.join('; ')}`] : []),
+  ];
+}
+
+function describeFront({ model, level, throughput, budgetLatencyMs, errorRate }: FrontMeasurement): string {
+  const failed = errorRate > 0 ? `, ${(errorRate * 100).toFixed(1)} % failed` : '';
+  const latency = `p${budgetLatencyMs.percentile} ${formatMs(budgetLatencyMs.value)}`;
+  return `${plainLine(model)} at ${describeLevel(level)}: ${formatRate(throughput.value)}, ${latency}${failed}`;
+}
+
+function describeStage(
+  { model, timesPerRequest, queueMs, computeMs, callsMs, busy }: StageSplit,
+  isBusiest: boolean,
+): string {
+  const times = Math.abs(timesPerRequest - 1) < ABOUT_ONE ? '' : ` ×${formatFigure(timesPerRequest)}`;
+  const calls = callsMs > 0 ? ` + calls ${formatFigure(callsMs)}` : '';
+  const share = busy === null ? '' : `, ${Math.round(busy * 100)} % busy${isBusiest ? ', the most' : ''}`;
+  return `${plainLine(model)}${times} queue ${formatFigure(queueMs)} + compute ${formatFigure(computeMs)}${calls} ms${share}`;
+}
+
+const ABOUT_ONE = 0.05;
