@@ -19,7 +19,7 @@ export function describeParts(
   );
   return [
     ...(measurement.fronts ?? []).map(describeFront),
-    ...(stages.length > 0 ? [`stages: ${stages.join('; ')}`] : []),
+    ...(stages.length > 0 ? [`queue + compute, busy: ${stages.join('; ')}`] : []),
   ];
 }
 
@@ -34,9 +34,13 @@ function describeStage(
   isBusiest: boolean,
 ): string {
   const times = Math.abs(timesPerRequest - 1) < ABOUT_ONE ? '' : ` ×${formatFigure(timesPerRequest)}`;
-  const calls = callsMs > 0 ? ` + calls ${formatFigure(callsMs)}` : '';
-  const share = busy === null ? '' : `, ${Math.round(busy * 100)} % busy${isBusiest ? ', the most' : ''}`;
-  return `${plainLine(model)}${times} queue ${formatFigure(queueMs)} + compute ${formatFigure(computeMs)}${calls} ms${share}`;
+  const calls = callsMs > 0 ? ` + calls ${shortMs(callsMs)}` : '';
+  const share = busy === null ? '' : `, ${Math.round(busy * 100)} %${isBusiest ? ' (most)' : ''}`;
+  return `${plainLine(model)}${times} ${shortMs(queueMs)} + ${shortMs(computeMs)}${calls} ms${share}`;
 }
 
+/** No more than hundredths: what waits for less has not waited. */
+const shortMs = (ms: number): string => formatFigure(Math.round(ms * 100) / 100);
+
+/** How often a stage is called, as good as once. */
 const ABOUT_ONE = 0.05;
