@@ -3,7 +3,7 @@ import type { FrontMeasurement, Measurement, ServerBreakdown } from '../../src/p
 import { jointOriginal } from '../../src/space/joint/joint-space.ts';
 import type { Topology } from '../../src/space/topology.ts';
 import { assess, costHalfWidth, missedConstraints, requireMetrics } from '../../src/study/goal/goal.ts';
-import { budgetsOfModels, goalOverModels, modelBudgets, objectivesOf } from '../../src/study/goal/goal-of-models.ts';
+import { budgetsOfModels, goalOverModels } from '../../src/study/goal/goal-of-models.ts';
 import { constraintParser, objectiveParser } from '../../src/study/goal/goal-text.ts';
 import { columnsOf } from '../../src/study/goal/metrics/columns.ts';
 import { builtInMetrics } from '../../src/study/goal/metrics/registry.ts';
@@ -48,6 +48,8 @@ const topology: Topology = {
   ],
   stages: ['a', 'b'],
 };
+const budgetsOf = (budgets: Readonly<Record<string, number>>) =>
+  Object.entries(budgets).map(([model, ms]) => constraintParser(builtInMetrics)(`latency@${model}<=${ms}`));
 const read = (name: string, measurement: Measurement) => builtInMetrics.read(name, measurement, candidate);
 
 describe('METRIC@MODEL', () => {
@@ -102,28 +104,19 @@ describe('METRIC@MODEL', () => {
 
 describe('a goal over models', () => {
   it('has a budget for each model, and for the whole', () => {
-    const goal: Goal = { ...goalOf(20), constraints: modelBudgets({ a: 10, b: 13 }) };
+    const goal: Goal = { ...goalOf(20), constraints: budgetsOf({ a: 10, b: 13 }) };
     expect(missedConstraints(mix, candidate, goal)).toEqual([{ metric: 'latency@b', relation: '<=', value: 13 }]);
-    expect(budgetsOfModels({ constraints: [...goal.constraints, ...modelBudgets({ a: 8 })] })).toEqual({ a: 8, b: 13 });
+    expect(budgetsOfModels({ constraints: [...goal.constraints, ...budgetsOf({ a: 8 })] })).toEqual({ a: 8, b: 13 });
     expect(assess(mix, candidate, goal).violation).toBeCloseTo(1 / 13, 9);
   });
 
   it('weighs throughputs as logarithms, by the shares', () => {
-    const goal: Goal = { ...goalOf(20), objectives: objectivesOf(topology) };
-    expect(goal.objectives).toEqual([
-      { metric: 'throughput@a', weight: 3 },
-      { metric: 'throughput@b', weight: 1 },
-    ]);
+    const goal: Goal = {
+      ...goalOf(20),
+      objectives: ['throughput@a:3', 'throughput@b'].map(objectiveParser(builtInMetrics)),
+    };
     expect(assess(mix, candidate, goal).cost).toBeCloseTo(-(3 * Math.log(300) + Math.log(100)) / 4, 9);
     expect(costHalfWidth(mix, goal)).toBeGreaterThan(0);
-  });
-
-  it('asks nothing of a model that gets a fixed rate, and the throughput of a pipeline', () => {
-    const fixed = { model: 'b', steps: [], requestsPerSecond: 40 };
-    expect(objectivesOf({ fronts: [{ model: 'a', steps: [] }, fixed] })).toEqual([
-      { metric: 'throughput@a', weight: 1 },
-    ]);
-    expect(objectivesOf({ fronts: [{ model: 'p', steps: [] }] })).toEqual([{ metric: 'throughput', weight: 1 }]);
   });
 
   it('may look for the fewest instances that serve a mix', () => {
@@ -137,7 +130,7 @@ describe('a goal over models', () => {
   });
 
   it('is about the models of the study; what is asked of the only front is asked of the whole', () => {
-    const goal: Goal = { ...goalOf(20), constraints: modelBudgets({ a: 10, judge: 40 }) };
+    const goal: Goal = { ...goalOf(20), constraints: budgetsOf({ a: 10, judge: 40 }) };
     const piped: Topology = { fronts: [{ model: 'judge', steps: [{ stage: 'a' }] }], stages: ['a'] };
     expect(goalOverModels(goal, piped).constraints.map(({ metric }) => metric)).toEqual(['latency@a', 'latency']);
     expect(() => goalOverModels(goal, topology)).toThrowError(/'judge', but it is not tuned in this study/);

@@ -4,16 +4,14 @@ import { createTracing } from '../../adapter/triton/tracing.ts';
 import { type AccuracyRule, createAccuracyGuard } from '../../adapter/triton/variants/accuracy-guard.ts';
 import { createArtifacts } from '../../adapter/triton/variants/artifacts.ts';
 import { cacheDirectory } from '../../adapter/triton/variants/cache.ts';
-import { hasVariants } from '../../adapter/triton/variants/known-builds.ts';
 import { realClock } from '../../base/clock.ts';
 import type { Accuracy } from '../../loadgen/accuracy.ts';
 import type { PreparedInputs } from '../../loadgen/inputs.ts';
 import { defaultPerfAnalyzerRule, type PerfAnalyzerRule } from '../../profiler/level-options.ts';
-import { modelConfigOf } from '../../space/model-configs.ts';
+import { configOfModel } from '../../space/model-configs.ts';
 import type { Candidate } from '../../space/types.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 import { foldStudy } from '../../study/records/fold.ts';
-import { viewSpace } from '../../study/search/samplers/space-view.ts';
 import type { LevelRange } from '../../study/types.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import type { TuneParts } from '../../tuner/run.ts';
@@ -22,21 +20,14 @@ import { devicesOf } from '../server/devices.ts';
 import type { OpenServer } from '../server/open-server.ts';
 import { compareReplies, expectsOutputs } from '../traffic/compare-outputs.ts';
 import { type FrontAsked, openFronts } from '../traffic/open-fronts.ts';
-import { trafficOf } from '../traffic/open-traffic.ts';
 import { controlOver, originalsOf } from './control-over.ts';
 import type { OpenStudy } from './open-study.ts';
+import { type FrontInputs, trafficTo } from './pipeline/front-inputs.ts';
 import type { PlannedStudy } from './plan-study.ts';
 
 const REQUEST_TIMEOUT_MS = 30_000;
 /** Where nothing is said of how far outputs may be from the expected ones. */
 const EXACT: AccuracyRule = { absolute: 0, relative: 0, outsideShare: 0 };
-
-/** What one more front of the study's topology is sent. */
-export interface FrontInputs {
-  /** The model's config when the requests are made. */
-  readonly config: ModelConfig;
-  readonly inputs: PreparedInputs;
-}
 
 /**
  * The parts of a run, wired to its server; `close` lets go of the traffic's sockets and shared memory, and of what read the
@@ -53,23 +44,20 @@ export async function assembleParts(
   const { client } = opened;
   const { model, goal, measurement } = spec;
   const { original, levels } = plan.study;
-  const isGuarded =
-    expectsOutputs(inputs, modelConfigOf(original)) && (spec.accuracy !== undefined || hasVariants(space));
-  const traffic = await openFronts(opened, [
-    {
-      ...trafficAsked(spec, levels, modelConfigOf(original), inputs),
-      // What the guard has looked at once need not be looked at in every reply.
-      ...(isGuarded && spec.traffic.outputTolerance === undefined && { check: null }),
-    },
-    ...otherFronts.map(({ config, inputs: own }, index) => {
-      const asked = trafficAsked(spec, levels, config, own);
-      // Arrivals of the same seed would come at the same moments.
-      return { ...asked, spec: { ...asked.spec, seed: spec.seed + index + 1 } };
-    }),
+  const config = configOfModel(original, model);
+  const configIn = (candidate: Candidate): ModelConfig => configOfModel(candidate, model, config);
+  const isGuarded = expectsOutputs(inputs, config) && (spec.accuracy !== undefined || space.hasVariants);
+  const [first, ...others] = [{ config, inputs }, ...otherFronts].map((front, index) =>
+    frontAsked(spec, levels, front, index),
+  ) as [FrontAsked, ...FrontAsked[]];
+  const fronts = await openFronts(opened, [
+    // What the guard has looked at once need not be looked at in every reply.
+    { ...first, ...(isGuarded && spec.traffic.outputTolerance === undefined && { check: null }) },
+    ...others,
   ]);
   const devices = devicesOf(opened, model);
   const profile = createProfile({
-    ...traffic.traffic,
+    ...fronts.traffic,
     topology: plan.study.topology,
     stats: client,
     clock: realClock,
@@ -94,10 +82,10 @@ export async function assembleParts(
   });
   const rule = spec.accuracy ?? EXACT;
   const compare = (candidate: Candidate, signal: AbortSignal): Promise<Accuracy> =>
-    compareReplies(opened, trafficOf(spec), inputs, modelConfigOf(candidate), rule, signal);
+    compareReplies(opened, trafficTo(spec, model), inputs, configIn(candidate), rule, signal);
   const adapter = tritonAdapter({
     ...{ model, original, control, profile, identity: opened.server, segmentOf: safeName },
-    space: viewSpace(space, original),
+    space: space.view(),
     ...(isGuarded && { guard: createAccuracyGuard({ rule, original, compare }) }),
   });
   const tracing = spec.trace ? { tracing: createTracing(client) } : {};
@@ -105,18 +93,20 @@ export async function assembleParts(
     parts: { adapter, sampler, samplerFor, journal, clock: realClock, ...tracing },
     close: async () => {
       await devices.close();
-      await traffic.close();
+      await fronts.close();
     },
   };
 }
 
-const trafficAsked = (
+/** Arrivals of the same seed would come at the same moments: the first front has the study's, each further one the next. */
+const frontAsked = (
   spec: StudySpec,
   levels: LevelRange,
-  config: ModelConfig,
-  inputs: PreparedInputs,
+  { config, inputs }: FrontInputs,
+  index: number,
 ): FrontAsked => ({
-  ...{ spec: trafficOf(spec), config, inputs, levels, timeoutMs: REQUEST_TIMEOUT_MS },
+  spec: { ...trafficTo(spec, config.name ?? ''), seed: spec.seed + index },
+  ...{ config, inputs, levels, timeoutMs: REQUEST_TIMEOUT_MS },
   requestDistribution: spec.levels.requestDistribution,
 });
 

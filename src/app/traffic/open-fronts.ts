@@ -1,7 +1,7 @@
 import type { FrontTraffic } from '../../adapter/triton/front-options.ts';
 import type { ProfileOptions } from '../../adapter/triton/profile.ts';
 import { watchTogether } from '../../loadgen/client/cost.ts';
-import { modelConfigOf, modelConfigsOf } from '../../space/model-configs.ts';
+import { configOfModel } from '../../space/model-configs.ts';
 import type { Candidate } from '../../space/types.ts';
 import type { RequestDistribution } from '../../spec/study-spec.ts';
 import type { OpenServer } from '../server/open-server.ts';
@@ -44,9 +44,7 @@ export async function openFronts(
 
 function frontTraffic(traffic: OpenTraffic, { config, spec, requestDistribution }: FrontAsked): FrontTraffic {
   const { transport, threads, sequences, alarm, clientCeiling } = traffic;
-  // Of several models the candidate may leave one as it was; one model alone may be served by another that is named otherwise.
-  const configIn = (candidate: Candidate) =>
-    candidate.shape.members ? (modelConfigsOf(candidate)[config.name ?? ''] ?? config) : modelConfigOf(candidate);
+  const configIn = (candidate: Candidate) => configOfModel(candidate, config.name ?? '', config);
   return {
     ...{ transport, openFlow: threads.openFlow, sequences, alarm },
     requestsFor: (candidate, batch) => traffic.requestsFor(configIn(candidate), batch),

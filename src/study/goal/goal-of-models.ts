@@ -1,15 +1,7 @@
 import { TrituneError } from '../../base/errors.ts';
 import type { Topology } from '../../space/topology.ts';
-import type { Constraint, Goal, Objective } from '../types.ts';
-import { nameOfModel, partsOfName } from './metrics/of-model.ts';
-
-/** Returns the constraints that latency budgets in milliseconds, by model, are: `latency@MODEL<=BUDGET`. */
-export const modelBudgets = (budgetsMs: Readonly<Record<string, number>>): readonly Constraint[] =>
-  Object.entries(budgetsMs).map(([model, value]) => ({
-    metric: nameOfModel('latency', model),
-    relation: '<=',
-    value,
-  }));
+import type { Goal } from '../types.ts';
+import { partsOfName } from './metrics/of-model.ts';
 
 /** Returns the latency budget in milliseconds of each model that the goal has one for; the smallest of several. */
 export function budgetsOfModels({ constraints }: Pick<Goal, 'constraints'>): Readonly<Record<string, number>> {
@@ -20,16 +12,6 @@ export function budgetsOfModels({ constraints }: Pick<Goal, 'constraints'>): Rea
     budgets.set(model, Math.min(value, budgets.get(model) ?? Number.POSITIVE_INFINITY));
   }
   return Object.fromEntries(budgets);
-}
-
-/**
- * Returns the objectives of models that are tuned together, where nobody says others: the throughput of the only front; of several that of each,
- * with its share as weight, so that the fastest model does not decide. One at a fixed rate has none: it serves what it is asked for.
- */
-export function objectivesOf({ fronts }: Pick<Topology, 'fronts'>): readonly Objective[] {
-  const shared = fronts.filter(({ requestsPerSecond }) => requestsPerSecond === undefined);
-  if (fronts.length === 1 || shared.length === 0) return [{ metric: 'throughput', weight: 1 }];
-  return shared.map(({ model, share = 1 }) => ({ metric: nameOfModel('throughput', model), weight: share }));
 }
 
 /**

@@ -69,7 +69,7 @@ const measurement = seen.extend({
   client: z.looseObject({ cpuUsPerRequest: figure, eventLoopDelayMs: figure, bound: z.boolean().default(false) }),
 });
 
-const shape = z.looseObject({
+const ownShape = z.looseObject({
   policy: z.looseObject({
     maxBatchSize: z.number(),
     preferredBatchSizes: z.array(z.number()),
@@ -83,6 +83,24 @@ const shape = z.looseObject({
   batching: text,
   rest: text,
   settings: z.record(text, text),
+});
+
+const shape = ownShape.extend({ members: z.record(text, ownShape).optional() });
+
+const step: z.ZodType = z.lazy(() =>
+  z.union([z.looseObject({ stage: text }), z.looseObject({ steps: z.array(step).min(1) })]),
+);
+const topology = z.looseObject({
+  fronts: z
+    .array(
+      z.looseObject({
+        ...{ model: text, steps: z.array(step).min(1) },
+        ...{ share: z.number().positive().optional(), requestsPerSecond: z.number().positive().optional() },
+      }),
+    )
+    .min(1),
+  stages: z.array(text).min(1),
+  calls: z.record(text, z.array(text)).optional(),
 });
 
 /** Whoever looks at what is a candidate's takes its fields to be of their types. */
@@ -126,6 +144,7 @@ const record = z.discriminatedUnion('type', [
     original: candidate,
     wasLoaded: z.boolean(),
     unloadedOthers: z.array(text).optional(),
+    topology: topology.optional(),
     goal,
     levels: z.looseObject({
       ...{ mode: z.enum(['concurrency', 'request-rate']), low: z.number(), high: z.number() },
