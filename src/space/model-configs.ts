@@ -63,6 +63,15 @@ export function otherConfigsOf({ value }: Pick<Candidate, 'value'>): ModelConfig
 export const modelConfigOf = (candidate: Pick<Candidate, 'value'>): ModelConfig =>
   Object.values(modelConfigsOf(candidate))[0] ?? NO_CONFIG;
 
+/**
+ * Returns the config that a candidate serves this model with, which clients send requests to: of several models that are tuned together `otherwise`
+ * where the candidate leaves it alone, of one model that of whatever serves in its place.
+ */
+export function configOfModel(candidate: Candidate, model: string, otherwise?: ModelConfig): ModelConfig {
+  if (!candidate.shape.members) return modelConfigOf(candidate);
+  return modelConfigsOf(candidate)[model] ?? otherwise ?? otherConfigsOf(candidate)[model] ?? NO_CONFIG;
+}
+
 /** One for all, because bindings are kept by their base configs. */
 const NO_CONFIG: ModelConfig = {};
 const NO_CONFIGS: ModelConfigs = {};

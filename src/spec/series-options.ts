@@ -1,24 +1,10 @@
 import { TrituneError } from '../base/errors.ts';
+import { modelsIn, ownerOf, type SeriesOptions } from './series-fields.ts';
 import { checkSeriesSpec, type SeriesSpec } from './series-spec.ts';
 import { specOf } from './spec-of-options.ts';
 import type { StudySpec } from './study-spec.ts';
+import { callsOf, togetherOptions } from './together-options.ts';
 import type { TuneOptions } from './tune-options.ts';
-
-/** A budget of one model, or of all that have none of their own. */
-export interface Budget {
-  readonly model: string | null;
-  readonly latencyMs: number;
-}
-
-/** The options of a study, or of several that are tuned one after another. */
-export interface SeriesOptions extends Partial<Omit<TuneOptions, 'model' | 'space' | 'candidates' | 'latencyBudget'>> {
-  readonly model?: readonly string[];
-  readonly space?: readonly string[];
-  readonly candidates?: readonly string[];
-  readonly latencyBudget?: readonly Budget[];
-  /** What a file of Model Analyzer says of each model, where the command line says nothing. */
-  readonly own?: { readonly [model: string]: Partial<TuneOptions> };
-}
 
 /** The series that the options describe. Errors: USAGE. */
 export function seriesOf(options: SeriesOptions): SeriesSpec {
@@ -29,17 +15,16 @@ export function seriesOf(options: SeriesOptions): SeriesSpec {
 
 /** The study that the options describe, or the series where they name several models. Errors: USAGE, also without a model. */
 export function askedOf(options: SeriesOptions): StudySpec | SeriesSpec {
+  if (options.together) return specOf(togetherOptions(options));
   const [model, ...others] = modelsIn(options);
   if (model === undefined || model === '') throw new TrituneError('USAGE', 'which model?', 'name it with -m MODEL');
   return others.length > 0 ? seriesOf(options) : specOf(optionsFor(options, model));
 }
 
-/** The models that the options name, each once, in their order. */
-export const modelsIn = ({ model = [] }: SeriesOptions): readonly string[] => [...new Set(model)];
-
 /** The options of one model's study: its own values, or else those for all. Errors: USAGE for a budget of no model of the series. */
 export function optionsFor(series: SeriesOptions, model: string | undefined): Partial<TuneOptions> {
-  const { model: _, space, candidates, constraint, inputData, shape, latencyBudget = [], own: all, ...common } = series;
+  const { model: _, space, candidates, constraint, inputData, shape, latencyBudget = [], own: all, ...rest } = series;
+  const { blsComposing, ...common } = rest;
   const models = modelsIn(series);
   const stray = latencyBudget.find((budget) => budget.model !== null && !models.includes(budget.model));
   if (stray) {
@@ -57,6 +42,7 @@ export function optionsFor(series: SeriesOptions, model: string | undefined): Pa
   return {
     ...common,
     ...(model !== undefined && { model, ...ownOf(all, model, budget === undefined) }),
+    ...(blsComposing && model !== undefined && { blsComposing: callsOf(blsComposing, model) }),
     ...present({ ...lists, ...last, shape: shapesFor(shape, model, models), latencyBudget: budget?.latencyMs }),
   };
 }
@@ -92,11 +78,6 @@ function shapesFor(
   const own = told.filter(({ owner }) => owner !== null && owner === model);
   const chosen = [...common, ...own].map(({ text, dims }) => [text, dims] as const);
   return chosen.length > 0 ? Object.fromEntries(chosen) : undefined;
-}
-
-function ownerOf(text: string, models: readonly string[]): { readonly owner: string | null; readonly text: string } {
-  const owner = models.find((name) => text.startsWith(`${name}=`)) ?? null;
-  return { owner, text: owner === null ? text : text.slice(owner.length + 1) };
 }
 
 /** Without the fields that are undefined: an option that was not given has no key. */

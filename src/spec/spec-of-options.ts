@@ -9,6 +9,10 @@ type Place = readonly [section: keyof StudySpec, field?: string];
 /** The place of each option in a spec. Names of fields tell their units. */
 const places: Readonly<Record<Exclude<keyof Options, 'modelAnalyzer'>, Place>> = {
   model: ['model'],
+  together: ['together', 'models'],
+  mix: ['together', 'mix'],
+  blsComposing: ['together', 'blsComposing'],
+  modelRequests: ['together', 'requests'],
   adapter: ['adapter'],
   url: ['server', 'url'],
   protocol: ['server', 'protocol'],
@@ -36,6 +40,7 @@ const places: Readonly<Record<Exclude<keyof Options, 'modelAnalyzer'>, Place>> =
   protect: ['server', 'protect'],
   restore: ['server', 'restore'],
   latencyBudget: ['goal', 'latencyBudgetMs'],
+  modelBudgets: ['goal', 'modelBudgetsMs'],
   percentile: ['goal', 'percentile'],
   constraint: ['goal', 'constraints'],
   objective: ['goal', 'objectives'],

@@ -3,6 +3,7 @@ import { TrituneError } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { ReadOnly } from './read-only.ts';
 import { serverSpec } from './server-spec.ts';
+import { togetherSpec } from './together-spec.ts';
 import { trafficSpec } from './traffic-spec.ts';
 
 const text = z.string().min(1);
@@ -16,7 +17,17 @@ const goalSpec = z.strictObject({
   latencyBudgetMs: positive.optional().describe('Budget on the percentile of the latency, in milliseconds'),
   percentile: z.number().min(1).max(99.99).default(99).describe('The percentile that the budget is about'),
   constraints: z.array(text).default([]).describe("Such as 'gpu-memory<=8000'"),
-  objectives: z.array(text).min(1).default(['throughput']).describe('NAME[:WEIGHT] of metrics to improve'),
+  modelBudgetsMs: z
+    .record(text, positive)
+    .optional()
+    .describe('Budgets of models that are tuned together, each on the percentile of its own requests'),
+  objectives: z
+    .array(text)
+    .min(1)
+    .optional()
+    .describe(
+      'NAME[:WEIGHT] of metrics to improve; throughput if not given, of models that share a server that of each',
+    ),
 });
 
 export const requestDistributions = ['constant', 'poisson'] as const;
@@ -91,6 +102,9 @@ const recordingSpec = z.strictObject({
 export const studySpec = z.strictObject({
   specVersion: z.literal(1).default(1),
   model: text.describe('The model to tune'),
+  together: togetherSpec
+    .optional()
+    .describe('Which models are tuned together, where the config of `model` does not say it'),
   adapter: text.optional().describe('A module with an adapter, for a server that is no Triton'),
   server: serverSpec.prefault({}).describe('Where the model is served'),
   goal: goalSpec.prefault({}).describe('What makes a config good enough, and what makes it better'),

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../base/json.ts';
 import type { AddressSpec, HeaderSpec, LaunchSpec, ProtectSpec, TlsSpec } from './server-spec.ts';
 import type { RequestDistribution, StabilityName } from './study-spec.ts';
+import type { TogetherSpec } from './together-spec.ts';
 import type { ClientSpec, RequestSpec, TransportSpec } from './traffic-spec.ts';
 
 export interface NumberRange {
@@ -40,13 +41,24 @@ export interface TuneOptions
     ClientSpec,
     ProtectSpec {
   readonly model?: string;
+  /** Models that share the server, `model` first, each with requests of its own: they are tuned together. */
+  readonly together?: readonly string[];
+  /** Their parts of the level, by model. */
+  readonly mix?: TogetherSpec['mix'];
+  /** BLS models by name, with the models that they call. */
+  readonly blsComposing?: TogetherSpec['blsComposing'];
+  /** What is sent to one of several models, where it is not what is sent to all. */
+  readonly modelRequests?: TogetherSpec['requests'];
+  /** Milliseconds, by model. */
+  readonly modelBudgets?: Readonly<Record<string, number>>;
   /** The path of a module with an adapter, for a server that is no Triton. */
   readonly adapter?: string;
   readonly inputData?: readonly string[];
   readonly shape?: Readonly<Record<string, readonly number[]>>;
   readonly requestParameter?: RequestSpec['requestParameter'];
   readonly dockerImage: string;
-  readonly space?: string;
+  /** A preset, a file, or the definition of a space. */
+  readonly space?: string | JsonObject;
   /** Milliseconds. */
   readonly latencyBudget?: number;
   readonly percentile: number;

@@ -10,7 +10,8 @@ import { TrituneError } from '../../src/base/errors.ts';
 import { seriesOptionTable } from '../../src/cli/commands/tune/series-options.ts';
 import { exitCodeOf, exitCodes, worstExitCode } from '../../src/cli/exit-codes.ts';
 import { addOptions } from '../../src/cli/options/option-table.ts';
-import { modelsIn, optionsFor, type SeriesOptions, seriesOf } from '../../src/spec/series-options.ts';
+import { modelsIn, type SeriesOptions } from '../../src/spec/series-fields.ts';
+import { optionsFor, seriesOf } from '../../src/spec/series-options.ts';
 import { freshDirectory } from '../support/cli.ts';
 
 const parse = (...args: string[]): SeriesOptions => {

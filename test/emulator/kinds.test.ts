@@ -7,6 +7,7 @@ import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 import { connectGrpc } from '../../src/triton/control/connect.ts';
 import { serviceMethod } from '../../src/triton/wire/proto.ts';
 import { emulatorForTest, everyKindProfile, smallProfile } from '../support/emulator.ts';
+import { ensembleControlSuite } from '../support/ensemble-control-suite.ts';
 import { ensembleLoadsSuite } from '../support/ensemble-loads-suite.ts';
 import { fp32Input, grpcInferClient } from '../support/infer-clients.ts';
 import { sendMany } from '../support/transport-suite.ts';
@@ -74,11 +75,14 @@ describe('ensembles', () => {
   });
 });
 
-ensembleLoadsSuite('an ensemble on the emulator', async () => {
+const startEnsemble = async () => {
   const { control, infer } = await start();
   const send = async (): Promise<string> => (await infer('chain')).message;
   return { client: control, infer: send, ensemble: 'chain', member: 'second', neighbour: 'm', stranger: 'seq' };
-});
+};
+
+ensembleLoadsSuite('an ensemble on the emulator', startEnsemble);
+ensembleControlSuite('a pipeline on the emulator', startEnsemble);
 
 describe('decoupled models', () => {
   const tensor = { name: 'IN', datatype: 'FP32', shape: [4], raw: new Uint8Array(16) };

@@ -4,6 +4,7 @@ import { openTransport } from '../../src/loadgen/transports/open.ts';
 import type { OutputTensor } from '../../src/loadgen/types.ts';
 import { connectGrpc, connectHttp } from '../../src/triton/control/connect.ts';
 import type { TritonClient } from '../../src/triton/types.ts';
+import { ensembleControlSuite } from '../support/ensemble-control-suite.ts';
 import { ensembleLoadsSuite } from '../support/ensemble-loads-suite.ts';
 import { grpcInferClient, type InferClient } from '../support/infer-clients.ts';
 import { startRealTriton } from '../support/real-triton.ts';
@@ -121,8 +122,11 @@ describe('two models on a device that takes turns', () => {
   });
 });
 
-ensembleLoadsSuite('an ensemble on a real Triton', async () => {
+const startEnsemble = async () => {
   const input = { name: 'INPUT', datatype: 'FP32', shape: [1, 8], raw: Buffer.alloc(32) };
   const infer = async (): Promise<string> => (await traffic.infer('judge', [input])).message;
   return { client, infer, ensemble: 'judge', member: 'encoder', neighbour: 'tokenizer', stranger: 'tenant_small' };
-});
+};
+
+ensembleLoadsSuite('an ensemble on a real Triton', startEnsemble);
+ensembleControlSuite('a pipeline on a real Triton', startEnsemble);

@@ -1,11 +1,11 @@
 import { TrituneError } from '../../base/errors.ts';
 import type { WindowRule } from '../../profiler/level-options.ts';
 import { besideInstances } from '../../space/shape.ts';
+import type { Topology } from '../../space/topology.ts';
 import type { Candidate } from '../../space/types.ts';
 import type { RecordingSpec, StudySpec } from '../../spec/study-spec.ts';
 import type { ServerIdentity } from '../../study/records/records.ts';
 import { type ExhaustiveSampler, exhaustiveSampler } from '../../study/search/samplers/exhaustive.ts';
-import { viewSpace } from '../../study/search/samplers/space-view.ts';
 import { type PlannedFrom, type PlannedStudy, planStudy } from '../study/plan-study.ts';
 import type { StudyModels } from '../study/study-models.ts';
 
@@ -35,11 +35,12 @@ export interface PlannedRecording extends PlannedStudy {
 export function planRecording(study: PlannedFrom, server: ServerIdentity, models: StudyModels): PlannedRecording {
   const { levelValues, repeats, latencyLimitMs, ...windows } = recordingIn(study.spec);
   const [other] = models.others.keys();
+  if (models.together) throw ofPipeline(models.together.topology);
   if (other !== undefined) throw ofSeveralModels(other);
   const planned = planStudy(study, server, models);
   const { plan } = planned;
   const byFingerprint = new Map([[plan.study.original.fingerprint, plan.study.original]]);
-  const view = viewSpace(planned.space, plan.study.original);
+  const view = planned.space.view();
   for (const assignment of view.assignments()) {
     const outcome = view.build(assignment);
     if (outcome.legal && !byFingerprint.has(outcome.candidate.fingerprint))
@@ -61,6 +62,13 @@ export function planRecording(study: PlannedFrom, server: ServerIdentity, models
 
 const ofSeveralModels = (other: string): TrituneError =>
   new TrituneError('UNSUPPORTED', `a grid is of one model, and the space has '${other}' too`, 'drop that variant');
+
+const ofPipeline = ({ stages }: Topology): TrituneError =>
+  new TrituneError(
+    'UNSUPPORTED',
+    `a grid is of one model, and the study is of ${stages.join(', ')}`,
+    'record one of them',
+  );
 
 function windowsOf({ windowSeconds, windows }: Pick<RecordingSpec, 'windowSeconds' | 'windows'>): Partial<WindowRule> {
   const minWindowMs = windowSeconds === undefined ? null : windowSeconds * 1e3;

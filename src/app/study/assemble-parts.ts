@@ -4,25 +4,25 @@ import { createTracing } from '../../adapter/triton/tracing.ts';
 import { type AccuracyRule, createAccuracyGuard } from '../../adapter/triton/variants/accuracy-guard.ts';
 import { createArtifacts } from '../../adapter/triton/variants/artifacts.ts';
 import { cacheDirectory } from '../../adapter/triton/variants/cache.ts';
-import { hasVariants } from '../../adapter/triton/variants/known-builds.ts';
 import { realClock } from '../../base/clock.ts';
 import type { Accuracy } from '../../loadgen/accuracy.ts';
 import type { PreparedInputs } from '../../loadgen/inputs.ts';
 import { defaultPerfAnalyzerRule, type PerfAnalyzerRule } from '../../profiler/level-options.ts';
-import { modelConfigOf } from '../../space/model-configs.ts';
+import { configOfModel } from '../../space/model-configs.ts';
 import type { Candidate } from '../../space/types.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 import { foldStudy } from '../../study/records/fold.ts';
-import { viewSpace } from '../../study/search/samplers/space-view.ts';
+import type { LevelRange } from '../../study/types.ts';
+import type { ModelConfig } from '../../triton/config/model-config.ts';
 import type { TuneParts } from '../../tuner/run.ts';
 import { safeName } from '../output/directory.ts';
 import { devicesOf } from '../server/devices.ts';
 import type { OpenServer } from '../server/open-server.ts';
 import { compareReplies, expectsOutputs } from '../traffic/compare-outputs.ts';
-import { openTraffic, trafficOf } from '../traffic/open-traffic.ts';
-import { rateSchedule } from '../traffic/schedule.ts';
+import { type FrontAsked, openFronts } from '../traffic/open-fronts.ts';
 import { controlOver, originalsOf } from './control-over.ts';
 import type { OpenStudy } from './open-study.ts';
+import { type FrontInputs, trafficTo } from './pipeline/front-inputs.ts';
 import type { PlannedStudy } from './plan-study.ts';
 
 const REQUEST_TIMEOUT_MS = 30_000;
@@ -39,27 +39,26 @@ export async function assembleParts(
   opened: OpenServer,
   inputs: PreparedInputs,
   onBuild?: (variant: string, log: string) => void,
+  otherFronts: readonly FrontInputs[] = [],
 ): Promise<{ readonly parts: TuneParts; close(): Promise<void> }> {
   const { client } = opened;
   const { model, goal, measurement } = spec;
   const { original, levels } = plan.study;
-  const isGuarded =
-    expectsOutputs(inputs, modelConfigOf(original)) && (spec.accuracy !== undefined || hasVariants(space));
-  const traffic = await openTraffic(opened, {
-    spec: trafficOf(spec),
-    config: modelConfigOf(original),
-    inputs,
-    levels,
-    timeoutMs: REQUEST_TIMEOUT_MS,
+  const config = configOfModel(original, model);
+  const configIn = (candidate: Candidate): ModelConfig => configOfModel(candidate, model, config);
+  const isGuarded = expectsOutputs(inputs, config) && (spec.accuracy !== undefined || space.hasVariants);
+  const [first, ...others] = [{ config, inputs }, ...otherFronts].map((front, index) =>
+    frontAsked(spec, levels, front, index),
+  ) as [FrontAsked, ...FrontAsked[]];
+  const fronts = await openFronts(opened, [
     // What the guard has looked at once need not be looked at in every reply.
-    ...(isGuarded && spec.traffic.outputTolerance === undefined && { check: null }),
-  });
+    { ...first, ...(isGuarded && spec.traffic.outputTolerance === undefined && { check: null }) },
+    ...others,
+  ]);
   const devices = devicesOf(opened, model);
   const profile = createProfile({
-    transport: traffic.transport,
-    ...traffic.threads,
-    sequences: traffic.sequences,
-    requestsFor: (candidate, batch) => traffic.requestsFor(modelConfigOf(candidate), batch),
+    ...fronts.traffic,
+    topology: plan.study.topology,
     stats: client,
     clock: realClock,
     percentile: goal.percentile,
@@ -69,10 +68,7 @@ export async function assembleParts(
     ...(windows ? { windows } : { windows: studyWindows, shorterWindows }),
     deviceProbe: devices.probe,
     hostWorkUs: devices.hostWorkUs,
-    alarm: traffic.alarm,
-    scheduleAt: (perSecond) => rateSchedule({ ...spec.levels, seed: spec.seed }, perSecond),
     maxErrors: spec.traffic.maxErrors,
-    ...(traffic.clientCeiling && { clientCeiling: traffic.clientCeiling }),
     ...(goal.latencyBudgetMs !== undefined && { budgetMs: goal.latencyBudgetMs }),
   });
   const isNewStudy = plan.earlier.length === 0;
@@ -86,10 +82,10 @@ export async function assembleParts(
   });
   const rule = spec.accuracy ?? EXACT;
   const compare = (candidate: Candidate, signal: AbortSignal): Promise<Accuracy> =>
-    compareReplies(opened, trafficOf(spec), inputs, modelConfigOf(candidate), rule, signal);
+    compareReplies(opened, trafficTo(spec, model), inputs, configIn(candidate), rule, signal);
   const adapter = tritonAdapter({
     ...{ model, original, control, profile, identity: opened.server, segmentOf: safeName },
-    space: viewSpace(space, original),
+    space: space.view(),
     ...(isGuarded && { guard: createAccuracyGuard({ rule, original, compare }) }),
   });
   const tracing = spec.trace ? { tracing: createTracing(client) } : {};
@@ -97,10 +93,22 @@ export async function assembleParts(
     parts: { adapter, sampler, samplerFor, journal, clock: realClock, ...tracing },
     close: async () => {
       await devices.close();
-      await traffic.close();
+      await fronts.close();
     },
   };
 }
+
+/** Arrivals of the same seed would come at the same moments: the first front has the study's, each further one the next. */
+const frontAsked = (
+  spec: StudySpec,
+  levels: LevelRange,
+  { config, inputs }: FrontInputs,
+  index: number,
+): FrontAsked => ({
+  spec: { ...trafficTo(spec, config.name ?? ''), seed: spec.seed + index },
+  ...{ config, inputs, levels, timeoutMs: REQUEST_TIMEOUT_MS },
+  requestDistribution: spec.levels.requestDistribution,
+});
 
 /** With a budget the latency that it is about must be stable, and is the threshold. */
 const perfAnalyzerRuleOf = ({ latencyBudgetMs, percentile }: StudySpec['goal']): PerfAnalyzerRule =>

@@ -2,7 +2,7 @@ import { type ControlOptions, createControl } from '../../adapter/triton/control
 import type { ControlClient, OriginalState } from '../../adapter/triton/model/control-options.ts';
 import { realClock } from '../../base/clock.ts';
 import { MS_PER_S } from '../../base/units.ts';
-import { modelConfigOf, otherConfigsOf } from '../../space/model-configs.ts';
+import { modelConfigOf, modelConfigsOf, otherConfigsOf } from '../../space/model-configs.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 import type { StudyStarted } from '../../study/records/records.ts';
 import type { Control } from '../../tuner/adapter.ts';
@@ -12,15 +12,16 @@ const LOAD_TIMEOUT_S = 600;
 const SETTLE_TIMEOUT_MS = 60_000;
 
 /** What a journal's first record says of the models that its study changes. */
-export type Originals = Pick<StudyStarted, 'model' | 'original' | 'wasLoaded' | 'unloadedOthers'>;
+export type Originals = Pick<StudyStarted, 'model' | 'original' | 'wasLoaded' | 'unloadedOthers' | 'topology'>;
 
-/** Returns the models of a study as they were before it, its own first. */
-export function originalsOf({ model, original, wasLoaded, unloadedOthers = [] }: Originals): readonly OriginalState[] {
-  const others = Object.entries(otherConfigsOf(original)).map(([name, config]) => ({
+/** Returns the models of a study as they were before it: its own first, or those that are tuned together and then the ensembles over them. */
+export function originalsOf(started: Originals): readonly OriginalState[] {
+  const { model, original, wasLoaded, unloadedOthers = [], topology } = started;
+  const own = topology ? modelConfigsOf(original) : { [model]: modelConfigOf(original) };
+  return Object.entries({ ...own, ...otherConfigsOf(original) }).map(([name, config]) => ({
     ...{ model: name, config },
-    wasLoaded: !unloadedOthers.includes(name),
+    wasLoaded: name === model ? wasLoaded : !unloadedOthers.includes(name),
   }));
-  return [{ model, config: modelConfigOf(original), wasLoaded }, ...others];
 }
 
 type ControlLimits = Partial<Pick<StudySpec['limits'], 'loadTimeoutSeconds' | 'maxOutageSeconds'>> &

@@ -8,14 +8,30 @@ import type { Goal, LevelRange } from '../../study/types.ts';
  * Returns the goal of a study; `metrics` says what its names mean. Errors: USAGE for a metric that does not exist, or a
  * text that is no constraint or objective.
  */
-export function goalOf({ goal }: StudySpec, metrics: Metrics = builtInMetrics): Goal {
-  const { latencyBudgetMs, percentile, constraints, objectives } = goal;
+export function goalOf(
+  { goal, together }: Pick<StudySpec, 'goal' | 'together'>,
+  metrics: Metrics = builtInMetrics,
+): Goal {
+  const { latencyBudgetMs, percentile, constraints, modelBudgetsMs = {} } = goal;
+  const budgets = Object.entries(modelBudgetsMs).map(([model, budgetMs]) => `latency@${model}<=${budgetMs}`);
+  const objectives = goal.objectives ?? usualObjectives(together);
   return {
     budget: latencyBudgetMs === undefined ? null : { percentile, latencyMs: latencyBudgetMs },
-    constraints: constraints.map(constraintParser(metrics)),
+    constraints: [...constraints, ...budgets].map(constraintParser(metrics)),
     objectives: objectives.map(objectiveParser(metrics)),
     ...(metrics !== builtInMetrics && { metrics }),
   };
+}
+
+/** Throughput; of models that share a server that of each, with its share as weight: what one serves is not traded for the others one to one. */
+function usualObjectives({ models, mix = {} }: NonNullable<StudySpec['together']> = {}): readonly string[] {
+  if (!models) return ['throughput'];
+  const shared = models.filter((model) => !('requestsPerSecond' in (mix[model] ?? {})));
+  const weightOf = (model: string): number => {
+    const part = mix[model];
+    return part && 'share' in part ? part.share : 1;
+  };
+  return shared.map((model) => `throughput@${model}:${weightOf(model)}`);
 }
 
 /** Requests in flight up to which every model is looked at, … */

@@ -22,16 +22,23 @@ export async function takeModels(
   named: NamedModels,
   { client, server }: OpenServer,
 ): Promise<HeldModels> {
-  const letGo = await holdModels(named.names, server);
+  const held = [await holdModels(named.names, server)];
+  const letGo = (): void => {
+    for (const each of held) each();
+  };
   try {
     for (const name of named.names) await checkProtected(client, name, study.spec.server);
     await checkResumed(study, client);
-    const models = await readModels(client, named);
+    const models = await readModels(client, named, study.started);
     const prepared = <T>(preparation: Promise<T>): Promise<T> =>
       preparation.catch(async (error: unknown) => {
         await leaveAsTheyWere(client, models);
         throw error;
       });
+    // What an ensemble is made of is known only now.
+    const parts = models.names.filter((name) => !named.names.includes(name));
+    held.push(await prepared(holdModels(parts, server)));
+    for (const name of parts) await prepared(checkProtected(client, name, study.spec.server));
     return { models, prepared, letGo };
   } catch (error) {
     letGo();

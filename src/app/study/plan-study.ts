@@ -7,19 +7,19 @@ import { trituneVersion } from '../../base/version.ts';
 import type { WindowRule } from '../../profiler/level-options.ts';
 import { MARK } from '../../space/artifact.ts';
 import { checkVariants } from '../../space/check-variants.ts';
-import { spaceSize } from '../../space/enumerate.ts';
-import { type ModelConfigs, originalOf, TRITON } from '../../space/model-configs.ts';
-import { mostPlaces } from '../../space/most-places.ts';
+import { originalOf, TRITON } from '../../space/model-configs.ts';
 import type { Narrowing } from '../../space/narrowing.ts';
-import { loadSpace, spaceFromJson, spaceToJson } from '../../space/source/load.ts';
+import { loadSpace, spaceFromJson } from '../../space/source/load.ts';
 import { presetFor } from '../../space/source/presets.ts';
-import type { Candidate, SearchSpace } from '../../space/types.ts';
+import type { Topology } from '../../space/topology.ts';
+import type { Candidate } from '../../space/types.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 import { FINAL_ROUNDS } from '../../study/final/final.ts';
+import { goalOverModels } from '../../study/goal/goal-of-models.ts';
 import type { Metrics } from '../../study/goal/metrics/registry.ts';
 import type { ServerIdentity } from '../../study/records/records.ts';
 import { createSampler, type SamplerKind } from '../../study/search/samplers/registry.ts';
-import { type SpaceView, viewSpace } from '../../study/search/samplers/space-view.ts';
+import type { SpaceView } from '../../study/search/samplers/space-view.ts';
 import type { Goal, Sampler } from '../../study/types.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import type { TunePlan } from '../../tuner/run.ts';
@@ -28,8 +28,11 @@ import { checkAlike } from './check-alike.ts';
 import { type Expected, expectedDuration, type Seen } from './expected-duration.ts';
 import { goalOf, levelsOf } from './goal.ts';
 import { type OpenStudy, recordedSpec } from './open-study.ts';
+import { jointTarget, jointTargetOf } from './pipeline/joint-target.ts';
+import type { Together } from './pipeline/read-together.ts';
+import { spaceOfOne, spaceOfSeveral, type TunedSpace } from './pipeline/tuned-space.ts';
 import { readCandidates } from './read-candidates.ts';
-import { limitsOf, type StudyModels } from './study-models.ts';
+import { configsOf, limitsOf, type StudyModels } from './study-models.ts';
 
 /** Trials after which a sampler that never stops by itself is stopped, where the user set no limit. */
 const DEFAULT_RANDOM_TRIALS = 30;
@@ -47,7 +50,7 @@ export interface PlannedRun {
 
 /** A run on a Triton. */
 export interface PlannedStudy extends PlannedRun {
-  readonly space: SearchSpace;
+  readonly space: TunedSpace;
   /** How long each level is measured, where that is not as usual. */
   readonly windows?: Partial<WindowRule>;
 }
@@ -65,6 +68,8 @@ export interface Subject {
   readonly original: Candidate;
   readonly wasLoaded: boolean;
   readonly unloadedOthers?: readonly string[] | undefined;
+  /** Absent for one model alone. */
+  readonly topology?: Topology | undefined;
   /** The search space for the journal, and its number of candidates. */
   readonly space: JsonObject;
   readonly size: number;
@@ -75,26 +80,42 @@ export interface Subject {
 
 /** A resumed study keeps the config, goal and space that its journal says. Errors: SPACE_INVALID, USAGE, INPUT_INVALID, UNSUPPORTED for a variant with other tensors. */
 export function planStudy(study: PlannedFrom, server: ServerIdentity, models: StudyModels): PlannedStudy {
-  const { spec, started } = study;
-  // To the letter: what the server has already needs no load.
-  const { own, others } = models;
-  const original = started?.original ?? originalOf(own.config, configsOf(others));
-  const space = started ? spaceFromJson(started.space) : withKnownBuilds(spaceOf(spec, models), cacheDirectory());
-  if (!started) {
-    for (const [name, other] of others) checkAlike(spec.model, own, name, other);
-    for (const { config } of [own, ...others.values()]) checkNotUploaded(config);
-    checkVariants(space, original);
-  }
+  const { started } = study;
+  const { own, others, together } = models;
+  if (!started) for (const { config } of [own, ...others.values()]) checkNotUploaded(config);
+  const space = together ? spaceOfTogether(study, models) : spaceOfModel(study, models);
   const run = planRun(study, {
-    ...{ adapter: TRITON, server, original },
+    ...{ adapter: TRITON, server, original: space.original },
     wasLoaded: started?.wasLoaded ?? own.wasLoaded,
     unloadedOthers: started ? started.unloadedOthers : unloadedIn(others),
-    space: spaceToJson(space),
-    size: spaceSize(space, original),
-    places: mostPlaces(space, original),
-    viewSpace: (narrowing) => viewSpace(space, original, narrowing),
+    topology: together?.topology,
+    space: space.definition,
+    size: space.size,
+    places: space.places,
+    viewSpace: space.view,
   });
   return { ...run, space };
+}
+
+function spaceOfModel({ spec, started }: PlannedFrom, { own, others, given, names }: StudyModels): TunedSpace {
+  if (started) return spaceOfOne(spaceFromJson(started.space), started.original);
+  const { config } = own;
+  const preset = presetFor(config.backend || config.platform);
+  const limits = limitsOf(spec.goal.latencyBudgetMs);
+  const asked = given.members[names[0]] ?? given.whole ?? loadSpace(preset, { limits });
+  const space = withKnownBuilds(asked, cacheDirectory());
+  for (const [name, other] of others) checkAlike(spec.model, own, name, other);
+  const otherConfigs = Object.fromEntries([...others].map(([name, other]) => [name, other.config]));
+  // To the letter: what the server has already needs no load.
+  const original = originalOf(config, otherConfigs);
+  checkVariants(space, original);
+  return spaceOfOne(space, original);
+}
+
+function spaceOfTogether({ spec, started }: PlannedFrom, models: StudyModels): TunedSpace {
+  if (started) return spaceOfSeveral(jointTargetOf(started));
+  const limits = limitsOf(spec.goal.latencyBudgetMs);
+  return spaceOfSeveral(jointTarget(models.together as Together, configsOf(models), models.given, limits));
 }
 
 /** Errors: RESTORE_FAILED for a model that another study has uploaded files for: its own could not be put back after this one. */
@@ -112,7 +133,7 @@ function checkNotUploaded({ name = '', parameters }: ModelConfig): void {
 export function planRun(study: PlannedFrom, subject: Subject): PlannedRun {
   const { spec, sampler: kind, earlier, started } = study;
   const { sampler: asked, limits: given } = spec;
-  const goal = started?.goal ?? goalOf(spec, study.metrics);
+  const goal = started?.goal ?? goalOverModels(goalOf(spec, study.metrics), subject.topology);
   const levels = started?.levels ?? levelsOf(spec, subject.places);
   const candidates = kind.name === 'manual' ? readCandidates(asked.candidates, subject.viewSpace({})) : [];
   const { values } = spec.levels;
@@ -162,6 +183,7 @@ export function planRun(study: PlannedFrom, subject: Subject): PlannedRun {
         original: subject.original,
         wasLoaded: subject.wasLoaded,
         ...(subject.unloadedOthers && { unloadedOthers: subject.unloadedOthers }),
+        ...(subject.topology && { topology: subject.topology }),
         goal,
         levels,
         sampler: kind.name,
@@ -186,12 +208,6 @@ function maxTrials({ limits: { maxTrials, timeBudgetSeconds } }: StudySpec, { is
   const needsLimit = isEndless && timeBudgetSeconds === undefined;
   return needsLimit ? DEFAULT_RANDOM_TRIALS : Number.POSITIVE_INFINITY;
 }
-
-const spaceOf = ({ goal: { latencyBudgetMs } }: StudySpec, { space, own: { config } }: StudyModels): SearchSpace =>
-  space ?? loadSpace(presetFor(config.backend || config.platform), { limits: limitsOf(latencyBudgetMs) });
-
-const configsOf = (models: StudyModels['others']): ModelConfigs =>
-  Object.fromEntries([...models].map(([name, { config }]) => [name, config]));
 
 function unloadedIn(models: StudyModels['others']): readonly string[] | undefined {
   const unloaded = [...models].filter(([, { wasLoaded }]) => !wasLoaded).map(([name]) => name);

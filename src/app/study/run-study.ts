@@ -1,13 +1,12 @@
 import { createTracing } from '../../adapter/triton/tracing.ts';
-import { hasVariants } from '../../adapter/triton/variants/known-builds.ts';
 import { checkControllable, type OpenServer, openServer, serverOf } from '../server/open-server.ts';
 import { expectsOutputs } from '../traffic/compare-outputs.ts';
 import { lookFirst } from '../traffic/first-requests.ts';
-import { trafficOf } from '../traffic/open-traffic.ts';
-import { assumptionsOf, requestsOf } from '../traffic/requests.ts';
+import { assumptionsOf } from '../traffic/requests.ts';
 import { assembleParts } from './assemble-parts.ts';
 import { checkAllParts, takeModels } from './held-model.ts';
 import type { OpenStudy } from './open-study.ts';
+import { inputsOfFronts, trafficTo } from './pipeline/front-inputs.ts';
 import { planStudy } from './plan-study.ts';
 import { leaveAsTheyWere, modelsNamedBy, type NamedModels, type StudyModels } from './study-models.ts';
 import { tuneAndWrite } from './tune-and-write.ts';
@@ -18,14 +17,21 @@ import type { StudyOutcome, StudyWatch } from './watch.ts';
 export async function tuneOnItsServer(study: OpenStudy, signal: AbortSignal, watch: StudyWatch): Promise<StudyOutcome> {
   if (study.adapter) return tuneByAdapter(study, study.adapter, watch, signal);
   const named = modelsNamedBy(study);
-  const [own, ...laterModels] = named.names;
-  const opened = await openServer(serverOf(study.spec), { loadModels: [own], laterModels }, study.directory, signal);
+  const opened = await openServer(serverOf(study.spec), modelsOfLaunch(named), study.directory, signal);
   try {
     await checkControllable(opened.client);
     return await tuneStudy(study, opened, watch, signal, named);
   } finally {
     await opened.close();
   }
+}
+
+/** What a server that is started for the study loads at once, and what later. */
+function modelsOfLaunch({ names, fronts }: NamedModels): {
+  readonly loadModels: readonly string[];
+  readonly laterModels: readonly string[];
+} {
+  return { loadModels: fronts, laterModels: names.filter((name) => !fronts.includes(name)) };
 }
 
 /**
@@ -58,14 +64,16 @@ async function prepare(study: OpenStudy, opened: OpenServer, models: StudyModels
   await checkAllParts(opened, models, study.spec);
   const { own: original } = models;
   const planned = planStudy(study, opened.server, models);
-  const inputs = await requestsOf(trafficOf(study.spec), original);
-  for (const line of assumptionsOf(inputs)) watch.tell(line);
-  if (hasVariants(planned.space) && !expectsOutputs(inputs, original.config)) watch.tell(UNCHECKED);
+  const [{ inputs }, ...otherFronts] = await inputsOfFronts(study.spec, models);
+  for (const each of [inputs, ...otherFronts.map((front) => front.inputs)])
+    for (const line of assumptionsOf(each)) watch.tell(line);
+  if (planned.space.hasVariants && !expectsOutputs(inputs, original.config)) watch.tell(UNCHECKED);
   if (study.spec.trace) await createTracing(opened.client).look();
   // Without an aim nothing is sent.
-  const usual = planned.usual?.((await lookFirst(trafficOf(study.spec), opened, original, inputs)).seen);
-  const { parts, close } = await assembleParts(study, planned, opened, inputs, (variant, log) =>
-    watch.tell(`building variant '${variant}' (log: ${log})`),
+  const usual = planned.usual?.(
+    (await lookFirst(trafficTo(study.spec, study.spec.model), opened, original, inputs)).seen,
   );
+  const onBuild = (variant: string, log: string): void => watch.tell(`building variant '${variant}' (log: ${log})`);
+  const { parts, close } = await assembleParts(study, planned, opened, inputs, onBuild, otherFronts);
   return { plan: { ...planned.plan, ...(usual && { usual }) }, parts, close };
 }

@@ -1,67 +1,107 @@
-import type { OriginalState } from '../../adapter/triton/model/control-options.ts';
+import { type GivenSpaces, nothingGiven, readGivenSpaces } from '../../space/joint/given-spaces.ts';
+import type { AskedTopology } from '../../space/joint/topology-of.ts';
+import type { ModelConfigs } from '../../space/model-configs.ts';
 import { otherModelsIn } from '../../space/other-models.ts';
-import { loadSpace, spaceFromJson } from '../../space/source/load.ts';
-import type { Limits, SearchSpace } from '../../space/types.ts';
+import type { Limits } from '../../space/types.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
+import type { StudyStarted } from '../../study/records/records.ts';
 import type { TritonClient } from '../../triton/types.ts';
 import { type OriginalModel, readOriginal } from '../server/open-server.ts';
 import { controlOver, originalsOf } from './control-over.ts';
 import type { OpenStudy } from './open-study.ts';
+import { askedTopology } from './pipeline/asked-topology.ts';
+import { readParts, type Together, togetherOf } from './pipeline/read-together.ts';
 
-/** The models that a study may change, by name, and the search space that names them. */
+/** The models that a study may change, as far as they are known by name before the server is asked, and the search spaces given for them. */
 export interface NamedModels {
   /** The study's own first. */
   readonly names: readonly [string, ...string[]];
-  /** The space of a new study; null for the preset of its model's backend, and for a study that is resumed. */
-  readonly space: SearchSpace | null;
+  /** Those that a server which is started for the study loads at once: requests are sent to them. */
+  readonly fronts: readonly string[];
+  /** The spaces of a new study; nothing for the presets of the models' backends, and for a study that is resumed. */
+  readonly given: GivenSpaces;
+  readonly asked: AskedTopology;
 }
 
-/** They and how they were before. */
+/** They, what they are made of, and how they were before. */
 export interface StudyModels extends NamedModels {
   readonly own: OriginalModel;
   /** By name. */
   readonly others: ReadonlyMap<string, OriginalModel>;
+  /** null where one model is tuned alone. */
+  readonly together: Together | null;
 }
 
-/** Errors: SPACE_INVALID. */
+/** Errors: SPACE_INVALID, USAGE. */
 export function modelsNamedBy({ spec, started }: Pick<OpenStudy, 'spec' | 'started'>): NamedModels {
-  if (started) {
-    const [, ...others] = originalsOf(started).map(({ model }) => model);
-    return { names: [spec.model, ...others], space: null };
-  }
-  const space = givenSpace(spec);
-  return { names: [spec.model, ...(space ? otherModelsIn(space, spec.model) : [])], space };
+  const asked = askedTopology(spec);
+  const fronts = asked.fronts.map(({ model }) => model);
+  const distinct = (names: readonly string[]): [string, ...string[]] => [
+    spec.model,
+    ...new Set(names.filter((name) => name !== spec.model)),
+  ];
+  if (started)
+    return { names: distinct(originalsOf(started).map(({ model }) => model)), fronts, given: nothingGiven, asked };
+  const given = givenSpaces(spec);
+  const variants = given.whole ? otherModelsIn(given.whole, spec.model) : [];
+  const called = Object.values(asked.calls).flat();
+  return { names: distinct([...fronts, ...called, ...variants]), fronts, given, asked };
 }
 
-function givenSpace({ space, goal: { latencyBudgetMs } }: StudySpec): SearchSpace | null {
-  if (typeof space === 'object') return spaceFromJson(space);
-  if (space === undefined) return null;
-  return loadSpace(space, { limits: limitsOf(latencyBudgetMs) });
+function givenSpaces({ space, goal: { latencyBudgetMs } }: StudySpec): GivenSpaces {
+  return space === undefined ? nothingGiven : readGivenSpaces(space as string, { limits: limitsOf(latencyBudgetMs) });
 }
 
 /** What a budget says of a space's limits. */
 export const limitsOf = (latencyBudgetMs: number | undefined): Limits =>
   latencyBudgetMs === undefined ? {} : { latency_budget_us: latencyBudgetMs * 1e3 };
 
-/** Reads the models, and loads those that are not loaded; where one cannot be read all are left as they were. Errors: those of `readOriginal`. */
-export async function readModels(client: TritonClient, named: NamedModels): Promise<StudyModels> {
-  const [ownName, ...otherNames] = named.names;
-  const own = await readOriginal(client, ownName);
-  const others = new Map<string, OriginalModel>();
+/**
+ * Reads the models and what they are made of, and loads those that are not loaded; where one cannot be read all are left as they were. Errors: those
+ * of `readOriginal`, and of `topologyOf`.
+ */
+export async function readModels(
+  client: TritonClient,
+  named: NamedModels,
+  started: StudyStarted | null = null,
+): Promise<StudyModels> {
+  const read = new Map<string, OriginalModel>();
   try {
-    for (const name of otherNames) others.set(name, await readOriginal(client, name));
-    return { ...named, own, others };
+    await readParts(client, named.asked, read);
+    for (const name of named.names) if (!read.has(name)) read.set(name, await readOriginal(client, name));
+    const configs = Object.fromEntries([...read].map(([name, { config }]) => [name, config]));
+    const together = started ? resumed(started) : await togetherOf(client, named.asked, configs);
+    return { ...modelsOf(named, read), together };
   } catch (error) {
-    await leaveAsTheyWere(client, { ...named, own, others });
+    if (read.size > 0) await leaveAsTheyWere(client, modelsOf(named, read));
     throw error;
   }
 }
 
+/** What is searched for is settled: ensembles of others count no more. */
+const resumed = ({ topology }: StudyStarted): Together | null => (topology ? { topology, bystanders: {} } : null);
+
+function modelsOf(named: NamedModels, read: ReadonlyMap<string, OriginalModel>): Omit<StudyModels, 'together'> {
+  const [ownName] = named.names;
+  const others = new Map([...read].filter(([name]) => name !== ownName));
+  return { ...named, names: [ownName, ...others.keys()], own: read.get(ownName) as OriginalModel, others };
+}
+
+/** Returns the configs of all models. */
+export const configsOf = ({
+  names: [ownName],
+  own,
+  others,
+}: Pick<StudyModels, 'names' | 'own' | 'others'>): ModelConfigs =>
+  Object.fromEntries([[ownName, own] as const, ...others].map(([name, { config }]) => [name, config]));
+
 /** Unloads the models that only were loaded to look at them. Errors: RESTORE_FAILED. */
-export async function leaveAsTheyWere(client: TritonClient, { names, own, others }: StudyModels): Promise<void> {
-  const originals = [[names[0], own] as const, ...others].map(
-    ([model, { config, wasLoaded }]): OriginalState => ({ model, config, wasLoaded }),
+export async function leaveAsTheyWere(
+  client: TritonClient,
+  { names, own, others }: Pick<StudyModels, 'names' | 'own' | 'others'>,
+): Promise<void> {
+  const loaded = [[names[0], own] as const, ...others].flatMap(([model, { config, wasLoaded }]) =>
+    wasLoaded ? [] : [{ model, config, wasLoaded }],
   );
-  const loaded = originals.filter(({ wasLoaded }) => !wasLoaded);
   if (loaded.length > 0) await controlOver(client, loaded, 'config').restore();
 }

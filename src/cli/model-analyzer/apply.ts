@@ -1,4 +1,4 @@
-import { modelsIn } from '../../spec/series-options.ts';
+import { modelsIn } from '../../spec/series-fields.ts';
 import type { TuneOptions } from '../../spec/tune-options.ts';
 import type { SeriesFlags } from '../commands/tune/series-options.ts';
 import type { Terminal } from '../terminal.ts';

@@ -1,5 +1,5 @@
 import { TrituneError } from '../../base/errors.ts';
-import type { SeriesOptions } from '../../spec/series-options.ts';
+import type { SeriesOptions } from '../../spec/series-fields.ts';
 import type { Protocol } from '../../spec/server-spec.ts';
 import type { AnalyzerSettings, IgnoredKey, TuneOptions } from '../../spec/tune-options.ts';
 import type { SamplerName } from '../../study/search/samplers/registry.ts';

@@ -28,6 +28,14 @@ export function loadSpace(fileOrPreset: string, options: LoadOptions = {}): Sear
   return compile(sources, options.limits);
 }
 
+/** The same of what such a file would say; `label` names it in errors. Files that it extends are relative to the directory. */
+export function loadInlineSpace(json: JsonObject, label: string, options: LoadOptions = {}): SearchSpace {
+  const source = readJsonSource(label, json);
+  const parent = source.file.extends;
+  const ancestors = parent === undefined ? [] : readWithAncestors(parent, options.directory ?? process.cwd());
+  return compile([...ancestors, source], options.limits);
+}
+
 /** The space in the file's own vocabulary, nothing inherited: for the journal. */
 export function spaceToJson(space: SearchSpace): JsonObject {
   return space.definition;

@@ -132,8 +132,15 @@ export type ParameterFile = z.infer<typeof parameterObject>;
 export type ValuesFile = Pick<ParameterFile, keyof typeof valueFields>;
 export type RuleFile = z.infer<typeof rule>;
 
+/** A file with the spaces of several models that are tuned together (`joint/given-spaces.ts` reads it). */
+const membersFile = z.strictObject({
+  members: z
+    .record(z.string(), z.union([z.string().min(1), spaceFile]))
+    .describe('model → its space: a preset, a file relative to this one, or the space itself'),
+});
+
 /** The JSON Schema (2020-12) of a search-space file, for editors: what search-spaces/schema.json holds. */
 export function spaceJsonSchema(): JsonObject {
-  const schema = z.toJSONSchema(spaceFile, { io: 'input' }) as JsonObject;
+  const schema = z.toJSONSchema(z.union([spaceFile.meta({ id: 'space' }), membersFile]), { io: 'input' }) as JsonObject;
   return { ...schema, title: 'tritune search space' };
 }

@@ -26,7 +26,8 @@ const level = z.looseObject({
 const interval = z.looseObject({ value: figure, low: figure, high: figure });
 const failure = z.looseObject({ kind: text, reason: text });
 
-const measurement = z.looseObject({
+/** What is told of all requests, and of those of each front. */
+const seen = z.looseObject({
   level,
   throughput: interval,
   latencyMs: z.looseObject({
@@ -40,15 +41,20 @@ const measurement = z.looseObject({
     std: laterFigure,
   }),
   budgetLatencyMs: interval.extend({ percentile: z.number() }),
-  windowPercentilesMs: z.looseObject({ low: figure, high: figure }).optional(),
   stable: z.boolean(),
-  windows: count,
   durationMs: figure,
   requests: count,
   sendRate: laterFigure,
   failures: z.array(z.looseObject({ kind: text, count, firstMessage: text })),
   errorRate: figure,
   server: z.nullable(json),
+  composing: z.array(z.looseObject({ model: text, version: text })).optional(),
+});
+
+const measurement = seen.extend({
+  windowPercentilesMs: z.looseObject({ low: figure, high: figure }).optional(),
+  windows: count,
+  fronts: z.array(seen.extend({ model: text })).optional(),
   device: json,
   clientTimes: z
     .looseObject({
@@ -63,7 +69,7 @@ const measurement = z.looseObject({
   client: z.looseObject({ cpuUsPerRequest: figure, eventLoopDelayMs: figure, bound: z.boolean().default(false) }),
 });
 
-const shape = z.looseObject({
+const ownShape = z.looseObject({
   policy: z.looseObject({
     maxBatchSize: z.number(),
     preferredBatchSizes: z.array(z.number()),
@@ -72,11 +78,29 @@ const shape = z.looseObject({
     dynamicBatching: z.boolean(),
     prefetch: z.boolean().optional(),
   }),
-  scheduling: z.enum(['batcher', 'sequence', 'ensemble', 'decoupled', 'unknown']),
+  scheduling: z.enum(['batcher', 'sequence', 'ensemble', 'decoupled', 'network', 'unknown']),
   groups: z.array(z.looseObject({ device: z.enum(['auto', 'cpu', 'gpu', 'model']), count: z.number(), place: text })),
   batching: text,
   rest: text,
   settings: z.record(text, text),
+});
+
+const shape = ownShape.extend({ members: z.record(text, ownShape).optional() });
+
+const step: z.ZodType = z.lazy(() =>
+  z.union([z.looseObject({ stage: text }), z.looseObject({ steps: z.array(step).min(1) })]),
+);
+const topology = z.looseObject({
+  fronts: z
+    .array(
+      z.looseObject({
+        ...{ model: text, steps: z.array(step).min(1) },
+        ...{ share: z.number().positive().optional(), requestsPerSecond: z.number().positive().optional() },
+      }),
+    )
+    .min(1),
+  stages: z.array(text).min(1),
+  calls: z.record(text, z.array(text)).optional(),
 });
 
 /** Whoever looks at what is a candidate's takes its fields to be of their types. */
@@ -120,6 +144,7 @@ const record = z.discriminatedUnion('type', [
     original: candidate,
     wasLoaded: z.boolean(),
     unloadedOthers: z.array(text).optional(),
+    topology: topology.optional(),
     goal,
     levels: z.looseObject({
       ...{ mode: z.enum(['concurrency', 'request-rate']), low: z.number(), high: z.number() },

@@ -7,7 +7,6 @@ import { findSampler } from '../../../app/study/find-sampler.ts';
 import { leaveAsTheyWere, modelsNamedBy, readModels } from '../../../app/study/study-models.ts';
 import { formatDuration } from '../../../base/format.ts';
 import { defaultWindowRule } from '../../../profiler/level-options.ts';
-import { describeSpace } from '../../../space/describe.ts';
 import type { RecordingSpec, StudySpec } from '../../../spec/study-spec.ts';
 import { exitCodes } from '../../exit-codes.ts';
 import type { Terminal } from '../../terminal.ts';
@@ -26,7 +25,7 @@ export async function dryRecording(spec: StudySpec, terminal: Terminal): Promise
     const sampler = await findSampler(spec);
     const study = { spec, sampler, earlier: [], started: null, commandLine: [] };
     const planned = planRecording(study, opened.server, models);
-    terminal.print(describeSpace(planned.space, planned.plan.study.original));
+    terminal.print(planned.space.describe());
     for (const line of expectation(planned, recordingIn(spec))) terminal.print(line);
     return exitCodes.done;
   } finally {

@@ -1,20 +1,19 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type OpenServer, type OriginalModel, openServer, serverOf } from '../../../app/server/open-server.ts';
+import { type OpenServer, openServer, serverOf } from '../../../app/server/open-server.ts';
 import { warnIfInsecure } from '../../../app/server/tls.ts';
 import type { Expected, Seen } from '../../../app/study/expected-duration.ts';
 import { findSampler } from '../../../app/study/find-sampler.ts';
 import { checkSpec } from '../../../app/study/open-study.ts';
+import { inputsOfFronts, trafficTo } from '../../../app/study/pipeline/front-inputs.ts';
 import { planStudy } from '../../../app/study/plan-study.ts';
 import { type AskedSpec, isSeriesSpec } from '../../../app/study/read-spec.ts';
-import { leaveAsTheyWere, modelsNamedBy, readModels } from '../../../app/study/study-models.ts';
+import { leaveAsTheyWere, modelsNamedBy, readModels, type StudyModels } from '../../../app/study/study-models.ts';
 import { type FirstRequests, lookFirst } from '../../../app/traffic/first-requests.ts';
-import { trafficOf } from '../../../app/traffic/open-traffic.ts';
-import { assumptionsOf, requestsOf } from '../../../app/traffic/requests.ts';
+import { assumptionsOf } from '../../../app/traffic/requests.ts';
 import { formatDuration, formatMs, plainLine } from '../../../base/format.ts';
 import { MS_PER_S } from '../../../base/units.ts';
-import { describeSpace, expensiveParameters } from '../../../space/describe.ts';
 import type { SeriesSpec } from '../../../spec/series-spec.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
 import { exitCodes } from '../../exit-codes.ts';
@@ -64,15 +63,14 @@ const studiesOf = ({ studies, timeBudgetSeconds }: SeriesSpec): readonly StudySp
 async function printPlan(spec: StudySpec, opened: OpenServer, terminal: Terminal): Promise<Expected> {
   const { client, server } = opened;
   const models = await readModels(client, modelsNamedBy({ spec, started: null }));
-  const asked = tryRequests(spec, opened, models.own);
+  const asked = tryRequests(spec, opened, models);
   const { inputs, first, seen } = await asked.finally(() => leaveAsTheyWere(client, models));
   const sampler = await findSampler(spec);
   const study = { spec, sampler, earlier: [], started: null, commandLine: [] };
   const { plan, space, expected, usual } = planStudy(study, server, models);
-  const base = plan.study.original;
   const expectation = expected(seen);
   const { seconds, leastSeconds, measurements, trials } = expectation;
-  terminal.print(describeSpace(space, base));
+  terminal.print(space.describe());
   const { length } = inputs.requests;
   const what = length === 1 ? 'the same request over and over' : `${length} different requests in turn`;
   const { batch } = plan.study.levels;
@@ -85,7 +83,7 @@ async function printPlan(spec: StudySpec, opened: OpenServer, terminal: Terminal
   terminal.print(
     `expected: about ${spanOf(leastSeconds, seconds)}${sure}${basisOf(first, seen, expectation)}; nothing was changed`,
   );
-  const slow = expensiveParameters(space, base);
+  const slow = space.slowParameters;
   if (slow.length > 0)
     terminal.print(`settings of ${slow.join(', ')} can take minutes to load: that would come on top of it`);
   if (first && 'refusal' in first)
@@ -93,9 +91,9 @@ async function printPlan(spec: StudySpec, opened: OpenServer, terminal: Terminal
   return expectation;
 }
 
-async function tryRequests(spec: StudySpec, opened: OpenServer, original: OriginalModel) {
-  const inputs = await requestsOf(trafficOf(spec), original);
-  return { inputs, ...(await lookFirst(trafficOf(spec), opened, original, inputs)) };
+async function tryRequests(spec: StudySpec, opened: OpenServer, models: StudyModels) {
+  const [{ inputs }] = await inputsOfFronts(spec, models);
+  return { inputs, ...(await lookFirst(trafficTo(spec, spec.model), opened, models.own, inputs)) };
 }
 
 const spanOf = (least: number, most: number): string =>

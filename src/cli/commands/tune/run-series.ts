@@ -8,11 +8,10 @@ import { checkControllable, type OpenServer, openServer, serverOf } from '../../
 import { checkProtected } from '../../../app/server/protect.ts';
 import { warnIfInsecure } from '../../../app/server/tls.ts';
 import type { OpenStudy } from '../../../app/study/open-study.ts';
+import { inputsOfFronts } from '../../../app/study/pipeline/front-inputs.ts';
 import { planStudy } from '../../../app/study/plan-study.ts';
 import { tuneStudy } from '../../../app/study/run-study.ts';
 import { leaveAsTheyWere, modelsNamedBy, readModels, type StudyModels } from '../../../app/study/study-models.ts';
-import { trafficOf } from '../../../app/traffic/open-traffic.ts';
-import { requestsOf } from '../../../app/traffic/requests.ts';
 import { throwIfInterrupted } from '../../../base/abort.ts';
 import { realClock } from '../../../base/clock.ts';
 import { isTrituneError, TrituneError } from '../../../base/errors.ts';
@@ -101,7 +100,7 @@ async function checkModels({ turns }: OpenSeries, { client, server }: OpenServer
   await forEach(async ({ study }) => {
     const models = await readHeld(client, study, server);
     planStudy(study, server, models);
-    await requestsOf(trafficOf(study.spec), models.own);
+    await inputsOfFronts(study.spec, models);
   });
 }
 

@@ -10,9 +10,11 @@ import { checkResumable, resumedSpec } from '../../../app/study/resumed-spec.ts'
 import { tuneOnItsServer } from '../../../app/study/run-study.ts';
 import { realClock } from '../../../base/clock.ts';
 import { TrituneError } from '../../../base/errors.ts';
-import { askedOf, modelsIn, optionsFor } from '../../../spec/series-options.ts';
+import { modelsIn } from '../../../spec/series-fields.ts';
+import { askedOf, optionsFor } from '../../../spec/series-options.ts';
 import { changedSpec } from '../../../spec/spec-of-options.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
+import { togetherOptions } from '../../../spec/together-options.ts';
 import { exitCodeOf, exitCodes } from '../../exit-codes.ts';
 import { listenForInterrupts } from '../../interrupts.ts';
 import { withAnalyzerFile } from '../../model-analyzer/apply.ts';
@@ -54,6 +56,8 @@ function checkTriton(studies: readonly StudySpec[]): void {
 function askedBy(flags: SeriesFlags, named: Named): AskedSpec {
   if (flags.spec === undefined) return askedOf(flags);
   const spec = readSpec(flags.spec);
+  if (flags.together && !isSeriesSpec(spec))
+    return changedSpec(spec, togetherOptions(flags), [...named, 'model', 'modelRequests', 'modelBudgets']);
   const models = modelsIn(flags);
   if (!isSeriesSpec(spec)) {
     const [model = spec.model, ...others] = models;

@@ -1,0 +1,33 @@
+import type { PreparedInputs } from '../../../loadgen/inputs.ts';
+import type { StudySpec } from '../../../spec/study-spec.ts';
+import type { ModelConfig } from '../../../triton/config/model-config.ts';
+import type { OriginalModel } from '../../server/open-server.ts';
+import { type SeededTraffic, trafficOf } from '../../traffic/open-traffic.ts';
+import { requestsOf } from '../../traffic/requests.ts';
+import type { StudyModels } from '../study-models.ts';
+
+/** What is sent to a model that clients send to. */
+export interface FrontInputs {
+  /** The model's config when the requests are made. */
+  readonly config: ModelConfig;
+  readonly inputs: PreparedInputs;
+}
+
+/** Returns the traffic of a study as one of its fronts gets it. */
+export const trafficTo = (spec: StudySpec, model: string): SeededTraffic => ({
+  ...trafficOf(spec),
+  ...spec.together?.requests?.[model],
+});
+
+/** Returns what is sent to the study's own model, and to each further front in their order. Errors: those of `requestsOf`. */
+export async function inputsOfFronts(
+  spec: StudySpec,
+  { own, others, asked }: Pick<StudyModels, 'own' | 'others' | 'asked'>,
+): Promise<readonly [FrontInputs, ...FrontInputs[]]> {
+  const prepare = async (model: string, original: OriginalModel): Promise<FrontInputs> => ({
+    config: original.config,
+    inputs: await requestsOf(trafficTo(spec, model), original),
+  });
+  const more = asked.fronts.slice(1).map(({ model }) => prepare(model, others.get(model) as OriginalModel));
+  return [await prepare(spec.model, own), ...(await Promise.all(more))];
+}

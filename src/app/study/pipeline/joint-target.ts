@@ -1,0 +1,53 @@
+import { hasVariants } from '../../../adapter/triton/variants/known-builds.ts';
+import { TrituneError } from '../../../base/errors.ts';
+import { jointFromJson, withinEnsembles } from '../../../space/joint/definition.ts';
+import type { GivenSpaces } from '../../../space/joint/given-spaces.ts';
+import { type JointSpace, joinSpaces, jointOriginal } from '../../../space/joint/joint-space.ts';
+import type { ModelConfigs } from '../../../space/model-configs.ts';
+import { didYouMean } from '../../../space/nearest.ts';
+import { loadSpace } from '../../../space/source/load.ts';
+import { presetFor } from '../../../space/source/presets.ts';
+import type { Limits, SearchSpace } from '../../../space/types.ts';
+import type { StudyStarted } from '../../../study/records/records.ts';
+import type { ModelConfig } from '../../../triton/config/model-config.ts';
+import { splitConfigs, type Together } from './read-together.ts';
+
+/**
+ * Returns the joint space of a new study: for each model with instances the space given for it, that given for all, or the preset of its backend.
+ * Errors: SPACE_INVALID for a space of a model that is not tuned, or with variants.
+ */
+export function jointTarget(
+  { topology, bystanders }: Together,
+  configs: ModelConfigs,
+  { whole, members }: GivenSpaces,
+  limits: Limits,
+): JointSpace {
+  const { stages } = topology;
+  const stray = Object.keys(members).find((model) => !stages.includes(model));
+  if (stray !== undefined) throw strange(stray, stages);
+  const front = topology.fronts[0]?.model ?? '';
+  const original = jointOriginal(...splitConfigs(topology, configs), front);
+  const spaceOf = (model: string): SearchSpace => {
+    const given = Object.hasOwn(members, model) ? members[model] : whole;
+    return withoutVariants(model, given ?? loadSpace(presetOf(configs[model] ?? {}), { limits }));
+  };
+  const spaces = stages.map((model) => [model, withinEnsembles(spaceOf(model), model, bystanders)] as const);
+  return joinSpaces(Object.fromEntries(spaces), original, front);
+}
+
+/** Returns the joint space of a study that is resumed. Errors: SPACE_INVALID. */
+export const jointTargetOf = ({ space, original, topology, model }: StudyStarted): JointSpace =>
+  jointFromJson(space, original, topology?.fronts[0]?.model ?? model);
+
+const presetOf = ({ backend, platform }: ModelConfig): string => presetFor(backend || platform);
+
+function withoutVariants(model: string, space: SearchSpace): SearchSpace {
+  if (!hasVariants(space)) return space;
+  const hint = 'find the best variant of the model by itself, and tune it together with the others then';
+  throw new TrituneError('SPACE_INVALID', `'${model}' has variants, and is tuned together with others`, hint);
+}
+
+function strange(model: string, stages: readonly string[]): TrituneError {
+  const hint = `the models that are tuned together are ${stages.join(', ')}`;
+  return new TrituneError('SPACE_INVALID', `there is a space of '${model}'${didYouMean(model, stages)}`, hint);
+}

@@ -1,0 +1,60 @@
+import { type AskedTopology, ensemblesIn, partsOf, topologyOf } from '../../../space/joint/topology-of.ts';
+import type { ModelConfigs } from '../../../space/model-configs.ts';
+import type { Topology } from '../../../space/topology.ts';
+import { composingModels } from '../../../triton/config/ensemble-rules.ts';
+import type { TritonClient } from '../../../triton/types.ts';
+import { type OriginalModel, readOriginal } from '../../server/open-server.ts';
+
+/** The models that are tuned together, as they are before the study. */
+export interface Together {
+  readonly topology: Topology;
+  /** Ensembles of somebody else over the same models: they must be served all the time. */
+  readonly bystanders: ModelConfigs;
+}
+
+/**
+ * Reads models that are asked for and all that they are made of, at any depth, into `read`, and loads those that are not loaded. Models are told as they
+ * were before the first load: an ensemble brings its models. Errors: those of `readOriginal`.
+ */
+export async function readParts(
+  client: TritonClient,
+  asked: AskedTopology,
+  read: Map<string, OriginalModel>,
+): Promise<void> {
+  const loaded = new Set((await client.index()).flatMap(({ name, state }) => (state === 'READY' ? [name] : [])));
+  const open = asked.fronts.map(({ model }) => model);
+  for (let name = open.shift(); name !== undefined; name = open.shift()) {
+    if (read.has(name)) continue;
+    const model = await readOriginal(client, name);
+    read.set(name, { ...model, wasLoaded: loaded.has(name) });
+    open.push(...partsOf(model.config, name, asked));
+  }
+}
+
+/** Returns how these models go together; null for one model that stands alone. Errors: those of `topologyOf`. */
+export async function togetherOf(
+  client: TritonClient,
+  asked: AskedTopology,
+  configs: ModelConfigs,
+): Promise<Together | null> {
+  const topology = topologyOf(asked, configs);
+  const [stage, ...others] = topology.stages;
+  if (others.length === 0 && stage === topology.fronts[0]?.model) return null;
+  return { topology, bystanders: await bystandersOf(client, topology.stages, configs) };
+}
+
+async function bystandersOf(client: TritonClient, stages: readonly string[], own: ModelConfigs): Promise<ModelConfigs> {
+  const served = (await client.index()).flatMap(({ name, state }) => (state === 'READY' ? [name] : []));
+  const strangers = [...new Set(served)].filter((name) => !Object.hasOwn(own, name));
+  const configs = await Promise.all(strangers.map(async (name) => [name, await client.modelConfig(name)] as const));
+  return Object.fromEntries(
+    configs.filter(([, config]) => composingModels(config).some((part) => stages.includes(part))),
+  );
+}
+
+/** Returns the configs of the stages, and those of the ensembles, inner ones first. */
+export function splitConfigs({ stages }: Topology, configs: ModelConfigs): readonly [ModelConfigs, ModelConfigs] {
+  const pick = (names: readonly string[]): ModelConfigs =>
+    Object.fromEntries(names.map((name) => [name, configs[name] ?? {}]));
+  return [pick(stages), pick(ensemblesIn(configs))];
+}

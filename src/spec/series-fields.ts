@@ -1,0 +1,37 @@
+import type { TuneOptions } from './tune-options.ts';
+
+/** A budget of one model, or of all that have none of their own. */
+export interface Budget {
+  readonly model: string | null;
+  readonly latencyMs: number;
+}
+
+/** The models that a BLS model calls; the caller is null where it is the study's model. */
+export interface BlsCalls {
+  readonly caller: string | null;
+  readonly models: readonly string[];
+}
+
+/** The options of a study, or of several that are tuned one after another. */
+export interface SeriesOptions
+  extends Partial<Omit<TuneOptions, 'model' | 'space' | 'candidates' | 'latencyBudget' | 'blsComposing'>> {
+  readonly model?: readonly string[];
+  readonly space?: readonly string[];
+  readonly candidates?: readonly string[];
+  readonly latencyBudget?: readonly Budget[];
+  readonly blsComposing?: readonly BlsCalls[];
+  /** What a file of Model Analyzer says of each model, where the command line says nothing. */
+  readonly own?: { readonly [model: string]: Partial<TuneOptions> };
+}
+
+/** The models that the options name, each once, in their order. */
+export const modelsIn = ({ model = [] }: SeriesOptions): readonly string[] => [...new Set(model)];
+
+/** Tells whose the text is: what stands before its first '=' where that is one of the models; null for all of them. */
+export function ownerOf(
+  text: string,
+  models: readonly string[],
+): { readonly owner: string | null; readonly text: string } {
+  const owner = models.find((name) => text.startsWith(`${name}=`)) ?? null;
+  return { owner, text: owner === null ? text : text.slice(owner.length + 1) };
+}

@@ -1,0 +1,85 @@
+import { TrituneError } from '../base/errors.ts';
+import type { Json, JsonObject } from '../base/json.ts';
+import { type BlsCalls, modelsIn, ownerOf, type SeriesOptions } from './series-fields.ts';
+import type { TuneOptions } from './tune-options.ts';
+
+/** Returns the calls by their callers. */
+export const callsOf = (calls: readonly BlsCalls[], model: string): { readonly [caller: string]: readonly string[] } =>
+  Object.fromEntries(
+    [...Map.groupBy(calls, ({ caller }) => caller ?? model)].map(([caller, each]) => [
+      caller,
+      [...new Set(each.flatMap(({ models }) => models))],
+    ]),
+  );
+
+/**
+ * Returns the options of the one study of models that share a server: what is given for one of them by its name, beside what is for all. Errors:
+ * USAGE for something of a model that is not among them.
+ */
+export function togetherOptions(series: SeriesOptions): Partial<TuneOptions> {
+  const { model: _, own: __, space, candidates, constraint, inputData, shape, latencyBudget = [], ...common } = series;
+  const models = [...new Set([...modelsIn(series), ...(series.together ?? [])])];
+  const [first = ''] = models;
+  for (const named of [...latencyBudget.flatMap((each) => each.model ?? []), ...Object.keys(series.mix ?? {})])
+    checkNamed(named, models);
+  const inputs = byOwner(inputData, models);
+  const spaces = byOwner(space, models);
+  const shapes = Map.groupBy(Object.entries(shape ?? {}), ([name]) => ownerOf(name, models).owner);
+  const shapesOf = (owner: string | null): TuneOptions['shape'] =>
+    Object.fromEntries((shapes.get(owner) ?? []).map(([name, dims]) => [ownerOf(name, models).text, dims]));
+  const requests = models.flatMap((name) => {
+    const own = { ...given('inputData', inputs.get(name)), ...(shapes.has(name) && { shape: shapesOf(name) }) };
+    return Object.keys(own).length > 0 ? [[name, own] as const] : [];
+  });
+  const budgets = latencyBudget.flatMap(({ model, latencyMs }) =>
+    model === null ? [] : [[model, latencyMs] as const],
+  );
+  return {
+    ...common,
+    ...{ model: first, together: models, blsComposing: series.blsComposing && callsOf(series.blsComposing, first) },
+    ...given('space', spaceOf(spaces)),
+    ...given('candidates', candidates?.at(-1)),
+    ...given(
+      'constraint',
+      constraint?.map((text) => aboutModel(text, models)),
+    ),
+    ...given('inputData', inputs.get(null)),
+    ...(shapes.has(null) && { shape: shapesOf(null) }),
+    ...given('latencyBudget', latencyBudget.findLast(({ model }) => model === null)?.latencyMs),
+    ...(requests.length > 0 && { modelRequests: Object.fromEntries(requests) }),
+    ...(budgets.length > 0 && { modelBudgets: Object.fromEntries(budgets) }),
+  };
+}
+
+function byOwner(texts: readonly string[] | undefined, models: readonly string[]): Map<string | null, string[]> {
+  const told = (texts ?? []).map((text) => ownerOf(text, models));
+  return new Map(
+    [...Map.groupBy(told, ({ owner }) => owner)].map(([owner, all]) => [owner, all.map(({ text }) => text)]),
+  );
+}
+
+/** Errors: USAGE for a space of all beside those of some. */
+function spaceOf(spaces: ReadonlyMap<string | null, readonly string[]>): string | JsonObject | undefined {
+  const whole = spaces.get(null)?.at(-1);
+  const members = [...spaces].flatMap(([owner, files]) => (owner === null ? [] : [[owner, files.at(-1) as Json]]));
+  if (members.length === 0) return whole;
+  if (whole === undefined) return { members: Object.fromEntries(members) };
+  const hint = 'give each its own with --space MODEL=FILE, or one for all';
+  throw new TrituneError('USAGE', `there is a search space for all models, ${whole}, and others for some`, hint);
+}
+
+/** `a=latency<=10` is about `latency@a`. */
+function aboutModel(text: string, models: readonly string[]): string {
+  const { owner, text: constraint } = ownerOf(text, models);
+  return owner === null ? text : constraint.replace(/^\s*[\w-]+/, (metric) => `${metric}@${owner}`);
+}
+
+function checkNamed(model: string, models: readonly string[]): void {
+  if (models.includes(model)) return;
+  const hint = `the models are ${models.join(', ')}`;
+  throw new TrituneError('USAGE', `'${model}' is not among the models that are tuned together`, hint);
+}
+
+/** The field, or nothing where there is no value: an option that was not given has no key. */
+const given = <K extends string, T>(key: K, value: T | undefined): { [P in K]?: T } =>
+  (value === undefined ? {} : { [key]: value }) as { [P in K]?: T };

@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import type { ReadOnly } from './read-only.ts';
+import { requestSpec } from './traffic-spec.ts';
+
+const text = z.string().min(1);
+const positive = z.number().positive();
+
+/** What may be said of the requests of one front alone. */
+const frontRequests = requestSpec
+  .pick({ inputData: true, shape: true, integers: true, stringData: true, stringLength: true, requestParameter: true })
+  .partial();
+
+const partOfLevel = z.union([
+  z.strictObject({ share: positive.describe('In relation to the other shares; 1 if not given') }),
+  z.strictObject({ requestsPerSecond: positive.describe('A rate that stays the same whatever the level is') }),
+]);
+
+/** Models that are tuned together. An ensemble needs none of this: what it is made of is in its config. */
+export const togetherSpec = z.strictObject({
+  models: z
+    .array(text)
+    .min(2)
+    .optional()
+    .describe('Models that share the server, each with requests of its own; the first is `model`'),
+  mix: z.record(text, partOfLevel).optional().describe('Their parts of the level; equal shares if not given'),
+  requests: z
+    .record(text, frontRequests)
+    .optional()
+    .describe('What is sent to one of them, where it is not as traffic says'),
+  blsComposing: z
+    .record(text, z.array(text).min(1))
+    .optional()
+    .describe('BLS models by name, with the models that they call'),
+});
+
+export type TogetherSpec = ReadOnly<z.infer<typeof togetherSpec>>;
