@@ -35,7 +35,7 @@ export function pipelineMeasurement(
       const { latencyMs, budgetLatencyMs, throughput, stable, sendRate, failures, errorRate } = measurementOf({ ...truth, ...front }, at, disturbance);
       return {
         ...{ model: front.model, level: at, latencyMs, budgetLatencyMs, throughput, stable, sendRate, failures, errorRate },
-        ...{ requests: front.requests, server: stages.find(({ model }) => model === front.model) ?? ensembleBreakdown(front) },
+        ...{ requests: front.requests, durationMs: whole.durationMs, server: stages.find(({ model }) => model === front.model) ?? ensembleBreakdown(front) },
       };
     }),
   };
