@@ -9,7 +9,7 @@ import type { Goal, LevelRange, Sampler, Trial } from '../study/types.ts';
 import type { TunedAdapter } from '../tuner/adapter.ts';
 import { BASELINE } from '../tuner/run.ts';
 import { tune } from '../tuner/tune.ts';
-import { type BudgetedProblem, worthOf } from './problem.ts';
+import { type BudgetedProblem, type TestProblem, worthOf } from './problem.ts';
 import { NOWHERE, OfflineWorld, REPLAY, type WorldOptions } from './world.ts';
 
 /** Creates a sampler for a problem. */
@@ -20,6 +20,8 @@ export type MakeSampler = (
     readonly goal: Goal;
     readonly levels: LevelRange;
     readonly topology?: Topology | undefined;
+    /** The problem, for samplers that are no more than a comparison. */
+    readonly testProblem?: TestProblem;
   },
 ) => Sampler;
 
@@ -99,7 +101,7 @@ export async function contest(
       return measurement;
     },
   };
-  const sampler = make(space, { seed, goal, levels, topology });
+  const sampler = make(space, { seed, goal, levels, topology, testProblem });
   // The queueing sampler adapts its length as in a real run; the expected duration is not an aim here.
   const usual = { seconds: world.usualSeconds(usualTrials('queueing') ?? 0), isAim: false, loads: 0, loadSeconds: 0 };
   const state = await tune(

@@ -1,7 +1,7 @@
 import type { GpuMemory } from '../perfmodel/gpu-memory.ts';
 import type { Narrowing } from '../space/narrowing.ts';
 import type { Topology } from '../space/topology.ts';
-import type { Candidate } from '../space/types.ts';
+import type { Assignment, Candidate } from '../space/types.ts';
 import type { SpaceView } from '../study/search/samplers/space-view.ts';
 import type { LevelRange } from '../study/types.ts';
 import { atSpeed, type Truth } from './truth.ts';
@@ -38,6 +38,9 @@ export interface KnownBudget {
   readonly tightness: Tightness;
   readonly budgetMs: number;
   readonly optimum: number;
+  /** What serves that. */
+  readonly assignment: Assignment;
+  readonly level: number;
 }
 
 /** Memoizes a truth by candidate and level. */
@@ -74,7 +77,7 @@ export const EDGE = 0.97;
  * be able to keep the budget.
  */
 export function budgetedProblemsOf(testProblem: TestProblem, slowest = 1): BudgetedProblem[] {
-  if (testProblem.budgets) return testProblem.budgets.map((known) => ({ testProblem, ...known }));
+  if (testProblem.budgets) return testProblem.budgets.map(({ tightness, budgetMs, optimum }) => ({ testProblem, tightness, budgetMs, optimum }));
   const truths = everyTruth(testProblem).map((truth) => atSpeed(truth, slowest));
   const lowest = Math.min(...truths.map(({ latencyMs }) => latencyMs.p99));
   const fastest = truths.reduce((best, each) => (each.throughput > best.throughput ? each : best));

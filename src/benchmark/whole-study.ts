@@ -42,7 +42,7 @@ export async function playStudy(
     { ...planOf(problem, goal, seed), usual, finalRounds: FINAL_ROUNDS },
     {
       adapter: world.adapter,
-      sampler: make(space, { seed, goal, levels, topology }),
+      sampler: make(space, { seed, goal, levels, topology, testProblem: problem.testProblem }),
       journal: { append: async () => undefined },
       clock: world.clock,
       ...(estimateSpeeds && { estimateSpeeds }),

@@ -1,8 +1,7 @@
 import type { Random } from '../../base/random.ts';
 import { type Choice, choiceOf } from '../../perfmodel/modelled-config.ts';
 import { neighboursIn, swapsOf } from '../../study/search/queueing/joint-candidates.ts';
-import type { KnownBudget, TestProblem } from '../problem.ts';
-import { budgetOf, EDGE, TIGHTNESSES } from '../problem.ts';
+import { budgetOf, EDGE, type KnownBudget, type TestProblem, TIGHTNESSES } from '../problem.ts';
 import { randomFor } from '../random-for.ts';
 
 /** A candidate at a level that is as good as a long search finds. */
@@ -75,13 +74,8 @@ function shuffled<T>(items: readonly T[], random: Random): readonly T[] {
     .map(({ item }) => item);
 }
 
-/** A budget with the best candidate and level that a long search finds within it. */
-export interface FoundBudget extends KnownBudget {
-  readonly found: Found;
-}
-
 /** Finds the budgets of a problem and their optima. */
-export function foundBudgets(problem: TestProblem): readonly FoundBudget[] {
+export function foundBudgets(problem: TestProblem): readonly KnownBudget[] {
   const lowestMs = Math.min(...problem.gridLevels.slice(0, 3).map((level) => problem.truth(problem.baseline, level).latencyMs.p99));
   const fastest = longSearch(problem, Number.POSITIVE_INFINITY, []);
   if (!fastest) return [];
@@ -92,6 +86,7 @@ export function foundBudgets(problem: TestProblem): readonly FoundBudget[] {
     const found = longSearch(problem, EDGE * budgetMs, from);
     if (!found) return [];
     from.push(found.choice);
-    return [{ tightness, budgetMs, optimum: found.throughput, found }];
+    const { choice, level, throughput } = found;
+    return [{ tightness, budgetMs, optimum: throughput, assignment: choice.candidate.assignment, level }];
   }).toReversed();
 }

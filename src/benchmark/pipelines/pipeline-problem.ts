@@ -5,6 +5,7 @@ import { jointSpaceView } from '../../study/search/samplers/joint-space-view.ts'
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import { memoizedTruth, type TestProblem } from '../problem.ts';
 import type { Pipeline, PipelineModel } from './pipeline.ts';
+import { optima } from './optima.ts';
 import { pipelineTruth, topologyOf } from './pipeline-truth.ts';
 
 const LOAD_MS = 1500;
@@ -24,6 +25,7 @@ export function pipelineProblem(pipeline: Pipeline): TestProblem {
     space: jointSpaceView(joint),
     narrowed: (narrowing) => jointSpaceView(joint, narrowing),
     baseline,
+    budgets: optima[name] ?? [],
     topology: topologyOf(pipeline),
     levels: { ...LEVELS, low: fronts.length },
     noise,

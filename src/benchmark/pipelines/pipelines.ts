@@ -147,7 +147,9 @@ const kinds: Readonly<Record<string, Kind>> = {
 
 const names = Object.keys(kinds);
 
-/** How many made-up pipelines `bench-search` has: two of each kind. Constants were chosen by the first of each kind, and judged on the second. */
+/** Made-up pipelines by which constants of the search were chosen: the first of each kind. */
+export const CHOSEN_BY = names.length;
+/** How many made-up pipelines there are: two of each kind; the second ones the search is judged by. */
 export const ALL_PIPELINES = 2 * names.length;
 
 /** Returns the `index`-th made-up pipeline; the same for the same index. */
