@@ -1,11 +1,13 @@
 import { formatDuration, formatMs, inertLine, plainLine } from '../base/format.ts';
 import type { Measurement } from '../profiler/measurement.ts';
+import type { Topology } from '../space/topology.ts';
 import type { Candidate } from '../space/types.ts';
 import { metricsOf } from '../study/goal/metrics/registry.ts';
 import type { StudyRecord, TrialApplied } from '../study/records/records.ts';
 import { describeAccuracy } from '../study/summary/accuracy-words.ts';
 import {
   describeAssignment,
+  describeBottleneck,
   describeConstraint,
   describeLevel,
   describeObjectives,
@@ -16,6 +18,7 @@ import { describeNoise, noiseSentence } from '../study/summary/noise-words.ts';
 import type { Doubted, Goal, TrialFailure } from '../study/types.ts';
 import type { TunerEvent } from '../tuner/seams.ts';
 import { describeMeasurement } from './measurement-line.ts';
+import { describeParts } from './part-lines.ts';
 
 /** Writes one line of text. */
 export type Print = (line: string) => void;
@@ -35,13 +38,17 @@ export function createLines(write: Print, earlier: readonly StudyRecord[] = []):
   const print = (line: string): void => write(inertLine(line));
   const candidates = new Map<number, Candidate>();
   let goal: Goal | undefined;
+  let topology: Topology | undefined;
   let finals = 0;
   const learn = (event: TunerEvent): void => {
     if (event.type === 'study-started' || event.type === 'goal-changed') goal = event.goal;
+    if (event.type === 'study-started') topology = event.topology;
     if (event.type === 'trial-started') candidates.set(event.trial, event.candidate);
   };
   const measured = ({ trial, measurement }: { trial: number; measurement: Measurement }): string =>
     describeMeasurement(measurement, goal, candidates.get(trial));
+  const parts = ({ trial, measurement }: { trial: number; measurement: Measurement }): readonly string[] =>
+    topology ? describeParts(measurement, topology, candidates.get(trial)) : [];
   for (const record of earlier) learn(record);
   return (event) => {
     learn(event);
@@ -54,9 +61,11 @@ export function createLines(write: Print, earlier: readonly StudyRecord[] = []):
         return;
       case 'trial-started':
         print(`trial ${event.trial}: ${describeAssignment(event.candidate.assignment)}`);
+        if (event.bottleneck) print(`    of trial ${event.bottleneck.trial} ${describeBottleneck(event.bottleneck)}`);
         return;
       case 'trial-measured':
         print(`    ${measured(event)}`);
+        for (const line of parts(event)) print(`        ${line}`);
         return;
       case 'noise-floor':
         for (const line of noiseLines(event, goal)) print(line);
@@ -79,6 +88,7 @@ export function createLines(write: Print, earlier: readonly StudyRecord[] = []):
       case 'final-measured':
         if (finals++ === 0) print('final: the best and the original config, measured in turn');
         print(`    trial ${event.trial}: ${measured(event)}`);
+        for (const line of parts(event)) print(`        ${line}`);
         return;
       case 'round-voided':
         print(

@@ -95,6 +95,11 @@ export interface LevelOptions {
   readonly stats: ServerStats | null;
   /** Models whose statistics are read too: those that the model is made of or calls. */
   readonly composing?: readonly string[];
+  /**
+   * Requests that some of those get for each request, where that is certain: more than that are then others'. What the model's own requests
+   * make elsewhere, or get from elsewhere, an uncertain number of, is null.
+   */
+  readonly timesPerRequest?: ReadonlyMap<string, number | null>;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /** The percentile that the budget is about, such as 99. */

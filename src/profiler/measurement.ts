@@ -163,11 +163,13 @@ export interface Measurement {
   readonly composing?: readonly (ServerBreakdown & { readonly model: string; readonly version: string })[];
   /**
    * What the requests of each front saw, where a mix is sent to several models at once; absent for one front. The figures of the whole measurement
-   * then are of all requests together.
+   * then are of all requests together, and the error rate is the highest of the fronts'.
    */
   readonly fronts?: readonly FrontMeasurement[];
   /** Requests that the server counted and this client did not send: someone else uses the model. Absent when none. */
   readonly foreignRequests?: number;
+  /** The same by model, where several were looked at. */
+  readonly foreignByModel?: Readonly<Record<string, number>>;
   /** The measurement ended early because the latency budget was clearly met or missed, if it was asked to. */
   readonly budgetVerdict?: 'met' | 'missed';
   /**
@@ -204,6 +206,7 @@ export interface FrontMeasurement
     | 'latencyMs'
     | 'budgetLatencyMs'
     | 'stable'
+    | 'durationMs'
     | 'requests'
     | 'sendRate'
     | 'failures'
@@ -231,9 +234,11 @@ export interface WindowProgress {
   readonly phase: 'window';
   readonly window: number;
   readonly throughput: number;
-  /** The budgeted percentile. */
+  /** The budgeted percentile; of several fronts the highest of theirs. */
   readonly latencyMs: number;
   readonly own: OwnFigures;
+  /** The same of each front, where there are several. */
+  readonly fronts?: readonly { readonly model: string; readonly throughput: number; readonly latencyMs: number }[];
 }
 
 /** Figures of one window. */

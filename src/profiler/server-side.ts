@@ -75,18 +75,3 @@ export function composingSide(
       : [];
   });
 }
-
-/**
- * Requests of others, from readings taken while nothing of ours was in flight. The server may count the last requests of
- * an earlier level only after it has answered them, so an excess that such a remainder could explain is none.
- */
-export function foreignTraffic(
-  before: Reading,
-  after: Reading,
-  sent: number,
-  { mostInFlight, requests }: Asked,
-): Pick<Measurement, 'foreignRequests'> {
-  if ('unread' in before || 'unread' in after) return {};
-  const excess = (requestsServed(before, after, requests.version) ?? 0) - sent;
-  return excess > Math.max(2 * mostInFlight, sent / 100) ? { foreignRequests: excess } : {};
-}

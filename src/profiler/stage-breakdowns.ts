@@ -1,3 +1,4 @@
+import { MS_PER_S } from '../base/units.ts';
 import type { Topology } from '../space/topology.ts';
 import type { Measurement, ServerBreakdown } from './measurement.ts';
 
@@ -25,4 +26,18 @@ export function stageBreakdowns(
       return breakdown ? [[stage, breakdown] as const] : [];
     }),
   );
+}
+
+/** Returns for how long the requests in a stage's figures were counted, in milliseconds: as those of the front whose requests they are. */
+export function countedMs({ durationMs, fronts = [] }: Measurement, stage: string): number {
+  const front = fronts.findLast((each) => each.composing?.some(({ model }) => model === stage));
+  return (front ?? fronts.find(({ model }) => model === stage))?.durationMs ?? durationMs;
+}
+
+/** Returns the answered requests per second of all fronts together. */
+export function answeredPerSecond(measurement: Measurement): number {
+  const fronts = measurement.fronts ?? [measurement];
+  return fronts.reduce((sum, { requests, errorRate, durationMs }) => {
+    return durationMs > 0 ? sum + (requests * (1 - errorRate) * MS_PER_S) / durationMs : sum;
+  }, 0);
 }

@@ -19,6 +19,22 @@ export interface Warmth {
   readonly requestsPerSecond: number;
 }
 
+/** Starts the traffic and warms up; with traffic of its own where an exact number of requests is asked for, which `sentApart` counts. */
+export async function startWarm(
+  traffic: Traffic,
+  options: LevelOptions,
+  rule: WindowRule,
+): Promise<Warmth & { readonly sentApart: number }> {
+  const isCounted = options.stability?.kind === 'request-count';
+  const count = options.warmUpRequests ?? (isCounted ? 0 : undefined);
+  const woken = count === undefined && options.isFresh ? await wakeInstances(options, rule) : 0;
+  const apart = count === undefined ? null : await warmUpByCount(options, count);
+  // A counted window starts its traffic itself: it begins with the first request.
+  if (!isCounted) traffic.start();
+  if (apart === null) return { ...(await warmUp(traffic, options, rule)), sentApart: woken };
+  return { ...apart, sentApart: apart.sent };
+}
+
 /**
  * Sends at the level without counting anything until every instance has had requests and the mean latency has stopped
  * falling: the first executions after a load are slow (lazy allocation, graph capture, autotuning).
@@ -40,10 +56,7 @@ export async function warmUp(traffic: Traffic, options: LevelOptions, rule: Wind
 /**
  * Exactly so many requests, and none left in flight: traffic of its own. The transport's timeout bounds each of them.
  */
-export async function warmUpByCount(
-  options: LevelOptions,
-  requests: number,
-): Promise<Warmth & { readonly sent: number }> {
+async function warmUpByCount(options: LevelOptions, requests: number): Promise<Warmth & { readonly sent: number }> {
   if (requests === 0) return { meanLatencyNs: 0, requestsPerSecond: 0, sent: 0 };
   const traffic = new Traffic(options, requests);
   let all: Batch | null = null;
@@ -64,7 +77,7 @@ export async function warmUpByCount(
  * traffic leaves to chance; the largest batch is executed too. Ends with nothing in flight. Gives the number of requests
  * sent. Does nothing for sequences, which are bound to an instance.
  */
-export async function wakeInstances(options: LevelOptions, rule: WindowRule): Promise<number> {
+async function wakeInstances(options: LevelOptions, rule: WindowRule): Promise<number> {
   const { instances = 1, requestsPerExecution = 1, maxInFlight = MOST_TO_WAKE, sequences } = options;
   if (sequences) return 0;
   const inFlight = Math.min(2 * instances * requestsPerExecution, maxInFlight, MOST_TO_WAKE);

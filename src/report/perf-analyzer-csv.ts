@@ -1,4 +1,6 @@
+import { plainLine } from '../base/format.ts';
 import { type LevelReport, networkUs, type ServerReport, shownClientParts } from '../profiler/level-report.ts';
+import { csvText } from './csv.ts';
 
 export interface CsvOptions {
   readonly isVerbose: boolean;
@@ -19,14 +21,16 @@ const serverUs = (report: LevelReport, of: (server: ServerReport) => number): st
 
 /**
  * The levels in perf_analyzer's columns, the least throughput first; times in whole microseconds. Columns about what no
- * level has (server statistics, a response cache) are left out, as there.
+ * level has (server statistics, a response cache) are left out, as there. The models that an ensemble is made of, or that a model calls, have columns
+ * at the end, which perf_analyzer has not.
  */
 export function perfAnalyzerCsv(reports: readonly LevelReport[], options: CsvOptions): string {
   const columns = columnsOf(reports, options);
   const rows = reports.toSorted((one, other) => one.inferPerSecond - other.inferPerSecond);
-  return [columns.map(({ name }) => name), ...rows.map((report) => columns.map(({ cell }) => cell(report)))]
-    .map((cells) => `${cells.join(',')}\n`)
-    .join('');
+  return csvText(
+    [columns.map(({ name }) => name), ...rows.map((report) => columns.map(({ cell }) => cell(report)))],
+    '\n',
+  );
 }
 
 function columnsOf(reports: readonly LevelReport[], options: CsvOptions): readonly Column[] {
@@ -48,7 +52,30 @@ function columnsOf(reports: readonly LevelReport[], options: CsvOptions): readon
     { name: 'Client Recv', cell: (report) => whole(shownClientParts(report).receiveUs) },
     ...percentileColumns(first),
     ...(options.isVerbose ? verboseColumns(options) : []),
+    ...composingColumns(reports),
   ];
+}
+
+/** By model, in the order in which they are first there. */
+function composingColumns(reports: readonly LevelReport[]): readonly Column[] {
+  const models = reports.flatMap(({ server }) => server?.composing ?? []).map(({ model }) => model);
+  return [...new Set(models)].flatMap((model) => {
+    const column = (name: string, of: (server: ServerReport) => number): Column => ({
+      name: `${plainLine(model)} ${name}`,
+      cell: ({ server }) => {
+        const own = server?.composing.find((each) => each.model === model);
+        return own ? whole(of(own)) : '';
+      },
+    });
+    return [
+      column('Requests', ({ successCount }) => successCount),
+      column('Executions', ({ executionCount }) => executionCount),
+      column('Queue', ({ queueUs }) => queueUs),
+      column('Compute Input', ({ computeInputUs }) => computeInputUs),
+      column('Compute Infer', ({ computeInferUs }) => computeInferUs),
+      column('Compute Output', ({ computeOutputUs }) => computeOutputUs),
+    ];
+  });
 }
 
 function serverColumns(hasCache: boolean): readonly Column[] {

@@ -1,7 +1,11 @@
 import { clientPartsOf } from '../profiler/client-parts.ts';
 import type { Measurement } from '../profiler/measurement.ts';
+import type { Topology } from '../space/topology.ts';
 import type { Candidate } from '../space/types.ts';
+import { columnsOf } from '../study/goal/metrics/columns.ts';
 import type { MetricColumn } from '../study/goal/metrics/metric.ts';
+import { nameOfModel, partOf } from '../study/goal/metrics/of-model.ts';
+import type { Metrics } from '../study/goal/metrics/registry.ts';
 import type { Cell } from './csv.ts';
 
 /** A column about a measurement: one of a metric's, or one of those below. */
@@ -36,6 +40,41 @@ export const laterColumns: readonly MeasurementColumn[] = [
   { name: 'client_recv_us', read: (measurement) => clientPartsOf(measurement)?.receiveUs },
   { name: 'load_batch', read: ({ level }) => level.batch },
 ];
+
+/** Figures of a stage that are no metrics. */
+const stageColumns = ['requests', 'mean_batch'];
+const frontColumns = ['load_value', 'stable', ...stageColumns];
+
+/**
+ * Returns the columns of the models that are tuned together, after all others, as `COLUMN@MODEL`: of each of several fronts what its clients see, and
+ * of every model the server's split of its time. None for one model alone.
+ */
+export function modelColumns(topology: Topology | undefined, metrics: Metrics): readonly MeasurementColumn[] {
+  if (!topology) return [];
+  const { fronts, stages } = topology;
+  const isMix = fronts.length > 1;
+  const models = new Set([...(isMix ? fronts.map(({ model }) => model) : []), ...stages]);
+  return [...models].flatMap((model) => {
+    const isFront = isMix && fronts.some((front) => front.model === model);
+    const told = metrics.all.filter(({ name, ofServer, needs }) =>
+      isFront ? !ofServer && !needs.includes('candidate') : OF_STAGES.includes(name),
+    );
+    const own = circumstances.filter(({ name }) => (isFront ? frontColumns : stageColumns).includes(name));
+    return [
+      ...told.flatMap(({ name }) => columnsOf(metrics.named(nameOfModel(name, model)))),
+      ...own.map(({ name, read }) => ({
+        name: nameOfModel(name, model),
+        read: (measurement: Measurement, candidate: Candidate) => {
+          const part = partOf(measurement, model);
+          return part && read(part, candidate);
+        },
+      })),
+    ];
+  });
+}
+
+/** Metrics that the server tells of a model inside a pipeline. */
+const OF_STAGES = ['queue-time', 'compute-time'];
 
 /** The order that scripts rely on: names are never moved or taken out, and what is new goes to `laterColumns`. */
 const order: readonly string[] = [

@@ -1,5 +1,6 @@
 import type { Json } from '../base/json.ts';
 import type { Measurement } from '../profiler/measurement.ts';
+import type { Topology } from '../space/topology.ts';
 import type { Candidate } from '../space/types.ts';
 import { columnsOf } from '../study/goal/metrics/columns.ts';
 import { builtInMetrics, type Metrics } from '../study/goal/metrics/registry.ts';
@@ -7,18 +8,20 @@ import type { Point } from '../study/goal/ranking.ts';
 import type { StudyState } from '../study/records/state.ts';
 import type { Trial } from '../study/types.ts';
 import { type Cell, csvText } from './csv.ts';
-import { fixedColumns, laterColumns, type MeasurementColumn } from './results-columns.ts';
+import { fixedColumns, laterColumns, type MeasurementColumn, modelColumns } from './results-columns.ts';
 
 /**
  * Returns a table with a row for every measurement of every trial, those of the final after those of the search, and for every failed trial.
- * The columns are the same in every run but for the parameters; metrics of the user's own stand at the end.
+ * The columns are the same in every run but for the parameters; metrics of the user's own stand at the end, and after them those of
+ * the models that are tuned together.
  */
 export function resultsCsv(
   { trials, finals }: Pick<StudyState, 'trials' | 'finals'>,
   metrics: Metrics = builtInMetrics,
+  topology?: Topology,
 ): string {
   const parameters = parametersOf(trials);
-  const [fixed, more] = columnsFor(metrics);
+  const [fixed, more] = columnsFor(metrics, topology);
   const header = [...trialColumns, ...parameters, ...namesOf(fixed), 'failure', 'reason', ...namesOf(more)];
   const rows = trials.flatMap((trial) => {
     const row = (round: Cell, isChosen: boolean, measurement?: Measurement): Cell[] => [
@@ -40,9 +43,9 @@ export function resultsCsv(
 }
 
 /** Returns the points of the Pareto front, by rising throughput; the figures in the columns of `resultsCsv`. */
-export function paretoCsv(front: readonly Point[], metrics: Metrics = builtInMetrics): string {
+export function paretoCsv(front: readonly Point[], metrics: Metrics = builtInMetrics, topology?: Topology): string {
   const parameters = parametersOf(front.map(({ trial }) => trial));
-  const columns = columnsFor(metrics).flat();
+  const columns = columnsFor(metrics, topology).flat();
   const header = ['trial', 'role', 'feasible', ...parameters, ...namesOf(columns)];
   const rows = front.map(({ trial, measurement, feasible }) => [
     ...[trial.number, trial.role, String(feasible)],
@@ -52,11 +55,15 @@ export function paretoCsv(front: readonly Point[], metrics: Metrics = builtInMet
   return csvText([header, ...rows]);
 }
 
-/** The fixed columns, and those of the other metrics. */
-function columnsFor(metrics: Metrics): readonly [readonly MeasurementColumn[], readonly MeasurementColumn[]] {
+/** The fixed columns, and those of the other metrics and of the models that are tuned together. */
+function columnsFor(
+  metrics: Metrics,
+  topology: Topology | undefined,
+): readonly [readonly MeasurementColumn[], readonly MeasurementColumn[]] {
   const columns = metrics.all.flatMap(columnsOf);
   const fixed = fixedColumns(columns);
-  return [fixed, [...laterColumns, ...columns.filter((each) => !fixed.includes(each))]];
+  const others = columns.filter((each) => !fixed.includes(each));
+  return [fixed, [...laterColumns, ...others, ...modelColumns(topology, metrics)]];
 }
 
 const namesOf = (columns: readonly MeasurementColumn[]): readonly string[] => columns.map(({ name }) => name);

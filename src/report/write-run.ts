@@ -43,8 +43,9 @@ export async function writeRun(state: StudyState, directory: string, documentsOf
     config: config && join(directory, 'best', config.path),
   };
   await writeWhole(files.summary, `${JSON.stringify(summary, null, 2)}\n`);
-  await writeWhole(files.results, resultsCsv(state, metricsOf(state.goal)));
-  await writeWhole(files.pareto, paretoCsv(state.front, metricsOf(state.goal)));
+  const [metrics, { topology }] = [metricsOf(state.goal), state.started];
+  await writeWhole(files.results, resultsCsv(state, metrics, topology));
+  await writeWhole(files.pareto, paretoCsv(state.front, metrics, topology));
   for (const { name, text } of analyzerTables(state)) await writeWhole(join(files.metrics, name), text);
   await writeWhole(
     files.report,

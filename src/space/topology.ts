@@ -43,6 +43,27 @@ export function frontLevels<L extends Level>({ fronts }: Pick<Topology, 'fronts'
   );
 }
 
+/**
+ * Returns the stages that requests of the front reach, with the requests that one of the front's makes there: once for each place among the
+ * steps. null behind a BLS model, where only a measurement tells.
+ */
+export function stagesOf(
+  { steps }: Pick<TopologyFront, 'steps'>,
+  { calls = {} }: Pick<Topology, 'calls'>,
+): ReadonlyMap<string, number | null> {
+  const reached = new Map<string, number | null>();
+  const take = (among: readonly Step[]): void => {
+    for (const step of among) {
+      if ('steps' in step) take(step.steps);
+      else reached.set(step.stage, (reached.get(step.stage) ?? 0) + 1);
+    }
+  };
+  take(steps);
+  // What is added meanwhile has its turn too.
+  for (const stage of reached.keys()) for (const called of calls[stage] ?? []) reached.set(called, null);
+  return reached;
+}
+
 /** Rounds parts of `whole` so that their sum is kept; parts above zero get at least one, even where that exceeds the sum. */
 function wholeParts(exact: readonly number[], whole: number): number[] {
   const parts = exact.map((part) => (part > 0 ? Math.max(1, Math.floor(part)) : 0));

@@ -17,3 +17,20 @@ export function geometricMean(intervals: readonly Interval[]): Interval {
     high: of(intervals.map(({ high }) => high)),
   };
 }
+
+/** Returns the interval of so many times the value. */
+export const timesInterval = ({ value, low, high }: Interval, factor: number): Interval => ({
+  value: value * factor,
+  low: low * factor,
+  high: high * factor,
+});
+
+/** Returns the sum of independent estimates: what each end is away from its value adds in quadrature. A single one is returned as it is. */
+export function sumOfIntervals(intervals: readonly Interval[]): Interval {
+  const [only, ...others] = intervals;
+  if (only && others.length === 0) return only;
+  const value = intervals.reduce((sum, each) => sum + each.value, 0);
+  const below = Math.hypot(...intervals.map((each) => each.value - each.low));
+  const above = Math.hypot(...intervals.map((each) => each.high - each.value));
+  return { value, low: Math.max(0, value - below), high: value + above };
+}

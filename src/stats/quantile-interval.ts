@@ -5,6 +5,14 @@ import type { Interval } from './interval.ts';
 /** With fewer requests beyond the quantile, the spread between batches says little about them. */
 const LEAST_IN_TAIL = 10;
 
+/** The latencies of one stream of requests among several. */
+export interface LatencyStream {
+  /** In consecutive batches. */
+  readonly batches: readonly LatencyHistogram[];
+  /** Its part of all requests, 0 to 1. */
+  readonly share: number;
+}
+
 /**
  * Returns the quantile `p` (0 to 1) of all latencies with its 95 % interval, in nanoseconds. `whole` is the sum of the consecutive
  * `batches`.
@@ -14,16 +22,36 @@ const LEAST_IN_TAIL = 10;
  * requests (the binomial error behind order-statistics intervals). Where too few requests bound the quantile from above, `high` lies as far
  * beyond the largest latency as that lies beyond the quantile.
  */
-export function quantileInterval(batches: readonly LatencyHistogram[], whole: LatencyHistogram, p: number): Interval {
+export const quantileInterval = (batches: readonly LatencyHistogram[], whole: LatencyHistogram, p: number): Interval =>
+  mixedQuantileInterval([{ batches, share: 1 }], whole, p);
+
+/**
+ * Returns the same for several streams of requests, in whose latencies `whole` has each with its share. The errors of the streams' shares
+ * above the quantile add in quadrature; the stream with the fewest batches gives the degrees of freedom.
+ */
+export function mixedQuantileInterval(streams: readonly LatencyStream[], whole: LatencyHistogram, p: number): Interval {
   const value = whole.quantileNs(p);
   if (whole.count === 0) return { value: 0, low: 0, high: 0 };
-  const above = ratioOfBatches(
-    batches.map((batch) => batch.countAbove(value)),
-    batches.map((batch) => batch.count),
-  );
-  const independent = Math.sqrt((p * (1 - p)) / whole.count);
-  const half = confidenceFactor(above.degrees) * Math.max(above.standardError, independent);
-  const short = p + half >= 1 || whole.count * (1 - p) < LEAST_IN_TAIL;
+  const estimates = streams.map(({ batches, share }) => {
+    const counts = batches.map((batch) => batch.count);
+    const { standardError, degrees } = ratioOfBatches(
+      batches.map((batch) => batch.countAbove(value)),
+      counts,
+    );
+    const requests = counts.reduce((sum, count) => sum + count, 0);
+    return {
+      requests,
+      degrees,
+      error: share * standardError,
+      independent: share * Math.sqrt((p * (1 - p)) / requests),
+    };
+  });
+  const seen = estimates.filter(({ requests }) => requests > 0);
+  const requests = seen.reduce((sum, each) => sum + each.requests, 0);
+  const error = Math.hypot(...seen.map((each) => each.error));
+  const independent = Math.hypot(...seen.map((each) => each.independent));
+  const half = confidenceFactor(Math.min(...seen.map(({ degrees }) => degrees))) * Math.max(error, independent);
+  const short = p + half >= 1 || requests * (1 - p) < LEAST_IN_TAIL;
   return {
     value,
     low: p - half <= 0 ? whole.minNs : whole.quantileNs(p - half),

@@ -77,6 +77,8 @@ export interface MeasureOptions {
   readonly onProgress: (progress: ProfileProgress) => void;
   /** The latency budget in force, which may have changed since the profile was made; absent for none. */
   readonly budgetMs?: number;
+  /** Those of models of a mix, by name, in milliseconds. */
+  readonly budgetsMs?: Readonly<Record<string, number>>;
   /** Absent for one of the final, whose figures are reported. */
   readonly purpose?: MeasurePurpose;
 }

@@ -4,10 +4,11 @@ import type { Measurement, ProfileProgress } from '../profiler/measurement.ts';
 import type { Candidate } from '../space/types.ts';
 import { type NextLoad, nextLoad } from '../study/goal/batch-levels.ts';
 import { assess, requireMetrics } from '../study/goal/goal.ts';
+import { budgetsOfModels } from '../study/goal/goal-of-models.ts';
 import { bestTrial, standingOf } from '../study/goal/ranking.ts';
 import { isSameLevel } from '../study/level/line.ts';
 import { noiseFloorOf, restLevel } from '../study/summary/noise-floor.ts';
-import type { LevelPlan, LevelPoint, TrialFailure, TrialRole } from '../study/types.ts';
+import type { Bottleneck, LevelPlan, LevelPoint, TrialFailure, TrialRole } from '../study/types.ts';
 import type { Applied, MeasureOptions } from './adapter.ts';
 import { failureOf, outlasting } from './outcome.ts';
 import type { Run } from './run.ts';
@@ -21,6 +22,8 @@ export interface Assigned {
   readonly levels: LevelPlan;
   /** A person asked for it. */
   readonly requested?: boolean;
+  /** What held the best back before it. */
+  readonly bottleneck?: Bottleneck | undefined;
   /** Measurements of a finished trial that is visited again. */
   readonly earlier?: readonly Measurement[];
 }
@@ -64,8 +67,12 @@ export async function refuseTrial(run: Run, trial: Assigned, failure: TrialFailu
   await run.recorder.record({ type: 'trial-finished', trial: trial.number, chosen: null, feasible: false, failure });
 }
 
-function recordStart(run: Run, { number, role, candidate, levels, requested = false }: Assigned): Promise<void> {
-  const start = { type: 'trial-started', trial: number, role, candidate, levels } as const;
+function recordStart(
+  run: Run,
+  { number, role, candidate, levels, bottleneck, requested = false }: Assigned,
+): Promise<void> {
+  const why = bottleneck && { bottleneck };
+  const start = { type: 'trial-started', trial: number, role, candidate, levels, ...why } as const;
   return run.recorder.record(requested ? { ...start, requested } : start);
 }
 
@@ -114,9 +121,10 @@ export async function measureOnce(
       run.recorder.notify({ type: 'progress', trial, level, progress });
       watch(progress);
     };
-    const budgetMs = run.recorder.state.goal.budget?.latencyMs;
+    const { goal } = run.recorder.state;
+    const budgetMs = goal.budget?.latencyMs;
     const options = {
-      ...{ signal: run.signal, onProgress },
+      ...{ signal: run.signal, onProgress, budgetsMs: budgetsOfModels(goal) },
       ...(budgetMs !== undefined && { budgetMs }),
       ...(purpose && { purpose }),
     };
@@ -151,11 +159,13 @@ function changedByOthers(change: string): TrituneError {
 }
 
 /** Figures that others have had a part in say nothing, and those others meet every candidate. */
-function checkAlone({ foreignRequests, requests }: Measurement): void {
+function checkAlone({ foreignRequests, foreignByModel, requests }: Measurement): void {
   if (foreignRequests === undefined) return;
+  const models = Object.keys(foreignByModel ?? {});
+  const where = models.length > 0 ? ` to ${models.join(' and ')}` : '';
   throw new TrituneError(
     'FOREIGN_TRAFFIC',
-    `the server counted ${foreignRequests} requests of others beside the ${requests} that were measured`,
+    `the server counted ${foreignRequests} requests of others${where} beside the ${requests} that were measured`,
     'stop that traffic and continue with --resume, or take its share in the figures with --allow-foreign-traffic',
   );
 }

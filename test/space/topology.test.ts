@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { frontLevels } from '../../src/space/topology.ts';
+import { frontLevels, stagesOf } from '../../src/space/topology.ts';
 
 const front = (model: string, own: object = {}) => ({ model, steps: [{ stage: model }], ...own });
 
@@ -29,6 +29,26 @@ describe('frontLevels', () => {
     expect(frontLevels({ fronts }, { mode: 'concurrency', value: 8 })).toEqual([
       { mode: 'concurrency', value: 8 },
       { mode: 'request-rate', value: 40 },
+    ]);
+  });
+});
+
+describe('stagesOf', () => {
+  it('counts the places of a stage in nested steps', () => {
+    const steps = [{ stage: 'a' }, { steps: [{ stage: 'b' }, { stage: 'a' }] }];
+    expect([...stagesOf({ steps }, {})]).toEqual([
+      ['a', 2],
+      ['b', 1],
+    ]);
+  });
+
+  it('follows the calls of BLS models, whose number nobody knows beforehand', () => {
+    const calls = { a: ['b', 'c'], c: ['d', 'a'] };
+    expect([...stagesOf({ steps: [{ stage: 'b' }, { stage: 'a' }] }, { calls })]).toEqual([
+      ['b', null],
+      ['a', null],
+      ['c', null],
+      ['d', null],
     ]);
   });
 });

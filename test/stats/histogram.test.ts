@@ -94,4 +94,22 @@ describe('LatencyHistogram', () => {
     histogram.record(1e13);
     expect(histogram.quantileNs(0.99)).toBe(1e13);
   });
+
+  it('adds another’s values as if there had been more of them', () => {
+    fc.assert(
+      fc.property(latencies, fc.double({ min: 1, max: 9, noNaN: true }), (values, times) => {
+        const all = histogramOf([5e6]);
+        all.mergeTimes(histogramOf(values), times);
+        expect(Math.abs(all.count - 1 - values.length * times)).toBeLessThanOrEqual(0.5 + 1e-6);
+        const median = exactQuantile(values, 0.5);
+        const exactly = histogramOf(values);
+        const above = all.countAbove(median) - (5e6 > median ? 1 : 0);
+        expect(Math.abs(above - exactly.countAbove(median) * times)).toBeLessThanOrEqual(1.5);
+      }),
+      { numRuns: 60 },
+    );
+    const none = new LatencyHistogram();
+    none.mergeTimes(new LatencyHistogram(), 3);
+    expect([none.count, none.maxNs]).toEqual([0, 0]);
+  });
 });

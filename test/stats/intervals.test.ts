@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { type Random, seededRandom } from '../../src/base/random.ts';
 import { rateInterval, ratioOfBatches } from '../../src/stats/batch-means.ts';
 import { LatencyHistogram } from '../../src/stats/histogram.ts';
-import type { Interval } from '../../src/stats/interval.ts';
+import { type Interval, sumOfIntervals } from '../../src/stats/interval.ts';
 import { isPrecise, relativeHalfWidth } from '../../src/stats/precision.ts';
-import { quantileInterval } from '../../src/stats/quantile-interval.ts';
+import { mixedQuantileInterval, quantileInterval } from '../../src/stats/quantile-interval.ts';
 import { ratioInterval } from '../../src/stats/ratio.ts';
 
 const RUNS = 200;
@@ -175,3 +175,62 @@ describe('ratioInterval', () => {
     expect(() => ratioInterval([{ numerator: 1, denominator: 0 }])).toThrow(RangeError);
   });
 });
+
+describe('figures of several streams', () => {
+  const P = 0.95;
+  /** Latencies of two streams, a slow and a fast one, in batches; the slow one was counted for a third of the time. */
+  function mixed(random: Random): Interval {
+    const batchesOf = (count: number, mean: number) =>
+      Array.from({ length: count }, () => {
+        const batch = new LatencyHistogram();
+        for (let each = 0; each < 60; each++) batch.record(1e6 * mean * exponential(random));
+        return batch;
+      });
+    const streams = [
+      { batches: batchesOf(30, 1), share: 0.5, times: 1 },
+      { batches: batchesOf(10, 3), share: 0.5, times: 3 },
+    ];
+    const whole = new LatencyHistogram();
+    for (const { batches, times } of streams) for (const batch of batches) whole.mergeTimes(batch, times);
+    return mixedQuantileInterval(streams, whole, P);
+  }
+
+  it('have a percentile whose interval covers the truth', () => {
+    // The root of e^-x/2 + e^(-x/3)/2 = 0.05.
+    const truth = rootOf((x) => Math.exp(-x) / 2 + Math.exp(-x / 3) / 2 - (1 - P), 0, 50) * 1e6;
+    const rate = coverage(truth, mixed);
+    expect(rate).toBeGreaterThan(0.9);
+    expect(rate).toBeLessThan(0.999);
+  });
+
+  it('are the same as those of one where there is one', () => {
+    const random = seededRandom(2);
+    const batches = Array.from({ length: 12 }, () => {
+      const batch = new LatencyHistogram();
+      for (let each = 0; each < 40; each++) batch.record(1e6 * exponential(random));
+      return batch;
+    });
+    const whole = new LatencyHistogram();
+    for (const batch of batches) whole.merge(batch);
+    expect(mixedQuantileInterval([{ batches, share: 1 }], whole, 0.9)).toEqual(quantileInterval(batches, whole, 0.9));
+  });
+
+  it('add up, with their errors in quadrature', () => {
+    const sum = sumOfIntervals([
+      { value: 10, low: 7, high: 13 },
+      { value: 20, low: 16, high: 24 },
+    ]);
+    expect(sum).toEqual({ value: 30, low: 25, high: 35 });
+    expect(sumOfIntervals([{ value: 10, low: 0, high: 20 }])).toEqual({ value: 10, low: 0, high: 20 });
+  });
+});
+
+function rootOf(of: (x: number) => number, low: number, high: number): number {
+  let [from, to] = [low, high];
+  for (let step = 0; step < 60; step++) {
+    const middle = (from + to) / 2;
+    if (of(middle) > 0) from = middle;
+    else to = middle;
+  }
+  return from;
+}

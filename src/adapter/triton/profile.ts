@@ -1,8 +1,10 @@
-import type { RequestSet } from '../../loadgen/types.ts';
+import type { LoadLevel } from '../../loadgen/types.ts';
 import type { LevelOptions, WindowRule } from '../../profiler/level-options.ts';
 import { measureLevel } from '../../profiler/measure-level.ts';
-import type { Candidate } from '../../space/types.ts';
+import { measureMix } from '../../profiler/measure-mix.ts';
+import { frontLevels, type Topology } from '../../space/topology.ts';
 import type { Applied, MeasurePurpose, Profile } from '../../tuner/adapter.ts';
+import { type FrontTraffic, optionsFor } from './front-options.ts';
 
 /** A trial is measured at several levels, its neighbours tell of it too, and the final measures the best again: four windows a level are enough. */
 export const studyWindows = { maxWindows: 4, maxVoidWindows: 2 } satisfies Partial<WindowRule>;
@@ -26,45 +28,60 @@ export const shorterWindows: Readonly<Record<MeasurePurpose, Partial<WindowRule>
 
 /** What stays the same from one measurement to the next, and the requests to send to a candidate. */
 export interface ProfileOptions
-  extends Omit<
-    LevelOptions,
-    'requests' | 'level' | 'instances' | 'isFresh' | 'requestsPerExecution' | 'signal' | 'onProgress'
-  > {
-  /** `batch`: samples in one request, where the study varies them. */
-  readonly requestsFor: (candidate: Candidate, batch?: number) => RequestSet;
+  extends FrontTraffic,
+    Omit<LevelOptions, keyof FrontTraffic | keyof ReturnType<typeof optionsFor> | PerMeasurement> {
+  /** The models that are tuned together; absent for one alone. */
+  readonly topology?: Topology | undefined;
+  /** What sends to each of its fronts but the first, in their order. */
+  readonly otherFronts?: readonly FrontTraffic[];
   /** Of measurements for these purposes, over `windows`; none is shorter when not given. */
   readonly shorterWindows?: Readonly<Record<MeasurePurpose, Partial<WindowRule>>>;
 }
 
+type PerMeasurement = 'level' | 'isFresh' | 'signal' | 'onProgress';
+
 /**
- * Profiles what is served over the transport of the options. After a change all instances are woken first, and counting begins when the
- * server has settled (`warmUp`).
+ * Profiles what is served over the transport of the options: one model or pipeline, or several at the same time, each at its part of the level.
+ * After a change all instances are woken first, and counting begins when the server has settled (`warmUp`).
  */
-export function createProfile({ requestsFor, shorterWindows, ...fixed }: ProfileOptions): Profile {
+export function createProfile({
+  requestsFor,
+  topology,
+  otherFronts,
+  shorterWindows,
+  ...fixed
+}: ProfileOptions): Profile {
+  const traffics: readonly FrontTraffic[] = [{ ...fixed, requestsFor }, ...(otherFronts ?? [])];
   let settled: Applied | null = null;
   return {
-    measure: (applied, level, { signal, onProgress, budgetMs, purpose }) => {
-      const isServed = applied.change === 'none' && settled?.candidate.fingerprint === applied.candidate.fingerprint;
+    measure: (applied, level, { signal, onProgress, budgetMs, budgetsMs = {}, purpose }) => {
+      const { candidate } = applied;
+      const isServed = applied.change === 'none' && settled?.candidate.fingerprint === candidate.fingerprint;
       const isFresh = applied !== settled && !isServed;
       settled = applied;
-      const requests = requestsFor(applied.candidate, level.batch);
-      return measureLevel({
-        ...fixed,
+      const now = {
         ...(budgetMs !== undefined && { budgetMs }),
         ...(purpose && shorterWindows && { windows: { ...fixed.windows, ...shorterWindows[purpose] } }),
-        requests,
-        instances: applied.candidate.shape.policy.instances,
-        isFresh,
-        requestsPerExecution: requestsPerExecution(applied.candidate, requests.batch),
-        level,
-        signal,
-        onProgress,
+        ...{ level, signal, onProgress, isFresh },
+      };
+      const fronts = traffics.map(({ requestsFor: ownRequests, ...traffic }, index) => {
+        const front = topology?.fronts[index];
+        const own = optionsFor(
+          candidate,
+          ownRequests(candidate, level.batch),
+          front && topology ? { front, topology } : null,
+        );
+        return { ...fixed, ...traffic, ...own, ...now };
       });
+      const [only, ...others] = fronts as [LevelOptions, ...LevelOptions[]];
+      if (!topology || others.length === 0) return measureLevel(only);
+      const levels = frontLevels(topology, level);
+      const mixed = topology.fronts.map(({ model }, index) => ({
+        ...(fronts[index] as LevelOptions),
+        level: levels[index] as LoadLevel,
+        ...(budgetsMs[model] !== undefined && { budgetMs: budgetsMs[model] }),
+      }));
+      return measureMix({ ...fixed, ...now }, mixed);
     },
   };
-}
-
-/** Without dynamic batching an execution takes one request. */
-function requestsPerExecution({ shape: { policy } }: Candidate, batch: number): number {
-  return policy.dynamicBatching ? Math.max(1, Math.floor(policy.maxBatchSize / batch)) : 1;
 }

@@ -5,7 +5,6 @@ import { type AccuracyRule, createAccuracyGuard } from '../../adapter/triton/var
 import { createArtifacts } from '../../adapter/triton/variants/artifacts.ts';
 import { cacheDirectory } from '../../adapter/triton/variants/cache.ts';
 import { realClock } from '../../base/clock.ts';
-import { TrituneError } from '../../base/errors.ts';
 import type { Accuracy } from '../../loadgen/accuracy.ts';
 import type { PreparedInputs } from '../../loadgen/inputs.ts';
 import { defaultPerfAnalyzerRule, type PerfAnalyzerRule } from '../../profiler/level-options.ts';
@@ -13,14 +12,14 @@ import { configOfModel } from '../../space/model-configs.ts';
 import type { Candidate } from '../../space/types.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 import { foldStudy } from '../../study/records/fold.ts';
+import type { LevelRange } from '../../study/types.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import type { TuneParts } from '../../tuner/run.ts';
 import { safeName } from '../output/directory.ts';
 import { devicesOf } from '../server/devices.ts';
 import type { OpenServer } from '../server/open-server.ts';
 import { compareReplies, expectsOutputs } from '../traffic/compare-outputs.ts';
-import { openTraffic } from '../traffic/open-traffic.ts';
-import { rateSchedule } from '../traffic/schedule.ts';
+import { type FrontAsked, openFronts } from '../traffic/open-fronts.ts';
 import { controlOver, originalsOf } from './control-over.ts';
 import type { OpenStudy } from './open-study.ts';
 import { type FrontInputs, trafficTo } from './pipeline/front-inputs.ts';
@@ -42,28 +41,24 @@ export async function assembleParts(
   onBuild?: (variant: string, log: string) => void,
   otherFronts: readonly FrontInputs[] = [],
 ): Promise<{ readonly parts: TuneParts; close(): Promise<void> }> {
-  if (otherFronts.length > 0) throw notMeasured(otherFronts);
   const { client } = opened;
   const { model, goal, measurement } = spec;
   const { original, levels } = plan.study;
   const config = configOfModel(original, model);
   const configIn = (candidate: Candidate): ModelConfig => configOfModel(candidate, model, config);
   const isGuarded = expectsOutputs(inputs, config) && (spec.accuracy !== undefined || space.hasVariants);
-  const traffic = await openTraffic(opened, {
-    spec: trafficTo(spec, model),
-    config,
-    inputs,
-    levels,
-    timeoutMs: REQUEST_TIMEOUT_MS,
+  const [first, ...others] = [{ config, inputs }, ...otherFronts].map((front, index) =>
+    frontAsked(spec, levels, front, index),
+  ) as [FrontAsked, ...FrontAsked[]];
+  const fronts = await openFronts(opened, [
     // What the guard has looked at once need not be looked at in every reply.
-    ...(isGuarded && spec.traffic.outputTolerance === undefined && { check: null }),
-  });
+    { ...first, ...(isGuarded && spec.traffic.outputTolerance === undefined && { check: null }) },
+    ...others,
+  ]);
   const devices = devicesOf(opened, model);
   const profile = createProfile({
-    transport: traffic.transport,
-    ...traffic.threads,
-    sequences: traffic.sequences,
-    requestsFor: (candidate, batch) => traffic.requestsFor(configIn(candidate), batch),
+    ...fronts.traffic,
+    topology: plan.study.topology,
     stats: client,
     clock: realClock,
     percentile: goal.percentile,
@@ -73,10 +68,7 @@ export async function assembleParts(
     ...(windows ? { windows } : { windows: studyWindows, shorterWindows }),
     deviceProbe: devices.probe,
     hostWorkUs: devices.hostWorkUs,
-    alarm: traffic.alarm,
-    scheduleAt: (perSecond) => rateSchedule({ ...spec.levels, seed: spec.seed }, perSecond),
     maxErrors: spec.traffic.maxErrors,
-    ...(traffic.clientCeiling && { clientCeiling: traffic.clientCeiling }),
     ...(goal.latencyBudgetMs !== undefined && { budgetMs: goal.latencyBudgetMs }),
   });
   const isNewStudy = plan.earlier.length === 0;
@@ -101,18 +93,22 @@ export async function assembleParts(
     parts: { adapter, sampler, samplerFor, journal, clock: realClock, ...tracing },
     close: async () => {
       await devices.close();
-      await traffic.close();
+      await fronts.close();
     },
   };
 }
 
-/** The one place where the traffic of further fronts is missing. */
-const notMeasured = (fronts: readonly FrontInputs[]): TrituneError =>
-  new TrituneError(
-    'UNSUPPORTED',
-    `requests to ${fronts.map(({ config }) => config.name).join(', ')} beside the first model are not sent yet`,
-    'tune the models one after another: -m a,b',
-  );
+/** Arrivals of the same seed would come at the same moments: the first front has the study's, each further one the next. */
+const frontAsked = (
+  spec: StudySpec,
+  levels: LevelRange,
+  { config, inputs }: FrontInputs,
+  index: number,
+): FrontAsked => ({
+  spec: { ...trafficTo(spec, config.name ?? ''), seed: spec.seed + index },
+  ...{ config, inputs, levels, timeoutMs: REQUEST_TIMEOUT_MS },
+  requestDistribution: spec.levels.requestDistribution,
+});
 
 /** With a budget the latency that it is about must be stable, and is the threshold. */
 const perfAnalyzerRuleOf = ({ latencyBudgetMs, percentile }: StudySpec['goal']): PerfAnalyzerRule =>

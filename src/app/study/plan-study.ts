@@ -15,6 +15,7 @@ import type { Topology } from '../../space/topology.ts';
 import type { Candidate } from '../../space/types.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 import { FINAL_ROUNDS } from '../../study/final/final.ts';
+import { goalOverModels } from '../../study/goal/goal-of-models.ts';
 import type { Metrics } from '../../study/goal/metrics/registry.ts';
 import type { ServerIdentity } from '../../study/records/records.ts';
 import { createSampler, type SamplerKind } from '../../study/search/samplers/registry.ts';
@@ -132,7 +133,7 @@ function checkNotUploaded({ name = '', parameters }: ModelConfig): void {
 export function planRun(study: PlannedFrom, subject: Subject): PlannedRun {
   const { spec, sampler: kind, earlier, started } = study;
   const { sampler: asked, limits: given } = spec;
-  const goal = started?.goal ?? goalOf(spec, study.metrics);
+  const goal = started?.goal ?? goalOverModels(goalOf(spec, study.metrics), subject.topology);
   const levels = started?.levels ?? levelsOf(spec, subject.places);
   const candidates = kind.name === 'manual' ? readCandidates(asked.candidates, subject.viewSpace({})) : [];
   const { values } = spec.levels;
@@ -162,6 +163,7 @@ export function planRun(study: PlannedFrom, subject: Subject): PlannedRun {
       seed: spec.seed,
       goal: wanted,
       levels,
+      topology: subject.topology,
       leastGain: asked.leastGainPercent === undefined ? undefined : asked.leastGainPercent / 100,
       candidates,
       ...listed,

@@ -31,6 +31,31 @@ export interface ClientWatch {
   stop(): void;
 }
 
+/** Watches all of them as one: their CPU time together, and of all else the one that is worst off. What the process takes beside them is not known. */
+export function watchTogether(watches: readonly ClientWatch[]): ClientWatch {
+  return {
+    restart() {
+      for (const watch of watches) watch.restart();
+    },
+    async read() {
+      const uses = await Promise.all(watches.map((watch) => watch.read()));
+      const worst = (of: (use: ClientUse) => number): number => Math.max(...uses.map(of));
+      const host = uses.find((use) => use.host)?.host;
+      return {
+        cpuUs: uses.reduce((sum, { cpuUs }) => sum + cpuUs, 0),
+        ...(host && { host }),
+        cpuShare: worst(({ cpuShare }) => cpuShare),
+        loopShare: worst(({ loopShare }) => loopShare),
+        longestDelayMs: worst(({ longestDelayMs }) => longestDelayMs),
+        medianDelayMs: worst(({ medianDelayMs }) => medianDelayMs),
+      };
+    },
+    stop() {
+      for (const watch of watches) watch.stop();
+    },
+  };
+}
+
 /** Watches this process and this thread's event loop. */
 export function watchClient(): ClientWatch {
   return watchLoop((since) => process.cpuUsage(since), 1);

@@ -105,13 +105,13 @@ export class WindowLog {
     if (last) last.end ??= this.#boundary();
   }
 
-  /** Tells whether the server's readings show a cold execution in the windows from number `from` on, or since the last reading before. */
+  /** Tells whether the server's readings show a cold execution, of the model or of one behind it, in the windows from number `from` on, or since the last reading before. */
   async isColdSince(from: number): Promise<boolean> {
     const end = this.#windows.at(-1)?.end;
     if (end === undefined) return false;
     const start = this.#windows.slice(0, from).findLast((window) => window.end)?.end ?? this.#start;
-    const [before, after] = await Promise.all([start.reading, end.reading]);
-    return !('unread' in before || 'unread' in after) && coldSizes(before, after).length > 0;
+    const [before, after] = await Promise.all([readingsOf(start), readingsOf(end)]);
+    return after.some((reading, index) => isCold(before[index], reading));
   }
 
   /** Forgets the whole windows so far: counting begins anew where the last of them ended. Gives their number. */
@@ -190,3 +190,11 @@ export class WindowLog {
     return { reading: readAtBoundary(options), composing };
   }
 }
+
+const readingsOf = async ({ reading, composing }: Boundary): Promise<readonly Reading[]> => [
+  await reading,
+  ...(await composing),
+];
+
+const isCold = (before: Reading | undefined, after: Reading): boolean =>
+  before !== undefined && !('unread' in before || 'unread' in after) && coldSizes(before, after).length > 0;

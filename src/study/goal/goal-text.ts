@@ -4,8 +4,11 @@ import type { Metric } from './metrics/metric.ts';
 import type { Metrics } from './metrics/registry.ts';
 
 const number = String.raw`[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?`;
-const constraintForm = new RegExp(`^\\s*([\\w-]+)\\s*(<=|>=)\\s*(${number})\\s*([A-Za-z%/]*)\\s*$`);
-const objectiveForm = new RegExp(`^\\s*([\\w-]+)\\s*(?::\\s*(${number})\\s*)?$`);
+/** A metric, perhaps of one model, whose name may be almost any text: it goes on to the last sign that can follow. */
+const metric = String.raw`[\w-]+(?:@.*\S)?`;
+const constraintForm = new RegExp(`^\\s*(${metric})\\s*(<=|>=)\\s*(${number})\\s*([A-Za-z%/]*)\\s*$`);
+const weightedForm = new RegExp(`^\\s*(${metric})\\s*:\\s*(${number})\\s*$`);
+const objectiveForm = new RegExp(`^\\s*(${metric})\\s*$`);
 
 /**
  * Returns the parser of `METRIC<=VALUE` and `METRIC>=VALUE` for these metrics. The value may carry one of the metric's units (`8ms`, `4GiB`,
@@ -38,7 +41,7 @@ export const constraintParser =
 export const objectiveParser =
   (metrics: Metrics) =>
   (text: string): Objective => {
-    const parts = objectiveForm.exec(text);
+    const parts = weightedForm.exec(text) ?? objectiveForm.exec(text);
     const weight = Number(parts?.[2] ?? 1);
     if (!parts || !Number.isFinite(weight) || weight <= 0) {
       throw new TrituneError(

@@ -26,7 +26,8 @@ const level = z.looseObject({
 const interval = z.looseObject({ value: figure, low: figure, high: figure });
 const failure = z.looseObject({ kind: text, reason: text });
 
-const measurement = z.looseObject({
+/** What is told of all requests, and of those of each front. */
+const seen = z.looseObject({
   level,
   throughput: interval,
   latencyMs: z.looseObject({
@@ -40,15 +41,20 @@ const measurement = z.looseObject({
     std: laterFigure,
   }),
   budgetLatencyMs: interval.extend({ percentile: z.number() }),
-  windowPercentilesMs: z.looseObject({ low: figure, high: figure }).optional(),
   stable: z.boolean(),
-  windows: count,
   durationMs: figure,
   requests: count,
   sendRate: laterFigure,
   failures: z.array(z.looseObject({ kind: text, count, firstMessage: text })),
   errorRate: figure,
   server: z.nullable(json),
+  composing: z.array(z.looseObject({ model: text, version: text })).optional(),
+});
+
+const measurement = seen.extend({
+  windowPercentilesMs: z.looseObject({ low: figure, high: figure }).optional(),
+  windows: count,
+  fronts: z.array(seen.extend({ model: text })).optional(),
   device: json,
   clientTimes: z
     .looseObject({
@@ -168,6 +174,9 @@ const record = z.discriminatedUnion('type', [
     candidate,
     levels: levels.optional(),
     requested: z.boolean().optional(),
+    bottleneck: z
+      .looseObject({ trial: z.number(), stage: z.string(), utilization: figure, gain: figure, device: z.string().optional() })
+      .optional(),
   }),
   z.looseObject({
     type: z.literal('trial-applied'),

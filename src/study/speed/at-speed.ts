@@ -1,4 +1,4 @@
-import type { Measurement } from '../../profiler/measurement.ts';
+import type { Measurement, ServerBreakdown } from '../../profiler/measurement.ts';
 import type { Interval } from '../../stats/interval.ts';
 
 /** Speeds within this difference of logarithms count as equal: figures are not known better. */
@@ -12,27 +12,46 @@ export function atSpeed(measurement: Measurement, own: Interval, speed: number):
   const factor = own.value / speed;
   if (Math.abs(Math.log(factor)) < ALIKE) return measurement;
   const logHalfWidth = Math.log(own.high / own.low) / 2;
-  const isClosed = measurement.level.mode === 'concurrency';
-  const { latencyMs, budgetLatencyMs, throughput, server, latencyPercentilesMs, clientTimes } = measurement;
+  const { server, composing, fronts, latencyPercentilesMs, clientTimes } = measurement;
   return {
     ...measurement,
-    throughput: isClosed ? scaled(throughput, 1 / factor, logHalfWidth) : throughput,
-    latencyMs: mapped(latencyMs, factor),
-    budgetLatencyMs: { ...budgetLatencyMs, ...scaled(budgetLatencyMs, factor, logHalfWidth) },
+    ...seenAt(measurement, factor, logHalfWidth),
     ...(latencyPercentilesMs && { latencyPercentilesMs: mapped(latencyPercentilesMs, factor) }),
     ...(clientTimes && { clientTimes: { ...mapped(clientTimes, factor), requests: clientTimes.requests } }),
-    server: server && {
-      ...server,
-      queueUs: server.queueUs * factor,
-      computeInputUs: server.computeInputUs * factor,
-      computeInferUs: server.computeInferUs * factor,
-      computeOutputUs: server.computeOutputUs * factor,
-      overheadUs: server.overheadUs * factor,
-      requestUs: server.requestUs * factor,
-      batches: server.batches.map((batch) => ({ ...batch, meanExecutionUs: batch.meanExecutionUs * factor })),
-    },
+    server: server && served(server, factor),
+    ...(composing && { composing: composing.map((each) => served(each, factor)) }),
+    ...(fronts && {
+      fronts: fronts.map((front) => ({
+        ...front,
+        ...seenAt(front, factor, logHalfWidth),
+        server: front.server && served(front.server, factor),
+        ...(front.composing && { composing: front.composing.map((each) => served(each, factor)) }),
+      })),
+    }),
   };
 }
+
+type Seen = Pick<Measurement, 'level' | 'throughput' | 'latencyMs' | 'budgetLatencyMs'>;
+
+/** What the clients see; at a rate they get what they ask for. */
+function seenAt({ level, throughput, latencyMs, budgetLatencyMs }: Seen, factor: number, logHalfWidth: number) {
+  return {
+    throughput: level.mode === 'concurrency' ? scaled(throughput, 1 / factor, logHalfWidth) : throughput,
+    latencyMs: mapped(latencyMs, factor),
+    budgetLatencyMs: { ...budgetLatencyMs, ...scaled(budgetLatencyMs, factor, logHalfWidth) },
+  };
+}
+
+const served = <B extends ServerBreakdown>(server: B, factor: number): B => ({
+  ...server,
+  queueUs: server.queueUs * factor,
+  computeInputUs: server.computeInputUs * factor,
+  computeInferUs: server.computeInferUs * factor,
+  computeOutputUs: server.computeOutputUs * factor,
+  overheadUs: server.overheadUs * factor,
+  requestUs: server.requestUs * factor,
+  batches: server.batches.map((batch) => ({ ...batch, meanExecutionUs: batch.meanExecutionUs * factor })),
+});
 
 const mapped = <T extends object>(figures: T, factor: number): T =>
   Object.fromEntries(Object.entries(figures).map(([name, value]) => [name, (value as number) * factor])) as T;

@@ -14,6 +14,7 @@ import type { ViewState } from '../state.ts';
 import { comparisonRows, nameOf } from './comparison.ts';
 import { batchRows, breakdownRows, levelRows, predictionRows } from './measurements.ts';
 import { goalMetricRows, otherMetricSections } from './metric-rows.ts';
+import { frontRows, stageRows } from './stages.ts';
 
 const MOST_DIFFERENCES = 8;
 
@@ -59,10 +60,17 @@ function sectionsOf(view: ViewState, trial: Trial, marked: number | null, width:
     levelRows(trial, measurement, width),
     goalMetricRows(study.goal, trial.candidate, measurement, width),
     trial.role === 'baseline' ? restRows(study, width) : [],
-    breakdownRows(trial, measurement, width),
-    batchRows(measurement, width),
+    ...timeSections(study, trial, measurement, width),
     ...otherMetricSections(study.goal, trial.candidate, measurement, width),
   ];
+}
+
+/** Where the time of a request goes: of several models a lane for each stage. */
+function timeSections(study: StudyState, trial: Trial, measurement: Measurement, width: number): readonly Section[] {
+  const { topology } = study.started;
+  return topology
+    ? [frontRows(measurement, study.goal, width), stageRows(measurement, topology, trial.candidate, width)]
+    : [breakdownRows(trial, measurement, width), batchRows(measurement, width)];
 }
 
 /** The latency of the original with one request in flight. */

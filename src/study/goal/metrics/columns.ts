@@ -1,16 +1,19 @@
 import type { Metric, MetricColumn } from './metric.ts';
+import { nameOfModel, partsOfName } from './of-model.ts';
 
 /** Returns the columns of `results.csv` that hold the metric. */
 export function columnsOf(metric: Metric): readonly MetricColumn[] {
   if (metric.columns) return metric.columns;
   const { interval } = metric;
-  const name = [snake(metric.name), unitName(metric.unit)].filter((part) => part !== '').join('_');
+  const { base, model } = partsOfName(metric.name);
+  const own = [snake(base), unitName(metric.unit)].filter((part) => part !== '').join('_');
+  const named = (name: string): string => (model === undefined ? name : nameOfModel(name, model));
   return [
-    { name, read: (measurement, candidate) => metric.read(measurement, candidate) },
+    { name: named(own), read: (measurement, candidate) => metric.read(measurement, candidate) },
     ...(interval
       ? [
-          { name: `${name}_low`, read: (measurement) => interval.of(measurement).low } satisfies MetricColumn,
-          { name: `${name}_high`, read: (measurement) => interval.of(measurement).high } satisfies MetricColumn,
+          { name: named(`${own}_low`), read: (measurement) => interval.of(measurement).low } satisfies MetricColumn,
+          { name: named(`${own}_high`), read: (measurement) => interval.of(measurement).high } satisfies MetricColumn,
         ]
       : []),
   ];

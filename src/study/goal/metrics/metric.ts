@@ -7,7 +7,7 @@ import type { Interval } from '../../../stats/interval.ts';
  * report, the lines and the screen take what they show from it.
  */
 export interface Metric {
-  /** As `--constraint` and `--objective` write it: letters, digits and hyphens. */
+  /** As `--constraint` and `--objective` write it: letters, digits and hyphens; of one model among several with `@MODEL` (`of-model.ts`). */
   readonly name: string;
   /** Names the metric in the head of a column and beside a figure, without the unit: `GPU memory`. */
   readonly label: string;
@@ -22,6 +22,8 @@ export interface Metric {
   readonly interval: MetricInterval | null;
   /** What the server has to give besides answers to requests; empty where the load generator measures it alone. */
   readonly needs: readonly MetricNeed[];
+  /** It is measured of the whole server, never of one model. */
+  readonly ofServer?: true;
   /** The value in `unit`; undefined where the measurement lacks it. */
   read(measurement: Measurement, candidate: Candidate): number | undefined;
   /** The value as people read it, with its unit. Default: three significant digits and `unit`. */

@@ -1,5 +1,6 @@
 import type { Measurement } from '../../../profiler/measurement.ts';
 import type { Metric, MetricNeed } from './metric.ts';
+import { partsOfName } from './of-model.ts';
 
 /** A metric, and what it needs that a server does not give. */
 export interface UnmetNeed {
@@ -43,7 +44,11 @@ export const describeUnmet = ({ metric, need }: UnmetNeed): string => `${metric.
 /** Returns why a measurement has no value of the metric, by the first thing that it needs. */
 export function describeMissing(metric: Metric): string {
   const [need] = metric.needs;
-  return need === undefined ? `${metric.name} was not measured` : describeUnmet({ metric, need });
+  if (need !== undefined) return describeUnmet({ metric, need });
+  const { base, model } = partsOfName(metric.name);
+  const isPercentile = model !== undefined && /^latency-/.test(base);
+  const why = isPercentile ? `: of a model inside a pipeline the server tells only the mean, latency@${model}` : '';
+  return `${metric.name} was not measured${why}`;
 }
 
 /** Returns what to do about it. */

@@ -4,6 +4,7 @@ import type { Candidate } from '../../../space/types.ts';
 import { builtInEntries } from './built-in.ts';
 import { columnsOf } from './columns.ts';
 import type { Metric } from './metric.ts';
+import { metricOfModel, partsOfName } from './of-model.ts';
 
 /** The characters that the texts of constraints and objectives have room for (`goal-text.ts`). */
 const NAME = /^[A-Za-z][\w-]*$/;
@@ -15,6 +16,8 @@ const UNIT = /^[A-Za-z%/]+$/;
  */
 export class Metrics {
   readonly #byName: ReadonlyMap<string, Metric>;
+  /** Metrics of one model, made when they are asked for. */
+  readonly #ofModels = new Map<string, Metric>();
 
   /** Errors: USAGE for an entry that cannot be asked for by its name, or two that have a name or a column in common. */
   constructor(entries: readonly Metric[]) {
@@ -35,15 +38,28 @@ export class Metrics {
     return [...this.#byName.keys()];
   }
 
+  /** Tells whether there is such a metric; `METRIC@MODEL` is the one of a model among several. */
   has(name: string): boolean {
-    return this.#byName.has(name);
+    const { base, model } = partsOfName(name);
+    return model === undefined ? this.#byName.has(base) : this.#isOfModel(base, model);
   }
 
-  /** Returns the entry of that name. Errors: USAGE where there is none. */
+  /** Returns the entry of that name, or that of one model for `METRIC@MODEL`. Errors: USAGE where there is none. */
   named(name: string): Metric {
-    const found = this.#byName.get(name);
-    if (found) return found;
-    throw new TrituneError('USAGE', `there is no metric '${name}'`, `the metrics are ${this.names.join(', ')}`);
+    const { base, model } = partsOfName(name);
+    const found = this.#byName.get(base);
+    if (!found)
+      throw new TrituneError('USAGE', `there is no metric '${base}'`, `the metrics are ${this.names.join(', ')}`);
+    if (model === undefined) return found;
+    if (!this.#isOfModel(base, model)) throw notOfModel(found, model);
+    const made = this.#ofModels.get(name) ?? metricOfModel(found, model);
+    this.#ofModels.set(name, made);
+    return made;
+  }
+
+  #isOfModel(base: string, model: string): boolean {
+    const found = this.#byName.get(base);
+    return found !== undefined && !found.ofServer && model !== '';
   }
 
   /** Returns the value where the measurement has a finite one, else undefined: never a zero in place of a missing value. Errors: USAGE. */
@@ -78,6 +94,11 @@ function check({ name, units }: Metric): void {
     'names are letters, digits and hyphens; units are letters, % and /',
   );
 }
+
+const notOfModel = ({ name, ofServer }: Metric, model: string): TrituneError =>
+  ofServer && model !== ''
+    ? new TrituneError('USAGE', `${name} is of the whole server, not of '${model}' alone`, `write ${name}`)
+    : new TrituneError('USAGE', `'${name}@' names no model`, `write ${name}@MODEL`);
 
 function repeated(names: readonly string[]): string | undefined {
   return names.find((name, index) => names.indexOf(name) !== index);

@@ -55,6 +55,7 @@ export const deviceMetrics: readonly Metric[] = [
     better: 'lower',
     interval: null,
     needs: ['gpu-metrics'],
+    ofServer: true,
     read: ({ device }) => device.gpuMemoryMiB,
   },
   {
@@ -66,6 +67,7 @@ export const deviceMetrics: readonly Metric[] = [
     better: 'lower',
     interval: null,
     needs: ['gpu-metrics'],
+    ofServer: true,
     read: ({ device }) => device.gpuUtilizationPercent,
   },
   {
@@ -77,6 +79,7 @@ export const deviceMetrics: readonly Metric[] = [
     better: 'lower',
     interval: null,
     needs: ['gpu-metrics'],
+    ofServer: true,
     read: ({ device }) => device.gpuPowerW,
   },
   {
@@ -88,6 +91,7 @@ export const deviceMetrics: readonly Metric[] = [
     better: 'lower',
     interval: null,
     needs: ['host-metrics'],
+    ofServer: true,
     read: ({ device }) => device.cpuUtilizationPercent,
   },
 ];

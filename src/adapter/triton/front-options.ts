@@ -1,0 +1,43 @@
+import type { RequestSet } from '../../loadgen/types.ts';
+import type { LevelOptions } from '../../profiler/level-options.ts';
+import { stagesOf, type Topology, type TopologyFront } from '../../space/topology.ts';
+import type { Candidate, CandidateShape } from '../../space/types.ts';
+
+/** What sends requests to one model. */
+export interface FrontTraffic
+  extends Pick<LevelOptions, 'transport' | 'openFlow' | 'sequences' | 'alarm' | 'clientCeiling' | 'scheduleAt'> {
+  /** `batch`: samples in one request, where the study varies them. */
+  readonly requestsFor: (candidate: Candidate, batch?: number) => RequestSet;
+}
+
+type FrontOnes = Required<
+  Pick<LevelOptions, 'requests' | 'instances' | 'requestsPerExecution' | 'composing' | 'timesPerRequest'>
+>;
+
+/** What is measured at a front: the front of a topology, or one model alone. */
+export interface MeasuredFront {
+  readonly front: TopologyFront;
+  readonly topology: Topology;
+}
+
+/**
+ * Returns what a candidate is sent, and what a warm-up has to know of its instances: of several stages, those of the one that takes the most
+ * requests to be busy. Beside the front's own statistics those of the stages behind it are read.
+ */
+export function optionsFor(candidate: Candidate, requests: RequestSet, measured: MeasuredFront | null): FrontOnes {
+  const reached = new Map(measured ? stagesOf(measured.front, measured.topology) : []);
+  const members = [...reached.keys()].flatMap((stage) => candidate.shape.members?.[stage] ?? []);
+  const needs = (members.length > 0 ? members : [candidate.shape]).map((shape) => wakeOf(shape, requests.batch));
+  const widest = needs.reduce((most, need) => (requestsOf(need) > requestsOf(most) ? need : most));
+  if (measured) reached.delete(measured.front.model);
+  return { requests, ...widest, composing: [...reached.keys()], timesPerRequest: reached };
+}
+
+/** Without dynamic batching an execution takes one request. */
+function wakeOf({ policy }: CandidateShape, batch: number) {
+  const { instances, dynamicBatching, maxBatchSize } = policy;
+  return { instances, requestsPerExecution: dynamicBatching ? Math.max(1, Math.floor(maxBatchSize / batch)) : 1 };
+}
+
+const requestsOf = ({ instances, requestsPerExecution }: ReturnType<typeof wakeOf>): number =>
+  instances * requestsPerExecution;

@@ -1,0 +1,54 @@
+import type { FrontTraffic } from '../../adapter/triton/front-options.ts';
+import type { ProfileOptions } from '../../adapter/triton/profile.ts';
+import { watchTogether } from '../../loadgen/client/cost.ts';
+import { configOfModel } from '../../space/model-configs.ts';
+import type { Candidate } from '../../space/types.ts';
+import type { RequestDistribution } from '../../spec/study-spec.ts';
+import type { OpenServer } from '../server/open-server.ts';
+import { type OpenTraffic, openTraffic, type TrafficAsked } from './open-traffic.ts';
+import { rateSchedule } from './schedule.ts';
+
+/** The traffic of one front: what is sent to which model. */
+export interface FrontAsked extends TrafficAsked {
+  readonly requestDistribution: RequestDistribution;
+}
+
+/** What sends requests to the fronts of a study, each over threads of its own, as a profile takes it. */
+export interface OpenFronts {
+  readonly traffic: FrontTraffic & Required<Pick<ProfileOptions, 'otherFronts' | 'watchClient'>>;
+  /** Lets go of sockets and shared memory. */
+  close(): Promise<void>;
+}
+
+/** Opens the traffic of each front, the study's first. Errors: USAGE, UNSUPPORTED, SERVER_FAILED; nothing is left open then. */
+export async function openFronts(
+  opened: Pick<OpenServer, 'client' | 'server' | 'tls' | 'headers'>,
+  fronts: readonly [FrontAsked, ...FrontAsked[]],
+): Promise<OpenFronts> {
+  const open: OpenTraffic[] = [];
+  const close = async (): Promise<void> => {
+    for (const traffic of open) await traffic.close();
+  };
+  try {
+    for (const asked of fronts) open.push(await openTraffic(opened, asked));
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  const [first, ...otherFronts] = open.map((traffic, index) => frontTraffic(traffic, fronts[index] as FrontAsked));
+  const watches = open.map(({ threads }) => threads.watchClient);
+  const [only, ...more] = watches as [(typeof watches)[number], ...typeof watches];
+  const watchClient = more.length === 0 ? only : () => watchTogether(watches.map((watch) => watch()));
+  return { traffic: { ...(first as FrontTraffic), otherFronts, watchClient }, close };
+}
+
+function frontTraffic(traffic: OpenTraffic, { config, spec, requestDistribution }: FrontAsked): FrontTraffic {
+  const { transport, threads, sequences, alarm, clientCeiling } = traffic;
+  const configIn = (candidate: Candidate) => configOfModel(candidate, config.name ?? '', config);
+  return {
+    ...{ transport, openFlow: threads.openFlow, sequences, alarm },
+    requestsFor: (candidate, batch) => traffic.requestsFor(configIn(candidate), batch),
+    scheduleAt: (perSecond) => rateSchedule({ requestDistribution, seed: spec.seed }, perSecond),
+    ...(clientCeiling && { clientCeiling }),
+  };
+}

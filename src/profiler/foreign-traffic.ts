@@ -1,0 +1,41 @@
+import type { Measurement } from './measurement.ts';
+import { requestsServed } from './server-breakdown.ts';
+import type { Reading } from './server-side.ts';
+
+/** A model between two readings that were taken while nothing of ours was in flight, and our requests in between. */
+export interface AtRest {
+  readonly model: string;
+  /** Of the requests; '' for any. */
+  readonly version: string;
+  readonly before: Reading;
+  readonly after: Reading;
+  /** Requests that we sent to it, or that ours made there; null where nobody knows how many. */
+  readonly ours: number | null;
+  readonly mostInFlight: number;
+}
+
+/**
+ * Returns the requests of others, model by model. The server may count the last requests of an earlier level only after it has answered
+ * them, so an excess that such a remainder could explain is none. A model that several fronts send to has an entry for each of them.
+ */
+export function foreignTraffic(models: readonly AtRest[]): Pick<Measurement, 'foreignRequests' | 'foreignByModel'> {
+  const found = [...Map.groupBy(models, ({ model }) => model)].flatMap(([model, entries]) => {
+    const excess = excessOf(entries);
+    return excess === null ? [] : [[model, excess] as const];
+  });
+  if (found.length === 0) return {};
+  const [one] = models;
+  const foreignRequests = found.reduce((sum, [, excess]) => sum + excess, 0);
+  const isOne = models.every(({ model }) => model === one?.model);
+  return { foreignRequests, ...(!isOne && { foreignByModel: Object.fromEntries(found) }) };
+}
+
+function excessOf(entries: readonly AtRest[]): number | null {
+  const { before, after, version } = entries[0] as AtRest;
+  if ('unread' in before || 'unread' in after) return null;
+  if (entries.some(({ ours }) => ours === null)) return null;
+  const ours = entries.reduce((sum, each) => sum + (each.ours ?? 0), 0);
+  const mostInFlight = entries.reduce((sum, each) => sum + each.mostInFlight, 0);
+  const excess = (requestsServed(before, after, version) ?? 0) - ours;
+  return excess > Math.max(2 * mostInFlight, ours / 100) ? excess : null;
+}

@@ -1,0 +1,82 @@
+import { NS_PER_S, NS_PER_US, nsToMs } from '../../base/units.ts';
+import type { ClientTimeSums } from '../../loadgen/client-times.ts';
+import type { SendTally } from '../../loadgen/pacing/open-loop.ts';
+import { timesInterval } from '../../stats/interval.ts';
+import { httpReplies } from '../http-replies.ts';
+import { latencyPercentiles, latencySummary } from '../latency-summary.ts';
+import type { LevelOptions } from '../level-options.ts';
+import type { ClientTimesUs, Measurement, OpenLoopFigures } from '../measurement.ts';
+import { percentileRangeMs, type WindowedFigures } from '../windows/figures.ts';
+import type { WindowsOutcome } from '../windows/outcome.ts';
+
+/** What the requests of one front saw. */
+export type OwnFigures = Omit<
+  Measurement,
+  | ('device' | 'client' | 'hostWorkUs' | 'foreignRequests' | 'foreignByModel' | 'fronts')
+  | ('budgetVerdict' | 'server' | 'serverNote' | 'composing')
+>;
+
+/** Returns the figures of the counted windows. `failures`: of the same requests. */
+export function ownFigures(
+  options: LevelOptions,
+  figures: WindowsOutcome,
+  paced: OpenLoopFigures | null,
+  failures: Measurement['failures'],
+): OwnFigures {
+  const requests = figures.succeeded + figures.failed;
+  const dropped = paced?.droppedSends ?? 0;
+  const windowPercentilesMs = percentileRangeMs(figures.ofEach, options.percentile);
+  return {
+    level: options.level,
+    throughput: timesInterval(figures.rate, options.requests.batch),
+    latencyMs: latencySummary(figures.latencies),
+    ...(options.percentiles && { latencyPercentilesMs: latencyPercentiles(figures.latencies, options.percentiles) }),
+    budgetLatencyMs: { percentile: options.percentile, ...figures.percentileMs },
+    ...(windowPercentilesMs && { windowPercentilesMs }),
+    stable: figures.stable,
+    windows: figures.windows,
+    ...(figures.coldWindows > 0 && { coldWindows: figures.coldWindows }),
+    ...(figures.voidWindows > 0 && { voidWindows: figures.voidWindows }),
+    durationMs: nsToMs(figures.durationNs),
+    requests,
+    ...(figures.responses > 0 && { responses: figures.responses }),
+    ...(options.sequences && { sequences: figures.sequences }),
+    sendRate: figures.durationNs > 0 ? (figures.sent / figures.durationNs) * NS_PER_S : 0,
+    failures: dropped > 0 ? [...failures, { kind: 'dropped', count: dropped, firstMessage: DROPPED }] : failures,
+    errorRate: requests === 0 ? 1 : (figures.failed + dropped) / (requests + dropped),
+    ...(figures.clientTimes && { clientTimes: meanTimes(figures.clientTimes) }),
+    ...(paced && { openLoop: paced }),
+    ...(figures.replies && { replies: httpReplies(figures.replies, figures.fromDue ?? figures.latencies) }),
+  };
+}
+
+const DROPPED = 'not sent when it was due: too many requests were in flight';
+
+/** Returns the figures of an open loop over `seconds`; null for a closed one, which has no tally. */
+export function pacedFigures(
+  tally: SendTally | null,
+  figures: WindowedFigures,
+  seconds: number,
+): OpenLoopFigures | null {
+  if (tally === null) return null;
+  return {
+    scheduledLatencyMs: latencySummary(figures.fromDue ?? figures.latencies),
+    lateSends: tally.late,
+    droppedSends: tally.dropped,
+    sendLatenessP50Us: tally.lateness.quantileNs(0.5) / NS_PER_US,
+    achievedRate: seconds > 0 ? tally.sent / seconds : 0,
+  };
+}
+
+/** Returns the means per request. */
+export function meanTimes({ requests, ...sums }: ClientTimeSums): ClientTimesUs {
+  const meanUs = (sumNs: number): number => sumNs / requests / NS_PER_US;
+  return {
+    requests,
+    marshalUs: meanUs(sums.marshalNs),
+    sendUs: meanUs(sums.sendNs),
+    waitUs: meanUs(sums.waitNs),
+    receiveUs: meanUs(sums.receiveNs),
+    unmarshalUs: meanUs(sums.unmarshalNs),
+  };
+}

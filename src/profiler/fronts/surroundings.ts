@@ -1,0 +1,60 @@
+import { type ClientUse, watchClient } from '../../loadgen/client/cost.ts';
+import { DeviceReadings } from '../devices/device-readings.ts';
+import type { LevelOptions } from '../level-options.ts';
+import type { Measurement } from '../measurement.ts';
+import { Gate } from './gate.ts';
+import type { Gates } from './measure-front.ts';
+
+/** What is watched once, whatever number of fronts is measured. */
+export type WatchOptions = Pick<LevelOptions, 'clock' | 'onProgress' | 'deviceProbe' | 'hostWorkUs' | 'watchClient'>;
+
+/** The gates of a measurement, and what is watched beside its traffic. */
+export interface Surroundings {
+  readonly gates: Gates;
+  readonly devices: DeviceReadings;
+  /** The client's use from the moment that all are warm until all have counted. */
+  readonly use: () => ClientUse;
+}
+
+/**
+ * Does `measure` with so many fronts, and adds to its figures those of devices and host. The client is watched, and the devices are read, while
+ * requests are counted; the host does its piece of work before the first and after the last request.
+ */
+export async function withSurroundings<T extends object>(
+  options: WatchOptions,
+  fronts: number,
+  measure: (surroundings: Surroundings) => Promise<T>,
+): Promise<T & Pick<Measurement, 'device' | 'hostWorkUs'>> {
+  const client = (options.watchClient ?? watchClient)();
+  const devices = new DeviceReadings(options);
+  const hostWork: (number | undefined)[] = [];
+  let use: ClientUse | undefined;
+  const gates: Gates = {
+    atRest: new Gate(fronts, () => {
+      hostWork.push(options.hostWorkUs?.());
+      options.onProgress?.({ phase: 'warm-up' });
+    }),
+    started: new Gate(fronts),
+    warm: new Gate(fronts, () => client.restart()),
+    counted: new Gate(fronts, async () => {
+      use = await client.read();
+      devices.readIfNone();
+    }),
+    drained: new Gate(fronts, () => {
+      hostWork.push(options.hostWorkUs?.());
+    }),
+  };
+  try {
+    const figures = await measure({ gates, devices, use: () => use as ClientUse });
+    return { ...figures, device: await devices.mean(), ...hostFigure(hostWork) };
+  } finally {
+    client.stop();
+    devices.stop();
+  }
+}
+
+/** The mean over the readings before and after. */
+function hostFigure(readings: readonly (number | undefined)[]): Pick<Measurement, 'hostWorkUs'> {
+  const known = readings.filter((reading) => reading !== undefined);
+  return known.length === 0 ? {} : { hostWorkUs: known.reduce((sum, each) => sum + each, 0) / known.length };
+}

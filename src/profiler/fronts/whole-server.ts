@@ -1,0 +1,70 @@
+import type { Measurement, ServerBreakdown } from '../measurement.ts';
+import type { FrontResult } from './measure-front.ts';
+
+type ServerSide = Pick<Measurement, 'server' | 'serverNote'>;
+
+/**
+ * Returns the server's figures of all fronts together: means over their requests, and counts as for one length of time. Executions of different
+ * models have no batch sizes in common, so there are none. null, with the reason, where one front's are.
+ */
+export function wholeServer(fronts: readonly (FrontResult & { readonly times: number })[]): ServerSide {
+  const servers: ServerBreakdown[] = [];
+  for (const { own, options, times } of fronts) {
+    if (own.server === null) {
+      const { serverNote } = own;
+      return {
+        server: null,
+        ...(serverNote !== undefined && { serverNote: `${options.requests.model}: ${serverNote}` }),
+      };
+    }
+    servers.push(countedTimes(own.server, times));
+  }
+  return { server: together(servers) };
+}
+
+function countedTimes(server: ServerBreakdown, times: number): ServerBreakdown {
+  const count = (each: number): number => Math.round(each * times);
+  const { cache } = server;
+  return {
+    ...server,
+    successCount: count(server.successCount),
+    inferenceCount: count(server.inferenceCount),
+    executionCount: count(server.executionCount),
+    failCount: count(server.failCount),
+    cache: { ...cache, hitCount: count(cache.hitCount), missCount: count(cache.missCount) },
+  };
+}
+
+function together(servers: readonly ServerBreakdown[]): ServerBreakdown {
+  const sum = (of: (server: ServerBreakdown) => number): number => servers.reduce((total, each) => total + of(each), 0);
+  const mean = (weight: (server: ServerBreakdown) => number, of: (server: ServerBreakdown) => number): number => {
+    const total = sum(weight);
+    return total > 0 ? sum((each) => weight(each) * of(each)) / total : 0;
+  };
+  const perRequest = (of: (server: ServerBreakdown) => number): number => mean(({ successCount }) => successCount, of);
+  return {
+    queueUs: perRequest(({ queueUs }) => queueUs),
+    computeInputUs: perRequest(({ computeInputUs }) => computeInputUs),
+    computeInferUs: perRequest(({ computeInferUs }) => computeInferUs),
+    computeOutputUs: perRequest(({ computeOutputUs }) => computeOutputUs),
+    overheadUs: perRequest(({ overheadUs }) => overheadUs),
+    requestUs: perRequest(({ requestUs }) => requestUs),
+    successCount: sum(({ successCount }) => successCount),
+    inferenceCount: sum(({ inferenceCount }) => inferenceCount),
+    executionCount: sum(({ executionCount }) => executionCount),
+    failCount: sum(({ failCount }) => failCount),
+    cache: {
+      hitCount: sum(({ cache }) => cache.hitCount),
+      hitUs: mean(
+        ({ cache }) => cache.hitCount,
+        ({ cache }) => cache.hitUs,
+      ),
+      missCount: sum(({ cache }) => cache.missCount),
+      missUs: mean(
+        ({ cache }) => cache.missCount,
+        ({ cache }) => cache.missUs,
+      ),
+    },
+    batches: [],
+  };
+}

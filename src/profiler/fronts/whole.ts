@@ -1,0 +1,142 @@
+import { nsToMs } from '../../base/units.ts';
+import { LatencyHistogram } from '../../stats/histogram.ts';
+import { type Interval, sumOfIntervals } from '../../stats/interval.ts';
+import { mixedQuantileInterval } from '../../stats/quantile-interval.ts';
+import { latencyPercentiles, latencySummary } from '../latency-summary.ts';
+import type { LevelOptions } from '../level-options.ts';
+import type { ClientTimesUs, Measurement, OpenLoopFigures } from '../measurement.ts';
+import type { FrontResult } from './measure-front.ts';
+import type { OwnFigures } from './own-figures.ts';
+import { wholeServer } from './whole-server.ts';
+
+/** What is asked of the whole. */
+export type WholeAsked = Pick<LevelOptions, 'level' | 'percentile' | 'percentiles'>;
+
+/** The figures of all fronts together, but for what is watched beside the traffic. */
+export type WholeFigures = OwnFigures & Pick<Measurement, 'server' | 'serverNote'>;
+
+/** A front, and how often its requests count, so that all fronts were counted for equally long. */
+interface Part extends FrontResult {
+  readonly times: number;
+}
+
+/**
+ * Returns the figures of all requests of several fronts together. Throughputs add up. A front that was counted for a shorter time than
+ * another has its latencies counted more often, so that each weighs by its rate. Beside a closed loop the latencies at a fixed rate are those from
+ * the time due. The error rate is the highest of the fronts': a model that fails does not hide behind one that is asked more often.
+ */
+export function wholeOf(fronts: readonly FrontResult[], { level, percentile, percentiles }: WholeAsked): WholeFigures {
+  const longestNs = Math.max(...fronts.map(({ figures }) => figures.durationNs));
+  const parts = fronts.map((front): Part => {
+    const { durationNs } = front.figures;
+    return { ...front, times: durationNs > 0 ? longestNs / durationNs : 1 };
+  });
+  const isPaced = level.mode === 'request-rate';
+  const seen = merged(parts, ({ figures }) => figures.fromDue ?? figures.latencies);
+  const latencies = isPaced ? merged(parts, ({ figures }) => figures.latencies) : seen;
+  const own = fronts.map((front) => front.own);
+  const windowPercentilesMs = windowRange(parts, percentile);
+  const clientTimes = own.flatMap((each) => each.clientTimes ?? []);
+  return {
+    level,
+    throughput: sumOfIntervals(own.map(({ throughput }) => throughput)),
+    latencyMs: latencySummary(latencies),
+    ...(percentiles && { latencyPercentilesMs: latencyPercentiles(latencies, percentiles) }),
+    budgetLatencyMs: { percentile, ...percentileOf(parts, seen, percentile) },
+    ...(windowPercentilesMs && { windowPercentilesMs }),
+    stable: own.every(({ stable }) => stable),
+    ...(own.some(({ tooManyErrors }) => tooManyErrors) && { tooManyErrors: true as const }),
+    windows: Math.min(...own.map(({ windows }) => windows)),
+    ...countOf(own, 'coldWindows'),
+    ...countOf(own, 'voidWindows'),
+    durationMs: nsToMs(longestNs),
+    requests: sumOver(own, ({ requests }) => requests),
+    ...countOf(own, 'responses'),
+    ...countOf(own, 'sequences'),
+    sendRate: sumOver(own, ({ sendRate }) => sendRate),
+    failures: allFailures(own),
+    errorRate: Math.max(...own.map(({ errorRate }) => errorRate)),
+    ...wholeServer(parts),
+    ...(clientTimes.length > 0 && { clientTimes: meanOf(clientTimes) }),
+    ...(isPaced && { openLoop: pacedOf(own, seen) }),
+  };
+}
+
+const sumOver = <T>(all: readonly T[], of: (each: T) => number): number =>
+  all.reduce((total, each) => total + of(each), 0);
+
+/** Absent where no front has it. */
+function countOf<K extends 'coldWindows' | 'voidWindows' | 'responses' | 'sequences'>(
+  own: readonly OwnFigures[],
+  field: K,
+): { readonly [F in K]?: number } {
+  const known = own.flatMap((each) => each[field] ?? []);
+  return known.length === 0 ? {} : ({ [field]: sumOver(known, (count) => count) } as { readonly [F in K]?: number });
+}
+
+function merged(parts: readonly Part[], latenciesOf: (part: Part) => LatencyHistogram): LatencyHistogram {
+  const all = new LatencyHistogram();
+  for (const part of parts) all.mergeTimes(latenciesOf(part), part.times);
+  return all;
+}
+
+function percentileOf(parts: readonly Part[], seen: LatencyHistogram, percentile: number): Interval {
+  const streams = parts.map(({ figures, times }) => ({
+    batches: figures.batches.map((batch) => batch.fromDue ?? batch.latencies),
+    share: seen.count === 0 ? 0 : (figures.succeeded * times) / seen.count,
+  }));
+  const { value, low, high } = mixedQuantileInterval(streams, seen, percentile / 100);
+  return { value: nsToMs(value), low: nsToMs(low), high: nsToMs(high) };
+}
+
+/** The lowest and the highest percentile of the windows, the first of each front together, the second, and so on. */
+function windowRange(parts: readonly Part[], percentile: number): Measurement['windowPercentilesMs'] {
+  const windows = Math.min(...parts.map(({ figures }) => figures.ofEach.length));
+  const percentiles = Array.from({ length: windows }, (_, window) =>
+    merged(parts, ({ figures }) => {
+      const { latencies, fromDue } = figures.ofEach[window] as (typeof figures.ofEach)[number];
+      return fromDue.count > 0 ? fromDue : latencies;
+    }),
+  )
+    .filter(({ count }) => count > 0)
+    .map((latencies) => nsToMs(latencies.quantileNs(percentile / 100)));
+  return percentiles.length === 0 ? undefined : { low: Math.min(...percentiles), high: Math.max(...percentiles) };
+}
+
+function allFailures(own: readonly OwnFigures[]): Measurement['failures'] {
+  const byKind = Map.groupBy(
+    own.flatMap(({ failures }) => failures),
+    ({ kind }) => kind,
+  );
+  return [...byKind.values()].map((same) => ({
+    ...(same[0] as (typeof same)[number]),
+    count: sumOver(same, ({ count }) => count),
+  }));
+}
+
+/** Means over the requests of all samples. */
+function meanOf(times: readonly ClientTimesUs[]): ClientTimesUs {
+  const requests = sumOver(times, (each) => each.requests);
+  const mean = (of: (each: ClientTimesUs) => number): number =>
+    sumOver(times, (each) => of(each) * each.requests) / requests;
+  return {
+    requests,
+    marshalUs: mean(({ marshalUs }) => marshalUs),
+    sendUs: mean(({ sendUs }) => sendUs),
+    waitUs: mean(({ waitUs }) => waitUs),
+    receiveUs: mean(({ receiveUs }) => receiveUs),
+    unmarshalUs: mean(({ unmarshalUs }) => unmarshalUs),
+  };
+}
+
+/** The lateness is that of the front whose sends were latest. */
+function pacedOf(own: readonly OwnFigures[], seen: LatencyHistogram): OpenLoopFigures {
+  const paced = own.flatMap(({ openLoop }) => openLoop ?? []);
+  return {
+    scheduledLatencyMs: latencySummary(seen),
+    lateSends: sumOver(paced, ({ lateSends }) => lateSends),
+    droppedSends: sumOver(paced, ({ droppedSends }) => droppedSends),
+    sendLatenessP50Us: Math.max(...paced.map(({ sendLatenessP50Us }) => sendLatenessP50Us)),
+    achievedRate: sumOver(paced, ({ achievedRate }) => achievedRate),
+  };
+}

@@ -1,0 +1,84 @@
+import type { Interval } from '../stats/interval.ts';
+import { clientFigures } from './client-figures.ts';
+import { foreignTraffic } from './foreign-traffic.ts';
+import { allOrNone } from './fronts/all-or-none.ts';
+import { type FrontResult, measureFront } from './fronts/measure-front.ts';
+import { MixProgress } from './fronts/mix-progress.ts';
+import { type WatchOptions, withSurroundings } from './fronts/surroundings.ts';
+import { wholeOf } from './fronts/whole.ts';
+import { defaultPrecision, type LevelOptions } from './level-options.ts';
+import type { FrontMeasurement, Measurement } from './measurement.ts';
+
+/** What fronts that are measured together have in common. */
+type Common = WatchOptions &
+  Pick<LevelOptions, 'level' | 'signal' | 'percentile' | 'percentiles' | 'precision' | 'budgetMs'>;
+
+/** What each front has for itself: its part of the level, its requests, and what sends them. A budget of its own takes the place of the whole's. */
+export type FrontOptions = Omit<LevelOptions, Exclude<keyof Common, 'level' | 'budgetMs'>>;
+
+/**
+ * Measures several models at the same time, each at its part of the level: every one is warm before any is counted, and the requests of all go on
+ * until all have been counted enough. The figures are of all requests together, and `fronts` has those of each model. The budget of the options is
+ * that of the whole. The error of one front ends all. Errors: as `measureLevel`.
+ */
+export function measureMix(options: Common, fronts: readonly FrontOptions[]): Promise<Measurement> {
+  const { precision = defaultPrecision, budgetMs } = options;
+  return withSurroundings(options, fronts.length, async ({ gates, devices, use }) => {
+    const progress = new MixProgress(fronts.map(({ requests }) => requests.model));
+    const results = await allOrNone(options.signal, fronts, (front, signal, index) => {
+      const own: LevelOptions = { ...options, ...front, signal };
+      return measureFront(own, gates, (step) => {
+        devices.readIfDue();
+        const whole = progress.after(index, step);
+        if (whole) options.onProgress?.(whole);
+      });
+    });
+    const client = await clientFigures(use(), results);
+    const whole = wholeOf(results, options);
+    const foreign = foreignTraffic(results.flatMap(({ atRest }) => atRest));
+    const isDecided = budgetMs !== undefined && !client.starved && results.some(({ figures }) => figures.budgetVerdict);
+    return {
+      ...whole,
+      ...(isDecided && verdictOn(whole.budgetLatencyMs, budgetMs, precision)),
+      ...foreign,
+      client,
+      fronts: results.map((result) => frontMeasurement(result, foreign)),
+    };
+  });
+}
+
+/** The verdict on the budget, where the percentile is clearly on one side of it. */
+function verdictOn({ low, high }: Interval, budgetMs: number, precision: number): Pick<Measurement, 'budgetVerdict'> {
+  if (low > budgetMs * (1 + precision)) return { budgetVerdict: 'missed' };
+  return high < budgetMs * (1 - precision) ? { budgetVerdict: 'met' } : {};
+}
+
+function frontMeasurement(
+  {
+    own,
+    options: {
+      requests: { model },
+    },
+  }: FrontResult,
+  { foreignByModel = {} }: Pick<Measurement, 'foreignByModel'>,
+): FrontMeasurement {
+  const foreign = foreignByModel[model] ?? 0;
+  return {
+    model,
+    level: own.level,
+    throughput: own.throughput,
+    latencyMs: own.latencyMs,
+    budgetLatencyMs: own.budgetLatencyMs,
+    stable: own.stable,
+    durationMs: own.durationMs,
+    requests: own.requests,
+    sendRate: own.sendRate,
+    failures: own.failures,
+    errorRate: own.errorRate,
+    server: own.server,
+    ...(own.serverNote !== undefined && { serverNote: own.serverNote }),
+    ...(own.composing && { composing: own.composing }),
+    ...(foreign > 0 && { foreignRequests: foreign }),
+    ...(own.openLoop && { openLoop: own.openLoop }),
+  };
+}

@@ -1,0 +1,77 @@
+import { MS_PER_S } from '../../base/units.ts';
+import type { Measurement, ServerBreakdown } from '../../profiler/measurement.ts';
+import { answeredPerSecond, countedMs, stageBreakdowns } from '../../profiler/stage-breakdowns.ts';
+import type { Topology } from '../../space/topology.ts';
+import type { CandidateShape } from '../../space/types.ts';
+
+const US_PER_MS = 1e3;
+
+/** Where the time goes in one stage. Times are means of one request to the stage, in milliseconds; they add up to its time in the server but for overhead. */
+export interface StageSplit {
+  readonly model: string;
+  /** Requests that it answered for each that clients were answered; of co-located models their part of all. */
+  readonly timesPerRequest: number;
+  readonly queueMs: number;
+  /** In executions: input, inference and output, without the calls of a BLS model. */
+  readonly computeMs: number;
+  /** In which an execution waited for the models that it calls; they may run side by side. 0 for a model that calls none. */
+  readonly callsMs: number;
+  /** Samples of the mean execution; null where none was counted. */
+  readonly batchSize: number | null;
+  /** null where the candidate does not say. */
+  readonly instances: number | null;
+  /** Busy instances over all instances, 0 to 1; null where that is not known. An instance that waits for calls is busy. */
+  readonly busy: number | null;
+}
+
+/** Returns the split of each stage that the server gave statistics of, in the order of the topology. */
+export function stageSplits(
+  measurement: Measurement,
+  topology: Topology,
+  { members = {} }: Pick<CandidateShape, 'members'>,
+): readonly StageSplit[] {
+  const stages = stageBreakdowns(measurement, topology);
+  const answered = answeredPerSecond(measurement);
+  return [...stages].map(([model, server]) => {
+    const computeMs = computeOf(server);
+    const callsMs = Math.min(computeMs, callsOf(model, server, stages, topology));
+    const durationMs = countedMs(measurement, model);
+    const instances = members[model]?.policy.instances ?? null;
+    const busyMs =
+      server.batches.reduce((sum, { executions, meanExecutionUs }) => sum + executions * meanExecutionUs, 0) /
+      US_PER_MS;
+    return {
+      model,
+      timesPerRequest: answered > 0 && durationMs > 0 ? (server.successCount * MS_PER_S) / durationMs / answered : 0,
+      queueMs: server.queueUs / US_PER_MS,
+      computeMs: computeMs - callsMs,
+      callsMs,
+      batchSize: server.executionCount > 0 ? server.inferenceCount / server.executionCount : null,
+      instances,
+      busy: instances && durationMs > 0 && busyMs > 0 ? Math.min(1, busyMs / (instances * durationMs)) : null,
+    };
+  });
+}
+
+/** Returns the stage whose instances are busiest; null where that is not known of two at least. */
+export function busiestStage(splits: readonly StageSplit[]): StageSplit | null {
+  const known = splits.filter(({ busy }) => busy !== null);
+  if (known.length < 2) return null;
+  return known.reduce((most, split) => ((split.busy ?? 0) > (most.busy ?? 0) ? split : most));
+}
+
+const computeOf = ({ computeInputUs, computeInferUs, computeOutputUs }: ServerBreakdown): number =>
+  (computeInputUs + computeInferUs + computeOutputUs) / US_PER_MS;
+
+/** What the models that it calls took for one of its requests, one after the other. */
+function callsOf(
+  model: string,
+  { successCount }: ServerBreakdown,
+  stages: ReadonlyMap<string, ServerBreakdown>,
+  { calls = {} }: Topology,
+): number {
+  return (calls[model] ?? []).reduce((sum, called) => {
+    const server = stages.get(called);
+    return server && successCount > 0 ? sum + (server.requestUs * server.successCount) / successCount / US_PER_MS : sum;
+  }, 0);
+}

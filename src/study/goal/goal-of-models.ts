@@ -1,0 +1,41 @@
+import { TrituneError } from '../../base/errors.ts';
+import type { Topology } from '../../space/topology.ts';
+import type { Goal } from '../types.ts';
+import { partsOfName } from './metrics/of-model.ts';
+
+/** Returns the latency budget in milliseconds of each model that the goal has one for; the smallest of several. */
+export function budgetsOfModels({ constraints }: Pick<Goal, 'constraints'>): Readonly<Record<string, number>> {
+  const budgets = new Map<string, number>();
+  for (const { metric, relation, value } of constraints) {
+    const { base, model } = partsOfName(metric);
+    if (base !== 'latency' || relation !== '<=' || model === undefined) continue;
+    budgets.set(model, Math.min(value, budgets.get(model) ?? Number.POSITIVE_INFINITY));
+  }
+  return Object.fromEntries(budgets);
+}
+
+/**
+ * Returns the goal with its metrics of single models checked against those that are tuned together; without a topology there are none. What is
+ * asked of the only front is asked of the whole. Errors: USAGE for another model.
+ */
+export function goalOverModels(goal: Goal, topology: Topology | undefined): Goal {
+  const over = <T extends { readonly metric: string }>(asked: T): T => ({
+    ...asked,
+    metric: metricOver(asked.metric, topology),
+  });
+  return { ...goal, constraints: goal.constraints.map(over), objectives: goal.objectives.map(over) };
+}
+
+function metricOver(name: string, topology: Topology | undefined): string {
+  const { base, model } = partsOfName(name);
+  if (model === undefined) return name;
+  if (!topology) throw unknown(name, model, 'this study tunes one model alone', `write ${base}`);
+  const { fronts, stages } = topology;
+  const known = [...new Set([...fronts.map((front) => front.model), ...stages])];
+  if (!known.includes(model))
+    throw unknown(name, model, 'it is not tuned in this study', `the models are ${known.join(', ')}`);
+  return fronts.length === 1 && fronts[0]?.model === model ? base : name;
+}
+
+const unknown = (name: string, model: string, why: string, hint: string): TrituneError =>
+  new TrituneError('USAGE', `'${name}' is about '${model}', but ${why}`, hint);

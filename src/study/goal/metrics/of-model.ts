@@ -1,0 +1,103 @@
+import type { FrontMeasurement, Measurement, ServerBreakdown } from '../../../profiler/measurement.ts';
+import { countedMs } from '../../../profiler/stage-breakdowns.ts';
+import type { Candidate } from '../../../space/types.ts';
+import type { Interval } from '../../../stats/interval.ts';
+import type { Metric } from './metric.ts';
+
+const US_PER_MS = 1e3;
+const MS_PER_S = 1e3;
+
+/** A metric's name, and the model of several whose figure it is; absent for that of all. */
+export interface MetricName {
+  readonly base: string;
+  readonly model?: string;
+}
+
+/** Returns the parts of `METRIC@MODEL` or `METRIC`. A model may be named almost anything: the first @ divides. */
+export function partsOfName(name: string): MetricName {
+  const at = name.indexOf('@');
+  return at < 0 ? { base: name } : { base: name.slice(0, at), model: name.slice(at + 1) };
+}
+
+/** Returns the name of a model's own metric. */
+export const nameOfModel = (base: string, model: string): string => `${base}@${model}`;
+
+/**
+ * Returns the metric of one model among several: what its own clients see, where it has some; of a model inside a pipeline what the server tells
+ * of it. Its columns are named like those of the metric, with `@MODEL`.
+ */
+export function metricOfModel(metric: Metric, model: string): Metric {
+  const { interval, columns } = metric;
+  const ownOf =
+    <T>(read: (part: Measurement, own: Candidate) => T | undefined) =>
+    (measurement: Measurement, candidate: Candidate): T | undefined => {
+      const part = partOf(measurement, model);
+      return part && read(part, ownCandidate(candidate, model));
+    };
+  return {
+    ...metric,
+    name: nameOfModel(metric.name, model),
+    label: `${model} ${metric.label}`,
+    description: `${metric.description}, of ${model}`,
+    interval: interval && { ...interval, of: (measurement) => interval.of(partOf(measurement, model) ?? measurement) },
+    read: ownOf((part, own) => metric.read(part, own)),
+    ...(columns && {
+      columns: columns.map((column) => ({
+        name: nameOfModel(column.name, model),
+        read: ownOf((part, own) => column.read(part, own)),
+      })),
+    }),
+  };
+}
+
+/**
+ * Returns the part of a measurement that is one model's: a front's own figures, or for a stage behind a front what the server tells: its mean
+ * time as latency, without percentiles. A model that is neither is the only front: the whole is its own. undefined where the server told nothing.
+ */
+export function partOf(measurement: Measurement, model: string): Measurement | undefined {
+  const { fronts, composing = [], ...whole } = measurement;
+  const front = fronts?.find((each) => each.model === model);
+  if (front) return frontOf(whole, front);
+  const stage = [...composing, ...(fronts ?? []).flatMap((each) => each.composing ?? [])].findLast(
+    (each) => each.model === model,
+  );
+  if (stage) return stageOf({ ...whole, durationMs: countedMs(measurement, model) }, stage);
+  return fronts ? undefined : measurement;
+}
+
+const frontOf = (
+  { openLoop: _, composing: __, ...whole }: Measurement,
+  { model: ___, ...own }: FrontMeasurement,
+): Measurement => ({
+  ...whole,
+  ...own,
+});
+
+function stageOf({ openLoop: _, ...whole }: Measurement, server: ServerBreakdown): Measurement {
+  const meanMs = server.requestUs / US_PER_MS;
+  const unknown = Number.NaN;
+  const requests = server.successCount + server.failCount;
+  const rate = (count: number): number => (whole.durationMs > 0 ? (count / whole.durationMs) * MS_PER_S : 0);
+  return {
+    ...whole,
+    throughput: exactly(rate(server.inferenceCount)),
+    latencyMs: {
+      ...{ avg: meanMs, p50: unknown, p90: unknown, p95: unknown, p99: unknown },
+      ...{ max: unknown, min: unknown, std: unknown },
+    },
+    budgetLatencyMs: { percentile: whole.budgetLatencyMs.percentile, ...exactly(meanMs) },
+    requests,
+    sendRate: rate(requests),
+    failures: [],
+    errorRate: requests === 0 ? 0 : server.failCount / requests,
+    server,
+  };
+}
+
+const exactly = (value: number): Interval => ({ value, low: value, high: value });
+
+/** Returns the candidate as one of its models sees it. */
+function ownCandidate(candidate: Candidate, model: string): Candidate {
+  const shape = candidate.shape.members?.[model];
+  return shape ? { ...candidate, shape } : candidate;
+}
