@@ -1,4 +1,5 @@
 import type { Measurement } from '../profiler/measurement.ts';
+import type { Topology } from '../space/topology.ts';
 import type { Candidate } from '../space/types.ts';
 import { specOf } from '../spec/spec-of-options.ts';
 import { bestTrial, standingOf } from '../study/goal/ranking.ts';
@@ -8,13 +9,20 @@ import type { Goal, LevelRange, Sampler, Trial } from '../study/types.ts';
 import type { TunedAdapter } from '../tuner/adapter.ts';
 import { BASELINE } from '../tuner/run.ts';
 import { tune } from '../tuner/tune.ts';
-import { type BudgetedProblem, worthOf } from './problem.ts';
+import { type BudgetedProblem, type TestProblem, worthOf } from './problem.ts';
 import { NOWHERE, OfflineWorld, REPLAY, type WorldOptions } from './world.ts';
 
 /** Creates a sampler for a problem. */
 export type MakeSampler = (
   space: SpaceView,
-  options: { readonly seed: number; readonly goal: Goal; readonly levels: LevelRange },
+  options: {
+    readonly seed: number;
+    readonly goal: Goal;
+    readonly levels: LevelRange;
+    readonly topology?: Topology | undefined;
+    /** The problem, for samplers that are no more than a comparison. */
+    readonly testProblem?: TestProblem;
+  },
 ) => Sampler;
 
 /** The state of a search after a number of measurements, the baseline's included. */
@@ -64,7 +72,7 @@ export async function contest(
 ): Promise<Outcome> {
   const { seed } = options;
   const { testProblem } = problem;
-  const { space, levels } = testProblem;
+  const { space, levels, topology } = testProblem;
   const goal = goalOf(problem);
   const world = new OfflineWorld(testProblem, options);
   const made: Measured[] = [];
@@ -93,7 +101,7 @@ export async function contest(
       return measurement;
     },
   };
-  const sampler = make(space, { seed, goal, levels });
+  const sampler = make(space, { seed, goal, levels, topology, testProblem });
   // The queueing sampler adapts its length as in a real run; the expected duration is not an aim here.
   const usual = { seconds: world.usualSeconds(usualTrials('queueing') ?? 0), isAim: false, loads: 0, loadSeconds: 0 };
   const state = await tune(

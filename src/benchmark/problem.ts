@@ -1,5 +1,7 @@
 import type { GpuMemory } from '../perfmodel/gpu-memory.ts';
-import type { Candidate } from '../space/types.ts';
+import type { Narrowing } from '../space/narrowing.ts';
+import type { Topology } from '../space/topology.ts';
+import type { Assignment, Candidate } from '../space/types.ts';
 import type { SpaceView } from '../study/search/samplers/space-view.ts';
 import type { LevelRange } from '../study/types.ts';
 import { atSpeed, type Truth } from './truth.ts';
@@ -23,6 +25,22 @@ export interface TestProblem {
   loadMs(candidate: Candidate): number;
   /** Duration of a change of instances alone, where it is known. */
   readonly inPlaceMs?: number | undefined;
+  /** Of a pipeline: its fronts and stages. */
+  readonly topology?: Topology;
+  /** Returns the space with some parameters left out, where several models are tuned together. */
+  narrowed?(narrowing: Narrowing): SpaceView;
+  /** Budgets with their optima, where the space is too large to be gone through for them. */
+  readonly budgets?: readonly KnownBudget[];
+}
+
+/** A budget with the best throughput within it. */
+export interface KnownBudget {
+  readonly tightness: Tightness;
+  readonly budgetMs: number;
+  readonly optimum: number;
+  /** What serves that. */
+  readonly assignment: Assignment;
+  readonly level: number;
 }
 
 /** Memoizes a truth by candidate and level. */
@@ -48,25 +66,30 @@ export type Tightness = 'tight' | 'middle' | 'loose';
 
 /** The place of a budget between the lowest p99 and that of the highest throughput, on a logarithmic scale. */
 const SHARES: Readonly<Record<Tightness, number>> = { tight: 0.2, middle: 0.5, loose: 0.85 };
+export const TIGHTNESSES = Object.keys(SHARES) as readonly Tightness[];
 /** The least ratio of a budget to the lowest p99; a nearer one would be met by luck alone. */
 const LEAST_ROOM = 1.25;
 /** The optimum's p99 is at most this share of the budget; one at the very edge could not be recognised. */
-const EDGE = 0.97;
+export const EDGE = 0.97;
 
 /**
  * Returns the test problem with a tight, a middle and a loose budget. `slowest`: the lowest speed of a machine whose speed changes; it must
  * be able to keep the budget.
  */
 export function budgetedProblemsOf(testProblem: TestProblem, slowest = 1): BudgetedProblem[] {
+  if (testProblem.budgets) return testProblem.budgets.map(({ tightness, budgetMs, optimum }) => ({ testProblem, tightness, budgetMs, optimum }));
   const truths = everyTruth(testProblem).map((truth) => atSpeed(truth, slowest));
   const lowest = Math.min(...truths.map(({ latencyMs }) => latencyMs.p99));
   const fastest = truths.reduce((best, each) => (each.throughput > best.throughput ? each : best));
-  return (Object.keys(SHARES) as Tightness[]).map((tightness) => {
-    const budget = lowest * Math.max(LEAST_ROOM, (fastest.latencyMs.p99 / lowest) ** SHARES[tightness]);
-    const budgetMs = Number(budget.toPrecision(3));
+  return TIGHTNESSES.map((tightness) => {
+    const budgetMs = budgetOf(tightness, lowest, fastest.latencyMs.p99);
     return problemAtSpeed({ testProblem, tightness, budgetMs, optimum: 0 }, 1);
   });
 }
+
+/** Returns a budget in milliseconds between the lowest p99 and that of the highest throughput. */
+export const budgetOf = (tightness: Tightness, lowestMs: number, fastestMs: number): number =>
+  Number((lowestMs * Math.max(LEAST_ROOM, (fastestMs / lowestMs) ** SHARES[tightness])).toPrecision(3));
 
 /** Returns the same problem on a machine of another speed, with the optimum there. */
 export function problemAtSpeed(problem: BudgetedProblem, speed: number): BudgetedProblem {

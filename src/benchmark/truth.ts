@@ -15,6 +15,22 @@ export interface Truth {
   readonly batches: readonly { readonly size: number; readonly executions: number; readonly meanExecutionUs: number }[];
   /** Parts of the server's time per request in microseconds, where they are known. */
   readonly split?: { readonly inputUs: number; readonly outputUs: number; readonly overheadUs: number };
+  /** Of a pipeline: requests behind the figures, what each stage did, and what each of several fronts saw. */
+  readonly requests?: number;
+  readonly stages?: readonly StageTruth[];
+  readonly fronts?: readonly FrontTruth[];
+}
+
+/** The true figures of one stage of a pipeline; means per request of its own. */
+export interface StageTruth extends Pick<Truth, 'queueUs' | 'computeUs' | 'batches'> {
+  readonly model: string;
+  readonly requests: number;
+}
+
+/** What the requests to one model of several truly see. */
+export interface FrontTruth extends Pick<Truth, 'throughput' | 'latencyMs'> {
+  readonly model: string;
+  readonly requests: number;
 }
 
 /** Returns the truth on a machine of that speed: every time is divided by the speed. */

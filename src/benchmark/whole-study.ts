@@ -34,7 +34,7 @@ export async function playStudy(
   options: StudyOptions,
 ): Promise<StudyOutcome> {
   const { seed, estimateSpeeds } = options;
-  const { space, levels } = problem.testProblem;
+  const { space, levels, topology } = problem.testProblem;
   const goal = goalOf(problem);
   const world = new OfflineWorld(problem.testProblem, options);
   const usual = { seconds: world.usualSeconds(usualTrials('queueing') ?? 0), isAim: true, loads: 0, loadSeconds: 0 };
@@ -42,7 +42,7 @@ export async function playStudy(
     { ...planOf(problem, goal, seed), usual, finalRounds: FINAL_ROUNDS },
     {
       adapter: world.adapter,
-      sampler: make(space, { seed, goal, levels }),
+      sampler: make(space, { seed, goal, levels, topology, testProblem: problem.testProblem }),
       journal: { append: async () => undefined },
       clock: world.clock,
       ...(estimateSpeeds && { estimateSpeeds }),

@@ -13,10 +13,11 @@ import { CandidateRefusedError } from '../tuner/refused.ts';
 import type { MachineSpeed } from './machine-speed.ts';
 import type { TestProblem } from './problem.ts';
 import { randomFor } from './random-for.ts';
-import { atSpeed, type Truth } from './truth.ts';
+import { measurementOf, WINDOWS_MS } from './measurement-of.ts';
+import { pipelineMeasurement } from './pipelines/pipeline-measurement.ts';
+import { atSpeed } from './truth.ts';
 
 /** Durations of a usual tuning run, in milliseconds. */
-const WINDOWS_MS = 1500;
 const REST_WINDOWS_MS = 750;
 const WARM_UP_MS = 500;
 const IN_PLACE_MS = 300;
@@ -154,10 +155,14 @@ export class OfflineWorld {
     const rate = Math.exp(noise.throughput * standardNormal(random));
     const latency = Math.exp(noise.latency * standardNormal(random));
     const stall = random.float() < (this.#options.stalls ?? 0) ? between(STALLED, random.float()) : 1;
-    const measurement = measurementOf(truth, level, {
+    const disturbance = {
       ...{ rate, latency: latency * stall },
       ...{ rateWidth: 2 * noise.throughput, latencyWidth: 2 * noise.latency },
-    });
+    };
+    const { topology } = this.#testProblem;
+    const measurement = topology
+      ? pipelineMeasurement(truth, level, topology, disturbance, random)
+      : measurementOf(truth, level, disturbance);
     const { statistics, gpuMemory = false } = this.#options;
     const memory = gpuMemory ? this.#testProblem.gpuMemory?.(candidate) : undefined;
     const hostWorkUs = (HOST_WORK_US / speed) * Math.exp(HOST_NOISE * standardNormal(random));
@@ -175,61 +180,6 @@ function deviceOf(memory: GpuMemory | undefined): Measurement['device'] {
   const { usedMib, totalMib } = memory;
   const total = totalMib === null ? {} : { memoryTotalBytes: totalMib * BYTES_PER_MIB };
   return { gpuMemoryMiB: usedMib, gpus: [{ uuid: 'GPU-made-up', memoryBytes: usedMib * BYTES_PER_MIB, ...total }] };
-}
-
-interface Disturbance {
-  readonly rate: number;
-  readonly latency: number;
-  readonly rateWidth: number;
-  readonly latencyWidth: number;
-}
-
-function measurementOf(truth: Truth, level: LoadLevel, disturbance: Disturbance): Measurement {
-  const throughput = truth.throughput * disturbance.rate;
-  const { avg, p50, p90, p95, p99 } = truth.latencyMs;
-  // A slowdown shifts the whole distribution; the tail has noise of its own besides.
-  const [middle, tail] = [1 / disturbance.rate, disturbance.latency];
-  const split = truth.split ?? { inputUs: 0.1 * truth.computeUs, outputUs: 0.05 * truth.computeUs, overheadUs: 0 };
-  const requests = Math.max(50, Math.round((throughput * WINDOWS_MS) / 1e3));
-  const spread = (value: number, width: number) => ({ value, low: value * (1 - width), high: value * (1 + width) });
-  return {
-    level,
-    throughput: spread(throughput, disturbance.rateWidth),
-    latencyMs: {
-      avg: avg * middle,
-      p50: p50 * middle,
-      p90: p90 * middle,
-      p95: p95 * tail,
-      p99: p99 * tail,
-      max: 1.2 * p99 * tail,
-      min: p50 / 2,
-      std: p99 - p50,
-    },
-    budgetLatencyMs: { ...spread(p99 * tail, disturbance.latencyWidth), percentile: 99 },
-    stable: true,
-    windows: 3,
-    durationMs: WINDOWS_MS,
-    requests,
-    sendRate: throughput,
-    failures: [],
-    errorRate: 0,
-    server: {
-      queueUs: truth.queueUs,
-      computeInputUs: split.inputUs,
-      computeInferUs: truth.computeUs - split.inputUs - split.outputUs,
-      computeOutputUs: split.outputUs,
-      overheadUs: split.overheadUs,
-      requestUs: truth.queueUs + truth.computeUs + split.overheadUs,
-      successCount: requests,
-      inferenceCount: requests,
-      executionCount: truth.batches.reduce((sum, { executions }) => sum + executions, 0),
-      failCount: 0,
-      cache: { hitCount: 0, hitUs: 0, missCount: 0, missUs: 0 },
-      batches: truth.batches,
-    },
-    device: {},
-    client: { cpuUsPerRequest: 20, eventLoopDelayMs: 0, bound: false },
-  };
 }
 
 const between = ([low, high]: readonly [number, number], share: number): number => low + (high - low) * share;

@@ -7,6 +7,7 @@ import type { StudyRecord, TrialApplied } from '../study/records/records.ts';
 import { describeAccuracy } from '../study/summary/accuracy-words.ts';
 import {
   describeAssignment,
+  describeBottleneck,
   describeConstraint,
   describeLevel,
   describeObjectives,
@@ -60,6 +61,7 @@ export function createLines(write: Print, earlier: readonly StudyRecord[] = []):
         return;
       case 'trial-started':
         print(`trial ${event.trial}: ${describeAssignment(event.candidate.assignment)}`);
+        if (event.bottleneck) print(`    of trial ${event.bottleneck.trial} ${describeBottleneck(event.bottleneck)}`);
         return;
       case 'trial-measured':
         print(`    ${measured(event)}`);

@@ -6,7 +6,7 @@ import { relativeHalfWidth } from '../stats/precision.ts';
 import type { Choice } from './modelled-config.ts';
 import { type ModelPart, WHOLE } from './parts.ts';
 import { kernelOf, type Place, placeOf, SETTING_DISTANCES } from './places.ts';
-import type { Measured, Simulated, Simulator } from './simulator.ts';
+import { type FigureName, figureNamed, type Measured, type SimulatedFigures, type Simulator, simulatedFigure } from './simulator.ts';
 
 /**
  * A figure as a logarithm, or a weighted sum of such. `shared` is the signed part of its standard deviation that is due to uncertain
@@ -42,41 +42,53 @@ type WithoutParts = NonNullable<CorrectionOptions['without']>;
  * batch, queue delay, level and settings (Rasmussen and Williams, 2006, algorithm 2.1).
  */
 export function correctedFigure(
-  name: keyof Simulated,
+  name: FigureName,
   simulator: Simulator,
   measured: readonly Measured[],
   { longestDelayUs, without = WHOLE }: CorrectionOptions,
 ): PredictFigure {
+  const { figure, front } = figureNamed(name) as NonNullable<ReturnType<typeof figureNamed>>;
   const place = (choice: Choice, level: number): Place => ({
-    ...placeOf(choice, level, longestDelayUs),
+    ...placeOf(choice, level, longestDelayUs, simulator.stageShares),
     batchDoublings: Math.log2(simulator.meanBatch(choice, level)),
   });
   const readings = measured.flatMap(({ choice, measurements }) =>
     measurements.flatMap((measurement): Reading<Place>[] => {
       const simulated = simulator.predict(choice, measurement.level.value);
-      const value = readFigure(name, measurement);
-      if (!simulated || !(value > 0) || !Number.isFinite(value) || measurement.client.bound) return [];
+      const predicted = simulated && simulatedFigure(simulated, name);
+      const own = front === null ? measurement : frontIn(measurement, front);
+      if (!predicted || !own || measurement.client.bound) return [];
+      const value = readFigure(figure, own);
+      if (!(value > 0) || !Number.isFinite(value)) return [];
       const at = place(choice, measurement.level.value);
-      return [{ place: at, value: Math.log(value / simulated[name]), noiseVariance: noiseOf(name, measurement) ** 2 }];
+      return [{ place: at, value: Math.log(value / predicted), noiseVariance: noiseOf(figure, own) ** 2 }];
     }),
   );
-  const hypotheses = correctionsWith(name === 'throughput' ? 'rate' : 'latency', without);
+  const hypotheses = correctionsWith(figure === 'throughput' ? 'rate' : 'latency', without);
   const correction = posteriorOf(without.has('correction') ? [] : readings, hypotheses);
   return (choice, level) => {
     const simulated = simulator.predict(choice, level);
-    if (!simulated) return null;
+    const predicted = simulated && simulatedFigure(simulated, name);
+    if (!predicted) return null;
     const { mean, sd } = correction(place(choice, level));
-    const uncertainty = simulator.uncertainty(choice, level);
-    const shared = name === 'throughput' ? -uncertainty : uncertainty;
+    const uncertainty = simulator.uncertainty(choice, level, front);
+    const shared = figure === 'throughput' ? -uncertainty : uncertainty;
     return {
-      mean: Math.log(simulated[name]) + mean,
+      mean: Math.log(predicted) + mean,
       sd: Math.hypot(sd, uncertainty),
       shared: without.has('shared-uncertainty') ? 0 : shared,
     };
   };
 }
 
-function readFigure(name: keyof Simulated, measurement: Measurement): number {
+/** What a measurement says of the requests to one model; that model's own where it is the only front. */
+const frontIn = (measurement: Measurement, front: string): Read | undefined =>
+  measurement.fronts ? measurement.fronts.find(({ model }) => model === front) : measurement;
+
+/** What figures are read from. */
+type Read = Pick<Measurement, 'throughput' | 'budgetLatencyMs' | 'latencyMs' | 'openLoop'>;
+
+function readFigure(name: keyof SimulatedFigures, measurement: Read): number {
   if (name === 'throughput') return measurement.throughput.value;
   if (name === 'latency') return measurement.budgetLatencyMs.value;
   return latenciesOf(measurement)[latencyFields[name]];
@@ -93,7 +105,7 @@ const latencyFields = {
 /** The noise of a reading beside its own interval, as a standard deviation of logarithms: no two runs are alike. */
 export const LEAST_NOISE = { throughput: 0.02, latency: 0.04 };
 
-function noiseOf(name: keyof Simulated, { throughput, budgetLatencyMs }: Measurement): number {
+function noiseOf(name: keyof SimulatedFigures, { throughput, budgetLatencyMs }: Read): number {
   const [interval, least] =
     name === 'throughput' ? [throughput, LEAST_NOISE.throughput] : [budgetLatencyMs, LEAST_NOISE.latency];
   const width = relativeHalfWidth(interval) / DEVIATIONS_AT_95_PERCENT;

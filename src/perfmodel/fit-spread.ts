@@ -11,9 +11,9 @@ const SEED = 1;
  * The scale of the robust loss, as a ratio's logarithm: larger misses count less than in proportion, so that one disturbed measurement does
  * not decide.
  */
-const USUAL_MISS = 0.3;
+export const USUAL_MISS = 0.3;
 /** Coefficients of variation above this are rare a priori; a larger one needs several observations. */
-const USUAL_SPREAD = 0.1;
+export const USUAL_SPREAD = 0.1;
 const PRIOR_WEIGHT = 2;
 
 /** An observation with its service law, without the spread. */

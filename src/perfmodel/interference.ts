@@ -107,6 +107,37 @@ export function averagedInterference(points: readonly Point[], without: WithoutP
   };
 }
 
+/** Interferences per instance to try first, and factors around the best of them. */
+const ROUGH = [0, 0.05, 0.15, 0.3, 0.5, 0.8, 1.2, 1.8];
+const FINER = [0.8, 0.9, 1.12, 1.25];
+
+/** How a stage's own instances slow each other, as far as what others do to them allows. */
+export interface OwnInterference {
+  readonly interference: Interference;
+  /** The largest logarithm of a posterior, up to a constant. */
+  readonly evidence: number;
+}
+
+/**
+ * Fits the interference of a stage's own instances where others slow them too. `added`: for each point what these add, in times of a lone execution. A fine
+ * grid, as a coarse one leaves residuals that the others would be blamed for.
+ */
+export function ownInterference(points: readonly Point[], added: readonly number[]): OwnInterference {
+  const explain = (perInstance: number, batchExponent: number): OwnInterference => {
+    const interference = { perInstance, batchExponent };
+    const factors = points.map((point, index) => interferenceFactor(interference, point) + (added[index] as number));
+    const misfit = fitLine(points, factors).loss / (2 * USUAL_MISS ** 2);
+    return { interference, evidence: logPriorOf(interference, Number.POSITIVE_INFINITY) - misfit };
+  };
+  const best = (all: readonly OwnInterference[]): OwnInterference =>
+    all.reduce((most, each) => (each.evidence > most.evidence ? each : most));
+  const rough = best(ROUGH.map((perInstance) => explain(perInstance, 0)));
+  const { perInstance } = rough.interference;
+  if (perInstance === 0) return rough;
+  const fine = best([rough, ...FINER.map((factor) => explain(perInstance * factor, 0))]);
+  return best([fine, ...EXPONENTS.slice(1).map((exponent) => explain(fine.interference.perInstance, exponent))]);
+}
+
 /** Returns the hypotheses of the grid. */
 function hypothesesWith(without: WithoutParts): readonly InterferenceHypothesis[] {
   const some =

@@ -17,6 +17,11 @@ export interface Choice {
   readonly settings: ReadonlyMap<string, string>;
   /** Choices with the same key are the same to the performance model. */
   readonly key: string;
+  /**
+   * The choices of models that are tuned together, by name; absent for one model alone. The fields above then hold for all of them: the instances are
+   * a sum, the largest batch and the delay the largest of any, and settings are by `MODEL/path`.
+   */
+  readonly members?: ReadonlyMap<string, Choice>;
 }
 
 const known = new WeakMap<Candidate, Choice>();
@@ -46,6 +51,47 @@ export function atClientBatch(choice: Choice, batch: number | undefined): Choice
 export const largestRequest = ({ policy }: Pick<Choice, 'policy'>): number => Math.max(1, policy.maxBatchSize);
 
 function readChoice(candidate: Candidate): Choice {
+  return candidate.shape.members ? jointChoice(candidate, candidate.shape.members) : ownChoice(candidate);
+}
+
+function jointChoice(candidate: Candidate, shapes: NonNullable<CandidateShape['members']>): Choice {
+  const members = new Map(
+    Object.entries(shapes).map(([model, shape]) => [model, memberChoice(candidate, model, shape)]),
+  );
+  const all = [...members.values()];
+  const settingsKey = all.map((member) => member.settingsKey).join(' ');
+  return {
+    candidate,
+    policy: candidate.shape.policy,
+    largestBatch: Math.max(1, ...all.map(({ largestBatch }) => largestBatch)),
+    delayUs: Math.max(0, ...all.map(({ delayUs }) => delayUs)),
+    clientBatch: null,
+    settingsKey,
+    settings: settingsOf(settingsKey, candidate.shape),
+    key: all.map(({ key }) => key).join(' '),
+    members,
+  };
+}
+
+/** Returns the choices of the models that are tuned together, in their order; the choice itself for one model alone. */
+export const partsOf = (choice: Choice): readonly Choice[] => (choice.members ? [...choice.members.values()] : [choice]);
+
+const ofShapes = new WeakMap<CandidateShape, Choice>();
+
+/** Returns a member's choice; the same object for the candidates that share the member's shape. */
+function memberChoice(candidate: Candidate, model: string, shape: CandidateShape): Choice {
+  const choice = ofShapes.get(shape) ?? ownChoice(memberOf(candidate, model, shape));
+  ofShapes.set(shape, choice);
+  return choice;
+}
+
+/** Returns the part of a joint candidate that is one model's, as a candidate of its own; its assignment keeps the names of the joint space. */
+function memberOf({ assignment, value, fingerprint }: Candidate, model: string, shape: CandidateShape): Candidate {
+  const own = Object.entries(assignment).filter(([name]) => name.startsWith(`${model}/`));
+  return { fingerprint: `${fingerprint} ${model}`, assignment: Object.fromEntries(own), value, shape };
+}
+
+function ownChoice(candidate: Candidate): Choice {
   const { policy } = candidate.shape;
   const largestBatch = policy.dynamicBatching ? Math.max(1, policy.maxBatchSize) : 1;
   const delayUs = largestBatch > 1 ? policy.maxQueueDelayNs / 1e3 : 0;

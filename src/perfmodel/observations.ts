@@ -48,7 +48,7 @@ export function observationsOf({ candidate, measurements }: MeasuredCandidate): 
 }
 
 /** Tells whether nothing else was served meanwhile, hardly anything failed, and the client did not limit the load. */
-function isUsable({ errorRate, foreignRequests, throughput, latencyMs, client }: Measurement): boolean {
+export function isUsable({ errorRate, foreignRequests, throughput, latencyMs, client }: Measurement): boolean {
   const { avg, p50, p99 } = latencyMs;
   const served = [throughput.value, avg, p50, p99].every((figure) => Number.isFinite(figure) && figure > 0);
   return served && !client.bound && errorRate <= MOST_ERRORS && foreignRequests === undefined;

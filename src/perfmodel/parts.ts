@@ -11,6 +11,7 @@ export const modelParts = {
   'front-end': 'the front end takes no time',
   turns: 'all instances execute concurrently',
   tails: 'the usual spread of execution times',
+  sharing: 'models on one device do not slow each other',
 } as const satisfies Readonly<Record<string, string>>;
 
 export type ModelPart = keyof typeof modelParts;

@@ -11,10 +11,50 @@ export interface Place {
 }
 
 /**
- * Returns the coordinates of a choice at a level. Instances and batch size count only as far as requests in flight can fill them. Queue
+ * Returns the coordinates of a choice at a level. `stageShares`: how much of a request's time each model of a network is. Instances and batch size count only as far as requests in flight can fill them. Queue
  * delays are scaled by the longest of the space. The last coordinate is how far below the largest batch a preferred one is sent on.
  */
-export function placeOf(choice: Choice, level: number, longestDelayUs: number): Place {
+export function placeOf(
+  choice: Choice,
+  level: number,
+  longestDelayUs: number,
+  stageShares: ReadonlyMap<string, number> | null = null,
+): Place {
+  return choice.members
+    ? placeInNetwork(choice, choice.members, level, longestDelayUs, stageShares)
+    : placeOfOne(choice, level, longestDelayUs);
+}
+
+/** The least weight of a stage's coordinates, and of any where nothing tells how much of a request's time it is. */
+const LEAST_WEIGHT = 0.2;
+
+/**
+ * Returns the coordinates of a joint choice: the level, and instances, batch size and delay of each stage, scaled by the square root of its share
+ * of a request's time over that of the largest. Where a stage hardly counts, two choices that differ in it are much alike.
+ */
+function placeInNetwork(
+  { settings, clientBatch }: Choice,
+  members: ReadonlyMap<string, Choice>,
+  level: number,
+  longestDelayUs: number,
+  stageShares: ReadonlyMap<string, number> | null,
+): Place {
+  const largest = Math.max(0, ...(stageShares?.values() ?? []));
+  const inFlight = level * (clientBatch ?? 1);
+  const ofStages = [...members].flatMap(([stage, { policy, largestBatch, delayUs }]) => {
+    const weight = largest > 0 ? Math.max(LEAST_WEIGHT, Math.sqrt((stageShares?.get(stage) ?? 0) / largest)) : 1;
+    return [
+      (weight * Math.log2(policy.instances)) / 1.5,
+      (weight * Math.log2(Math.min(largestBatch, inFlight))) / 2,
+      largestBatch > 1 && longestDelayUs > 0 ? weight * Math.sqrt(delayUs / longestDelayUs) : 0,
+      (weight * Math.log2(largestBatch / Math.min(largestBatch, ...policy.preferredBatchSizes))) / 2,
+    ];
+  });
+  return { coordinates: [...ofStages, Math.log2(inFlight) / 1.5, Math.log2(clientBatch ?? 1) / 2], settings };
+}
+
+/** Returns the coordinates of one model. */
+function placeOfOne(choice: Choice, level: number, longestDelayUs: number): Place {
   const { policy, largestBatch, delayUs, settings } = choice;
   const clientBatch = choice.clientBatch ?? 1;
   const smallestPreferred = Math.min(largestBatch, ...policy.preferredBatchSizes);

@@ -6,7 +6,14 @@ import { atClientBatch, type Choice, choiceOf } from './modelled-config.ts';
 import { hasServicePoints, servicePoints } from './observation.ts';
 import { isModelled, type MeasuredCandidate, observationsOf } from './observations.ts';
 import { executionMisses } from './service-times.ts';
-import { type Measured, measuredChoices, type Simulated, type Simulator, simulatorOf } from './simulator.ts';
+import {
+  type Measured,
+  type ModelSimulator,
+  measuredChoices,
+  type SimulatedFigures,
+  type Simulator,
+  simulatorOf,
+} from './simulator.ts';
 
 /** A predicted figure, and the standard deviation of a measurement's logarithm around it, by the model's own account. */
 export interface Estimate {
@@ -90,7 +97,7 @@ export function predictorOf(
 }
 
 /** Percentiles that every measurement has, whatever its budget's percentile. */
-const latencies: Readonly<Record<number, keyof Simulated>> = {
+const latencies: Readonly<Record<number, keyof SimulatedFigures>> = {
   50: 'latency-p50',
   90: 'latency-p90',
   95: 'latency-p95',
@@ -99,8 +106,8 @@ const latencies: Readonly<Record<number, keyof Simulated>> = {
 
 /** Returns corrected figures; each correction is fitted on first use. */
 function figuresOf(simulator: Simulator, measured: readonly Measured[], longestDelayUs: number) {
-  const known = new Map<keyof Simulated, PredictFigure>();
-  return (name: keyof Simulated, choice: Choice, level: number): Estimate | null => {
+  const known = new Map<keyof SimulatedFigures, PredictFigure>();
+  return (name: keyof SimulatedFigures, choice: Choice, level: number): Estimate | null => {
     const predict = known.get(name) ?? correctedFigure(name, simulator, measured, { longestDelayUs });
     known.set(name, predict);
     const predicted = predict(choice, level);
@@ -109,7 +116,7 @@ function figuresOf(simulator: Simulator, measured: readonly Measured[], longestD
   };
 }
 
-function qualityOf(simulator: Simulator, measured: readonly Measured[]): FitQuality {
+function qualityOf(simulator: ModelSimulator, measured: readonly Measured[]): FitQuality {
   const misses = measured.flatMap(({ choice, measurements }) =>
     executionMisses(simulator.lawOf(choice), observationsOf({ candidate: choice.candidate, measurements })),
   );

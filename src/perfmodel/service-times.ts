@@ -1,22 +1,11 @@
-import { affineLaw, executionNs, type ServiceLaw } from '../queueing/service-law.ts';
+import { executionNs, type ServiceLaw } from '../queueing/service-law.ts';
 import type { Candidate } from '../space/types.ts';
-import type { Normal, Reading } from '../stats/gaussian-process.ts';
-import { executionTimeFactors, levelled } from './execution-time-factors.ts';
+import { executionLawsOf, type Observed, pointsOf } from './execution-laws.ts';
 import { fitSpread } from './fit-spread.ts';
 import { fitFrontEnd } from './front-end.ts';
-import type { Point } from './interference.ts';
 import type { Choice } from './modelled-config.ts';
-import { hasServicePoints, type Observation, seenExecutions, servicePoints } from './observation.ts';
+import { hasServicePoints, type Observation, servicePoints } from './observation.ts';
 import { WHOLE, type WithoutParts } from './parts.ts';
-import { type CorrectedLine, correctedLineOf } from './residual-correction.ts';
-import { type Settings, settingFactors } from './setting-effects.ts';
-import { uncertaintyOf } from './uncertainty.ts';
-
-/** A choice with its observations. */
-export interface Observed {
-  readonly choice: Choice;
-  readonly observations: readonly Observation[];
-}
 
 /** Service laws by choice, each fitted mostly to what is like the choice. */
 export interface ServiceTimes {
@@ -26,71 +15,23 @@ export interface ServiceTimes {
   readonly roundTripNs: number;
 }
 
-/** Uncertainties are computed for multiples of this number of busy instances. */
-const BUSY_STEP = 0.25;
 /** The coefficient of variation of execution times where it is not fitted. */
 const USUAL_CV = 0.05;
-/**
- * The noise of a factor between settings, as a standard deviation of logarithms: laws of different settings are not of quite the same
- * shape.
- */
-const FACTOR_NOISE = 0.05;
 
 /**
- * Fits service laws to the server's statistics by batch size. A law is that of all settings (`correctedLineOf`, weighted towards its own)
- * times a factor for its settings. `expectedTime`: prior execution time of a candidate relative to others. null without statistics by batch
- * size.
+ * Fits service laws to the server's statistics by batch size and to what clients saw: execution times (`executionLawsOf`), the front end,
+ * and the spread. null without statistics by batch size.
  */
 export function serviceTimesOf(
   observed: readonly Observed[],
   without: WithoutParts = WHOLE,
   expectedTime: (candidate: Candidate) => number = () => 1,
 ): ServiceTimes | null {
-  const points = observed.flatMap(({ choice, observations }) =>
-    observations.flatMap((observation) => {
-      const company = (seenExecutions(observation)?.meanBatch ?? 1) / observation.samplesPerRequest;
-      const { instances } = choice.policy;
-      return servicePoints(observation).map((point): Point => ({ ...point, instances, company }));
-    }),
-  );
-  const reference = observed.find(({ choice }) =>
-    points.some(({ settingsKey }) => settingsKey === choice.settingsKey),
-  )?.choice;
-  if (!reference) return null;
-  const expectedFactor = ({ candidate }: Choice): number =>
-    Math.log(expectedTime(candidate) / expectedTime(reference.candidate));
-  const seen = new Map(observed.map(({ choice }) => [choice.settingsKey, choice]));
-  const expected = new Map([...seen].map(([settingsKey, choice]) => [settingsKey, expectedFactor(choice)]));
-  const factors = executionTimeFactors(points, reference.settingsKey, expected, without);
-  const surprises = settingFactors(
-    reference.settings,
-    without.has('carry-over') ? [] : readingsOf(factors, seen, reference, expected),
-  );
-  const unseen = (choice: Choice): Normal => {
-    const { mean, sd } = surprises(choice.settings);
-    return { mean: mean + expectedFactor(choice), sd };
-  };
-  const factorOf = (choice: Choice): number => factors.get(choice.settingsKey) ?? unseen(choice).mean;
-  const level = levelled(points, factors);
-
-  const correctedLines = new Map<string, CorrectedLine>();
-  const correctedLineFor = ({ settingsKey, policy: { instances }, largestBatch }: Choice): CorrectedLine => {
-    const isSingle = largestBatch === 1;
-    const key = `${settingsKey} ${instances} ${isSingle}`;
-    const correctedLine =
-      correctedLines.get(key) ?? correctedLineOf(level, { settingsKey, instances, isSingle }, without);
-    correctedLines.set(key, correctedLine);
-    return correctedLine;
-  };
-  const known = new Map<string, ServiceLaw>();
-  const rough = (choice: Choice): ServiceLaw => {
-    const key = `${choice.settingsKey} ${choice.policy.instances} ${choice.largestBatch}`;
-    const law = known.get(key) ?? lawFor(choice, correctedLineFor(choice), factorOf(choice));
-    known.set(key, law);
-    return law;
-  };
+  const timed = observed.map((each) => ({ choice: each.choice, points: pointsOf(each) }));
+  const laws = executionLawsOf(timed, without, expectedTime);
+  if (!laws) return null;
   const telling = observed.flatMap(({ choice, observations }) =>
-    observations.filter(hasServicePoints).map((observation) => ({ observation, law: rough(choice) })),
+    observations.filter(hasServicePoints).map((observation) => ({ observation, law: laws.of(choice) })),
   );
   // Under load the round trip includes what the front end takes for other requests, which is fitted separately.
   const roundTripNs = Math.max(0, Math.min(...telling.map(({ observation }) => observation.roundTripNs)));
@@ -102,65 +43,16 @@ export function serviceTimesOf(
   }));
   const cv = without.has('tails') ? USUAL_CV : fitSpread(explained);
   const finished = new Map<ServiceLaw, ServiceLaw>();
-  const uncertainties = new Map<string, number>();
   return {
     roundTripNs: way.roundTripNs,
-    uncertainty(choice, batchSize, busyInstances) {
-      const { settingsKey, policy, largestBatch } = choice;
-      const busy = Math.round(busyInstances / BUSY_STEP) * BUSY_STEP;
-      const key = `${settingsKey} ${policy.instances} ${largestBatch === 1} ${batchSize} ${busy}`;
-      const work = { largestBatch, batchSize, busyInstances: busy };
-      const uncertainty =
-        uncertainties.get(key) ??
-        Math.hypot(
-          factors.has(settingsKey) ? 0 : unseen(choice).sd,
-          correctedLineFor(choice).interferenceUncertainty(batchSize, busy),
-          uncertaintyOf(work, level, rough(choice), without),
-        );
-      uncertainties.set(key, uncertainty);
-      return uncertainty;
-    },
+    uncertainty: laws.uncertainty,
     of(choice) {
-      const law = rough(choice);
+      const law = laws.of(choice);
       const whole = finished.get(law) ?? { ...law, cv, ...behind };
       finished.set(law, whole);
       return whole;
     },
   };
-}
-
-/** Returns the factors of measured settings over what was expected of them. */
-function readingsOf(
-  factors: ReadonlyMap<string, number>,
-  seen: ReadonlyMap<string, Choice>,
-  reference: Choice,
-  expected: ReadonlyMap<string, number>,
-): Reading<Settings>[] {
-  return [...factors].flatMap(([settingsKey, factor]) => {
-    const place = settingsKey === reference.settingsKey ? undefined : seen.get(settingsKey)?.settings;
-    const value = factor - (expected.get(settingsKey) ?? 0);
-    return place ? [{ place, value, noiseVariance: FACTOR_NOISE ** 2 }] : [];
-  });
-}
-
-function lawFor({ largestBatch }: Choice, { line, correctionAt }: CorrectedLine, factor: number): ServiceLaw {
-  const executionNs = (batchSize: number): number =>
-    (line.fixedNs + line.perSampleNs * batchSize) * Math.exp(correctionAt(batchSize) + factor);
-  return {
-    ...affineLaw(1, 1),
-    points: sizesUpTo(Math.max(2, largestBatch)).map((batchSize) => ({
-      batchSize,
-      executionNs: executionNs(batchSize),
-    })),
-    interference: line.interference,
-  };
-}
-
-/** Returns 1, 2, 3, 4, 6, 8, 12, 16, … up to twice the largest. */
-function sizesUpTo(largest: number): number[] {
-  const sizes = [1, 2];
-  for (let power = 2; power < largest; power *= 2) sizes.push(power * 1.5, 2 * power);
-  return sizes;
 }
 
 /** Returns |law / observed − 1| for each observed execution time. */

@@ -4,7 +4,7 @@ import type { LoadLevel } from '../loadgen/types.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import { affineLaw, executionNs, type ServiceLaw } from '../queueing/service-law.ts';
 import { enoughRequests, simulate } from '../queueing/simulate.ts';
-import type { Simulation } from '../queueing/tally.ts';
+import type { ClientFigures, ModelFigures } from '../queueing/tally.ts';
 import type { Traffic } from '../queueing/traffic.ts';
 import type { Candidate } from '../space/types.ts';
 import { USUAL_PER_SAMPLE } from './affine-line.ts';
@@ -28,7 +28,13 @@ export const measuredChoices = (candidate: Candidate, measurements: readonly Mea
   }));
 
 /** Simulated figures, by the names of the study's metrics: infer/s and milliseconds. */
-export interface Simulated {
+export interface Simulated extends SimulatedFigures {
+  /** The same of each front by its model, where several models get requests. */
+  readonly fronts?: ReadonlyMap<string, SimulatedFigures>;
+}
+
+/** Figures of all requests, or of those to one model. */
+export interface SimulatedFigures {
   readonly throughput: number;
   readonly latency: number;
   readonly 'latency-avg': number;
@@ -38,7 +44,36 @@ export interface Simulated {
   readonly 'latency-p99': number;
 }
 
-/** The simulator of Triton's dynamic batcher with service laws fitted to what was measured. */
+/** The name of a figure; with `@MODEL` of the requests to that model alone. */
+export type FigureName = keyof SimulatedFigures | `${keyof SimulatedFigures}@${string}`;
+
+/** Returns the figure and the model of its name; null for a name that no simulated figure has. */
+export function figureNamed(name: string): { readonly figure: keyof SimulatedFigures; readonly front: string | null } | null {
+  const [figure, ...front] = name.split('@') as [string, ...string[]];
+  return figureNames.has(figure)
+    ? { figure: figure as keyof SimulatedFigures, front: front.length > 0 ? front.join('@') : null }
+    : null;
+}
+
+const figureNames: ReadonlySet<string> = new Set([
+  'throughput',
+  'latency',
+  'latency-avg',
+  'latency-p50',
+  'latency-p90',
+  'latency-p95',
+  'latency-p99',
+] satisfies (keyof SimulatedFigures)[]);
+
+/** Returns a simulated figure; undefined of a model that gets no requests of its own. Of a network with one front all requests are that front's. */
+export function simulatedFigure(simulated: Simulated, name: string): number | undefined {
+  const named = figureNamed(name);
+  if (!named) return undefined;
+  const figures = named.front === null ? simulated : (simulated.fronts?.get(named.front) ?? (simulated.fronts ? undefined : simulated));
+  return figures?.[named.figure];
+}
+
+/** Simulates choices under load, with service laws fitted to what was measured. */
 export interface Simulator {
   /** Returns null where the choice cannot serve such requests. */
   predict(choice: Choice, level: number): Simulated | null;
@@ -46,19 +81,47 @@ export interface Simulator {
   meanBatch(choice: Choice, level: number): number;
   /** The largest batch that forms. */
   largestBatch(choice: Choice, level: number): number;
-  /** The standard deviation of the execution times' logarithm at that level. */
-  uncertainty(choice: Choice, level: number): number;
-  /** The same for an execution of this batch size while all instances are busy. */
-  uncertaintyAt(choice: Choice, batch: number): number;
-  /** Returns the service law of a choice. */
-  lawOf(choice: Choice): ServiceLaw;
-  /** The execution time of this batch size while all instances are busy, in nanoseconds. */
-  executionNs(choice: Choice, batch: number): number;
+  /** The standard deviation of the execution times' logarithm at that level; of those that requests to `front` wait for, if given. */
+  uncertainty(choice: Choice, level: number, front?: string | null): number;
   /**
-   * An upper bound on throughput in samples per second: every request in flight is served at once by a lone instance. Infinity for a
-   * request rate.
+   * An upper bound on throughput in samples per second, at one standard deviation of execution times: every request in flight is served at once
+   * by a lone instance. Infinity for a request rate.
    */
   mostThroughput(choice: Choice, level: number): number;
+  /**
+   * A rough upper bound on throughput at any level, in samples per nanosecond: all instances busy, execution times one standard deviation below
+   * their mean, and the best batch size with which a request takes `limitNs` at most. To rank choices by before they are simulated.
+   */
+  bound(choice: Choice, limits: BoundLimits): number;
+  /** How much of a request's time each model is, 0 to 1; null for one model alone. */
+  readonly stageShares: ReadonlyMap<string, number> | null;
+  /** Says what holds a network back, and what one more instance would do; null for one model alone. */
+  bottleneck?(choice: Choice, level: number): StageBottleneck | null;
+}
+
+/** The limits of a study that bounds heed. */
+export interface BoundLimits {
+  readonly limitNs: number;
+  /** The largest request of the study, in samples, and the most of them in flight; null where all requests have the same size. */
+  readonly requests: { readonly largest: number; readonly inFlight: number } | null;
+}
+
+/** What holds a network back. */
+export interface StageBottleneck {
+  /** The stage that gains most by one more instance. */
+  readonly stage: string;
+  /** How busy its instances are, 0 to 1. */
+  readonly utilization: number;
+  /** Mean latency now over that with one more instance, at the same level; in a closed loop the ratio of throughputs as well. */
+  readonly gain: number;
+  /** The device that is used up, where no instance helps. */
+  readonly device?: string;
+}
+
+/** The simulator of one model: Triton's dynamic batcher. */
+export interface ModelSimulator extends Simulator {
+  /** Returns the service law of a choice. */
+  lawOf(choice: Choice): ServiceLaw;
 }
 
 /** Options of the simulator. */
@@ -87,7 +150,7 @@ const REQUESTS = 400;
 const MOST_WARM_UP = 400;
 
 /** Fits the simulator to measurements. Errors: none; without statistics by batch size it scales a usual law to the first measurement. */
-export function simulatorOf(measured: readonly Measured[], options: SimulatorOptions): Simulator {
+export function simulatorOf(measured: readonly Measured[], options: SimulatorOptions): ModelSimulator {
   const observed = measured.map(({ choice, measurements }) => ({
     choice,
     observations: observe(choice, measurements),
@@ -115,7 +178,7 @@ function slowed(law: ServiceLaw, factor: number): ServiceLaw {
 }
 
 /** Builds the simulator without statistics: a usual law, scaled to the first measurement's mean latency. */
-function guessed(measured: readonly Measured[], options: SimulatorOptions): Simulator {
+function guessed(measured: readonly Measured[], options: SimulatorOptions): ModelSimulator {
   const unit = { ...affineLaw(NS_PER_MS * (1 - USUAL_PER_SAMPLE), NS_PER_MS * USUAL_PER_SAMPLE), cv: 0.1 };
   const usual: ServiceLaw = { ...unit, interference: { perInstance: 0.1, batchExponent: 0 } };
   const first = measured.find(({ measurements }) => measurements.some(({ latencyMs }) => latencyMs.avg > 0));
@@ -155,7 +218,7 @@ function simulated(
   usualSamples: number,
   roundTripNs: number,
   { mode, percentile, seed, requests: most = REQUESTS }: SimulatorOptions,
-): Simulator {
+): ModelSimulator {
   const known = new Map<string, Run | null>();
   const run = (choice: Choice, level: number): Run | null => {
     const samplesPerRequest = choice.clientBatch ?? usualSamples;
@@ -166,19 +229,8 @@ function simulated(
     const warmUpRequests = isClosed ? Math.min(MOST_WARM_UP, 2 * level) : 100;
     const requests = isClosed ? enoughRequests(most, level) : most;
     const found = simulate(choice.policy, law, traffic, { warmUpRequests, requests, seed });
-    const { latencyNs, latenciesNs, requestsPerSecond } = found;
-    const rank = Math.max(0, Math.ceil((percentile / 100) * latenciesNs.length) - 1);
-    const predicted: Simulated = {
-      throughput: requestsPerSecond * samplesPerRequest,
-      latency: nsToMs(latenciesNs[rank] as number),
-      'latency-avg': nsToMs(latencyNs.mean),
-      'latency-p50': nsToMs(latencyNs.p50),
-      'latency-p90': nsToMs(latencyNs.p90),
-      'latency-p95': nsToMs(latencyNs.p95),
-      'latency-p99': nsToMs(latencyNs.p99),
-    };
     return {
-      predicted,
+      predicted: figuresOf(found, samplesPerRequest, percentile),
       meanBatch: found.meanBatchSize,
       largestBatch: found.executions.findLastIndex((count) => count > 0),
       uncertainty: meanUncertainty(found, law, (batch) => uncertaintyOf(choice, batch, found.busyInstances)),
@@ -196,22 +248,54 @@ function simulated(
     uncertainty: (choice, level) => runOnce(choice, level)?.uncertainty ?? 0,
     meanBatch: (choice, level) => runOnce(choice, level)?.meanBatch ?? 1,
     largestBatch: (choice, level) => runOnce(choice, level)?.largestBatch ?? 1,
-    uncertaintyAt: (choice, batch) => uncertaintyOf(choice, batch, choice.policy.instances),
     lawOf: lawFor,
-    executionNs: (choice, batch) => executionNs(lawFor(choice), batch, choice.policy.instances),
+    stageShares: null,
     mostThroughput: (choice, level) => {
       if (mode !== 'concurrency') return Number.POSITIVE_INFINITY;
       const samplesPerRequest = choice.clientBatch ?? usualSamples;
       const aloneNs = executionNs(lawFor(choice), samplesPerRequest, 1) + roundTripNs;
-      return (level * samplesPerRequest * NS_PER_S) / aloneNs;
+      const faster = Math.exp(uncertaintyOf(choice, 1, choice.policy.instances));
+      return ((level * samplesPerRequest * NS_PER_S) / aloneNs) * faster;
+    },
+    bound(choice, { limitNs, requests }) {
+      const { policy } = choice;
+      // A request of several samples is a batch by itself, and no more instances are busy than there are requests.
+      const whole = requests ? Math.min(requests.largest, largestRequest(choice)) : 1;
+      const instances = requests ? Math.min(policy.instances, requests.inFlight) : policy.instances;
+      let best = 0;
+      for (let batch = Math.max(choice.largestBatch, whole); batch >= 1; batch = Math.floor(batch / 2)) {
+        const uncertainty = uncertaintyOf(choice, batch, policy.instances);
+        const timeNs = executionNs(lawFor(choice), batch, policy.instances) * Math.exp(-uncertainty);
+        const rate = (instances * batch) / timeNs;
+        best = Math.max(best, timeNs <= limitNs ? rate : rate / 1e3);
+      }
+      return best;
     },
     predict: (choice, level) => runOnce(choice, level)?.predicted ?? null,
   };
 }
 
+/** Returns the figures of a simulation in the units of metrics. */
+export function figuresOf(
+  { latencyNs, latenciesNs, requestsPerSecond }: ClientFigures,
+  samplesPerRequest: number,
+  percentile: number,
+): SimulatedFigures {
+  const rank = Math.max(0, Math.ceil((percentile / 100) * latenciesNs.length) - 1);
+  return {
+    throughput: requestsPerSecond * samplesPerRequest,
+    latency: nsToMs(latenciesNs[rank] as number),
+    'latency-avg': nsToMs(latencyNs.mean),
+    'latency-p50': nsToMs(latencyNs.p50),
+    'latency-p90': nsToMs(latencyNs.p90),
+    'latency-p95': nsToMs(latencyNs.p95),
+    'latency-p99': nsToMs(latencyNs.p99),
+  };
+}
+
 /** Returns the mean uncertainty over batch sizes, weighted by the time that their executions take. */
-function meanUncertainty(
-  { executions }: Simulation,
+export function meanUncertainty(
+  { executions }: Pick<ModelFigures, 'executions'>,
   law: ServiceLaw,
   uncertaintyOf: (batch: number) => number,
 ): number {

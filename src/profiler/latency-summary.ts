@@ -26,5 +26,5 @@ export function latencyPercentiles(
 }
 
 /** Returns latencies as a user of the model sees them: in an open loop from the time that a request was due. */
-export const latenciesOf = (measurement: Measurement): LatencySummary =>
+export const latenciesOf = (measurement: Pick<Measurement, 'openLoop' | 'latencyMs'>): LatencySummary =>
   measurement.openLoop?.scheduledLatencyMs ?? measurement.latencyMs;

@@ -117,7 +117,7 @@ class Run {
       }
       arrivals.answered(nowNs);
     }
-    model.executed(station.batchSize[instance] as number, count);
+    model.executed(station.batchSize[instance] as number, count, nowNs - startNs);
     clients.together(count, nowNs);
     if (!isCounting) model.isCounting = clients.isCounting;
     station.complete(nowNs, instance);

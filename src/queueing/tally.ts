@@ -26,6 +26,8 @@ export interface ModelFigures {
   readonly computeNs: number;
   /** Executions by batch size: the index is the size. */
   readonly executions: Uint32Array;
+  /** Time of all executions by batch size, as `executions`, in nanoseconds; calls of a BLS model included. */
+  readonly executionNs: Float64Array;
   /** Samples per execution. */
   readonly meanBatchSize: number;
   /** Mean number of busy instances. */
@@ -125,6 +127,7 @@ export class ClientTally {
 export class ModelTally {
   isCounting = false;
   readonly #executions: Uint32Array;
+  readonly #executionNs: Float64Array;
   #requests = 0;
   #queueNs = 0;
   #computeNs = 0;
@@ -133,6 +136,7 @@ export class ModelTally {
 
   constructor(largestBatch: number) {
     this.#executions = new Uint32Array(largestBatch + 1);
+    this.#executionNs = new Float64Array(largestBatch + 1);
   }
 
   get requests(): number {
@@ -151,9 +155,10 @@ export class ModelTally {
     this.#computeNs += nowNs - startNs;
   }
 
-  /** Counts an execution and its requests, after `served` was called for each of them. */
-  executed(batchSize: number, requests: number): void {
+  /** Counts an execution that took so long and its requests, after `served` was called for each of them. */
+  executed(batchSize: number, requests: number, ns: number): void {
     if (!this.isCounting) return;
+    this.#executionNs[batchSize] = (this.#executionNs[batchSize] as number) + ns;
     this.#executions[batchSize] = (this.#executions[batchSize] as number) + 1;
     this.#requests += requests;
   }
@@ -170,6 +175,7 @@ export class ModelTally {
       queueNs: this.#queueNs / Math.max(1, this.#requests),
       computeNs: this.#computeNs / Math.max(1, this.#requests),
       executions: this.#executions,
+      executionNs: this.#executionNs,
       meanBatchSize: samples / Math.max(1, executions),
       busyInstances: this.#busyNs / spanNs,
     };

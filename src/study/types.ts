@@ -126,6 +126,19 @@ export interface PredictedPoint {
   readonly latencyMs: number;
 }
 
+/** What holds the best trial so far back, where models are tuned together: by the performance model, before anything is tried. */
+export interface Bottleneck {
+  readonly trial: number;
+  /** The model that gains most by one more instance. */
+  readonly stage: string;
+  /** How busy its instances are, 0 to 1. */
+  readonly utilization: number;
+  /** Throughput with one more instance over that without, at the same requests in flight; at a request rate the same of mean latencies, inverted. */
+  readonly gain: number;
+  /** What is used up, where no instance of any model helps: `gpu` or `cpu`. */
+  readonly device?: string;
+}
+
 export type Proposal = {
   readonly kind: 'trial';
   readonly assignment: Assignment;
@@ -138,6 +151,8 @@ export type Proposal = {
   readonly foreseen?: readonly PredictedPoint[];
   /** Values of settings that no trial has shown, as `name=value`; where the sampler looks for them. */
   readonly unseen?: readonly string[];
+  /** Why candidates like this one are looked at, where models are tuned together. */
+  readonly bottleneck?: Bottleneck;
 };
 
 /** A trial that a person asks for. */

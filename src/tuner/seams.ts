@@ -4,7 +4,7 @@ import type { Assignment } from '../space/types.ts';
 import type { StudyRecord, TraceSettings } from '../study/records/records.ts';
 import type { SpeedChange } from '../study/speed/changes.ts';
 import type { NoiseFloor } from '../study/summary/noise-floor.ts';
-import type { PredictedPoint } from '../study/types.ts';
+import type { Bottleneck, PredictedPoint } from '../study/types.ts';
 
 /** Lets the server trace requests for a while. */
 export interface Tracing {
@@ -33,6 +33,8 @@ export type TunerEvent =
       /** That its first measurement meets the goal, 0 to 1. */
       readonly chance: number | null;
       readonly foreseen: readonly PredictedPoint[];
+      /** Absent for one model alone. */
+      readonly bottleneck?: Bottleneck;
     }
   | { readonly type: 'applying'; readonly trial: number }
   /** After the first measurement of a study, where that had a few requests in flight. */

@@ -58,8 +58,9 @@ export async function runSearch(run: Run): Promise<string> {
     const answer = run.sampler().ask({ trials: compared.trials }, left);
     if (answer.kind === 'stop') return limit ?? answer.reason;
     if (limit !== null) return joinReasons(limit, promiseOf(answer) || null);
-    const { assignment, expectedGain = null, chance = null, foreseen = [] } = answer;
-    recorder.notify({ type: 'proposed', assignment, expectedGain, chance, foreseen });
+    const { assignment, expectedGain = null, chance = null, foreseen = [], bottleneck } = answer;
+    const why = bottleneck && { bottleneck };
+    recorder.notify({ type: 'proposed', assignment, expectedGain, chance, foreseen, ...why });
     await runProposal(run, answer, BASELINE + 1 + done);
   }
 }
@@ -94,7 +95,7 @@ const promiseOf = ({ expectedGain, unseen = [] }: Proposal): string =>
 /** What a person wishes is tried even if it is known to fail. */
 async function runProposal(
   run: Run,
-  { assignment, levels }: Wish,
+  { assignment, levels, bottleneck }: Wish & Pick<Proposal, 'bottleneck'>,
   number: number,
   { requested }: { readonly requested: boolean } = { requested: false },
 ): Promise<void> {
@@ -104,7 +105,7 @@ async function runProposal(
     const trial: Assigned = { number, role: 'search', candidate: unbuilt, levels, requested };
     return refuseTrial(run, trial, { kind: 'illegal', reason: outcome.reason });
   }
-  const trial: Assigned = { number, role: 'search', candidate: outcome.candidate, levels, requested };
+  const trial: Assigned = { number, role: 'search', candidate: outcome.candidate, levels, requested, bottleneck };
   const { batch } = run.plan.study.levels;
   const largest = largestRequest(outcome.candidate.shape);
   if (batch && batch.low > largest) {

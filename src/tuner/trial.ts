@@ -8,7 +8,7 @@ import { budgetsOfModels } from '../study/goal/goal-of-models.ts';
 import { bestTrial, standingOf } from '../study/goal/ranking.ts';
 import { isSameLevel } from '../study/level/line.ts';
 import { noiseFloorOf, restLevel } from '../study/summary/noise-floor.ts';
-import type { LevelPlan, LevelPoint, TrialFailure, TrialRole } from '../study/types.ts';
+import type { Bottleneck, LevelPlan, LevelPoint, TrialFailure, TrialRole } from '../study/types.ts';
 import type { Applied, MeasureOptions } from './adapter.ts';
 import { failureOf, outlasting } from './outcome.ts';
 import type { Run } from './run.ts';
@@ -22,6 +22,8 @@ export interface Assigned {
   readonly levels: LevelPlan;
   /** A person asked for it. */
   readonly requested?: boolean;
+  /** What held the best back before it. */
+  readonly bottleneck?: Bottleneck | undefined;
   /** Measurements of a finished trial that is visited again. */
   readonly earlier?: readonly Measurement[];
 }
@@ -65,8 +67,12 @@ export async function refuseTrial(run: Run, trial: Assigned, failure: TrialFailu
   await run.recorder.record({ type: 'trial-finished', trial: trial.number, chosen: null, feasible: false, failure });
 }
 
-function recordStart(run: Run, { number, role, candidate, levels, requested = false }: Assigned): Promise<void> {
-  const start = { type: 'trial-started', trial: number, role, candidate, levels } as const;
+function recordStart(
+  run: Run,
+  { number, role, candidate, levels, bottleneck, requested = false }: Assigned,
+): Promise<void> {
+  const why = bottleneck && { bottleneck };
+  const start = { type: 'trial-started', trial: number, role, candidate, levels, ...why } as const;
   return run.recorder.record(requested ? { ...start, requested } : start);
 }
 

@@ -163,6 +163,7 @@ export function planRun(study: PlannedFrom, subject: Subject): PlannedRun {
       seed: spec.seed,
       goal: wanted,
       levels,
+      topology: subject.topology,
       leastGain: asked.leastGainPercent === undefined ? undefined : asked.leastGainPercent / 100,
       candidates,
       ...listed,

@@ -73,7 +73,8 @@ export class ModelStage {
       this.tally.served(visit.queuedNs, visit.startNs, nowNs);
       this.#callNs += nowNs - visit.computedNs;
     }
-    this.tally.executed(this.station.batchSize[instance] as number, batch.length);
+    const ns = nowNs - (this.station.startNs[instance] as number);
+    this.tally.executed(this.station.batchSize[instance] as number, batch.length, ns);
   }
 
   summary(spanNs: number): StageFigures {

@@ -174,6 +174,9 @@ const record = z.discriminatedUnion('type', [
     candidate,
     levels: levels.optional(),
     requested: z.boolean().optional(),
+    bottleneck: z
+      .looseObject({ trial: z.number(), stage: z.string(), utilization: figure, gain: figure, device: z.string().optional() })
+      .optional(),
   }),
   z.looseObject({
     type: z.literal('trial-applied'),

@@ -6,7 +6,7 @@ import type { Topology } from '../../space/topology.ts';
 import type { Candidate } from '../../space/types.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 import type { Interval } from '../../stats/interval.ts';
-import type { Doubted, Goal, LevelPlan, LevelRange, TrialFailure, TrialRole, Wish } from '../types.ts';
+import type { Bottleneck, Doubted, Goal, LevelPlan, LevelRange, TrialFailure, TrialRole, Wish } from '../types.ts';
 
 /**
  * The journal's lines, one JSON object each: everything that happened to a study, and all that reports, resume and
@@ -131,6 +131,8 @@ export interface TrialStarted extends Stamped {
   readonly levels?: LevelPlan;
   /** It is the one that was requested first of those that waited. */
   readonly requested?: boolean;
+  /** What held the best back before it; where models are tuned together. */
+  readonly bottleneck?: Bottleneck;
 }
 
 /** `in-place`: only instances changed and the server kept its statistics; `full`: it loaded the model anew. */

@@ -5,7 +5,7 @@ import type { Assignment, ParameterValue } from '../../space/types.ts';
 import { metricText } from '../goal/metrics/format.ts';
 import { builtInMetrics, type Metrics } from '../goal/metrics/registry.ts';
 import type { Recommendation } from '../level/recommendation.ts';
-import type { Constraint, LatencyBudget, Objective } from '../types.ts';
+import type { Bottleneck, Constraint, LatencyBudget, Objective } from '../types.ts';
 import type { Prediction } from './prediction.ts';
 
 /** The assignment on one line: `instances=2 max_batch_size=8`. */
@@ -134,3 +134,18 @@ export function describeShare({ ratio, low, high }: Record<'ratio' | 'low' | 'hi
   const percent = (share: number | null): string => `${((share ?? Number.NaN) * 100).toFixed(0)} %`;
   return `${percent(ratio)} (95 %: ${percent(low)} to ${percent(high)})`;
 }
+
+/** A gain of one more instance below this is none. */
+const LEAST_INSTANCE_GAIN = 1.02;
+
+/** Returns which model holds the others back and what one more instance of it would do, by the performance model. */
+export function describeBottleneck({ stage, utilization, gain, device }: Omit<Bottleneck, 'trial'>): string {
+  const busy = `${Math.round(100 * utilization)} % busy`;
+  if (gain >= LEAST_INSTANCE_GAIN)
+    return `${stage} is the bottleneck (${busy}): one more instance is expected to give ${formatChange(gain)} at the same load`;
+  return device === undefined
+    ? `no model is a bottleneck: one more instance of any gives nothing at the same load`
+    : `the ${device.split(' ')[0]?.toUpperCase()} that models share is used up: one more instance of any gives nothing`;
+}
+
+const formatChange = (ratio: number): string => `+${formatFigure(100 * (ratio - 1))} %`;

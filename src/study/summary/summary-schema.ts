@@ -159,6 +159,10 @@ const explanation: z.ZodType<Explanation> = z
     after: timeSplit,
     credit: z.strictObject({ knobs: z.array(knob), unknown: assignment }).nullable(),
     limit,
+    bottleneck: z
+      .strictObject({ stage: text, utilization: finite, gain: finite, device: text.optional(), words: text })
+      .optional()
+      .describe('of models that are tuned together: what holds the others back, and what one more instance of it would do'),
     advice: z.array(text),
     sentences: z.array(text),
     text,

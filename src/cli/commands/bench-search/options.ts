@@ -1,4 +1,5 @@
 import { type SpeedKind, speedKinds } from '../../../benchmark/machine-speed.ts';
+import { ALL_PIPELINES } from '../../../benchmark/pipelines/pipelines.ts';
 import { mechanisms } from '../../../study/search/queueing/mechanisms.ts';
 import { type SamplerName, samplerNames } from '../../../study/search/samplers/registry.ts';
 import type { OptionTable } from '../../options/option-table.ts';
@@ -9,7 +10,9 @@ export interface BenchSearchOptions {
   readonly quick: boolean;
   readonly scenarios?: number;
   readonly otherServers?: number;
-  readonly measurements: number;
+  /** Made-up pipelines in place of all else. */
+  readonly pipelines?: number;
+  readonly measurements?: number;
   readonly samplers: string;
   readonly statistics: boolean;
   readonly gpuMemory: boolean;
@@ -36,6 +39,11 @@ export const QUICK_OTHER_SERVERS = 1;
 /** A list of one's own is no search. */
 export const contestants: readonly SamplerName[] = samplerNames.filter((name) => name !== 'manual');
 
+/** Searches of pipelines are longer than those of one model. */
+export const USUAL_MEASUREMENTS = { one: 16, pipeline: 20 };
+/** What a pipeline can be searched by for comparison. */
+export const ONE_BY_ONE = 'one-by-one';
+
 export const benchSearchOptionTable: OptionTable<BenchSearchOptions> = {
   quick: { flags: '--quick', help: `${QUICK_SCENARIOS} made-up models instead of ${ALL_SCENARIOS}`, default: false },
   scenarios: {
@@ -48,11 +56,15 @@ export const benchSearchOptionTable: OptionTable<BenchSearchOptions> = {
     help: 'number of made-up servers that queue otherwise than Triton; none without made-up models',
     parse: wholeNumber,
   },
+  pipelines: {
+    flags: '--pipelines <n>',
+    help: `so many made-up pipelines, ${ALL_PIPELINES} at most, in place of all others; the sampler \`${ONE_BY_ONE}\` tunes one model after the other`,
+    parse: positiveWhole,
+  },
   measurements: {
     flags: '--measurements <n>',
-    help: 'the length of each search, the original config among them',
+    help: 'the length of each search, the original config among them (default: 16; 20 for pipelines)',
     parse: positiveWhole,
-    default: 16,
   },
   samplers: { flags: '--samplers <names>', help: 'separated by commas', default: contestants.join(',') },
   statistics: {

@@ -1,7 +1,10 @@
+import type { StageBottleneck } from '../../../perfmodel/simulator.ts';
 import { representative } from '../../final/final.ts';
 import type { StudyState } from '../../records/state.ts';
 import type { Trial } from '../../types.ts';
+import { describeBottleneck } from '../../summary/describe.ts';
 import { adviceOf } from './advice.ts';
+import { bottleneckOfBest } from './bottleneck.ts';
 import { type Credit, creditOf } from './credit.ts';
 import { type Limit, limitOf } from './limit.ts';
 import { type TimeSplit, timeSplitOf } from './time-split.ts';
@@ -16,6 +19,8 @@ export interface Explanation {
   /** null when the best is the original config, and when no parameter's effect is known. */
   readonly credit: Credit | null;
   readonly limit: Limit & { readonly words: string };
+  /** Which of several models holds the others back, and what one more instance of it would do; absent for one model alone. */
+  readonly bottleneck?: StageBottleneck & { readonly words: string };
   /** What to try besides the config. */
   readonly advice: readonly string[];
   /** All of it in sentences; `text` is the same as one paragraph. */
@@ -33,12 +38,15 @@ export function explainBest(state: StudyState): Explanation | null {
   const credit = creditOf(state, best, measurement);
   const found = limitOf(state, best, measurement, split);
   const limit = { ...found, words: limitSentence(found, measurement, goal) };
+  const stage = bottleneckOfBest(state, best, measurement);
+  const bottleneck = stage && { ...stage, words: describeBottleneck(stage) };
   const advice = adviceOf(state, best, measurement, split, limit);
   const sentences = [
     ...standing(state, best),
     ...splitSentences(before, after),
     ...(credit ? creditSentences(credit, measurement, goal) : []),
     limit.words,
+    ...(bottleneck ? [`${capitalised(bottleneck.words)}.`] : []),
     ...adviceSentence(advice),
   ];
   return {
@@ -47,11 +55,15 @@ export function explainBest(state: StudyState): Explanation | null {
     after: split,
     credit,
     limit,
+    ...(bottleneck && { bottleneck }),
     advice,
     sentences,
     text: sentences.join(' '),
   };
 }
+
+/** Model names keep their case. */
+const capitalised = (words: string): string => (words.startsWith('the ') ? `T${words.slice(1)}` : words.startsWith('no ') ? `N${words.slice(1)}` : words);
 
 function toldOf(state: StudyState, trial: Trial): Told | null {
   const measurement = representative(state, trial)?.measurement;

@@ -71,6 +71,24 @@ function improving(points: readonly AcquisitionPoint[], best: number, without: W
     .map((point) => pointValueOf(point, best, WIDEST));
 }
 
+/**
+ * Returns a value of points to climb by, the same for all of a search: with the least inflation at which one of `points` is worth a trial. While
+ * nothing is feasible: the chance of being feasible, and above even chances the cost.
+ */
+export function climbingValue(
+  points: readonly AcquisitionPoint[],
+  best: number | null,
+): (point: AcquisitionPoint) => number {
+  if (best === null)
+    return ({ prediction }) => {
+      const chance = prediction.feasibleChance(1);
+      return chance < GOOD_CHANCE ? chance : 1 + Math.exp(-prediction.cost.mean);
+    };
+  const inflation =
+    INFLATIONS.find((each) => points.some((point) => pointValueOf(point, best, each).improvement >= WORTH_A_TRIAL)) ?? WIDEST;
+  return (point) => pointValueOf(point, best, inflation).acquisitionValue;
+}
+
 /** Returns the largest expected improvement of any point, as a difference of logarithms, with the uncertainty doubled. */
 export function largestImprovement(points: readonly AcquisitionPoint[], best: number): number {
   const able = points.filter(({ prediction }) => prediction.feasibleChance(CAUTIOUS) >= LEAST_FEASIBLE_CHANCE);
@@ -119,21 +137,34 @@ export function acquisitionPointsOf(
   context: AcquisitionContext,
   best: number | null,
 ): AcquisitionPoint[] {
-  const coarse = choices
+  const coarse = coarsePoints(choices, context);
+  return [...coarse, ...finePoints(coarse, context, best, LOOKED_AT_CLOSELY)];
+}
+
+/** Returns the points of choices at coarse levels and client batches. */
+export const coarsePoints = (choices: readonly Choice[], context: AcquisitionContext): AcquisitionPoint[] =>
+  choices
     .flatMap((choice) => atCoarseBatches(choice, context.range))
     .flatMap((choice) => upTheLevels(choice, context));
+
+/** Returns points at finer levels around the best one of each of the best choices, which are `closely` many. */
+export function finePoints(
+  points: readonly AcquisitionPoint[],
+  context: AcquisitionContext,
+  best: number | null,
+  closely: number,
+): AcquisitionPoint[] {
   const seen = new Map<Candidate, AcquisitionPoint>();
-  for (const { point } of ranked(coarse, best, context.without)) {
-    if (seen.size >= LOOKED_AT_CLOSELY) break;
+  for (const { point } of ranked(points, best, context.without)) {
+    if (seen.size >= closely) break;
     if (!seen.has(point.choice.candidate)) seen.set(point.choice.candidate, point);
   }
-  const fine = [...seen.values()].flatMap(({ choice, level }) => {
+  return [...seen.values()].flatMap(({ choice, level }) => {
     const known = coarseLevels(choice, context.range);
     const levels = fineLevels(choice, level, context.range, context.without).filter((each) => !known.includes(each));
     const batches = atFineBatches(choice, context.range).filter((each) => each !== choice);
-    return [...at(choice, levels, context), ...batches.flatMap((each) => at(each, [level], context))];
+    return [...pointsAt(choice, levels, context), ...batches.flatMap((each) => pointsAt(each, [level], context))];
   });
-  return [...coarse, ...fine];
 }
 
 /** Climbs the coarse levels of a choice, and stops after two in a row that are infeasible or no better than the one before. */
@@ -157,7 +188,8 @@ function upTheLevels(choice: Choice, context: AcquisitionContext): AcquisitionPo
   return points;
 }
 
-function at(
+/** Returns the points of a choice at these levels, without those that need no other measurement. */
+export function pointsAt(
   choice: Choice,
   levels: readonly number[],
   { posterior, seconds, isKnown }: AcquisitionContext,

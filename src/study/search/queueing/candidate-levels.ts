@@ -1,4 +1,4 @@
-import { atClientBatch, type Choice, largestRequest } from '../../../perfmodel/modelled-config.ts';
+import { atClientBatch, type Choice, largestRequest, partsOf } from '../../../perfmodel/modelled-config.ts';
 import type { LevelPoint, LevelRange } from '../../types.ts';
 import { NOTHING, type Without } from './mechanisms.ts';
 
@@ -25,6 +25,7 @@ export function coarseLevels(choice: Choice, range: LevelRange): number[] {
   const { policy } = choice;
   if (range.mode === 'request-rate')
     return ladder(range.low, range.high, RATE_STEP).map((rate) => Number(rate.toPrecision(3)));
+  if (choice.members) return networkLevels(choice, range);
   const largestBatch = requestsPerBatch(choice);
   const places = policy.instances * largestBatch;
   const lowest = clamp(Math.ceil(policy.instances / 2), range);
@@ -34,9 +35,33 @@ export function coarseLevels(choice: Choice, range: LevelRange): number[] {
   return [...new Set(levels.filter((level) => level <= highest))].sort((a, b) => a - b);
 }
 
+/**
+ * Returns a coarse grid of levels for a joint choice: doublings from one request for each instance of the model with the fewest, up to more than fill
+ * all batches of the model with the most places, and the levels that just fill the batches of any.
+ */
+function networkLevels(choice: Choice, range: LevelRange): number[] {
+  const stages = partsOf(choice);
+  const places = stages.map(({ policy, largestBatch }) => policy.instances * largestBatch);
+  const lowest = clamp(Math.min(...stages.map(({ policy }) => policy.instances)), range);
+  const highest = clamp(USEFUL_DEPTH * Math.max(...places) + ALWAYS_USEFUL, range);
+  const filling = places.map((each) => clamp(each, range));
+  const levels = [lowest, ...filling, ...ladder(1, highest, 2).filter((level) => level >= lowest), highest];
+  return apart([...new Set(levels.filter((level) => level >= lowest && level <= highest))].sort((a, b) => a - b));
+}
+
+/** Levels of a joint choice that are this near are one: a simulation of several models takes some milliseconds. */
+const NEAR = 1.3;
+
+/** Drops levels that are near the one before. */
+function apart(levels: readonly number[]): number[] {
+  const kept: number[] = [];
+  for (const level of levels) if (level > NEAR * (kept.at(-1) ?? 0)) kept.push(level);
+  return kept;
+}
+
 /** Returns the levels of a choice from half of `level` to double, rounded to whole batches where one is near. */
 export function fineLevels(choice: Choice, level: number, range: LevelRange, without: Without = NOTHING): number[] {
-  const batch = without.has('whole-batches') ? 1 : requestsPerBatch(choice);
+  const batch = without.has('whole-batches') || choice.members ? 1 : requestsPerBatch(choice);
   const rounded = stepsAround(level).map((each) =>
     range.mode === 'concurrency' ? filled(Math.round(each), batch) : Number(each.toPrecision(3)),
   );
@@ -90,7 +115,8 @@ type Ends = Pick<LevelRange, 'low' | 'high'>;
 const clamp = (level: number, { low, high }: Ends): number => Math.min(high, Math.max(low, level));
 
 /** Returns the first level of a search: 16 requests in flight, fewer where fewer fill all instances; in an open loop the lowest rate. */
-export function firstLevel({ policy, largestBatch }: Choice, range: LevelRange): number {
+export function firstLevel(choice: Choice, range: LevelRange): number {
+  const { policy, largestBatch } = choice;
   // Above saturation the queue grows without end, and a measurement shows nothing else.
   if (range.mode === 'request-rate') return range.low;
   return clamp(Math.min(16, policy.instances * largestBatch), range);

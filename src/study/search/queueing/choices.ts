@@ -5,8 +5,13 @@ import type { SpaceView } from '../samplers/space-view.ts';
 
 /** Choices of a space, at most. A larger space is sampled, so that a proposal takes seconds at most. */
 const MOST_CHOICES = 4000;
+/** The same of a joint space, whose candidates are also looked for around the best ones. */
+const MOST_JOINT_CHOICES = 1500;
 
-/** Returns the legal candidates of the space, each once: all of them, or a seeded sample of a space with more than 4,000 assignments. */
+/**
+ * Returns the legal candidates of the space, each once: all of them, or a seeded sample of a space with more than 4,000
+ * assignments; of a joint space with more than 1,500.
+ */
 export function choicesOf(space: SpaceView, seed: number): readonly Choice[] {
   const found = new Map<string, Choice>();
   for (const assignment of wholeOf(space) ?? sampleOf(space, seed)) {
@@ -17,19 +22,19 @@ export function choicesOf(space: SpaceView, seed: number): readonly Choice[] {
   return [...found.values()];
 }
 
-/** Returns every assignment of the space; null for a space with more than 4,000. */
+/** Returns every assignment of the space; null for a space with more than are listed. */
 function wholeOf(space: SpaceView): readonly Assignment[] | null {
   const listed: Assignment[] = [];
   for (const assignment of space.assignments()) {
-    if (listed.length === MOST_CHOICES) return null;
+    if (listed.length === (space.neighbours ? MOST_JOINT_CHOICES : MOST_CHOICES)) return null;
     listed.push(assignment);
   }
   return listed;
 }
 
-/** Draws 4,000 assignments and drops duplicates, because building a candidate takes far longer than drawing its assignment. */
+/** Draws so many assignments and drops duplicates, because building a candidate takes far longer than drawing its assignment. */
 function sampleOf(space: SpaceView, seed: number): Iterable<Assignment> {
   const random = seededRandom(seed);
-  const drawn = Array.from({ length: MOST_CHOICES }, () => space.sample(random));
+  const drawn = Array.from({ length: space.neighbours ? MOST_JOINT_CHOICES : MOST_CHOICES }, () => space.sample(random));
   return new Map(drawn.map((assignment) => [JSON.stringify(assignment), assignment])).values();
 }

@@ -20,6 +20,8 @@ export const mechanisms = {
   'gpu-memory': 'the GPU memory that the server reports says nothing about loads',
   coverage: 'values of settings that were never measured do not keep a search from ending',
   bisection: 'after a load ran out of memory more instances may be tried with other settings',
+  'coordinate-moves': 'candidates of a joint space are not looked for around the best trials',
+  'local-search': 'candidates of a joint space are those of a sample and next to the best trials only',
   belief: 'trials without a gain do not lower the expected gain of the next one',
 } as const satisfies Readonly<Record<string, string>>;
 

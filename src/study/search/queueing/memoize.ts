@@ -22,3 +22,13 @@ const MOST_MEMOIZED = 3;
 
 const areSame = (one: readonly unknown[], other: readonly unknown[]): boolean =>
   one.length === other.length && one.every((part, index) => part === other[index]);
+
+/** Memoizes a pure function of an object by that object's identity. */
+export function memoizeByIdentity<A extends object, T>(compute: (given: A) => T): (given: A) => T {
+  const known = new WeakMap<A, { readonly value: T }>();
+  return (given) => {
+    const kept = known.get(given) ?? { value: compute(given) };
+    known.set(given, kept);
+    return kept.value;
+  };
+}

@@ -2,7 +2,7 @@ import { correctedFigure, type Figure, hypothesesOf, type PredictFigure } from '
 import { gpuMemoryNeed } from '../../../perfmodel/gpu-memory-need.ts';
 import type { Choice } from '../../../perfmodel/modelled-config.ts';
 import { type Place, placeOf } from '../../../perfmodel/places.ts';
-import type { Measured, Simulated, Simulator } from '../../../perfmodel/simulator.ts';
+import { type FigureName, figureNamed, type Measured, type Simulator } from '../../../perfmodel/simulator.ts';
 import { type Normal, type Posterior, posteriorOf, type Reading } from '../../../stats/gaussian-process.ts';
 import { constraintsOf } from '../../goal/goal.ts';
 import { type Metrics, metricsOf } from '../../goal/metrics/registry.ts';
@@ -41,7 +41,7 @@ export function posteriorModelOf(
   longestDelayUs: number,
   without: Without = NOTHING,
 ): PosteriorModel {
-  const place = (choice: Choice, level: number): Place => placeOf(choice, level, longestDelayUs);
+  const place = (choice: Choice, level: number): Place => placeOf(choice, level, longestDelayUs, simulator.stageShares);
   const constraints = constraintsOf(goal).filter(({ metric }) => metric !== 'error-rate');
   const names = new Set([...goal.objectives.map(({ metric }) => metric), ...constraints.map(({ metric }) => metric)]);
   const models = new Map<string, MetricModel>();
@@ -121,21 +121,10 @@ function metricModelOf(
   if (name === 'instances') return ({ policy }) => exactly(policy.instances);
   if (name === 'max-batch-size') return ({ policy }) => exactly(Math.max(1, policy.maxBatchSize));
   if (name === 'gpu-memory') return gpuMemoryModel(measured);
-  const predicted = predictedNames.has(name) ? (name as keyof Simulated) : null;
-  return predicted
-    ? correctedFigure(predicted, simulator, measured, { longestDelayUs, without })
+  return figureNamed(name)
+    ? correctedFigure(name as FigureName, simulator, measured, { longestDelayUs, without })
     : learnedModel(name, measured, place, metrics);
 }
-
-const predictedNames: ReadonlySet<string> = new Set([
-  'throughput',
-  'latency',
-  'latency-avg',
-  'latency-p50',
-  'latency-p90',
-  'latency-p95',
-  'latency-p99',
-]);
 
 /** Returns an exactly known figure. Its standard deviation only keeps the arithmetic finite. */
 const exactly = (value: number): Figure => ({ mean: Math.log(value), sd: 1e-6, shared: 0 });

@@ -3,6 +3,7 @@ import type { Measured } from '../../../perfmodel/simulator.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
 import type { Candidate } from '../../../space/types.ts';
 import { isFeasible } from '../../goal/goal.ts';
+import { bestTrial, chosenOf } from '../../goal/ranking.ts';
 import { inFlightOf } from '../../level/line.ts';
 import type { Goal, LevelPoint, Proposal, RunningTrial, Sampler, Trial } from '../../types.ts';
 import type { SpaceView } from '../samplers/space-view.ts';
@@ -10,6 +11,7 @@ import { type AcquisitionPoint, pointValueOf, ranked, samplesInFlight, type Valu
 import { firstPoint } from './candidate-levels.ts';
 import { choicesOf } from './choices.ts';
 import { covering } from './coverage.ts';
+import { neighboursIn } from './joint-candidates.ts';
 import { NOTHING, type Without } from './mechanisms.ts';
 import { memoizeLast } from './memoize.ts';
 import { ownLevel, worthStaying } from './own-levels.ts';
@@ -68,6 +70,7 @@ const MOST_LEVELS = 4;
 export function queueingSampler(space: SpaceView, options: QueueingOptions): Sampler {
   const { without = NOTHING } = options;
   let listed: readonly Choice[] | undefined;
+  const neighboursOf = neighboursIn(space);
   const fitTo = memoizeLast(
     (measured: readonly Measured[]) => fitModels(listed ?? [], measured, options, space.expectedTime),
     (measured) =>
@@ -76,7 +79,7 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
   const stateAt = memoizeLast(
     (trials: readonly Trial[], running: RunningTrial | null) => {
       listed ??= choicesOf(space, options.seed);
-      return searchStateOf(listed, trials, running, fitTo, options);
+      return searchStateOf(listed, trials, running, fitTo, neighboursOf, options);
     },
     (trials, running) => [...trials.flatMap(partsOf), running === null, ...(running ? partsOf(running) : [])],
   );
@@ -103,6 +106,7 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
         chance: next.prediction.feasibleChance(1),
         foreseen: predictedFront(points, posterior),
         unseen,
+        ...(options.topology && withBottleneck(state, trials, options.goal)),
       };
       return best === null
         ? proposal
@@ -130,6 +134,15 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
       );
     },
   };
+}
+
+/** Returns what holds the best trial so far back, at the level that it stands for. */
+function withBottleneck({ simulator }: SearchState, trials: readonly Trial[], goal: Goal): Pick<Proposal, 'bottleneck'> {
+  const best = bestTrial(trials, goal);
+  const level = best && chosenOf(best)?.level;
+  if (!best || !level) return {};
+  const found = simulator.bottleneck?.(atClientBatch(choiceOf(best.candidate), level.batch), level.value);
+  return found ? { bottleneck: { trial: best.number, ...found } } : {};
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Choice } from '../../../perfmodel/modelled-config.ts';
+import { type Choice, partsOf } from '../../../perfmodel/modelled-config.ts';
 import { chosenOf } from '../../goal/ranking.ts';
 import type { LevelRange, Trial } from '../../types.ts';
 
@@ -18,7 +18,7 @@ const FILLED = 0.5;
 export function withinReach(choices: readonly Choice[], trials: readonly Trial[]): readonly Choice[] {
   const best = highest(trials);
   const reach = Math.max(FIRST_BATCHES, best ? reachOf(best) : 0);
-  const within = choices.filter(({ policy }) => policy.maxBatchSize <= reach);
+  const within = choices.filter((choice) => partsOf(choice).every(({ policy }) => policy.maxBatchSize <= reach));
   return within.length > 0 ? within : choices;
 }
 

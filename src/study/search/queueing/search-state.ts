@@ -1,5 +1,7 @@
 import { type Choice, choiceOf } from '../../../perfmodel/modelled-config.ts';
+import { networkSimulatorOf } from '../../../perfmodel/network/network-simulator.ts';
 import { type Measured, measuredChoices, type Simulator, simulatorOf } from '../../../perfmodel/simulator.ts';
+import type { Topology } from '../../../space/topology.ts';
 import type { Candidate } from '../../../space/types.ts';
 import { isFeasible } from '../../goal/goal.ts';
 import { inFlightOf } from '../../level/line.ts';
@@ -9,13 +11,17 @@ import {
   type AcquisitionContext,
   type AcquisitionPoint,
   acquisitionPointsOf,
+  coarsePoints,
+  finePoints,
   largestImprovement,
   samplesInFlight,
 } from './acquisition.ts';
 import { type SettingValue, settingValues, unseenValues } from './coverage.ts';
 import { type Incumbent, incumbentOf } from './incumbent.ts';
 import { type InitialDesign, initialDesignOf } from './initial-design.ts';
+import { jointCandidates, type NeighboursOf } from './joint-candidates.ts';
 import { withLoadFeasibility } from './load-feasibility.ts';
+import { climbed } from './local-search.ts';
 import { NOTHING, type Without } from './mechanisms.ts';
 import { type PosteriorModel, posteriorModelOf } from './posterior-model.ts';
 import { levelsWithinReach, withinReach } from './reach.ts';
@@ -33,6 +39,8 @@ export interface QueueingOptions {
    * % while it is early, at least 10 % when it is late (`Remaining.pace`).
    */
   readonly leastGain?: number | undefined;
+  /** What models that are tuned together are to each other; absent for one model alone. */
+  readonly topology?: Topology | undefined;
   /** Mechanisms to leave out, to see what they are worth. */
   readonly without?: Without | undefined;
 }
@@ -47,6 +55,7 @@ const MOST_TRIALS_OF_ONE = 3;
 
 /** The state of a search at one moment: fitted models, the incumbent, and the points that could be measured next. */
 export interface SearchState extends Incumbent {
+  readonly simulator: Simulator;
   readonly posterior: PosteriorModel;
   readonly context: AcquisitionContext;
   /** Candidates that were not tried, are not known to fail, and have batches within reach. */
@@ -70,16 +79,11 @@ export interface FittedModels {
 export function fitModels(
   all: readonly Choice[],
   measured: readonly Measured[],
-  { goal, levels, seed, without }: QueueingOptions,
+  { goal, levels, seed, topology, without }: QueueingOptions,
   expectedTime: ExpectedTime,
 ): FittedModels {
-  const simulator = simulatorOf(measured, {
-    mode: levels.mode,
-    percentile: goal.budget?.percentile ?? 99,
-    seed,
-    without,
-    expectedTime,
-  });
+  const options = { mode: levels.mode, percentile: goal.budget?.percentile ?? 99, seed, without, expectedTime };
+  const simulator = topology ? networkSimulatorOf(measured, topology, options) : simulatorOf(measured, options);
   const longestDelayUs = Math.max(0, ...all.map(({ delayUs }) => delayUs));
   return { simulator, posterior: posteriorModelOf(simulator, measured, goal, longestDelayUs, without) };
 }
@@ -93,7 +97,8 @@ export function searchStateOf(
   trials: readonly Trial[],
   running: RunningTrial | null,
   fitTo: (measured: readonly Measured[]) => FittedModels,
-  { goal, levels, seed, without = NOTHING }: QueueingOptions,
+  neighboursOf: NeighboursOf,
+  { goal, levels, seed, topology, without = NOTHING }: QueueingOptions,
 ): SearchState {
   const tried = running ? [...trials, running] : trials;
   const measured = measuredOf(tried);
@@ -117,8 +122,11 @@ export function searchStateOf(
   const left = withinReach(leftOver(all, tried, trials), trials);
   const again = running || without.has('returning') ? [] : worthReturning(all, trials);
   const distinct = [...new Map([...left, ...again].map((choice) => [choice.key, choice])).values()];
-  const points = acquisitionPointsOf(screened(distinct, simulator, goal, { seed, levels }), context, best);
+  const points = topology
+    ? jointPoints({ distinct, trials, tried, simulator, neighboursOf, context, best }, { goal, levels, seed })
+    : acquisitionPointsOf(screened(distinct, simulator, goal, { seed, levels }), context, best);
   return {
+    simulator,
     posterior,
     context,
     left,
@@ -130,6 +138,41 @@ export function searchStateOf(
     initialDesign: without.has('initial-design') ? null : initialDesignOf(left, measured, levels),
   };
 }
+
+/** What the points of a joint space are looked for with. */
+interface JointState {
+  readonly distinct: readonly Choice[];
+  readonly trials: readonly Trial[];
+  readonly tried: readonly Pick<Trial, 'candidate'>[];
+  readonly simulator: Simulator;
+  readonly neighboursOf: NeighboursOf;
+  readonly context: AcquisitionContext;
+  readonly best: number | null;
+}
+
+/** Joint choices whose fine levels are simulated too. */
+const JOINT_LOOKED_AT_CLOSELY = 5;
+
+/** Returns the points of a joint space: of candidates that its sample and the best trials suggest, and of those that climbs from the best lead to. */
+function jointPoints(
+  { distinct, trials, tried, simulator, neighboursOf, context, best }: JointState,
+  { goal, levels, seed }: Pick<QueueingOptions, 'goal' | 'levels' | 'seed'>,
+): readonly AcquisitionPoint[] {
+  const gone = new Set(tried.map(({ candidate }) => candidate.fingerprint));
+  const again = new Set(distinct.map(({ key }) => key));
+  const isOpen = (choice: Choice): boolean =>
+    again.has(choice.key) ||
+    (!gone.has(choice.candidate.fingerprint) && pruneReason(choice.candidate, trials) === null);
+  const { without } = context;
+  const around = without.has('coordinate-moves') ? NO_NEIGHBOURS : neighboursOf;
+  const candidates = jointCandidates(distinct, trials, simulator, around, { seed, goal, levels, isOpen });
+  const coarse = coarsePoints(candidates, context);
+  const search = { neighboursOf, isOpen, simulator, goal, levels };
+  const all = without.has('local-search') ? coarse : climbed(coarse, context, best, search);
+  return [...all, ...finePoints(all, context, best, JOINT_LOOKED_AT_CLOSELY)];
+}
+
+const NO_NEIGHBOURS: NeighboursOf = () => [];
 
 /** Returns the candidates with measurements, in the form that models are fitted to. */
 export const measuredOf = (tried: readonly Pick<Trial, 'candidate' | 'measurements'>[]): Measured[] =>
@@ -176,7 +219,7 @@ function tooLow(
   );
   const mostOfOne = Math.max(0, ...seen);
   return (choice, level) => {
-    const predicted = simulator.mostThroughput(choice, level) * Math.exp(simulator.uncertaintyAt(choice, 1));
+    const predicted = simulator.mostThroughput(choice, level);
     return Math.max(predicted, mostOfOne * samplesInFlight({ choice, level })) < least;
   };
 }

@@ -1,0 +1,74 @@
+import type { Narrowing } from '../../space/narrowing.ts';
+import type { Topology } from '../../space/topology.ts';
+import type { Candidate, ParameterValue } from '../../space/types.ts';
+import { bestTrial } from '../../study/goal/ranking.ts';
+import { queueingSampler } from '../../study/search/queueing/queueing.ts';
+import type { QueueingOptions } from '../../study/search/queueing/search-state.ts';
+import type { SpaceView } from '../../study/search/samplers/space-view.ts';
+import type { Goal, History, Sampler, Trial } from '../../study/types.ts';
+
+/** Options of tuning one model after the other. */
+export interface OneByOneOptions extends QueueingOptions {
+  readonly topology: Topology;
+  readonly narrowed: (narrowing: Narrowing) => SpaceView;
+  readonly baseline: Candidate;
+  /** Measurements over all models. */
+  readonly measurements: number;
+}
+
+/**
+ * Tunes one model after the other, as people and tools do that know no pipelines: each with its part of the measurements, while the others stay as they
+ * are in the best trial so far. The search itself is the default sampler's, with all that it knows of the pipeline. For comparison only.
+ */
+export function oneByOneSampler(options: OneByOneOptions): Sampler {
+  const { topology, goal, measurements, baseline } = options;
+  const { stages } = topology;
+  const each = measurements / stages.length;
+  const samplers = new Map<string, Sampler>();
+  const samplerOf = (phase: number, trials: readonly Trial[]): Sampler => {
+    const base = baseOf(trials, phase * each, goal) ?? baseline;
+    const key = `${phase} ${base.fingerprint}`;
+    const narrowing = pinned(base, stages.filter((_, place) => place !== phase));
+    const sampler = samplers.get(key) ?? queueingSampler(options.narrowed(narrowing), options);
+    samplers.set(key, sampler);
+    return sampler;
+  };
+  const phaseOf = ({ trials }: History): number =>
+    Math.min(stages.length - 1, Math.floor(countOf(trials) / each));
+  return {
+    ask(history, remaining) {
+      for (let phase = phaseOf(history); phase < stages.length - 1; phase++) {
+        const answer = samplerOf(phase, history.trials).ask(history, remaining);
+        if (answer.kind === 'trial') return answer;
+      }
+      return samplerOf(stages.length - 1, history.trials).ask(history, remaining);
+    },
+    level: (history, running) => samplerOf(phaseOf(history), history.trials).level?.(history, running) ?? null,
+  };
+}
+
+const countOf = (trials: readonly Trial[]): number => trials.reduce((sum, { measurements }) => sum + measurements.length, 0);
+
+/** Returns the best candidate of the trials that were over after so many measurements. */
+function baseOf(trials: readonly Trial[], measurements: number, goal: Goal): Candidate | null {
+  let count = 0;
+  const before = trials.filter((trial) => {
+    count += trial.measurements.length;
+    return count <= measurements;
+  });
+  return bestTrial(before, goal)?.candidate ?? null;
+}
+
+/** Returns the narrowing that leaves models as they are in a candidate. */
+function pinned({ shape }: Candidate, models: readonly string[]): Narrowing {
+  const values = models.flatMap((model): [string, { pinned: ParameterValue }][] => {
+    const policy = shape.members?.[model]?.policy;
+    if (!policy) return [];
+    return [
+      [`${model}/instances`, { pinned: policy.instances }],
+      [`${model}/max_batch_size`, { pinned: policy.maxBatchSize }],
+      [`${model}/queue_delay_us`, { pinned: policy.maxQueueDelayNs / 1e3 }],
+    ];
+  });
+  return Object.fromEntries(values);
+}

@@ -1,0 +1,60 @@
+import { jointOriginal, joinSpaces } from '../../space/joint/joint-space.ts';
+import { spaceFromJson } from '../../space/source/load.ts';
+import type { Candidate } from '../../space/types.ts';
+import { jointSpaceView } from '../../study/search/samplers/joint-space-view.ts';
+import type { ModelConfig } from '../../triton/config/model-config.ts';
+import { memoizedTruth, type TestProblem } from '../problem.ts';
+import type { Pipeline, PipelineModel } from './pipeline.ts';
+import { optima } from './optima.ts';
+import { pipelineTruth, topologyOf } from './pipeline-truth.ts';
+
+const LOAD_MS = 1500;
+const GRID_LEVELS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192];
+const LEVELS = { mode: 'concurrency', low: 1, high: 192 } as const;
+
+/** Returns a pipeline as a problem for samplers. */
+export function pipelineProblem(pipeline: Pipeline): TestProblem {
+  const { models, fronts, noise, name } = pipeline;
+  const configs = Object.fromEntries(models.map((model) => [model.name, configOf(model)]));
+  const front = fronts[0]?.model ?? '';
+  const baseline = jointOriginal(configs, {}, front);
+  const spaces = Object.fromEntries(models.map((model) => [model.name, spaceOf(model)]));
+  const joint = joinSpaces(spaces, baseline, front);
+  return {
+    name,
+    space: jointSpaceView(joint),
+    narrowed: (narrowing) => jointSpaceView(joint, narrowing),
+    baseline,
+    budgets: optima[name] ?? [],
+    topology: topologyOf(pipeline),
+    levels: { ...LEVELS, low: fronts.length },
+    noise,
+    gridLevels: GRID_LEVELS.filter((level) => level >= fronts.length),
+    truth: memoizedTruth((candidate, level) => pipelineTruth(pipeline, candidate, level)),
+    refusal: (candidate) =>
+      memoryOf(pipeline, candidate) > (pipeline.memory ?? Number.POSITIVE_INFINITY) ? 'CUDA out of memory' : null,
+    loadMs: () => LOAD_MS,
+  };
+}
+
+/** Returns the memory that all instances together need. */
+const memoryOf = ({ models }: Pipeline, { shape }: Candidate): number =>
+  models.reduce((sum, { name, memory }) => sum + memory * (shape.members?.[name]?.policy.instances ?? 1), 0);
+
+const configOf = ({ name, isOnGpu, batch }: PipelineModel): ModelConfig => ({
+  name,
+  backend: 'python',
+  max_batch_size: batch,
+  dynamic_batching: {},
+  instance_group: [isOnGpu ? { kind: 'KIND_GPU', gpus: [0], count: 1 } : { kind: 'KIND_CPU', count: 1 }],
+});
+
+const spaceOf = ({ name, instances, batches, delaysUs }: PipelineModel) =>
+  spaceFromJson({
+    name,
+    parameters: {
+      max_batch_size: [...batches],
+      queue_delay_us: { values: [...delaysUs], when: { max_batch_size: { above: 1 } } },
+      instances: [...instances],
+    },
+  });

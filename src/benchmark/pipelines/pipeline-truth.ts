@@ -1,0 +1,107 @@
+import { NS_PER_MS, NS_PER_US, nsToMs } from '../../base/units.ts';
+import { allFronts } from '../../queueing/network/all-fronts.ts';
+import { simulateNetwork } from '../../queueing/network/simulate-network.ts';
+import type { Front, Network, NetworkSimulation, Stage, StageFigures } from '../../queueing/network/types.ts';
+import { enoughRequests } from '../../queueing/simulate.ts';
+import { frontLevels, type Topology } from '../../space/topology.ts';
+import type { Candidate } from '../../space/types.ts';
+import type { FrontTruth, StageTruth, Truth } from '../truth.ts';
+import type { Pipeline, PipelineModel } from './pipeline.ts';
+
+const REQUESTS = 900;
+const SEED = 31;
+
+/** Returns the topology of a pipeline, as a study of it has it. */
+export function topologyOf({ models, fronts }: Pipeline): Topology {
+  const calls = models.flatMap(({ name, calls: own = [] }) =>
+    own.length > 0 ? [[name, own.map(({ model }) => model)] as const] : [],
+  );
+  return {
+    fronts,
+    stages: models.map(({ name }) => name),
+    ...(calls.length > 0 && { calls: Object.fromEntries(calls) }),
+  };
+}
+
+/** Simulates what a pipeline truly does with a candidate at a level. */
+export function pipelineTruth(pipeline: Pipeline, candidate: Candidate, level: number): Truth {
+  const found = simulateNetwork(networkOf(pipeline, candidate, level), {
+    warmUpRequests: Math.min(300, 2 * level),
+    requests: enoughRequests(REQUESTS, Math.ceil(level / pipeline.fronts.length)),
+    seed: SEED,
+  });
+  const stages = found.stages.map(stageTruth);
+  const fronts = found.fronts.map(({ name, requests, requestsPerSecond, latencyNs }): FrontTruth => {
+    const { mean, p50, p90, p95, p99 } = latencyNs;
+    const latencyMs = { avg: nsToMs(mean), p50: nsToMs(p50), p90: nsToMs(p90), p95: nsToMs(p95), p99: nsToMs(p99) };
+    return { model: name, requests, throughput: requestsPerSecond, latencyMs };
+  });
+  const [only, ...others] = fronts;
+  const whole = only && others.length === 0 ? only : together(found);
+  return {
+    throughput: whole.throughput,
+    latencyMs: whole.latencyMs,
+    ...{ queueUs: 0, computeUs: 0, batches: [] },
+    requests: fronts.reduce((sum, { requests }) => sum + requests, 0),
+    stages,
+    ...(fronts.length > 1 && { fronts }),
+  };
+}
+
+function networkOf(pipeline: Pipeline, candidate: Candidate, level: number): Network {
+  const { models, devices, fronts, roundTripMs, frontEndUs } = pipeline;
+  const levels = frontLevels({ fronts }, { mode: 'concurrency' as const, value: level } as const);
+  return {
+    stages: models.map((model) => stageOf(model, candidate)),
+    devices,
+    fronts: fronts.map(({ model, steps }, index): Front => {
+      const { mode, value } = levels[index] as { mode: string; value: number };
+      const roundTripNs = roundTripMs * NS_PER_MS;
+      return {
+        name: model,
+        steps,
+        frontEndNs: frontEndUs * NS_PER_US,
+        traffic:
+          mode === 'concurrency'
+            ? { kind: 'closed', concurrency: value, roundTripNs }
+            : { kind: 'rate', perSecond: value, distribution: 'constant', roundTripNs },
+      };
+    }),
+  };
+}
+
+/** Idle instances take their part of the machine too; a law in busy instances cannot say that. */
+function stageOf({ name, law, presence, device, calls }: PipelineModel, { shape }: Candidate): Stage {
+  const policy = shape.members?.[name]?.policy ?? shape.policy;
+  const longer = Math.max(1, policy.instances / presence);
+  const points = law.points.map((point) => ({ ...point, executionNs: point.executionNs * longer }));
+  return {
+    name,
+    policy,
+    law: { ...law, points },
+    ...(device && { device }),
+    ...(calls && {
+      calls: calls.map(({ model, perSample, inParallel }) => ({
+        steps: [{ stage: model }],
+        inParallel,
+        ...(perSample !== undefined && { requestsPerSample: perSample }),
+      })),
+    }),
+  };
+}
+
+function stageTruth({ name, requests, queueNs, computeNs, executions, executionNs }: StageFigures): StageTruth {
+  const batches = [...executions.entries()]
+    .filter(([, count]) => count > 0)
+    .map(([size, count]) => ({ size, executions: count, meanExecutionUs: (executionNs[size] as number) / count / NS_PER_US }));
+  return { model: name, requests, queueUs: queueNs / NS_PER_US, computeUs: computeNs / NS_PER_US, batches };
+}
+
+function together({ fronts }: NetworkSimulation): Pick<Truth, 'throughput' | 'latencyMs'> {
+  const all = allFronts(fronts);
+  const at = (share: number): number => nsToMs(all.quantileNs(share));
+  return {
+    throughput: all.requestsPerSecond,
+    latencyMs: { avg: nsToMs(all.meanNs), p50: at(0.5), p90: at(0.9), p95: at(0.95), p99: at(0.99) },
+  };
+}

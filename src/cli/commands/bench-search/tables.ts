@@ -1,0 +1,51 @@
+import { chancesOf, type Result, stopsOf, summaryOf } from '../../../benchmark/suite.ts';
+import type { Terminal } from '../../terminal.ts';
+
+const WIDEST_CELL = '  100 / 100 / 100'.length;
+
+/** Shares of the optimum after some measurements, in per cent: median, worst tenth and worst. */
+export function printShares(
+  title: string,
+  results: readonly Result[],
+  names: readonly string[],
+  most: number,
+  terminal: Terminal,
+): void {
+  if (results.length === 0) return;
+  const after = [6, 9, 12, 16, 20, 24].filter((count) => count <= most);
+  const counts = after.length > 0 ? after : [most];
+  terminal.print('');
+  terminal.print(`${title}: % of the optimum, median / worst tenth / worst, after so many measurements`);
+  const head = counts.map((count) => `${count}`.padStart(WIDEST_CELL)).join('');
+  terminal.print(`${''.padEnd(12)}${head}   reloads  seconds  levels  stops`);
+  for (const name of names) {
+    const own = results.filter(({ sampler }) => sampler === name);
+    if (own.length === 0) continue;
+    const summaries = counts.map((count) => summaryOf(own, count));
+    const cells = summaries.map(({ median, worstTenth, worst }) =>
+      [median, worstTenth, worst].map(percent).join(' / '),
+    );
+    const at = summaryOf(own, Math.min(12, most));
+    const stops = stopsOf(own);
+    const stopped = stops
+      ? `${stops.stopped} of ${own.length}, after ${stops.measurements} at ${percent(stops.share)}`
+      : 'none';
+    terminal.print(
+      `${name.padEnd(12)}${cells.map((cell) => cell.padStart(WIDEST_CELL)).join('')}   ${at.reloads.toFixed(1).padStart(7)}  ${at.seconds.toFixed(0).padStart(7)}  ${at.levels.toFixed(1).padStart(6)}  ${stopped}`,
+    );
+  }
+}
+
+/** What became of proposals, by the chance that the sampler gave them to meet the goal. */
+export function tellChances(results: readonly Result[], names: readonly string[], terminal: Terminal): void {
+  for (const name of names) {
+    const bands = chancesOf(results.filter(({ sampler }) => sampler === name));
+    const texts = bands.map(
+      ({ low, high, proposals, met }) => `${percent(low)} to ${percent(high)} %: ${percent(met)} % of ${proposals}`,
+    );
+    if (texts.length > 0)
+      terminal.print(`${name.padEnd(12)}met the goal, by the chance they were given: ${texts.join('; ')}`);
+  }
+}
+
+const percent = (share: number): string => (100 * share).toFixed(0);

@@ -1,0 +1,150 @@
+import { affineLaw, type ServiceLaw } from '../queueing/service-law.ts';
+import type { Candidate } from '../space/types.ts';
+import type { Normal, Reading } from '../stats/gaussian-process.ts';
+import { executionTimeFactors, levelled } from './execution-time-factors.ts';
+import type { Point } from './interference.ts';
+import type { Choice } from './modelled-config.ts';
+import { type Observation, seenExecutions, servicePoints } from './observation.ts';
+import { WHOLE, type WithoutParts } from './parts.ts';
+import { type CorrectedLine, correctedLineOf } from './residual-correction.ts';
+import { type Settings, settingFactors } from './setting-effects.ts';
+import { uncertaintyOf } from './uncertainty.ts';
+
+/** A choice with its observations. */
+export interface Observed {
+  readonly choice: Choice;
+  readonly observations: readonly Observation[];
+}
+
+/** A choice with its mean execution times. */
+export interface Timed {
+  readonly choice: Choice;
+  readonly points: readonly Point[];
+}
+
+/** Laws of execution times by choice, without the front end and the spread. */
+export interface ExecutionLaws {
+  /** Returns the law of a choice; the same object for choices with the same law. */
+  of(choice: Choice): ServiceLaw;
+  /** The standard deviation of an execution time's logarithm, beside this many busy instances. */
+  uncertainty(choice: Choice, batchSize: number, busyInstances: number): number;
+}
+
+/** Uncertainties are computed for multiples of this number of busy instances. */
+const BUSY_STEP = 0.25;
+/**
+ * The noise of a factor between settings, as a standard deviation of logarithms: laws of different settings are not of quite the same
+ * shape.
+ */
+const FACTOR_NOISE = 0.05;
+
+/**
+ * Fits the laws of execution times to the server's statistics by batch size. A law is that of all settings (`correctedLineOf`, weighted
+ * towards its own) times a factor for its settings. `expectedTime`: prior execution time of a candidate relative to others. null without
+ * statistics by batch size.
+ */
+export function executionLawsOf(
+  timed: readonly Timed[],
+  without: WithoutParts = WHOLE,
+  expectedTime: (candidate: Candidate) => number = () => 1,
+): ExecutionLaws | null {
+  const points = timed.flatMap((each) => each.points);
+  const reference = timed.find(({ choice }) =>
+    points.some(({ settingsKey }) => settingsKey === choice.settingsKey),
+  )?.choice;
+  if (!reference) return null;
+  const expectedFactor = ({ candidate }: Choice): number =>
+    Math.log(expectedTime(candidate) / expectedTime(reference.candidate));
+  const seen = new Map(timed.map(({ choice }) => [choice.settingsKey, choice]));
+  const expected = new Map([...seen].map(([settingsKey, choice]) => [settingsKey, expectedFactor(choice)]));
+  const factors = executionTimeFactors(points, reference.settingsKey, expected, without);
+  const surprises = settingFactors(
+    reference.settings,
+    without.has('carry-over') ? [] : readingsOf(factors, seen, reference, expected),
+  );
+  const unseen = (choice: Choice): Normal => {
+    const { mean, sd } = surprises(choice.settings);
+    return { mean: mean + expectedFactor(choice), sd };
+  };
+  const factorOf = (choice: Choice): number => factors.get(choice.settingsKey) ?? unseen(choice).mean;
+  const level = levelled(points, factors);
+
+  const correctedLines = new Map<string, CorrectedLine>();
+  const correctedLineFor = ({ settingsKey, policy: { instances }, largestBatch }: Choice): CorrectedLine => {
+    const isSingle = largestBatch === 1;
+    const key = `${settingsKey} ${instances} ${isSingle}`;
+    const correctedLine =
+      correctedLines.get(key) ?? correctedLineOf(level, { settingsKey, instances, isSingle }, without);
+    correctedLines.set(key, correctedLine);
+    return correctedLine;
+  };
+  const known = new Map<string, ServiceLaw>();
+  const rough = (choice: Choice): ServiceLaw => {
+    const key = `${choice.settingsKey} ${choice.policy.instances} ${choice.largestBatch}`;
+    const law = known.get(key) ?? lawFor(choice, correctedLineFor(choice), factorOf(choice));
+    known.set(key, law);
+    return law;
+  };
+  const uncertainties = new Map<string, number>();
+  return {
+    of: rough,
+    uncertainty(choice, batchSize, busyInstances) {
+      const { settingsKey, policy, largestBatch } = choice;
+      const busy = Math.round(busyInstances / BUSY_STEP) * BUSY_STEP;
+      const key = `${settingsKey} ${policy.instances} ${largestBatch === 1} ${batchSize} ${busy}`;
+      const work = { largestBatch, batchSize, busyInstances: busy };
+      const uncertainty =
+        uncertainties.get(key) ??
+        Math.hypot(
+          factors.has(settingsKey) ? 0 : unseen(choice).sd,
+          correctedLineFor(choice).interferenceUncertainty(batchSize, busy),
+          uncertaintyOf(work, level, rough(choice), without),
+        );
+      uncertainties.set(key, uncertainty);
+      return uncertainty;
+    },
+  };
+}
+
+/** Returns the mean execution times of a choice by batch size, with the instances and the executions around them. */
+export function pointsOf({ choice, observations }: Observed): Point[] {
+  const { instances } = choice.policy;
+  return observations.flatMap((observation) => {
+    const company = (seenExecutions(observation)?.meanBatch ?? 1) / observation.samplesPerRequest;
+    return servicePoints(observation).map((point): Point => ({ ...point, instances, company }));
+  });
+}
+
+/** Returns the factors of measured settings over what was expected of them. */
+function readingsOf(
+  factors: ReadonlyMap<string, number>,
+  seen: ReadonlyMap<string, Choice>,
+  reference: Choice,
+  expected: ReadonlyMap<string, number>,
+): Reading<Settings>[] {
+  return [...factors].flatMap(([settingsKey, factor]) => {
+    const place = settingsKey === reference.settingsKey ? undefined : seen.get(settingsKey)?.settings;
+    const value = factor - (expected.get(settingsKey) ?? 0);
+    return place ? [{ place, value, noiseVariance: FACTOR_NOISE ** 2 }] : [];
+  });
+}
+
+function lawFor({ largestBatch }: Choice, { line, correctionAt }: CorrectedLine, factor: number): ServiceLaw {
+  const executionNs = (batchSize: number): number =>
+    (line.fixedNs + line.perSampleNs * batchSize) * Math.exp(correctionAt(batchSize) + factor);
+  return {
+    ...affineLaw(1, 1),
+    points: sizesUpTo(Math.max(2, largestBatch)).map((batchSize) => ({
+      batchSize,
+      executionNs: executionNs(batchSize),
+    })),
+    interference: line.interference,
+  };
+}
+
+/** Returns 1, 2, 3, 4, 6, 8, 12, 16, … up to twice the largest. */
+function sizesUpTo(largest: number): number[] {
+  const sizes = [1, 2];
+  for (let power = 2; power < largest; power *= 2) sizes.push(power * 1.5, 2 * power);
+  return sizes;
+}

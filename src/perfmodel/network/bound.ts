@@ -1,0 +1,114 @@
+import { executionNs } from '../../queueing/service-law.ts';
+import type { Step } from '../../queueing/network/types.ts';
+import type { Choice } from '../modelled-config.ts';
+import type { BoundLimits } from '../simulator.ts';
+import { deviceOf, type SharingHypothesis } from './device-sharing.ts';
+import type { FittedNetwork } from './fit-network.ts';
+import { stageLaw, type Surroundings } from './network-of.ts';
+
+/** How much of their largest batches stages execute at once, in turn. */
+const FILLS = [1, 0.5, 0.25, 0.125, 1 / 16, 1 / 32, 1 / 64];
+/** Capacities are compared with a limit on latency at this multiple of the time in execution: requests wait as well. */
+const WAITING = 1.3;
+const HALVINGS = 18;
+
+/** What one request of the mix needs of a stage. */
+interface Need {
+  readonly stage: string;
+  readonly choice: Choice;
+  readonly samples: number;
+  readonly timeNs: (batch: number) => number;
+}
+
+/**
+ * Returns a rough upper bound on the throughput of a network, in samples per nanosecond: every stage executes batches that are filled alike, all its
+ * instances are busy, and devices are shared as they were seen to be. Above the limit on latency it is a thousandth.
+ */
+export function networkBound(choice: Choice, fitted: FittedNetwork, surroundings: Surroundings, { limitNs }: BoundLimits): number {
+  const needs = needsOf(choice, fitted, surroundings);
+  let best = 0;
+  for (const fill of FILLS) {
+    const batchOf = ({ choice: own }: Need): number => Math.max(1, Math.floor(fill * own.largestBatch));
+    const latencyNs = needs.reduce((sum, need) => sum + WAITING * need.timeNs(batchOf(need)) * Math.min(1, need.samples), 0);
+    const rate = rateWith(needs, batchOf, fitted);
+    best = Math.max(best, latencyNs <= limitNs * Math.max(1, fitted.topology.fronts.length) ? rate : rate / 1e3);
+  }
+  return best;
+}
+
+/** Returns the stages with the samples that each executes for one sample of the mix, and their times one standard deviation below the mean. */
+function needsOf({ members }: Choice, fitted: FittedNetwork, surroundings: Surroundings): readonly Need[] {
+  const visits = visitsOf(fitted);
+  return [...(members ?? [])].map(([stage, choice]) => {
+    const law = stageLaw(fitted, stage, choice, surroundings);
+    const { instances } = choice.policy;
+    return {
+      stage,
+      choice,
+      samples: visits.get(stage) ?? 1,
+      timeNs: (batch) => {
+        const uncertainty = fitted.laws.get(stage)?.uncertainty(choice, batch, instances) ?? 0;
+        return executionNs(law, batch, instances) * Math.exp(-uncertainty);
+      },
+    };
+  });
+}
+
+/** Returns the highest rate at which no stage needs more instances than it has, by bisection: executions on a full device take longer. */
+function rateWith(needs: readonly Need[], batchOf: (need: Need) => number, { sharing }: FittedNetwork): number {
+  const works = needs.map((need) => {
+    const batch = batchOf(need);
+    const { name } = deviceOf(need.choice);
+    return { ...need, device: name, workNs: (need.timeNs(batch) * need.samples) / batch };
+  });
+  const fits = (rate: number): boolean =>
+    works.every(({ workNs, choice, device, stage }) => {
+      const likeliest = sharing.get(device)?.likeliest;
+      const stretch = likeliest ? stretchAt(likeliest, works.filter((each) => each.device === device), stage, rate) : 1;
+      return rate * workNs * stretch <= choice.policy.instances;
+    });
+  const most = Math.min(...works.map(({ workNs, choice }) => choice.policy.instances / workNs));
+  if (!Number.isFinite(most) || fits(most)) return most;
+  let [low, high] = [0, most];
+  for (let halving = 0; halving < HALVINGS; halving++) {
+    const middle = (low + high) / 2;
+    if (fits(middle)) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Returns by how much others lengthen the executions of a stage on average, at a rate of samples. */
+function stretchAt(
+  { interference, shares }: SharingHypothesis,
+  works: readonly { readonly stage: string; readonly workNs: number }[],
+  stage: string,
+  rate: number,
+): number {
+  const load = works.reduce((sum, each) => sum + (shares.get(each.stage) ?? 0) * rate * each.workNs, 0);
+  const own = (shares.get(stage) ?? 0) * rate * (works.find((each) => each.stage === stage)?.workNs ?? 0);
+  return 1 + interference * Math.max(0, Math.max(0, load - 1) - Math.max(0, own - 1));
+}
+
+/** Returns the samples that each stage executes for one sample of the mix: as measured, else by the steps. */
+function visitsOf({ observations, topology }: FittedNetwork): ReadonlyMap<string, number> {
+  const seen = observations.find(({ stages }) => topology.stages.every((stage) => stages.has(stage)));
+  if (seen) {
+    const { measurement, stages } = seen;
+    return new Map(
+      [...stages].map(([stage, { observation }]) => [
+        stage,
+        (observation.requestsPerSecond * observation.samplesPerRequest) / measurement.throughput.value,
+      ]),
+    );
+  }
+  const total = topology.fronts.reduce((sum, { share = 1 }) => sum + share, 0);
+  const visits = new Map<string, number>();
+  const visit = (steps: readonly Step[], times: number): void => {
+    for (const step of steps)
+      if ('stage' in step) visits.set(step.stage, (visits.get(step.stage) ?? 0) + times);
+      else visit(step.steps, times);
+  };
+  for (const { steps, share = 1 } of topology.fronts) visit(steps, share / total);
+  return visits;
+}

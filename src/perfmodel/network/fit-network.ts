@@ -1,0 +1,142 @@
+import type { Measurement } from '../../profiler/measurement.ts';
+import type { Topology } from '../../space/topology.ts';
+import { type ExecutionLaws, executionLawsOf, pointsOf, type Timed } from '../execution-laws.ts';
+import type { Choice } from '../modelled-config.ts';
+import { WHOLE, type WithoutParts } from '../parts.ts';
+import type { Measured } from '../simulator.ts';
+import { type DeviceKind, deviceOf, type Running, type Sharing, type SharedPoints, sharingOf, stretchOf } from './device-sharing.ts';
+import { type ObservedCalls, observedCalls } from './observed-calls.ts';
+import { type NetworkObservation, networkObservation, type StageObservation } from './stage-observations.ts';
+
+/** What the statistics of the stages say of a network, whatever the config. */
+export interface FittedNetwork {
+  readonly topology: Topology;
+  readonly calls: ObservedCalls;
+  readonly observations: readonly NetworkObservation[];
+  /** Laws of the executions of each stage, without their calls and undisturbed by other stages; none of a stage that has no statistics. */
+  readonly laws: ReadonlyMap<string, ExecutionLaws>;
+  /** How the stages on a device slow each other, by the device's name; none of a device that has one stage. */
+  readonly sharing: ReadonlyMap<string, Sharing>;
+  /** Samples of one request of a front, where the study does not vary them. */
+  readonly samplesPerRequest: ReadonlyMap<string, number>;
+}
+
+/** Batch sizes of one measurement, the most frequent ones, that tell how stages slow each other. */
+const MOST_SIZES = 4;
+
+/** Fits the laws of each stage to its own statistics, over all configs that were measured, and how stages on a device slow each other. */
+export function fitNetwork(
+  measured: readonly Measured[],
+  topology: Topology,
+  without: WithoutParts = WHOLE,
+): FittedNetwork {
+  const calls = observedCalls(
+    measured.flatMap(({ measurements }) => measurements),
+    topology,
+  );
+  const observations = measured.flatMap(({ choice, measurements }) =>
+    measurements.flatMap((measurement) => networkObservation(choice, measurement, topology, calls) ?? []),
+  );
+  const sharing: FittedNetwork['sharing'] = without.has('sharing')
+    ? new Map()
+    : sharingsOf(topology.stages, measured.map(({ choice }) => choice), observations);
+  const lengthened = (network: NetworkObservation, stage: StageObservation): number => {
+    const fit = sharing.get(deviceOf(stage.choice).name);
+    return fit ? stretchOf(fit.likeliest, fit.own.get(stage.stage), sharedPoints(network, stage)) : 1;
+  };
+  const shared = new Set([...sharing.values()].flatMap(({ own }) => [...own.keys()]));
+  const withoutPresence: WithoutParts = { has: (part) => part === 'presence' || without.has(part) };
+  // What instances do to each other on a shared device is as much as they run: idle ones take nothing of it.
+  const laws = lawsOf(topology.stages, observations, lengthened, (stage) => (shared.has(stage) ? withoutPresence : without));
+  return { topology, calls, observations, laws, sharing, samplesPerRequest: samplesOf(observations, topology) };
+}
+
+type Lengthened = (network: NetworkObservation, stage: StageObservation) => number;
+
+/** Fits the laws of each stage to executions without what other stages lengthened them by. */
+function lawsOf(
+  stages: readonly string[],
+  observations: readonly NetworkObservation[],
+  lengthened: Lengthened,
+  withoutOf: (stage: string) => WithoutParts,
+): ReadonlyMap<string, ExecutionLaws> {
+  return new Map(
+    stages.flatMap((stage) => {
+      const timed = observations.flatMap((network): Timed[] => {
+        const own = network.stages.get(stage);
+        if (!own) return [];
+        const stretch = lengthened(network, own);
+        const points = pointsOf({ choice: own.choice, observations: [own.observation] });
+        return [{ choice: own.choice, points: points.map((point) => ({ ...point, executionNs: point.executionNs / stretch })) }];
+      });
+      const laws = executionLawsOf(timed, withoutOf(stage));
+      return laws ? [[stage, laws] as const] : [];
+    }),
+  );
+}
+
+/** Fits each device on which some config has two stages or more. */
+function sharingsOf(
+  stages: readonly string[],
+  choices: readonly Choice[],
+  observations: readonly NetworkObservation[],
+): ReadonlyMap<string, Sharing> {
+  const devices = new Map<string, { readonly kind: DeviceKind; readonly stages: Set<string> }>();
+  for (const { members } of choices)
+    for (const stage of stages) {
+      const choice = members?.get(stage);
+      if (!choice) continue;
+      const { name, kind } = deviceOf(choice);
+      const device = devices.get(name) ?? { kind, stages: new Set<string>() };
+      devices.set(name, device);
+      device.stages.add(stage);
+    }
+  return new Map(
+    [...devices]
+      .filter(([, device]) => device.stages.size > 1)
+      .map(([name, { kind, stages: on }]) => {
+        const seen = observations.flatMap((network) =>
+          [...network.stages.values()]
+            .filter(({ choice }) => deviceOf(choice).name === name)
+            .map((stage) => sharedPoints(network, stage)),
+        );
+        return [name, sharingOf(kind, [...on], seen)] as const;
+      }),
+  );
+}
+
+/** Returns the mean execution times of a stage in a measurement, with what ran beside them on its device. */
+function sharedPoints({ measurement, stages }: NetworkObservation, stage: StageObservation): SharedPoints {
+  const { name } = deviceOf(stage.choice);
+  const beside = new Map(
+    [...stages.values()]
+      .filter(({ choice }) => deviceOf(choice).name === name)
+      .map((each): [string, Running] => [each.stage, { instances: each.choice.policy.instances, mean: each.running }]),
+  );
+  const points = pointsOf({ choice: stage.choice, observations: [stage.observation] })
+    .sort((a, b) => b.weight - a.weight)
+    .slice(0, MOST_SIZES);
+  return { stage: stage.stage, points, beside, inFlight: inFlightIn(measurement) };
+}
+
+/** Returns the mean number of requests in flight, by Little's law. */
+export const inFlightIn = ({ throughput, latencyMs, sendRate, level }: Measurement): number => {
+  if (level.mode === 'concurrency') return level.value;
+  return Math.max(1, ((sendRate > 0 ? sendRate : throughput.value) * latencyMs.avg) / 1e3);
+};
+
+function samplesOf(observations: readonly NetworkObservation[], { fronts }: Topology): ReadonlyMap<string, number> {
+  return new Map(
+    fronts.map(({ model }) => {
+      const ratios = observations.flatMap(({ measurement, stages }) => {
+        const front = measurement.fronts?.find((each) => each.model === model);
+        const server = front ? front.server : measurement.server;
+        const own = stages.get(model)?.observation.samplesPerRequest;
+        if (own !== undefined) return [own];
+        return server && server.successCount > 0 ? [server.inferenceCount / server.successCount] : [];
+      });
+      const usual = ratios.length > 0 ? ratios.reduce((sum, each) => sum + each, 0) / ratios.length : 1;
+      return [model, Math.max(1, Math.round(usual))];
+    }),
+  );
+}

@@ -1,0 +1,122 @@
+import { NS_PER_MS } from '../../base/units.ts';
+import type { Measurement } from '../../profiler/measurement.ts';
+import { simulateNetwork } from '../../queueing/network/simulate-network.ts';
+import type { NetworkSimulation } from '../../queueing/network/types.ts';
+import { enoughRequests } from '../../queueing/simulate.ts';
+import { USUAL_MISS, USUAL_SPREAD } from '../fit-spread.ts';
+import type { Measured, SimulatorOptions } from '../simulator.ts';
+import type { FittedNetwork } from './fit-network.ts';
+import { frontsAt, stagesOf, type Surroundings, USUAL_NS } from './network-of.ts';
+
+const SPREADS = [0, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.4];
+const USUAL_CV = 0.05;
+/** Measurements that are simulated for the round trip, those with the shortest latencies, and for the spread, evenly over all. */
+const MOST_FOR_ROUND_TRIP = 4;
+const MOST_FOR_SPREAD = 6;
+const REQUESTS = 300;
+const MOST_WARM_UP = 200;
+/** The weight of the prior against large spreads, in misses. */
+const PRIOR_WEIGHT = 2;
+/** A round trip is at most this share of a request's time. */
+const MOST_ROUND_TRIP = 0.6;
+
+/** A measurement with what was measured. */
+interface Seen {
+  readonly choice: Measured['choice'];
+  readonly measurement: Measurement;
+}
+
+/** Fits what clients see beside the stages: the round trip of each front, the spread of execution times, and the scale of stages without statistics. */
+export function fitSurroundings(
+  fitted: FittedNetwork,
+  measured: readonly Measured[],
+  { seed, without }: SimulatorOptions,
+): Surroundings {
+  const seen = measured.flatMap(({ choice, measurements }) =>
+    measurements
+      .filter(({ latencyMs, client }) => latencyMs.avg > 0 && !client.bound)
+      .map((measurement): Seen => ({ choice, measurement })),
+  );
+  const simulateAt = ({ choice, measurement }: Seen, surroundings: Surroundings): NetworkSimulation => {
+    const samplesOf = (front: string): number => choice.clientBatch ?? fitted.samplesPerRequest.get(front) ?? 1;
+    const { level } = measurement;
+    const fronts = frontsAt(fitted.topology, level, samplesOf, surroundings.roundTripNs);
+    const each = level.mode === 'concurrency' ? Math.ceil(level.value / fronts.length) : 1;
+    return simulateNetwork(
+      { ...stagesOf(fitted, choice, surroundings), fronts },
+      { warmUpRequests: Math.min(MOST_WARM_UP, 2 * each), requests: enoughRequests(REQUESTS, each), seed },
+    );
+  };
+  const start = { roundTripNs: new Map<string, number>(), cv: USUAL_CV, unknownNs: USUAL_NS };
+  const unknown = fitted.topology.stages.some((stage) => !fitted.laws.has(stage));
+  const scaled = unknown ? { ...start, unknownNs: unknownNsOf(seen, start, simulateAt) } : start;
+  const roundTripNs = roundTripsOf(fitted, seen, scaled, simulateAt);
+  const known = { ...scaled, roundTripNs };
+  return { ...known, cv: without?.has('tails') || unknown ? USUAL_CV : spreadOf(seen, known, simulateAt) };
+}
+
+type SimulateAt = (seen: Seen, surroundings: Surroundings) => NetworkSimulation;
+
+/** Finds the time of a single execution of stages without statistics with which the first measurement's mean latency is simulated. */
+function unknownNsOf([first]: readonly Seen[], start: Surroundings, simulateAt: SimulateAt): number {
+  if (!first) return USUAL_NS;
+  let [low, high] = [Math.log(1e-3), Math.log(1e5)];
+  for (let halving = 0; halving < 16; halving++) {
+    const middle = (low + high) / 2;
+    const found = simulateAt(first, { ...start, unknownNs: NS_PER_MS * Math.exp(middle) });
+    if (meanNs(found) < first.measurement.latencyMs.avg * NS_PER_MS) low = middle;
+    else high = middle;
+  }
+  return NS_PER_MS * Math.exp((low + high) / 2);
+}
+
+/** Mean latency over all fronts' requests. */
+function meanNs({ fronts }: NetworkSimulation): number {
+  const rate = fronts.reduce((sum, { requestsPerSecond }) => sum + requestsPerSecond, 0);
+  return fronts.reduce((sum, { requestsPerSecond, latencyNs }) => sum + (requestsPerSecond / rate) * latencyNs.mean, 0);
+}
+
+/** Returns by how much each front's requests take longer than the stages explain, where these are least busy: the least of some measurements. */
+function roundTripsOf(
+  { topology }: FittedNetwork,
+  seen: readonly Seen[],
+  surroundings: Surroundings,
+  simulateAt: SimulateAt,
+): ReadonlyMap<string, number> {
+  const shortest = [...seen]
+    .sort((a, b) => a.measurement.latencyMs.avg - b.measurement.latencyMs.avg)
+    .slice(0, MOST_FOR_ROUND_TRIP);
+  const rests = shortest.map((each) => ({ ...each, found: simulateAt(each, surroundings) }));
+  return new Map(
+    topology.fronts.map(({ model }, place) => {
+      const own = rests.map(({ measurement, found }) => {
+        const measuredNs = (measurement.fronts?.find((front) => front.model === model) ?? measurement).latencyMs.avg * NS_PER_MS;
+        const restNs = measuredNs - (found.fronts[place]?.latencyNs.mean ?? measuredNs);
+        return Math.min(MOST_ROUND_TRIP * measuredNs, Math.max(0, restNs));
+      });
+      return [model, own.length > 0 ? Math.min(...own) : 0];
+    }),
+  );
+}
+
+/** Returns the spread whose simulated p99s are nearest to the measured ones; it has the tails of client and network in it too. */
+function spreadOf(seen: readonly Seen[], surroundings: Surroundings, simulateAt: SimulateAt): number {
+  const step = Math.max(1, seen.length / MOST_FOR_SPREAD);
+  const chosen = Array.from({ length: Math.min(MOST_FOR_SPREAD, seen.length) }, (_, index) => seen[Math.floor(index * step)] as Seen);
+  let [best, least] = [USUAL_CV, Number.POSITIVE_INFINITY];
+  for (const cv of chosen.length > 0 ? SPREADS : []) {
+    const misses = chosen.reduce((sum, each) => sum + miss(each, simulateAt(each, { ...surroundings, cv })), 0);
+    const loss = misses + PRIOR_WEIGHT * Math.log(Math.max(1, cv / USUAL_SPREAD)) ** 2;
+    if (loss < least) [best, least] = [cv, loss];
+  }
+  return best;
+}
+
+/** Returns the robust loss of the ratio of p99 and median, mean over the fronts: how long executions take is known from statistics. */
+function miss({ measurement }: Seen, { fronts }: NetworkSimulation): number {
+  const losses = fronts.map(({ name, latencyNs }) => {
+    const { p50, p99 } = (measurement.fronts?.find(({ model }) => model === name) ?? measurement).latencyMs;
+    return Math.log1p((Math.log(latencyNs.p99 / latencyNs.p50 / (p99 / p50)) / USUAL_MISS) ** 2);
+  });
+  return losses.reduce((sum, each) => sum + each, 0) / losses.length;
+}

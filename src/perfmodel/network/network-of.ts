@@ -1,0 +1,79 @@
+import { NS_PER_MS } from '../../base/units.ts';
+import type { LoadLevel } from '../../loadgen/types.ts';
+import type { Device, Front, Network, Stage } from '../../queueing/network/types.ts';
+import { affineLaw, type ServiceLaw } from '../../queueing/service-law.ts';
+import type { Traffic } from '../../queueing/traffic.ts';
+import { frontLevels, type Topology } from '../../space/topology.ts';
+import { USUAL_PER_SAMPLE } from '../affine-line.ts';
+import type { Choice } from '../modelled-config.ts';
+import { deviceOf } from './device-sharing.ts';
+import type { FittedNetwork } from './fit-network.ts';
+import { networkCalls } from './observed-calls.ts';
+
+/** What a network is simulated with beside what the stages' statistics say. */
+export interface Surroundings {
+  /** Time of a request outside the stages: client, network, the server's front, and what an ensemble's steps cost. */
+  readonly roundTripNs: ReadonlyMap<string, number>;
+  /** Coefficient of variation of execution times. */
+  readonly cv: number;
+  /** A single execution of a stage without statistics, in nanoseconds. */
+  readonly unknownNs: number;
+}
+
+/** A law of nobody's measurement: most of it fixed. */
+const usualLaw = (ns: number): ServiceLaw => ({
+  ...affineLaw(ns * (1 - USUAL_PER_SAMPLE), ns * USUAL_PER_SAMPLE),
+  interference: { perInstance: 0.1, batchExponent: 0 },
+});
+
+/** A single execution that is assumed before anything was measured. */
+export const USUAL_NS = 10 * NS_PER_MS;
+
+/** Returns the law of a stage's executions, without other stages and without its calls. */
+export const stageLaw = ({ laws }: FittedNetwork, stage: string, choice: Choice, { unknownNs }: Pick<Surroundings, 'unknownNs'>): ServiceLaw =>
+  laws.get(stage)?.of(choice) ?? usualLaw(unknownNs);
+
+/** Returns the stages and devices of a joint choice, without traffic. */
+export function stagesOf(
+  fitted: FittedNetwork,
+  choice: Choice,
+  surroundings: Pick<Surroundings, 'cv' | 'unknownNs'>,
+): Pick<Network, 'stages' | 'devices'> {
+  const devices = new Map<string, Device>();
+  const stages = fitted.topology.stages.map((name): Stage => {
+    const own = choice.members?.get(name) ?? choice;
+    const { name: device } = deviceOf(own);
+    const sharing = fitted.sharing.get(device)?.likeliest;
+    const share = sharing?.shares.get(name);
+    const isShared = sharing !== undefined && share !== undefined && sharing.interference > 0;
+    if (isShared) devices.set(device, { name: device, interference: sharing.interference });
+    const caller = fitted.calls.get(name);
+    return {
+      name,
+      policy: own.policy,
+      law: { ...stageLaw(fitted, name, own, surroundings), cv: surroundings.cv },
+      ...(isShared && { device: { name: device, share } }),
+      ...(caller && { calls: networkCalls(caller) }),
+    };
+  });
+  return { stages, devices: [...devices.values()] };
+}
+
+/** Returns the fronts at a level, each with its part of it. */
+export function frontsAt(
+  topology: Topology,
+  level: Pick<LoadLevel, 'mode' | 'value'>,
+  samplesOf: (front: string) => number,
+  roundTripNs: ReadonlyMap<string, number>,
+): Front[] {
+  const levels = frontLevels(topology, level);
+  return topology.fronts.map(({ model, steps }, index): Front => {
+    const { mode, value } = levels[index] as Pick<LoadLevel, 'mode' | 'value'>;
+    const common = { roundTripNs: roundTripNs.get(model) ?? 0, samplesPerRequest: samplesOf(model) };
+    const traffic: Traffic =
+      mode === 'concurrency'
+        ? { kind: 'closed', concurrency: value, ...common }
+        : { kind: 'rate', perSecond: value, distribution: 'constant', ...common };
+    return { name: model, steps, traffic };
+  });
+}

@@ -1,0 +1,232 @@
+import { NS_PER_S, nsToMs } from '../../base/units.ts';
+import { allFronts } from '../../queueing/network/all-fronts.ts';
+import { bottleneckOf, oneMoreInstance } from '../../queueing/network/bottleneck.ts';
+import { simulateNetwork } from '../../queueing/network/simulate-network.ts';
+import type { Network, NetworkSimulation, StageFigures } from '../../queueing/network/types.ts';
+import type { Topology } from '../../space/topology.ts';
+import { type Choice, largestRequest } from '../modelled-config.ts';
+import {
+  figuresOf,
+  type Measured,
+  meanUncertainty,
+  type Simulated,
+  type SimulatedFigures,
+  type Simulator,
+  type SimulatorOptions,
+  type StageBottleneck,
+} from '../simulator.ts';
+import { networkBound } from './bound.ts';
+import { deviceOf, type Running } from './device-sharing.ts';
+import { type FittedNetwork, fitNetwork } from './fit-network.ts';
+import { fitSurroundings } from './fit-surroundings.ts';
+import { frontsAt, stageLaw, stagesOf, type Surroundings } from './network-of.ts';
+import { aloneNs } from './path.ts';
+
+const REQUESTS = 300;
+/** Rounds of all requests in flight that are counted at least. */
+const ROUNDS = 4;
+/** Requests of a warm-up, at most, for each front. */
+const MOST_WARM_UP = 200;
+
+/** The result of one simulation. */
+interface Run {
+  readonly predicted: Simulated;
+  /** By stage: the standard deviation of its execution times' logarithm. */
+  readonly uncertainties: ReadonlyMap<string, number>;
+  /** By front: the standard deviation of its mean latency's logarithm. */
+  readonly ofFronts: ReadonlyMap<string, number>;
+  readonly uncertainty: number;
+  readonly meanBatch: number;
+  readonly largestBatch: number;
+}
+
+/**
+ * Fits the simulator of models that are served together to measurements: laws of each stage from its own statistics, over all configs of that model;
+ * how stages on a device slow each other; calls; and what clients see beside that. Errors: none; without statistics usual laws are scaled to the
+ * first measurement.
+ */
+export function networkSimulatorOf(measured: readonly Measured[], topology: Topology, options: SimulatorOptions): Simulator {
+  const { mode, percentile, seed, without, requests: most = REQUESTS } = options;
+  const fitted = fitNetwork(measured, topology, without);
+  const surroundings = fitSurroundings(fitted, measured, options);
+  const samplesOf = (choice: Choice) => (front: string) => choice.clientBatch ?? fitted.samplesPerRequest.get(front) ?? 1;
+  const known = new Map<string, Run | null>();
+  const bases = new Map<string, Pick<Network, 'stages' | 'devices'>>();
+  const networkOf = (choice: Choice, level: number): Network => {
+    const base = bases.get(choice.key) ?? stagesOf(fitted, choice, surroundings);
+    bases.set(choice.key, base);
+    return { ...base, fronts: frontsAt(topology, { mode, value: level }, samplesOf(choice), surroundings.roundTripNs) };
+  };
+  const extent = (level: number) => {
+    const each = Math.ceil(level / topology.fronts.length);
+    return mode === 'concurrency'
+      ? { warmUpRequests: Math.min(MOST_WARM_UP, 2 * each), requests: Math.max(most, ROUNDS * each), seed }
+      : { warmUpRequests: 100, requests: most, seed };
+  };
+  const run = (choice: Choice, level: number): Run | null => {
+    if (!takesRequests(choice, topology, samplesOf(choice))) return null;
+    const found = simulateNetwork(networkOf(choice, level), extent(level));
+    return runOf(found, choice, fitted, surroundings, { percentile, samplesOf: samplesOf(choice), inFlight: level });
+  };
+  const runOnce = (choice: Choice, level: number): Run | null => {
+    const key = `${choice.key} ${level}`;
+    const earlier = known.get(key);
+    if (earlier !== undefined) return earlier;
+    const found = run(choice, level);
+    known.set(key, found);
+    return found;
+  };
+  return {
+    predict: (choice, level) => runOnce(choice, level)?.predicted ?? null,
+    meanBatch: (choice, level) => runOnce(choice, level)?.meanBatch ?? 1,
+    largestBatch: (choice, level) => runOnce(choice, level)?.largestBatch ?? 1,
+    uncertainty(choice, level, front = null) {
+      const found = runOnce(choice, level);
+      return (front === null ? found?.uncertainty : (found?.ofFronts.get(front) ?? found?.uncertainty)) ?? 0;
+    },
+    mostThroughput(choice, level) {
+      if (mode !== 'concurrency') return Number.POSITIVE_INFINITY;
+      const fronts = frontsAt(topology, { mode, value: level }, samplesOf(choice), surroundings.roundTripNs);
+      const { stages } = networkOf(choice, level);
+      return fronts.reduce((sum, { steps, traffic }) => {
+        const { samplesPerRequest = 1, roundTripNs = 0 } = traffic;
+        if (traffic.kind === 'rate') return sum + traffic.perSecond * samplesPerRequest;
+        const inFlight = traffic.kind === 'closed' ? traffic.concurrency : 1;
+        const ns = aloneNs(steps, stages, samplesPerRequest, (stage) => -singleUncertainty(fitted, choice, stage)) + roundTripNs;
+        return sum + (inFlight * samplesPerRequest * NS_PER_S) / ns;
+      }, 0);
+    },
+    bound: (choice, limits) => networkBound(choice, fitted, surroundings, limits),
+    stageShares: stageSharesOf(fitted),
+    bottleneck: (choice, level) =>
+      takesRequests(choice, topology, samplesOf(choice)) ? bottleneckAt(networkOf(choice, level), extent(level)) : null,
+  };
+}
+
+/** Tells whether all fronts with instances of their own take the requests of the study. */
+function takesRequests({ members }: Choice, { fronts }: Topology, samplesOf: (front: string) => number): boolean {
+  return fronts.every(({ model }) => {
+    const own = members?.get(model);
+    return !own || samplesOf(model) <= largestRequest(own);
+  });
+}
+
+function bottleneckAt(network: Network, options: Parameters<typeof simulateNetwork>[1]): StageBottleneck | null {
+  const effects = oneMoreInstance(network, options);
+  const [best] = effects;
+  if (!best) return null;
+  const { stage, utilization, gain } = best;
+  const bottleneck = bottleneckOf(simulateNetwork(network, options), effects);
+  return { stage, utilization, gain, ...(bottleneck.kind === 'device' && { device: bottleneck.name }) };
+}
+
+const singleUncertainty = ({ laws }: FittedNetwork, { members }: Choice, stage: string): number => {
+  const own = members?.get(stage);
+  return own ? (laws.get(stage)?.uncertainty(own, 1, own.policy.instances) ?? 0) : 0;
+};
+
+/** Mean shares of a request's time by stage, over what was measured; null without statistics. */
+function stageSharesOf({ observations }: FittedNetwork): ReadonlyMap<string, number> | null {
+  const sums = new Map<string, number>();
+  for (const { stages } of observations) {
+    const times = [...stages.values()].map(
+      ({ stage, observation: { requestsPerSecond, latencyNs } }) => [stage, requestsPerSecond * latencyNs.p50] as const,
+    );
+    const total = times.reduce((sum, [, time]) => sum + time, 0);
+    for (const [stage, time] of times) sums.set(stage, (sums.get(stage) ?? 0) + time / total / observations.length);
+  }
+  return sums.size > 0 ? sums : null;
+}
+
+function runOf(
+  found: NetworkSimulation,
+  choice: Choice,
+  fitted: FittedNetwork,
+  surroundings: Surroundings,
+  { percentile, samplesOf, inFlight }: { percentile: number; samplesOf: (front: string) => number; inFlight: number },
+): Run {
+  const uncertainties = stageUncertainties(found, choice, fitted, surroundings, inFlight);
+  const ofFronts = new Map(
+    found.fronts.map(({ name, path }) => [
+      name,
+      Math.hypot(...path.map(({ stage, share }) => share * (uncertainties.get(stage) ?? 0))),
+    ]),
+  );
+  const figures = found.fronts.map((front) => [front.name, figuresOf(front, samplesOf(front.name), percentile)] as const);
+  const predicted: Simulated =
+    figures.length === 1
+      ? (figures[0] as (typeof figures)[number])[1]
+      : { ...together(found, figures, percentile), fronts: new Map(figures) };
+  const requests = found.fronts.reduce((sum, front) => sum + front.requestsPerSecond, 0);
+  const batches = new Map(found.stages.map(({ name, meanBatchSize }) => [name, Math.max(1, meanBatchSize)]));
+  return {
+    predicted,
+    uncertainties,
+    ofFronts,
+    uncertainty: found.fronts.reduce(
+      (sum, { name, requestsPerSecond }) => sum + (requestsPerSecond / requests) * (ofFronts.get(name) ?? 0),
+      0,
+    ),
+    meanBatch: Math.exp(
+      found.fronts.reduce((sum, { path, requestsPerSecond }) => {
+        const ofPath = path.reduce((log, { stage, share }) => log + share * Math.log(batches.get(stage) ?? 1), 0);
+        return sum + (requestsPerSecond / requests) * ofPath;
+      }, 0),
+    ),
+    largestBatch: Math.max(...found.stages.map(({ executions }) => executions.findLastIndex((count) => count > 0)), 1),
+  };
+}
+
+/** Returns the figures of all fronts' requests together. */
+function together(
+  { fronts }: NetworkSimulation,
+  figures: readonly (readonly [string, SimulatedFigures])[],
+  percentile: number,
+): SimulatedFigures {
+  const all = allFronts(fronts);
+  const at = (share: number): number => nsToMs(all.quantileNs(share));
+  return {
+    throughput: figures.reduce((sum, [, { throughput }]) => sum + throughput, 0),
+    latency: at(percentile / 100),
+    'latency-avg': nsToMs(all.meanNs),
+    'latency-p50': at(0.5),
+    'latency-p90': at(0.9),
+    'latency-p95': at(0.95),
+    'latency-p99': at(0.99),
+  };
+}
+
+/** Returns the standard deviation of each stage's execution times: of its law, and of what others on its device do to it. */
+function stageUncertainties(
+  { stages }: NetworkSimulation,
+  choice: Choice,
+  fitted: FittedNetwork,
+  surroundings: Surroundings,
+  inFlight: number,
+): ReadonlyMap<string, number> {
+  const memberOf = (stage: string): Choice => choice.members?.get(stage) ?? choice;
+  const running = (stage: StageFigures): Running => {
+    const { computeNs, callNs, busyInstances } = stage;
+    const own = computeNs > 0 ? (computeNs - callNs) / computeNs : 1;
+    return { instances: memberOf(stage.name).policy.instances, mean: busyInstances * own };
+  };
+  return new Map(
+    stages.map((stage) => {
+      const own = memberOf(stage.name);
+      const { name: device } = deviceOf(own);
+      const laws = fitted.laws.get(stage.name);
+      const law = stageLaw(fitted, stage.name, own, surroundings);
+      const ofLaw = laws
+        ? meanUncertainty(stage, law, (batch) => laws.uncertainty(own, batch, Math.max(1, stage.busyInstances)))
+        : UNKNOWN_STAGE;
+      const sharing = fitted.sharing.get(device);
+      const beside = new Map(
+        stages.filter(({ name }) => deviceOf(memberOf(name)).name === device).map((each) => [each.name, running(each)]),
+      );
+      return [stage.name, Math.hypot(ofLaw, sharing?.uncertainty(stage.name, beside, inFlight) ?? 0)];
+    }),
+  );
+}
+
+/** The uncertainty of the execution times of a stage without statistics. */
+const UNKNOWN_STAGE = 0.2;

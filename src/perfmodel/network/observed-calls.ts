@@ -1,0 +1,157 @@
+import { NS_PER_US } from '../../base/units.ts';
+import type { Measurement, ServerBreakdown } from '../../profiler/measurement.ts';
+import { stageBreakdowns } from '../../profiler/stage-breakdowns.ts';
+import type { Call, Step } from '../../queueing/network/types.ts';
+import type { Topology } from '../../space/topology.ts';
+import { fitLine } from '../affine-line.ts';
+import type { ServicePoint } from '../observation.ts';
+
+/** How a BLS model calls others: how often, by the counts of the server; in turn or at once, by which explains its times better. */
+export interface ObservedCaller {
+  readonly counts: readonly CallCount[];
+  readonly inParallel: boolean;
+}
+
+/** Calls of one model by another. */
+interface CallCount {
+  readonly model: string;
+  /** Requests to it for each request to the caller. */
+  readonly perRequest: number;
+  /** Samples of such a request. */
+  readonly samplesPerCall: number;
+  /** Samples of a request to the caller. */
+  readonly samplesPerRequest: number;
+}
+
+export type ObservedCalls = ReadonlyMap<string, ObservedCaller>;
+
+/** An execution takes at least this share of its time itself, whatever its calls are thought to take. */
+const LEAST_OWN = 0.02;
+/** Calls at once end with the last of them, later than the mean by up to (n − 1) / (n + 1) of it; this share of that is assumed. */
+const LATER_THAN_MEAN = 0.5;
+/** A ratio of counts within this of a request for each request is one. */
+const ALIKE = 0.05;
+
+/** Returns the calls of each BLS model, from the counts of all measurements together. */
+export function observedCalls(measurements: readonly Measurement[], topology: Topology): ObservedCalls {
+  const callers = Object.entries(topology.calls ?? {});
+  if (callers.length === 0) return new Map();
+  const told = measurements.map((measurement) => stageBreakdowns(measurement, topology));
+  return new Map(
+    callers.map(([caller, models]) => {
+      const known = models.filter((model) => topology.stages.includes(model));
+      const counts = known.flatMap((model) => countOf(caller, model, told, topology) ?? []);
+      return [caller, { counts, inParallel: isRatherParallel(caller, counts, told) }];
+    }),
+  );
+}
+
+function countOf(
+  caller: string,
+  model: string,
+  told: readonly ReadonlyMap<string, ServerBreakdown>[],
+  topology: Topology,
+): CallCount | null {
+  const both = told.filter((each) => each.has(caller) && each.has(model));
+  const total = (stage: string, of: (server: ServerBreakdown) => number): number =>
+    both.reduce((sum, each) => sum + of(each.get(stage) as ServerBreakdown), 0);
+  const [requests, samples] = [total(caller, ({ successCount }) => successCount), total(caller, ({ inferenceCount }) => inferenceCount)];
+  const [called, calledSamples] = [total(model, ({ successCount }) => successCount), total(model, ({ inferenceCount }) => inferenceCount)];
+  if (!(requests > 0 && called > 0)) return null;
+  // Requests of an ensemble's steps are no calls; what is left is divided among the callers.
+  const steps = both.reduce((sum, each) => sum + stepRequests(model, each, topology), 0);
+  const callers = Object.values(topology.calls ?? {}).filter((models) => models.includes(model)).length;
+  const perRequest = Math.max(0, called - steps) / callers / requests;
+  return { model, perRequest, samplesPerCall: calledSamples / called, samplesPerRequest: Math.max(1, samples / requests) };
+}
+
+/** Returns the requests that a stage got as a step of ensembles; a model that clients send to is a step of its own. */
+function stepRequests(model: string, told: ReadonlyMap<string, ServerBreakdown>, { fronts, stages }: Topology): number {
+  return fronts.reduce((sum, { model: front, steps }) => {
+    const times = timesIn(steps, model);
+    if (times === 0) return sum;
+    // Every step of an ensemble has as many requests as any that nobody else uses.
+    const others = stages.filter((stage) => stage !== model && timesIn(steps, stage) === 1);
+    const count = told.get(front)?.successCount ?? Math.min(...others.map((stage) => told.get(stage)?.successCount ?? 0));
+    return sum + (Number.isFinite(count) ? times * count : 0);
+  }, 0);
+}
+
+const timesIn = (steps: readonly Step[], model: string): number =>
+  steps.reduce((sum, step) => sum + ('stage' in step ? Number(step.stage === model) : timesIn(step.steps, model)), 0);
+
+/** Returns the time of one execution's calls, in nanoseconds. */
+function callsNs(
+  { counts, inParallel }: ObservedCaller,
+  batchSize: number,
+  told: ReadonlyMap<string, ServerBreakdown>,
+): number {
+  return counts.reduce((sum, { model, perRequest, samplesPerRequest }) => {
+    const server = told.get(model);
+    if (!server) return sum;
+    const calls = (perRequest * batchSize) / samplesPerRequest;
+    const insideUs = server.queueUs + server.computeInputUs + server.computeInferUs + server.computeOutputUs;
+    const eachNs = Math.max(insideUs, server.requestUs) * NS_PER_US;
+    const last = calls > 1 ? 1 + (LATER_THAN_MEAN * (calls - 1)) / (calls + 1) : calls;
+    return sum + eachNs * (inParallel ? last : calls);
+  }, 0);
+}
+
+/** Returns the time that a stage's executions take themselves, from their whole time and batch size; all of it for a stage that calls nothing. */
+export function ownTimeNs(
+  stage: string,
+  told: ReadonlyMap<string, ServerBreakdown>,
+  calls: ObservedCalls,
+): (meanExecutionNs: number, batchSize: number) => number {
+  const caller = calls.get(stage);
+  if (!caller || caller.counts.length === 0) return (ns) => ns;
+  return (ns, batchSize) => Math.max(LEAST_OWN * ns, ns - callsNs(caller, batchSize, told));
+}
+
+/** Tells whether what is left of executions is more like a line in the batch size where calls are made at once than where they are made in turn. */
+function isRatherParallel(
+  caller: string,
+  counts: readonly CallCount[],
+  told: readonly ReadonlyMap<string, ServerBreakdown>[],
+): boolean {
+  const [inTurn, atOnce] = [false, true].map((inParallel) => {
+    const points = told.flatMap((each) =>
+      (each.get(caller)?.batches ?? []).map(({ size, executions, meanExecutionUs }): ServicePoint => {
+        const wholeNs = meanExecutionUs * NS_PER_US;
+        const leftNs = wholeNs - callsNs({ counts, inParallel }, size, each);
+        const executionNs = Math.max(LEAST_OWN * wholeNs, leftNs);
+        // Misses count in relation to the whole execution; calls cannot take longer than that.
+        const weight = (executions / (executions + 10)) * (executionNs / wholeNs) ** 2;
+        return { settingsKey: '', batchSize: size, busyInstances: 1, executionNs, weight };
+      }),
+    );
+    if (points.length === 0) return 0;
+    const excess = told.reduce((sum, each) => sum + excessOf(caller, { counts, inParallel }, each), 0);
+    return fitLine(points, points.map(() => 1)).loss + excess;
+  }) as [number, number];
+  return atOnce < inTurn;
+}
+
+/** Returns by how much the calls would take longer than the executions that make them: the squares of the relative excess. */
+function excessOf(caller: string, calls: ObservedCaller, told: ReadonlyMap<string, ServerBreakdown>): number {
+  return (told.get(caller)?.batches ?? []).reduce((sum, { size, meanExecutionUs }) => {
+    const wholeNs = meanExecutionUs * NS_PER_US;
+    return sum + Math.max(0, callsNs(calls, size, told) / wholeNs - 1) ** 2;
+  }, 0);
+}
+
+/** Returns the calls of a BLS model for a simulation: one after the other, each of its requests in turn or at once. */
+export function networkCalls({ counts, inParallel }: ObservedCaller): readonly Call[] {
+  return counts
+    .filter(({ perRequest }) => perRequest > 0)
+    .map(({ model, perRequest, samplesPerCall, samplesPerRequest }) => {
+      const isWhole = Math.abs(perRequest - 1) <= ALIKE && Math.abs(samplesPerCall / samplesPerRequest - 1) <= ALIKE;
+      const steps = [{ stage: model }];
+      return isWhole
+        ? { steps, inParallel }
+        : { steps, inParallel, requestsPerSample: roundedNear((perRequest * samplesPerCall) / samplesPerRequest) };
+    });
+}
+
+/** Counts of whole requests are whole but for those that are under way at the edges of a measurement. */
+const roundedNear = (ratio: number): number => (Math.abs(ratio / Math.round(ratio) - 1) <= ALIKE ? Math.round(ratio) : ratio);

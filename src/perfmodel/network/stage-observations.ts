@@ -1,0 +1,105 @@
+import { NS_PER_MS, NS_PER_S, NS_PER_US } from '../../base/units.ts';
+import type { Measurement, ServerBreakdown } from '../../profiler/measurement.ts';
+import { stageBreakdowns } from '../../profiler/stage-breakdowns.ts';
+import type { Topology } from '../../space/topology.ts';
+import type { Choice } from '../modelled-config.ts';
+import type { Observation } from '../observation.ts';
+import { isUsable } from '../observations.ts';
+import { type ObservedCalls, ownTimeNs } from './observed-calls.ts';
+
+/** What one measurement says of one stage. */
+export interface StageObservation {
+  readonly stage: string;
+  readonly choice: Choice;
+  /** The stage as a closed loop of its own, with as many requests in flight as were in it on average; executions without their calls. */
+  readonly observation: Observation;
+  /** Mean number of instances that execute; those that wait for calls do not. */
+  readonly running: number;
+}
+
+/** What one measurement says of the network. */
+export interface NetworkObservation {
+  readonly choice: Choice;
+  readonly measurement: Measurement;
+  readonly stages: ReadonlyMap<string, StageObservation>;
+}
+
+/** Returns what a measurement says of each stage; null where it was disturbed. A stage without statistics is left out. */
+export function networkObservation(
+  choice: Choice,
+  measurement: Measurement,
+  topology: Topology,
+  calls: ObservedCalls,
+): NetworkObservation | null {
+  if (!isUsable(measurement)) return null;
+  const breakdowns = stageBreakdowns(measurement, topology);
+  const perSecond = requestRates(measurement, topology, breakdowns);
+  const stages = new Map<string, StageObservation>();
+  for (const [stage, server] of breakdowns) {
+    const own = choice.members?.get(stage);
+    const rate = perSecond(stage);
+    if (!own || !(rate > 0)) continue;
+    stages.set(stage, stageObservation(stage, own, server, rate, ownTimeNs(stage, breakdowns, calls)));
+  }
+  return { choice, measurement, stages };
+}
+
+function stageObservation(
+  stage: string,
+  choice: Choice,
+  server: ServerBreakdown,
+  requestsPerSecond: number,
+  ownNs: (meanExecutionNs: number, batchSize: number) => number,
+): StageObservation {
+  const { policy, settingsKey } = choice;
+  const computeUs = server.computeInputUs + server.computeInferUs + server.computeOutputUs;
+  const meanNs = (server.queueUs + computeUs) * NS_PER_US;
+  const samplesPerRequest = Math.max(1, server.inferenceCount / Math.max(1, server.successCount));
+  const batches = server.batches.map(({ size, executions, meanExecutionUs }) => ({
+    batchSize: size,
+    executions,
+    meanExecutionNs: ownNs(meanExecutionUs * NS_PER_US, size),
+  }));
+  const samples = batches.reduce((sum, { batchSize, executions }) => sum + batchSize * executions, 0);
+  const busyNs = batches.reduce((sum, { executions, meanExecutionNs }) => sum + executions * meanExecutionNs, 0);
+  const running = samples > 0 ? (requestsPerSecond * samplesPerRequest * busyNs) / samples / NS_PER_S : 0;
+  return {
+    stage,
+    choice,
+    running,
+    observation: {
+      ...{ settingsKey, policy, samplesPerRequest, requestsPerSecond, batches },
+      concurrency: Math.max(1, (requestsPerSecond * meanNs) / NS_PER_S),
+      latencyNs: { p50: meanNs, p99: meanNs },
+      roundTripNs: 0,
+      split: computeUs > 0 ? { input: server.computeInputUs / computeUs, output: server.computeOutputUs / computeUs } : NO_SPLIT,
+    },
+  };
+}
+
+const NO_SPLIT = { input: 0, output: 0 };
+
+/**
+ * Returns the requests per second of a stage: in the ratio of its requests to those of a front, whose throughput the client knows; by the duration
+ * where the server tells nothing of a front.
+ */
+function requestRates(
+  { server, fronts = [], throughput, durationMs }: Measurement,
+  topology: Topology,
+  breakdowns: ReadonlyMap<string, ServerBreakdown>,
+): (stage: string) => number {
+  const only = topology.fronts.length === 1 ? [{ model: topology.fronts[0]?.model ?? '', server, throughput, composing: [] }] : [];
+  const told = [...only, ...fronts].flatMap((front) => {
+    const requests = front.server?.successCount ?? 0;
+    const samples = front.server?.inferenceCount ?? 0;
+    if (!(requests > 0 && samples > 0)) return [];
+    const inside = new Set((front.composing ?? []).map(({ model }) => model));
+    return [{ model: front.model, inside, perCount: front.throughput.value / samples }];
+  });
+  return (stage) => {
+    const count = breakdowns.get(stage)?.successCount ?? 0;
+    const own = told.find(({ model }) => model === stage) ?? told.find(({ inside }) => inside.has(stage)) ?? told[0];
+    if (own) return count * own.perCount;
+    return durationMs > 0 ? count / (durationMs / (NS_PER_S / NS_PER_MS)) : 0;
+  };
+}

@@ -1,0 +1,30 @@
+import type { ClientFigures } from '../tally.ts';
+
+/** Figures of the requests of all fronts together. */
+export interface AllFronts extends Pick<ClientFigures, 'requestsPerSecond'> {
+  readonly meanNs: number;
+  /** Returns the latency that a share of the requests, 0 to 1, does not exceed. */
+  quantileNs(share: number): number;
+}
+
+/** Returns the figures of all requests, each front's in proportion to its rate: a simulation counts more requests of one than of another. */
+export function allFronts(fronts: readonly Pick<ClientFigures, 'requestsPerSecond' | 'latenciesNs'>[]): AllFronts {
+  const all = fronts
+    .flatMap(({ latenciesNs, requestsPerSecond }) =>
+      Array.from(latenciesNs, (ns) => ({ ns, weight: requestsPerSecond / latenciesNs.length })),
+    )
+    .sort((a, b) => a.ns - b.ns);
+  const requestsPerSecond = fronts.reduce((sum, front) => sum + front.requestsPerSecond, 0);
+  return {
+    requestsPerSecond,
+    meanNs: all.reduce((sum, { ns, weight }) => sum + ns * weight, 0) / requestsPerSecond,
+    quantileNs(share) {
+      let left = share * requestsPerSecond * (1 - 1e-12);
+      for (const { ns, weight } of all) {
+        left -= weight;
+        if (left <= 0) return ns;
+      }
+      return all.at(-1)?.ns ?? 0;
+    },
+  };
+}

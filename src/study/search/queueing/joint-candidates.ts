@@ -1,0 +1,101 @@
+import { seededRandom } from '../../../base/random.ts';
+import { type Choice, choiceOf, partsOf } from '../../../perfmodel/modelled-config.ts';
+import type { Simulator } from '../../../perfmodel/simulator.ts';
+import { assess, compareAssessments } from '../../goal/goal.ts';
+import { chosenOf } from '../../goal/ranking.ts';
+import type { Goal, LevelRange, Trial } from '../../types.ts';
+import type { SpaceView } from '../samplers/space-view.ts';
+import { memoizeByIdentity } from './memoize.ts';
+import { byBound } from './screen.ts';
+
+/** Candidates of a joint space that are simulated at coarse levels for one proposal: the best of a sample by a bound, some of it at random, … */
+const MOST_BY_BOUND = 14;
+const MOST_AT_RANDOM = 4;
+/** … and the best of those next to the best trials, which are so many. */
+const BEST_TRIALS = 2;
+const MOST_NEXT_TO_ONE = 10;
+
+/** Returns the legal choices that differ from one in one parameter of one member; for joint spaces. */
+export type NeighboursOf = (choice: Choice) => readonly Choice[];
+
+/** Returns the neighbours in a space that knows them; memoized by choice, as each is asked for at every proposal. */
+export function neighboursIn(space: SpaceView): NeighboursOf {
+  return memoizeByIdentity(({ candidate }: Choice) =>
+    [...(space.neighbours?.(candidate.assignment) ?? [])].flatMap((assignment) => {
+      const outcome = space.build(assignment);
+      return outcome.legal ? [choiceOf(outcome.candidate)] : [];
+    }),
+  );
+}
+
+/** What candidates are chosen by. */
+export interface JointOptions {
+  readonly seed: number;
+  readonly goal: Goal;
+  readonly levels: LevelRange;
+  readonly isOpen: (choice: Choice) => boolean;
+}
+
+/**
+ * Returns the candidates of a joint space to simulate first: the best of the sample by a bound on their throughput, some at random, and around the
+ * best trials what differs in one parameter, or has an instance of one model in place of one of another.
+ */
+export function jointCandidates(
+  sample: readonly Choice[],
+  trials: readonly Trial[],
+  simulator: Simulator,
+  neighboursOf: NeighboursOf,
+  { seed, goal, levels, isOpen }: JointOptions,
+): readonly Choice[] {
+  const random = seededRandom(seed + trials.length);
+  const bounded = byBound(sample, simulator, goal.budget, levels);
+  const rest = bounded.slice(MOST_BY_BOUND);
+  const drawn = rest.length === 0 ? [] : Array.from({ length: MOST_AT_RANDOM }, () => rest[random.int(0, rest.length - 1)] as Choice);
+  const around = bestOf(trials, goal).flatMap(({ candidate }) => {
+    const choice = choiceOf(candidate);
+    const next = [...neighboursOf(choice), ...swapsOf(choice, neighboursOf)].filter(isOpen);
+    return byBound(next, simulator, goal.budget, levels).slice(0, MOST_NEXT_TO_ONE);
+  });
+  const all = [...bounded.slice(0, MOST_BY_BOUND), ...drawn, ...around];
+  return [...new Map(all.map((choice) => [choice.key, choice])).values()];
+}
+
+/** Returns the best trials, the best first. */
+function bestOf(trials: readonly Trial[], goal: Goal): readonly Trial[] {
+  return trials
+    .flatMap((trial) => {
+      const measurement = chosenOf(trial);
+      return measurement ? [{ trial, assessment: assess(measurement, trial.candidate, goal) }] : [];
+    })
+    .sort((a, b) => compareAssessments(a.assessment, b.assessment))
+    .slice(0, BEST_TRIALS)
+    .map(({ trial }) => trial);
+}
+
+/** Returns the choices with one step more instances of one model and one step fewer of another: the move where instances are limited together. */
+export function swapsOf(choice: Choice, neighboursOf: NeighboursOf): readonly Choice[] {
+  const count = partsOf(choice).length;
+  return Array.from({ length: count }, (_, model) => step(choice, neighboursOf, model, 1)).flatMap((more, model) =>
+    more === undefined
+      ? []
+      : Array.from({ length: count }, (_, other) => other).flatMap((other) => {
+          const swapped = other === model ? undefined : step(more, neighboursOf, other, -1);
+          return swapped ? [swapped] : [];
+        }),
+  );
+}
+
+/** Returns the neighbour with the next number of instances of one model, up or down. */
+function step(choice: Choice, neighboursOf: NeighboursOf, model: number, direction: 1 | -1): Choice | undefined {
+  const own = partsOf(choice);
+  const instancesOf = (parts: readonly Choice[]): number => parts[model]?.policy.instances ?? 0;
+  const now = instancesOf(own);
+  return neighboursOf(choice)
+    .filter((each) => {
+      const parts = partsOf(each);
+      const isElsewhereAlike = parts.every((part, index) => index === model || part.key === own[index]?.key);
+      const isAlike = (parts[model] as Choice).largestBatch === (own[model] as Choice).largestBatch;
+      return isElsewhereAlike && isAlike && Math.sign(instancesOf(parts) - now) === direction;
+    })
+    .sort((a, b) => direction * (instancesOf(partsOf(a)) - instancesOf(partsOf(b))))[0];
+}

@@ -1,0 +1,82 @@
+import type { Choice } from '../../../perfmodel/modelled-config.ts';
+import type { Simulator } from '../../../perfmodel/simulator.ts';
+import type { Goal, LevelRange } from '../../types.ts';
+import { type AcquisitionContext, type AcquisitionPoint, climbingValue, pointsAt } from './acquisition.ts';
+import type { NeighboursOf } from './joint-candidates.ts';
+import { byBound } from './screen.ts';
+
+/** Points from which a climb starts, each of another candidate. */
+const STARTS = 2;
+/** Steps of one climb, at most, and the neighbours that are simulated for one. */
+const MOST_STEPS = 6;
+const MOST_NEIGHBOURS = 10;
+/** A step must raise the acquisition value by this factor. */
+const LEAST_RISE = 1.01;
+/** Levels of a neighbour, beside that of the point. */
+const BESIDE = [1 / Math.SQRT2, 1, Math.SQRT2];
+
+/** What a local search depends on. */
+export interface LocalSearch {
+  readonly neighboursOf: NeighboursOf;
+  readonly isOpen: (choice: Choice) => boolean;
+  readonly simulator: Simulator;
+  readonly goal: Goal;
+  readonly levels: LevelRange;
+}
+
+/**
+ * Returns the points with those that climbs over the model's own predictions add: from each of the best points one parameter of one model is changed at a
+ * time, the best change each time, while the acquisition value rises.
+ */
+export function climbed(
+  points: readonly AcquisitionPoint[],
+  context: AcquisitionContext,
+  best: number | null,
+  search: LocalSearch,
+): readonly AcquisitionPoint[] {
+  const valueOf = climbingValue(points, best);
+  const all = [...points];
+  const seen = new Set(points.map(({ choice }) => choice.key));
+  for (const start of startsOf(points, valueOf)) {
+    let now = start;
+    for (let step = 0; step < MOST_STEPS; step++) {
+      const next = search.neighboursOf(now.choice).filter((each) => !seen.has(each.key) && search.isOpen(each));
+      const tried = byBound(next, search.simulator, search.goal.budget, search.levels).slice(0, MOST_NEIGHBOURS);
+      for (const each of tried) seen.add(each.key);
+      const { level } = now;
+      const found = tried.flatMap((each) => pointsAt(each, levelsBeside(level, context.range), context));
+      all.push(...found);
+      const better = highest(found, valueOf);
+      if (!better || valueOf(better) <= LEAST_RISE * valueOf(now)) break;
+      now = better;
+    }
+  }
+  return all;
+}
+
+type ValueOf = (point: AcquisitionPoint) => number;
+
+/** Returns the best points, each of another candidate. */
+function startsOf(points: readonly AcquisitionPoint[], valueOf: ValueOf): readonly AcquisitionPoint[] {
+  const byChoice = [...Map.groupBy(points, ({ choice }) => choice.key).values()];
+  return byChoice
+    .flatMap((own) => highest(own, valueOf) ?? [])
+    .map((point) => ({ point, value: valueOf(point) }))
+    .sort((a, b) => b.value - a.value)
+    .slice(0, STARTS)
+    .map(({ point }) => point);
+}
+
+function highest(points: readonly AcquisitionPoint[], valueOf: ValueOf): AcquisitionPoint | null {
+  let best: { point: AcquisitionPoint; value: number } | null = null;
+  for (const point of points) {
+    const value = valueOf(point);
+    if (best === null || value > best.value) best = { point, value };
+  }
+  return best?.point ?? null;
+}
+
+const levelsBeside = (level: number, { mode, low, high }: LevelRange): number[] => {
+  const levels = BESIDE.map((factor) => Math.min(high, Math.max(low, level * factor)));
+  return [...new Set(levels.map((each) => (mode === 'concurrency' ? Math.round(each) : Number(each.toPrecision(3)))))];
+};
