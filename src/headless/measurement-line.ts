@@ -3,6 +3,7 @@ import type { Measurement } from '../profiler/measurement.ts';
 import type { Candidate } from '../space/types.ts';
 import { missedConstraints } from '../study/goal/goal.ts';
 import { metricText } from '../study/goal/metrics/format.ts';
+import { nameOfModel } from '../study/goal/metrics/of-model.ts';
 import { metricsOf } from '../study/goal/metrics/registry.ts';
 import { goalMetrics } from '../study/goal/metrics/shown.ts';
 import { describeConstraint, describeLevel } from '../study/summary/describe.ts';
@@ -37,9 +38,12 @@ export function describeMeasurement(
 /** Metrics that the line has in every study. */
 const ALWAYS_SAID = ['throughput', 'latency', 'error-rate'];
 
-/** The objectives that the line would not have otherwise: `, GPU power 250 W`. */
+/** The objectives that the line would not have otherwise: `, GPU power 250 W`. Those of fronts stand in lines of their own. */
 function describeObjectiveFigures(measurement: Measurement, goal: Goal, candidate: Candidate): string {
-  return goalMetrics({ ...goal, constraints: [] }, ALWAYS_SAID)
+  const ofFronts = (measurement.fronts ?? []).flatMap(({ model }) =>
+    ALWAYS_SAID.map((name) => nameOfModel(name, model)),
+  );
+  return goalMetrics({ ...goal, constraints: [] }, [...ALWAYS_SAID, ...ofFronts])
     .map(
       (metric) => `, ${metric.label} ${metricText(metric, metricsOf(goal).read(metric.name, measurement, candidate))}`,
     )

@@ -9,6 +9,7 @@ import { importanceSection } from './page/importance-section.ts';
 import { methodSection } from './page/method-section.ts';
 import { pagePoints } from './page/points.ts';
 import { speedSection } from './page/speed-section.ts';
+import { stagesSection } from './page/stages-section.ts';
 import { failuresSection, trialsSection } from './page/trials-section.ts';
 import { levelText, notices, verdict } from './page/verdict.ts';
 import { whatIfSection } from './page/what-if-section.ts';
@@ -35,6 +36,7 @@ ${notices(state, summary)}
 ${level === '' ? none : html`<p>${level}</p>`}
 ${summary.explanation ? html`<p>${summary.explanation.text}</p>` : none}
 ${comparison(state, summary)}
+${stagesSection(state)}
 ${chartsSection(state)}
 ${speedSection(state, summary.speed)}
 ${importanceSection(state)}
@@ -62,7 +64,14 @@ ${figure(charts.get('front'), 'front', html`Each mark is a trial at one load lev
 <div id="point" class="point" data-start="#${startOf(state)}" aria-live="polite" hidden></div>
 ${figure(charts.get('throughput-vs-latency'), 'throughput-vs-latency', html`Throughput over latency as the load rises. ${shown}`)}
 ${figure(charts.get('latency-vs-load'), 'latency-vs-load', html`Latency over load. ${shown}`)}
-${figure(charts.get('latency-breakdown'), 'latency-breakdown', html`Where the mean time of a request went, by the server's own statistics, at the level after the @.`)}`;
+${figure(charts.get('latency-breakdown'), 'latency-breakdown', html`${breakdownWords(state)}, by the server's own statistics, at the level after the @.`)}`;
+}
+
+function breakdownWords({ started: { topology } }: StudyState): string {
+  if (!topology) return 'Where the mean time of a request went';
+  return topology.fronts.length === 1
+    ? 'Where the mean time of a request went, stage by stage; what stages do side by side is added'
+    : 'Where the mean time of a request to each model went';
 }
 
 /** The point that is shown before one is chosen: the best's. */

@@ -9,8 +9,10 @@ import { reportHtml } from '../../src/report/report-html.ts';
 import { foldStudy } from '../../src/study/records/fold.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
 import { summarize } from '../../src/study/summary/summary.ts';
+import { goalOf } from '../study/builders.ts';
 import { runCli } from '../support/cli.ts';
 import { offlineStudy, slowerLater } from '../support/drifting-study.ts';
+import { jointRecords, pipeline, pipelineMeasured, tenants, tenantsMeasured } from '../support/joint-records.ts';
 import { hostile, hostileStudy, studyOfMany } from './studies.ts';
 
 function pageOf(records: readonly StudyRecord[]): string {
@@ -259,5 +261,37 @@ describe('tritune report --plots', () => {
       if (path.endsWith('.png')) expect(bytes.subarray(1, 4).toString()).toBe('PNG');
       else expect(bytes.toString()).toMatch(/^<svg [\s\S]*<\/svg>\s*$/);
     }
+  });
+});
+
+describe('the page of models that are tuned together', () => {
+  it('has a table of the stages and a chart of them, for the best and the original', () => {
+    const page = pageOf(jointRecords(pipeline, pipelineMeasured));
+    expect(headings(page)).toContain('Models');
+    const table = /<table id="stages">.*?<\/table>/s.exec(page)?.[0] ?? '';
+    const rows = [...table.matchAll(/<tr><th scope="row">(.*?)<\/tr>/gs)].map(([, row = '']) =>
+      row
+        .replace(/<[^>]+>/g, ' ')
+        .split(/ +/)
+        .join(' ')
+        .trim(),
+    );
+    expect(rows).toEqual([
+      'tokenizer best 1 0.2 0.8 2 2 13 %',
+      'tokenizer original 1 0.2 0.8 2 1 27 %',
+      'encoder best 1 1.2 2.8 2 2 47 % the busiest',
+      'encoder original 1 7.2 2.8 2 1 93 % the busiest',
+    ]);
+    expect(page).toContain('encoder: compute');
+    expect(page).not.toContain('id="fronts"');
+  });
+
+  it('has what the clients of each model saw, against its own budget', () => {
+    const constraints = [{ metric: 'latency@a', relation: '<=', value: 9 }] as const;
+    const page = pageOf(jointRecords(tenants, tenantsMeasured, goalOf(null, { constraints })));
+    const table = /<table id="fronts">.*?<\/table>/s.exec(page)?.[0].replace(/<[^>]+>/g, ' ') ?? '';
+    expect(table).toMatch(/a +best +concurrency 8 +560 \(.*?\) +6 \(.*?\) +9 +0 %/);
+    expect(table).toMatch(/b +original +40 requests\/s +40 \(.*?\) +24 \(.*?\) +– +0 %/);
+    expect(page).toContain('a: trial 1, best @ 8');
   });
 });

@@ -1,7 +1,9 @@
 import { clientPartsOf } from '../../profiler/client-parts.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
+import type { CandidateShape } from '../../space/types.ts';
 import { timeSplitOf } from '../../study/analysis/explain/time-split.ts';
 import { lineIn, representative } from '../../study/final/final.ts';
+import { partOf } from '../../study/goal/metrics/of-model.ts';
 import { inFlightOf, variesBatchAlone } from '../../study/level/line.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { shortLevel } from '../../study/summary/describe.ts';
@@ -9,9 +11,11 @@ import type { Trial } from '../../study/types.ts';
 import { type BreakdownBar, breakdownChart } from '../charts/breakdown-chart.ts';
 import { type FrontPoint, type FrontSeries, frontChart } from '../charts/front-chart.ts';
 import { lineChart } from '../charts/line-chart.ts';
+import { stagesChart } from '../charts/stages-chart.ts';
 import type { Chart } from '../charts/svg.ts';
 import { linesOf, type PagePoint, pagePoints, trialName } from './points.ts';
 import { speedStrip } from './speed-section.ts';
+import { stageBars } from './stage-bars.ts';
 
 const US_PER_MS = 1e3;
 /** Lines that a chart can hold before nobody can tell them apart. */
@@ -21,13 +25,13 @@ export const MOST_LINES = 8;
 export function studyCharts(state: StudyState): ReadonlyMap<ChartName, Chart> {
   const points = pagePoints(state);
   if (points.length === 0) return new Map();
-  const bars = breakdownBars(state);
+  const breakdown = breakdownOf(state);
   const speed = speedStrip(state);
   return new Map<ChartName, Chart>([
     ['front', frontOf(state, points)],
     ['throughput-vs-latency', throughputLines(state)],
     ['latency-vs-load', latencyLines(state)],
-    ...(bars.length > 0 ? [['latency-breakdown', breakdownChart(bars)] as const] : []),
+    ...(breakdown ? [['latency-breakdown', breakdown] as const] : []),
     ...(speed ? [['speed', speed] as const] : []),
   ]);
 }
@@ -112,26 +116,46 @@ function rising(state: StudyState, trial: Trial): readonly Measurement[] {
   return [...byLevel.values()].sort((a, b) => inFlightOf(a.level) - inFlightOf(b.level));
 }
 
-function breakdownBars(state: StudyState): BreakdownBar[] {
-  return linesOf(state, MOST_LINES).flatMap((trial): BreakdownBar[] => {
+/** Of a pipeline by stage; of several models that clients send to by model; null without the server's statistics. */
+function breakdownOf(state: StudyState): Chart | null {
+  const { topology } = state.started;
+  if (topology?.fronts.length === 1) {
+    const stages = stageBars(state, MOST_LINES);
+    return stages.length > 0 ? stagesChart(stages) : null;
+  }
+  const lines = linesOf(state, topology ? MOST_MIXES : MOST_LINES);
+  const bars = lines.flatMap((trial) => {
     const measurement = representative(state, trial)?.measurement;
-    const parts = measurement && timeSplitOf(measurement, trial.candidate.shape)?.parts;
-    if (!measurement || !parts) return [];
-    const { computeInputUs = 0, computeInferUs = 0, computeOutputUs = 0 } = measurement.server ?? {};
-    const whole = computeInputUs + computeInferUs + computeOutputUs;
-    // An ensemble's own statistics hold no compute: all of it is its members'.
-    const share = (us: number, other: number): number => parts.computeMs * (whole > 0 ? us / whole : other);
-    return [
-      {
-        name: `${trialName(state, trial)} @ ${shortLevel(measurement.level)}`,
-        queueMs: parts.queueMs,
-        inputMs: share(computeInputUs, 0),
-        inferMs: share(computeInferUs, 1),
-        outputMs: share(computeOutputUs, 0),
-        ...outsideOf(measurement, parts.outsideMs),
-      },
-    ];
+    const name = `${trialName(state, trial)} @ ${measurement ? shortLevel(measurement.level) : ''}`;
+    if (!measurement?.fronts) return measurement ? breakdownBar(name, measurement, trial.candidate.shape) : [];
+    return measurement.fronts.flatMap(({ model }) => {
+      const [part, shape] = [partOf(measurement, model), trial.candidate.shape.members?.[model]];
+      return part ? breakdownBar(`${model}: ${name}`, part, shape ?? trial.candidate.shape) : [];
+    });
   });
+  return bars.length > 0 ? breakdownChart(bars) : null;
+}
+
+/** Trials of a mix, as each has a bar for every model. */
+const MOST_MIXES = 3;
+
+function breakdownBar(name: string, measurement: Measurement, shape: CandidateShape): BreakdownBar[] {
+  const parts = timeSplitOf(measurement, shape)?.parts;
+  if (!parts) return [];
+  const { computeInputUs = 0, computeInferUs = 0, computeOutputUs = 0 } = measurement.server ?? {};
+  const whole = computeInputUs + computeInferUs + computeOutputUs;
+  // An ensemble's own statistics hold no compute: all of it is its members'.
+  const share = (us: number, other: number): number => parts.computeMs * (whole > 0 ? us / whole : other);
+  return [
+    {
+      name,
+      queueMs: parts.queueMs,
+      inputMs: share(computeInputUs, 0),
+      inferMs: share(computeInferUs, 1),
+      outputMs: share(computeOutputUs, 0),
+      ...outsideOf(measurement, parts.outsideMs),
+    },
+  ];
 }
 
 /** The client's parts out of what is outside the server. The server counts some of its sending as compute output: then they are cut to what is there. */

@@ -3,6 +3,7 @@ import type { Candidate } from '../../space/types.ts';
 import { missedConstraints } from '../../study/goal/goal.ts';
 import { metricText } from '../../study/goal/metrics/format.ts';
 import type { Metric } from '../../study/goal/metrics/metric.ts';
+import { nameOfModel } from '../../study/goal/metrics/of-model.ts';
 import { metricsOf } from '../../study/goal/metrics/registry.ts';
 import { goalMetrics, measuredMetrics } from '../../study/goal/metrics/shown.ts';
 import type { Goal } from '../../study/types.ts';
@@ -10,6 +11,10 @@ import { foreign, type Row, row, type Span, span, widthOf } from '../rows.ts';
 
 /** Metrics that the panel of a trial shows elsewhere: its levels, the bars of the mean latency, the config. */
 const TOLD_OTHERWISE = ['throughput', 'latency', 'queue-time', 'compute-time', 'instances', 'max-batch-size'];
+
+/** What clients see of each front of a mix, which has a row of its own. */
+const toldOfFronts = ({ fronts = [] }: Measurement): readonly string[] =>
+  fronts.flatMap(({ model }) => ['throughput', 'latency'].map((name) => nameOfModel(name, model)));
 
 /** Returns rows with the goal's metrics besides throughput and the budget, each with its limits; no rows where there are none. */
 export function goalMetricRows(
@@ -19,14 +24,16 @@ export function goalMetricRows(
   width: number,
 ): readonly Row[] {
   const missed = missedConstraints(measurement, candidate, goal).map(({ metric }) => metric);
-  const items = goalMetrics(goal, ['throughput', 'latency']).map((metric): readonly Span[] => {
-    const limits = goal.constraints
-      .filter((constraint) => constraint.metric === metric.name)
-      .map(({ relation, value }) => `${relation === '<=' ? '≤' : '≥'} ${metricText(metric, value)}`);
-    const limit = limits.length === 0 ? '' : ` (${limits.join(', ')})`;
-    const text = `${textOf(metric, goal, candidate, measurement)}${limit}`;
-    return [span(foreign(text), missed.includes(metric.name) ? 'bad' : undefined)];
-  });
+  const items = goalMetrics(goal, ['throughput', 'latency', ...toldOfFronts(measurement)]).map(
+    (metric): readonly Span[] => {
+      const limits = goal.constraints
+        .filter((constraint) => constraint.metric === metric.name)
+        .map(({ relation, value }) => `${relation === '<=' ? '≤' : '≥'} ${metricText(metric, value)}`);
+      const limit = limits.length === 0 ? '' : ` (${limits.join(', ')})`;
+      const text = `${textOf(metric, goal, candidate, measurement)}${limit}`;
+      return [span(foreign(text), missed.includes(metric.name) ? 'bad' : undefined)];
+    },
+  );
   return section('the goal', items, width);
 }
 

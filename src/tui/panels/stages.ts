@@ -64,7 +64,7 @@ export function stageRows(
     ];
   });
   const titles = `${right('ms', WIDTHS.total)}${right('busy', WIDTHS.busy - 1)} ${right('inst', WIDTHS.instances)}${hasBatch ? right('batch', WIDTHS.batch) : ''}`;
-  const head = row(`  ${left('a request at each stage', nameWidth + cells)}${titles}`, 'muted');
+  const head = row(`  ${left('mean ms by stage', nameWidth + cells)}${titles}`, 'muted');
   return [head, ...lanes, ...flowed(legend(splits, busiest !== null), width)];
 }
 
@@ -107,21 +107,21 @@ export function frontRows({ fronts = [], budgetLatencyMs }: Measurement, goal: G
   if (fronts.length === 0) return [];
   const budgets = budgetsOfModels(goal);
   const nameWidth = Math.min(MOST_NAME, Math.max(...fronts.map(({ model }) => foreign(model).length)) + 1);
+  const isNarrow = width < WITH_BATCH;
   const lines = fronts.map((front): Row => {
-    const { model, level, throughput, budgetLatencyMs: latency, errorRate } = front;
+    const { model, throughput, budgetLatencyMs: latency, errorRate } = front;
     const budgetMs = budgets[model];
     const isMissed = budgetMs !== undefined && latency.value > budgetMs;
-    const figures = `${right(partOfLevel(front), 7)}${right(formatFigure(throughput.value), 9)}${right(formatMs(latency.value), 10)}`;
-    const budget = budgetMs === undefined ? '' : ` ≤ ${formatMs(budgetMs)}`;
+    const rate = right(formatFigure(throughput.value), isNarrow ? 7 : 9);
+    const seen = isNarrow ? right(formatFigure(latency.value), 6) : right(formatMs(latency.value), 10);
+    const limit = budgetMs === undefined ? '' : ` ${isMissed ? '>' : '≤'} ${formatFigure(budgetMs)}`;
     return [
-      span(`  ${left(foreign(model), nameWidth)}`),
-      span(figures, isMissed ? 'bad' : undefined),
-      span(`${budget}${isMissed ? ' missed' : ''}`, isMissed ? 'bad' : 'muted'),
+      span(`  ${left(foreign(model), nameWidth)}${right(partOfLevel(front), 6)}`),
+      span(`${rate}${seen}${limit}`, isMissed ? 'bad' : undefined),
       ...(errorRate > 0 ? [span(` ${(errorRate * 100).toFixed(1)} % failed`, 'bad' as const)] : []),
-      ...(level.mode === 'request-rate' && width >= WITH_BATCH ? [span(' (rate)', 'muted' as const)] : []),
     ];
   });
-  return [row(`  by model: level, infer/s, p${budgetLatencyMs.percentile}`, 'muted'), ...lines];
+  return [row(`  by model: level, infer/s, p${budgetLatencyMs.percentile}${isNarrow ? ' ms' : ''}`, 'muted'), ...lines];
 }
 
 const partOfLevel = ({ level }: FrontMeasurement): string =>

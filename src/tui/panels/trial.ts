@@ -9,7 +9,7 @@ import { describeNoise, noiseSentence } from '../../study/summary/noise-words.ts
 import type { Trial } from '../../study/types.ts';
 import { figuresOf, meetsGoal } from '../figures.ts';
 import { type Interaction, selectedTrial } from '../interaction.ts';
-import { beside, block, foreign, heading, type Row, row, type Size, span } from '../rows.ts';
+import { beside, block, foreign, heading, left, type Row, row, type Size, span } from '../rows.ts';
 import type { ViewState } from '../state.ts';
 import { comparisonRows, nameOf } from './comparison.ts';
 import { batchRows, breakdownRows, levelRows, predictionRows } from './measurements.ts';
@@ -124,8 +124,13 @@ function differenceRows(study: StudyState, trial: Trial, other: Trial | null, wi
   ];
 }
 
-/** The end of a path says more than its beginning. */
-const tailOf = (path: string, width: number): string =>
-  path.length > width ? `…${path.slice(1 - width)}` : path.padEnd(width);
+/** The end of a path says more than its beginning; but for the model's name, where there is one. */
+function tailOf(path: string, width: number): string {
+  if (path.length <= width) return path.padEnd(width);
+  const colon = path.indexOf(': ');
+  if (colon < 0) return `…${path.slice(1 - width)}`;
+  const model = left(path.slice(0, colon), Math.min(colon, Math.floor(width * 0.4)));
+  return `${model} …${path.slice(2 + model.length - width)}`;
+}
 
 const valueText = (value: unknown): string => (value === undefined ? 'none' : foreign(JSON.stringify(value), 24));

@@ -1,9 +1,10 @@
 import { formatFigure } from '../../base/format.ts';
-import type { Assignment, Candidate } from '../../space/types.ts';
+import type { Candidate } from '../../space/types.ts';
 import { isInDoubt } from '../../study/final/final.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { describeAssignment, shortLevel } from '../../study/summary/describe.ts';
 import type { Trial } from '../../study/types.ts';
+import { briefly } from '../brief-assignment.ts';
 import { FINAL_MARK, figuresOf, finalMark, frontTrials, meetsGoal } from '../figures.ts';
 import { type Interaction, listed, selectedTrial } from '../interaction.ts';
 import {
@@ -28,39 +29,6 @@ export const describeTrial = ({ assignment }: Candidate): string => foreign(desc
 /** Columns before the config. */
 const FIXED_COLUMNS = 31;
 const WIDTHS = { throughput: 8, latency: 9, level: 5 };
-
-/**
- * Returns the assignment in this width, the parameters that tell trials apart first. Where it is too long, parameters go by the first word of
- * their names, if no other parameter begins with it.
- */
-function briefly(assignment: Assignment, study: StudyState, width: number): string {
-  const variety = varietyOf(study);
-  const entries = Object.entries(assignment).sort(([a], [b]) => (variety.get(b) ?? 0) - (variety.get(a) ?? 0));
-  const whole = foreign(describeAssignment(Object.fromEntries(entries)));
-  if (whole.length <= width) return whole;
-  const first = (name: string): string => name.split('_')[0] as string;
-  const isOwn = (name: string): boolean =>
-    [...variety.keys()].filter((each) => first(each) === first(name)).length <= 1;
-  const short = entries.map(([name, value]) => [isOwn(name) ? first(name) : name, value]);
-  return foreign(describeAssignment(Object.fromEntries(short)));
-}
-
-const varieties = new WeakMap<StudyState, ReadonlyMap<string, number>>();
-
-/** How many values of each parameter the trials have. */
-function varietyOf(study: StudyState): ReadonlyMap<string, number> {
-  const known = varieties.get(study);
-  if (known) return known;
-  const values = new Map<string, Set<string>>();
-  for (const { candidate } of study.trials) {
-    for (const [name, value] of Object.entries(candidate.assignment)) {
-      values.set(name, (values.get(name) ?? new Set()).add(JSON.stringify(value)));
-    }
-  }
-  const variety = new Map([...values].map(([name, seen]) => [name, seen.size] as const));
-  varieties.set(study, variety);
-  return variety;
-}
 
 /** The table of trials, the one under way last; the selected one is always in sight. */
 export function trialsPanel(view: ViewState, interaction: Interaction, size: Size): readonly Row[] {

@@ -21,11 +21,17 @@ export interface TimeSplit {
 const US_PER_MS = 1e3;
 
 /** Returns the split of one measurement; null when nothing was served. */
-export function timeSplitOf(measurement: Measurement, { scheduling }: CandidateShape): TimeSplit | null {
+export function timeSplitOf(measurement: Measurement, shape: CandidateShape): TimeSplit | null {
   const totalMs = latenciesOf(measurement).avg;
   if (!(totalMs > 0 && totalMs < Number.POSITIVE_INFINITY)) return null;
-  const inside = scheduling === 'ensemble' ? membersMs(measurement) : ownMs(measurement.server);
+  const inside = isEnsemble(measurement, shape) ? membersMs(measurement) : ownMs(measurement.server);
   return { totalMs, parts: inside && partsOf(totalMs, inside), execution: executionOf(measurement.server) };
+}
+
+/** Of several models: the front is none of those that have instances. Of one that calls others, its own time holds theirs. */
+function isEnsemble({ composing = [] }: Measurement, { scheduling, members = {} }: CandidateShape): boolean {
+  if (scheduling !== 'network') return scheduling === 'ensemble';
+  return Object.keys(members).every((model) => composing.some((each) => each.model === model));
 }
 
 interface Inside {

@@ -1,0 +1,40 @@
+import { latenciesOf } from '../../profiler/latency-summary.ts';
+import type { Measurement } from '../../profiler/measurement.ts';
+import { type StageSplit, stageSplits } from '../../study/analysis/stages.ts';
+import { representative } from '../../study/final/final.ts';
+import type { StudyState } from '../../study/records/state.ts';
+import { shortLevel } from '../../study/summary/describe.ts';
+import type { Trial } from '../../study/types.ts';
+import type { StagesBar } from '../charts/stages-chart.ts';
+import { linesOf, trialName } from './points.ts';
+
+/** Returns the split of each stage in the measurement that stands for a trial; none for one model alone. */
+export function splitsOf(state: StudyState, trial: Trial, measurement: Measurement): readonly StageSplit[] {
+  const { topology } = state.started;
+  return topology ? stageSplits(measurement, topology, trial.candidate.shape) : [];
+}
+
+/**
+ * Returns a bar for each of so many trials of a pipeline: what a request of a client spent at each stage, in all its calls. Stages that work side by side
+ * are added, so that a bar may be longer than the latency; nothing is elsewhere then.
+ */
+export function stageBars(state: StudyState, most: number): readonly StagesBar[] {
+  return linesOf(state, most).flatMap((trial): StagesBar[] => {
+    const measurement = representative(state, trial)?.measurement;
+    const splits = measurement ? splitsOf(state, trial, measurement) : [];
+    if (!measurement || splits.length === 0) return [];
+    const stages = splits.map(({ model, timesPerRequest, queueMs, computeMs }) => ({
+      model,
+      queueMs: queueMs * timesPerRequest,
+      computeMs: computeMs * timesPerRequest,
+    }));
+    const inside = stages.reduce((sum, { queueMs, computeMs }) => sum + queueMs + computeMs, 0);
+    return [
+      {
+        name: `${trialName(state, trial)} @ ${shortLevel(measurement.level)}`,
+        stages,
+        outsideMs: Math.max(0, latenciesOf(measurement).avg - inside),
+      },
+    ];
+  });
+}

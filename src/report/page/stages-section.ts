@@ -1,0 +1,108 @@
+import { formatFigure } from '../../base/format.ts';
+import type { Measurement } from '../../profiler/measurement.ts';
+import type { Interval } from '../../stats/interval.ts';
+import { busiestStage, type StageSplit } from '../../study/analysis/stages.ts';
+import { representative } from '../../study/final/final.ts';
+import { budgetsOfModels } from '../../study/goal/goal-of-models.ts';
+import type { StudyState } from '../../study/records/state.ts';
+import { describeLevel } from '../../study/summary/describe.ts';
+import type { Trial } from '../../study/types.ts';
+import { type Html, html, none } from '../html.ts';
+import { splitsOf } from './stage-bars.ts';
+
+interface Told {
+  readonly name: string;
+  readonly trial: Trial;
+  readonly measurement: Measurement;
+}
+
+/** Returns, for models that are tuned together, what the clients of each saw and where its time went, in the best and in the original. */
+export function stagesSection(state: StudyState): Html {
+  if (!state.started.topology) return none;
+  const told = [
+    ...toldOf(state, state.best, 'best'),
+    ...(state.best === state.baseline ? [] : toldOf(state, state.baseline, 'original')),
+  ];
+  if (told.length === 0) return none;
+  return html`<h2>Models</h2>
+${frontsTable(state, told)}
+${stagesTable(state, told)}`;
+}
+
+function toldOf(state: StudyState, trial: Trial | null, name: string): Told[] {
+  const measurement = trial && representative(state, trial)?.measurement;
+  return trial && measurement ? [{ name, trial, measurement }] : [];
+}
+
+function frontsTable({ goal }: StudyState, told: readonly Told[]): Html {
+  const [first] = told;
+  if (!first?.measurement.fronts) return none;
+  const budgets = budgetsOfModels(goal);
+  const hasBudgets = Object.keys(budgets).length > 0;
+  const rows = first.measurement.fronts.flatMap(({ model }) =>
+    told.flatMap(({ name, measurement }) => {
+      const front = measurement.fronts?.find((each) => each.model === model);
+      if (!front) return [];
+      const cells = [
+        describeLevel(front.level),
+        withInterval(front.throughput),
+        withInterval(front.budgetLatencyMs),
+        ...(hasBudgets ? [formatFigure(budgets[model] ?? Number.NaN)] : []),
+        `${formatFigure(100 * front.errorRate)} %`,
+      ];
+      return [
+        html`<tr><th scope="row">${model}</th><td>${name}</td>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>\n`,
+      ];
+    }),
+  );
+  const heads = [
+    ...['model', '', 'its part of the load', 'infer/s', `p${first.measurement.budgetLatencyMs.percentile}, ms`],
+    ...(hasBudgets ? ['budget, ms'] : []),
+    'failed',
+  ];
+  return html`<div class="scroll"><table id="fronts"><caption>What the clients of each model saw</caption>
+<thead><tr>${heads.map((head) => html`<th>${head}</th>`)}</tr></thead>
+<tbody>${rows}</tbody></table></div>`;
+}
+
+function stagesTable(state: StudyState, told: readonly Told[]): Html {
+  const splits = told.map((each) => ({ ...each, splits: splitsOf(state, each.trial, each.measurement) }));
+  const models = [...new Set(splits.flatMap((each) => each.splits.map(({ model }) => model)))];
+  if (models.length === 0) return none;
+  const isPipeline = state.started.topology?.fronts.length === 1;
+  const hasCalls = splits.some((each) => each.splits.some(({ callsMs }) => callsMs > 0));
+  const columns = columnsOf(isPipeline, hasCalls);
+  const rows = models.flatMap((model) =>
+    splits.flatMap((each) => {
+      const split = each.splits.find((one) => one.model === model);
+      if (!split) return [];
+      const isBusiest = busiestStage(each.splits) === split;
+      const cells = columns.map(([, of]) => html`<td>${of(split)}</td>`);
+      return [
+        html`<tr><th scope="row">${model}</th><td>${each.name}</td>${cells}<td>${isBusiest ? 'the busiest' : ''}</td></tr>\n`,
+      ];
+    }),
+  );
+  return html`<div class="scroll"><table id="stages"><caption>Where the time went in each model, by the server's own statistics: means of one request to it</caption>
+<thead><tr><th>model</th><th></th>${columns.map(([head]) => html`<th>${head}</th>`)}<th></th></tr></thead>
+<tbody>${rows}</tbody></table></div>
+<p class="soft">An instance is busy while it executes${hasCalls ? ', and while it waits for the models that it calls' : ''}. More instances of the busiest help first, unless what they run on is full.</p>`;
+}
+
+type Column = readonly [head: string, of: (split: StageSplit) => string];
+
+const columnsOf = (isPipeline: boolean, hasCalls: boolean): readonly Column[] => [
+  ...(isPipeline ? [['for one request', ({ timesPerRequest: n }) => formatFigure(n)] satisfies Column] : []),
+  ['queue, ms', ({ queueMs }) => shortMs(queueMs)],
+  ['compute, ms', ({ computeMs }) => shortMs(computeMs)],
+  ...(hasCalls ? [['calls, ms', ({ callsMs }) => shortMs(callsMs)] satisfies Column] : []),
+  ['mean batch', ({ batchSize }) => formatFigure(batchSize ?? Number.NaN)],
+  ['instances', ({ instances }) => formatFigure(instances ?? Number.NaN)],
+  ['busy', ({ busy }) => (busy === null ? '–' : `${Math.round(100 * busy)} %`)],
+];
+
+/** No more than hundredths. */
+const shortMs = (ms: number): string => formatFigure(Math.round(ms * 100) / 100);
+
+const withInterval = ({ value, low, high }: Interval): string =>
+  `${formatFigure(value)} (${formatFigure(low)} to ${formatFigure(high)})`;
