@@ -39,7 +39,8 @@ export interface AnalyzerOrder {
   readonly analyzer: string;
   /** The load generator that it runs. */
   readonly client: string;
-  readonly server: LaunchedServer;
+  /** Where the server listens: one that is there, or the one that it starts where the settings say so. */
+  readonly server: Pick<LaunchedServer, 'grpcUrl' | 'httpUrl' | 'metricsUrl'>;
   readonly modelRepository: string;
   readonly model: string;
   readonly budgetMs: number;
@@ -53,9 +54,11 @@ export interface AnalyzerOutcome {
   readonly rows: readonly Readonly<Record<string, string>>[];
   /** The text of the config.pbtxt of a variant that it names in its table; null for the original config. */
   configOf(variant: string): Promise<string | null>;
+  /** The text of any variant's config.pbtxt, that of the original config too; only where it starts the server itself. */
+  textOf(variant: string): Promise<string>;
 }
 
-/** One search in remote mode. It leaves the last variant that it tried on the server. */
+/** One search, in remote mode unless the settings say otherwise; that leaves the last variant that it tried on the server. */
 export async function searchWithAnalyzer(order: AnalyzerOrder): Promise<AnalyzerOutcome> {
   const scratch = await mkdtemp(join(tmpdir(), 'tritune-analyzer-'));
   const variants = join(scratch, 'variants');
@@ -82,11 +85,12 @@ export async function searchWithAnalyzer(order: AnalyzerOrder): Promise<Analyzer
   await run(order.analyzer, ['profile', '-f', yaml], { timeout: LIMIT_MS, maxBuffer: 2 ** 28, cwd: scratch });
   const seconds = (performance.now() - startMs) / 1e3;
   const table = await readFile(join(scratch, 'out/results/metrics-model-inference.csv'), 'utf8');
+  const textOf = (variant: string): Promise<string> => readFile(join(variants, variant, 'config.pbtxt'), 'utf8');
   return {
     seconds,
     rows: rowsOf(table),
-    configOf: (variant) =>
-      variant.endsWith('_default') ? Promise.resolve(null) : readFile(join(variants, variant, 'config.pbtxt'), 'utf8'),
+    textOf,
+    configOf: (variant) => (variant.endsWith('_default') ? Promise.resolve(null) : textOf(variant)),
   };
 }
 
@@ -94,6 +98,8 @@ function rowsOf(csv: string): Record<string, string>[] {
   const [header = [], ...rows] = csv
     .trim()
     .split('\n')
-    .map((line) => line.split(','));
+    .map((line) =>
+      [...line.matchAll(/"([^"]*)"(?:,|$)|([^,]*)(?:,|$)/g)].map(([, quoted, plain]) => quoted ?? plain ?? ''),
+    );
   return rows.map((row) => Object.fromEntries(header.map((name, index) => [name, row[index] ?? ''])));
 }

@@ -16,6 +16,8 @@ export interface Advice {
   readonly by: string;
   readonly seconds: number;
   readonly config: ModelConfig;
+  /** Configs of other models, which are loaded before it. */
+  readonly members?: readonly ModelConfig[];
   readonly concurrency: number;
   /** In its own words: infer/s and p99 in ms. */
   readonly claims: string;
@@ -68,6 +70,7 @@ export async function judge(
   { server, model, ...judges }: Court,
 ): Promise<void> {
   const control = connectGrpc(server.grpcUrl, { loadTimeoutMs: 60_000 });
+  for (const member of advice.members ?? []) await control.load(member.name ?? '', member);
   await control.load(model, advice.config);
   await control.close();
   for (const level of levels) {
@@ -111,17 +114,24 @@ export function ratioLine(one: Judged, other: Judged, budgetMs: number): string 
 }
 
 export function report({ advice, judgement }: Judged, budgetMs: number): string[] {
-  const { by, seconds, config, concurrency, claims } = advice;
+  const { by, seconds, config, members = [config], concurrency, claims } = advice;
   const { neutral, nvidia } = judgement;
   const levels = [...neutral].map(([level, readings]) => ({ level, ...medianOf(readings) }));
   const own = levels.find(({ level }) => level === concurrency);
   const best = bestWithin(levels, budgetMs);
-  const instances = config.instance_group?.map(({ count }) => count).join('+');
   return [
-    `${by}: ${seconds.toFixed(0)} s; ${instances} instances, batch ${config.max_batch_size}, concurrency ${concurrency}`,
+    `${by}: ${seconds.toFixed(0)} s; ${members.map(settingsIn).join('; ')}, concurrency ${concurrency}`,
     `  it says                        ${claims}`,
     `  neutral client                 ${own ? inWords(own) : ''}`,
     `  within the budget at best      ${best ? `${inWords(best)} at concurrency ${best.level}` : 'nothing'}`,
     `  perf_analyzer                  ${inWords(medianOf(nvidia))}`,
   ];
 }
+
+const settingsIn = ({
+  name,
+  instance_group: groups = [],
+  max_batch_size: batch,
+  dynamic_batching: joins,
+}: ModelConfig) =>
+  `${name} ${groups.map(({ count }) => count).join('+')} instances, batch ${batch}${joins ? '' : ', not batched'}`;
