@@ -14,7 +14,7 @@ import { incumbentOf } from './incumbent.ts';
 import type { SearchState } from './search-state.ts';
 
 /** A candidate's own best level is found when no other level promises an improvement of more than this. */
-const WORTH_A_LEVEL = 0.05;
+const WORTH_A_LEVEL = 0.02;
 /** Another level of the served candidate is not worth its time below this expected improvement over the incumbent. */
 const WORTH_STAYING = 0.02;
 
