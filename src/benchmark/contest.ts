@@ -155,8 +155,23 @@ export function planOf({ testProblem }: BudgetedProblem, goal: Goal, seed: numbe
   };
 }
 
-/** Returns the standing of the study's own pick, judged by the truth. */
+/** Returns the standing after these measurements. Its share is computed when it is asked for: the sampler's doubts take a fit. */
 function standingAfter(made: readonly Measured[], problem: BudgetedProblem, goal: Goal, sampler: Sampler): Standing {
+  const last = made.at(-1);
+  let share: number | undefined;
+  return {
+    measurements: made.length,
+    get share() {
+      share ??= shareAfter(made, problem, goal, sampler);
+      return share;
+    },
+    reloads: last?.reloads ?? 0,
+    seconds: last?.seconds ?? 0,
+  };
+}
+
+/** Returns the share of the study's own pick, judged by the truth. */
+function shareAfter(made: readonly Measured[], problem: BudgetedProblem, goal: Goal, sampler: Sampler): number {
   const groups = Map.groupBy(made, ({ trial }) => trial);
   const trials = [...groups].map(([number, group]): Trial => {
     const { candidate } = group[0] as Measured;
@@ -173,8 +188,5 @@ function standingAfter(made: readonly Measured[], problem: BudgetedProblem, goal
   const doubted = sampler.doubted?.({ trials }) ?? [];
   const best = bestTrial(trials, goal, doubted);
   const level = best?.chosen == null ? undefined : best.measurements[best.chosen]?.level.value;
-  const last = made.at(-1);
-  const share =
-    best?.feasible && level !== undefined ? worthOf(problem.testProblem.truth(best.candidate, level), problem) : 0;
-  return { measurements: made.length, share, reloads: last?.reloads ?? 0, seconds: last?.seconds ?? 0 };
+  return best?.feasible && level !== undefined ? worthOf(problem.testProblem.truth(best.candidate, level), problem) : 0;
 }

@@ -1,13 +1,17 @@
+import { mean } from 'simple-statistics';
 import { describe, expect, it } from 'vitest';
 import { shorterWindows, studyWindows } from '../../src/adapter/triton/profile.ts';
 import { expectedDuration, type Prospect } from '../../src/app/study/expected-duration.ts';
+import { levelsOf } from '../../src/app/study/goal.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { NS_PER_S } from '../../src/base/units.ts';
 import { loadProfile } from '../../src/emulator/profile/profiles.ts';
 import { defaultWindowRule } from '../../src/profiler/level-options.ts';
 import { modelConfigOf, originalOf } from '../../src/space/model-configs.ts';
+import { mostPlaces } from '../../src/space/most-places.ts';
 import { loadSpace } from '../../src/space/source/load.ts';
 import { presetFor } from '../../src/space/source/presets.ts';
+import { specOf } from '../../src/spec/spec-of-options.ts';
 import type { SamplerName } from '../../src/study/search/samplers/registry.ts';
 import { makeSampler, samplerKind } from '../../src/study/search/samplers/registry.ts';
 import { viewSpace } from '../../src/study/search/samplers/space-view.ts';
@@ -18,10 +22,12 @@ import { play } from '../tuner/world.ts';
 
 const FINAL_ROUNDS = 2;
 const WARM_UP_MS = 550;
+/** A server counts its seed up with each measurement. */
+const FAR_APART = 100_000;
 
 /** Takes the time that the rule of windows takes: longer for slow answers and low rates, and as many as it may be. */
-function inItsTime(server: VirtualServer): Profile {
-  const random = seededRandom(1);
+function inItsTime(server: VirtualServer, seed: number): Profile {
+  const random = seededRandom(seed);
   const { minRequests } = defaultWindowRule;
   return {
     measure: async ({ candidate }, level, { signal, purpose }) => {
@@ -47,32 +53,38 @@ interface Asked {
   readonly timeBudgetMs?: number;
   /** Instead of the profile's own. */
   readonly loadSeconds?: number;
+  /** What these studies take on average: where the original config is about the best, some have a final and others none; and random candidates vary. [1] if absent. */
+  readonly seeds?: readonly number[];
 }
 
-function serverOf({ profile: name, loadSeconds }: Asked): VirtualServer {
+function serverOf({ profile: name, loadSeconds }: Asked, seed = 1): VirtualServer {
   const profile = loadProfile(name);
-  if (loadSeconds === undefined) return new VirtualServer(profile);
+  const drawn = 1 + FAR_APART * (seed - 1);
+  if (loadSeconds === undefined) return new VirtualServer(profile, drawn);
   const slow = profile.models.map((model) => ({ ...model, load: { ...model.load, full_s: loadSeconds } }));
-  return new VirtualServer({ ...profile, models: slow });
+  return new VirtualServer({ ...profile, models: slow }, drawn);
 }
 
 /** What a dry run sees of the model. */
 function seen(asked: Asked): Pick<Prospect, 'requestMs' | 'loadSeconds'> {
   const server = serverOf(asked);
-  return { requestMs: server.measure(server.original, 1).latencyMs.avg, loadSeconds: asked.loadSeconds ?? 0.3 };
+  const loadSeconds = asked.loadSeconds ?? loadProfile(asked.profile).models[0]?.load.full_s ?? null;
+  return { requestMs: server.measure(server.original, 1).latencyMs.avg, loadSeconds };
 }
 
 /** What a whole study of an emulator's model takes, in seconds of virtual time. */
-async function taken(asked: Asked, expectedSeconds: number): Promise<number> {
+async function taken(asked: Asked, expectedSeconds: number, seed = 1): Promise<number> {
   const { sampler, budgetMs, maxTrials, timeBudgetMs } = asked;
-  const server = serverOf(asked);
+  const server = serverOf(asked, seed);
   const { original } = server;
   const space = loadSpace(presetFor(original.backend || original.platform), {
     limits: { latency_budget_us: budgetMs * 1e3 },
   });
   const view = viewSpace(space, originalOf(original));
   const goal = goalOf(budgetMs);
-  const levels = { mode: 'concurrency', low: 1, high: 256 } as const;
+  // The others find their levels one by one, and go as far up here as before the range was derived.
+  const places = sampler === 'queueing' ? mostPlaces(space, originalOf(original)) : 1;
+  const levels = levelsOf(specOf({ model: original.name ?? '' }), places);
   const {
     type: _,
     at: __,
@@ -92,16 +104,16 @@ async function taken(asked: Asked, expectedSeconds: number): Promise<number> {
     parts: {
       build: view.build,
       control: server.control,
-      profile: inItsTime(server),
+      profile: inItsTime(server, seed),
       clock: server.clock,
-      sampler: makeSampler(sampler, view, { seed: 1, goal, levels }),
+      sampler: makeSampler(sampler, view, { seed, goal, levels }),
     },
   });
   if (!state) throw error;
   return server.clock.nowNs() / NS_PER_S;
 }
 
-describe('the expected duration', { timeout: 60_000 }, () => {
+describe('the expected duration', { timeout: 120_000 }, () => {
   it.each<Asked>([
     { profile: 'harmful-delay', sampler: 'queueing', budgetMs: 80, maxTrials: 4 },
     { profile: 'demo', sampler: 'random', budgetMs: 80, maxTrials: 4 },
@@ -112,15 +124,21 @@ describe('the expected duration', { timeout: 60_000 }, () => {
     // It stops by itself, and aims at what was expected.
     { profile: 'oom', sampler: 'queueing', budgetMs: 43, maxTrials: Number.POSITIVE_INFINITY },
     { profile: 'yolov7-rtx4090', sampler: 'queueing', budgetMs: 45, maxTrials: Number.POSITIVE_INFINITY },
-    { profile: 'tft-t4-pytorch', sampler: 'queueing', budgetMs: 69, maxTrials: Number.POSITIVE_INFINITY },
+    {
+      profile: 'tft-t4-pytorch',
+      sampler: 'queueing',
+      budgetMs: 69,
+      maxTrials: Number.POSITIVE_INFINITY,
+      seeds: [1, 2],
+    },
     { profile: 'sleeper', sampler: 'queueing', budgetMs: 10, maxTrials: Number.POSITIVE_INFINITY },
     { profile: 'demo', sampler: 'queueing', budgetMs: 69, maxTrials: Number.POSITIVE_INFINITY },
-    { profile: 'tft-a30', sampler: 'queueing', budgetMs: 18, maxTrials: Number.POSITIVE_INFINITY },
+    { profile: 'tft-a30', sampler: 'queueing', budgetMs: 18, maxTrials: Number.POSITIVE_INFINITY, seeds: [1, 2] },
     { profile: 'cliff', sampler: 'grid', budgetMs: 200, maxTrials: 5 },
     { profile: 'demo', sampler: 'random', budgetMs: 80, maxTrials: 10, loadSeconds: 12 },
-    { profile: 'cliff', sampler: 'random', budgetMs: 60, maxTrials: 10 },
+    { profile: 'cliff', sampler: 'random', budgetMs: 60, maxTrials: 10, seeds: [1, 2, 3, 4] },
     { profile: 'cliff', sampler: 'hill-climb', budgetMs: 60, maxTrials: 10 },
-  ])('is about what $sampler takes: $profile, $maxTrials trials', async (asked) => {
+  ])('is within 30 % of what $sampler takes: $profile, $maxTrials trials', async (asked) => {
     const { sampler, budgetMs, maxTrials: trials } = asked;
     const prospect = {
       sampler: samplerKind(sampler),
@@ -131,10 +149,11 @@ describe('the expected duration', { timeout: 60_000 }, () => {
       ...seen(asked),
     };
     const { seconds } = expectedDuration({ ...prospect, timeBudgetMs: Number.POSITIVE_INFINITY });
-    const ratio = seconds / (await taken(asked, seconds));
-    // Fourteen of these sixteen are within 30 %.
-    expect(ratio).toBeGreaterThan(0.67);
-    expect(ratio).toBeLessThan(1.33);
+    const each: number[] = [];
+    for (const seed of asked.seeds ?? [1]) each.push(await taken(asked, seconds, seed));
+    const ratio = seconds / mean(each);
+    expect(ratio).toBeGreaterThan(0.7);
+    expect(ratio).toBeLessThan(1.3);
   });
 
   it.each([40_000, 90_000])(

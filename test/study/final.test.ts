@@ -111,6 +111,27 @@ describe('the final', () => {
     expect(nextFinal(foldStudy(searchedStudy({ original: fastOne, rivals: [original] })), 2)).toBeNull();
   });
 
+  it('is decided for the original config at once where the best of the search promises less than it could tell', () => {
+    const rivalServing = (most: number): Study => ({
+      original,
+      rivals: [{ ...original, law: saturating({ aloneMs: 1000 / most, most }) }],
+    });
+    const hardly = searchedStudy(rivalServing(202));
+    const step = nextFinal(foldStudy(hardly), 2);
+    expect(step).toEqual({
+      kind: 'decide',
+      decision: {
+        best: 0,
+        gain: { value: 1, low: 1, high: 1 },
+        rejected: { trial: 1, gain: null, reason: expect.stringContaining('too little') },
+      },
+    });
+    expect(isFinalOver(foldStudy(hardly), 2)).toBe(true);
+    const played = playFinal(rivalServing(202));
+    expect(summarize(decided(played), 'journal.jsonl')).toMatchObject({ best: { trial: 0 }, rejected: { trial: 1 } });
+    expect(nextFinal(foldStudy(searchedStudy(rivalServing(220))), 2)).toMatchObject({ kind: 'measure' });
+  });
+
   it('is over with the last measurement that it asks for, not before', () => {
     const played = playFinal({ original, rivals: [fastOne] });
     const all = played.records.filter(({ type }) => type === 'final-measured').length;
@@ -126,7 +147,7 @@ describe('the final', () => {
   });
 
   it('plays on until a gain that may be none is known better, but not for ever', () => {
-    const study: Study = { original, rivals: [{ ...original, law: saturating({ aloneMs: 4.8, most: 210 }) }] };
+    const study: Study = { original, rivals: [{ ...original, law: saturating({ aloneMs: 4.6, most: 220 }) }] };
     const rounds = (spread: number) => {
       const read = (turn: Turn): Measurement => {
         const measurement = lawful(study, turn);
@@ -390,7 +411,7 @@ describe('the decision', () => {
   it('is the finalist whose gain is uncertain', () => {
     const study: Study = {
       original,
-      rivals: [{ law: saturating({ aloneMs: 4.9, most: 205 }), levels: [1, 2], doubt: 0.05 }],
+      rivals: [{ law: saturating({ aloneMs: 4.6, most: 217 }), levels: [1, 2], doubt: 0.05 }],
     };
     const read = (turn: Turn): Measurement => {
       const measurement = lawful(study, turn);

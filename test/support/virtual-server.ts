@@ -25,9 +25,10 @@ export class VirtualServer {
   readonly #profile: Profile;
   readonly #model: ModelProfile;
   #served: ModelConfig;
-  #seed = 1;
+  #seed: number;
 
-  constructor(profile: Profile) {
+  constructor(profile: Profile, seed = 1) {
+    this.#seed = seed;
     this.#profile = profile;
     this.#model = profile.models[0] as ModelProfile;
     this.#served = this.#model.config as ModelConfig;

@@ -48,6 +48,13 @@ function isWorse({ holds }: Finalist, baseline: Side, gain: Interval | null): bo
   return baseline.holds && (gain === null || gain.high < 1);
 }
 
+/** Decides for the original config, without a final, over the best of the search. */
+export const decideForBaseline = (baseline: Side, contender: Side): Omit<GainDecided, 'type' | 'at'> => ({
+  best: baseline.trial.number,
+  gain: { value: 1, low: 1, high: 1 },
+  rejected: { trial: contender.trial.number, gain: null, reason: 'it promised too little over the original config' },
+});
+
 const rejectedFor = ({ side, holds }: Finalist, gain: Interval | null): NonNullable<GainDecided['rejected']> => ({
   trial: side.trial.number,
   gain,

@@ -3,7 +3,8 @@ import { DEVIATIONS_AT_95_PERCENT, expectedImprovement } from '../../stats/norma
 import { assess, compareAssessments, costHalfWidth } from '../goal/goal.ts';
 import { chosenOf } from '../goal/ranking.ts';
 import { LIKELY } from '../level/chances.ts';
-import { costOf, type FinalState, type Side, sideOf } from './sides.ts';
+import type { Goal } from '../types.ts';
+import { costOf, type FinalState, measurementsOf, type Side, sideOf } from './sides.ts';
 
 /** Finalists, at most, the original config not counted, … */
 const MOST_FINALISTS = 4;
@@ -11,6 +12,8 @@ const MOST_FINALISTS = 4;
 export const MOST_AT_ONCE = 2;
 /** The least improvement, as a difference of logarithms, that measuring the next best again must promise. */
 export const WORTH_A_LOOK = 0.02;
+/** The least improvement over the original config, as a difference of logarithms, that a final must promise: it knows a gain to ±5 %. */
+const WORTH_A_FINAL = 0.05;
 /** The least half-width of a cost: no two runs are alike. */
 const LEAST_HALF_WIDTH = 0.01;
 
@@ -39,10 +42,20 @@ export function entrantsOf(state: FinalState, baseline: Side): { sides: readonly
   return { sides: distinct, close: Math.min(MOST_AT_ONCE, 1 + (close < 0 ? others.length : close)) };
 }
 
+/** Tells whether the side may be better than the original config by so much that a final can tell. */
 function isBetter(side: Side, baseline: Side, state: FinalState): boolean {
-  // The final is there to confirm what the study would recommend without it.
-  if (side.trial.number === state.contender?.number) return true;
-  return costOf(side, state.goal) < costOf(baseline, state.goal);
+  const isContender = side.trial.number === state.contender?.number;
+  if (!side.holds || !baseline.holds) return isContender || side.holds;
+  const behind = (isContender ? costOf(side, state.goal) : seenCostOf(side, state.goal)) - costOf(baseline, state.goal);
+  return (isContender || behind < 0) && promiseOf(behind, jointHalfWidth(side, baseline, state)) >= WORTH_A_FINAL;
+}
+
+/** Returns the cost without what the side promises above its highest measured level: there its curve is a guess. */
+function seenCostOf(side: Side, goal: Goal): number {
+  const { curve, level } = side;
+  const seen = Math.max(...measurementsOf(side).flatMap((each) => (each.level.value <= level ? each.level.value : [])));
+  const cost = costOf(side, goal);
+  return curve && Number.isFinite(seen) ? Math.max(cost, -curve.throughput(seen).mean) : cost;
 }
 
 function compareSides(a: Side, b: Side, state: FinalState): number {
@@ -55,9 +68,11 @@ function compareSides(a: Side, b: Side, state: FinalState): number {
 /** Tells whether measuring the side again promises an improvement over the best. */
 export function isClose(side: Side, best: Side, state: FinalState): boolean {
   const behind = costOf(side, state.goal) - costOf(best, state.goal);
-  if (!Number.isFinite(behind)) return false;
-  return promiseOf(behind, Math.hypot(halfWidthOf(side, state), halfWidthOf(best, state))) >= WORTH_A_LOOK;
+  return Number.isFinite(behind) && promiseOf(behind, jointHalfWidth(side, best, state)) >= WORTH_A_LOOK;
 }
+
+const jointHalfWidth = (one: Side, other: Side, state: FinalState): number =>
+  Math.hypot(halfWidthOf(one, state), halfWidthOf(other, state));
 
 /** Returns the half-width of the expected cost's 95 % interval: the uncertainty of throughput at the level, and of the level. */
 function halfWidthOf({ trial, curve, level }: Side, { goal }: FinalState): number {

@@ -6,7 +6,7 @@ import { alongLine, type LevelLine, lineOf, lineThrough, trialAlong } from '../l
 import type { GainDecided } from '../records/records.ts';
 import type { StudyState } from '../records/state.ts';
 import type { LevelPoint, Trial } from '../types.ts';
-import { decide } from './decide.ts';
+import { decide, decideForBaseline } from './decide.ts';
 import { disturbedRound } from './disturbance.ts';
 import { levelOfVisit, type Rounds, roundsOf } from './rounds.ts';
 import { type FinalState, keptClearly, type Side, sideOf } from './sides.ts';
@@ -48,11 +48,18 @@ export function nextFinal(state: StudyState, rounds: number, isHurried = false):
   if (rounds === 0) return null;
   const final = finalStateOf(state);
   const standing = roundsOf(final, rounds, isHurried);
-  if (!standing) return null;
+  if (!standing) return withoutFinal(final);
   const disturbed = standing.isFresh ? disturbedRound(final) : null;
   if (disturbed) return { kind: 'void', ...disturbed };
   if (standing.isOver) return { kind: 'decide', decision: decide(standing, state.goal) };
   return visitOf(standing, state);
+}
+
+/** Decides for the original config where the best of the search promises too little over it; null where that is the original config itself. */
+function withoutFinal(state: FinalState): FinalStep | null {
+  const [baseline, contender] = [sideOf(state.baseline, state), sideOf(state.contender, state)];
+  if (!baseline || !contender || contender.trial.number === baseline.trial.number) return null;
+  return { kind: 'decide', decision: decideForBaseline(baseline, contender) };
 }
 
 function visitOf({ turns, isVisiting, isFresh, round }: Rounds, state: StudyState): FinalStep | null {

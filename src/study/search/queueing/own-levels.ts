@@ -13,14 +13,16 @@ import { isFarFrom } from './candidate-levels.ts';
 import { incumbentOf } from './incumbent.ts';
 import type { SearchState } from './search-state.ts';
 
-/** A candidate's own best level is found when no other level promises an improvement of more than this. */
+/** A candidate's own best level is found when no other level promises an improvement of more than this, … */
 const WORTH_A_LEVEL = 0.05;
+/** … or of as much as is worth staying for where its cost is within this of the incumbent's, so that it may itself be the best. */
+const RIVAL = 0.25;
 /** Another level of the served candidate is not worth its time below this expected improvement over the incumbent. */
 const WORTH_STAYING = 0.02;
 
 /** Returns the next level in the search for the running candidate's own best one; null when that is found. */
 export function ownLevel(
-  { posterior, context }: SearchState,
+  { posterior, context, best: incumbent }: SearchState,
   running: RunningTrial,
   goal: Goal,
 ): number | LevelPoint | null {
@@ -28,8 +30,10 @@ export function ownLevel(
   const measured = measuredChoices(running.candidate, running.measurements);
   const { best } = incumbentOf(measured, posterior, goal, context.without);
   const next = ranked(closeBy(choice, running, context, best, goal), best, context.without)[0];
-  if (!next || (best !== null && pointValueOf(next.point, best, 1).improvement < WORTH_A_LEVEL)) return null;
-  return levelOf(next.point);
+  if (!next) return null;
+  if (best === null) return levelOf(next.point);
+  const least = incumbent !== null && best < incumbent + RIVAL ? WORTH_STAYING : WORTH_A_LEVEL;
+  return pointValueOf(next.point, best, 1).improvement < least ? null : levelOf(next.point);
 }
 
 /** Returns another level of the running trial where its acquisition value is higher than every other candidate's; null otherwise. */

@@ -7,12 +7,12 @@ const FIRST_BATCHES = 128;
 /** … requests in flight up to this are looked at from the start; */
 const FIRST_LEVELS = 256;
 /** then up to this multiple of what the best trial so far has, */
-const GROWTH = 4;
+const GROWTH = 2;
 /** if it fills this share of its largest batch. */
 const FILLED = 0.5;
 
 /**
- * Returns the choices whose largest batch is within reach: up to 128; up to four times that of the feasible trial with the highest throughput
+ * Returns the choices whose largest batch is within reach: up to 128; up to twice that of the feasible trial with the highest throughput
  * once its executions fill half of it. All of them where none is. Candidates that no traffic fills would only make a search longer.
  */
 export function withinReach(choices: readonly Choice[], trials: readonly Trial[]): readonly Choice[] {
@@ -23,8 +23,8 @@ export function withinReach(choices: readonly Choice[], trials: readonly Trial[]
 }
 
 /**
- * Returns the levels within reach: up to 256 requests in flight, up to four times the level of the feasible trial with the highest throughput,
- * or four times the lowest level. Simulating thousands of requests in flight takes seconds, which a search that ends at 50 has no use for.
+ * Returns the levels within reach: up to 256 requests in flight, up to twice the level of the feasible trial with the highest throughput,
+ * or twice the lowest level. Simulating thousands of requests in flight takes seconds, which a search that ends at 50 has no use for.
  */
 export function levelsWithinReach(range: LevelRange, trials: readonly Trial[]): LevelRange {
   if (range.mode !== 'concurrency') return range;

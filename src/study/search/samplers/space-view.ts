@@ -41,8 +41,18 @@ export function viewSpace(space: SearchSpace, base: Candidate, narrowing: Narrow
       return reason === null ? buildCandidate(space, base, assignment) : { legal: false, reason };
     },
     ...(space.parameters.some(({ expects }) => expects.size > 0) && {
-      expectedTime: (candidate: Candidate) => expectedTime(space, base, candidate),
+      expectedTime: oncePerCandidate((candidate) => expectedTime(space, base, candidate)),
     }),
+  };
+}
+
+/** The sampler asks for the same candidates at every step. */
+function oncePerCandidate(of: (candidate: Candidate) => number): (candidate: Candidate) => number {
+  const known = new WeakMap<Candidate, number>();
+  return (candidate) => {
+    const value = known.get(candidate) ?? of(candidate);
+    known.set(candidate, value);
+    return value;
   };
 }
 
