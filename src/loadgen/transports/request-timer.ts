@@ -66,21 +66,22 @@ const GOLDEN = (Math.sqrt(5) - 1) / 2;
 export class TimedSample {
   /** The mean number of requests from one that is timed to the next. */
   #stride = 1;
-  #gap = 1;
   #phase = 0;
-  #lastNs = 0;
-  /** Requests since the last that was timed. */
-  #since = 0;
+  #gap = 1;
+  /** Requests up to the next that is timed; it comes no later than at `#untilNs`. */
+  #left = 1;
+  #untilNs = 0;
   #lookedNs = 0;
   /** Requests since the last look. */
   #come = 0;
 
-  /** A timer for the request that is sent now, if it is one of the sample. */
+  /** A timer for the request that is sent now, if it is one of the sample. Short, so that the compiler puts it where it is called. */
   next(nowNs: number): RequestTimer | undefined {
-    if (++this.#since < this.#gap && nowNs - this.#lastNs < LOOK_NS) return undefined;
-    this.#come += this.#since;
-    this.#since = 0;
-    this.#lastNs = nowNs;
+    return --this.#left > 0 && nowNs < this.#untilNs ? undefined : this.#timed(nowNs);
+  }
+
+  #timed(nowNs: number): RequestTimer {
+    this.#come += this.#gap - this.#left;
     if (nowNs - this.#lookedNs >= LOOK_NS) {
       const perSecond = (this.#come * NS_PER_S) / (nowNs - this.#lookedNs);
       this.#stride = Math.max(1, perSecond / TIMED_PER_SECOND);
@@ -88,12 +89,14 @@ export class TimedSample {
       this.#come = 0;
     }
     this.#gap = this.#nextGap();
+    this.#left = this.#gap;
+    this.#untilNs = nowNs + LOOK_NS;
     return new RequestTimer(nowNs);
   }
 
   /** Half the stride to one and a half, so that the sample does not keep step with batches and numbers of requests in flight. */
   #nextGap(): number {
     this.#phase = (this.#phase + GOLDEN) % 1;
-    return Math.round(this.#stride * (0.5 + this.#phase));
+    return Math.round(this.#stride * (0.5 + this.#phase)) | 0;
   }
 }
