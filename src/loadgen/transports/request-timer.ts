@@ -53,12 +53,14 @@ export const withTimes = (outcome: SendOutcome, timer: RequestTimer | undefined)
   timer && outcome.ok ? { ...outcome, times: timer.times() } : outcome;
 
 /**
- * Requests that are timed in a second; all of fewer. A window of half a second has a hundred then, which is enough for a mean. A timed
- * request costs the thread 2 µs more than another where many are timed, and up to 20 where few are and the code for it is cold.
+ * Requests that are timed in a second; all of fewer. A window of half a second has thirty then, a measurement a hundred, enough for a mean. A
+ * timed request costs the thread 2 µs more than another where many are timed, and about 20 where few are and the code for it is cold.
  */
-const TIMED_PER_SECOND = 200;
-/** How many requests come is looked at so often. */
+const TIMED_PER_SECOND = 60;
+/** How many requests come is looked at so often at most, … */
 const LOOK_NS = 10 * NS_PER_MS;
+/** … and a request is timed after so long, whatever came before. */
+const LONGEST_NS = 50 * NS_PER_MS;
 /** The golden ratio's fraction: its multiples are spread evenly over 0 to 1 in whatever number (Knuth, TAOCP 3, 6.4). */
 const GOLDEN = (Math.sqrt(5) - 1) / 2;
 
@@ -90,7 +92,7 @@ export class TimedSample {
     }
     this.#gap = this.#nextGap();
     this.#left = this.#gap;
-    this.#untilNs = nowNs + LOOK_NS;
+    this.#untilNs = nowNs + LONGEST_NS;
     return new RequestTimer(nowNs);
   }
 
