@@ -1,6 +1,6 @@
 // What if: the chart for what the controls say.
 
-/** Predicted latency over concurrency, with its range, the measured points, and the budget. Both axes in doublings. */
+/** Predicted latency over the levels, with its range, the measured points, and the budget. Both axes in doublings. */
 function showChart(told, state) {
   const place = byId('what-if-chart');
   const narrow = place.clientWidth < 560;
@@ -27,7 +27,7 @@ function showChart(told, state) {
   svg.setAttribute('role', 'img');
   svg.setAttribute(
     'aria-label',
-    `Latency over concurrency of ${describe(told, state.config)}; the figures are in the table below`,
+    `Latency over ${told.nameOfLevels} of ${describe(told, state.config)}; the figures are in the table below`,
   );
   for (const tick of y.ticks) {
     draw(svg, 'line', { x1: left, x2: width - 16, y1: y.at(tick), y2: y.at(tick), stroke: '#8883' });
@@ -41,7 +41,12 @@ function showChart(told, state) {
       figure(tick),
     );
   }
-  draw(svg, 'text', { x: (left + width) / 2, y: height - 6, 'text-anchor': 'middle', 'font-size': 12 }, 'concurrency');
+  draw(
+    svg,
+    'text',
+    { x: (left + width) / 2, y: height - 6, 'text-anchor': 'middle', 'font-size': 12 },
+    told.nameOfLevels,
+  );
   const axis = { x: 14, y: (height - bottom) / 2, 'text-anchor': 'middle', 'font-size': 12 };
   draw(svg, 'text', { ...axis, transform: `rotate(-90 14 ${axis.y})` }, `p${told.percentile} latency, ms`);
   const line = (list) => list.map(([level, ms]) => `${x.at(level)},${y.at(ms)}`).join(' ');

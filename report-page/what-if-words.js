@@ -54,7 +54,7 @@ function bestWithin(told, state, choose) {
   const own = within(told, state.config, state.budgetMs);
   const best = all.reduce((most, each) => (each.found.value > most.found.value ? each : most));
   const ownWords = own
-    ? `Within ${figure(state.budgetMs)} ms this config should serve ${figure(own.value)} infer/s at most (concurrency ${told.levels[own.at]}).`
+    ? `Within ${figure(state.budgetMs)} ms this config should serve ${figure(own.value)} infer/s at most (${told.nameOfLevels}: ${told.levels[own.at]}).`
     : `This config is not expected to keep ${figure(state.budgetMs)} ms at any level.`;
   if (own && best.found.value <= own.value) return [ownWords, ' No other is expected to serve more.'];
   const show = make('a', { href: '#what-if' }, describe(told, best.config));

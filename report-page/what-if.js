@@ -21,7 +21,7 @@ function followWhatIf() {
   };
   const selects = told.parameters.map((parameter, index) => parameterControl(told, state, parameter, index, choose));
   const level = slider(
-    'concurrency',
+    told.nameOfLevels,
     told.levels.length - 1,
     () => state.level,
     () => String(told.levels[state.level]),

@@ -55,7 +55,9 @@ function verdict(summary: Summary): string[] {
         : `trial ${best.trial}: ${describeAssignment(best.assignment)}`,
     ),
     row('', figures(best)),
-    ...(best.recommended && budget ? [row('level', describeRecommendation(best.recommended, budget, best.load))] : []),
+    ...(best.recommended && budget
+      ? [row('level', describeRecommendation(best.recommended, budget, best.load, best.compared))]
+      : []),
     ...(best.predicted ? [row('predicted', describePrediction(best.predicted, best.compared))] : []),
     ...(baseline && !isBaseline ? [row('original', figures(baseline))] : []),
     ...gain(summary, isBaseline),

@@ -12,7 +12,7 @@ export interface Outgoing {
   /** The stream ends with the last byte. */
   readonly endsStream: boolean;
   /** The last byte of the body is on its way. */
-  readonly allSent?: (() => void) | undefined;
+  allSent?(): void;
 }
 
 /** Sends bodies as fast as the peer's windows let it: the connection's own, and one for each stream. */

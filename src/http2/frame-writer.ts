@@ -8,6 +8,22 @@ const MAX_COPY_BYTES = 8 * 1024;
 /** Buffers that TLS has done with and that are kept for the next turns. */
 const MAX_SPARE = 8;
 
+/** Who wants to know when the kernel has taken something. */
+export interface Sent {
+  sent(): void;
+}
+
+const NOTHING = Buffer.alloc(0);
+
+/**
+ * Calls back when the kernel has taken all that was written to the socket: at once where it has. A callback of the write itself costs several
+ * microseconds also then, and an empty write has none but its own turn.
+ */
+export function afterWrite(socket: Socket, taken: () => void): void {
+  if (socket.writableLength === 0) taken();
+  else socket.write(NOTHING, taken);
+}
+
 /**
  * Gathers the frames of one turn of the event loop and writes them at once. The buffer is used again as soon as the
  * kernel has taken it; while a slow peer or TLS keeps it, the next turn gets another one.
@@ -26,8 +42,8 @@ export class FrameWriter {
   };
   #scheduled = false;
   #held = false;
-  /** Called when the kernel has taken what lies here now. */
-  #taken: (() => void)[] = [];
+  /** Told when the kernel has taken what lies here now. */
+  #waiting: Sent[] = [];
 
   constructor(socket: Socket) {
     this.#socket = socket;
@@ -61,9 +77,9 @@ export class FrameWriter {
     this.#schedule();
   }
 
-  /** Calls `taken`, once or more often, when the kernel has taken all that was written so far; perhaps never if the connection is lost before. */
-  whenTaken(taken: () => void): void {
-    this.#taken.push(taken);
+  /** Tells it, once or more often, when the kernel has taken all that was written so far; perhaps never if the connection is lost before. */
+  tellWhenSent(whom: Sent): void {
+    this.#waiting.push(whom);
   }
 
   /** Between `hold` and `release` nothing is written but by `flush`: the reader's turn ends with one write. */
@@ -86,14 +102,7 @@ export class FrameWriter {
     let isTaken = false;
     // TLS encrypts after the turn, always: with a new buffer each time we would keep the collector busy.
     const isReused = 'encrypted' in this.#socket;
-    const told = this.#told();
-    const written =
-      isReused || told
-        ? () => {
-            if (isReused && isTaken) this.#giveBack(buffer);
-            told?.();
-          }
-        : undefined;
+    const written = isReused ? () => isTaken && this.#giveBack(buffer) : undefined;
     const last = this.#chunks.pop() as Buffer;
     if (this.#chunks.length === 0) {
       this.#socket.write(last, written);
@@ -107,19 +116,18 @@ export class FrameWriter {
     if (this.#socket.writableLength > 0) {
       isTaken = true;
       this.#buffer = this.#spare.pop() ?? Buffer.allocUnsafeSlow(BUFFER_BYTES);
-    } else told?.();
+    }
+    if (this.#waiting.length > 0) this.#tell();
     this.#from = 0;
     this.#to = 0;
   }
 
-  /** Calls all that wait for what is written now; undefined where nobody does. */
-  #told(): (() => void) | undefined {
-    if (this.#taken.length === 0) return undefined;
-    const waiting = this.#taken;
-    this.#taken = [];
-    return () => {
-      for (const taken of waiting) taken();
-    };
+  #tell(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    afterWrite(this.#socket, () => {
+      for (const whom of waiting) whom.sent();
+    });
   }
 
   #giveBack(buffer: Buffer): void {

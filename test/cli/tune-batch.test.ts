@@ -43,7 +43,13 @@ describe('the best batch for one client', () => {
     const [header = '', ...rows] = (await readFile(join(output, 'results.csv'), 'utf8')).trim().split(/\r?\n/);
     expect(header.split(',').at(-1)).toBe('load_batch');
     expect(rows.map((row) => Number(row.split(',').at(-1)))).toContain(best?.load.batch);
-    expect(await readFile(join(output, 'report.html'), 'utf8')).toContain(`1×${best?.load.batch}`);
+    const page = await readFile(join(output, 'report.html'), 'utf8');
+    expect(page).toContain(`1×${best?.load.batch}`);
+    // What if: over batches, with what was measured of the best's config in any of its trials.
+    expect(page).toContain('<th>client batch</th><th>predicted, infer/s</th>');
+    expect(page).toContain('"nameOfLevels":"client batch"');
+    expect(page).toMatch(new RegExp(`<tr><td>${best?.load.batch}</td>(<td>[^<]+</td>){4}</tr>`));
+    expect(page).toContain('client batch for 90 % chance');
     expect(await callCli(['tune', '--resume', output, ...at])).toMatchObject({ code: 0 });
   });
 

@@ -125,6 +125,24 @@ describe('a journal that is bad', () => {
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
     expect((read[1] as { polluted?: unknown }).polluted).toBeUndefined();
   });
+
+  it('keeps a model and a parameter of any name in a candidate, and its prototype', () => {
+    const config = '{"name":"__proto__","parameters":{"__proto__":{"string_value":"x"}}}';
+    const value = `{"models":{"__proto__":${config}},"others":{"\\u005f_proto__":${config}}}`;
+    const candidate = `{"fingerprint":"f","assignment":{"__proto__":{"polluted":1}},"value":${value},"shape":${JSON.stringify(candidateOf({}).shape)},"__proto__":{"polluted":1}}`;
+    const line = `{"type":"trial-started","at":"${at}","trial":0,"role":"baseline","candidate":${candidate}}`;
+    const { records: read } = parseJournal(Buffer.from(`${JSON.stringify(started)}\n${line}\n`), 'f');
+    const own = (read[1] as Extract<StudyRecord, { type: 'trial-started' }>).candidate;
+    expect(Object.keys(own.assignment)).toEqual([]);
+    expect(Object.keys(own).toSorted()).toEqual(['assignment', 'fingerprint', 'shape', 'value']);
+    for (const models of [own.value.models, own.value.others] as Record<string, object>[]) {
+      expect(Object.keys(models)).toEqual(['__proto__']);
+      expect(JSON.stringify(models)).toBe(`{"__proto__":${config}}`);
+      expect(Object.getPrototypeOf(models)).toBe(Object.prototype);
+    }
+    for (const each of [own, own.assignment, own.value]) expect(Object.getPrototypeOf(each)).toBe(Object.prototype);
+    expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
+  });
 });
 
 describe('any study', () => {

@@ -52,32 +52,35 @@ describe.each(['grpc', 'http', 'stream'] as const)('the times of requests over o
 });
 
 describe('the sample of timed requests', () => {
-  const timedOf = (gapNs: number, count: number): number => {
+  const timedAfter = (gapNs: number, seconds: number): number => {
     const sample = new TimedSample();
-    return Array.from({ length: count }, (_, index) => sample.next(1e12 + index * gapNs)).filter(Boolean).length;
+    // Of the first 10 ms all are timed, as nobody knows yet how many there are.
+    const settled = Math.ceil(2e7 / gapNs);
+    const count = settled + Math.round((seconds * 1e9) / gapNs);
+    const timed = Array.from({ length: count }, (_, index) => sample.next(1e12 + index * gapNs));
+    return timed.slice(settled).filter(Boolean).length;
   };
 
-  it('has every request while there are few, and the fewer the more there are', () => {
-    expect(timedOf(1_100_000, 100)).toBe(100);
-    // Of the first 10 ms all are timed, as nobody knows yet how many there are.
-    const later = (gapNs: number, count: number): number => timedOf(gapNs, count) - 10_000_000 / gapNs;
-    expect(later(100_000, 17_000) / 17_000).toBeCloseTo(1 / 17, 2);
-    expect(later(20_000, 127_000) / 127_000).toBeCloseTo(1 / 127, 3);
-    expect(later(1000, 1_009_000) / 1_009_000).toBeCloseTo(1 / 1009, 4);
+  it('has every request while there are few, and the same number in a second however many there are', () => {
+    expect(timedAfter(20_000_000, 1)).toBe(50);
+    for (const perSecond of [1000, 3000, 20_000, 60_000, 500_000]) {
+      expect(timedAfter(1e9 / perSecond, 4) / 4, `${perSecond}/s`).toBeGreaterThan(54);
+      expect(timedAfter(1e9 / perSecond, 4) / 4, `${perSecond}/s`).toBeLessThan(66);
+    }
   });
 
   it('has all again as soon as they are few again, and all of a few that come together', () => {
     const sample = new TimedSample();
     for (let at = 0; at < 100_000; at++) sample.next(1e12 + at * 1000);
-    const slow = Array.from({ length: 64 }, (_, at) => sample.next(2e12 + Math.floor(at / 32) * 100_000_000));
-    expect(slow.filter(Boolean)).toHaveLength(64);
+    const slow = Array.from({ length: 16 }, (_, at) => sample.next(2e12 + Math.floor(at / 8) * 200_000_000));
+    expect(slow.filter(Boolean)).toHaveLength(16);
   });
 
   it('keeps no step with requests that are sent together', () => {
     const sample = new TimedSample();
     const places = new Set<number>();
-    const timed = Array.from({ length: 16 * 17 * 20 }, (_, at) => sample.next(1e12 + Math.floor(at / 16) * 1_600_000));
-    for (const [at, timer] of timed.entries()) if (timer && at > 16 * 17) places.add(at % 16);
+    const timed = Array.from({ length: 16 * 5000 }, (_, at) => sample.next(1e12 + Math.floor(at / 16) * 1_600_000));
+    for (const [at, timer] of timed.entries()) if (timer && at > 16 * 20) places.add(at % 16);
     expect(places.size).toBe(16);
     expect(timed.filter(Boolean).length).toBeLessThan(timed.length / 10);
   });

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { seededRandom, standardNormal } from '../../src/base/random.ts';
 import { closingLines } from '../../src/headless/closing.ts';
 import { levelCurve } from '../../src/study/level/curve.ts';
-import { recommendationAt } from '../../src/study/level/recommendation.ts';
+import { recommendationAt, recommendationOf } from '../../src/study/level/recommendation.ts';
 import { foldStudy } from '../../src/study/records/fold.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
 import {
@@ -10,8 +11,9 @@ import {
   describeRecommendationShort,
 } from '../../src/study/summary/describe.ts';
 import { summarize } from '../../src/study/summary/summary.ts';
-import type { Goal } from '../../src/study/types.ts';
-import { candidateOf, goalOf, measured, originalConfig, studyStarted } from './builders.ts';
+import type { Goal, Trial } from '../../src/study/types.ts';
+import { atSecond } from '../support/study-records.ts';
+import { candidateOf, configOf, goalOf, measured, originalConfig, studyStarted } from './builders.ts';
 
 const range = { mode: 'concurrency', low: 1, high: 64 } as const;
 const budget = { percentile: 99, latencyMs: 20 };
@@ -47,12 +49,55 @@ describe('the recommended level', () => {
   });
 });
 
+describe('the recommended batch beside a disturbed host', () => {
+  const at = '2026-01-01T00:00:01.000Z';
+  const batches = [1, 2, 4, 8, 16, 32, 64, 48, 40, 64, 32, 40, 48];
+
+  /** One config at each batch on a steady machine, whose other users make the host's own work take longer for moments. */
+  function stateOf(seed: number) {
+    const random = seededRandom(seed);
+    const noisy = (value: number, sd: number): number => value * Math.exp(sd * standardNormal(random));
+    const measurements = batches.map((batch) => {
+      const latencyMs = noisy(0.8 + 0.13 * batch, 0.03);
+      return measured(1, (1e3 * batch) / latencyMs, latencyMs, {
+        level: { mode: 'concurrency', value: 1, batch },
+        hostWorkUs: noisy(1250, 0.15),
+      });
+    });
+    const levels = { mode: 'concurrency', low: 1, high: 1, batch: { low: 1, high: 64 } } as const;
+    return foldStudy([
+      studyStarted(goalOf(7), { levels }),
+      { type: 'trial-started', at, trial: 0, role: 'baseline', candidate: candidateOf(configOf(1, 64)) },
+      ...measurements.map(
+        (measurement, index): StudyRecord => ({
+          type: 'trial-measured',
+          at: atSecond(4 * index),
+          trial: 0,
+          measurement,
+        }),
+      ),
+      { type: 'trial-finished', at, trial: 0, chosen: batches.indexOf(64), feasible: false, failure: null },
+    ]);
+  }
+
+  it('is none of those that took longer than the budget', () => {
+    for (const seed of [1, 2, 3, 4, 5, 6].map((each) => (each * 0x9e3779b1) | 0)) {
+      const state = stateOf(seed);
+      // 64 samples take 9.1 ms.
+      const recommendation = recommendationOf(state, state.trials[0] as Trial);
+      expect(recommendation, `seed ${seed}`).toMatchObject({ of: 'batch', level: expect.any(Number) });
+      expect(recommendation?.chance, `seed ${seed}`).toBeLessThan(0.01);
+      expect(recommendation?.level, `seed ${seed}`).toBeLessThan(48);
+    }
+  });
+});
+
 describe('its words', () => {
   const load = { mode: 'concurrency', value: 64 } as const;
   const recommended = { level: 66, chance: 0.934, safeLevel: 56, margin: 0.081 };
 
   it('say the chance, the levels and what is left', () => {
-    expect(describeRecommendation(recommended, budget, load)).toBe(
+    expect(describeRecommendation(recommended, budget, load, null)).toBe(
       'holds p99 ≤ 20 ms at concurrency 64 with a chance of 93 %; highest at 90 %: 66, at 99 %: 56; 8 % of the budget is left',
     );
     expect(describeRecommendationShort(recommended)).toBe(
@@ -60,9 +105,16 @@ describe('its words', () => {
     );
   });
 
+  it('say what speed the chance is of where the figures were measured at another', () => {
+    const compared = { throughput: { value: 1300 }, budgetLatencyMs: { percentile: 99, value: 18.4 } };
+    expect(describeRecommendation(recommended, budget, load, compared)).toMatch(
+      "at concurrency 64 at the machine's usual speed (p99 18.4 ms there) with a chance of 93 %",
+    );
+  });
+
   it('say what is over the budget, and that no level holds', () => {
     const none = { level: null, chance: 0.003, safeLevel: null, margin: -0.25 };
-    expect(describeRecommendation(none, budget, load)).toBe(
+    expect(describeRecommendation(none, budget, load, null)).toBe(
       'holds p99 ≤ 20 ms at concurrency 64 with a chance of under 1 %; highest at 90 %: none, at 99 %: none; the expected percentile is 25 % over the budget',
     );
   });

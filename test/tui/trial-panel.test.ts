@@ -4,6 +4,7 @@ import type { FailureKind } from '../../src/study/types.ts';
 import { initialInteraction } from '../../src/tui/interaction.ts';
 import { standingRows } from '../../src/tui/panels/standing.ts';
 import { trialPanel } from '../../src/tui/panels/trial.ts';
+import { trialsPanel } from '../../src/tui/panels/trials.ts';
 import type { Row } from '../../src/tui/rows.ts';
 import { ViewFold } from '../../src/tui/state.ts';
 import { candidateOf, configOf, goalOf, measured, originalConfig, studyStarted } from '../study/builders.ts';
@@ -100,5 +101,31 @@ describe('the original in the rows above', () => {
     const records = [...trial(0, originalConfig, 0, 'client-bound'), ...trial(1, configOf(2, 8), 5)];
     const view = new ViewFold([studyStarted(goalOf(8)), ...records]).view();
     expect(textOf(standingRows(view, 70))).toMatch(/\noriginal +not measured: client-bound$/);
+  });
+});
+
+describe('the table of trials', () => {
+  it('has room for the batch beside the concurrency where a study varies it', () => {
+    const rowFor = (value: number, batch?: number): string | undefined => {
+      const levels = {
+        mode: 'concurrency',
+        low: 1,
+        high: 256,
+        ...(batch && { batch: { low: 1, high: 1024 } }),
+      } as const;
+      const level = { mode: 'concurrency', value, ...(batch && { batch }) } as const;
+      const measurement = measured(value, 84_710, 1.14, { level });
+      const records: StudyRecord[] = [
+        studyStarted(goalOf(8), { levels }),
+        { type: 'trial-started', at, trial: 0, role: 'baseline', candidate: candidateOf(originalConfig) },
+        { type: 'trial-measured', at, trial: 0, measurement },
+        { type: 'trial-finished', at, trial: 0, chosen: 0, feasible: true, failure: null },
+      ];
+      const panel = trialsPanel(new ViewFold(records).view(), initialInteraction, { columns: 70, rows: 5 });
+      return textOf(panel).split('\n')[2];
+    };
+    expect(rowFor(64)).toMatchInlineSnapshot(`"›  0 ★   84,710     1.14   64  the original config"`);
+    expect(rowFor(1, 112)).toMatchInlineSnapshot(`"›  0 ★   84,710     1.14    1×112  the original config"`);
+    expect(rowFor(128, 1024)).toMatchInlineSnapshot(`"›  0 ★   84,710     1.14 128×1024  the original config"`);
   });
 });

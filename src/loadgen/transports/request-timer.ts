@@ -1,5 +1,5 @@
 import { realClock } from '../../base/clock.ts';
-import { NS_PER_MS } from '../../base/units.ts';
+import { NS_PER_MS, NS_PER_S } from '../../base/units.ts';
 import type { ClientTimes, SendOutcome } from '../types.ts';
 
 /** Takes down the moments of one request on the client's side. All times are of `realClock`. */
@@ -21,9 +21,9 @@ export class RequestTimer {
   }
 
   /** The kernel has taken the last byte of the request. */
-  readonly sent = (): void => {
+  sent(): void {
     if (this.#sentNs === 0) this.#sentNs = realClock.nowNs();
-  };
+  }
 
   /** A piece of the reply came at this time. */
   heard(nowNs: number): void {
@@ -53,42 +53,52 @@ export const withTimes = (outcome: SendOutcome, timer: RequestTimer | undefined)
   timer && outcome.ok ? { ...outcome, times: timer.times() } : outcome;
 
 /**
- * One request in `stride` is timed where the mean gap between requests is `gapNs` or longer. Strides are primes, so that the sample does
- * not keep step with batches and numbers of requests in flight.
+ * Requests that are timed in a second; all of fewer. A window of half a second has thirty then, a measurement a hundred, enough for a mean. A
+ * timed request costs the thread 2 µs more than another where many are timed, and about 20 where few are and the code for it is cold.
  */
-const STRIDES = [
-  { gapNs: NS_PER_MS, stride: 1 },
-  { gapNs: NS_PER_MS / 20, stride: 17 },
-  { gapNs: NS_PER_MS / 200, stride: 127 },
-  { gapNs: 0, stride: 1009 },
-] as const;
-
-/** How many requests come is looked at so often. */
+const TIMED_PER_SECOND = 60;
+/** How many requests come is looked at so often at most, … */
 const LOOK_NS = 10 * NS_PER_MS;
+/** … and a request is timed after so long, whatever came before. */
+const LONGEST_NS = 50 * NS_PER_MS;
+/** The golden ratio's fraction: its multiples are spread evenly over 0 to 1 in whatever number (Knuth, TAOCP 3, 6.4). */
+const GOLDEN = (Math.sqrt(5) - 1) / 2;
 
 /** Chooses the requests that are timed: enough for a mean, and so few that it costs next to nothing. */
 export class TimedSample {
+  /** The mean number of requests from one that is timed to the next. */
   #stride = 1;
-  #lastNs = 0;
-  /** Requests since the last that was timed. */
-  #since = 0;
+  #phase = 0;
+  #gap = 1;
+  /** Requests up to the next that is timed; it comes no later than at `#untilNs`. */
+  #left = 1;
+  #untilNs = 0;
   #lookedNs = 0;
   /** Requests since the last look. */
   #come = 0;
 
-  /** A timer for the request that is sent now, if it is one of the sample. */
+  /** A timer for the request that is sent now, if it is one of the sample. Short, so that the compiler puts it where it is called. */
   next(nowNs: number): RequestTimer | undefined {
-    if (++this.#since < this.#stride && nowNs - this.#lastNs < LOOK_NS) return undefined;
-    this.#come += this.#since;
-    this.#since = 0;
-    this.#lastNs = nowNs;
+    return --this.#left > 0 && nowNs < this.#untilNs ? undefined : this.#timed(nowNs);
+  }
+
+  #timed(nowNs: number): RequestTimer {
+    this.#come += this.#gap - this.#left;
     if (nowNs - this.#lookedNs >= LOOK_NS) {
-      this.#stride = strideAt((nowNs - this.#lookedNs) / this.#come);
+      const perSecond = (this.#come * NS_PER_S) / (nowNs - this.#lookedNs);
+      this.#stride = Math.max(1, perSecond / TIMED_PER_SECOND);
       this.#lookedNs = nowNs;
       this.#come = 0;
     }
+    this.#gap = this.#nextGap();
+    this.#left = this.#gap;
+    this.#untilNs = nowNs + LONGEST_NS;
     return new RequestTimer(nowNs);
   }
-}
 
-const strideAt = (meanGapNs: number): number => STRIDES.find(({ gapNs }) => meanGapNs >= gapNs)?.stride ?? 1;
+  /** Half the stride to one and a half, so that the sample does not keep step with batches and numbers of requests in flight. */
+  #nextGap(): number {
+    this.#phase = (this.#phase + GOLDEN) % 1;
+    return Math.round(this.#stride * (0.5 + this.#phase)) | 0;
+  }
+}

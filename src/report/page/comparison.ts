@@ -66,14 +66,15 @@ type PointRow = readonly [string, (point: StandingPoint) => string];
 /** What each curve says about the budget; no rows without a budget. */
 function levelRows(points: readonly StandingPoint[]): readonly PointRow[] {
   if (points.every(({ recommended }) => recommended === null)) return [];
+  const name = points.some(({ recommended }) => recommended?.of === 'batch') ? 'client batch' : 'level';
   const of =
     (text: (recommended: Recommendation) => string) =>
     ({ recommended }: StandingPoint): string =>
       recommended ? text(recommended) : '–';
   return [
     ['chance to keep the budget', of(({ chance }) => describeChance(chance))],
-    ['level for 90 % chance', of(({ level }) => `${level ?? 'none'}`)],
-    ['level for 99 % chance', of(({ safeLevel }) => `${safeLevel ?? 'none'}`)],
+    [`${name} for 90 % chance`, of(({ level }) => `${level ?? 'none'}`)],
+    [`${name} for 99 % chance`, of(({ safeLevel }) => `${safeLevel ?? 'none'}`)],
     ['budget left', of(({ margin }) => (margin < 0 ? `none, ${percentOf(-margin)} over` : percentOf(margin)))],
   ];
 }

@@ -59,5 +59,5 @@ const capital = (text: string): string => `${text.slice(0, 1).toUpperCase()}${te
 /** How well the best keeps the budget; '' where the goal has no curve. */
 export function levelText({ best, budget }: Summary): string {
   if (!best?.recommended || !budget) return '';
-  return `It ${describeRecommendation(best.recommended, budget, best.load)}.`;
+  return `It ${describeRecommendation(best.recommended, budget, best.load, best.compared)}.`;
 }

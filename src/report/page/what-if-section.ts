@@ -29,9 +29,16 @@ ${block ?? none}
 <p id="what-if-words" class="words" aria-live="polite" hidden></p>
 <div id="what-if-chart" hidden></div>
 <div class="scroll"><table id="what-if-table"><caption>${describeAssignment(state.best.candidate.assignment)}</caption>
-<thead><tr><th>${told.varies === 'batch' ? 'client batch' : 'concurrency'}</th><th>predicted, infer/s</th><th>predicted p${told.percentile}, ms</th><th>measured, infer/s</th><th>measured p${told.percentile}, ms</th></tr></thead>
+<thead><tr><th>${nameOfLevels(told, state)}</th><th>predicted, infer/s</th><th>predicted p${told.percentile}, ms</th><th>measured, infer/s</th><th>measured p${told.percentile}, ms</th></tr></thead>
 <tbody>${rows(told, told.configs[0], state)}</tbody></table></div>
 <p class="soft">${errorText(told)}</p>`;
+}
+
+/** Returns what the levels are; of a study that varies concurrency and batch, the batch of the best stays. */
+function nameOfLevels({ varies }: WhatIf, state: StudyState): string {
+  if (varies === 'batch') return 'client batch';
+  const batch = state.best && representative(state, state.best)?.measurement.level.batch;
+  return batch ? `concurrency of batches of ${batch}` : 'concurrency';
 }
 
 const isCorrected = ({ speeds, trials, finals }: StudyState): boolean =>
@@ -79,6 +86,7 @@ function embedded(told: WhatIf, state: StudyState): Html | null {
     budgetMs: goal.budget?.latencyMs ?? null,
     level: Math.max(0, told.levels.indexOf(chosen ?? told.levels[0] ?? 1)),
     parameters: told.parameters,
+    nameOfLevels: nameOfLevels(told, state),
     levels: told.levels,
     configs: told.configs.map(({ settings, trial, cells }) => ({ settings, trial, cells: cells.map(short) })),
     measured: Object.fromEntries(
@@ -102,19 +110,23 @@ const short = (cell: WhatIfCell | null): readonly number[] | null =>
 const fourDigits = (value: number): number => Number(value.toPrecision(4));
 
 /**
- * Returns [level, throughput, latency] of a trial at each level where it was measured, at the machine's usual speed, which is what predictions are
- * of. Of several measurements at one level the one that stands for the trial counts, else the latest, those of the final last.
+ * Returns [level, throughput, latency] of a trial's config at each level of the best's line where it was measured, in whichever trial, at the
+ * machine's usual speed, which is what predictions are of. Of several measurements at one level the one that stands for the trial counts,
+ * else the latest, those of the final last.
  */
 function measuredOf(state: StudyState, number: number | null): readonly (readonly [number, number, number])[] {
-  const { compared, speeds, trials } = state;
+  const { compared, speeds, trials, best } = state;
   const trial = trials.find((each) => each.number === number);
-  const stands = trial && representative(state, trial)?.measurement;
+  if (!trial || !best) return [];
+  const own = compared.trials.filter(({ candidate }) => candidate.fingerprint === trial.candidate.fingerprint);
+  const numbers = new Set(own.map((each) => each.number));
+  const stands = representative(state, trial)?.measurement;
   const all = [
-    ...(compared.trials.find((each) => each.number === number)?.measurements ?? []),
-    ...compared.finals.filter((final) => final.trial === number).map(({ measurement }) => measurement),
+    ...own.flatMap(({ measurements }) => measurements),
+    ...compared.finals.filter((final) => numbers.has(final.trial)).map(({ measurement }) => measurement),
     ...(stands ? [speeds.comparable(stands)] : []),
   ].filter(({ throughput, client }) => throughput.value > 0 && !client.bound);
-  const line = trial && lineIn(state, trial.number);
+  const line = lineIn(state, best.number);
   const positionOf = ({ level }: Measurement): number | null => (line ? line.positionOf(level) : level.value);
   const byLevel = new Map(all.map((measurement) => [positionOf(measurement), measurement]));
   return [...byLevel].flatMap(([position, { throughput, budgetLatencyMs }]) =>

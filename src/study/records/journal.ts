@@ -3,6 +3,7 @@ import { messageOf, TrituneError } from '../../base/errors.ts';
 import { nestsDeeperThan } from '../../base/json.ts';
 import { builtInMetrics, type Metrics } from '../goal/metrics/registry.ts';
 import { takeLock } from './journal-lock.ts';
+import { withoutPrototypeKeys } from './prototype-keys.ts';
 import { checkRecord } from './record-schema.ts';
 import type { StudyRecord } from './records.ts';
 
@@ -138,12 +139,14 @@ export function parseJournal(bytes: Uint8Array, path: string, metrics: Metrics =
     const end = bytes.indexOf(NEWLINE, start);
     if (end < 0) break;
     if (end - start > MAX_LINE_BYTES) throw invalid(path, `line ${line} is longer than 8 MiB`);
-    const value = parseLine(Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('utf8'));
+    const text = Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('utf8');
+    const value = parseLine(text);
     const isLast = end === bytes.length - 1;
     if (value === undefined && isLast) break;
     if (value === undefined) throw invalid(path, `line ${line} is not JSON`);
     if (nestsDeeperThan(MAX_DEPTH, value)) throw invalid(path, `line ${line} is nested more than ${MAX_DEPTH} deep`);
-    const checked = checkRecord(value, metrics);
+    const mayReach = /__proto__|\\u/.test(text);
+    const checked = checkRecord(mayReach ? withoutPrototypeKeys(value) : value, metrics);
     if ('fault' in checked) throw invalid(path, `line ${line}: ${checked.fault}`);
     if (line === 1 && checked.record.type !== 'study-started') throw invalid(path, 'line 1 does not start a study');
     records.push(checked.record);
@@ -153,17 +156,13 @@ export function parseJournal(bytes: Uint8Array, path: string, metrics: Metrics =
   return { records, length: start };
 }
 
-/** undefined for what is no JSON. A key `__proto__`, however it is escaped, is left out. */
+/** undefined for what is no JSON. */
 function parseLine(line: string): unknown {
   try {
-    return /__proto__|\\u/.test(line) ? JSON.parse(line, withoutProto) : JSON.parse(line);
+    return JSON.parse(line);
   } catch {
     return undefined;
   }
-}
-
-function withoutProto(key: string, value: unknown): unknown {
-  return key === '__proto__' ? undefined : value;
 }
 
 async function fileSize(path: string): Promise<number> {

@@ -76,3 +76,7 @@ export function rangeOf({
  */
 export const correctionOf = (speeds: Speeds, measurement: Measurement): number | null =>
   speeds.comparable(measurement) === measurement ? null : speeds.usual / speeds.of(measurement).value;
+
+/** Returns what a measurement is compared as; null where it is compared as measured. */
+export const comparedOf = (speeds: Speeds, measurement: Measurement): Measurement | null =>
+  correctionOf(speeds, measurement) === null ? null : speeds.comparable(measurement);

@@ -55,11 +55,23 @@ const RATE_LEVEL = 3;
 /** The prior standard deviation of a witness's value at full speed. */
 const WITNESS_LEVEL = 3;
 
-/** A hypothesis of the witnesses that do not share the server's speed. */
+/** A hypothesis of the witnesses. */
 interface Hearing {
+  /** Those that do not share the server's speed. */
   readonly deaf: ReadonlySet<string>;
+  /** The scatter of the host's own work between readings beyond that of an idle core, as a standard deviation of logarithms. */
+  readonly hostSd: number;
   readonly logPrior: number;
 }
+
+/**
+ * Others that use the cores make the host's own work take up to a third longer for moments. Such readings would pass for the server's speed
+ * if an idle core's noise were the only one considered.
+ */
+const HOST_SCATTERS = [
+  { hostSd: 0, logPrior: 0 },
+  { hostSd: 0.12, logPrior: -1 },
+] as const;
 
 /** A hypothesis of the speed, with its roughness and its witnesses. */
 export interface SpeedHypothesis extends Hypothesis<SpeedPlace> {
@@ -101,7 +113,7 @@ export function speedHypotheses(
       choices.map((hearing): SpeedHypothesis => {
         const course = { wander, deaf: hearing.deaf, stepsSeconds };
         return {
-          kernel: (a, b) => sourceCovariance(a, b, roughness) + speedCovariance(a, b, course),
+          kernel: (a, b) => sourceCovariance(a, b, roughness, hearing) + speedCovariance(a, b, course),
           logPrior: wander.logPrior + roughness.logPrior + hearing.logPrior + STEP_LOG_PRIOR * stepsSeconds.length,
           ...{ roughness, hearing },
         };
@@ -111,15 +123,16 @@ export function speedHypotheses(
   return all as [SpeedHypothesis, ...SpeedHypothesis[]];
 }
 
-/** Returns every combination of witnesses that share the speed or do not. */
+/** Returns every combination of witnesses that share the speed or do not, and of the host's scatter where it is one of them. */
 function hearingsOf(odds: WitnessOdds): Hearing[] {
-  return [...odds].reduce(
+  const scatters = odds.has('host') ? HOST_SCATTERS : HOST_SCATTERS.slice(0, 1);
+  return [...odds].reduce<Hearing[]>(
     (choices, [witness, log]) =>
-      choices.flatMap(({ deaf, logPrior }) => [
-        { deaf, logPrior: logPrior + log / 2 },
-        { deaf: new Set([...deaf, witness]), logPrior: logPrior - log / 2 },
+      choices.flatMap(({ deaf, hostSd, logPrior }) => [
+        { deaf, hostSd, logPrior: logPrior + log / 2 },
+        { deaf: new Set([...deaf, witness]), hostSd, logPrior: logPrior - log / 2 },
       ]),
-    [{ deaf: new Set<string>(), logPrior: 0 }],
+    scatters.map((scatter) => ({ deaf: new Set<string>(), ...scatter })),
   );
 }
 
@@ -153,14 +166,14 @@ function sourceCovariance(
   { source: a, terms }: SpeedPlace,
   { source: b, terms: others }: SpeedPlace,
   { sd, visitSd }: Roughness,
+  { hostSd }: Hearing,
 ): number {
   if (a.kind === 'execution' && b.kind === 'execution') return executionCovariance(a, b, sd);
-  if (a.kind === 'rate' && b.kind === 'rate') {
-    const isSame = terms[0]?.atSeconds === others[0]?.atSeconds;
+  const isSame = terms[0]?.atSeconds === others[0]?.atSeconds;
+  if (a.kind === 'rate' && b.kind === 'rate')
     return (a.key === b.key ? RATE_LEVEL ** 2 : 0) + (isSame ? visitSd ** 2 : 0);
-  }
-  const isWitness = a.kind === 'host' || a.kind === 'clock';
-  return isWitness && a.kind === b.kind ? WITNESS_LEVEL ** 2 : 0;
+  if (a.kind === 'host' && b.kind === 'host') return WITNESS_LEVEL ** 2 + (isSame ? hostSd ** 2 : 0);
+  return a.kind === 'clock' && b.kind === 'clock' ? WITNESS_LEVEL ** 2 : 0;
 }
 
 type Execution = Extract<Source, { readonly kind: 'execution' }>;

@@ -54,13 +54,18 @@ export function describeGainIn(objectives: readonly Objective[]): string {
   return isBare ? '' : ` by ${describeObjectives(objectives)}`;
 }
 
-/** `holds p99 ≤ 20 ms at concurrency 64 with a chance of 93 %; highest at 90 %: 66, at 99 %: 56; 8 % of the budget is left`. */
+/**
+ * `holds p99 ≤ 20 ms at concurrency 64 with a chance of 93 %; highest at 90 %: 66, at 99 %: 56; 8 % of the budget is left`. The
+ * chance is of the machine at its usual speed: `compared` is what was measured, at that speed.
+ */
 export function describeRecommendation(
   { level, chance, safeLevel, margin, of }: Recommendation,
   { percentile, latencyMs }: LatencyBudget,
   load: LoadLevel,
+  compared: Compared,
 ): string {
-  const kept = `holds p${percentile} ≤ ${formatMs(latencyMs)} at ${describeLevel(load)} with a chance of ${describeChance(chance)}`;
+  const speed = compared ? ` at the machine's usual speed (${describeLatency(compared)} there)` : '';
+  const kept = `holds p${percentile} ≤ ${formatMs(latencyMs)} at ${describeLevel(load)}${speed} with a chance of ${describeChance(chance)}`;
   const left = percentOf(Math.abs(margin));
   const room = margin >= 0 ? `${left} of the budget is left` : `the expected percentile is ${left} over the budget`;
   return `${kept}; highest${of === 'batch' ? ' batch' : ''} at 90 %: ${level ?? 'none'}, at 99 %: ${safeLevel ?? 'none'}; ${room}`;
@@ -115,7 +120,11 @@ export function describePrediction(
 }
 
 const describeFigures = ({ throughput, budgetLatencyMs }: NonNullable<Compared>): string =>
-  `${formatRate(throughput.value ?? Number.NaN)}, p${budgetLatencyMs.percentile} ${formatMs(budgetLatencyMs.value ?? Number.NaN)}`;
+  `${formatRate(throughput.value ?? Number.NaN)}, ${describeLatency({ budgetLatencyMs })}`;
+
+const describeLatency = ({
+  budgetLatencyMs: { percentile, value },
+}: Pick<NonNullable<Compared>, 'budgetLatencyMs'>): string => `p${percentile} ${formatMs(value ?? Number.NaN)}`;
 
 const unseen: Readonly<Record<Prediction['extrapolates'][number], string>> = {
   instances: 'so many instances',

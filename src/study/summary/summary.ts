@@ -10,7 +10,7 @@ import { representative } from '../final/final.ts';
 import { type Recommendation, recommendationOf } from '../level/recommendation.ts';
 import type { StudyStarted } from '../records/records.ts';
 import type { Counts, StudyState } from '../records/state.ts';
-import { correctionOf } from '../speed/changes.ts';
+import { comparedOf } from '../speed/changes.ts';
 import { type SpeedSummary, summarizeSpeed } from '../speed/summary.ts';
 import type { Constraint, Objective, Trial } from '../types.ts';
 import { type NoiseFloor, noiseFloorOf } from './noise-floor.ts';
@@ -142,14 +142,14 @@ function finalPoint(state: StudyState, trial: Trial): StandingPoint | null {
   const stands = representative(state, trial);
   if (!stands) return null;
   const { measurement, feasible } = stands;
-  const { throughput, budgetLatencyMs } = state.speeds.comparable(measurement);
-  const isSame = correctionOf(state.speeds, measurement) === null;
+  const compared = comparedOf(state.speeds, measurement);
   return {
     ...pointOf(trial, measurement, feasible),
     recommended: recommendationOf(state, trial),
-    compared: isSame
-      ? null
-      : { throughput: intervalFigures(throughput), budgetLatencyMs: percentileFigures(budgetLatencyMs) },
+    compared: compared && {
+      throughput: intervalFigures(compared.throughput),
+      budgetLatencyMs: percentileFigures(compared.budgetLatencyMs),
+    },
   };
 }
 

@@ -40,6 +40,11 @@ export function predictionRows(
   ];
 }
 
+const LEVEL_COLUMNS = 6;
+
+const columnsOfLevels = (measurements: readonly Measurement[]): number =>
+  Math.max(LEVEL_COLUMNS, ...measurements.map(({ level }) => shortLevel(level).length));
+
 /** Returns the trial's levels, with the measurement of the final where that stands for the trial. */
 export function levelRows({ measurements }: Trial, stands: Measurement | null, width: number): readonly Row[] {
   if (measurements.length === 0) return [];
@@ -48,6 +53,7 @@ export function levelRows({ measurements }: Trial, stands: Measurement | null, w
   const isNarrow = width < NARROW;
   const finals = stands && !measurements.includes(stands) ? [stands] : [];
   const ordered = [...measurements, ...finals].sort((a, b) => inFlightOf(a.level) - inFlightOf(b.level));
+  const levelColumns = columnsOfLevels(ordered);
   const lines = ordered.map((each): Row => {
     const { level, throughput, budgetLatencyMs, stable, client } = each;
     const isChosen = each === stands;
@@ -56,7 +62,7 @@ export function levelRows({ measurements }: Trial, stands: Measurement | null, w
     const notes = `${isFinal && !isNarrow ? ' final' : ''}${stable ? '' : unstable}${client.bound ? bound : ''}`;
     const rate = isNarrow ? right(formatFigure(throughput.value), 8) : right(formatRate(throughput.value), 14);
     const latency = right(formatMs(budgetLatencyMs.value), isNarrow ? 8 : 9);
-    const figures = `${right(shortLevel(level), 6)} ${rate} ${latency}${isFinal ? FINAL_MARK : ' '}`;
+    const figures = `${right(shortLevel(level), levelColumns)} ${rate} ${latency}${isFinal ? FINAL_MARK : ' '}`;
     return [
       span(isChosen ? '› ' : '  ', 'strong'),
       span(figures, isChosen ? 'strong' : undefined),
@@ -111,9 +117,10 @@ export function breakdownRows({ measurements }: Trial, stands: Measurement, widt
   const cells = Math.max(10, width - 16);
   const parts = known.every(({ clientTimes }) => clientTimes) ? allPartsApart : allParts;
   const longest = Math.max(...known.map(totalMs));
+  const levelColumns = columnsOfLevels(known);
   const bars = known.map(
     (each): Row => [
-      span(`  ${right(shortLevel(each.level), 6)}${measurements.includes(each) ? ' ' : FINAL_MARK}`),
+      span(`  ${right(shortLevel(each.level), levelColumns)}${measurements.includes(each) ? ' ' : FINAL_MARK}`),
       ...stacked(each, parts, Math.round((totalMs(each) / longest) * cells)),
       span(` ${formatFigure(totalMs(each))}`, 'muted'),
     ],

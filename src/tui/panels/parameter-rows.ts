@@ -35,12 +35,14 @@ export function valuesRow(
   return fitted([...head, ...around(texts, at ?? 0, columns - widthOf(head))], columns);
 }
 
-/** Returns as many pieces as fit, the one at the index among them; `…` where there are more. */
+/** Returns as many whole pieces as fit, the one at the index among them; `…` where there are more on that side. */
 function around(pieces: readonly Span[], index: number, width: number): Row {
-  let first = 0;
-  const fits = (): boolean => widthOf(pieces.slice(first, index + 1)) + (first > 0 ? 1 : 0) < width;
-  while (first < index && !fits()) first++;
-  return first === 0 ? pieces : [span('…', 'muted'), ...pieces.slice(first)];
+  let [first, end] = [0, pieces.length];
+  const room = (from: number, to: number): number => width - (from > 0 ? 1 : 0) - (to < pieces.length ? 1 : 0);
+  while (first < index && widthOf(pieces.slice(first, index + 1)) > room(first, index + 1)) first++;
+  while (end > index + 1 && widthOf(pieces.slice(first, end)) > room(first, end)) end--;
+  const more = span('…', 'muted');
+  return [...(first > 0 ? [more] : []), ...pieces.slice(first, end), ...(end < pieces.length ? [more] : [])];
 }
 
 const costs: Readonly<Record<ChangeCost, string>> = {

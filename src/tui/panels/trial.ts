@@ -1,9 +1,8 @@
 import { wrapped } from '../../base/format.ts';
-import type { Measurement } from '../../profiler/measurement.ts';
 import { differencesOf } from '../../space/differences.ts';
 import { isInDoubt } from '../../study/final/final.ts';
 import type { StudyState } from '../../study/records/state.ts';
-import { correctionOf } from '../../study/speed/changes.ts';
+import { comparedOf } from '../../study/speed/changes.ts';
 import { noiseFloorOf } from '../../study/summary/noise-floor.ts';
 import { describeNoise, noiseSentence } from '../../study/summary/noise-words.ts';
 import type { Trial } from '../../study/types.ts';
@@ -56,7 +55,9 @@ function sectionsOf(view: ViewState, trial: Trial, marked: number | null, width:
   return [
     config,
     other ? comparisonRows(study, other, { trial, measurement }, width) : [],
-    trial.number === study.best?.number ? predictionRows(view.predicted, comparedOf(study, measurement), width) : [],
+    trial.number === study.best?.number
+      ? predictionRows(view.predicted, comparedOf(study.speeds, measurement), width)
+      : [],
     levelRows(trial, measurement, width),
     goalMetricRows(study.goal, trial.candidate, measurement, width),
     trial.role === 'baseline' ? restRows(study, width) : [],
@@ -80,9 +81,6 @@ function restRows(study: StudyState, width: number): readonly Row[] {
   const said = noiseSentence(describeNoise(floor, study.goal.budget));
   return wrapped(`at rest ${said}`, width - 2).map((line) => row(`  ${line}`, 'muted'));
 }
-
-const comparedOf = ({ speeds }: StudyState, measurement: Measurement): Measurement | null =>
-  correctionOf(speeds, measurement) === null ? null : speeds.comparable(measurement);
 
 /** Returns the rows of the sections that have room for their head and one more row. */
 function fitting(sections: readonly Section[], room: number): readonly Row[] {

@@ -26,9 +26,16 @@ import { isSearching, type ViewState } from '../state.ts';
 /** What the trial sets, on one line. */
 export const describeTrial = ({ assignment }: Candidate): string => foreign(describeAssignment(assignment));
 
-/** Columns before the config. */
-const FIXED_COLUMNS = 31;
-const WIDTHS = { throughput: 8, latency: 9, level: 5 };
+const WIDTHS = { throughput: 8, latency: 9 };
+/** Columns before the config, but for those of the level. */
+const FIXED_COLUMNS = 26;
+const LEVEL_COLUMNS = 5;
+
+/** Returns the columns of a level: with client batches it is longer. */
+const levelColumns = ({ started: { levels } }: StudyState): number =>
+  levels.batch ? 1 + shortLevel({ value: levels.high, batch: levels.batch.high }).length : LEVEL_COLUMNS;
+
+const columnsBefore = (study: StudyState): number => FIXED_COLUMNS + levelColumns(study);
 
 /** The table of trials, the one under way last; the selected one is always in sight. */
 export function trialsPanel(view: ViewState, interaction: Interaction, size: Size): readonly Row[] {
@@ -45,7 +52,7 @@ export function trialsPanel(view: ViewState, interaction: Interaction, size: Siz
   const names = [
     right('infer/s', WIDTHS.throughput),
     right(`p${percentile} ms`, WIDTHS.latency),
-    right('at', WIDTHS.level),
+    right('at', study ? levelColumns(study) : LEVEL_COLUMNS),
   ];
   const head = row(`${right('#', 4)}   ${names.join('')}  config`, 'muted');
   if (!study) return block([title, head], size);
@@ -67,16 +74,16 @@ const MOST_WAITING = 3;
 
 /** The trial under way, and those that wait. */
 function comingRows(study: StudyState, waiting: StudyState['requested'], columns: number): readonly Row[] {
+  const before = columnsBefore(study);
+  const waitingRow = (what: string, text: string): Row =>
+    fitted([span(`     + ${right(what, before - 9)}  `, 'muted'), span(text, 'muted')], columns);
   const underWay = study.unfinished ? [underWayRow(study, study.unfinished, columns)] : [];
   const rows = waiting
     .slice(0, MOST_WAITING)
-    .map(({ assignment }) => waitingRow('asked for', briefly(assignment, study, columns - FIXED_COLUMNS), columns));
+    .map(({ assignment }) => waitingRow('asked for', briefly(assignment, study, columns - before)));
   const more = waiting.length - rows.length;
-  return [...underWay, ...rows, ...(more > 0 ? [waitingRow('', `and ${more} more`, columns)] : [])];
+  return [...underWay, ...rows, ...(more > 0 ? [waitingRow('', `and ${more} more`)] : [])];
 }
-
-const waitingRow = (what: string, text: string, columns: number): Row =>
-  fitted([span(`     + ${right(what, FIXED_COLUMNS - 9)}  `, 'muted'), span(text, 'muted')], columns);
 
 interface Manner {
   readonly isSelected: boolean;
@@ -87,12 +94,12 @@ interface Manner {
 function trialRow(study: StudyState, trial: Trial, { isSelected, front, columns }: Manner): Row {
   const measurement = figuresOf(study, trial);
   const [sign, tone] = signOf(study, trial, front);
-  const width = Math.max(0, columns - FIXED_COLUMNS);
+  const width = Math.max(0, columns - columnsBefore(study));
   const number = `${isSelected ? '›' : ' '}${right(String(trial.number), 3)} `;
   const figures = [
     right(measurement ? formatFigure(measurement.throughput.value) : '–', WIDTHS.throughput),
     right(measurement ? formatFigure(measurement.budgetLatencyMs.value) : '–', WIDTHS.latency),
-    right(measurement ? shortLevel(measurement.level) : '–', WIDTHS.level),
+    right(measurement ? shortLevel(measurement.level) : '–', levelColumns(study)),
   ].join('');
   const text = trial.failure
     ? foreign(`${trial.failure.kind}: ${trial.failure.reason}`)
@@ -123,7 +130,8 @@ function underWayRow(
   { number, candidate, measurements }: NonNullable<StudyState['unfinished']>,
   columns: number,
 ): Row {
-  const levels = right(`${measurements.length} measured`, FIXED_COLUMNS - 9);
-  const text = number === 0 ? 'the original config' : briefly(candidate.assignment, study, columns - FIXED_COLUMNS);
+  const before = columnsBefore(study);
+  const levels = right(`${measurements.length} measured`, before - 9);
+  const text = number === 0 ? 'the original config' : briefly(candidate.assignment, study, columns - before);
   return fitted([span(` ${right(String(number), 3)} ▶ ${levels}  `, 'now'), span(text, 'now')], columns);
 }

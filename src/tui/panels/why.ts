@@ -3,6 +3,7 @@ import { type Explanation, explainBest } from '../../study/analysis/explain/expl
 import { representative } from '../../study/final/final.ts';
 import { recommendationOf } from '../../study/level/recommendation.ts';
 import type { StudyState } from '../../study/records/state.ts';
+import { comparedOf } from '../../study/speed/changes.ts';
 import { describeRecommendation, describeRecommendationShort } from '../../study/summary/describe.ts';
 import { foreign, type Row, span } from '../rows.ts';
 import type { ViewState } from '../state.ts';
@@ -58,5 +59,9 @@ function levelOf(study: StudyState): Told['level'] {
   const recommended = best && recommendationOf(study, best);
   const stands = best && representative(study, best)?.measurement;
   if (!recommended || !stands || !goal.budget) return null;
-  return [describeRecommendation(recommended, goal.budget, stands.level), describeRecommendationShort(recommended)];
+  const compared = comparedOf(study.speeds, stands);
+  return [
+    describeRecommendation(recommended, goal.budget, stands.level, compared),
+    describeRecommendationShort(recommended),
+  ];
 }

@@ -1,3 +1,4 @@
+import type { Sent } from '../../../http2/frame-writer.ts';
 import type { FieldSink } from '../../../http2/hpack-decoder.ts';
 import type { SendOutcome } from '../../types.ts';
 import { grpcStatusName } from '../grpc-status.ts';
@@ -18,8 +19,8 @@ export interface Carrier {
   resume(call: Call): void;
   /** Ends the call's stream from our side. */
   cancel(call: Call): void;
-  /** Calls `taken` when the kernel has taken all that was sent so far. */
-  whenTaken(taken: () => void): void;
+  /** Tells it when the kernel has taken all that was sent so far. */
+  tellWhenSent(whom: Sent): void;
 }
 
 /**
@@ -42,8 +43,6 @@ export class Call implements FieldSink {
   unreturned = 0;
   /** Undefined for a call whose times nobody wants. */
   timer: RequestTimer | undefined;
-  /** Called when the last byte of the body is in a frame; only of calls that are timed. */
-  allSent: (() => void) | undefined;
 
   #httpStatus = 0;
   #grpcStatus = -1;
@@ -60,7 +59,6 @@ export class Call implements FieldSink {
     this.done = done;
     this.dueNs = dueNs;
     this.timer = timer;
-    if (timer) this.allSent = () => this.carrier?.whenTaken(timer.sent);
   }
 
   /** Lets go of what the call held, so that an idle object keeps nothing alive. */
@@ -70,7 +68,11 @@ export class Call implements FieldSink {
     this.dueNs = Number.POSITIVE_INFINITY;
     this.done = nobody;
     this.timer = undefined;
-    this.allSent = undefined;
+  }
+
+  /** The last byte of the body is in a frame. */
+  allSent(): void {
+    if (this.timer !== undefined) this.carrier?.tellWhenSent(this.timer);
   }
 
   /** Sends from the beginning, on this stream. */

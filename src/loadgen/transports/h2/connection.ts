@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { Acknowledgements } from '../../../http2/acknowledgements.ts';
 import { ConnectionFrames, type FrameEvents } from '../../../http2/connection-frames.ts';
 import { FrameReader, type FrameSink } from '../../../http2/frame-reader.ts';
-import { FrameWriter } from '../../../http2/frame-writer.ts';
+import { FrameWriter, type Sent } from '../../../http2/frame-writer.ts';
 import * as h2 from '../../../http2/frames.ts';
 import type { HeaderBlocks } from '../../../http2/header-blocks.ts';
 import { PeerSettings } from '../../../http2/peer-settings.ts';
@@ -104,8 +104,8 @@ export class Connection implements FrameSink, FrameEvents, Carrier {
     this.#streams.resume(call);
   }
 
-  whenTaken(taken: () => void): void {
-    this.#writer.whenTaken(taken);
+  tellWhenSent(whom: Sent): void {
+    this.#writer.tellWhenSent(whom);
   }
 
   cancel(call: Call): void {

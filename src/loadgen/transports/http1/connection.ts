@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { realClock } from '../../../base/clock.ts';
+import { afterWrite } from '../../../http2/frame-writer.ts';
 import type { ClientTimes, SendFailure, SendOutcome } from '../../types.ts';
 import { failed, socketMessage } from '../outcome.ts';
 import { RequestTimer, withTimes } from '../request-timer.ts';
@@ -117,13 +118,9 @@ export class Http1Connection {
 
   #write(socket: Socket, bytes: Buffer): void {
     if (this.#rule.phases) this.timer = new RequestTimer(realClock.nowNs());
+    socket.write(bytes);
     const { timer } = this;
-    if (timer === undefined) {
-      socket.write(bytes);
-      return;
-    }
-    socket.write(bytes, timer.sent);
-    if (socket.writableLength === 0) timer.sent();
+    if (timer !== undefined) afterWrite(socket, () => timer.sent());
   }
 
   /** The server has said all: in good order only where the body is what comes until then. */

@@ -115,7 +115,7 @@ const cellOf = (
 });
 
 function byParameter(
-  { started, trials }: StudyState,
+  { started, trials, best }: StudyState,
   configs: readonly { readonly candidate: Candidate; readonly cells: WhatIfConfig['cells'] }[],
 ): Pick<WhatIf, 'parameters' | 'configs'> {
   const settings = settingsOf(spaceOf(started), trials);
@@ -126,7 +126,10 @@ function byParameter(
     ),
   );
   const measuredBy = new Map(
-    trials.filter((trial) => trial.measurements.length > 0).map((each) => [each.candidate.fingerprint, each.number]),
+    // Of several trials of one config the best counts, else the latest.
+    [...trials, ...(best ? [best] : [])]
+      .filter((trial) => trial.measurements.length > 0)
+      .map((each) => [each.candidate.fingerprint, each.number]),
   );
   const moves = values.map((each) => each.length > 1);
   return {

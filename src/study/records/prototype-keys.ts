@@ -1,0 +1,30 @@
+import { isJsonObject } from '../../base/json.ts';
+
+/** The key by which code that copies fields one by one would change an object's prototype. */
+const KEY = '__proto__';
+/** Where records hold a candidate. */
+const CANDIDATES = ['candidate', 'original'];
+
+/**
+ * Returns a line of a journal without the keys that could reach a prototype. In the value of a candidate they stay, as fields of its own: a
+ * model, and what is set in its config, may have any name. `JSON.parse`, `Object.fromEntries` and spreading make such fields (ECMA-262,
+ * CreateDataProperty); an assignment would not. `line`: nested so little that a function may call itself for each level.
+ */
+export function withoutPrototypeKeys(line: unknown): unknown {
+  const left = leftOf(line);
+  if (!isJsonObject(line) || !isJsonObject(left)) return left;
+  const candidates = CANDIDATES.flatMap((field) => {
+    const [own, kept] = [line[field], left[field]];
+    return isJsonObject(own) && isJsonObject(kept) && kept.value !== undefined
+      ? [[field, { ...kept, value: own.value }]]
+      : [];
+  });
+  return { ...left, ...Object.fromEntries(candidates) };
+}
+
+function leftOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(leftOf);
+  if (!isJsonObject(value)) return value;
+  const entries = Object.entries(value).filter(([key]) => key !== KEY);
+  return Object.fromEntries(entries.map(([key, inner]) => [key, leftOf(inner)]));
+}
