@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import { formatMs, formatRatio, inertLine, wrapped } from '../base/format.ts';
 import {
   describeAssignment,
@@ -22,7 +23,7 @@ export function closingLines(summary: Summary, files: DocumentPaths, columns = N
   const said = [...verdict(summary), ...why(summary), ...noise(summary), ...clientBound(summary)].flatMap((line) =>
     broken(line, columns),
   );
-  const lines = [...said, ...documents(files), modelLine(summary.model, summary.restored)];
+  const lines = [...said, ...documents(files, summary), modelLine(summary.model, summary.restored)];
   return ['', ...lines.map(inertLine)];
 }
 
@@ -113,8 +114,13 @@ function clientBound({ clientBound }: Summary): string[] {
   return [row('client', `${were} limited by the load generator, not by the server (left out): ${reason}`)];
 }
 
-function documents(files: DocumentPaths): string[] {
-  return Object.entries(files).flatMap(([name, path]) => (path === null ? [] : [row(name, path)]));
+/** Of several models the directory that has a config of each. */
+function documents({ config = null, ...files }: DocumentPaths, { best }: Summary): string[] {
+  const models = Object.keys(best?.models ?? {});
+  const configs = config !== null && models.length > 1 ? `${dirname(dirname(config))} (${models.join(', ')})` : config;
+  return Object.entries({ ...files, config: configs }).flatMap(([name, path]) =>
+    path === null ? [] : [row(name, path)],
+  );
 }
 
 /** Returns in which state a run left its model. `restored`: null where nothing says that it was put back. */

@@ -1,8 +1,9 @@
 import { canonicalJson, isJsonObject, type Json } from '../base/json.ts';
 import { type ConfigDifference, compareConfigs } from '../triton/config/comparison.ts';
+import { composingModels } from '../triton/config/ensemble-rules.ts';
 import type { ModelConfig } from '../triton/config/model-config.ts';
 import { artifactOf, describeArtifact, withoutMark } from './artifact.ts';
-import { documentOf, modelConfigOf, modelConfigsOf } from './model-configs.ts';
+import { documentOf, modelConfigOf, modelConfigsOf, otherConfigsOf } from './model-configs.ts';
 import type { Candidate } from './types.ts';
 
 /** Where two candidates differ. */
@@ -27,7 +28,10 @@ export function differencesOf(
     return [...differencesOfModel(modelConfigOf(before), modelConfigOf(after)), ...filesDifference(before, after)];
   }
   const configs = models.flatMap((model): Difference[] => {
-    const found = differencesOfModel(a[model] ?? {}, b[model] ?? {});
+    const [own, other] = [a[model] ?? otherConfigsOf(before)[model], b[model] ?? otherConfigsOf(after)[model]];
+    // An ensemble stands in a candidate only where it had to follow its models; elsewhere it is as it was.
+    if (!(own && other) && composingModels(own ?? other ?? {}).length > 0) return [];
+    const found = differencesOfModel(own ?? {}, other ?? {});
     return models.length === 1 ? [...found] : found.map((each) => ({ ...each, path: `${model}: ${each.path}` }));
   });
   return [...configs, ...filesDifference(before, after)];

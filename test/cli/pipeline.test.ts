@@ -75,6 +75,8 @@ describe('a pipeline', { timeout: 60_000 }, () => {
 
     const { code, stdout } = await runHere(['tune', '--resume', output]);
     expect(code).toBe(0);
+    expect(stdout).toMatch(/trial 1: m\(max_batch_size=2\) second\(instances=2\) first\(instances=3\)/);
+    expect(stdout).toMatch(/^config +\S+\/best \(first, m, second/m);
     expect(lastLineOf(stdout)).toMatch(/^model +'first' has its original config/);
     expect(await isAsBefore()).toBe(true);
 

@@ -42,6 +42,19 @@ describe('configs that Triton need not complete', () => {
     expect(await argumentsForConfigs(repository, ['m'])).toEqual(AS_THEY_ARE);
   });
 
+  it('may be those of an ensemble, where they are those of all that it is made of', async () => {
+    const over = (...models: string[]) => ({
+      config: `platform: "ensemble"\n${tensors}\nensemble_scheduling { step [ ${models.map((name) => `{ model_name: "${name}" }`).join(', ')} ] }`,
+    });
+    const repository = await repositoryOf({
+      ...{ m: { config: whole }, inner: over('m'), outer: over('inner', 'm') },
+      ...{ half: over('m', 'onnx'), onnx: { config: whole.replace('python', 'onnxruntime') } },
+      ...{ circle: over('other'), other: over('circle') },
+    });
+    expect(await argumentsForConfigs(repository, ['outer'])).toEqual(AS_THEY_ARE);
+    for (const model of ['half', 'circle']) expect(await argumentsForConfigs(repository, [model])).toEqual([]);
+  });
+
   const completing = `${source}\n    @staticmethod\n    def auto_complete_config(config):\n        return config\n`;
   it.each([
     ['no config', { sources: { '1/model.py': source } }],

@@ -1,9 +1,13 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { LaunchedServer } from '../../src/launch/types.ts';
 import { openTransport } from '../../src/loadgen/transports/open.ts';
 import type { OutputTensor } from '../../src/loadgen/types.ts';
+import { compareConfigs } from '../../src/triton/config/comparison.ts';
 import { connectGrpc, connectHttp } from '../../src/triton/control/connect.ts';
 import type { TritonClient } from '../../src/triton/types.ts';
+import { freshDirectory, runCli, summaryOf } from '../support/cli.ts';
 import { ensembleControlSuite } from '../support/ensemble-control-suite.ts';
 import { ensembleLoadsSuite } from '../support/ensemble-loads-suite.ts';
 import { grpcInferClient, type InferClient } from '../support/infer-clients.ts';
@@ -119,6 +123,38 @@ describe('two models on a device that takes turns', () => {
     const together = await meanNs(send('tenant_large', 40));
     // Up to 6.2 ms of waiting before 1.1 ms of its own.
     expect(together / alone).toBeGreaterThan(1.5);
+  });
+});
+
+describe('a study of several models on a real Triton', () => {
+  it.each([
+    [
+      'an ensemble',
+      ['-m', 'judge'],
+      ['tokenizer', 'encoder', 'head'],
+      { 'encoder/max_batch_size': 8, 'head/instances': 2 },
+    ],
+    [
+      'a BLS model',
+      ['-m', 'find_and_name', '--bls-composing', 'detector,classifier'],
+      ['find_and_name', 'detector', 'classifier'],
+      { 'find_and_name/instances': 2, 'classifier/instances': 2 },
+    ],
+  ])('tunes %s with its models, and leaves all as they were', async (_, target, stages, candidate) => {
+    const before = await Promise.all([...fronts, ...members].map((name) => client.modelConfig(name)));
+    const output = await freshDirectory();
+    const list = join(output, 'candidates.json');
+    await writeFile(list, JSON.stringify([candidate]));
+    const where = ['-u', server.grpcUrl, '--metrics-url', server.metricsUrl, '-o', join(output, 'run')];
+    const how = ['--sampler', 'manual', '--candidates', list, '--concurrency', '4:4', '--precision', '30'];
+    const { code, stdout, stderr } = await runCli(['tune', ...target, ...where, ...how, '--time-budget', '10s']);
+    expect([code, stderr], stdout).toEqual([0, '']);
+    const { topology, counts, restored } = await summaryOf(join(output, 'run'));
+    expect(topology?.stages).toEqual(stages);
+    expect(counts).toMatchObject({ trials: 2, failed: 0 });
+    expect(restored).toMatchObject({ verified: true });
+    const after = await Promise.all([...fronts, ...members].map((name) => client.modelConfig(name)));
+    expect(after.map((config, index) => compareConfigs(before[index] ?? {}, config))).toEqual(before.map(() => []));
   });
 });
 

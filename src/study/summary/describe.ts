@@ -8,10 +8,18 @@ import type { Recommendation } from '../level/recommendation.ts';
 import type { Bottleneck, Constraint, LatencyBudget, Objective } from '../types.ts';
 import type { Prediction } from './prediction.ts';
 
-/** The assignment on one line: `instances=2 max_batch_size=8`. */
+/** Letters of a model's part of an assignment that is shown on one line. */
+const MOST_LETTERS = 300;
+
+/** The assignment on one line: `instances=2 max_batch_size=8`; of several models `encoder(instances=2 max_batch_size=8) head(instances=1)`. */
 export function describeAssignment(assignment: Assignment): string {
-  const parts = Object.entries(assignment).map(([name, value]) => `${name}=${describeValue(value)}`);
-  return parts.length === 0 ? 'the original config' : plainLine(parts.join(' '));
+  const byModel = Map.groupBy(Object.entries(assignment), ([name]) => name.slice(0, Math.max(0, name.indexOf('/'))));
+  if (byModel.size === 0) return 'the original config';
+  const parts = [...byModel].map(([model, own]) => {
+    const set = own.map(([name, value]) => `${name.slice(name.indexOf('/') + 1)}=${describeValue(value)}`).join(' ');
+    return model === '' ? set : `${model}(${set})`;
+  });
+  return plainLine(parts.join(' '), MOST_LETTERS * byModel.size);
 }
 
 /** `only instances=2; not max_batch_size=1, 2`; '' when nothing is ruled out. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../../src/base/random.ts';
+import { differencesOf } from '../../../src/space/differences.ts';
 import { buildJoint, expectedJointTime } from '../../../src/space/joint/build-joint.ts';
 import { jointFromJson, jointToJson, withinEnsembles } from '../../../src/space/joint/definition.ts';
 import {
@@ -203,5 +204,19 @@ describe('a joint space', () => {
       reason: "encoder: ensemble 'pipeline' takes batches of 4, and so must every model in it",
     });
     expect(new Set([...jointAssignments(within)].map((each) => each['encoder/max_batch_size']))).toEqual(new Set([8]));
+  });
+});
+
+describe('two joint candidates', () => {
+  it('differ model by model, and an ensemble only where both are known', () => {
+    const small = legal(buildJoint(joint, { 'encoder/max_batch_size': 1, 'head/instances': 2 }));
+    expect(differencesOf(original, small).map(({ path }) => path)).toEqual([
+      'encoder: dynamic_batching.preferred_batch_size',
+      'encoder: max_batch_size',
+      'head: instance_group[0].count',
+      'pipeline: max_batch_size',
+    ]);
+    const large = legal(buildJoint(joint, { 'encoder/max_batch_size': 8, 'head/instances': 2 }));
+    expect(differencesOf(large, small).map(({ path }) => path)).not.toContain('pipeline: max_batch_size');
   });
 });

@@ -76,7 +76,8 @@ function checked(profile: unknown): Profile {
   throw cannot(`${issue?.path.join('.')}: ${issue?.message}`, 'the emulator cannot serve such a model');
 }
 
-function checkModelled({ model, original }: StudyStarted): void {
+function checkModelled({ model, original, topology }: StudyStarted): void {
+  if (topology) throw cannot(`it is of ${topology.stages.join(', ')} together`, 'make a twin of a study of one model');
   if (!isModelled(original.shape)) {
     throw cannot(
       `'${model}' batches sequences, is an ensemble, or is decoupled`,
