@@ -27,8 +27,13 @@ export type ObservedCalls = ReadonlyMap<string, ObservedCaller>;
 
 /** An execution takes at least this share of its time itself, whatever its calls are thought to take. */
 const LEAST_OWN = 0.02;
-/** Calls at once end with the last of them, later than the mean by up to (n − 1) / (n + 1) of it; this share of that is assumed. */
-const LATER_THAN_MEAN = 0.5;
+/**
+ * Calls at once end with the last of them. Where they wait for each other alone, that is later than their mean by their mean time in the queue; where for
+ * other callers' too, by less. This share of it is assumed.
+ */
+const LATER_THAN_MEAN = 0.6;
+/** Calls are taken for ones in turn, as most code makes them, unless the sum of squared misses is lower by this much otherwise. */
+const LEAST_EVIDENCE = 2e-3;
 /** A ratio of counts within this of a request for each request is one. */
 const ALIKE = 0.05;
 
@@ -92,8 +97,8 @@ function callsNs(
     const calls = (perRequest * batchSize) / samplesPerRequest;
     const insideUs = server.queueUs + server.computeInputUs + server.computeInferUs + server.computeOutputUs;
     const eachNs = Math.max(insideUs, server.requestUs) * NS_PER_US;
-    const last = calls > 1 ? 1 + (LATER_THAN_MEAN * (calls - 1)) / (calls + 1) : calls;
-    return sum + eachNs * (inParallel ? last : calls);
+    const lastNs = calls > 1 ? eachNs + LATER_THAN_MEAN * server.queueUs * NS_PER_US : calls * eachNs;
+    return sum + (inParallel ? lastNs : calls * eachNs);
   }, 0);
 }
 
@@ -129,7 +134,7 @@ function isRatherParallel(
     const excess = told.reduce((sum, each) => sum + excessOf(caller, { counts, inParallel }, each), 0);
     return fitLine(points, points.map(() => 1)).loss + excess;
   }) as [number, number];
-  return atOnce < inTurn;
+  return atOnce + LEAST_EVIDENCE < inTurn;
 }
 
 /** Returns by how much the calls would take longer than the executions that make them: the squares of the relative excess. */
