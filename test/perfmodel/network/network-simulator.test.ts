@@ -61,7 +61,7 @@ describe('the simulator of a pipeline', () => {
       const lawOfFront = own && laws.get('front')?.of(own);
       expect(ratio(lawOfFront && executionNs(lawOfFront, 1, 1), 3e6)).toBeLessThan(0.1);
       const predicted = simulator(first).predict(first.choice, 4);
-      expect(ratio(predicted?.throughput, problem.truth(first.choice.candidate, 4).throughput)).toBeLessThan(0.03);
+      expect(ratio(predicted?.throughput, problem.truth(first.choice.candidate, 4).throughput)).toBeLessThan(0.15);
     }
   });
 
