@@ -21,7 +21,8 @@ writeFileSync(file, textOf(found));
 
 function textOf(all: typeof found): string {
   const rows = Object.entries(all).map(
-    ([name, budgets]) => `  '${name}': [\n${budgets.map((budget) => `    ${JSON.stringify(budget)},\n`).join('')}  ],\n`,
+    ([name, budgets]) =>
+      `  '${name}': [\n${budgets.map((budget) => `    ${JSON.stringify(budget)},\n`).join('')}  ],\n`,
   );
   return `import type { KnownBudget } from '../problem.ts';
 

@@ -41,22 +41,42 @@ function played(sampler: Sampler, proposals: number): readonly Trial[] {
 }
 
 describe('a joint space', () => {
-  const list = [{ 'a/max_batch_size': 4, 'a/queue_delay_us': 0, 'a/instances': 2 }, { 'b/max_batch_size': 8, 'b/queue_delay_us': 0, 'b/instances': 3 }];
+  const list: readonly Assignment[] = [
+    { 'a/max_batch_size': 4, 'a/queue_delay_us': 0, 'a/instances': 2 },
+    { 'b/max_batch_size': 8, 'b/queue_delay_us': 0, 'b/instances': 3 },
+  ];
 
-  it.each(samplerNames)('is searched by %s: legal candidates, none twice at one level, the same for the same history', (name) => {
-    const make = () => makeSampler(name, problem.space, { seed: 3, goal, levels, topology, candidates: list });
-    const trials = played(make(), 4);
-    expect(trials.length).toBe(name === 'manual' ? 3 : 5);
-    const tried = trials.map(({ candidate, measurements }) => `${candidate.fingerprint} ${measurements[0]?.level.value}`);
-    expect(new Set(tried).size).toBe(trials.length);
-    for (const { candidate: { shape } } of trials) expect(Object.keys(shape.members ?? {})).toEqual(['a', 'b']);
-    const history = { trials: trials.slice(0, 3) };
-    expect(make().ask(history, unlimited)).toEqual(make().ask(history, unlimited));
-  });
+  it.each(samplerNames)(
+    'is searched by %s: legal candidates, none twice at one level, the same for the same history',
+    (name) => {
+      const make = () => makeSampler(name, problem.space, { seed: 3, goal, levels, topology, candidates: list });
+      const trials = played(make(), 4);
+      expect(trials.length).toBe(name === 'manual' ? 3 : 5);
+      const tried = trials.map(
+        ({ candidate, measurements }) => `${candidate.fingerprint} ${measurements[0]?.level.value}`,
+      );
+      expect(new Set(tried).size).toBe(trials.length);
+      for (const {
+        candidate: { shape },
+      } of trials)
+        expect(Object.keys(shape.members ?? {})).toEqual(['a', 'b']);
+      const history = { trials: trials.slice(0, 3) };
+      expect(make().ask(history, unlimited)).toEqual(make().ask(history, unlimited));
+    },
+  );
 
   it('has as neighbours what differs in one parameter, and as swaps an instance of one model for one of another', () => {
     const neighboursOf = neighboursIn(problem.space);
-    const choice = choiceOf(candidate({ 'a/max_batch_size': 4, 'a/queue_delay_us': 0, 'a/instances': 2, 'b/max_batch_size': 4, 'b/queue_delay_us': 0, 'b/instances': 3 }));
+    const choice = choiceOf(
+      candidate({
+        'a/max_batch_size': 4,
+        'a/queue_delay_us': 0,
+        'a/instances': 2,
+        'b/max_batch_size': 4,
+        'b/queue_delay_us': 0,
+        'b/instances': 3,
+      }),
+    );
     const instances = (each: typeof choice) => partsOf(each).map(({ policy }) => policy.instances);
     expect(neighboursOf(choice)).toHaveLength(2 * (3 + 2));
     expect(swapsOf(choice, neighboursOf).map(instances)).toEqual([
@@ -79,7 +99,9 @@ describe('the default sampler on a joint space', () => {
 
   it('ends near the joint optimum where tuning one model after the other does not', () => {
     const best = (trials: readonly Trial[]): number =>
-      Math.max(...trials.filter(({ feasible }) => feasible).map((trial) => trial.measurements[0]?.throughput.value ?? 0));
+      Math.max(
+        ...trials.filter(({ feasible }) => feasible).map((trial) => trial.measurements[0]?.throughput.value ?? 0),
+      );
     const { narrowed, baseline } = problem;
     const oneByOne = oneByOneSampler({
       ...{ seed: 1, goal, levels, topology, baseline, measurements: 9 },
@@ -92,7 +114,14 @@ describe('the default sampler on a joint space', () => {
 
 describe('a load that failed', () => {
   const with_ = (a: number, b: number) =>
-    candidate({ 'a/max_batch_size': 4, 'a/queue_delay_us': 0, 'a/instances': a, 'b/max_batch_size': 4, 'b/queue_delay_us': 0, 'b/instances': b });
+    candidate({
+      'a/max_batch_size': 4,
+      'a/queue_delay_us': 0,
+      'a/instances': a,
+      'b/max_batch_size': 4,
+      'b/queue_delay_us': 0,
+      'b/instances': b,
+    });
 
   it('for memory rules out what needs as much of every model, and nothing that needs less of one', () => {
     const trials = [failed(1, with_(2, 3), 'out-of-memory')];

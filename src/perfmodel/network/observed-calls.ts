@@ -60,14 +60,25 @@ function countOf(
   const both = told.filter((each) => each.has(caller) && each.has(model));
   const total = (stage: string, of: (server: ServerBreakdown) => number): number =>
     both.reduce((sum, each) => sum + of(each.get(stage) as ServerBreakdown), 0);
-  const [requests, samples] = [total(caller, ({ successCount }) => successCount), total(caller, ({ inferenceCount }) => inferenceCount)];
-  const [called, calledSamples] = [total(model, ({ successCount }) => successCount), total(model, ({ inferenceCount }) => inferenceCount)];
+  const [requests, samples] = [
+    total(caller, ({ successCount }) => successCount),
+    total(caller, ({ inferenceCount }) => inferenceCount),
+  ];
+  const [called, calledSamples] = [
+    total(model, ({ successCount }) => successCount),
+    total(model, ({ inferenceCount }) => inferenceCount),
+  ];
   if (!(requests > 0 && called > 0)) return null;
   // Requests of an ensemble's steps are no calls; what is left is divided among the callers.
   const steps = both.reduce((sum, each) => sum + stepRequests(model, each, topology), 0);
   const callers = Object.values(topology.calls ?? {}).filter((models) => models.includes(model)).length;
   const perRequest = Math.max(0, called - steps) / callers / requests;
-  return { model, perRequest, samplesPerCall: calledSamples / called, samplesPerRequest: Math.max(1, samples / requests) };
+  return {
+    model,
+    perRequest,
+    samplesPerCall: calledSamples / called,
+    samplesPerRequest: Math.max(1, samples / requests),
+  };
 }
 
 /** Returns the requests that a stage got as a step of ensembles; a model that clients send to is a step of its own. */
@@ -77,7 +88,8 @@ function stepRequests(model: string, told: ReadonlyMap<string, ServerBreakdown>,
     if (times === 0) return sum;
     // Every step of an ensemble has as many requests as any that nobody else uses.
     const others = stages.filter((stage) => stage !== model && timesIn(steps, stage) === 1);
-    const count = told.get(front)?.successCount ?? Math.min(...others.map((stage) => told.get(stage)?.successCount ?? 0));
+    const count =
+      told.get(front)?.successCount ?? Math.min(...others.map((stage) => told.get(stage)?.successCount ?? 0));
     return sum + (Number.isFinite(count) ? times * count : 0);
   }, 0);
 }
@@ -132,7 +144,12 @@ function isRatherParallel(
     );
     if (points.length === 0) return 0;
     const excess = told.reduce((sum, each) => sum + excessOf(caller, { counts, inParallel }, each), 0);
-    return fitLine(points, points.map(() => 1)).loss + excess;
+    return (
+      fitLine(
+        points,
+        points.map(() => 1),
+      ).loss + excess
+    );
   }) as [number, number];
   return atOnce + LEAST_EVIDENCE < inTurn;
 }
@@ -159,4 +176,5 @@ export function networkCalls({ counts, inParallel }: ObservedCaller): readonly C
 }
 
 /** Counts of whole requests are whole but for those that are under way at the edges of a measurement. */
-const roundedNear = (ratio: number): number => (Math.abs(ratio / Math.round(ratio) - 1) <= ALIKE ? Math.round(ratio) : ratio);
+const roundedNear = (ratio: number): number =>
+  Math.abs(ratio / Math.round(ratio) - 1) <= ALIKE ? Math.round(ratio) : ratio;

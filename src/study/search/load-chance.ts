@@ -39,7 +39,9 @@ export function loadChance({ shape }: Candidate, trials: readonly Trial[]): numb
 /** Each refused load with no more of anything, in any model, takes as much off as one of another kind; settings that the loads share count for nothing. */
 function jointChance({ members = {} }: Candidate['shape'], failed: readonly Trial[]): number {
   const below = failed.filter(({ candidate: { shape } }) =>
-    Object.entries(shape.members ?? {}).every(([model, part]) => members[model] && hasAtLeast(members[model].policy, part.policy)),
+    Object.entries(shape.members ?? {}).every(
+      ([model, part]) => members[model] && hasAtLeast(members[model].policy, part.policy),
+    ),
   );
   return AFTER_A_REFUSAL ** below.length;
 }

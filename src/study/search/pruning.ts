@@ -40,13 +40,20 @@ function mustFailLike(candidate: Candidate, failed: Trial, kind: FailureKind, tr
     case 'invalid-config':
       return (
         candidate.fingerprint === failed.candidate.fingerprint ||
-        hasSuspect(asked, refused, trials, (own, suspect) => own.batching === suspect.batching && needsAsMuch(own, suspect))
+        hasSuspect(
+          asked,
+          refused,
+          trials,
+          (own, suspect) => own.batching === suspect.batching && needsAsMuch(own, suspect),
+        )
       );
     case 'out-of-memory':
       return sameSettings(asked, refused) && everyPart(asked, refused, needsAsMuch);
     case 'init-failed':
       return (
-        (sameSettings(asked, refused) && everyPart(asked, refused, atLeast) && blamesInstances(asked, refused, trials)) ||
+        (sameSettings(asked, refused) &&
+          everyPart(asked, refused, atLeast) &&
+          blamesInstances(asked, refused, trials)) ||
         hasSuspect(asked, refused, trials, (own, suspect) => sameSettings(own, suspect) && needsAsMuch(own, suspect))
       );
     case 'no-gpu':
@@ -93,7 +100,9 @@ function hasSuspect(asked: CandidateShape, refused: CandidateShape, trials: read
   const served = trials.filter(({ measurements }) => measurements.length > 0).map(({ candidate }) => candidate.shape);
   const suspects = Object.entries(refused.members).filter(
     ([model, part]) =>
-      !served.some(({ members }) => members?.[model] && sameSettings(members[model], part) && needsAsMuch(members[model], part)),
+      !served.some(
+        ({ members }) => members?.[model] && sameSettings(members[model], part) && needsAsMuch(members[model], part),
+      ),
   );
   const [suspect, ...others] = suspects;
   if (!suspect || others.length > 0) return false;

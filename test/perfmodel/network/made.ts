@@ -1,5 +1,5 @@
-import { pipelineMeasurement } from '../../../src/benchmark/pipelines/pipeline-measurement.ts';
 import type { Pipeline, PipelineModel } from '../../../src/benchmark/pipelines/pipeline.ts';
+import { pipelineMeasurement } from '../../../src/benchmark/pipelines/pipeline-measurement.ts';
 import { pipelineProblem } from '../../../src/benchmark/pipelines/pipeline-problem.ts';
 import type { TestProblem } from '../../../src/benchmark/problem.ts';
 import { choiceOf } from '../../../src/perfmodel/modelled-config.ts';
@@ -10,7 +10,12 @@ import type { Assignment, Candidate } from '../../../src/space/types.ts';
 import { law } from '../../queueing/network/builders.ts';
 
 /** A model without noise: so many milliseconds and so many for each sample. */
-export const model = (name: string, fixedMs: number, perSampleMs = 0, more: Partial<PipelineModel> = {}): PipelineModel => ({
+export const model = (
+  name: string,
+  fixedMs: number,
+  perSampleMs = 0,
+  more: Partial<PipelineModel> = {},
+): PipelineModel => ({
   ...{ name, law: law(fixedMs, perSampleMs), presence: Number.POSITIVE_INFINITY, isOnGpu: false },
   ...{ memory: 1, batch: 1, instances: [1, 2, 3, 4], batches: [1, 4, 8], delaysUs: [0] },
   ...more,
@@ -18,7 +23,12 @@ export const model = (name: string, fixedMs: number, perSampleMs = 0, more: Part
 
 export const pipeline = (models: readonly PipelineModel[], more: Partial<Pipeline> = {}): Pipeline => ({
   ...{ name: 'made', models, devices: [], roundTripMs: 0, frontEndUs: 0 },
-  fronts: [{ model: 'ensemble', steps: models.map(({ name }, place) => ({ stage: name, after: place === 0 ? [] : [place - 1] })) }],
+  fronts: [
+    {
+      model: 'ensemble',
+      steps: models.map(({ name }, place) => ({ stage: name, after: place === 0 ? [] : [place - 1] })),
+    },
+  ],
   noise: { throughput: 0, latency: 0, execution: 0 },
   ...more,
 });

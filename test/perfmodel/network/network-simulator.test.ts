@@ -21,14 +21,18 @@ describe('the simulator of a pipeline', () => {
 
   it('shares what it learns of a stage among all candidates with that stage', () => {
     const { topology, measured, candidate } = without(pipeline([model('a', 2, 1), model('b', 6)]));
-    const { laws } = fitNetwork([measured({ 'a/max_batch_size': 8, 'b/instances': 4, 'b/max_batch_size': 8 }, 3, 5, 9, 24)], topology);
+    const { laws } = fitNetwork(
+      [measured({ 'a/max_batch_size': 8, 'b/instances': 4, 'b/max_batch_size': 8 }, 3, 5, 9, 24)],
+      topology,
+    );
     const [one, other] = [
       candidate({ 'a/max_batch_size': 8, 'b/instances': 1 }),
       candidate({ 'a/max_batch_size': 8, 'b/instances': 3 }),
     ].map((each) => choiceOf(each).members?.get('a'));
     expect(one).toBe(other);
     const law = one && laws.get('a')?.of(one);
-    for (const batch of [2, 4, 8]) expect(ratio(law && executionNs(law, batch, 1), (2 + batch) * 1e6)).toBeLessThan(0.1);
+    for (const batch of [2, 4, 8])
+      expect(ratio(law && executionNs(law, batch, 1), (2 + batch) * 1e6)).toBeLessThan(0.1);
   });
 
   it('takes the longest of parallel branches, and nested ensembles as one', () => {
@@ -80,7 +84,11 @@ describe('the simulator of a pipeline', () => {
 
   it('has the figures of each model that clients send to, by the mix', () => {
     const models = [model('a', 2), model('b', 10)];
-    const fronts = models.map(({ name }, index) => ({ model: name, steps: [{ stage: name }], share: index === 0 ? 3 : 1 }));
+    const fronts = models.map(({ name }, index) => ({
+      model: name,
+      steps: [{ stage: name }],
+      share: index === 0 ? 3 : 1,
+    }));
     const { measured, simulator, problem } = without(pipeline(models, { fronts }));
     const predicted = simulator(measured({}, 8)).predict(choiceOf(problem.baseline), 8);
     const figure = (name: string) => (predicted ? simulatedFigure(predicted, name) : undefined);
