@@ -77,7 +77,13 @@ export const EDGE = 0.97;
  * be able to keep the budget.
  */
 export function budgetedProblemsOf(testProblem: TestProblem, slowest = 1): BudgetedProblem[] {
-  if (testProblem.budgets) return testProblem.budgets.map(({ tightness, budgetMs, optimum }) => ({ testProblem, tightness, budgetMs, optimum }));
+  if (testProblem.budgets)
+    return testProblem.budgets.map(({ tightness, budgetMs, optimum }) => ({
+      testProblem,
+      tightness,
+      budgetMs,
+      optimum,
+    }));
   const truths = everyTruth(testProblem).map((truth) => atSpeed(truth, slowest));
   const lowest = Math.min(...truths.map(({ latencyMs }) => latencyMs.p99));
   const fastest = truths.reduce((best, each) => (each.throughput > best.throughput ? each : best));

@@ -11,10 +11,10 @@ import type { ServerIdentity } from '../study/records/records.ts';
 import type { Applied, MeasureOptions, ServerAdapter } from '../tuner/adapter.ts';
 import { CandidateRefusedError } from '../tuner/refused.ts';
 import type { MachineSpeed } from './machine-speed.ts';
-import type { TestProblem } from './problem.ts';
-import { randomFor } from './random-for.ts';
 import { measurementOf, WINDOWS_MS } from './measurement-of.ts';
 import { pipelineMeasurement } from './pipelines/pipeline-measurement.ts';
+import type { TestProblem } from './problem.ts';
+import { randomFor } from './random-for.ts';
 import { atSpeed } from './truth.ts';
 
 /** Durations of a usual tuning run, in milliseconds. */

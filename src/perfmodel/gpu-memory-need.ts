@@ -8,7 +8,7 @@ import {
 } from '../stats/gaussian-process.ts';
 import { chanceBelow, normalAbove } from '../stats/normal.ts';
 import { gpuMemoryOf } from './gpu-memory.ts';
-import type { Choice } from './modelled-config.ts';
+import { type Choice, partsOf } from './modelled-config.ts';
 import { differingCount } from './setting-effects.ts';
 import type { Measured } from './simulator.ts';
 
@@ -71,9 +71,13 @@ export function gpuMemoryNeed(measured: readonly Measured[], refused: readonly C
 }
 
 /** Tells whether a choice needs no more than another of its kind that loaded. */
-function needsNoMore({ policy, settingsKey }: Choice, { policy: loaded, settingsKey: other }: Choice): boolean {
-  const isSmaller = policy.instances <= loaded.instances && policy.maxBatchSize <= loaded.maxBatchSize;
-  return isSmaller && settingsKey === other;
+function needsNoMore(one: Choice, other: Choice): boolean {
+  return partsOf(one).every(({ policy, settingsKey }, index) => {
+    const loaded = partsOf(other)[index];
+    const isSmaller =
+      loaded && policy.instances <= loaded.policy.instances && policy.maxBatchSize <= loaded.policy.maxBatchSize;
+    return isSmaller && settingsKey === loaded.settingsKey;
+  });
 }
 
 /** The first reading, which is the unit of all others. */
@@ -101,10 +105,15 @@ function hypothesesOf({ instances }: Unit): [Hypothesis<Choice>, ...Hypothesis<C
   return PER_SETTING.flatMap((perSetting, unlikelier) =>
     PER_PLACE.map((perPlace, unusual) => ({
       kernel: (a: Choice, b: Choice): number => {
-        const both = (a.policy.instances * b.policy.instances) / instances ** 2;
-        const alike = matern52(SETTING_DISTANCE * Math.sqrt(differingCount(a.settings, b.settings)));
-        const perInstance = 1 + perSetting ** 2 * alike + perPlace ** 2 * placesOf(a) * placesOf(b);
-        return UNKNOWN_PART ** 2 * (1 + both * perInstance);
+        const [own, others] = [partsOf(a), partsOf(b)];
+        // Each model has a part of its own for an instance, and a kind of settings of its own.
+        const parts = own.reduce((sum, part, index) => {
+          const other = others[index] as Choice;
+          const both = (part.policy.instances * other.policy.instances) / instances ** 2;
+          const alike = matern52(SETTING_DISTANCE * Math.sqrt(differingCount(part.settings, other.settings)));
+          return sum + both * (1 + perSetting ** 2 * alike + perPlace ** 2 * placesOf(part) * placesOf(other));
+        }, 0);
+        return UNKNOWN_PART ** 2 * (1 + parts);
       },
       logPrior: -UNUSUAL * (unlikelier + (unusual > 0 ? 1 : 0)),
     })),

@@ -74,7 +74,8 @@ function jointChoice(candidate: Candidate, shapes: NonNullable<CandidateShape['m
 }
 
 /** Returns the choices of the models that are tuned together, in their order; the choice itself for one model alone. */
-export const partsOf = (choice: Choice): readonly Choice[] => (choice.members ? [...choice.members.values()] : [choice]);
+export const partsOf = (choice: Choice): readonly Choice[] =>
+  choice.members ? [...choice.members.values()] : [choice];
 
 const ofShapes = new WeakMap<CandidateShape, Choice>();
 

@@ -48,7 +48,9 @@ export interface SimulatedFigures {
 export type FigureName = keyof SimulatedFigures | `${keyof SimulatedFigures}@${string}`;
 
 /** Returns the figure and the model of its name; null for a name that no simulated figure has. */
-export function figureNamed(name: string): { readonly figure: keyof SimulatedFigures; readonly front: string | null } | null {
+export function figureNamed(
+  name: string,
+): { readonly figure: keyof SimulatedFigures; readonly front: string | null } | null {
   const [figure, ...front] = name.split('@') as [string, ...string[]];
   return figureNames.has(figure)
     ? { figure: figure as keyof SimulatedFigures, front: front.length > 0 ? front.join('@') : null }
@@ -69,7 +71,10 @@ const figureNames: ReadonlySet<string> = new Set([
 export function simulatedFigure(simulated: Simulated, name: string): number | undefined {
   const named = figureNamed(name);
   if (!named) return undefined;
-  const figures = named.front === null ? simulated : (simulated.fronts?.get(named.front) ?? (simulated.fronts ? undefined : simulated));
+  const figures =
+    named.front === null
+      ? simulated
+      : (simulated.fronts?.get(named.front) ?? (simulated.fronts ? undefined : simulated));
   return figures?.[named.figure];
 }
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { affineNs } from '../../src/perfmodel/affine-line.ts';
+import type { Observed } from '../../src/perfmodel/execution-laws.ts';
 import { executionTimeFactors } from '../../src/perfmodel/execution-time-factors.ts';
 import type { Point } from '../../src/perfmodel/interference.ts';
 import { type Choice, choiceOf } from '../../src/perfmodel/modelled-config.ts';
 import type { Observation } from '../../src/perfmodel/observation.ts';
 import { correctedLineOf } from '../../src/perfmodel/residual-correction.ts';
-import type { Observed } from '../../src/perfmodel/execution-laws.ts';
 import { serviceTimesOf } from '../../src/perfmodel/service-times.ts';
 import type { Measured } from '../../src/perfmodel/simulator.ts';
 import { affineLaw, executionNs, type ServiceLaw } from '../../src/queueing/service-law.ts';

@@ -3,8 +3,11 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 
 const root = join(import.meta.dirname, '../..');
-const rooms = ['src/perfmodel', 'src/study/search/queueing'];
-const files = rooms.flatMap((room) => readdirSync(join(root, room)).map((name) => `${room}/${name}`)).sort();
+const rooms = ['src/perfmodel', 'src/perfmodel/network', 'src/study/search/queueing'];
+const files = rooms
+  .flatMap((room) => readdirSync(join(root, room)).map((name) => `${room}/${name}`))
+  .filter((name) => name.endsWith('.ts'))
+  .sort();
 
 /** Named numbers of the default sampler, as `file NAME | value`; of a value of several lines the first one counts. */
 const inCode = files.flatMap((file) =>

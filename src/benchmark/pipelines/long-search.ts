@@ -1,12 +1,12 @@
 import type { Random } from '../../base/random.ts';
-import { type Choice, choiceOf } from '../../perfmodel/modelled-config.ts';
-import { neighboursIn, swapsOf } from '../../study/search/queueing/joint-candidates.ts';
+import type { Candidate } from '../../space/types.ts';
+import { nextTo } from '../../study/search/queueing/joint-candidates.ts';
 import { budgetOf, EDGE, type KnownBudget, type TestProblem, TIGHTNESSES } from '../problem.ts';
 import { randomFor } from '../random-for.ts';
 
 /** A candidate at a level that is as good as a long search finds. */
 export interface Found {
-  readonly choice: Choice;
+  readonly candidate: Candidate;
   readonly level: number;
   readonly throughput: number;
 }
@@ -16,39 +16,45 @@ const STARTS = 5;
 const MOST_STEPS = 60;
 
 /** Finds the highest true throughput with a p99 of `limitMs` at most: climbs over the truth from several starts, in which the first better neighbour is taken. */
-export function longSearch(problem: TestProblem, limitMs: number, from: readonly Choice[]): Found | null {
+export function longSearch(problem: TestProblem, limitMs: number, from: readonly Candidate[]): Found | null {
   const random = randomFor(`${problem.name} ${limitMs}`);
-  const neighboursOf = neighboursIn(problem.space);
-  const starts = [choiceOf(problem.baseline), ...from, ...Array.from({ length: STARTS }, () => drawn(problem, random))];
+  const neighboursOf = nextTo(problem.space);
+  const starts = [problem.baseline, ...from, ...Array.from({ length: STARTS }, () => drawn(problem, random))];
   let best: Found | null = null;
   for (const start of starts) {
     let now = atBestLevel(problem, start, limitMs, problem.gridLevels);
     for (let step = 0; now && step < MOST_STEPS; step++) {
-      const { choice, level, throughput } = now;
-      const next: readonly Choice[] = shuffled([...neighboursOf(choice), ...swapsOf(choice, neighboursOf)], random);
+      const { candidate, level, throughput } = now;
+      const next: readonly Candidate[] = shuffled(neighboursOf(candidate), random);
       const better = firstBetter(problem, next, limitMs, nearby(problem, level), throughput);
       if (!better) break;
-      now = atBestLevel(problem, better.choice, limitMs, problem.gridLevels) ?? better;
+      now = atBestLevel(problem, better.candidate, limitMs, problem.gridLevels) ?? better;
     }
     if (now && now.throughput > (best?.throughput ?? 0)) best = now;
   }
   return best;
 }
 
-function firstBetter(problem: TestProblem, next: readonly Choice[], limitMs: number, levels: readonly number[], than: number): Found | null {
-  for (const choice of next) {
-    const found = atBestLevel(problem, choice, limitMs, levels);
+function firstBetter(
+  problem: TestProblem,
+  next: readonly Candidate[],
+  limitMs: number,
+  levels: readonly number[],
+  than: number,
+): Found | null {
+  for (const candidate of next) {
+    const found = atBestLevel(problem, candidate, limitMs, levels);
     if (found && found.throughput > than * 1.002) return found;
   }
   return null;
 }
 
-function atBestLevel(problem: TestProblem, choice: Choice, limitMs: number, levels: readonly number[]): Found | null {
-  if (problem.refusal(choice.candidate) !== null) return null;
+function atBestLevel(problem: TestProblem, candidate: Candidate, limitMs: number, levels: readonly number[]): Found | null {
+  if (problem.refusal(candidate) !== null) return null;
   let best: Found | null = null;
   for (const level of levels) {
-    const { throughput, latencyMs } = problem.truth(choice.candidate, level);
-    if (latencyMs.p99 <= limitMs && throughput > (best?.throughput ?? 0)) best = { choice, level, throughput };
+    const { throughput, latencyMs } = problem.truth(candidate, level);
+    if (latencyMs.p99 <= limitMs && throughput > (best?.throughput ?? 0)) best = { candidate, level, throughput };
     if (latencyMs.p99 > 2 * limitMs) break;
   }
   return best;
@@ -60,10 +66,10 @@ function nearby({ gridLevels }: TestProblem, level: number): readonly number[] {
   return gridLevels.slice(Math.max(0, at - 1), at + 2);
 }
 
-function drawn({ space, refusal }: TestProblem, random: Random): Choice {
+function drawn({ space, refusal }: TestProblem, random: Random): Candidate {
   for (;;) {
     const outcome = space.build(space.sample(random));
-    if (outcome.legal && refusal(outcome.candidate) === null) return choiceOf(outcome.candidate);
+    if (outcome.legal && refusal(outcome.candidate) === null) return outcome.candidate;
   }
 }
 
@@ -76,17 +82,21 @@ function shuffled<T>(items: readonly T[], random: Random): readonly T[] {
 
 /** Finds the budgets of a problem and their optima. */
 export function foundBudgets(problem: TestProblem): readonly KnownBudget[] {
-  const lowestMs = Math.min(...problem.gridLevels.slice(0, 3).map((level) => problem.truth(problem.baseline, level).latencyMs.p99));
+  const lowestMs = Math.min(
+    ...problem.gridLevels.slice(0, 3).map((level) => problem.truth(problem.baseline, level).latencyMs.p99),
+  );
   const fastest = longSearch(problem, Number.POSITIVE_INFINITY, []);
   if (!fastest) return [];
-  const { p99 } = problem.truth(fastest.choice.candidate, fastest.level).latencyMs;
-  const from: Choice[] = [];
-  return TIGHTNESSES.toReversed().flatMap((tightness) => {
-    const budgetMs = budgetOf(tightness, lowestMs, p99);
-    const found = longSearch(problem, EDGE * budgetMs, from);
-    if (!found) return [];
-    from.push(found.choice);
-    const { choice, level, throughput } = found;
-    return [{ tightness, budgetMs, optimum: throughput, assignment: choice.candidate.assignment, level }];
-  }).toReversed();
+  const { p99 } = problem.truth(fastest.candidate, fastest.level).latencyMs;
+  const from: Candidate[] = [];
+  return TIGHTNESSES.toReversed()
+    .flatMap((tightness) => {
+      const budgetMs = budgetOf(tightness, lowestMs, p99);
+      const found = longSearch(problem, EDGE * budgetMs, from);
+      if (!found) return [];
+      from.push(found.candidate);
+      const { candidate, level, throughput } = found;
+      return [{ tightness, budgetMs, optimum: throughput, assignment: candidate.assignment, level }];
+    })
+    .toReversed();
 }

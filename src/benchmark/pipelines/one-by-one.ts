@@ -28,13 +28,15 @@ export function oneByOneSampler(options: OneByOneOptions): Sampler {
   const samplerOf = (phase: number, trials: readonly Trial[]): Sampler => {
     const base = baseOf(trials, phase * each, goal) ?? baseline;
     const key = `${phase} ${base.fingerprint}`;
-    const narrowing = pinned(base, stages.filter((_, place) => place !== phase));
+    const narrowing = pinned(
+      base,
+      stages.filter((_, place) => place !== phase),
+    );
     const sampler = samplers.get(key) ?? queueingSampler(options.narrowed(narrowing), options);
     samplers.set(key, sampler);
     return sampler;
   };
-  const phaseOf = ({ trials }: History): number =>
-    Math.min(stages.length - 1, Math.floor(countOf(trials) / each));
+  const phaseOf = ({ trials }: History): number => Math.min(stages.length - 1, Math.floor(countOf(trials) / each));
   return {
     ask(history, remaining) {
       for (let phase = phaseOf(history); phase < stages.length - 1; phase++) {
@@ -47,7 +49,8 @@ export function oneByOneSampler(options: OneByOneOptions): Sampler {
   };
 }
 
-const countOf = (trials: readonly Trial[]): number => trials.reduce((sum, { measurements }) => sum + measurements.length, 0);
+const countOf = (trials: readonly Trial[]): number =>
+  trials.reduce((sum, { measurements }) => sum + measurements.length, 0);
 
 /** Returns the best candidate of the trials that were over after so many measurements. */
 function baseOf(trials: readonly Trial[], measurements: number, goal: Goal): Candidate | null {

@@ -16,8 +16,12 @@ export function pipelineMeasurement(
   disturbance: Disturbance,
   random: Random,
 ): Measurement {
-  const stages = (truth.stages ?? []).map((stage) => ({ model: stage.model, ...breakdownOf(stage, disturbance, random) }));
-  const composing = (front: string) => stages.filter(({ model }) => model !== front).map((stage) => ({ ...stage, version: '1' }));
+  const stages = (truth.stages ?? []).map((stage) => ({
+    model: stage.model,
+    ...breakdownOf(stage, disturbance, random),
+  }));
+  const composing = (front: string) =>
+    stages.filter(({ model }) => model !== front).map((stage) => ({ ...stage, version: '1' }));
   const whole = measurementOf(truth, level, disturbance);
   const { fronts } = truth;
   if (!fronts) {
@@ -32,24 +36,50 @@ export function pipelineMeasurement(
     server: null,
     fronts: fronts.map((front, index): FrontMeasurement => {
       const at = levels[index] ?? level;
-      const { latencyMs, budgetLatencyMs, throughput, stable, sendRate, failures, errorRate } = measurementOf({ ...truth, ...front }, at, disturbance);
+      const { latencyMs, budgetLatencyMs, throughput, stable, sendRate, failures, errorRate } = measurementOf(
+        { ...truth, ...front },
+        at,
+        disturbance,
+      );
       return {
-        ...{ model: front.model, level: at, latencyMs, budgetLatencyMs, throughput, stable, sendRate, failures, errorRate },
-        ...{ requests: front.requests, durationMs: whole.durationMs, server: stages.find(({ model }) => model === front.model) ?? ensembleBreakdown(front) },
+        ...{
+          model: front.model,
+          level: at,
+          latencyMs,
+          budgetLatencyMs,
+          throughput,
+          stable,
+          sendRate,
+          failures,
+          errorRate,
+        },
+        ...{
+          requests: front.requests,
+          durationMs: whole.durationMs,
+          server: stages.find(({ model }) => model === front.model) ?? ensembleBreakdown(front),
+        },
       };
     }),
   };
 }
 
 /** Server's statistics of one stage: its queue and executions are slower where the whole is. */
-function breakdownOf({ requests, queueUs, computeUs, batches }: StageTruth, { rate }: Disturbance, random: Random): ServerBreakdown {
+function breakdownOf(
+  { requests, queueUs, computeUs, batches }: StageTruth,
+  { rate }: Disturbance,
+  random: Random,
+): ServerBreakdown {
   const seen = batches.map(({ size, executions, meanExecutionUs }) => {
     const noise = Math.hypot(EXECUTION_NOISE.least, EXECUTION_NOISE.single / Math.sqrt(executions));
     return { size, executions, meanExecutionUs: (meanExecutionUs / rate) * Math.exp(noise * standardNormal(random)) };
   });
   return {
     queueUs: queueUs / rate,
-    ...{ computeInputUs: (0.08 * computeUs) / rate, computeInferUs: (0.88 * computeUs) / rate, computeOutputUs: (0.04 * computeUs) / rate },
+    ...{
+      computeInputUs: (0.08 * computeUs) / rate,
+      computeInferUs: (0.88 * computeUs) / rate,
+      computeOutputUs: (0.04 * computeUs) / rate,
+    },
     ...{ overheadUs: 0, requestUs: (queueUs + computeUs) / rate },
     successCount: requests,
     inferenceCount: batches.reduce((sum, { size, executions }) => sum + size * executions, 0),
@@ -63,9 +93,26 @@ function breakdownOf({ requests, queueUs, computeUs, batches }: StageTruth, { ra
 const NO_CACHE = { hitCount: 0, hitUs: 0, missCount: 0, missUs: 0 };
 
 /** Statistics of an ensemble: it neither queues nor executes, and has no batches. */
-function ensembleBreakdown({ requests = 0, latencyMs }: Pick<Truth, 'latencyMs' | 'requests'> | FrontTruth): ServerBreakdown {
+function ensembleBreakdown({
+  requests = 0,
+  latencyMs,
+}: Pick<Truth, 'latencyMs' | 'requests'> | FrontTruth): ServerBreakdown {
   return {
-    ...{ queueUs: 0, computeInputUs: 0, computeInferUs: 0, computeOutputUs: 0, overheadUs: 0, requestUs: 1e3 * latencyMs.avg },
-    ...{ successCount: requests, inferenceCount: requests, executionCount: requests, failCount: 0, cache: NO_CACHE, batches: [] },
+    ...{
+      queueUs: 0,
+      computeInputUs: 0,
+      computeInferUs: 0,
+      computeOutputUs: 0,
+      overheadUs: 0,
+      requestUs: 1e3 * latencyMs.avg,
+    },
+    ...{
+      successCount: requests,
+      inferenceCount: requests,
+      executionCount: requests,
+      failCount: 0,
+      cache: NO_CACHE,
+      batches: [],
+    },
   };
 }

@@ -1,11 +1,11 @@
-import { jointOriginal, joinSpaces } from '../../space/joint/joint-space.ts';
+import { joinSpaces, jointOriginal } from '../../space/joint/joint-space.ts';
 import { spaceFromJson } from '../../space/source/load.ts';
 import type { Candidate } from '../../space/types.ts';
 import { jointSpaceView } from '../../study/search/samplers/joint-space-view.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import { memoizedTruth, type TestProblem } from '../problem.ts';
-import type { Pipeline, PipelineModel } from './pipeline.ts';
 import { optima } from './optima.ts';
+import type { Pipeline, PipelineModel } from './pipeline.ts';
 import { pipelineTruth, topologyOf } from './pipeline-truth.ts';
 
 const LOAD_MS = 1500;

@@ -93,7 +93,11 @@ function stageOf({ name, law, presence, device, calls }: PipelineModel, { shape 
 function stageTruth({ name, requests, queueNs, computeNs, executions, executionNs }: StageFigures): StageTruth {
   const batches = [...executions.entries()]
     .filter(([, count]) => count > 0)
-    .map(([size, count]) => ({ size, executions: count, meanExecutionUs: (executionNs[size] as number) / count / NS_PER_US }));
+    .map(([size, count]) => ({
+      size,
+      executions: count,
+      meanExecutionUs: (executionNs[size] as number) / count / NS_PER_US,
+    }));
   return { model: name, requests, queueUs: queueNs / NS_PER_US, computeUs: computeNs / NS_PER_US, batches };
 }
 

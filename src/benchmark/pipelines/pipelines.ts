@@ -14,12 +14,19 @@ const CPU = 'cpu';
 
 /** Draws a law. Half of those that batch have a quirk that the search's own law lacks: padded batches, or a cliff. */
 function lawOf(kind: LawKind, ms: number, random: Random): ServiceLaw {
-  const perSample = { 'batches well': between(0.02, 0.08, random), 'not at all': between(0.85, 1, random), 'fixed cost': 0.002 }[kind];
+  const perSample = {
+    'batches well': between(0.02, 0.08, random),
+    'not at all': between(0.85, 1, random),
+    'fixed cost': 0.002,
+  }[kind];
   const quirk = kind === 'not at all' ? 'none' : pick(['none', 'none', 'padding', 'cliff'] as const, random);
   const cliff = { size: pick([4, 8, 16], random), factor: between(1.3, 1.7, random) };
   const points = SIZES.map((batchSize): LawPoint => {
     const alone = ms * (1 - perSample + perSample * batchSize);
-    return { batchSize, executionNs: alone * (quirk === 'cliff' && batchSize > cliff.size ? cliff.factor : 1) * NS_PER_MS };
+    return {
+      batchSize,
+      executionNs: alone * (quirk === 'cliff' && batchSize > cliff.size ? cliff.factor : 1) * NS_PER_MS,
+    };
   });
   return {
     points,
@@ -45,7 +52,8 @@ function modelOf(name: string, { law: kind, ms, on, share = 1 }: Drawn, random: 
   return {
     name,
     // On a GPU that executions fill, those of one stage slow each other as others do; on cores the device says it all.
-    law: on === GPU ? { ...law, interference: { perInstance: share * between(0.5, 0.9, random), batchExponent: 0 } } : law,
+    law:
+      on === GPU ? { ...law, interference: { perInstance: share * between(0.5, 0.9, random), batchExponent: 0 } } : law,
     presence: on === 'own' ? between(2.5, 6, random) : Number.POSITIVE_INFINITY,
     ...(isShared && { device: { name: on, share } }),
     isOnGpu: on === GPU,
@@ -64,7 +72,11 @@ type Made = Pick<Pipeline, 'models' | 'devices' | 'fronts'> & Pick<Partial<Pipel
 type Kind = (random: Random) => Made;
 
 /** Makes a pipeline of one front, an ensemble of these steps. */
-const ensembleOf = (models: readonly PipelineModel[], devices: readonly Device[], steps: Pipeline['fronts'][number]['steps']): Made => ({
+const ensembleOf = (
+  models: readonly PipelineModel[],
+  devices: readonly Device[],
+  steps: Pipeline['fronts'][number]['steps'],
+): Made => ({
   models,
   devices,
   fronts: [{ model: 'ensemble', steps }],
@@ -113,7 +125,15 @@ const kinds: Readonly<Record<string, Kind>> = {
   },
   'BLS, calls in turn': (random) => {
     const models = [
-      { ...modelOf('front', { law: 'not at all', ms: 0.5, on: 'own' }, random), calls: [{ model: 'find', inParallel: false }, { model: 'name', perSample: 2, inParallel: false }], batches: [1, 4], instances: [1, 2, 4, 8, 12] },
+      {
+        ...modelOf('front', { law: 'not at all', ms: 0.5, on: 'own' }, random),
+        calls: [
+          { model: 'find', inParallel: false },
+          { model: 'name', perSample: 2, inParallel: false },
+        ],
+        batches: [1, 4],
+        instances: [1, 2, 4, 8, 12],
+      },
       modelOf('find', { law: 'batches well', ms: 5, on: GPU, share: between(0.7, 1, random) }, random),
       modelOf('name', { law: 'fixed cost', ms: 2, on: GPU, share: between(0.4, 0.8, random) }, random),
     ];
@@ -121,7 +141,12 @@ const kinds: Readonly<Record<string, Kind>> = {
   },
   'BLS, calls at once': (random) => {
     const models = [
-      { ...modelOf('front', { law: 'not at all', ms: 0.8, on: 'own' }, random), calls: [{ model: 'rank', perSample: 4, inParallel: true }], batches: [1, 4], instances: [1, 2, 4, 8, 12] },
+      {
+        ...modelOf('front', { law: 'not at all', ms: 0.8, on: 'own' }, random),
+        calls: [{ model: 'rank', perSample: 4, inParallel: true }],
+        batches: [1, 4],
+        instances: [1, 2, 4, 8, 12],
+      },
       modelOf('rank', { law: 'batches well', ms: 4, on: 'own' }, random),
     ];
     return { models, devices: [], fronts: [{ model: 'front', steps: [{ stage: 'front' }] }] };
@@ -131,7 +156,11 @@ const kinds: Readonly<Record<string, Kind>> = {
       modelOf('detector', { law: 'batches well', ms: 9, on: GPU, share: between(0.8, 1, random) }, random),
       modelOf('forecaster', { law: 'fixed cost', ms: 6, on: GPU, share: between(0.4, 0.8, random) }, random),
     ];
-    const fronts = models.map(({ name }, index) => ({ model: name, steps: [{ stage: name }], share: index === 0 ? pick([1, 2, 3], random) : 1 }));
+    const fronts = models.map(({ name }, index) => ({
+      model: name,
+      steps: [{ stage: name }],
+      share: index === 0 ? pick([1, 2, 3], random) : 1,
+    }));
     return { models, devices: [gpuOf(random)], fronts };
   },
   'three tenants with a budget of memory': (random) => {

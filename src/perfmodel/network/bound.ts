@@ -1,10 +1,10 @@
-import { executionNs } from '../../queueing/service-law.ts';
 import type { Step } from '../../queueing/network/types.ts';
+import { executionNs } from '../../queueing/service-law.ts';
 import type { Choice } from '../modelled-config.ts';
 import type { BoundLimits } from '../simulator.ts';
 import { deviceOf, type SharingHypothesis } from './device-sharing.ts';
 import type { FittedNetwork } from './fit-network.ts';
-import { stageLaw, type Surroundings } from './network-of.ts';
+import { type Surroundings, stageLaw } from './network-of.ts';
 
 /** How much of their largest batches stages execute at once, in turn. */
 const FILLS = [1, 0.5, 0.25, 0.125, 1 / 16, 1 / 32, 1 / 64];
@@ -24,12 +24,20 @@ interface Need {
  * Returns a rough upper bound on the throughput of a network, in samples per nanosecond: every stage executes batches that are filled alike, all its
  * instances are busy, and devices are shared as they were seen to be. Above the limit on latency it is a thousandth.
  */
-export function networkBound(choice: Choice, fitted: FittedNetwork, surroundings: Surroundings, { limitNs }: BoundLimits): number {
+export function networkBound(
+  choice: Choice,
+  fitted: FittedNetwork,
+  surroundings: Surroundings,
+  { limitNs }: BoundLimits,
+): number {
   const needs = needsOf(choice, fitted, surroundings);
   let best = 0;
   for (const fill of FILLS) {
     const batchOf = ({ choice: own }: Need): number => Math.max(1, Math.floor(fill * own.largestBatch));
-    const latencyNs = needs.reduce((sum, need) => sum + WAITING * need.timeNs(batchOf(need)) * Math.min(1, need.samples), 0);
+    const latencyNs = needs.reduce(
+      (sum, need) => sum + WAITING * need.timeNs(batchOf(need)) * Math.min(1, need.samples),
+      0,
+    );
     const rate = rateWith(needs, batchOf, fitted);
     best = Math.max(best, latencyNs <= limitNs * Math.max(1, fitted.topology.fronts.length) ? rate : rate / 1e3);
   }
@@ -64,7 +72,14 @@ function rateWith(needs: readonly Need[], batchOf: (need: Need) => number, { sha
   const fits = (rate: number): boolean =>
     works.every(({ workNs, choice, device, stage }) => {
       const likeliest = sharing.get(device)?.likeliest;
-      const stretch = likeliest ? stretchAt(likeliest, works.filter((each) => each.device === device), stage, rate) : 1;
+      const stretch = likeliest
+        ? stretchAt(
+            likeliest,
+            works.filter((each) => each.device === device),
+            stage,
+            rate,
+          )
+        : 1;
       return rate * workNs * stretch <= choice.policy.instances;
     });
   const most = Math.min(...works.map(({ workNs, choice }) => choice.policy.instances / workNs));

@@ -100,22 +100,35 @@ export function sharingOf(kind: DeviceKind, stages: readonly string[], seen: rea
   const overs = oversOf(told);
   const explain = (hypothesis: SharingHypothesis): Explained => explained(hypothesis, told, overs);
   const tried = hypothesesFor(kind, stages).map(explain);
-  const temper = Math.min(1, (LEAST_EVIDENCE * weight) / Math.max(1e-9, -Math.max(...tried.map(({ evidence }) => evidence))));
-  const valueOf = ({ hypothesis, evidence }: Explained): number => hypothesis.logPrior + temper * evidence;
-  const bestOf = (): Explained => tried.reduce((best, each) => (valueOf(each) > valueOf(best) ? each : best));
+  const temper = Math.min(
+    1,
+    (LEAST_EVIDENCE * weight) / Math.max(1e-9, -Math.max(...tried.map(({ evidence }) => evidence))),
+  );
+  const plausibility = ({ hypothesis, evidence }: Explained): number => hypothesis.logPrior + temper * evidence;
+  const bestOf = (): Explained => tried.reduce((best, each) => (plausibility(each) > plausibility(best) ? each : best));
   // One stage after the other, the share of the best hypothesis is changed: all combinations would be too many.
   for (let sweep = 0; sweep < (weight > 0 ? SWEEPS : 0); sweep++)
     for (const stage of stages) tried.push(...variantsOf(bestOf().hypothesis, stage, kind).map(explain));
   const best = bestOf();
   const distinct = new Map(tried.map((each) => [keyOf(each.hypothesis), each]));
   const likely = [...distinct.values()]
-    .map((each) => ({ ...each.hypothesis, chance: Math.exp(valueOf(each) - valueOf(best)), own: each.own }))
+    .map((each) => ({ ...each.hypothesis, chance: Math.exp(plausibility(each) - plausibility(best)), own: each.own }))
     .filter(({ chance }) => chance >= LEAST_POSTERIOR)
     .sort((a, b) => b.chance - a.chance)
     .slice(0, MOST_LIKELY);
   const total = likely.reduce((sum, { chance }) => sum + chance, 0);
   const weighed = likely.map(({ own, ...hypothesis }): Weighed => {
-    const base = stages.map((stage) => [stage, meanStretch(hypothesis, own, told.filter((each) => each.stage === stage))] as const);
+    const base = stages.map(
+      (stage) =>
+        [
+          stage,
+          meanStretch(
+            hypothesis,
+            own,
+            told.filter((each) => each.stage === stage),
+          ),
+        ] as const,
+    );
     return { ...hypothesis, chance: hypothesis.chance / total, base: new Map(base) };
   });
   return {
@@ -128,18 +141,22 @@ export function sharingOf(kind: DeviceKind, stages: readonly string[], seen: rea
           Math.log(1 + interference * overload(shares, stage, beside, inFlight)) - (base.get(stage) ?? 0),
       );
       const mean = weighed.reduce((sum, { chance }, index) => sum + chance * (logs[index] as number), 0);
-      return Math.sqrt(weighed.reduce((sum, { chance }, index) => sum + chance * ((logs[index] as number) - mean) ** 2, 0));
+      return Math.sqrt(
+        weighed.reduce((sum, { chance }, index) => sum + chance * ((logs[index] as number) - mean) ** 2, 0),
+      );
     },
   };
 }
 
-const keyOf = ({ interference, shares }: SharingHypothesis): string => `${interference} ${[...shares.values()].join(' ')}`;
+const keyOf = ({ interference, shares }: SharingHypothesis): string =>
+  `${interference} ${[...shares.values()].join(' ')}`;
 
 /** Returns the hypothesis with other shares of one stage, each with some interferences; of cores these are known. */
 function variantsOf(hypothesis: SharingHypothesis, stage: string, kind: DeviceKind): SharingHypothesis[] {
   const { interference, shares, logPrior } = hypothesis;
   const usual = shares.get(stage) ?? 1;
-  const tried = kind === 'gpu' ? OWN_SHARES : [0.5, 0.7, 1.4, 2].map((factor) => usual * factor).filter((share) => share <= 1);
+  const tried =
+    kind === 'gpu' ? OWN_SHARES : [0.5, 0.7, 1.4, 2].map((factor) => usual * factor).filter((share) => share <= 1);
   const factors = kind === 'gpu' ? OTHER_INTERFERENCES : [1];
   return tried.flatMap((share) =>
     factors.map((factor) => ({
@@ -172,7 +189,8 @@ function oversOf(told: readonly SharedPoints[]): (shares: SharingHypothesis['sha
   const known = new Map<string, readonly number[]>();
   return (shares) => {
     const key = [...shares.values()].join(' ');
-    const overs = known.get(key) ?? told.map(({ stage, beside, inFlight }) => overload(shares, stage, beside, inFlight));
+    const overs =
+      known.get(key) ?? told.map(({ stage, beside, inFlight }) => overload(shares, stage, beside, inFlight));
     known.set(key, overs);
     return overs;
   };
@@ -191,7 +209,13 @@ function explained(
   );
   const found = [...byStage].map(([stage, all]) => {
     const added = all.flatMap((each) => each.points.map(() => each.added));
-    return [stage, ownInterference(all.flatMap(({ points }) => points), added)] as const;
+    return [
+      stage,
+      ownInterference(
+        all.flatMap(({ points }) => points),
+        added,
+      ),
+    ] as const;
   });
   return {
     hypothesis,

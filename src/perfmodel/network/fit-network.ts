@@ -4,7 +4,15 @@ import { type ExecutionLaws, executionLawsOf, pointsOf, type Timed } from '../ex
 import type { Choice } from '../modelled-config.ts';
 import { WHOLE, type WithoutParts } from '../parts.ts';
 import type { Measured } from '../simulator.ts';
-import { type DeviceKind, deviceOf, type Running, type Sharing, type SharedPoints, sharingOf, stretchOf } from './device-sharing.ts';
+import {
+  type DeviceKind,
+  deviceOf,
+  type Running,
+  type SharedPoints,
+  type Sharing,
+  sharingOf,
+  stretchOf,
+} from './device-sharing.ts';
 import { type ObservedCalls, observedCalls } from './observed-calls.ts';
 import { type NetworkObservation, networkObservation, type StageObservation } from './stage-observations.ts';
 
@@ -39,7 +47,11 @@ export function fitNetwork(
   );
   const sharing: FittedNetwork['sharing'] = without.has('sharing')
     ? new Map()
-    : sharingsOf(topology.stages, measured.map(({ choice }) => choice), observations);
+    : sharingsOf(
+        topology.stages,
+        measured.map(({ choice }) => choice),
+        observations,
+      );
   const lengthened = (network: NetworkObservation, stage: StageObservation): number => {
     const fit = sharing.get(deviceOf(stage.choice).name);
     return fit ? stretchOf(fit.likeliest, fit.own.get(stage.stage), sharedPoints(network, stage)) : 1;
@@ -47,7 +59,9 @@ export function fitNetwork(
   const shared = new Set([...sharing.values()].flatMap(({ own }) => [...own.keys()]));
   const withoutPresence: WithoutParts = { has: (part) => part === 'presence' || without.has(part) };
   // What instances do to each other on a shared device is as much as they run: idle ones take nothing of it.
-  const laws = lawsOf(topology.stages, observations, lengthened, (stage) => (shared.has(stage) ? withoutPresence : without));
+  const laws = lawsOf(topology.stages, observations, lengthened, (stage) =>
+    shared.has(stage) ? withoutPresence : without,
+  );
   return { topology, calls, observations, laws, sharing, samplesPerRequest: samplesOf(observations, topology) };
 }
 
@@ -67,7 +81,12 @@ function lawsOf(
         if (!own) return [];
         const stretch = lengthened(network, own);
         const points = pointsOf({ choice: own.choice, observations: [own.observation] });
-        return [{ choice: own.choice, points: points.map((point) => ({ ...point, executionNs: point.executionNs / stretch })) }];
+        return [
+          {
+            choice: own.choice,
+            points: points.map((point) => ({ ...point, executionNs: point.executionNs / stretch })),
+          },
+        ];
       });
       const laws = executionLawsOf(timed, withoutOf(stage));
       return laws ? [[stage, laws] as const] : [];

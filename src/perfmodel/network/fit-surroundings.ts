@@ -6,7 +6,7 @@ import { enoughRequests } from '../../queueing/simulate.ts';
 import { USUAL_MISS, USUAL_SPREAD } from '../fit-spread.ts';
 import type { Measured, SimulatorOptions } from '../simulator.ts';
 import type { FittedNetwork } from './fit-network.ts';
-import { frontsAt, stagesOf, type Surroundings, USUAL_NS } from './network-of.ts';
+import { frontsAt, type Surroundings, stagesOf, USUAL_NS } from './network-of.ts';
 
 const SPREADS = [0, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.4];
 const USUAL_CV = 0.05;
@@ -90,7 +90,8 @@ function roundTripsOf(
   return new Map(
     topology.fronts.map(({ model }, place) => {
       const own = rests.map(({ measurement, found }) => {
-        const measuredNs = (measurement.fronts?.find((front) => front.model === model) ?? measurement).latencyMs.avg * NS_PER_MS;
+        const measuredNs =
+          (measurement.fronts?.find((front) => front.model === model) ?? measurement).latencyMs.avg * NS_PER_MS;
         const restNs = measuredNs - (found.fronts[place]?.latencyNs.mean ?? measuredNs);
         return Math.min(MOST_ROUND_TRIP * measuredNs, Math.max(0, restNs));
       });
@@ -102,7 +103,10 @@ function roundTripsOf(
 /** Returns the spread whose simulated p99s are nearest to the measured ones; it has the tails of client and network in it too. */
 function spreadOf(seen: readonly Seen[], surroundings: Surroundings, simulateAt: SimulateAt): number {
   const step = Math.max(1, seen.length / MOST_FOR_SPREAD);
-  const chosen = Array.from({ length: Math.min(MOST_FOR_SPREAD, seen.length) }, (_, index) => seen[Math.floor(index * step)] as Seen);
+  const chosen = Array.from(
+    { length: Math.min(MOST_FOR_SPREAD, seen.length) },
+    (_, index) => seen[Math.floor(index * step)] as Seen,
+  );
   let [best, least] = [USUAL_CV, Number.POSITIVE_INFINITY];
   for (const cv of chosen.length > 0 ? SPREADS : []) {
     const misses = chosen.reduce((sum, each) => sum + miss(each, simulateAt(each, { ...surroundings, cv })), 0);

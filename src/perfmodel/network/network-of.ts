@@ -30,8 +30,12 @@ const usualLaw = (ns: number): ServiceLaw => ({
 export const USUAL_NS = 10 * NS_PER_MS;
 
 /** Returns the law of a stage's executions, without other stages and without its calls. */
-export const stageLaw = ({ laws }: FittedNetwork, stage: string, choice: Choice, { unknownNs }: Pick<Surroundings, 'unknownNs'>): ServiceLaw =>
-  laws.get(stage)?.of(choice) ?? usualLaw(unknownNs);
+export const stageLaw = (
+  { laws }: FittedNetwork,
+  stage: string,
+  choice: Choice,
+  { unknownNs }: Pick<Surroundings, 'unknownNs'>,
+): ServiceLaw => laws.get(stage)?.of(choice) ?? usualLaw(unknownNs);
 
 /** Returns the stages and devices of a joint choice, without traffic. */
 export function stagesOf(

@@ -19,7 +19,7 @@ import { networkBound } from './bound.ts';
 import { deviceOf, type Running } from './device-sharing.ts';
 import { type FittedNetwork, fitNetwork } from './fit-network.ts';
 import { fitSurroundings } from './fit-surroundings.ts';
-import { frontsAt, stageLaw, stagesOf, type Surroundings } from './network-of.ts';
+import { frontsAt, type Surroundings, stageLaw, stagesOf } from './network-of.ts';
 import { aloneNs } from './path.ts';
 
 const REQUESTS = 300;
@@ -45,11 +45,16 @@ interface Run {
  * how stages on a device slow each other; calls; and what clients see beside that. Errors: none; without statistics usual laws are scaled to the
  * first measurement.
  */
-export function networkSimulatorOf(measured: readonly Measured[], topology: Topology, options: SimulatorOptions): Simulator {
+export function networkSimulatorOf(
+  measured: readonly Measured[],
+  topology: Topology,
+  options: SimulatorOptions,
+): Simulator {
   const { mode, percentile, seed, without, requests: most = REQUESTS } = options;
   const fitted = fitNetwork(measured, topology, without);
   const surroundings = fitSurroundings(fitted, measured, options);
-  const samplesOf = (choice: Choice) => (front: string) => choice.clientBatch ?? fitted.samplesPerRequest.get(front) ?? 1;
+  const samplesOf = (choice: Choice) => (front: string) =>
+    choice.clientBatch ?? fitted.samplesPerRequest.get(front) ?? 1;
   const known = new Map<string, Run | null>();
   const bases = new Map<string, Pick<Network, 'stages' | 'devices'>>();
   const networkOf = (choice: Choice, level: number): Network => {
@@ -92,7 +97,8 @@ export function networkSimulatorOf(measured: readonly Measured[], topology: Topo
         const { samplesPerRequest = 1, roundTripNs = 0 } = traffic;
         if (traffic.kind === 'rate') return sum + traffic.perSecond * samplesPerRequest;
         const inFlight = traffic.kind === 'closed' ? traffic.concurrency : 1;
-        const ns = aloneNs(steps, stages, samplesPerRequest, (stage) => -singleUncertainty(fitted, choice, stage)) + roundTripNs;
+        const ns =
+          aloneNs(steps, stages, samplesPerRequest, (stage) => -singleUncertainty(fitted, choice, stage)) + roundTripNs;
         return sum + (inFlight * samplesPerRequest * NS_PER_S) / ns;
       }, 0);
     },
@@ -152,7 +158,9 @@ function runOf(
       Math.hypot(...path.map(({ stage, share }) => share * (uncertainties.get(stage) ?? 0))),
     ]),
   );
-  const figures = found.fronts.map((front) => [front.name, figuresOf(front, samplesOf(front.name), percentile)] as const);
+  const figures = found.fronts.map(
+    (front) => [front.name, figuresOf(front, samplesOf(front.name), percentile)] as const,
+  );
   const predicted: Simulated =
     figures.length === 1
       ? (figures[0] as (typeof figures)[number])[1]

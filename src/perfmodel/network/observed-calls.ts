@@ -27,8 +27,13 @@ export type ObservedCalls = ReadonlyMap<string, ObservedCaller>;
 
 /** An execution takes at least this share of its time itself, whatever its calls are thought to take. */
 const LEAST_OWN = 0.02;
-/** Calls at once end with the last of them, later than the mean by up to (n − 1) / (n + 1) of it; this share of that is assumed. */
-const LATER_THAN_MEAN = 0.5;
+/**
+ * Calls at once end with the last of them. Where they wait for each other alone, that is later than their mean by their mean time in the queue; where for
+ * other callers' too, by less. This share of it is assumed.
+ */
+const LATER_THAN_MEAN = 0.6;
+/** Calls are taken for ones in turn, as most code makes them, unless the sum of squared misses is lower by this much otherwise. */
+const LEAST_EVIDENCE = 2e-3;
 /** A ratio of counts within this of a request for each request is one. */
 const ALIKE = 0.05;
 
@@ -55,14 +60,25 @@ function countOf(
   const both = told.filter((each) => each.has(caller) && each.has(model));
   const total = (stage: string, of: (server: ServerBreakdown) => number): number =>
     both.reduce((sum, each) => sum + of(each.get(stage) as ServerBreakdown), 0);
-  const [requests, samples] = [total(caller, ({ successCount }) => successCount), total(caller, ({ inferenceCount }) => inferenceCount)];
-  const [called, calledSamples] = [total(model, ({ successCount }) => successCount), total(model, ({ inferenceCount }) => inferenceCount)];
+  const [requests, samples] = [
+    total(caller, ({ successCount }) => successCount),
+    total(caller, ({ inferenceCount }) => inferenceCount),
+  ];
+  const [called, calledSamples] = [
+    total(model, ({ successCount }) => successCount),
+    total(model, ({ inferenceCount }) => inferenceCount),
+  ];
   if (!(requests > 0 && called > 0)) return null;
   // Requests of an ensemble's steps are no calls; what is left is divided among the callers.
   const steps = both.reduce((sum, each) => sum + stepRequests(model, each, topology), 0);
   const callers = Object.values(topology.calls ?? {}).filter((models) => models.includes(model)).length;
   const perRequest = Math.max(0, called - steps) / callers / requests;
-  return { model, perRequest, samplesPerCall: calledSamples / called, samplesPerRequest: Math.max(1, samples / requests) };
+  return {
+    model,
+    perRequest,
+    samplesPerCall: calledSamples / called,
+    samplesPerRequest: Math.max(1, samples / requests),
+  };
 }
 
 /** Returns the requests that a stage got as a step of ensembles; a model that clients send to is a step of its own. */
@@ -72,7 +88,8 @@ function stepRequests(model: string, told: ReadonlyMap<string, ServerBreakdown>,
     if (times === 0) return sum;
     // Every step of an ensemble has as many requests as any that nobody else uses.
     const others = stages.filter((stage) => stage !== model && timesIn(steps, stage) === 1);
-    const count = told.get(front)?.successCount ?? Math.min(...others.map((stage) => told.get(stage)?.successCount ?? 0));
+    const count =
+      told.get(front)?.successCount ?? Math.min(...others.map((stage) => told.get(stage)?.successCount ?? 0));
     return sum + (Number.isFinite(count) ? times * count : 0);
   }, 0);
 }
@@ -92,8 +109,8 @@ function callsNs(
     const calls = (perRequest * batchSize) / samplesPerRequest;
     const insideUs = server.queueUs + server.computeInputUs + server.computeInferUs + server.computeOutputUs;
     const eachNs = Math.max(insideUs, server.requestUs) * NS_PER_US;
-    const last = calls > 1 ? 1 + (LATER_THAN_MEAN * (calls - 1)) / (calls + 1) : calls;
-    return sum + eachNs * (inParallel ? last : calls);
+    const lastNs = calls > 1 ? eachNs + LATER_THAN_MEAN * server.queueUs * NS_PER_US : calls * eachNs;
+    return sum + (inParallel ? lastNs : calls * eachNs);
   }, 0);
 }
 
@@ -127,9 +144,14 @@ function isRatherParallel(
     );
     if (points.length === 0) return 0;
     const excess = told.reduce((sum, each) => sum + excessOf(caller, { counts, inParallel }, each), 0);
-    return fitLine(points, points.map(() => 1)).loss + excess;
+    return (
+      fitLine(
+        points,
+        points.map(() => 1),
+      ).loss + excess
+    );
   }) as [number, number];
-  return atOnce < inTurn;
+  return atOnce + LEAST_EVIDENCE < inTurn;
 }
 
 /** Returns by how much the calls would take longer than the executions that make them: the squares of the relative excess. */
@@ -154,4 +176,5 @@ export function networkCalls({ counts, inParallel }: ObservedCaller): readonly C
 }
 
 /** Counts of whole requests are whole but for those that are under way at the edges of a measurement. */
-const roundedNear = (ratio: number): number => (Math.abs(ratio / Math.round(ratio) - 1) <= ALIKE ? Math.round(ratio) : ratio);
+const roundedNear = (ratio: number): number =>
+  Math.abs(ratio / Math.round(ratio) - 1) <= ALIKE ? Math.round(ratio) : ratio;

@@ -72,7 +72,10 @@ function stageObservation(
       concurrency: Math.max(1, (requestsPerSecond * meanNs) / NS_PER_S),
       latencyNs: { p50: meanNs, p99: meanNs },
       roundTripNs: 0,
-      split: computeUs > 0 ? { input: server.computeInputUs / computeUs, output: server.computeOutputUs / computeUs } : NO_SPLIT,
+      split:
+        computeUs > 0
+          ? { input: server.computeInputUs / computeUs, output: server.computeOutputUs / computeUs }
+          : NO_SPLIT,
     },
   };
 }
@@ -88,7 +91,8 @@ function requestRates(
   topology: Topology,
   breakdowns: ReadonlyMap<string, ServerBreakdown>,
 ): (stage: string) => number {
-  const only = topology.fronts.length === 1 ? [{ model: topology.fronts[0]?.model ?? '', server, throughput, composing: [] }] : [];
+  const only =
+    topology.fronts.length === 1 ? [{ model: topology.fronts[0]?.model ?? '', server, throughput, composing: [] }] : [];
   const told = [...only, ...fronts].flatMap((front) => {
     const requests = front.server?.successCount ?? 0;
     const samples = front.server?.inferenceCount ?? 0;

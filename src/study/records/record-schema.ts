@@ -175,7 +175,13 @@ const record = z.discriminatedUnion('type', [
     levels: levels.optional(),
     requested: z.boolean().optional(),
     bottleneck: z
-      .looseObject({ trial: z.number(), stage: z.string(), utilization: figure, gain: figure, device: z.string().optional() })
+      .looseObject({
+        trial: z.number(),
+        stage: z.string(),
+        utilization: figure,
+        gain: figure,
+        device: z.string().optional(),
+      })
       .optional(),
   }),
   z.looseObject({

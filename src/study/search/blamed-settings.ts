@@ -50,5 +50,11 @@ export function refusedLike(shape: CandidateShape, trials: readonly Trial[]): nu
 const hasAll = (settings: Settings, values: Blame['values']): boolean =>
   values.every(([setting, value]) => settings[setting] === value);
 
-const isAtLeast = ({ policy: a }: CandidateShape, { policy: b }: CandidateShape): boolean =>
-  a.instances >= b.instances && a.maxBatchSize >= b.maxBatchSize;
+function isAtLeast(one: CandidateShape, other: CandidateShape): boolean {
+  if (one.members && other.members) {
+    const { members } = one;
+    return Object.entries(other.members).every(([model, part]) => members[model] && isAtLeast(members[model], part));
+  }
+  const [{ policy: a }, { policy: b }] = [one, other];
+  return a.instances >= b.instances && a.maxBatchSize >= b.maxBatchSize;
+}

@@ -19,6 +19,7 @@ const telling: ReadonlySet<FailureKind> = new Set(['out-of-memory', 'init-failed
 export function loadChance({ shape }: Candidate, trials: readonly Trial[]): number {
   const failed = trials.filter(({ failure }) => failure !== null && telling.has(failure.kind));
   if (failed.length === 0) return 1;
+  if (shape.members) return jointChance(shape, failed);
   const { policy } = shape;
   const key = settingsKeyOf(shape);
   const isOwn = ({ candidate }: Trial): boolean => settingsKeyOf(candidate.shape) === key;
@@ -33,6 +34,16 @@ export function loadChance({ shape }: Candidate, trials: readonly Trial[]): numb
       ? chances.reduce((sum, each) => sum + each, 0) / chances.length
       : AFTER_A_REFUSAL ** own.filter((each) => hasAtLeast(policy, each)).length;
   return chance * AFTER_A_REFUSAL ** fromAfar;
+}
+
+/** Each refused load with no more of anything, in any model, takes as much off as one of another kind; settings that the loads share count for nothing. */
+function jointChance({ members = {} }: Candidate['shape'], failed: readonly Trial[]): number {
+  const below = failed.filter(({ candidate: { shape } }) =>
+    Object.entries(shape.members ?? {}).every(
+      ([model, part]) => members[model] && hasAtLeast(members[model].policy, part.policy),
+    ),
+  );
+  return AFTER_A_REFUSAL ** below.length;
 }
 
 const policyIn = ({ candidate }: Trial): BatcherPolicy => candidate.shape.policy;

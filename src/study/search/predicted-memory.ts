@@ -19,6 +19,8 @@ interface Footing {
  * figure is a lower bound.
  */
 export function memoryReason({ shape }: Candidate, trials: readonly Trial[]): string | null {
+  // Of several models each takes memory of its own: their need is fitted by the search (`gpuMemoryNeed`), and never certain.
+  if (shape.members) return null;
   const { instances: asked, maxBatchSize } = shape.policy;
   const key = settingsKeyOf(shape);
   const smaller = footingsOf(trials).filter(

@@ -7,7 +7,7 @@ import { perHistory } from './samplers/per-history.ts';
 
 /**
  * Returns why the candidate must fail, naming the trials that show it; null when nothing does. It assumes that of two configs that differ
- * only in instances and batch size, the one with more of either needs more, and that each further instance takes as much GPU memory as
+ * only in instances and batch size, of every model, the one with more of either needs more, and that each further instance takes as much GPU memory as
  * those before it; and that a refused load with settings which no config that loaded has is due to these (`blamed-settings.ts`).
  */
 export function pruneReason(candidate: Candidate, trials: readonly Trial[]): string | null {
@@ -38,11 +38,24 @@ function mustFailLike(candidate: Candidate, failed: Trial, kind: FailureKind, tr
   const [asked, refused] = [candidate.shape, failed.candidate.shape];
   switch (kind) {
     case 'invalid-config':
-      return candidate.fingerprint === failed.candidate.fingerprint;
+      return (
+        candidate.fingerprint === failed.candidate.fingerprint ||
+        hasSuspect(
+          asked,
+          refused,
+          trials,
+          (own, suspect) => own.batching === suspect.batching && needsAsMuch(own, suspect),
+        )
+      );
     case 'out-of-memory':
-      return sameSettings(asked, refused) && atLeast(asked, refused) && batchOf(asked) >= batchOf(refused);
+      return sameSettings(asked, refused) && everyPart(asked, refused, needsAsMuch);
     case 'init-failed':
-      return sameSettings(asked, refused) && atLeast(asked, refused) && blamesInstances(asked, refused, trials);
+      return (
+        (sameSettings(asked, refused) &&
+          everyPart(asked, refused, atLeast) &&
+          blamesInstances(asked, refused, trials)) ||
+        hasSuspect(asked, refused, trials, (own, suspect) => sameSettings(own, suspect) && needsAsMuch(own, suspect))
+      );
     case 'no-gpu':
       return placesOf(asked.groups) === placesOf(refused.groups);
     case 'build-failed':
@@ -61,12 +74,44 @@ function mustFailLike(candidate: Candidate, failed: Trial, kind: FailureKind, tr
  */
 function blamesInstances(asked: CandidateShape, refused: CandidateShape, trials: readonly Trial[]): boolean {
   const lighter = trials
-    .filter((trial) => trial.measurements.length > 0 && !atLeast(trial.candidate.shape, refused))
+    .filter((trial) => trial.measurements.length > 0 && !everyPart(trial.candidate.shape, refused, atLeast))
     .map((trial) => trial.candidate.shape)
     .filter((loaded) => sameSettings(loaded, refused));
-  if (lighter.some((loaded) => batchOf(loaded) === batchOf(refused))) return true;
-  return lighter.length > 0 && batchOf(asked) >= batchOf(refused);
+  const sameBatch: IsLike = (a, b) => batchOf(a) === batchOf(b);
+  if (lighter.some((loaded) => everyPart(loaded, refused, sameBatch))) return true;
+  return lighter.length > 0 && everyPart(asked, refused, (a, b) => batchOf(a) >= batchOf(b));
 }
+
+type IsLike = (asked: CandidateShape, refused: CandidateShape) => boolean;
+
+/** Tells whether the relation holds for each model; of one model alone for that. */
+function everyPart(asked: CandidateShape, refused: CandidateShape, isLike: IsLike): boolean {
+  if (!asked.members || !refused.members) return isLike(asked, refused);
+  const { members } = asked;
+  return Object.entries(refused.members).every(([model, part]) => members[model] && isLike(members[model], part));
+}
+
+/**
+ * Tells whether the candidate has the model that a refusal is due to, in a config that is like the refused one: the only model whose config, or one that
+ * needs as much, was never served. False for one model alone, and where several models may be the cause.
+ */
+function hasSuspect(asked: CandidateShape, refused: CandidateShape, trials: readonly Trial[], isLike: IsLike): boolean {
+  if (!asked.members || !refused.members) return false;
+  const served = trials.filter(({ measurements }) => measurements.length > 0).map(({ candidate }) => candidate.shape);
+  const suspects = Object.entries(refused.members).filter(
+    ([model, part]) =>
+      !served.some(
+        ({ members }) => members?.[model] && sameSettings(members[model], part) && needsAsMuch(members[model], part),
+      ),
+  );
+  const [suspect, ...others] = suspects;
+  if (!suspect || others.length > 0) return false;
+  const [model, part] = suspect;
+  const own = asked.members[model];
+  return own !== undefined && isLike(own, part);
+}
+
+const needsAsMuch: IsLike = (asked, refused) => atLeast(asked, refused) && batchOf(asked) >= batchOf(refused);
 
 const atLeast = (asked: CandidateShape, refused: CandidateShape): boolean =>
   asked.policy.instances >= refused.policy.instances;
@@ -78,4 +123,5 @@ function samePreparation(a: CandidateShape, refused: CandidateShape): boolean | 
   return refused.preparation ? a.preparation?.key === refused.preparation.key : null;
 }
 
-const sameSettings = (a: CandidateShape, b: CandidateShape): boolean => settingsKeyOf(a) === settingsKeyOf(b);
+const sameSettings = (a: CandidateShape, b: CandidateShape): boolean =>
+  a.members && b.members ? everyPart(a, b, sameSettings) : settingsKeyOf(a) === settingsKeyOf(b);

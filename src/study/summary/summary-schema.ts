@@ -168,7 +168,9 @@ const explanation: z.ZodType<Explanation> = z
     bottleneck: z
       .strictObject({ stage: text, utilization: finite, gain: finite, device: text.optional(), words: text })
       .optional()
-      .describe('of models that are tuned together: what holds the others back, and what one more instance of it would do'),
+      .describe(
+        'of models that are tuned together: what holds the others back, and what one more instance of it would do',
+      ),
     advice: z.array(text),
     sentences: z.array(text),
     text,

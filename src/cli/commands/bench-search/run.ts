@@ -1,8 +1,8 @@
 import { TrituneError } from '../../../base/errors.ts';
 import type { MakeSampler } from '../../../benchmark/contest.ts';
+import { oneByOneSampler } from '../../../benchmark/pipelines/one-by-one.ts';
 import type { TestProblem } from '../../../benchmark/problem.ts';
 import { gridOf, otherServers, recordedGrids, scenarios } from '../../../benchmark/problems.ts';
-import { oneByOneSampler } from '../../../benchmark/pipelines/one-by-one.ts';
 import { type Result, runSuite } from '../../../benchmark/suite.ts';
 import { type Mechanism, mechanisms, type Without } from '../../../study/search/queueing/mechanisms.ts';
 import type { SamplerName } from '../../../study/search/samplers/registry.ts';
@@ -19,8 +19,8 @@ import {
   USUAL_MEASUREMENTS,
 } from './options.ts';
 import { runBenchPipelines } from './run-pipelines.ts';
-import { printShares, tellChances } from './tables.ts';
 import { refuseStudyOptions, runBenchStudies } from './run-studies.ts';
+import { printShares, tellChances } from './tables.ts';
 
 /** Lets the samplers meet on all problems, and prints how they did. Errors: USAGE, INPUT_INVALID for a file that is no recorded grid. */
 export async function runBenchSearch(options: BenchSearchOptions, terminal: Terminal): Promise<void> {
@@ -29,11 +29,7 @@ export async function runBenchSearch(options: BenchSearchOptions, terminal: Term
   const names = options.samplers.split(',');
   const unknown = names.find((name) => !known.includes(name));
   if (unknown !== undefined) {
-    throw new TrituneError(
-      'USAGE',
-      `there is no sampler '${unknown}' to compare`,
-      `give some of ${known.join(',')}`,
-    );
+    throw new TrituneError('USAGE', `there is no sampler '${unknown}' to compare`, `give some of ${known.join(',')}`);
   }
   const without = leftOut(options);
   const measurements = options.measurements ?? USUAL_MEASUREMENTS[isOfPipelines ? 'pipeline' : 'one'];

@@ -13,12 +13,21 @@ const REQUESTS = 1200;
  * Returns which model holds the best back and what one more instance of it would do, by laws fitted to all that was measured; null for one model alone,
  * and where no measurement has statistics of the models.
  */
-export function bottleneckOfBest({ started, trials, goal }: StudyState, best: Trial, { level }: Measurement): StageBottleneck | null {
+export function bottleneckOfBest(
+  { started, trials, goal }: StudyState,
+  best: Trial,
+  { level }: Measurement,
+): StageBottleneck | null {
   const { topology } = started;
   if (!topology || !best.candidate.shape.members) return null;
   const measured = trials.flatMap(({ candidate, measurements }) => measuredChoices(candidate, measurements));
   const percentile = goal.budget?.percentile ?? 99;
-  const simulator = networkSimulatorOf(measured, topology, { mode: level.mode, percentile, seed: SEED, requests: REQUESTS });
+  const simulator = networkSimulatorOf(measured, topology, {
+    mode: level.mode,
+    percentile,
+    seed: SEED,
+    requests: REQUESTS,
+  });
   if (!simulator.stageShares) return null;
   return simulator.bottleneck?.(atClientBatch(choiceOf(best.candidate), level.batch), level.value) ?? null;
 }

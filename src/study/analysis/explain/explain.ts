@@ -1,8 +1,8 @@
 import type { StageBottleneck } from '../../../perfmodel/simulator.ts';
 import { representative } from '../../final/final.ts';
 import type { StudyState } from '../../records/state.ts';
-import type { Trial } from '../../types.ts';
 import { describeBottleneck } from '../../summary/describe.ts';
+import type { Trial } from '../../types.ts';
 import { adviceOf } from './advice.ts';
 import { bottleneckOfBest } from './bottleneck.ts';
 import { type Credit, creditOf } from './credit.ts';
@@ -63,7 +63,8 @@ export function explainBest(state: StudyState): Explanation | null {
 }
 
 /** Model names keep their case. */
-const capitalised = (words: string): string => (words.startsWith('the ') ? `T${words.slice(1)}` : words.startsWith('no ') ? `N${words.slice(1)}` : words);
+const capitalised = (words: string): string =>
+  words.startsWith('the ') ? `T${words.slice(1)}` : words.startsWith('no ') ? `N${words.slice(1)}` : words;
 
 function toldOf(state: StudyState, trial: Trial): Told | null {
   const measurement = representative(state, trial)?.measurement;

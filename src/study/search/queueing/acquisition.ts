@@ -85,7 +85,8 @@ export function climbingValue(
       return chance < GOOD_CHANCE ? chance : 1 + Math.exp(-prediction.cost.mean);
     };
   const inflation =
-    INFLATIONS.find((each) => points.some((point) => pointValueOf(point, best, each).improvement >= WORTH_A_TRIAL)) ?? WIDEST;
+    INFLATIONS.find((each) => points.some((point) => pointValueOf(point, best, each).improvement >= WORTH_A_TRIAL)) ??
+    WIDEST;
   return (point) => pointValueOf(point, best, inflation).acquisitionValue;
 }
 
@@ -143,9 +144,7 @@ export function acquisitionPointsOf(
 
 /** Returns the points of choices at coarse levels and client batches. */
 export const coarsePoints = (choices: readonly Choice[], context: AcquisitionContext): AcquisitionPoint[] =>
-  choices
-    .flatMap((choice) => atCoarseBatches(choice, context.range))
-    .flatMap((choice) => upTheLevels(choice, context));
+  choices.flatMap((choice) => atCoarseBatches(choice, context.range)).flatMap((choice) => upTheLevels(choice, context));
 
 /** Returns points at finer levels around the best one of each of the best choices, which are `closely` many. */
 export function finePoints(

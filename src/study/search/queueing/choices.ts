@@ -35,6 +35,8 @@ function wholeOf(space: SpaceView): readonly Assignment[] | null {
 /** Draws so many assignments and drops duplicates, because building a candidate takes far longer than drawing its assignment. */
 function sampleOf(space: SpaceView, seed: number): Iterable<Assignment> {
   const random = seededRandom(seed);
-  const drawn = Array.from({ length: space.neighbours ? MOST_JOINT_CHOICES : MOST_CHOICES }, () => space.sample(random));
+  const drawn = Array.from({ length: space.neighbours ? MOST_JOINT_CHOICES : MOST_CHOICES }, () =>
+    space.sample(random),
+  );
   return new Map(drawn.map((assignment) => [JSON.stringify(assignment), assignment])).values();
 }

@@ -23,7 +23,8 @@ export function initialDesignOf(
   range: LevelRange,
 ): InitialDesign | null {
   const first = measured[0];
-  if (!first || first.choice.members || measured.length > TRIALS_BEFORE_INITIAL_DESIGN || range.mode !== 'concurrency') return null;
+  if (!first || first.choice.members || measured.length > TRIALS_BEFORE_INITIAL_DESIGN || range.mode !== 'concurrency')
+    return null;
   const batches = measured.flatMap(({ measurements }) => measurements.flatMap(({ server }) => server?.batches ?? []));
   if (batches.length === 0 || batches.some(({ size }) => size > 1)) return null;
   const able = left.filter(

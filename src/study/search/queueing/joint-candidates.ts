@@ -1,6 +1,7 @@
 import { seededRandom } from '../../../base/random.ts';
 import { type Choice, choiceOf, partsOf } from '../../../perfmodel/modelled-config.ts';
 import type { Simulator } from '../../../perfmodel/simulator.ts';
+import type { Candidate } from '../../../space/types.ts';
 import { assess, compareAssessments } from '../../goal/goal.ts';
 import { chosenOf } from '../../goal/ranking.ts';
 import type { Goal, LevelRange, Trial } from '../../types.ts';
@@ -28,6 +29,15 @@ export function neighboursIn(space: SpaceView): NeighboursOf {
   );
 }
 
+/** Returns the candidates next to one: its neighbours, and those with an instance of one model in place of one of another. */
+export function nextTo(space: SpaceView): (candidate: Candidate) => readonly Candidate[] {
+  const neighboursOf = neighboursIn(space);
+  return (candidate) => {
+    const choice = choiceOf(candidate);
+    return [...neighboursOf(choice), ...swapsOf(choice, neighboursOf)].map((each) => each.candidate);
+  };
+}
+
 /** What candidates are chosen by. */
 export interface JointOptions {
   readonly seed: number;
@@ -50,7 +60,10 @@ export function jointCandidates(
   const random = seededRandom(seed + trials.length);
   const bounded = byBound(sample, simulator, goal.budget, levels);
   const rest = bounded.slice(MOST_BY_BOUND);
-  const drawn = rest.length === 0 ? [] : Array.from({ length: MOST_AT_RANDOM }, () => rest[random.int(0, rest.length - 1)] as Choice);
+  const drawn =
+    rest.length === 0
+      ? []
+      : Array.from({ length: MOST_AT_RANDOM }, () => rest[random.int(0, rest.length - 1)] as Choice);
   const around = bestOf(trials, goal).flatMap(({ candidate }) => {
     const choice = choiceOf(candidate);
     const next = [...neighboursOf(choice), ...swapsOf(choice, neighboursOf)].filter(isOpen);

@@ -1,5 +1,5 @@
 import { gpuMemoryNeed } from '../../../perfmodel/gpu-memory-need.ts';
-import { type Choice, choiceOf } from '../../../perfmodel/modelled-config.ts';
+import { type Choice, choiceOf, partsOf } from '../../../perfmodel/modelled-config.ts';
 import type { Measured } from '../../../perfmodel/simulator.ts';
 import type { Trial } from '../../types.ts';
 import { loadChance } from '../load-chance.ts';
@@ -71,10 +71,21 @@ const PROBABLE = 0.5;
  * search looks for the number of instances that fits below the refused one first.
  */
 function isBeyond(asked: Choice, refused: Choice, loaded: readonly Choice[]): boolean {
+  if (asked.members) return isBeyondInNetwork(asked, refused, loaded);
   const { instances, maxBatchSize } = refused.policy;
   if (asked.policy.instances <= instances || asked.policy.maxBatchSize < maxBatchSize) return false;
   return !loaded.some(
     ({ settingsKey, policy }) =>
       settingsKey === asked.settingsKey && policy.instances >= instances && policy.maxBatchSize >= maxBatchSize,
   );
+}
+
+/** The same of models together, each with as many instances and as large a batch as was refused, while no config with as much of all has loaded. */
+function isBeyondInNetwork(asked: Choice, refused: Choice, loaded: readonly Choice[]): boolean {
+  const hasAsMuch = (one: Choice, other: Choice): boolean =>
+    partsOf(other).every(({ policy }, index) => {
+      const own = partsOf(one)[index]?.policy;
+      return own && own.instances >= policy.instances && own.maxBatchSize >= policy.maxBatchSize;
+    });
+  return hasAsMuch(asked, refused) && !loaded.some((each) => hasAsMuch(each, refused));
 }

@@ -34,10 +34,10 @@ export function climbed(
   best: number | null,
   search: LocalSearch,
 ): readonly AcquisitionPoint[] {
-  const valueOf = climbingValue(points, best);
+  const worthOf = climbingValue(points, best);
   const all = [...points];
   const seen = new Set(points.map(({ choice }) => choice.key));
-  for (const start of startsOf(points, valueOf)) {
+  for (const start of startsOf(points, worthOf)) {
     let now = start;
     for (let step = 0; step < MOST_STEPS; step++) {
       const next = search.neighboursOf(now.choice).filter((each) => !seen.has(each.key) && search.isOpen(each));
@@ -46,31 +46,31 @@ export function climbed(
       const { level } = now;
       const found = tried.flatMap((each) => pointsAt(each, levelsBeside(level, context.range), context));
       all.push(...found);
-      const better = highest(found, valueOf);
-      if (!better || valueOf(better) <= LEAST_RISE * valueOf(now)) break;
+      const better = highest(found, worthOf);
+      if (!better || worthOf(better) <= LEAST_RISE * worthOf(now)) break;
       now = better;
     }
   }
   return all;
 }
 
-type ValueOf = (point: AcquisitionPoint) => number;
+type WorthOf = (point: AcquisitionPoint) => number;
 
 /** Returns the best points, each of another candidate. */
-function startsOf(points: readonly AcquisitionPoint[], valueOf: ValueOf): readonly AcquisitionPoint[] {
+function startsOf(points: readonly AcquisitionPoint[], worthOf: WorthOf): readonly AcquisitionPoint[] {
   const byChoice = [...Map.groupBy(points, ({ choice }) => choice.key).values()];
   return byChoice
-    .flatMap((own) => highest(own, valueOf) ?? [])
-    .map((point) => ({ point, value: valueOf(point) }))
+    .flatMap((own) => highest(own, worthOf) ?? [])
+    .map((point) => ({ point, value: worthOf(point) }))
     .sort((a, b) => b.value - a.value)
     .slice(0, STARTS)
     .map(({ point }) => point);
 }
 
-function highest(points: readonly AcquisitionPoint[], valueOf: ValueOf): AcquisitionPoint | null {
+function highest(points: readonly AcquisitionPoint[], worthOf: WorthOf): AcquisitionPoint | null {
   let best: { point: AcquisitionPoint; value: number } | null = null;
   for (const point of points) {
-    const value = valueOf(point);
+    const value = worthOf(point);
     if (best === null || value > best.value) best = { point, value };
   }
   return best?.point ?? null;

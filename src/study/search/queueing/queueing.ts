@@ -137,7 +137,11 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
 }
 
 /** Returns what holds the best trial so far back, at the level that it stands for. */
-function withBottleneck({ simulator }: SearchState, trials: readonly Trial[], goal: Goal): Pick<Proposal, 'bottleneck'> {
+function withBottleneck(
+  { simulator }: SearchState,
+  trials: readonly Trial[],
+  goal: Goal,
+): Pick<Proposal, 'bottleneck'> {
   const best = bestTrial(trials, goal);
   const level = best && chosenOf(best)?.level;
   if (!best || !level) return {};

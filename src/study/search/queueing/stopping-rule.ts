@@ -18,21 +18,26 @@ const HALVED_AFTER = 2;
 const MOST_GAIN = Math.log(Number.MAX_VALUE) - Math.log(Number.MIN_VALUE);
 
 /** What the stopping rule depends on. */
-type StoppingContext = Pick<QueueingOptions, 'goal' | 'leastGain' | 'without'> & Pick<Remaining, 'pace'>;
+type StoppingContext = Pick<QueueingOptions, 'goal' | 'leastGain' | 'topology' | 'without'> & Pick<Remaining, 'pace'>;
 
 /** Tells whether the expected gain, halved for every two trials in a row without one, is below the threshold. */
 export function isHardlyWorth(gain: number, trials: readonly Trial[], context: StoppingContext): boolean {
   const discount =
     context.pace === 'early' || context.without?.has('belief')
       ? 1
-      : 0.5 ** (trialsWithoutGain(trials, context.goal) / HALVED_AFTER);
+      : 0.5 ** (trialsWithoutGain(trials, context.goal) / (HALVED_AFTER * modelsOf(context)));
   return gain * discount < requiredGain(trials, context);
 }
 
+/** Models that are tuned together: so many times as long may a search take, and so many trials in a row be without a gain. */
+const modelsOf = ({ topology }: StoppingContext): number => Math.max(1, topology?.stages.length ?? 1);
+
 /** Returns the gain that a trial must promise, as a logarithm. */
-function requiredGain({ length }: readonly Trial[], { leastGain, pace }: StoppingContext): number {
+function requiredGain({ length }: readonly Trial[], context: StoppingContext): number {
+  const { leastGain, pace } = context;
+  const worthDoubling = WORTH_DOUBLING / modelsOf(context);
   const forItsTime =
-    pace === 'early' ? 0 : Math.max(pace === 'late' ? WORTH_BEING_LATE : 0, WORTH_DOUBLING / Math.max(1, length));
+    pace === 'early' ? 0 : Math.max(pace === 'late' ? WORTH_BEING_LATE : 0, worthDoubling / Math.max(1, length));
   return Math.log1p(leastGain ?? Math.max(LEAST_GAIN, forItsTime));
 }
 

@@ -1,0 +1,69 @@
+import type { Pipeline, PipelineModel } from '../../../src/benchmark/pipelines/pipeline.ts';
+import { pipelineMeasurement } from '../../../src/benchmark/pipelines/pipeline-measurement.ts';
+import { pipelineProblem } from '../../../src/benchmark/pipelines/pipeline-problem.ts';
+import type { TestProblem } from '../../../src/benchmark/problem.ts';
+import { choiceOf } from '../../../src/perfmodel/modelled-config.ts';
+import { networkSimulatorOf } from '../../../src/perfmodel/network/network-simulator.ts';
+import type { Measured, Simulator } from '../../../src/perfmodel/simulator.ts';
+import type { Topology } from '../../../src/space/topology.ts';
+import type { Assignment, Candidate } from '../../../src/space/types.ts';
+import { law } from '../../queueing/network/builders.ts';
+
+/** A model without noise: so many milliseconds and so many for each sample. */
+export const model = (
+  name: string,
+  fixedMs: number,
+  perSampleMs = 0,
+  more: Partial<PipelineModel> = {},
+): PipelineModel => ({
+  ...{ name, law: law(fixedMs, perSampleMs), presence: Number.POSITIVE_INFINITY, isOnGpu: false },
+  ...{ memory: 1, batch: 1, instances: [1, 2, 3, 4], batches: [1, 4, 8], delaysUs: [0] },
+  ...more,
+});
+
+export const pipeline = (models: readonly PipelineModel[], more: Partial<Pipeline> = {}): Pipeline => ({
+  ...{ name: 'made', models, devices: [], roundTripMs: 0, frontEndUs: 0 },
+  fronts: [
+    {
+      model: 'ensemble',
+      steps: models.map(({ name }, place) => ({ stage: name, after: place === 0 ? [] : [place - 1] })),
+    },
+  ],
+  noise: { throughput: 0, latency: 0, execution: 0 },
+  ...more,
+});
+
+/** A random source by which every normal draw is 0. */
+const still = { float: () => 0, int: () => 0 };
+
+/** A problem with what its measurements say, to the letter. */
+export function without(noise: Pipeline): Played {
+  const problem = pipelineProblem(noise);
+  const topology = problem.topology as Topology;
+  const candidate = (assignment: Assignment): Candidate => {
+    const outcome = problem.space.build(assignment);
+    if (!outcome.legal) throw new Error(outcome.reason);
+    return outcome.candidate;
+  };
+  const measured = (assignment: Assignment, ...levels: readonly number[]): Measured => {
+    const own = Object.keys(assignment).length === 0 ? problem.baseline : candidate(assignment);
+    const exact = { rate: 1, latency: 1, rateWidth: 0.01, latencyWidth: 0.01 };
+    const measurements = levels.map((value) =>
+      pipelineMeasurement(problem.truth(own, value), { mode: 'concurrency', value }, topology, exact, still),
+    );
+    return { choice: choiceOf(own), measurements };
+  };
+  const simulator = (...all: readonly Measured[]): Simulator =>
+    networkSimulatorOf(all, topology, { mode: 'concurrency', percentile: 99, seed: 1 });
+  return { problem, topology, candidate, measured, simulator };
+}
+
+export interface Played {
+  readonly problem: TestProblem;
+  readonly topology: Topology;
+  candidate(assignment: Assignment): Candidate;
+  measured(assignment: Assignment, ...levels: readonly number[]): Measured;
+  simulator(...all: readonly Measured[]): Simulator;
+}
+
+export const ratio = (a: number | undefined, b: number): number => Math.abs((a ?? Number.NaN) / b - 1);
