@@ -1,7 +1,7 @@
 import type { LoadLevel } from '../loadgen/types.ts';
 import { type FitQuality, fitQuality } from '../queueing/calibration/fit-quality.ts';
 import type { Candidate } from '../space/types.ts';
-import { correctedFigures, figuresAt } from './corrected-figures.ts';
+import { correctedFigure, LEAST_NOISE, type PredictFigure } from './correction.ts';
 import { atClientBatch, type Choice, choiceOf } from './modelled-config.ts';
 import { hasServicePoints, servicePoints } from './observation.ts';
 import { isModelled, type MeasuredCandidate, observationsOf } from './observations.ts';
@@ -10,6 +10,8 @@ import {
   type Measured,
   type ModelSimulator,
   measuredChoices,
+  type SimulatedFigures,
+  type Simulator,
   simulatorOf,
 } from './simulator.ts';
 
@@ -82,10 +84,52 @@ export function predictorOf(
       if (level.mode !== 'concurrency' || !isModelled(candidate.shape)) return null;
       const choice = atClientBatch(choiceOf(candidate), level.batch);
       const figures = figuresAt(figure, draw.percentile, choice, level.value);
-      return (
-        figures && { ...figures, extrapolates: beyond(seen, choice, simulator.largestBatch(choice, level.value)) }
-      );
+      return figures && { ...figures, extrapolates: beyond(seen, choice, simulator.largestBatch(choice, level.value)) };
     },
+  };
+}
+
+/** Estimates one of a simulator's figures; null where the choice cannot serve such requests. */
+type EstimateFigure = (name: keyof SimulatedFigures, choice: Choice, level: number) => Estimate | null;
+
+/** Percentiles that every measurement has, whatever its budget's percentile. */
+const latencies: Readonly<Record<number, keyof SimulatedFigures>> = {
+  50: 'latency-p50',
+  90: 'latency-p90',
+  95: 'latency-p95',
+  99: 'latency-p99',
+};
+
+/** Returns figures corrected by their residuals; each correction is fitted on first use. */
+export function correctedFigures(
+  simulator: Simulator,
+  measured: readonly Measured[],
+  longestDelayUs: number,
+): EstimateFigure {
+  const known = new Map<keyof SimulatedFigures, PredictFigure>();
+  return (name, choice, level) => {
+    const predict = known.get(name) ?? correctedFigure(name, simulator, measured, { longestDelayUs });
+    known.set(name, predict);
+    const predicted = predict(choice, level);
+    const noise = name === 'throughput' ? LEAST_NOISE.throughput : LEAST_NOISE.latency;
+    return predicted && { value: Math.exp(predicted.mean), deviation: Math.hypot(predicted.sd, noise) };
+  };
+}
+
+/** Returns throughput and latencies of a choice at a level; `percentile`: that of the budget. */
+export function figuresAt(
+  figure: EstimateFigure,
+  percentile: number,
+  choice: Choice,
+  level: number,
+): Omit<Predicted, 'extrapolates'> | null {
+  const throughput = figure('throughput', choice, level);
+  const budgetLatency = figure(latencies[percentile] ?? 'latency', choice, level);
+  if (!throughput || !budgetLatency) return null;
+  return {
+    throughput,
+    budgetLatency,
+    latencyMs: (each) => figure(latencies[each] ?? 'latency', choice, level)?.value ?? budgetLatency.value,
   };
 }
 

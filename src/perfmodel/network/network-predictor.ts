@@ -1,10 +1,9 @@
 import { stageBreakdowns } from '../../profiler/stage-breakdowns.ts';
 import type { Topology } from '../../space/topology.ts';
 import type { Candidate, CandidateShape } from '../../space/types.ts';
-import { correctedFigures, figuresAt } from '../corrected-figures.ts';
 import { atClientBatch, type Choice, choiceOf } from '../modelled-config.ts';
 import { isModelled, isUsable, type MeasuredCandidate } from '../observations.ts';
-import type { Draw, Predicted, Predictor } from '../predictor.ts';
+import { correctedFigures, type Draw, figuresAt, type Predicted, type Predictor } from '../predictor.ts';
 import { type Measured, measuredChoices } from '../simulator.ts';
 import { networkSimulatorOf } from './network-simulator.ts';
 
@@ -29,9 +28,7 @@ export function networkPredictorOf(
   { percentile, seed, requests }: Draw,
   asked: readonly Candidate[] = [],
 ): Predictor | null {
-  const measured = candidates.flatMap((each) =>
-    measuredChoices(each.candidate, networkObservations(each, topology)),
-  );
+  const measured = candidates.flatMap((each) => measuredChoices(each.candidate, networkObservations(each, topology)));
   if (measured.length === 0) return null;
   const simulator = networkSimulatorOf(measured, topology, { mode: 'concurrency', percentile, seed, requests });
   const delays = [...measured.map(({ choice }) => choice), ...asked.map(choiceOf)].map(({ delayUs }) => delayUs);

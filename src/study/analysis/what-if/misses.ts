@@ -33,11 +33,7 @@ const MOST_TRIALS = 10;
 const SHARE = 0.9;
 
 /** Cross-validates the performance model over a study's trials; null when no measurement could be predicted from other trials. */
-export function predictionMisses(
-  trials: readonly Trial[],
-  percentile: number,
-  model: StudyModel,
-): Misses | null {
+export function predictionMisses(trials: readonly Trial[], percentile: number, model: StudyModel): Misses | null {
   const telling = trials.filter((trial) => model.observationsIn(trial) > 0);
   const heldOut = spread(telling, MOST_TRIALS);
   const misses = heldOut.flatMap((target) => {

@@ -40,5 +40,4 @@ const ofSeveral = (topology: Topology): StudyModel => ({
   mostSimulations: 400,
 });
 
-export const studyModelOf = (topology: Topology | undefined): StudyModel =>
-  topology ? ofSeveral(topology) : ofOne;
+export const studyModelOf = (topology: Topology | undefined): StudyModel => (topology ? ofSeveral(topology) : ofOne);
