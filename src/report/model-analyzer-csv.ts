@@ -1,8 +1,8 @@
 import type { GpuMetrics, Measurement } from '../profiler/measurement.ts';
-import type { CandidateShape } from '../space/types.ts';
 import { type Assessment, assess, compareAssessments, missingMetrics } from '../study/goal/goal.ts';
 import type { StudyState } from '../study/records/state.ts';
 import type { Goal, Trial } from '../study/types.ts';
+import { analyzerNames } from './analyzer-names.ts';
 import { type Cell, csvText } from './csv.ts';
 
 interface Table {
@@ -22,23 +22,26 @@ const BYTES_PER_MB = 1e6;
 /**
  * Returns the study as the three tables of Model Analyzer 1.58, under the names of its files: the same columns in the same order, the same units,
  * and `\n` as the line end. The best config stands first, and within a config what meets the goal. `MODEL_config_N` is trial N,
- * `MODEL_config_default` the original config. Two things differ: figures have up to three decimals where Model Analyzer has one, and the cell of a
+ * `MODEL_config_default` the original config; several models' values stand in one cell (`analyzerNames`). Two things differ: figures have up to three decimals where Model Analyzer has one, and the cell of a
  * figure that was not measured is empty, such as those of the server alone.
  */
 export function analyzerTables(state: StudyState): readonly Table[] {
   const rows = rowsOf(state);
   const load = state.started.levels.mode === 'concurrency' ? 'Concurrency' : 'Request Rate';
   const batchIn = ({ measurement }: Row): number => measurement.level.batch ?? state.started.spec.traffic.batch;
-  const config = ({ trial }: Row): string => `${state.started.model}_config_${trial.number || 'default'}`;
+  const names = analyzerNames(state);
   const inference = rows.map((row) => [
-    ...[state.started.model, batchIn(row), row.measurement.level.value, config(row)],
-    ...[instanceGroups(row.trial.candidate.shape), row.trial.candidate.shape.policy.maxBatchSize, yesOrNo(row)],
-    ...[rounded(row.measurement.throughput.value), rounded(row.measurement.latencyMs.p99)],
+    ...[names.model, batchIn(row), names.level(row.measurement), names.configPath(row.trial)],
+    ...[names.instanceGroups(row.trial), names.maxBatchSizes(row.trial), yesOrNo(row)],
+    ...[
+      withFronts(row.measurement, ({ throughput }) => throughput.value),
+      withFronts(row.measurement, ({ latencyMs }) => latencyMs.p99),
+    ],
   ]);
   const gpu = rows.flatMap((row) =>
     (row.measurement.device.gpus ?? []).map((each) => [
-      ...[state.started.model, each.uuid, batchIn(row), row.measurement.level.value, config(row)],
-      ...[instanceGroups(row.trial.candidate.shape), yesOrNo(row), ...gpuFigures(each)],
+      ...[names.model, each.uuid, batchIn(row), names.level(row.measurement), names.configPath(row.trial)],
+      ...[names.instanceGroups(row.trial), yesOrNo(row), ...gpuFigures(each)],
     ]),
   );
   const uuids = new Set(rows.flatMap(({ measurement }) => measurement.device.gpus ?? []).map(({ uuid }) => uuid));
@@ -87,14 +90,14 @@ const worst: Assessment = {
 const standingOf = ({ candidate }: Trial, measurement: Measurement, goal: Goal): Assessment =>
   missingMetrics(measurement, candidate, goal).length === 0 ? assess(measurement, candidate, goal) : worst;
 
-/** Returns the instance groups as Model Analyzer writes them: `2:GPU`, or `2:GPU + 1:CPU` for groups of several kinds. */
-function instanceGroups({ groups, policy }: CandidateShape): string {
-  const counts = new Map<string, number>();
-  for (const { device, count } of groups.length > 0 ? groups : [{ device: 'auto', count: policy.instances }]) {
-    counts.set(device, (counts.get(device) ?? 0) + count);
-  }
-  return [...counts].map(([device, count]) => `${count}:${device.toUpperCase()}`).join(' + ');
+/** The figure of all, and behind it in brackets those of models that are sent requests side by side: `421, [184.5,236.5]`. */
+function withFronts(measurement: Measurement, of: (figures: Figures) => number): Cell {
+  const whole = rounded(of(measurement));
+  if (!measurement.fronts) return whole;
+  return `${whole ?? ''}, [${measurement.fronts.map((front) => rounded(of(front))).join(',')}]`;
 }
+
+type Figures = Pick<Measurement, 'throughput' | 'latencyMs'>;
 
 const yesOrNo = ({ satisfies }: Row): string => (satisfies ? 'Yes' : 'No');
 

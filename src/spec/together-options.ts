@@ -17,7 +17,8 @@ export const callsOf = (calls: readonly BlsCalls[], model: string): { readonly [
  * USAGE for something of a model that is not among them.
  */
 export function togetherOptions(series: SeriesOptions): Partial<TuneOptions> {
-  const { model: _, own: __, space, candidates, constraint, inputData, shape, latencyBudget = [], ...common } = series;
+  const { model: _, own: all, space, candidates, constraint, inputData, shape, latencyBudget = [], ...rest } = series;
+  const { blsComposing, ...common } = rest;
   const models = [...new Set([...modelsIn(series), ...(series.together ?? [])])];
   const [first = ''] = models;
   for (const named of [...latencyBudget.flatMap((each) => each.model ?? []), ...Object.keys(series.mix ?? {})])
@@ -34,9 +35,11 @@ export function togetherOptions(series: SeriesOptions): Partial<TuneOptions> {
   const budgets = latencyBudget.flatMap(({ model, latencyMs }) =>
     model === null ? [] : [[model, latencyMs] as const],
   );
+  const own = all && Object.hasOwn(all, first) ? all[first] : {};
   return {
-    ...common,
-    ...{ model: first, together: models, blsComposing: series.blsComposing && callsOf(series.blsComposing, first) },
+    ...{ ...common, ...own },
+    ...{ model: first, together: models },
+    ...given('blsComposing', blsComposing ? callsOf(blsComposing, first) : own?.blsComposing),
     ...given('space', spaceOf(spaces)),
     ...given('candidates', candidates?.at(-1)),
     ...given(

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Measurement } from '../../src/profiler/measurement.ts';
 import { analyzerTables } from '../../src/report/model-analyzer-csv.ts';
+import { buildJoint } from '../../src/space/joint/build-joint.ts';
+import { joinSpaces, jointOriginal } from '../../src/space/joint/joint-space.ts';
+import { spaceFromJson } from '../../src/space/source/load.ts';
 import { specOf } from '../../src/spec/spec-of-options.ts';
 import { foldStudy } from '../../src/study/records/fold.ts';
 import type { StudyRecord, StudyStarted } from '../../src/study/records/records.ts';
@@ -79,4 +82,61 @@ describe("Model Analyzer's tables", () => {
     ]);
     expect(lines['metrics-server-only.csv']?.slice(1)).toEqual(['triton-server,GPU-a,,,', 'triton-server,GPU-b,,,']);
   });
+
+  it('put the models of a pipeline into one cell, each part with the number of the trial that first had it', () => {
+    const { records, started } = pipelineOf([
+      ['encoder', 2],
+      ['head', 3],
+    ]);
+    const lines = tablesOf(records, started);
+    expect(lines['metrics-model-inference.csv']?.slice(1)).toEqual([
+      'net,1,1,"net_config_2: encoder_config_default, head_config_2","1:CPU,3:CPU","4,4",Yes,300,5',
+      'net,1,1,"net_config_1: encoder_config_1, head_config_default","2:CPU,1:CPU","4,4",Yes,200,5',
+      'net,1,1,"net_config_default: encoder_config_default, head_config_default","1:CPU,1:CPU","4,4",Yes,100,5',
+    ]);
+  });
+
+  it('have the figures of each model behind those of all where requests go to several side by side', () => {
+    const { records, started } = pipelineOf([['encoder', 2]]);
+    const fronts = [
+      { model: 'encoder', steps: [{ stage: 'encoder' }] },
+      { model: 'head', steps: [{ stage: 'head' }] },
+    ];
+    const mixed = records.map((record) => {
+      if (record.type !== 'trial-measured') return record;
+      const { measurement } = record;
+      const own = (model: string, value: number) => ({ ...measurement, ...measured(value, value, 4), model });
+      return { ...record, measurement: { ...measurement, fronts: [own('encoder', 3), own('head', 1)] } };
+    });
+    const lines = tablesOf(mixed, { ...started, topology: { fronts, stages: ['encoder', 'head'] } });
+    expect(lines['metrics-model-inference.csv']?.[1]).toBe(
+      '"encoder,head",1,"3,1","encoder_config_1,head_config_default","2:CPU,1:CPU","4,4",Yes,"200, [3,1]","5, [4,4]"',
+    );
+  });
 });
+
+/** A study of the ensemble `net` over two models, and a trial for each change of one model's instances. */
+function pipelineOf(changes: readonly (readonly [model: string, instances: number])[]) {
+  const models = { encoder: { ...originalConfig, name: 'encoder' }, head: { ...originalConfig, name: 'head' } };
+  const original = jointOriginal(models, { net: { name: 'net', platform: 'ensemble', max_batch_size: 4 } }, 'net');
+  const space = spaceFromJson({ parameters: { instances: [1, 2, 3] } });
+  const joint = joinSpaces({ encoder: space, head: space }, original, 'net');
+  const candidates = [
+    original,
+    ...changes.map(([model, instances]) => {
+      const outcome = buildJoint(joint, { [`${model}/instances`]: instances });
+      if (!outcome.legal) throw new Error(outcome.reason);
+      return outcome.candidate;
+    }),
+  ];
+  const records = candidates.flatMap((candidate, number) =>
+    trial(number, originalConfig, [measured(1, 100 * (number + 1), 5)]).map(
+      (record): StudyRecord => (record.type === 'trial-started' ? { ...record, candidate } : record),
+    ),
+  );
+  const steps = [{ stage: 'encoder' }, { stage: 'head' }];
+  return {
+    records,
+    started: { original, topology: { fronts: [{ model: 'net', steps }], stages: ['encoder', 'head'] } },
+  };
+}

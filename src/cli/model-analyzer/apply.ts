@@ -29,7 +29,7 @@ export function withAnalyzerFile(
 ): SeriesFlags {
   const { modelAnalyzerConfig: file } = options;
   if (file === undefined || options.resume !== undefined) return options;
-  const { models, common, own, ignored } = translate(readAnalyzerFile(file), {
+  const { models, common, own, ignored, together } = translate(readAnalyzerFile(file), {
     protocol: given.has('protocol') ? options.protocol : undefined,
     percentile: given.has('percentile') ? options.percentile : undefined,
     models: given.has('model') ? modelsIn(options) : undefined,
@@ -48,6 +48,7 @@ export function withAnalyzerFile(
     ...options,
     ...leftOf(common),
     model: models,
+    ...(together && { together: models }),
     own: Object.fromEntries([...own].map(([model, study]) => [model, leftOf(withoutLevels(study))])),
   };
 }

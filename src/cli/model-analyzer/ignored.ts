@@ -7,16 +7,12 @@ const ownServer =
   'it is not passed on: give --docker-arg, or start the server yourself and say triton_launch_mode: remote';
 const fromServer = "GPU figures are read from the server's metrics";
 const inPlace = 'configs are sent to the server as they are: no repository is written';
-const oneModel = 'the parts of an ensemble or of a BLS model are not tuned with it: tune them by themselves';
 const ownStop = 'the search stops by --max-trials, --time-budget, or by itself';
 
 /** Keys of Model Analyzer's that do not count, by pattern, and why. */
 const reasons: readonly (readonly [RegExp, string])[] = [
   [/^(output_model_repository_path|override_output_model_repository)$/, inPlace],
   [/^checkpoint_directory$/, 'the journal in the output directory is the checkpoint: --resume'],
-  [/^run_config_profile_models_concurrently_enable$/, 'models are tuned one after another'],
-  [/^weighting$/, 'models are tuned one after another: none is traded for another'],
-  [/^(bls|ensemble|cpu_only)_composing_models$/, oneModel],
   [/^reload_model_disable$/, 'a config can only be tried by loading the model with it'],
   [/^(optuna_.*|(min|max)_percentage_of_search_space|use_concurrency_formula)$/, ownStop],
   [
@@ -44,14 +40,12 @@ const reasons: readonly (readonly [RegExp, string])[] = [
 /** Keys that are read. */
 const read = new Set([...Object.keys(analyzerFile.shape), ...Object.keys(modelSettings.shape)]);
 const ofParameters = ['batch_sizes', 'concurrency', 'request_rate'];
-/** In the schema so that their form is checked, and without effect. */
-const withoutEffect = new Set(['cpu_only_composing_models']);
 
 /** Notes down the keys that nothing is read from, of the file, of a model's settings, or of its `parameters`. */
 export function ignoreKeys(fields: object, prefix: string, ignore: Ignore): void {
   const known = prefix.endsWith('.parameters.') ? new Set(ofParameters) : read;
   for (const [key, value] of Object.entries(fields)) {
-    if (value === undefined || (known.has(key) && !withoutEffect.has(key))) continue;
+    if (value === undefined || known.has(key)) continue;
     const reason = reasons.find(([pattern]) => pattern.test(key))?.[1];
     ignore(`${prefix}${key}`, reason ?? `tritune does not know it${didYouMean(key, known)}`);
   }

@@ -10,20 +10,30 @@ export interface ReadFile {
   readonly content: AnalyzerFile;
   /** In the order of the file. */
   readonly models: ReadonlyMap<string, ModelSettings>;
+  /** The models that a BLS model calls. */
+  readonly called: ReadonlyMap<string, ModelSettings>;
+  /** Models of ensembles of which the file says what to try. */
+  readonly steps: ReadonlyMap<string, ModelSettings>;
 }
 
 /** Reads the file by the rules of YAML 1.1, as Model Analyzer does. Errors: INPUT_INVALID with the path of the key. */
 export function readAnalyzerFile(file: string): ReadFile {
   const content = checked(analyzerFile, contentOf(file), file, []);
-  const named = namedModels(content.profile_models);
-  if (named === null) {
-    throw invalid(file, ['profile_models'], 'expected names of models, or settings by name');
-  }
-  const models = named.map(([name, settings]) => {
-    return [name, checked(modelSettings, settings ?? {}, file, ['profile_models', name])] as const;
-  });
-  return { file, content, models: new Map(models) };
+  const modelsUnder = (key: keyof AnalyzerFile & string): ReadonlyMap<string, ModelSettings> => {
+    const named = namedModels(content[key]);
+    if (named === null) throw invalid(file, [key], 'expected names of models, or settings by name');
+    return new Map(
+      named.map(([name, settings]) => [name, checked(modelSettings, settings ?? {}, file, [key, name])] as const),
+    );
+  };
+  const given = (key: keyof AnalyzerFile & string) => (isGiven(content[key]) ? modelsUnder(key) : new Map());
+  const composing = { called: given('bls_composing_models'), steps: given('ensemble_composing_models') };
+  return { file, content, models: modelsUnder('profile_models'), ...composing };
 }
+
+/** An empty list says as much as none. */
+const isGiven = (value: unknown): boolean =>
+  value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0);
 
 /** `file: path: reason`. */
 export function invalid(file: string, path: readonly PropertyKey[], reason: string): TrituneError {

@@ -69,6 +69,7 @@ const shared = {
 export const modelSettings = z.looseObject({
   ...shared,
   cpu_only: z.boolean().optional(),
+  weighting: whole.optional(),
   parameters: z
     .looseObject({
       batch_sizes: numberList.optional(),
@@ -86,6 +87,9 @@ export const analyzerFile = z.looseObject({
   model_repository: text.optional(),
   export_path: text.optional(),
   cpu_only_composing_models: names.optional(),
+  bls_composing_models: z.unknown().optional(),
+  ensemble_composing_models: z.unknown().optional(),
+  run_config_profile_models_concurrently_enable: z.boolean().optional(),
   client_protocol: z.enum(['grpc', 'http']).optional(),
   triton_launch_mode: z.enum(['local', 'docker', 'remote', 'c_api']).optional(),
   triton_grpc_endpoint: text.optional(),

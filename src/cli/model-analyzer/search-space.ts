@@ -14,9 +14,15 @@ const MOST_COUNTS = 1000;
  * automatic one of instances and doubling batch sizes, or nothing but the model as it is where the search is disabled.
  * Errors: INPUT_INVALID with the path of the key.
  */
-export function searchSpace(read: ReadFile, name: string, settings: ModelSettings, batch: number): JsonObject {
+export function searchSpace(
+  read: ReadFile,
+  name: string,
+  settings: ModelSettings,
+  batch: number,
+  under = 'profile_models',
+): JsonObject {
   const { file } = read;
-  const path = ['profile_models', name, 'model_config_parameters'];
+  const path = [under, name, 'model_config_parameters'];
   const given = settings.model_config_parameters;
   const parameters = given ? beside(configParameters(given, file, path), read) : automatic(read);
   const placesInstances = Object.keys(parameters).some(

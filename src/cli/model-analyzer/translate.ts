@@ -3,13 +3,14 @@ import type { SeriesOptions } from '../../spec/series-fields.ts';
 import type { Protocol } from '../../spec/server-spec.ts';
 import type { AnalyzerSettings, IgnoredKey, TuneOptions } from '../../spec/tune-options.ts';
 import type { SamplerName } from '../../study/search/samplers/registry.ts';
+import { composedSpace } from './composing.ts';
+import { type Concurrent, concurrentStudy } from './concurrent.ts';
 import { flagOptions } from './flags.ts';
 import { goalOptions } from './goal.ts';
 import { ignoreKeys } from './ignored.ts';
 import { batchOptions, loadOptions } from './levels.ts';
 import type { ReadFile } from './read-file.ts';
 import type { AnalyzerFile, Ignore, ModelSettings } from './schema.ts';
-import { searchSpace } from './search-space.ts';
 import { serverOptions } from './server.ts';
 
 /** What a file of Model Analyzer's asks for, as options of ours. */
@@ -20,6 +21,8 @@ export interface Translation {
   /** For each model. */
   readonly own: ReadonlyMap<string, Partial<TuneOptions>>;
   readonly ignored: readonly IgnoredKey[];
+  /** The models share the server: one study of all, under the name of the first. */
+  readonly together: boolean;
 }
 
 /** What the command line says already, and the translation depends on. */
@@ -70,11 +73,36 @@ export function translate(read: ReadFile, given: Given): Translation {
     ...(content.export_path !== undefined && { output: content.export_path }),
     ...(mode === 'optuna' && content.optuna_max_trials !== undefined && { maxTrials: content.optuna_max_trials }),
   };
-  const ignored = [...byKey.values()];
-  const optionsOf = ({ requests, options, analyzer }: (typeof own)[number]): Partial<TuneOptions> => ({
-    ...{ ...requests, ...options, modelAnalyzer: { file, ignored, ...analyzer } },
+  const called = [...read.called.keys()];
+  const optionsOf = ({ name, requests, options, analyzer }: (typeof own)[number]): Partial<TuneOptions> => ({
+    ...{ ...requests, ...options, modelAnalyzer: { file, ignored: [], ...analyzer } },
+    ...(called.length > 0 && { blsComposing: { [name]: called } }),
   });
-  return { models, common, own: new Map(own.map((each) => [each.name, optionsOf(each)])), ignored };
+  const alone = own.map((each): Concurrent & { readonly name: string } => ({
+    ...{ name: each.name, options: optionsOf(each), weighting: read.models.get(each.name)?.weighting },
+  }));
+  const isTogether = content.run_config_profile_models_concurrently_enable === true && models.length > 1;
+  ignoreTogether(read, isTogether, ignore);
+  const studies = isTogether
+    ? [[models[0] ?? '', concurrentStudy(alone, ignore)] as const]
+    : alone.map(({ name, options }) => [name, options] as const);
+  const ignored = [...byKey.values()];
+  const withIgnored = (options: Partial<TuneOptions>): Partial<TuneOptions> =>
+    options.modelAnalyzer ? { ...options, modelAnalyzer: { ...options.modelAnalyzer, ignored } } : options;
+  return {
+    ...{ models, common, ignored, together: isTogether },
+    own: new Map(studies.map(([name, options]) => [name, withIgnored(options)])),
+  };
+}
+
+/** What is only about models that are profiled at the same time. */
+function ignoreTogether({ content, models }: ReadFile, isTogether: boolean, ignore: Ignore): void {
+  if (isTogether) return;
+  if (content.run_config_profile_models_concurrently_enable)
+    ignore('run_config_profile_models_concurrently_enable', 'there is one model only');
+  for (const [name, { weighting }] of models)
+    if (weighting !== undefined)
+      ignore(`profile_models.${name}.weighting`, 'models are tuned one after another: none is traded for another');
 }
 
 interface Study {
@@ -106,7 +134,7 @@ function studyOf(
     isListed,
     options: { batch, ...(batchSize && { batchSize }), ...range, ...goalOptions(content, settings, percentile) },
     analyzer: {
-      space: searchSpace(read, name, settings, batchSize?.low ?? batch),
+      space: composedSpace(read, name, settings, batchSize?.low ?? batch),
       ...(levels && { levels }),
       earlyExits,
     },

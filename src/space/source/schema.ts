@@ -137,6 +137,10 @@ const membersFile = z.strictObject({
   members: z
     .record(z.string(), z.union([z.string().min(1), spaceFile]))
     .describe('model → its space: a preset, a file relative to this one, or the space itself'),
+  others: z
+    .union([z.string().min(1), spaceFile])
+    .optional()
+    .describe('the space of models that are not named; the presets of their backends if not given'),
 });
 
 /** The JSON Schema (2020-12) of a search-space file, for editors: what search-spaces/schema.json holds. */

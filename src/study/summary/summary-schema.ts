@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import type { Json, JsonObject } from '../../base/json.ts';
+import type { Step } from '../../queueing/network/types.ts';
+import type { Topology } from '../../space/topology.ts';
 import type { Explanation } from '../analysis/explain/explain.ts';
 import type { SpeedSummary } from '../speed/summary.ts';
 import type { NoiseFloor } from './noise-floor.ts';
@@ -50,6 +52,10 @@ const pointFields = {
   fingerprint: text,
   assignment,
   config,
+  models: z
+    .record(text, z.strictObject({ assignment, config }))
+    .optional()
+    .describe('of models that are tuned together: the part of each, under the names of its own parameters'),
   load,
   feasible: z.boolean(),
   throughput,
@@ -189,10 +195,35 @@ const noiseFloor: z.ZodType<NoiseFloor> = z
   })
   .meta({ id: 'noiseFloor', description: 'latency of the original config with next to no load when the study began' });
 
+const step: z.ZodType<Step> = z
+  .lazy(() => {
+    const after = z.array(count).optional().describe('places in the list of the steps that must have ended before');
+    return z.union([
+      z.strictObject({ stage: text, after }),
+      z.strictObject({ steps: z.array(step).describe('of an ensemble inside'), after }),
+    ]);
+  })
+  .meta({ id: 'step' });
+const topology: z.ZodType<Topology> = z
+  .strictObject({
+    fronts: z.array(
+      z.strictObject({
+        model: text,
+        steps: z.array(step),
+        share: z.number().optional().describe('of the level, in relation to the other shares'),
+        requestsPerSecond: z.number().optional().describe('whatever the level is'),
+      }),
+    ),
+    stages: z.array(text).describe('the models with instances of their own, in the order in which requests reach them'),
+    calls: z.record(text, z.array(text)).optional().describe('BLS models by name, with the models that they call'),
+  })
+  .meta({ id: 'topology', description: 'the models that were tuned together' });
+
 const summary: z.ZodType<Summary> = z
   .strictObject({
     schemaVersion: z.literal(1),
     model: text,
+    topology: topology.optional().describe('absent for one model alone'),
     server: z.strictObject({ name: text, version: text }),
     emulated: text.nullable().describe("the profile, when the figures are of tritune's emulator"),
     budget: z.strictObject({ percentile: z.number(), latencyMs: z.number() }).nullable(),

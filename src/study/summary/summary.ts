@@ -1,8 +1,9 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { LoadLevel } from '../../loadgen/types.ts';
 import type { Measurement, OpenLoopFigures } from '../../profiler/measurement.ts';
-import { documentOf } from '../../space/model-configs.ts';
-import type { Assignment } from '../../space/types.ts';
+import { documentOf, modelConfigsOf } from '../../space/model-configs.ts';
+import type { Topology } from '../../space/topology.ts';
+import type { Assignment, Candidate } from '../../space/types.ts';
 import type { Interval } from '../../stats/interval.ts';
 import { type Explanation, explainBest } from '../analysis/explain/explain.ts';
 import { representative } from '../final/final.ts';
@@ -23,8 +24,10 @@ export interface SummaryPoint {
   readonly trial: number;
   readonly fingerprint: string;
   readonly assignment: Assignment;
-  /** For Triton the whole model config. */
+  /** For Triton the whole model config; of several models all that the candidate sets. */
   readonly config: JsonObject;
+  /** Of models that are tuned together each one's part, by name: its assignment under its own parameters' names, and its whole config. */
+  readonly models?: { readonly [model: string]: { readonly assignment: Assignment; readonly config: JsonObject } };
   readonly load: LoadLevel;
   readonly feasible: boolean;
   /** infer/s, 95 % interval. */
@@ -61,6 +64,8 @@ interface BestPoint extends StandingPoint {
 export interface Summary {
   readonly schemaVersion: 1;
   readonly model: string;
+  /** The models that were tuned together, and the way of requests through them. Absent for one model alone. */
+  readonly topology?: Topology;
   readonly server: { readonly name: string; readonly version: string };
   /** The profile when the figures are of the embedded emulator, else null. */
   readonly emulated: string | null;
@@ -104,6 +109,7 @@ export function summarize(state: StudyState, journal: string): Summary {
   return {
     schemaVersion: 1,
     model: started.model,
+    ...(started.topology && { topology: started.topology }),
     server: { name: state.server.name, version: state.server.version },
     emulated: state.server.emulated,
     budget: goal.budget,
@@ -154,6 +160,7 @@ function pointOf({ number, candidate }: Trial, measurement: Measurement, feasibl
     fingerprint: candidate.fingerprint,
     assignment: candidate.assignment,
     config: documentOf(candidate),
+    ...modelsOf(candidate),
     load: measurement.level,
     feasible,
     throughput: intervalFigures(measurement.throughput),
@@ -163,6 +170,16 @@ function pointOf({ number, candidate }: Trial, measurement: Measurement, feasibl
     stable: measurement.stable,
     ...(measurement.openLoop && { openLoop: measurement.openLoop }),
   };
+}
+
+function modelsOf(candidate: Candidate): Pick<SummaryPoint, 'models'> {
+  if (!candidate.shape.members) return {};
+  const parts = Object.entries(modelConfigsOf(candidate)).map(([model, config]) => {
+    const own = Object.entries(candidate.assignment).filter(([name]) => name.startsWith(`${model}/`));
+    const assignment = Object.fromEntries(own.map(([name, value]) => [name.slice(model.length + 1), value]));
+    return [model, { assignment, config }] as const;
+  });
+  return { models: Object.fromEntries(parts) };
 }
 
 /** All that counts, of the search and of the final. */

@@ -11,7 +11,7 @@ import { addOptions } from '../../../src/cli/options/option-table.ts';
 import { modelConfigOf, originalOf } from '../../../src/space/model-configs.ts';
 import { spaceFromJson } from '../../../src/space/source/load.ts';
 import { modelsIn } from '../../../src/spec/series-fields.ts';
-import { optionsFor } from '../../../src/spec/series-options.ts';
+import { askedOf, optionsFor } from '../../../src/spec/series-options.ts';
 import { specOf } from '../../../src/spec/spec-of-options.ts';
 import type { StudySpec } from '../../../src/spec/study-spec.ts';
 import { viewSpace } from '../../../src/study/search/samplers/space-view.ts';
@@ -57,6 +57,70 @@ function configsOf({ space }: StudySpec, config: ModelConfig = base): ModelConfi
 /** The names of the space's parameters. */
 const parametersOf = ({ space }: StudySpec): string[] =>
   Object.keys(((space ?? {}) as JsonObject).parameters as JsonObject);
+
+describe('models that are made of others', () => {
+  it('are tuned with them: an ensemble, of which the file may say what to try', async () => {
+    const plain = (await runOf('{ profile_models: net, run_config_search_mode: quick }')).of('net');
+    expect(plain.space).toMatchObject({ parameters: { instances: { values: [1, 2, 3, 4, 5] } } });
+    expect(plain.sampler.name).toBe('hill-climb');
+    const { of, told } = await runOf(`
+profile_models: [net]
+run_config_search_mode: quick
+ensemble_composing_models:
+  - encoder: { model_config_parameters: { instance_group: [{ kind: KIND_GPU, count: [1, 2] }] } }
+cpu_only_composing_models: [tokenizer]
+`);
+    const space = of('net').space as JsonObject & { members: Record<string, JsonObject> };
+    expect(told).toEqual([]);
+    expect(Object.keys(space.members)).toEqual(['encoder', 'tokenizer']);
+    expect(space.members.tokenizer?.parameters).toMatchObject({ instance_kind: { values: ['KIND_CPU'] } });
+    expect(space.members.encoder?.parameters).toMatchObject({
+      instances: { values: [1, 2] },
+      instance_kind: { values: ['KIND_GPU'] },
+    });
+    expect(space.others).toMatchObject({ parameters: { max_batch_size: expect.anything() } });
+    expect(await faultOf('{ profile_models: net, ensemble_composing_models: 3 }')).toMatch(
+      /ensemble_composing_models: expected names of models/,
+    );
+  });
+
+  it('are tuned with them: a BLS model and what it calls', async () => {
+    const { of } = await runOf('{ profile_models: net, run_config_search_mode: quick, bls_composing_models: "a,b" }');
+    const { together, space } = of('net');
+    expect(together).toEqual({ blsComposing: { net: ['a', 'b'] } });
+    expect(Object.keys((space as { members: object }).members)).toEqual(['net', 'a', 'b']);
+  });
+
+  it('share the server where they are profiled at the same time, each with its goals and its weight', async () => {
+    const { options, told } = await runOf(`
+run_config_search_mode: quick
+run_config_profile_models_concurrently_enable: true
+run_config_search_max_concurrency: 64
+profile_models:
+  net: { weighting: 3, constraints: { perf_latency_p99: { max: 10 } }, perf_analyzer_flags: { input-data: zero } }
+  text: { objectives: { perf_throughput: 3, perf_latency_p99: 1 }, constraints: { perf_latency_p95: { max: 7 } } }
+`);
+    const spec = askedOf(options) as StudySpec;
+    expect(told).toEqual([]);
+    expect(spec).toMatchObject({
+      model: 'net',
+      together: { models: ['net', 'text'], requests: { net: { inputData: ['zero'] } } },
+      goal: {
+        percentile: 99,
+        modelBudgetsMs: { net: 10 },
+        constraints: ['latency-p95@text<=7'],
+        objectives: ['throughput@net:3', 'throughput@text:0.75', 'latency-p99@text:0.25'],
+      },
+      levels: { concurrency: { low: 2, high: 128 } },
+      sampler: { name: 'hill-climb' },
+      space: { members: { net: {}, text: {} } },
+    });
+    const alone = await runOf('{ profile_models: { net: { weighting: 3 }, text: } }');
+    expect(alone.told).toEqual([
+      expect.stringMatching(/^profile_models.net.weighting does not count: models are tuned/),
+    ]);
+  });
+});
 
 describe('models', () => {
   it('are named in any of the three forms', async () => {

@@ -25,6 +25,7 @@ members:
       head: ['max_batch_size', 'threads', 'instances'],
     });
     expect(given.members.tokenizer?.name).toBe('python');
+    expect(readGivenSpaces({ members: {}, others: 'base' }).whole?.name).toBe('base');
   });
 
   it('are one for all where there are no members, also in JSON', () => {
@@ -40,6 +41,6 @@ members:
     expect(read('members: { a: { parametres: {} } }')).toThrow(/my.yaml members.a parametres: unknown key/);
     expect(read('members: { a: 3 }')).toThrow(/my.yaml members.a: expected a search space, a preset or a file/);
     expect(read('members: { a: nothing.yaml }')).toThrow(/there is no search space 'nothing.yaml'/);
-    expect(read('{ members: { a: base }, rules: [] }')).toThrow(/rules: a space with members has nothing beside them/);
+    expect(read('{ members: { a: base }, rules: [] }')).toThrow(/rules: beside members there is nothing but others/);
   });
 });

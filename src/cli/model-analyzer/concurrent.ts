@@ -1,0 +1,106 @@
+import type { JsonObject } from '../../base/json.ts';
+import type { NumberRange, TuneOptions } from '../../spec/tune-options.ts';
+import type { Ignore } from './schema.ts';
+
+/** One of the models that are profiled at the same time, as it would be tuned alone. */
+export interface Concurrent {
+  readonly name: string;
+  readonly weighting: number | undefined;
+  readonly options: Partial<TuneOptions>;
+}
+
+type Options = Partial<TuneOptions>;
+
+/** Figures of the whole server, which no model has to itself. */
+const SHARED = /^gpu-/;
+const PERCENTILE = 99;
+
+/**
+ * Returns the one study of models that are profiled at the same time: each model's goals are about it alone, and `weighting` says how much it counts. They
+ * share one level; Model Analyzer gives each one of its own.
+ */
+export function concurrentStudy(models: readonly Concurrent[], ignore: Ignore): Options {
+  const [first] = models as [Concurrent, ...Concurrent[]];
+  const each = <T>(of: (options: Options) => T | undefined): { [model: string]: T } =>
+    Object.fromEntries(
+      models.flatMap(({ name, options }) => {
+        const value = of(options);
+        return value === undefined ? [] : [[name, value] as const];
+      }),
+    );
+  const { percentile = PERCENTILE } = models.find(({ options }) => options.latencyBudget !== undefined)?.options ?? {};
+  const isBudget = (options: Options): boolean => (options.percentile ?? PERCENTILE) === percentile;
+  const budgets = each((options) => (isBudget(options) ? options.latencyBudget : undefined));
+  const constraint = models.flatMap(({ name, options }) => [
+    ...(options.constraint ?? []).map((text) => ofModel(text, name)),
+    ...(options.latencyBudget !== undefined && !isBudget(options)
+      ? [`latency-p${options.percentile}@${name}<=${options.latencyBudget}`]
+      : []),
+  ]);
+  const isWeighted = models.some(({ weighting, options }) => weighting !== undefined || options.objective);
+  const objective = models.flatMap(({ name, weighting = 1, options }) => objectivesOf(options, name, weighting));
+  for (const { name, options } of models) {
+    if (options.batch !== first.options.batch || options.batchSize)
+      ignore(
+        `profile_models.${name}.parameters.batch_sizes`,
+        'models that are tuned together have requests of one size',
+      );
+  }
+  const {
+    latencyBudget: _,
+    percentile: __,
+    constraint: ___,
+    objective: ____,
+    batchSize: _____,
+    ...common
+  } = first.options;
+  const levels = first.options.modelAnalyzer?.levels;
+  const members = each(({ modelAnalyzer }) => modelAnalyzer?.space);
+  return {
+    ...common,
+    together: models.map(({ name }) => name),
+    percentile,
+    ...levelsOf(models),
+    modelRequests: each(({ inputData, shape, stringData, stringLength, requestParameter }) =>
+      present({ inputData, shape, stringData, stringLength, requestParameter }),
+    ),
+    ...(Object.keys(budgets).length > 0 && { modelBudgets: budgets }),
+    ...(constraint.length > 0 && { constraint }),
+    ...(isWeighted && { objective }),
+    ...(common.modelAnalyzer && {
+      modelAnalyzer: {
+        ...common.modelAnalyzer,
+        space: { members } as JsonObject,
+        ...(levels && { levels: levels.map((level) => level * models.length) }),
+      },
+    }),
+  };
+}
+
+/** The model's objectives; each model's weigh as much as its weighting together. */
+function objectivesOf({ objective = ['throughput:1'] }: Options, model: string, weighting: number): readonly string[] {
+  const parsed = objective.map((text) => text.split(':') as [string, string?]);
+  const sum = parsed.reduce((total, [, weight = '1']) => total + Number(weight), 0);
+  return parsed.map(([metric, weight = '1']) => {
+    const share = Number(((weighting * Number(weight)) / sum).toPrecision(6));
+    return `${SHARED.test(metric) ? metric : `${metric}@${model}`}:${share}`;
+  });
+}
+
+const ofModel = (constraint: string, model: string): string =>
+  SHARED.test(constraint) ? constraint : constraint.replace(/^[\w-]+/, (metric) => `${metric}@${model}`);
+
+/** The level of all together: as many requests as each would get. */
+function levelsOf(models: readonly Concurrent[]): Pick<Options, 'concurrency' | 'requestRate'> {
+  const sum = (ranges: readonly (NumberRange | undefined)[]): NumberRange | undefined =>
+    ranges.reduce((total, range) => total && range && { low: total.low + range.low, high: total.high + range.high });
+  const concurrency = sum(models.map(({ options }) => options.concurrency));
+  const requestRate = sum(models.map(({ options }) => options.requestRate));
+  return { ...(concurrency && { concurrency }), ...(requestRate && !concurrency && { requestRate }) };
+}
+
+/** undefined where nothing is given. */
+function present<T extends object>(fields: T): Partial<T> | undefined {
+  const given = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return given.length > 0 ? (Object.fromEntries(given) as Partial<T>) : undefined;
+}
