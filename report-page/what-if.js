@@ -19,7 +19,11 @@ function followWhatIf() {
     if (at !== undefined) state.level = at;
     update();
   };
-  const selects = told.parameters.map((parameter, index) => parameterControl(told, state, parameter, index, choose));
+  const selects = told.parameters.map((parameter, index) =>
+    told.models && isNumeric(parameter)
+      ? parameterSlider(told, state, parameter, index, choose)
+      : parameterControl(told, state, parameter, index, choose),
+  );
   const level = slider(
     told.nameOfLevels,
     told.levels.length - 1,
@@ -52,7 +56,7 @@ function followWhatIf() {
     state.budgetMs = told.budgetMs ?? budgetGuess(told);
     choose(0, told.level);
   });
-  controls.append(...selects.map((each) => each.element), level.element, budget.element, make('div', {}, reset));
+  controls.append(...grouped(told, selects), level.element, budget.element, make('div', {}, reset));
   for (const id of ['what-if-controls', 'what-if-words', 'what-if-chart']) byId(id).hidden = false;
   update();
 }
@@ -82,6 +86,28 @@ function slider(name, max, position, text, onMove) {
   };
 }
 
+/** The controls of the parameters; of several models those of each in a group with its name. */
+function grouped(told, selects) {
+  if (!told.models) return selects.map((each) => each.element);
+  return told.models.flatMap((model) => {
+    const own = selects.filter((_, index) => told.parameters[index].name.startsWith(`${model}/`));
+    if (own.length === 0) return [];
+    return [make('fieldset', {}, make('legend', {}, model), ...own.map((each) => each.element))];
+  });
+}
+
+/** The name of a parameter in its group. */
+const shortName = (told, name) => (told.models ? name.slice(name.indexOf('/') + 1) : name);
+
+const isNumeric = ({ values }) => values.every((value) => value.trim() !== '' && Number.isFinite(Number(value)));
+
+function parameterSlider(told, state, { name, values }, index, choose) {
+  const now = () => told.configs[state.config].settings[index];
+  const text = () => values[now()];
+  const move = (at) => choose(nearest(told, state.config, index, at));
+  return slider(shortName(told, name), values.length - 1, now, text, move);
+}
+
 function parameterControl(told, state, parameter, index, choose) {
   const select = make(
     'select',
@@ -90,7 +116,7 @@ function parameterControl(told, state, parameter, index, choose) {
   );
   select.addEventListener('change', () => choose(nearest(told, state.config, index, Number(select.value))));
   return {
-    element: make('label', {}, make('span', {}, parameter.name), select),
+    element: make('label', {}, make('span', {}, shortName(told, parameter.name)), select),
     refresh: () => {
       select.value = String(told.configs[state.config].settings[index]);
     },

@@ -42,6 +42,10 @@ export interface Predictor {
   predict(candidate: Candidate, level: LoadLevel): Predicted | null;
   /** The number of measurements that it was fitted to. */
   readonly from: number;
+}
+
+/** The performance model of one model. */
+export interface ModelPredictor extends Predictor {
   /** How well it explains the execution times of these measurements. */
   readonly quality: FitQuality;
 }
@@ -63,7 +67,7 @@ export function predictorOf(
   candidates: readonly MeasuredCandidate[],
   draw: Draw,
   asked: readonly Candidate[] = [],
-): Predictor | null {
+): ModelPredictor | null {
   const measured = candidates
     .filter((each) => observationsOf(each).some(hasServicePoints))
     .flatMap(({ candidate, measurements }) => measuredChoices(candidate, measurements));
@@ -71,30 +75,22 @@ export function predictorOf(
   const simulator = simulatorOf(measured, { mode: 'concurrency', ...draw });
   const choices = asked.filter(({ shape }) => isModelled(shape)).map(choiceOf);
   const delays = [...measured.map(({ choice }) => choice), ...choices].map(({ delayUs }) => delayUs);
-  const figure = figuresOf(simulator, measured, Math.max(...delays));
+  const figure = correctedFigures(simulator, measured, Math.max(...delays));
   const seen = seenIn(measured);
-  const budgetLatency = latencies[draw.percentile] ?? 'latency';
   return {
     from: seen.observations,
     quality: qualityOf(simulator, measured),
     predict(candidate, level) {
       if (level.mode !== 'concurrency' || !isModelled(candidate.shape)) return null;
       const choice = atClientBatch(choiceOf(candidate), level.batch);
-      const [throughput, latency] = [
-        figure('throughput', choice, level.value),
-        figure(budgetLatency, choice, level.value),
-      ];
-      if (!throughput || !latency) return null;
-      return {
-        throughput,
-        budgetLatency: latency,
-        latencyMs: (percentile) =>
-          figure(latencies[percentile] ?? 'latency', choice, level.value)?.value ?? latency.value,
-        extrapolates: beyond(seen, choice, simulator.largestBatch(choice, level.value)),
-      };
+      const figures = figuresAt(figure, draw.percentile, choice, level.value);
+      return figures && { ...figures, extrapolates: beyond(seen, choice, simulator.largestBatch(choice, level.value)) };
     },
   };
 }
+
+/** Estimates one of a simulator's figures; null where the choice cannot serve such requests. */
+type EstimateFigure = (name: keyof SimulatedFigures, choice: Choice, level: number) => Estimate | null;
 
 /** Percentiles that every measurement has, whatever its budget's percentile. */
 const latencies: Readonly<Record<number, keyof SimulatedFigures>> = {
@@ -104,15 +100,36 @@ const latencies: Readonly<Record<number, keyof SimulatedFigures>> = {
   99: 'latency-p99',
 };
 
-/** Returns corrected figures; each correction is fitted on first use. */
-function figuresOf(simulator: Simulator, measured: readonly Measured[], longestDelayUs: number) {
+/** Returns figures corrected by their residuals; each correction is fitted on first use. */
+export function correctedFigures(
+  simulator: Simulator,
+  measured: readonly Measured[],
+  longestDelayUs: number,
+): EstimateFigure {
   const known = new Map<keyof SimulatedFigures, PredictFigure>();
-  return (name: keyof SimulatedFigures, choice: Choice, level: number): Estimate | null => {
+  return (name, choice, level) => {
     const predict = known.get(name) ?? correctedFigure(name, simulator, measured, { longestDelayUs });
     known.set(name, predict);
     const predicted = predict(choice, level);
     const noise = name === 'throughput' ? LEAST_NOISE.throughput : LEAST_NOISE.latency;
     return predicted && { value: Math.exp(predicted.mean), deviation: Math.hypot(predicted.sd, noise) };
+  };
+}
+
+/** Returns throughput and latencies of a choice at a level; `percentile`: that of the budget. */
+export function figuresAt(
+  figure: EstimateFigure,
+  percentile: number,
+  choice: Choice,
+  level: number,
+): Omit<Predicted, 'extrapolates'> | null {
+  const throughput = figure('throughput', choice, level);
+  const budgetLatency = figure(latencies[percentile] ?? 'latency', choice, level);
+  if (!throughput || !budgetLatency) return null;
+  return {
+    throughput,
+    budgetLatency,
+    latencyMs: (each) => figure(latencies[each] ?? 'latency', choice, level)?.value ?? budgetLatency.value,
   };
 }
 

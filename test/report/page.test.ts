@@ -286,6 +286,22 @@ describe('the page of models that are tuned together', () => {
     expect(page).not.toContain('id="fronts"');
   });
 
+  it('predicts joint candidates, with what to move by model', () => {
+    const page = pageOf(jointRecords(pipeline, pipelineMeasured));
+    const [, block = ''] = /id="what-if-predictions"[^>]*>(.*?)<\/script>/s.exec(page) ?? [];
+    const told = JSON.parse(block);
+    expect(told).toMatchObject({ models: ['tokenizer', 'encoder'], percentile: 99 });
+    expect(told.parameters.map(({ name }: { name: string }) => name)).toEqual([
+      'tokenizer/instances',
+      'encoder/instances',
+    ]);
+    // Twice the instances serve more at the level where the original was measured.
+    const at = told.levels.indexOf(8);
+    const [best, original] = told.configs.map(({ cells }: { cells: (readonly number[])[] }) => cells[at]?.[0] ?? 0);
+    expect(best).toBeGreaterThan(1.4 * original);
+    expect(headings(page)).toContain('What if');
+  });
+
   it('has what the clients of each model saw, against its own budget', () => {
     const constraints = [{ metric: 'latency@a', relation: '<=', value: 9 }] as const;
     const page = pageOf(jointRecords(tenants, tenantsMeasured, goalOf(null, { constraints })));

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { foldStudy } from '../../src/study/records/fold.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
 import { summarize } from '../../src/study/summary/summary.ts';
+import { jointRecords, pipeline, pipelineMeasured, tenants, tenantsMeasured } from '../support/joint-records.ts';
 import { atSecond, searchedStudy, trialRecords } from '../support/study-records.ts';
 import { configOf, goalOf, studyStarted } from './builders.ts';
 
@@ -81,5 +82,19 @@ describe('the summary', () => {
     expect(alone).toMatchObject({ gain: { ratio: 1, low: 1, high: 1 }, interrupted: true });
     const infeasible = summarize(foldStudy(searchedStudy, goalOf(3)), 'j');
     expect(infeasible).toMatchObject({ feasible: false, best: { trial: 1, load: { value: 2 }, feasible: false } });
+  });
+});
+
+it('has what the clients of each model saw, and where its time went, where several are tuned together', () => {
+  const mix = summarize(foldStudy(jointRecords(tenants, tenantsMeasured)), 'journal.jsonl');
+  expect(mix.best?.fronts).toMatchObject({
+    a: { load: { value: 8 }, throughput: 560, latencyMs: { p99: 6 }, budgetLatencyMs: 6, errorRate: 0 },
+    b: { load: { mode: 'request-rate', value: 40 }, throughput: 40 },
+  });
+  const piped = summarize(foldStudy(jointRecords(pipeline, pipelineMeasured)), 'journal.jsonl');
+  expect(piped.best?.fronts).toBeUndefined();
+  expect(piped.baseline?.stages).toMatchObject({
+    tokenizer: { queueMs: 0.2, computeMs: 0.8, instances: 1, timesPerRequest: 1 },
+    encoder: { queueMs: expect.closeTo(7.2, 6), computeMs: 2.8, busy: expect.closeTo(0.933, 3), meanBatch: 2 },
   });
 });

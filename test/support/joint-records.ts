@@ -86,8 +86,10 @@ export function jointRecords(
   const front = topology.fronts[0]?.model as string;
   const candidates = [1, 2].map((n) => jointly(Object.fromEntries(topology.stages.map((stage) => [stage, n])), front));
   const [original] = candidates as [Candidate, Candidate];
+  const member = { name: 'instances', parameters: { instances: [1, 2] } };
+  const space = { members: Object.fromEntries(topology.stages.map((stage) => [stage, member])) };
   return [
-    studyStarted(goal, { model: front, topology, original: { ...original, assignment: {} } }),
+    studyStarted(goal, { model: front, topology, space, original: { ...original, assignment: {} } }),
     ...candidates.flatMap((candidate, number): StudyRecord[] => [
       {
         ...{ type: 'trial-started', at, trial: number, role: number === 0 ? 'baseline' : 'search' },

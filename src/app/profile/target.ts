@@ -44,6 +44,7 @@ export async function openProfileTarget(
     ...(observes && { onObserved: (observed, outputs) => listening?.onRequest(observed, outputs) }),
   });
   const requests = ofVersion(traffic.requestsFor(config), spec.modelVersion ?? '');
+  const composing = await composingOf(opened.client, config, spec);
   const devices = devicesOf(opened, model);
   const isDecoupled = config.model_transaction_policy?.decoupled === true;
   return {
@@ -59,7 +60,7 @@ export async function openProfileTarget(
         sequences: traffic.sequences,
         level,
         stats: opened.client,
-        composing: composingOf(config, spec),
+        composing,
         signal,
         ...measuringOf(spec, plan),
         instances: instancesOf(config),
@@ -103,8 +104,19 @@ function levelRangeOf({ mode, sweep: { range } }: ProfilePlan): LevelRange {
 const ofVersion = (set: RequestSet, version: string): RequestSet =>
   version === '' ? set : { ...set, version, requests: set.requests.map((request) => ({ ...request, version })) };
 
-/** The models that an ensemble is made of, and those that the user says the model calls. */
-function composingOf(config: ModelConfig, { blsComposingModels }: ProfileSpec): readonly string[] {
+/** The models that an ensemble is made of, those of ensembles inside after them, and those that the user says the model calls. */
+async function composingOf(
+  client: TritonClient,
+  config: ModelConfig,
+  { blsComposingModels }: ProfileSpec,
+): Promise<readonly string[]> {
+  const found = new Set<string>();
+  const add = async (parts: readonly string[]): Promise<void> => {
+    const added = parts.filter((name) => !found.has(name));
+    for (const name of added) found.add(name);
+    for (const name of added) await add(composingModels(await client.modelConfig(name)));
+  };
+  await add(composingModels(config));
   const called = (blsComposingModels ?? '').split(',').map((name) => name.replace(/:.*/, '').trim());
-  return [...composingModels(config), ...called.filter((name) => name !== '')];
+  return [...new Set([...found, ...called.filter((name) => name !== '')])];
 }

@@ -87,6 +87,7 @@ function embedded(told: WhatIf, state: StudyState): Html | null {
     level: Math.max(0, told.levels.indexOf(chosen ?? told.levels[0] ?? 1)),
     parameters: told.parameters,
     nameOfLevels: nameOfLevels(told, state),
+    ...(state.started.topology && { models: state.started.topology.stages }),
     levels: told.levels,
     configs: told.configs.map(({ settings, trial, cells }) => ({ settings, trial, cells: cells.map(short) })),
     measured: Object.fromEntries(

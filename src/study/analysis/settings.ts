@@ -1,7 +1,9 @@
 import { isTrituneError } from '../../base/errors.ts';
 import type { Json } from '../../base/json.ts';
 import { isMessage } from '../../space/edits/config-fields.ts';
-import { fieldOf } from '../../space/model-configs.ts';
+import { isJointJson, jointFromJson } from '../../space/joint/definition.ts';
+import { type JointSpace, jointName } from '../../space/joint/joint-space.ts';
+import { configOfModel, fieldOf } from '../../space/model-configs.ts';
 import { spaceFromJson } from '../../space/source/load.ts';
 import type { Candidate, ConfigPath, SearchSpace } from '../../space/types.ts';
 import type { StudyStarted } from '../records/records.ts';
@@ -26,6 +28,42 @@ export function spaceOf({ space }: Pick<StudyStarted, 'space'>): SearchSpace | n
     if (isTrituneError(error, 'SPACE_INVALID')) return null;
     throw error;
   }
+}
+
+/** Returns the joint space of models that are tuned together; null for one model alone, and as `spaceOf`. */
+export function jointSpaceOf({ space, original, model, topology }: StudyStarted): JointSpace | null {
+  if (!topology || !isJointJson(space)) return null;
+  try {
+    return jointFromJson(space, original, topology.fronts[0]?.model ?? model);
+  } catch (error) {
+    if (isTrituneError(error, 'SPACE_INVALID')) return null;
+    throw error;
+  }
+}
+
+/** Returns the settings of a study's space; of several models those of each, by `MODEL/parameter`. */
+export function settingsOfStudy(started: StudyStarted, trials: readonly Trial[]): Settings {
+  const joint = jointSpaceOf(started);
+  if (!joint) return settingsOf(spaceOf(started), trials);
+  const parts = joint.members.map(({ model, space }) => {
+    const own = trials.map((trial) => ({ ...trial, candidate: memberOf(trial.candidate, model) }));
+    return { model, settings: settingsOf(space, own) };
+  });
+  return {
+    names: parts.flatMap(({ model, settings }) => settings.names.map((name) => jointName(model, name))),
+    of: (candidate) => parts.flatMap(({ model, settings }) => settings.of(memberOf(candidate, model))),
+  };
+}
+
+/** Returns what a joint candidate is for one of its models. */
+function memberOf(candidate: Candidate, model: string): Candidate {
+  const prefix = jointName(model, '');
+  const own = Object.entries(candidate.assignment).filter(([name]) => name.startsWith(prefix));
+  return {
+    ...candidate,
+    assignment: Object.fromEntries(own.map(([name, value]) => [name.slice(prefix.length), value])),
+    value: { models: { [model]: configOfModel(candidate, model) } },
+  };
 }
 
 /**

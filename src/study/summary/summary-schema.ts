@@ -5,6 +5,7 @@ import type { Topology } from '../../space/topology.ts';
 import type { Explanation } from '../analysis/explain/explain.ts';
 import type { SpeedSummary } from '../speed/summary.ts';
 import type { NoiseFloor } from './noise-floor.ts';
+import type { FrontPoint, StagePoint } from './point-parts.ts';
 import type { Prediction } from './prediction.ts';
 import type { RankedModel, SeriesEntry, SeriesSummary } from './series-summary.ts';
 import type { StandingPoint, Summary, SummaryPoint } from './summary.ts';
@@ -47,6 +48,29 @@ const openLoop = z.strictObject({
   achievedRate: finite,
 });
 
+const frontPoint: z.ZodType<FrontPoint> = z
+  .strictObject({
+    load,
+    throughput: figure.describe('infer/s'),
+    latencyMs: z.strictObject({ avg: figure, p50: figure, p90: figure, p95: figure, p99: figure }),
+    budgetLatencyMs: figure,
+    errorRate: figure,
+  })
+  .meta({ id: 'front' });
+const stagePoint: z.ZodType<StagePoint> = z
+  .strictObject({
+    timesPerRequest: figure.describe(
+      'requests to it for each of a client; of models that share a server its part of all',
+    ),
+    queueMs: figure,
+    computeMs: figure,
+    callsMs: figure.describe('in which a BLS model waited for those that it calls'),
+    meanBatch: figure,
+    instances: figure,
+    busy: figure.describe('busy instances over all instances, 0 to 1'),
+  })
+  .meta({ id: 'stage', description: 'means of one request, in milliseconds' });
+
 const pointFields = {
   trial: count,
   fingerprint: text,
@@ -64,6 +88,14 @@ const pointFields = {
   errorRate: figure,
   stable: z.boolean(),
   openLoop: openLoop.optional().describe('at a request rate only'),
+  fronts: z
+    .record(text, frontPoint)
+    .optional()
+    .describe('what the clients of each saw, where several models get requests'),
+  stages: z
+    .record(text, stagePoint)
+    .optional()
+    .describe('of models that are tuned together: where the time went in each'),
 };
 const point: z.ZodType<SummaryPoint> = z.strictObject(pointFields).meta({ id: 'point' });
 

@@ -14,13 +14,14 @@ import { comparedOf } from '../speed/changes.ts';
 import { type SpeedSummary, summarizeSpeed } from '../speed/summary.ts';
 import type { Constraint, Objective, Trial } from '../types.ts';
 import { type NoiseFloor, noiseFloorOf } from './noise-floor.ts';
+import { type PointParts, partsOfPoint } from './point-parts.ts';
 import { type Prediction, predictBest } from './prediction.ts';
 
 /** A figure of the summary; null where there is no finite one, never a zero in its place. */
 type Figure = number | null;
 type IntervalFigures = { readonly value: Figure; readonly low: Figure; readonly high: Figure };
 
-export interface SummaryPoint {
+export interface SummaryPoint extends PointParts {
   readonly trial: number;
   readonly fingerprint: string;
   readonly assignment: Assignment;
@@ -124,7 +125,7 @@ export function summarize(state: StudyState, journal: string): Summary {
     clientBound: clientBoundOf(state),
     explanation: explainBest(state),
     speed: summarizeSpeed(state.speeds, countedOf(state)),
-    pareto: state.front.map(({ trial, measurement, feasible }) => pointOf(trial, measurement, feasible)),
+    pareto: state.front.map(({ trial, measurement, feasible }) => pointOf(started, trial, measurement, feasible)),
     counts: state.counts,
     wallSeconds: figure(state.elapsedSeconds),
     stopReason: finished?.stopReason ?? 'the run did not end by itself',
@@ -144,7 +145,7 @@ function finalPoint(state: StudyState, trial: Trial): StandingPoint | null {
   const { measurement, feasible } = stands;
   const compared = comparedOf(state.speeds, measurement);
   return {
-    ...pointOf(trial, measurement, feasible),
+    ...pointOf(state.started, trial, measurement, feasible),
     recommended: recommendationOf(state, trial),
     compared: compared && {
       throughput: intervalFigures(compared.throughput),
@@ -153,7 +154,12 @@ function finalPoint(state: StudyState, trial: Trial): StandingPoint | null {
   };
 }
 
-function pointOf({ number, candidate }: Trial, measurement: Measurement, feasible: boolean): SummaryPoint {
+function pointOf(
+  { topology }: StudyStarted,
+  { number, candidate }: Trial,
+  measurement: Measurement,
+  feasible: boolean,
+): SummaryPoint {
   const { avg, p50, p90, p95, p99 } = measurement.latencyMs;
   return {
     trial: number,
@@ -169,6 +175,7 @@ function pointOf({ number, candidate }: Trial, measurement: Measurement, feasibl
     errorRate: figure(measurement.errorRate),
     stable: measurement.stable,
     ...(measurement.openLoop && { openLoop: measurement.openLoop }),
+    ...partsOfPoint(measurement, topology, candidate.shape),
   };
 }
 

@@ -8,6 +8,7 @@ import { reportHtml } from '../../../src/report/report-html.ts';
 import { foldStudy } from '../../../src/study/records/fold.ts';
 import type { StudyRecord } from '../../../src/study/records/records.ts';
 import { summarize } from '../../../src/study/summary/summary.ts';
+import { jointRecords, pipeline, pipelineMeasured } from '../../support/joint-records.ts';
 import { hostile, hostileStudy, studyOfMany } from '../studies.ts';
 import { launchChromium } from './chromium.ts';
 
@@ -22,6 +23,7 @@ beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'tritune-page-'));
   await write('report.html', await studyOfMany());
   await write('hostile.html', await hostileStudy());
+  await write('joint.html', jointRecords(pipeline, pipelineMeasured));
   await write('unfinished.html', (await studyOfMany()).slice(0, 3));
 });
 
@@ -64,7 +66,7 @@ async function tabTo(selector: string): Promise<void> {
 }
 
 describe('the report in a browser', () => {
-  it.each(['report.html', 'unfinished.html', 'hostile.html'])(
+  it.each(['report.html', 'unfinished.html', 'hostile.html', 'joint.html'])(
     'loads %s from disk without the network or a complaint, wide and narrow, light, dark and printed',
     async (name) => {
       await open(name);
@@ -169,6 +171,21 @@ describe('the report in a browser', () => {
     await page.click('#what-if-controls button');
     expect(await textOf('#what-if-words')).toBe(start);
     expect(await isVisible('#what-if-chart svg')).toBe(true);
+    expect(complaints).toEqual([]);
+  });
+
+  it('has the controls of each model of a pipeline in a group, with sliders for numbers', async () => {
+    await open('joint.html');
+    const groups = await page.$$eval('#what-if-controls fieldset', (all) => all.map((each) => each.textContent ?? ''));
+    expect(groups).toEqual(['tokenizerinstances: 2', 'encoderinstances: 2']);
+    const start = await textOf('#what-if-words');
+    const sliders = await page.$$('#what-if-controls fieldset input[type=range]');
+    expect(sliders).toHaveLength(2);
+    await sliders[1]?.focus();
+    await page.keyboard.press('Home');
+    expect(await textOf('#what-if-controls fieldset:nth-of-type(2)')).toContain('instances: 1');
+    expect(await textOf('#what-if-words')).not.toBe(start);
+    expect(await isVisible('#stages')).toBe(true);
     expect(complaints).toEqual([]);
   });
 

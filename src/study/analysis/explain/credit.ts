@@ -1,5 +1,5 @@
 import type { LoadLevel } from '../../../loadgen/types.ts';
-import { type Predictor, predictorOf } from '../../../perfmodel/predictor.ts';
+import { type ModelPredictor, predictorOf } from '../../../perfmodel/predictor.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
 import type { Assignment, Candidate } from '../../../space/types.ts';
 import { relativeHalfWidth } from '../../../stats/precision.ts';
@@ -158,7 +158,7 @@ function modelCreditOf(
   stands: Measurement,
 ): (change: ChangedParameters) => ParameterCredit | null {
   const { level, throughput, budgetLatencyMs } = state.speeds.comparable(stands);
-  let fitted: { readonly predictor: Predictor | null; readonly whole: ParameterFigures | null } | undefined;
+  let fitted: { readonly predictor: ModelPredictor | null; readonly whole: ParameterFigures | null } | undefined;
   return ({ set, putBack }) => {
     fitted ??= fitToAll();
     const { predictor, whole } = fitted;
@@ -181,7 +181,7 @@ function modelCreditOf(
 }
 
 /** Predicts figures; null where the prediction is too uncertain or an extrapolation. */
-function figuresBy(predictor: Predictor | null, candidate: Candidate, level: LoadLevel): ParameterFigures | null {
+function figuresBy(predictor: ModelPredictor | null, candidate: Candidate, level: LoadLevel): ParameterFigures | null {
   const predicted = predictor?.quality.isGood ? predictor.predict(candidate, level) : null;
   if (!predicted || predicted.extrapolates.length > 0) return null;
   if (predicted.throughput.deviation > LARGEST_DEVIATION) return null;

@@ -2,7 +2,7 @@ import { probit } from 'simple-statistics';
 import { canonicalJson } from '../../../base/json.ts';
 import { assess, costHalfWidth } from '../../goal/goal.ts';
 import type { StudyState } from '../../records/state.ts';
-import { settingsOf, spaceOf } from '../settings.ts';
+import { settingsOfStudy } from '../settings.ts';
 import { additiveFit, type Row } from './additive-fit.ts';
 
 /** The effect of a parameter on the objective, between the best and the worst of its tried values. */
@@ -44,7 +44,7 @@ export function importanceOf(state: StudyState): Importance | null {
   const { trials } = compared;
   const measured = trials.filter((trial) => trial.failure === null && trial.chosen !== null);
   const feasible = measured.filter((trial) => trial.feasible);
-  const settings = settingsOf(spaceOf(started), trials);
+  const settings = settingsOfStudy(started, trials);
   if (feasible.length < 2 || settings.names.length === 0) return null;
   const chosen = feasible.map((trial) => ({ trial, measurement: trial.measurements[trial.chosen as number] }));
   const rows = chosen.flatMap(({ trial, measurement }): (Row & { halfWidth: number })[] => {

@@ -1,7 +1,6 @@
-import { observationsOf } from '../../../perfmodel/observations.ts';
-import { type Estimate, predictorOf } from '../../../perfmodel/predictor.ts';
+import type { Estimate } from '../../../perfmodel/predictor.ts';
 import type { Trial } from '../../types.ts';
-import { drawOf } from './draw.ts';
+import type { StudyModel } from './study-model.ts';
 
 /**
  * The errors of the performance model by cross-validation: each trial predicted from all others and compared with its measurements. `share`
@@ -34,15 +33,15 @@ const MOST_TRIALS = 10;
 const SHARE = 0.9;
 
 /** Cross-validates the performance model over a study's trials; null when no measurement could be predicted from other trials. */
-export function predictionMisses(trials: readonly Trial[], percentile: number): Misses | null {
-  const telling = trials.filter((trial) => observationsOf(trial).length > 0);
+export function predictionMisses(trials: readonly Trial[], percentile: number, model: StudyModel): Misses | null {
+  const telling = trials.filter((trial) => model.observationsIn(trial) > 0);
   const heldOut = spread(telling, MOST_TRIALS);
   const misses = heldOut.flatMap((target) => {
     const others = telling.filter((trial) => trial.number !== target.number);
-    const predictor = predictorOf(others, drawOf(percentile), [target.candidate]);
+    const predictor = model.fit(others, percentile, [target.candidate]);
     return target.measurements.flatMap((measurement) => {
       const { level, throughput, budgetLatencyMs } = measurement;
-      if (observationsOf({ ...target, measurements: [measurement] }).length === 0) return [];
+      if (model.observationsIn({ ...target, measurements: [measurement] }) === 0) return [];
       const told = predictor?.predict(target.candidate, level);
       if (!told) return [];
       return [

@@ -1,9 +1,15 @@
 import { allBindings, bindSpace } from '../../../space/bound-space.ts';
 import { buildCandidate } from '../../../space/candidate.ts';
 import { assignments } from '../../../space/enumerate.ts';
-import type { Assignment, Candidate, SearchSpace } from '../../../space/types.ts';
+import { buildJoint } from '../../../space/joint/build-joint.ts';
+import { jointAssignments, jointSize } from '../../../space/joint/enumerate-joint.ts';
+import type { JointSpace } from '../../../space/joint/joint-space.ts';
+import { jointNeighbours } from '../../../space/joint/neighbours.ts';
+import type { Assignment, Candidate, CandidateOutcome, SearchSpace } from '../../../space/types.ts';
+import type { StudyStarted } from '../../records/records.ts';
 import { pruneReason } from '../../search/pruning.ts';
 import type { Trial } from '../../types.ts';
+import { jointSpaceOf, spaceOf } from '../settings.ts';
 
 /**
  * Returns the legal configs that are worth predicting, each once, the best's first: those that were tried, then the whole space if it is
@@ -11,8 +17,7 @@ import type { Trial } from '../../types.ts';
  * out.
  */
 export function nearby(
-  space: SearchSpace | null,
-  original: Candidate,
+  started: StudyStarted,
   best: Candidate,
   trials: readonly Trial[],
   most: number,
@@ -24,9 +29,10 @@ export function nearby(
     trials.filter((trial) => trial.failure !== null).map(({ candidate }) => candidate.fingerprint),
   );
   const found = new Map([best, ...tried].slice(0, most).map((candidate) => [candidate.fingerprint, candidate]));
-  for (const assignment of space ? assignmentsAround(space, original, best.assignment, most) : []) {
+  const around = aroundOf(started);
+  for (const assignment of around?.assignments(best.assignment, most) ?? []) {
     if (found.size >= most) break;
-    const outcome = buildCandidate(space as SearchSpace, original, assignment);
+    const outcome = (around as Around).build(assignment);
     if (!outcome.legal) continue;
     const { fingerprint } = outcome.candidate;
     if (found.has(fingerprint) || failed.has(fingerprint) || pruneReason(outcome.candidate, trials)) continue;
@@ -34,6 +40,48 @@ export function nearby(
   }
   return [...found.values()];
 }
+
+/** The part of a search space around an assignment. */
+interface Around {
+  assignments(best: Assignment, most: number): Iterable<Assignment>;
+  build(assignment: Assignment): CandidateOutcome;
+}
+
+function aroundOf(started: StudyStarted): Around | null {
+  const { original } = started;
+  const joint = jointSpaceOf(started);
+  if (joint) {
+    return {
+      assignments: (best, most) => jointlyAround(joint, best, most),
+      build: (assignment) => buildJoint(joint, assignment),
+    };
+  }
+  const space = spaceOf(started);
+  return (
+    space && {
+      assignments: (best, most) => assignmentsAround(space, original, best, most),
+      build: (assignment) => buildCandidate(space, original, assignment),
+    }
+  );
+}
+
+/** The whole space if it is small enough, else what differs from the best in one parameter of one model, and then in another of another. */
+function* jointlyAround(joint: JointSpace, best: Assignment, most: number): Generator<Assignment> {
+  if (jointSize(joint) <= most) {
+    yield* jointAssignments(joint);
+    return;
+  }
+  const one = [...jointNeighbours(joint, completed(joint, best))];
+  yield* one;
+  for (const assignment of one) yield* jointNeighbours(joint, assignment);
+}
+
+/** The best may be the original, which sets nothing: then what it has is where to start from. */
+const completed = (joint: JointSpace, best: Assignment): Assignment => {
+  if (Object.keys(best).length > 0) return best;
+  const [first = best] = jointAssignments(joint);
+  return first;
+};
 
 /** Combinations of a space, at most, that is enumerated whole. */
 const LARGEST_WHOLE = 20_000;

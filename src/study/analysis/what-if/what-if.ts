@@ -1,15 +1,14 @@
-import { isModelled, observationsOf } from '../../../perfmodel/observations.ts';
-import { type Predicted, predictorOf } from '../../../perfmodel/predictor.ts';
+import type { Predicted } from '../../../perfmodel/predictor.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
 import type { Candidate } from '../../../space/types.ts';
 import { lineIn, representative } from '../../final/final.ts';
 import { type LevelLine, lineThrough } from '../../level/line.ts';
 import type { StudyState } from '../../records/state.ts';
 import type { Trial } from '../../types.ts';
-import { settingsOf, spaceOf } from '../settings.ts';
-import { drawOf } from './draw.ts';
+import { settingsOfStudy } from '../settings.ts';
 import { type Bounds, type Misses, predictionMisses, rangeOf } from './misses.ts';
 import { nearby } from './nearby.ts';
+import { type StudyModel, studyModelOf } from './study-model.ts';
 
 /** Predictions for the configs around the best, level by level, with the model's errors so far. */
 export interface WhatIf {
@@ -56,8 +55,6 @@ export interface NoWhatIf {
   readonly reason: string;
 }
 
-/** Simulations in all, at most: less than a second. */
-const MOST_SIMULATIONS = 600;
 const MOST_LEVELS = 10;
 
 /**
@@ -71,25 +68,34 @@ export function whatIf(state: StudyState): WhatIf | NoWhatIf {
   if (started.levels.mode !== 'concurrency') {
     return { reason: 'the queueing model predicts closed loops (--concurrency), not request rates' };
   }
-  if (!isModelled(best.candidate.shape)) {
-    return { reason: 'the queueing model knows no sequences, ensembles or decoupled models' };
+  const model = studyModelOf(started.topology);
+  if (!model.models(best.candidate.shape)) {
+    return {
+      reason: started.topology
+        ? 'the queueing model knows no sequences and decoupled models'
+        : 'the queueing model knows no sequences, ensembles or decoupled models',
+    };
   }
-  const from = compared.trials.flatMap(observationsOf).length;
+  const from = compared.trials.reduce((sum, trial) => sum + model.observationsIn(trial), 0);
   if (from === 0) return { reason: "no measurement came with the server's statistics by batch size" };
-  return predictedAround(state, best, stands, from);
+  return predictedAround(state, best, stands, { model, from });
 }
 
-function predictedAround(state: StudyState, best: Trial, stands: Measurement, from: number): WhatIf | NoWhatIf {
+function predictedAround(
+  state: StudyState,
+  best: Trial,
+  stands: Measurement,
+  { model, from }: { readonly model: StudyModel; readonly from: number },
+): WhatIf | NoWhatIf {
   const { started, compared } = state;
   const { trials } = compared;
   const { percentile } = stands.budgetLatencyMs;
-  const space = spaceOf(started);
   const line = lineIn(state, best.number) ?? lineThrough(stands.level, started.levels);
   const levels = levelsOf(state, line, stands);
-  const most = Math.floor(MOST_SIMULATIONS / levels.length);
-  const candidates = nearby(space, started.original, best.candidate, trials, most);
-  const predictor = predictorOf(trials, drawOf(percentile), candidates);
-  const misses = predictionMisses(trials, percentile);
+  const most = Math.floor(model.mostSimulations / levels.length);
+  const candidates = nearby(started, best.candidate, trials, most);
+  const predictor = model.fit(trials, percentile, candidates);
+  const misses = predictionMisses(trials, percentile, model);
   const configs = candidates.map((candidate) => ({
     candidate,
     cells: levels.map((value): WhatIfCell | null => {
@@ -118,7 +124,7 @@ function byParameter(
   { started, trials, best }: StudyState,
   configs: readonly { readonly candidate: Candidate; readonly cells: WhatIfConfig['cells'] }[],
 ): Pick<WhatIf, 'parameters' | 'configs'> {
-  const settings = settingsOf(spaceOf(started), trials);
+  const settings = settingsOfStudy(started, trials);
   const texts = configs.map(({ candidate }) => settings.of(candidate));
   const values = settings.names.map((_, parameter) =>
     [...new Set(texts.map((row) => row[parameter] as string))].sort((a, b) =>

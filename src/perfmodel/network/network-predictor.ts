@@ -1,0 +1,64 @@
+import { stageBreakdowns } from '../../profiler/stage-breakdowns.ts';
+import type { Topology } from '../../space/topology.ts';
+import type { Candidate, CandidateShape } from '../../space/types.ts';
+import { atClientBatch, type Choice, choiceOf } from '../modelled-config.ts';
+import { isModelled, isUsable, type MeasuredCandidate } from '../observations.ts';
+import { correctedFigures, type Draw, figuresAt, type Predicted, type Predictor } from '../predictor.ts';
+import { type Measured, measuredChoices } from '../simulator.ts';
+import { networkSimulatorOf } from './network-simulator.ts';
+
+/** Tells whether the network simulator models all members of a joint candidate; not sequence batching and decoupled models. */
+export const isNetworkModelled = ({ members }: CandidateShape): boolean =>
+  members !== undefined && Object.values(members).every(isModelled);
+
+/** Returns the measurements of a joint candidate that were not disturbed and have statistics of every stage. */
+export function networkObservations({ measurements }: MeasuredCandidate, topology: Topology) {
+  return measurements.filter(
+    (each) => isUsable(each) && stageBreakdowns(each, topology).size === topology.stages.length,
+  );
+}
+
+/**
+ * Fits the network simulator to measured joint candidates and corrects it by their residuals, as `predictorOf` does for one model. `asked`: the
+ * candidates that it will be asked about. null when no measurement has statistics of every stage.
+ */
+export function networkPredictorOf(
+  candidates: readonly MeasuredCandidate[],
+  topology: Topology,
+  { percentile, seed, requests }: Draw,
+  asked: readonly Candidate[] = [],
+): Predictor | null {
+  const measured = candidates.flatMap((each) => measuredChoices(each.candidate, networkObservations(each, topology)));
+  if (measured.length === 0) return null;
+  const simulator = networkSimulatorOf(measured, topology, { mode: 'concurrency', percentile, seed, requests });
+  const delays = [...measured.map(({ choice }) => choice), ...asked.map(choiceOf)].map(({ delayUs }) => delayUs);
+  const figure = correctedFigures(simulator, measured, Math.max(...delays));
+  return {
+    from: measured.reduce((sum, { measurements }) => sum + measurements.length, 0),
+    predict(candidate, level) {
+      if (level.mode !== 'concurrency' || !isNetworkModelled(candidate.shape)) return null;
+      const choice = atClientBatch(choiceOf(candidate), level.batch);
+      const figures = figuresAt(figure, percentile, choice, level.value);
+      return figures && { ...figures, extrapolates: beyond(measured, choice) };
+    },
+  };
+}
+
+/** What no measured candidate had of one of the members. */
+function beyond(measured: readonly Measured[], { members = new Map() }: Choice): Predicted['extrapolates'] {
+  const seen = (model: string): readonly Choice[] => measured.flatMap(({ choice }) => choice.members?.get(model) ?? []);
+  const isBeyond = (of: (own: Choice, others: readonly Choice[]) => boolean): boolean =>
+    [...members].some(([model, own]) => of(own, seen(model)));
+  const most = (others: readonly Choice[], of: (choice: Choice) => number): number => Math.max(...others.map(of));
+  return [
+    ...(isBeyond((own, others) => own.policy.instances > most(others, ({ policy }) => policy.instances))
+      ? (['instances'] as const)
+      : []),
+    ...(isBeyond((own, others) => own.largestBatch > most(others, ({ largestBatch }) => largestBatch))
+      ? (['batch size'] as const)
+      : []),
+    ...(isBeyond((own, others) => others.every(({ settingsKey }) => settingsKey !== own.settingsKey))
+      ? (['variant'] as const)
+      : []),
+  ];
+}

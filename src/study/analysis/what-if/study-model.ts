@@ -1,0 +1,43 @@
+import {
+  isNetworkModelled,
+  networkObservations,
+  networkPredictorOf,
+} from '../../../perfmodel/network/network-predictor.ts';
+import { isModelled, observationsOf } from '../../../perfmodel/observations.ts';
+import { type Predictor, predictorOf } from '../../../perfmodel/predictor.ts';
+import type { Topology } from '../../../space/topology.ts';
+import type { Candidate, CandidateShape } from '../../../space/types.ts';
+import type { Trial } from '../../types.ts';
+import { drawOf } from './draw.ts';
+
+/** The performance model of a study: that of its one model, or of the models that are tuned together. */
+export interface StudyModel {
+  /** Tells whether it can predict such candidates. */
+  models(shape: CandidateShape): boolean;
+  /** How many of the measurements it can be fitted to. */
+  observationsIn(trial: Pick<Trial, 'candidate' | 'measurements'>): number;
+  /** Fits it to the trials; null where they tell too little. */
+  fit(trials: readonly Trial[], percentile: number, asked: readonly Candidate[]): Predictor | null;
+  /** Simulations of a page, at most: less than a second, or a few for a network. */
+  readonly mostSimulations: number;
+}
+
+const ofOne: StudyModel = {
+  models: isModelled,
+  observationsIn: (trial) => observationsOf(trial).length,
+  fit: (trials, percentile, asked) => predictorOf(trials, drawOf(percentile), asked),
+  mostSimulations: 600,
+};
+
+/** Requests of one simulation of a network, which takes longer: 8 beyond the p99. */
+const NETWORK_REQUESTS = 800;
+
+const ofSeveral = (topology: Topology): StudyModel => ({
+  models: isNetworkModelled,
+  observationsIn: (trial) => networkObservations(trial, topology).length,
+  fit: (trials, percentile, asked) =>
+    networkPredictorOf(trials, topology, { ...drawOf(percentile), requests: NETWORK_REQUESTS }, asked),
+  mostSimulations: 400,
+});
+
+export const studyModelOf = (topology: Topology | undefined): StudyModel => (topology ? ofSeveral(topology) : ofOne);
