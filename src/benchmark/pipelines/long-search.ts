@@ -49,7 +49,12 @@ function firstBetter(
   return null;
 }
 
-function atBestLevel(problem: TestProblem, candidate: Candidate, limitMs: number, levels: readonly number[]): Found | null {
+function atBestLevel(
+  problem: TestProblem,
+  candidate: Candidate,
+  limitMs: number,
+  levels: readonly number[],
+): Found | null {
   if (problem.refusal(candidate) !== null) return null;
   let best: Found | null = null;
   for (const level of levels) {

@@ -1,4 +1,5 @@
 import { wrapped } from '../../base/format.ts';
+import type { Measurement } from '../../profiler/measurement.ts';
 import { differencesOf } from '../../space/differences.ts';
 import { isInDoubt } from '../../study/final/final.ts';
 import type { StudyState } from '../../study/records/state.ts';
