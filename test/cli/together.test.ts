@@ -25,7 +25,7 @@ async function stage() {
   await writeFile(list, JSON.stringify([{ 'a/instances': 2, 'b/instances': 2 }]));
   const output = join(directory, 'run');
   const at = ['-u', emulator.grpcUrl, '--metrics-url', emulator.metricsUrl];
-  const short = ['--sampler', 'manual', '--candidates', list, '--precision', '20', '--time-budget', '4s'];
+  const short = ['--sampler', 'manual', '--candidates', list, '--precision', '20', '--time-budget', '2s'];
   return { output, args: ['tune', '--together', 'a,b', ...at, ...short, '-o', output] };
 }
 
