@@ -68,7 +68,7 @@ async function profileOf(name: string, topology: Topology) {
     clock: realClock,
     percentile: 99,
     precision: 0.3,
-    windows: { minWindows: 2, maxWindows: 3, minRequests: 20 },
+    windows: { minWindowMs: 150, minWindows: 2, maxWindows: 2, minRequests: 20, maxWarmUpMs: 2000 },
   });
   const candidate = jointOriginal(members, {}, topology.fronts[0]?.model as string);
   return {
@@ -82,7 +82,7 @@ async function profileOf(name: string, topology: Topology) {
   };
 }
 
-describe('a profile of several models', () => {
+describe('a profile of several models', { timeout: 60_000 }, () => {
   it('measures two tenants of one GPU at the same time, each with its own figures', async () => {
     const { measure } = await profileOf('two-tenants', tenants);
     const measurement = await measure(8);
