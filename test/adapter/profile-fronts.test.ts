@@ -100,11 +100,9 @@ describe('a profile of several models', { timeout: 60_000 }, () => {
     const executionMs = (model: string, size: number): number =>
       (stages.get(model)?.batches.find((batch) => batch.size === size)?.meanExecutionUs ?? 0) / 1e3;
     expect(executionMs('detector', 2)).toBeGreaterThan(1.15 * 9.2);
-    // Little's law for each.
+    // The server counted the same requests, each model's own.
     for (const front of measurement.fronts ?? []) {
-      const inFlight = (front.throughput.value * front.latencyMs.avg) / 1e3;
-      expect(inFlight / front.level.value).toBeGreaterThan(0.85);
-      expect(inFlight / front.level.value).toBeLessThan(1.1);
+      expect(Math.abs((front.server?.successCount ?? 0) - front.requests)).toBeLessThanOrEqual(2 * front.level.value);
     }
   });
 

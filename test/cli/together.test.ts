@@ -50,12 +50,6 @@ describe('models that share a server', { timeout: 120_000 }, () => {
         ['a', 6],
         ['b', 2],
       ]);
-      // Little's law for each.
-      for (const { throughput, latencyMs, level } of measurement.fronts ?? []) {
-        const inFlight = (throughput.value * latencyMs.avg) / 1e3;
-        expect(inFlight / level.value).toBeGreaterThan(0.7);
-        expect(inFlight / level.value).toBeLessThan(1.2);
-      }
       expect(measurement.foreignRequests).toBeUndefined();
     }
     const summary = await summaryOf(output);
