@@ -1,10 +1,12 @@
 import { canonicalJson } from '../base/json.ts';
-import type { StudySpace } from '../space/joint/study-space.ts';
+import { buildCandidate } from '../space/candidate.ts';
+import { buildJoint } from '../space/joint/build-joint.ts';
 import { whyRuledOut } from '../space/narrowing.ts';
 import { optionsIn, sceneOf } from '../space/options.ts';
-import type { Assignment, Candidate, ParameterValue } from '../space/types.ts';
+import type { Assignment, Candidate, CandidateOutcome, ParameterOption, ParameterValue } from '../space/types.ts';
+import { jointSpaceOf } from '../study/analysis/settings.ts';
 import type { StudyState } from '../study/records/state.ts';
-import { parametersOf, type ShownParameter, spaceOf } from './parameters.ts';
+import { ofPart, parametersOf, type ShownParameter, spacesOf } from './parameters.ts';
 
 /** A parameter in a candidate by hand. */
 export interface HandChoice extends ShownParameter {
@@ -16,33 +18,27 @@ export interface HandChoice extends ShownParameter {
 
 /** What can be chosen beside what is chosen so far: the same parameters as `parametersOf`, in the same order. */
 export function handChoices(study: StudyState, assignment: Assignment): readonly HandChoice[] {
-  const space = spaceOf(study);
-  if (!space) return [];
-  const valuesOf = valuesBeside(space, assignment);
-  return parametersOf(study).map(({ parameter, values: all }) => {
-    const values = valuesOf(parameter.name);
-    const own = Object.hasOwn(assignment, parameter.name) ? assignment[parameter.name] : null;
-    const chosen = values.findIndex((value) => canonicalJson(value) === canonicalJson(own ?? null));
-    return values.length > 0
-      ? { parameter, values, chosen, applies: true }
-      : { parameter, values: all, chosen: -1, applies: false };
+  const shown = new Map(parametersOf(study).map((each) => [each.parameter.name, each]));
+  return spacesOf(study).flatMap((part) => {
+    const scene = sceneOf(part.bound, ofPart(part, assignment));
+    return part.bound.settings.flatMap((setting) => {
+      const found = shown.get(`${part.prefix}${setting.parameter.name}`);
+      return found ? [choiceOf(found, optionsIn(setting, scene), assignment)] : [];
+    });
   });
 }
 
-/** Returns what gives the values that a parameter can have beside the assignment's others; none where it does not apply. */
-function valuesBeside(space: StudySpace, assignment: Assignment): (name: string) => readonly ParameterValue[] {
-  const parts = space.parts(assignment);
-  const members = space.members.map((member, index) => ({
-    ...member,
-    scene: sceneOf(member.bound, parts[index] ?? {}),
-  }));
-  return (name) => {
-    const own = members.find(
-      ({ bound, prefix }) => name.startsWith(prefix) && bound.byName.has(name.slice(prefix.length)),
-    );
-    const setting = own?.bound.byName.get(name.slice(own.prefix.length));
-    return own && setting ? optionsIn(setting, own.scene).map(({ value }) => value) : [];
-  };
+function choiceOf(
+  { parameter, values: all }: ShownParameter,
+  options: readonly ParameterOption[],
+  assignment: Assignment,
+): HandChoice {
+  const values = options.map(({ value }) => value);
+  const own = Object.hasOwn(assignment, parameter.name) ? assignment[parameter.name] : null;
+  const chosen = values.findIndex((value) => canonicalJson(value) === canonicalJson(own ?? null));
+  return values.length > 0
+    ? { parameter, values, chosen, applies: true }
+    : { parameter, values: all, chosen: -1, applies: false };
 }
 
 /** The choices after the parameter of that row got its next or last value, between its ends. */
@@ -71,10 +67,8 @@ export type Verdict =
 
 /** Legal or not, and why; a note on what a person may want to know of a legal one. */
 export function verdictOn(study: StudyState, chosen: Assignment): Verdict {
-  const space = spaceOf(study);
-  if (!space) return { legal: false, reason: "the journal's search space cannot be read" };
   const assignment = assignmentOf(study, chosen);
-  const built = space.build(assignment);
+  const built = buildIn(study, assignment);
   if (!built.legal) return built;
   const { fingerprint } = built.candidate;
   const twin = study.trials.find(({ candidate }) => candidate.fingerprint === fingerprint);
@@ -83,4 +77,13 @@ export function verdictOn(study: StudyState, chosen: Assignment): Verdict {
     ? `${twin.number === 0 ? 'the original' : `trial ${twin.number}`} was the same`
     : outside && `outside of what is searched: ${outside}`;
   return { legal: true, candidate: built.candidate, note };
+}
+
+function buildIn(study: StudyState, assignment: Assignment): CandidateOutcome {
+  const joint = jointSpaceOf(study.started);
+  if (joint) return buildJoint(joint, assignment);
+  const [part] = spacesOf(study);
+  return part
+    ? buildCandidate(part.bound.space, part.original, assignment)
+    : { legal: false, reason: "the journal's search space cannot be read" };
 }

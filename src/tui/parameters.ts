@@ -1,11 +1,12 @@
-import { isTrituneError } from '../base/errors.ts';
 import { canonicalJson } from '../base/json.ts';
-import { allBindings, type BoundSpace, type Setting } from '../space/bound-space.ts';
+import { allBindings, type BoundSpace, bindSpace, type Setting } from '../space/bound-space.ts';
+import { spaceSize } from '../space/enumerate.ts';
 import { holds, parametersIn } from '../space/expressions/condition.ts';
-import { readStudySpace, type StudySpace } from '../space/joint/study-space.ts';
+import { jointName } from '../space/joint/joint-space.ts';
 import { allows, type Narrowing, toggleExclusion, togglePin, withoutRestriction } from '../space/narrowing.ts';
 import { sceneOf } from '../space/options.ts';
-import type { Parameter, ParameterOption, ParameterValue } from '../space/types.ts';
+import type { Candidate, Parameter, ParameterOption, ParameterValue } from '../space/types.ts';
+import { jointSpaceOf, spaceOf } from '../study/analysis/settings.ts';
 import type { StudyStarted } from '../study/records/records.ts';
 import type { StudyState } from '../study/records/state.ts';
 import { describeValue } from '../study/summary/describe.ts';
@@ -20,31 +21,48 @@ export interface ShownParameter {
 /** More combinations than this are not counted while a person waits for the screen. */
 const MOST_COUNTED = 5_000;
 
-const spaces = new WeakMap<StudyStarted, StudySpace | null>();
-
-/** The search space that the journal names, over the original config; null when this version cannot read it. */
-export function spaceOf({ started }: StudyState): StudySpace | null {
-  const known = spaces.get(started);
-  if (known !== undefined) return known;
-  const read = readSpace(started);
-  spaces.set(started, read);
-  return read;
+/** A search space over an original config: the study's, or that of one of its models. */
+export interface SpacePart {
+  /** What names of parameters begin with in assignments and narrowings: `MODEL/` of one of several. */
+  readonly prefix: string;
+  readonly bound: BoundSpace;
+  readonly original: Candidate;
 }
 
-function readSpace({ space, original, topology, model }: StudyStarted): StudySpace | null {
-  try {
-    return readStudySpace(space, original, topology?.fronts[0]?.model ?? model);
-  } catch (error) {
-    if (isTrituneError(error, 'SPACE_INVALID')) return null;
-    throw error;
+const known = new WeakMap<StudyStarted, readonly SpacePart[]>();
+
+/** Returns the search space that the journal names, model by model; empty when this version cannot read it. */
+export function spacesOf({ started }: StudyState): readonly SpacePart[] {
+  const parts = known.get(started) ?? readSpaces(started);
+  known.set(started, parts);
+  return parts;
+}
+
+function readSpaces(started: StudyStarted): readonly SpacePart[] {
+  const joint = jointSpaceOf(started);
+  if (joint) {
+    return joint.members.map(({ model, space, original }) => ({
+      prefix: jointName(model, ''),
+      bound: bindSpace(space, original),
+      original,
+    }));
   }
+  const space = spaceOf(started);
+  const { original } = started;
+  return space ? [{ prefix: '', bound: bindSpace(space, original), original }] : [];
 }
 
-/** The parameters that can be set on the study's models, in the space's order. */
+/** Returns what a record by names in assignments says of one part, by the part's own names. */
+export const ofPart = <T>({ prefix }: SpacePart, record: { readonly [name: string]: T }): Record<string, T> =>
+  Object.fromEntries(
+    Object.entries(record).flatMap(([name, value]) =>
+      name.startsWith(prefix) ? [[name.slice(prefix.length), value]] : [],
+    ),
+  );
+
+/** The parameters that can be set on this model, or on these, in the space's order. */
 export function parametersOf(study: StudyState): readonly ShownParameter[] {
-  const space = spaceOf(study);
-  if (!space) return [];
-  return space.members.flatMap(({ bound, prefix }) =>
+  return spacesOf(study).flatMap(({ prefix, bound }) =>
     bound.settings.flatMap(({ parameter }) => {
       const options = allBindings(bound).flatMap((each) => optionsOnThisModel(each, each.byName.get(parameter.name)));
       const values = distinct(options.map(({ value }) => value));
@@ -70,11 +88,18 @@ const sizes = new WeakMap<Narrowing, number>();
 
 /** How many candidates are left; Infinity for more than are worth counting. */
 export function sizeOf(study: StudyState, narrowing: Narrowing): number {
-  const space = spaceOf(study);
-  if (!space) return 0;
-  const known = sizes.get(narrowing) ?? space.size(narrowing, MOST_COUNTED);
-  sizes.set(narrowing, known);
-  return known;
+  const parts = spacesOf(study);
+  if (parts.length === 0) return 0;
+  const counted = sizes.get(narrowing) ?? countedIn(parts, narrowing);
+  sizes.set(narrowing, counted);
+  return counted;
+}
+
+function countedIn(parts: readonly SpacePart[], narrowing: Narrowing): number {
+  const each = parts.map((part) => spaceSize(part.bound.space, part.original, ofPart(part, narrowing), MOST_COUNTED));
+  if (each.includes(0)) return 0;
+  const size = each.reduce((product, own) => product * own, 1);
+  return size > MOST_COUNTED ? Number.POSITIVE_INFINITY : size;
 }
 
 export type Narrowed = { readonly narrowing: Narrowing; readonly told: string } | { readonly refused: string };

@@ -4,8 +4,10 @@ import { builtInMetrics } from '../../src/study/goal/metrics/registry.ts';
 import { foldStudy } from '../../src/study/records/fold.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
 import { briefly } from '../../src/tui/brief-assignment.ts';
+import { verdictOn, withNextValue } from '../../src/tui/by-hand.ts';
 import { initialInteraction } from '../../src/tui/interaction.ts';
 import { trialPanel } from '../../src/tui/panels/trial.ts';
+import { narrowBy, parametersOf, sizeOf } from '../../src/tui/parameters.ts';
 import { ViewFold } from '../../src/tui/state.ts';
 import { goalOf } from '../study/builders.ts';
 import { jointRecords, pipeline, pipelineMeasured, tenants, tenantsMeasured } from '../support/joint-records.ts';
@@ -63,4 +65,26 @@ it('an assignment that is too long goes by beginnings of names, without what is 
   const assignment = { 'tokenizer/instances': 2, 'encoder/instances': 2 };
   expect(briefly(assignment, study, 80)).toBe('tokenizer/instances=2 encoder/instances=2');
   expect(briefly(assignment, study, 30)).toBe('tok ins=2, enc ins=2');
+});
+
+describe('the search space of several models', () => {
+  const study = foldStudy(jointRecords(pipeline, pipelineMeasured));
+
+  it('is shown, narrowed and set by hand with the names of the models', () => {
+    expect(parametersOf(study).map(({ parameter, values }) => [parameter.name, values])).toEqual([
+      ['tokenizer/instances', [1, 2]],
+      ['encoder/instances', [1, 2]],
+    ]);
+    expect(sizeOf(study, {})).toBe(4);
+    expect(sizeOf(study, { 'encoder/instances': { pinned: 2 } })).toBe(2);
+    expect(narrowBy(study, {}, { row: 1, column: 1 }, 'pin')).toMatchObject({
+      narrowing: { 'encoder/instances': { pinned: 2 } },
+    });
+    const first = withNextValue(study, {}, 1, 2);
+    expect(first).toEqual({ 'encoder/instances': 2 });
+    expect(verdictOn(study, first)).toMatchObject({ legal: true });
+    expect(verdictOn(study, { 'tokenizer/instances': 2, 'encoder/instances': 2 })).toMatchObject({
+      note: 'trial 1 was the same',
+    });
+  });
 });
