@@ -1,5 +1,5 @@
 import { canonicalJson } from '../base/json.ts';
-import type { StudySpace } from '../space/joint/study-space.ts';
+import { buildCandidate } from '../space/candidate.ts';
 import { whyRuledOut } from '../space/narrowing.ts';
 import { optionsIn, sceneOf } from '../space/options.ts';
 import type { Assignment, Candidate, ParameterValue } from '../space/types.ts';
@@ -18,31 +18,16 @@ export interface HandChoice extends ShownParameter {
 export function handChoices(study: StudyState, assignment: Assignment): readonly HandChoice[] {
   const space = spaceOf(study);
   if (!space) return [];
-  const valuesOf = valuesBeside(space, assignment);
+  const scene = sceneOf(space, assignment);
   return parametersOf(study).map(({ parameter, values: all }) => {
-    const values = valuesOf(parameter.name);
+    const setting = space.byName.get(parameter.name);
+    const values = setting ? optionsIn(setting, scene).map(({ value }) => value) : [];
     const own = Object.hasOwn(assignment, parameter.name) ? assignment[parameter.name] : null;
     const chosen = values.findIndex((value) => canonicalJson(value) === canonicalJson(own ?? null));
     return values.length > 0
       ? { parameter, values, chosen, applies: true }
       : { parameter, values: all, chosen: -1, applies: false };
   });
-}
-
-/** Returns what gives the values that a parameter can have beside the assignment's others; none where it does not apply. */
-function valuesBeside(space: StudySpace, assignment: Assignment): (name: string) => readonly ParameterValue[] {
-  const parts = space.parts(assignment);
-  const members = space.members.map((member, index) => ({
-    ...member,
-    scene: sceneOf(member.bound, parts[index] ?? {}),
-  }));
-  return (name) => {
-    const own = members.find(
-      ({ bound, prefix }) => name.startsWith(prefix) && bound.byName.has(name.slice(prefix.length)),
-    );
-    const setting = own?.bound.byName.get(name.slice(own.prefix.length));
-    return own && setting ? optionsIn(setting, own.scene).map(({ value }) => value) : [];
-  };
 }
 
 /** The choices after the parameter of that row got its next or last value, between its ends. */
@@ -74,7 +59,7 @@ export function verdictOn(study: StudyState, chosen: Assignment): Verdict {
   const space = spaceOf(study);
   if (!space) return { legal: false, reason: "the journal's search space cannot be read" };
   const assignment = assignmentOf(study, chosen);
-  const built = space.build(assignment);
+  const built = buildCandidate(space.space, study.started.original, assignment);
   if (!built.legal) return built;
   const { fingerprint } = built.candidate;
   const twin = study.trials.find(({ candidate }) => candidate.fingerprint === fingerprint);

@@ -1,10 +1,11 @@
 import { isTrituneError } from '../base/errors.ts';
 import { canonicalJson } from '../base/json.ts';
-import { allBindings, type BoundSpace, type Setting } from '../space/bound-space.ts';
+import { allBindings, type BoundSpace, bindSpace, type Setting } from '../space/bound-space.ts';
+import { spaceSize } from '../space/enumerate.ts';
 import { holds, parametersIn } from '../space/expressions/condition.ts';
-import { readStudySpace, type StudySpace } from '../space/joint/study-space.ts';
 import { allows, type Narrowing, toggleExclusion, togglePin, withoutRestriction } from '../space/narrowing.ts';
 import { sceneOf } from '../space/options.ts';
+import { spaceFromJson } from '../space/source/load.ts';
 import type { Parameter, ParameterOption, ParameterValue } from '../space/types.ts';
 import type { StudyStarted } from '../study/records/records.ts';
 import type { StudyState } from '../study/records/state.ts';
@@ -20,37 +21,35 @@ export interface ShownParameter {
 /** More combinations than this are not counted while a person waits for the screen. */
 const MOST_COUNTED = 5_000;
 
-const spaces = new WeakMap<StudyStarted, StudySpace | null>();
+const bound = new WeakMap<StudyStarted, BoundSpace | null>();
 
 /** The search space that the journal names, over the original config; null when this version cannot read it. */
-export function spaceOf({ started }: StudyState): StudySpace | null {
-  const known = spaces.get(started);
+export function spaceOf({ started }: StudyState): BoundSpace | null {
+  const known = bound.get(started);
   if (known !== undefined) return known;
   const read = readSpace(started);
-  spaces.set(started, read);
+  bound.set(started, read);
   return read;
 }
 
-function readSpace({ space, original, topology, model }: StudyStarted): StudySpace | null {
+function readSpace({ space, original }: StudyStarted): BoundSpace | null {
   try {
-    return readStudySpace(space, original, topology?.fronts[0]?.model ?? model);
+    return bindSpace(spaceFromJson(space), original);
   } catch (error) {
     if (isTrituneError(error, 'SPACE_INVALID')) return null;
     throw error;
   }
 }
 
-/** The parameters that can be set on the study's models, in the space's order. */
+/** The parameters that can be set on this model, in the space's order. */
 export function parametersOf(study: StudyState): readonly ShownParameter[] {
   const space = spaceOf(study);
   if (!space) return [];
-  return space.members.flatMap(({ bound, prefix }) =>
-    bound.settings.flatMap(({ parameter }) => {
-      const options = allBindings(bound).flatMap((each) => optionsOnThisModel(each, each.byName.get(parameter.name)));
-      const values = distinct(options.map(({ value }) => value));
-      return values.length === 0 ? [] : [{ parameter: { ...parameter, name: `${prefix}${parameter.name}` }, values }];
-    }),
-  );
+  return space.settings.flatMap(({ parameter }) => {
+    const options = allBindings(space).flatMap((each) => optionsOnThisModel(each, each.byName.get(parameter.name)));
+    const values = distinct(options.map(({ value }) => value));
+    return values.length === 0 ? [] : [{ parameter, values }];
+  });
 }
 
 /** Returns the cases of a parameter that can hold on this model: conditions on the original config alone are decided. */
@@ -72,7 +71,7 @@ const sizes = new WeakMap<Narrowing, number>();
 export function sizeOf(study: StudyState, narrowing: Narrowing): number {
   const space = spaceOf(study);
   if (!space) return 0;
-  const known = sizes.get(narrowing) ?? space.size(narrowing, MOST_COUNTED);
+  const known = sizes.get(narrowing) ?? spaceSize(space.space, study.started.original, narrowing, MOST_COUNTED);
   sizes.set(narrowing, known);
   return known;
 }
