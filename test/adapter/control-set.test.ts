@@ -10,6 +10,12 @@ import { candidateOf, configOf } from '../study/builders.ts';
 const never = new AbortController().signal;
 const named = (name: string, instances: number): ModelConfig => ({ ...configOf(instances, 4), name });
 
+/** An ensemble over models, without instances of its own. */
+const over = (name: string, ...models: string[]): ModelConfig => ({
+  ...{ name, platform: 'ensemble', max_batch_size: 4 },
+  ensemble_scheduling: { step: models.map((model_name) => ({ model_name })) },
+});
+
 /** A server in memory that has room for so many instances in all. */
 class SmallServer implements ControlClient {
   readonly loaded = new Map<string, ModelConfig>();
@@ -18,7 +24,7 @@ class SmallServer implements ControlClient {
   failing: string | null = null;
 
   async index() {
-    return ['a', 'b'].map((name) => ({
+    return [...new Set(['a', 'b', ...this.loaded.keys()])].map((name) => ({
       ...{ name, version: '1', reason: '' },
       state: this.loaded.has(name) ? ('READY' as const) : ('UNAVAILABLE' as const),
     }));
@@ -30,10 +36,10 @@ class SmallServer implements ControlClient {
     return config;
   }
 
-  async load(name: string, config: ModelConfig = named(name, 1)): Promise<void> {
+  async load(name: string, config: ModelConfig = name === 'e' ? over('e', 'a', 'b') : named(name, 1)): Promise<void> {
     this.calls.push(`load ${name}`);
     if (this.failing === name) throw new TrituneError('SERVER_UNREACHABLE', 'nothing answers', 'start it');
-    const all = [...this.loaded.values(), config].map((each) => each.instance_group?.[0]?.count ?? 1);
+    const all = [...this.loaded.values(), config].map((each) => each.instance_group?.[0]?.count ?? 0);
     if (all.reduce((sum, count) => sum + count, 0) > this.room) {
       throw new LoadRefusedError(name, 'out-of-memory', 'no memory');
     }
@@ -61,6 +67,16 @@ function controlled({ mayUnload = true, isBLoaded = true } = {}) {
   ];
   const options = { clock: new VirtualClock(), restore: 'config', loadTimeoutMs: 1000, settleTimeoutMs: 1000 } as const;
   return { served, control: createControl(served, originals, { ...options, mayUnload }) };
+}
+
+/** The same with the ensemble `e` over both. */
+function pipeline() {
+  const served = new SmallServer();
+  const configs = { a: named('a', 1), b: named('b', 1), e: over('e', 'a', 'b') };
+  for (const [name, config] of Object.entries(configs)) served.loaded.set(name, config);
+  const originals = Object.entries(configs).map(([model, config]) => ({ model, config, wasLoaded: true }));
+  const options = { clock: new VirtualClock(), restore: 'config', loadTimeoutMs: 1000, settleTimeoutMs: 1000 } as const;
+  return { served, control: createControl(served, originals, { ...options, mayUnload: true }) };
 }
 
 describe('control over a set of models', () => {
@@ -103,6 +119,33 @@ describe('control over a set of models', () => {
       kind: 'out-of-memory',
     });
     expect([...shared.served.loaded.keys()]).toEqual(['a', 'b']);
+  });
+
+  it('makes the changes that give room first, and has the ensemble away only where no room is left', async () => {
+    const { served, control } = pipeline();
+    const set = (a: number, b: number, batch = 8) => {
+      const models = { a: { ...named('a', a), max_batch_size: 8 }, b: { ...named('b', b), max_batch_size: batch } };
+      return { ...candidateOf(models.a), value: { models } };
+    };
+    await control.apply(set(3, 1), never);
+    served.calls.length = 0;
+    // Room for either copy beside what is there, if the other one has shrunk.
+    served.room = 6;
+    await control.apply(set(1, 4), never);
+    expect(served.calls).toEqual(['load a', 'load b', 'load e']);
+    // None for both copies of b.
+    served.calls.length = 0;
+    await control.apply(set(1, 5, 16), never);
+    expect(served.calls).toEqual(['load b', 'unload e', 'load b', 'unload b', 'load b', 'load e']);
+    expect([...served.loaded.keys()].sort()).toEqual(['a', 'b', 'e']);
+    served.calls.length = 0;
+    await expect(control.apply(set(1, 6, 16), never)).rejects.toMatchObject({ kind: 'out-of-memory' });
+    expect(served.calls).toEqual(['load b', 'load e']);
+    await expect(control.apply(set(1, 9), never)).rejects.toMatchObject({ kind: 'out-of-memory' });
+    expect(served.loaded.get('b')?.instance_group?.[0]?.count).toBe(5);
+    expect(served.loaded.has('e')).toBe(true);
+    expect(await control.restore()).toMatchObject({ verified: true });
+    expect(served.calls.at(-1)).toBe('load e');
   });
 
   it('puts each back as it was, and says what became of each where one cannot be', async () => {

@@ -4,6 +4,7 @@ import { artifactOf } from '../../space/artifact.ts';
 import { modelConfigOf, modelConfigsOf } from '../../space/model-configs.ts';
 import type { Candidate } from '../../space/types.ts';
 import { composingModels } from '../../triton/config/ensemble-rules.ts';
+import { LoadRefusedError } from '../../triton/control/load-refused.ts';
 import type { ModelFiles } from '../../triton/types.ts';
 import type { Applied, Control, Restored } from '../../tuner/adapter.ts';
 import { CandidateRefusedError } from '../../tuner/refused.ts';
@@ -127,6 +128,21 @@ class SetControl implements Control {
     }
   }
 
+  /** Where there is no memory for the original beside what is served, the study's own ensembles over it go first: they come back after it. */
+  async #putBackOne(model: ControlledModel, back: Map<ControlledModel, Restored>): Promise<Restored> {
+    try {
+      return await model.putBack();
+    } catch (error) {
+      const isShort = error instanceof LoadRefusedError && error.kind === 'out-of-memory';
+      if (!isShort || this.#ensembles.length === 0) throw error;
+      for (const ensemble of this.#ensembles.toReversed()) {
+        await ensemble.makeWay();
+        back.delete(ensemble);
+      }
+      return model.putBack();
+    }
+  }
+
   /** Tries each model that is not back. Returns why some still are not. */
   async #putBack(back: Map<ControlledModel, Restored>): Promise<ReadonlyMap<string, unknown>> {
     const failures = new Map<string, unknown>();
@@ -138,7 +154,7 @@ class SetControl implements Control {
     for (const model of [...goFirst, ...inOrder.filter(isKept)]) {
       if (back.has(model)) continue;
       try {
-        back.set(model, await model.putBack());
+        back.set(model, await this.#putBackOne(model, back));
       } catch (error) {
         failures.set(model.name, error);
       }

@@ -6,6 +6,8 @@ import { candidateOf } from '../../space/model-configs.ts';
 import { shapeOf } from '../../space/shape.ts';
 import { loadSpace } from '../../space/source/load.ts';
 import { presetFor } from '../../space/source/presets.ts';
+import { composingModels } from '../../triton/config/ensemble-rules.ts';
+import type { ModelConfig } from '../../triton/config/model-config.ts';
 import type { ModelIndexEntry, TritonClient } from '../../triton/types.ts';
 import { namesIn, type OpenServer } from '../server/open-server.ts';
 import { examineRest } from './examine-rest.ts';
@@ -33,16 +35,9 @@ export async function* examineModel(
     return;
   }
   const config = await client.modelConfig(name);
-  const preset = presetFor(config.backend || config.platform);
-  const size = spaceSize(loadSpace(preset), candidateOf(config));
-  const candidates = Number.isFinite(size) ? `${size}` : `more than ${countLimit}`;
-  const backend = config.backend || config.platform || 'no backend named';
-  yield ok(name, `loaded, ${backend}; search space '${preset}' with ${candidates} candidates`);
-  if (!isModelled(shapeOf(config)))
-    yield note(
-      name,
-      'sequences, ensembles and decoupled models have no simulation of their own: the search learns from measurements alone',
-    );
+  const parts = composingModels(config);
+  if (parts.length > 0) yield ok(name, `loaded, an ensemble: it is tuned with its models, ${parts.join(', ')}`);
+  else yield* examineAlone(name, config);
   const others = await foreignRate(client, name);
   if (others > 0) {
     const text = `others send it about ${others.toFixed(0)} requests a second: a run would end with FOREIGN_TRAFFIC (--allow-foreign-traffic)`;
@@ -50,6 +45,19 @@ export async function* examineModel(
     return;
   }
   yield* examineRest(opened, name);
+}
+
+function* examineAlone(name: string, config: ModelConfig): Generator<Finding> {
+  const preset = presetFor(config.backend || config.platform);
+  const size = spaceSize(loadSpace(preset), candidateOf(config));
+  const candidates = Number.isFinite(size) ? `${size}` : `more than ${countLimit}`;
+  const backend = config.backend || config.platform || 'no backend named';
+  yield ok(name, `loaded, ${backend}; search space '${preset}' with ${candidates} candidates`);
+  if (isModelled(shapeOf(config))) return;
+  yield note(
+    name,
+    'sequences and decoupled models have no simulation of their own: the search learns from measurements alone',
+  );
 }
 
 async function foreignRate(client: TritonClient, name: string): Promise<number> {

@@ -103,7 +103,7 @@ export class ControlledModel {
   }
 
   /** Unloads it for another model that does not fit beside it. Returns false for one that is not served, or must not go. */
-  async makeWay(signal: AbortSignal): Promise<boolean> {
+  async makeWay(signal?: AbortSignal): Promise<boolean> {
     if (!(await this.#loads.canBeAway())) return false;
     await this.#loads.unload(signal);
     return true;

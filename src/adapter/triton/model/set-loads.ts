@@ -1,4 +1,4 @@
-import { compareConfigs } from '../../../triton/config/comparison.ts';
+import { compareConfigs, onlyInstancesDiffer } from '../../../triton/config/comparison.ts';
 import type { ModelFiles } from '../../../triton/types.ts';
 import { CandidateRefusedError } from '../../../tuner/refused.ts';
 import { inChangeOrder, lowered, type Target } from './change-order.ts';
@@ -80,7 +80,7 @@ export class SetLoads {
 
   /**
    * What does not fit beside the models that the candidate leaves alone, or beside what it takes the place of, has them unloaded first, where that
-   * is allowed. A model cannot be away while an ensemble over it is served.
+   * is allowed. A model that is loaded anew cannot be away while an ensemble over it is served.
    */
   async #applyOne([model, config]: Target, files: FilesOf, signal: AbortSignal): Promise<Change> {
     try {
@@ -88,8 +88,8 @@ export class SetLoads {
     } catch (error) {
       if (!isOutOfMemory(error) || !this.#mayUnload) throw error;
       let isRoom = false;
-      for (const other of [...this.#ensembles.toReversed(), ...this.#idle])
-        isRoom = (await other.makeWay(signal)) || isRoom;
+      const over = onlyInstancesDiffer(model.sent, config) ? [] : this.#ensembles.toReversed();
+      for (const other of [...over, ...this.#idle]) isRoom = (await other.makeWay(signal)) || isRoom;
       if (!isRoom) throw error;
       return model.apply(config, files, signal);
     }
