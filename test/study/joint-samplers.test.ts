@@ -3,6 +3,7 @@ import { oneByOneSampler } from '../../src/benchmark/pipelines/one-by-one.ts';
 import { choiceOf, partsOf } from '../../src/perfmodel/modelled-config.ts';
 import type { Assignment, Candidate } from '../../src/space/types.ts';
 import { standingOf } from '../../src/study/goal/ranking.ts';
+import { jointLoadChance } from '../../src/study/search/joint-load-chance.ts';
 import { pruneReason } from '../../src/study/search/pruning.ts';
 import { neighboursIn, swapsOf } from '../../src/study/search/queueing/joint-candidates.ts';
 import { makeSampler, samplerNames } from '../../src/study/search/samplers/registry.ts';
@@ -138,5 +139,26 @@ describe('a load that failed', () => {
     expect(pruneReason(with_(4, 1), trials)).toBeNull();
     // Either model may be the cause where neither was served so.
     expect(pruneReason(with_(1, 2), [failed(2, with_(3, 2), 'init-failed')])).toBeNull();
+  });
+});
+
+describe('the chance that models load together', () => {
+  const members = (a: number, b: number) =>
+    candidate({ 'a/max_batch_size': 1, 'a/instances': a, 'b/max_batch_size': 1, 'b/instances': b }).shape.members ?? {};
+  const loaded = (number: number, a: number, b: number): Trial =>
+    trialOf(number, { 'a/max_batch_size': 1, 'a/instances': a, 'b/max_batch_size': 1, 'b/instances': b }, 2);
+  const refused = failed(
+    3,
+    candidate({ 'a/max_batch_size': 1, 'a/instances': 3, 'b/max_batch_size': 1, 'b/instances': 3 }),
+    'out-of-memory',
+  );
+
+  it('is that of their needs between what loaded and what was refused, over all ratios of the models', () => {
+    const trials = [loaded(0, 1, 1), loaded(1, 2, 1), refused];
+    expect(jointLoadChance(members(3, 4), trials)).toBe(0);
+    expect(jointLoadChance(members(2, 1), trials)).toBe(1);
+    const [some, more] = [jointLoadChance(members(2, 2), trials) ?? 0, jointLoadChance(members(4, 2), trials) ?? 0];
+    expect(some).toBeGreaterThan(more);
+    expect(jointLoadChance(members(2, 2), trials.slice(0, 2))).toBeNull();
   });
 });

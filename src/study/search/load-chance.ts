@@ -2,6 +2,7 @@ import { settingsKeyOf } from '../../perfmodel/settings-key.ts';
 import type { BatcherPolicy } from '../../queueing/batcher-policy.ts';
 import type { Candidate } from '../../space/types.ts';
 import type { FailureKind, Trial } from '../types.ts';
+import { jointLoadChance } from './joint-load-chance.ts';
 
 /** Hypotheses of the memory per place of a batch, as a multiple of the memory of an instance without any. */
 const PER_PLACE = [0, 1 / 32, 1 / 4, Number.POSITIVE_INFINITY];
@@ -19,7 +20,7 @@ const telling: ReadonlySet<FailureKind> = new Set(['out-of-memory', 'init-failed
 export function loadChance({ shape }: Candidate, trials: readonly Trial[]): number {
   const failed = trials.filter(({ failure }) => failure !== null && telling.has(failure.kind));
   if (failed.length === 0) return 1;
-  if (shape.members) return jointChance(shape, failed);
+  if (shape.members) return jointLoadChance(shape.members, trials) ?? jointChance(shape, failed);
   const { policy } = shape;
   const key = settingsKeyOf(shape);
   const isOwn = ({ candidate }: Trial): boolean => settingsKeyOf(candidate.shape) === key;
