@@ -85,7 +85,10 @@ describe('a study whose machine gets slower', () => {
     expect(change?.atSeconds).toBeGreaterThan(15);
     // It takes two measurements to be sure.
     expect(change?.atSeconds).toBeLessThan(25);
-    expect((change?.speed.value ?? 0) / (change?.before ?? 1)).toBeCloseTo(0.6, 1);
+    // The first of them may be a moment's disturbance, and is not believed whole; the next ones say the rest.
+    const fallen = (change?.speed.value ?? 0) / (change?.before ?? 1);
+    expect(fallen).toBeGreaterThan(0.55);
+    expect(fallen).toBeLessThan(0.7);
     for (const { speed, before } of changes) expect(speed.value).toBeLessThan(before);
     const lines: string[] = [];
     const onEvent = createLines((line) => lines.push(line));

@@ -63,7 +63,7 @@ describe('the panel of models that share a server', () => {
 it('an assignment that is too long goes by beginnings of names, without what is alike in all trials', () => {
   const study = foldStudy(jointRecords(pipeline, pipelineMeasured));
   const assignment = { 'tokenizer/instances': 2, 'encoder/instances': 2 };
-  expect(briefly(assignment, study, 80)).toBe('tokenizer/instances=2 encoder/instances=2');
+  expect(briefly(assignment, study, 80)).toBe('tokenizer(instances=2) encoder(instances=2)');
   expect(briefly(assignment, study, 30)).toBe('tok ins=2, enc ins=2');
 });
 
