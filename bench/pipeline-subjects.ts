@@ -38,7 +38,7 @@ const all: readonly PipelineSubject[] = [
       together: { blsComposing: { find_and_name: ['detector', 'classifier'] } },
       goal: { latencyBudgetMs: 60 },
       space: {
-        members: { find_and_name: instances(1, 2, 4, 6), detector: batching(1, 2), classifier: batching(1, 2) },
+        members: { find_and_name: instances(1, 2, 4), detector: batching(1), classifier: batching(1, 2) },
       },
       levels: searched,
     },
@@ -52,7 +52,7 @@ const all: readonly PipelineSubject[] = [
       model: 'tenant_large',
       together: { models: ['tenant_large', 'tenant_small'] },
       goal: { modelBudgetsMs: { tenant_large: 120, tenant_small: 60 } },
-      space: { members: { tenant_large: batching(1, 2, 3), tenant_small: batching(1, 2, 3) } },
+      space: { members: { tenant_large: batching(1, 2), tenant_small: batching(1, 2) } },
       levels: searched,
     },
     levels: [4, 16, 48],

@@ -17,12 +17,12 @@ import { type Advice, type Judged, judge, levelsFor, ratioLine, report, unjudged
  * tritune beside Model Analyzer's quick search of an ensemble of three models, on a real Triton, one after the other on the same machine:
  * `npm run bench:versus-pipeline`. Model Analyzer starts its own server, because its remote mode loads no variant of a composing model under the
  * name that the ensemble calls. One neutral client judges both, as in `versus-model-analyzer.ts`. `TRITUNE_BENCH_BUDGET_MS` (40) is the p99 to
- * keep. About half an hour.
+ * keep, `TRITUNE_BENCH_ROUNDS` (4) how often each is judged. About half an hour.
  */
 const MODEL = 'judge';
 const MEMBERS = ['tokenizer', 'encoder', 'head'];
 const BUDGET_MS = Number(process.env.TRITUNE_BENCH_BUDGET_MS ?? 40);
-const JUDGE_ROUNDS = 4;
+const JUDGE_ROUNDS = Number(process.env.TRITUNE_BENCH_ROUNDS ?? 4);
 
 const root = resolve(import.meta.dirname, '..');
 const installDirectory = join(root, '.triton');
