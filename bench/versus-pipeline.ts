@@ -56,7 +56,8 @@ async function localServer(scratch: string): Promise<object> {
     join(scratch, 'server'),
     `PATH=${binDirectory}:$PATH LD_LIBRARY_PATH=${libraryDirectory} exec ${binary} --backend-directory=${backendDirectory} ${addresses}`,
   );
-  return { triton_launch_mode: 'local', triton_server_path: path };
+  // Without DCGM it knows its remote mode only.
+  return { triton_launch_mode: 'local', triton_server_path: path, dcgm_disable: false };
 }
 
 async function analyzer(order: Omit<Parameters<typeof searchWithAnalyzer>[0], 'server'>): Promise<Advice> {
