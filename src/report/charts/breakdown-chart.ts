@@ -1,4 +1,5 @@
-import { axisStyle, type Chart, svgOf } from './svg.ts';
+import { type BarPart, stackedBars } from './stacked-bars.ts';
+import type { Chart } from './svg.ts';
 
 /** Where the mean time of a request went: milliseconds that add up to the whole. */
 export interface BreakdownBar {
@@ -13,11 +14,7 @@ export interface BreakdownBar {
   readonly client: { readonly sendMs: number; readonly receiveMs: number } | null;
 }
 
-interface Part {
-  readonly name: string;
-  readonly color: string;
-  readonly ms: (bar: BreakdownBar) => number;
-}
+type Part = BarPart<BreakdownBar>;
 
 const serverParts: readonly Part[] = [
   { name: 'queue', color: '#e08a1e', ms: ({ queueMs }) => queueMs },
@@ -42,25 +39,7 @@ function partsOf(bars: readonly BreakdownBar[]): readonly Part[] {
 /** A stacked bar for each, the first on top. */
 export function breakdownChart(bars: readonly BreakdownBar[]): Chart {
   return (paper) => {
-    const top = paper.isNarrow ? 66 : 40;
-    // Names end at the axis; many a machine's font is wider than the one that their room is reckoned by.
-    const left = 12 + 1.5 * Math.max(0, ...bars.map(({ name }) => name.length));
-    return svgOf(
-      {
-        grid: { left, right: 24, top, bottom: 46, outerBoundsMode: 'same', outerBoundsContain: 'axisLabel' },
-        legend: { top: 0, textStyle: { color: paper.ink }, itemGap: 24 },
-        xAxis: { ...axisStyle(paper), type: 'value', name: 'mean latency, ms', nameGap: 28 },
-        yAxis: { ...axisStyle(paper), type: 'category', inverse: true, data: bars.map(({ name }) => name) },
-        series: partsOf(bars).map(({ name, ms, color }) => ({
-          type: 'bar',
-          name,
-          stack: 'all',
-          barMaxWidth: 26,
-          itemStyle: { color },
-          data: bars.map((bar) => Number(ms(bar).toPrecision(4))),
-        })),
-      },
-      { ...paper, height: top + 48 + 34 * bars.length },
-    );
+    const layout = { name: 'mean latency, ms', top: paper.isNarrow ? 66 : 40, itemGap: 24 };
+    return stackedBars(bars, partsOf(bars), layout, paper);
   };
 }

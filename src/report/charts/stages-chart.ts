@@ -1,4 +1,5 @@
-import { axisStyle, type Chart, svgOf } from './svg.ts';
+import { stackedBars } from './stacked-bars.ts';
+import type { Chart } from './svg.ts';
 
 /** Where the mean time of a request went in a pipeline: milliseconds at each stage, and elsewhere. */
 export interface StagesBar {
@@ -35,23 +36,6 @@ export function stagesChart(bars: readonly StagesBar[]): Chart {
     // The legend takes a line for about so many letters.
     const letters = all.reduce((sum, { name }) => sum + name.length + 7, 0);
     const top = 16 + 20 * Math.ceil(letters / (paper.width / 7));
-    const left = 12 + 1.5 * Math.max(0, ...bars.map(({ name }) => name.length));
-    return svgOf(
-      {
-        grid: { left, right: 24, top, bottom: 46, outerBoundsMode: 'same', outerBoundsContain: 'axisLabel' },
-        legend: { top: 0, textStyle: { color: paper.ink }, itemGap: 14 },
-        xAxis: { ...axisStyle(paper), type: 'value', name: 'mean time at each stage, ms', nameGap: 28 },
-        yAxis: { ...axisStyle(paper), type: 'category', inverse: true, data: bars.map(({ name }) => name) },
-        series: all.map(({ name, color, ms }) => ({
-          type: 'bar',
-          name,
-          stack: 'all',
-          barMaxWidth: 26,
-          itemStyle: { color },
-          data: bars.map((bar) => Number(ms(bar).toPrecision(4))),
-        })),
-      },
-      { ...paper, height: top + 48 + 34 * bars.length },
-    );
+    return stackedBars(bars, all, { name: 'mean time at each stage, ms', top, itemGap: 14 }, paper);
   };
 }
