@@ -1,6 +1,6 @@
 import { type Random, seededRandom } from '../base/random.ts';
 import { NS_PER_MS, NS_PER_US, nsToMs } from '../base/units.ts';
-import type { GpuMemory } from '../perfmodel/gpu-memory.ts';
+import type { GpuMemory } from '../perfmodel/memory/gpu-memory.ts';
 import { executionNs, type LawPoint, type ServiceLaw } from '../queueing/service-law.ts';
 import { simulate } from '../queueing/simulate.ts';
 import type { Candidate } from '../space/types.ts';

@@ -2,7 +2,7 @@ import { VirtualClock } from '../base/clock.ts';
 import { standardNormal } from '../base/random.ts';
 import { BYTES_PER_MIB, MS_PER_S, NS_PER_S } from '../base/units.ts';
 import type { LoadLevel } from '../loadgen/types.ts';
-import type { GpuMemory } from '../perfmodel/gpu-memory.ts';
+import type { GpuMemory } from '../perfmodel/memory/gpu-memory.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import { differencesOf } from '../space/differences.ts';
 import { changesInPlace } from '../space/shape.ts';

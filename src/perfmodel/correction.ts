@@ -6,14 +6,8 @@ import { relativeHalfWidth } from '../stats/precision.ts';
 import type { Choice } from './modelled-config.ts';
 import { type ModelPart, WHOLE } from './parts.ts';
 import { kernelOf, type Place, placeOf, SETTING_DISTANCES } from './places.ts';
-import {
-  type FigureName,
-  figureNamed,
-  type Measured,
-  type SimulatedFigures,
-  type Simulator,
-  simulatedFigure,
-} from './simulator.ts';
+import { type FigureName, figureNamed, type SimulatedFigures, simulatedFigure } from './simulated.ts';
+import type { Measured, Simulator } from './simulator.ts';
 
 /**
  * A figure as a logarithm, or a weighted sum of such. `shared` is the signed part of its standard deviation that is due to uncertain

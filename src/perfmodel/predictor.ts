@@ -6,14 +6,8 @@ import { atClientBatch, type Choice, choiceOf } from './modelled-config.ts';
 import { hasServicePoints, servicePoints } from './observation.ts';
 import { isModelled, type MeasuredCandidate, observationsOf } from './observations.ts';
 import { executionMisses } from './service-times.ts';
-import {
-  type Measured,
-  type ModelSimulator,
-  measuredChoices,
-  type SimulatedFigures,
-  type Simulator,
-  simulatorOf,
-} from './simulator.ts';
+import type { SimulatedFigures } from './simulated.ts';
+import { type Measured, type ModelSimulator, measuredChoices, type Simulator, simulatorOf } from './simulator.ts';
 
 /** A predicted figure, and the standard deviation of a measurement's logarithm around it, by the model's own account. */
 export interface Estimate {

@@ -1,10 +1,9 @@
 import { median } from 'simple-statistics';
-import { NS_PER_MS, NS_PER_S, nsToMs } from '../base/units.ts';
+import { NS_PER_MS, NS_PER_S } from '../base/units.ts';
 import type { LoadLevel } from '../loadgen/types.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import { affineLaw, executionNs, type ServiceLaw } from '../queueing/service-law.ts';
 import { enoughRequests, simulate } from '../queueing/simulate.ts';
-import type { ClientFigures, ModelFigures } from '../queueing/tally.ts';
 import type { Traffic } from '../queueing/traffic.ts';
 import type { Candidate } from '../space/types.ts';
 import { USUAL_PER_SAMPLE } from './affine-line.ts';
@@ -13,6 +12,7 @@ import type { Observation } from './observation.ts';
 import { isModelled, observationsOf } from './observations.ts';
 import type { WithoutParts } from './parts.ts';
 import { type ServiceTimes, serviceTimesOf } from './service-times.ts';
+import { figuresOf, meanUncertainty, memoizedRuns, type Simulated, type SimulatedRun } from './simulated.ts';
 
 /** A choice with its measurements. */
 export interface Measured {
@@ -26,57 +26,6 @@ export const measuredChoices = (candidate: Candidate, measurements: readonly Mea
     choice: atClientBatch(choiceOf(candidate), batch),
     measurements: own,
   }));
-
-/** Simulated figures, by the names of the study's metrics: infer/s and milliseconds. */
-export interface Simulated extends SimulatedFigures {
-  /** The same of each front by its model, where several models get requests. */
-  readonly fronts?: ReadonlyMap<string, SimulatedFigures>;
-}
-
-/** Figures of all requests, or of those to one model. */
-export interface SimulatedFigures {
-  readonly throughput: number;
-  readonly latency: number;
-  readonly 'latency-avg': number;
-  readonly 'latency-p50': number;
-  readonly 'latency-p90': number;
-  readonly 'latency-p95': number;
-  readonly 'latency-p99': number;
-}
-
-/** The name of a figure; with `@MODEL` of the requests to that model alone. */
-export type FigureName = keyof SimulatedFigures | `${keyof SimulatedFigures}@${string}`;
-
-/** Returns the figure and the model of its name; null for a name that no simulated figure has. */
-export function figureNamed(
-  name: string,
-): { readonly figure: keyof SimulatedFigures; readonly front: string | null } | null {
-  const [figure, ...front] = name.split('@') as [string, ...string[]];
-  return figureNames.has(figure)
-    ? { figure: figure as keyof SimulatedFigures, front: front.length > 0 ? front.join('@') : null }
-    : null;
-}
-
-const figureNames: ReadonlySet<string> = new Set([
-  'throughput',
-  'latency',
-  'latency-avg',
-  'latency-p50',
-  'latency-p90',
-  'latency-p95',
-  'latency-p99',
-] satisfies (keyof SimulatedFigures)[]);
-
-/** Returns a simulated figure; undefined of a model that gets no requests of its own. Of a network with one front all requests are that front's. */
-export function simulatedFigure(simulated: Simulated, name: string): number | undefined {
-  const named = figureNamed(name);
-  if (!named) return undefined;
-  const figures =
-    named.front === null
-      ? simulated
-      : (simulated.fronts?.get(named.front) ?? (simulated.fronts ? undefined : simulated));
-  return figures?.[named.figure];
-}
 
 /** Simulates choices under load, with service laws fitted to what was measured. */
 export interface Simulator {
@@ -140,14 +89,6 @@ export interface SimulatorOptions {
   readonly without?: WithoutParts | undefined;
   /** Prior execution time of a candidate relative to others; 1 when absent. */
   readonly expectedTime?: ((candidate: Candidate) => number) | undefined;
-}
-
-/** The result of one simulation and the uncertainty of its execution times. */
-interface Run {
-  readonly predicted: Simulated;
-  readonly uncertainty: number;
-  readonly meanBatch: number;
-  readonly largestBatch: number;
 }
 
 const REQUESTS = 400;
@@ -224,8 +165,7 @@ function simulated(
   roundTripNs: number,
   { mode, percentile, seed, requests: most = REQUESTS }: SimulatorOptions,
 ): ModelSimulator {
-  const known = new Map<string, Run | null>();
-  const run = (choice: Choice, level: number): Run | null => {
+  const run = (choice: Choice, level: number): SimulatedRun | null => {
     const samplesPerRequest = choice.clientBatch ?? usualSamples;
     if (samplesPerRequest > largestRequest(choice)) return null;
     const law = lawFor(choice);
@@ -241,18 +181,10 @@ function simulated(
       uncertainty: meanUncertainty(found, law, (batch) => uncertaintyOf(choice, batch, found.busyInstances)),
     };
   };
-  const runOnce = (choice: Choice, level: number): Run | null => {
-    const key = `${choice.key} ${level}`;
-    const earlier = known.get(key);
-    if (earlier !== undefined) return earlier;
-    const found = run(choice, level);
-    known.set(key, found);
-    return found;
-  };
+  const runs = memoizedRuns(run);
   return {
-    uncertainty: (choice, level) => runOnce(choice, level)?.uncertainty ?? 0,
-    meanBatch: (choice, level) => runOnce(choice, level)?.meanBatch ?? 1,
-    largestBatch: (choice, level) => runOnce(choice, level)?.largestBatch ?? 1,
+    ...runs.figures,
+    uncertainty: (choice, level) => runs.at(choice, level)?.uncertainty ?? 0,
     lawOf: lawFor,
     stageShares: null,
     mostThroughput: (choice, level) => {
@@ -276,42 +208,7 @@ function simulated(
       }
       return best;
     },
-    predict: (choice, level) => runOnce(choice, level)?.predicted ?? null,
   };
-}
-
-/** Returns the figures of a simulation in the units of metrics. */
-export function figuresOf(
-  { latencyNs, latenciesNs, requestsPerSecond }: ClientFigures,
-  samplesPerRequest: number,
-  percentile: number,
-): SimulatedFigures {
-  const rank = Math.max(0, Math.ceil((percentile / 100) * latenciesNs.length) - 1);
-  return {
-    throughput: requestsPerSecond * samplesPerRequest,
-    latency: nsToMs(latenciesNs[rank] as number),
-    'latency-avg': nsToMs(latencyNs.mean),
-    'latency-p50': nsToMs(latencyNs.p50),
-    'latency-p90': nsToMs(latencyNs.p90),
-    'latency-p95': nsToMs(latencyNs.p95),
-    'latency-p99': nsToMs(latencyNs.p99),
-  };
-}
-
-/** Returns the mean uncertainty over batch sizes, weighted by the time that their executions take. */
-export function meanUncertainty(
-  { executions }: Pick<ModelFigures, 'executions'>,
-  law: ServiceLaw,
-  uncertaintyOf: (batch: number) => number,
-): number {
-  let [sum, total] = [0, 0];
-  for (const [batch, count] of executions.entries()) {
-    if (count === 0) continue;
-    const timeNs = count * executionNs(law, batch, 1);
-    sum += timeNs * uncertaintyOf(batch);
-    total += timeNs;
-  }
-  return total > 0 ? sum / total : 0;
 }
 
 function trafficOf(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { gpuMemoryNeed } from '../../src/perfmodel/gpu-memory-need.ts';
+import { gpuMemoryNeed } from '../../src/perfmodel/memory/gpu-memory-need.ts';
 import { choiceOf } from '../../src/perfmodel/modelled-config.ts';
 import type { Measured } from '../../src/perfmodel/simulator.ts';
 import { modelConfigOf } from '../../src/space/model-configs.ts';

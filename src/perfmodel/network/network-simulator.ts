@@ -7,14 +7,13 @@ import type { Topology } from '../../space/topology.ts';
 import { type Choice, largestRequest } from '../modelled-config.ts';
 import {
   figuresOf,
-  type Measured,
   meanUncertainty,
+  memoizedRuns,
   type Simulated,
   type SimulatedFigures,
-  type Simulator,
-  type SimulatorOptions,
-  type StageBottleneck,
-} from '../simulator.ts';
+  type SimulatedRun,
+} from '../simulated.ts';
+import type { Measured, Simulator, SimulatorOptions, StageBottleneck } from '../simulator.ts';
 import { networkBound } from './bound.ts';
 import { deviceOf, type Running } from './device-sharing.ts';
 import { type FittedNetwork, fitNetwork } from './fit-network.ts';
@@ -29,15 +28,11 @@ const ROUNDS = 4;
 const MOST_WARM_UP = 200;
 
 /** The result of one simulation. */
-interface Run {
-  readonly predicted: Simulated;
+interface Run extends SimulatedRun {
   /** By stage: the standard deviation of its execution times' logarithm. */
   readonly uncertainties: ReadonlyMap<string, number>;
   /** By front: the standard deviation of its mean latency's logarithm. */
   readonly ofFronts: ReadonlyMap<string, number>;
-  readonly uncertainty: number;
-  readonly meanBatch: number;
-  readonly largestBatch: number;
 }
 
 /**
@@ -55,7 +50,6 @@ export function networkSimulatorOf(
   const surroundings = fitSurroundings(fitted, measured, options);
   const samplesOf = (choice: Choice) => (front: string) =>
     choice.clientBatch ?? fitted.samplesPerRequest.get(front) ?? 1;
-  const known = new Map<string, Run | null>();
   const bases = new Map<string, Pick<Network, 'stages' | 'devices'>>();
   const networkOf = (choice: Choice, level: number): Network => {
     const base = bases.get(choice.key) ?? stagesOf(fitted, choice, surroundings);
@@ -73,20 +67,11 @@ export function networkSimulatorOf(
     const found = simulateNetwork(networkOf(choice, level), extent(level));
     return runOf(found, choice, fitted, surroundings, { percentile, samplesOf: samplesOf(choice), inFlight: level });
   };
-  const runOnce = (choice: Choice, level: number): Run | null => {
-    const key = `${choice.key} ${level}`;
-    const earlier = known.get(key);
-    if (earlier !== undefined) return earlier;
-    const found = run(choice, level);
-    known.set(key, found);
-    return found;
-  };
+  const runs = memoizedRuns(run);
   return {
-    predict: (choice, level) => runOnce(choice, level)?.predicted ?? null,
-    meanBatch: (choice, level) => runOnce(choice, level)?.meanBatch ?? 1,
-    largestBatch: (choice, level) => runOnce(choice, level)?.largestBatch ?? 1,
+    ...runs.figures,
     uncertainty(choice, level, front = null) {
-      const found = runOnce(choice, level);
+      const found = runs.at(choice, level);
       return (front === null ? found?.uncertainty : (found?.ofFronts.get(front) ?? found?.uncertainty)) ?? 0;
     },
     mostThroughput(choice, level) {

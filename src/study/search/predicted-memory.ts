@@ -1,4 +1,4 @@
-import { gpuMemoryOf } from '../../perfmodel/gpu-memory.ts';
+import { gpuMemoryOf } from '../../perfmodel/memory/gpu-memory.ts';
 import { settingsKeyOf } from '../../perfmodel/settings-key.ts';
 import type { Candidate } from '../../space/types.ts';
 import type { Trial } from '../types.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { choiceOf } from '../../../src/perfmodel/modelled-config.ts';
 import { fitNetwork } from '../../../src/perfmodel/network/fit-network.ts';
-import { simulatedFigure } from '../../../src/perfmodel/simulator.ts';
+import { simulatedFigure } from '../../../src/perfmodel/simulated.ts';
 import { executionNs } from '../../../src/queueing/service-law.ts';
 import { model, pipeline, ratio, without } from './made.ts';
 

@@ -1,5 +1,5 @@
 import { formatFigure, formatMs, formatRate } from '../../../base/format.ts';
-import { gpuMemoryOf } from '../../../perfmodel/gpu-memory.ts';
+import { gpuMemoryOf } from '../../../perfmodel/memory/gpu-memory.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
 import type { StudyState } from '../../records/state.ts';
 import { describeLevel } from '../../summary/describe.ts';

@@ -1,4 +1,4 @@
-import { gpuMemoryNeed } from '../../../perfmodel/gpu-memory-need.ts';
+import { gpuMemoryNeed } from '../../../perfmodel/memory/gpu-memory-need.ts';
 import { type Choice, choiceOf, partsOf } from '../../../perfmodel/modelled-config.ts';
 import type { Measured } from '../../../perfmodel/simulator.ts';
 import type { Trial } from '../../types.ts';

@@ -1,8 +1,9 @@
 import { correctedFigure, type Figure, hypothesesOf, type PredictFigure } from '../../../perfmodel/correction.ts';
-import { gpuMemoryNeed } from '../../../perfmodel/gpu-memory-need.ts';
+import { gpuMemoryNeed } from '../../../perfmodel/memory/gpu-memory-need.ts';
 import type { Choice } from '../../../perfmodel/modelled-config.ts';
 import { type Place, placeOf } from '../../../perfmodel/places.ts';
-import { type FigureName, figureNamed, type Measured, type Simulator } from '../../../perfmodel/simulator.ts';
+import { type FigureName, figureNamed } from '../../../perfmodel/simulated.ts';
+import type { Measured, Simulator } from '../../../perfmodel/simulator.ts';
 import { type Normal, type Posterior, posteriorOf, type Reading } from '../../../stats/gaussian-process.ts';
 import { constraintsOf } from '../../goal/goal.ts';
 import { type Metrics, metricsOf } from '../../goal/metrics/registry.ts';

@@ -5,12 +5,12 @@ import {
   type Posterior,
   posteriorOf,
   type Reading,
-} from '../stats/gaussian-process.ts';
-import { chanceBelow, normalAbove } from '../stats/normal.ts';
+} from '../../stats/gaussian-process.ts';
+import { chanceBelow, normalAbove } from '../../stats/normal.ts';
+import { type Choice, partsOf } from '../modelled-config.ts';
+import { differingCount } from '../setting-effects.ts';
+import type { Measured } from '../simulator.ts';
 import { gpuMemoryOf } from './gpu-memory.ts';
-import { type Choice, partsOf } from './modelled-config.ts';
-import { differingCount } from './setting-effects.ts';
-import type { Measured } from './simulator.ts';
 
 /** The GPU memory that choices need, predicted from what others used. */
 export interface GpuMemoryNeed {

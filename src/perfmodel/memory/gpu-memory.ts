@@ -1,5 +1,5 @@
-import { BYTES_PER_MIB } from '../base/units.ts';
-import type { Measurement } from '../profiler/measurement.ts';
+import { BYTES_PER_MIB } from '../../base/units.ts';
+import type { Measurement } from '../../profiler/measurement.ts';
 
 /** The memory of all GPUs together, in MiB, over all processes. */
 export interface GpuMemory {

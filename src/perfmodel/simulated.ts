@@ -1,0 +1,128 @@
+import { nsToMs } from '../base/units.ts';
+import { executionNs, type ServiceLaw } from '../queueing/service-law.ts';
+import type { ClientFigures, ModelFigures } from '../queueing/tally.ts';
+import type { Choice } from './modelled-config.ts';
+
+/** Simulated figures, by the names of the study's metrics: infer/s and milliseconds. */
+export interface Simulated extends SimulatedFigures {
+  /** The same of each front by its model, where several models get requests. */
+  readonly fronts?: ReadonlyMap<string, SimulatedFigures>;
+}
+
+/** Figures of all requests, or of those to one model. */
+export interface SimulatedFigures {
+  readonly throughput: number;
+  readonly latency: number;
+  readonly 'latency-avg': number;
+  readonly 'latency-p50': number;
+  readonly 'latency-p90': number;
+  readonly 'latency-p95': number;
+  readonly 'latency-p99': number;
+}
+
+/** The name of a figure; with `@MODEL` of the requests to that model alone. */
+export type FigureName = keyof SimulatedFigures | `${keyof SimulatedFigures}@${string}`;
+
+/** Returns the figure and the model of its name; null for a name that no simulated figure has. */
+export function figureNamed(
+  name: string,
+): { readonly figure: keyof SimulatedFigures; readonly front: string | null } | null {
+  const [figure, ...front] = name.split('@') as [string, ...string[]];
+  return figureNames.has(figure)
+    ? { figure: figure as keyof SimulatedFigures, front: front.length > 0 ? front.join('@') : null }
+    : null;
+}
+
+const figureNames: ReadonlySet<string> = new Set([
+  'throughput',
+  'latency',
+  'latency-avg',
+  'latency-p50',
+  'latency-p90',
+  'latency-p95',
+  'latency-p99',
+] satisfies (keyof SimulatedFigures)[]);
+
+/** Returns a simulated figure; undefined of a model that gets no requests of its own. Of a network with one front all requests are that front's. */
+export function simulatedFigure(simulated: Simulated, name: string): number | undefined {
+  const named = figureNamed(name);
+  if (!named) return undefined;
+  const figures =
+    named.front === null
+      ? simulated
+      : (simulated.fronts?.get(named.front) ?? (simulated.fronts ? undefined : simulated));
+  return figures?.[named.figure];
+}
+
+/** The result of one simulation. */
+export interface SimulatedRun {
+  readonly predicted: Simulated;
+  /** The standard deviation of the execution times' logarithm. */
+  readonly uncertainty: number;
+  readonly meanBatch: number;
+  readonly largestBatch: number;
+}
+
+/** What `Simulator` says of one run. */
+interface RunFigures {
+  predict(choice: Choice, level: number): Simulated | null;
+  meanBatch(choice: Choice, level: number): number;
+  largestBatch(choice: Choice, level: number): number;
+}
+
+/** Returns `run` with what it gave kept, by choice and level, and the figures that are read from it. `run` gives null where the choice cannot serve. */
+export function memoizedRuns<R extends SimulatedRun>(
+  run: (choice: Choice, level: number) => R | null,
+): { at(choice: Choice, level: number): R | null; readonly figures: RunFigures } {
+  const known = new Map<string, R | null>();
+  const at = (choice: Choice, level: number): R | null => {
+    const key = `${choice.key} ${level}`;
+    const earlier = known.get(key);
+    if (earlier !== undefined) return earlier;
+    const found = run(choice, level);
+    known.set(key, found);
+    return found;
+  };
+  return {
+    at,
+    figures: {
+      predict: (choice, level) => at(choice, level)?.predicted ?? null,
+      meanBatch: (choice, level) => at(choice, level)?.meanBatch ?? 1,
+      largestBatch: (choice, level) => at(choice, level)?.largestBatch ?? 1,
+    },
+  };
+}
+
+/** Returns the figures of a simulation in the units of metrics. */
+export function figuresOf(
+  { latencyNs, latenciesNs, requestsPerSecond }: ClientFigures,
+  samplesPerRequest: number,
+  percentile: number,
+): SimulatedFigures {
+  const rank = Math.max(0, Math.ceil((percentile / 100) * latenciesNs.length) - 1);
+  return {
+    throughput: requestsPerSecond * samplesPerRequest,
+    latency: nsToMs(latenciesNs[rank] as number),
+    'latency-avg': nsToMs(latencyNs.mean),
+    'latency-p50': nsToMs(latencyNs.p50),
+    'latency-p90': nsToMs(latencyNs.p90),
+    'latency-p95': nsToMs(latencyNs.p95),
+    'latency-p99': nsToMs(latencyNs.p99),
+  };
+}
+
+/** Returns the mean uncertainty over batch sizes, weighted by the time that their executions take. */
+export function meanUncertainty(
+  { executions }: Pick<ModelFigures, 'executions'>,
+  law: ServiceLaw,
+  uncertaintyOf: (batch: number) => number,
+): number {
+  let [sum, total] = [0, 0];
+  for (const [batch, count] of executions.entries()) {
+    if (count === 0) continue;
+    const timeNs = count * executionNs(law, batch, 1);
+    sum += timeNs * uncertaintyOf(batch);
+    total += timeNs;
+  }
+  return total > 0 ? sum / total : 0;
+}
