@@ -1,4 +1,4 @@
-import type { GpuMemory } from '../perfmodel/gpu-memory.ts';
+import type { GpuMemory } from '../perfmodel/memory/gpu-memory.ts';
 import type { Narrowing } from '../space/narrowing.ts';
 import type { Topology } from '../space/topology.ts';
 import type { Assignment, Candidate } from '../space/types.ts';
@@ -25,7 +25,7 @@ export interface TestProblem {
   loadMs(candidate: Candidate): number;
   /** Duration of a change of instances alone, where it is known. */
   readonly inPlaceMs?: number | undefined;
-  /** Of a pipeline: its fronts and stages. */
+  /** The fronts and stages, where the problem is a pipeline. */
   readonly topology?: Topology;
   /** Returns the space with some parameters left out, where several models are tuned together. */
   narrowed?(narrowing: Narrowing): SpaceView;

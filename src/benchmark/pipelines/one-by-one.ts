@@ -52,7 +52,7 @@ export function oneByOneSampler(options: OneByOneOptions): Sampler {
 const countOf = (trials: readonly Trial[]): number =>
   trials.reduce((sum, { measurements }) => sum + measurements.length, 0);
 
-/** Returns the best candidate of the trials that were over after so many measurements. */
+/** Returns the best candidate among the trials that ended within this number of measurements. */
 function baseOf(trials: readonly Trial[], measurements: number, goal: Goal): Candidate | null {
   let count = 0;
   const before = trials.filter((trial) => {

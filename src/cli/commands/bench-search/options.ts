@@ -58,7 +58,7 @@ export const benchSearchOptionTable: OptionTable<BenchSearchOptions> = {
   },
   pipelines: {
     flags: '--pipelines <n>',
-    help: `so many made-up pipelines, ${ALL_PIPELINES} at most, in place of all others; the sampler \`${ONE_BY_ONE}\` tunes one model after the other`,
+    help: `play this many made-up pipelines (${ALL_PIPELINES} at most) instead of the other problems; the sampler \`${ONE_BY_ONE}\` tunes one model after the other`,
     parse: positiveWhole,
   },
   measurements: {

@@ -15,7 +15,7 @@ export function printShares(
   const after = [6, 9, 12, 16, 20, 24].filter((count) => count <= most);
   const counts = after.length > 0 ? after : [most];
   terminal.print('');
-  terminal.print(`${title}: % of the optimum, median / worst tenth / worst, after so many measurements`);
+  terminal.print(`${title}: % of the optimum, median / worst tenth / worst, by number of measurements`);
   const head = counts.map((count) => `${count}`.padStart(WIDEST_CELL)).join('');
   terminal.print(`${''.padEnd(12)}${head}   reloads  seconds  levels  stops`);
   for (const name of names) {
