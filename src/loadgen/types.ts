@@ -1,4 +1,6 @@
 import type { TlsOptions } from '../triton/wire/tls.ts';
+import type { Prompt } from './prompts/prompt.ts';
+import type { TokenReply } from './token-reply.ts';
 
 /**
  * The load level: `concurrency` keeps this number of requests in flight (closed loop), `request-rate` sends this number per second (open
@@ -50,6 +52,8 @@ export interface InferRequest {
   readonly sharedOutputs?: readonly SharedOutput[];
   /** The expected outputs, for transports that check replies. */
   readonly expected?: readonly OutputTensor[];
+  /** What is asked of a language model, for the transports of its endpoints; there are no inputs then. */
+  readonly prompt?: Prompt;
 }
 
 /** A request parameter of KServe v2. An `int` is a safe integer. */
@@ -94,6 +98,8 @@ export interface SendSuccess {
   readonly endsSequence?: true;
   /** The reply of a request over plain HTTP. */
   readonly reply?: HttpReply;
+  /** The streamed reply of a language model. */
+  readonly tokens?: TokenReply;
 }
 
 /** A whole reply over plain HTTP, of any status; times in nanoseconds. */

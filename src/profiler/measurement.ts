@@ -1,6 +1,7 @@
 import type { LoadLevel } from '../loadgen/types.ts';
 import type { Interval } from '../stats/interval.ts';
 import type { HttpReplies } from './http-replies.ts';
+import type { EngineFigures, TokenFigures } from './token-figures.ts';
 
 /** Latency over all requests of the counted windows, in milliseconds. */
 export interface LatencySummary {
@@ -195,6 +196,10 @@ export interface Measurement {
   readonly openLoop?: OpenLoopFigures;
   /** Present for plain HTTP. */
   readonly replies?: HttpReplies;
+  /** Present for language models. */
+  readonly tokens?: TokenFigures;
+  /** Present where the metrics page of a language model's engine was read. */
+  readonly engine?: EngineFigures;
 }
 
 /** The figures of one model of a mix, at its part of the level. */

@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../base/json.ts';
 import type { BatcherPolicy } from '../queueing/batcher-policy.ts';
+import type { ContinuousPolicy } from '../queueing/continuous/policy.ts';
 import type { Artifact } from './artifact.ts';
 
 /** A value that a parameter can take: what is written at its path, or null to leave the base config's own value. */
@@ -36,6 +37,8 @@ export interface CandidateShape {
   readonly settings: Settings;
   /** What has to be made before it can be served for the first time. */
   readonly preparation?: Preparation;
+  /** How an engine of a language model forms its steps; present where `scheduling` is `continuous`. */
+  readonly continuous?: ContinuousPolicy;
   /**
    * The shapes of the models that are tuned together, by name; absent for one model alone. The fields above then hold for all of them: the sum of
    * the instances, the groups of all, and settings by `MODEL/path`. The largest batch is that of the first front.
@@ -54,10 +57,10 @@ export interface Preparation {
 
 /**
  * How requests come to instances: `batcher` for the dynamic batcher and the default scheduler, which the performance model knows; `network`
- * for several models that are tuned together (`CandidateShape.members`), each of which has a scheduling of its own. Of the
- * others, and of a server whose scheduling nobody told (`unknown`), a search learns from measurements alone.
+ * for several models that are tuned together (`CandidateShape.members`), each of which has a scheduling of its own; `continuous` for
+ * engines of language models (`CandidateShape.continuous`). Of the others, and of a server whose scheduling nobody told (`unknown`), a search learns from measurements alone.
  */
-export type Scheduling = 'batcher' | 'sequence' | 'ensemble' | 'decoupled' | 'network' | 'unknown';
+export type Scheduling = 'batcher' | 'sequence' | 'ensemble' | 'decoupled' | 'network' | 'continuous' | 'unknown';
 
 export interface InstanceGroupShape {
   readonly device: 'auto' | 'cpu' | 'gpu' | 'model';

@@ -78,7 +78,7 @@ const ownShape = z.looseObject({
     dynamicBatching: z.boolean(),
     prefetch: z.boolean().optional(),
   }),
-  scheduling: z.enum(['batcher', 'sequence', 'ensemble', 'decoupled', 'network', 'unknown']),
+  scheduling: z.enum(['batcher', 'sequence', 'ensemble', 'decoupled', 'network', 'continuous', 'unknown']),
   groups: z.array(z.looseObject({ device: z.enum(['auto', 'cpu', 'gpu', 'model']), count: z.number(), place: text })),
   batching: text,
   rest: text,

@@ -1,0 +1,16 @@
+/** A request to a language model, in the terms that every endpoint has. */
+export interface Prompt {
+  /** At least one; a plain text is one message of the user. */
+  readonly messages: readonly ChatMessage[];
+  /** Tokens of the messages, where somebody counted them; null elsewhere. */
+  readonly inputTokens: number | null;
+  /** Tokens to answer with at most; null leaves that to the server. */
+  readonly maxTokens: number | null;
+  /** The server is asked to go on to `maxTokens` whatever the model says, where it knows how. */
+  readonly ignoresEnd: boolean;
+}
+
+export interface ChatMessage {
+  readonly role: 'system' | 'user' | 'assistant';
+  readonly content: string;
+}

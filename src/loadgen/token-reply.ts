@@ -1,0 +1,17 @@
+/** Who counted the tokens of a reply: the server's own usage figures, a tokenizer here, or nobody, and then each non-empty piece counts as one. */
+export type TokenCounter = 'usage' | 'tokenizer' | 'pieces';
+
+/** A streamed reply of a language model. Times in nanoseconds. */
+export interface TokenReply {
+  /** From the sending to the first piece with any output in it, reasoning included. */
+  readonly firstNs: number;
+  /** From each piece with output to the next one; may be reused by the sender after `done`. */
+  readonly gapsNs: readonly number[];
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** Input tokens that the server had in its prefix cache, where it says so. */
+  readonly cachedTokens?: number;
+  readonly countedBy: TokenCounter;
+  /** The stream ended before the server said that it was complete. */
+  readonly isCutOff?: true;
+}
