@@ -48,13 +48,16 @@ async function tritune(server: LaunchedServer): Promise<Advice> {
   };
 }
 
-/** The settings for a server of its own. */
+/**
+ * The settings for a server of its own. Its input is not the socket that comes from here: bash, by which Triton starts Python models, takes that for a remote
+ * shell and reads `~/.bashrc`, which may put another Python first.
+ */
 async function localServer(scratch: string): Promise<object> {
   const { binary, backendDirectory, binDirectory, libraryDirectory } = install;
   const addresses = '--grpc-address=127.0.0.1 --http-address=127.0.0.1';
   const path = await clientScript(
     join(scratch, 'server'),
-    `PATH=${binDirectory}:$PATH LD_LIBRARY_PATH=${libraryDirectory} exec ${binary} --backend-directory=${backendDirectory} ${addresses}`,
+    `PATH=${binDirectory}:$PATH LD_LIBRARY_PATH=${libraryDirectory} exec ${binary} --backend-directory=${backendDirectory} ${addresses} </dev/null`,
   );
   // Without DCGM it knows its remote mode only.
   return { triton_launch_mode: 'local', triton_server_path: path, dcgm_disable: false };
