@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../../src/base/random.ts';
 import { differencesOf } from '../../../src/space/differences.ts';
-import { buildJoint, expectedJointTime } from '../../../src/space/joint/build-joint.ts';
+import { buildJoint, expectedMemberTime } from '../../../src/space/joint/build-joint.ts';
 import { jointFromJson, jointToJson, withinEnsembles } from '../../../src/space/joint/definition.ts';
 import {
   completeJoint,
@@ -162,12 +162,14 @@ describe('a joint space', () => {
     expect(mostJointPlaces(joint)).toBe((alone[0] as number) + (alone[1] as number));
   });
 
-  it('expects what its members expect, on average', () => {
+  it('expects of each member what its space does', () => {
     const expecting = spaceOf(
       'parameters: { instances: [1], threads: { path: parameters.threads, values: [1, 2], expects: { 1: 3 } } }',
     );
     const other = joinSpaces({ encoder: spaces.encoder, head: expecting }, original, 'pipeline');
-    expect(expectedJointTime(other, legal(buildJoint(other, { 'head/threads': 1 })))).toBe(2);
+    const candidate = legal(buildJoint(other, { 'head/threads': 1 }));
+    expect(['head', 'encoder'].map((model) => expectedMemberTime(other, candidate, model))).toEqual([3, 1]);
+    expect(jointSpaceView(other).expectedTime?.(candidate, 'head')).toBe(3);
     expect(jointSpaceView(joint).expectedTime).toBeUndefined();
   });
 
