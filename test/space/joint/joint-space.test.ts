@@ -189,7 +189,10 @@ describe('a joint space', () => {
       Number(each['encoder/instances']) + Number(each['head/instances']) * Number(each['head/threads']);
 
     it('builds, lists, counts, draws and changes nothing that breaks them', () => {
-      expect(buildJoint(cores, { 'head/instances': 3, 'head/threads': 2 })).toEqual({ legal: false, reason: 'too many' });
+      expect(buildJoint(cores, { 'head/instances': 3, 'head/threads': 2 })).toEqual({
+        legal: false,
+        reason: 'too many',
+      });
       expect(buildJoint(cores, {}).legal).toBe(true);
       const all = [...jointAssignments(cores)];
       const expected = [...jointAssignments(joint)].filter((each) => coresOf(each) <= 4);
@@ -213,7 +216,9 @@ describe('a joint space', () => {
     });
 
     it('says what it cannot read, and where nothing is left', () => {
-      expect(() => ruled('hed.instances > 1')).toThrow(/rules\[0\].require: 'hed.instances' is of no model of the study/);
+      expect(() => ruled('hed.instances > 1')).toThrow(
+        /rules\[0\].require: 'hed.instances' is of no model of the study/,
+      );
       expect(() => ruled('instances > 1')).toThrow(/is of no model of the study; name what it is of: encoder/);
       expect(() => ruled('head.instnces > 1')).toThrow(/there is no parameter 'instnces'.*instances/);
       expect(() => ruled('head.instances > limits.cores')).toThrow(/there is no limit 'cores'/);

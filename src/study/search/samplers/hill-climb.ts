@@ -1,33 +1,32 @@
-import type { Choice } from '../../../perfmodel/modelled-config.ts';
+import { type Choice, choiceOf, partsOf } from '../../../perfmodel/modelled-config.ts';
 import { assess } from '../../goal/goal.ts';
 import type { Goal, History, LevelRange, Sampler, Trial } from '../../types.ts';
 import { pruneReason } from '../pruning.ts';
 import { choicesOf } from '../queueing/choices.ts';
 import type { SpaceView } from './space-view.ts';
 
-/** A point of the lattice: indexes of max batch size and of the number of instances among the space's values. */
-interface Spot {
-  readonly batch: number;
-  readonly instances: number;
-}
+/** A point of the lattice: indexes among the values of each axis. */
+type Spot = readonly number[];
 
+/** For each model its largest batches and its numbers of instances, as two axes; of one model alone there are two. */
 interface Lattice {
-  readonly batches: readonly number[];
-  readonly instances: readonly number[];
+  readonly axes: readonly (readonly number[])[];
   at(spot: Spot): Choice | undefined;
 }
 
 /** The radius of the neighbourhood, in lattice steps, … */
 const RADIUS = 3;
-/** … and the measured neighbours that are enough to estimate a direction. */
-const ENOUGH_NEIGHBOURS = 3;
+/** … the axes along which a neighbour differs, at most, … */
+const MOST_AXES = 2;
+/** … and by how much more than the axes the measured neighbours are enough to estimate a direction. */
+const MORE_NEIGHBOURS = 1;
 /** Thresholds of the mean gain: each that is exceeded makes the step one longer. */
 const STEP_GAINS = [0.09, 0.3, 1];
 
 /**
- * Climbs over max batch size and number of instances, from the smallest of both (Model Analyzer's quick search): measures neighbours within
- * a radius of three, steps along the mean gain, and stops when a step leads to a point it has already been at. All other parameters keep
- * the first value that the space lists. Levels begin at twice the places in all batches.
+ * Climbs over max batch size and number of instances, of each model where several are tuned together, from the smallest of all (Model Analyzer's
+ * quick search): measures neighbours within a radius of three, steps along the mean gain, and stops when a step leads to a point it has already
+ * been at. All other parameters keep the first value that the space lists. Levels begin at twice the places in all batches.
  */
 export function hillClimbSampler(
   space: SpaceView,
@@ -36,7 +35,7 @@ export function hillClimbSampler(
   let lattice: Lattice | undefined;
   return {
     ask(history) {
-      lattice ??= latticeOf(choicesOf(space, 0));
+      lattice ??= latticeOf(space);
       const choice = nextSpot(lattice, history, options.goal);
       if (!choice) return { kind: 'stop', reason: 'no step leads to a better place' };
       const { low, high } = options.levels;
@@ -51,7 +50,23 @@ export function hillClimbSampler(
   };
 }
 
-function latticeOf(choices: readonly Choice[]): Lattice {
+function latticeOf(space: SpaceView): Lattice {
+  const choices = choicesOf(space, 0);
+  const members = partsOf(choices[0] as Choice).map((_, index) =>
+    spotsOf(choices.map((choice) => partsOf(choice)[index] as Choice)),
+  );
+  const whole = memoize((spot: Spot): Choice | undefined => {
+    const parts = members.map(({ at }, index) => at(spot.slice(2 * index, 2 * index + 2)));
+    if (parts.includes(undefined)) return undefined;
+    const outcome = space.build(Object.assign({}, ...parts.map((part) => part?.candidate.assignment)));
+    return outcome.legal ? choiceOf(outcome.candidate) : undefined;
+  });
+  const [only, ...others] = members;
+  return { axes: members.flatMap(({ axes }) => axes), at: only && others.length === 0 ? only.at : whole };
+}
+
+/** The lattice of one model. */
+function spotsOf(choices: readonly Choice[]): Lattice {
   const first = choices.find(({ largestBatch }) => largestBatch > 1) ?? choices[0];
   const spots = new Map<string, Choice>();
   for (const choice of choices) {
@@ -65,7 +80,17 @@ function latticeOf(choices: readonly Choice[]): Lattice {
     [...new Set([...spots.values()].map(of))].sort((a, b) => a - b);
   const batches = values(({ policy }) => policy.maxBatchSize);
   const instances = values(({ policy }) => policy.instances);
-  return { batches, instances, at: (spot) => spots.get(`${batches[spot.batch]} ${instances[spot.instances]}`) };
+  const at = ([batch = 0, count = 0]: Spot): Choice | undefined => spots.get(`${batches[batch]} ${instances[count]}`);
+  return { axes: [batches, instances], at };
+}
+
+function memoize(of: (spot: Spot) => Choice | undefined): (spot: Spot) => Choice | undefined {
+  const known = new Map<string, Choice | undefined>();
+  return (spot) => {
+    const key = spot.join(' ');
+    if (!known.has(key)) known.set(key, of(spot));
+    return known.get(key);
+  };
 }
 
 /**
@@ -82,65 +107,78 @@ function nextSpot(lattice: Lattice, history: History, goal: Goal): Choice | null
     return choice !== undefined && !trialAt(spot) && pruneReason(choice.candidate, history.trials) === null;
   };
   const visited = new Set<string>();
-  let home: Spot = { batch: 0, instances: 0 };
+  let home: Spot = lattice.axes.map(() => 0);
   for (;;) {
     if (isOpen(home)) return lattice.at(home) ?? null;
-    visited.add(`${home.batch} ${home.instances}`);
+    visited.add(home.join(' '));
     const around = neighbours(lattice, home);
     const measured = around.filter((spot) => trialAt(spot)?.chosen != null);
-    if (measured.length < ENOUGH_NEIGHBOURS) {
+    if (measured.length < lattice.axes.length + MORE_NEIGHBOURS) {
       const spot = mostTelling(around.filter(isOpen), measured, home);
       if (spot) return lattice.at(spot) ?? null;
     }
     const next = stepFrom(home, measured, lattice, (spot) => trialAt(spot), goal);
-    if (visited.has(`${next.batch} ${next.instances}`)) return null;
+    if (visited.has(next.join(' '))) return null;
     home = next;
   }
 }
 
-function neighbours({ batches, instances, at }: Lattice, home: Spot): Spot[] {
-  const all = batches.flatMap((_, batch) => instances.map((__, instance) => ({ batch, instances: instance })));
-  return all.filter((spot) => {
-    const distance = Math.hypot(spot.batch - home.batch, spot.instances - home.instances);
-    return distance > 0 && distance <= RADIUS && at(spot) !== undefined;
-  });
+/** Returns the points around one, in the order of their indexes. */
+function neighbours({ axes, at }: Lattice, home: Spot): readonly Spot[] {
+  const offsets = Array.from({ length: 2 * RADIUS + 1 }, (_, index) => index - RADIUS);
+  const found = new Map<string, Spot>();
+  const add = (spot: Spot, from: number, left: number): void => {
+    if (left === 0) return;
+    for (let axis = from; axis < axes.length; axis++) {
+      for (const offset of offsets) {
+        const next = spot.with(axis, (spot[axis] as number) + offset);
+        const isOnAxis = axes[axis]?.[next[axis] as number] !== undefined;
+        if (offset === 0 || !isOnAxis || distance(next, home) > RADIUS) continue;
+        if (at(next) !== undefined) found.set(next.join(' '), next);
+        add(next, axis + 1, left - 1);
+      }
+    }
+  };
+  add(home, 0, MOST_AXES);
+  return [...found.values()].sort(inOrder);
 }
+
+const inOrder = (a: Spot, b: Spot): number => {
+  const axis = a.findIndex((index, at) => index !== b[at]);
+  return axis < 0 ? 0 : (a[axis] as number) - (b[axis] as number);
+};
+
+const distance = (a: Spot, b: Spot): number => Math.hypot(...a.map((index, axis) => index - (b[axis] as number)));
 
 /** Returns the nearest of the points with the most values that were not measured around here yet. */
 function mostTelling(open: readonly Spot[], measured: readonly Spot[], home: Spot): Spot | undefined {
   const seen = [home, ...measured];
-  const news = (spot: Spot): number =>
-    Number(!seen.some(({ batch }) => batch === spot.batch)) +
-    Number(!seen.some(({ instances }) => instances === spot.instances));
-  const distance = (spot: Spot): number => Math.hypot(spot.batch - home.batch, spot.instances - home.instances);
-  return [...open].sort((a, b) => news(b) - news(a) || distance(a) - distance(b))[0];
+  const news = (spot: Spot): number => spot.filter((index, axis) => !seen.some((one) => one[axis] === index)).length;
+  return [...open].sort((a, b) => news(b) - news(a) || distance(a, home) - distance(b, home))[0];
 }
 
 function stepFrom(
   home: Spot,
   measured: readonly Spot[],
-  { batches, instances }: Lattice,
+  { axes }: Lattice,
   trialAt: (spot: Spot) => Trial | undefined,
   goal: Goal,
 ): Spot {
-  const meanGain = (axis: keyof Spot): number => {
+  const meanGain = (axis: number): number => {
     let [sum, total] = [0, 0];
     for (const spot of measured) {
-      const along = spot[axis] - home[axis];
+      const along = (spot[axis] as number) - (home[axis] as number);
       if (along === 0) continue;
-      sum +=
-        (gainBetween(trialAt(home), trialAt(spot), goal) * along) /
-        Math.hypot(spot.batch - home.batch, spot.instances - home.instances);
+      sum += (gainBetween(trialAt(home), trialAt(spot), goal) * along) / distance(spot, home);
       total++;
     }
     return total > 0 ? sum / total : 0;
   };
-  const move = (axis: keyof Spot, count: number): number => {
+  return home.map((index, axis) => {
     const gain = meanGain(axis);
     const size = STEP_GAINS.filter((least) => Math.abs(gain) > least).length;
-    return Math.min(count - 1, Math.max(0, home[axis] + Math.sign(gain) * size));
-  };
-  return { batch: move('batch', batches.length), instances: move('instances', instances.length) };
+    return Math.min((axes[axis] as readonly number[]).length - 1, Math.max(0, index + Math.sign(gain) * size));
+  });
 }
 
 /**
