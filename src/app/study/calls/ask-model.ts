@@ -103,11 +103,11 @@ function judge([own = '', ...others]: readonly string[], counts: readonly Counts
   return { rates, unclear };
 }
 
-/** Reads the requests that each model has answered; a model that is gone has none. */
+/** Reads the requests that each model has answered; none of a model that is gone, and where the server tells nothing. */
 async function countsOf(client: TritonClient, names: readonly string[]): Promise<Counts> {
   const counts = names.map(async (name) => {
     const versions = await client.statistics(name).catch((error: unknown) => {
-      if (isTrituneError(error, 'MODEL_UNKNOWN', 'MODEL_UNREADY')) return [];
+      if (isTrituneError(error, 'MODEL_UNKNOWN', 'MODEL_UNREADY', 'SERVER_FAILED', 'UNSUPPORTED')) return [];
       throw error;
     });
     return [name, versions.reduce((sum, { success }) => sum + success.count, 0)] as const;

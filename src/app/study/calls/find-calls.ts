@@ -37,9 +37,10 @@ interface Search {
 }
 
 /**
- * Returns what finds, for a new study of which nobody has said it, the models that BLS models call, by a few requests to each front: the statistics of all models tell which of them got some for
- * it, and traces tell it where the server writes them to this machine. `tell` gets a line of what is found, or of what cannot be known.
- * Errors: as `readParts`, `requestsOf` and `whileTraced`; USAGE for a protected model that would have to be loaded.
+ * Returns what finds the models that BLS models call, for a new study whose spec says nothing of it. A few requests are sent to each front: the
+ * statistics of all models tell which of them got some for it, and traces tell it where the server writes them to this machine. `tell` gets a line of
+ * what is found, and of what cannot be known. Errors: as `readParts`, `requestsOf` and `whileTraced`; USAGE for a protected model that is called and
+ * not loaded.
  */
 export function callsFinder(
   { spec, started }: Pick<OpenStudy, 'spec' | 'started'>,
@@ -120,11 +121,15 @@ async function askOther({ spec, opened }: Search, model: string, configs: ModelC
   }
 }
 
+/** Reads the configs of models of which most are none of the study's: one that cannot be read is empty. */
 async function configsOf(client: TritonClient, models: readonly string[]): Promise<ModelConfigs> {
+  const read = async (name: string): Promise<ModelConfig> =>
+    client.modelConfig(name).catch((error: unknown) => {
+      if (isTrituneError(error, 'UNSUPPORTED', 'MODEL_UNKNOWN', 'MODEL_UNREADY', 'SERVER_FAILED')) return {};
+      throw error;
+    });
   const names = [...new Set(models)];
-  return Object.fromEntries(
-    await Promise.all(names.map(async (name) => [name, await client.modelConfig(name)] as const)),
-  );
+  return Object.fromEntries(await Promise.all(names.map(async (name) => [name, await read(name)] as const)));
 }
 
 /** Leaves out what the user has protected: it stays as it is. */

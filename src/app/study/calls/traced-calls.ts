@@ -45,14 +45,14 @@ export async function whileTraced<T>(
   return { result, calls: callsAmong(await tracesIn(written.map(([name]) => name))) };
 }
 
-/** The settings and the file of a server that could trace and does not. */
+/** The settings and the file of a server that could trace and does not; null for any other. */
 async function traceable(tracing: Tracing) {
   try {
     const found = await tracing.look();
     const [level = 'OFF'] = found.earlier.trace_level ?? [];
     return level === 'OFF' && isAbsolute(found.file) && (await isDirectory(dirname(found.file))) ? found : null;
   } catch (error) {
-    if (isTrituneError(error, 'UNSUPPORTED', 'SERVER_FAILED')) return null;
+    if (isTrituneError(error) && !isTrituneError(error, 'SERVER_UNREACHABLE', 'INTERRUPTED')) return null;
     throw error;
   }
 }
