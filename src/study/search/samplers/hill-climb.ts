@@ -1,24 +1,11 @@
-import { type Choice, choiceOf, partsOf } from '../../../perfmodel/modelled-config.ts';
+import type { Choice } from '../../../perfmodel/modelled-config.ts';
 import { assess } from '../../goal/goal.ts';
 import type { Goal, History, LevelRange, Sampler, Trial } from '../../types.ts';
 import { pruneReason } from '../pruning.ts';
-import { choicesOf } from '../queueing/choices.ts';
+import { distance, type Lattice, latticeOf, neighbours, type Spot } from './lattice.ts';
 import type { SpaceView } from './space-view.ts';
 
-/** A point of the lattice: indexes among the values of each axis. */
-type Spot = readonly number[];
-
-/** For each model its largest batches and its numbers of instances, as two axes; of one model alone there are two. */
-interface Lattice {
-  readonly axes: readonly (readonly number[])[];
-  at(spot: Spot): Choice | undefined;
-}
-
-/** The radius of the neighbourhood, in lattice steps, … */
-const RADIUS = 3;
-/** … the axes along which a neighbour differs, at most, … */
-const MOST_AXES = 2;
-/** … and by how much more than the axes the measured neighbours are enough to estimate a direction. */
+/** By how much more than the axes the measured neighbours are enough to estimate a direction. */
 const MORE_NEIGHBOURS = 1;
 /** Thresholds of the mean gain: each that is exceeded makes the step one longer. */
 const STEP_GAINS = [0.09, 0.3, 1];
@@ -47,49 +34,6 @@ export function hillClimbSampler(
         options.levels.mode === 'concurrency' ? ({ kind: 'search', start } as const) : ({ kind: 'search' } as const);
       return { kind: 'trial', assignment: choice.candidate.assignment, levels };
     },
-  };
-}
-
-function latticeOf(space: SpaceView): Lattice {
-  const choices = choicesOf(space, 0);
-  const members = partsOf(choices[0] as Choice).map((_, index) =>
-    spotsOf(choices.map((choice) => partsOf(choice)[index] as Choice)),
-  );
-  const whole = memoize((spot: Spot): Choice | undefined => {
-    const parts = members.map(({ at }, index) => at(spot.slice(2 * index, 2 * index + 2)));
-    if (parts.includes(undefined)) return undefined;
-    const outcome = space.build(Object.assign({}, ...parts.map((part) => part?.candidate.assignment)));
-    return outcome.legal ? choiceOf(outcome.candidate) : undefined;
-  });
-  const [only, ...others] = members;
-  return { axes: members.flatMap(({ axes }) => axes), at: only && others.length === 0 ? only.at : whole };
-}
-
-/** The lattice of one model. */
-function spotsOf(choices: readonly Choice[]): Lattice {
-  const first = choices.find(({ largestBatch }) => largestBatch > 1) ?? choices[0];
-  const spots = new Map<string, Choice>();
-  for (const choice of choices) {
-    const { maxBatchSize, instances } = choice.policy;
-    const key = `${maxBatchSize} ${instances}`;
-    const known = spots.get(key);
-    const fits = choice.settingsKey === first?.settingsKey && (choice.largestBatch > 1 || maxBatchSize <= 1);
-    if (fits && (known === undefined || choice.delayUs < known.delayUs)) spots.set(key, choice);
-  }
-  const values = (of: (choice: Choice) => number): number[] =>
-    [...new Set([...spots.values()].map(of))].sort((a, b) => a - b);
-  const batches = values(({ policy }) => policy.maxBatchSize);
-  const instances = values(({ policy }) => policy.instances);
-  const at = ([batch = 0, count = 0]: Spot): Choice | undefined => spots.get(`${batches[batch]} ${instances[count]}`);
-  return { axes: [batches, instances], at };
-}
-
-function memoize(of: (spot: Spot) => Choice | undefined): (spot: Spot) => Choice | undefined {
-  const known = new Map<string, Choice | undefined>();
-  return (spot) => {
-    const key = spot.join(' ');
-    if (!known.has(key)) known.set(key, of(spot));
-    return known.get(key);
   };
 }
 
@@ -122,33 +66,6 @@ function nextSpot(lattice: Lattice, history: History, goal: Goal): Choice | null
     home = next;
   }
 }
-
-/** Returns the points around one, in the order of their indexes. */
-function neighbours({ axes, at }: Lattice, home: Spot): readonly Spot[] {
-  const offsets = Array.from({ length: 2 * RADIUS + 1 }, (_, index) => index - RADIUS);
-  const found = new Map<string, Spot>();
-  const add = (spot: Spot, from: number, left: number): void => {
-    if (left === 0) return;
-    for (let axis = from; axis < axes.length; axis++) {
-      for (const offset of offsets) {
-        const next = spot.with(axis, (spot[axis] as number) + offset);
-        const isOnAxis = axes[axis]?.[next[axis] as number] !== undefined;
-        if (offset === 0 || !isOnAxis || distance(next, home) > RADIUS) continue;
-        if (at(next) !== undefined) found.set(next.join(' '), next);
-        add(next, axis + 1, left - 1);
-      }
-    }
-  };
-  add(home, 0, MOST_AXES);
-  return [...found.values()].sort(inOrder);
-}
-
-const inOrder = (a: Spot, b: Spot): number => {
-  const axis = a.findIndex((index, at) => index !== b[at]);
-  return axis < 0 ? 0 : (a[axis] as number) - (b[axis] as number);
-};
-
-const distance = (a: Spot, b: Spot): number => Math.hypot(...a.map((index, axis) => index - (b[axis] as number)));
 
 /** Returns the nearest of the points with the most values that were not measured around here yet. */
 function mostTelling(open: readonly Spot[], measured: readonly Spot[], home: Spot): Spot | undefined {
