@@ -11,7 +11,6 @@ import { jointSpaceView } from '../study/search/samplers/joint-space-view.ts';
 import { createSampler, kindOf, type SamplerDefinition } from '../study/search/samplers/registry.ts';
 import { type SpaceView, viewSpace } from '../study/search/samplers/space-view.ts';
 import type { Goal, LevelPlan, Remaining, Sampler, Trial } from '../study/types.ts';
-import type { ModelConfig } from '../triton/config/model-config.ts';
 import type { ConformanceCheck } from './check.ts';
 
 /** What a sampler is played on: a space, what is measured first, and what a person rules out in turn. */
@@ -52,15 +51,12 @@ const one: Subject = {
 
 /** Two models behind an ensemble: 15 candidates, and one combination of their settings is illegal. */
 function several(): Subject {
-  const memberOf = (name: string): ModelConfig => ({
-    ...{ name, backend: 'python', max_batch_size: 4 },
-    instance_group: [{ kind: 'KIND_CPU', count: 1 }],
-  });
+  const member = { backend: 'python', max_batch_size: 4, instance_group: [{ kind: 'KIND_CPU', count: 1 }] } as const;
   const whole = {
     ...{ name: 'whole', platform: 'ensemble', max_batch_size: 4 },
     ensemble_scheduling: { step: [{ model_name: 'a' }, { model_name: 'b' }] },
   };
-  const joined = jointOriginal({ a: memberOf('a'), b: memberOf('b') }, { whole }, 'whole');
+  const joined = jointOriginal({ a: { name: 'a', ...member }, b: { name: 'b', ...member } }, { whole }, 'whole');
   const spaces = {
     a: spaceFromJson({ parameters: { max_batch_size: [4, 8], instances: [1, 2] } }),
     b: spaceFromJson({ parameters: { instances: [1, 2, 3, 4] } }),

@@ -15,6 +15,7 @@ export interface Lattice {
 const RADIUS = 3;
 /** … and the axes along which a neighbour differs, at most. */
 const MOST_AXES = 2;
+
 /** Returns the lattice of a space. All other parameters keep the first value that the space lists, and queue delays are the shortest. */
 export function latticeOf(space: SpaceView): Lattice {
   const choices = choicesOf(space, 0);
@@ -34,20 +35,23 @@ export function latticeOf(space: SpaceView): Lattice {
 /** The lattice of one model. */
 function spotsOf(choices: readonly Choice[]): Lattice {
   const first = choices.find(({ largestBatch }) => largestBatch > 1) ?? choices[0];
+  const batches = first !== undefined && first.largestBatch > 1;
   const spots = new Map<string, Choice>();
   for (const choice of choices) {
     const { maxBatchSize, instances } = choice.policy;
     const key = `${maxBatchSize} ${instances}`;
     const known = spots.get(key);
-    const fits = choice.settingsKey === first?.settingsKey && (choice.largestBatch > 1 || maxBatchSize <= 1);
+    // Where some batch, one that could and does not is no neighbour of theirs.
+    const isAlike = !batches || choice.largestBatch > 1 || maxBatchSize <= 1;
+    const fits = choice.settingsKey === first?.settingsKey && isAlike;
     if (fits && (known === undefined || choice.delayUs < known.delayUs)) spots.set(key, choice);
   }
   const values = (of: (choice: Choice) => number): number[] =>
     [...new Set([...spots.values()].map(of))].sort((a, b) => a - b);
-  const batches = values(({ policy }) => policy.maxBatchSize);
+  const sizes = values(({ policy }) => policy.maxBatchSize);
   const instances = values(({ policy }) => policy.instances);
-  const at = ([batch = 0, count = 0]: Spot): Choice | undefined => spots.get(`${batches[batch]} ${instances[count]}`);
-  return { axes: [batches, instances], at };
+  const at = ([batch = 0, count = 0]: Spot): Choice | undefined => spots.get(`${sizes[batch]} ${instances[count]}`);
+  return { axes: [sizes, instances], at };
 }
 
 function memoize(of: (spot: Spot) => Choice | undefined): (spot: Spot) => Choice | undefined {
