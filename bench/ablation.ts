@@ -8,6 +8,9 @@ import {
   labelOf,
   playAblation,
 } from '../src/benchmark/ablation.ts';
+import { pipelineProblem } from '../src/benchmark/pipelines/pipeline-problem.ts';
+import { pipelineAt } from '../src/benchmark/pipelines/pipelines.ts';
+import type { TestProblem } from '../src/benchmark/problem.ts';
 import { recordedGrids } from '../src/benchmark/problems.ts';
 import { scenario } from '../src/benchmark/scenarios.ts';
 import type { Interval } from '../src/stats/interval.ts';
@@ -18,10 +21,12 @@ import { type Mechanism, mechanisms } from '../src/study/search/queueing/mechani
  * that stalls, with nothing left out and with each mechanism left out alone; problems and noise are the same for all. `TRITUNE_BENCH_MODELS` are
  * the made-up models (200-247), each with a seed of its own out of eight; recorded grids have all eight. `TRITUNE_BENCH_WITHOUT` names the
  * mechanisms (each of them): `initial-design,returning` leaves out one at a time, `initial-design+returning` both at once. Two cores take about five hours for all of it, and about five minutes for each made-up model.
+ * `TRITUNE_BENCH_PIPELINES` (`0,4,8`) plays made-up pipelines in place of all that, without whole studies: about a minute for each mechanism and pipeline.
  */
 const SEEDS = 8;
 const STALLS = 0.2;
 const [first = 200, last = 247] = (process.env.TRITUNE_BENCH_MODELS ?? '200-247').split('-').map(Number);
+const pipelines = process.env.TRITUNE_BENCH_PIPELINES?.split(',').map(Number);
 const leftOut: readonly LeftOut[] =
   process.env.TRITUNE_BENCH_WITHOUT?.split(',').map((names) => names.split('+').map(mechanismOf)) ??
   (Object.keys(mechanisms) as Mechanism[]).map((name) => [name]);
@@ -32,8 +37,8 @@ function mechanismOf(name: string): Mechanism {
 }
 
 interface Task {
-  /** A made-up model by its number, or a recorded grid by its place. */
-  readonly kind: 'made' | 'recorded';
+  /** A made-up model or pipeline by its number, or a recorded grid by its place. */
+  readonly kind: 'made' | 'recorded' | 'pipeline';
   readonly index: number;
   readonly seeds: readonly number[];
 }
@@ -41,6 +46,7 @@ interface Task {
 type Found = AblationRow & Pick<Task, 'kind'>;
 
 function tasks(): Task[] {
+  if (pipelines) return pipelines.map((index) => ({ kind: 'pipeline', index, seeds: [1] }));
   const seeds = Array.from({ length: SEEDS }, (_, index) => index + 1);
   const made = Array.from({ length: Math.max(0, last - first + 1) }, (_, index): Task => {
     return { kind: 'made', index: first + index, seeds: [1 + (index % SEEDS)] };
@@ -51,13 +57,18 @@ function tasks(): Task[] {
 
 async function work(own: readonly Task[]): Promise<void> {
   for (const { kind, index, seeds } of own) {
-    const testProblem = kind === 'made' ? scenario(index) : recordedGrids()[index];
+    const testProblem = problemOf(kind, index);
     if (!testProblem) continue;
     for (const seed of seeds) {
-      const rows = await playAblation(testProblem, leftOut, { seed, stalls: STALLS });
+      const rows = await playAblation(testProblem, leftOut, { seed, stalls: kind === 'pipeline' ? null : STALLS });
       parentPort?.postMessage(rows.map((row): Found => ({ ...row, kind })));
     }
   }
+}
+
+function problemOf(kind: Task['kind'], index: number): TestProblem | undefined {
+  if (kind === 'pipeline') return pipelineProblem(pipelineAt(index));
+  return kind === 'made' ? scenario(index) : recordedGrids()[index];
 }
 
 function play(): Promise<Found[]> {
@@ -114,14 +125,11 @@ function print(title: string, rows: readonly Found[]): void {
 
 if (isMainThread) {
   const found = await play();
-  print(
-    'made-up models',
-    found.filter(({ kind }) => kind === 'made'),
-  );
-  print(
-    'recorded grids',
-    found.filter(({ kind }) => kind === 'recorded'),
-  );
+  const titles = { made: 'made-up models', recorded: 'recorded grids', pipeline: 'made-up pipelines' } as const;
+  for (const kind of ['made', 'recorded', 'pipeline'] as const) {
+    const own = found.filter((each) => each.kind === kind);
+    if (own.length > 0) print(titles[kind], own);
+  }
 } else {
   await work(workerData as Task[]);
 }

@@ -87,8 +87,8 @@ export interface SimulatorOptions {
   /** Requests of one simulation; with fewer the tail is less certain. */
   readonly requests?: number | undefined;
   readonly without?: WithoutParts | undefined;
-  /** Prior execution time of a candidate relative to others; 1 when absent. */
-  readonly expectedTime?: ((candidate: Candidate) => number) | undefined;
+  /** Prior execution time of a candidate relative to others; of several models that of one of them. 1 when absent. */
+  readonly expectedTime?: ((candidate: Candidate, model?: string) => number) | undefined;
 }
 
 const REQUESTS = 400;

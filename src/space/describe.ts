@@ -13,10 +13,16 @@ export function describeSpace(space: SearchSpace, base?: Candidate): string {
     lines.push(`${sizeText(spaceSize(space, base))} on model '${modelConfigOf(base).name ?? ''}'`);
   lines.push('parameters, the slowest to change first:', ...space.parameters.flatMap((one) => parameterLines(one)));
   if (base !== undefined) lines.push(...obstacleLines(space, base));
-  if (space.rules.length > 0) lines.push('rules:', ...space.rules.map(({ name, message }) => `  ${name}: ${message}`));
-  const limits = Object.entries(space.limits).map(([name, value]) => `${name} ${value ?? 'not stated'}`);
-  if (limits.length > 0) lines.push(`limits: ${limits.join(', ')}`);
-  return lines.join('\n');
+  return [...lines, ...describeRules('rules:', space)].join('\n');
+}
+
+/** The rules, one in a line under the title, and the limits that they refer to. */
+export function describeRules(title: string, { rules, limits }: Pick<SearchSpace, 'rules' | 'limits'>): string[] {
+  const named = Object.entries(limits).map(([name, value]) => `${name} ${value ?? 'not stated'}`);
+  return [
+    ...(rules.length > 0 ? [title, ...rules.map(({ name, message }) => `  ${name}: ${message}`)] : []),
+    ...(named.length > 0 ? [`limits: ${named.join(', ')}`] : []),
+  ];
 }
 
 /** The parameters with values for this model of which a change takes a long load, an engine build say: their names. */

@@ -13,6 +13,8 @@ export interface Scene {
   readonly config?: ModelConfig;
   /** The parameter's value; undefined when it does not apply. */
   parameter(name: string): Json | undefined;
+  /** The scene of one of several models, where a rule is over all of them. */
+  member?(model: string): Scene | undefined;
 }
 
 /** The names that a subject may refer to. */
@@ -21,10 +23,13 @@ export interface Names {
   readonly limits: ReadonlySet<string>;
   /** Whether the finished config can be looked at. */
   readonly config: boolean;
+  /** Those of each model, where a rule is over several: subjects are then `MODEL.SUBJECT`, or `members["MODEL"].SUBJECT` for any name. */
+  readonly members?: ReadonlyMap<string, Names>;
 }
 
 /** Reads a subject such as `max_batch_size`, `base.max_batch_size`, `limits.cores`. Throws a FieldFault for an unknown one. */
 export function parseSubject(text: string, names: Names): Subject {
+  if (names.members && !text.startsWith('limits.')) return memberSubject(text, names.members);
   if (names.parameters.has(text)) return { scope: 'parameter', name: text };
   if (text === 'device') return { scope: 'device' };
   const [, scope, rest] = /^(base|config|limits)\.(.+)$/.exec(text) ?? [];
@@ -36,6 +41,15 @@ export function parseSubject(text: string, names: Names): Subject {
   }
   const known = [...names.parameters, ...[...names.limits].map((name) => `limits.${name}`), 'device'];
   throw new FieldFault(`there is no parameter '${text}'${didYouMean(text, known)}`);
+}
+
+function memberSubject(text: string, members: ReadonlyMap<string, Names>): Subject {
+  for (const [model, names] of members) {
+    const rest = [`${model}.`, `members["${model}"].`].find((start) => text.startsWith(start));
+    if (rest !== undefined) return { scope: 'member', model, of: parseSubject(text.slice(rest.length), names) };
+  }
+  const hint = `name what it is of: ${[...members.keys()].map((model) => `${model}.…`).join(', ')} or limits.…`;
+  throw new FieldFault(`'${text}' is of no model of the study; ${hint}`);
 }
 
 function limitSubject(name: string, names: Names): Subject {
@@ -64,6 +78,10 @@ export function subjectValue(subject: Subject, scene: Scene): Json | undefined {
       return readPath(scene.config as Json | undefined, subject.path);
     case 'device':
       return deviceOf(scene.base);
+    case 'member': {
+      const member = scene.member?.(subject.model);
+      return member && subjectValue(subject.of, member);
+    }
   }
 }
 

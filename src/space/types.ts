@@ -148,7 +148,9 @@ export type ConfigPath = readonly PathSegment[];
 export type Subject =
   | { readonly scope: 'parameter' | 'limits'; readonly name: string }
   | { readonly scope: 'base' | 'config'; readonly path: ConfigPath }
-  | { readonly scope: 'device' };
+  | { readonly scope: 'device' }
+  /** What a rule over several models looks at in one of them. */
+  | { readonly scope: 'member'; readonly model: string; readonly of: Subject };
 
 export type Condition =
   | { readonly kind: 'all' | 'any'; readonly of: readonly Condition[] }

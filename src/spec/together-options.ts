@@ -3,13 +3,13 @@ import type { Json, JsonObject } from '../base/json.ts';
 import { type BlsCalls, modelsIn, ownerOf, type SeriesOptions } from './series-fields.ts';
 import type { TuneOptions } from './tune-options.ts';
 
-/** Returns the calls by their callers. */
+/** Returns the calls by their callers; nothing of those that call none. */
 export const callsOf = (calls: readonly BlsCalls[], model: string): { readonly [caller: string]: readonly string[] } =>
   Object.fromEntries(
-    [...Map.groupBy(calls, ({ caller }) => caller ?? model)].map(([caller, each]) => [
-      caller,
-      [...new Set(each.flatMap(({ models }) => models))],
-    ]),
+    [...Map.groupBy(calls, ({ caller }) => caller ?? model)].flatMap(([caller, each]) => {
+      const called = [...new Set(each.flatMap(({ models }) => models))];
+      return called.length > 0 ? [[caller, called]] : [];
+    }),
   );
 
 /**

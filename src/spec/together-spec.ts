@@ -30,7 +30,9 @@ export const togetherSpec = z.strictObject({
   blsComposing: z
     .record(text, z.array(text).min(1))
     .optional()
-    .describe('BLS models by name, with the models that they call'),
+    .describe(
+      'BLS models by name, with the models that they call; nothing for none. Found by a few requests if not given',
+    ),
 });
 
 export type TogetherSpec = ReadOnly<z.infer<typeof togetherSpec>>;

@@ -1,13 +1,25 @@
 import assert from 'node:assert/strict';
 import type { Measurement } from '../profiler/measurement.ts';
+import { joinSpaces, jointOriginal } from '../space/joint/joint-space.ts';
 import { originalOf } from '../space/model-configs.ts';
 import { allows, type Narrowing } from '../space/narrowing.ts';
 import { spaceFromJson } from '../space/source/load.ts';
+import { readJsonSource } from '../space/source/source.ts';
+import type { Topology } from '../space/topology.ts';
 import type { Candidate } from '../space/types.ts';
+import { jointSpaceView } from '../study/search/samplers/joint-space-view.ts';
 import { createSampler, kindOf, type SamplerDefinition } from '../study/search/samplers/registry.ts';
 import { type SpaceView, viewSpace } from '../study/search/samplers/space-view.ts';
 import type { Goal, LevelPlan, Remaining, Sampler, Trial } from '../study/types.ts';
 import type { ConformanceCheck } from './check.ts';
+
+/** What a sampler is played on: a space, what is measured first, and what a person rules out in turn. */
+interface Subject {
+  readonly original: Candidate;
+  readonly topology?: Topology;
+  readonly narrowings: readonly Narrowing[];
+  view(narrowing: Narrowing): SpaceView;
+}
 
 /** A small space: 15 candidates, in which one setting applies to some only, and one combination is illegal. */
 const space = spaceFromJson({
@@ -27,6 +39,42 @@ const original = originalOf({
   instance_group: [{ kind: 'KIND_CPU', count: 1 }],
 });
 
+const one: Subject = {
+  original,
+  view: (narrowing) => viewSpace(space, original, narrowing),
+  narrowings: [
+    { max_batch_size: { pinned: 4 } },
+    { instances: { excluded: [1, 4] } },
+    { queue_delay_us: { excluded: [0, 100] }, instances: { pinned: 2 } },
+  ],
+};
+
+/** Two models behind an ensemble: 15 candidates, and one combination of their settings is illegal. */
+function several(): Subject {
+  const member = { backend: 'python', max_batch_size: 4, instance_group: [{ kind: 'KIND_CPU', count: 1 }] } as const;
+  const whole = {
+    ...{ name: 'whole', platform: 'ensemble', max_batch_size: 4 },
+    ensemble_scheduling: { step: [{ model_name: 'a' }, { model_name: 'b' }] },
+  };
+  const joined = jointOriginal({ a: { name: 'a', ...member }, b: { name: 'b', ...member } }, { whole }, 'whole');
+  const spaces = {
+    a: spaceFromJson({ parameters: { max_batch_size: [4, 8], instances: [1, 2] } }),
+    b: spaceFromJson({ parameters: { instances: [1, 2, 3, 4] } }),
+  };
+  const rules = [{ require: 'a.instances != 2 or b.instances != 3 or a.max_batch_size != 8', message: 'not so' }];
+  const joint = joinSpaces(spaces, joined, 'whole', readJsonSource('rules', { rules }));
+  return {
+    original: joined,
+    topology: { fronts: [{ model: 'whole', steps: [{ stage: 'a' }, { stage: 'b' }] }], stages: ['a', 'b'] },
+    view: (narrowing) => jointSpaceView(joint, narrowing),
+    narrowings: [
+      { 'a/max_batch_size': { pinned: 8 } },
+      { 'b/instances': { excluded: [1, 4] } },
+      { 'a/instances': { pinned: 2 }, 'b/instances': { excluded: [2] } },
+    ],
+  };
+}
+
 const goal: Goal = {
   budget: { percentile: 99, latencyMs: 8 },
   constraints: [],
@@ -41,25 +89,36 @@ const MOST_TRIALS = 500;
 
 /**
  * What every sampler must do, as checks for whichever test framework: `for (const { name, run } of
- * samplerConformance(sampler)) it(name, run)`. The checks play the sampler on a small space whose measurements are made up.
+ * samplerConformance(sampler)) it(name, run)`. The checks play the sampler on a small space whose measurements are made up: of one model, and of
+ * two that are tuned together.
  */
 export function samplerConformance(definition: SamplerDefinition): readonly ConformanceCheck[] {
+  return [
+    ...checksOn(one, definition),
+    ...checksOn(several(), definition).map(({ name, run }) => ({ name: `${name}, of several models`, run })),
+  ];
+}
+
+function checksOn(subject: Subject, definition: SamplerDefinition): readonly ConformanceCheck[] {
+  const { topology } = subject;
   const make = (seed: number, narrowing: Narrowing = {}): Played => {
-    const view = viewSpace(space, original, narrowing);
-    return { view, sampler: createSampler(kindOf(definition), view, { seed, goal, levels, leastGain: undefined }) };
+    const view = subject.view(narrowing);
+    const options = { seed, goal, levels, topology, leastGain: undefined };
+    return { view, original: subject.original, sampler: createSampler(kindOf(definition), view, options) };
   };
   const checks: Readonly<Record<string, () => void>> = {
     'has a name': () => assert.match(definition.name, /^\S+$/, 'its name is empty, or has blanks'),
     'proposes legal candidates, none twice at one level, and stops with a reason': () => proposesAndStops(make(1)),
     'is a function of seed and history': () => isPure(make),
     'leaves the history as it was': () => leavesHistory(make(1)),
-    'proposes nothing that a person has ruled out': () => heedsNarrowing(make),
+    'proposes nothing that a person has ruled out': () => heedsNarrowing(make, subject.narrowings),
     'stops when every candidate was tried': () => stopsAtTheEnd(make(1)),
   };
   return Object.entries(checks).map(([name, check]) => ({ name, run: async () => check() }));
 }
 
 interface Played {
+  readonly original: Candidate;
   readonly view: SpaceView;
   readonly sampler: Sampler;
 }
@@ -87,14 +146,14 @@ function isPure(make: Make): void {
   }
 }
 
-function leavesHistory({ sampler }: Played): void {
-  const trials = [baseline()];
+function leavesHistory({ sampler, original }: Played): void {
+  const trials = [baseline(original)];
   const before = JSON.stringify(trials);
   sampler.ask({ trials: Object.freeze(trials) }, unlimited);
   assert.equal(JSON.stringify(trials), before, 'it has changed the history');
 }
 
-function heedsNarrowing(make: Make): void {
+function heedsNarrowing(make: Make, narrowings: readonly Narrowing[]): void {
   for (const narrowing of narrowings) {
     for (const { candidate } of drained(make(1, narrowing)).trials.slice(1)) {
       for (const [name, value] of Object.entries(candidate.assignment))
@@ -103,13 +162,7 @@ function heedsNarrowing(make: Make): void {
   }
 }
 
-const narrowings: readonly Narrowing[] = [
-  { max_batch_size: { pinned: 4 } },
-  { instances: { excluded: [1, 4] } },
-  { queue_delay_us: { excluded: [0, 100] }, instances: { pinned: 2 } },
-];
-
-function stopsAtTheEnd({ view, sampler }: Played): void {
+function stopsAtTheEnd({ view, sampler, original }: Played): void {
   const candidates = [...view.assignments()].flatMap((assignment) => {
     const built = view.build(assignment);
     return built.legal ? [built.candidate] : [];
@@ -117,13 +170,13 @@ function stopsAtTheEnd({ view, sampler }: Played): void {
   const trials = candidates.flatMap((candidate, index) =>
     [1, 2, 4, 8, 16, 32, 64].map((level, place) => trialOf(1 + 7 * index + place, candidate, level)),
   );
-  const answer = sampler.ask({ trials: [baseline(), ...trials] }, unlimited);
+  const answer = sampler.ask({ trials: [baseline(original), ...trials] }, unlimited);
   assert.equal(answer.kind, 'stop', 'it goes on when nothing is left to try');
 }
 
 /** Asks until the sampler stops, each proposal measured at the level where it begins. */
-function drained({ view, sampler }: Played): { readonly trials: readonly Trial[]; readonly reason: string } {
-  const trials: Trial[] = [baseline()];
+function drained({ view, sampler, original }: Played): { readonly trials: readonly Trial[]; readonly reason: string } {
+  const trials: Trial[] = [baseline(original)];
   for (let number = 1; number < MOST_TRIALS; number++) {
     const answer = sampler.ask({ trials }, unlimited);
     if (answer.kind === 'stop') return { trials, reason: answer.reason };
@@ -134,7 +187,7 @@ function drained({ view, sampler }: Played): { readonly trials: readonly Trial[]
   assert.fail(`it has not stopped after ${MOST_TRIALS} proposals in a space of fewer candidates`);
 }
 
-const baseline = (): Trial => ({ ...trialOf(0, original, 1), role: 'baseline' });
+const baseline = (original: Candidate): Trial => ({ ...trialOf(0, original, 1), role: 'baseline' });
 
 const firstLevel = (plan: LevelPlan): number =>
   plan.kind === 'search' ? (plan.start ?? levels.low) : (plan.values[0] ?? levels.low);

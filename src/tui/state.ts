@@ -1,4 +1,5 @@
 import type { LoadLevel } from '../loadgen/types.ts';
+import type { WindowProgress } from '../profiler/measurement.ts';
 import { StudyFold } from '../study/records/fold.ts';
 import type { StudyRecord } from '../study/records/records.ts';
 import type { StudyState } from '../study/records/state.ts';
@@ -19,6 +20,8 @@ export type Activity =
       /** infer/s, and the budgeted percentile, of the windows so far. */
       readonly throughput: number;
       readonly latencyMs: number;
+      /** Of each model, where several get requests of their own. */
+      readonly fronts?: WindowProgress['fronts'];
     };
 
 /** Where the search ends at the latest; null for no limit. */
@@ -153,8 +156,8 @@ function changeOf(event: TunerEvent, before: Pick<ViewState, 'activity' | 'isPau
 function progressed({ trial, level, progress }: Extract<TunerEvent, { type: 'progress' }>): Activity {
   if (progress.phase === 'warm-up') return { kind: 'warming', trial, level };
   if (progress.phase === 'void') return { kind: 'held-up', trial, level };
-  const { window, throughput, latencyMs } = progress;
-  return { kind: 'measuring', trial, level, window, throughput, latencyMs };
+  const { window, throughput, latencyMs, fronts } = progress;
+  return { kind: 'measuring', trial, level, window, throughput, latencyMs, ...(fronts && { fronts }) };
 }
 
 function activityAfter({ type }: StudyRecord, before: Activity): Activity {

@@ -10,8 +10,8 @@ import type { Bottleneck, PredictedPoint } from '../study/types.ts';
 export interface Tracing {
   /** The settings that tracing changes, as they are now, and the file on the server's disk. Errors: UNSUPPORTED where there is no file. */
   look(): Promise<{ readonly earlier: TraceSettings; readonly file: string }>;
-  /** From here on every `rate`-th request is traced. */
-  start(rate: number): Promise<void>;
+  /** From here on every `rate`-th request is traced, `count` at most; any number where none is given. */
+  start(rate: number, count?: number): Promise<void>;
   /** True when the settings read back are these. */
   putBack(earlier: TraceSettings): Promise<boolean>;
 }

@@ -102,7 +102,7 @@ for (const { name, run } of suites) await run().then(() => console.log('passed',
 `,
     );
     const { stdout } = await run('node', ['suites.ts'], folder);
-    expect(stdout.match(/^passed /gm)).toHaveLength(17);
+    expect(stdout.match(/^passed /gm)).toHaveLength(23);
     const limits = ['--latency-budget', '1000', '--concurrency', '8:8', '--precision', '20', '--max-trials', '3'];
     const parts = ['--adapter', './adapter.ts', '--sampler', './sampler.ts'];
     await run('npx', ['tritune', 'tune', '-m', 'words', ...parts, ...limits, '-o', 'words'], folder);

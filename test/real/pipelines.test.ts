@@ -7,6 +7,7 @@ import type { OutputTensor } from '../../src/loadgen/types.ts';
 import { compareConfigs } from '../../src/triton/config/comparison.ts';
 import { connectGrpc, connectHttp } from '../../src/triton/control/connect.ts';
 import type { TritonClient } from '../../src/triton/types.ts';
+import { blsCallsSuite } from '../support/bls-calls-suite.ts';
 import { freshDirectory, runCli, summaryOf } from '../support/cli.ts';
 import { ensembleControlSuite } from '../support/ensemble-control-suite.ts';
 import { ensembleLoadsSuite } from '../support/ensemble-loads-suite.ts';
@@ -156,6 +157,13 @@ describe('a study of several models on a real Triton', () => {
     const after = await Promise.all([...fronts, ...members].map((name) => client.modelConfig(name)));
     expect(after.map((config, index) => compareConfigs(before[index] ?? {}, config))).toEqual(before.map(() => []));
   });
+});
+
+describe('the calls of a BLS model on a real Triton', () => {
+  const called = ['classifier', 'detector'];
+  blsCallsSuite(async () => ({
+    ...{ url: server.grpcUrl, client, front: 'find_and_name', called, from: 'the statistics' },
+  }));
 });
 
 const startEnsemble = async () => {

@@ -7,6 +7,7 @@ import type { LaunchedServer } from '../../src/launch/types.ts';
 import type { TraceSummary } from '../../src/profiler/trace-summary.ts';
 import { connectGrpc, connectHttp } from '../../src/triton/control/connect.ts';
 import type { TritonClient } from '../../src/triton/types.ts';
+import { blsCallsSuite } from '../support/bls-calls-suite.ts';
 import { runCli } from '../support/cli.ts';
 import { installDirectory, makeModelRepository, startRealTriton } from '../support/real-triton.ts';
 
@@ -32,7 +33,8 @@ beforeAll(async () => {
   traceFile = join(repository, '..', `${basename(repository)}-trace.json`);
   // Without a file of its own a server refuses to trace.
   const extraArgs = [`--trace-config=triton,file=${traceFile}`];
-  server = await startRealTriton(repository, { loadModels: ['sleeper', 'chain'], extraArgs });
+  const loadModels = ['sleeper', 'chain', 'find_and_name', 'detector', 'classifier'];
+  server = await startRealTriton(repository, { loadModels, extraArgs });
   clients = [connectGrpc(server.grpcUrl), connectHttp(server.httpUrl)];
 });
 afterAll(async () => {
@@ -71,6 +73,13 @@ describe('the trace settings of a real Triton', () => {
     expect((await running).code).toBe(0);
     expect(await grpc.traceSettings()).toEqual(before);
   });
+});
+
+describe('the calls of a BLS model that passes the trace on', () => {
+  const called = ['classifier', 'detector'];
+  blsCallsSuite(async () => ({
+    ...{ url: server.httpUrl, client: clients[1] as TritonClient, front: 'find_and_name', called, from: 'traces' },
+  }));
 });
 
 describe('what a real Triton writes', () => {

@@ -155,6 +155,21 @@ describe('the view of a run', () => {
     expect(lines.join('\n')).toMatch(/trial 5: concurrency 160 once more +others had the CPU/);
   });
 
+  it('has the figures of each model while several are measured', () => {
+    const front = (model: string, throughput: number, latencyMs: number) => ({ model, throughput, latencyMs });
+    const last = midRun(events).findLast((event) => event.type === 'progress');
+    if (last?.progress.phase !== 'window') throw new Error('there is no progress');
+    const progress = {
+      ...last.progress,
+      throughput: 640,
+      latencyMs: 34,
+      fronts: [front('a', 400, 12), front('b', 240, 34)],
+    };
+    const rows = progressRows(viewAfter([...midRun(events), { ...last, progress }]), 10, 160);
+    const lines = rows.map((spans) => spans.map(({ text }) => text).join(''));
+    expect(lines.join('\n')).toContain('640 infer/s, p99 34 ms (a 400, 12 ms; b 240, 34 ms)');
+  });
+
   it('knows the limits of the search', () => {
     expect(viewAfter(events).limits).toEqual({ maxTrials: 6, timeBudgetSeconds: null, usualSeconds: null });
   });

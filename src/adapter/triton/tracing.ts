@@ -13,8 +13,9 @@ export function createTracing(server: TraceControl): Tracing {
       const now = await server.traceSettings();
       return { earlier: those(now), file: fileIn(now) };
     },
-    start: async (rate) => {
-      await server.changeTraceSettings({ ...withoutLimit, trace_rate: [`${rate}`] });
+    start: async (rate, count = -1) => {
+      const own = { trace_rate: [`${rate}`], trace_count: [`${count}`] };
+      await server.changeTraceSettings({ ...withoutLimit, ...own });
     },
     putBack: async (earlier) => {
       await server.changeTraceSettings(earlier);

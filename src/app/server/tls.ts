@@ -20,5 +20,6 @@ export function warnIfInsecure(
   if (flags.tlsInsecure) tell("the server's certificate is not verified (--tls-insecure): it may be anyone's");
 }
 
-const isLoopback = (url: string): boolean =>
+/** Returns true for an address of this machine's loopback interface. */
+export const isLoopback = (url: string): boolean =>
   /^(?:\w+:\/\/)?(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?:[:/]|$)/.test(url);

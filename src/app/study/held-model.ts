@@ -3,7 +3,7 @@ import { checkResumed } from '../server/check-own.ts';
 import type { OpenServer } from '../server/open-server.ts';
 import { checkParts, checkProtected } from '../server/protect.ts';
 import type { OpenStudy } from './open-study.ts';
-import { leaveAsTheyWere, type NamedModels, readModels, type StudyModels } from './study-models.ts';
+import { type FindCalls, leaveAsTheyWere, type NamedModels, readModels, type StudyModels } from './study-models.ts';
 
 /** The models of a study, which no other tritune on this machine changes until they are let go of. */
 export interface HeldModels {
@@ -15,12 +15,13 @@ export interface HeldModels {
 
 /**
  * Takes the models of a study, and reads how they are. Errors: MODEL_LOCKED, USAGE for a protected model, RESTORE_FAILED
- * for one that somebody has changed since the study that is resumed, those of `readOriginal`.
+ * for one that somebody has changed since the study that is resumed, those of `readModels`.
  */
 export async function takeModels(
   study: Pick<OpenStudy, 'spec' | 'earlier' | 'started'>,
   named: NamedModels,
   { client, server }: OpenServer,
+  findCalls?: FindCalls,
 ): Promise<HeldModels> {
   const held = [await holdModels(named.names, server)];
   const letGo = (): void => {
@@ -29,7 +30,7 @@ export async function takeModels(
   try {
     for (const name of named.names) await checkProtected(client, name, study.spec.server);
     await checkResumed(study, client);
-    const models = await readModels(client, named, study.started);
+    const models = await readModels(client, named, study.started, findCalls);
     const prepared = <T>(preparation: Promise<T>): Promise<T> =>
       preparation.catch(async (error: unknown) => {
         await leaveAsTheyWere(client, models);

@@ -99,6 +99,7 @@ export function planStudy(study: PlannedFrom, server: ServerIdentity, models: St
 
 function spaceOfModel({ spec, started }: PlannedFrom, { own, others, given, names }: StudyModels): TunedSpace {
   if (started) return spaceOfOne(spaceFromJson(started.space), started.original);
+  if (given.across) throw aboutSeveral(spec.model);
   const { config } = own;
   const preset = presetFor(config.backend || config.platform);
   const limits = limitsOf(spec.goal.latencyBudgetMs);
@@ -110,6 +111,11 @@ function spaceOfModel({ spec, started }: PlannedFrom, { own, others, given, name
   const original = originalOf(config, otherConfigs);
   checkVariants(space, original);
   return spaceOfOne(space, original);
+}
+
+function aboutSeveral(model: string): TrituneError {
+  const hint = 'put them into the space of the model, with the names of its parameters alone';
+  return new TrituneError('SPACE_INVALID', `there are rules over several models, and '${model}' is tuned alone`, hint);
 }
 
 function spaceOfTogether({ spec, started }: PlannedFrom, models: StudyModels): TunedSpace {

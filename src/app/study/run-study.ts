@@ -4,6 +4,7 @@ import { expectsOutputs } from '../traffic/compare-outputs.ts';
 import { lookFirst } from '../traffic/first-requests.ts';
 import { assumptionsOf } from '../traffic/requests.ts';
 import { assembleParts } from './assemble-parts.ts';
+import { callsFinder } from './calls/find-calls.ts';
 import { checkAllParts, takeModels } from './held-model.ts';
 import type { OpenStudy } from './open-study.ts';
 import { inputsOfFronts, trafficTo } from './pipeline/front-inputs.ts';
@@ -45,7 +46,12 @@ export async function tuneStudy(
   signal: AbortSignal,
   named: NamedModels = modelsNamedBy(study),
 ): Promise<StudyOutcome> {
-  const { models, prepared, letGo } = await takeModels(study, named, opened);
+  const { models, prepared, letGo } = await takeModels(
+    study,
+    named,
+    opened,
+    callsFinder(study, named.given, opened, watch.tell),
+  );
   try {
     const { plan, parts, close } = await prepared(prepare(study, opened, models, watch));
     return await tuneAndWrite(study, plan, parts, watch, signal, async (restored) => {

@@ -32,6 +32,12 @@ export interface StudyModels extends NamedModels {
   readonly together: Together | null;
 }
 
+/** Finds the calls of models that are read already; reads those too that are not loaded and that a request cannot do without. */
+export type FindCalls = (
+  fronts: AskedTopology['fronts'],
+  read: Map<string, OriginalModel>,
+) => Promise<AskedTopology['calls']>;
+
 /** Errors: SPACE_INVALID, USAGE. */
 export function modelsNamedBy({ spec, started }: Pick<OpenStudy, 'spec' | 'started'>): NamedModels {
   const asked = askedTopology(spec);
@@ -57,25 +63,39 @@ export const limitsOf = (latencyBudgetMs: number | undefined): Limits =>
   latencyBudgetMs === undefined ? {} : { latency_budget_us: latencyBudgetMs * 1e3 };
 
 /**
- * Reads the models and what they are made of, and loads those that are not loaded; where one cannot be read all are left as they were. Errors: those
- * of `readOriginal`, and of `topologyOf`.
+ * Reads the models and what they are made of, and loads those that are not loaded; where one cannot be read all are left as they were. `findCalls`
+ * finds what is made of others by its code. Errors: those of `readOriginal`, of `topologyOf` and of `findCalls`.
  */
 export async function readModels(
   client: TritonClient,
   named: NamedModels,
   started: StudyStarted | null = null,
+  findCalls?: FindCalls,
 ): Promise<StudyModels> {
   const read = new Map<string, OriginalModel>();
   try {
     await readParts(client, named.asked, read);
     for (const name of named.names) if (!read.has(name)) read.set(name, await readOriginal(client, name));
+    const asked = findCalls ? await withCalls(client, named.asked, read, findCalls) : named.asked;
     const configs = Object.fromEntries([...read].map(([name, { config }]) => [name, config]));
-    const together = started ? resumed(started) : await togetherOf(client, named.asked, configs);
-    return { ...modelsOf(named, read), together };
+    const together = started ? resumed(started) : await togetherOf(client, asked, configs);
+    return { ...modelsOf({ ...named, asked }, read), together };
   } catch (error) {
     if (read.size > 0) await leaveAsTheyWere(client, modelsOf(named, read));
     throw error;
   }
+}
+
+async function withCalls(
+  client: TritonClient,
+  { fronts }: AskedTopology,
+  read: Map<string, OriginalModel>,
+  findCalls: FindCalls,
+): Promise<AskedTopology> {
+  const calls = await findCalls(fronts, read);
+  const called = [...new Set(Object.values(calls).flat())].map((model) => ({ model }));
+  await readParts(client, { fronts: called, calls }, read);
+  return { fronts, calls };
 }
 
 /** What is searched for is settled: ensembles of others count no more. */

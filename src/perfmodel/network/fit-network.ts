@@ -3,7 +3,7 @@ import type { Topology } from '../../space/topology.ts';
 import { type ExecutionLaws, executionLawsOf, pointsOf, type Timed } from '../execution-laws.ts';
 import type { Choice } from '../modelled-config.ts';
 import { WHOLE, type WithoutParts } from '../parts.ts';
-import type { Measured } from '../simulator.ts';
+import type { Measured, SimulatorOptions } from '../simulator.ts';
 import {
   type DeviceKind,
   deviceOf,
@@ -37,6 +37,7 @@ export function fitNetwork(
   measured: readonly Measured[],
   topology: Topology,
   without: WithoutParts = WHOLE,
+  expectedTime?: SimulatorOptions['expectedTime'],
 ): FittedNetwork {
   const calls = observedCalls(
     measured.flatMap(({ measurements }) => measurements),
@@ -59,8 +60,12 @@ export function fitNetwork(
   const shared = new Set([...sharing.values()].flatMap(({ own }) => [...own.keys()]));
   const withoutPresence: WithoutParts = { has: (part) => part === 'presence' || without.has(part) };
   // What instances do to each other on a shared device is as much as they run: idle ones take nothing of it.
-  const laws = lawsOf(topology.stages, observations, lengthened, (stage) =>
-    shared.has(stage) ? withoutPresence : without,
+  const laws = lawsOf(
+    topology.stages,
+    observations,
+    lengthened,
+    (stage) => (shared.has(stage) ? withoutPresence : without),
+    (stage) => expectedTime && ((candidate) => expectedTime(candidate, stage)),
   );
   return { topology, calls, observations, laws, sharing, samplesPerRequest: samplesOf(observations, topology) };
 }
@@ -73,6 +78,7 @@ function lawsOf(
   observations: readonly NetworkObservation[],
   lengthened: Lengthened,
   withoutOf: (stage: string) => WithoutParts,
+  expectedOf: (stage: string) => SimulatorOptions['expectedTime'],
 ): ReadonlyMap<string, ExecutionLaws> {
   return new Map(
     stages.flatMap((stage) => {
@@ -88,7 +94,7 @@ function lawsOf(
           },
         ];
       });
-      const laws = executionLawsOf(timed, withoutOf(stage));
+      const laws = executionLawsOf(timed, withoutOf(stage), expectedOf(stage));
       return laws ? [[stage, laws] as const] : [];
     }),
   );

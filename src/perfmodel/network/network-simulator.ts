@@ -46,7 +46,7 @@ export function networkSimulatorOf(
   options: SimulatorOptions,
 ): Simulator {
   const { mode, percentile, seed, without, requests: most = REQUESTS } = options;
-  const fitted = fitNetwork(measured, topology, without);
+  const fitted = fitNetwork(measured, topology, without, options.expectedTime);
   const surroundings = fitSurroundings(fitted, measured, options);
   const samplesOf = (choice: Choice) => (front: string) =>
     choice.clientBatch ?? fitted.samplesPerRequest.get(front) ?? 1;

@@ -1,9 +1,11 @@
 import { median } from 'simple-statistics';
 import { formatDuration, formatFigure } from '../../base/format.ts';
 import { canonicalJson, type Json, type JsonObject } from '../../base/json.ts';
-import { spaceOf } from '../../study/analysis/settings.ts';
+import type { SearchSpace } from '../../space/types.ts';
+import { jointSpaceOf, spaceOf } from '../../study/analysis/settings.ts';
 import { constraintsOf } from '../../study/goal/goal.ts';
 import { metricsOf } from '../../study/goal/metrics/registry.ts';
+import type { StudyStarted } from '../../study/records/records.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { describeConstraint, describeObjectives } from '../../study/summary/describe.ts';
 import { noiseFloorOf } from '../../study/summary/noise-floor.ts';
@@ -49,16 +51,12 @@ function what({ started, server }: StudyState): readonly Fact[] {
 function asked(state: StudyState): readonly Fact[] {
   const { started, goal } = state;
   const { mode, low, high } = started.levels;
-  const space = spaceOf(started);
   const { specVersion: _, model: __, modelAnalyzer: ___, space: ____, ...given } = started.spec;
   const options = leavesOf(given as JsonObject);
   return [
     ['goal', goalText(state)],
     ['load levels', `${mode} ${low} to ${high}`],
-    [
-      'search',
-      `${started.sampler}, seed ${started.seed}${space ? `, space ${space.name}: ${space.parameters.map(({ name }) => name).join(', ')}` : ''}`,
-    ],
+    ['search', `${started.sampler}, seed ${started.seed}${spaceText(started)}`],
     ...(goal === started.goal ? [] : [['goal at the start', 'another one: it was changed during the run'] as const]),
     ...(options.length > 0
       ? [
@@ -72,6 +70,20 @@ function asked(state: StudyState): readonly Fact[] {
       : []),
     ...translated(state),
   ];
+}
+
+/** The space and its parameters; of several models that of each, and what must hold over them. */
+function spaceText(started: StudyStarted): string {
+  const named = ({ name, parameters }: SearchSpace): string =>
+    `${name}: ${parameters.map((one) => one.name).join(', ')}`;
+  const joint = jointSpaceOf(started);
+  if (!joint) {
+    const space = spaceOf(started);
+    return space ? `, space ${named(space)}` : '';
+  }
+  const spaces = joint.members.map(({ model, space }) => `${model} space ${named(space)}`);
+  const rules = joint.across.rules.map(({ message }) => message);
+  return `; ${[...spaces, ...(rules.length > 0 ? [`none where ${rules.join(', or ')}`] : [])].join('; ')}`;
 }
 
 /** Every field of a spec that is not an object, with its path, such as `traffic.batch`. */

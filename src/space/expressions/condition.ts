@@ -61,7 +61,8 @@ export function holds(condition: Condition, scene: Scene): boolean {
 
 function passes(test: Test, subject: Subject, value: Json | undefined): boolean {
   if (test.operator === 'present') return (value !== undefined) === test.operand;
-  const isField = subject.scope === 'base' || subject.scope === 'config';
+  const { scope } = subject.scope === 'member' ? subject.of : subject;
+  const isField = scope === 'base' || scope === 'config';
   if (value === undefined && !isField) return false;
   if (test.operator === 'in') return test.operand.some((item) => alike(value, item));
   if (test.operator === 'not-in') return !test.operand.some((item) => alike(value, item));

@@ -4,6 +4,7 @@ import { expectedTime } from '../expected-time.ts';
 import { didYouMean } from '../nearest.ts';
 import type { Assignment, Candidate, CandidateOutcome } from '../types.ts';
 import { joinCandidates } from './join-candidates.ts';
+import { brokenJointRule, type MemberInRules } from './joint-rules.ts';
 import { byMember, type JointMember, type JointSpace, jointName, surroundingsOf } from './joint-space.ts';
 
 /** Members' candidates that are kept: samplers build thousands of joint candidates from a few of each member's. */
@@ -18,12 +19,16 @@ export function buildJoint(joint: JointSpace, assignment: Assignment): Candidate
   const stranger = strangerIn(joint, assignment);
   if (stranger !== null) return { legal: false, reason: stranger };
   const built: [string, Candidate][] = [];
+  const members: MemberInRules[] = [];
   for (const [index, part] of byMember(joint, assignment).entries()) {
     const member = joint.members[index] as JointMember;
     const outcome = buildMember(member, part);
     if (!outcome.legal) return { legal: false, reason: `${member.model}: ${outcome.reason}` };
     built.push([member.model, outcome.candidate]);
+    members.push({ ...member, assignment: part, candidate: outcome.candidate });
   }
+  const reason = Object.keys(assignment).length === 0 ? null : brokenJointRule(joint.across, members);
+  if (reason !== null) return { legal: false, reason };
   return { legal: true, candidate: joinCandidates(built, surroundingsOf(joint), assignment) };
 }
 
@@ -46,12 +51,16 @@ function strangerIn({ members }: JointSpace, assignment: Assignment): string | n
   return `the search space has no parameter '${stranger}'${guess}`;
 }
 
-/** Returns the mean of the members' expected execution times, each relative to what its space expects nothing of. */
-export function expectedJointTime(joint: JointSpace, { assignment }: Candidate): number {
-  const parts = byMember(joint, assignment);
-  const times = joint.members.map((member, index) => {
-    const outcome = buildMember(member, parts[index] as Assignment);
-    return outcome.legal ? expectedTime(member.space, member.original, outcome.candidate) : 1;
-  });
-  return times.reduce((sum, time) => sum + time, 0) / times.length;
+const expected = new WeakMap<Candidate, number>();
+
+/** Returns the expected execution time of one member of a joint candidate, relative to what its space expects nothing of. */
+export function expectedMemberTime(joint: JointSpace, { assignment }: Candidate, model: string): number {
+  const index = joint.members.findIndex((member) => member.model === model);
+  const member = joint.members[index];
+  if (!member) return 1;
+  const outcome = buildMember(member, byMember(joint, assignment)[index] as Assignment);
+  if (!outcome.legal) return 1;
+  const time = expected.get(outcome.candidate) ?? expectedTime(member.space, member.original, outcome.candidate);
+  expected.set(outcome.candidate, time);
+  return time;
 }

@@ -3,24 +3,26 @@ import { isJsonObject, type JsonObject } from '../../base/json.ts';
 import { composingModels } from '../../triton/config/ensemble-rules.ts';
 import type { ModelConfigs } from '../model-configs.ts';
 import { spaceFromJson, spaceToJson } from '../source/load.ts';
+import { readJsonSource } from '../source/source.ts';
 import type { Candidate, SearchSpace } from '../types.ts';
 import { type JointSpace, joinSpaces } from './joint-space.ts';
 
-/** The spaces of all members by their models, each in the vocabulary of a search-space file: for the journal. */
-export const jointToJson = ({ members }: JointSpace): JsonObject => ({
+/** The spaces of all members by their models, and the rules over them, in the vocabulary of a search-space file: for the journal. */
+export const jointToJson = ({ members, across }: JointSpace): JsonObject => ({
   members: Object.fromEntries(members.map(({ model, space }) => [model, spaceToJson(space)])),
+  ...across.definition,
 });
 
 /** Tells whether a journal's space is one that `jointToJson` gave. */
 export const isJointJson = (json: JsonObject): boolean => isJsonObject(json.members);
 
 /** Returns the space that `jointToJson` gave, over its joint original. Errors: SPACE_INVALID. */
-export function jointFromJson({ members }: JsonObject, original: Candidate, front: string): JointSpace {
+export function jointFromJson({ members, ...across }: JsonObject, original: Candidate, front: string): JointSpace {
   const spaces = Object.entries(isJsonObject(members) ? members : {}).map(([model, definition]) => {
     if (isJsonObject(definition)) return [model, spaceFromJson(definition)] as const;
     throw new TrituneError('SPACE_INVALID', `the space of '${model}' is no search space`, 'see docs/search-spaces.md');
   });
-  return joinSpaces(Object.fromEntries(spaces), original, front);
+  return joinSpaces(Object.fromEntries(spaces), original, front, readJsonSource('search space of the journal', across));
 }
 
 /**

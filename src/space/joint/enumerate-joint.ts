@@ -1,22 +1,33 @@
+import { TrituneError } from '../../base/errors.ts';
 import type { Random } from '../../base/random.ts';
 import { completeAssignment } from '../complete.ts';
-import { assignments, sampleAssignment, spaceSize } from '../enumerate.ts';
+import { assignments, countLimit, sampleAssignment, spaceSize } from '../enumerate.ts';
 import { mostPlaces } from '../most-places.ts';
 import type { Narrowing } from '../narrowing.ts';
 import type { Assignment } from '../types.ts';
+import { buildJoint } from './build-joint.ts';
 import { byMember, type JointMember, type JointSpace, joinAssignments } from './joint-space.ts';
 
 /**
- * Every legal assignment of the joint space: each of one member's with each of the others', the last member's fastest. They are made as they
+ * Every legal assignment of the joint space: each of one member's with each of the others' that the rules allow, the last member's fastest. They are made as they
  * are asked for, since there may be more than anybody can list.
  */
 export function* jointAssignments(joint: JointSpace, narrowing: Narrowing = {}): Generator<Assignment> {
+  for (const assignment of combinations(joint, narrowing)) if (keepsRules(joint, assignment)) yield assignment;
+}
+
+/** The same without a look at the rules over several members. */
+function combinations(joint: JointSpace, narrowing: Narrowing): Generator<Assignment> {
   const narrowings = byMember(joint, narrowing);
   const lists = joint.members.map(
     ({ space, original }, index) => new GrowingList(assignments(space, original, narrowings[index])),
   );
-  yield* product(lists, [], (parts) => joinAssignments(joint, parts));
+  return product(lists, [], (parts) => joinAssignments(joint, parts));
 }
+
+/** Whether an assignment of legal parts is legal as a whole. */
+const keepsRules = (joint: JointSpace, assignment: Assignment): boolean =>
+  joint.across.rules.length === 0 || buildJoint(joint, assignment).legal;
 
 function* product(
   lists: readonly GrowingList[],
@@ -49,11 +60,14 @@ class GrowingList {
   }
 }
 
-/** How many assignments are legal and not ruled out; Infinity when a member has more than are counted. */
+/** How many assignments are legal and not ruled out; Infinity when a member has more than are counted, or rules leave some of too many. */
 export function jointSize(joint: JointSpace, narrowing: Narrowing = {}): number {
   const narrowings = byMember(joint, narrowing);
   const sizes = joint.members.map(({ space, original }, index) => spaceSize(space, original, narrowings[index]));
-  return sizes.includes(0) ? 0 : sizes.reduce((size, own) => size * own, 1);
+  const size = sizes.includes(0) ? 0 : sizes.reduce((product, own) => product * own, 1);
+  if (joint.across.rules.length === 0) return size;
+  if (size > countLimit) return Number.POSITIVE_INFINITY;
+  return [...jointAssignments(joint, narrowing)].length;
 }
 
 /** One legal assignment, each with the same chance. None that the narrowing rules out. Errors: SPACE_INVALID when none is found. */
@@ -61,8 +75,25 @@ export function sampleJoint(joint: JointSpace, random: Random, narrowing: Narrow
   const narrowings = byMember(joint, narrowing);
   const draw = ({ space, original }: JointMember, index: number): Assignment =>
     sampleAssignment(space, original, random, narrowings[index]);
-  return joinAssignments(joint, joint.members.map(draw));
+  for (let drawn = 0; drawn < DRAW_LIMIT; drawn += 1) {
+    const assignment = joinAssignments(joint, joint.members.map(draw));
+    if (keepsRules(joint, assignment)) return assignment;
+  }
+  let seen = 0;
+  for (const assignment of combinations(joint, narrowing)) {
+    if (keepsRules(joint, assignment)) return assignment;
+    seen += 1;
+    if (seen > countLimit) break;
+  }
+  throw new TrituneError(
+    'SPACE_INVALID',
+    'no assignment of these models keeps the rules over all of them',
+    'loosen the rules beside members in the search space',
+  );
 }
+
+/** Draws that may break a rule, before the space is gone through. */
+const DRAW_LIMIT = 5_000;
 
 /** `completeAssignment` member by member; null when the narrowing leaves a parameter no value. */
 export function completeJoint(

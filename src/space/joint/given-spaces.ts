@@ -4,6 +4,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import { readYaml } from '../../base/yaml.ts';
 import { type LoadOptions, loadInlineSpace, loadSpace, spaceFromJson } from '../source/load.ts';
 import { locate } from '../source/presets.ts';
+import { readJsonSource, type SpaceSource } from '../source/source.ts';
 import { spaceInvalid } from '../source/source-fault.ts';
 import type { SearchSpace } from '../types.ts';
 
@@ -11,22 +12,24 @@ import type { SearchSpace } from '../types.ts';
 export interface GivenSpaces {
   readonly whole: SearchSpace | null;
   readonly members: { readonly [model: string]: SearchSpace };
+  /** Rules over several models, and the limits that they refer to; null for none. */
+  readonly across: SpaceSource | null;
 }
 
-export const nothingGiven: GivenSpaces = { whole: null, members: {} };
+export const nothingGiven: GivenSpaces = { whole: null, members: {}, across: null };
 
 /**
  * Reads a preset, a file, or a definition. Under `members` a file has a space for each of several models: a preset, a file relative to this one, or
- * what such a file would say; under `others` that of the models which are not named. Errors: SPACE_INVALID.
+ * what such a file would say; under `others` that of the models which are not named; under `rules` what must hold over several. Errors: SPACE_INVALID.
  */
 export function readGivenSpaces(given: string | JsonObject, options: LoadOptions = {}): GivenSpaces {
   if (typeof given !== 'string') {
     return isJsonObject(given.members)
       ? spacesIn(given, 'the space of the study', options)
-      : { whole: spaceFromJson(given), members: {} };
+      : { ...nothingGiven, whole: spaceFromJson(given) };
   }
   const file = membersFile(given, options.directory ?? process.cwd());
-  if (file === null) return { whole: loadSpace(given, options), members: {} };
+  if (file === null) return { ...nothingGiven, whole: loadSpace(given, options) };
   return spacesIn(file.content, given, { ...options, directory: dirname(file.path) });
 }
 
@@ -42,15 +45,25 @@ function membersFile(name: string, directory: string): { readonly path: string; 
   }
 }
 
-function spacesIn({ members, others, ...rest }: JsonObject, label: string, options: LoadOptions): GivenSpaces {
+function spacesIn(
+  { members, others, limits, rules, ...rest }: JsonObject,
+  label: string,
+  options: LoadOptions,
+): GivenSpaces {
   const place = { label, position: () => null };
   const [stranger] = Object.keys(rest);
-  if (stranger !== undefined) throw spaceInvalid(place, [stranger], 'beside members there is nothing but others');
+  if (stranger !== undefined)
+    throw spaceInvalid(place, [stranger], 'beside members there are only others, limits and rules');
   const read = (space: Json | undefined, path: readonly string[]): SearchSpace => {
     if (typeof space === 'string') return loadSpace(space, options);
     if (isJsonObject(space)) return loadInlineSpace(space, `${label} ${path.join('.')}`, options);
     throw spaceInvalid(place, path, 'expected a search space, a preset or a file');
   };
   const named = Object.entries(members as JsonObject).map(([model, space]) => [model, read(space, ['members', model])]);
-  return { whole: others === undefined ? null : read(others, ['others']), members: Object.fromEntries(named) };
+  const across = { ...(limits !== undefined && { limits }), ...(rules !== undefined && { rules }) };
+  return {
+    whole: others === undefined ? null : read(others, ['others']),
+    members: Object.fromEntries(named),
+    across: rules === undefined && limits === undefined ? null : readJsonSource(label, across),
+  };
 }

@@ -1,7 +1,9 @@
 import { TrituneError } from '../../base/errors.ts';
 import { type ModelConfigs, modelConfigsOf, originalOf, otherConfigsOf } from '../model-configs.ts';
+import type { SpaceSource } from '../source/source.ts';
 import type { Assignment, Candidate, ParameterValue, SearchSpace } from '../types.ts';
 import { joinCandidates, type Surroundings } from './join-candidates.ts';
+import { type JointRules, jointRules } from './joint-rules.ts';
 
 /** The search space of models that are tuned together: the product of the spaces of its members, each over its own base config. */
 export interface JointSpace {
@@ -11,6 +13,8 @@ export interface JointSpace {
   readonly original: Candidate;
   /** The first front; a member, or one of the original's `others`. */
   readonly front: string;
+  /** What must hold over several members. */
+  readonly across: JointRules;
 }
 
 /** A model that is tuned together with others. */
@@ -33,13 +37,14 @@ export function jointOriginal(members: ModelConfigs, others: ModelConfigs, front
 }
 
 /**
- * Returns the joint space of these spaces by model over a joint original, in the order of the spaces. Errors: SPACE_INVALID for a space of a
- * model of which the original has no config.
+ * Returns the joint space of these spaces by model over a joint original, in the order of the spaces. `across`: rules over several of them. Errors:
+ * SPACE_INVALID for a space of a model of which the original has no config, and for a rule that cannot be read.
  */
 export function joinSpaces(
   spaces: Readonly<Record<string, SearchSpace>>,
   original: Candidate,
   front: string,
+  across: SpaceSource | null = null,
 ): JointSpace {
   const configs = modelConfigsOf(original);
   const members = Object.entries(spaces).map(([model, space]): JointMember => {
@@ -47,7 +52,7 @@ export function joinSpaces(
     if (config) return { model, space, original: originalOf(config) };
     throw new TrituneError('SPACE_INVALID', `the study has no model '${model}'`, `its models are ${names(configs)}`);
   });
-  return { members, original, front };
+  return { members, original, front, across: jointRules(spaces, across) };
 }
 
 const names = (configs: ModelConfigs): string => Object.keys(configs).join(', ');

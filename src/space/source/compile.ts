@@ -46,7 +46,8 @@ function variantsOf({ variants, parameters }: JoinedSpace): readonly Parameter[]
   return [variantParameter(variants)];
 }
 
-function compileRule(rule: Placed<RuleFile>, names: Names): Rule {
+/** Checks a rule over these names. Errors: SPACE_INVALID with the place. */
+export function compileRule(rule: Placed<RuleFile>, names: Names): Rule {
   let part: keyof RuleFile = 'when';
   try {
     const when = compileCondition(rule.value.when, names);

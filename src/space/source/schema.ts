@@ -141,6 +141,12 @@ const membersFile = z.strictObject({
     .union([z.string().min(1), spaceFile])
     .optional()
     .describe('the space of models that are not named; the presets of their backends if not given'),
+  limits: spaceFile.shape.limits,
+  rules: z
+    .array(rule)
+    .max(200)
+    .optional()
+    .describe('over parameters of several models: a.instances + b.instances <= 6'),
 });
 
 /** The JSON Schema (2020-12) of a search-space file, for editors: what search-spaces/schema.json holds. */

@@ -52,9 +52,11 @@ function activityText(activity: Activity, study: StudyState): readonly [string, 
       return [what, 'the load generator was held up'];
     }
     case 'measuring': {
-      const { level, window, throughput, latencyMs } = activity;
+      const { level, window, throughput, latencyMs, fronts = [] } = activity;
       const percentile = study.goal.budget?.percentile ?? 99;
-      const figures = `${formatRate(throughput)}, p${percentile} ${formatMs(latencyMs)}`;
+      const each = fronts.map((own) => `${own.model} ${formatFigure(own.throughput)}, ${formatMs(own.latencyMs)}`);
+      const ofEach = each.length > 1 ? ` (${each.join('; ')})` : '';
+      const figures = `${formatRate(throughput)}, p${percentile} ${formatMs(latencyMs)}${ofEach}`;
       return [`${trialName(activity, study)}: measuring ${describeLevel(level)}, window ${window}`, figures];
     }
   }

@@ -41,6 +41,9 @@ members:
     expect(read('members: { a: { parametres: {} } }')).toThrow(/my.yaml members.a parametres: unknown key/);
     expect(read('members: { a: 3 }')).toThrow(/my.yaml members.a: expected a search space, a preset or a file/);
     expect(read('members: { a: nothing.yaml }')).toThrow(/there is no search space 'nothing.yaml'/);
-    expect(read('{ members: { a: base }, rules: [] }')).toThrow(/rules: beside members there is nothing but others/);
+    expect(read('{ members: { a: base }, drop: [] }')).toThrow(
+      /drop: beside members there are only others, limits and/,
+    );
+    expect(read('{ members: { a: base }, rules: [{ require: a.x > 1 }] }')).toThrow(/my.yaml rules.*message/);
   });
 });

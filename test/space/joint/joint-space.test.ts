@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../../src/base/json.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { differencesOf } from '../../../src/space/differences.ts';
-import { buildJoint, expectedJointTime } from '../../../src/space/joint/build-joint.ts';
+import { buildJoint, expectedMemberTime } from '../../../src/space/joint/build-joint.ts';
 import { jointFromJson, jointToJson, withinEnsembles } from '../../../src/space/joint/definition.ts';
 import {
   completeJoint,
@@ -16,6 +17,7 @@ import { modelConfigsOf, originalOf } from '../../../src/space/model-configs.ts'
 import { mostPlaces } from '../../../src/space/most-places.ts';
 import { changesInPlace } from '../../../src/space/shape.ts';
 import { loadSpace } from '../../../src/space/source/load.ts';
+import { readJsonSource } from '../../../src/space/source/source.ts';
 import type { Assignment, Candidate, CandidateOutcome } from '../../../src/space/types.ts';
 import { jointSpaceView } from '../../../src/study/search/samplers/joint-space-view.ts';
 import { ensembleMisfit } from '../../../src/triton/config/ensemble-fit.ts';
@@ -162,13 +164,73 @@ describe('a joint space', () => {
     expect(mostJointPlaces(joint)).toBe((alone[0] as number) + (alone[1] as number));
   });
 
-  it('expects what its members expect, on average', () => {
+  it('expects of each member what its space does', () => {
     const expecting = spaceOf(
       'parameters: { instances: [1], threads: { path: parameters.threads, values: [1, 2], expects: { 1: 3 } } }',
     );
     const other = joinSpaces({ encoder: spaces.encoder, head: expecting }, original, 'pipeline');
-    expect(expectedJointTime(other, legal(buildJoint(other, { 'head/threads': 1 })))).toBe(2);
+    const candidate = legal(buildJoint(other, { 'head/threads': 1 }));
+    expect(['head', 'encoder'].map((model) => expectedMemberTime(other, candidate, model))).toEqual([3, 1]);
+    expect(jointSpaceView(other).expectedTime?.(candidate, 'head')).toBe(3);
     expect(jointSpaceView(joint).expectedTime).toBeUndefined();
+  });
+
+  describe('with rules over several members', () => {
+    const source = (rules: object[], limits = {}) => readJsonSource('my.yaml', { limits, rules } as JsonObject);
+    const ruled = (require: string, limits = {}, when = {}) =>
+      joinSpaces(
+        spaces,
+        original,
+        'pipeline',
+        source([{ require, message: 'too many', ...(Object.keys(when).length > 0 && { when }) }], limits),
+      );
+    const cores = ruled('encoder.instances + head.instances * head.threads <= limits.cores', { cores: 4 });
+    const coresOf = (each: Assignment): number =>
+      Number(each['encoder/instances']) + Number(each['head/instances']) * Number(each['head/threads']);
+
+    it('builds, lists, counts, draws and changes nothing that breaks them', () => {
+      expect(buildJoint(cores, { 'head/instances': 3, 'head/threads': 2 })).toEqual({
+        legal: false,
+        reason: 'too many',
+      });
+      expect(buildJoint(cores, {}).legal).toBe(true);
+      const all = [...jointAssignments(cores)];
+      const expected = [...jointAssignments(joint)].filter((each) => coresOf(each) <= 4);
+      expect(all).toEqual(expected);
+      expect(all.length).toBeLessThan(36);
+      expect(jointSize(cores)).toBe(all.length);
+      const random = seededRandom(3);
+      for (let draw = 0; draw < 50; draw++) expect(coresOf(sampleJoint(cores, random))).toBeLessThanOrEqual(4);
+      const edge = all.find((each) => coresOf(each) === 4) as Assignment;
+      for (const next of jointNeighbours(cores, edge)) expect(coresOf(next)).toBeLessThanOrEqual(4);
+    });
+
+    it('counts what an assignment leaves as the base config has it, and looks at new and base configs', () => {
+      expect(buildJoint(ruled('head.instances > 1'), { 'encoder/instances': 2 }).legal).toBe(false);
+      expect(buildJoint(ruled('head.config.max_batch_size == 4'), { 'encoder/instances': 2 }).legal).toBe(true);
+      expect(buildJoint(ruled('encoder.config.max_batch_size > 1'), { 'encoder/max_batch_size': 1 }).legal).toBe(false);
+      expect(buildJoint(ruled('members["head"].base.max_batch_size > 4'), { 'head/threads': 1 }).legal).toBe(false);
+      const onlyFew = ruled('head.instances > 1', {}, { 'encoder.instances': { below: 2 } });
+      expect(buildJoint(onlyFew, { 'encoder/instances': 2, 'head/instances': 1 }).legal).toBe(true);
+      expect(buildJoint(onlyFew, { 'encoder/instances': 1, 'head/instances': 1 }).legal).toBe(false);
+    });
+
+    it('says what it cannot read, and where nothing is left', () => {
+      expect(() => ruled('hed.instances > 1')).toThrow(
+        /rules\[0\].require: 'hed.instances' is of no model of the study/,
+      );
+      expect(() => ruled('instances > 1')).toThrow(/is of no model of the study; name what it is of: encoder/);
+      expect(() => ruled('head.instnces > 1')).toThrow(/there is no parameter 'instnces'.*instances/);
+      expect(() => ruled('head.instances > limits.cores')).toThrow(/there is no limit 'cores'/);
+      const nothing = ruled('head.instances > 99');
+      expect(jointSize(nothing)).toBe(0);
+      expect(() => sampleJoint(nothing, seededRandom(1))).toThrow(/no assignment of these models keeps the rules/);
+    });
+
+    it('is the same after the journal', () => {
+      const read = jointFromJson(JSON.parse(JSON.stringify(jointToJson(cores))), original, 'pipeline');
+      expect([...jointAssignments(read)]).toEqual([...jointAssignments(cores)]);
+    });
   });
 
   it('is the same after the journal', () => {

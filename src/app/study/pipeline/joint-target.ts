@@ -14,12 +14,12 @@ import { splitConfigs, type Together } from './read-together.ts';
 
 /**
  * Returns the joint space of a new study: for each model with instances the space given for it, that given for all, or the preset of its backend.
- * Errors: SPACE_INVALID for a space of a model that is not tuned, or with variants.
+ * Errors: SPACE_INVALID for a space of a model that is not tuned, or with variants, and for a rule that cannot be read.
  */
 export function jointTarget(
   { topology, bystanders }: Together,
   configs: ModelConfigs,
-  { whole, members }: GivenSpaces,
+  { whole, members, across }: GivenSpaces,
   limits: Limits,
 ): JointSpace {
   const { stages } = topology;
@@ -32,7 +32,7 @@ export function jointTarget(
     return withoutVariants(model, given ?? loadSpace(presetOf(configs[model] ?? {}), { limits }));
   };
   const spaces = stages.map((model) => [model, withinEnsembles(spaceOf(model), model, bystanders)] as const);
-  return joinSpaces(Object.fromEntries(spaces), original, front);
+  return joinSpaces(Object.fromEntries(spaces), original, front, across);
 }
 
 /** Returns the joint space of a study that is resumed. Errors: SPACE_INVALID. */

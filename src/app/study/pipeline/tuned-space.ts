@@ -1,6 +1,6 @@
 import { hasVariants } from '../../../adapter/triton/variants/known-builds.ts';
 import type { JsonObject } from '../../../base/json.ts';
-import { describeSpace, expensiveParameters } from '../../../space/describe.ts';
+import { describeRules, describeSpace, expensiveParameters } from '../../../space/describe.ts';
 import { spaceSize } from '../../../space/enumerate.ts';
 import { jointToJson } from '../../../space/joint/definition.ts';
 import { jointSize, mostJointPlaces } from '../../../space/joint/enumerate-joint.ts';
@@ -51,5 +51,11 @@ export const spaceOfSeveral = (joint: JointSpace): TunedSpace => ({
     expensiveParameters(space, original).map((name) => jointName(model, name)),
   ),
   view: (narrowing) => jointSpaceView(joint, narrowing),
-  describe: () => joint.members.map(({ space, original }) => describeSpace(space, original)).join('\n\n'),
+  describe: () =>
+    [
+      ...joint.members.map(({ space, original }) => describeSpace(space, original)),
+      describeRules('rules over several models:', joint.across).join('\n'),
+    ]
+      .filter((part) => part !== '')
+      .join('\n\n'),
 });

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type OpenServer, openServer, serverOf } from '../../../app/server/open-server.ts';
 import { warnIfInsecure } from '../../../app/server/tls.ts';
+import { callsFinder } from '../../../app/study/calls/find-calls.ts';
 import type { Expected, Seen } from '../../../app/study/expected-duration.ts';
 import { findSampler } from '../../../app/study/find-sampler.ts';
 import { checkSpec } from '../../../app/study/open-study.ts';
@@ -62,7 +63,9 @@ const studiesOf = ({ studies, timeBudgetSeconds }: SeriesSpec): readonly StudySp
 /** Prints the plan of a study. Returns what it is expected to take. */
 async function printPlan(spec: StudySpec, opened: OpenServer, terminal: Terminal): Promise<Expected> {
   const { client, server } = opened;
-  const models = await readModels(client, modelsNamedBy({ spec, started: null }));
+  const named = modelsNamedBy({ spec, started: null });
+  const tell = (line: string): void => terminal.print(line);
+  const models = await readModels(client, named, null, callsFinder({ spec, started: null }, named.given, opened, tell));
   const asked = tryRequests(spec, opened, models);
   const { inputs, first, seen } = await asked.finally(() => leaveAsTheyWere(client, models));
   const sampler = await findSampler(spec);

@@ -32,7 +32,7 @@ export const seriesOptionTable: OptionTable<
   },
   blsComposing: {
     flags: '--bls-composing <a,b,…>',
-    help: 'the models that the model calls by BLS, which are tuned with it; MODEL=a,b for one of several',
+    help: 'the models that the model calls by BLS, which are tuned with it; MODEL=a,b for one of several; none for none (default: found by a few requests)',
     parse: (text, previous) => [...(previous ?? []), callsIn(text)],
   },
   space: { flags: tuneOptionTable.space.flags, help: forEach(tuneOptionTable.space.help), parse: collect },
@@ -69,10 +69,11 @@ function mixOf(text: string): NonNullable<SeriesOptions['mix']> {
   return Object.fromEntries(parts);
 }
 
-/** `a,b`, or `MODEL=a,b` for what another model calls than the study's. */
+/** `a,b`, or `MODEL=a,b` for what another model calls than the study's; `none` for no model. */
 function callsIn(text: string): BlsCalls {
   const at = text.indexOf('=');
-  return { caller: at < 0 ? null : text.slice(0, at).trim(), models: namesIn(text.slice(at + 1)) };
+  const models = namesIn(text.slice(at + 1));
+  return { caller: at < 0 ? null : text.slice(0, at).trim(), models: models.join() === 'none' ? [] : models };
 }
 
 function forEach(help: string): string {

@@ -7,6 +7,7 @@ import { isFeasible } from '../../goal/goal.ts';
 import { inFlightOf } from '../../level/line.ts';
 import type { Goal, LevelRange, RunningTrial, Trial } from '../../types.ts';
 import { pruneReason } from '../pruning.ts';
+import type { SpaceView } from '../samplers/space-view.ts';
 import {
   type AcquisitionContext,
   type AcquisitionPoint,
@@ -46,7 +47,7 @@ export interface QueueingOptions {
 }
 
 /** The search space's expectation of a candidate's execution time before anything is measured (`SpaceView.expectedTime`). */
-export type ExpectedTime = ((candidate: Candidate) => number) | undefined;
+export type ExpectedTime = SpaceView['expectedTime'];
 
 /** A level whose throughput is predicted below this share of the incumbent's is not simulated: corrections are smaller than that. */
 const LEAST_OF_BEST = 0.5;

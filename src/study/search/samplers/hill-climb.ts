@@ -2,32 +2,18 @@ import type { Choice } from '../../../perfmodel/modelled-config.ts';
 import { assess } from '../../goal/goal.ts';
 import type { Goal, History, LevelRange, Sampler, Trial } from '../../types.ts';
 import { pruneReason } from '../pruning.ts';
-import { choicesOf } from '../queueing/choices.ts';
+import { distance, type Lattice, latticeOf, neighbours, type Spot } from './lattice.ts';
 import type { SpaceView } from './space-view.ts';
 
-/** A point of the lattice: indexes of max batch size and of the number of instances among the space's values. */
-interface Spot {
-  readonly batch: number;
-  readonly instances: number;
-}
-
-interface Lattice {
-  readonly batches: readonly number[];
-  readonly instances: readonly number[];
-  at(spot: Spot): Choice | undefined;
-}
-
-/** The radius of the neighbourhood, in lattice steps, … */
-const RADIUS = 3;
-/** … and the measured neighbours that are enough to estimate a direction. */
-const ENOUGH_NEIGHBOURS = 3;
+/** By how much more than the axes the measured neighbours are enough to estimate a direction. */
+const MORE_NEIGHBOURS = 1;
 /** Thresholds of the mean gain: each that is exceeded makes the step one longer. */
 const STEP_GAINS = [0.09, 0.3, 1];
 
 /**
- * Climbs over max batch size and number of instances, from the smallest of both (Model Analyzer's quick search): measures neighbours within
- * a radius of three, steps along the mean gain, and stops when a step leads to a point it has already been at. All other parameters keep
- * the first value that the space lists. Levels begin at twice the places in all batches.
+ * Climbs over max batch size and number of instances, of each model where several are tuned together, from the smallest of all (Model Analyzer's
+ * quick search): measures neighbours within a radius of three, steps along the mean gain, and stops when a step leads to a point it has already
+ * been at. All other parameters keep the first value that the space lists. Levels begin at twice the places in all batches.
  */
 export function hillClimbSampler(
   space: SpaceView,
@@ -36,7 +22,7 @@ export function hillClimbSampler(
   let lattice: Lattice | undefined;
   return {
     ask(history) {
-      lattice ??= latticeOf(choicesOf(space, 0));
+      lattice ??= latticeOf(space);
       const choice = nextSpot(lattice, history, options.goal);
       if (!choice) return { kind: 'stop', reason: 'no step leads to a better place' };
       const { low, high } = options.levels;
@@ -49,23 +35,6 @@ export function hillClimbSampler(
       return { kind: 'trial', assignment: choice.candidate.assignment, levels };
     },
   };
-}
-
-function latticeOf(choices: readonly Choice[]): Lattice {
-  const first = choices.find(({ largestBatch }) => largestBatch > 1) ?? choices[0];
-  const spots = new Map<string, Choice>();
-  for (const choice of choices) {
-    const { maxBatchSize, instances } = choice.policy;
-    const key = `${maxBatchSize} ${instances}`;
-    const known = spots.get(key);
-    const fits = choice.settingsKey === first?.settingsKey && (choice.largestBatch > 1 || maxBatchSize <= 1);
-    if (fits && (known === undefined || choice.delayUs < known.delayUs)) spots.set(key, choice);
-  }
-  const values = (of: (choice: Choice) => number): number[] =>
-    [...new Set([...spots.values()].map(of))].sort((a, b) => a - b);
-  const batches = values(({ policy }) => policy.maxBatchSize);
-  const instances = values(({ policy }) => policy.instances);
-  return { batches, instances, at: (spot) => spots.get(`${batches[spot.batch]} ${instances[spot.instances]}`) };
 }
 
 /**
@@ -82,65 +51,51 @@ function nextSpot(lattice: Lattice, history: History, goal: Goal): Choice | null
     return choice !== undefined && !trialAt(spot) && pruneReason(choice.candidate, history.trials) === null;
   };
   const visited = new Set<string>();
-  let home: Spot = { batch: 0, instances: 0 };
+  let home: Spot = lattice.axes.map(() => 0);
   for (;;) {
     if (isOpen(home)) return lattice.at(home) ?? null;
-    visited.add(`${home.batch} ${home.instances}`);
+    visited.add(home.join(' '));
     const around = neighbours(lattice, home);
     const measured = around.filter((spot) => trialAt(spot)?.chosen != null);
-    if (measured.length < ENOUGH_NEIGHBOURS) {
+    if (measured.length < lattice.axes.length + MORE_NEIGHBOURS) {
       const spot = mostTelling(around.filter(isOpen), measured, home);
       if (spot) return lattice.at(spot) ?? null;
     }
     const next = stepFrom(home, measured, lattice, (spot) => trialAt(spot), goal);
-    if (visited.has(`${next.batch} ${next.instances}`)) return null;
+    if (visited.has(next.join(' '))) return null;
     home = next;
   }
-}
-
-function neighbours({ batches, instances, at }: Lattice, home: Spot): Spot[] {
-  const all = batches.flatMap((_, batch) => instances.map((__, instance) => ({ batch, instances: instance })));
-  return all.filter((spot) => {
-    const distance = Math.hypot(spot.batch - home.batch, spot.instances - home.instances);
-    return distance > 0 && distance <= RADIUS && at(spot) !== undefined;
-  });
 }
 
 /** Returns the nearest of the points with the most values that were not measured around here yet. */
 function mostTelling(open: readonly Spot[], measured: readonly Spot[], home: Spot): Spot | undefined {
   const seen = [home, ...measured];
-  const news = (spot: Spot): number =>
-    Number(!seen.some(({ batch }) => batch === spot.batch)) +
-    Number(!seen.some(({ instances }) => instances === spot.instances));
-  const distance = (spot: Spot): number => Math.hypot(spot.batch - home.batch, spot.instances - home.instances);
-  return [...open].sort((a, b) => news(b) - news(a) || distance(a) - distance(b))[0];
+  const news = (spot: Spot): number => spot.filter((index, axis) => !seen.some((one) => one[axis] === index)).length;
+  return [...open].sort((a, b) => news(b) - news(a) || distance(a, home) - distance(b, home))[0];
 }
 
 function stepFrom(
   home: Spot,
   measured: readonly Spot[],
-  { batches, instances }: Lattice,
+  { axes }: Lattice,
   trialAt: (spot: Spot) => Trial | undefined,
   goal: Goal,
 ): Spot {
-  const meanGain = (axis: keyof Spot): number => {
+  const meanGain = (axis: number): number => {
     let [sum, total] = [0, 0];
     for (const spot of measured) {
-      const along = spot[axis] - home[axis];
+      const along = (spot[axis] as number) - (home[axis] as number);
       if (along === 0) continue;
-      sum +=
-        (gainBetween(trialAt(home), trialAt(spot), goal) * along) /
-        Math.hypot(spot.batch - home.batch, spot.instances - home.instances);
+      sum += (gainBetween(trialAt(home), trialAt(spot), goal) * along) / distance(spot, home);
       total++;
     }
     return total > 0 ? sum / total : 0;
   };
-  const move = (axis: keyof Spot, count: number): number => {
+  return home.map((index, axis) => {
     const gain = meanGain(axis);
     const size = STEP_GAINS.filter((least) => Math.abs(gain) > least).length;
-    return Math.min(count - 1, Math.max(0, home[axis] + Math.sign(gain) * size));
-  };
-  return { batch: move('batch', batches.length), instances: move('instances', instances.length) };
+    return Math.min((axes[axis] as readonly number[]).length - 1, Math.max(0, index + Math.sign(gain) * size));
+  });
 }
 
 /**

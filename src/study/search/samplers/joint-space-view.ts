@@ -1,4 +1,4 @@
-import { buildJoint, expectedJointTime } from '../../../space/joint/build-joint.ts';
+import { buildJoint, expectedMemberTime } from '../../../space/joint/build-joint.ts';
 import { completeJoint, jointAssignments, sampleJoint } from '../../../space/joint/enumerate-joint.ts';
 import type { JointSpace } from '../../../space/joint/joint-space.ts';
 import { jointNeighbours } from '../../../space/joint/neighbours.ts';
@@ -21,6 +21,9 @@ export function jointSpaceView(joint: JointSpace, narrowing: Narrowing = {}): Sp
       return reason === null ? buildJoint(joint, assignment) : { legal: false, reason };
     },
     neighbours: (assignment) => jointNeighbours(joint, assignment, narrowing),
-    ...(hasExpectations && { expectedTime: (candidate: Candidate) => expectedJointTime(joint, candidate) }),
+    ...(hasExpectations && {
+      expectedTime: (candidate: Candidate, model?: string) =>
+        expectedMemberTime(joint, candidate, model ?? joint.front),
+    }),
   };
 }

@@ -21,8 +21,11 @@ export interface SpaceView {
    */
   complete(wanted: Assignment, random: Random): Assignment | null;
   build(assignment: Assignment): CandidateOutcome;
-  /** Returns the expected execution time relative to other candidates, before anything is measured; 1 without an expectation. */
-  expectedTime?(candidate: Candidate): number;
+  /**
+   * Returns the expected execution time relative to other candidates, before anything is measured; 1 without an expectation. `model`: of which
+   * one, where several are tuned together.
+   */
+  expectedTime?(candidate: Candidate, model?: string): number;
   /** Returns the legal assignments that differ in one parameter of one model; only where several models are tuned together. */
   neighbours?(assignment: Assignment): Iterable<Assignment>;
 }

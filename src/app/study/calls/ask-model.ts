@@ -1,0 +1,130 @@
+import { realClock } from '../../../base/clock.ts';
+import { isTrituneError } from '../../../base/errors.ts';
+import { nsToMs } from '../../../base/units.ts';
+import type { InferRequest, SendOutcome } from '../../../loadgen/types.ts';
+import type { TritonClient } from '../../../triton/types.ts';
+import type { OpenServer } from '../../server/open-server.ts';
+import { sendOne } from '../../traffic/first-requests.ts';
+import { openLocalTraffic, type TrafficAsked } from '../../traffic/open-traffic.ts';
+import type { Rates } from './direct-calls.ts';
+
+/** Requests of the two rounds. What comes from elsewhere at a steady pace is not in this proportion, as nothing is sent between them. */
+const ROUNDS = [2, 3] as const;
+/** Sent for an answer. */
+export const REQUESTS_SENT = ROUNDS[0] + ROUNDS[1];
+/** A first request may bring about what later ones do not. */
+const ATTEMPTS = 2;
+const REQUEST_TIMEOUT_MS = 10_000;
+/** One in flight, ever: each request is an execution of its own. */
+const alone = { mode: 'concurrency', low: 1, high: 1 } as const;
+const LEAST_QUIET_MS = 100;
+const MOST_QUIET_MS = 1_000;
+/** Counts follow an answer within moments; they are taken as they are where somebody else keeps them from standing still. */
+const POLL_MS = 20;
+const MOST_POLLS = 25;
+
+/** What a few requests of a model bring about at others. */
+export interface Answer {
+  /** Requests that each other model got for each of its requests, from it or from those that it calls. */
+  readonly rates: Rates;
+  /** Models that got requests in another proportion, as with requests of somebody else among them. */
+  readonly unclear: readonly string[];
+}
+
+type Counts = ReadonlyMap<string, number>;
+
+/** Sends a model a few requests and reads from the statistics of `others` which of them got some for it; or why it did not answer. Errors: as `openLocalTraffic`. */
+export async function askModel(
+  opened: OpenServer,
+  asked: Pick<TrafficAsked, 'spec' | 'config' | 'inputs'>,
+  others: readonly string[],
+): Promise<Answer | { readonly refusal: string }> {
+  const { config } = asked;
+  const own = config.name ?? '';
+  const common = { levels: alone, timeoutMs: REQUEST_TIMEOUT_MS, check: null };
+  const traffic = await openLocalTraffic(opened, { ...asked, ...common });
+  try {
+    const [request] = traffic.requestsFor(config).requests;
+    const send = (): Promise<SendOutcome> =>
+      sendOne(traffic.transport, traffic.transport.prepare(request as InferRequest));
+    const names = [own, ...others.filter((name) => name !== own)];
+    for (let attempt = 1; ; attempt++) {
+      const counts = await countsOfRounds(opened.client, send, names);
+      if ('refusal' in counts) return counts;
+      const answer = judge(names, counts);
+      if (answer.unclear.length === 0 || attempt === ATTEMPTS) return answer;
+    }
+  } finally {
+    await traffic.close();
+  }
+}
+
+/** Returns the counts before, after the first round, after a pause and after the second round. */
+async function countsOfRounds(
+  client: TritonClient,
+  send: () => Promise<SendOutcome>,
+  names: readonly string[],
+): Promise<readonly Counts[] | { readonly refusal: string }> {
+  const counts = [await countsOf(client, names)];
+  const startNs = realClock.nowNs();
+  for (const [round, requests] of ROUNDS.entries()) {
+    for (let sent = 0; sent < requests; sent++) {
+      const outcome = await send();
+      if (!outcome.ok) return { refusal: outcome.message };
+    }
+    const [own = ''] = names;
+    counts.push(await settledCounts(client, names, (counts.at(-1)?.get(own) ?? 0) + requests));
+    if (round > 0) continue;
+    // As long as the longer round takes.
+    const quietMs = (nsToMs(realClock.nowNs() - startNs) * ROUNDS[1]) / ROUNDS[0];
+    await realClock.sleep(Math.min(MOST_QUIET_MS, Math.max(LEAST_QUIET_MS, quietMs)));
+    counts.push(await countsOf(client, names));
+  }
+  return counts;
+}
+
+/** The first of `names` was asked; `counts` as `countsOfRounds` gives them. */
+function judge([own = '', ...others]: readonly string[], counts: readonly Counts[]): Answer {
+  const risesOf = (name: string): readonly [number, number, number] => {
+    const [before = 0, first = 0, pause = 0, second = 0] = counts.map((each) => each.get(name) ?? 0);
+    return [first - before, pause - first, second - pause];
+  };
+  const [ownFirst, ownPause, ownSecond] = risesOf(own);
+  const isAlone = ownFirst === ROUNDS[0] && ownPause === 0 && ownSecond === ROUNDS[1];
+  const rates = new Map<string, number>();
+  const unclear: string[] = [];
+  for (const name of others) {
+    const [first, pause, second] = risesOf(name);
+    const rate = first / ROUNDS[0];
+    const isProportional = Number.isInteger(rate) && rate > 0 && second === rate * ROUNDS[1] && pause === 0;
+    if (isAlone && isProportional) rates.set(name, rate);
+    else if (first !== 0 || pause !== 0 || second !== 0) unclear.push(name);
+  }
+  return { rates, unclear };
+}
+
+/** Reads the requests that each model has answered; none of a model that is gone, and where the server tells nothing. */
+async function countsOf(client: TritonClient, names: readonly string[]): Promise<Counts> {
+  const counts = names.map(async (name) => {
+    const versions = await client.statistics(name).catch((error: unknown) => {
+      if (isTrituneError(error, 'MODEL_UNKNOWN', 'MODEL_UNREADY', 'SERVER_FAILED', 'UNSUPPORTED')) return [];
+      throw error;
+    });
+    return [name, versions.reduce((sum, { success }) => sum + success.count, 0)] as const;
+  });
+  return new Map(await Promise.all(counts));
+}
+
+/** Reads the counts when that of the first model is at least `wanted`, and nothing has changed since the last look. */
+async function settledCounts(client: TritonClient, names: readonly string[], wanted: number): Promise<Counts> {
+  const [own = ''] = names;
+  let last = await countsOf(client, names);
+  for (let poll = 0; poll < MOST_POLLS; poll++) {
+    await realClock.sleep(POLL_MS);
+    const now = await countsOf(client, names);
+    const stands = names.every((name) => now.get(name) === last.get(name));
+    if (stands && (now.get(own) ?? 0) >= wanted) return now;
+    last = now;
+  }
+  return last;
+}

@@ -1,0 +1,152 @@
+import { hasVariants } from '../../../adapter/triton/variants/known-builds.ts';
+import { isTrituneError } from '../../../base/errors.ts';
+import { plainLine } from '../../../base/format.ts';
+import type { GivenSpaces } from '../../../space/joint/given-spaces.ts';
+import { isEnsemble } from '../../../space/joint/topology-of.ts';
+import type { ModelConfigs } from '../../../space/model-configs.ts';
+import type { StudySpec } from '../../../spec/study-spec.ts';
+import type { ModelConfig } from '../../../triton/config/model-config.ts';
+import type { TritonClient } from '../../../triton/types.ts';
+import type { OpenServer, OriginalModel } from '../../server/open-server.ts';
+import { checkProtected } from '../../server/protect.ts';
+import type { SeededTraffic } from '../../traffic/open-traffic.ts';
+import { requestsOf } from '../../traffic/requests.ts';
+import type { OpenStudy } from '../open-study.ts';
+import { trafficTo } from '../pipeline/front-inputs.ts';
+import { readParts } from '../pipeline/read-together.ts';
+import type { FindCalls } from '../study-models.ts';
+import { type Answer, askModel, REQUESTS_SENT } from './ask-model.ts';
+import { callersOf, type FoundAtFront } from './callers-of.ts';
+import type { Rates } from './direct-calls.ts';
+import { whileTraced } from './traced-calls.ts';
+
+/** Backends that execute a model's own files. Any other one may call models: Python's, and those that nobody here knows. */
+const EXECUTES_ALONE = /^(onnxruntime|tensorrt|tensorflow|pytorch|openvino|dali|fil|tensorrtllm|vllm|identity)(_|$)/;
+/** How a request is refused where a model that is called is not loaded (seen on Triton 2.51). */
+const NOT_LOADED = /Model '([^']+)' is not ready/;
+const OR = '--bls-composing names those that it calls, or none';
+
+/** Whether a model may call others from its code. Sequences are left alone: what began would have to end. */
+const mayCall = (config: ModelConfig): boolean =>
+  !isEnsemble(config) && !config.sequence_batching && !EXECUTES_ALONE.test(config.backend || config.platform || '');
+
+interface Search {
+  readonly spec: StudySpec;
+  readonly opened: OpenServer;
+  readonly read: Map<string, OriginalModel>;
+}
+
+/**
+ * Returns what finds the models that BLS models call, for a new study whose spec says nothing of it. A few requests are sent to each front: the
+ * statistics of all models tell which of them got some for it, and traces tell it where the server writes them to this machine. `tell` gets a line of
+ * what is found, and of what cannot be known. Errors: as `readParts`, `requestsOf` and `whileTraced`; USAGE for a protected model that is called and
+ * not loaded.
+ */
+export function callsFinder(
+  { spec, started }: Pick<OpenStudy, 'spec' | 'started'>,
+  { whole, members }: GivenSpaces,
+  opened: OpenServer,
+  tell: (line: string) => void,
+): FindCalls | undefined {
+  const spaces = [whole, ...Object.values(members)];
+  // Somebody has said it; or what is asked for is of one model alone.
+  const isSettled = started !== null || spec.together?.blsComposing !== undefined || spec.levels.batch !== undefined;
+  if (isSettled || spaces.some((space) => space && hasVariants(space))) return undefined;
+  return async (fronts, read) => {
+    const search = { spec, opened, read };
+    const all = new Map<string, readonly string[]>();
+    for (const { model } of fronts) {
+      const answer = await askFront(search, model);
+      if (!answer) continue;
+      const { calls, uncalled } = await callersOf(answer, mayCall, (name) => askOther(search, name, answer.configs));
+      for (const [caller, called] of calls) {
+        const free = await unprotected(search, called);
+        if (free.length === 0 || all.has(caller)) continue;
+        all.set(caller, free);
+        const how = answer.traced.has(caller) ? 'traces' : 'the statistics';
+        tell(plainLine(`${caller} calls ${listed(free)} (found from ${how} of ${REQUESTS_SENT} requests); ${BY_HAND}`));
+      }
+      const known = new Set([...calls.values()].flat());
+      const unclear = [...uncalled, ...answer.unclear.filter((name) => !known.has(name))];
+      if (unclear.length > 0) tell(plainLine(`whether ${model} calls ${listed(unclear)} is not clear: ${OR}`));
+    }
+    return Object.fromEntries(all);
+  };
+}
+
+const BY_HAND = '--bls-composing names them by hand';
+
+/** What a few requests of a front bring about; null where nothing of it could call another model, and where it does not answer. */
+async function askFront(
+  { spec, opened, read }: Search,
+  front: string,
+): Promise<(FoundAtFront & Pick<Answer, 'unclear'>) | null> {
+  const { client } = opened;
+  const original = read.get(front) as OriginalModel;
+  const spent = new Set<string>();
+  for (;;) {
+    const index = await client.index();
+    const configs = await configsOf(
+      client,
+      index.flatMap(({ name, state }) => (state === 'READY' ? [name] : [])),
+    );
+    const isAlone = index.every(({ name }) => name === front);
+    if (isAlone || original.config.sequence_batching || ![...read.values()].some(({ config }) => mayCall(config)))
+      return null;
+    const traffic = trafficTo(spec, front);
+    const sent = { spec: traffic, config: original.config, inputs: await requestsOf(traffic, original) };
+    const asked = await whileTraced(opened, REQUESTS_SENT, () => askModel(opened, sent, Object.keys(configs)));
+    if (!('refusal' in asked.result)) return { front, ...asked.result, traced: asked.calls, configs };
+    const [, missing = ''] = NOT_LOADED.exec(asked.result.refusal) ?? [];
+    const isThere = index.some(({ name, state }) => name === missing && state !== 'READY');
+    if (!isThere || spent.has(missing)) return null;
+    spent.add(missing);
+    await checkProtected(client, missing, spec.server);
+    await readParts(client, { fronts: [{ model: missing }], calls: {} }, read);
+  }
+}
+
+/** What made-up requests of another model bring about; null where they cannot be made, or are refused. */
+async function askOther({ spec, opened }: Search, model: string, configs: ModelConfigs): Promise<Rates | null> {
+  const { inputData: _, shape: __, requestParameter: ___, ...rest } = trafficTo(spec, model);
+  const traffic: SeededTraffic = { ...rest, batch: 1 };
+  try {
+    const config = configs[model] ?? {};
+    const inputs = await requestsOf(traffic, { config, metadata: await opened.client.modelMetadata(model) });
+    const answer = await askModel(opened, { spec: traffic, config, inputs }, Object.keys(configs));
+    return 'refusal' in answer ? null : answer.rates;
+  } catch (error) {
+    if (isTrituneError(error, 'INPUT_INVALID', 'UNSUPPORTED', 'USAGE')) return null;
+    throw error;
+  }
+}
+
+/** Reads the configs of models of which most are none of the study's: one that cannot be read is empty. */
+async function configsOf(client: TritonClient, models: readonly string[]): Promise<ModelConfigs> {
+  const read = async (name: string): Promise<ModelConfig> =>
+    client.modelConfig(name).catch((error: unknown) => {
+      if (isTrituneError(error, 'UNSUPPORTED', 'MODEL_UNKNOWN', 'MODEL_UNREADY', 'SERVER_FAILED')) return {};
+      throw error;
+    });
+  const names = [...new Set(models)];
+  return Object.fromEntries(await Promise.all(names.map(async (name) => [name, await read(name)] as const)));
+}
+
+/** Leaves out what the user has protected: it stays as it is. */
+async function unprotected({ spec, opened }: Search, models: readonly string[]): Promise<readonly string[]> {
+  const free: string[] = [];
+  for (const model of models) {
+    const isFree = await checkProtected(opened.client, model, spec.server).then(
+      () => true,
+      (error: unknown) => {
+        if (isTrituneError(error, 'USAGE')) return false;
+        throw error;
+      },
+    );
+    if (isFree) free.push(model);
+  }
+  return free;
+}
+
+const listed = (names: readonly string[]): string =>
+  names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;

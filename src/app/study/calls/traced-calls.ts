@@ -1,0 +1,100 @@
+import { createReadStream } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
+import { basename, dirname, isAbsolute, join } from 'node:path';
+import { createTracing } from '../../../adapter/triton/tracing.ts';
+import { realClock } from '../../../base/clock.ts';
+import { isTrituneError, TrituneError } from '../../../base/errors.ts';
+import { readTraces, type Trace } from '../../../triton/control/trace-file.ts';
+import type { Tracing } from '../../../tuner/seams.ts';
+import type { OpenServer } from '../../server/open-server.ts';
+import { isLoopback } from '../../server/tls.ts';
+
+/** Models by name, with those that traced requests of theirs had requests of as parts. */
+export type TracedCalls = ReadonlyMap<string, ReadonlySet<string>>;
+
+/** What a server that somebody traces all day has written is not read. */
+const MOST_BYTES = 64 * 2 ** 20;
+const PUT_BACK_ATTEMPTS = 3;
+const PUT_BACK_WAIT_MS = 500;
+
+/**
+ * Does the work while the server traces `count` requests, and reads from its file which models called which. Nothing is changed, and nothing found,
+ * where the server traces already, or where its file is not on this machine. The settings are as before afterwards, however the work ends.
+ * Errors: the work's own; RESTORE_FAILED.
+ */
+export async function whileTraced<T>(
+  { client, server }: Pick<OpenServer, 'client' | 'server'>,
+  count: number,
+  work: () => Promise<T>,
+): Promise<{ readonly result: T; readonly calls: TracedCalls }> {
+  const tracing = createTracing(client);
+  const found = isLoopback(server.url) ? await traceable(tracing) : null;
+  if (!found) return { result: await work(), calls: new Map() };
+  const { earlier, file } = found;
+  const before = await filesOf(file);
+  let result: T;
+  try {
+    await tracing.start(1, count);
+    result = await work();
+  } finally {
+    await putBack(tracing, earlier);
+  }
+  const written = [...(await filesOf(file))].filter(
+    ([name, bytes]) => bytes !== before.get(name) && bytes < MOST_BYTES,
+  );
+  return { result, calls: callsAmong(await tracesIn(written.map(([name]) => name))) };
+}
+
+/** The settings and the file of a server that could trace and does not; null for any other. */
+async function traceable(tracing: Tracing) {
+  try {
+    const found = await tracing.look();
+    const [level = 'OFF'] = found.earlier.trace_level ?? [];
+    return level === 'OFF' && isAbsolute(found.file) && (await isDirectory(dirname(found.file))) ? found : null;
+  } catch (error) {
+    if (isTrituneError(error) && !isTrituneError(error, 'SERVER_UNREACHABLE', 'INTERRUPTED')) return null;
+    throw error;
+  }
+}
+
+const isDirectory = (path: string): Promise<boolean> =>
+  stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+
+/** Returns the sizes of the trace file, and of those that end with a number beside it, which have what a limited number of requests left. */
+async function filesOf(file: string): Promise<ReadonlyMap<string, number>> {
+  const directory = dirname(file);
+  const rest = (name: string): string => name.slice(basename(file).length);
+  const isOne = (name: string): boolean => name.startsWith(basename(file)) && /^(\.\d+)?$/.test(rest(name));
+  const names = (await readdir(directory)).filter(isOne).map((name) => join(directory, name));
+  return new Map(await Promise.all(names.map(async (name) => [name, (await stat(name)).size] as const)));
+}
+
+async function putBack(tracing: Tracing, earlier: Parameters<Tracing['putBack']>[0]): Promise<void> {
+  for (let attempt = 1; attempt <= PUT_BACK_ATTEMPTS; attempt++) {
+    if (await tracing.putBack(earlier).catch(() => false)) return;
+    await realClock.sleep(PUT_BACK_WAIT_MS);
+  }
+  const settings = Object.entries(earlier).map(([name, values]) => `${name}=${values.join(',')}`);
+  const hint = `set them again: ${settings.join(' ')}`;
+  throw new TrituneError('RESTORE_FAILED', "the server's trace settings could not be put back", hint);
+}
+
+/** A file that is not as Triton writes it tells nothing. */
+const tracesIn = (files: readonly string[]): Promise<readonly Trace[]> =>
+  readTraces(files.map((name) => ({ name, chunks: createReadStream(name) }))).then(
+    ({ traces }) => traces,
+    () => [],
+  );
+
+function callsAmong(traces: readonly Trace[]): TracedCalls {
+  const modelOf = new Map(traces.map(({ id, model }) => [id, model]));
+  const calls = new Map<string, Set<string>>();
+  for (const { parentId, model } of traces) {
+    const caller = parentId === null ? undefined : modelOf.get(parentId);
+    if (caller !== undefined) calls.set(caller, (calls.get(caller) ?? new Set()).add(model));
+  }
+  return calls;
+}
