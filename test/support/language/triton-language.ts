@@ -19,7 +19,7 @@ export interface LanguageRepository {
  * `1/model.json`. The backend is one of Python, in a folder of its own beside that of Python.
  */
 export async function languageRepository(given: Readonly<Record<string, unknown>> = {}): Promise<LanguageRepository> {
-  const [{ backendDirectory }, model, library] = [await realTriton(), await smolModel(), await llamaLibrary()];
+  const [{ backendDirectory }, model, libraries] = [await realTriton(), await smolModel(), await llamaLibrary()];
   const folder = await mkdtemp(join(tmpdir(), 'tritune-language-'));
   const [repository, backends] = [join(folder, 'models'), join(folder, 'backends')];
   const version = join(repository, 'smollm2', '1');
@@ -29,7 +29,7 @@ export async function languageRepository(given: Readonly<Record<string, unknown>
   await cp(backendSource, join(backends, 'llama'), { recursive: true });
   const settings = {
     model,
-    library,
+    ...libraries,
     max_num_seqs: 2,
     max_num_batched_tokens: 64,
     max_model_len: 256,

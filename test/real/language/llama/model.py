@@ -1,14 +1,16 @@
 """A Python-based backend of Triton that serves a language model by llama.cpp's library, as Triton's vLLM backend serves one by vLLM.
 
 Its settings are in `1/model.json` of the model, by the names that vLLM has for the same: model (a GGUF file), library (the folder with
-llama.cpp's library), max_num_seqs, max_num_batched_tokens, max_model_len, enable_chunked_prefill, kv_cache_dtype, threads. Inputs, outputs and
+llama.cpp's library), declarations (that with its functions for Python), max_num_seqs, max_num_batched_tokens, max_model_len, enable_chunked_prefill, kv_cache_dtype, threads. Inputs, outputs and
 parameters are those of the vLLM backend too. All sequences that are there are computed together, one step after another.
 """
 
+import ctypes
 import importlib.util
 import json
 import os
 import queue
+import sys
 import threading
 
 import numpy as np
@@ -28,9 +30,8 @@ DEFAULTS = {
 class Sequence:
     """One request from its prompt to its last token."""
 
-    def __init__(self, request, tokens, max_tokens, ignore_eos):
-        self.sender = request.get_response_sender()
-        self.request = request
+    def __init__(self, sender, tokens, max_tokens, ignore_eos):
+        self.sender = sender
         self.tokens = tokens
         self.max_tokens = max_tokens
         self.ignore_eos = ignore_eos
@@ -70,7 +71,7 @@ class TritonPythonModel:
         folder = os.path.join(pb_utils.get_model_dir(), "model.json")
         with open(folder) as file:
             given = json.load(file)
-        unknown = set(given) - set(DEFAULTS) - {"model", "library"}
+        unknown = set(given) - set(DEFAULTS) - {"model", "library", "declarations"}
         if unknown:
             raise pb_utils.TritonModelException(f"unexpected keyword argument '{sorted(unknown)[0]}'")
         self.settings = {**DEFAULTS, **given}
@@ -87,15 +88,18 @@ class TritonPythonModel:
         self.thread.start()
 
     def open_model(self):
-        path = os.path.join(self.settings["library"], "llama_cpp_py_sync", "_cffi_bindings.py")
+        folder = self.settings["library"]
+        sys.path.insert(0, self.settings["declarations"])
+        path = os.path.join(self.settings["declarations"], "llama_cpp_py_sync", "_cffi_bindings.py")
         spec = importlib.util.spec_from_file_location("llama_bindings", path)
         bindings = importlib.util.module_from_spec(spec)
-        import sys
-
-        sys.path.insert(0, self.settings["library"])
         spec.loader.exec_module(bindings)
-        self.ffi, self.lib = bindings.ffi, bindings.get_lib()
-        lib = self.lib
+        # The library finds the code for this CPU in its own folder.
+        ggml = ctypes.CDLL(next(self.libraries(folder, "libggml.")), mode=ctypes.RTLD_GLOBAL)
+        ggml.ggml_backend_load_all_from_path.argtypes = [ctypes.c_char_p]
+        ggml.ggml_backend_load_all_from_path(folder.encode())
+        self.ffi = bindings.ffi
+        lib = self.lib = self.ffi.dlopen(next(self.libraries(folder, "libllama.")))
         lib.llama_backend_init()
         model_params = lib.llama_model_default_params()
         model_params.n_gpu_layers = 0
@@ -118,6 +122,10 @@ class TritonPythonModel:
         self.vocab_size = lib.llama_vocab_n_tokens(self.vocab)
         self.batch = lib.llama_batch_init(self.settings["max_num_batched_tokens"], 0, 1)
         self.ends = [token for token in range(self.vocab_size) if lib.llama_vocab_is_eog(self.vocab, token)]
+
+    @staticmethod
+    def libraries(folder, start):
+        return (os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.startswith(start))
 
     def tokenize(self, text):
         data = text.encode()
@@ -155,7 +163,7 @@ class TritonPythonModel:
             raise ValueError(f"{len(tokens)} + {most} tokens are more than max_model_len")
         if not self.settings["enable_chunked_prefill"] and len(tokens) > self.settings["max_num_batched_tokens"]:
             raise ValueError("without chunked prefill a prompt must fit into max_num_batched_tokens")
-        sequence = Sequence(request, tokens, most, str(parameters.get("ignore_eos", False)).lower() == "true")
+        sequence = Sequence(request.get_response_sender(), tokens, most, str(parameters.get("ignore_eos", False)).lower() == "true")
         sequence.wants_counts = [
             bool(self.value_of(request, name)) for name in ("return_num_input_tokens", "return_num_output_tokens")
         ]
