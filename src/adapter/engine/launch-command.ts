@@ -44,7 +44,7 @@ function ownFlags(words: readonly string[]): JsonObject {
     const text = flag.value ?? (next === undefined || /^-|^\{flags\}$/.test(next) ? undefined : next);
     if (text?.includes('{')) continue;
     if (text === undefined && flag.name.startsWith('no_')) own[flag.name.slice(3)] = false;
-    else own[flag.name] = text === undefined ? true : valueOf(text);
+    else own[flag.name] = text === undefined ? true : settingValue(text);
   }
   return own;
 }
@@ -55,7 +55,7 @@ function flagIn(word: string): { readonly name: string; readonly value: string |
 }
 
 /** Numbers as such, so that rules can compare them. */
-const valueOf = (text: string): Json => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text);
+const settingValue = (text: string): Json => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text);
 
 function readOptions(file: string): JsonObject {
   const fail = (reason: string, cause?: unknown): never => {

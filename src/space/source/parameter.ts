@@ -75,12 +75,12 @@ function targetOf(name: string, parameter: JoinedParameter, isOfEngine: boolean)
   };
   const { path } = parameter.spec;
   if (path !== undefined) return plain('path', path);
+  if (isOfEngine && !/[.[]/.test(name)) return plain('name', `engine.${name}`);
   const knob = knownKnob(name);
   if (knob !== undefined) {
     const { spell = asIs, within = knob.path, relative } = knob;
     return { ...plain('name', knob.path), spell, removed: requirePath(within), ...(relative && { relative }) };
   }
-  if (isOfEngine && !/[.[]/.test(name)) return plain('name', `engine.${name}`);
   if (/[.[]/.test(name) || modelConfigSchema().field(name) !== undefined) return plain('name', name);
   const reason = `'${name}' is no short name${didYouMean(name, knownKnobNames)}: give it a path or choices`;
   return failerOf(parameter)('name', [], reason);
