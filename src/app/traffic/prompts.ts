@@ -73,7 +73,7 @@ function checkOneSource({ promptFile, ...spec }: PromptSpec): void {
   }
   const given = (Object.keys(madeUp) as (keyof typeof madeUp)[]).find((key) => spec[key] !== undefined);
   if (given) throw usage(`${madeUp[given]} is about made-up prompts`, 'leave it out, or leave out --prompt-file');
-  if (spec.thinkTimeMs && !spec.sessions) throw usage('--think-time is about conversations', 'add --sessions');
+  if (spec.thinkTimeMs && !spec.sessions) throw usage('--think-time-ms is about conversations', 'add --sessions');
 }
 
 function synthetic(spec: PromptSpec, { seed }: PromptSetting, tokenizer: Tokenizer): PromptSource {
