@@ -2,7 +2,7 @@ import { TrituneError } from '../../base/errors.ts';
 import { Decoding } from './decoding.ts';
 import { KvCache } from './kv-cache.ts';
 import type { ContinuousPolicy } from './policy.ts';
-import { type Chunk, type Progress, prefillWork, waitingProgress } from './progress.ts';
+import { type Chunk, type Progress, waitingProgress, workOf } from './progress.ts';
 import type { Sequence } from './sequence.ts';
 import type { Admission, Step } from './step.ts';
 import { type StepLaw, stepNs } from './step-law.ts';
@@ -108,21 +108,25 @@ export class ContinuousBatcher {
     const decoding = decodes ? this.#decoding.count : 0;
     if (decoding === 0 && chunks.length === 0) return null;
     const contextTokens = decodes ? this.#decoding.contextTokens : 0;
-    const work = { ...prefillWork(chunks), decoding, contextTokens };
+    const work = workOf(chunks, decoding, contextTokens);
     const durationNs = stepNs(this.#law, work) * this.#spread();
     const ended = decodes ? this.#decode() : [];
     const before = decodes ? this.#decoding.steps : 0;
     const completed = this.#prefill(chunks);
     const running = this.#admitted;
     return {
-      ...{ durationNs, endNs: nowNs + durationNs, work, admitted },
+      durationNs,
+      endNs: nowNs + durationNs,
+      work,
+      admitted,
       get emitted() {
         const decoded = running.filter(({ state, decodesFrom }) => state === 'decoding' && decodesFrom < before);
-        return [...decoded, ...ended, ...completed].map(idOf);
+        return [...decoded, ...ended, ...completed].map(({ id }) => id);
       },
-      first: completed.filter(({ needed, sequence }) => needed === sequence.inputTokens).map(idOf),
-      finished: [...ended, ...completed.filter(({ state }) => state === 'gone')].map(idOf),
-      preempted: preempted.map(idOf),
+      first: idsOf(completed, isFirst),
+      resumed: idsOf(completed, (progress) => !isFirst(progress)),
+      finished: [...idsOf(ended), ...idsOf(completed, ({ state }) => state === 'gone')],
+      preempted: idsOf(preempted),
     };
   }
 
@@ -134,7 +138,8 @@ export class ContinuousBatcher {
     const sequences = this.#decoding.count;
     if (sequences === 0 || this.#prefilling.length > 0 || this.#canAdmit(this.#waiting[0])) return null;
     const { contextTokens } = this.#decoding;
-    const firstNs = stepNs(this.#law, { prefillTokens: 0, prefillPairs: 0, decoding: sequences, contextTokens });
+    const work = { prefillTokens: 0, prefillPairs: 0, decoding: sequences, contextTokens };
+    const firstNs = stepNs(this.#law, work);
     const growthNs = sequences * this.#law.perContextTokenNs;
     const steps = Math.min(
       this.#decoding.stepsToEnd - 1,
@@ -144,7 +149,7 @@ export class ContinuousBatcher {
     if (steps < 2) return null;
     this.#kv.take(steps * sequences);
     this.#decoding.steps += steps;
-    return { steps, sequences, firstNs, growthNs };
+    return { steps, sequences, work, firstNs, growthNs };
   }
 
   /** Returns chunks of running prompts, then of waiting ones, as many as have place beside a token of each sequence that decodes. */
@@ -158,7 +163,9 @@ export class ContinuousBatcher {
       budget -= tokens;
       chunks.push(this.#chunk(progress, tokens));
     };
-    for (const progress of [...this.#prefilling]) if (budget > 0 && progress.state === 'prefilling') add(progress);
+    if (this.#prefilling.length > 0) {
+      for (const progress of [...this.#prefilling]) if (budget > 0 && progress.state === 'prefilling') add(progress);
+    }
     while (budget > 0 && preempted.length === 0 && this.#canAdmit(this.#waiting[0])) add(this.#admit(admitted));
     return chunks;
   }
@@ -244,6 +251,7 @@ export class ContinuousBatcher {
 
   /** Computes chunks; returns the sequences that get a token by that. */
   #prefill(chunks: readonly Chunk[]): Progress[] {
+    if (chunks.length === 0) return [];
     for (const { progress, tokens } of chunks) progress.computed += tokens;
     const completed = chunks.map(({ progress }) => progress).filter(({ computed, needed }) => computed === needed);
     for (const progress of completed) {
@@ -286,4 +294,12 @@ export class ContinuousBatcher {
   }
 }
 
-const idOf = ({ id }: Progress): number => id;
+/** Tells of a sequence that got a token by its prompt whether that was its first. */
+const isFirst = ({ needed, sequence }: Progress): boolean => needed === sequence.inputTokens;
+
+/** Most lists of most steps are empty. */
+const NONE: readonly number[] = [];
+
+function idsOf(sequences: readonly Progress[], which: (progress: Progress) => boolean = () => true): readonly number[] {
+  return sequences.length === 0 ? NONE : sequences.filter(which).map(({ id }) => id);
+}

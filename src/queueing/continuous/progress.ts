@@ -23,17 +23,25 @@ export interface Progress {
 /** Returns a sequence that waits. Throws INPUT_INVALID for lengths that are no whole numbers of at least 1, or a prefix longer than the prompt. */
 export function waitingProgress(id: number, sequence: Sequence): Progress {
   const { inputTokens, outputTokens, prefix } = sequence;
-  for (const [name, tokens] of Object.entries({ inputTokens, outputTokens })) {
-    if (!(Number.isInteger(tokens) && tokens >= 1)) refuse(`${name} ${tokens}`, 'give integers of at least 1');
-  }
+  if (!isCount(inputTokens)) refuse(`inputTokens ${inputTokens}`, 'give an integer of at least 1');
+  if (!isCount(outputTokens)) refuse(`outputTokens ${outputTokens}`, 'give an integer of at least 1');
   if (prefix && !(prefix.tokens >= 1 && prefix.tokens <= inputTokens)) {
     refuse(`a prefix of ${prefix.tokens} tokens`, `give 1 to ${inputTokens}, as many as its prompt has`);
   }
   return {
-    ...{ id, sequence, state: 'waiting', emitted: 0, decodesFrom: 0, finishesAt: 0 },
-    ...{ needed: inputTokens, computed: 0, shared: 0 },
+    id,
+    sequence,
+    state: 'waiting',
+    emitted: 0,
+    decodesFrom: 0,
+    finishesAt: 0,
+    needed: inputTokens,
+    computed: 0,
+    shared: 0,
   };
 }
+
+const isCount = (tokens: number): boolean => Number.isInteger(tokens) && tokens >= 1;
 
 function refuse(what: string, hint: string): never {
   throw new TrituneError('INPUT_INVALID', `a sequence cannot have ${what}`, hint);
@@ -45,12 +53,12 @@ export interface Chunk {
   readonly tokens: number;
 }
 
-/** Returns the work of chunks that are not computed yet. */
-export function prefillWork(chunks: readonly Chunk[]): Pick<StepWork, 'prefillTokens' | 'prefillPairs'> {
+/** Returns the work of a step with these chunks, which are not computed yet, and of what decodes in it. */
+export function workOf(chunks: readonly Chunk[], decoding: number, contextTokens: number): StepWork {
   let [prefillTokens, prefillPairs] = [0, 0];
   for (const { progress, tokens } of chunks) {
     prefillTokens += tokens;
     prefillPairs += tokens * (progress.computed + tokens / 2);
   }
-  return { prefillTokens, prefillPairs };
+  return { prefillTokens, prefillPairs, decoding, contextTokens };
 }

@@ -35,6 +35,29 @@ export interface StepLaw {
   readonly cv: number;
 }
 
+/** The parts of a step's time, in nanoseconds or as shares: what each figure of the law is responsible for. */
+export type StepParts = { readonly [part in keyof Omit<StepLaw, 'cv'>]: number };
+
+/** Adds the time of so many steps to the parts of the law that are responsible for it. */
+export function addParts(
+  parts: { -readonly [part in keyof StepParts]: number },
+  law: StepLaw,
+  { prefillTokens, prefillPairs, decoding, contextTokens }: StepWork,
+  steps: number,
+): void {
+  const prefillNs = law.perPrefillTokenNs * prefillTokens;
+  const decodingNs = law.perDecodingNs * decoding;
+  parts.baseNs += law.baseNs * steps;
+  if (prefillNs + decodingNs < law.floorNs) {
+    parts.floorNs += law.floorNs * steps;
+  } else {
+    parts.perPrefillTokenNs += prefillNs * steps;
+    parts.perDecodingNs += decodingNs * steps;
+  }
+  parts.perContextTokenNs += law.perContextTokenNs * contextTokens * steps;
+  parts.perPrefillPairNs += law.perPrefillPairNs * prefillPairs * steps;
+}
+
 /** Returns the mean time of one step in nanoseconds. */
 export function stepNs(law: StepLaw, { prefillTokens, prefillPairs, decoding, contextTokens }: StepWork): number {
   const linearNs = law.perPrefillTokenNs * prefillTokens + law.perDecodingNs * decoding;

@@ -12,6 +12,8 @@ export interface Step {
   readonly emitted: readonly number[];
   /** … those of them whose first one it is, … */
   readonly first: readonly number[];
+  /** … those that go on with it after they were preempted, … */
+  readonly resumed: readonly number[];
   /** … and those whose last one it is, which are gone. */
   readonly finished: readonly number[];
   /** Sequences that lost their place in the KV cache and wait again. */

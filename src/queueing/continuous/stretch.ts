@@ -1,7 +1,11 @@
+import type { StepWork } from './step-law.ts';
+
 /** Steps in a row in which the same sequences decode and nothing else happens. */
 export interface DecodeStretch {
   readonly steps: number;
   readonly sequences: number;
+  /** The work of the first step. */
+  readonly work: StepWork;
   /** The time of the first step, and how much longer each one takes than the one before. */
   readonly firstNs: number;
   readonly growthNs: number;
