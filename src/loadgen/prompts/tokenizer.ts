@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { messageOf, TrituneError } from '../../base/errors.ts';
+import { estimatedTokens } from '../../base/tokens.ts';
 
 /** Counts tokens as a model does, or about so. */
 export interface Tokenizer {
@@ -10,23 +11,8 @@ export interface Tokenizer {
   count(text: string): number;
 }
 
-/** Letters, digits, other signs, and breaks of lines: no token of a byte-pair encoding crosses from one into the other. */
-const PIECES = /\p{L}+|\p{N}{1,3}|[^\s\p{L}\p{N}]+|\n+/gu;
-/** Bytes of a piece that are one token. */
-const BYTES_PER_TOKEN = 8;
-
-/**
- * Counts without a vocabulary: each run of letters, digits or signs is a token for every 8 bytes. On English prose, Markdown and code
- * that is within 8 % of cl100k_base and o200k_base, where bytes / 4 is within 25 %; on other languages it is worse.
- */
-export const estimate: Tokenizer = {
-  path: null,
-  count: (text) => {
-    let tokens = 0;
-    for (const [piece] of text.matchAll(PIECES)) tokens += Math.ceil(Buffer.byteLength(piece) / BYTES_PER_TOKEN);
-    return tokens;
-  },
-};
+/** Counts without a vocabulary, about so. */
+export const estimate: Tokenizer = { path: null, count: estimatedTokens };
 
 /**
  * Opens the `tokenizer.json` of a model, or of the folder that has one, as Hugging Face publishes it; nothing is fetched. Errors:

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { commonWords } from '../../../src/base/common-words.ts';
 import { seededRandom } from '../../../src/base/random.ts';
-import { commonWords } from '../../../src/loadgen/prompts/common-words.ts';
 import { type SyntheticRule, syntheticPrompts } from '../../../src/loadgen/prompts/synthetic.ts';
 import { SyntheticText } from '../../../src/loadgen/prompts/synthetic-text.ts';
 import { estimate, openTokenizer } from '../../../src/loadgen/prompts/tokenizer.ts';
