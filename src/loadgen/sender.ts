@@ -1,6 +1,7 @@
 import { type Alarm, sleepingAlarm } from '../base/alarm.ts';
 import type { Clock } from '../base/clock.ts';
 import { ClosedLoop } from './closed-loop.ts';
+import { Conversations } from './conversations.ts';
 import { defaultOpenLoopRule, OpenLoop, type OpenLoopRule, type SendTally } from './pacing/open-loop.ts';
 import { dealt, limited, pacerOf, type Schedule } from './pacing/pacers.ts';
 import { type Part, shareOf, whole } from './pacing/part.ts';
@@ -46,10 +47,14 @@ export interface Sender {
 }
 
 /**
- * Concurrency is a closed loop, a request rate an open one; sequences are made of what either sends. With a part only its
+ * Concurrency is a closed loop, a request rate an open one; sequences and conversations are made of what either sends. With a part only its
  * share is sent: all parts together send exactly the order.
  */
 export function senderOf(order: SendOrder, means: SendMeans, recorder: Recorder, part: Part = whole): Sender {
+  if (order.requests.holdsConversations) {
+    const conversations = new Conversations(means.transport, order.requests, means.clock, part);
+    return loopOf(order, { ...means, transport: conversations }, recorder, part);
+  }
   if (!order.sequences) return loopOf(order, means, recorder, part);
   const sequences = new Sequences(means.transport, order.requests, partOfRule(order.sequences, part));
   const loop = loopOf(order, { ...means, transport: sequences }, recorder, part);

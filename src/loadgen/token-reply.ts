@@ -12,6 +12,8 @@ export interface TokenReply {
   /** Input tokens that the server had in its prefix cache, where it says so. */
   readonly cachedTokens?: number;
   readonly countedBy: TokenCounter;
+  /** The whole answer without its reasoning, of a prompt that `wantsText`. */
+  readonly text?: string;
   /** The stream ended before the server said that it was complete. */
   readonly isCutOff?: true;
 }

@@ -80,6 +80,8 @@ export interface RequestSet {
   readonly requests: readonly InferRequest[];
   /** Number of requests of each stream, in their order; absent: one stream. */
   readonly streamLengths?: readonly number[];
+  /** The streams are conversations with a language model: each turn follows the reply of the one before, and has it in its history. */
+  readonly holdsConversations?: true;
 }
 
 /**
