@@ -64,14 +64,14 @@ export function readTextResponse(bytes: Uint8Array, output: string): StreamEvent
     else reader.skipType(tag & 7);
   }
   if (names.length === 0) return null;
-  const valueOf = (name: string): Uint8Array | undefined => values[names.indexOf(name)];
-  const text = textIn(valueOf(output));
+  const rawOf = (name: string): Uint8Array | undefined => values[names.indexOf(name)];
+  const text = textIn(rawOf(output));
   return {
     output: text,
     answer: text,
     isEnd: false,
-    ...count('inputTokens', valueOf(INPUT_TOKENS)),
-    ...count('outputTokens', valueOf(OUTPUT_TOKENS)),
+    ...count('inputTokens', rawOf(INPUT_TOKENS)),
+    ...count('outputTokens', rawOf(OUTPUT_TOKENS)),
   };
 }
 
