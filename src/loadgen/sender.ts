@@ -8,6 +8,7 @@ import { type Part, shareOf, whole } from './pacing/part.ts';
 import type { Recorder } from './recorder.ts';
 import { requestCycle } from './request-cycle.ts';
 import { partOfRule, type SequenceRule, Sequences } from './sequences.ts';
+import type { TokenLimits } from './token-tally.ts';
 import type { LoadLevel, RequestSet, Transport } from './types.ts';
 
 /** The load of one level, in a form that can be sent to another thread. */
@@ -22,6 +23,8 @@ export interface SendOrder {
   readonly openLoop?: Partial<OpenLoopRule> | undefined;
   /** In all; without it the traffic goes on until it is drained. */
   readonly mostRequests?: number | undefined;
+  /** Of the replies of a language model that count as good; without it none is counted. */
+  readonly limits?: TokenLimits | undefined;
 }
 
 /** By what it is sent. */

@@ -141,7 +141,16 @@ export interface SendFailure {
   readonly status?: string;
 }
 
-export type SendFailureKind = 'status' | 'timeout' | 'reset' | 'refused' | 'malformed' | 'mismatch';
+/** `cut-off`: a streamed reply ended before it was said to be complete; `empty`: it was complete and had no output in it. */
+export type SendFailureKind =
+  | 'status'
+  | 'timeout'
+  | 'reset'
+  | 'refused'
+  | 'malformed'
+  | 'mismatch'
+  | 'cut-off'
+  | 'empty';
 
 /** A request in the transport's own wire form. */
 export interface PreparedRequest {

@@ -6,6 +6,7 @@ import type { OpenLoopRule } from '../loadgen/pacing/open-loop.ts';
 import type { Schedule } from '../loadgen/pacing/pacers.ts';
 import type { SendOrder } from '../loadgen/sender.ts';
 import type { SequenceRule } from '../loadgen/sequences.ts';
+import type { TokenLimits } from '../loadgen/token-tally.ts';
 import type { LoadLevel, RequestSet, Transport } from '../loadgen/types.ts';
 import type { ServerStats } from '../triton/types.ts';
 import type { DeviceProbe } from './devices/device-probe.ts';
@@ -21,6 +22,8 @@ export interface WindowRule {
   readonly maxWindows: number;
   /** Requests that a window should hold, within the bounds of its length. */
   readonly minRequests: number;
+  /** Mean latencies that a window should last, within the bounds of its length: neighbouring shorter windows share their requests. */
+  readonly minLatencies: number;
   readonly maxWarmUpMs: number;
   /** Windows that are measured again, at most, where what held the load generator up may have moved the percentile. */
   readonly maxVoidWindows: number;
@@ -32,6 +35,7 @@ export const defaultWindowRule: WindowRule = {
   minWindows: 3,
   maxWindows: 10,
   minRequests: 100,
+  minLatencies: 20,
   maxWarmUpMs: 6000,
   maxVoidWindows: 10,
 };
@@ -140,6 +144,8 @@ export interface LevelOptions {
   readonly watchClient?: () => ClientWatch;
   /** Requests per second that the client reaches against a server that does nothing; asked for only when it matters. */
   readonly clientCeiling?: () => Promise<number | null>;
+  /** Of a language model's replies that count as good. */
+  readonly limits?: TokenLimits | undefined;
   /** Failed requests that the measurement tolerates; any number if absent. */
   readonly maxErrors?: number | undefined;
   /** Milliseconds to wait for requests in flight at the end. */
