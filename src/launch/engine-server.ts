@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { request } from 'undici';
 import { MS_PER_S } from '../base/units.ts';
 import { faultIn, type StartFault } from './engine-log.ts';
 import { onCpus } from './server-process.ts';
@@ -69,10 +68,11 @@ function notUp({ logFile, readyTimeoutMs }: EngineCommand, { message, isLate }: 
 
 async function isHealthy(url: string): Promise<boolean | null> {
   try {
-    const { statusCode, body } = await request(url, { signal: AbortSignal.timeout(ASK_TIMEOUT_MS), reset: true });
-    await body.dump();
+    const headers = { connection: 'close' };
+    const response = await fetch(url, { headers, signal: AbortSignal.timeout(ASK_TIMEOUT_MS) });
+    await response.body?.cancel();
     // While it loads a server may say that it is unavailable.
-    return statusCode === 200 ? true : null;
+    return response.ok ? true : null;
   } catch {
     return null;
   }

@@ -10,6 +10,7 @@ import type { TokenLimits } from '../loadgen/token-tally.ts';
 import type { LoadLevel, RequestSet, Transport } from '../loadgen/types.ts';
 import type { ServerStats } from '../triton/types.ts';
 import type { DeviceProbe } from './devices/device-probe.ts';
+import type { EngineProbe } from './devices/engine-metrics.ts';
 import type { ProfileProgress } from './measurement.ts';
 
 /** Lengths of windows and of the measurement. Windows get longer for slow models, within these bounds. */
@@ -132,6 +133,8 @@ export interface LevelOptions {
   readonly maxInFlight?: number;
   readonly onProgress?: (progress: ProfileProgress) => void;
   readonly deviceProbe?: DeviceProbe;
+  /** Of a language model's engine. */
+  readonly engineProbe?: EngineProbe | undefined;
   /** For request rates: when requests are due; evenly spaced when not given. */
   readonly scheduleAt?: (perSecond: number) => Schedule;
   /** For request rates: what wakes the sender. When not given, `clock` does, in real time good to a millisecond or two. */
