@@ -92,7 +92,11 @@ describe('an endpoint', () => {
     const address = `127.0.0.1:${await listen(server)}`;
     cleanUps.push(() => new Promise((resolve) => server.close(resolve)));
     expect(await find(address, 'auto', { model: 'm' })).toMatchObject({
-      endpoint: { kind: 'triton-generate', output: 'text_output', inputs: [{ name: 'text_input' }, { name: 'stream' }] },
+      endpoint: {
+        kind: 'triton-generate',
+        output: 'text_output',
+        inputs: [{ name: 'text_input' }, { name: 'stream' }],
+      },
       server: { name: 'triton', version: '2.51.0' },
     });
     await expect(find(address, 'auto')).rejects.toMatchObject({ code: 'USAGE', hint: 'give it with -m' });
@@ -109,7 +113,9 @@ describe('an endpoint', () => {
       message: expect.stringContaining('no key'),
       hint: expect.stringContaining('--token-env'),
     });
-    await expect(find(await refusingUrl(), 'auto', { model: 'a' })).rejects.toMatchObject({ code: 'SERVER_UNREACHABLE' });
+    await expect(find(await refusingUrl(), 'auto', { model: 'a' })).rejects.toMatchObject({
+      code: 'SERVER_UNREACHABLE',
+    });
     const page = createServer((_, response) => response.writeHead(404).end('nothing'));
     const address = `127.0.0.1:${await listen(page)}`;
     cleanUps.push(() => new Promise((resolve) => page.close(resolve)));
@@ -133,7 +139,8 @@ describe('profile --endpoint', () => {
     ]);
     expect(said).toMatchObject({ code: 0 });
     expect(said.stdout).toContain("Tokens (counted by the server's usage figures)");
-    for (const word of ['TTFT', 'ITL', 'TPOT', 'Goodput', '100 % of the input from']) expect(said.stdout).toContain(word);
+    for (const word of ['TTFT', 'ITL', 'TPOT', 'Goodput', '100 % of the input from'])
+      expect(said.stdout).toContain(word);
     const document = JSON.parse(await readFile(json, 'utf8')) as { endpoint: string; levels: Measurement[] };
     expect(document.endpoint).toBe('openai-chat');
     const { tokens, requests, errorRate } = document.levels[0] as Measurement;
@@ -148,7 +155,9 @@ describe('profile --endpoint', () => {
     expect(tokens?.totalTokensPerSecond.value).toBeCloseTo(11 * perSecond, 3);
     expect(tokens?.goodput?.value).toBeCloseTo(perSecond, 3);
     const [head, row] = (await readFile(csv, 'utf8')).split('\n').map((line) => line.split(','));
-    expect(head).toEqual(expect.arrayContaining(['TTFT p99', 'ITL avg', 'TPOT p50', 'Output Tokens/Second', 'Goodput']));
+    expect(head).toEqual(
+      expect.arrayContaining(['TTFT p99', 'ITL avg', 'TPOT p50', 'Output Tokens/Second', 'Goodput']),
+    );
     expect(row?.[head?.indexOf('Output Tokens') ?? 0]).toBe('4');
     expect(calls.at(-1)?.asked).toMatchObject({ temperature: 0, model: 'm' });
     expect(calls.at(-1)?.headers.authorization).toBe('Bearer secret-key');

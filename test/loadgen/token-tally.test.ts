@@ -62,7 +62,9 @@ describe('a tally of tokens', () => {
       fc.property(lists, (parts) => {
         const whole = counted(parts.flat() as readonly Told[]);
         const merged = allTokens(
-          parts.map((part) => ({ tokens: unpackTokens(structuredClone(packTokens(counted(part as readonly Told[])))) })),
+          parts.map((part) => ({
+            tokens: unpackTokens(structuredClone(packTokens(counted(part as readonly Told[])))),
+          })),
         );
         const { input, output, ...other } = plain({ ...whole });
         expect(plain({ ...(merged as TokenCount) })).toEqual({ input, output, ...other });

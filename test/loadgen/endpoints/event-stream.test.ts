@@ -48,7 +48,21 @@ function inPieces(reply: EventStreamReply, pieces: readonly Buffer[], keepsText 
 }
 
 const text = fc.oneof(
-  fc.constantFrom('', ' the', '\n', '"', '\\', '\\"', '}', '"},"finish_reason":"stop', 'é', '漢字', '🙂', '\u0001', '\u2028'),
+  fc.constantFrom(
+    '',
+    ' the',
+    '\n',
+    '"',
+    '\\',
+    '\\"',
+    '}',
+    '"},"finish_reason":"stop',
+    'é',
+    '漢字',
+    '🙂',
+    '\u0001',
+    '\u2028',
+  ),
   fc.string({ unit: 'grapheme', maxLength: 8 }),
 );
 const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
@@ -61,7 +75,12 @@ const chatChunk = fc.record(
         {
           index: fc.constant(0),
           delta: fc.record(
-            { role: maybe(fc.constant('assistant')), content: fc.option(text), reasoning_content: maybe(text), reasoning: maybe(text) },
+            {
+              role: maybe(fc.constant('assistant')),
+              content: fc.option(text),
+              reasoning_content: maybe(text),
+              reasoning: maybe(text),
+            },
             { requiredKeys: [] },
           ),
           finish_reason: fc.constantFrom(null, null, null, null, 'length'),
@@ -76,7 +95,11 @@ const chatChunk = fc.record(
   { requiredKeys: ['choices'] },
 );
 /** Nearly alike, as the events of a reply are. */
-const usualChunk = text.map((content) => ({ id: 'a', choices: [{ index: 0, delta: { content }, finish_reason: null }], usage: null }));
+const usualChunk = text.map((content) => ({
+  id: 'a',
+  choices: [{ index: 0, delta: { content }, finish_reason: null }],
+  usage: null,
+}));
 const tritonChunk = fc.record(
   {
     model_name: fc.constant('m'),
@@ -122,7 +145,11 @@ const stream = (chunks: fc.Arbitrary<object>) =>
 
 describe('a streamed reply', () => {
   it.each([
-    ['chunks of OpenAI', formats.openAi, fc.oneof({ weight: 4, arbitrary: usualChunk }, { weight: 1, arbitrary: chatChunk })],
+    [
+      'chunks of OpenAI',
+      formats.openAi,
+      fc.oneof({ weight: 4, arbitrary: usualChunk }, { weight: 1, arbitrary: chatChunk }),
+    ],
     ['events of Triton', formats.triton, tritonChunk],
   ] as const)('says of %s what JSON.parse says, in whatever pieces its bytes come', (_, format, chunks) => {
     // One reader for all, as a connection has: nothing of a reply may be left in the next.
@@ -156,9 +183,21 @@ describe('a streamed reply', () => {
   it('times each piece by when its event was whole', () => {
     const reply = new EventStreamReply(openAiEvents);
     const event = (content: string) => `data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n\n`;
-    const parts = [event(''), `${event('a')}${event('b').slice(0, 20)}`, event('b').slice(20), event('c'), 'data: [DONE]\n\n'];
-    const outcome = inPieces(reply, parts.map((part) => Buffer.from(part)));
-    expect(outcome).toMatchObject({ ok: true, tokens: { firstNs: 2, gapsNs: [1, 1], outputTokens: 3, countedBy: 'pieces' } });
+    const parts = [
+      event(''),
+      `${event('a')}${event('b').slice(0, 20)}`,
+      event('b').slice(20),
+      event('c'),
+      'data: [DONE]\n\n',
+    ];
+    const outcome = inPieces(
+      reply,
+      parts.map((part) => Buffer.from(part)),
+    );
+    expect(outcome).toMatchObject({
+      ok: true,
+      tokens: { firstNs: 2, gapsNs: [1, 1], outputTokens: 3, countedBy: 'pieces' },
+    });
   });
 
   it('parses few of the events of a reply', () => {
@@ -173,13 +212,21 @@ describe('a streamed reply', () => {
       return parse(json);
     };
     try {
-      const outcome = inPieces(reply, [...words, 'data: [DONE]\n\n'].map((each) => Buffer.from(each)));
+      const outcome = inPieces(
+        reply,
+        [...words, 'data: [DONE]\n\n'].map((each) => Buffer.from(each)),
+      );
       expect(outcome).toMatchObject({ ok: true, tokens: { outputTokens: 200 } });
       expect(parses).toBeLessThan(5);
       // Of a server whose every event differs in something else, each is parsed once, and hardly more.
       parses = 0;
       const others = Array.from({ length: 200 }, (_, index) => event(' a', index));
-      expect(inPieces(reply, [...others, 'data: [DONE]\n\n'].map((each) => Buffer.from(each)))).toMatchObject({ ok: true });
+      expect(
+        inPieces(
+          reply,
+          [...others, 'data: [DONE]\n\n'].map((each) => Buffer.from(each)),
+        ),
+      ).toMatchObject({ ok: true });
       expect(parses).toBeLessThan(220);
     } finally {
       JSON.parse = parse;
@@ -208,7 +255,10 @@ describe('a streamed reply', () => {
 
 describe('a template', () => {
   it('takes what stands between quotes for a string as JSON.parse does', () => {
-    const bytes = fc.oneof(fc.string({ maxLength: 6 }), fc.constantFrom('\\', '\\u12', '\\u00e9', '\\x', '\\"', '"', '\n', 'a\\\\'));
+    const bytes = fc.oneof(
+      fc.string({ maxLength: 6 }),
+      fc.constantFrom('\\', '\\u12', '\\u00e9', '\\x', '\\"', '"', '\n', 'a\\\\'),
+    );
     fc.assert(
       fc.property(bytes, bytes, (one, other) => {
         const body = Buffer.from(one + other);

@@ -14,7 +14,12 @@ afterEach(async () => {
 const chat: OpenAiEndpoint = { kind: 'openai-chat', path: '/v1/chat/completions', saysUsage: true, canIgnoreEnd: true };
 const completions: OpenAiEndpoint = { ...chat, kind: 'openai-completions', path: '/v1/completions' };
 
-const hello: Prompt = { messages: [{ role: 'user', content: 'hello "you"' }], inputTokens: 3, maxTokens: 4, ignoresEnd: true };
+const hello: Prompt = {
+  messages: [{ role: 'user', content: 'hello "you"' }],
+  inputTokens: 3,
+  maxTokens: 4,
+  ignoresEnd: true,
+};
 
 async function serve(model: ScriptedModel): Promise<OpenAiServer> {
   const server = await openAiServer(model);
@@ -51,7 +56,9 @@ describe('an OpenAI endpoint', () => {
     const server = await serve({ reply: () => ({ pieces: pieces('a') }) });
     await ask(server.url, [hello]);
     await ask(server.url, [hello], { endpoint: { ...completions, canIgnoreEnd: false }, extra: { temperature: 0 } });
-    await ask(server.url, [{ ...hello, maxTokens: null, ignoresEnd: false }], { endpoint: { ...chat, saysUsage: false } });
+    await ask(server.url, [{ ...hello, maxTokens: null, ignoresEnd: false }], {
+      endpoint: { ...chat, saysUsage: false },
+    });
     const stream = { model: 'm', stream: true };
     const usage = { stream_options: { include_usage: true } };
     expect(server.calls.map(({ path, asked }) => [path, asked])).toEqual([
@@ -129,7 +136,8 @@ describe('an OpenAI endpoint', () => {
   it('reads bodies with a length, in chunks of any size, and to the end of the connection', async () => {
     const event = `data: ${JSON.stringify({ choices: [{ delta: { content: 'a' } }] })}\n\n`;
     const body = `${event}${event}data: [DONE]\n\n`;
-    const head = (...lines: string[]) => ['HTTP/1.1 200 OK', 'Content-Type: text/event-stream', ...lines, '', ''].join('\r\n');
+    const head = (...lines: string[]) =>
+      ['HTTP/1.1 200 OK', 'Content-Type: text/event-stream', ...lines, '', ''].join('\r\n');
     const chunk = (part: string) => `${part.length.toString(16)}\r\n${part}\r\n`;
     const forms = [
       `${head(`Content-Length: ${body.length}`)}${body}`,

@@ -12,7 +12,11 @@ import { DATA, okHeaders, type Peer, type Seen, startScripted, trailers } from '
 
 const prompt: Prompt = { messages: [{ role: 'user', content: 'hé' }], inputTokens: 9, maxTokens: 7, ignoresEnd: true };
 
-const input = (name: string, datatype: string, shape: readonly number[] = [1]): TextModelInput => ({ name, datatype, shape });
+const input = (name: string, datatype: string, shape: readonly number[] = [1]): TextModelInput => ({
+  name,
+  datatype,
+  shape,
+});
 /** As the models of the backends have them. */
 const vllm = [
   input('text_input', 'BYTES'),
@@ -58,7 +62,11 @@ describe('a text model of Triton over HTTP', () => {
     return { address: `127.0.0.1:${port}`, asked };
   }
   const generate: TritonEndpoint = { kind: 'triton-generate', version: '', inputs: vllm, output: 'text_output' };
-  const piece = (text: string | string[], tokens?: number) => ({ model_name: 'm', text_output: text, num_output_tokens: tokens });
+  const piece = (text: string | string[], tokens?: number) => ({
+    model_name: 'm',
+    text_output: text,
+    num_output_tokens: tokens,
+  });
 
   it('is asked in the names that it has, and adds up the tokens of its events', async () => {
     const { address, asked } = await serving([piece('a', 1), piece('', 0), piece(' b', 2), piece(' c', 2)]);
@@ -87,7 +95,11 @@ describe('a text model of Triton over HTTP', () => {
     const inStream = await serving([piece('a'), { error: 'out of blocks' }]);
     expect(await send(inStream.address, generate)).toMatchObject({ kind: 'status', message: 'out of blocks' });
     const before = await serving([{ error: 'no such model' }], 400);
-    expect(await send(before.address, generate)).toMatchObject({ kind: 'status', status: '400', message: 'no such model' });
+    expect(await send(before.address, generate)).toMatchObject({
+      kind: 'status',
+      status: '400',
+      message: 'no such model',
+    });
   });
 });
 
