@@ -80,7 +80,7 @@ function outputOfChoice(choice: Fields): string {
 
 /**
  * Returns the form of Triton's `generate_stream`: each event is a flat object of a response's outputs, of which `output` is the text.
- * `num_output_tokens` of the vLLM and TensorRT-LLM backends is what the response adds (`src/utils/request.py` of vllm_backend).
+ * `num_output_tokens` of the vLLM and TensorRT-LLM backends is what the response adds (`utils/request.py` of vllm_backend).
  */
 export const tritonEventsOf = (output: string): EventFormat => ({
   outputKeys: [output],

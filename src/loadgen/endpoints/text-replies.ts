@@ -41,6 +41,10 @@ export class TextReplies implements StreamReplies {
     return failed('cut-off', message);
   }
 
+  lost(why: SendFailure): SendFailure {
+    return this.#timing.hasOutput ? failed('cut-off', `the stream was cut off in its output: ${why.message}`) : why;
+  }
+
   #take(response: Uint8Array): void {
     const event = readTextResponse(response, this.#output);
     if (event === null) return;

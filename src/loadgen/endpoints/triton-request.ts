@@ -48,7 +48,7 @@ function textAmong<T extends Pick<TextModelInput, 'name' | 'datatype'>>(
 
 /**
  * Returns what a request asks of a text model of Triton: `stream`, `max_tokens` and the rest as inputs where the model has them (TensorRT-LLM
- * backend: `all_models/inflight_batcher_llm/ensemble/config.pbtxt`), in the JSON of `sampling_parameters` (vLLM backend: `src/utils/request.py`),
+ * backend: `all_models/inflight_batcher_llm/ensemble/config.pbtxt`), in the JSON of `sampling_parameters` (vLLM backend: `utils/request.py`),
  * else as parameters of the request, which that backend reads as well.
  */
 export function tritonValues(model: string, { inputs, output }: TritonEndpoint, prompt: Prompt): readonly NamedValue[] {

@@ -12,6 +12,8 @@ export interface StreamReplies {
   outcome(): SendOutcome;
   /** The outcome of a request whose stream ended before that. */
   unfinished(message: string): SendFailure;
+  /** The outcome of a request whose connection was lost for this reason. */
+  lost(why: SendFailure): SendFailure;
 }
 
 /** What nearly every stream of a model with one response ends with: no object per request. */
@@ -37,6 +39,10 @@ export class PlainReplies implements StreamReplies {
 
   unfinished(message: string): SendFailure {
     return failed('malformed', message);
+  }
+
+  lost(why: SendFailure): SendFailure {
+    return why;
   }
 }
 

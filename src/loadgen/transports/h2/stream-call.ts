@@ -76,6 +76,11 @@ export class StreamCall extends Call {
     return this.#replies.unfinished('the stream ended before the final response');
   }
 
+  /** Returns the outcome of the request when the stream is over for this reason. */
+  ended(outcome: SendOutcome): SendOutcome {
+    return outcome.ok || outcome.kind !== 'reset' ? outcome : this.#replies.lost(outcome);
+  }
+
   /** Copied, as the buffer is read into again; into one that grows with what has come, whatever length was said. */
   #keep(bytes: Buffer, start: number, end: number): void {
     const needed = this.#keptBytes + end - start;
