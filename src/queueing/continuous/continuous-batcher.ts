@@ -5,7 +5,7 @@ import type { ContinuousPolicy } from './policy.ts';
 import { type Chunk, type Progress, waitingProgress, workOf } from './progress.ts';
 import type { Sequence } from './sequence.ts';
 import type { Admission, Step } from './step.ts';
-import { type StepLaw, stepNs } from './step-law.ts';
+import { isStepLaw, type StepLaw, type StepTimes, stepNs } from './step-law.ts';
 import { type DecodeStretch, stepsWithin } from './stretch.ts';
 
 /** Sequences that are gone and still listed, at most, beside as many as run. */
@@ -22,7 +22,7 @@ const FORGOTTEN = 64;
  */
 export class ContinuousBatcher {
   readonly policy: ContinuousPolicy;
-  readonly #law: StepLaw;
+  readonly #law: StepLaw | StepTimes;
   readonly #spread: () => number;
   readonly #kv: KvCache;
   readonly #byId = new Map<number, Progress>();
@@ -37,7 +37,7 @@ export class ContinuousBatcher {
   #preemptions = 0;
 
   /** `spread`: draws a factor on each step's time; constantly 1 if absent. Throws INPUT_INVALID for a policy that nothing can run under. */
-  constructor(policy: ContinuousPolicy, law: StepLaw, spread: () => number = () => 1) {
+  constructor(policy: ContinuousPolicy, law: StepLaw | StepTimes, spread: () => number = () => 1) {
     const { maxSequences, maxStepTokens, kvCacheTokens, chunksPrefill } = policy;
     for (const [name, value] of Object.entries({ maxSequences, maxStepTokens, kvCacheTokens })) {
       if (value === null || value >= 1) continue;
@@ -109,7 +109,8 @@ export class ContinuousBatcher {
     if (decoding === 0 && chunks.length === 0) return null;
     const contextTokens = decodes ? this.#decoding.contextTokens : 0;
     const work = workOf(chunks, decoding, contextTokens);
-    const durationNs = stepNs(this.#law, work) * this.#spread();
+    const meanNs = isStepLaw(this.#law) ? stepNs(this.#law, work) : this.#law.stepNs(work);
+    const durationNs = meanNs * this.#spread();
     const ended = decodes ? this.#decode() : [];
     const before = decodes ? this.#decoding.steps : 0;
     const completed = this.#prefill(chunks);
@@ -132,10 +133,11 @@ export class ContinuousBatcher {
 
   /**
    * Takes the steps that begin within `spanNs` and in which sequences only decode, provided that nobody enqueues meanwhile; null where there are fewer than
-   * two. Their times are the law's, without spread.
+   * two, or where the law has another form than `StepLaw`. Their times are the law's, without spread.
    */
   decodeStretch(spanNs: number): DecodeStretch | null {
     const sequences = this.#decoding.count;
+    if (!isStepLaw(this.#law)) return null;
     if (sequences === 0 || this.#prefilling.length > 0 || this.#canAdmit(this.#waiting[0])) return null;
     const { contextTokens } = this.#decoding;
     const work = { prefillTokens: 0, prefillPairs: 0, decoding: sequences, contextTokens };

@@ -7,7 +7,7 @@ import { ContinuousBatcher } from './continuous-batcher.ts';
 import { type SequenceLengths, sequencesOf } from './lengths.ts';
 import type { ContinuousPolicy } from './policy.ts';
 import type { Sequence } from './sequence.ts';
-import { checkStepLaw, type StepLaw } from './step-law.ts';
+import { checkStepLaw, isStepLaw, type StepLaw, type StepTimes } from './step-law.ts';
 import { type TokenSimulation, TokenTally } from './token-tally.ts';
 
 /** Steps of a simulation, at most: an engine whose sequences only take each other's place would never end. */
@@ -19,12 +19,12 @@ const MOST_STEPS = 2_000_000;
  */
 export function simulateContinuous(
   policy: ContinuousPolicy,
-  law: StepLaw,
+  law: StepLaw | StepTimes,
   traffic: Traffic,
   lengths: SequenceLengths,
   { warmUpRequests, requests, seed }: SimulationOptions,
 ): TokenSimulation {
-  checkStepLaw(law);
+  if (isStepLaw(law)) checkStepLaw(law);
   checkTraffic(traffic);
   const random = seededRandom(seed);
   const spread = spreadOf(law.cv, random);

@@ -69,6 +69,16 @@ export function stepNs(law: StepLaw, { prefillTokens, prefillPairs, decoding, co
   );
 }
 
+/** Times of steps by a law of another form. */
+export interface StepTimes {
+  /** Returns the mean time of a step in nanoseconds, above 0. */
+  stepNs(work: StepWork): number;
+  readonly cv: number;
+}
+
+/** Tells whether a law has the form of `StepLaw`. */
+export const isStepLaw = (law: StepLaw | StepTimes): law is StepLaw => 'baseNs' in law;
+
 /** Checks a step law. Throws INPUT_INVALID, naming the figure, for one that no engine could have. */
 export function checkStepLaw(law: StepLaw): void {
   for (const [name, value] of Object.entries(law)) {

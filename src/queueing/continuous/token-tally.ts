@@ -1,9 +1,10 @@
 import { TrituneError } from '../../base/errors.ts';
 import { NS_PER_S } from '../../base/units.ts';
 import type { ContinuousBatcher } from './continuous-batcher.ts';
+import { LongestSince } from './longest-since.ts';
 import type { Sequence } from './sequence.ts';
 import type { Step } from './step.ts';
-import { addParts, type StepLaw, type StepParts, type StepWork } from './step-law.ts';
+import { addParts, isStepLaw, type StepLaw, type StepParts, type StepTimes, type StepWork } from './step-law.ts';
 import { type DecodeStretch, stretchNs } from './stretch.ts';
 import { WeightedTimes } from './weighted-times.ts';
 
@@ -18,13 +19,15 @@ export interface TokenSimulation {
   readonly ttftNs: readonly number[];
   readonly endToEndNs: readonly number[];
   readonly tpotNs: readonly number[];
+  /** The longest gap of each request, in the same order; 0 with one token. Where prompts come between, that of a sequence that has just begun counts whole. */
+  readonly longestGapNs: readonly number[];
   /** Gaps between the tokens of a sequence. */
   readonly itl: WeightedTimes;
   /** Means over time. */
   readonly runningSequences: number;
   readonly kvCacheShare: number;
   readonly preemptionsPerSecond: number;
-  /** Share of the engine's busy time by part of the law, 0 to 1 each. */
+  /** Share of the engine's busy time by part of the law, 0 to 1 each; zeros for a law of another form. */
   readonly parts: StepParts;
 }
 
@@ -47,7 +50,7 @@ export class TokenTally {
   readonly #requests: Requests;
   readonly #wanted: number;
   readonly #roundTripNs: number;
-  readonly #law: StepLaw;
+  readonly #law: StepLaw | StepTimes;
   readonly #spread: () => number;
   #warmUpLeft: number;
   #isCounting: boolean;
@@ -60,9 +63,16 @@ export class TokenTally {
   /** When preempted sequences got their last token. */
   readonly #interrupted = new Map<number, number>();
   readonly #firstNs = new Map<number, number>();
+  /** The longest gap of a step, by the number of steps and stretches before it; and that number when a sequence got its first token. */
+  readonly #longest = new LongestSince();
+  readonly #firstGap = new Map<number, number>();
+  /** The longest gap by a preemption. */
+  readonly #ownGapNs = new Map<number, number>();
+  #gaps = 0;
   readonly #ttftNs: number[] = [];
   readonly #endToEndNs: number[] = [];
   readonly #tpotNs: number[] = [];
+  readonly #longestGapNs: number[] = [];
   readonly #itl = new WeightedTimes();
   readonly #partsNs = { ...NO_PARTS };
   #inputTokens = 0;
@@ -74,7 +84,7 @@ export class TokenTally {
 
   /** `spread`: draws a factor on the time of each step of a stretch. `roundTripNs`: time of a request outside the engine, before its first token. */
   constructor(
-    law: StepLaw,
+    law: StepLaw | StepTimes,
     requests: Requests,
     options: {
       readonly warmUpRequests: number;
@@ -112,10 +122,15 @@ export class TokenTally {
       if (work.decoding > 0) for (const atNs of this.#fresh.values()) this.#itl.add(endNs - atNs, 1);
       for (const id of resumed) this.#itl.add(endNs - (this.#interrupted.get(id) ?? endNs), 1);
     }
-    for (const id of resumed) this.#interrupted.delete(id);
+    if (work.decoding > 0) this.#longest.add(this.#gaps++, endNs - this.#decodedNs);
+    for (const id of resumed) {
+      this.#ownGapNs.set(id, Math.max(this.#ownGapNs.get(id) ?? 0, endNs - (this.#interrupted.get(id) ?? endNs)));
+      this.#interrupted.delete(id);
+    }
     for (const id of first) {
       this.#interrupted.delete(id);
       this.#firstNs.set(id, endNs);
+      this.#firstGap.set(id, this.#gaps);
     }
     if (batcher.policy.chunksPrefill || work.decoding > 0) {
       this.#decodedNs = endNs;
@@ -147,6 +162,7 @@ export class TokenTally {
         this.#itl.add((firstNs + growthNs * step) * this.#spread(), ((steps - 1) / points) * sequences);
       }
     }
+    this.#longest.add(this.#gaps++, Math.max(beginNs + firstNs - this.#decodedNs, firstNs + growthNs * (steps - 1)));
     this.#fresh.clear();
     this.#decodedNs = endNs;
     return endNs;
@@ -169,6 +185,7 @@ export class TokenTally {
       ttftNs: this.#ttftNs,
       endToEndNs: this.#endToEndNs,
       tpotNs: this.#tpotNs,
+      longestGapNs: this.#longestGapNs,
       itl: this.#itl,
       runningSequences: this.#runningNs / spanNs,
       kvCacheShare: this.#kvNs / spanNs,
@@ -187,12 +204,18 @@ export class TokenTally {
   #spent(work: StepWork, ns: number, running: number, kvCacheShare: number, steps = 1): void {
     this.#runningNs += ns * running;
     this.#kvNs += ns * kvCacheShare;
-    addParts(this.#partsNs, this.#law, work, steps);
+    if (isStepLaw(this.#law)) addParts(this.#partsNs, this.#law, work, steps);
   }
 
   #finish(id: number, endNs: number): void {
     const firstNs = this.#firstNs.get(id) ?? endNs;
+    const longestGapNs = Math.max(
+      this.#longest.since(this.#firstGap.get(id) ?? this.#gaps),
+      this.#ownGapNs.get(id) ?? 0,
+    );
+    this.#ownGapNs.delete(id);
     this.#firstNs.delete(id);
+    this.#firstGap.delete(id);
     if (!this.#isCounting) {
       this.#warmUpLeft--;
       return;
@@ -203,6 +226,7 @@ export class TokenTally {
     this.#outputTokens += outputTokens;
     this.#ttftNs.push(firstNs - sentNs + this.#roundTripNs);
     this.#endToEndNs.push(endNs - sentNs + this.#roundTripNs);
+    this.#longestGapNs.push(longestGapNs);
     this.#tpotNs.push(outputTokens > 1 ? (endNs - firstNs) / (outputTokens - 1) : Number.NaN);
   }
 
