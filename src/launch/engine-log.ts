@@ -20,7 +20,8 @@ export function faultIn(log: string): { readonly kind: StartFault; readonly word
     .filter((line) => line !== '');
   const memory = lines.find((line) => OUT_OF_MEMORY.test(line));
   if (memory !== undefined) return { kind: 'out-of-memory', words: shortened(memory) };
-  const invalid = lines.findLast((line) => INVALID.test(line));
+  const refusals = lines.filter((line) => INVALID.test(line));
+  const invalid = refusals.findLast((line) => /error/i.test(line)) ?? refusals.at(-1);
   if (invalid !== undefined) return { kind: 'invalid-config', words: shortened(invalid) };
   const telling = lines.filter((line) => TELLING.test(line));
   const last = (telling.length > 0 ? telling : lines).slice(-LINES).join(' | ');
