@@ -3,6 +3,8 @@ import type { HeldUp } from './client/held-up.ts';
 import { ClientTimeSum, type ClientTimeSums } from './client-times.ts';
 import { type Part, shareOf } from './pacing/part.ts';
 import { ReplyCounter, type ReplyTally } from './plain-http/tally.ts';
+import type { TokenReply } from './token-reply.ts';
+import { TokenCount, type TokenLimits, type TokenTally } from './token-tally.ts';
 import type { ClientTimes, HttpReply, SendFailureKind, SendOutcome } from './types.ts';
 
 /** The requests that completed between two moments. Consecutive batches leave no gap. */
@@ -20,6 +22,8 @@ export interface Batch {
   readonly sequences: number;
   /** Replies over plain HTTP; absent where there were none. */
   readonly replies?: ReplyTally;
+  /** Streamed replies of a language model; absent where there were none. */
+  readonly tokens?: TokenTally;
   /** Times of the successful requests that were sampled; absent where none was. */
   readonly clientTimes?: ClientTimeSums;
   /** Absent where nobody watches who sends. */
@@ -45,6 +49,11 @@ export interface FailureTally {
   readonly firstMessage: string;
 }
 
+export interface RecorderOptions {
+  readonly reuses?: boolean;
+  readonly limits?: TokenLimits | undefined;
+}
+
 /**
  * Sorts completed requests into batches. A batch begins with a completion, which it does not count, and ends with the
  * first one that meets its rule, which it does; its length between them is exact. Were it cut at a fixed time instead,
@@ -53,6 +62,7 @@ export interface FailureTally {
  */
 export class Recorder {
   readonly #reuses: boolean;
+  readonly #limits: TokenLimits | undefined;
   #rule: BatchRule | null = null;
   #onBatch: (batch: Batch) => void = () => undefined;
   /** null until the completion that opens the first batch. */
@@ -66,17 +76,22 @@ export class Recorder {
   #sequences = 0;
   #replies: ReplyCounter | undefined;
   #clientTimes: ClientTimeSum | undefined;
+  #tokens: TokenCount | undefined;
   #latencies = new LatencyHistogram();
   #fromDue: LatencyHistogram | undefined;
   /** Those of the previous batch, to be reused. */
-  #spare: readonly [LatencyHistogram | undefined, LatencyHistogram | undefined] = [undefined, undefined];
+  #spare: readonly [LatencyHistogram?, LatencyHistogram?, TokenCount?] = [];
   readonly #failures = new Map<SendFailureKind, FailureTally>();
   #openFailures: { kind: SendFailureKind; message: string; count: number }[] = [];
   #unserved: { readonly sinceNs: number; readonly message: string } | null = null;
 
-  /** `reuses`: a batch's histograms are good until the next batch ends, and are then filled anew: no batch costs memory. */
-  constructor({ reuses = false }: { readonly reuses?: boolean } = {}) {
+  /**
+   * `reuses`: a batch's histograms are good until the next batch ends, and are then filled anew: no batch costs memory. `limits`: of the
+   * replies that count as good.
+   */
+  constructor({ reuses = false, limits }: RecorderOptions = {}) {
     this.#reuses = reuses;
+    this.#limits = limits;
   }
 
   /**
@@ -116,6 +131,7 @@ export class Recorder {
       if (outcome.responses !== undefined) this.#responses += outcome.responses;
       if (outcome.endsSequence) this.#sequences++;
       if (outcome.reply !== undefined) this.#countReply(outcome.reply);
+      if (outcome.tokens !== undefined) this.#countTokens(outcome.tokens, latencyNs, fromDueNs);
       if (fromDueNs !== undefined) this.#recordFromDue(fromDueNs);
     } else {
       this.#failed++;
@@ -166,10 +182,12 @@ export class Recorder {
     this.#sequences = 0;
     this.#replies = undefined;
     this.#clientTimes = undefined;
-    const [latencies, fromDue] = this.#spare;
-    this.#spare = this.#reuses ? [this.#latencies, this.#fromDue] : [undefined, undefined];
+    const [latencies, fromDue, tokens] = this.#spare;
+    this.#spare = this.#reuses ? [this.#latencies, this.#fromDue, this.#tokens] : [];
     this.#latencies = emptied(latencies) ?? new LatencyHistogram();
     this.#fromDue = emptied(fromDue);
+    tokens?.reset();
+    this.#tokens = tokens;
     this.#openFailures = [];
   }
 
@@ -184,6 +202,7 @@ export class Recorder {
       sequences: this.#sequences,
       ...(this.#fromDue?.count && { fromDue: this.#fromDue }),
       ...(this.#replies && { replies: this.#replies.tally }),
+      ...(this.#tokens?.ttft.count && { tokens: this.#tokens }),
       ...(this.#clientTimes && { clientTimes: { ...this.#clientTimes } }),
     };
     for (const { kind, message, count } of this.#openFailures) {
@@ -207,6 +226,11 @@ export class Recorder {
   #recordFromDue(ns: number): void {
     this.#fromDue ??= new LatencyHistogram();
     this.#fromDue.record(ns);
+  }
+
+  #countTokens(reply: TokenReply, latencyNs: number, fromDueNs: number | undefined): void {
+    this.#tokens ??= new TokenCount();
+    this.#tokens.add(reply, latencyNs, fromDueNs, this.#limits);
   }
 
   #countReply(reply: HttpReply): void {

@@ -1,12 +1,14 @@
 import { type Alarm, sleepingAlarm } from '../base/alarm.ts';
 import type { Clock } from '../base/clock.ts';
 import { ClosedLoop } from './closed-loop.ts';
+import { Conversations } from './conversations.ts';
 import { defaultOpenLoopRule, OpenLoop, type OpenLoopRule, type SendTally } from './pacing/open-loop.ts';
 import { dealt, limited, pacerOf, type Schedule } from './pacing/pacers.ts';
 import { type Part, shareOf, whole } from './pacing/part.ts';
 import type { Recorder } from './recorder.ts';
 import { requestCycle } from './request-cycle.ts';
 import { partOfRule, type SequenceRule, Sequences } from './sequences.ts';
+import type { TokenLimits } from './token-tally.ts';
 import type { LoadLevel, RequestSet, Transport } from './types.ts';
 
 /** The load of one level, in a form that can be sent to another thread. */
@@ -21,6 +23,8 @@ export interface SendOrder {
   readonly openLoop?: Partial<OpenLoopRule> | undefined;
   /** In all; without it the traffic goes on until it is drained. */
   readonly mostRequests?: number | undefined;
+  /** Of the replies of a language model that count as good; without it none is counted. */
+  readonly limits?: TokenLimits | undefined;
 }
 
 /** By what it is sent. */
@@ -46,10 +50,14 @@ export interface Sender {
 }
 
 /**
- * Concurrency is a closed loop, a request rate an open one; sequences are made of what either sends. With a part only its
+ * Concurrency is a closed loop, a request rate an open one; sequences and conversations are made of what either sends. With a part only its
  * share is sent: all parts together send exactly the order.
  */
 export function senderOf(order: SendOrder, means: SendMeans, recorder: Recorder, part: Part = whole): Sender {
+  if (order.requests.holdsConversations) {
+    const conversations = new Conversations(means.transport, order.requests, means.clock, part);
+    return loopOf(order, { ...means, transport: conversations }, recorder, part);
+  }
   if (!order.sequences) return loopOf(order, means, recorder, part);
   const sequences = new Sequences(means.transport, order.requests, partOfRule(order.sequences, part));
   const loop = loopOf(order, { ...means, transport: sequences }, recorder, part);

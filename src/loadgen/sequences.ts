@@ -150,7 +150,11 @@ function inSequence(request: InferRequest, id: number, isFirst: boolean, isLast:
   };
 }
 
-function streamsOf({ requests, streamLengths = [requests.length] }: RequestSet): readonly (readonly InferRequest[])[] {
+/** Returns the requests of each stream of the set. */
+export function streamsOf({
+  requests,
+  streamLengths = [requests.length],
+}: RequestSet): readonly (readonly InferRequest[])[] {
   let at = 0;
   return streamLengths.map((length) => {
     at += length;

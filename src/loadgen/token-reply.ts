@@ -1,7 +1,7 @@
 /** Who counted the tokens of a reply: the server's own usage figures, a tokenizer here, or nobody, and then each non-empty piece counts as one. */
 export type TokenCounter = 'usage' | 'tokenizer' | 'pieces';
 
-/** A streamed reply of a language model. Times in nanoseconds. */
+/** A complete streamed reply of a language model, with output in it. Times in nanoseconds. */
 export interface TokenReply {
   /** From the sending to the first piece with any output in it, reasoning included. */
   readonly firstNs: number;
@@ -12,6 +12,6 @@ export interface TokenReply {
   /** Input tokens that the server had in its prefix cache, where it says so. */
   readonly cachedTokens?: number;
   readonly countedBy: TokenCounter;
-  /** The stream ended before the server said that it was complete. */
-  readonly isCutOff?: true;
+  /** The whole answer without its reasoning, of a prompt that `wantsText`. */
+  readonly text?: string;
 }

@@ -80,6 +80,8 @@ export interface RequestSet {
   readonly requests: readonly InferRequest[];
   /** Number of requests of each stream, in their order; absent: one stream. */
   readonly streamLengths?: readonly number[];
+  /** The streams are conversations with a language model: each turn follows the reply of the one before, and has it in its history. */
+  readonly holdsConversations?: true;
 }
 
 /**
@@ -139,7 +141,16 @@ export interface SendFailure {
   readonly status?: string;
 }
 
-export type SendFailureKind = 'status' | 'timeout' | 'reset' | 'refused' | 'malformed' | 'mismatch';
+/** `cut-off`: a streamed reply ended before it was said to be complete; `empty`: it was complete and had no output in it. */
+export type SendFailureKind =
+  | 'status'
+  | 'timeout'
+  | 'reset'
+  | 'refused'
+  | 'malformed'
+  | 'mismatch'
+  | 'cut-off'
+  | 'empty';
 
 /** A request in the transport's own wire form. */
 export interface PreparedRequest {

@@ -1,13 +1,15 @@
 import { latenciesOf } from '../profiler/latency-summary.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import { type Hypothesis, type Normal, posteriorOf, type Reading } from '../stats/gaussian-process.ts';
+import { type Interval, timesInterval } from '../stats/interval.ts';
 import { DEVIATIONS_AT_95_PERCENT } from '../stats/normal.ts';
 import { relativeHalfWidth } from '../stats/precision.ts';
 import type { Choice } from './modelled-config.ts';
 import { type ModelPart, WHOLE } from './parts.ts';
 import { kernelOf, type Place, placeOf, SETTING_DISTANCES } from './places.ts';
-import { type FigureName, figureNamed, type SimulatedFigures, simulatedFigure } from './simulated.ts';
+import { type FigureName, figureNamed, isTokenFigure, type PlainFigureName, simulatedFigure } from './simulated.ts';
 import type { Measured, Simulator } from './simulator.ts';
+import { isTokenRate, readTokenFigure, type TokensRead } from './token-figures.ts';
 
 /**
  * A figure as a logarithm, or a weighted sum of such. `shared` is the signed part of its standard deviation that is due to uncertain
@@ -59,13 +61,13 @@ export function correctedFigure(
       const predicted = simulated && simulatedFigure(simulated, name);
       const own = front === null ? measurement : frontIn(measurement, front);
       if (!predicted || !own || measurement.client.bound) return [];
-      const value = readFigure(figure, own);
-      if (!(value > 0) || !Number.isFinite(value)) return [];
+      const read = readFigure(figure, own);
+      if (!read || !(read.value > 0) || !Number.isFinite(read.value)) return [];
       const at = place(choice, measurement.level.value);
-      return [{ place: at, value: Math.log(value / predicted), noiseVariance: noiseOf(figure, own) ** 2 }];
+      return [{ place: at, value: Math.log(read.value / predicted), noiseVariance: noiseOf(figure, read) ** 2 }];
     }),
   );
-  const hypotheses = correctionsWith(figure === 'throughput' ? 'rate' : 'latency', without);
+  const hypotheses = correctionsWith(isRate(figure) ? 'rate' : 'latency', without);
   const correction = posteriorOf(without.has('correction') ? [] : readings, hypotheses);
   return (choice, level) => {
     const simulated = simulator.predict(choice, level);
@@ -73,7 +75,7 @@ export function correctedFigure(
     if (!predicted) return null;
     const { mean, sd } = correction(place(choice, level));
     const uncertainty = simulator.uncertainty(choice, level, front);
-    const shared = figure === 'throughput' ? -uncertainty : uncertainty;
+    const shared = isRate(figure) ? -uncertainty : uncertainty;
     return {
       mean: Math.log(predicted) + mean,
       sd: Math.hypot(sd, uncertainty),
@@ -87,12 +89,18 @@ const frontIn = (measurement: Measurement, front: string): Read | undefined =>
   measurement.fronts ? measurement.fronts.find(({ model }) => model === front) : measurement;
 
 /** What figures are read from. */
-type Read = Pick<Measurement, 'throughput' | 'budgetLatencyMs' | 'latencyMs' | 'openLoop'>;
+type Read = Pick<Measurement, 'throughput' | 'budgetLatencyMs' | 'latencyMs' | 'openLoop'> & TokensRead;
 
-function readFigure(name: keyof SimulatedFigures, measurement: Read): number {
-  if (name === 'throughput') return measurement.throughput.value;
-  if (name === 'latency') return measurement.budgetLatencyMs.value;
-  return latenciesOf(measurement)[latencyFields[name]];
+/** Tells of a figure whether it is a rate; else it is a time. */
+const isRate = (figure: PlainFigureName): boolean => figure === 'throughput' || isTokenRate(figure);
+
+/** Returns a measured figure with its interval; of a percentile without one the interval of the budgeted one, which has about its width. */
+function readFigure(figure: PlainFigureName, measurement: Read): Interval | undefined {
+  if (isTokenFigure(figure)) return readTokenFigure(figure, measurement);
+  if (figure === 'throughput') return measurement.throughput;
+  const { value, low, high } = measurement.budgetLatencyMs;
+  if (figure === 'latency') return { value, low, high };
+  return timesInterval({ value, low, high }, latenciesOf(measurement)[latencyFields[figure]] / value);
 }
 
 const latencyFields = {
@@ -106,9 +114,8 @@ const latencyFields = {
 /** The noise of a reading beside its own interval, as a standard deviation of logarithms: no two runs are alike. */
 export const LEAST_NOISE = { throughput: 0.02, latency: 0.04 };
 
-function noiseOf(name: keyof SimulatedFigures, { throughput, budgetLatencyMs }: Read): number {
-  const [interval, least] =
-    name === 'throughput' ? [throughput, LEAST_NOISE.throughput] : [budgetLatencyMs, LEAST_NOISE.latency];
+function noiseOf(figure: PlainFigureName, interval: Interval): number {
+  const least = isRate(figure) ? LEAST_NOISE.throughput : LEAST_NOISE.latency;
   const width = relativeHalfWidth(interval) / DEVIATIONS_AT_95_PERCENT;
   return Math.hypot(least, Number.isFinite(width) ? Math.min(0.5, width) : 0.5);
 }

@@ -1,5 +1,6 @@
 import { canonicalJson } from '../base/json.ts';
 import type { BatcherPolicy } from '../queueing/batcher-policy.ts';
+import type { ContinuousPolicy } from '../queueing/continuous/policy.ts';
 import type { Candidate, CandidateShape } from '../space/types.ts';
 import { settingsKeyOf } from './settings-key.ts';
 
@@ -22,6 +23,8 @@ export interface Choice {
    * a sum, the largest batch and the delay the largest of any, and settings are by `MODEL/path`.
    */
   readonly members?: ReadonlyMap<string, Choice>;
+  /** How an engine of a language model forms its steps; absent for other schedulers. Its largest batch is the most sequences at once. */
+  readonly continuous?: ContinuousPolicy;
 }
 
 const known = new WeakMap<Candidate, Choice>();
@@ -93,7 +96,8 @@ function memberOf({ assignment, value, fingerprint }: Candidate, model: string, 
 }
 
 function ownChoice(candidate: Candidate): Choice {
-  const { policy } = candidate.shape;
+  const { policy, continuous, settings } = candidate.shape;
+  if (continuous) return engineChoice(candidate, continuous, canonicalJson(settings));
   const largestBatch = policy.dynamicBatching ? Math.max(1, policy.maxBatchSize) : 1;
   const delayUs = largestBatch > 1 ? policy.maxQueueDelayNs / 1e3 : 0;
   const settingsKey = settingsKeyOf(candidate.shape);
@@ -115,6 +119,21 @@ function ownChoice(candidate: Candidate): Choice {
     settingsKey,
     settings: settingsOf(settingsKey, candidate.shape),
     key,
+  };
+}
+
+function engineChoice(candidate: Candidate, continuous: ContinuousPolicy, settingsKey: string): Choice {
+  const { shape } = candidate;
+  return {
+    candidate,
+    policy: shape.policy,
+    largestBatch: continuous.maxSequences,
+    delayUs: 0,
+    clientBatch: null,
+    settingsKey,
+    settings: settingsOf(settingsKey, shape),
+    key: canonicalJson([settingsKey, shape.policy.instances, { ...continuous }]),
+    continuous,
   };
 }
 

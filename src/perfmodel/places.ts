@@ -1,3 +1,4 @@
+import type { ContinuousPolicy } from '../queueing/continuous/policy.ts';
 import { matern52 } from '../stats/gaussian-process.ts';
 import type { Choice } from './modelled-config.ts';
 import { differingCount, type Settings } from './setting-effects.ts';
@@ -20,8 +21,9 @@ export function placeOf(
   longestDelayUs: number,
   stageShares: ReadonlyMap<string, number> | null = null,
 ): Place {
-  return choice.members
-    ? placeInNetwork(choice, choice.members, level, longestDelayUs, stageShares)
+  if (choice.members) return placeInNetwork(choice, choice.members, level, longestDelayUs, stageShares);
+  return choice.continuous
+    ? placeOfEngine(choice, choice.continuous, level)
     : placeOfOne(choice, level, longestDelayUs);
 }
 
@@ -51,6 +53,33 @@ function placeInNetwork(
     ];
   });
   return { coordinates: [...ofStages, Math.log2(inFlight) / 1.5, Math.log2(clientBatch ?? 1) / 2], settings };
+}
+
+/** Doublings of the tokens of a step, or of the KV cache, beyond which more of them make no difference. */
+const MANY_TOKENS = { step: 15, cache: 24 };
+
+/**
+ * Returns the coordinates of an engine: what it simulates badly is mostly a matter of how full it is and of how prompts come between the steps that decode.
+ */
+function placeOfEngine(
+  { policy, settings }: Choice,
+  { maxSequences, maxStepTokens, chunksPrefill, kvCacheTokens, cachesPrefixes }: ContinuousPolicy,
+  level: number,
+): Place {
+  const doublings = (tokens: number | null, most: number): number =>
+    Math.min(most, tokens === null ? most : Math.log2(tokens));
+  return {
+    coordinates: [
+      Math.log2(Math.min(policy.instances, level)) / 1.5,
+      Math.log2(Math.min(maxSequences, level)) / 2,
+      doublings(maxStepTokens, MANY_TOKENS.step) / 4,
+      chunksPrefill ? 0 : 0.7,
+      doublings(kvCacheTokens, MANY_TOKENS.cache) / 4,
+      cachesPrefixes ? 0.7 : 0,
+      Math.log2(level) / 1.5,
+    ],
+    settings,
+  };
 }
 
 /** Returns the coordinates of one model. */

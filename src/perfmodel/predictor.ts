@@ -6,7 +6,7 @@ import { atClientBatch, type Choice, choiceOf } from './modelled-config.ts';
 import { hasServicePoints, servicePoints } from './observation.ts';
 import { isModelled, type MeasuredCandidate, observationsOf } from './observations.ts';
 import { executionMisses } from './service-times.ts';
-import type { SimulatedFigures } from './simulated.ts';
+import type { PlainFigureName } from './simulated.ts';
 import { type Measured, type ModelSimulator, measuredChoices, type Simulator, simulatorOf } from './simulator.ts';
 
 /** A predicted figure, and the standard deviation of a measurement's logarithm around it, by the model's own account. */
@@ -84,10 +84,10 @@ export function predictorOf(
 }
 
 /** Estimates one of a simulator's figures; null where the choice cannot serve such requests. */
-type EstimateFigure = (name: keyof SimulatedFigures, choice: Choice, level: number) => Estimate | null;
+type EstimateFigure = (name: PlainFigureName, choice: Choice, level: number) => Estimate | null;
 
 /** Percentiles that every measurement has, whatever its budget's percentile. */
-const latencies: Readonly<Record<number, keyof SimulatedFigures>> = {
+const latencies: Readonly<Record<number, PlainFigureName>> = {
   50: 'latency-p50',
   90: 'latency-p90',
   95: 'latency-p95',
@@ -100,7 +100,7 @@ export function correctedFigures(
   measured: readonly Measured[],
   longestDelayUs: number,
 ): EstimateFigure {
-  const known = new Map<keyof SimulatedFigures, PredictFigure>();
+  const known = new Map<PlainFigureName, PredictFigure>();
   return (name, choice, level) => {
     const predict = known.get(name) ?? correctedFigure(name, simulator, measured, { longestDelayUs });
     known.set(name, predict);

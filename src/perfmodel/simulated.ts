@@ -2,6 +2,7 @@ import { nsToMs } from '../base/units.ts';
 import { executionNs, type ServiceLaw } from '../queueing/service-law.ts';
 import type { ClientFigures, ModelFigures } from '../queueing/tally.ts';
 import type { Choice } from './modelled-config.ts';
+import { type TokenFigureName, tokenFigureNames } from './token-figures.ts';
 
 /** Simulated figures, by the names of the study's metrics: infer/s and milliseconds. */
 export interface Simulated extends SimulatedFigures {
@@ -18,22 +19,26 @@ export interface SimulatedFigures {
   readonly 'latency-p90': number;
   readonly 'latency-p95': number;
   readonly 'latency-p99': number;
+  /** Of an engine of a language model; its requests are what `throughput` counts. */
+  readonly tokens?: Readonly<Record<TokenFigureName, number>>;
 }
 
+/** A figure of all requests. */
+export type PlainFigureName = Exclude<keyof SimulatedFigures, 'tokens'> | TokenFigureName;
+
 /** The name of a figure; with `@MODEL` of the requests to that model alone. */
-export type FigureName = keyof SimulatedFigures | `${keyof SimulatedFigures}@${string}`;
+export type FigureName = PlainFigureName | `${PlainFigureName}@${string}`;
 
 /** Returns the figure and the model of its name; null for a name that no simulated figure has. */
-export function figureNamed(
-  name: string,
-): { readonly figure: keyof SimulatedFigures; readonly front: string | null } | null {
+export function figureNamed(name: string): { readonly figure: PlainFigureName; readonly front: string | null } | null {
   const [figure, ...front] = name.split('@') as [string, ...string[]];
   return figureNames.has(figure)
-    ? { figure: figure as keyof SimulatedFigures, front: front.length > 0 ? front.join('@') : null }
+    ? { figure: figure as PlainFigureName, front: front.length > 0 ? front.join('@') : null }
     : null;
 }
 
 const figureNames: ReadonlySet<string> = new Set([
+  ...tokenFigureNames,
   'throughput',
   'latency',
   'latency-avg',
@@ -41,9 +46,13 @@ const figureNames: ReadonlySet<string> = new Set([
   'latency-p90',
   'latency-p95',
   'latency-p99',
-] satisfies (keyof SimulatedFigures)[]);
+] satisfies PlainFigureName[]);
 
-/** Returns a simulated figure; undefined of a model that gets no requests of its own. Of a network with one front all requests are that front's. */
+/** Tells whether the figure is one of a language model's tokens. */
+export const isTokenFigure = (figure: PlainFigureName): figure is TokenFigureName =>
+  (tokenFigureNames as readonly string[]).includes(figure);
+
+/** Returns a simulated figure; undefined where the simulation has none of it, and of a model that gets no requests of its own. Of a network with one front all requests are that front's. */
 export function simulatedFigure(simulated: Simulated, name: string): number | undefined {
   const named = figureNamed(name);
   if (!named) return undefined;
@@ -51,7 +60,7 @@ export function simulatedFigure(simulated: Simulated, name: string): number | un
     named.front === null
       ? simulated
       : (simulated.fronts?.get(named.front) ?? (simulated.fronts ? undefined : simulated));
-  return figures?.[named.figure];
+  return isTokenFigure(named.figure) ? figures?.tokens?.[named.figure] : figures?.[named.figure];
 }
 
 /** The result of one simulation. */

@@ -49,6 +49,8 @@ export interface Simulator {
   bound(choice: Choice, limits: BoundLimits): number;
   /** How much of a request's time each model is, 0 to 1; null for one model alone. */
   readonly stageShares: ReadonlyMap<string, number> | null;
+  /** It simulates figures of tokens as well (`Simulated.tokens`). */
+  readonly tokens?: true;
   /** Says what holds a network back, and what one more instance would do; null for one model alone. */
   bottleneck?(choice: Choice, level: number): StageBottleneck | null;
 }

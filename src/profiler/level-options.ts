@@ -6,9 +6,11 @@ import type { OpenLoopRule } from '../loadgen/pacing/open-loop.ts';
 import type { Schedule } from '../loadgen/pacing/pacers.ts';
 import type { SendOrder } from '../loadgen/sender.ts';
 import type { SequenceRule } from '../loadgen/sequences.ts';
+import type { TokenLimits } from '../loadgen/token-tally.ts';
 import type { LoadLevel, RequestSet, Transport } from '../loadgen/types.ts';
 import type { ServerStats } from '../triton/types.ts';
 import type { DeviceProbe } from './devices/device-probe.ts';
+import type { EngineProbe } from './devices/engine-metrics.ts';
 import type { ProfileProgress } from './measurement.ts';
 
 /** Lengths of windows and of the measurement. Windows get longer for slow models, within these bounds. */
@@ -21,6 +23,8 @@ export interface WindowRule {
   readonly maxWindows: number;
   /** Requests that a window should hold, within the bounds of its length. */
   readonly minRequests: number;
+  /** Mean latencies that a window should last, within the bounds of its length: neighbouring shorter windows share their requests. */
+  readonly minLatencies: number;
   readonly maxWarmUpMs: number;
   /** Windows that are measured again, at most, where what held the load generator up may have moved the percentile. */
   readonly maxVoidWindows: number;
@@ -32,6 +36,7 @@ export const defaultWindowRule: WindowRule = {
   minWindows: 3,
   maxWindows: 10,
   minRequests: 100,
+  minLatencies: 20,
   maxWarmUpMs: 6000,
   maxVoidWindows: 10,
 };
@@ -128,6 +133,8 @@ export interface LevelOptions {
   readonly maxInFlight?: number;
   readonly onProgress?: (progress: ProfileProgress) => void;
   readonly deviceProbe?: DeviceProbe;
+  /** Of a language model's engine. */
+  readonly engineProbe?: EngineProbe | undefined;
   /** For request rates: when requests are due; evenly spaced when not given. */
   readonly scheduleAt?: (perSecond: number) => Schedule;
   /** For request rates: what wakes the sender. When not given, `clock` does, in real time good to a millisecond or two. */
@@ -140,6 +147,8 @@ export interface LevelOptions {
   readonly watchClient?: () => ClientWatch;
   /** Requests per second that the client reaches against a server that does nothing; asked for only when it matters. */
   readonly clientCeiling?: () => Promise<number | null>;
+  /** Of a language model's replies that count as good. */
+  readonly limits?: TokenLimits | undefined;
   /** Failed requests that the measurement tolerates; any number if absent. */
   readonly maxErrors?: number | undefined;
   /** Milliseconds to wait for requests in flight at the end. */

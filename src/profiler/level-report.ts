@@ -1,5 +1,5 @@
 import type { LoadLevel } from '../loadgen/types.ts';
-import { type ClientPartsUs, clientPartsOf } from './client-parts.ts';
+import { type ClientPartsUs, clientPartsOf } from './client/client-parts.ts';
 import type { Measurement } from './measurement.ts';
 
 /** The figures of one load level, as perf_analyzer reports them. Times are in microseconds. */

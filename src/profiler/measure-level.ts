@@ -1,4 +1,4 @@
-import { clientFigures } from './client-figures.ts';
+import { clientFigures } from './client/client-figures.ts';
 import { foreignTraffic } from './foreign-traffic.ts';
 import { measureFront } from './fronts/measure-front.ts';
 import { withSurroundings } from './fronts/surroundings.ts';

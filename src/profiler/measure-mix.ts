@@ -1,5 +1,5 @@
 import type { Interval } from '../stats/interval.ts';
-import { clientFigures } from './client-figures.ts';
+import { clientFigures } from './client/client-figures.ts';
 import { foreignTraffic } from './foreign-traffic.ts';
 import { allOrNone } from './fronts/all-or-none.ts';
 import { type FrontResult, measureFront } from './fronts/measure-front.ts';

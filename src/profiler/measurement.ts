@@ -1,20 +1,10 @@
 import type { LoadLevel } from '../loadgen/types.ts';
 import type { Interval } from '../stats/interval.ts';
 import type { HttpReplies } from './http-replies.ts';
+import type { LatencySummary } from './latencies.ts';
 import type { EngineFigures, TokenFigures } from './token-figures.ts';
 
-/** Latency over all requests of the counted windows, in milliseconds. */
-export interface LatencySummary {
-  readonly avg: number;
-  readonly p50: number;
-  readonly p90: number;
-  readonly p95: number;
-  readonly p99: number;
-  readonly max: number;
-  readonly min: number;
-  /** Standard deviation of the sample; 0 for fewer than two requests. */
-  readonly std: number;
-}
+export type { LatencySummary };
 
 /** The server's breakdown of the time of the same windows; per request, in microseconds. */
 export interface ServerBreakdown {

@@ -1,6 +1,6 @@
 import type { TokenCounter } from '../loadgen/token-reply.ts';
 import type { Interval } from '../stats/interval.ts';
-import type { LatencySummary } from './measurement.ts';
+import type { LatencySummary } from './latencies.ts';
 
 /**
  * What a measurement says of a language model, over the successful requests of the counted windows. The end-to-end latency is the

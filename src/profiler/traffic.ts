@@ -30,8 +30,8 @@ export class Traffic {
     this.#options = options;
     this.#clock = options.clock;
     this.#signal = options.signal;
-    const { level, requests, sequences, openLoop, scheduleAt } = options;
-    const order = { level, requests, sequences, openLoop, mostRequests, schedule: scheduleAt?.(level.value) };
+    const { level, requests, sequences, openLoop, scheduleAt, limits } = options;
+    const order = { level, requests, sequences, openLoop, limits, mostRequests, schedule: scheduleAt?.(level.value) };
     this.#flow = options.openFlow?.(order) ?? localFlow(order, options);
   }
 

@@ -14,6 +14,11 @@ export class EventHeap {
     return this.length === 0 ? Number.POSITIVE_INFINITY : (this.#times[0] as number);
   }
 
+  /** The earliest event's subject, which stays. The heap must not be empty. */
+  get first(): number {
+    return this.#subjects[0] as number;
+  }
+
   add(atNs: number, subject: number): void {
     if (this.length === this.#times.length) this.#grow();
     const order = this.#added++;

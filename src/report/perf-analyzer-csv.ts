@@ -1,6 +1,10 @@
 import { plainLine } from '../base/format.ts';
 import { type LevelReport, networkUs, type ServerReport, shownClientParts } from '../profiler/level-report.ts';
+import type { LatencySummary } from '../profiler/measurement.ts';
+import type { TokenFigures } from '../profiler/token-figures.ts';
 import { csvText } from './csv.ts';
+
+const US_PER_MS = 1e3;
 
 export interface CsvOptions {
   readonly isVerbose: boolean;
@@ -53,6 +57,35 @@ function columnsOf(reports: readonly LevelReport[], options: CsvOptions): readon
     ...percentileColumns(first),
     ...(options.isVerbose ? verboseColumns(options) : []),
     ...composingColumns(reports),
+    ...tokenColumns(reports),
+  ];
+}
+
+/** Figures of a language model, in the units of the other columns; those that no level has are left out. */
+function tokenColumns(reports: readonly LevelReport[]): readonly Column[] {
+  const all = reports.flatMap(({ measurement }) => measurement.tokens ?? []);
+  if (all.length === 0) return [];
+  const column = (name: string, of: (tokens: TokenFigures) => string): Column => ({
+    name,
+    cell: ({ measurement }) => (measurement.tokens ? of(measurement.tokens) : ''),
+  });
+  const times = (name: string, of: (tokens: TokenFigures) => LatencySummary | undefined): readonly Column[] =>
+    (['avg', 'p50', 'p90', 'p95', 'p99'] as const).map((part) =>
+      column(`${name} ${part}`, (tokens) => whole((of(tokens)?.[part] ?? 0) * US_PER_MS)),
+    );
+  return [
+    ...times('TTFT', ({ ttftMs }) => ttftMs),
+    ...(all.some(({ scheduledTtftMs }) => scheduledTtftMs)
+      ? times('TTFT from due', ({ scheduledTtftMs }) => scheduledTtftMs)
+      : []),
+    ...times('ITL', ({ itlMs }) => itlMs),
+    ...times('TPOT', ({ tpotMs }) => tpotMs),
+    column('Output Tokens/Second', ({ outputTokensPerSecond }) => figure(outputTokensPerSecond.value)),
+    column('Total Tokens/Second', ({ totalTokensPerSecond }) => figure(totalTokensPerSecond.value)),
+    column('Output Tokens/Second/User', (tokens) => figure(tokens.outputTokensPerSecondPerUser)),
+    ...(all.some(({ goodput }) => goodput) ? [column('Goodput', ({ goodput }) => figure(goodput?.value ?? 0))] : []),
+    column('Input Tokens', ({ inputTokens }) => figure(inputTokens.mean)),
+    column('Output Tokens', ({ outputTokens }) => figure(outputTokens.mean)),
   ];
 }
 

@@ -13,6 +13,8 @@ export interface ProfileHead {
     readonly emulated: string | null;
   };
   readonly protocol: 'grpc' | 'http';
+  /** How a language model was asked. */
+  readonly endpoint?: string;
   readonly batch: number;
   readonly mode: 'concurrency' | 'request-rate';
   readonly stability: string;

@@ -18,6 +18,8 @@ export interface LocalFile {
   readonly path: string;
   readonly sha256: string;
   readonly bytes: number;
+  /** What stands in it, where it lies nowhere. */
+  readonly text?: string;
 }
 
 /** A program that writes the files of a variant into a directory. */

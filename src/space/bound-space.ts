@@ -2,6 +2,8 @@ import type { ModelConfig } from '../triton/config/model-config.ts';
 import { validateConfig } from '../triton/config/validation.ts';
 import { inapplicable } from './applicability.ts';
 import { withoutServerDefaults } from './edits/server-defaults.ts';
+import { settingsOf } from './engine/candidate.ts';
+import { withSettings } from './engine/engine.ts';
 import { type ModelConfigs, modelConfigOf, otherConfigsOf } from './model-configs.ts';
 import type {
   Assignment,
@@ -42,13 +44,21 @@ const bound = new WeakMap<SearchSpace, WeakMap<ModelConfig, WeakMap<ModelConfigs
  * parameter chooses one. Errors: CONFIG_INVALID for a wrong base config.
  */
 export function bindSpace(space: SearchSpace, base: Pick<Candidate, 'value'>): BoundSpace {
-  const [config, others] = [modelConfigOf(base), otherConfigsOf(base)];
+  const others = otherConfigsOf(base);
+  // Of an engine without a config the settings are what it is known by.
+  const config = (base.value.engineSettings as ModelConfig | undefined) ?? modelConfigOf(base);
   const known = bound.get(space)?.get(config)?.get(others);
   if (known !== undefined) return known;
-  const fresh = bindAfresh(space, config, others);
+  const fresh = bindAfresh(space, baseOf(space, base), others);
   const ofSpace = bound.get(space) ?? new WeakMap<ModelConfig, WeakMap<ModelConfigs, BoundSpace>>();
   bound.set(space, ofSpace.set(config, (ofSpace.get(config) ?? new WeakMap()).set(others, fresh)));
   return fresh;
+}
+
+/** What candidates are built from: the base's config, with the settings of its engine beside it. */
+function baseOf({ engine }: SearchSpace, base: Pick<Candidate, 'value'>): ModelConfig {
+  const config = modelConfigOf(base);
+  return engine ? withSettings(config, settingsOf(base) ?? {}, engine.defaults) : config;
 }
 
 function bindAfresh(space: SearchSpace, base: ModelConfig, others: ModelConfigs): BoundSpace {

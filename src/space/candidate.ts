@@ -5,6 +5,8 @@ import type { Artifact } from './artifact.ts';
 import { type BoundSpace, bindSpace, boundTo, tritonFaults } from './bound-space.ts';
 import { applyWrites } from './edits/apply-writes.ts';
 import { withoutServerDefaults } from './edits/server-defaults.ts';
+import { engineCandidate } from './engine/candidate.ts';
+import { withPolicy } from './engine/law.ts';
 import { describeCondition, holds } from './expressions/condition.ts';
 import { evaluate } from './expressions/evaluate.ts';
 import { candidateOf } from './model-configs.ts';
@@ -24,10 +26,19 @@ export function buildCandidate(space: SearchSpace, base: Candidate, assignment: 
 export function buildBound(bound: BoundSpace, assignment: Assignment): CandidateOutcome {
   const built = configOf(bound, assignment);
   if ('reason' in built) return { legal: false, reason: built.reason };
-  return { legal: true, candidate: candidateOf(built.config, assignment, built.artifact) };
+  return { legal: true, candidate: candidateIn(bound, built, assignment) };
 }
 
-type Built = { readonly config: ModelConfig; readonly artifact?: Artifact } | { readonly reason: string };
+function candidateIn(bound: BoundSpace, { config, artifact }: Legal, assignment: Assignment): Candidate {
+  const { space, base } = bound;
+  const candidate = space.engine
+    ? engineCandidate(base, config, assignment, artifact)
+    : candidateOf(config, assignment, artifact);
+  return space.law ? withPolicy(candidate, space.law, sceneOf(bound, assignment, config)) : candidate;
+}
+
+type Legal = { readonly config: ModelConfig; readonly artifact?: Artifact };
+type Built = Legal | { readonly reason: string };
 
 /** The legal config of the assignment, or why there is none. */
 export function configOf(space: BoundSpace, assignment: Assignment): Built {

@@ -3,6 +3,7 @@ import { type ConfigDifference, compareConfigs } from '../triton/config/comparis
 import { composingModels } from '../triton/config/ensemble-rules.ts';
 import type { ModelConfig } from '../triton/config/model-config.ts';
 import { artifactOf, describeArtifact, withoutMark } from './artifact.ts';
+import { namedSettings, settingsOf } from './engine/candidate.ts';
 import { documentOf, modelConfigOf, modelConfigsOf, otherConfigsOf } from './model-configs.ts';
 import type { Candidate } from './types.ts';
 
@@ -22,10 +23,12 @@ export function differencesOf(
 ): readonly Difference[] {
   const [a, b] = [modelConfigsOf(before), modelConfigsOf(after)];
   const models = [...new Set([...Object.keys(a), ...Object.keys(b)])].sort();
-  if (models.length === 0) return plainDifferences(documentOf(before), documentOf(after));
+  const settings = settingsDifferences(before, after);
+  if (models.length === 0) return settings ?? plainDifferences(documentOf(before), documentOf(after));
   if (Object.keys(a).length === 1 && Object.keys(b).length === 1) {
     // One in place of the other: its name is a difference like the others.
-    return [...differencesOfModel(modelConfigOf(before), modelConfigOf(after)), ...filesDifference(before, after)];
+    const files = settings ?? filesDifference(before, after);
+    return [...differencesOfModel(modelConfigOf(before), modelConfigOf(after)), ...files];
   }
   const configs = models.flatMap((model): Difference[] => {
     const [own, other] = [a[model] ?? otherConfigsOf(before)[model], b[model] ?? otherConfigsOf(after)[model]];
@@ -45,6 +48,15 @@ function filesDifference(before: Pick<Candidate, 'value'>, after: Pick<Candidate
   const [a, b] = [artifactOf(before), artifactOf(after)];
   if (a?.digest === b?.digest) return [];
   return [{ path: 'variant', ...(a && { before: describeArtifact(a) }), ...(b && { after: describeArtifact(b) }) }];
+}
+
+/** The settings of an engine by their names; undefined for candidates of servers that have no such settings. */
+function settingsDifferences(
+  before: Pick<Candidate, 'value'>,
+  after: Pick<Candidate, 'value'>,
+): readonly Difference[] | undefined {
+  const [a, b] = [settingsOf(before), settingsOf(after)];
+  return a && b && plainDifferences(namedSettings(a), namedSettings(b));
 }
 
 /** The differences of values that hold no models. */

@@ -76,10 +76,12 @@ export function configOfModel(candidate: Candidate, model: string, otherwise?: M
 const NO_CONFIG: ModelConfig = {};
 const NO_CONFIGS: ModelConfigs = {};
 
-/** Returns what a candidate sets, as one document for people and scripts: the config of its only model, else its whole value. */
+/** Returns what a candidate sets, as one document for people and scripts: the config of its only model, an engine's settings, else its whole value. */
 export function documentOf(candidate: Pick<Candidate, 'value'>): JsonObject {
   const [config, ...others] = Object.values(modelConfigsOf(candidate));
-  return config && others.length === 0 ? withoutMark(config) : candidate.value;
+  if (config && others.length === 0) return withoutMark(config);
+  const { engineSettings } = candidate.value;
+  return isJsonObject(engineSettings) ? engineSettings : candidate.value;
 }
 
 /** Returns what the candidate has at a path of its only model's config; undefined for nothing. */

@@ -1,23 +1,24 @@
 import { allBindings, bindSpace } from './bound-space.ts';
 import { buildBound } from './candidate.ts';
-import type { Candidate, SearchSpace } from './types.ts';
+import type { Candidate, CandidateShape, SearchSpace } from './types.ts';
 
 /**
  * Returns the most samples that a candidate of the space can execute at once: the largest legal batch times the most legal instances, each
- * looked at by itself.
+ * looked at by itself; of a language model's engine the most sequences that it runs.
  */
 export function mostPlaces(space: SearchSpace, base: Candidate): number {
-  const policies = allBindings(bindSpace(space, base)).flatMap((bound) =>
+  const shapes = allBindings(bindSpace(space, base)).flatMap((bound) =>
     bound.settings.flatMap(({ parameter, cases }) =>
       cases.flatMap(({ options }) =>
         options.flatMap(({ value }) => {
           const outcome = buildBound(bound, { [parameter.name]: value });
-          return outcome.legal ? [outcome.candidate.shape.policy] : [];
+          return outcome.legal ? [outcome.candidate.shape] : [];
         }),
       ),
     ),
   );
-  const all = [base.shape.policy, ...policies];
-  const most = (of: (policy: (typeof all)[number]) => number): number => Math.max(1, ...all.map(of));
-  return most(({ maxBatchSize }) => maxBatchSize) * most(({ instances }) => instances);
+  const all = [base.shape, ...shapes];
+  const most = (of: (shape: CandidateShape) => number): number => Math.max(1, ...all.map(of));
+  const sequences = most(({ continuous }) => continuous?.maxSequences ?? 1);
+  return Math.max(sequences, most(({ policy }) => policy.maxBatchSize) * most(({ policy }) => policy.instances));
 }

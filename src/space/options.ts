@@ -2,7 +2,7 @@ import type { Json } from '../base/json.ts';
 import type { ModelConfig } from '../triton/config/model-config.ts';
 import { type BoundSpace, boundTo, type Setting } from './bound-space.ts';
 import { isMessage } from './edits/config-fields.ts';
-import { readPath } from './edits/config-path.ts';
+import { readField } from './engine/engine.ts';
 import { holds } from './expressions/condition.ts';
 import { knownKnob } from './source/known-knobs.ts';
 import { requirePath, type Scene } from './subject.ts';
@@ -53,6 +53,6 @@ function parameterValue(bound: BoundSpace, assignment: Assignment, name: string,
 
 /** The base config's own value of a field; of a whole message, whether it is there. */
 function baseValue(base: ModelConfig, path: ConfigPath): Json | undefined {
-  const value = readPath(base as Json, path);
+  const value = readField(base as Json, path);
   return isMessage(path) ? value !== undefined : value;
 }

@@ -1,7 +1,8 @@
 import type { Json } from '../base/json.ts';
 import type { ModelConfig } from '../triton/config/model-config.ts';
 import { checkPath, FieldFault } from './edits/config-fields.ts';
-import { parseConfigPath, readPath } from './edits/config-path.ts';
+import { parseConfigPath } from './edits/config-path.ts';
+import { readField } from './engine/engine.ts';
 import { didYouMean } from './nearest.ts';
 import type { ConfigPath, Limits, Subject } from './types.ts';
 
@@ -73,9 +74,9 @@ export function subjectValue(subject: Subject, scene: Scene): Json | undefined {
     case 'limits':
       return (Object.hasOwn(scene.limits, subject.name) ? scene.limits[subject.name] : undefined) ?? undefined;
     case 'base':
-      return readPath(scene.base as Json, subject.path);
+      return readField(scene.base as Json, subject.path);
     case 'config':
-      return readPath(scene.config as Json | undefined, subject.path);
+      return readField(scene.config as Json | undefined, subject.path);
     case 'device':
       return deviceOf(scene.base);
     case 'member': {

@@ -2,6 +2,7 @@ import type { Json, JsonObject } from '../base/json.ts';
 import type { BatcherPolicy } from '../queueing/batcher-policy.ts';
 import type { ContinuousPolicy } from '../queueing/continuous/policy.ts';
 import type { Artifact } from './artifact.ts';
+import type { EngineLaw, EngineTraits } from './engine/engine.ts';
 
 /** A value that a parameter can take: what is written at its path, or null to leave the base config's own value. */
 export type ParameterValue = Json;
@@ -87,6 +88,10 @@ export interface SearchSpace {
   /** The slowest to change first: `assignments` varies the last one fastest. */
   readonly parameters: readonly Parameter[];
   readonly rules: readonly Rule[];
+  /** The engine of a language model whose settings the space has; null for other spaces. */
+  readonly engine: EngineTraits | null;
+  /** How settings make the engine form its steps; null where nobody says so. */
+  readonly law: EngineLaw | null;
   /** The whole space in the vocabulary of the file, nothing inherited: for the journal. */
   readonly definition: JsonObject;
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { languageServerSpec } from './language-spec.ts';
 import { faultOfDockerArgument, faultOfServerArgument } from './launch-arguments.ts';
 import type { ReadOnly } from './read-only.ts';
 
@@ -72,6 +73,7 @@ export const serverSpec = z.strictObject({
   ...addressSpec.shape,
   ...launchSpec.shape,
   ...protectSpec.shape,
+  ...languageServerSpec.shape,
   restore: z.enum(restoreWays).default('config').describe('Put the model back by its config, or by a reload'),
 });
 

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { TrituneError } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
+import { goodputSpec } from './language-spec.ts';
+import { promptSpec } from './prompt-spec.ts';
 import type { ReadOnly } from './read-only.ts';
 import { serverSpec } from './server-spec.ts';
 import { togetherSpec } from './together-spec.ts';
@@ -21,12 +23,13 @@ const goalSpec = z.strictObject({
     .record(text, positive)
     .optional()
     .describe('Budgets of models that are tuned together, each on the percentile of its own requests'),
+  goodput: goodputSpec.optional().describe('What a reply of a language model must keep to be a good one'),
   objectives: z
     .array(text)
     .min(1)
     .optional()
     .describe(
-      'NAME[:WEIGHT] of metrics to improve; throughput if not given, of models that share a server that of each',
+      'NAME[:WEIGHT] of metrics to improve; throughput if not given, of models that share a server that of each; goodput where it has limits',
     ),
 });
 
@@ -113,6 +116,7 @@ export const studySpec = z.strictObject({
     .optional()
     .describe("A search space: a preset, a file, or its definition; the preset of the model's backend if not given"),
   levels: levelsSpec.prefault({}).describe('Load levels to search'),
+  prompts: promptSpec.optional().describe('What a language model is sent'),
   traffic: trafficSpec.prefault({}).describe('What is sent, and how'),
   sampler: samplerSpec.prefault({}).describe('How candidates are chosen'),
   measurement: measurementSpec.prefault({}).describe('How one load level is measured'),

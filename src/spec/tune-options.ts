@@ -1,4 +1,6 @@
 import type { JsonObject } from '../base/json.ts';
+import type { GoodputSpec, LanguageServerSpec } from './language-spec.ts';
+import type { PromptSpec } from './prompt-spec.ts';
 import type { AddressSpec, HeaderSpec, LaunchSpec, ProtectSpec, TlsSpec } from './server-spec.ts';
 import type { RequestDistribution, StabilityName } from './study-spec.ts';
 import type { TogetherSpec } from './together-spec.ts';
@@ -39,7 +41,9 @@ export interface TuneOptions
     HeaderSpec,
     TransportSpec,
     ClientSpec,
-    ProtectSpec {
+    ProtectSpec,
+    LanguageServerSpec,
+    PromptSpec {
   readonly model?: string;
   /** Models that share the server, `model` first, each with requests of its own: they are tuned together. */
   readonly together?: readonly string[];
@@ -59,6 +63,8 @@ export interface TuneOptions
   readonly dockerImage: string;
   /** A preset, a file, or the definition of a space. */
   readonly space?: string | JsonObject;
+  /** What a reply of a language model must keep to be a good one. */
+  readonly goodput?: GoodputSpec;
   /** Milliseconds. */
   readonly latencyBudget?: number;
   readonly percentile: number;

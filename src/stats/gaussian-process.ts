@@ -1,3 +1,5 @@
+import { cholesky, solveLower, solveUpper } from './cholesky.ts';
+
 /** A normal distribution; samplers use it for logarithms of figures. */
 export interface Normal {
   readonly mean: number;
@@ -104,7 +106,10 @@ function explain<Place>(
   readings: readonly Reading<Place>[],
   { hypothesis, kernel, logPrior, covariance }: Prior<Place>,
 ): Fit<Place> {
-  const factor = cholesky(readings, covariance);
+  const factor = cholesky(
+    covariance,
+    readings.map(({ noiseVariance }) => noiseVariance),
+  );
   const whitened = solveLower(
     factor,
     readings.map(({ value }) => value),
@@ -121,48 +126,6 @@ function predict<Place>(readings: readonly Reading<Place>[], { kernel, factor, w
   const whitened = solveLower(factor, covariances);
   const explained = whitened.reduce((sum, value) => sum + value * value, 0);
   return { mean, sd: Math.sqrt(Math.max(1e-12, kernel(place, place) - explained)) };
-}
-
-/** The least diagonal element of the Cholesky factor's square; equal places would make the covariance singular but for their noise. */
-const JITTER = 1e-9;
-
-function cholesky(
-  readings: readonly { readonly noiseVariance: number }[],
-  covariance: readonly Float64Array[],
-): Float64Array[] {
-  const rows: Float64Array[] = [];
-  for (const [i, { noiseVariance }] of readings.entries()) {
-    const row = new Float64Array(i + 1);
-    const covariances = covariance[i] as Float64Array;
-    for (let j = 0; j <= i; j++) {
-      const other = rows[j] ?? row;
-      let sum = covariances[j] as number;
-      for (let k = 0; k < j; k++) sum -= (row[k] as number) * (other[k] as number);
-      row[j] = j < i ? sum / (other[j] as number) : Math.sqrt(Math.max(JITTER, sum + noiseVariance));
-    }
-    rows.push(row);
-  }
-  return rows;
-}
-
-function solveLower(factor: readonly Float64Array[], values: ArrayLike<number>): Float64Array {
-  const solution = new Float64Array(values.length);
-  for (const [i, row] of factor.entries()) {
-    let sum = values[i] as number;
-    for (let j = 0; j < i; j++) sum -= (row[j] as number) * (solution[j] as number);
-    solution[i] = sum / (row[i] as number);
-  }
-  return solution;
-}
-
-function solveUpper(factor: readonly Float64Array[], values: Float64Array): Float64Array {
-  const solution = new Float64Array(values.length);
-  for (let i = values.length - 1; i >= 0; i--) {
-    let sum = values[i] as number;
-    for (let j = i + 1; j < values.length; j++) sum -= (factor[j]?.[i] as number) * (solution[j] as number);
-    solution[i] = sum / (factor[i]?.[i] as number);
-  }
-  return solution;
 }
 
 /** Returns the Matérn covariance of smoothness 5/2 at a distance in length scales; 1 at distance 0. */

@@ -1,5 +1,6 @@
 import type { Accuracy } from '../loadgen/accuracy.ts';
 import type { LoadLevel } from '../loadgen/types.ts';
+import type { RequestLimits } from '../perfmodel/continuous/simulated-tokens.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import type { Assignment, Candidate } from '../space/types.ts';
 import type { Metrics } from './goal/metrics/registry.ts';
@@ -27,6 +28,8 @@ export interface Goal {
   readonly budget: LatencyBudget | null;
   readonly constraints: readonly Constraint[];
   readonly objectives: readonly Objective[];
+  /** What a good request of a language model keeps, in nanoseconds; absent where no limits were given. */
+  readonly goodput?: RequestLimits;
   /** What the names of metrics mean; `builtInMetrics` where absent. Not in the journal: whoever reads one says it again. */
   readonly metrics?: Metrics;
 }

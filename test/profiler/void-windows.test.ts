@@ -3,7 +3,7 @@ import type { HeldUp, Pause } from '../../src/loadgen/client/held-up.ts';
 import { type Flow, localFlow } from '../../src/loadgen/flow.ts';
 import type { Batch } from '../../src/loadgen/recorder.ts';
 import type { SendOrder } from '../../src/loadgen/sender.ts';
-import { heldUpReason } from '../../src/profiler/held-up-reason.ts';
+import { heldUpReason } from '../../src/profiler/client/held-up-reason.ts';
 import type { LevelOptions } from '../../src/profiler/level-options.ts';
 import type { Measurement, ProfileProgress } from '../../src/profiler/measurement.ts';
 import { watchPeriodNs } from '../../src/profiler/windows/void-windows.ts';

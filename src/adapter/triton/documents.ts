@@ -5,7 +5,7 @@ import type { Candidate } from '../../space/types.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import { printConfigText } from '../../triton/config/printer.ts';
 import type { EmittedCopy, EmittedDocument } from '../../tuner/adapter.ts';
-import { localPlaces } from './variants/artifacts.ts';
+import { localPlaces, writtenPlaces } from './variants/artifacts.ts';
 import { cacheDirectory } from './variants/cache.ts';
 
 const CONFIG_FILE = 'config.pbtxt';
@@ -27,7 +27,12 @@ export function configDocuments(
   });
   const artifact = artifactOf(candidate);
   const places = artifact ? localPlaces(artifact, cache) : [];
-  return [...texts, ...[...places].map(([place, source]) => ({ path: join(segmentOf(model), place), source }))];
+  const written = artifact ? writtenPlaces(artifact) : [];
+  return [
+    ...texts,
+    ...[...written].map(([place, text]) => ({ path: join(segmentOf(model), place), text })),
+    ...[...places].map(([place, source]) => ({ path: join(segmentOf(model), place), source })),
+  ];
 }
 
 /** Returns where a study's directory has the best config of its model; `segment` is the model's name as one safe segment of a path. */

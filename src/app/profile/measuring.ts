@@ -24,7 +24,7 @@ export interface LevelListener {
 /** What levels are measured on. */
 export interface LevelTarget {
   /** As the first lines name it. */
-  readonly serviceKind: 'TRITON' | 'HTTP';
+  readonly serviceKind: 'TRITON' | 'HTTP' | 'OPENAI';
   readonly isDecoupled: boolean;
   /** What was chosen for the user, a line each. */
   readonly assumptions: readonly string[];

@@ -1,3 +1,4 @@
+import type { TokenLimits } from '../../loadgen/token-tally.ts';
 import type { SweepRange } from '../../profiler/sweep.ts';
 import type { HeaderSpec, LaunchSpec, Protocol, TlsSpec } from '../../spec/server-spec.ts';
 import type { RequestDistribution } from '../../spec/study-spec.ts';
@@ -63,6 +64,15 @@ export interface ProfileOutputs {
   readonly collectMetrics?: boolean;
   readonly metricsUrl?: string;
   readonly verbose?: boolean;
+}
+
+/** How a language model is asked, and which of its replies are good ones. */
+export interface EndpointSpec {
+  /** A kind of endpoint, `openai`, `auto`, or the path of an OpenAI call. */
+  readonly endpoint?: string;
+  readonly goodput?: TokenLimits;
+  /** Fields of every request, by name. */
+  readonly extraInputs?: Readonly<Record<string, unknown>>;
 }
 
 /** How the server traces requests during a profile, as perf_analyzer's options of these names say. */

@@ -69,9 +69,16 @@ export async function openServer(
 /** What `openServer` needs of a spec. */
 export const serverOf = ({ server, traffic, trace }: StudySpec): AddressSpec & LaunchRequest => ({
   ...server,
+  ...protocolOf(server.endpoint),
   sharedMemory: traffic.sharedMemory,
   trace,
 });
+
+/** A language model's endpoint may say how the traffic goes. */
+function protocolOf(endpoint: string | undefined): Partial<Pick<AddressSpec, 'protocol'>> {
+  if (endpoint === 'triton-generate') return { protocol: 'http' };
+  return endpoint === 'triton-grpc' ? { protocol: 'grpc' } : {};
+}
 
 /** A name that no repository has: to unload it changes nothing. */
 const NO_MODEL = 'tritune-asks-whether-models-can-be-controlled';

@@ -2,8 +2,6 @@ import { tritonAdapter } from '../../adapter/triton/adapter.ts';
 import { createProfile, shorterWindows, studyWindows } from '../../adapter/triton/profile.ts';
 import { createTracing } from '../../adapter/triton/tracing.ts';
 import { type AccuracyRule, createAccuracyGuard } from '../../adapter/triton/variants/accuracy-guard.ts';
-import { createArtifacts } from '../../adapter/triton/variants/artifacts.ts';
-import { cacheDirectory } from '../../adapter/triton/variants/cache.ts';
 import { realClock } from '../../base/clock.ts';
 import type { Accuracy } from '../../loadgen/accuracy.ts';
 import type { PreparedInputs } from '../../loadgen/inputs.ts';
@@ -11,7 +9,6 @@ import { defaultPerfAnalyzerRule, type PerfAnalyzerRule } from '../../profiler/l
 import { configOfModel } from '../../space/model-configs.ts';
 import type { Candidate } from '../../space/types.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
-import { foldStudy } from '../../study/records/fold.ts';
 import type { LevelRange } from '../../study/types.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import type { TuneParts } from '../../tuner/run.ts';
@@ -20,7 +17,7 @@ import { devicesOf } from '../server/devices.ts';
 import type { OpenServer } from '../server/open-server.ts';
 import { compareReplies, expectsOutputs } from '../traffic/compare-outputs.ts';
 import { type FrontAsked, openFronts } from '../traffic/open-fronts.ts';
-import { controlOver, originalsOf } from './control-over.ts';
+import { controlOfStudy } from './control-of-study.ts';
 import type { OpenStudy } from './open-study.ts';
 import { type FrontInputs, trafficTo } from './pipeline/front-inputs.ts';
 import type { PlannedStudy } from './plan-study.ts';
@@ -71,15 +68,7 @@ export async function assembleParts(
     maxErrors: spec.traffic.maxErrors,
     ...(goal.latencyBudgetMs !== undefined && { budgetMs: goal.latencyBudgetMs }),
   });
-  const isNewStudy = plan.earlier.length === 0;
-  const mayBeLoading = !isNewStudy && foldStudy(plan.earlier).restored?.verified !== true;
-  const control = controlOver(client, originalsOf(plan.study), spec.server.restore, {
-    ...spec.limits,
-    allowForeignTraffic: measurement.allowForeignTraffic,
-    isNewStudy,
-    mayBeLoading,
-    artifacts: createArtifacts({ clock: realClock, cache: cacheDirectory(), ...(onBuild && { onBuild }) }),
-  });
+  const control = controlOfStudy(spec, plan, opened, onBuild);
   const rule = spec.accuracy ?? EXACT;
   const compare = (candidate: Candidate, signal: AbortSignal): Promise<Accuracy> =>
     compareReplies(opened, trafficTo(spec, model), inputs, configIn(candidate), rule, signal);

@@ -14,7 +14,7 @@ export function goalOf(
 ): Goal {
   const { latencyBudgetMs, percentile, constraints, modelBudgetsMs = {} } = goal;
   const budgets = Object.entries(modelBudgetsMs).map(([model, budgetMs]) => `latency@${model}<=${budgetMs}`);
-  const objectives = goal.objectives ?? usualObjectives(together);
+  const objectives = goal.objectives ?? (goal.goodput ? ['goodput'] : usualObjectives(together));
   return {
     budget: latencyBudgetMs === undefined ? null : { percentile, latencyMs: latencyBudgetMs },
     constraints: [...constraints, ...budgets].map(constraintParser(metrics)),

@@ -10,6 +10,7 @@ import { prepareOutput, studyFiles } from '../output/directory.ts';
 import { isSeries, occupied } from '../series/directory.ts';
 import { checkAdapter } from '../server/check-adapter.ts';
 import { commandLineWithoutValues, headersOf, withoutHeaderValues } from '../server/headers.ts';
+import { engineOfStudy } from './engine/engine-of-study.ts';
 import { findAdapter } from './find-adapter.ts';
 import { findSampler } from './find-sampler.ts';
 import { goalOf, levelsOf } from './goal.ts';
@@ -45,7 +46,7 @@ export interface Given {
 
 /** Opens the output directory and the journal of a new study. Errors: USAGE, OUTPUT_*. */
 export async function openStudy(spec: StudySpec, given: Given, wallMs: number): Promise<OpenStudy> {
-  const parts = await partsOf(spec, given);
+  const parts = await partsOf(spec, given, null);
   checkSpec(spec, parts.metrics);
   const directory = await prepareOutput(spec.output, spec.model, wallMs);
   if (await isSeries(directory)) throw occupied(directory);
@@ -68,7 +69,7 @@ export async function resumeStudy(
   try {
     const { started } = foldStudy(records);
     const spec = change(started.spec);
-    const parts = await partsOf(spec, given);
+    const parts = await partsOf(spec, given, started);
     checkAdapter(started, parts.adapter?.name);
     const kept = { journal, earlier: records, started, commandLine: started.commandLine };
     return { spec, ...parts, directory, ...kept };
@@ -81,8 +82,9 @@ export async function resumeStudy(
 type Parts = Pick<OpenStudy, 'sampler' | 'adapter' | 'metrics'>;
 
 /** The parts of a study that may be a stranger's. Errors: USAGE, INPUT_INVALID. */
-async function partsOf(spec: StudySpec, given: Given): Promise<Parts> {
-  const adapter = given.adapter ?? (spec.adapter === undefined ? null : await findAdapter(spec.adapter));
+async function partsOf(spec: StudySpec, given: Given, started: StudyStarted | null): Promise<Parts> {
+  const named = spec.adapter === undefined ? null : await findAdapter(spec.adapter);
+  const adapter = given.adapter ?? named ?? engineOfStudy(spec, started);
   return {
     adapter,
     sampler: given.sampler ? kindOf(given.sampler) : await findSampler(spec, adapter ? 'other' : 'triton'),

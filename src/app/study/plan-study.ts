@@ -25,6 +25,7 @@ import type { ModelConfig } from '../../triton/config/model-config.ts';
 import type { TunePlan } from '../../tuner/run.ts';
 import type { UsualTime } from '../../tuner/time-keeper.ts';
 import { checkAlike } from './check-alike.ts';
+import { withEngine } from './engine/served-settings.ts';
 import { type Expected, expectedDuration, type Seen } from './expected-duration.ts';
 import { goalOf, levelsOf } from './goal.ts';
 import { type OpenStudy, recordedSpec } from './open-study.ts';
@@ -108,7 +109,7 @@ function spaceOfModel({ spec, started }: PlannedFrom, { own, others, given, name
   for (const [name, other] of others) checkAlike(spec.model, own, name, other);
   const otherConfigs = Object.fromEntries([...others].map(([name, other]) => [name, other.config]));
   // To the letter: what the server has already needs no load.
-  const original = originalOf(config, otherConfigs);
+  const original = withEngine(originalOf(config, otherConfigs), space, spec);
   checkVariants(space, original);
   return spaceOfOne(space, original);
 }

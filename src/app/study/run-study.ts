@@ -5,6 +5,7 @@ import { lookFirst } from '../traffic/first-requests.ts';
 import { assumptionsOf } from '../traffic/requests.ts';
 import { assembleParts } from './assemble-parts.ts';
 import { callsFinder } from './calls/find-calls.ts';
+import { assembleLanguageParts } from './engine/language-on-triton.ts';
 import { checkAllParts, takeModels } from './held-model.ts';
 import type { OpenStudy } from './open-study.ts';
 import { inputsOfFronts, trafficTo } from './pipeline/front-inputs.ts';
@@ -66,10 +67,19 @@ export async function tuneStudy(
 const UNCHECKED =
   'accuracy of the variants is not checked: --input-data with expected outputs would (docs/variants.md)';
 
+const tellBuild =
+  (watch: StudyWatch) =>
+  (variant: string, log: string): void =>
+    watch.tell(`building variant '${variant}' (log: ${log})`);
+
 async function prepare(study: OpenStudy, opened: OpenServer, models: StudyModels, watch: StudyWatch) {
   await checkAllParts(opened, models, study.spec);
   const { own: original } = models;
   const planned = planStudy(study, opened.server, models);
+  if (study.spec.server.endpoint !== undefined) {
+    const { parts, close } = await assembleLanguageParts(study, planned, opened, tellBuild(watch));
+    return { plan: planned.plan, parts, close };
+  }
   const [{ inputs }, ...otherFronts] = await inputsOfFronts(study.spec, models);
   for (const each of [inputs, ...otherFronts.map((front) => front.inputs)])
     for (const line of assumptionsOf(each)) watch.tell(line);
@@ -79,7 +89,6 @@ async function prepare(study: OpenStudy, opened: OpenServer, models: StudyModels
   const usual = planned.usual?.(
     (await lookFirst(trafficTo(study.spec, study.spec.model), opened, original, inputs)).seen,
   );
-  const onBuild = (variant: string, log: string): void => watch.tell(`building variant '${variant}' (log: ${log})`);
-  const { parts, close } = await assembleParts(study, planned, opened, inputs, onBuild, otherFronts);
+  const { parts, close } = await assembleParts(study, planned, opened, inputs, tellBuild(watch), otherFronts);
   return { plan: { ...planned.plan, ...(usual && { usual }) }, parts, close };
 }

@@ -1,7 +1,8 @@
-import type { AdapterDefinition, OpenedAdapter } from '../../adapter/definition.ts';
+import type { AdapterDefinition, AdapterSpace, OpenedAdapter } from '../../adapter/definition.ts';
 import { combinationCount, viewSettings } from '../../adapter/settings/space-view.ts';
 import { whileHeld } from '../../adapter/triton/hold-model.ts';
 import { realClock } from '../../base/clock.ts';
+import type { ServerAdapter } from '../../tuner/adapter.ts';
 import { levelsOf } from './goal.ts';
 import type { OpenStudy } from './open-study.ts';
 import { type PlannedRun, planRun } from './plan-study.ts';
@@ -22,10 +23,12 @@ export async function tuneByAdapter(
     precision: measurement.precisionPercent / 100,
     ...(levels.mode === 'concurrency' && { maxInFlight: levels.high }),
   };
-  const opened = await definition.open(rule, study.started?.original);
-  const { adapter } = opened;
+  const opened = await definition.open(rule, study.started?.original, study.directory);
+  const { adapter, isOwn } = opened;
+  const held = (work: () => Promise<StudyOutcome>): Promise<StudyOutcome> =>
+    isOwn ? work() : whileHeld([model], adapter.identity, work);
   try {
-    return await whileHeld([model], adapter.identity, () => {
+    return await held(() => {
       const { plan, ...samplers } = planOf(study, opened);
       const { journal } = study;
       const parts = { adapter, journal, clock: realClock, ...samplers };
@@ -39,18 +42,26 @@ export async function tuneByAdapter(
 
 function planOf(
   study: OpenStudy,
-  { adapter, settings }: OpenedAdapter,
+  { adapter, settings, space = spaceOf(settings, adapter) }: OpenedAdapter,
 ): Pick<PlannedRun, 'plan' | 'sampler' | 'samplerFor'> {
   const { started } = study;
   const { plan, sampler, samplerFor, usual } = planRun(study, {
     ...{ adapter: adapter.name, server: adapter.identity },
     original: started?.original ?? adapter.original,
     wasLoaded: true,
-    space: { name: adapter.name, settings },
-    size: combinationCount(settings),
-    viewSpace: (narrowing) => viewSettings(settings, adapter, narrowing),
+    space: space.definition,
+    size: space.size,
+    places: space.places,
+    viewSpace: space.view,
   });
   // No request was sent, and no load seen, before the study.
   const nothing = { requestMs: null, loadSeconds: null };
   return { plan: { ...plan, ...(usual && { usual: usual(nothing) }) }, sampler, samplerFor };
 }
+
+const spaceOf = (settings: OpenedAdapter['settings'], adapter: ServerAdapter): AdapterSpace => ({
+  definition: { name: adapter.name, settings },
+  size: combinationCount(settings),
+  places: 1,
+  view: (narrowing) => viewSettings(settings, adapter, narrowing),
+});

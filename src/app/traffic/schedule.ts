@@ -55,7 +55,8 @@ function endless(schedule: Schedule, perSecond: number): TimedRequests {
   return { schedule, perSecond, requests: null };
 }
 
-function replayed(arrivalsNs: readonly number[], speed: number): TimedRequests {
+/** Returns recorded arrivals as they are sent again, `speed` times as fast. */
+export function replayed(arrivalsNs: readonly number[], speed: number): TimedRequests {
   const spanNs = ((arrivalsNs.at(-1) ?? 0) - (arrivalsNs[0] ?? 0)) / speed;
   return finite({ kind: 'replay', arrivalsNs, speed }, spanNs);
 }

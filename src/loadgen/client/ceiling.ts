@@ -20,7 +20,7 @@ const DRAIN_MS = 1000;
 
 /** The load to measure. TLS and reply checks are beyond the null server. */
 export interface NullTraffic extends Pick<OpenOptions, 'streaming'> {
-  readonly protocol: 'grpc' | 'http';
+  readonly protocol: 'grpc' | 'http' | 'grpc-text' | 'events';
   readonly requests: RequestSet;
   readonly sequences?: SequenceRule | undefined;
 }

@@ -35,7 +35,28 @@ const HTTP_REPLY = Buffer.from(
 );
 const HEAD_END = '\r\n\r\n';
 
-const isStreaming = workerData === 'grpc-stream';
+/** Pieces of text in an answer of a language model. */
+const PIECES = 64;
+/** An event that says the same to clients of OpenAI and of Triton's `generate_stream`. */
+const eventOf = (number: number): string => {
+  const isLast = number === PIECES - 1;
+  const choice = { index: 0, delta: { content: ` ${number}` }, finish_reason: isLast ? 'length' : null };
+  const usage = isLast ? { prompt_tokens: 1, completion_tokens: PIECES } : null;
+  return `data: ${JSON.stringify({ id: 'null', text_output: ` ${number}`, choices: [choice], usage })}\n\n`;
+};
+const chunkOf = (text: string): string => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
+const EVENTS_REPLY = Buffer.from(
+  [
+    'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n',
+    ...Array.from({ length: PIECES }, (_, number) => chunkOf(eventOf(number))),
+    chunkOf('data: [DONE]\n\n'),
+    '0\r\n\r\n',
+  ].join(''),
+  'latin1',
+);
+
+const hasText = workerData === 'grpc-text';
+const isStreaming = workerData === 'grpc-stream' || hasText;
 
 const replyTo = (streamId: number): Buffer =>
   Buffer.concat([
@@ -54,6 +75,19 @@ const FINAL_MESSAGE = field(
   field(4, Buffer.concat([field(1, Buffer.from('triton_final_response')), field(2, Buffer.of(0x08, 1))])),
 );
 const FINAL_REPLY = Buffer.concat([Buffer.of(0, 0, 0, 0, FINAL_MESSAGE.length), FINAL_MESSAGE]);
+
+/** infer_response { outputs { name, datatype }, raw_output_contents }: a text of one letter. */
+const TEXT_MESSAGE = field(
+  2,
+  Buffer.concat([
+    field(5, Buffer.concat([field(1, Buffer.from('text_output')), field(2, Buffer.from('BYTES'))])),
+    field(6, Buffer.of(1, 0, 0, 0, 0x61)),
+  ]),
+);
+const TEXT_REPLY = Buffer.concat([Buffer.of(0, 0, 0, 0, TEXT_MESSAGE.length), TEXT_MESSAGE]);
+const STREAM_REPLY = hasText
+  ? Buffer.concat([...Array.from({ length: PIECES }, () => TEXT_REPLY), FINAL_REPLY])
+  : FINAL_REPLY;
 
 /** Counts the messages that a stream carries. */
 class MessageCounter {
@@ -102,7 +136,7 @@ function serveGrpc(socket: Socket): void {
         replies.push(frame(HEADERS, END_HEADERS, streamId, STATUS_200));
       }
       for (let ended = counter.push(bytes, start, end); ended > 0; ended--) {
-        replies.push(frame(DATA, 0, streamId, FINAL_REPLY));
+        replies.push(frame(DATA, 0, streamId, STREAM_REPLY));
       }
     },
     dataEnd(streamId, flags, length) {
@@ -150,12 +184,12 @@ function serveHttp(socket: Socket): void {
     bodyLeft -= chunk.length - at;
     if (bodyLeft <= 0) {
       bodyLeft = 0;
-      socket.write(HTTP_REPLY);
+      socket.write(workerData === 'events' ? EVENTS_REPLY : HTTP_REPLY);
     }
   });
 }
 
-const serve = workerData === 'http' ? serveHttp : serveGrpc;
+const serve = workerData === 'http' || workerData === 'events' ? serveHttp : serveGrpc;
 const server = createServer({ noDelay: true }, (socket) => {
   socket.on('error', () => socket.destroy());
   serve(socket);

@@ -8,8 +8,11 @@ const START_TIMEOUT_MS = 5000;
 
 const threadFile = join(import.meta.dirname, `null-server-thread${extname(import.meta.filename)}`);
 
-/** With `grpc-stream` every message of a stream has its answer on the stream. */
-export type NullProtocol = 'grpc' | 'grpc-stream' | 'http';
+/**
+ * With `grpc-stream` every message of a stream has its answer on the stream, with `grpc-text` some answers with text before it. `events` is
+ * HTTP with streams of server-sent events.
+ */
+export type NullProtocol = 'grpc' | 'grpc-stream' | 'grpc-text' | 'http' | 'events';
 
 export interface NullServer {
   /** HOST:PORT */

@@ -8,6 +8,10 @@ export interface Prompt {
   readonly maxTokens: number | null;
   /** The server is asked to go on to `maxTokens` whatever the model says, where it knows how. */
   readonly ignoresEnd: boolean;
+  /** The reply's text is asked for: a later turn of the conversation has it in its history. */
+  readonly wantsText?: true;
+  /** In a conversation: milliseconds from the reply of the turn before to the sending of this one, at least. */
+  readonly thinkMs?: number;
 }
 
 export interface ChatMessage {

@@ -7,10 +7,16 @@ import { StreamCall } from './h2/stream-call.ts';
 import { encodeInferMessage, framed } from './infer-message.ts';
 import { CLOSED } from './outcome.ts';
 import { withTimes } from './request-timer.ts';
+import type { StreamReplies } from './stream-reply.ts';
 
 interface StreamRequest extends PreparedRequest {
   /** The message behind its gRPC prefix. */
   readonly body: Buffer;
+}
+
+export interface StreamOptions extends LeanOptions {
+  /** Makes what takes the replies of a stream, once for each; without it they are counted. */
+  readonly replies?: (() => StreamReplies) | undefined;
 }
 
 /** Asks the server to say which response is a request's last, if need be by an empty one. */
@@ -23,21 +29,23 @@ const IDLE_MS = 1000;
  * Inference over long-lived bidirectional gRPC streams, one for each request in flight: for decoupled models, whose
  * requests have any number of responses. A request is over when its final response has come.
  */
-export function openGrpcStream(options: LeanOptions): Transport<StreamRequest> {
+export function openGrpcStream(options: StreamOptions): Transport<StreamRequest> {
   return new GrpcStream(options);
 }
 
 class GrpcStream implements Transport<StreamRequest>, CallOwner {
   readonly #connections: Connections;
   readonly #compression: Compression | undefined;
+  readonly #newReplies: (() => StreamReplies) | undefined;
   /** Open streams without a request, the last used last. */
   readonly #idle: StreamCall[] = [];
   #sent = 0;
   /** Runs while there are idle streams. */
   #idleTimer: NodeJS.Timeout | null = null;
 
-  constructor(options: LeanOptions) {
+  constructor(options: StreamOptions) {
     this.#compression = options.compression;
+    this.#newReplies = options.replies;
     this.#connections = new Connections(options, STREAM_INFER_PATH, this);
   }
 
@@ -53,7 +61,7 @@ class GrpcStream implements Transport<StreamRequest>, CallOwner {
     }
     this.#sent++;
     const idle = this.#takeIdle();
-    const call = idle ?? new StreamCall((replied, outcome) => this.#replied(replied, outcome));
+    const call = idle ?? this.#newCall();
     this.#connections.begin(call, prepared.body, done);
     if (idle) idle.carrier?.resume(idle);
     else this.#connections.start(call);
@@ -62,6 +70,10 @@ class GrpcStream implements Transport<StreamRequest>, CallOwner {
   async close(): Promise<void> {
     if (this.#idleTimer) clearTimeout(this.#idleTimer);
     this.#connections.close(CLOSED);
+  }
+
+  #newCall(): StreamCall {
+    return new StreamCall((replied, outcome) => this.#replied(replied, outcome), this.#newReplies?.());
   }
 
   #watchIdle(): void {
@@ -86,8 +98,9 @@ class GrpcStream implements Transport<StreamRequest>, CallOwner {
     const at = this.#idle.indexOf(call as StreamCall);
     if (at >= 0) this.#idle.splice(at, 1);
     const { done } = call;
+    const told = (call as StreamCall).ended(outcome);
     call.end();
-    done(outcome);
+    done(told);
   }
 
   leaving(connection: Connection): void {

@@ -1,4 +1,50 @@
 import protobuf from 'protobufjs';
+import type { SendFailure, SendOutcome } from '../types.ts';
+import { failed } from './outcome.ts';
+
+/** Takes the replies on a stream to one request after the other. */
+export interface StreamReplies {
+  /** A request is sent. */
+  begin(): void;
+  /** Reads a message, which is good only until it returns. Throws on bytes that are none. */
+  take(message: Buffer): StreamReply;
+  /** The outcome of a request whose final response has come. */
+  outcome(): SendOutcome;
+  /** The outcome of a request whose stream ended before that. */
+  unfinished(message: string): SendFailure;
+  /** The outcome of a request whose connection was lost for this reason. */
+  lost(why: SendFailure): SendFailure;
+}
+
+/** What nearly every stream of a model with one response ends with: no object per request. */
+const SENT_ONE: SendOutcome = Object.freeze({ ok: true, responses: 1 });
+
+/** Counts the responses. */
+export class PlainReplies implements StreamReplies {
+  #responses = 0;
+
+  begin(): void {
+    this.#responses = 0;
+  }
+
+  take(message: Buffer): StreamReply {
+    const reply = readStreamReply(message);
+    if (reply.hasOutputs) this.#responses++;
+    return reply;
+  }
+
+  outcome(): SendOutcome {
+    return this.#responses === 1 ? SENT_ONE : { ok: true, responses: this.#responses };
+  }
+
+  unfinished(message: string): SendFailure {
+    return failed('malformed', message);
+  }
+
+  lost(why: SendFailure): SendFailure {
+    return why;
+  }
+}
 
 /** The part of a `ModelStreamInferResponse` that a client needs. */
 export interface StreamReply {
@@ -22,21 +68,27 @@ const replies: readonly StreamReply[] = [0, IS_FINAL, HAS_OUTPUTS, IS_FINAL | HA
 
 /**
  * Reads only what it must, so that large outputs cost nothing: error_message is field 1, infer_response field 2, and in
- * that the map of parameters field 4 and the outputs field 5. Throws on bytes that are no such message.
+ * that the map of parameters field 4 and the outputs field 5. Throws on bytes that are no such message. `onResponse` takes the bytes of the
+ * infer_response.
  */
-export function readStreamReply(bytes: Uint8Array): StreamReply {
+export function readStreamReply(bytes: Uint8Array, onResponse: (response: Uint8Array) => void = nobody): StreamReply {
   const reader = protobuf.Reader.create(bytes);
   let error = '';
   let flags = 0;
   while (reader.pos < reader.len) {
     const tag = reader.uint32();
     if (tag === ((1 << 3) | BYTES)) error = reader.string();
-    else if (tag === ((2 << 3) | BYTES)) flags |= readResponse(reader, reader.uint32());
-    else reader.skipType(tag & 7);
+    else if (tag === ((2 << 3) | BYTES)) {
+      const length = reader.uint32();
+      flags |= readResponse(reader, length);
+      onResponse(bytes.subarray(reader.pos - length, reader.pos));
+    } else reader.skipType(tag & 7);
   }
   const reply = replies[flags] as StreamReply;
   return error === '' ? reply : { ...reply, error };
 }
+
+const nobody = (): void => undefined;
 
 /** Reads the flags of an infer_response of this length in bytes. */
 function readResponse(reader: protobuf.Reader, length: number): number {

@@ -3,6 +3,7 @@ import { allHeldUp } from '../client/held-up.ts';
 import { allClientTimes } from '../client-times.ts';
 import { allReplies } from '../plain-http/tally.ts';
 import type { Batch, FailureTally } from '../recorder.ts';
+import { allTokens, unpackTokens } from '../token-tally.ts';
 import type { PackedBatch } from './messages.ts';
 
 /** State of the threads at the end of a merged batch. */
@@ -99,6 +100,7 @@ export class BatchMerge {
     const scheduled = batches.flatMap((batch) => batch.fromDue ?? []);
     const clientTimes = allClientTimes(batches);
     const replies = allReplies(batches);
+    const tokens = allTokens(batches.map((each) => (each.tokens ? { tokens: unpackTokens(each.tokens) } : {})));
     const heldUp = batches.flatMap((batch) => batch.heldUp ?? []);
     const batch: Batch = {
       startNs,
@@ -111,6 +113,7 @@ export class BatchMerge {
       ...(scheduled.length > 0 && { fromDue: mergedHistogram(scheduled) }),
       ...(clientTimes && { clientTimes }),
       ...(replies && { replies }),
+      ...(tokens && { tokens }),
       ...(heldUp.length > 0 && { heldUp: allHeldUp(heldUp, this.#pending.length) }),
     };
     const said = this.#last.filter((last) => last !== undefined);

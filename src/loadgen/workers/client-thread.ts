@@ -3,12 +3,14 @@ import { openAlarm } from '../../base/alarm.ts';
 import { type Clock, realClock } from '../../base/clock.ts';
 import { isTrituneError, messageOf } from '../../base/errors.ts';
 import { watchThread } from '../client/cost.ts';
+import { openEndpoint } from '../endpoints/open-endpoint.ts';
 import { type Flow, localFlow } from '../flow.ts';
 import { observedTransport } from '../observed-transport.ts';
 import { openPlainHttp } from '../plain-http/plain-http.ts';
 import type { Batch } from '../recorder.ts';
 import { bothChecks, replyCheck } from '../reply-check.ts';
 import { partOfOutputs } from '../shared-memory/shared-outputs.ts';
+import { buffersOf } from '../token-tally.ts';
 import { openTransport } from '../transports/open.ts';
 import { redacting } from '../transports/redacting-transport.ts';
 import type { RequestSet, Transport } from '../types.ts';
@@ -38,8 +40,7 @@ const clock: Clock = { ...realClock, nowNs: () => realClock.nowNs() + shiftNs };
 const alarm = openAlarm();
 const watch = watchThread(settings.part.of);
 const sets = new Map<number, RequestSet>();
-const observed =
-  settings.transport.protocol !== 'plain-http' && settings.transport.observes ? new ObservedRequests() : null;
+const observed = 'observes' in settings.transport && settings.transport.observes ? new ObservedRequests() : null;
 let transport: Transport | undefined;
 let nullTransport: Transport | undefined;
 /** By number. One may be opened before another is sent. */
@@ -81,10 +82,8 @@ function sayBatch(number: number, { flow, recording, pauses }: RunningFlow, batc
   const heldUp = pauses && { heldUp: pauses.take() };
   const packed = { ...packBatch(batch), ...stateOf(flow), ...heldUp, failures, sent };
   const histograms = [packed.latencies, ...(packed.fromDue ? [packed.fromDue] : [])];
-  say(
-    { type: 'batch', flow: number, recording, batch: packed },
-    histograms.map(({ cells }) => cells.buffer),
-  );
+  const moved = [...histograms.map(({ cells }) => cells.buffer), ...(packed.tokens ? buffersOf(packed.tokens) : [])];
+  say({ type: 'batch', flow: number, recording, batch: packed }, moved);
 }
 
 function open(of: ThreadSettings['transport']): Transport {
@@ -92,6 +91,7 @@ function open(of: ThreadSettings['transport']): Transport {
     const plain = openPlainHttp(of.options, of.request);
     return of.secrets.length > 0 ? redacting(plain, of.secrets) : plain;
   }
+  if (of.protocol === 'language') return openEndpoint(of.options);
   const { protocol, options, tolerance } = of;
   const expected = tolerance === undefined ? undefined : replyCheck(tolerance);
   // A stream's replies cannot be read.
@@ -106,6 +106,9 @@ function openNull(url: string): Transport {
   if (settings.transport.protocol === 'plain-http') {
     const { options, request } = settings.transport;
     return openPlainHttp({ ...options, address: url, tls: undefined }, request);
+  }
+  if (settings.transport.protocol === 'language') {
+    return openEndpoint({ ...settings.transport.options, address: url, tls: undefined });
   }
   const { protocol, options } = settings.transport;
   return openTransport(protocol, { ...options, url, tls: undefined, sharedOutputs: undefined });

@@ -1,12 +1,14 @@
 import type { PackedHistogram } from '../../stats/histogram.ts';
 import { LatencyHistogram } from '../../stats/histogram.ts';
 import type { ClientUse } from '../client/cost.ts';
+import type { EndpointOptions } from '../endpoints/endpoint.ts';
 import type { Unserved } from '../flow.ts';
 import { SendTally } from '../pacing/open-loop.ts';
 import type { Part } from '../pacing/part.ts';
 import type { PlainHttpOptions, PlainHttpRequest } from '../plain-http/plain-http.ts';
 import type { Batch, BatchRule, FailureTally } from '../recorder.ts';
 import type { SendOrder } from '../sender.ts';
+import { type PackedTokenTally, packTokens } from '../token-tally.ts';
 import type { OpenOptions } from '../transports/open.ts';
 import type { RequestHeader, RequestSet } from '../types.ts';
 import type { PackedObserved } from './observed-requests.ts';
@@ -20,7 +22,13 @@ export interface ThreadSettings {
 }
 
 /** How a thread opens its own transport. */
-export type WorkerTransport = InferTransport | PlainHttpTransport;
+export type WorkerTransport = InferTransport | PlainHttpTransport | LanguageTransport;
+
+/** Prompts to a language model. */
+export interface LanguageTransport {
+  readonly protocol: 'language';
+  readonly options: EndpointOptions;
+}
 
 /** One request to any URL. */
 export interface PlainHttpTransport {
@@ -106,9 +114,10 @@ export type Report =
   | { readonly type: 'observed'; readonly requests: readonly PackedObserved[] }
   | { readonly type: 'failed'; readonly code: string; readonly message: string; readonly hint: string };
 
-export interface PackedBatch extends PartState, Omit<Batch, 'latencies' | 'fromDue'> {
+export interface PackedBatch extends PartState, Omit<Batch, 'latencies' | 'fromDue' | 'tokens'> {
   readonly latencies: PackedHistogram;
   readonly fromDue: PackedHistogram | null;
+  readonly tokens?: PackedTokenTally;
   /** Requests sent until its end, since the flow's start. */
   readonly sent: number;
   readonly failures: readonly FailureTally[];
@@ -121,10 +130,11 @@ export interface PackedTally {
   readonly lateness: PackedHistogram;
 }
 
-export const packBatch = ({ latencies, fromDue, ...batch }: Batch) => ({
+export const packBatch = ({ latencies, fromDue, tokens, ...batch }: Batch) => ({
   ...batch,
   latencies: latencies.pack(),
   fromDue: fromDue?.pack() ?? null,
+  ...(tokens && { tokens: packTokens(tokens) }),
 });
 
 export const packTally = ({ sent, late, dropped, lateness }: SendTally): PackedTally => ({

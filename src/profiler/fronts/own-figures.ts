@@ -6,6 +6,7 @@ import { httpReplies } from '../http-replies.ts';
 import { latencyPercentiles, latencySummary } from '../latency-summary.ts';
 import type { LevelOptions } from '../level-options.ts';
 import type { ClientTimesUs, Measurement, OpenLoopFigures } from '../measurement.ts';
+import { tokensOf } from '../tokens-of.ts';
 import { percentileRangeMs, type WindowedFigures } from '../windows/figures.ts';
 import type { WindowsOutcome } from '../windows/outcome.ts';
 
@@ -26,6 +27,7 @@ export function ownFigures(
   const requests = figures.succeeded + figures.failed;
   const dropped = paced?.droppedSends ?? 0;
   const windowPercentilesMs = percentileRangeMs(figures.ofEach, options.percentile);
+  const tokens = tokensOf(figures.batches, options, failures);
   return {
     level: options.level,
     throughput: timesInterval(figures.rate, options.requests.batch),
@@ -46,6 +48,7 @@ export function ownFigures(
     errorRate: requests === 0 ? 1 : (figures.failed + dropped) / (requests + dropped),
     ...(figures.clientTimes && { clientTimes: meanTimes(figures.clientTimes) }),
     ...(paced && { openLoop: paced }),
+    ...(tokens && { tokens }),
     ...(figures.replies && { replies: httpReplies(figures.replies, figures.fromDue ?? figures.latencies) }),
   };
 }

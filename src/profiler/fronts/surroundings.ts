@@ -1,12 +1,16 @@
 import { type ClientUse, watchClient } from '../../loadgen/client/cost.ts';
 import { DeviceReadings } from '../devices/device-readings.ts';
+import { watchEngine } from '../devices/engine-readings.ts';
 import type { LevelOptions } from '../level-options.ts';
 import type { Measurement } from '../measurement.ts';
 import { Gate } from './gate.ts';
 import type { Gates } from './measure-front.ts';
 
 /** What is watched once, whatever number of fronts is measured. */
-export type WatchOptions = Pick<LevelOptions, 'clock' | 'onProgress' | 'deviceProbe' | 'hostWorkUs' | 'watchClient'>;
+export type WatchOptions = Pick<
+  LevelOptions,
+  'clock' | 'onProgress' | 'deviceProbe' | 'engineProbe' | 'hostWorkUs' | 'watchClient'
+>;
 
 /** The gates of a measurement, and what is watched beside its traffic. */
 export interface Surroundings {
@@ -24,9 +28,10 @@ export async function withSurroundings<T extends object>(
   options: WatchOptions,
   fronts: number,
   measure: (surroundings: Surroundings) => Promise<T>,
-): Promise<T & Pick<Measurement, 'device' | 'hostWorkUs'>> {
+): Promise<T & Pick<Measurement, 'device' | 'engine' | 'hostWorkUs'>> {
   const client = (options.watchClient ?? watchClient)();
   const devices = new DeviceReadings(options);
+  const engine = watchEngine(options);
   const hostWork: (number | undefined)[] = [];
   let use: ClientUse | undefined;
   const gates: Gates = {
@@ -35,8 +40,12 @@ export async function withSurroundings<T extends object>(
       options.onProgress?.({ phase: 'warm-up' });
     }),
     started: new Gate(fronts),
-    warm: new Gate(fronts, () => client.restart()),
+    warm: new Gate(fronts, () => {
+      client.restart();
+      engine.start();
+    }),
     counted: new Gate(fronts, async () => {
+      engine.stop();
       use = await client.read();
       devices.readIfNone();
     }),
@@ -46,10 +55,11 @@ export async function withSurroundings<T extends object>(
   };
   try {
     const figures = await measure({ gates, devices, use: () => use as ClientUse });
-    return { ...figures, device: await devices.mean(), ...hostFigure(hostWork) };
+    return { ...figures, device: await devices.mean(), ...(await engine.figures()), ...hostFigure(hostWork) };
   } finally {
     client.stop();
     devices.stop();
+    engine.stop();
   }
 }
 

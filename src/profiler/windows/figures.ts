@@ -70,12 +70,10 @@ export function figuresOf(
   batches: readonly CountedBatch[],
   { latencies, fromDue }: LatencySums,
   windows: number,
-  { percentile, level, stability }: Pick<LevelOptions, 'percentile' | 'level' | 'stability'>,
+  options: RateAsked & Pick<LevelOptions, 'percentile'>,
 ): WindowedFigures {
   const scheduled = fromDue.count > 0;
   const histograms = batches.map((batch) => batch.fromDue ?? batch.latencies);
-  const isInterval = stability === undefined || stability.kind === 'interval';
-  const paced = isInterval ? batches.flatMap(inPace) : [];
   return {
     windows,
     durationNs: batches.reduce((total, { startNs, endNs }) => total + endNs - startNs, 0),
@@ -87,36 +85,53 @@ export function figuresOf(
     clientTimes: allClientTimes(batches),
     fromDue: scheduled ? fromDue : null,
     replies: allReplies(batches),
-    rate: writable(paced.length > 0 ? pacedRate(paced, level.value) : rateOf(batches)),
-    percentileMs: inMs(quantileInterval(histograms, scheduled ? fromDue : latencies, percentile / 100)),
+    rate: rateOf(batches, ({ succeeded }) => succeeded, options),
+    percentileMs: inMs(quantileInterval(histograms, scheduled ? fromDue : latencies, options.percentile / 100)),
   };
 }
 
 interface Paced {
-  readonly succeeded: number;
+  readonly count: number;
   readonly due: number;
 }
 
-/** The number of requests due in the very first batch is unknown. */
-const inPace = ({ succeeded, dueAtStart, dueAtEnd }: CountedBatch): readonly Paced[] =>
-  dueAtStart === null || dueAtEnd === null ? [] : [{ succeeded, due: dueAtEnd - dueAtStart }];
-
-const rateOf = (batches: readonly Batch[]): Interval =>
-  rateInterval(
-    batches.map((batch) => batch.succeeded),
-    batches.map((batch) => (batch.endNs - batch.startNs) / NS_PER_S),
-  );
+/** What rates are told of. */
+type RateAsked = Pick<LevelOptions, 'level' | 'stability'>;
 
 /**
- * In an open loop, by the rule of intervals: the share of what was due that was served, times the rate asked for. Random arrivals vary from batch to
- * batch, and that is no property of the server. A share above one is a backlog from before, and cannot last.
+ * Returns how often per second what `countOf` counts happened, over batches in their order. In an open loop, by the rule of intervals, it is the
+ * count for each request that was due, times the rate asked for: random arrivals vary from batch to batch, and that is no property of the
+ * server. More than `mostPerRequest` is a backlog from before, and cannot last.
  */
-function pacedRate(paced: readonly Paced[], perSecond: number): Interval {
+export function rateOf(
+  batches: readonly CountedBatch[],
+  countOf: (batch: CountedBatch) => number,
+  { level, stability }: RateAsked,
+  mostPerRequest = 1,
+): Interval {
+  const isInterval = stability === undefined || stability.kind === 'interval';
+  const paced = isInterval ? batches.flatMap((batch) => inPace(batch, countOf)) : [];
+  if (paced.length > 0) return writable(pacedRate(paced, level.value, mostPerRequest));
+  return writable(
+    rateInterval(
+      batches.map(countOf),
+      batches.map(({ startNs, endNs }) => (endNs - startNs) / NS_PER_S),
+    ),
+  );
+}
+
+/** The number of requests due in the very first batch is unknown. */
+function inPace(batch: CountedBatch, countOf: (batch: CountedBatch) => number): readonly Paced[] {
+  const { dueAtStart, dueAtEnd } = batch;
+  return dueAtStart === null || dueAtEnd === null ? [] : [{ count: countOf(batch), due: dueAtEnd - dueAtStart }];
+}
+
+function pacedRate(paced: readonly Paced[], perSecond: number, most: number): Interval {
   const share = shareInterval(
-    paced.map(({ succeeded }) => succeeded),
+    paced.map(({ count }) => count),
     paced.map(({ due }) => due),
   );
-  const atMostAll = (part: number): number => Math.min(part, 1) * perSecond;
+  const atMostAll = (part: number): number => Math.min(part, most) * perSecond;
   return { value: atMostAll(share.value), low: atMostAll(share.low), high: atMostAll(share.high) };
 }
 
@@ -124,7 +139,7 @@ function pacedRate(paced: readonly Paced[], perSecond: number): Interval {
 const writable = (interval: Interval): Interval =>
   Number.isFinite(interval.high) ? interval : { value: interval.value, low: 0, high: 2 * interval.value };
 
-const inMs = (interval: Interval): Interval => ({
+export const inMs = (interval: Interval): Interval => ({
   value: nsToMs(interval.value),
   low: nsToMs(interval.low),
   high: nsToMs(interval.high),

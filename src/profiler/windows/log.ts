@@ -31,7 +31,7 @@ interface Window extends CountedWindow {
 export interface CountedWindows extends WindowedFigures {
   readonly start: Boundary;
   readonly end: Boundary;
-  readonly batches: readonly Batch[];
+  readonly batches: readonly CountedBatch[];
   readonly sums: LatencySums;
   /** The share of the requests answered between both ends that is counted: less than 1 where windows were dropped. */
   readonly countedShare: number;

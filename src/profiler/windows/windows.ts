@@ -15,8 +15,6 @@ import { hangsOnPauses, isVoid, watchPeriodNs } from './void-windows.ts';
 
 /** Batches per window; their spread gives the confidence intervals. */
 const BATCHES_PER_WINDOW = 5;
-/** Length of a window in mean latencies, at least: neighbouring shorter windows would share their requests. */
-const LATENCIES_PER_WINDOW = 20;
 /** The time of all windows together, at most, in planned lengths; then a stalled server has the last word. */
 const PATIENCE = 3;
 /** Fewer windows than this do not say that a budget is missed, however far. */
@@ -113,10 +111,10 @@ async function measureUntilPrecise(
   }
 }
 
-/** Long enough for `minRequests` and for 20 latencies, within the rule's bounds. */
+/** Long enough for the rule's requests and latencies, within its bounds. */
 function windowLengthNs(warmth: Warmth, rule: WindowRule): number {
   const forRequestsNs = warmth.requestsPerSecond > 0 ? (rule.minRequests / warmth.requestsPerSecond) * NS_PER_S : 0;
-  const wantedNs = Math.max(forRequestsNs, LATENCIES_PER_WINDOW * warmth.meanLatencyNs);
+  const wantedNs = Math.max(forRequestsNs, rule.minLatencies * warmth.meanLatencyNs);
   return Math.min(Math.max(wantedNs, msToNs(rule.minWindowMs)), msToNs(rule.maxWindowMs));
 }
 

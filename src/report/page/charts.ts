@@ -1,4 +1,4 @@
-import { clientPartsOf } from '../../profiler/client-parts.ts';
+import { clientPartsOf } from '../../profiler/client/client-parts.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { CandidateShape } from '../../space/types.ts';
 import { timeSplitOf } from '../../study/analysis/explain/time-split.ts';

@@ -5,6 +5,7 @@ import {
   modelConfigSchema,
   type ValueSchema,
 } from '../../triton/config/schema.ts';
+import { isSettingPath } from '../engine/engine.ts';
 import { didYouMean } from '../nearest.ts';
 import type { ConfigPath, FieldWrite, ParameterValue } from '../types.ts';
 import { formatPath } from './config-path.ts';
@@ -12,6 +13,8 @@ import { formatPath } from './config-path.ts';
 /** What a path leads to: a list or a map, or one value of a field or of those. */
 type Shape =
   | ValueSchema
+  /** A setting of a language model's engine: what it may be, the engine knows. */
+  | { readonly type: 'any' }
   | { readonly type: 'list'; readonly item: ValueSchema }
   | { readonly type: 'map'; readonly item: ValueSchema };
 
@@ -46,6 +49,7 @@ export function isMessage(path: ConfigPath): boolean {
 }
 
 function shapeAt(path: ConfigPath): Shape {
+  if (isSettingPath(path)) return settingShape(path);
   let shape: Shape = { type: 'message', message: modelConfigSchema() };
   for (const [depth, segment] of path.entries()) {
     const before = formatPath(path.slice(0, depth)) || 'the model config';
@@ -57,6 +61,12 @@ function shapeAt(path: ConfigPath): Shape {
     else throw new FieldFault(`${before} has no ${typeof segment === 'string' ? 'fields' : 'items'}`);
   }
   return shape;
+}
+
+/** Throws a FieldFault for all settings at once. */
+function settingShape(path: ConfigPath): Shape {
+  if (path.length > 1 && path.every((segment) => typeof segment === 'string')) return { type: 'any' };
+  throw new FieldFault(`${formatPath(path)} is no setting: name one, as in engine.max_num_seqs`);
 }
 
 function fieldShape(message: MessageSchema, name: string, before: string): Shape {
@@ -82,6 +92,8 @@ export function onOff(value: Json): Json {
 
 function fitted(shape: Shape, value: Json, where: string): Json {
   switch (shape.type) {
+    case 'any':
+      return value;
     case 'list':
       return (Array.isArray(value) ? value : [value]).map((item) => fitted(shape.item, item, where));
     case 'scalar':

@@ -22,11 +22,20 @@ interface Token {
   readonly text: string;
 }
 
+/** Reads a rule's relation, as `parseValue` does. Throws a FieldFault that says what cannot be read. */
+export function parseExpression(text: string, names: Names): Expression {
+  const whole = parseValue(text, names);
+  if (whole.kind !== 'operation' || ['+', '-', '*', '/', '%', 'negate'].includes(whole.operator)) {
+    throw new FieldFault(`'${text}' is no relation: compare something, as in a <= b`);
+  }
+  return whole;
+}
+
 /**
- * Reads a rule's relation: numbers, text, true/false, parameters, `config.`/`base.` fields, `limits.`, + - * / %,
+ * Reads an expression of any value: numbers, text, true/false, parameters, `config.`/`base.` fields, `limits.`, + - * / %,
  * == != < <= > >=, and/or/not, min(), max(), count(). Throws a FieldFault that says what cannot be read.
  */
-export function parseExpression(text: string, names: Names): Expression {
+export function parseValue(text: string, names: Names): Expression {
   const tokens = tokenize(text);
   let next = 0;
   const peek = (): Token => tokens[next] as Token;
@@ -78,9 +87,6 @@ export function parseExpression(text: string, names: Names): Expression {
   };
   const whole = parseLevel(0, 0);
   if (peek().kind !== 'end') throw new FieldFault(`'${text}': unexpected ${where(peek())}`);
-  if (whole.kind !== 'operation' || ['+', '-', '*', '/', '%', 'negate'].includes(whole.operator)) {
-    throw new FieldFault(`'${text}' is no relation: compare something, as in a <= b`);
-  }
   return whole;
 }
 

@@ -4,6 +4,7 @@ import { compileCondition } from '../expressions/condition.ts';
 import { parseExpression } from '../expressions/expression.ts';
 import type { Names } from '../subject.ts';
 import type { Parameter, Rule, SearchSpace } from '../types.ts';
+import { compileLaw, traitsOf } from './engine-form.ts';
 import type { JoinedSpace, Placed } from './inherit.ts';
 import { knownKnobNames } from './known-knobs.ts';
 import { orderParameters } from './order.ts';
@@ -25,7 +26,9 @@ export function compileSpace(joined: JoinedSpace): SearchSpace {
   };
   const parameters = [
     ...variantsOf(joined),
-    ...[...joined.parameters].map(([name, parameter]) => compileParameter(name, parameter, names)),
+    ...[...joined.parameters].map(([name, parameter]) =>
+      compileParameter(name, parameter, names, joined.engine !== null),
+    ),
   ];
   refuseSharedFields(parameters, joined);
   return {
@@ -35,6 +38,8 @@ export function compileSpace(joined: JoinedSpace): SearchSpace {
     limits: joined.limits,
     parameters: orderParameters(parameters, joined),
     rules: joined.rules.map((rule) => compileRule(rule, { ...names, config: true })),
+    engine: joined.engine && traitsOf(joined.engine),
+    law: joined.law && compileLaw(joined.law, { ...names, config: true }),
     definition: definitionOf(joined),
   };
 }
@@ -89,6 +94,8 @@ function definitionOf(joined: JoinedSpace): JsonObject {
         ? undefined
         : Object.fromEntries([...joined.variants].map(([name, { value }]) => [name, value])),
     rules: joined.rules.map(({ value }) => value),
+    engine: joined.engine ?? undefined,
+    law: joined.law?.value,
   };
   return JSON.parse(JSON.stringify(file)) as JsonObject;
 }

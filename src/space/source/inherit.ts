@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
 import { didYouMean } from '../nearest.ts';
+import type { EngineFile, LawFile } from './engine-form.ts';
 import type { ParameterFile, RuleFile, SpaceFile } from './schema.ts';
 import type { SpaceSource } from './source.ts';
 import { type FilePath, type SourcePlace, spaceInvalid } from './source-fault.ts';
@@ -27,6 +28,9 @@ export interface JoinedSpace {
   readonly parameters: ReadonlyMap<string, JoinedParameter>;
   readonly variants: ReadonlyMap<string, Placed<VariantFile>>;
   readonly rules: readonly Placed<RuleFile>[];
+  /** What a file says of an engine is said as a whole. */
+  readonly engine: EngineFile | null;
+  readonly law: Placed<LawFile> | null;
 }
 
 const nothing: JoinedSpace = {
@@ -37,6 +41,8 @@ const nothing: JoinedSpace = {
   parameters: new Map(),
   variants: new Map(),
   rules: [],
+  engine: null,
+  law: null,
 };
 
 /** Joins files, the most general first: each replaces what it says anew and keeps the rest. Errors: SPACE_INVALID. */
@@ -56,6 +62,8 @@ function joinOne(parent: JoinedSpace, { place, file }: SpaceSource): JoinedSpace
     parameters: joinParameters(kept.parameters, place, file.parameters ?? {}),
     variants: joinVariants(kept.variants, place, file.variants ?? {}),
     rules: [...kept.rules.filter(({ value }) => !replaced.has(value.name ?? '')), ...ownRules],
+    engine: file.engine ?? parent.engine,
+    law: file.law ? { value: file.law, place, path: ['law'] } : parent.law,
   };
 }
 

@@ -17,14 +17,19 @@ const valueKinds = ['values', 'range', 'powers', 'choices'] as const;
 
 type Spell = (value: Json) => Json;
 
-/** Checks a parameter and computes what each of its values writes. Errors: SPACE_INVALID with the place. */
-export function compileParameter(name: string, parameter: JoinedParameter, names: Names): Parameter {
+/** Checks a parameter and computes what each of its values writes; of an engine's space each is a setting of the engine unless it says otherwise. Errors: SPACE_INVALID with the place. */
+export function compileParameter(
+  name: string,
+  parameter: JoinedParameter,
+  names: Names,
+  isOfEngine = false,
+): Parameter {
   const { spec } = parameter;
   const fail = failerOf(parameter);
   if (!namePattern.test(name) || reserved.has(name)) fail('name', [], `'${name}' cannot name a parameter`);
   const groups = spec.cases ?? [spec];
   const usesChoices = groups.every((group) => group.choices !== undefined);
-  const target = usesChoices ? null : targetOf(name, parameter);
+  const target = usesChoices ? null : targetOf(name, parameter, isOfEngine);
   if (usesChoices && spec.path !== undefined) fail('path', [], 'choices name their own fields: leave out the path');
   if (spec.cases !== undefined) {
     const beside = valueKinds.find((kind) => spec[kind] !== undefined);
@@ -62,7 +67,7 @@ interface Target {
 }
 
 /** The field that the parameter sets: its own path, else the short name's, else its name read as a path. */
-function targetOf(name: string, parameter: JoinedParameter): Target {
+function targetOf(name: string, parameter: JoinedParameter, isOfEngine: boolean): Target {
   const asIs: Spell = (value) => value;
   const plain = (key: string, text: string): Target => {
     const at = attempt(parameter, key, [], () => requirePath(text));
@@ -70,6 +75,7 @@ function targetOf(name: string, parameter: JoinedParameter): Target {
   };
   const { path } = parameter.spec;
   if (path !== undefined) return plain('path', path);
+  if (isOfEngine && !/[.[]/.test(name)) return plain('name', `engine.${name}`);
   const knob = knownKnob(name);
   if (knob !== undefined) {
     const { spell = asIs, within = knob.path, relative } = knob;

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync } from 'node:fs';
-import { basename, isAbsolute, join, resolve } from 'node:path';
+import { isAbsolute, join, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** The package's `search-spaces/` folder: two levels up from `src/space` and from `dist/space` alike. */
@@ -7,9 +7,9 @@ const presetFolder = fileURLToPath(new URL('../../../search-spaces/', import.met
 
 /** The names of the presets that come with tritune, in alphabetical order. */
 export function presetNames(): string[] {
-  return readdirSync(presetFolder)
+  return readdirSync(presetFolder, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.yaml'))
-    .map((file) => basename(file, '.yaml'))
+    .map((file) => file.slice(0, -'.yaml'.length).split(sep).join('/'))
     .sort();
 }
 
@@ -17,7 +17,23 @@ export function presetNames(): string[] {
 export function presetFor(backendOrPlatform: string | undefined): string {
   const name = backendOrPlatform ?? '';
   const backend = /^(tensorflow|pytorch|onnxruntime|tensorrt)_(?!llm)/.exec(name)?.[1] ?? name;
-  return backend !== '' && presetNames().includes(backend) ? backend : 'base';
+  const names = presetNames();
+  return [backend, `${ENGINES}/${backend}`].find((each) => backend !== '' && names.includes(each)) ?? 'base';
+}
+
+/** Presets of engines of language models, by how a command line that starts one names it. */
+const ENGINES = 'engines';
+const engineWords: Readonly<Record<string, RegExp>> = {
+  vllm: /(^|[/\s])vllm(\s|$)|vllm\.entrypoints/,
+  sglang: /sglang/,
+  'tensorrt-llm': /trtllm-serve|tensorrt_llm/,
+  'llama-cpp': /llama-server|llama\.cpp/,
+};
+
+/** The preset for the engine that a command line starts; undefined for one that is not known. */
+export function presetForCommand(command: string): string | undefined {
+  const name = Object.keys(engineWords).find((each) => engineWords[each]?.test(command));
+  return name === undefined ? undefined : `${ENGINES}/${name}`;
 }
 
 /** The file that a name or path stands for: a preset, or a file relative to `directory`; undefined when there is neither. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../base/json.ts';
+import { engineFile, lawFile } from './engine-form.ts';
 import { knownKnob, knownKnobNames } from './known-knobs.ts';
 import { variantFile, variantsFile } from './variant-form.ts';
 
@@ -112,6 +113,10 @@ export const spaceFile = z.strictObject({
     .catchall(parameter)
     .refine((all) => Object.keys(all).length <= maxParameters, `a space has at most ${maxParameters} parameters`)
     .optional(),
+  engine: engineFile
+    .optional()
+    .describe("a language model's engine: parameters are settings of it unless they have a path"),
+  law: lawFile.optional(),
   variants: variantsFile.optional(),
   drop: z.array(z.string()).optional().describe('inherited parameters, variants and rules that do not apply here'),
   rules: z.array(rule).max(200).optional(),

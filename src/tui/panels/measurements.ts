@@ -1,5 +1,5 @@
 import { formatFigure, formatMs, formatRate } from '../../base/format.ts';
-import { clientPartsOf } from '../../profiler/client-parts.ts';
+import { clientPartsOf } from '../../profiler/client/client-parts.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import { inFlightOf } from '../../study/level/line.ts';
 import { shortLevel } from '../../study/summary/describe.ts';

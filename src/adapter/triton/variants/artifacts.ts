@@ -89,7 +89,8 @@ async function localFiles({ variant, files }: Artifact): Promise<Map<string, Uin
 }
 
 /** Errors: a BuildFault for a file that is not what it was when the study began. */
-async function contentOf(variant: string, { path, sha256 }: LocalFile): Promise<Uint8Array> {
+async function contentOf(variant: string, { path, sha256, text }: LocalFile): Promise<Uint8Array> {
+  if (text !== undefined) return Buffer.from(text);
   const content = await readFile(path).catch((error: unknown) => {
     throw new BuildFault(`variant '${variant}': ${messageOf(error)}`);
   });
@@ -128,9 +129,14 @@ function placed(artifact: Artifact, { outputs }: BuildRecipe, built: ReadonlyMap
   );
 }
 
-/** Where the files of a variant lie on this machine, by their places in the model: those of a build as a folder where it has no outputs. */
+/** The files of a variant that lie nowhere but in the journal, by their places in the model. */
+export const writtenPlaces = ({ files }: Artifact): ReadonlyMap<string, string> =>
+  new Map(Object.entries(files).flatMap(([place, { text }]) => (text === undefined ? [] : [[place, text] as const])));
+
+/** Where the other files of a variant lie on this machine, by their places in the model: those of a build as a folder where it has no outputs. */
 export function localPlaces({ files, build, ...artifact }: Artifact, cache: string): ReadonlyMap<string, string> {
-  const own = Object.entries(files).map(([place, { path }]) => [place, path] as const);
+  const lying = Object.entries(files).filter(([, { text }]) => text === undefined);
+  const own = lying.map(([place, { path }]) => [place, path] as const);
   if (!build) return new Map(own);
   const output = outputOf(cache, artifact);
   const made =

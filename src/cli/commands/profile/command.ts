@@ -1,45 +1,48 @@
 import type { Command } from 'commander';
-import { TrituneError } from '../../../base/errors.ts';
+import type { EndpointSpec } from '../../../app/profile/profile-spec.ts';
 import { exitCodes } from '../../exit-codes.ts';
 import { addOptions, type OptionTable } from '../../options/option-table.ts';
 import type { Terminal } from '../../terminal.ts';
 import { AbbreviatingCommand } from './abbreviations.ts';
-import { type PlainHttpFlags, plainHttpOptionTable, refuseOthers } from './http-options.ts';
+import { endpointOptionTable } from './endpoint-options.ts';
+import { type PlainHttpFlags, plainHttpOptionTable } from './http-options.ts';
 import { type ProfileOptions, profileOptionTable } from './options.ts';
 import { addRefusedOptions } from './perf-analyzer-aliases.ts';
+import { refuseOthers, serviceKindOf } from './service-kind.ts';
 
-type AllOptions = ProfileOptions & PlainHttpFlags;
+type AllOptions = ProfileOptions & PlainHttpFlags & EndpointSpec;
 
-const table: OptionTable<AllOptions> = { ...profileOptionTable, ...plainHttpOptionTable };
+const table: OptionTable<AllOptions> = { ...profileOptionTable, ...endpointOptionTable, ...plainHttpOptionTable };
+
+/** Replies of a language model take their time, and differ in length: fewer of them can be waited for. */
+const languageDefaults = { requestTimeout: 600, precision: 5 } as const;
 
 /** `tritune profile`: the load generator by itself. */
 export function profileCommand(terminal: Terminal): Command {
   const command = new AbbreviatingCommand('profile').description(
-    "measure a model as it is, with perf_analyzer's options; or any URL, with --service-kind http",
+    "measure a model as it is, with perf_analyzer's options; a language model, with --endpoint; or any URL, with --service-kind http",
   );
-  const { refuse } = addRefusedOptions(command);
+  const { refuse } = addRefusedOptions(command, ['--endpoint']);
   return addOptions(command, table).action(async (options: AllOptions) => {
     refuse();
+    const kind = serviceKindOf(options);
+    const isGiven = (name: string): boolean => command.getOptionValueSource(name) === 'cli';
     refuseOthers(
-      options.serviceKind,
-      command.options.filter((option) => command.getOptionValueSource(option.attributeName()) === 'cli'),
+      kind,
+      command.options.filter((option) => isGiven(option.attributeName())),
     );
-    process.exitCode = await runKind(options, terminal);
+    if (kind === 'language') {
+      const { runEndpoint } = await import('./endpoint.ts');
+      const usual = Object.entries(languageDefaults).filter(([name]) => !isGiven(name));
+      process.exitCode = await runEndpoint({ ...options, ...Object.fromEntries(usual) }, terminal);
+    } else if (kind === 'http') {
+      const { runPlainHttp } = await import('./http.ts');
+      process.exitCode = await runPlainHttp(options, terminal);
+    } else process.exitCode = await runModel(options, terminal);
   });
 }
 
-async function runKind(options: AllOptions, terminal: Terminal): Promise<number> {
-  if (options.serviceKind === 'http') {
-    const { runPlainHttp } = await import('./http.ts');
-    return runPlainHttp(options, terminal);
-  }
-  if (options.serviceKind !== 'triton') {
-    throw new TrituneError(
-      'UNSUPPORTED',
-      `there is no service kind '${options.serviceKind}' here`,
-      'use triton, or http to send any request to any URL',
-    );
-  }
+async function runModel(options: AllOptions, terminal: Terminal): Promise<number> {
   const { runProfile } = await import('./run.ts');
   const { reports, wasInterrupted } = await runProfile(options, terminal, false);
   if (wasInterrupted) return exitCodes.interrupted;

@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import type { Option } from 'commander';
 import { headersOf } from '../../../app/server/headers.ts';
 import { messageOf, TrituneError } from '../../../base/errors.ts';
 import { trituneVersion } from '../../../base/version.ts';
@@ -48,7 +47,7 @@ const { fixedSchedule, scenario, batchSizes, concurrencies, ...levels } = levelO
 const { profileExportFile, output, ...outputs } = outputOptionTable;
 
 /** The options of `profile` that plain HTTP honours. */
-const honoured: ReadonlySet<string> = new Set([
+export const honouredByHttp: ReadonlySet<string> = new Set([
   ...[
     plainHttpOptionTable,
     levels,
@@ -63,18 +62,6 @@ const honoured: ReadonlySet<string> = new Set([
   // perf_analyzer's, about threads and waiting, which are ignored for a model too.
   ...['async', 'sync', 'maxThreads', 'metricsInterval'],
 ]);
-
-/** Refuses what the kind of service would silently ignore; `given` are the options on the command line. Errors: USAGE. */
-export function refuseOthers(serviceKind: string, given: readonly Option[]): void {
-  const isHttp = serviceKind === 'http';
-  const isHonoured = (name: string): boolean =>
-    isHttp ? honoured.has(name) : !Object.hasOwn(plainHttpOptionTable, name);
-  const other = given.find((option) => !isHonoured(option.attributeName()));
-  if (!other) return;
-  throw isHttp
-    ? usage(`${other.long} has no meaning for plain HTTP`, 'leave it out; docs/plain-http.md lists what it takes')
-    : usage(`${other.long} is about plain HTTP`, 'add --service-kind http, or leave it out');
-}
 
 /** What is sent, but for where. */
 export interface PlainContent {

@@ -14,6 +14,7 @@ import { exitCodes } from '../../exit-codes.ts';
 import type { Terminal } from '../../terminal.ts';
 import { type PlainHttpFlags, plainContent } from './http-options.ts';
 import { measureLevels } from './levels.ts';
+import { loadOf } from './load.ts';
 import type { ProfileOptions } from './options.ts';
 import { withoutAliases } from './perf-analyzer-aliases.ts';
 import { interruptible } from './run.ts';
@@ -54,18 +55,6 @@ export async function runPlainHttp(given: PlainHttpOptions, terminal: Terminal):
 }
 
 const hasFigures = (device: DeviceMetrics): boolean => Object.keys(device).length > 0;
-
-/** Beside a rate a concurrency is the most that may be in flight, and no level. */
-function loadOf(options: PlainHttpOptions): {
-  readonly options: PlainHttpOptions;
-  readonly maxInFlight: number | undefined;
-} {
-  const { concurrencyRange, ...others } = options;
-  if (!concurrencyRange || !options.requestRateRange) return { options, maxInFlight: undefined };
-  const { start, end } = concurrencyRange;
-  if (start !== end) throw usage('the most in flight is one number', `write --concurrency-range ${start}`);
-  return { options: others, maxInFlight: start };
-}
 
 async function requestTo(options: PlainHttpOptions, maxInFlight: number | undefined): Promise<HttpRequestTo> {
   if (options.url === undefined) {

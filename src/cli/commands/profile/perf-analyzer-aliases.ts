@@ -59,10 +59,11 @@ function tlsOf(options: ProfileOptions): Partial<ProfileOptions> {
 
 /**
  * Adds the options of perf_analyzer that are not offered, out of sight: whoever gives one learns why, which `refuse`, to be
- * called with what was parsed, tells. Errors of `refuse`: UNSUPPORTED.
+ * called with what was parsed, tells. `own`: flags that the command has itself. Errors of `refuse`: UNSUPPORTED.
  */
-export function addRefusedOptions(command: Command): { readonly refuse: () => void } {
-  const refused = refusedFlags.map(({ flags, reason }) => ({ option: new Option(flags).hideHelp(), reason }));
+export function addRefusedOptions(command: Command, own: readonly string[] = []): { readonly refuse: () => void } {
+  const others = refusedFlags.filter(({ flags }) => !own.some((each) => flags.startsWith(`${each} `)));
+  const refused = others.map(({ flags, reason }) => ({ option: new Option(flags).hideHelp(), reason }));
   for (const { option } of refused) command.addOption(option);
   return {
     refuse: () => {

@@ -151,7 +151,7 @@ function countOrNone(text: string): number {
 /** What perf_analyzer offers and this does not, each with the reason. */
 export const refusedFlags: readonly { readonly flags: string; readonly reason: string }[] = [
   { flags: '--enable-mpi', reason: 'several clients over MPI are not coordinated; start one profile for each model' },
-  { flags: '--endpoint <path>', reason: 'it is about OpenAI endpoints; send to any URL with --service-kind http' },
+  { flags: '--endpoint <path>', reason: 'it is about language models: measure those with tritune profile --endpoint' },
   { flags: '--session-concurrency <n>', reason: 'it is about OpenAI chats' },
   { flags: '--grpc-method <method>', reason: 'only the inference protocol of Triton is spoken over gRPC' },
   { flags: '--model-signature-name <name>', reason: 'it is about TensorFlow Serving' },

@@ -8,6 +8,7 @@ import {
   windowLine,
 } from '../../../headless/perf-analyzer/level-lines.ts';
 import { type ProfileSettings, settingsLines } from '../../../headless/perf-analyzer/settings.ts';
+import { tokenLines } from '../../../headless/perf-analyzer/token-lines.ts';
 import { trustLines } from '../../../headless/perf-analyzer/trust-lines.ts';
 import type { LoadLevel } from '../../../loadgen/types.ts';
 import type { LevelReport } from '../../../profiler/level-report.ts';
@@ -65,6 +66,7 @@ export function createProfileScreen(
     onReport: (report) => {
       terminal.status(null);
       printAll(levelLines(report, settings, verbose));
+      printAll(tokenLines(report));
       if (!alike) printAll(trustLines(report));
       const replies = summaryOf(report.measurement);
       if (replies) printAll(heyLines(replies));

@@ -6,6 +6,7 @@ import { constraintHelp } from '../../../study/goal/goal-text.ts';
 import { builtInMetrics } from '../../../study/goal/metrics/registry.ts';
 import { samplerNames } from '../../../study/search/samplers/registry.ts';
 import { clientOptionTable } from '../../options/client.ts';
+import { languageOptionTable } from '../../options/language.ts';
 import { launchOptionTable } from '../../options/launch.ts';
 import type { OptionTable } from '../../options/option-table.ts';
 import {
@@ -23,6 +24,7 @@ import { protectOptionTable } from '../../options/protect.ts';
 import { requestOptionTable } from '../../options/requests.ts';
 import { tlsOptionTable } from '../../options/tls.ts';
 import { transportOptionTable } from '../../options/transport.ts';
+import { promptOptionTable } from '../profile/prompt-options.ts';
 
 /** The screens that `--ui` takes. */
 export const uiNames = ['auto', 'tui', 'lines', 'json', 'none'] as const;
@@ -65,6 +67,8 @@ export const tuneOptionTable: OptionTable<Omit<TuneFlags, 'modelAnalyzer'>> = {
   ...tlsOptionTable,
   ...transportOptionTable,
   ...launchOptionTable,
+  ...languageOptionTable,
+  ...promptOptionTable,
   space: {
     flags: '--space <file|preset>',
     help: "the search space (default: the preset of the model's backend)",

@@ -1,7 +1,7 @@
 import { messageOf } from '../../../base/errors.ts';
 import type { SendOutcome } from '../../types.ts';
 import { badStatus, failed } from '../outcome.ts';
-import { readStreamReply, type StreamReply } from '../stream-reply.ts';
+import { PlainReplies, type StreamReplies, type StreamReply } from '../stream-reply.ts';
 import { Call, PREFIX_BYTES } from './call.ts';
 
 const NOTHING = Buffer.alloc(0);
@@ -16,17 +16,23 @@ export class StreamCall extends Call {
   override readonly endsStream = false;
   /** Told how a request ended while its stream goes on. */
   readonly #replied: (call: StreamCall, outcome: SendOutcome) => void;
+  readonly #replies: StreamReplies;
   readonly #prefix = Buffer.alloc(PREFIX_BYTES);
   #prefixBytes = 0;
   /** A message in several pieces: the bytes so far, and the number still to come. */
   #kept = NOTHING;
   #keptBytes = 0;
   #missing = 0;
-  #responses = 0;
 
-  constructor(replied: (call: StreamCall, outcome: SendOutcome) => void) {
+  constructor(replied: (call: StreamCall, outcome: SendOutcome) => void, replies: StreamReplies = new PlainReplies()) {
     super();
     this.#replied = replied;
+    this.#replies = replies;
+  }
+
+  override begin(...request: Parameters<Call['begin']>): void {
+    super.begin(...request);
+    this.#replies.begin();
   }
 
   override onStream(streamId: number, window: number): void {
@@ -35,7 +41,6 @@ export class StreamCall extends Call {
     this.#kept = NOTHING;
     this.#keptBytes = 0;
     this.#missing = 0;
-    this.#responses = 0;
   }
 
   override data(bytes: Buffer, start: number, end: number): boolean {
@@ -68,7 +73,12 @@ export class StreamCall extends Call {
   override outcome(): SendOutcome {
     const outcome = super.outcome();
     if (outcome.ok || outcome.kind !== 'malformed') return outcome;
-    return failed('malformed', 'the stream ended before the final response');
+    return this.#replies.unfinished('the stream ended before the final response');
+  }
+
+  /** Returns the outcome of the request when the stream is over for this reason. */
+  ended(outcome: SendOutcome): SendOutcome {
+    return outcome.ok || outcome.kind !== 'reset' ? outcome : this.#replies.lost(outcome);
   }
 
   /** Copied, as the buffer is read into again; into one that grows with what has come, whatever length was said. */
@@ -92,12 +102,6 @@ export class StreamCall extends Call {
     return whole;
   }
 
-  #final(): void {
-    const responses = this.#responses;
-    this.#responses = 0;
-    this.#replied(this, responses === 1 ? SENT_ONE : { ok: true, responses });
-  }
-
   #message(message: Buffer): void {
     this.#prefixBytes = 0;
     if (this.#prefix[0] !== 0) {
@@ -106,23 +110,19 @@ export class StreamCall extends Call {
     }
     let reply: StreamReply;
     try {
-      reply = readStreamReply(message);
+      reply = this.#replies.take(message);
     } catch (error) {
       this.#giveUp(`the response cannot be read: ${messageOf(error)}`);
       return;
     }
-    if (reply.hasOutputs) this.#responses++;
     if (reply.error !== '') this.#replied(this, badStatus(STREAM_ERROR, reply.error));
-    else if (reply.isFinal) this.#final();
+    else if (reply.isFinal) this.#replied(this, this.#replies.outcome());
   }
 
   #giveUp(why: string): void {
     this.#replied(this, failed('malformed', why));
   }
 }
-
-/** What nearly every stream of a model with one response ends with: no object per request. */
-const SENT_ONE: SendOutcome = Object.freeze({ ok: true, responses: 1 });
 
 /** Errors within a stream come without a status code. */
 const STREAM_ERROR = 'STREAM_ERROR';

@@ -37,6 +37,17 @@ export interface PhaseWatch {
   replied(times: ClientTimes): void;
 }
 
+/** A request that a connection is given. */
+export interface RequestInFlight {
+  /** As in `RequestSender.send`. */
+  readonly done: (outcome: SendOutcome) => void;
+  readonly sentNs: number;
+  /** It fails then. */
+  readonly dueNs: number;
+  /** As in `BodyReader.begin`. */
+  readonly keepsText: boolean;
+}
+
 /** Callbacks of a connection. */
 export interface Http1Owner {
   /** The connection is ready for another request. The outcome of the one before follows. */
@@ -67,19 +78,23 @@ export class Http1Connection {
   }
 
   /** Sends the first request, over a new socket that is opened after `delayMs`. */
-  open(endpoint: Endpoint, bytes: Buffer, done: (outcome: SendOutcome) => void, dueNs: number, delayMs: number): void {
-    this.#done = done;
-    this.#dueNs = dueNs;
+  open(endpoint: Endpoint, bytes: Buffer, request: RequestInFlight, delayMs: number): void {
+    this.#take(request);
     if (delayMs === 0) this.#connect(endpoint, bytes);
     else setTimeout(() => this.#connect(endpoint, bytes), delayMs);
   }
 
   /** Sends another request. Only while idle. */
-  send(bytes: Buffer, done: (outcome: SendOutcome) => void, dueNs: number): void {
-    this.#done = done;
-    this.#dueNs = dueNs;
+  send(bytes: Buffer, request: RequestInFlight): void {
+    this.#take(request);
     this.#parser.next();
     if (this.#socket) this.#write(this.#socket, bytes);
+  }
+
+  #take({ done, sentNs, dueNs, keepsText }: RequestInFlight): void {
+    this.#done = done;
+    this.#dueNs = dueNs;
+    this.#parser.body?.begin(sentNs, keepsText);
   }
 
   /** Ends the request if it is due: nothing else frees a connection from a request. */
@@ -130,7 +145,9 @@ export class Http1Connection {
   }
 
   #lose(message: string): void {
-    this.close(failed(this.#connected ? 'reset' : 'refused', message));
+    const { body, isGood, isInBody } = this.#parser;
+    if (body && isGood && isInBody) this.close(body.lost(message));
+    else this.close(failed(this.#connected ? 'reset' : 'refused', message));
   }
 
   #read(chunk: Buffer, count: number): boolean {
@@ -139,7 +156,12 @@ export class Http1Connection {
       this.close(failed('malformed', 'the server speaks without being asked'));
       return false;
     }
-    this.timer?.heard(realClock.nowNs());
+    const { body } = this.#parser;
+    if (body !== undefined || this.timer !== undefined) {
+      const nowNs = realClock.nowNs();
+      body?.heard(nowNs);
+      this.timer?.heard(nowNs);
+    }
     try {
       const end = this.#parser.push(chunk, count);
       if (this.#parser.isDone) this.#finish(end === count);
@@ -165,6 +187,8 @@ export class Http1Connection {
 
   #outcome(): SendOutcome {
     const { phases, outcomeOf } = this.#rule;
+    const { body, isGood } = this.#parser;
+    if (body && isGood) return withTimes(body.outcome(), this.timer);
     if (!phases) return withTimes(outcomeOf(this.#parser), this.timer);
     if (this.timer) phases.replied(this.timer.times());
     return outcomeOf(this.#parser);

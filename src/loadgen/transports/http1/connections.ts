@@ -38,19 +38,19 @@ export class Http1Connections implements Http1Owner {
     this.#sweeper = setInterval(() => this.#sweep(), sweepPeriodMs(timeoutMs));
   }
 
-  /** Sends a whole request, head and body. `done` as in `RequestSender.send`. */
-  send(bytes: Buffer, done: (outcome: SendOutcome) => void): void {
+  /** Sends a whole request, head and body. `done` as in `RequestSender.send`, `keepsText` as in `BodyReader.begin`. */
+  send(bytes: Buffer, done: (outcome: SendOutcome) => void, keepsText = false): void {
     if (!this.#open) {
       done(CLOSED);
       return;
     }
     const nowNs = realClock.nowNs();
-    const dueNs = nowNs + this.#timeoutNs;
+    const request = { done, sentNs: nowNs, dueNs: nowNs + this.#timeoutNs, keepsText };
     const timer = this.#sample?.next(nowNs);
     const connection = this.#idle.pop();
     if (connection && nowNs - connection.idleSinceNs < msToNs(MAX_IDLE_MS)) {
       connection.timer = timer;
-      connection.send(bytes, done, dueNs);
+      connection.send(bytes, request);
       return;
     }
     // The newest of the idle ones is too old, or there is none: so are all.
@@ -59,7 +59,7 @@ export class Http1Connections implements Http1Owner {
     fresh.timer = timer;
     this.#connections.add(fresh);
     const isHeldBack = nowNs - this.#refusedNs < msToNs(RECONNECT_MS);
-    fresh.open(this.#endpoint, bytes, done, dueNs, isHeldBack ? RECONNECT_MS : 0);
+    fresh.open(this.#endpoint, bytes, request, isHeldBack ? RECONNECT_MS : 0);
   }
 
   /** Ends every request in flight with a failure and closes the connections. */

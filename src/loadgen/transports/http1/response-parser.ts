@@ -1,3 +1,4 @@
+import type { SendFailure, SendOutcome } from '../../types.ts';
 import { MalformedResponse, parseResponseHead, type ResponseHead } from './response-head.ts';
 
 /** A head, a chunk's size line or the trailers may be as long as this. */
@@ -11,12 +12,31 @@ const HEAD_END_ANY = /\r?\n\r?\n/g;
 /** What goes up to the usual end, and has one of line feeds alone before it: it must be the same head in whatever pieces it comes. */
 const ENDS_SOONER = /\n(?:\r?\n|$)/;
 const LF = 0x0a;
+const CR = 0x0d;
+/** Digits of a chunk's size that certainly stay exact. */
+const MAX_PLAIN_DIGITS = 8;
 
 type State = 'head' | 'length' | 'until-close' | 'chunk-size' | 'chunk' | 'chunk-end' | 'trailers' | 'done';
+
+/** Reads the bodies of the good replies of one connection while they come. */
+export interface BodyReader {
+  /** A request goes out; `keepsText` where what the reply says is wanted. */
+  begin(sentNs: number, keepsText: boolean): void;
+  /** What is pushed next was read from the socket at this time. */
+  heard(nowNs: number): void;
+  /** Takes bytes of the body, without what frames it; they are good only until it returns. */
+  push(bytes: Buffer, start: number, end: number): void;
+  /** The outcome of a good reply whose framing has ended. */
+  outcome(): SendOutcome;
+  /** The outcome of a good reply that the connection's loss has ended. */
+  lost(message: string): SendFailure;
+}
 
 export interface ParserRule {
   /** Keep the bodies of replies that are not good. */
   readonly keepsErrors?: boolean;
+  /** Makes what reads the bodies of good replies, once for each connection; without it nobody does. */
+  readonly bodyReader?: () => BodyReader;
   /** Replies end with their head, whatever it says of a body: those to HEAD. */
   readonly isBodiless?: boolean;
 }
@@ -24,6 +44,8 @@ export interface ParserRule {
 /** Reads one response after another from the bytes of a connection. Of the body a failure's words are kept at most. */
 export class ResponseParser {
   readonly #rule: ParserRule;
+  /** Undefined where nobody reads bodies. */
+  readonly body: BodyReader | undefined;
   #state: State = 'head';
   /** Bytes of the head or the line at hand that came in earlier chunks. */
   #kept = '';
@@ -36,6 +58,7 @@ export class ResponseParser {
 
   constructor(rule: ParserRule) {
     this.#rule = rule;
+    this.body = rule.bodyReader?.();
   }
 
   /** Status of the response that is being read, or was read last. */
@@ -49,6 +72,11 @@ export class ResponseParser {
 
   get isDone(): boolean {
     return this.#state === 'done';
+  }
+
+  /** True between the head of a response and its end. */
+  get isInBody(): boolean {
+    return this.#state !== 'head' && this.#state !== 'done';
   }
 
   /** True when the connection may be used again after this response. */
@@ -155,6 +183,8 @@ export class ResponseParser {
 
   /** A line of a chunked body: the size of a chunk, the empty one behind it, or a trailer. */
   #readLine(chunk: Buffer, at: number, end: number): number {
+    const plain = this.#kept === '' ? this.#readPlainLine(chunk, at, end) : -1;
+    if (plain >= 0) return plain;
     const found = chunk.indexOf(LF, at);
     const lineEnd = found >= 0 && found < end ? found + 1 : end;
     this.#kept += chunk.toString('latin1', at, lineEnd);
@@ -176,12 +206,40 @@ export class ResponseParser {
     return lineEnd;
   }
 
+  /** The same for a line in its usual form, which a stream of small chunks has two of for each; -1 where it is another. */
+  #readPlainLine(chunk: Buffer, start: number, end: number): number {
+    let at = start;
+    if (this.#state === 'chunk-size') {
+      let size = 0;
+      for (let digit = hexDigit(chunk[at]); digit >= 0 && at < end; digit = hexDigit(chunk[++at]))
+        size = size * 16 + digit;
+      if (at === start || at - start > MAX_PLAIN_DIGITS || size === 0 || !isLineEnd(chunk, at, end)) return -1;
+      this.#left = size;
+      this.#state = 'chunk';
+      return at + 2;
+    }
+    if (this.#state !== 'chunk-end' || !isLineEnd(chunk, at, end)) return -1;
+    this.#state = 'chunk-size';
+    return at + 2;
+  }
+
   #note(chunk: Buffer, at: number, end: number): void {
     this.#bodyBytes += end - at;
+    if (this.body !== undefined && this.isGood) this.body.push(chunk, at, end);
     if (!this.#rule.keepsErrors || this.isGood || this.#errorBytes >= MAX_ERROR_BYTES) return;
     this.#errorBody.push(Buffer.from(chunk.subarray(at, end)));
     this.#errorBytes += end - at;
   }
+}
+
+const isLineEnd = (chunk: Buffer, at: number, end: number): boolean =>
+  at + 1 < end && chunk[at] === CR && chunk[at + 1] === LF;
+
+/** -1 for any other character. */
+function hexDigit(byte = 0): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  const letter = byte | 0x20;
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
 }
 
 function excerpt(text: string): string {

@@ -26,6 +26,7 @@ export function coarseLevels(choice: Choice, range: LevelRange): number[] {
   if (range.mode === 'request-rate')
     return ladder(range.low, range.high, RATE_STEP).map((rate) => Number(rate.toPrecision(3)));
   if (choice.members) return networkLevels(choice, range);
+  if (choice.continuous) return engineLevels(choice, range);
   const largestBatch = requestsPerBatch(choice);
   const places = policy.instances * largestBatch;
   const lowest = clamp(Math.ceil(policy.instances / 2), range);
@@ -49,7 +50,17 @@ function networkLevels(choice: Choice, range: LevelRange): number[] {
   return apart([...new Set(levels.filter((level) => level >= lowest && level <= highest))].sort((a, b) => a - b));
 }
 
-/** Levels of a joint choice that are this near are one: a simulation of several models takes some milliseconds. */
+/** Requests in flight per sequence that an engine runs at once, beyond which further ones only wait. */
+const ENGINE_DEPTH = 1.5;
+
+/** Returns a coarse grid of levels for an engine: doublings from one request, the level that it just runs at once, and one at which some wait. */
+function engineLevels({ policy, largestBatch }: Choice, range: LevelRange): number[] {
+  const places = policy.instances * largestBatch;
+  const levels = [...ladder(policy.instances, places, 2), places, ENGINE_DEPTH * places];
+  return apart([...new Set(levels.map((level) => clamp(Math.ceil(level), range)))].sort((a, b) => a - b));
+}
+
+/** Levels of a joint choice or of an engine that are this near are one: such a simulation takes some milliseconds. */
 const NEAR = 1.3;
 
 /** Drops levels that are near the one before. */
@@ -61,7 +72,7 @@ function apart(levels: readonly number[]): number[] {
 
 /** Returns the levels of a choice from half of `level` to double, rounded to whole batches where one is near. */
 export function fineLevels(choice: Choice, level: number, range: LevelRange, without: Without = NOTHING): number[] {
-  const batch = without.has('whole-batches') || choice.members ? 1 : requestsPerBatch(choice);
+  const batch = without.has('whole-batches') || choice.members || choice.continuous ? 1 : requestsPerBatch(choice);
   const rounded = stepsAround(level).map((each) =>
     range.mode === 'concurrency' ? filled(Math.round(each), batch) : Number(each.toPrecision(3)),
   );

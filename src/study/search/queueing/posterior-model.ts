@@ -2,7 +2,7 @@ import { correctedFigure, type Figure, hypothesesOf, type PredictFigure } from '
 import { gpuMemoryNeed } from '../../../perfmodel/memory/gpu-memory-need.ts';
 import type { Choice } from '../../../perfmodel/modelled-config.ts';
 import { type Place, placeOf } from '../../../perfmodel/places.ts';
-import { type FigureName, figureNamed } from '../../../perfmodel/simulated.ts';
+import { type FigureName, figureNamed, isTokenFigure } from '../../../perfmodel/simulated.ts';
 import type { Measured, Simulator } from '../../../perfmodel/simulator.ts';
 import { type Normal, type Posterior, posteriorOf, type Reading } from '../../../stats/gaussian-process.ts';
 import { constraintsOf } from '../../goal/goal.ts';
@@ -122,9 +122,15 @@ function metricModelOf(
   if (name === 'instances') return ({ policy }) => exactly(policy.instances);
   if (name === 'max-batch-size') return ({ policy }) => exactly(Math.max(1, policy.maxBatchSize));
   if (name === 'gpu-memory') return gpuMemoryModel(measured);
-  return figureNamed(name)
-    ? correctedFigure(name as FigureName, simulator, measured, { longestDelayUs, without })
+  return isSimulated(name, simulator)
+    ? correctedFigure(name, simulator, measured, { longestDelayUs, without })
     : learnedModel(name, measured, place, metrics);
+}
+
+/** Tells whether the simulator gives the figure: those of tokens are given by that of an engine alone. */
+function isSimulated(name: string, simulator: Simulator): name is FigureName {
+  const named = figureNamed(name);
+  return named !== null && (!isTokenFigure(named.figure) || simulator.tokens === true);
 }
 
 /** Returns an exactly known figure. Its standard deviation only keeps the arithmetic finite. */

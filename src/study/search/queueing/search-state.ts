@@ -1,3 +1,4 @@
+import { engineSimulatorOf } from '../../../perfmodel/continuous/engine-simulator.ts';
 import { type Choice, choiceOf } from '../../../perfmodel/modelled-config.ts';
 import { networkSimulatorOf } from '../../../perfmodel/network/network-simulator.ts';
 import { type Measured, measuredChoices, type Simulator, simulatorOf } from '../../../perfmodel/simulator.ts';
@@ -84,7 +85,9 @@ export function fitModels(
   expectedTime: ExpectedTime,
 ): FittedModels {
   const options = { mode: levels.mode, percentile: goal.budget?.percentile ?? 99, seed, without, expectedTime };
-  const simulator = topology ? networkSimulatorOf(measured, topology, options) : simulatorOf(measured, options);
+  const simulator = topology
+    ? networkSimulatorOf(measured, topology, options)
+    : (engineSimulatorOf(measured, { ...options, all, limits: goal.goodput }) ?? simulatorOf(measured, options));
   const longestDelayUs = Math.max(0, ...all.map(({ delayUs }) => delayUs));
   return { simulator, posterior: posteriorModelOf(simulator, measured, goal, longestDelayUs, without) };
 }

@@ -1,8 +1,8 @@
-import { formatMs } from '../base/format.ts';
-import { NS_PER_MS, nsToMs } from '../base/units.ts';
-import type { Pause } from '../loadgen/client/held-up.ts';
-import type { HostCpu } from '../loadgen/client/host-cpu.ts';
-import type { TailEvidence } from './windows/void-windows.ts';
+import { formatMs } from '../../base/format.ts';
+import { NS_PER_MS, nsToMs } from '../../base/units.ts';
+import type { Pause } from '../../loadgen/client/held-up.ts';
+import type { HostCpu } from '../../loadgen/client/host-cpu.ts';
+import type { TailEvidence } from '../windows/void-windows.ts';
 
 /** The share of the pauses from which on something counts as their cause. */
 const MOST_OF_IT = 0.5;

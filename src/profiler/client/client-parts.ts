@@ -1,4 +1,4 @@
-import type { Measurement } from './measurement.ts';
+import type { Measurement } from '../measurement.ts';
 
 /** The client's own parts of a request's time, in microseconds. */
 export interface ClientPartsUs {

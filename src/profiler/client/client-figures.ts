@@ -1,10 +1,10 @@
-import { nsToMs } from '../base/units.ts';
-import type { ClientUse } from '../loadgen/client/cost.ts';
+import { nsToMs } from '../../base/units.ts';
+import type { ClientUse } from '../../loadgen/client/cost.ts';
+import type { FrontResult } from '../fronts/measure-front.ts';
+import type { LevelOptions } from '../level-options.ts';
+import type { ClientFigures } from '../measurement.ts';
+import { type TailEvidence, tailEvidence } from '../windows/void-windows.ts';
 import { type ClientEvidence, type ClientLimit, clientLimit, needsCeiling } from './client-verdict.ts';
-import type { FrontResult } from './fronts/measure-front.ts';
-import type { LevelOptions } from './level-options.ts';
-import type { ClientFigures } from './measurement.ts';
-import { type TailEvidence, tailEvidence } from './windows/void-windows.ts';
 
 /** Requests that were answered while the client was watched, in one front. */
 const answered = ({ figures }: FrontResult): number => figures.succeeded + figures.failed;

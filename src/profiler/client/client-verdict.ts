@@ -1,8 +1,8 @@
-import { formatMs, formatRate } from '../base/format.ts';
-import { nsToMs } from '../base/units.ts';
-import type { ClientUse } from '../loadgen/client/cost.ts';
+import { formatMs, formatRate } from '../../base/format.ts';
+import { nsToMs } from '../../base/units.ts';
+import type { ClientUse } from '../../loadgen/client/cost.ts';
+import type { TailEvidence } from '../windows/void-windows.ts';
 import { heldUpReason } from './held-up-reason.ts';
-import type { TailEvidence } from './windows/void-windows.ts';
 
 /** The client's own figures over the counted windows. */
 export interface ClientEvidence {

@@ -1,0 +1,111 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { TrituneError } from '../../base/errors.ts';
+import { differencesOf } from '../../space/differences.ts';
+import { launchedCandidate } from '../../space/engine/candidate.ts';
+import { spaceSize } from '../../space/enumerate.ts';
+import { mostPlaces } from '../../space/most-places.ts';
+import { spaceToJson } from '../../space/source/load.ts';
+import type { Candidate, SearchSpace } from '../../space/types.ts';
+import { viewSpace } from '../../study/search/samplers/space-view.ts';
+import type { Profile, ServerAdapter } from '../../tuner/adapter.ts';
+import type { AdapterDefinition, MeasuringRule, OpenedAdapter } from '../definition.ts';
+import { controlEngine, type EngineControl } from './control.ts';
+import { engineDocuments } from './documents.ts';
+import { readLaunchCommand } from './launch-command.ts';
+
+/** The name that this adapter has in journals. */
+export const ENGINE = 'engine';
+
+export interface EngineOptions {
+  /** As `--launch-command` has it. */
+  readonly command: string;
+  /** A space with an engine. */
+  readonly space: SearchSpace;
+  readonly cpus?: string | undefined;
+  /** How long one start may take; 10 minutes if not given. */
+  readonly readyTimeoutMs?: number | undefined;
+}
+
+/** What measures the server that runs now. */
+export interface EngineProfile extends Pick<Profile, 'measure'> {
+  close(): Promise<void>;
+}
+
+const READY_TIMEOUT_MS = 600_000;
+
+/**
+ * An adapter for a server of a language model that takes its settings at its start: each candidate is a start. `profileOf` opens what measures,
+ * by the server that its argument names at that moment. Errors: USAGE for a launch command that cannot be.
+ */
+export function engineAdapter(
+  options: EngineOptions,
+  profileOf: (serving: EngineControl['serving'], rule: MeasuringRule) => Promise<EngineProfile>,
+): AdapterDefinition {
+  return {
+    name: ENGINE,
+    open: (rule, first, directory = '.') => openEngine(options, rule, first, directory, profileOf),
+  };
+}
+
+async function openEngine(
+  { command: text, space, cpus, readyTimeoutMs = READY_TIMEOUT_MS }: EngineOptions,
+  rule: MeasuringRule,
+  first: Candidate | undefined,
+  directory: string,
+  profileOf: Parameters<typeof engineAdapter>[1],
+): Promise<OpenedAdapter> {
+  const command = readLaunchCommand(text);
+  const traits = space.engine;
+  if (traits === null) throw noEngine(space);
+  const logDirectory = join(directory, 'server');
+  await mkdir(logDirectory, { recursive: true });
+  const control = controlEngine({ command, traits, logDirectory, cpus, readyTimeoutMs });
+  const base = launchedCandidate(command.own);
+  const whole = viewSpace(space, base);
+  const built = whole.build({});
+  const original = first ?? (built.legal ? built.candidate : base);
+  const profile = await profileOf(control.serving, rule);
+  const adapter: ServerAdapter = {
+    name: ENGINE,
+    identity: identityOf(traits.name),
+    original,
+    build: (assignment) =>
+      Object.keys(assignment).length === 0 ? { legal: true, candidate: original } : whole.build(assignment),
+    diff: differencesOf,
+    documents: (candidate) => engineDocuments(candidate, command, traits),
+    apply: control.apply,
+    changed: control.changed,
+    isReachable: control.isReachable,
+    restore: control.restore,
+    measure: profile.measure,
+  };
+  return {
+    adapter,
+    isOwn: true,
+    settings: {},
+    space: {
+      definition: spaceToJson(space),
+      size: spaceSize(space, base),
+      places: mostPlaces(space, base),
+      view: (narrowing) => viewSpace(space, base, narrowing),
+    },
+    close: async () => {
+      await profile.close();
+      await control.stop();
+    },
+  };
+}
+
+/** Each start has a port of its own. */
+const identityOf = (name: string): ServerAdapter['identity'] => {
+  const url = 'started for each candidate';
+  return { name, version: '', url, protocol: 'http', controlUrl: url, controlProtocol: ENGINE, emulated: null };
+};
+
+const noEngine = ({ name }: SearchSpace): TrituneError =>
+  new TrituneError(
+    'USAGE',
+    `the search space '${name}' is not of a language model's engine`,
+    'give one with --space engines/vllm, engines/sglang, engines/llama-cpp or engines/tensorrt-llm, or a file of your own that extends one',
+  );

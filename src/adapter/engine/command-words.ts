@@ -1,0 +1,29 @@
+import { TrituneError } from '../../base/errors.ts';
+
+/** A word, or the part of one, between quotes or outside of them. */
+const PART = /'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)|([^\s'"\\]+)|(\s+)/gsy;
+
+/**
+ * Splits a command line into words as a shell does that expands nothing: by blanks, with '…', "…" and \ to keep them together. Errors: USAGE for
+ * a quote that does not end.
+ */
+export function commandWords(text: string): readonly string[] {
+  const words: string[] = [];
+  let word: string | null = null;
+  let end = 0;
+  for (const { 0: all, 1: single, 2: double, 3: escaped, 4: plain, 5: blank } of text.matchAll(PART)) {
+    end += all.length;
+    if (blank !== undefined) {
+      if (word !== null) words.push(word);
+      word = null;
+      continue;
+    }
+    word = (word ?? '') + (single ?? double?.replace(/\\(.)/gs, '$1') ?? escaped ?? plain ?? '');
+  }
+  if (end < text.length) throw new TrituneError('USAGE', `'${text}' has a quote that does not end`, 'end it');
+  return word === null ? words : [...words, word];
+}
+
+/** Writes words so that a shell reads the same ones. */
+export const commandLine = (words: readonly string[]): string =>
+  words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(' ');

@@ -1,0 +1,138 @@
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import { messageOf, TrituneError } from '../../base/errors.ts';
+import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
+import type { EngineSettings, EngineTraits } from '../../space/engine/engine.ts';
+import { commandWords } from './command-words.ts';
+
+/** A command that starts a server, with places for what changes from one start to the next. */
+export interface LaunchCommand {
+  readonly words: readonly string[];
+  /** The settings that its own flags and its own file of options say. */
+  readonly own: EngineSettings;
+}
+
+/** `{config}`, or `{config:FILE}` for a file whose options are to be kept. */
+const CONFIG = /\{config(?::([^}]*))?\}/;
+const FLAG = /^--(?<name>[A-Za-z][\w.-]*)(?:=(?<value>.*))?$/s;
+
+const HINT = "such as --launch-command 'vllm serve MODEL --port {port} {flags}'";
+
+/**
+ * Reads a launch command: `{port}` stands for the port, `{flags}` for the settings that are tuned (at the end where it is missing), `{config}` for
+ * the path of a file of options. Errors: USAGE without `{port}`, or for a file of options that cannot be read.
+ */
+export function readLaunchCommand(text: string): LaunchCommand {
+  const given = commandWords(text);
+  if (!given.some((word) => word.includes('{port}')))
+    throw new TrituneError('USAGE', 'the launch command does not say where the port goes', `write {port}, ${HINT}`);
+  const words = given.includes('{flags}') ? given : [...given, '{flags}'];
+  const file = words.map((word) => CONFIG.exec(word)?.[1]).find((each) => each !== undefined);
+  return {
+    words,
+    own: { engine: ownFlags(words), ...(file !== undefined && { config_file: readOptions(file) }) },
+  };
+}
+
+/** The settings of flags, by their names with `_`. Of a flag that stands there twice the last one counts. */
+function ownFlags(words: readonly string[]): JsonObject {
+  const own: { [name: string]: Json } = {};
+  for (const [index, word] of words.entries()) {
+    const flag = flagIn(word);
+    if (flag === null) continue;
+    const next = words[index + 1];
+    const text = flag.value ?? (next === undefined || /^-|^\{flags\}$/.test(next) ? undefined : next);
+    if (text?.includes('{')) continue;
+    if (text === undefined && flag.name.startsWith('no_')) own[flag.name.slice(3)] = false;
+    else own[flag.name] = text === undefined ? true : settingValue(text);
+  }
+  return own;
+}
+
+function flagIn(word: string): { readonly name: string; readonly value: string | undefined } | null {
+  const { name, value } = FLAG.exec(word)?.groups ?? {};
+  return name === undefined ? null : { name: name.replaceAll('-', '_'), value };
+}
+
+/** Numbers as such, so that rules can compare them. */
+const settingValue = (text: string): Json => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text);
+
+function readOptions(file: string): JsonObject {
+  const fail = (reason: string, cause?: unknown): never => {
+    throw new TrituneError('USAGE', `${file}: ${reason}`, 'name a YAML or JSON file with options of the engine', {
+      cause,
+    });
+  };
+  try {
+    const value: unknown = parse(readFileSync(file, 'utf8')) ?? {};
+    return isJsonObject(value as Json) ? (value as JsonObject) : fail('it holds no options');
+  } catch (error) {
+    if (error instanceof TrituneError) throw error;
+    return fail(messageOf(error), error);
+  }
+}
+
+/** One start: its words, and the file of options that they name. */
+export interface Start {
+  readonly words: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  /** The text of the file of options; null where the command names none. */
+  readonly config: string | null;
+}
+
+/**
+ * Returns how the server is started with these settings: flags of the command's own whose settings differ are replaced, the others stay as
+ * they are. Errors: USAGE for settings of a file that the command does not name.
+ */
+export function startOf(
+  { words, own }: LaunchCommand,
+  { engine = {}, config_file: options = {}, environment = {} }: EngineSettings,
+  traits: EngineTraits,
+  { port, configFile }: { readonly port: string; readonly configFile: string },
+): Start {
+  const changed = Object.entries(engine).filter(([name, value]) => !isEqual(value, own.engine?.[name]));
+  const names = new Map(changed);
+  const namesFile = words.some((word) => CONFIG.test(word));
+  if (!namesFile && Object.keys(options).length > 0) {
+    const hint = `write {config} after the flag that names it: ${traits.name} … {config}`;
+    throw new TrituneError('USAGE', 'the space sets options of a file, and the launch command names none', hint);
+  }
+  const placed = words.flatMap((word, index): readonly string[] => {
+    if (word === '{flags}') return changed.flatMap(([name, value]) => flagWords(name, value as Json, traits));
+    if (isReplaced(words, index, names)) return [];
+    return [word.replaceAll('{port}', port).replace(CONFIG, configFile)];
+  });
+  return {
+    words: placed,
+    environment: Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, textOf(value as Json)])),
+    config: namesFile ? `${JSON.stringify(options, null, 2)}\n` : null,
+  };
+}
+
+/** Tells whether the word is a flag of a setting that is said anew, or the value of one. */
+function isReplaced(words: readonly string[], index: number, changed: ReadonlyMap<string, unknown>): boolean {
+  const settingOf = (word: string | undefined): string | null => {
+    const name = word === undefined ? undefined : flagIn(word)?.name;
+    if (name === undefined) return null;
+    if (changed.has(name)) return name;
+    return changed.has(name.replace(/^no_/, '')) ? name.replace(/^no_/, '') : null;
+  };
+  const word = words[index] as string;
+  if (settingOf(word) !== null) return true;
+  const before = words[index - 1];
+  const name = settingOf(before);
+  const hasOwnValue = before?.includes('=') || typeof changed.get(name ?? '') === 'boolean';
+  return name !== null && !hasOwnValue && !word.startsWith('-') && word !== '{flags}';
+}
+
+function flagWords(name: string, value: Json, { words, off }: EngineTraits): readonly string[] {
+  const spelled = words === 'hyphens' ? name.replaceAll('_', '-') : name;
+  if (value === true) return [`--${spelled}`];
+  if (value === false) return off === 'no' ? [`--no-${spelled}`] : [];
+  return [`--${spelled}`, textOf(value)];
+}
+
+const textOf = (value: Json): string => (typeof value === 'string' ? value : canonicalJson(value));
+
+const isEqual = (a: Json | undefined, b: Json | undefined): boolean =>
+  canonicalJson(a ?? null) === canonicalJson(b ?? null);

@@ -1,0 +1,175 @@
+import { isTrituneError, TrituneError } from '../../base/errors.ts';
+import { plainLine } from '../../base/format.ts';
+import { MS_PER_S } from '../../base/units.ts';
+import type {
+  EndpointKind,
+  EndpointOptions,
+  LanguageEndpoint,
+  OpenAiEndpoint,
+} from '../../loadgen/endpoints/endpoint.ts';
+import { openEndpoint } from '../../loadgen/endpoints/open-endpoint.ts';
+import { askModels, type ModelsAnswer, type ServerAddress } from '../../loadgen/endpoints/openai-models.ts';
+import { textTensors } from '../../loadgen/endpoints/triton-request.ts';
+import type { Prompt } from '../../loadgen/prompts/prompt.ts';
+import type { SendFailure, SendOutcome } from '../../loadgen/types.ts';
+import type { ServerIdentity } from '../../study/records/records.ts';
+import { connectGrpc, connectHttp } from '../../triton/control/connect.ts';
+
+/** What is asked for: a kind, `openai` for either of its two, or `auto`. */
+export type AskedEndpoint = EndpointKind | 'openai' | 'auto';
+
+export interface FindOptions extends ServerAddress {
+  readonly asked: AskedEndpoint;
+  /** Undefined for the only one that is served. */
+  readonly model: string | undefined;
+  readonly modelVersion: string;
+  /** The path of the call, where the user gives it. */
+  readonly path: string | undefined;
+  readonly timeoutMs: number;
+  readonly extra: EndpointOptions['extra'];
+}
+
+/** An endpoint that answers, with its model. */
+export interface FoundEndpoint {
+  readonly endpoint: LanguageEndpoint;
+  readonly model: string;
+  readonly server: Pick<ServerIdentity, 'name' | 'version'>;
+}
+
+/** A server says within this time what it is. */
+const ASK_MS = 10 * MS_PER_S;
+
+/**
+ * Finds how the server is to be asked: by its page of models, a call of one or two tokens to learn what it takes, and for a Triton the model's
+ * inputs. Errors: SERVER_UNREACHABLE, SERVER_TIMEOUT, SERVER_FAILED; MODEL_UNKNOWN with the models that are served; UNSUPPORTED for a model
+ * without text.
+ */
+export async function findEndpoint(options: FindOptions): Promise<FoundEndpoint> {
+  const { asked } = options;
+  if (asked === 'triton-generate' || asked === 'triton-grpc') return findTriton(options, asked);
+  const models = await askModels(options, ASK_MS);
+  if (asked !== 'auto') return findOpenAi(options, models);
+  if (models.kind === 'models') return findOpenAi(options, models);
+  return findTriton(options, models.kind === 'other' ? 'triton-generate' : 'triton-grpc').catch((error: unknown) => {
+    throw isTrituneError(error, 'SERVER_UNREACHABLE', 'SERVER_FAILED', 'SERVER_TIMEOUT')
+      ? notFound(options, models)
+      : error;
+  });
+}
+
+function notFound({ address }: FindOptions, models: Exclude<ModelsAnswer, { readonly kind: 'models' }>): TrituneError {
+  if (models.kind === 'unreachable') return unreachable(address, models.message);
+  return new TrituneError(
+    'SERVER_FAILED',
+    `${address} is neither an OpenAI server nor a Triton: it answers ${models.status} to GET /v1/models`,
+    'check the address, or say what it is with --endpoint',
+  );
+}
+
+const unreachable = (address: string, message: string): TrituneError =>
+  new TrituneError('SERVER_UNREACHABLE', `${address} does not answer: ${plainLine(message)}`, 'see whether it runs');
+
+async function findOpenAi(options: FindOptions, models: ModelsAnswer): Promise<FoundEndpoint> {
+  if (models.kind === 'unreachable') throw unreachable(options.address, models.message);
+  const model = modelOf(options, models);
+  let refusal: SendFailure | undefined;
+  for (const endpoint of formsOf(options)) {
+    const outcome = await tryOut(options, model, endpoint);
+    // A reply of nothing is a reply: the model may have ended at once.
+    if (outcome.ok || outcome.kind === 'empty') {
+      const name = models.kind === 'models' && models.owner !== '' ? models.owner : 'openai';
+      return { endpoint, model, server: { name, version: '' } };
+    }
+    if (outcome.kind !== 'status') throw ofFailure(options, outcome);
+    // What is said of the fullest form says most.
+    refusal ??= outcome;
+    if (!isAboutTheForm(outcome)) break;
+  }
+  throw ofFailure(options, refusal as SendFailure);
+}
+
+function modelOf({ model }: FindOptions, models: ModelsAnswer): string {
+  const names = models.kind === 'models' ? models.names : [];
+  if (model !== undefined) return model;
+  const [only, ...others] = names;
+  if (only !== undefined && others.length === 0) return only;
+  const hint = names.length > 0 ? `it serves ${names.join(', ')}` : 'it does not say which it serves';
+  throw new TrituneError('USAGE', 'there is no model to send to', `give it with -m; ${hint}`);
+}
+
+/** What a server may take, the fullest first: not all know how to go on behind the end, or to tell their tokens. */
+function formsOf({ asked, basePath, path }: FindOptions): readonly OpenAiEndpoint[] {
+  const kinds: readonly OpenAiEndpoint['kind'][] =
+    asked === 'openai-chat' || asked === 'openai-completions' ? [asked] : ['openai-chat', 'openai-completions'];
+  return kinds.flatMap((kind) =>
+    [
+      { saysUsage: true, canIgnoreEnd: true },
+      { saysUsage: true, canIgnoreEnd: false },
+      { saysUsage: false, canIgnoreEnd: false },
+    ].map((form) => ({
+      kind,
+      path: path ?? `${basePath}/v1/${kind === 'openai-chat' ? 'chat/completions' : 'completions'}`,
+      ...form,
+    })),
+  );
+}
+
+/** The server understood who asks, and not what. */
+const isAboutTheForm = ({ status }: SendFailure): boolean =>
+  ['400', '404', '405', '415', '422', '500', '501', 'STREAM_ERROR'].includes(status ?? '');
+
+const shortPrompt: Prompt = {
+  messages: [{ role: 'user', content: 'Hello' }],
+  inputTokens: null,
+  maxTokens: 2,
+  ignoresEnd: true,
+};
+
+async function tryOut(options: FindOptions, model: string, endpoint: OpenAiEndpoint): Promise<SendOutcome> {
+  const transport = openEndpoint({ ...options, model, endpoint });
+  try {
+    const prepared = transport.prepare({ model, version: '', inputs: [], batch: 1, prompt: shortPrompt });
+    return await new Promise<SendOutcome>((resolve) => transport.send(prepared, resolve));
+  } finally {
+    await transport.close();
+  }
+}
+
+function ofFailure({ address, timeoutMs }: FindOptions, { kind, status, message }: SendFailure): TrituneError {
+  const words = `${address} answers a prompt with ${status === undefined ? kind : status}: ${plainLine(message)}`;
+  if (kind === 'refused' || kind === 'reset') return unreachable(address, message);
+  if (kind === 'timeout') {
+    return new TrituneError(
+      'SERVER_TIMEOUT',
+      `${address} gave no reply within ${timeoutMs} ms`,
+      'see whether it serves',
+    );
+  }
+  const isUnknown = status === '404';
+  return isUnknown
+    ? new TrituneError('MODEL_UNKNOWN', words, 'check -m, and the path of the endpoint')
+    : new TrituneError('SERVER_FAILED', words, hintOf(status));
+}
+
+const hintOf = (status: string | undefined): string =>
+  status === '401' || status === '403'
+    ? 'give its key with --token-env VARIABLE, or a header with -H'
+    : 'see what the server logs';
+
+async function findTriton(
+  { address, model, modelVersion: version, headers, tls }: FindOptions,
+  kind: 'triton-generate' | 'triton-grpc',
+): Promise<FoundEndpoint> {
+  const connect = kind === 'triton-grpc' ? connectGrpc : connectHttp;
+  const client = connect(address, { tls, headers, defaultTimeoutMs: ASK_MS });
+  try {
+    const server = await client.serverMetadata();
+    if (model === undefined) throw new TrituneError('USAGE', 'there is no model to send to', 'give it with -m');
+    const { inputs, outputs } = await client.modelMetadata(model);
+    const { output } = textTensors(model, inputs, outputs);
+    const { name, version: serverVersion } = server;
+    return { endpoint: { kind, version, inputs, output }, model, server: { name, version: serverVersion } };
+  } finally {
+    await client.close();
+  }
+}

@@ -1,0 +1,51 @@
+import type { AdapterDefinition } from '../../../adapter/definition.ts';
+import { engineAdapter } from '../../../adapter/engine/adapter.ts';
+import { TrituneError } from '../../../base/errors.ts';
+import { MS_PER_S } from '../../../base/units.ts';
+import { loadInlineSpace, loadSpace, spaceFromJson } from '../../../space/source/load.ts';
+import { presetForCommand } from '../../../space/source/presets.ts';
+import type { SearchSpace } from '../../../space/types.ts';
+import type { StudySpec } from '../../../spec/study-spec.ts';
+import type { StudyStarted } from '../../../study/records/records.ts';
+import { languageProfile } from './language-profile.ts';
+
+/**
+ * The adapter of a study whose server is started by a command, once for each candidate; null for a study of another kind. Errors: USAGE for an
+ * endpoint without a way to change settings, SPACE_INVALID.
+ */
+export function engineOfStudy(spec: StudySpec, started: StudyStarted | null): AdapterDefinition | null {
+  const { launchCommand: command, endpoint, serverCpus: cpus } = spec.server;
+  if (command === undefined) {
+    if (endpoint?.startsWith('openai')) throw nothingToSet(spec);
+    return null;
+  }
+  const { loadTimeoutSeconds } = spec.limits;
+  const readyTimeoutMs = loadTimeoutSeconds === undefined ? undefined : loadTimeoutSeconds * MS_PER_S;
+  const space = started ? spaceFromJson(started.space) : spaceFor(spec, command);
+  const metrics = space.engine?.metrics ?? null;
+  return engineAdapter({ command, space, cpus, readyTimeoutMs }, (serving) =>
+    languageProfile(spec, () => {
+      const { address } = serving();
+      return { address, headers: [], metricsUrl: metrics === null ? undefined : `http://${address}${metrics}` };
+    }),
+  );
+}
+
+function spaceFor({ space }: StudySpec, command: string): SearchSpace {
+  if (typeof space === 'object') return loadInlineSpace(space, 'the search space of the study');
+  const name = space ?? presetForCommand(command);
+  if (name !== undefined) return loadSpace(name);
+  throw new TrituneError(
+    'USAGE',
+    'the launch command starts none of the engines that tritune has a search space for',
+    'give one with --space, which may extend engines/vllm, engines/sglang, engines/tensorrt-llm or engines/llama-cpp',
+  );
+}
+
+function nothingToSet({ server: { url = 'HOST:PORT', endpoint }, model }: StudySpec): TrituneError {
+  return new TrituneError(
+    'USAGE',
+    `a server that runs already takes no other settings, so that there is nothing to tune at ${url}`,
+    `say how it is started, --launch-command 'vllm serve ${model} --port {port} {flags}', or measure it as it is: tritune profile --endpoint ${endpoint} -u ${url} -m ${model}`,
+  );
+}

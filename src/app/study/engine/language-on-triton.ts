@@ -1,0 +1,29 @@
+import { tritonAdapter } from '../../../adapter/triton/adapter.ts';
+import { realClock } from '../../../base/clock.ts';
+import type { TuneParts } from '../../../tuner/run.ts';
+import { safeName } from '../../output/directory.ts';
+import type { OpenServer } from '../../server/open-server.ts';
+import { controlOfStudy } from '../control-of-study.ts';
+import type { OpenStudy } from '../open-study.ts';
+import type { PlannedStudy } from '../plan-study.ts';
+import { languageProfile } from './language-profile.ts';
+
+/** The parts of a study of a language model that a Triton serves: it is measured by the tokens of its streamed replies. Errors: USAGE, INPUT_INVALID. */
+export async function assembleLanguageParts(
+  { spec, journal }: OpenStudy,
+  { plan, space, sampler, samplerFor }: PlannedStudy,
+  opened: OpenServer,
+  onBuild: (variant: string, log: string) => void,
+): Promise<{ readonly parts: TuneParts; close(): Promise<void> }> {
+  const { headers, tls, metricsUrl, server } = opened;
+  const profile = await languageProfile(spec, () => ({ address: server.url, headers, tls, metricsUrl }));
+  const adapter = tritonAdapter({
+    ...{ model: spec.model, original: plan.study.original, profile, identity: server, segmentOf: safeName },
+    control: controlOfStudy(spec, plan, opened, onBuild),
+    space: space.view(),
+  });
+  return {
+    parts: { adapter, sampler, samplerFor, journal, clock: realClock },
+    close: () => profile.close(),
+  };
+}

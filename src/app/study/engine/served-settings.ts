@@ -1,0 +1,42 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { messageOf, TrituneError } from '../../../base/errors.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts';
+import { buildCandidate } from '../../../space/candidate.ts';
+import { withEngineSettings } from '../../../space/engine/candidate.ts';
+import type { Candidate, SearchSpace } from '../../../space/types.ts';
+import type { StudySpec } from '../../../spec/study-spec.ts';
+
+/** Returns the original with what is known of its engine. Errors: USAGE where its settings are to be changed and nobody says which it has; INPUT_INVALID. */
+export function withEngine(original: Candidate, space: SearchSpace, spec: StudySpec): Candidate {
+  if (!space.engine && !space.law) return original;
+  const settled = space.engine ? withEngineSettings(original, { engine: servedSettings(spec, space) }) : original;
+  const built = buildCandidate(space, settled, {});
+  return built.legal ? { ...settled, shape: built.candidate.shape } : settled;
+}
+
+/** An upload replaces the whole file of settings, so that it must be known. */
+function servedSettings({ server, model }: StudySpec, { name }: SearchSpace): JsonObject {
+  const { engineSettings, modelRepository } = server;
+  const file = engineSettings ?? (modelRepository && join(modelRepository, model, '1', 'model.json'));
+  if (file === undefined) {
+    throw new TrituneError(
+      'USAGE',
+      `the space '${name}' changes settings that '${model}' has in its model.json, which no server tells`,
+      'give that file with --engine-settings 1/model.json',
+    );
+  }
+  try {
+    const value = JSON.parse(readFileSync(file, 'utf8')) as Json;
+    if (isJsonObject(value)) return value;
+  } catch (error) {
+    throw new TrituneError('INPUT_INVALID', `cannot read ${file}: ${messageOf(error)}`, 'give a JSON file', {
+      cause: error,
+    });
+  }
+  throw new TrituneError(
+    'INPUT_INVALID',
+    `${file} holds no settings`,
+    'give the model.json that the model is served with',
+  );
+}

@@ -1,0 +1,46 @@
+import { type Alarm, openAlarm } from '../../base/alarm.ts';
+import { nullRuns } from '../../loadgen/client/ceiling.ts';
+import type { EndpointOptions } from '../../loadgen/endpoints/endpoint.ts';
+import type { RequestSet } from '../../loadgen/types.ts';
+import { openWorkers } from '../../loadgen/workers/open-workers.ts';
+import type { LevelOptions } from '../../profiler/level-options.ts';
+
+/** What sends prompts to a language model, opened. */
+export interface LanguageTraffic {
+  readonly alarm: Alarm;
+  /** What sends in place of this thread. */
+  readonly threads: Required<Pick<LevelOptions, 'transport' | 'openFlow' | 'watchClient'>>;
+  /** Lets go of the sockets. */
+  close(): Promise<void>;
+}
+
+/** Opens the threads that measure, which have sent to nobody for a moment and are warm. Errors: USAGE. */
+export async function openLanguageTraffic(
+  options: EndpointOptions,
+  requests: RequestSet,
+  clientThreads = 1,
+): Promise<LanguageTraffic> {
+  const workers = openWorkers(clientThreads, { protocol: 'language', options });
+  const protocol = options.endpoint.kind === 'triton-grpc' ? 'grpc-text' : 'events';
+  await nullRuns(workers, { protocol, requests }).warmUp();
+  const alarm = openAlarm();
+  return {
+    alarm,
+    threads: {
+      transport: nothingHere,
+      openFlow: (order) => workers.openFlow(order),
+      watchClient: workers.watchClient,
+    },
+    close: async () => {
+      await alarm.close();
+      await workers.close();
+    },
+  };
+}
+
+/** The threads send, and this one never does. */
+const nothingHere: LevelOptions['transport'] = {
+  prepare: (request) => ({ request }),
+  send: () => undefined,
+  close: () => Promise.resolve(),
+};

@@ -1,0 +1,111 @@
+import { TrituneError } from '../../base/errors.ts';
+import { formatFigure } from '../../base/format.ts';
+import { readPromptFile } from '../../loadgen/prompts/files/prompt-file.ts';
+import { type PromptSource, promptRequests } from '../../loadgen/prompts/prompt-source.ts';
+import { syntheticPrompts } from '../../loadgen/prompts/synthetic.ts';
+import { estimate, openTokenizer, type Tokenizer } from '../../loadgen/prompts/tokenizer.ts';
+import type { RequestSet } from '../../loadgen/types.ts';
+import type { PromptSpec } from '../../spec/prompt-spec.ts';
+import { type Distribution, distributionText } from '../../stats/distribution.ts';
+import { replayed, type TimedRequests } from './schedule.ts';
+
+/** What a language model is sent. */
+export interface PromptTraffic {
+  /** Each with its `prompt`; conversations of several turns are streams, which the sender holds turn by turn. */
+  readonly requests: RequestSet;
+  /** When the requests of a trace are due; null where nobody says. A load level that the user gives goes before it. */
+  readonly schedule: TimedRequests | null;
+  /** Who counted `inputTokens` of the prompts. */
+  readonly countedBy: 'tokenizer' | 'estimate';
+  /** What the prompts are, a line each, for the head of a document. */
+  readonly notes: readonly string[];
+}
+
+/** What the prompts are made by, beside their spec. */
+export interface PromptSetting {
+  readonly model: string;
+  readonly seed: number;
+  /** How many times as fast a trace is played; 1 if not given. */
+  readonly traceSpeed?: number;
+}
+
+const constant = (value: number): Distribution => ({ kind: 'constant', value });
+const USUAL_INPUT = constant(512);
+const USUAL_OUTPUT = constant(128);
+const USUAL_PROMPTS = 1000;
+
+/** Options that say what is made up. */
+const madeUp = {
+  inputTokens: '--input-tokens',
+  prefixPrompts: '--prefix-prompts',
+  prefixTokens: '--prefix-tokens',
+  turns: '--turns',
+} as const;
+
+/** Makes or reads the prompts that the options ask for. Errors: USAGE; INPUT_INVALID for a file, with the line. */
+export async function promptsOf(spec: PromptSpec, setting: PromptSetting): Promise<PromptTraffic> {
+  checkOneSource(spec);
+  const tokenizer = spec.tokenizer === undefined ? estimate : await openTokenizer(spec.tokenizer);
+  const { promptFile } = spec;
+  const source =
+    promptFile === undefined
+      ? synthetic(spec, setting, tokenizer)
+      : await readPromptFile(promptFile, fileRuleOf(spec, setting), tokenizer);
+  const requests = promptRequests(source, setting.model);
+  return {
+    requests,
+    schedule: source.arrivalsNs && replayed(source.arrivalsNs, setting.traceSpeed ?? 1),
+    countedBy: tokenizer.path === null ? 'estimate' : 'tokenizer',
+    notes: [...source.notes, lengthsNote(requests, tokenizer)],
+  };
+}
+
+function checkOneSource({ promptFile, ...spec }: PromptSpec): void {
+  if (promptFile === undefined) {
+    if (spec.traceSlice) throw usage('--trace-slice is about a trace', 'give the trace with --prompt-file');
+    if (spec.prefixPrompts !== undefined && spec.prefixTokens === undefined) {
+      throw usage('--prefix-prompts does not say how long a prefix is', 'add --prefix-tokens');
+    }
+    if ((spec.sessions || spec.thinkTimeMs) && !spec.turns) {
+      throw usage('made-up conversations need a number of turns', 'add --turns, or give a file with --prompt-file');
+    }
+    return;
+  }
+  const given = (Object.keys(madeUp) as (keyof typeof madeUp)[]).find((key) => spec[key] !== undefined);
+  if (given) throw usage(`${madeUp[given]} is about made-up prompts`, 'leave it out, or leave out --prompt-file');
+  if (spec.thinkTimeMs && !spec.sessions) throw usage('--think-time-ms is about conversations', 'add --sessions');
+}
+
+function synthetic(spec: PromptSpec, { seed }: PromptSetting, tokenizer: Tokenizer): PromptSource {
+  const { inputTokens = USUAL_INPUT, outputTokens = USUAL_OUTPUT, prompts = USUAL_PROMPTS, prefixTokens } = spec;
+  const { turns = constant(1), thinkTimeMs = constant(0), ignoreEos: ignoresEnd = true } = spec;
+  const prefixes = prefixTokens === undefined ? 0 : (spec.prefixPrompts ?? 1);
+  const rule = { inputTokens, outputTokens, prompts, turns, thinkMs: thinkTimeMs, prefixes, ignoresEnd, seed };
+  const shared = prefixes > 0 ? `, behind ${prefixes} shared prefixes of ${prefixTokens}` : '';
+  const source = syntheticPrompts({ ...rule, prefixTokens: prefixTokens ?? 0 }, tokenizer);
+  const lengths = `${distributionText(inputTokens)} tokens in, ${distributionText(outputTokens)} out`;
+  return { ...source, notes: [`${prompts} made-up prompts, ${lengths}${shared}, seed ${seed}`, ...source.notes] };
+}
+
+const fileRuleOf = (spec: PromptSpec, { seed }: PromptSetting) => ({
+  outputTokens: spec.outputTokens ?? null,
+  prompts: spec.prompts ?? null,
+  sessions: spec.sessions ?? false,
+  thinkMs: spec.thinkTimeMs ?? null,
+  slice: spec.traceSlice ?? null,
+  ignoresEnd: spec.ignoreEos ?? null,
+  seed,
+});
+
+function lengthsNote({ requests }: RequestSet, { path }: Tokenizer): string {
+  const mean = (of: (prompt: NonNullable<RequestSet['requests'][number]['prompt']>) => number | null): string => {
+    const known = requests.flatMap(({ prompt }) => (prompt && of(prompt)) ?? []);
+    if (known.length === 0) return 'as many as the server likes';
+    return formatFigure(known.reduce((sum, tokens) => sum + tokens, 0) / known.length);
+  };
+  const by = path === null ? 'an estimate (--tokenizer counts exactly)' : path;
+  const lengths = `${mean(({ inputTokens }) => inputTokens)} tokens in and ${mean(({ maxTokens }) => maxTokens)} out`;
+  return `${requests.length} requests of ${lengths} on average, counted by ${by}`;
+}
+
+const usage = (message: string, hint: string): TrituneError => new TrituneError('USAGE', message, hint);

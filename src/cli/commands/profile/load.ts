@@ -1,0 +1,19 @@
+import type { LevelSpec } from '../../../app/profile/profile-spec.ts';
+import { TrituneError } from '../../../base/errors.ts';
+
+/** The options, and what may be in flight at most; undefined for no limit of the user's. */
+export interface Load<O> {
+  readonly options: O;
+  readonly maxInFlight: number | undefined;
+}
+
+/** Beside a rate a concurrency is the most that may be in flight, and no level. Errors: USAGE. */
+export function loadOf<O extends LevelSpec>(options: O): Load<O> {
+  const { concurrencyRange, ...others } = options;
+  if (!concurrencyRange || !options.requestRateRange) return { options, maxInFlight: undefined };
+  const { start, end } = concurrencyRange;
+  if (start !== end) {
+    throw new TrituneError('USAGE', 'the most in flight is one number', `write --concurrency-range ${start}`);
+  }
+  return { options: others as O, maxInFlight: start };
+}

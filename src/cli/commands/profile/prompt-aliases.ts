@@ -1,0 +1,119 @@
+import { type Command, Option } from 'commander';
+import { TrituneError } from '../../../base/errors.ts';
+import type { PromptSpec } from '../../../spec/prompt-spec.ts';
+
+const counted = ['inputTokens', 'outputTokens', 'turns', 'thinkTimeMs'] as const;
+type Counted = (typeof counted)[number];
+type Figure =
+  | `${Counted}.${'mean' | 'std'}`
+  | 'prompts'
+  | 'prefixTokens'
+  | 'prefixPrompts'
+  | 'rangeRatio'
+  | 'slice.fromMs'
+  | 'slice.toMs';
+
+/** Flags of AIPerf (0.13), of vLLM's `bench serve` (0.12 and later) and of GenAI-Perf, and the figure that each gives. */
+const figures: Readonly<Record<string, Figure>> = {
+  ...named('inputTokens.mean', 'synthetic-input-tokens-mean prompt-input-tokens-mean isl isl-mean'),
+  ...named('inputTokens.mean', 'random-input-len prefix-repetition-suffix-len'),
+  ...named('inputTokens.std', 'synthetic-input-tokens-stddev prompt-input-tokens-stddev isl-stddev'),
+  ...named('outputTokens.mean', 'output-tokens-mean prompt-output-tokens-mean osl osl-mean random-output-len'),
+  ...named('outputTokens.mean', 'sharegpt-output-len custom-output-len prefix-repetition-output-len'),
+  ...named('outputTokens.std', 'output-tokens-stddev prompt-output-tokens-stddev osl-stddev'),
+  ...named('rangeRatio', 'random-range-ratio'),
+  ...named('prompts', 'num-prompts num-dataset-entries num-conversations num-sessions conversation-num'),
+  ...named('prefixTokens', 'prefix-prompt-length prompt-prefix-length random-prefix-len prefix-repetition-prefix-len'),
+  ...named('prefixPrompts', 'num-prefix-prompts prompt-prefix-pool-size prefix-repetition-num-prefixes'),
+  ...named('turns.mean', 'session-turns-mean conversation-turn-mean'),
+  ...named('turns.std', 'session-turns-stddev conversation-turn-stddev'),
+  ...named('thinkTimeMs.mean', 'session-turn-delay-mean conversation-turn-delay-mean'),
+  ...named('thinkTimeMs.std', 'session-turn-delay-stddev conversation-turn-delay-stddev'),
+  ...named('slice.fromMs', 'fixed-schedule-start-offset'),
+  ...named('slice.toMs', 'fixed-schedule-end-offset'),
+};
+
+/** Flags whose value is that of one of ours. */
+const files = ['input-file', 'dataset-path'];
+
+/** Flags that name the form of a file, which is found by its content. */
+const forms = ['dataset-name', 'custom-dataset-type'];
+
+/** Flags that are not offered, with the reason. */
+const refused: Readonly<Record<string, string>> = {
+  'public-dataset': 'nothing is fetched while measuring; download the file and give it with --prompt-file',
+  'hf-name': 'nothing is fetched while measuring; download the file and give it with --prompt-file',
+  'hf-subset': 'nothing is fetched while measuring; download the file and give it with --prompt-file',
+  'image-width-mean': 'prompts are texts here',
+  'audio-length-mean': 'prompts are texts here',
+  burstiness: 'arrivals are evenly spaced or independent: --request-distribution poisson is burstiness 1',
+  'ramp-up-strategy': '--ramp FROM:TO:SECONDS says all of it',
+};
+
+type Given = Partial<Record<Figure, number>> & { promptFile?: string };
+
+/**
+ * Adds what other load generators call the options about prompts, out of sight. `resolve`, to be called with what was parsed, gives them
+ * as ours. Errors of `resolve`: USAGE, UNSUPPORTED.
+ */
+export function addPromptAliases(command: Command): { readonly resolve: () => PromptSpec } {
+  const names = [...Object.keys(figures), ...files, ...forms, ...Object.keys(refused)];
+  const options = names.map((name) => new Option(`--${name} <value>`).hideHelp());
+  for (const option of options) command.addOption(option);
+  return {
+    resolve: () => {
+      const given = options.filter((option) => command.getOptionValueSource(option.attributeName()) === 'cli');
+      return specOf(given.map((option) => [option.name(), String(command.getOptionValue(option.attributeName()))]));
+    },
+  };
+}
+
+/** The prompts that flags of other tools ask for, each with its value. Errors: USAGE, UNSUPPORTED. */
+export function specOf(flags: readonly (readonly [name: string, text: string])[]): PromptSpec {
+  const given: Given = {};
+  for (const [name, text] of flags) {
+    const reason = refused[name];
+    if (reason !== undefined)
+      throw new TrituneError('UNSUPPORTED', `--${name} is not offered: ${reason}`, 'leave it out');
+    const figure = figures[name];
+    if (figure) given[figure] = figureOf(`--${name}`, text);
+    else if (files.includes(name)) given.promptFile = text;
+  }
+  const { 'slice.fromMs': fromMs = 0, 'slice.toMs': toMs } = given;
+  const distributions = counted.flatMap((name) => {
+    const distribution = distributionOf(given, name);
+    return distribution ? [[name, distribution] as const] : [];
+  });
+  return {
+    ...Object.fromEntries(distributions),
+    ...(given.prompts !== undefined && { prompts: given.prompts }),
+    ...(given.prefixTokens !== undefined && given.prefixTokens > 0 && { prefixTokens: given.prefixTokens }),
+    ...(given.prefixPrompts !== undefined && given.prefixPrompts > 0 && { prefixPrompts: given.prefixPrompts }),
+    ...(given.promptFile !== undefined && { promptFile: given.promptFile }),
+    ...((fromMs > 0 || toMs !== undefined) && {
+      traceSlice: { fromS: fromMs / 1e3, toS: (toMs ?? Number.MAX_SAFE_INTEGER) / 1e3 },
+    }),
+  };
+}
+
+/** As AIPerf has it: normal with a deviation, else constant. vLLM's ratio r is a uniform distribution from mean·(1 − r) to mean·(1 + r). */
+function distributionOf(given: Given, name: Counted): NonNullable<PromptSpec[Counted]> | null {
+  const [mean, std = 0] = [given[`${name}.mean`], given[`${name}.std`]];
+  const ratio = name.endsWith('Tokens') ? (given.rangeRatio ?? 0) : 0;
+  if (mean === undefined) return null;
+  if (std > 0) return { kind: 'normal', mean, std };
+  if (ratio === 0) return { kind: 'constant', value: mean };
+  return { kind: 'uniform', low: Math.max(1, Math.floor(mean * (1 - ratio))), high: Math.ceil(mean * (1 + ratio)) };
+}
+
+function figureOf(name: string, text: string): number {
+  const value = Number(text);
+  if (text.trim() !== '' && Number.isFinite(value) && value >= 0) return value;
+  throw usage(`${name} is no number: '${text}'`, 'give a number of 0 or more');
+}
+
+function named(figure: Figure, names: string): Readonly<Record<string, Figure>> {
+  return Object.fromEntries(names.split(' ').map((name) => [name, figure]));
+}
+
+const usage = (message: string, hint: string): TrituneError => new TrituneError('USAGE', message, hint);

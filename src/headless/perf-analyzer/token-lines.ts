@@ -1,0 +1,51 @@
+import { formatFigure, formatMs } from '../../base/format.ts';
+import type { LevelReport } from '../../profiler/level-report.ts';
+import type { LatencySummary } from '../../profiler/measurement.ts';
+import type { LengthSummary, TokenFigures } from '../../profiler/token-figures.ts';
+import type { Interval } from '../../stats/interval.ts';
+
+const counters: Readonly<Record<TokenFigures['countedBy'], string>> = {
+  usage: "counted by the server's usage figures",
+  tokenizer: 'counted by a tokenizer',
+  pieces: 'NOT COUNTED: each piece of a stream is taken for one',
+};
+
+/** What a level says of the tokens of a language model; no lines for other models. */
+export function tokenLines({ measurement }: LevelReport): readonly string[] {
+  const { tokens, budgetLatencyMs, client } = measurement;
+  if (tokens === undefined) return [];
+  const { budget, scheduledTtftMs } = tokens;
+  const name = `p${budgetLatencyMs.percentile}`;
+  const time = (label: string, summary: LatencySummary, interval: Interval): string =>
+    `    ${label}: ${summaryText(summary)}; ${name} ${formatMs(interval.value)}, 95 % interval ${formatFigure(interval.low)} to ${formatMs(interval.high)}`;
+  return [
+    `  Tokens (${counters[tokens.countedBy]}): `,
+    scheduledTtftMs
+      ? `    TTFT from the sending: ${summaryText(tokens.ttftMs)}, p99 ${formatMs(tokens.ttftMs.p99)}`
+      : time('TTFT', tokens.ttftMs, budget.ttftMs),
+    ...(scheduledTtftMs ? [time('TTFT from the time due', scheduledTtftMs, budget.ttftMs)] : []),
+    time('ITL', tokens.itlMs, budget.itlMs),
+    time('TPOT', tokens.tpotMs, budget.tpotMs),
+    `    Output: ${rateText(tokens.outputTokensPerSecond)}; ${formatFigure(tokens.outputTokensPerSecondPerUser)} tokens/s per user`,
+    `    Input and output: ${rateText(tokens.totalTokensPerSecond)}`,
+    ...(tokens.goodput ? [`    Goodput: ${intervalText(tokens.goodput)} requests/s within all limits`] : []),
+    `    Lengths: ${lengthText(tokens.inputTokens)} in, ${lengthText(tokens.outputTokens)} out${cachedText(tokens)}`,
+    ...(tokens.cutOff > 0 ? [`    Cut off: ${tokens.cutOff} replies, which count as failed`] : []),
+    `    Client: ${formatFigure(client.cpuUsPerRequest / Math.max(tokens.outputTokens.mean, 1))} usec of CPU a token`,
+    '',
+  ];
+}
+
+const summaryText = ({ avg, p50, p90 }: LatencySummary): string =>
+  `avg ${formatMs(avg)}, p50 ${formatMs(p50)}, p90 ${formatMs(p90)}`;
+
+const intervalText = ({ value, low, high }: Interval): string =>
+  `${formatFigure(value)} (${formatFigure(low)} to ${formatFigure(high)})`;
+
+const rateText = (interval: Interval): string => `${intervalText(interval)} tokens/s`;
+
+const lengthText = ({ mean, min, max }: LengthSummary): string =>
+  min === max ? formatFigure(mean) : `${formatFigure(mean)} (${min} to ${max})`;
+
+const cachedText = ({ cachedShare }: TokenFigures): string =>
+  cachedShare === undefined ? '' : `; ${formatFigure(100 * cachedShare)} % of the input from the server's prefix cache`;

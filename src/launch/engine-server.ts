@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs';
+import { MS_PER_S } from '../base/units.ts';
+import { faultIn, type StartFault } from './engine-log.ts';
+import { onCpus } from './server-process.ts';
+import { NotLive, type Supervised, startSupervised, waitUntilLive } from './supervised.ts';
+
+/** A server of a language model to start. */
+export interface EngineCommand {
+  readonly words: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Loopback port that its command says it listens on. */
+  readonly port: number;
+  /** The path that answers with 200 when it serves. */
+  readonly health: string;
+  readonly logFile: string;
+  readonly cpus: string | undefined;
+  readonly readyTimeoutMs: number;
+}
+
+/** One that serves. */
+export interface EngineServer extends Pick<Supervised, 'hasEnded' | 'stop'> {
+  /** HOST:PORT */
+  readonly address: string;
+  readonly logFile: string;
+}
+
+/** A server that did not come up; `words` are from its log. */
+export class EngineNotUp extends Error {
+  readonly kind: StartFault | 'too-slow';
+  readonly words: string;
+
+  constructor(kind: EngineNotUp['kind'], words: string) {
+    super(words);
+    this.kind = kind;
+    this.words = words;
+  }
+}
+
+/** Loading weights and compiling kernels keeps a server from answering for long; to ask often costs it time. */
+const ASK_TIMEOUT_MS = 5 * MS_PER_S;
+
+/**
+ * Starts a server of a language model and waits until it is healthy. It ends, with all that it started, when we do. Errors: an EngineNotUp;
+ * INTERRUPTED.
+ */
+export async function startEngine(command: EngineCommand, signal: AbortSignal): Promise<EngineServer> {
+  const { port, logFile, readyTimeoutMs } = command;
+  const address = `127.0.0.1:${port}`;
+  const words = [...onCpus(command.cpus), ...command.words];
+  const { hasEnded, stop } = await startSupervised({ words, env: command.env, logFile });
+  try {
+    const url = `http://${address}${command.health}`;
+    await waitUntilLive(() => isHealthy(url), hasEnded, { timeoutMs: readyTimeoutMs, signal });
+    return { address, logFile, hasEnded, stop };
+  } catch (error) {
+    await stop();
+    throw error instanceof NotLive ? notUp(command, error) : error;
+  }
+}
+
+function notUp({ logFile, readyTimeoutMs }: EngineCommand, { message, isLate }: NotLive): EngineNotUp {
+  if (isLate) {
+    return new EngineNotUp('too-slow', `it was not healthy within ${readyTimeoutMs / MS_PER_S} s (log: ${logFile})`);
+  }
+  const { kind, words } = faultIn(readLog(logFile));
+  return new EngineNotUp(kind, `${[message, words].filter(Boolean).join(': ')} (log: ${logFile})`);
+}
+
+async function isHealthy(url: string): Promise<boolean | null> {
+  try {
+    const headers = { connection: 'close' };
+    const response = await fetch(url, { headers, signal: AbortSignal.timeout(ASK_TIMEOUT_MS) });
+    await response.body?.cancel();
+    // While it loads a server may say that it is unavailable.
+    return response.ok ? true : null;
+  } catch {
+    return null;
+  }
+}
+
+function readLog(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}

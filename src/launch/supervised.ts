@@ -1,0 +1,96 @@
+import { createWriteStream } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { dirname, extname, join } from 'node:path';
+import { execa } from 'execa';
+import { throwIfInterrupted } from '../base/abort.ts';
+import { realClock } from '../base/clock.ts';
+
+/** A process that ends when we do, however we do. */
+export interface Supervised {
+  readonly hasEnded: () => boolean;
+  /** Resolves when it has ended: by itself, or after `stop`. */
+  readonly ended: Promise<void>;
+  /** Ends it and all that it started: politely, then by force. Safe to call more than once. */
+  stop(): Promise<void>;
+}
+
+export interface SupervisedOptions {
+  /** A program and its arguments; no shell is involved. */
+  readonly words: readonly string[];
+  /** Beside the variables of this process. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** The file that gets all that it prints. */
+  readonly logFile: string;
+  /** Called after it has ended, for what it may have left behind. */
+  readonly cleanUp?: (() => Promise<void>) | undefined;
+}
+
+/** The script beside this one, as source or as built. */
+const supervisor = join(import.meta.dirname, `supervise${extname(import.meta.filename)}`);
+const STOP_GRACE_MS = 10_000;
+
+/** Starts a process under the supervisor (`supervise.ts`). */
+export async function startSupervised({ words, env = {}, logFile, cleanUp }: SupervisedOptions): Promise<Supervised> {
+  await mkdir(dirname(logFile), { recursive: true });
+  const log = createWriteStream(logFile);
+  const child = execa(process.execPath, [supervisor, ...words], {
+    env,
+    // Stays open as long as we live; the supervisor ends the process when it closes.
+    stdin: 'pipe',
+    // Its own process group: a Ctrl-C in the terminal is for us; we restore the model first, then end the server.
+    detached: true,
+    buffer: false,
+    reject: false,
+    all: true,
+    forceKillAfterDelay: STOP_GRACE_MS,
+  });
+  child.all.pipe(log);
+  let hasEnded = false;
+  const ended = child.then(() => {
+    hasEnded = true;
+  });
+  let stopping: Promise<void> | undefined;
+  const stop = (): Promise<void> => {
+    stopping ??= (async () => {
+      child.kill('SIGTERM');
+      await ended;
+      await cleanUp?.();
+    })();
+    return stopping;
+  };
+  return { hasEnded: () => hasEnded, ended, stop };
+}
+
+/** A server that will not serve; its message says why we think so. */
+export class NotLive extends Error {
+  /** It may only need more time. */
+  readonly isLate: boolean;
+
+  constructor(message: string, isLate = false) {
+    super(message);
+    this.isLate = isLate;
+  }
+}
+
+const POLL_MS = 50;
+
+/**
+ * Waits until a server that was started says that it serves; `isLive` gives null where nothing answers, false where it says that it never will.
+ * Errors: a NotLive; INTERRUPTED.
+ */
+export async function waitUntilLive(
+  isLive: () => Promise<boolean | null>,
+  hasEnded: () => boolean,
+  { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal?: AbortSignal | undefined },
+): Promise<void> {
+  const deadlineNs = realClock.nowNs() + timeoutMs * 1e6;
+  for (;;) {
+    const answer = await isLive();
+    if (answer) return;
+    throwIfInterrupted(signal);
+    if (answer === false) throw new NotLive('it says that it is not live');
+    if (hasEnded()) throw new NotLive('the process ended');
+    if (realClock.nowNs() > deadlineNs) throw new NotLive('no answer before the deadline', true);
+    await realClock.sleep(POLL_MS);
+  }
+}

@@ -1,0 +1,106 @@
+const LF = 0x0a;
+const CR = 0x0d;
+const NOTHING = Buffer.alloc(0);
+/** The field that events are made of, and its colon. */
+const DATA = Buffer.from('data:', 'latin1');
+const SPACE = 0x20;
+/** A line that is longer than this is no event of a language model. */
+const MAX_LINE_BYTES = 2 ** 26;
+
+/** Takes the data of one event: a range of bytes that is good until it returns. */
+export type OnData = (bytes: Buffer, start: number, end: number) => void;
+
+/**
+ * Cuts a stream of server-sent events into the data of each (WHATWG HTML, section 9.2.6), in whatever pieces its bytes come. Lines end with LF
+ * or CRLF. Names, ids and comments are left out.
+ */
+export class EventLines {
+  readonly #onData: OnData;
+  /** The beginning of a line whose end has not come. */
+  #kept = NOTHING;
+  /** Data lines of an event whose empty line has not come, joined by line feeds; null before the first. */
+  #pending: Buffer | null = null;
+
+  constructor(onData: OnData) {
+    this.#onData = onData;
+  }
+
+  /** Begins another stream. */
+  reset(): void {
+    this.#kept = NOTHING;
+    this.#pending = null;
+  }
+
+  /** Throws RangeError for a line that does not end. */
+  push(bytes: Buffer, start: number, end: number): void {
+    let at = start;
+    while (at < end) {
+      const found = bytes.indexOf(LF, at);
+      if (found < 0 || found >= end) {
+        this.#keep(bytes, at, end);
+        return;
+      }
+      if (this.#kept.length > 0) {
+        this.#keep(bytes, at, found + 1);
+        const line = this.#kept;
+        this.#kept = NOTHING;
+        this.#line(line, 0, line.length - 1, false);
+        at = found + 1;
+      } else {
+        // Nearly always the empty line follows at once, and then nothing is copied.
+        const next = this.#pending === null ? afterEmptyLine(bytes, found + 1, end) : -1;
+        this.#line(bytes, at, found, next >= 0);
+        at = next >= 0 ? next : found + 1;
+      }
+    }
+  }
+
+  /** The stream has ended: an event without its empty line counts too, as some servers leave that out. */
+  finish(): void {
+    if (this.#kept.length > 0) {
+      const line = this.#kept;
+      this.#kept = NOTHING;
+      this.#line(line, 0, line.length, false);
+    }
+    this.#dispatch();
+  }
+
+  /** A line without its LF; `endsEvent` where an empty line follows it, and nothing is pending. */
+  #line(bytes: Buffer, start: number, lineEnd: number, endsEvent: boolean): void {
+    const end = lineEnd > start && bytes[lineEnd - 1] === CR ? lineEnd - 1 : lineEnd;
+    if (end === start) {
+      this.#dispatch();
+      return;
+    }
+    for (let index = 0; index < DATA.length; index++) if (bytes[start + index] !== DATA[index]) return;
+    const colon = start + DATA.length;
+    if (colon > end) return;
+    const from = colon < end && bytes[colon] === SPACE ? colon + 1 : colon;
+    if (endsEvent) this.#onData(bytes, from, end);
+    else this.#pending = joined(this.#pending, bytes.subarray(from, end));
+  }
+
+  #dispatch(): void {
+    const data = this.#pending;
+    this.#pending = null;
+    if (data !== null) this.#onData(data, 0, data.length);
+  }
+
+  /** Copied, as the buffer is read into again. */
+  #keep(bytes: Buffer, start: number, end: number): void {
+    if (this.#kept.length + end - start > MAX_LINE_BYTES)
+      throw new RangeError('a line of the event stream does not end');
+    this.#kept = Buffer.concat([this.#kept, bytes.subarray(start, end)]);
+  }
+}
+
+function joined(before: Buffer | null, line: Buffer): Buffer {
+  return before === null ? Buffer.from(line) : Buffer.concat([before, Buffer.of(LF), line]);
+}
+
+/** Returns the place behind an empty line; -1 where there is none, or its end has not come. */
+function afterEmptyLine(bytes: Buffer, at: number, end: number): number {
+  if (at >= end) return -1;
+  if (bytes[at] === LF) return at + 1;
+  return bytes[at] === CR && at + 1 < end && bytes[at + 1] === LF ? at + 2 : -1;
+}

@@ -1,0 +1,65 @@
+import { Agent, request } from 'undici';
+import { messageOf } from '../../base/errors.ts';
+import { isJsonObject } from '../../base/json.ts';
+import { secretsOut } from '../../base/secrets.ts';
+import { secureConnect } from '../../triton/wire/http.ts';
+import type { TlsOptions } from '../../triton/wire/tls.ts';
+import type { RequestHeader } from '../types.ts';
+
+/** What a server answers that is asked for its models. */
+export type ModelsAnswer =
+  | { readonly kind: 'models'; readonly names: readonly string[]; readonly owner: string }
+  /** It speaks HTTP, and has no such page. */
+  | { readonly kind: 'other'; readonly status: number; readonly message: string }
+  | { readonly kind: 'unreachable'; readonly message: string };
+
+export interface ServerAddress {
+  /** HOST:PORT */
+  readonly address: string;
+  readonly host: string;
+  /** What stands before `/v1` in its paths. */
+  readonly basePath: string;
+  readonly headers: readonly RequestHeader[];
+  readonly tls: TlsOptions | undefined;
+}
+
+/** Asks a server for its models, as OpenAI's `GET /v1/models`. No answer repeats the value of a header. */
+export async function askModels(
+  { address, host, basePath, headers, tls }: ServerAddress,
+  timeoutMs: number,
+): Promise<ModelsAnswer> {
+  const agent = new Agent({ pipelining: 0, ...(tls && { connect: secureConnect(tls) }) });
+  const clear = secretsOut(headers);
+  try {
+    const { statusCode, body } = await request(`${tls ? 'https' : 'http'}://${address}${basePath}/v1/models`, {
+      dispatcher: agent,
+      headers: { host, ...Object.fromEntries(headers.map(({ name, value }) => [name, value])) },
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    const text = await body.text();
+    const models = statusCode === 200 ? modelsIn(text) : null;
+    if (models) return { kind: 'models', ...models };
+    return { kind: 'other', status: statusCode, message: clear(text.trim().slice(0, 300)) };
+  } catch (error) {
+    return { kind: 'unreachable', message: clear(messageOf(error)) };
+  } finally {
+    await agent.destroy();
+  }
+}
+
+function modelsIn(text: string): { readonly names: readonly string[]; readonly owner: string } | null {
+  const json = parsed(text);
+  if (!isJsonObject(json) || !Array.isArray(json.data)) return null;
+  const models = json.data.filter(isJsonObject);
+  const names = models.flatMap(({ id }) => (typeof id === 'string' ? [id] : []));
+  const owner = models[0]?.owned_by;
+  return { names, owner: typeof owner === 'string' ? owner : '' };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

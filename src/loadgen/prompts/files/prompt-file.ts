@@ -1,0 +1,158 @@
+import { messageOf, TrituneError } from '../../../base/errors.ts';
+import { seededRandom } from '../../../base/random.ts';
+import { type Distribution, wholeNumbers } from '../../../stats/distribution.ts';
+import type { Prompt } from '../prompt.ts';
+import type { Conversation, PromptSource } from '../prompt-source.ts';
+import type { Tokenizer } from '../tokenizer.ts';
+import { BadRecord, formOf, isRecord, type JsonRecord, type RecordedTurn, turnsOf } from './recorded.ts';
+import { type FileRecord, invalidAt, recordsOf } from './records.ts';
+import { Reservoir } from './reservoir.ts';
+import { TraceRows, type TraceSlice } from './trace.ts';
+import { type CsvTrace, csvTraceOf, mooncakeRow } from './trace-rows.ts';
+
+/** What is taken of a file. */
+export interface PromptFileRule {
+  /** Tokens of a reply where the file does not say; null: as many as the recorded answer, or what the server likes. */
+  readonly outputTokens: Distribution | null;
+  /** Prompts or conversations at most; null takes a trace whole, and of others `USUAL_PROMPTS`. */
+  readonly prompts: number | null;
+  /** Every turn of a conversation is sent; without it the first alone. */
+  readonly sessions: boolean;
+  readonly thinkMs: Distribution | null;
+  readonly slice: TraceSlice | null;
+  /** null: traces go on to their length. */
+  readonly ignoresEnd: boolean | null;
+  readonly seed: number;
+}
+
+const USUAL_PROMPTS = 10_000;
+
+/**
+ * Reads prompts of a file of any of these forms, found by its first record: ShareGPT's conversations, JSON lines or a JSON list of prompts
+ * or conversations, Mooncake's, BurstGPT's and Azure's traces, a prompt a line. More texts than are wanted are chosen at random. Memory
+ * is bounded by what is kept. Errors: INPUT_INVALID with the line.
+ */
+export async function readPromptFile(path: string, rule: PromptFileRule, tokenizer: Tokenizer): Promise<PromptSource> {
+  let reader: Reader | null = null;
+  for await (const record of recordsOf(path)) {
+    try {
+      if (reader) reader.add(record.text);
+      else reader = readerOf(record, rule);
+    } catch (error) {
+      throw error instanceof BadRecord ? invalidAt(path, record.line, error.message, error.hint) : error;
+    }
+  }
+  const source = reader?.source(tokenizer);
+  if (source && source.conversations.length > 0) return source;
+  const what = rule.slice && reader ? 'nothing came in that slice of it' : 'it has no prompt';
+  throw new TrituneError('INPUT_INVALID', `${path}: ${what}`, 'docs/language-models.md has the forms of files');
+}
+
+/** Takes the records of a file behind the first, which it was made by. */
+interface Reader {
+  /** Throws BadRecord. */
+  add(text: string): void;
+  source(tokenizer: Tokenizer): PromptSource;
+}
+
+function readerOf({ text }: FileRecord, rule: PromptFileRule): Reader {
+  const trace = csvTraceOf(text);
+  if (trace) return traceReader(rule, trace.name, (line) => trace.rowOf(line));
+  if (!/^[{["]/.test(text)) {
+    if (/^[\w ]+(,[\w ]+)+$/.test(text) && /token|timestamp/i.test(text)) throw unknownCsv();
+    return textReader(rule, text, (line) => [plainTurn(line)], 'prompts, one a line');
+  }
+  const first = parsed(text);
+  if (first.input_length !== undefined) {
+    const reader = traceReader(rule, 'a Mooncake trace', (line) => mooncakeRow(parsed(line)));
+    reader.add(text);
+    return reader;
+  }
+  return textReader(rule, text, (line) => turnsOf(parsed(line)), formOf(first));
+}
+
+function traceReader(
+  rule: PromptFileRule,
+  what: string,
+  rowOf: (line: string) => ReturnType<CsvTrace['rowOf']>,
+): Reader {
+  const rows = new TraceRows({ ...rule, ignoresEnd: rule.ignoresEnd ?? true });
+  return { add: (text) => rows.add(rowOf(text)), source: (tokenizer) => rows.source(what, tokenizer) };
+}
+
+function textReader(
+  rule: PromptFileRule,
+  first: string,
+  turnsIn: (text: string) => readonly RecordedTurn[],
+  what: string,
+): Reader {
+  const chosen = new Reservoir<readonly RecordedTurn[]>(rule.prompts ?? USUAL_PROMPTS, seededRandom(rule.seed));
+  let silent = 0;
+  const add = (text: string): void => {
+    const turns = turnsIn(text);
+    if (turns.length === 0) silent++;
+    else chosen.add(rule.sessions ? turns : turns.slice(0, 1));
+  };
+  add(first);
+  return {
+    add,
+    source: (tokenizer) => {
+      const conversations = promptsIn(chosen.items, rule, tokenizer);
+      const notes = [
+        `${what}: ${conversations.length} of ${chosen.seen}${conversations.length < chosen.seen ? `, chosen with seed ${rule.seed}` : ''}`,
+        ...(silent > 0 ? [`${silent} conversations in which nobody asks are left out`] : []),
+      ];
+      return { conversations, arrivalsNs: null, notes };
+    },
+  };
+}
+
+function promptsIn(
+  recorded: readonly (readonly RecordedTurn[])[],
+  rule: PromptFileRule,
+  tokenizer: Tokenizer,
+): readonly Conversation[] {
+  const random = seededRandom(rule.seed);
+  const outputTokens = rule.outputTokens && wholeNumbers(rule.outputTokens, random, 1);
+  const thinkMs = rule.thinkMs && wholeNumbers(rule.thinkMs, random, 0);
+  const lengthOf = ({ outputTokens: said, answer }: RecordedTurn): number | null => {
+    if (said !== null) return said;
+    if (outputTokens) return outputTokens();
+    return answer === null ? null : Math.max(1, tokenizer.count(answer));
+  };
+  const promptOf = (turn: RecordedTurn, isFirst: boolean): Prompt => ({
+    messages: turn.messages,
+    inputTokens: turn.messages.reduce((sum, { content }) => sum + tokenizer.count(content), 0),
+    maxTokens: lengthOf(turn),
+    ignoresEnd: rule.ignoresEnd ?? false,
+    ...(!isFirst && { thinkMs: thinkMs?.() ?? turn.thinkMs }),
+  });
+  return recorded.map((turns) => turns.map((turn, index) => promptOf(turn, index === 0)));
+}
+
+function parsed(text: string): JsonRecord {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new BadRecord(
+      `it is no JSON: ${messageOf(error)}`,
+      'write one JSON object a line, or all of them in one JSON list',
+    );
+  }
+  if (isRecord(value)) return value;
+  throw new BadRecord('it is no JSON object', 'write for example {"prompt": "…", "output_length": 100}');
+}
+
+const plainTurn = (content: string): RecordedTurn => ({
+  messages: [{ role: 'user', content }],
+  outputTokens: null,
+  answer: null,
+  thinkMs: 0,
+});
+
+const unknownCsv = (): BadRecord =>
+  new BadRecord(
+    'a CSV file with these columns is not known',
+    'give the columns of BurstGPT (Timestamp, Request tokens, Response tokens) or of Azure (TIMESTAMP, ContextTokens, GeneratedTokens)',
+  );

@@ -1,0 +1,163 @@
+import type { ChatMessage } from '../prompt.ts';
+
+/** A turn of a conversation as a file has it. */
+export interface RecordedTurn {
+  /** What is new in it: the user's message, and a system's before it. */
+  readonly messages: readonly ChatMessage[];
+  /** Tokens of the answer, where the file says it. */
+  readonly outputTokens: number | null;
+  /** The answer that was recorded. */
+  readonly answer: string | null;
+  readonly thinkMs: number;
+}
+
+/** A JSON object of a file. */
+export type JsonRecord = Readonly<Record<string, unknown>>;
+
+/** What is wrong with a record, for a person. */
+export class BadRecord extends Error {
+  readonly hint: string;
+
+  constructor(message: string, hint: string) {
+    super(message);
+    this.hint = hint;
+  }
+}
+
+/** The names of an answer's length that the files of AIPerf, vLLM, GuideLLM, OpenAI's batches and SGLang have. */
+const OUTPUT_NAMES = [
+  'output_length',
+  'output_tokens',
+  'max_tokens',
+  'max_completion_tokens',
+  'output_tokens_count',
+  'output_len',
+];
+/** The names of a prompt's text, likewise. */
+const TEXT_NAMES = ['prompt', 'text', 'question', 'instruction', 'input'];
+
+/**
+ * Returns the turns of a record in any of the forms that load generators read; none where nobody asks anything in it: ShareGPT's
+ * `conversations`, AIPerf's `turns`, OpenAI's `messages`, or a text with or without the length of its answer. Throws BadRecord.
+ */
+export function turnsOf(record: JsonRecord): readonly RecordedTurn[] {
+  const { conversations, turns, messages } = record;
+  if (Array.isArray(conversations)) return spoken(conversations.map(shareGptMessage));
+  if (Array.isArray(turns)) return turnList(turns);
+  // A request of OpenAI's batch file has its body one level down.
+  if (isRecord(record.body)) return turnsOf(record.body);
+  if (Array.isArray(messages)) return withLength(spoken(messages.map(chatMessage)), lengthOf(record));
+  return [textTurn(record)];
+}
+
+/** The name of the form, for a person. */
+export function formOf(record: JsonRecord): string {
+  if (Array.isArray(record.conversations)) return 'conversations in the form of ShareGPT';
+  return Array.isArray(record.turns) ? 'conversations' : 'prompts';
+}
+
+export const isRecord = (value: unknown): value is JsonRecord =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function textTurn(record: JsonRecord): RecordedTurn {
+  const content = TEXT_NAMES.map((name) => record[name]).find((text) => typeof text === 'string');
+  if (content === undefined || content === '') {
+    throw new BadRecord(
+      'it has no text of a prompt',
+      'write {"prompt": "…", "output_length": 100}, or see docs/language-models.md for other forms',
+    );
+  }
+  const system = record.system ?? record.system_prompt;
+  return {
+    messages: [
+      ...(typeof system === 'string' ? [{ role: 'system' as const, content: system }] : []),
+      { role: 'user', content },
+    ],
+    outputTokens: lengthOf(record),
+    answer: null,
+    thinkMs: delayOf(record),
+  };
+}
+
+/** A leading turn of the system goes before the user's first. */
+function turnList(turns: readonly unknown[]): readonly RecordedTurn[] {
+  const records = turns.filter(isRecord);
+  if (records.length < turns.length)
+    throw new BadRecord('a turn of it is no object', 'write {"text": "…"} for each turn');
+  const [first, ...others] = records;
+  if (first?.role !== 'system') return records.map(textTurn);
+  const [system, ...rest] = [textTurn(first), ...others.map(textTurn)] as [RecordedTurn, ...RecordedTurn[]];
+  const content = system.messages.map((message) => message.content).join('\n');
+  return rest.map((turn, index) =>
+    index === 0 ? { ...turn, messages: [{ role: 'system', content }, ...turn.messages] } : turn,
+  );
+}
+
+/** Turns of messages in the order in which they were said. What an assistant says before anybody asks is left out. */
+function spoken(messages: readonly ChatMessage[]): readonly RecordedTurn[] {
+  const turns: RecordedTurn[] = [];
+  let before: ChatMessage[] = [];
+  for (const message of messages) {
+    const last = turns.at(-1);
+    if (message.role === 'user') {
+      turns.push({ messages: [...before, message], outputTokens: null, answer: null, thinkMs: 0 });
+      before = [];
+    } else if (message.role === 'system') before.push(message);
+    else if (last) turns[turns.length - 1] = { ...last, answer: (last.answer ?? '') + message.content };
+  }
+  return turns;
+}
+
+const withLength = (turns: readonly RecordedTurn[], outputTokens: number | null): readonly RecordedTurn[] =>
+  outputTokens === null ? turns : turns.map((turn) => ({ ...turn, outputTokens }));
+
+/** ShareGPT's names of those who speak. */
+const speakers: Readonly<Record<string, ChatMessage['role']>> = {
+  human: 'user',
+  user: 'user',
+  gpt: 'assistant',
+  chatgpt: 'assistant',
+  bard: 'assistant',
+  bing: 'assistant',
+  assistant: 'assistant',
+  model: 'assistant',
+  system: 'system',
+};
+
+function shareGptMessage(said: unknown): ChatMessage {
+  const { from, value } = isRecord(said) ? said : {};
+  if (typeof from === 'string' && typeof value === 'string') return messageOf(from, value);
+  throw new BadRecord('a part of its "conversations" is incomplete', 'write {"from": "human", "value": "…"}');
+}
+
+function chatMessage(said: unknown): ChatMessage {
+  const { role, content } = isRecord(said) ? said : {};
+  const text = Array.isArray(content) ? content.map(partText).join('') : content;
+  if (typeof role === 'string' && typeof text === 'string')
+    return messageOf(role === 'developer' ? 'system' : role, text);
+  throw new BadRecord('a part of its "messages" is incomplete', 'write {"role": "user", "content": "…"}');
+}
+
+function messageOf(who: string, content: string): ChatMessage {
+  const role = speakers[who];
+  if (role) return { role, content };
+  throw new BadRecord(`nobody knows who '${who}' is`, 'write human, gpt and system, or user, assistant and system');
+}
+
+function partText(part: unknown): string {
+  if (isRecord(part) && typeof part.text === 'string') return part.text;
+  throw new BadRecord('a message holds more than text', 'leave pictures and sounds out: only text is sent');
+}
+
+function lengthOf(record: JsonRecord): number | null {
+  const name = OUTPUT_NAMES.find((each) => record[each] !== undefined && record[each] !== null);
+  if (name === undefined) return null;
+  const tokens = record[name];
+  if (Number.isSafeInteger(tokens) && (tokens as number) > 0) return tokens as number;
+  throw new BadRecord(`its "${name}" is no number of tokens`, 'give a whole number of 1 or more');
+}
+
+function delayOf({ delay = 0 }: JsonRecord): number {
+  if (typeof delay === 'number' && delay >= 0 && Number.isFinite(delay)) return delay;
+  throw new BadRecord('its "delay" is no time', 'give milliseconds of 0 or more');
+}

@@ -1,0 +1,103 @@
+import { NS_PER_MS, NS_PER_S } from '../../../base/units.ts';
+import { BadRecord, type JsonRecord } from './recorded.ts';
+
+/** A request of a trace: when it came, and its lengths. */
+export interface TraceRow {
+  /** On the trace's own clock; null where it has none. */
+  readonly arrivalNs: number | null;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** Names of the blocks that its prompt begins with; the same name is the same text. */
+  readonly blocks: readonly number[];
+}
+
+/** A kind of trace in CSV, known by its header. */
+export interface CsvTrace {
+  readonly name: string;
+  /** Returns the row of a line, or null for one that is no request: a failed one has no output, or no input. Throws BadRecord. */
+  rowOf(line: string): TraceRow | null;
+}
+
+/** Mooncake's traces: `timestamp` in milliseconds, `hash_ids` of blocks of 512 tokens (FAST 2025, section 4). Throws BadRecord. */
+export function mooncakeRow(record: JsonRecord): TraceRow {
+  const { timestamp, hash_ids: blocks = [] } = record;
+  if (!Array.isArray(blocks) || !blocks.every((block) => Number.isSafeInteger(block))) {
+    throw new BadRecord(
+      'its "hash_ids" is no list of whole numbers',
+      'leave it out, or give a number for each 512 tokens',
+    );
+  }
+  if (timestamp !== undefined && !(typeof timestamp === 'number' && timestamp >= 0 && Number.isFinite(timestamp))) {
+    throw new BadRecord('its "timestamp" is no time', 'give milliseconds of 0 or more');
+  }
+  return {
+    arrivalNs: timestamp === undefined ? null : timestamp * NS_PER_MS,
+    inputTokens: wholeOf(record.input_length, '"input_length"'),
+    outputTokens: wholeOf(record.output_length ?? 1, '"output_length"'),
+    blocks: blocks as readonly number[],
+  };
+}
+
+/** Known by the names of their columns, in any case of letters. */
+const csvTraces = [
+  {
+    name: 'a BurstGPT trace',
+    columns: ['timestamp', 'request tokens', 'response tokens'],
+    timeOf: (text: string) => numberOf(text, 'Timestamp') * NS_PER_S,
+  },
+  {
+    name: 'an Azure LLM trace',
+    columns: ['timestamp', 'contexttokens', 'generatedtokens'],
+    timeOf: dayTimeNs,
+  },
+] as const;
+
+/** Returns the kind of trace that has this header; null for none. */
+export function csvTraceOf(header: string): CsvTrace | null {
+  const names = cellsOf(header).map((name) => name.toLowerCase());
+  const kind = csvTraces.find(({ columns }) => columns.every((column) => names.includes(column)));
+  if (!kind) return null;
+  const [time, input, output] = kind.columns.map((column) => names.indexOf(column)) as [number, number, number];
+  return {
+    name: kind.name,
+    rowOf: (line) => {
+      const cells = cellsOf(line);
+      if (cells.length < names.length)
+        throw new BadRecord(`it has ${cells.length} of ${names.length} columns`, 'see whether it is whole');
+      const inputTokens = wholeOf(cells[input], kind.columns[1]);
+      const outputTokens = wholeOf(cells[output], kind.columns[2]);
+      if (inputTokens === 0 || outputTokens === 0) return null;
+      return { arrivalNs: kind.timeOf(cells[time] as string), inputTokens, outputTokens, blocks: [] };
+    },
+  };
+}
+
+const cellsOf = (line: string): readonly string[] =>
+  line.split(',').map((cell) => cell.trim().replace(/^"(.*)"$/, '$1'));
+
+function wholeOf(value: unknown, name: string): number {
+  const tokens = typeof value === 'string' && value !== '' ? Number(value) : value;
+  if (Number.isSafeInteger(tokens) && (tokens as number) >= 0) return tokens as number;
+  throw new BadRecord(`its ${name} is no number of tokens`, 'give a whole number of 0 or more');
+}
+
+function numberOf(text: string, name: string): number {
+  const value = Number(text);
+  if (text !== '' && value >= 0 && Number.isFinite(value)) return value;
+  throw new BadRecord(`its ${name} is no time`, 'give seconds of 0 or more');
+}
+
+const DAY_TIME = /^(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:Z|([+-])(\d\d):?(\d\d))?$/;
+
+/** A date and a time with up to nine decimals, in nanoseconds since the first of 2020: as a number that is good to a microsecond. */
+function dayTimeNs(text: string): number {
+  const match = DAY_TIME.exec(text);
+  if (!match) throw new BadRecord(`'${text.slice(0, 40)}' is no time`, 'write 2023-11-16 18:15:46.6805900');
+  const [year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0] = match.slice(1, 7).map(Number);
+  const [fraction = '0', sign = '+', zoneHours = '0', zoneMinutes = '0'] = match.slice(7);
+  const zoneMs = (sign === '-' ? -1 : 1) * (Number(zoneHours) * 60 + Number(zoneMinutes)) * 60_000;
+  const ms = Date.UTC(year, month - 1, day, hour, minute, second) - zoneMs - EPOCH_MS;
+  return ms * NS_PER_MS + Number(`0.${fraction}`) * NS_PER_S;
+}
+
+const EPOCH_MS = Date.UTC(2020, 0, 1);

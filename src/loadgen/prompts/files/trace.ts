@@ -1,0 +1,131 @@
+import { type Random, seededRandom } from '../../../base/random.ts';
+import { NS_PER_S } from '../../../base/units.ts';
+import type { PromptSource } from '../prompt-source.ts';
+import { SyntheticText } from '../synthetic-text.ts';
+import type { Tokenizer } from '../tokenizer.ts';
+import { BadRecord } from './recorded.ts';
+import type { TraceRow } from './trace-rows.ts';
+
+/** Part of a trace, in seconds since its first request. */
+export interface TraceSlice {
+  readonly fromS: number;
+  readonly toS: number;
+}
+
+export interface TraceRule {
+  readonly slice: TraceSlice | null;
+  /** Requests at most, from the beginning of the slice on. */
+  readonly prompts: number | null;
+  readonly ignoresEnd: boolean;
+  readonly seed: number;
+}
+
+/** Tokens that a name of Mooncake's stands for. */
+const BLOCK_TOKENS = 512;
+/** Their text is about 200 MB, and is kept three times: as it is, in the thread that sends it, and as it goes over the wire. */
+const MOST_TOKENS = 32e6;
+
+/** Gathers the rows of a trace that are to be sent. */
+export class TraceRows {
+  readonly #rule: TraceRule;
+  readonly #rows: TraceRow[] = [];
+  #firstNs: number | null = null;
+  #read = 0;
+  #tokens = 0;
+  #empty = 0;
+
+  constructor(rule: TraceRule) {
+    this.#rule = rule;
+  }
+
+  /** A row, or null for a line without a request. Throws BadRecord. */
+  add(row: TraceRow | null): void {
+    if (row === null || row.inputTokens === 0) {
+      this.#empty++;
+      return;
+    }
+    this.#read++;
+    this.#firstNs ??= row.arrivalNs;
+    if (!this.#isInSlice(row) || this.#rows.length === this.#rule.prompts) return;
+    this.#tokens += row.inputTokens;
+    if (this.#tokens > MOST_TOKENS) {
+      const hint = 'take a part of the trace with --trace-slice FROM:TO in seconds, or its first ones with --prompts';
+      throw new BadRecord(`the requests up to here have more than ${MOST_TOKENS / 1e6} million input tokens`, hint);
+    }
+    this.#rows.push(row);
+  }
+
+  /** Returns the rows as prompts of random words, with equal text for equal blocks. */
+  source(what: string, tokenizer: Tokenizer): PromptSource {
+    const isTimed = this.#rows.length > 0 && this.#rows.every(({ arrivalNs }) => arrivalNs !== null);
+    const rows = isTimed ? this.#rows.toSorted((one, other) => timeOf(one) - timeOf(other)) : this.#rows;
+    const texts = new TraceTexts(tokenizer, this.#rule.seed);
+    const { ignoresEnd } = this.#rule;
+    return {
+      conversations: rows.map((row) => {
+        const { text: content, tokens: inputTokens } = texts.of(row);
+        const maxTokens = Math.max(1, row.outputTokens);
+        return [{ messages: [{ role: 'user', content }], inputTokens, maxTokens, ignoresEnd }];
+      }),
+      arrivalsNs: isTimed ? rows.map(timeOf) : null,
+      notes: [
+        `${what}: ${rows.length} of ${this.#read} requests`,
+        ...(this.#empty > 0 ? [`${this.#empty} lines without tokens are left out, as failed requests have them`] : []),
+      ],
+    };
+  }
+
+  #isInSlice({ arrivalNs }: TraceRow): boolean {
+    const { slice } = this.#rule;
+    if (slice === null) return true;
+    if (arrivalNs === null || this.#firstNs === null) {
+      throw new BadRecord('the trace has no times to take a slice of', 'leave out --trace-slice');
+    }
+    const sinceS = (arrivalNs - this.#firstNs) / NS_PER_S;
+    return sinceS >= slice.fromS && sinceS < slice.toS;
+  }
+}
+
+const timeOf = ({ arrivalNs }: TraceRow): number => arrivalNs as number;
+
+class TraceTexts {
+  readonly #texts: SyntheticText;
+  readonly #random: Random;
+  readonly #seed: number;
+  readonly #blocks = new Map<number, string>();
+
+  constructor(tokenizer: Tokenizer, seed: number) {
+    this.#texts = new SyntheticText(tokenizer);
+    this.#random = seededRandom(seed);
+    this.#seed = seed;
+  }
+
+  /** The last block is cut to the prompt's length: what two prompts have of one block is equal as far as the shorter goes. */
+  of({ inputTokens, blocks }: TraceRow): { readonly text: string; readonly tokens: number } {
+    const parts: string[] = [];
+    let left = inputTokens;
+    for (const block of blocks) {
+      if (left <= 0) break;
+      parts.push(left >= BLOCK_TOKENS ? this.#block(block) : this.#cut(block, left));
+      left -= BLOCK_TOKENS;
+    }
+    if (left > 0) parts.push(this.#texts.text(left, this.#random).text);
+    return { text: parts.join(' '), tokens: inputTokens };
+  }
+
+  #block(name: number): string {
+    const known = this.#blocks.get(name);
+    if (known !== undefined) return known;
+    const text = this.#cut(name, BLOCK_TOKENS);
+    this.#blocks.set(name, text);
+    return text;
+  }
+
+  /** Words of a block are drawn by its name alone, so that a shorter piece of it is its beginning. */
+  #cut(name: number, tokens: number): string {
+    return this.#texts.text(tokens, seededRandom(mixed(name, this.#seed))).text;
+  }
+}
+
+/** One whole number of 32 bits for two (the multiplier is 2³² / φ). */
+const mixed = (one: number, other: number): number => (Math.imul(one + 1, 0x9e3779b1) ^ other) >>> 0;

@@ -1,0 +1,24 @@
+import type { InferRequest, RequestSet } from '../types.ts';
+import type { Prompt } from './prompt.ts';
+
+/** The turns of one user, in order; most have one. */
+export type Conversation = readonly Prompt[];
+
+/** Prompts from anywhere. */
+export interface PromptSource {
+  readonly conversations: readonly Conversation[];
+  /** When each conversation began, ascending, in nanoseconds; null where nobody knows. */
+  readonly arrivalsNs: readonly number[] | null;
+  /** What a person should know of it, a line each. */
+  readonly notes: readonly string[];
+}
+
+/** Returns the prompts as requests of the model, conversation after conversation. */
+export function promptRequests({ conversations }: PromptSource, model: string): RequestSet {
+  const common = { model, version: '', batch: 1 };
+  const requests = conversations.flatMap((turns) =>
+    turns.map((prompt): InferRequest => ({ ...common, inputs: [], prompt })),
+  );
+  if (requests.length === conversations.length) return { ...common, requests };
+  return { ...common, requests, streamLengths: conversations.map(({ length }) => length), holdsConversations: true };
+}

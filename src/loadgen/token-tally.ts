@@ -1,0 +1,174 @@
+import { NS_PER_S } from '../base/units.ts';
+import { LatencyHistogram, type PackedHistogram } from '../stats/histogram.ts';
+import type { TokenCounter, TokenReply } from './token-reply.ts';
+
+/** What a request must keep to be a good one, in nanoseconds. A limit that is absent is none. */
+export interface TokenLimits {
+  /** From the time due, where the request had one. */
+  readonly ttftNs?: number;
+  /** No gap between pieces of the reply is longer. */
+  readonly itlNs?: number;
+  /** A reply of one token keeps it. */
+  readonly tpotNs?: number;
+  /** To the end of the reply; from the time due, where the request had one. */
+  readonly e2eNs?: number;
+}
+
+const times = ['ttft', 'ttftFromDue', 'itl', 'tpot'] as const;
+type Time = (typeof times)[number];
+
+/** Lengths in tokens: plain sums, from which means and deviations come. */
+export interface LengthSums {
+  readonly count: number;
+  readonly sum: number;
+  readonly squares: number;
+  readonly min: number;
+  readonly max: number;
+}
+
+/** Sums over the replies that can be added up. */
+interface Sums {
+  readonly input: LengthSums;
+  readonly output: LengthSums;
+  /** Input tokens that were in the server's prefix cache, among those of the replies that say so. */
+  readonly cachedTokens: number;
+  readonly cachedAmong: number;
+  /** Output tokens per second that each user saw while tokens came, added up, and the replies with such a figure. */
+  readonly userRates: number;
+  readonly users: number;
+  /** Replies within all limits; 0 without limits. */
+  readonly good: number;
+  /** Replies by who counted their tokens. */
+  readonly countedBy: Readonly<Record<TokenCounter, number>>;
+}
+
+/** The streamed replies of a batch. `ttftFromDue` is empty in a closed loop. */
+export type TokenTally = Sums & Readonly<Record<Time, LatencyHistogram>>;
+
+/** The same, to go from thread to thread. */
+export type PackedTokenTally = Sums & Readonly<Record<Time, PackedHistogram>>;
+
+/** Counts replies as they come; no reply costs memory. */
+export class TokenCount implements TokenTally {
+  readonly ttft = new LatencyHistogram();
+  readonly ttftFromDue = new LatencyHistogram();
+  readonly itl = new LatencyHistogram();
+  readonly tpot = new LatencyHistogram();
+  readonly input = newLengths();
+  readonly output = newLengths();
+  readonly countedBy = { usage: 0, tokenizer: 0, pieces: 0 };
+  cachedTokens = 0;
+  cachedAmong = 0;
+  userRates = 0;
+  users = 0;
+  good = 0;
+
+  /** `latencyNs`: of the whole reply, from its sending; `fromDueNs`: from the time it was due, where it had one. */
+  add(reply: TokenReply, latencyNs: number, fromDueNs: number | undefined, limits: TokenLimits | undefined): void {
+    const { firstNs, gapsNs, inputTokens, outputTokens, cachedTokens } = reply;
+    const waitedNs = fromDueNs === undefined ? 0 : fromDueNs - latencyNs;
+    this.ttft.record(firstNs);
+    if (fromDueNs !== undefined) this.ttftFromDue.record(firstNs + waitedNs);
+    let longestNs = 0;
+    for (const gapNs of gapsNs) {
+      this.itl.record(gapNs);
+      if (gapNs > longestNs) longestNs = gapNs;
+    }
+    const tpotNs = outputTokens > 1 ? (latencyNs - firstNs) / (outputTokens - 1) : undefined;
+    if (tpotNs !== undefined) this.tpot.record(tpotNs);
+    if (tpotNs !== undefined && tpotNs > 0) {
+      this.userRates += NS_PER_S / tpotNs;
+      this.users++;
+    }
+    addLength(this.input, inputTokens);
+    addLength(this.output, outputTokens);
+    if (cachedTokens !== undefined) {
+      this.cachedTokens += cachedTokens;
+      this.cachedAmong += inputTokens;
+    }
+    this.countedBy[reply.countedBy]++;
+    const seen = { ttftNs: firstNs + waitedNs, itlNs: longestNs, tpotNs: tpotNs ?? 0, e2eNs: latencyNs + waitedNs };
+    if (limits !== undefined && isWithin(seen, limits)) this.good++;
+  }
+
+  /** Adds all of the other's replies. */
+  merge(other: TokenTally): void {
+    for (const time of times) this[time].merge(other[time]);
+    mergeLengths(this.input, other.input);
+    mergeLengths(this.output, other.output);
+    for (const sum of ['cachedTokens', 'cachedAmong', 'userRates', 'users', 'good'] as const) this[sum] += other[sum];
+    for (const counter of ['usage', 'tokenizer', 'pieces'] as const)
+      this.countedBy[counter] += other.countedBy[counter];
+  }
+
+  /** Empties it and keeps the memory. */
+  reset(): void {
+    for (const time of times) if (this[time].count > 0) this[time].reset();
+    Object.assign(this.input, newLengths());
+    Object.assign(this.output, newLengths());
+    Object.assign(this.countedBy, { usage: 0, tokenizer: 0, pieces: 0 });
+    Object.assign(this, { cachedTokens: 0, cachedAmong: 0, userRates: 0, users: 0, good: 0 });
+  }
+}
+
+const isWithin = (seen: Required<TokenLimits>, { ttftNs, itlNs, tpotNs, e2eNs }: TokenLimits): boolean =>
+  (ttftNs === undefined || seen.ttftNs <= ttftNs) &&
+  (itlNs === undefined || seen.itlNs <= itlNs) &&
+  (tpotNs === undefined || seen.tpotNs <= tpotNs) &&
+  (e2eNs === undefined || seen.e2eNs <= e2eNs);
+
+type Lengths = { -readonly [K in keyof LengthSums]: LengthSums[K] };
+
+const newLengths = (): Lengths => ({ count: 0, sum: 0, squares: 0, min: Number.POSITIVE_INFINITY, max: 0 });
+
+function addLength(lengths: Lengths, tokens: number): void {
+  lengths.count++;
+  lengths.sum += tokens;
+  lengths.squares += tokens * tokens;
+  if (tokens < lengths.min) lengths.min = tokens;
+  if (tokens > lengths.max) lengths.max = tokens;
+}
+
+function mergeLengths(into: Lengths, other: LengthSums): void {
+  into.count += other.count;
+  into.sum += other.sum;
+  into.squares += other.squares;
+  into.min = Math.min(into.min, other.min);
+  into.max = Math.max(into.max, other.max);
+}
+
+const withTimes = <From, To>(
+  tally: Sums & Readonly<Record<Time, From>>,
+  change: (time: From) => To,
+): Sums & Readonly<Record<Time, To>> => ({
+  ttft: change(tally.ttft),
+  ttftFromDue: change(tally.ttftFromDue),
+  itl: change(tally.itl),
+  tpot: change(tally.tpot),
+  input: tally.input,
+  output: tally.output,
+  cachedTokens: tally.cachedTokens,
+  cachedAmong: tally.cachedAmong,
+  userRates: tally.userRates,
+  users: tally.users,
+  good: tally.good,
+  countedBy: tally.countedBy,
+});
+
+/** Packs the non-empty buckets; those of `buffersOf` may be transferred. */
+export const packTokens = (tally: TokenTally): PackedTokenTally => withTimes(tally, (time) => time.pack());
+
+export const unpackTokens = (packed: PackedTokenTally): TokenTally =>
+  withTimes(packed, (time) => LatencyHistogram.unpack(time));
+
+export const buffersOf = (packed: PackedTokenTally): readonly ArrayBuffer[] =>
+  times.map((time) => packed[time].cells.buffer);
+
+/** Returns the replies of all batches together; undefined where none has any. */
+export function allTokens(batches: readonly { readonly tokens?: TokenTally }[]): TokenTally | undefined {
+  const [first, ...others] = batches.flatMap(({ tokens }) => tokens ?? []);
+  if (first === undefined || others.length === 0) return first;
+  const whole = new TokenCount();
+  for (const each of [first, ...others]) whole.merge(each);
+  return whole;
+}

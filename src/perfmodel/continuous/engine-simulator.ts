@@ -1,0 +1,92 @@
+import { NS_PER_S } from '../../base/units.ts';
+import { stepNs } from '../../queueing/continuous/step-law.ts';
+import type { Choice } from '../modelled-config.ts';
+import { memoizedRuns, type SimulatedRun } from '../simulated.ts';
+import type { Measured, Simulator, SimulatorOptions } from '../simulator.ts';
+import { type FittedLaw, fitLaw } from './fit-law.ts';
+import { tokenObservations } from './observed-traffic.ts';
+import { simulateEngine } from './simulate-engine.ts';
+import { type RequestLimits, tokenFiguresOf } from './simulated-tokens.ts';
+
+/** Options of the simulator of an engine. */
+export interface EngineSimulatorOptions extends SimulatorOptions {
+  /** Every choice that will be asked about: what they have in common says which settings the policy speaks of. */
+  readonly all: readonly Choice[];
+  /** What a good request keeps; absent: every request is good. */
+  readonly limits?: RequestLimits | undefined;
+}
+
+const REQUESTS = 100;
+/** The standard deviation of an engine's throughput for a bound, as a logarithm. */
+const BOUND_SD = 0.2;
+
+/** The simulator of one kind of engine with continuous batching. */
+export interface EngineSimulator extends Simulator {
+  readonly law: FittedLaw;
+}
+
+/**
+ * Fits the simulator of an engine of a language model to measurements: the law of its steps, what settings do to that, and the lengths of requests. null
+ * without any figures of tokens.
+ */
+export function engineSimulatorOf(
+  measured: readonly Measured[],
+  { mode, percentile, seed, all, limits, requests = REQUESTS }: EngineSimulatorOptions,
+): EngineSimulator | null {
+  const observations = tokenObservations(measured);
+  if (observations.length === 0) return null;
+  const law = fitLaw(observations, [...all, ...measured.map(({ choice }) => choice)], { seed });
+  const { lengths } = law;
+  const run = (choice: Choice, level: number): SimulatedRun | null => {
+    const found = simulateEngine(choice, { mode, value: level }, law.lawOf(choice), lengths, { seed, requests });
+    if (!found) return null;
+    const { instances } = choice.policy;
+    return {
+      predicted: tokenFiguresOf(found, { percentile, limits, instances }),
+      meanBatch: Math.max(1, found.runningSequences),
+      largestBatch: Math.ceil(found.runningSequences),
+      uncertainty: law.uncertainty(choice, found.parts),
+    };
+  };
+  const runs = memoizedRuns(run);
+  return {
+    ...runs.figures,
+    law,
+    uncertainty: (choice, level) => runs.at(choice, level)?.uncertainty ?? 0,
+    stageShares: null,
+    tokens: true,
+    mostThroughput: (choice, level) => {
+      if (mode !== 'concurrency') return Number.POSITIVE_INFINITY;
+      return (level * NS_PER_S * Math.exp(BOUND_SD)) / requestNs(law, choice, 1);
+    },
+    bound(choice, { limitNs }) {
+      const { continuous, policy } = choice;
+      let best = 0;
+      for (let running = mostRunning(law, choice); running >= 1; running = Math.floor(running / 2)) {
+        const ns = requestNs(law, choice, running) * Math.exp(-BOUND_SD);
+        const rate = (policy.instances * running) / ns;
+        best = Math.max(best, ns <= limitNs ? rate : rate / 1e3);
+      }
+      return continuous ? best : 0;
+    },
+  };
+}
+
+/** Sequences that run at once in the mean where requests do not run out. */
+function mostRunning({ lengths: { input, output } }: FittedLaw, { continuous }: Choice): number {
+  if (!continuous) return 1;
+  const { maxSequences, kvCacheTokens } = continuous;
+  const placed = kvCacheTokens === null ? maxSequences : kvCacheTokens / (input.mean + output.mean / 2);
+  return Math.max(1, Math.floor(Math.min(maxSequences, placed)));
+}
+
+/** Mean time of a request beside `running - 1` others: all its decoding steps, and the prompts that come between them. */
+function requestNs(fitted: FittedLaw, choice: Choice, running: number): number {
+  const law = fitted.lawOf(choice);
+  const { input, output, cachedShare } = fitted.lengths;
+  const prompt = input.mean * (1 - (choice.continuous?.cachesPrefixes ? cachedShare : 0));
+  const contextTokens = running * (input.mean + output.mean / 2);
+  const decodingNs = stepNs(law, { prefillTokens: 0, prefillPairs: 0, decoding: running, contextTokens });
+  const promptNs = law.perPrefillTokenNs * prompt + (law.perPrefillPairNs * prompt * prompt) / 2;
+  return law.roundTripNs + output.mean * decodingNs + running * promptNs;
+}

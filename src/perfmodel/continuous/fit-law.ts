@@ -1,0 +1,168 @@
+import type { SequenceLengths } from '../../queueing/continuous/lengths.ts';
+import type { StepParts } from '../../queueing/continuous/step-law.ts';
+import type { Normal } from '../../stats/gaussian-process.ts';
+import { leastSquares, type ResidualBlock } from '../../stats/least-squares.ts';
+import type { Choice } from '../modelled-config.ts';
+import { simulatedFigure } from '../simulated.ts';
+import { readTokenFigure, type TokenFigureName } from '../token-figures.ts';
+import { observedLengths, type TokenObservation } from './observed-traffic.ts';
+import { EFFECT_SD, effectsOf, settingsOfPolicy } from './setting-effects.ts';
+import { simulateEngine } from './simulate-engine.ts';
+import { tokenFiguresOf } from './simulated-tokens.ts';
+import {
+  type EngineLaw,
+  factorOfPart,
+  type LawFactors,
+  lawFigures,
+  lawOf,
+  lawPriors,
+  type RoughFigures,
+  settingParts,
+} from './step-law-parameters.ts';
+
+/** The laws of an engine by its settings, fitted to measurements. */
+export interface FittedLaw {
+  readonly lengths: SequenceLengths;
+  lawOf(choice: Choice): EngineLaw;
+  /** The standard deviation of the logarithm of a time that is made of these shares of the law's parts. */
+  uncertainty(choice: Choice, shares: StepParts): number;
+}
+
+/** The figures that a law is fitted to, each with the standard deviation of its logarithm that the form of the law leaves, whatever the noise. */
+const FITTED: readonly (readonly [figure: TokenFigureName | 'latency-avg', sd: number])[] = [
+  ['output-token-throughput', 0.04],
+  ['tpot-avg', 0.04],
+  ['itl-p50', 0.06],
+  ['itl-p99', 0.15],
+  ['ttft-p50', 0.08],
+  ['ttft-p99', 0.15],
+  ['latency-avg', 0.04],
+];
+/** The residual of a figure that the law says cannot be, as so many standard deviations. */
+const IMPOSSIBLE = 10;
+/** Measurements that a law is fitted to, at most: the first, and others evenly over the levels. */
+const MOST_OBSERVATIONS = 14;
+const REQUESTS = 60;
+/** The change of a parameter by which slopes are measured: smaller ones drown in the jumps of a simulation. */
+const STEP = 0.1;
+const MOST_CHANGE = 1.2;
+const ITERATIONS = 6;
+const PERCENTILE = 99;
+
+/** Fits the law of an engine's steps. `observations`: at least one; `all`: every choice that will be asked about. */
+export function fitLaw(
+  observations: readonly TokenObservation[],
+  all: readonly Choice[],
+  { seed }: { readonly seed: number },
+): FittedLaw {
+  const lengths = observedLengths(observations);
+  const ofPolicy = settingsOfPolicy(all);
+  const reference = (observations[0] as TokenObservation).choice.settings;
+  const used = evenly(observations);
+  const effects = [...new Set(used.flatMap(({ choice }) => effectsOf(reference, choice, ofPolicy)))];
+  const indexOf = (effect: string, part: number): number =>
+    lawFigures.length + settingParts.length * effects.indexOf(effect) + part;
+  /** The parameters that a choice's law is made of: its figures, and the effects on each part. */
+  const sumsOf = (choice: Choice): number[][] => {
+    const own = effectsOf(reference, choice, ofPolicy).filter((effect) => effects.includes(effect));
+    return [
+      ...lawFigures.map((_, index) => [index]),
+      ...settingParts.map((_, part) => own.map((effect) => indexOf(effect, part))),
+    ];
+  };
+  const priors: Normal[] = [
+    ...lawPriors(roughFigures(used, lengths)),
+    ...effects.flatMap(() => settingParts.map(() => ({ mean: 0, sd: EFFECT_SD }))),
+  ];
+  const blocks = used.map((observation): ResidualBlock => {
+    const sums = sumsOf(observation.choice);
+    return {
+      sums: sums.filter((summands) => summands.length > 0),
+      residuals: (values) => residualsOf(observation, lawOfSums(values), lengths, seed),
+    };
+  });
+  const fit = leastSquares(blocks, { priors, step: STEP, mostChange: MOST_CHANGE, iterations: ITERATIONS });
+  const widening = Math.sqrt(Math.max(1, fit.misfit));
+  return {
+    lengths,
+    lawOf: (choice) =>
+      lawOfSums(
+        sumsOf(choice).map((summands) => summands.reduce((sum, index) => sum + (fit.parameters[index] as number), 0)),
+      ),
+    uncertainty: (choice, shares) => {
+      const ofFactors = factorShares(shares);
+      const slopes = new Map<number, number>();
+      for (const [index, name] of lawFigures.entries()) {
+        if (name in shares) slopes.set(index, shares[name as keyof StepParts]);
+      }
+      const own = effectsOf(reference, choice, ofPolicy);
+      const unseen = own.filter((effect) => !effects.includes(effect)).length;
+      for (const effect of own.filter((each) => effects.includes(each))) {
+        for (const [part, name] of settingParts.entries()) slopes.set(indexOf(effect, part), ofFactors[name]);
+      }
+      let variance = 0;
+      for (const [a, slope] of slopes) {
+        for (const [b, other] of slopes) variance += slope * other * (fit.covariance[a]?.[b] as number);
+      }
+      const ofUnseen = EFFECT_SD * Math.sqrt(unseen) * Math.hypot(ofFactors.prompts, ofFactors.steps);
+      return Math.hypot(widening * Math.sqrt(Math.max(0, variance)), ofUnseen);
+    },
+  };
+}
+
+const lawOfSums = (values: readonly number[]): EngineLaw => {
+  const [prompts = 0, steps = 0] = values.slice(lawFigures.length);
+  return lawOf(values, { prompts, steps });
+};
+
+/** Returns the shares of the parts that each factor stretches. */
+function factorShares(shares: StepParts): LawFactors {
+  const total = { prompts: 0, steps: 0 };
+  for (const [part, share] of Object.entries(shares)) total[factorOfPart(part as keyof StepParts)] += share;
+  return total;
+}
+
+function residualsOf(
+  { choice, measurement }: TokenObservation,
+  law: EngineLaw,
+  lengths: SequenceLengths,
+  seed: number,
+): number[] {
+  const found = simulateEngine(choice, measurement.level, law, lengths, { seed, requests: REQUESTS });
+  const { instances } = choice.policy;
+  const figures = found && tokenFiguresOf(found, { percentile: PERCENTILE, limits: undefined, instances });
+  return FITTED.map(([figure, sd]) => {
+    const measured = figure === 'latency-avg' ? measurement.latencyMs.avg : readTokenFigure(figure, measurement)?.value;
+    if (!(Number(measured) > 0)) return 0;
+    const simulated = figures && simulatedFigure(figures, figure);
+    return simulated ? Math.log(simulated / Number(measured)) / sd : IMPOSSIBLE;
+  });
+}
+
+/** Returns rough figures of the measurement with the fewest requests in flight. */
+function roughFigures(observations: readonly TokenObservation[], lengths: SequenceLengths): RoughFigures {
+  const lightest = observations.reduce((least, each) =>
+    each.measurement.latencyMs.avg < least.measurement.latencyMs.avg ? each : least,
+  );
+  const { tokens } = lightest.measurement;
+  const cached = lightest.choice.continuous?.cachesPrefixes ? lengths.cachedShare : 0;
+  const tpotMs = tokens.tpotMs.p50 > 0 ? tokens.tpotMs.p50 : tokens.ttftMs.p50;
+  return {
+    tpotNs: tpotMs * 1e6,
+    ttftNs: tokens.ttftMs.p50 * 1e6,
+    promptTokens: Math.max(1, lengths.input.mean * (1 - cached)),
+    contextTokens: lengths.input.mean + lengths.output.mean / 2,
+  };
+}
+
+/** Returns the first observation and others evenly over the levels, at most so many as a law is fitted to. */
+function evenly(observations: readonly TokenObservation[]): readonly TokenObservation[] {
+  if (observations.length <= MOST_OBSERVATIONS) return observations;
+  const [first, ...others] = observations as [TokenObservation, ...TokenObservation[]];
+  const byLevel = others.sort((a, b) => a.measurement.level.value - b.measurement.level.value);
+  const picked = Array.from({ length: MOST_OBSERVATIONS - 1 }, (_, index) => {
+    const at = Math.round((index * (byLevel.length - 1)) / (MOST_OBSERVATIONS - 2));
+    return byLevel[at] as TokenObservation;
+  });
+  return [first, ...picked];
+}

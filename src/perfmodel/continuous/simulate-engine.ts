@@ -1,0 +1,47 @@
+import type { LoadLevel } from '../../loadgen/types.ts';
+import type { SequenceLengths } from '../../queueing/continuous/lengths.ts';
+import { simulateContinuous } from '../../queueing/continuous/simulate-continuous.ts';
+import type { TokenSimulation } from '../../queueing/continuous/token-tally.ts';
+import type { Traffic } from '../../queueing/traffic.ts';
+import type { Choice } from '../modelled-config.ts';
+import type { EngineLaw } from './step-law-parameters.ts';
+
+/** How long a simulation is. */
+export interface EngineDraw {
+  readonly seed: number;
+  /** Requests to count, at least; more with many at once. */
+  readonly requests: number;
+}
+
+/** Rounds of all requests in flight that are counted at least. */
+const ROUNDS = 3;
+/** Requests of a warm-up: rounds of all in flight, and at most so many; before a rate is steady. */
+const WARM_UP = { rounds: 1.5, most: 400, ofRate: 40 };
+
+/**
+ * Simulates a choice's engines at a level, each with its part of the load; the figures are those of one of them. null where the KV cache has no place for
+ * the longest request.
+ */
+export function simulateEngine(
+  { continuous, policy }: Choice,
+  { mode, value }: Pick<LoadLevel, 'mode' | 'value'>,
+  law: EngineLaw,
+  lengths: SequenceLengths,
+  { seed, requests }: EngineDraw,
+): TokenSimulation | null {
+  if (!continuous) return null;
+  const { kvCacheTokens } = continuous;
+  if (kvCacheTokens !== null && Math.ceil(lengths.input.max) + Math.ceil(lengths.output.max) > kvCacheTokens)
+    return null;
+  const { roundTripNs, ...steps } = law;
+  if (mode === 'concurrency') {
+    const concurrency = Math.max(1, Math.ceil(value / policy.instances));
+    const warmUpRequests = Math.min(WARM_UP.most, Math.ceil(WARM_UP.rounds * concurrency));
+    const counted = Math.max(requests, ROUNDS * concurrency);
+    const traffic: Traffic = { kind: 'closed', concurrency, roundTripNs };
+    return simulateContinuous(continuous, steps, traffic, lengths, { warmUpRequests, requests: counted, seed });
+  }
+  const perSecond = value / policy.instances;
+  const traffic: Traffic = { kind: 'rate', perSecond, distribution: 'constant', roundTripNs };
+  return simulateContinuous(continuous, steps, traffic, lengths, { warmUpRequests: WARM_UP.ofRate, requests, seed });
+}

@@ -1,0 +1,106 @@
+import { NS_PER_S, nsToMs } from '../../base/units.ts';
+import type { TokenSimulation } from '../../queueing/continuous/token-tally.ts';
+import { chanceBelow } from '../../stats/normal.ts';
+import type { SimulatedFigures } from '../simulated.ts';
+import { leastGoodput, type TokenFigureName } from '../token-figures.ts';
+
+/** What each request must keep to count as good, in nanoseconds; a limit that is absent is none. `itlNs`: no gap of it is longer. */
+export interface RequestLimits {
+  readonly ttftNs?: number;
+  readonly itlNs?: number;
+  readonly tpotNs?: number;
+  readonly e2eNs?: number;
+}
+
+/** What figures of a simulation are taken for. */
+export interface TokenFigureOptions {
+  /** The percentile of the budget. */
+  readonly percentile: number;
+  readonly limits: RequestLimits | undefined;
+  /** Engines that share the load. */
+  readonly instances: number;
+}
+
+/**
+ * The standard deviation of a request's times around the simulated ones, as a logarithm: a request that is simulated just within a limit keeps it half of
+ * the time. Without it, requests of equal lengths would be good or bad all at once.
+ */
+const AROUND_LIMIT = 0.06;
+
+/** Returns the figures of a simulation in the units of metrics. */
+export function tokenFiguresOf(found: TokenSimulation, options: TokenFigureOptions): SimulatedFigures {
+  const { percentile, instances } = options;
+  const [ttft, tpot, latency] = [found.ttftNs, found.tpotNs, found.endToEndNs].map(sortedTimes) as [
+    Times,
+    Times,
+    Times,
+  ];
+  const itl: Times = { avgNs: found.itl.meanNs, quantileNs: found.itl.quantiles() };
+  const at = ({ avgNs, quantileNs }: Times) => ({
+    budget: nsToMs(quantileNs(percentile / 100)),
+    avg: nsToMs(avgNs),
+    p50: nsToMs(quantileNs(0.5)),
+    p90: nsToMs(quantileNs(0.9)),
+    p95: nsToMs(quantileNs(0.95)),
+    p99: nsToMs(quantileNs(0.99)),
+  });
+  const ofTimes = Object.entries({ ttft, itl, tpot }).flatMap(([name, times]) => {
+    const { budget, ...others } = at(times);
+    return [[name, budget], ...Object.entries(others).map(([statistic, ms]) => [`${name}-${statistic}`, ms])];
+  });
+  const throughput = instances * found.requestsPerSecond;
+  const whole = at(latency);
+  return {
+    throughput,
+    latency: whole.budget,
+    'latency-avg': whole.avg,
+    'latency-p50': whole.p50,
+    'latency-p90': whole.p90,
+    'latency-p95': whole.p95,
+    'latency-p99': whole.p99,
+    tokens: {
+      ...(Object.fromEntries(ofTimes) as Record<TokenFigureName, number>),
+      'output-token-throughput': instances * found.outputTokensPerSecond,
+      'total-token-throughput': instances * found.totalTokensPerSecond,
+      'output-tokens-per-user': meanOf(found.tpotNs.filter((ns) => ns > 0).map((ns) => NS_PER_S / ns)),
+      goodput: Math.max(leastGoodput(throughput), throughput * goodShare(found, options.limits)),
+    },
+  };
+}
+
+interface Times {
+  readonly avgNs: number;
+  quantileNs(share: number): number;
+}
+
+function sortedTimes(timesNs: readonly number[]): Times {
+  const sorted = Float64Array.from(timesNs.filter((ns) => !Number.isNaN(ns))).sort();
+  return {
+    avgNs: meanOf(sorted),
+    quantileNs: (share) => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0,
+  };
+}
+
+function meanOf(values: ArrayLike<number>): number {
+  let sum = 0;
+  for (let index = 0; index < values.length; index++) sum += values[index] as number;
+  return values.length > 0 ? sum / values.length : 0;
+}
+
+/** Returns the expected share of requests within all limits; 1 without any. */
+function goodShare(found: TokenSimulation, limits: RequestLimits | undefined): number {
+  if (!limits) return 1;
+  const { ttftNs, itlNs, tpotNs, e2eNs } = limits;
+  const kept = (limitNs: number | undefined, ns: number | undefined): number =>
+    limitNs === undefined || !(Number(ns) > 0) ? 1 : chanceBelow(Math.log(limitNs / Number(ns)) / AROUND_LIMIT);
+  return meanOf(
+    found.ttftNs.map((_, request) =>
+      Math.min(
+        kept(ttftNs, found.ttftNs[request]),
+        kept(itlNs, found.longestGapNs[request]),
+        kept(tpotNs, found.tpotNs[request]),
+        kept(e2eNs, found.endToEndNs[request]),
+      ),
+    ),
+  );
+}

@@ -1,0 +1,85 @@
+import type { TlsOptions } from '../../triton/wire/tls.ts';
+import { metricsPage } from './metrics-page.ts';
+import type { MetricSample } from './prometheus.ts';
+
+/** One look at what an engine's metrics page says of its scheduler. */
+export interface EngineReading {
+  readonly runningSequences?: number;
+  readonly waitingSequences?: number;
+  readonly kvCacheShare?: number;
+  /** Since the engine was started. */
+  readonly preemptions?: number;
+}
+
+/** Reads an engine's state once; null when nothing can be read. Never throws. */
+export type EngineProbe = (signal: AbortSignal) => Promise<EngineReading | null>;
+
+type Read = (samples: readonly MetricSample[]) => number | undefined;
+
+const named = (samples: readonly MetricSample[], names: readonly string[]): readonly number[] =>
+  samples.filter(({ name, value }) => names.includes(name) && Number.isFinite(value)).map(({ value }) => value);
+
+/** Over the engines of one server. */
+const sumOf =
+  (...names: readonly string[]): Read =>
+  (samples) => {
+    const found = named(samples, names);
+    return found.length === 0 ? undefined : found.reduce((sum, value) => sum + value, 0);
+  };
+
+const meanOf =
+  (...names: readonly string[]): Read =>
+  (samples) => {
+    const found = named(samples, names);
+    return found.length === 0 ? undefined : found.reduce((sum, value) => sum + value, 0) / found.length;
+  };
+
+/** The value of TensorRT-LLM's family of this name in Triton whose label says `what`. */
+const labelled =
+  (family: string, what: string): Read =>
+  (samples) =>
+    sumOf(family)(samples.filter(({ labels }) => Object.values(labels).includes(what)));
+
+/**
+ * What pages call it, the first that is there: vLLM (its own page, and Triton's with its backend; the KV cache's name changed in 0.10), SGLang,
+ * llama.cpp, and Triton's TensorRT-LLM backend.
+ */
+const figures: Readonly<Record<keyof EngineReading, readonly Read[]>> = {
+  runningSequences: [
+    sumOf('vllm:num_requests_running'),
+    sumOf('sglang:num_running_reqs'),
+    sumOf('llamacpp:requests_processing'),
+    labelled('nv_trt_llm_request_metrics', 'scheduled'),
+  ],
+  waitingSequences: [
+    sumOf('vllm:num_requests_waiting'),
+    sumOf('sglang:num_queue_reqs'),
+    sumOf('llamacpp:requests_deferred'),
+    labelled('nv_trt_llm_request_metrics', 'waiting'),
+  ],
+  kvCacheShare: [
+    meanOf('vllm:kv_cache_usage_perc', 'vllm:gpu_cache_usage_perc'),
+    meanOf('sglang:token_usage'),
+    meanOf('llamacpp:kv_cache_usage_ratio'),
+    labelled('nv_trt_llm_kv_cache_block_metrics', 'fraction'),
+  ],
+  preemptions: [sumOf('vllm:num_preemptions_total', 'vllm:num_preemptions'), sumOf('sglang:num_retractions_total')],
+};
+
+/** What a page says of an engine; null for a page that says nothing of one. */
+export function engineReading(samples: readonly MetricSample[]): EngineReading | null {
+  const found = Object.entries(figures).flatMap(([field, reads]) => {
+    const value = reads.map((read) => read(samples)).find((each) => each !== undefined);
+    return value === undefined ? [] : [[field, value] as const];
+  });
+  return found.length === 0 ? null : (Object.fromEntries(found) as EngineReading);
+}
+
+/** A probe of the Prometheus page of an engine, or of a Triton that it runs in. */
+export function engineProbe(url: string, model: string, tls?: TlsOptions): EngineProbe {
+  const page = metricsPage(url, model, tls);
+  return async (signal) => {
+    const samples = await page(signal);
+    return samples && engineReading(samples);
+  };
+}

@@ -1,0 +1,98 @@
+import type { SharedPrefix } from './sequence.ts';
+
+interface CachedPrefix {
+  tokens: number;
+  users: number;
+}
+
+/**
+ * Counts what an engine's KV cache holds, in tokens; it does not round to blocks. A prefix that nobody uses any more stays until its place is needed:
+ * the longest unused goes first.
+ */
+export class KvCache {
+  readonly #capacity: number;
+  #used = 0;
+  #idle = 0;
+  /** The least recently used first. */
+  readonly #prefixes = new Map<SharedPrefix['id'], CachedPrefix>();
+
+  /** `capacity` in tokens; null for no limit. */
+  constructor(capacity: number | null) {
+    this.#capacity = capacity ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** Tokens in use; prefixes that nobody uses do not count. */
+  get used(): number {
+    return this.#used;
+  }
+
+  /** Tokens that can be taken. */
+  get free(): number {
+    return this.#capacity - this.#used;
+  }
+
+  /** Share in use, 0 to 1; 0 without a limit. */
+  get usedShare(): number {
+    return this.#used / this.#capacity;
+  }
+
+  take(tokens: number): void {
+    this.#used += tokens;
+    if (this.#used + this.#idle > this.#capacity) this.#evict();
+  }
+
+  give(tokens: number): void {
+    this.#used -= tokens;
+  }
+
+  /** Returns how many tokens of the prefix are cached. */
+  cached({ id, tokens }: SharedPrefix): number {
+    return Math.min(tokens, this.#prefixes.get(id)?.tokens ?? 0);
+  }
+
+  /** Returns the tokens that `hold` would bring back into use. */
+  idleOf({ id }: SharedPrefix): number {
+    const found = this.#prefixes.get(id);
+    return found?.users === 0 ? found.tokens : 0;
+  }
+
+  /** Adds a user to a cached prefix. */
+  hold({ id }: SharedPrefix): void {
+    const found = this.#prefixes.get(id);
+    if (!found) return;
+    if (found.users++ > 0) return;
+    this.#idle -= found.tokens;
+    this.take(found.tokens);
+  }
+
+  /** Lets others use a prefix that a user has computed and taken place for, but for the `held` tokens that it had from the cache. */
+  share({ id, tokens }: SharedPrefix, held: number): void {
+    const found = this.#prefixes.get(id);
+    if (!found) {
+      this.#prefixes.set(id, { tokens, users: 1 });
+      return;
+    }
+    if (held === 0) this.hold({ id, tokens });
+    this.give(Math.max(0, Math.min(found.tokens, tokens) - held));
+    found.tokens = Math.max(found.tokens, tokens);
+  }
+
+  /** Takes a user from a prefix. */
+  release({ id }: SharedPrefix): void {
+    const found = this.#prefixes.get(id);
+    if (!found || --found.users > 0) return;
+    this.#prefixes.delete(id);
+    this.#prefixes.set(id, found);
+    this.give(found.tokens);
+    this.#idle += found.tokens;
+  }
+
+  #evict(): void {
+    for (const [id, { tokens, users }] of this.#prefixes) {
+      if (this.#used + this.#idle <= this.#capacity) return;
+      if (users > 0) continue;
+      this.#prefixes.delete(id);
+      this.#idle -= tokens;
+    }
+  }
+}

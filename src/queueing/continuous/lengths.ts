@@ -1,0 +1,64 @@
+import { type Random, standardNormal } from '../../base/random.ts';
+import type { Sequence } from './sequence.ts';
+
+/** How long prompts or answers are, in tokens: what one knows of a sample. */
+export interface TokenLengths {
+  readonly mean: number;
+  readonly std: number;
+  readonly min: number;
+  readonly max: number;
+}
+
+/** The lengths of a traffic's requests, independent of each other. */
+export interface SequenceLengths {
+  readonly input: TokenLengths;
+  readonly output: TokenLengths;
+  /** Share of a prompt that is cached under a policy that caches prefixes, 0 to 1. */
+  readonly cachedShare: number;
+}
+
+/** Draws sequences of these lengths. */
+export function sequencesOf({ input, output, cachedShare }: SequenceLengths, random: Random): () => Sequence {
+  const [drawInput, drawOutput] = [drawnFrom(input, random), drawnFrom(output, random)];
+  return () => {
+    const inputTokens = drawInput();
+    return { inputTokens, outputTokens: drawOutput(), cachedTokens: Math.floor(cachedShare * inputTokens) };
+  };
+}
+
+/**
+ * Returns a generator of lengths from the beta distribution over [min, max] with the mean and the standard deviation: a uniform one where they are a uniform
+ * one's, one with a long tail where the mean is near an end. Constantly the mean where nothing varies.
+ */
+function drawnFrom({ mean, std, min, max }: TokenLengths, random: Random): () => number {
+  const whole = (tokens: number): number => Math.max(1, Math.round(tokens));
+  const range = max - min;
+  if (!(std > 0 && range > 0 && mean > min && mean < max)) return () => whole(mean);
+  const share = (mean - min) / range;
+  // The largest variance that a distribution over the range can have with this mean; the beta's parameters add up to what it is more.
+  const sum = Math.max(LEAST_SUM, (share * (1 - share) * range * range) / (std * std) - 1);
+  const [low, high] = [gammaFrom(share * sum, random), gammaFrom((1 - share) * sum, random)];
+  return () => {
+    const [above, below] = [low(), high()];
+    return whole(above + below > 0 ? min + (range * above) / (above + below) : mean);
+  };
+}
+
+const LEAST_SUM = 0.05;
+
+/** Returns a generator of the gamma distribution with this shape and scale 1 (Marsaglia and Tsang, 2000). */
+function gammaFrom(shape: number, random: Random): () => number {
+  if (shape < 1) {
+    const larger = gammaFrom(shape + 1, random);
+    return () => larger() * random.float() ** (1 / shape);
+  }
+  const d = shape - 1 / 3;
+  const c = 1 / Math.sqrt(9 * d);
+  return () => {
+    for (;;) {
+      const x = standardNormal(random);
+      const v = (1 + c * x) ** 3;
+      if (v > 0 && Math.log(1 - random.float()) < (x * x) / 2 + d - d * v + d * Math.log(v)) return d * v;
+    }
+  };
+}

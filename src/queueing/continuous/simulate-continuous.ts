@@ -1,0 +1,68 @@
+import { TrituneError } from '../../base/errors.ts';
+import { seededRandom } from '../../base/random.ts';
+import { spreadOf } from '../service-law.ts';
+import type { SimulationOptions } from '../simulate.ts';
+import { ArrivalStream, checkTraffic, type Traffic } from '../traffic.ts';
+import { ContinuousBatcher } from './continuous-batcher.ts';
+import { type SequenceLengths, sequencesOf } from './lengths.ts';
+import type { ContinuousPolicy } from './policy.ts';
+import type { Sequence } from './sequence.ts';
+import { checkStepLaw, isStepLaw, type StepLaw, type StepTimes } from './step-law.ts';
+import { type TokenSimulation, TokenTally } from './token-tally.ts';
+
+/** Steps of a simulation, at most: an engine whose sequences only take each other's place would never end. */
+const MOST_STEPS = 2_000_000;
+
+/**
+ * Simulates an engine with the policy and the law of its steps under the traffic, in virtual time. Stretches in which sequences only decode are taken at
+ * once. The same arguments give the same figures, everywhere. Throws INPUT_INVALID for impossible ones, and where the KV cache has no place for a sequence.
+ */
+export function simulateContinuous(
+  policy: ContinuousPolicy,
+  law: StepLaw | StepTimes,
+  traffic: Traffic,
+  lengths: SequenceLengths,
+  { warmUpRequests, requests, seed }: SimulationOptions,
+): TokenSimulation {
+  if (isStepLaw(law)) checkStepLaw(law);
+  checkTraffic(traffic);
+  const random = seededRandom(seed);
+  const spread = spreadOf(law.cv, random);
+  const batcher = new ContinuousBatcher(policy, law, spread);
+  const arrivals = new ArrivalStream(traffic, Number.POSITIVE_INFINITY, random);
+  // Lengths have a sequence of random numbers of their own, so that every policy meets the same requests.
+  const draw = sequencesOf(lengths, seededRandom(seed + 1));
+  const sequences: Sequence[] = [];
+  const known = { sentNs: (id: number) => arrivals.sentNs(id), sequence: (id: number) => sequences[id] as Sequence };
+  const roundTripNs = traffic.roundTripNs ?? 0;
+  const tally = new TokenTally(law, known, { warmUpRequests, requests, roundTripNs, spread });
+  let nowNs = 0;
+  for (let left = MOST_STEPS; !tally.isFull; left--) {
+    if (left === 0) throw endless();
+    while (arrivals.nextNs <= nowNs) {
+      arrivals.take();
+      const sequence = draw();
+      sequences.push(sequence);
+      batcher.enqueue(sequence);
+    }
+    const stretch = batcher.decodeStretch(arrivals.nextNs - nowNs);
+    if (stretch) {
+      nowNs = tally.stretch(stretch, nowNs, batcher);
+      continue;
+    }
+    const step = batcher.step(nowNs);
+    if (!step && arrivals.nextNs === Number.POSITIVE_INFINITY) break;
+    nowNs = step ? step.endNs : arrivals.nextNs;
+    if (!step) continue;
+    tally.step(step, batcher);
+    for (const _ of step.finished) arrivals.answered(nowNs);
+  }
+  return tally.summary();
+}
+
+const endless = (): TrituneError =>
+  new TrituneError(
+    'INPUT_INVALID',
+    `the simulation did not end within ${MOST_STEPS} steps`,
+    'give a larger KV cache, shorter sequences or fewer requests',
+  );

@@ -1,0 +1,67 @@
+import type { Json, JsonObject } from '../../base/json.ts';
+import type { ModelConfig } from '../../triton/config/model-config.ts';
+import { readPath } from '../edits/config-path.ts';
+import type { ConfigPath, Expression } from '../types.ts';
+
+/**
+ * Settings of a language model's engine stand beside the fields of a model config while a candidate is built, under names that no field of
+ * Triton's ModelConfig has: `engine.max_num_seqs` for what its command line or its `model.json` says, `config_file.…` for a file of options that
+ * its command line names, `environment.…` for variables.
+ */
+export const settingRoots = ['engine', 'config_file', 'environment'] as const;
+
+/** What an engine has where nobody says anything. */
+const DEFAULTS = 'engine_defaults';
+
+export type EngineSettings = { readonly [root in (typeof settingRoots)[number]]?: JsonObject };
+
+/** How an engine is told its settings, and what it does where it is not told. */
+export interface EngineTraits {
+  readonly name: string;
+  /** Between the words of a flag's name. */
+  readonly words: 'hyphens' | 'underscores';
+  /** What a switch that is off is on a command line: `--no-NAME`, or nothing. */
+  readonly off: 'no' | 'nothing';
+  /** The paths of an HTTP server that says when it serves, and what it counts. */
+  readonly health: string;
+  readonly metrics: string | null;
+  readonly defaults: JsonObject;
+}
+
+/** Which settings are which field of a ContinuousPolicy; null for what the engine has no setting for. */
+export type EngineLaw = {
+  readonly [field in
+    | 'maxSequences'
+    | 'maxStepTokens'
+    | 'chunksPrefill'
+    | 'kvCacheTokens'
+    | 'cachesPrefixes']: Expression | null;
+};
+
+/** Tells whether a path is about an engine's settings. */
+export const isSettingPath = ([root]: ConfigPath): boolean =>
+  typeof root === 'string' && ((settingRoots as readonly string[]).includes(root) || root === DEFAULTS);
+
+/** Returns a model config with settings beside it, and what the engine has where they say nothing. */
+export const withSettings = (config: ModelConfig, settings: EngineSettings, defaults: JsonObject): ModelConfig =>
+  ({ ...config, ...settings, [DEFAULTS]: defaults }) as ModelConfig;
+
+/** Takes the two apart again. */
+export function splitSettings(config: ModelConfig): {
+  readonly config: ModelConfig;
+  readonly settings: EngineSettings;
+} {
+  const both = Object.entries(config as JsonObject);
+  const isSetting = ([name]: readonly [string, unknown]): boolean => isSettingPath([name]);
+  const settings = both.filter((each) => isSetting(each) && each[0] !== DEFAULTS);
+  return {
+    config: Object.fromEntries(both.filter((each) => !isSetting(each))) as ModelConfig,
+    settings: Object.fromEntries(settings) as EngineSettings,
+  };
+}
+
+/** Returns the value at a path of a model config with settings; of an engine's setting that nobody gave, what the engine has then. */
+export function readField(config: Json | undefined, path: ConfigPath): Json | undefined {
+  const own = readPath(config, path);
+  return own === undefined && path[0] === 'engine' ? readPath(config, [DEFAULTS, ...path.slice(1)]) : own;
+}

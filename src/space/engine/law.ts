@@ -1,0 +1,51 @@
+import type { Json } from '../../base/json.ts';
+import type { ContinuousPolicy } from '../../queueing/continuous/policy.ts';
+import { evaluate } from '../expressions/evaluate.ts';
+import type { Scene } from '../subject.ts';
+import type { Candidate, Expression } from '../types.ts';
+import { type EngineLaw, isSettingPath } from './engine.ts';
+
+/** Returns how an engine forms its steps with the settings in the scene; null where nothing says how many sequences it runs. */
+function policyOf(law: EngineLaw, scene: Scene): ContinuousPolicy | null {
+  const value = (expression: Expression | null): Json | undefined =>
+    expression === null ? undefined : evaluate(expression, scene);
+  const count = (expression: Expression | null): number | null => {
+    const number = Number(value(expression) ?? Number.NaN);
+    return Number.isFinite(number) && number > 0 ? number : null;
+  };
+  const isTrue = (expression: Expression | null): boolean => {
+    const found = value(expression);
+    return found === true || found === 'true' || found === 'on';
+  };
+  const maxSequences = count(law.maxSequences);
+  if (maxSequences === null) return null;
+  return {
+    maxSequences,
+    maxStepTokens: count(law.maxStepTokens),
+    chunksPrefill: isTrue(law.chunksPrefill),
+    kvCacheTokens: count(law.kvCacheTokens),
+    cachesPrefixes: isTrue(law.cachesPrefixes),
+  };
+}
+
+/**
+ * Returns a candidate with what is known of how its engine forms steps. What the policy says is no setting that may change what a step takes
+ * by itself, as the largest batch is none.
+ */
+export function withPolicy(candidate: Candidate, law: EngineLaw, scene: Scene): Candidate {
+  const continuous = policyOf(law, scene);
+  if (continuous === null) return candidate;
+  const said = new Set(Object.values(law).flatMap((expression) => (expression ? pathsIn(expression) : [])));
+  const settings = Object.fromEntries(Object.entries(candidate.shape.settings).filter(([path]) => !said.has(path)));
+  return { ...candidate, shape: { ...candidate.shape, settings, scheduling: 'continuous', continuous } };
+}
+
+/** The paths that an expression reads, as `CandidateShape.settings` has them: those of an engine by the setting's name alone. */
+function pathsIn(expression: Expression): readonly string[] {
+  if (expression.kind === 'value') return [];
+  if (expression.kind !== 'subject') return expression.of.flatMap(pathsIn);
+  const { subject } = expression;
+  if (subject.scope !== 'config') return [];
+  const path = isSettingPath(subject.path) ? subject.path.slice(1) : subject.path;
+  return [path.map((segment) => `.${String(segment)}`).join('')];
+}

