@@ -4,6 +4,7 @@ import type { Topology } from '../space/topology.ts';
 import type { Candidate } from '../space/types.ts';
 import { columnsOf } from '../study/goal/metrics/columns.ts';
 import { builtInMetrics, type Metrics } from '../study/goal/metrics/registry.ts';
+import { tableMetrics } from '../study/goal/metrics/shown.ts';
 import type { Point } from '../study/goal/ranking.ts';
 import type { StudyState } from '../study/records/state.ts';
 import type { Trial } from '../study/types.ts';
@@ -12,7 +13,7 @@ import { fixedColumns, laterColumns, type MeasurementColumn, modelColumns } from
 
 /**
  * Returns a table with a row for every measurement of every trial, those of the final after those of the search, and for every failed trial.
- * The columns are the same in every run but for the parameters; metrics of the user's own stand at the end, and after them those of
+ * The columns are the same in every run but for the parameters, and those of language models; metrics of the user's own stand at the end, and after them those of
  * the models that are tuned together.
  */
 export function resultsCsv(
@@ -21,7 +22,8 @@ export function resultsCsv(
   topology?: Topology,
 ): string {
   const parameters = parametersOf(trials);
-  const [fixed, more] = columnsFor(metrics, topology);
+  const all = [...trials.flatMap(({ measurements }) => measurements), ...finals.map(({ measurement }) => measurement)];
+  const [fixed, more] = columnsFor(metrics, all, topology);
   const header = [...trialColumns, ...parameters, ...namesOf(fixed), 'failure', 'reason', ...namesOf(more)];
   const rows = trials.flatMap((trial) => {
     const row = (round: Cell, isChosen: boolean, measurement?: Measurement): Cell[] => [
@@ -45,7 +47,8 @@ export function resultsCsv(
 /** Returns the points of the Pareto front, by rising throughput; the figures in the columns of `resultsCsv`. */
 export function paretoCsv(front: readonly Point[], metrics: Metrics = builtInMetrics, topology?: Topology): string {
   const parameters = parametersOf(front.map(({ trial }) => trial));
-  const columns = columnsFor(metrics, topology).flat();
+  const all = front.map(({ measurement }) => measurement);
+  const columns = columnsFor(metrics, all, topology).flat();
   const header = ['trial', 'role', 'feasible', ...parameters, ...namesOf(columns)];
   const rows = front.map(({ trial, measurement, feasible }) => [
     ...[trial.number, trial.role, String(feasible)],
@@ -58,9 +61,10 @@ export function paretoCsv(front: readonly Point[], metrics: Metrics = builtInMet
 /** The fixed columns, and those of the other metrics and of the models that are tuned together. */
 function columnsFor(
   metrics: Metrics,
+  among: readonly Measurement[],
   topology: Topology | undefined,
 ): readonly [readonly MeasurementColumn[], readonly MeasurementColumn[]] {
-  const columns = metrics.all.flatMap(columnsOf);
+  const columns = tableMetrics(metrics, among).flatMap(columnsOf);
   const fixed = fixedColumns(columns);
   const others = columns.filter((each) => !fixed.includes(each));
   return [fixed, [...laterColumns, ...others, ...modelColumns(topology, metrics)]];

@@ -16,6 +16,7 @@ const needWords: Readonly<Record<MetricNeed, string>> = {
   'server-statistics': 'server statistics',
   'gpu-metrics': 'GPU metrics',
   'host-metrics': 'CPU metrics',
+  tokens: 'a language model',
   candidate: 'the config',
 };
 
@@ -118,6 +119,9 @@ describe('what metrics need', () => {
         (name) => `${name} needs GPU metrics, which this server's page lacks`,
       ),
       "cpu-utilization needs CPU metrics, which this server's page lacks",
+      ...builtInMetrics.names
+        .filter((name) => /^(ttft|itl|tpot|goodput|.*-token-|output-tokens)/.test(name))
+        .map((name) => `${name} is about the tokens of a language model, and this one is asked with tensors`),
     ]);
     expect(unmetNeeds([named('latency-p99')], new Set())).toEqual([]);
   });

@@ -86,7 +86,7 @@ export function requireMetrics(measurement: Measurement, candidate: Candidate, g
   if (missing.length === 0) return;
   throw new TrituneError(
     'UNSUPPORTED',
-    `the goal cannot be judged: ${missing.map(describeMissing).join('; ')}`,
+    `the goal cannot be judged: ${missing.map((metric) => describeMissing(metric, measurement)).join('; ')}`,
     remedyFor(missing),
   );
 }

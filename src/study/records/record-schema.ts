@@ -51,7 +51,40 @@ const seen = z.looseObject({
   composing: z.array(z.looseObject({ model: text, version: text })).optional(),
 });
 
+const latencySummary = z.looseObject({
+  ...{ avg: figure, p50: figure, p90: figure, p95: figure, p99: figure, max: figure, min: figure, std: figure },
+});
+const lengthSummary = z.looseObject({ mean: figure, std: figure, min: figure, max: figure });
+
+/** Of a language model. */
+const tokens = z.looseObject({
+  ttftMs: latencySummary,
+  scheduledTtftMs: latencySummary.optional(),
+  itlMs: latencySummary,
+  tpotMs: latencySummary,
+  budget: z.looseObject({ ttftMs: interval, itlMs: interval, tpotMs: interval }),
+  outputTokensPerSecond: interval,
+  totalTokensPerSecond: interval,
+  outputTokensPerSecondPerUser: figure,
+  goodput: interval.optional(),
+  inputTokens: lengthSummary,
+  outputTokens: lengthSummary,
+  cachedShare: figure.optional(),
+  countedBy: z.enum(['usage', 'tokenizer', 'pieces']),
+  cutOff: count,
+});
+
+/** What the metrics page of a language model's engine says. */
+const engine = z.looseObject({
+  runningSequences: figure.optional(),
+  waitingSequences: figure.optional(),
+  kvCacheShare: figure.optional(),
+  preemptionsPerSecond: figure.optional(),
+});
+
 const measurement = seen.extend({
+  tokens: tokens.optional(),
+  engine: engine.optional(),
   windowPercentilesMs: z.looseObject({ low: figure, high: figure }).optional(),
   windows: count,
   fronts: z.array(seen.extend({ model: text })).optional(),

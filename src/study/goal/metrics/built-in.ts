@@ -2,6 +2,7 @@ import { candidateMetrics } from './candidate-metrics.ts';
 import { errorRate, loadMetrics } from './load-metrics.ts';
 import type { Metric } from './metric.ts';
 import { deviceMetrics, serverMetrics } from './server-metrics.ts';
+import { tokenMetrics } from './token-metrics.ts';
 
 /** The entries of `builtInMetrics`: what is added here is a metric everywhere. */
 export const builtInEntries: readonly Metric[] = [
@@ -10,4 +11,5 @@ export const builtInEntries: readonly Metric[] = [
   ...deviceMetrics,
   errorRate,
   ...candidateMetrics,
+  ...tokenMetrics,
 ];

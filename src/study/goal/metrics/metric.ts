@@ -43,6 +43,8 @@ export type MetricNeed =
   | 'gpu-metrics'
   /** The CPU gauges of the server's metrics page (`nv_cpu_…`). */
   | 'host-metrics'
+  /** Streamed replies of a language model. */
+  | 'tokens'
   /** The candidate itself: always there. */
   | 'candidate';
 

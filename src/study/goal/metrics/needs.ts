@@ -12,7 +12,11 @@ export interface UnmetNeed {
  * Returns what a server gives, as one measurement or one reading of its metrics page shows it. A page with one GPU gauge counts as one with
  * GPU metrics: whether it has the gauge that a metric is about is seen when the metric is read.
  */
-export function needsMetBy({ server, device }: Pick<Measurement, 'server' | 'device'>): ReadonlySet<MetricNeed> {
+export function needsMetBy({
+  server,
+  device,
+  tokens,
+}: Pick<Measurement, 'server' | 'device' | 'tokens'>): ReadonlySet<MetricNeed> {
   const { gpuMemoryMiB, gpuUtilizationPercent, gpuPowerW, cpuUtilizationPercent } = device;
   const hasGpu = [gpuMemoryMiB, gpuUtilizationPercent, gpuPowerW].some((figure) => figure !== undefined);
   return new Set<MetricNeed>([
@@ -20,6 +24,7 @@ export function needsMetBy({ server, device }: Pick<Measurement, 'server' | 'dev
     ...(server === null ? [] : (['server-statistics'] as const)),
     ...(hasGpu ? (['gpu-metrics'] as const) : []),
     ...(cpuUtilizationPercent === undefined ? [] : (['host-metrics'] as const)),
+    ...(tokens === undefined ? [] : (['tokens'] as const)),
   ]);
 }
 
@@ -35,15 +40,18 @@ const lacks: Readonly<Record<MetricNeed, string>> = {
   'server-statistics': "needs the server's statistics of the model, which it does not give",
   'gpu-metrics': "needs GPU metrics, which this server's page lacks",
   'host-metrics': "needs CPU metrics, which this server's page lacks",
+  tokens: 'is about the tokens of a language model, and this one is asked with tensors',
   candidate: 'is not told by this config',
 };
 
 /** Returns why the metric cannot be read: `gpu-power needs GPU metrics, which this server's page lacks`. */
 export const describeUnmet = ({ metric, need }: UnmetNeed): string => `${metric.name} ${lacks[need]}`;
 
-/** Returns why a measurement has no value of the metric, by the first thing that it needs. */
-export function describeMissing(metric: Metric): string {
-  const [need] = metric.needs;
+/** Returns why this measurement has no value of the metric, by the first thing that it needs and the server does not give. */
+export function describeMissing(metric: Metric, measurement: Measurement): string {
+  const met = needsMetBy(measurement);
+  if (metric.name === 'goodput' && met.has('tokens')) return 'goodput has no limits to be counted by (--goodput)';
+  const need = metric.needs.find((each) => !met.has(each)) ?? metric.needs[0];
   if (need !== undefined) return describeUnmet({ metric, need });
   const { base, model } = partsOfName(metric.name);
   const isPercentile = model !== undefined && /^latency-/.test(base);

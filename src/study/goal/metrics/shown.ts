@@ -2,7 +2,7 @@ import type { Measurement } from '../../../profiler/measurement.ts';
 import type { Candidate } from '../../../space/types.ts';
 import type { Goal } from '../../types.ts';
 import type { Metric } from './metric.ts';
-import { metricsOf } from './registry.ts';
+import { type Metrics, metricsOf } from './registry.ts';
 
 /** A measurement and whose it is. */
 export interface Measured {
@@ -24,4 +24,10 @@ export function measuredMetrics(goal: Goal, placed: readonly string[], among: re
       !placed.includes(name) &&
       among.some(({ candidate, measurement }) => metrics.read(name, measurement, candidate) !== undefined),
   );
+}
+
+/** Returns the metrics that tables of these measurements have columns for: all, but those of language models where none was measured. */
+export function tableMetrics(metrics: Metrics, among: readonly Measurement[]): readonly Metric[] {
+  const hasTokens = among.some(({ tokens }) => tokens !== undefined);
+  return metrics.all.filter(({ needs }) => hasTokens || !needs.includes('tokens'));
 }

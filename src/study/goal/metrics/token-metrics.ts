@@ -1,0 +1,155 @@
+import type { LatencySummary, Measurement } from '../../../profiler/measurement.ts';
+import type { TokenFigures } from '../../../profiler/token-figures.ts';
+import type { Interval } from '../../../stats/interval.ts';
+import { latencyParts } from './latency-parts.ts';
+import type { Metric, MetricColumn } from './metric.ts';
+
+const needs = ['tokens'] as const;
+const tokensPerSecond = { unit: 'tokens/s', units: { 'tokens/s': 1, 'tok/s': 1 }, better: 'higher', needs } as const;
+const NONE: Interval = { value: Number.NaN, low: Number.NaN, high: Number.NaN };
+
+/** The interval of a measurement that may be of no language model. */
+const intervalOf =
+  (of: (tokens: TokenFigures) => Interval | undefined) =>
+  ({ tokens }: Measurement): Interval =>
+    (tokens && of(tokens)) ?? NONE;
+
+const columns = (name: string, of: (measurement: Measurement) => Interval): readonly MetricColumn[] => [
+  { name, read: (measurement) => of(measurement).value },
+  { name: `${name}_low`, read: (measurement) => of(measurement).low },
+  { name: `${name}_high`, read: (measurement) => of(measurement).high },
+];
+
+interface TokenTime {
+  readonly name: 'ttft' | 'itl' | 'tpot';
+  readonly label: string;
+  readonly what: string;
+  /** As its users see it: in an open loop from the time due, where that makes a difference. */
+  readonly seen: (tokens: TokenFigures) => LatencySummary;
+  /** From the sending. */
+  readonly sent: (tokens: TokenFigures) => LatencySummary;
+}
+
+const times: readonly TokenTime[] = [
+  {
+    name: 'ttft',
+    label: 'TTFT',
+    what: 'time to first token: to the first piece with output, reasoning included',
+    seen: ({ ttftMs, scheduledTtftMs }) => scheduledTtftMs ?? ttftMs,
+    sent: ({ ttftMs }) => ttftMs,
+  },
+  {
+    name: 'itl',
+    label: 'ITL',
+    what: 'inter-token latency: every gap between pieces with output',
+    seen: ({ itlMs }) => itlMs,
+    sent: ({ itlMs }) => itlMs,
+  },
+  {
+    name: 'tpot',
+    label: 'TPOT',
+    what: 'time per output token: (end-to-end − TTFT) / (output tokens − 1), one figure a request',
+    seen: ({ tpotMs }) => tpotMs,
+    sent: ({ tpotMs }) => tpotMs,
+  },
+];
+
+const figures = ['avg', 'p50', 'p90', 'p95', 'p99'] as const;
+const words = { avg: 'mean', p50: 'median', p90: '90th percentile', p95: '95th percentile', p99: '99th percentile' };
+
+function metricsOf({ name, label, what, seen, sent }: TokenTime): readonly Metric[] {
+  const interval = intervalOf(({ budget }) => budget[`${name}Ms`]);
+  const scheduled = (figure: 'p50' | 'p99'): MetricColumn => ({
+    name: `scheduled_${name}_${figure}_ms`,
+    read: ({ tokens }) => tokens?.scheduledTtftMs?.[figure],
+  });
+  return [
+    {
+      name,
+      label,
+      description: `${what}; the percentile of \`--percentile\``,
+      ...latencyParts,
+      needs,
+      interval: { from: 'histogram', of: interval },
+      read: (measurement) => interval(measurement).value,
+      columns: columns(`${name}_budget_ms`, interval),
+    },
+    ...figures.map(
+      (figure): Metric => ({
+        name: `${name}-${figure}`,
+        label: figure === 'avg' ? `mean ${label}` : `${label} ${figure}`,
+        description: `${words[figure]} of the ${label}`,
+        ...latencyParts,
+        needs,
+        read: ({ tokens }) => tokens && seen(tokens)[figure],
+        columns: [
+          { name: `${name}_${figure}_ms`, read: ({ tokens }) => tokens && sent(tokens)[figure] },
+          ...(name === 'ttft' && (figure === 'p50' || figure === 'p99') ? [scheduled(figure)] : []),
+        ],
+      }),
+    ),
+  ];
+}
+
+const outputRate = intervalOf(({ outputTokensPerSecond }) => outputTokensPerSecond);
+const totalRate = intervalOf(({ totalTokensPerSecond }) => totalTokensPerSecond);
+const goodRate = intervalOf(({ goodput }) => goodput);
+
+/** What a language model's streamed replies tell. */
+export const tokenMetrics: readonly Metric[] = [
+  ...times.flatMap(metricsOf),
+  {
+    name: 'output-token-throughput',
+    label: 'output',
+    description: 'output tokens per second, of whole replies',
+    ...tokensPerSecond,
+    interval: { from: 'windows', of: outputRate },
+    read: (measurement) => outputRate(measurement).value,
+    columns: columns('output_tokens_per_s', outputRate),
+  },
+  {
+    name: 'total-token-throughput',
+    label: 'input and output',
+    description: 'input and output tokens per second, of whole replies',
+    ...tokensPerSecond,
+    interval: { from: 'windows', of: totalRate },
+    read: (measurement) => totalRate(measurement).value,
+    columns: columns('total_tokens_per_s', totalRate),
+  },
+  {
+    name: 'output-tokens-per-user',
+    label: 'per user',
+    description: 'output tokens per second that one user sees while they come: the mean of 1 / TPOT',
+    ...tokensPerSecond,
+    interval: null,
+    read: ({ tokens }) => tokens?.outputTokensPerSecondPerUser,
+    columns: [{ name: 'output_tokens_per_s_per_user', read: ({ tokens }) => tokens?.outputTokensPerSecondPerUser }],
+  },
+  {
+    name: 'output-tokens-per-gpu',
+    label: 'per GPU',
+    description: 'output tokens per second for each GPU that the metrics page or nvidia-smi shows',
+    ...tokensPerSecond,
+    needs: ['tokens', 'gpu-metrics'],
+    interval: null,
+    read: perGpu,
+    columns: [{ name: 'output_tokens_per_s_per_gpu', read: perGpu }],
+  },
+  {
+    name: 'goodput',
+    label: 'goodput',
+    description: 'requests per second that keep all limits of `--goodput`',
+    unit: 'req/s',
+    units: { 'req/s': 1, '/s': 1 },
+    better: 'higher',
+    needs,
+    interval: { from: 'windows', of: goodRate },
+    read: (measurement) => goodRate(measurement).value,
+    columns: columns('goodput_per_s', goodRate),
+  },
+];
+
+function perGpu({ tokens, device }: Measurement): number | undefined {
+  const gpus = device.gpus?.length ?? 0;
+  return tokens && gpus > 0 ? tokens.outputTokensPerSecond.value / gpus : undefined;
+}
