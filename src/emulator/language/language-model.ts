@@ -1,0 +1,56 @@
+import type { Random } from '../../base/random.ts';
+import { NS_PER_MS, NS_PER_US } from '../../base/units.ts';
+import type { ContinuousPolicy } from '../../queueing/continuous/policy.ts';
+import type { StepLaw } from '../../queueing/continuous/step-law.ts';
+import { spreadOf } from '../../queueing/service-law.ts';
+import type { UploadedFiles } from '../models/uploaded-files.ts';
+import { Answerer } from './answer.ts';
+import { policyOf, uploadedSettings } from './engine-settings.ts';
+import type { LanguageProfile } from './language-schema.ts';
+
+/** A language model with the settings that it is loaded with. */
+export interface LanguageModel {
+  readonly policy: ContinuousPolicy;
+  readonly law: StepLaw;
+  /** Draws a factor on each step's time. */
+  readonly spread: () => number;
+  readonly answerer: Answerer;
+  /** Tokens of a prompt and its answer together, at most. */
+  readonly mostTokens: number;
+}
+
+/** The time of a profile's steps. */
+export function stepLawOf({ step }: LanguageProfile): StepLaw {
+  return {
+    baseNs: step.base_ms * NS_PER_MS,
+    floorNs: step.floor_ms * NS_PER_MS,
+    perPrefillTokenNs: step.per_prefill_token_us * NS_PER_US,
+    perDecodingNs: step.per_sequence_us * NS_PER_US,
+    perContextTokenNs: step.per_context_token_ns,
+    perPrefillPairNs: step.per_prefill_pair_ns,
+    cv: step.cv,
+  };
+}
+
+/**
+ * Returns a profile's language model, with the settings of an uploaded `model.json` in place of its own. Throws INVALID_ARGUMENT for
+ * settings that its engine would not start with.
+ */
+export function languageModelOf(
+  profile: LanguageProfile,
+  deviceMib: number,
+  files: UploadedFiles,
+  random: Random,
+): LanguageModel {
+  const settings = uploadedSettings(profile.engine, files);
+  const { model_mib: modelMib, kv_bytes_per_token: kvBytesPerToken } = profile.memory;
+  const law = stepLawOf(profile);
+  const { mean, std } = profile.answer_tokens;
+  return {
+    policy: policyOf(settings, { deviceMib, modelMib, kvBytesPerToken }),
+    law,
+    spread: spreadOf(law.cv, random),
+    answerer: new Answerer({ kind: 'log-normal', mean, std }, random),
+    mostTokens: settings.max_model_len,
+  };
+}
