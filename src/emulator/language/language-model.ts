@@ -1,11 +1,13 @@
+import { messageOf, TrituneError } from '../../base/errors.ts';
 import type { Random } from '../../base/random.ts';
 import { NS_PER_MS, NS_PER_US } from '../../base/units.ts';
 import type { ContinuousPolicy } from '../../queueing/continuous/policy.ts';
 import type { StepLaw } from '../../queueing/continuous/step-law.ts';
 import { spreadOf } from '../../queueing/service-law.ts';
 import type { UploadedFiles } from '../models/uploaded-files.ts';
+import type { Profile } from '../profile/schema.ts';
 import { Answerer } from './answer.ts';
-import { policyOf, uploadedSettings } from './engine-settings.ts';
+import { changedSettings, type EngineSettings, policyOf, uploadedSettings } from './engine-settings.ts';
 import type { LanguageProfile } from './language-schema.ts';
 
 /** A language model with the settings that it is loaded with. */
@@ -17,6 +19,29 @@ export interface LanguageModel {
   readonly answerer: Answerer;
   /** Tokens of a prompt and its answer together, at most. */
   readonly mostTokens: number;
+}
+
+/** Returns the profile with these settings of all its engines in place of its own. Errors: USAGE where it has none, or for a wrong value. */
+export function withEngineSettings(profile: Profile, changes: Partial<EngineSettings>): Profile {
+  if (Object.keys(changes).length === 0) return profile;
+  if (!profile.models.some(({ language }) => language)) {
+    throw new TrituneError(
+      'USAGE',
+      `profile '${profile.name}' has no language model`,
+      "leave out the engine's options",
+    );
+  }
+  try {
+    const models = profile.models.map((model) => {
+      const { language } = model;
+      return language
+        ? { ...model, language: { ...language, engine: changedSettings(language.engine, changes) } }
+        : model;
+    });
+    return { ...profile, models };
+  } catch (error) {
+    throw new TrituneError('USAGE', messageOf(error), "see vLLM's own list of engine arguments");
+  }
 }
 
 /** The time of a profile's steps. */

@@ -103,8 +103,10 @@ function answer(
     token: (text, index) => {
       const isLast = index + 1 === answered.outputTokens;
       stream?.token(text, index === 0, isLast ? answered.finish : null);
+      if (index + 1 !== cutAfter) return;
+      answered.submitted.cancel();
       // What was written goes out first.
-      if (index + 1 === cutAfter) setImmediate(() => response.socket?.destroy());
+      response.write('', () => response.socket?.destroy());
     },
     end: () => {
       if (stream) stream.end(request.includesUsage ? answered : null);
