@@ -24,10 +24,17 @@ export interface ProfilePlan {
   readonly latencyLimitMs: number;
 }
 
-/** Errors: USAGE, INPUT_INVALID. `alike`: as the drop-in, which has perf_analyzer's rule unless told otherwise. */
-export async function planProfile(spec: ProfileSpec, alike: boolean): Promise<ProfilePlan> {
+/**
+ * Errors: USAGE, INPUT_INVALID. `alike`: as the drop-in, which has perf_analyzer's rule unless told otherwise. `recorded`: when the requests
+ * were sent that are sent again; a load that the user gives goes before it.
+ */
+export async function planProfile(
+  spec: ProfileSpec,
+  alike: boolean,
+  recorded: TimedRequests | null = null,
+): Promise<ProfilePlan> {
   checkOneLoad(spec);
-  const timed = await timedRequestsOf(spec);
+  const timed = (await timedRequestsOf(spec)) ?? (loadsGiven(spec).length === 0 ? recorded : null);
   const mode = timed || spec.requestRateRange ? 'request-rate' : 'concurrency';
   const range = timed ? only(timed.perSecond) : (spec.requestRateRange ?? spec.concurrencyRange ?? only(1));
   const sweep: SweepPlan = {
@@ -94,8 +101,11 @@ const loads = {
   scenario: '--scenario',
 } as const;
 
+const loadsGiven = (spec: ProfileSpec): (keyof typeof loads)[] =>
+  (Object.keys(loads) as (keyof typeof loads)[]).filter((key) => spec[key] !== undefined);
+
 function checkOneLoad(spec: ProfileSpec): void {
-  const given = (Object.keys(loads) as (keyof typeof loads)[]).filter((key) => spec[key] !== undefined);
+  const given = loadsGiven(spec);
   if (given.length > 1) throw usage(`${given.map((key) => loads[key]).join(' and ')} exclude each other`, 'give one');
 }
 

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { EndpointSpec } from '../../../app/profile/profile-spec.ts';
+import type { PromptSpec } from '../../../spec/prompt-spec.ts';
 import { exitCodes } from '../../exit-codes.ts';
 import { addOptions, type OptionTable } from '../../options/option-table.ts';
 import type { Terminal } from '../../terminal.ts';
@@ -8,11 +9,18 @@ import { endpointOptionTable } from './endpoint-options.ts';
 import { type PlainHttpFlags, plainHttpOptionTable } from './http-options.ts';
 import { type ProfileOptions, profileOptionTable } from './options.ts';
 import { addRefusedOptions } from './perf-analyzer-aliases.ts';
+import { addPromptAliases } from './prompt-aliases.ts';
+import { promptOptionTable } from './prompt-options.ts';
 import { refuseOthers, serviceKindOf } from './service-kind.ts';
 
-type AllOptions = ProfileOptions & PlainHttpFlags & EndpointSpec;
+type AllOptions = ProfileOptions & PlainHttpFlags & EndpointSpec & PromptSpec;
 
-const table: OptionTable<AllOptions> = { ...profileOptionTable, ...endpointOptionTable, ...plainHttpOptionTable };
+const table: OptionTable<AllOptions> = {
+  ...profileOptionTable,
+  ...endpointOptionTable,
+  ...promptOptionTable,
+  ...plainHttpOptionTable,
+};
 
 /** Replies of a language model take their time, and differ in length: fewer of them can be waited for. */
 const languageDefaults = { requestTimeout: 600, precision: 5 } as const;
@@ -23,6 +31,7 @@ export function profileCommand(terminal: Terminal): Command {
     "measure a model as it is, with perf_analyzer's options; a language model, with --endpoint; or any URL, with --service-kind http",
   );
   const { refuse } = addRefusedOptions(command, ['--endpoint']);
+  const prompts = addPromptAliases(command);
   return addOptions(command, table).action(async (options: AllOptions) => {
     refuse();
     const kind = serviceKindOf(options);
@@ -34,7 +43,10 @@ export function profileCommand(terminal: Terminal): Command {
     if (kind === 'language') {
       const { runEndpoint } = await import('./endpoint.ts');
       const usual = Object.entries(languageDefaults).filter(([name]) => !isGiven(name));
-      process.exitCode = await runEndpoint({ ...options, ...Object.fromEntries(usual) }, terminal);
+      process.exitCode = await runEndpoint(
+        { ...options, ...Object.fromEntries(usual), ...prompts.resolve() },
+        terminal,
+      );
     } else if (kind === 'http') {
       const { runPlainHttp } = await import('./http.ts');
       process.exitCode = await runPlainHttp(options, terminal);

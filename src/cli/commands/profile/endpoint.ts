@@ -12,6 +12,7 @@ import { TrituneError } from '../../../base/errors.ts';
 import { MS_PER_S } from '../../../base/units.ts';
 import { plainHttpUrl } from '../../../loadgen/plain-http/url.ts';
 import { sweep } from '../../../profiler/sweep.ts';
+import type { PromptSpec } from '../../../spec/prompt-spec.ts';
 import { exitCodes } from '../../exit-codes.ts';
 import type { Terminal } from '../../terminal.ts';
 import { measureLevels } from './levels.ts';
@@ -21,7 +22,7 @@ import { withoutAliases } from './perf-analyzer-aliases.ts';
 import { interruptible } from './run.ts';
 
 /** The options of `profile` with those of language models. */
-export type EndpointOptions = ProfileOptions & EndpointSpec;
+export type EndpointOptions = ProfileOptions & EndpointSpec & PromptSpec;
 
 /**
  * Measures a language model level after level, with the times of its tokens. Gives the exit code. Errors: USAGE, INPUT_INVALID, OUTPUT_*,
@@ -29,7 +30,6 @@ export type EndpointOptions = ProfileOptions & EndpointSpec;
  */
 export async function runEndpoint(given: EndpointOptions, terminal: Terminal): Promise<number> {
   const { options, maxInFlight } = loadOf({ ...given, ...withoutAliases(given) });
-  const plan = await planProfile(options, false);
   warnIfInsecure(options, terminal);
   const where = await serverOf(options);
   const timeoutMs = options.requestTimeout * MS_PER_S;
@@ -42,7 +42,8 @@ export async function runEndpoint(given: EndpointOptions, terminal: Terminal): P
     extra: options.extraInputs,
   });
   const { endpoint, model } = found;
-  const prompts = await promptsOf(options, { model, seed: options.seed });
+  const prompts = await promptsOf(options, { model, seed: options.seed, traceSpeed: options.traceSpeed });
+  const plan = await planProfile(options, false, prompts.schedule);
   const protocol = endpoint.kind === 'triton-grpc' ? 'grpc' : 'http';
   const spec = { ...options, protocol } as const;
   const server = { ...found.server, url: where.address, emulated: null };

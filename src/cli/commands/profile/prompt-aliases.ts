@@ -52,17 +52,22 @@ const refused: Readonly<Record<string, string>> = {
 
 type Given = Partial<Record<Figure, number>> & { promptFile?: string };
 
+const names = [...Object.keys(figures), ...files, ...forms, ...Object.keys(refused)];
+const options = (): readonly Option[] => names.map((name) => new Option(`--${name} <value>`).hideHelp());
+
+/** The spellings of others, as the parsed options have them. */
+export const promptAliasNames: readonly string[] = options().map((option) => option.attributeName());
+
 /**
  * Adds what other load generators call the options about prompts, out of sight. `resolve`, to be called with what was parsed, gives them
  * as ours. Errors of `resolve`: USAGE, UNSUPPORTED.
  */
 export function addPromptAliases(command: Command): { readonly resolve: () => PromptSpec } {
-  const names = [...Object.keys(figures), ...files, ...forms, ...Object.keys(refused)];
-  const options = names.map((name) => new Option(`--${name} <value>`).hideHelp());
-  for (const option of options) command.addOption(option);
+  const added = options();
+  for (const option of added) command.addOption(option);
   return {
     resolve: () => {
-      const given = options.filter((option) => command.getOptionValueSource(option.attributeName()) === 'cli');
+      const given = added.filter((option) => command.getOptionValueSource(option.attributeName()) === 'cli');
       return specOf(given.map((option) => [option.name(), String(command.getOptionValue(option.attributeName()))]));
     },
   };

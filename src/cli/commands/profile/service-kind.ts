@@ -2,6 +2,8 @@ import type { Option } from 'commander';
 import { TrituneError } from '../../../base/errors.ts';
 import { endpointOptionTable } from './endpoint-options.ts';
 import { honouredByHttp, plainHttpOptionTable } from './http-options.ts';
+import { promptAliasNames } from './prompt-aliases.ts';
+import { promptOptionTable } from './prompt-options.ts';
 
 /** What is profiled: a model of tensors on a Triton, any URL, or a language model. */
 export type ServiceKind = 'triton' | 'http' | 'language';
@@ -35,8 +37,14 @@ const notOfLanguage: ReadonlySet<string> = new Set([
   ...['numOfSequences', 'serialSequences', 'grpcCompressionAlgorithm'],
 ]);
 
+const ofLanguage: ReadonlySet<string> = new Set([
+  ...Object.keys(endpointOptionTable),
+  ...Object.keys(promptOptionTable),
+  ...promptAliasNames,
+]);
+
 const honours: Readonly<Record<ServiceKind, (name: string) => boolean>> = {
-  triton: (name) => !Object.hasOwn(plainHttpOptionTable, name) && !Object.hasOwn(endpointOptionTable, name),
+  triton: (name) => !Object.hasOwn(plainHttpOptionTable, name) && !ofLanguage.has(name),
   http: (name) => honouredByHttp.has(name),
   language: (name) => !notOfLanguage.has(name),
 };
@@ -49,7 +57,7 @@ export function refuseOthers(kind: ServiceKind, given: readonly Option[]): void 
     throw usage(`${other.long} has no meaning for plain HTTP`, 'leave it out; docs/plain-http.md lists what it takes');
   }
   if (kind === 'language') throw usage(`${other.long} has no meaning for a language model`, 'leave it out');
-  throw Object.hasOwn(endpointOptionTable, other.attributeName())
+  throw ofLanguage.has(other.attributeName())
     ? usage(`${other.long} is about language models`, 'add --endpoint, or leave it out')
     : usage(`${other.long} is about plain HTTP`, 'add --service-kind http, or leave it out');
 }
