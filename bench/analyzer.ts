@@ -46,10 +46,14 @@ export interface AnalyzerOrder {
   readonly budgetMs: number;
   /** Further settings, in its own words. */
   readonly settings: object;
+  /** After so long it is told to stop, and what it had found by then is its outcome. Two hours if absent, and then it fails. */
+  readonly stopAfterMs?: number;
 }
 
 export interface AnalyzerOutcome {
   readonly seconds: number;
+  /** It was told to stop before its search was over. */
+  readonly wasStopped: boolean;
   /** The rows of its table, the one that it ranks first before the others; fields by their column. */
   readonly rows: readonly Readonly<Record<string, string>>[];
   /** The text of the config.pbtxt of a variant that it names in its table; null for the original config. */
@@ -82,16 +86,88 @@ export async function searchWithAnalyzer(order: AnalyzerOrder): Promise<Analyzer
   const yaml = join(scratch, 'settings.yaml');
   await writeFile(yaml, JSON.stringify(settings));
   const startMs = performance.now();
-  await run(order.analyzer, ['profile', '-f', yaml], { timeout: LIMIT_MS, maxBuffer: 2 ** 28, cwd: scratch });
+  const { stopAfterMs = LIMIT_MS } = order;
+  const how = { timeout: stopAfterMs, killSignal: 'SIGINT', maxBuffer: 2 ** 28, cwd: scratch } as const;
+  const wasStopped = await run(order.analyzer, ['profile', '-f', yaml], how).then(
+    () => false,
+    (error: unknown) => {
+      if (performance.now() - startMs < stopAfterMs || order.stopAfterMs === undefined) throw error;
+      return true;
+    },
+  );
   const seconds = (performance.now() - startMs) / 1e3;
-  const table = await readFile(join(scratch, 'out/results/metrics-model-inference.csv'), 'utf8');
+  const read = (path: string): Promise<string> => readFile(join(scratch, path), 'utf8');
+  const rows = wasStopped
+    ? rowsOfCheckpoint(await read('checkpoints/0.ckpt'), order)
+    : rowsOf(await read('out/results/metrics-model-inference.csv'));
   const textOf = (variant: string): Promise<string> => readFile(join(variants, variant, 'config.pbtxt'), 'utf8');
   return {
     seconds,
-    rows: rowsOf(table),
+    wasStopped,
+    rows,
     textOf,
     configOf: (variant) => (variant.endsWith('_default') ? Promise.resolve(null) : textOf(variant)),
   };
+}
+
+/** What is read of the state that it saves when it is told to stop. */
+interface Checkpoint {
+  readonly 'ResultManager.results': {
+    readonly _results: { readonly [model: string]: { readonly [variant: string]: CheckpointEntry } };
+  };
+}
+type CheckpointEntry = readonly [
+  {
+    readonly _model_run_configs: readonly {
+      readonly _composing_config_variants: readonly { variant_name: string }[];
+    }[];
+  },
+  {
+    readonly [run: string]: {
+      readonly _model_config_measurements: readonly { readonly _non_gpu_data: readonly Figure[] }[];
+    };
+  },
+];
+type Figure = readonly [name: string, { readonly _value: number }];
+
+/** The rows of its table for the measurements within the budget, by falling throughput. */
+function rowsOfCheckpoint(
+  checkpoint: string,
+  { model, budgetMs }: Pick<AnalyzerOrder, 'model' | 'budgetMs'>,
+): Record<string, string>[] {
+  const results = (JSON.parse(checkpoint) as Checkpoint)['ResultManager.results']._results[model] ?? {};
+  const rows = Object.entries(results).flatMap(
+    ([
+      variant,
+      [
+        {
+          _model_run_configs: [config],
+        },
+        runs,
+      ],
+    ]) =>
+      Object.entries(runs).map(
+        ([
+          run,
+          {
+            _model_config_measurements: [measured],
+          },
+        ]) => {
+          const figures = Object.fromEntries(measured?._non_gpu_data.map(([name, { _value }]) => [name, _value]) ?? []);
+          const composing = config?._composing_config_variants.map(({ variant_name }) => variant_name).join(', ');
+          return {
+            'Model Config Path': `${variant}: ${composing}`,
+            Concurrency: /--concurrency-range=(\d+)/.exec(run)?.[1] ?? '',
+            'Throughput (infer/sec)': `${figures.perf_throughput}`,
+            'p99 Latency (ms)': `${figures.perf_latency_p99}`,
+          };
+        },
+      ),
+  );
+  const throughputOf = (row: (typeof rows)[number]): number => Number(row['Throughput (infer/sec)']);
+  return rows
+    .filter((row) => Number(row['p99 Latency (ms)']) <= budgetMs)
+    .sort((one, other) => throughputOf(other) - throughputOf(one));
 }
 
 function rowsOf(csv: string): Record<string, string>[] {

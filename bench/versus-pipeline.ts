@@ -17,11 +17,13 @@ import { type Advice, type Judged, judge, levelsFor, ratioLine, report, unjudged
  * tritune beside Model Analyzer's quick search of an ensemble of three models, on a real Triton, one after the other on the same machine:
  * `npm run bench:versus-pipeline`. Model Analyzer starts its own server, because its remote mode loads no variant of a composing model under the
  * name that the ensemble calls. One neutral client judges both, as in `versus-model-analyzer.ts`. `TRITUNE_BENCH_BUDGET_MS` (40) is the p99 to
- * keep, `TRITUNE_BENCH_ROUNDS` (4) how often each is judged. About half an hour.
+ * keep, `TRITUNE_BENCH_ROUNDS` (4) how often each is judged.
+ * Model Analyzer is told to stop after `TRITUNE_BENCH_ANALYZER_MINUTES` (30), and what it has found by then is judged: its search was not over after 21.
  */
 const MODEL = 'judge';
 const MEMBERS = ['tokenizer', 'encoder', 'head'];
 const BUDGET_MS = Number(process.env.TRITUNE_BENCH_BUDGET_MS ?? 40);
+const ANALYZER_MS = 60_000 * Number(process.env.TRITUNE_BENCH_ANALYZER_MINUTES ?? 30);
 const JUDGE_ROUNDS = Number(process.env.TRITUNE_BENCH_ROUNDS ?? 4);
 
 const root = resolve(import.meta.dirname, '..');
@@ -83,7 +85,7 @@ async function analyzer(order: Omit<Parameters<typeof searchWithAnalyzer>[0], 's
   );
   const steps = parseConfigText(await outcome.textOf(front), front).config.ensemble_scheduling;
   return {
-    by: 'Model Analyzer, quick',
+    by: `Model Analyzer, quick${outcome.wasStopped ? ', stopped' : ''}`,
     seconds: outcome.seconds,
     config: { ...configs.at(-1), ...(steps && { ensemble_scheduling: withOriginalNames(steps) }) },
     members: configs.slice(0, -1),
@@ -123,6 +125,7 @@ try {
   const theirs = await analyzer({
     ...{ analyzer: program, client, modelRepository, model: MODEL, budgetMs: BUDGET_MS },
     settings,
+    stopAfterMs: ANALYZER_MS,
   });
   await withServer(async (server) => {
     const judged = [own, theirs].map(unjudged) as [Judged, Judged];
