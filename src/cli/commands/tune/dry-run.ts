@@ -80,7 +80,8 @@ async function printPlan(spec: StudySpec, opened: OpenServer, terminal: Terminal
   const size = batch ? `${batch.low} to ${batch.high}` : inputs.batch;
   terminal.print(`sends ${what}, with ${size} ${size === 1 ? 'sample' : 'samples'} each`);
   for (const line of assumptionsOf(inputs)) terminal.print(line);
-  terminal.print(`sampler ${sampler.name}: up to ${trials} trials and about ${measurements} measurements`);
+  const most = Number.isFinite(trials) ? `up to ${trials}` : 'any number of';
+  terminal.print(`sampler ${sampler.name}: ${most} trials and about ${measurements} measurements`);
   const isSure = usual !== undefined || seconds >= plan.timeBudgetMs / MS_PER_S;
   const sure = isSure ? '' : ', half or twice that by what it finds';
   terminal.print(
