@@ -1,7 +1,7 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { readFileSync } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { median } from 'simple-statistics';
@@ -38,7 +38,14 @@ const ours: Client = {
   name: 'tritune',
   command: (url, requests, directory) => [
     ...[process.execPath, main, 'profile', '--endpoint', 'openai-chat', '-u', url, '-m', 'm'],
-    ...['--concurrency-range', `${CONCURRENCY}`, '--request-count', `${requests}`, '--json', join(directory, 'out.json')],
+    ...[
+      '--concurrency-range',
+      `${CONCURRENCY}`,
+      '--request-count',
+      `${requests}`,
+      '--json',
+      join(directory, 'out.json'),
+    ],
   ],
 };
 
@@ -82,7 +89,9 @@ async function startServer(): Promise<{ readonly url: string; readonly server: C
     execPath: process.execPath,
     env: { ...process.env, TICK_MS: `${TICK_MS}` },
   });
-  const [port] = (await withDeadline(once(server, 'message'), 5000, () => failed('the server did not start'))) as [number];
+  const [port] = (await withDeadline(once(server, 'message'), 5000, () => failed('the server did not start'))) as [
+    number,
+  ];
   return { url: `127.0.0.1:${port}`, server };
 }
 
@@ -105,7 +114,7 @@ async function thousandStreams(url: string): Promise<void> {
     await run([
       ...[process.execPath, main, 'profile', '--endpoint', 'openai-chat', '-u', url, '-m', 'm'],
       ...['--concurrency-range', `${STREAMS}`, '--request-count', `${8 * STREAMS}`, '--json', json],
-      ]);
+    ]);
     const { levels } = JSON.parse(await readFile(json, 'utf8')) as { levels: [Measurement] };
     const [{ tokens, client, errorRate, durationMs }] = levels;
     const rate = tokens?.outputTokensPerSecond.value ?? 0;
@@ -134,7 +143,9 @@ try {
   const [own, theirs] = figures;
   if (own && theirs) {
     const ratios = own.map((us, round) => us / (theirs[round] as number));
-    console.log(`ratio ${median(ratios).toFixed(3)} (${Math.min(...ratios).toFixed(3)} to ${Math.max(...ratios).toFixed(3)})`);
+    console.log(
+      `ratio ${median(ratios).toFixed(3)} (${Math.min(...ratios).toFixed(3)} to ${Math.max(...ratios).toFixed(3)})`,
+    );
   }
   await thousandStreams(url);
 } finally {

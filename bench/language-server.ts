@@ -28,7 +28,9 @@ const PIECES = Array.from({ length: 64 }, (_, number) => event({ content: ` word
 const endOf = (tokens: number): Buffer =>
   Buffer.concat([
     event({}, 'length'),
-    chunk(`data: ${JSON.stringify({ id: 'c', choices: [], usage: { prompt_tokens: 100, completion_tokens: tokens, total_tokens: 100 + tokens } })}\n\n`),
+    chunk(
+      `data: ${JSON.stringify({ id: 'c', choices: [], usage: { prompt_tokens: 100, completion_tokens: tokens, total_tokens: 100 + tokens } })}\n\n`,
+    ),
     chunk('data: [DONE]\n\n'),
     Buffer.from('0\r\n\r\n'),
   ]);
