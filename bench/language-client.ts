@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { median } from 'simple-statistics';
 import { withDeadline } from '../src/base/abort.ts';
 import { TrituneError } from '../src/base/errors.ts';
@@ -49,10 +49,22 @@ const ours: Client = {
   ],
 };
 
-const aiperf = (command: string): Client => ({
+/** A tokenizer of bytes, which AIPerf makes its prompts with: its own one is fetched from a network. */
+const TOKENIZER = `
+import sys
+from tokenizers import Tokenizer, models, pre_tokenizers, decoders
+from transformers import PreTrainedTokenizerFast
+letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+tokenizer = Tokenizer(models.BPE(vocab={letter: number for number, letter in enumerate(letters)}, merges=[]))
+tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+tokenizer.decoder = decoders.ByteLevel()
+PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token=letters[0]).save_pretrained(sys.argv[1])
+`;
+
+const aiperf = (command: string, tokenizer: string): Client => ({
   name: 'aiperf',
   command: (url, requests, directory) => [
-    ...[command, 'profile', '-m', 'm', '-u', url, '--endpoint-type', 'chat', '--streaming', '--tokenizer', 'builtin'],
+    ...[command, 'profile', '-m', 'm', '-u', url, '--endpoint-type', 'chat', '--streaming', '--tokenizer', tokenizer],
     ...['--concurrency', `${CONCURRENCY}`, '--request-count', `${requests}`, '--isl', '100', '--osl', `${TOKENS}`],
     ...['--use-server-token-count', '--use-legacy-max-tokens', '--num-dataset-entries', '64', '--no-server-metrics'],
     ...['--no-gpu-telemetry', '--ui', 'none', '--output-artifact-dir', directory],
@@ -130,8 +142,10 @@ async function thousandStreams(url: string): Promise<void> {
 }
 
 const { url, server } = await startServer();
+const scratch = await mkdtemp(join(tmpdir(), 'tritune-tokenizer-'));
 try {
-  const clients = [ours, ...(AIPERF === undefined ? [] : [aiperf(AIPERF)])];
+  if (AIPERF !== undefined) await run([join(dirname(AIPERF), 'python'), '-c', TOKENIZER, scratch]);
+  const clients = [ours, ...(AIPERF === undefined ? [] : [aiperf(AIPERF, scratch)])];
   const figures = clients.map((): number[] => []);
   for (let round = 0; round < ROUNDS; round++) {
     for (const [index, client] of clients.entries()) figures[index]?.push(await cpuUsPerToken(client, url));
@@ -150,4 +164,5 @@ try {
   await thousandStreams(url);
 } finally {
   server.disconnect();
+  await rm(scratch, { recursive: true, force: true });
 }
