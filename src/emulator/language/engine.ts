@@ -146,14 +146,18 @@ export class LanguageEngine {
     const index = running.emitted++;
     running.lastNs = endNs;
     this.figures.emitted(index === 0 ? endNs - arrivedNs : null, endNs - lastNs);
-    if (index === 0) this.#blocks.add(generation.prompt);
+    if (index === 0) this.#remember(generation.prompt);
     if (running.emitted === generation.output.length) {
       this.#running.delete(id);
       // The next turn of a conversation has the answer in its prompt.
-      if (this.policy.cachesPrefixes) this.#blocks.add([...generation.prompt, ...generation.output]);
+      this.#remember([...generation.prompt, ...generation.output]);
       this.figures.finished(generation.finish, endNs - arrivedNs);
     }
     listener.token(index);
+  }
+
+  #remember(tokens: readonly string[]): void {
+    if (this.policy.cachesPrefixes) this.#blocks.add(tokens);
   }
 
   #settle(): void {
