@@ -1,28 +1,36 @@
 import type { TokenCounter } from '../loadgen/token-reply.ts';
 import { allTokens, type LengthSums, type TokenTally } from '../loadgen/token-tally.ts';
+import { meanInterval } from '../stats/batch-means.ts';
 import type { LatencyHistogram } from '../stats/histogram.ts';
-import type { Interval } from '../stats/interval.ts';
+import { type Interval, productOfIntervals } from '../stats/interval.ts';
 import { quantileInterval } from '../stats/quantile-interval.ts';
 import { latencySummary } from './latency-summary.ts';
 import type { LevelOptions } from './level-options.ts';
 import type { Measurement } from './measurement.ts';
 import type { LengthSummary, TokenFigures } from './token-figures.ts';
-import { type CountedBatch, inMs, rateOf } from './windows/figures.ts';
+import { inMs, rateOf, writable } from './windows/figures.ts';
+import type { WindowsOutcome } from './windows/outcome.ts';
 
 type TokensAsked = Pick<LevelOptions, 'level' | 'stability' | 'percentile' | 'limits'>;
 
-/** Returns what the counted batches say of a language model; undefined where none of its replies came. `failures`: of the same requests. */
+/**
+ * Returns what the counted batches say of a language model; undefined where none of its replies came. `failures`: of the same requests. In an
+ * open loop tokens per second are the requests per second times their mean tokens, so that the luck of arrivals is in neither.
+ */
 export function tokensOf(
-  batches: readonly CountedBatch[],
+  { batches, rate: requestRate }: Pick<WindowsOutcome, 'batches' | 'rate'>,
   options: TokensAsked,
   failures: Measurement['failures'],
 ): TokenFigures | undefined {
   const whole = allTokens(batches);
   if (whole === undefined) return undefined;
   const isPaced = whole.ttftFromDue.count > 0;
-  const perRequest = (tally: TokenTally): number => tally.output.sum / tally.output.count;
-  const rate = (countOf: (tally: TokenTally) => number, most: number): Interval =>
-    rateOf(batches, ({ tokens }) => (tokens ? countOf(tokens) : 0), options, most);
+  const perSecond = (tokensIn: (tally: TokenTally) => number): Interval => {
+    const totals = batches.map(({ tokens }) => (tokens ? tokensIn(tokens) : 0));
+    if (!isPaced) return rateOf(batches, (batch) => (batch.tokens ? tokensIn(batch.tokens) : 0), options);
+    const replies = batches.map(({ tokens }) => tokens?.output.count ?? 0);
+    return productOfIntervals(requestRate, writable(meanInterval(totals, replies)));
+  };
   const percentile = (of: (tally: TokenTally) => LatencyHistogram): Interval =>
     inMs(
       quantileInterval(
@@ -41,13 +49,10 @@ export function tokensOf(
       itlMs: percentile(({ itl }) => itl),
       tpotMs: percentile(({ tpot }) => tpot),
     },
-    outputTokensPerSecond: rate(({ output }) => output.sum, perRequest(whole)),
-    totalTokensPerSecond: rate(
-      ({ input, output }) => input.sum + output.sum,
-      perRequest(whole) + whole.input.sum / whole.input.count,
-    ),
+    outputTokensPerSecond: perSecond(({ output }) => output.sum),
+    totalTokensPerSecond: perSecond(({ input, output }) => input.sum + output.sum),
     outputTokensPerSecondPerUser: whole.users > 0 ? whole.userRates / whole.users : 0,
-    ...(options.limits && { goodput: rate(({ good }) => good, 1) }),
+    ...(options.limits && { goodput: rateOf(batches, ({ tokens }) => tokens?.good ?? 0, options) }),
     inputTokens: lengthSummary(whole.input),
     outputTokens: lengthSummary(whole.output),
     ...(whole.cachedAmong > 0 && { cachedShare: whole.cachedTokens / whole.cachedAmong }),

@@ -1,8 +1,9 @@
 import type { StudyState } from '../study/records/state.ts';
 import type { Summary } from '../study/summary/summary.ts';
+import type { Chart } from './charts/svg.ts';
 import { type Html, html, none } from './html.ts';
 import { headAssets, pageScript } from './page/assets.ts';
-import { MOST_LINES, studyCharts } from './page/charts.ts';
+import { type ChartName, MOST_LINES, studyCharts } from './page/charts.ts';
 import { comparison } from './page/comparison.ts';
 import { figure } from './page/figure.ts';
 import { importanceSection } from './page/importance-section.ts';
@@ -10,6 +11,7 @@ import { methodSection } from './page/method-section.ts';
 import { pagePoints } from './page/points.ts';
 import { speedSection } from './page/speed-section.ts';
 import { stagesSection } from './page/stages-section.ts';
+import { tokensSection } from './page/tokens-section.ts';
 import { failuresSection, trialsSection } from './page/trials-section.ts';
 import { levelText, notices, verdict } from './page/verdict.ts';
 import { whatIfSection } from './page/what-if-section.ts';
@@ -21,6 +23,7 @@ import { whatIfSection } from './page/what-if-section.ts';
 export function reportHtml(state: StudyState, summary: Summary, bestConfigText: string | null): string {
   const { started, server } = state;
   const level = levelText(summary);
+  const charts = studyCharts(state);
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -37,7 +40,8 @@ ${level === '' ? none : html`<p>${level}</p>`}
 ${summary.explanation ? html`<p>${summary.explanation.text}</p>` : none}
 ${comparison(state, summary)}
 ${stagesSection(state)}
-${chartsSection(state)}
+${chartsSection(state, charts)}
+${tokensSection(state, charts)}
 ${speedSection(state, summary.speed)}
 ${importanceSection(state)}
 ${whatIfSection(state)}
@@ -51,8 +55,7 @@ ${pageScript()}
 `.text;
 }
 
-function chartsSection(state: StudyState): Html {
-  const charts = studyCharts(state);
+function chartsSection(state: StudyState, charts: ReadonlyMap<ChartName, Chart>): Html {
   if (charts.size === 0) return none;
   const measured = state.trials.filter(({ measurements }) => measurements.length > 0).length;
   const shown =

@@ -42,6 +42,11 @@ export function rateInterval(counts: readonly number[], seconds: readonly number
   return toInterval(ratioOfBatches(counts, seconds), 0);
 }
 
+/** Returns the mean of what was counted over consecutive batches, such as tokens of requests, with its 95 % interval. */
+export function meanInterval(totals: readonly number[], counts: readonly number[]): Interval {
+  return toInterval(ratioOfBatches(totals, counts), 0);
+}
+
 /** The least correlation where a batch completes what the one before left: MA(1) sequences of this kind have ρ = −0.5. */
 const MAKING_UP = -0.45;
 

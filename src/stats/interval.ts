@@ -34,3 +34,12 @@ export function sumOfIntervals(intervals: readonly Interval[]): Interval {
   const above = Math.hypot(...intervals.map((each) => each.high - each.value));
   return { value, low: Math.max(0, value - below), high: value + above };
 }
+
+/** Returns the product of independent estimates above 0: what each end is away from its value, as a share of it, adds in quadrature. */
+export function productOfIntervals(one: Interval, other: Interval): Interval {
+  const value = one.value * other.value;
+  if (!(value > 0)) return { value: 0, low: 0, high: 0 };
+  const below = Math.hypot(1 - one.low / one.value, 1 - other.low / other.value);
+  const above = Math.hypot(one.high / one.value - 1, other.high / other.value - 1);
+  return { value, low: value * Math.max(0, 1 - below), high: value * (1 + above) };
+}

@@ -27,7 +27,7 @@ export function ownFigures(
   const requests = figures.succeeded + figures.failed;
   const dropped = paced?.droppedSends ?? 0;
   const windowPercentilesMs = percentileRangeMs(figures.ofEach, options.percentile);
-  const tokens = tokensOf(figures.batches, options, failures);
+  const tokens = tokensOf(figures, options, failures);
   return {
     level: options.level,
     throughput: timesInterval(figures.rate, options.requests.batch),

@@ -99,19 +99,18 @@ interface Paced {
 type RateAsked = Pick<LevelOptions, 'level' | 'stability'>;
 
 /**
- * Returns how often per second what `countOf` counts happened, over batches in their order. In an open loop, by the rule of intervals, it is the
- * count for each request that was due, times the rate asked for: random arrivals vary from batch to batch, and that is no property of the
- * server. More than `mostPerRequest` is a backlog from before, and cannot last.
+ * Returns how many per second of the requests that `countOf` counts there were, over batches in their order. In an open loop, by the rule of intervals, it is the
+ * share of the requests that were due, times the rate asked for: random arrivals vary from batch to batch, and that is no property of the
+ * server. A share above one is a backlog from before, and cannot last.
  */
 export function rateOf(
   batches: readonly CountedBatch[],
   countOf: (batch: CountedBatch) => number,
   { level, stability }: RateAsked,
-  mostPerRequest = 1,
 ): Interval {
   const isInterval = stability === undefined || stability.kind === 'interval';
   const paced = isInterval ? batches.flatMap((batch) => inPace(batch, countOf)) : [];
-  if (paced.length > 0) return writable(pacedRate(paced, level.value, mostPerRequest));
+  if (paced.length > 0) return writable(pacedRate(paced, level.value));
   return writable(
     rateInterval(
       batches.map(countOf),
@@ -126,17 +125,17 @@ function inPace(batch: CountedBatch, countOf: (batch: CountedBatch) => number): 
   return dueAtStart === null || dueAtEnd === null ? [] : [{ count: countOf(batch), due: dueAtEnd - dueAtStart }];
 }
 
-function pacedRate(paced: readonly Paced[], perSecond: number, most: number): Interval {
+function pacedRate(paced: readonly Paced[], perSecond: number): Interval {
   const share = shareInterval(
     paced.map(({ count }) => count),
     paced.map(({ due }) => due),
   );
-  const atMostAll = (part: number): number => Math.min(part, most) * perSecond;
+  const atMostAll = (part: number): number => Math.min(part, 1) * perSecond;
   return { value: atMostAll(share.value), low: atMostAll(share.low), high: atMostAll(share.high) };
 }
 
 /** A single batch has no interval; ±100 % stands for Infinity, which a journal cannot hold. */
-const writable = (interval: Interval): Interval =>
+export const writable = (interval: Interval): Interval =>
   Number.isFinite(interval.high) ? interval : { value: interval.value, low: 0, high: 2 * interval.value };
 
 export const inMs = (interval: Interval): Interval => ({

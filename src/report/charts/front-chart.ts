@@ -1,11 +1,19 @@
 import { axisStyle, type Chart, gridOf, type Link, powersOfTwo, svgOf } from './svg.ts';
 
-/** One measurement on the plane of latency and throughput. */
+/** One measurement on the plane of two figures, such as latency and throughput. */
 export interface FrontPoint {
-  readonly latencyMs: number;
-  /** infer/s. */
-  readonly throughput: number;
+  readonly x: number;
+  readonly y: number;
   readonly link: Link;
+}
+
+export interface FrontAxes {
+  readonly x: string;
+  readonly y: string;
+  /** The first in powers of two. */
+  readonly isLogX: boolean;
+  /** A limit on the first, in milliseconds; null for none. */
+  readonly budgetMs: number | null;
 }
 
 export interface FrontSeries {
@@ -16,22 +24,19 @@ export interface FrontSeries {
   readonly points: readonly FrontPoint[];
 }
 
-/** Throughput over latency: every measurement, the front as a line, and the budget. */
-export function frontChart(
-  series: readonly FrontSeries[],
-  front: readonly FrontPoint[],
-  latencyName: string,
-  budgetMs: number | null,
-): Chart {
+/** Two figures against each other: every measurement, the front as a line, and the budget. */
+export function frontChart(series: readonly FrontSeries[], front: readonly FrontPoint[], axes: FrontAxes): Chart {
+  const { budgetMs } = axes;
   const shown = series.filter(({ points }) => points.length > 0);
-  const latencies = shown.flatMap(({ points }) => points.map(({ latencyMs }) => latencyMs));
+  const values = shown.flatMap(({ points }) => points.map(({ x }) => x));
+  const scale = axes.isLogX ? powersOfTwo([...values, budgetMs ?? 0]) : { type: 'value' as const, min: 0 };
   return (paper) =>
     svgOf(
       {
         grid: gridOf(paper),
         legend: { top: 0, textStyle: { color: paper.ink }, itemGap: 24, data: shown.map(({ name }) => name) },
-        xAxis: { ...axisStyle(paper), ...powersOfTwo([...latencies, budgetMs ?? 0]), name: latencyName, nameGap: 30 },
-        yAxis: { ...axisStyle(paper), type: 'value', name: 'throughput, infer/s', nameGap: paper.isNarrow ? 42 : 58 },
+        xAxis: { ...axisStyle(paper), ...scale, name: axes.x, nameGap: 30 },
+        yAxis: { ...axisStyle(paper), type: 'value', name: axes.y, nameGap: paper.isNarrow ? 42 : 58 },
         series: [
           ...shown.map(({ name, color, size, symbol, points }) => ({
             type: 'scatter',
@@ -40,7 +45,7 @@ export function frontChart(
             symbolSize: size,
             itemStyle: { color, opacity: 1 },
             z: size,
-            data: points.map(({ latencyMs, throughput }) => [latencyMs, throughput]),
+            data: points.map(({ x, y }) => [x, y]),
           })),
           {
             type: 'line',
@@ -48,7 +53,7 @@ export function frontChart(
             silent: true,
             z: 1,
             lineStyle: { color: '#2f7ed8', width: 1.5, opacity: 0.7 },
-            data: front.map(({ latencyMs, throughput }) => [latencyMs, throughput]),
+            data: front.map(({ x, y }) => [x, y]),
             ...(budgetMs !== null && { markLine: budgetLine(budgetMs) }),
           },
         ],

@@ -26,6 +26,15 @@ export interface GateDocument {
 const interval = z.object({ value: z.number(), low: z.number(), high: z.number() });
 const level = z.looseObject({ mode: z.enum(['concurrency', 'request-rate']), value: z.number() });
 
+/** Of a language model. */
+const tokens = z
+  .looseObject({
+    budget: z.looseObject({ ttftMs: interval, itlMs: interval, tpotMs: interval }),
+    outputTokensPerSecond: interval,
+    goodput: interval.optional(),
+  })
+  .optional();
+
 const summary = z.looseObject({
   schemaVersion: z.literal(1),
   model: z.string(),
@@ -37,8 +46,10 @@ const summary = z.looseObject({
       load: level,
       throughput: interval,
       budgetLatencyMs: interval.extend({ percentile: z.number() }),
+      tokens,
     }),
   ),
+  constraints: z.array(z.unknown()).optional(),
 });
 
 const profile = z.looseObject({
@@ -50,6 +61,7 @@ const profile = z.looseObject({
       level,
       throughput: interval,
       budgetLatencyMs: interval.extend({ percentile: z.number() }),
+      tokens,
       stable: z.boolean(),
       client: z.looseObject({ bound: z.boolean() }),
     }),
@@ -79,17 +91,19 @@ function parsed<S extends z.ZodType>(schema: S, json: unknown, path: string): z.
   throw invalid(path, `'${issue?.path.join('.')}' is not as expected: ${issue?.message}`);
 }
 
-/** With a budget, only throughput counts: the study chose the level that uses the latency budget up. */
-function tuneDocument({ model, emulated, budget, feasible, best }: z.infer<typeof summary>): GateDocument {
+/** With a budget, or limits on the times of tokens, only rates count: the study chose the level that uses them up. */
+function tuneDocument({ model, emulated, budget, feasible, best, ...more }: z.infer<typeof summary>): GateDocument {
   const flaw = !feasible || !best ? 'no configuration met the constraints' : null;
   const throughput = best && throughputOf('best', best.throughput);
+  const isLimited = budget !== null || (more.constraints ?? []).length > 0;
   const latency = best && budget === null ? [latencyOf('best', best.budgetLatencyMs)] : [];
+  const ofTokens = best ? tokenReadings('best', best.tokens, best.budgetLatencyMs.percentile, !isLimited) : [];
   return {
     kind: 'tune',
     model,
     isEmulated: emulated !== null,
     flaw,
-    readings: throughput ? [throughput, ...latency] : [],
+    readings: throughput ? [throughput, ...latency, ...ofTokens] : [],
   };
 }
 
@@ -103,6 +117,7 @@ function profileDocument({ model, server, levels }: z.infer<typeof profile>): Ga
     readings: levels.flatMap((each) => [
       throughputOf(nameOf(each.level), each.throughput),
       latencyOf(nameOf(each.level), each.budgetLatencyMs),
+      ...tokenReadings(nameOf(each.level), each.tokens, each.budgetLatencyMs.percentile, true),
     ]),
   };
 }
@@ -130,6 +145,27 @@ const latencyOf = (
   ...unitOf('latency'),
   interval: figures,
 });
+
+/** Rates, and the times of tokens where those are compared; a figure of 0, which has no ratio, is left out. */
+function tokenReadings(
+  subject: string,
+  told: z.infer<typeof tokens>,
+  percentile: number,
+  withTimes: boolean,
+): readonly Reading[] {
+  if (!told) return [];
+  const { budget, outputTokensPerSecond, goodput } = told;
+  const reading = (metric: string, figures: Interval, name = metric): Reading => ({
+    ...{ subject, metric: name, ...unitOf(metric), interval: figures },
+  });
+  const timeOf = (metric: 'ttft' | 'itl' | 'tpot'): Reading =>
+    reading(metric, budget[`${metric}Ms`], `p${percentile} ${metric.toUpperCase()}`);
+  return [
+    reading('output-token-throughput', outputTokensPerSecond),
+    ...(goodput ? [reading('goodput', goodput)] : []),
+    ...(withTimes ? [timeOf('ttft'), timeOf('itl'), timeOf('tpot')] : []),
+  ].filter((each) => each.interval.low > 0);
+}
 
 const invalid = (path: string, what: string): TrituneError =>
   new TrituneError(

@@ -1,6 +1,7 @@
 import { clientPartsOf } from '../../profiler/client/client-parts.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { CandidateShape } from '../../space/types.ts';
+import { paretoFront } from '../../stats/front.ts';
 import { timeSplitOf } from '../../study/analysis/explain/time-split.ts';
 import { lineIn, representative } from '../../study/final/final.ts';
 import { partOf } from '../../study/goal/metrics/of-model.ts';
@@ -32,11 +33,18 @@ export function studyCharts(state: StudyState): ReadonlyMap<ChartName, Chart> {
     ['throughput-vs-latency', throughputLines(state)],
     ['latency-vs-load', latencyLines(state)],
     ...(breakdown ? [['latency-breakdown', breakdown] as const] : []),
+    ...tokenCharts(state, points),
     ...(speed ? [['speed', speed] as const] : []),
   ]);
 }
 
-export type ChartName = 'front' | 'throughput-vs-latency' | 'latency-vs-load' | 'latency-breakdown' | 'speed';
+export type ChartName =
+  | 'front'
+  | 'throughput-vs-latency'
+  | 'latency-vs-load'
+  | 'latency-breakdown'
+  | TokenChart
+  | 'speed';
 
 /** The percentile that latencies are about, by its name: `p99 latency, ms`. */
 export const latencyAxis = (state: StudyState): string => {
@@ -54,16 +62,21 @@ const kinds: readonly (Omit<FrontSeries, 'points'> & { readonly standing: PagePo
 
 function frontOf(state: StudyState, points: readonly PagePoint[]): Chart {
   const at = ({ measurement, id, label }: PagePoint): FrontPoint => ({
-    latencyMs: measurement.budgetLatencyMs.value,
-    throughput: measurement.throughput.value,
+    x: measurement.budgetLatencyMs.value,
+    y: measurement.throughput.value,
     link: { href: `#${id}`, label },
   });
-  const series = kinds.map(({ standing, ...kind }) => ({
+  const budgetMs = state.goal.budget?.latencyMs ?? null;
+  const axes = { x: latencyAxis(state), y: 'throughput, infer/s', isLogX: true, budgetMs };
+  return frontChart(byStanding(points, at), frontLine(state, points).map(at), axes);
+}
+
+/** Returns the points in a series for each standing, the least of them first. */
+const byStanding = (points: readonly PagePoint[], at: (point: PagePoint) => FrontPoint): readonly FrontSeries[] =>
+  kinds.map(({ standing, ...kind }) => ({
     ...kind,
     points: points.filter((point) => point.standing === standing).map(at),
   }));
-  return frontChart(series, frontLine(state, points).map(at), latencyAxis(state), state.goal.budget?.latencyMs ?? null);
-}
 
 /**
  * The points that the line joins, by rising throughput: those of the front, which the search measured, and the best as the final measured it; but
@@ -94,18 +107,60 @@ function throughputLines(state: StudyState): Chart {
   return lineChart(series, { x: latencyAxis(state), y: 'throughput, infer/s', isLogX: true });
 }
 
-function latencyLines(state: StudyState): Chart {
+const latencyLines = (state: StudyState): Chart =>
+  overLoad(state, latencyAxis(state), ({ budgetLatencyMs }) => budgetLatencyMs.value);
+
+/** A figure of each trial's measurements over the load, where they have it. */
+function overLoad(state: StudyState, y: string, figureOf: (measurement: Measurement) => number | undefined): Chart {
   const series = linesOf(state, MOST_LINES).map((trial) => ({
     name: trialName(state, trial),
-    points: rising(state, trial).flatMap(({ level, budgetLatencyMs }) => {
-      const position = lineIn(state, trial.number)?.positionOf(level) ?? null;
-      return position === null ? [] : [[position, budgetLatencyMs.value] as const];
+    points: rising(state, trial).flatMap((measurement) => {
+      const position = lineIn(state, trial.number)?.positionOf(measurement.level) ?? null;
+      const value = figureOf(measurement);
+      return position === null || value === undefined ? [] : [[position, value] as const];
     }),
   }));
   const { levels } = state.started;
   const level = levels.mode === 'concurrency' ? 'concurrency' : 'request rate, 1/s';
   const x = variesBatchAlone(levels) ? 'client batch' : level;
-  return lineChart(series, { x, y: latencyAxis(state), isLogX: true, isLogY: true });
+  return lineChart(series, { x, y, isLogX: true, isLogY: true });
+}
+
+/** Charts of a language model. */
+export type TokenChart = 'tokens-front' | 'ttft-vs-load' | 'itl-vs-load' | 'tpot-vs-load';
+
+/** Tokens per second against those of one user, and the times of tokens over the load; none for other models. */
+function tokenCharts(state: StudyState, all: readonly PagePoint[]): readonly (readonly [TokenChart, Chart])[] {
+  const points = all.filter(({ measurement }) => measurement.tokens);
+  const [first] = points;
+  if (!first) return [];
+  const percentile = `p${first.measurement.budgetLatencyMs.percentile}`;
+  const timesOf = (name: 'ttft' | 'itl' | 'tpot'): readonly [TokenChart, Chart] => [
+    `${name}-vs-load`,
+    overLoad(state, `${percentile} ${name.toUpperCase()}, ms`, ({ tokens }) => tokens?.budget[`${name}Ms`].value),
+  ];
+  return [['tokens-front', tokensFront(points)], timesOf('ttft'), timesOf('itl'), timesOf('tpot')];
+}
+
+/** Where the GPUs are known, tokens are those of each. */
+function tokensFront(points: readonly PagePoint[]): Chart {
+  const isPerGpu = points.every(({ measurement }) => (measurement.device.gpus?.length ?? 0) > 0);
+  const at = ({ measurement: { tokens, device }, id, label }: PagePoint): FrontPoint => ({
+    x: tokens?.outputTokensPerSecondPerUser ?? 0,
+    y: (tokens?.outputTokensPerSecond.value ?? 0) / (isPerGpu ? (device.gpus?.length ?? 1) : 1),
+    link: { href: `#${id}`, label },
+  });
+  const placed = points.map(at);
+  const front = paretoFront(placed.map(({ x, y }) => [-x, -y])).map((index) => placed[index] as FrontPoint);
+  const axes = {
+    ...{ x: 'output tokens/s of one user', y: `output tokens/s${isPerGpu ? ' per GPU' : ''}` },
+    ...{ isLogX: false, budgetMs: null },
+  };
+  return frontChart(
+    byStanding(points, at),
+    front.toSorted((a, b) => a.x - b.x),
+    axes,
+  );
 }
 
 /** One measurement for each level: the one that stands for the trial, also where that is of the final, else the latest. */

@@ -1,5 +1,6 @@
 import type { LoadLevel } from '../../loadgen/types.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
+import type { TokenFigures } from '../../profiler/token-figures.ts';
 import type { Topology } from '../../space/topology.ts';
 import type { CandidateShape } from '../../space/types.ts';
 import { stageSplits } from '../analysis/stages.ts';
@@ -33,8 +34,15 @@ export interface StagePoint {
   readonly busy: Figure;
 }
 
-/** The parts of a point by model; absent for one model alone. */
+/** A value whose numbers are null where there is no finite one. */
+type Told<T> = T extends number ? Figure : T extends string ? T : { readonly [K in keyof T]: Told<T[K]> };
+
+/** The times and rates of a language model's tokens, as the measurement has them. */
+export type TokenPoint = Told<TokenFigures>;
+
+/** The parts of a point by model, absent for one model alone, and those of tokens, absent for other than language models. */
 export interface PointParts {
+  readonly tokens?: TokenPoint;
   readonly fronts?: { readonly [model: string]: FrontPoint };
   readonly stages?: { readonly [model: string]: StagePoint };
 }
@@ -47,7 +55,8 @@ export function partsOfPoint(
   topology: Topology | undefined,
   shape: Pick<CandidateShape, 'members'>,
 ): PointParts {
-  if (!topology) return {};
+  const { tokens } = measurement;
+  if (!topology) return tokens ? { tokens: told(tokens) as TokenPoint } : {};
   const fronts = (measurement.fronts ?? []).flatMap(({ model }) => {
     const part = partOf(measurement, model);
     return part ? [[model, frontPoint(part)] as const] : [];
@@ -65,6 +74,12 @@ export function partsOfPoint(
     ...(stages.length > 0 && { stages: Object.fromEntries(stages) }),
   };
 }
+
+const told = (value: unknown): unknown => {
+  if (typeof value === 'number') return figure(value);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, told(each)]));
+};
 
 function frontPoint({ level, throughput, latencyMs, budgetLatencyMs, errorRate }: Measurement): FrontPoint {
   const { avg, p50, p90, p95, p99 } = latencyMs;

@@ -5,7 +5,7 @@ import type { Topology } from '../../space/topology.ts';
 import type { Explanation } from '../analysis/explain/explain.ts';
 import type { SpeedSummary } from '../speed/summary.ts';
 import type { NoiseFloor } from './noise-floor.ts';
-import type { FrontPoint, StagePoint } from './point-parts.ts';
+import type { FrontPoint, StagePoint, TokenPoint } from './point-parts.ts';
 import type { Prediction } from './prediction.ts';
 import type { RankedModel, SeriesEntry, SeriesSummary } from './series-summary.ts';
 import type { StandingPoint, Summary, SummaryPoint } from './summary.ts';
@@ -71,6 +71,46 @@ const stagePoint: z.ZodType<StagePoint> = z
   })
   .meta({ id: 'stage', description: 'means of one request, in milliseconds' });
 
+const tokenTimes = z
+  .strictObject({
+    avg: figure,
+    p50: figure,
+    p90: figure,
+    p95: figure,
+    p99: figure,
+    max: figure,
+    min: figure,
+    std: figure,
+  })
+  .meta({ id: 'tokenTimes', description: 'milliseconds' });
+const tokenInterval = z
+  .strictObject({ value: figure, low: figure, high: figure })
+  .meta({ id: 'tokenInterval', description: 'with its 95 % interval' });
+const tokenLengths = z
+  .strictObject({ mean: figure, std: figure, min: figure, max: figure })
+  .meta({ id: 'tokenLengths', description: 'tokens of requests' });
+
+const tokenPoint: z.ZodType<TokenPoint> = z
+  .strictObject({
+    ttftMs: tokenTimes.describe('to the first piece with output, from the sending'),
+    scheduledTtftMs: tokenTimes.optional().describe('the same from the time due; at a request rate only'),
+    itlMs: tokenTimes.describe('every gap between pieces with output'),
+    tpotMs: tokenTimes.describe('(end-to-end − TTFT) / (output tokens − 1), one figure a request'),
+    budget: z
+      .strictObject({ ttftMs: tokenInterval, itlMs: tokenInterval, tpotMs: tokenInterval })
+      .describe('the percentile of budgetLatencyMs; TTFT from the time due at a request rate'),
+    outputTokensPerSecond: tokenInterval,
+    totalTokensPerSecond: tokenInterval,
+    outputTokensPerSecondPerUser: figure.describe('mean of 1 / TPOT'),
+    goodput: tokenInterval.optional().describe('requests per second that keep all limits; absent without limits'),
+    inputTokens: tokenLengths,
+    outputTokens: tokenLengths,
+    cachedShare: figure.optional().describe("input tokens in the server's prefix cache, 0 to 1"),
+    countedBy: z.enum(['usage', 'tokenizer', 'pieces']).describe('who counted the tokens'),
+    cutOff: figure.describe('replies that ended before the server said that they were complete'),
+  })
+  .meta({ id: 'tokens', description: 'the times and rates of tokens' });
+
 const pointFields = {
   trial: count,
   fingerprint: text,
@@ -88,6 +128,7 @@ const pointFields = {
   errorRate: figure,
   stable: z.boolean(),
   openLoop: openLoop.optional().describe('at a request rate only'),
+  tokens: tokenPoint.optional().describe('of a language model only'),
   fronts: z
     .record(text, frontPoint)
     .optional()

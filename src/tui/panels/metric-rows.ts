@@ -51,9 +51,10 @@ export function otherMetricSections(
   return sections.map((title) => section(title, items(others.filter((metric) => sectionOf(metric) === title)), width));
 }
 
-const sections = ['device', 'requests', 'other metrics'] as const;
+const sections = ['tokens', 'device', 'requests', 'other metrics'] as const;
 
 function sectionOf({ needs }: Metric): (typeof sections)[number] {
+  if (needs.includes('tokens')) return 'tokens';
   if (needs.includes('gpu-metrics') || needs.includes('host-metrics')) return 'device';
   return needs.length === 0 ? 'requests' : 'other metrics';
 }

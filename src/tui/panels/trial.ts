@@ -15,6 +15,7 @@ import { comparisonRows, nameOf } from './comparison.ts';
 import { batchRows, breakdownRows, levelRows, predictionRows } from './measurements.ts';
 import { goalMetricRows, otherMetricSections } from './metric-rows.ts';
 import { frontRows, stageRows } from './stages.ts';
+import { tokenRows } from './token-rows.ts';
 
 const MOST_DIFFERENCES = 8;
 
@@ -60,6 +61,7 @@ function sectionsOf(view: ViewState, trial: Trial, marked: number | null, width:
       ? predictionRows(view.predicted, comparedOf(study.speeds, measurement), width)
       : [],
     levelRows(trial, measurement, width),
+    tokenRows(trial, measurement, width),
     goalMetricRows(study.goal, trial.candidate, measurement, width),
     trial.role === 'baseline' ? restRows(study, width) : [],
     ...timeSections(study, trial, measurement, width),

@@ -115,7 +115,7 @@ const tritonChunk = fc.record(
 const written = (value: object, style: number): string => {
   const json = style === 1 ? JSON.stringify(value, null, 1).replaceAll('\n', ' ') : JSON.stringify(value);
   if (style !== 2) return json;
-  return json.replace(/[^\u0000-\u007f]/g, (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return json.replace(/[\u0080-\uffff]/g, (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`);
 };
 
 const stream = (chunks: fc.Arbitrary<object>) =>

@@ -167,7 +167,7 @@ describe('a text model of Triton over gRPC', () => {
       ],
       parameters: { ignore_eos: { bool_param: true }, min_tokens: { int64_param: 7 } },
     });
-    const raw = (asked[0]?.raw_input_contents as Uint8Array[]).map((each) => Buffer.from(each));
+    const raw = ((asked[0]?.raw_input_contents ?? []) as Uint8Array[]).map((each) => Buffer.from(each));
     expect(raw.slice(0, 3)).toEqual([element('hé'), int32(7), Buffer.of(1)]);
     expect(raw[3]?.readFloatLE()).toBe(0.5);
   });

@@ -1,0 +1,83 @@
+import { formatFigure } from '../../base/format.ts';
+import type { Measurement } from '../../profiler/measurement.ts';
+import type { TokenFigures } from '../../profiler/token-figures.ts';
+import type { Interval } from '../../stats/interval.ts';
+import { representative } from '../../study/final/final.ts';
+import type { StudyState } from '../../study/records/state.ts';
+import { describeLevel } from '../../study/summary/describe.ts';
+import type { Trial } from '../../study/types.ts';
+import type { Chart } from '../charts/svg.ts';
+import { type Html, html, none } from '../html.ts';
+import type { ChartName } from './charts.ts';
+import { figure } from './figure.ts';
+
+type Told = readonly [name: string, measurement: Measurement, tokens: TokenFigures];
+
+const counters: Readonly<Record<TokenFigures['countedBy'], string>> = {
+  usage: "The server's own usage figures count the tokens.",
+  tokenizer: 'A tokenizer counts the tokens: the server does not say how many there were.',
+  pieces: 'Nobody counts the tokens: each piece of a stream is taken for one.',
+};
+
+/** Returns the times and rates of a language model's tokens, in the best and in the original and over the load; none for other models. */
+export function tokensSection(state: StudyState, charts: ReadonlyMap<ChartName, Chart>): Html {
+  const told = [
+    ...toldOf(state, state.best, 'best'),
+    ...(state.best === state.baseline ? [] : toldOf(state, state.baseline, 'original')),
+  ];
+  const [first] = told;
+  if (!first) return none;
+  const [, measurement, tokens] = first;
+  const percentile = `p${measurement.budgetLatencyMs.percentile}`;
+  return html`<h2>Tokens</h2>
+${table(told, percentile)}
+<p class="soft">TTFT: from the sending to the first piece of the reply with output in it, reasoning included${measurement.openLoop ? '; its percentile here is from the time that a request was due' : ''}. ITL: each piece after the one before. TPOT: (end-to-end − TTFT) / (output tokens − 1), one figure a request. Per user: the mean of 1 / TPOT. In brackets 95 % intervals. ${counters[tokens.countedBy]}</p>
+${figure(charts.get('tokens-front'), 'tokens-front', html`What one user sees against what the server gives to all: the line joins measurements that nothing beats in both.`)}
+${figure(charts.get('ttft-vs-load'), 'ttft-vs-load', html`Time to first token over load.`)}
+${figure(charts.get('itl-vs-load'), 'itl-vs-load', html`Inter-token latency over load.`)}
+${figure(charts.get('tpot-vs-load'), 'tpot-vs-load', html`Time per output token over load.`)}`;
+}
+
+function toldOf(state: StudyState, trial: Trial | null, name: string): readonly Told[] {
+  const measurement = trial && representative(state, trial)?.measurement;
+  return measurement?.tokens ? [[name, measurement, measurement.tokens]] : [];
+}
+
+type Row = readonly [head: string, of: (tokens: TokenFigures, measurement: Measurement) => string | null];
+
+const rowsOf = (percentile: string): readonly Row[] => [
+  ['load', (_, { level }) => describeLevel(level)],
+  [`TTFT ${percentile}, ms`, ({ budget }) => withInterval(budget.ttftMs)],
+  ['TTFT median, ms', ({ ttftMs }) => formatFigure(ttftMs.p50)],
+  [`ITL ${percentile}, ms`, ({ budget }) => withInterval(budget.itlMs)],
+  ['ITL median, ms', ({ itlMs }) => formatFigure(itlMs.p50)],
+  [`TPOT ${percentile}, ms`, ({ budget }) => withInterval(budget.tpotMs)],
+  [`end-to-end ${percentile}, ms`, (_, { budgetLatencyMs }) => withInterval(budgetLatencyMs)],
+  ['output tokens/s', ({ outputTokensPerSecond }) => withInterval(outputTokensPerSecond)],
+  ['input and output tokens/s', ({ totalTokensPerSecond }) => withInterval(totalTokensPerSecond)],
+  ['output tokens/s per user', (tokens) => formatFigure(tokens.outputTokensPerSecondPerUser)],
+  ['goodput, requests/s', ({ goodput }) => (goodput ? withInterval(goodput) : null)],
+  [
+    'mean tokens in, out',
+    (tokens) => `${formatFigure(tokens.inputTokens.mean)}, ${formatFigure(tokens.outputTokens.mean)}`,
+  ],
+  ['input from the prefix cache', (tokens) => percentText(tokens.cachedShare)],
+  ['replies cut off', ({ cutOff }) => (cutOff > 0 ? String(cutOff) : null)],
+];
+
+const percentText = (share: number | undefined): string | null =>
+  share === undefined ? null : `${formatFigure(100 * share)} %`;
+
+/** Rows of which no measurement has a figure are left out. */
+function table(told: readonly Told[], percentile: string): Html {
+  const rows = rowsOf(percentile).flatMap(([head, of]) => {
+    const cells = told.map(([, measurement, tokens]) => of(tokens, measurement));
+    if (cells.every((cell) => cell === null)) return [];
+    return [html`<tr><th scope="row">${head}</th>${cells.map((cell) => html`<td>${cell ?? '–'}</td>`)}</tr>\n`];
+  });
+  return html`<div class="scroll"><table id="tokens"><thead><tr><th></th>${told.map(([name]) => html`<th>${name}</th>`)}</tr></thead>
+<tbody>${rows}</tbody></table></div>`;
+}
+
+const withInterval = ({ value, low, high }: Interval): string =>
+  `${formatFigure(value)} (${formatFigure(low)} to ${formatFigure(high)})`;
