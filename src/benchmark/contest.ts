@@ -9,7 +9,7 @@ import type { Goal, LevelRange, Sampler, Trial } from '../study/types.ts';
 import type { TunedAdapter } from '../tuner/adapter.ts';
 import { BASELINE } from '../tuner/run.ts';
 import { tune } from '../tuner/tune.ts';
-import { type BudgetedProblem, type TestProblem, worthOf } from './problem.ts';
+import { type BudgetedProblem, isMetAt, type TestProblem, worthAt } from './problem.ts';
 import { NOWHERE, OfflineWorld, REPLAY, type WorldOptions } from './world.ts';
 
 /** Creates a sampler for a problem. */
@@ -87,8 +87,7 @@ export async function contest(
       options.signal.throwIfAborted();
       const measurement = await world.adapter.measure(applied, level, options);
       if (promised !== null) {
-        const { latencyMs } = testProblem.truth(applied.candidate, level.value);
-        promises.push({ chance: promised, isMet: latencyMs.p99 <= problem.budgetMs });
+        promises.push({ chance: promised, isMet: isMetAt(problem, applied.candidate, level.value) });
         promised = null;
       }
       made.push({
@@ -120,12 +119,13 @@ export async function contest(
   return { problem, standings, stoppedAfter: ended, trials: state.trials.length, promises };
 }
 
-/** Returns the goal of a problem: throughput within its budget on p99. */
-export const goalOf = ({ budgetMs }: BudgetedProblem): Goal => ({
-  budget: { percentile: 99, latencyMs: budgetMs },
-  constraints: [],
-  objectives: [{ metric: 'throughput', weight: 1 }],
-});
+/** Returns the goal of a problem: its own, or throughput within its budget on p99. */
+export const goalOf = ({ budgetMs, testProblem }: BudgetedProblem): Goal =>
+  testProblem.goal ?? {
+    budget: { percentile: 99, latencyMs: budgetMs },
+    constraints: [],
+    objectives: [{ metric: 'throughput', weight: 1 }],
+  };
 
 /** Returns the plan of a search without limits and without a final. */
 export function planOf({ testProblem }: BudgetedProblem, goal: Goal, seed: number): Parameters<typeof tune>[0] {
@@ -188,5 +188,5 @@ function shareAfter(made: readonly Measured[], problem: BudgetedProblem, goal: G
   const doubted = sampler.doubted?.({ trials }) ?? [];
   const best = bestTrial(trials, goal, doubted);
   const level = best?.chosen == null ? undefined : best.measurements[best.chosen]?.level.value;
-  return best?.feasible && level !== undefined ? worthOf(problem.testProblem.truth(best.candidate, level), problem) : 0;
+  return best?.feasible && level !== undefined ? worthAt(problem, best.candidate, level) : 0;
 }

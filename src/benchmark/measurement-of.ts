@@ -1,6 +1,7 @@
 import type { LoadLevel } from '../loadgen/types.ts';
-import type { Measurement } from '../profiler/measurement.ts';
-import type { Truth } from './truth.ts';
+import type { LatencySummary, Measurement } from '../profiler/measurement.ts';
+import type { TokenFigures } from '../profiler/token-figures.ts';
+import type { TokenTruth, Truth } from './truth.ts';
 
 /** Duration of the windows of a measurement, in milliseconds. */
 export const WINDOWS_MS = 1500;
@@ -16,25 +17,14 @@ export interface Disturbance {
 /** Returns the measurement of a truth with this disturbance. */
 export function measurementOf(truth: Truth, level: LoadLevel, disturbance: Disturbance): Measurement {
   const throughput = truth.throughput * disturbance.rate;
-  const { avg, p50, p90, p95, p99 } = truth.latencyMs;
-  // A slowdown shifts the whole distribution; the tail has noise of its own besides.
-  const [middle, tail] = [1 / disturbance.rate, disturbance.latency];
+  const { p99 } = truth.latencyMs;
+  const tail = disturbance.latency;
   const split = truth.split ?? { inputUs: 0.1 * truth.computeUs, outputUs: 0.05 * truth.computeUs, overheadUs: 0 };
   const requests = Math.max(50, Math.round((throughput * WINDOWS_MS) / 1e3));
-  const spread = (value: number, width: number) => ({ value, low: value * (1 - width), high: value * (1 + width) });
   return {
     level,
     throughput: spread(throughput, disturbance.rateWidth),
-    latencyMs: {
-      avg: avg * middle,
-      p50: p50 * middle,
-      p90: p90 * middle,
-      p95: p95 * tail,
-      p99: p99 * tail,
-      max: 1.2 * p99 * tail,
-      min: p50 / 2,
-      std: p99 - p50,
-    },
+    latencyMs: summaryOf(truth.latencyMs, disturbance),
     budgetLatencyMs: { ...spread(p99 * tail, disturbance.latencyWidth), percentile: 99 },
     stable: true,
     windows: 3,
@@ -59,5 +49,44 @@ export function measurementOf(truth: Truth, level: LoadLevel, disturbance: Distu
     },
     device: {},
     client: { cpuUsPerRequest: 20, eventLoopDelayMs: 0, bound: false },
+    ...(truth.tokens && { tokens: tokensOf(truth.tokens, disturbance) }),
+  };
+}
+
+const spread = (value: number, width: number) => ({ value, low: value * (1 - width), high: value * (1 + width) });
+
+/** A slowdown shifts the whole distribution; the tail has noise of its own besides. */
+function summaryOf({ avg, p50, p90, p95, p99 }: Truth['latencyMs'], { rate, latency }: Disturbance): LatencySummary {
+  return {
+    avg: avg / rate,
+    p50: p50 / rate,
+    p90: p90 / rate,
+    p95: p95 * latency,
+    p99: p99 * latency,
+    max: 1.2 * p99 * latency,
+    min: p50 / 2,
+    std: p99 - p50,
+  };
+}
+
+function tokensOf(truth: TokenTruth, disturbance: Disturbance): TokenFigures {
+  const { rate, rateWidth, latencyWidth } = disturbance;
+  const perSecond = (value: number) => spread(value * rate, rateWidth);
+  const [ttftMs, itlMs, tpotMs] = [truth.ttftMs, truth.itlMs, truth.tpotMs].map((times) =>
+    summaryOf(times, disturbance),
+  ) as [LatencySummary, LatencySummary, LatencySummary];
+  return {
+    ...{ ttftMs, itlMs, tpotMs },
+    budget: {
+      ttftMs: spread(ttftMs.p99, latencyWidth),
+      itlMs: spread(itlMs.p99, latencyWidth),
+      tpotMs: spread(tpotMs.p99, latencyWidth),
+    },
+    outputTokensPerSecond: perSecond(truth.outputTokensPerSecond),
+    totalTokensPerSecond: perSecond(truth.totalTokensPerSecond),
+    outputTokensPerSecondPerUser: truth.outputTokensPerSecondPerUser * rate,
+    ...(truth.goodput !== undefined && { goodput: perSecond(truth.goodput) }),
+    ...{ inputTokens: truth.inputTokens, outputTokens: truth.outputTokens, cachedShare: truth.cachedShare },
+    ...{ countedBy: 'usage', cutOff: 0 },
   };
 }

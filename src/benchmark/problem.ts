@@ -2,8 +2,11 @@ import type { GpuMemory } from '../perfmodel/memory/gpu-memory.ts';
 import type { Narrowing } from '../space/narrowing.ts';
 import type { Topology } from '../space/topology.ts';
 import type { Assignment, Candidate } from '../space/types.ts';
+import { assess, constraintsOf } from '../study/goal/goal.ts';
+import { metricsOf } from '../study/goal/metrics/registry.ts';
 import type { SpaceView } from '../study/search/samplers/space-view.ts';
-import type { LevelRange } from '../study/types.ts';
+import type { Goal, LevelRange } from '../study/types.ts';
+import { measurementOf } from './measurement-of.ts';
 import { atSpeed, type Truth } from './truth.ts';
 
 /** A test problem: a recorded or synthetic model that is tuned without a server. */
@@ -31,6 +34,8 @@ export interface TestProblem {
   narrowed?(narrowing: Narrowing): SpaceView;
   /** Budgets with their optima, where the space is too large to be gone through for them. */
   readonly budgets?: readonly KnownBudget[];
+  /** What is asked for, where that is not throughput within a budget on p99. */
+  readonly goal?: Goal;
 }
 
 /** A budget with the best throughput within it. */
@@ -84,6 +89,7 @@ export function budgetedProblemsOf(testProblem: TestProblem, slowest = 1): Budge
       budgetMs,
       optimum,
     }));
+  if (testProblem.goal) return [goalProblemOf(testProblem, testProblem.goal)];
   const truths = everyTruth(testProblem).map((truth) => atSpeed(truth, slowest));
   const lowest = Math.min(...truths.map(({ latencyMs }) => latencyMs.p99));
   const fastest = truths.reduce((best, each) => (each.throughput > best.throughput ? each : best));
@@ -105,14 +111,19 @@ export function problemAtSpeed(problem: BudgetedProblem, speed: number): Budgete
   return { ...problem, testProblem, optimum: Math.max(0, ...within.map(({ throughput }) => throughput)) };
 }
 
-function everyTruth({ space, refusal, truth, gridLevels }: TestProblem): Truth[] {
+const everyTruth = (testProblem: TestProblem): Truth[] => everyPoint(testProblem).map(({ truth }) => truth);
+
+/** Returns what every candidate that loads truly does at the levels of the grid. */
+function everyPoint({ space, refusal, truth, gridLevels }: TestProblem): { candidate: Candidate; truth: Truth }[] {
   const found = new Map<string, Candidate>();
   for (const assignment of space.assignments()) {
     const outcome = space.build(assignment);
     if (outcome.legal && refusal(outcome.candidate) === null)
       found.set(outcome.candidate.fingerprint, outcome.candidate);
   }
-  return [...found.values()].flatMap((candidate) => gridLevels.map((level) => truth(candidate, level)));
+  return [...found.values()].flatMap((candidate) =>
+    gridLevels.map((level) => ({ candidate, truth: truth(candidate, level) })),
+  );
 }
 
 /** A p99 up to this multiple of the budget gets full credit; from there credit falls to nothing at the second. */
@@ -120,8 +131,47 @@ const FORGIVEN = 1.05;
 const HOPELESS = 1.25;
 
 /** Returns the worth of a pick as a share of the optimum, 0 to 1: its true throughput, less credit where it truly exceeds the budget. */
-export function worthOf({ throughput, latencyMs }: Truth, { budgetMs, optimum }: BudgetedProblem): number {
-  const excess = latencyMs.p99 / budgetMs;
-  const credit = Math.min(1, Math.max(0, (HOPELESS - excess) / (HOPELESS - FORGIVEN)));
-  return Math.min(1, (credit * throughput) / optimum);
+export const worthOf = ({ throughput, latencyMs }: Truth, { budgetMs, optimum }: BudgetedProblem): number =>
+  Math.min(1, (creditOf(latencyMs.p99 / budgetMs) * throughput) / optimum);
+
+/** Returns the worth of a candidate at a level: `worthOf` its truth, or by the problem's goal what its objective is worth, less credit likewise. */
+export function worthAt(problem: BudgetedProblem, candidate: Candidate, level: number): number {
+  const truth = problem.testProblem.truth(candidate, level);
+  const { goal } = problem.testProblem;
+  if (!goal) return worthOf(truth, problem);
+  const { objective, excess } = standingOfTruth(truth, candidate, goal);
+  return Math.min(1, (creditOf(excess) * objective) / problem.optimum);
+}
+
+/** Tells whether a candidate truly meets the problem's goal at a level. */
+export function isMetAt({ testProblem, budgetMs }: BudgetedProblem, candidate: Candidate, level: number): boolean {
+  const truth = testProblem.truth(candidate, level);
+  return (
+    (testProblem.goal ? standingOfTruth(truth, candidate, testProblem.goal).excess : truth.latencyMs.p99 / budgetMs) <=
+    1
+  );
+}
+
+const creditOf = (excess: number): number => Math.min(1, Math.max(0, (HOPELESS - excess) / (HOPELESS - FORGIVEN)));
+
+const EXACTLY = { rate: 1, latency: 1, rateWidth: 0, latencyWidth: 0 };
+
+/** Returns exp(−cost) of a truth, and the largest ratio by which it misses a constraint; 1 at the limit. */
+function standingOfTruth(truth: Truth, candidate: Candidate, goal: Goal): { objective: number; excess: number } {
+  const measurement = measurementOf(truth, { mode: 'concurrency', value: 1 }, EXACTLY);
+  const excesses = constraintsOf(goal).map(({ metric, relation, value }) => {
+    const read =
+      metric === 'latency' ? truth.latencyMs.p99 : (metricsOf(goal).read(metric, measurement, candidate) ?? 0);
+    return relation === '<=' ? read / value : value / read;
+  });
+  return { objective: Math.exp(-assess(measurement, candidate, goal).cost), excess: Math.max(0, ...excesses) };
+}
+
+/** Returns the problem of a goal with its optimum. */
+function goalProblemOf(testProblem: TestProblem, goal: Goal): BudgetedProblem {
+  const within = everyPoint(testProblem)
+    .map(({ candidate, truth }) => standingOfTruth(truth, candidate, goal))
+    .filter(({ excess }) => excess <= EDGE);
+  const optimum = Math.max(0, ...within.map(({ objective }) => objective));
+  return { testProblem, tightness: 'middle', budgetMs: goal.budget?.latencyMs ?? Number.POSITIVE_INFINITY, optimum };
 }

@@ -1,3 +1,5 @@
+import type { TokenLengths } from '../queueing/continuous/lengths.ts';
+
 /** The true figures of a candidate at a level, without measurement noise. */
 export interface Truth {
   /** infer/s. */
@@ -19,6 +21,23 @@ export interface Truth {
   readonly requests?: number;
   readonly stages?: readonly StageTruth[];
   readonly fronts?: readonly FrontTruth[];
+  /** What the tokens of an engine of a language model did; its throughput is requests per second. */
+  readonly tokens?: TokenTruth;
+}
+
+/** The true figures of tokens. */
+export interface TokenTruth {
+  readonly ttftMs: Truth['latencyMs'];
+  readonly itlMs: Truth['latencyMs'];
+  readonly tpotMs: Truth['latencyMs'];
+  readonly outputTokensPerSecond: number;
+  readonly totalTokensPerSecond: number;
+  readonly outputTokensPerSecondPerUser: number;
+  /** Requests per second within all limits; absent without limits. */
+  readonly goodput?: number;
+  readonly inputTokens: TokenLengths;
+  readonly outputTokens: TokenLengths;
+  readonly cachedShare: number;
 }
 
 /** The true figures of one stage of a pipeline; means per request of its own. */
@@ -41,6 +60,7 @@ export function atSpeed(truth: Truth, speed: number): Truth {
     ...truth,
     throughput: truth.throughput * speed,
     latencyMs: { avg: avg / speed, p50: p50 / speed, p90: p90 / speed, p95: p95 / speed, p99: p99 / speed },
+    ...(truth.tokens && { tokens: tokensAtSpeed(truth.tokens, speed) }),
     queueUs: truth.queueUs / speed,
     computeUs: truth.computeUs / speed,
     batches: truth.batches.map((batch) => ({ ...batch, meanExecutionUs: batch.meanExecutionUs / speed })),
@@ -51,5 +71,19 @@ export function atSpeed(truth: Truth, speed: number): Truth {
         overheadUs: truth.split.overheadUs / speed,
       },
     }),
+  };
+}
+
+function tokensAtSpeed(tokens: TokenTruth, speed: number): TokenTruth {
+  const times = ({ avg, p50, p90, p95, p99 }: Truth['latencyMs']): Truth['latencyMs'] => ({
+    ...{ avg: avg / speed, p50: p50 / speed, p90: p90 / speed, p95: p95 / speed, p99: p99 / speed },
+  });
+  return {
+    ...tokens,
+    ...{ ttftMs: times(tokens.ttftMs), itlMs: times(tokens.itlMs), tpotMs: times(tokens.tpotMs) },
+    outputTokensPerSecond: tokens.outputTokensPerSecond * speed,
+    totalTokensPerSecond: tokens.totalTokensPerSecond * speed,
+    outputTokensPerSecondPerUser: tokens.outputTokensPerSecondPerUser * speed,
+    ...(tokens.goodput !== undefined && { goodput: tokens.goodput * speed }),
   };
 }

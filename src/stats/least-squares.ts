@@ -1,10 +1,16 @@
 import { cholesky, solveLower, solveUpper } from './cholesky.ts';
 import type { Normal } from './gaussian-process.ts';
 
+/** A parameter, by its index, times a weight. */
+export interface Summand {
+  readonly parameter: number;
+  readonly weight: number;
+}
+
 /** Residuals that depend on some of the parameters. */
 export interface ResidualBlock {
-  /** What they depend on: sums of parameters, each by the indices of its summands. Slopes are measured once for each sum. */
-  readonly sums: readonly (readonly number[])[];
+  /** What they depend on: weighted sums of parameters. Slopes are measured once for each sum. */
+  readonly sums: readonly (readonly Summand[])[];
   /** Returns the residuals over their standard deviations by the values of the sums; always as many. */
   residuals(sums: readonly number[]): readonly number[];
 }
@@ -90,7 +96,11 @@ function evaluated(
 }
 
 const sumsOf = ({ sums }: ResidualBlock, parameters: readonly number[]): number[] =>
-  sums.map((summands) => summands.reduce((total, index) => total + (parameters[index] as number), 0));
+  sums.map((summands) => sumOf(summands, parameters));
+
+/** Returns a weighted sum of parameters. */
+export const sumOf = (summands: readonly Summand[], parameters: readonly number[]): number =>
+  summands.reduce((total, { parameter, weight }) => total + weight * (parameters[parameter] as number), 0);
 
 /** Returns JᵀWJ + prior precision as the lower triangle, and the direction of descent. */
 function normalEquations(
@@ -108,19 +118,22 @@ function normalEquations(
     const own = residuals[number] as readonly number[];
     const sums = sumsOf(block, parameters);
     const slopes = sums.map((_, moved) => {
+      if (block.sums[moved]?.length === 0) return own.map(() => 0);
       const at = block.residuals(sums.map((value, index) => (index === moved ? value + step : value)));
       return at.map((value, index) => (value - (own[index] as number)) / step);
     });
-    const parts = block.sums.flatMap((summands, sum) => summands.map((parameter) => ({ parameter, sum })));
+    const parts = block.sums.flatMap((summands, sum) => summands.map((summand) => ({ ...summand, sum })));
     for (const [at, value] of own.entries()) {
       const weight = Math.min(1, HUBER / Math.max(1e-12, Math.abs(value)));
-      const slopeOf = (sum: number): number => slopes[sum]?.[at] as number;
-      for (const { parameter, sum } of parts) {
-        gradient[parameter] = (gradient[parameter] as number) - weight * slopeOf(sum) * value;
-        const row = matrix[parameter] as Float64Array;
+      const slopeOf = (part: Summand & { readonly sum: number }): number =>
+        part.weight * (slopes[part.sum]?.[at] as number);
+      for (const part of parts) {
+        const slope = slopeOf(part);
+        gradient[part.parameter] = (gradient[part.parameter] as number) - weight * slope * value;
+        const row = matrix[part.parameter] as Float64Array;
         for (const other of parts) {
-          if (other.parameter > parameter) continue;
-          row[other.parameter] = (row[other.parameter] as number) + weight * slopeOf(sum) * slopeOf(other.sum);
+          if (other.parameter > part.parameter) continue;
+          row[other.parameter] = (row[other.parameter] as number) + weight * slope * slopeOf(other);
         }
       }
     }

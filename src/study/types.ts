@@ -1,7 +1,7 @@
 import type { Accuracy } from '../loadgen/accuracy.ts';
 import type { LoadLevel } from '../loadgen/types.ts';
-import type { RequestLimits } from '../perfmodel/continuous/simulated-tokens.ts';
 import type { Measurement } from '../profiler/measurement.ts';
+import type { RequestLimits } from '../queueing/continuous/request-limits.ts';
 import type { Assignment, Candidate } from '../space/types.ts';
 import type { Metrics } from './goal/metrics/registry.ts';
 

@@ -1,4 +1,5 @@
 import { NS_PER_S } from '../../base/units.ts';
+import type { RequestLimits } from '../../queueing/continuous/request-limits.ts';
 import { stepNs } from '../../queueing/continuous/step-law.ts';
 import type { Choice } from '../modelled-config.ts';
 import { memoizedRuns, type SimulatedRun } from '../simulated.ts';
@@ -6,7 +7,7 @@ import type { Measured, Simulator, SimulatorOptions } from '../simulator.ts';
 import { type FittedLaw, fitLaw } from './fit-law.ts';
 import { tokenObservations } from './observed-traffic.ts';
 import { simulateEngine } from './simulate-engine.ts';
-import { type RequestLimits, tokenFiguresOf } from './simulated-tokens.ts';
+import { tokenFiguresOf } from './simulated-tokens.ts';
 
 /** Options of the simulator of an engine. */
 export interface EngineSimulatorOptions extends SimulatorOptions {

@@ -1,12 +1,12 @@
 import type { SequenceLengths } from '../../queueing/continuous/lengths.ts';
 import type { StepParts } from '../../queueing/continuous/step-law.ts';
 import type { Normal } from '../../stats/gaussian-process.ts';
-import { leastSquares, type ResidualBlock } from '../../stats/least-squares.ts';
+import { leastSquares, type ResidualBlock, type Summand, sumOf } from '../../stats/least-squares.ts';
 import type { Choice } from '../modelled-config.ts';
 import { simulatedFigure } from '../simulated.ts';
 import { readTokenFigure, type TokenFigureName } from '../token-figures.ts';
 import { observedLengths, type TokenObservation } from './observed-traffic.ts';
-import { EFFECT_SD, effectsOf, settingsOfPolicy } from './setting-effects.ts';
+import { effectsOf, type SettingEffect, settingsOfPolicy } from './setting-effects.ts';
 import { simulateEngine } from './simulate-engine.ts';
 import { tokenFiguresOf } from './simulated-tokens.ts';
 import {
@@ -56,57 +56,73 @@ export function fitLaw(
   { seed }: { readonly seed: number },
 ): FittedLaw {
   const lengths = observedLengths(observations);
-  const ofPolicy = settingsOfPolicy(all);
-  const reference = (observations[0] as TokenObservation).choice.settings;
   const used = evenly(observations);
-  const effects = [...new Set(used.flatMap(({ choice }) => effectsOf(reference, choice, ofPolicy)))];
-  const indexOf = (effect: string, part: number): number =>
-    lawFigures.length + settingParts.length * effects.indexOf(effect) + part;
-  /** The parameters that a choice's law is made of: its figures, and the effects on each part. */
-  const sumsOf = (choice: Choice): number[][] => {
-    const own = effectsOf(reference, choice, ofPolicy).filter((effect) => effects.includes(effect));
-    return [
-      ...lawFigures.map((_, index) => [index]),
-      ...settingParts.map((_, part) => own.map((effect) => indexOf(effect, part))),
-    ];
-  };
-  const priors: Normal[] = [
-    ...lawPriors(roughFigures(used, lengths)),
-    ...effects.flatMap(() => settingParts.map(() => ({ mean: 0, sd: EFFECT_SD }))),
-  ];
-  const blocks = used.map((observation): ResidualBlock => {
-    const sums = sumsOf(observation.choice);
-    return {
-      sums: sums.filter((summands) => summands.length > 0),
+  const parameters = lawParameters(used, all);
+  const blocks = used.map(
+    (observation): ResidualBlock => ({
+      sums: parameters.sumsOf(observation.choice),
       residuals: (values) => residualsOf(observation, lawOfSums(values), lengths, seed),
-    };
-  });
+    }),
+  );
+  const priors = [...lawPriors(roughFigures(used, lengths)), ...parameters.priors];
   const fit = leastSquares(blocks, { priors, step: STEP, mostChange: MOST_CHANGE, iterations: ITERATIONS });
   const widening = Math.sqrt(Math.max(1, fit.misfit));
   return {
     lengths,
-    lawOf: (choice) =>
-      lawOfSums(
-        sumsOf(choice).map((summands) => summands.reduce((sum, index) => sum + (fit.parameters[index] as number), 0)),
-      ),
-    uncertainty: (choice, shares) => {
+    lawOf: (choice) => lawOfSums(parameters.sumsOf(choice).map((summands) => sumOf(summands, fit.parameters))),
+    uncertainty(choice, shares) {
       const ofFactors = factorShares(shares);
+      const ofSums = [
+        ...lawFigures.map((name) => (name in shares ? shares[name as keyof StepParts] : 0)),
+        ...settingParts.map((part) => ofFactors[part]),
+      ];
       const slopes = new Map<number, number>();
-      for (const [index, name] of lawFigures.entries()) {
-        if (name in shares) slopes.set(index, shares[name as keyof StepParts]);
-      }
-      const own = effectsOf(reference, choice, ofPolicy);
-      const unseen = own.filter((effect) => !effects.includes(effect)).length;
-      for (const effect of own.filter((each) => effects.includes(each))) {
-        for (const [part, name] of settingParts.entries()) slopes.set(indexOf(effect, part), ofFactors[name]);
+      for (const [sum, summands] of parameters.sumsOf(choice).entries()) {
+        for (const { parameter, weight } of summands) slopes.set(parameter, weight * (ofSums[sum] as number));
       }
       let variance = 0;
       for (const [a, slope] of slopes) {
         for (const [b, other] of slopes) variance += slope * other * (fit.covariance[a]?.[b] as number);
       }
-      const ofUnseen = EFFECT_SD * Math.sqrt(unseen) * Math.hypot(ofFactors.prompts, ofFactors.steps);
-      return Math.hypot(widening * Math.sqrt(Math.max(0, variance)), ofUnseen);
+      const unknown = parameters.unknownSd(choice) * Math.hypot(ofFactors.prompts, ofFactors.steps);
+      return Math.hypot(widening * Math.sqrt(Math.max(0, variance)), unknown);
     },
+  };
+}
+
+/** What a choice's law is made of beside the figures of the reference's law. */
+interface LawParameters {
+  /** The figures of the law, each alone, and the sum of the effects on each part. */
+  sumsOf(choice: Choice): readonly (readonly Summand[])[];
+  /** Of the effects, after those of the figures. */
+  readonly priors: readonly Normal[];
+  /** The standard deviation of what settings do that no observation has. */
+  unknownSd(choice: Choice): number;
+}
+
+function lawParameters(observations: readonly TokenObservation[], all: readonly Choice[]): LawParameters {
+  const ofPolicy = settingsOfPolicy(all);
+  const reference = (observations[0] as TokenObservation).choice.settings;
+  const effects = (choice: Choice): SettingEffect[] => effectsOf(reference, choice, ofPolicy);
+  const known = new Map(
+    observations.flatMap(({ choice }) => effects(choice)).map(({ name, sd }) => [name, sd] as const),
+  );
+  const indices = new Map(
+    [...known.keys()].map((name, index) => [name, lawFigures.length + settingParts.length * index]),
+  );
+  return {
+    priors: [...known.values()].flatMap((sd) => settingParts.map(() => ({ mean: 0, sd }))),
+    sumsOf: (choice) => [
+      ...lawFigures.map((_, parameter) => [{ parameter, weight: 1 }]),
+      ...settingParts.map((_, part) =>
+        effects(choice).flatMap(({ name, weight }) => {
+          const index = indices.get(name);
+          return index === undefined ? [] : [{ parameter: index + part, weight }];
+        }),
+      ),
+    ],
+    unknownSd: (choice) =>
+      Math.hypot(...effects(choice).flatMap(({ name, weight, sd }) => (known.has(name) ? [] : [weight * sd]))),
   };
 }
 

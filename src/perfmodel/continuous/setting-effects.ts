@@ -1,36 +1,69 @@
-import type { ContinuousPolicy } from '../../queueing/continuous/policy.ts';
+import { canonicalJson } from '../../base/json.ts';
 import type { Choice } from '../modelled-config.ts';
 import { differing, type Settings } from '../setting-effects.ts';
 
-/** The prior standard deviation of the logarithm of what one value of a setting does to a part of the law: two thirds or half as much again. */
-export const EFFECT_SD = 0.35;
+/**
+ * What makes the law of a choice another than the reference's: a value of a setting; or of a number how many times the reference's it is, whose effect other
+ * numbers share.
+ */
+export interface SettingEffect {
+  readonly name: string;
+  /** How often it counts: the logarithm of the ratio of two numbers; else 1. */
+  readonly weight: number;
+  /** The prior standard deviation of the logarithm of what it does to a part of the law, if it counts once. */
+  readonly sd: number;
+}
 
-/** A value of a setting that the reference does not have, as a text. */
-export type SettingEffect = string;
-
-const policyFields = ['maxSequences', 'maxStepTokens', 'chunksPrefill', 'kvCacheTokens', 'cachesPrefixes'] as const;
+/** Prior standard deviations: of a value among names; of doubling a number (as e times as much), and of what a number has of its own. */
+const OF_VALUE = 0.35;
+const OF_RATIO = 0.5;
+const OF_NUMBER = 0.12;
 
 /**
- * Returns the names of the settings that say the same as a field of the policy: over all choices each value of the one comes with one value of the other.
- * The simulation knows what they do.
+ * Returns the names of the settings that say no more than the policy does, over all choices: those that come with one value each of a field of the policy,
+ * and numbers that change the policy whenever they change alone. The simulation knows what these do.
  */
 export function settingsOfPolicy(choices: readonly Choice[]): ReadonlySet<string> {
   const names = new Set(choices.flatMap(({ settings }) => [...settings.keys()]));
-  return new Set([...names].filter((name) => policyFields.some((field) => isSame(choices, name, field))));
+  return new Set([...names].filter((name) => isOneField(choices, name) || isNumberOfPolicy(choices, name)));
 }
 
-function isSame(choices: readonly Choice[], name: string, field: keyof ContinuousPolicy): boolean {
-  const [bySetting, byField] = [new Map<string, string>(), new Map<string, string>()];
-  for (const { settings, continuous } of choices) {
-    const [setting, value] = [settings.get(name) ?? '', String(continuous?.[field])];
-    if ((bySetting.get(setting) ?? value) !== value || (byField.get(value) ?? setting) !== setting) return false;
-    bySetting.set(setting, value);
-    byField.set(value, setting);
+const policyFields = ['maxSequences', 'maxStepTokens', 'chunksPrefill', 'kvCacheTokens', 'cachesPrefixes'] as const;
+
+function isOneField(choices: readonly Choice[], name: string): boolean {
+  return policyFields.some((field) => {
+    const [bySetting, byField] = [new Map<string, string>(), new Map<string, string>()];
+    for (const { settings, continuous } of choices) {
+      const [setting, value] = [settings.get(name) ?? '', String(continuous?.[field])];
+      if ((bySetting.get(setting) ?? value) !== value || (byField.get(value) ?? setting) !== setting) return false;
+      bySetting.set(setting, value);
+      byField.set(value, setting);
+    }
+    return bySetting.size > 1;
+  });
+}
+
+function isNumberOfPolicy(choices: readonly Choice[], name: string): boolean {
+  if (choices.some(({ settings }) => numberOf(settings, name) === null)) return false;
+  const besides = Map.groupBy(choices, ({ settings }) =>
+    canonicalJson([...settings].filter(([other]) => other !== name).map(([other, value]) => [other, value])),
+  );
+  let changes = 0;
+  for (const alike of besides.values()) {
+    const policies = new Map(alike.map(({ settings, continuous }) => [settings.get(name), { ...continuous }]));
+    const distinct = new Set([...policies.values()].map((policy) => canonicalJson(policy)));
+    if (distinct.size < policies.size) return false;
+    changes += policies.size - 1;
   }
-  return bySetting.size > 1;
+  return changes > 0;
 }
 
-/** Returns what makes a choice's law another than the reference's. */
+function numberOf(settings: Settings, name: string): number | null {
+  const text = settings.get(name);
+  return text !== undefined && text !== '' && Number.isFinite(Number(text)) ? Number(text) : null;
+}
+
+/** Returns the effects of a choice's settings beside the reference's; none of those that `ofPolicy` names. */
 export const effectsOf = (
   reference: Settings,
   { settings }: Pick<Choice, 'settings'>,
@@ -38,4 +71,12 @@ export const effectsOf = (
 ): SettingEffect[] =>
   differing(reference, settings)
     .filter((name) => !ofPolicy.has(name))
-    .map((name) => `${name} ${settings.get(name) ?? ''}`);
+    .flatMap((name) => {
+      const [own, other] = [numberOf(settings, name), numberOf(reference, name)];
+      const value = `${name} ${settings.get(name) ?? ''}`;
+      if (own === null || other === null || !(own > 0 && other > 0)) return [{ name: value, weight: 1, sd: OF_VALUE }];
+      return [
+        { name, weight: Math.log(own / other), sd: OF_RATIO },
+        { name: value, weight: 1, sd: OF_NUMBER },
+      ];
+    });

@@ -1,16 +1,9 @@
 import { NS_PER_S, nsToMs } from '../../base/units.ts';
+import type { RequestLimits } from '../../queueing/continuous/request-limits.ts';
 import type { TokenSimulation } from '../../queueing/continuous/token-tally.ts';
 import { chanceBelow } from '../../stats/normal.ts';
 import type { SimulatedFigures } from '../simulated.ts';
 import { leastGoodput, type TokenFigureName } from '../token-figures.ts';
-
-/** What each request must keep to count as good, in nanoseconds; a limit that is absent is none. `itlNs`: no gap of it is longer. */
-export interface RequestLimits {
-  readonly ttftNs?: number;
-  readonly itlNs?: number;
-  readonly tpotNs?: number;
-  readonly e2eNs?: number;
-}
 
 /** What figures of a simulation are taken for. */
 export interface TokenFigureOptions {

@@ -5,7 +5,7 @@ import type { ContinuousPolicy } from './policy.ts';
 import { type Chunk, type Progress, waitingProgress, workOf } from './progress.ts';
 import type { Sequence } from './sequence.ts';
 import type { Admission, Step } from './step.ts';
-import { isStepLaw, type StepLaw, type StepTimes, stepNs } from './step-law.ts';
+import { type StepLaw, type StepTimes, stepTimeNs } from './step-law.ts';
 import { type DecodeStretch, stepsWithin } from './stretch.ts';
 
 /** Sequences that are gone and still listed, at most, beside as many as run. */
@@ -109,8 +109,7 @@ export class ContinuousBatcher {
     if (decoding === 0 && chunks.length === 0) return null;
     const contextTokens = decodes ? this.#decoding.contextTokens : 0;
     const work = workOf(chunks, decoding, contextTokens);
-    const meanNs = isStepLaw(this.#law) ? stepNs(this.#law, work) : this.#law.stepNs(work);
-    const durationNs = meanNs * this.#spread();
+    const durationNs = stepTimeNs(this.#law, work) * this.#spread();
     const ended = decodes ? this.#decode() : [];
     const before = decodes ? this.#decoding.steps : 0;
     const completed = this.#prefill(chunks);
@@ -133,16 +132,15 @@ export class ContinuousBatcher {
 
   /**
    * Takes the steps that begin within `spanNs` and in which sequences only decode, provided that nobody enqueues meanwhile; null where there are fewer than
-   * two, or where the law has another form than `StepLaw`. Their times are the law's, without spread.
+   * two. Their times are the law's, without spread.
    */
   decodeStretch(spanNs: number): DecodeStretch | null {
     const sequences = this.#decoding.count;
-    if (!isStepLaw(this.#law)) return null;
     if (sequences === 0 || this.#prefilling.length > 0 || this.#canAdmit(this.#waiting[0])) return null;
     const { contextTokens } = this.#decoding;
     const work = { prefillTokens: 0, prefillPairs: 0, decoding: sequences, contextTokens };
-    const firstNs = stepNs(this.#law, work);
-    const growthNs = sequences * this.#law.perContextTokenNs;
+    const firstNs = stepTimeNs(this.#law, work);
+    const growthNs = stepTimeNs(this.#law, { ...work, contextTokens: contextTokens + sequences }) - firstNs;
     const steps = Math.min(
       this.#decoding.stepsToEnd - 1,
       Math.floor(this.#kv.free / sequences),

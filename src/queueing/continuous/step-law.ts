@@ -59,6 +59,10 @@ export function addParts(
 }
 
 /** Returns the mean time of one step in nanoseconds. */
+export const stepTimeNs = (law: StepLaw | StepTimes, work: StepWork): number =>
+  isStepLaw(law) ? stepNs(law, work) : law.stepNs(work);
+
+/** As `stepTimeNs`, by a law of this form. */
 export function stepNs(law: StepLaw, { prefillTokens, prefillPairs, decoding, contextTokens }: StepWork): number {
   const linearNs = law.perPrefillTokenNs * prefillTokens + law.perDecodingNs * decoding;
   return (
@@ -71,7 +75,7 @@ export function stepNs(law: StepLaw, { prefillTokens, prefillPairs, decoding, co
 
 /** Times of steps by a law of another form. */
 export interface StepTimes {
-  /** Returns the mean time of a step in nanoseconds, above 0. */
+  /** Returns the mean time of a step in nanoseconds, above 0; where nothing else changes it is linear in the tokens of context. */
   stepNs(work: StepWork): number;
   readonly cv: number;
 }

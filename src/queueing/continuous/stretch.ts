@@ -15,10 +15,13 @@ export interface DecodeStretch {
 export const stretchNs = ({ firstNs, growthNs }: Pick<DecodeStretch, 'firstNs' | 'growthNs'>, steps: number): number =>
   steps * firstNs + (growthNs * steps * (steps - 1)) / 2;
 
+/** Steps that grow by a smaller share count as equal. */
+const FLAT = 1e-9;
+
 /** Returns the number of steps that begin within `spanNs`: the first with which the sum of their times reaches it. */
 export function stepsWithin(spanNs: number, firstNs: number, growthNs: number): number {
   if (spanNs === Number.POSITIVE_INFINITY) return spanNs;
-  if (growthNs === 0) return Math.ceil(spanNs / firstNs);
+  if (growthNs <= FLAT * firstNs) return Math.ceil(spanNs / firstNs);
   const linear = firstNs - growthNs / 2;
   return Math.ceil((Math.sqrt(linear * linear + 2 * growthNs * spanNs) - linear) / growthNs);
 }

@@ -49,6 +49,12 @@ export function missedConstraints(measurement: Measurement, candidate: Candidate
   });
 }
 
+/** Returns the missed upper limits on times, all of which rise with the load: latency, time to first token, gaps between tokens. */
+export const missedTimes = (measurement: Measurement, candidate: Candidate, goal: Goal): readonly Constraint[] =>
+  missedConstraints(measurement, candidate, goal).filter(
+    ({ metric, relation }) => relation === '<=' && metricsOf(goal).named(metric).unit === 'ms',
+  );
+
 /** Compares for sorting, the best first: the feasible by cost, after them the infeasible by violation. */
 export function compareAssessments(a: Assessment, b: Assessment): number {
   if (a.feasible !== b.feasible) return a.feasible ? -1 : 1;

@@ -1,6 +1,7 @@
 import { type Choice, choiceOf } from '../../../perfmodel/modelled-config.ts';
 import { measuredChoices } from '../../../perfmodel/simulator.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
+import { missedTimes } from '../../goal/goal.ts';
 import type { Goal, LevelPoint, RunningTrial } from '../../types.ts';
 import {
   type AcquisitionContext,
@@ -54,7 +55,7 @@ const levelOf = ({ choice: { clientBatch }, level }: AcquisitionPoint): number |
   clientBatch === null ? level : { value: level, batch: clientBatch };
 
 /**
- * Returns the points of the running candidate that say something new: not next to a measured level, nor above one that was over the budget.
+ * Returns the points of the running candidate that say something new: not next to a measured level, nor above one that was over a limit on a time.
  */
 function closeBy(
   choice: Choice,
@@ -68,9 +69,7 @@ function closeBy(
     ({ level }: Measurement): boolean =>
       (level.batch ?? null) === batch;
   const valuesOf = (own: readonly Measurement[]): number[] => own.map(({ level }) => level.value);
-  const late = measurements.filter(
-    ({ budgetLatencyMs }) => goal.budget && budgetLatencyMs.value > goal.budget.latencyMs,
-  );
+  const late = measurements.filter((each) => missedTimes(each, choice.candidate, goal).length > 0);
   // With a queue delay, more traffic fills batches sooner and can have a lower latency.
   const filled = choice.delayUs === 0 ? 0 : choice.policy.instances * choice.largestBatch;
   const isSlower = ({ clientBatch }: Choice, level: number): boolean => {

@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto';
+import { canonicalJson } from '../../base/json.ts';
+import type { Random } from '../../base/random.ts';
+import type { ContinuousPolicy } from '../../queueing/continuous/policy.ts';
+import { plainShape } from '../../space/shape.ts';
+import type { Assignment, Candidate } from '../../space/types.ts';
+import type { SpaceView } from '../../study/search/samplers/space-view.ts';
+import { pick } from '../random-for.ts';
+import type { Engine, EngineSettings } from './engine.ts';
+
+/** Returns the settings that a candidate was built from. */
+export const settingsOf = ({ value }: Candidate): EngineSettings => value as unknown as EngineSettings;
+
+/** Returns the candidate of these settings, as the adapter of an engine builds it. */
+export function engineCandidate(engine: Engine, settings: EngineSettings): Candidate {
+  const value = { ...settings };
+  const shape = plainShape(value);
+  return {
+    fingerprint: createHash('sha256').update(canonicalJson(value)).digest('hex').slice(0, 12),
+    assignment: value,
+    value,
+    shape: { ...shape, scheduling: 'continuous', continuous: policyOf(engine, settings) },
+  };
+}
+
+function policyOf({ kvTokens }: Engine, settings: EngineSettings): ContinuousPolicy {
+  const { max_num_seqs, max_num_batched_tokens, gpu_memory, prefix_caching, kv_cache_dtype } = settings;
+  return {
+    maxSequences: max_num_seqs,
+    maxStepTokens: max_num_batched_tokens === 0 ? null : max_num_batched_tokens,
+    chunksPrefill: max_num_batched_tokens > 0,
+    kvCacheTokens: Math.round(kvTokens * gpu_memory * (kv_cache_dtype === 'fp8' ? 2 : 1)),
+    cachesPrefixes: prefix_caching,
+  };
+}
+
+/** Returns the space of all combinations of an engine's settings. */
+export function engineSpace(engine: Engine): SpaceView {
+  const { axes } = engine;
+  const names = Object.keys(axes) as (keyof EngineSettings)[];
+  const known = new Map<string, Candidate>();
+  const candidate = (assignment: Assignment): Candidate => {
+    const key = JSON.stringify(assignment);
+    const made = known.get(key) ?? engineCandidate(engine, assignment as unknown as EngineSettings);
+    known.set(key, made);
+    return made;
+  };
+  const sample = (random: Random): Assignment =>
+    Object.fromEntries(names.map((name) => [name, pick<string | number | boolean>(axes[name], random)]));
+  return {
+    *assignments() {
+      yield* combinations(names, axes, {});
+    },
+    sample,
+    complete: (wanted, random) => ({ ...sample(random), ...wanted }),
+    build: (assignment) => ({ legal: true, candidate: candidate(assignment) }),
+  };
+}
+
+function* combinations(
+  [name, ...others]: readonly (keyof EngineSettings)[],
+  axes: Engine['axes'],
+  chosen: Assignment,
+): Iterable<Assignment> {
+  if (name === undefined) yield chosen;
+  else for (const value of axes[name]) yield* combinations(others, axes, { ...chosen, [name]: value });
+}

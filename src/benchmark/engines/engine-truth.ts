@@ -1,0 +1,93 @@
+import { NS_PER_S, nsToMs } from '../../base/units.ts';
+import type { RequestLimits } from '../../queueing/continuous/request-limits.ts';
+import { simulateContinuous } from '../../queueing/continuous/simulate-continuous.ts';
+import type { TokenSimulation } from '../../queueing/continuous/token-tally.ts';
+import type { Traffic } from '../../queueing/traffic.ts';
+import type { Candidate } from '../../space/types.ts';
+
+import type { TokenTruth, Truth } from '../truth.ts';
+import type { Engine } from './engine.ts';
+import { settingsOf } from './engine-space.ts';
+
+const REQUESTS = 400;
+/** Rounds of all requests in flight that are counted at least. */
+const ROUNDS = 4;
+const SEED = 77;
+
+/** Simulates what an engine truly does with a candidate at a level. */
+export function engineTruth(
+  engine: Engine,
+  candidate: Candidate,
+  level: number,
+  limits: RequestLimits | undefined,
+): Truth {
+  const { lengths, roundTripNs, levels } = engine;
+  const policy = candidate.shape.continuous;
+  if (!policy) throw new Error('a candidate of no engine');
+  const isClosed = levels.mode === 'concurrency';
+  const traffic: Traffic = isClosed
+    ? { kind: 'closed', concurrency: level, roundTripNs }
+    : { kind: 'rate', perSecond: level, distribution: 'constant', roundTripNs };
+  const found = simulateContinuous(policy, engine.times(settingsOf(candidate)), traffic, lengths, {
+    warmUpRequests: isClosed ? Math.min(400, 2 * level) : 60,
+    requests: isClosed ? Math.max(REQUESTS, ROUNDS * level) : REQUESTS,
+    seed: SEED,
+  });
+  const latencyMs = summaryOf(found.endToEndNs);
+  return {
+    throughput: found.requestsPerSecond,
+    latencyMs,
+    ...{ queueUs: 0, computeUs: 0, batches: [] },
+    requests: found.requests,
+    tokens: tokensOf(found, engine, policy.cachesPrefixes, limits),
+  };
+}
+
+function tokensOf(
+  found: TokenSimulation,
+  { lengths }: Engine,
+  cachesPrefixes: boolean,
+  limits: RequestLimits | undefined,
+): TokenTruth {
+  const quantile = found.itl.quantiles();
+  const [p50, p90, p95, p99] = [0.5, 0.9, 0.95, 0.99].map((share) => nsToMs(quantile(share))) as [
+    number,
+    number,
+    number,
+    number,
+  ];
+  const users = found.tpotNs.filter((ns) => ns > 0).map((ns) => NS_PER_S / ns);
+  return {
+    ttftMs: summaryOf(found.ttftNs),
+    tpotMs: summaryOf(found.tpotNs),
+    itlMs: { avg: nsToMs(found.itl.meanNs), p50, p90, p95, p99 },
+    outputTokensPerSecond: found.outputTokensPerSecond,
+    totalTokensPerSecond: found.totalTokensPerSecond,
+    outputTokensPerSecondPerUser: users.reduce((sum, rate) => sum + rate, 0) / Math.max(1, users.length),
+    ...(limits && { goodput: found.requestsPerSecond * goodShare(found, limits) }),
+    inputTokens: lengths.input,
+    outputTokens: lengths.output,
+    cachedShare: cachesPrefixes ? lengths.cachedShare : 0,
+  };
+}
+
+function summaryOf(timesNs: readonly number[]): Truth['latencyMs'] {
+  const sorted = Float64Array.from(timesNs.filter((ns) => !Number.isNaN(ns))).sort();
+  const at = (share: number): number => nsToMs(sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0);
+  const avg = nsToMs(sorted.reduce((sum, ns) => sum + ns, 0) / Math.max(1, sorted.length));
+  return { avg, p50: at(0.5), p90: at(0.9), p95: at(0.95), p99: at(0.99) };
+}
+
+function goodShare(found: TokenSimulation, limits: RequestLimits): number {
+  const { ttftNs, itlNs, tpotNs, e2eNs } = limits;
+  const isKept = (limit: number | undefined, ns: number | undefined): boolean =>
+    limit === undefined || !(Number(ns) > limit);
+  const good = found.ttftNs.filter(
+    (ns, request) =>
+      isKept(ttftNs, ns) &&
+      isKept(itlNs, found.longestGapNs[request]) &&
+      isKept(tpotNs, found.tpotNs[request]) &&
+      isKept(e2eNs, found.endToEndNs[request]),
+  );
+  return good.length / found.ttftNs.length;
+}

@@ -1,0 +1,48 @@
+import type { SequenceLengths } from '../../queueing/continuous/lengths.ts';
+import type { StepTimes } from '../../queueing/continuous/step-law.ts';
+import type { LevelRange } from '../../study/types.ts';
+
+/** A made-up engine of a language model, with the traffic on it and what is asked of it. */
+export interface Engine {
+  readonly name: string;
+  /** Returns what the engine truly takes for its steps. */
+  times(settings: EngineSettings): StepTimes;
+  readonly lengths: SequenceLengths;
+  readonly roundTripNs: number;
+  /** Tokens of the KV cache with a share of the memory of 1, and what a token in fewer bits counts as. */
+  readonly kvTokens: number;
+  readonly axes: EngineAxes;
+  readonly original: EngineSettings;
+  /** Tells whether the engine does not start: too much memory is asked for. */
+  refuses(settings: EngineSettings): boolean;
+  readonly ask: Ask;
+  readonly levels: LevelRange;
+  /** The levels at which the optimum is looked for. */
+  readonly gridLevels: readonly number[];
+  /** Relative standard deviation of a measurement: of rates, and of high percentiles. */
+  readonly noise: { readonly throughput: number; readonly latency: number };
+}
+
+/** What can be set. */
+export interface EngineSettings {
+  readonly max_num_seqs: number;
+  /** 0: prompts are not chunked. */
+  readonly max_num_batched_tokens: number;
+  /** Share of the memory, 0 to 1. */
+  readonly gpu_memory: number;
+  readonly prefix_caching: boolean;
+  readonly kv_cache_dtype: 'auto' | 'fp8';
+  readonly threads: number;
+}
+
+export type EngineAxes = { readonly [name in keyof EngineSettings]: readonly EngineSettings[name][] };
+
+/**
+ * What is asked of an engine: most goodput; most output tokens per second within p99 TTFT and p99 ITL; or most requests per second within p99 latency.
+ * The limits are multiples of what the original has at the lightest load.
+ */
+export interface Ask {
+  readonly what: 'goodput' | 'tokens' | 'requests';
+  readonly ttft: number;
+  readonly itl: number;
+}
