@@ -2,7 +2,6 @@ import type { Json, JsonObject } from '../base/json.ts';
 import type { BatcherPolicy } from '../queueing/batcher-policy.ts';
 import type { ContinuousPolicy } from '../queueing/continuous/policy.ts';
 import type { Artifact } from './artifact.ts';
-import type { EngineLaw, EngineTraits } from './engine/engine.ts';
 
 /** A value that a parameter can take: what is written at its path, or null to leave the base config's own value. */
 export type ParameterValue = Json;
@@ -180,3 +179,26 @@ export type Expression =
   | { readonly kind: 'subject'; readonly subject: Subject }
   | { readonly kind: 'call'; readonly function: string; readonly of: readonly Expression[] }
   | { readonly kind: 'operation'; readonly operator: string; readonly of: readonly Expression[] };
+
+/** How an engine is told its settings, and what it does where it is not told. */
+export interface EngineTraits {
+  readonly name: string;
+  /** Between the words of a flag's name. */
+  readonly words: 'hyphens' | 'underscores';
+  /** What a switch that is off is on a command line: `--no-NAME`, or nothing. */
+  readonly off: 'no' | 'nothing';
+  /** The paths of an HTTP server that says when it serves, and what it counts. */
+  readonly health: string;
+  readonly metrics: string | null;
+  readonly defaults: JsonObject;
+}
+
+/** Which settings are which field of a ContinuousPolicy; null for what the engine has no setting for. */
+export type EngineLaw = {
+  readonly [field in
+    | 'maxSequences'
+    | 'maxStepTokens'
+    | 'chunksPrefill'
+    | 'kvCacheTokens'
+    | 'cachesPrefixes']: Expression | null;
+};

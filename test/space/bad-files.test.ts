@@ -177,7 +177,7 @@ describe('a bad search-space file', () => {
     } catch (error) {
       if (!isTrituneError(error, 'SPACE_INVALID')) throw error;
       expect(error.message).toBe("there is no search space 'tensort' (did you mean 'tensorrt'?)");
-      expect(error.hint).toContain('base, onnxruntime, openvino, python, pytorch, tensorflow, tensorrt');
+      expect(error.hint).toContain('onnxruntime, openvino, python, pytorch, tensorflow, tensorrt');
     }
   });
 

@@ -36,6 +36,8 @@ describe('presetFor', () => {
     ['python', 'python'],
     ['tensorrt_llm', 'base'],
     ['dali', 'base'],
+    ['vllm', 'engines/vllm'],
+    ['tensorrtllm', 'tensorrtllm'],
     ['base', 'base'],
     ['../base', 'base'],
     ['', 'base'],
@@ -47,29 +49,37 @@ describe('presetFor', () => {
 
 describe('the presets', () => {
   it('are the files of search-spaces/', () => {
-    const files = readdirSync(new URL('../../search-spaces/', import.meta.url));
-    expect(presetNames()).toEqual(files.flatMap((file) => (file.endsWith('.yaml') ? [file.slice(0, -5)] : [])));
-    expect(presetNames()).toEqual(['base', 'onnxruntime', 'openvino', 'python', 'pytorch', 'tensorflow', 'tensorrt']);
+    const folder = new URL('../../search-spaces/', import.meta.url);
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+    const names = files.flatMap((file) => (file.endsWith('.yaml') ? [file.slice(0, -5)] : []));
+    expect(presetNames()).toEqual(names.sort());
+    expect(presetNames()).toEqual([
+      ...['base', 'engines/llama-cpp', 'engines/sglang', 'engines/tensorrt-llm', 'engines/vllm'],
+      ...['onnxruntime', 'openvino', 'python', 'pytorch', 'tensorflow', 'tensorrt', 'tensorrtllm'],
+    ]);
   });
 
   it.each(presetNames())('%s is named as its file and is for its backend', (name) => {
     const space = loadSpace(name);
-    expect(space.name).toBe(name);
-    expect(space.backend).toBe(name === 'base' ? null : name);
+    expect(space.name).toBe(name.replace('engines/', ''));
+    expect(space.backend).toBe(name === 'base' || space.engine ? null : name);
+    expect(space.engine?.name ?? space.backend ?? 'base').toBe(space.name);
     expect(space.description).not.toBe('');
   });
 
-  it.each(presetNames())('%s ends with the instances, which change in place', (name) => {
+  const ofTensors = presetNames().filter((name) => !loadSpace(name).law);
+
+  it.each(ofTensors)('%s ends with the instances, which change in place', (name) => {
     const last = loadSpace(name).parameters.at(-1);
     expect(last?.name).toBe('instances');
     expect(last?.change).toBe('in-place');
   });
 
-  it.each(presetNames())('%s sends nothing of a GPU to a model on the CPU', (name) => {
+  it.each(ofTensors)('%s sends nothing of a GPU to a model on the CPU', (name) => {
     expect(configsOf(name, cpuModel).filter((config) => gpuOnly.test(config))).toEqual([]);
   });
 
-  it.each(presetNames())('%s keeps its hands off the batching of a model that must not have any', (name) => {
+  it.each(ofTensors)('%s keeps its hands off the batching of a model that must not have any', (name) => {
     const { dynamic_batching: _, ...plain } = cpuModel;
     const sequences = configsOf(name, { ...plain, sequence_batching: { max_sequence_idle_microseconds: 5_000_000 } });
     expect(sequences.filter((config) => config.includes('dynamic_batching'))).toEqual([]);

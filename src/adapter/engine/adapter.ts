@@ -97,9 +97,9 @@ async function openEngine(
   };
 }
 
-/** Each start has a port of its own. */
+/** Each start has a port of its own, and so none stands here. */
 const identityOf = (name: string): ServerAdapter['identity'] => {
-  const url = 'started for each candidate';
+  const url = '127.0.0.1';
   return { name, version: '', url, protocol: 'http', controlUrl: url, controlProtocol: ENGINE, emulated: null };
 };
 

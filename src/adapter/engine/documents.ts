@@ -1,6 +1,5 @@
 import { settingsOf } from '../../space/engine/candidate.ts';
-import type { EngineTraits } from '../../space/engine/engine.ts';
-import type { Candidate } from '../../space/types.ts';
+import type { Candidate, EngineTraits } from '../../space/types.ts';
 import type { EmittedDocument } from '../../tuner/adapter.ts';
 import { commandLine } from './command-words.ts';
 import { type LaunchCommand, startOf } from './launch-command.ts';

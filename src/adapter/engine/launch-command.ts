@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { messageOf, TrituneError } from '../../base/errors.ts';
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
-import type { EngineSettings, EngineTraits } from '../../space/engine/engine.ts';
+import type { EngineSettings } from '../../space/engine/engine.ts';
+import type { EngineTraits } from '../../space/types.ts';
 import { commandWords } from './command-words.ts';
 
 /** A command that starts a server, with places for what changes from one start to the next. */

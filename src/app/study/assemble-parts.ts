@@ -17,7 +17,7 @@ import { devicesOf } from '../server/devices.ts';
 import type { OpenServer } from '../server/open-server.ts';
 import { compareReplies, expectsOutputs } from '../traffic/compare-outputs.ts';
 import { type FrontAsked, openFronts } from '../traffic/open-fronts.ts';
-import { controlOfStudy } from './control-of-study.ts';
+import { controlOfStudy } from './control-over.ts';
 import type { OpenStudy } from './open-study.ts';
 import { type FrontInputs, trafficTo } from './pipeline/front-inputs.ts';
 import type { PlannedStudy } from './plan-study.ts';

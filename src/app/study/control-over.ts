@@ -1,11 +1,15 @@
 import { type ControlOptions, createControl } from '../../adapter/triton/control.ts';
 import type { ControlClient, OriginalState } from '../../adapter/triton/model/control-options.ts';
+import { createArtifacts } from '../../adapter/triton/variants/artifacts.ts';
+import { cacheDirectory } from '../../adapter/triton/variants/cache.ts';
 import { realClock } from '../../base/clock.ts';
 import { MS_PER_S } from '../../base/units.ts';
 import { modelConfigOf, modelConfigsOf, otherConfigsOf } from '../../space/model-configs.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
+import { foldStudy } from '../../study/records/fold.ts';
 import type { StudyStarted } from '../../study/records/records.ts';
 import type { Control } from '../../tuner/adapter.ts';
+import type { TunePlan } from '../../tuner/run.ts';
 
 const LOAD_TIMEOUT_S = 600;
 /** A model that is loaded is ready within that, or within the time that a load may take if that is less. */
@@ -53,5 +57,22 @@ export function controlOver(
     mayUnload: !allowForeignTraffic,
     mayBeLoading,
     ...(artifacts && { artifacts }),
+  });
+}
+
+/** The control over what a study on a Triton changes; `onBuild` is told when a variant is built, with the log of that. */
+export function controlOfStudy(
+  { server, limits, measurement }: StudySpec,
+  plan: TunePlan,
+  { client }: { readonly client: ControlClient },
+  onBuild?: (variant: string, log: string) => void,
+): Control {
+  const isNewStudy = plan.earlier.length === 0;
+  return controlOver(client, originalsOf(plan.study), server.restore, {
+    ...limits,
+    allowForeignTraffic: measurement.allowForeignTraffic,
+    isNewStudy,
+    mayBeLoading: !isNewStudy && foldStudy(plan.earlier).restored?.verified !== true,
+    artifacts: createArtifacts({ clock: realClock, cache: cacheDirectory(), ...(onBuild && { onBuild }) }),
   });
 }

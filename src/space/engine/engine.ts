@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../base/json.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import { readPath } from '../edits/config-path.ts';
-import type { ConfigPath, Expression } from '../types.ts';
+import type { ConfigPath } from '../types.ts';
 
 /**
  * Settings of a language model's engine stand beside the fields of a model config while a candidate is built, under names that no field of
@@ -14,29 +14,6 @@ export const settingRoots = ['engine', 'config_file', 'environment'] as const;
 const DEFAULTS = 'engine_defaults';
 
 export type EngineSettings = { readonly [root in (typeof settingRoots)[number]]?: JsonObject };
-
-/** How an engine is told its settings, and what it does where it is not told. */
-export interface EngineTraits {
-  readonly name: string;
-  /** Between the words of a flag's name. */
-  readonly words: 'hyphens' | 'underscores';
-  /** What a switch that is off is on a command line: `--no-NAME`, or nothing. */
-  readonly off: 'no' | 'nothing';
-  /** The paths of an HTTP server that says when it serves, and what it counts. */
-  readonly health: string;
-  readonly metrics: string | null;
-  readonly defaults: JsonObject;
-}
-
-/** Which settings are which field of a ContinuousPolicy; null for what the engine has no setting for. */
-export type EngineLaw = {
-  readonly [field in
-    | 'maxSequences'
-    | 'maxStepTokens'
-    | 'chunksPrefill'
-    | 'kvCacheTokens'
-    | 'cachesPrefixes']: Expression | null;
-};
 
 /** Tells whether a path is about an engine's settings. */
 export const isSettingPath = ([root]: ConfigPath): boolean =>

@@ -2,8 +2,8 @@ import type { Json } from '../../base/json.ts';
 import type { ContinuousPolicy } from '../../queueing/continuous/policy.ts';
 import { evaluate } from '../expressions/evaluate.ts';
 import type { Scene } from '../subject.ts';
-import type { Candidate, Expression } from '../types.ts';
-import { type EngineLaw, isSettingPath } from './engine.ts';
+import type { Candidate, EngineLaw, Expression } from '../types.ts';
+import { isSettingPath } from './engine.ts';
 
 /** Returns how an engine forms its steps with the settings in the scene; null where nothing says how many sequences it runs. */
 function policyOf(law: EngineLaw, scene: Scene): ContinuousPolicy | null {

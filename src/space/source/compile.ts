@@ -4,7 +4,7 @@ import { compileCondition } from '../expressions/condition.ts';
 import { parseExpression } from '../expressions/expression.ts';
 import type { Names } from '../subject.ts';
 import type { Parameter, Rule, SearchSpace } from '../types.ts';
-import { compileLaw, traitsOf } from './engine-form.ts';
+import { compileLaw, traitsOf } from './compile-engine.ts';
 import type { JoinedSpace, Placed } from './inherit.ts';
 import { knownKnobNames } from './known-knobs.ts';
 import { orderParameters } from './order.ts';

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { commandLine, commandWords } from '../../../src/adapter/engine/command-words.ts';
 import { readLaunchCommand, startOf } from '../../../src/adapter/engine/launch-command.ts';
-import type { EngineSettings, EngineTraits } from '../../../src/space/engine/engine.ts';
+import type { EngineSettings } from '../../../src/space/engine/engine.ts';
+import type { EngineTraits } from '../../../src/space/types.ts';
 
 const traits: EngineTraits = {
   ...{ name: 'vllm', words: 'hyphens', off: 'no', health: '/health', metrics: null, defaults: {} },

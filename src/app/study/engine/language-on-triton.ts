@@ -3,7 +3,7 @@ import { realClock } from '../../../base/clock.ts';
 import type { TuneParts } from '../../../tuner/run.ts';
 import { safeName } from '../../output/directory.ts';
 import type { OpenServer } from '../../server/open-server.ts';
-import { controlOfStudy } from '../control-of-study.ts';
+import { controlOfStudy } from '../control-over.ts';
 import type { OpenStudy } from '../open-study.ts';
 import type { PlannedStudy } from '../plan-study.ts';
 import { languageProfile } from './language-profile.ts';

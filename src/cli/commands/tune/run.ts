@@ -46,10 +46,14 @@ export async function runTune(flags: SeriesFlags, named: Named, terminal: Termin
     : runStudy(() => openStudy(asked, { commandLine }, wallMs), flags, terminal);
 }
 
-/** Errors: USAGE for studies by an adapter, which are run one by one and have no plan on paper. */
+/** Errors: USAGE for studies by an adapter or a launch command, which are run one by one and have no plan on paper. */
 function checkTriton(studies: readonly StudySpec[]): void {
-  if (studies.every(({ adapter }) => adapter === undefined)) return;
-  throw new TrituneError('USAGE', '--adapter goes with one model, and no --dry-run', 'tune one model after another');
+  const named = studies.flatMap(({ adapter, server: { launchCommand } }) => [
+    ...(adapter === undefined ? [] : ['--adapter']),
+    ...(launchCommand === undefined ? [] : ['--launch-command']),
+  ]);
+  if (named.length === 0) return;
+  throw new TrituneError('USAGE', `${named[0]} goes with one model, and no --dry-run`, 'tune one model after another');
 }
 
 /** The study or the series that the options, or a file with the options before it, describe. Errors: USAGE, INPUT_INVALID. */

@@ -79,6 +79,7 @@ class TritonPythonModel:
             raise pb_utils.TritonModelException(
                 "max_num_batched_tokens must be greater than or equal to max_num_seqs"
             )
+        pb_utils.Logger.log_warn(f"serves {self.settings['max_num_seqs']} sequences at once")
         self.open_model()
         self.waiting = queue.SimpleQueue()
         self.running = []
