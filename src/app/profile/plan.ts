@@ -24,10 +24,17 @@ export interface ProfilePlan {
   readonly latencyLimitMs: number;
 }
 
-/** Errors: USAGE, INPUT_INVALID. `alike`: as the drop-in, which has perf_analyzer's rule unless told otherwise. */
-export async function planProfile(spec: ProfileSpec, alike: boolean): Promise<ProfilePlan> {
-  checkOneLoad(spec);
-  const timed = await timedRequestsOf(spec);
+/**
+ * Errors: USAGE, INPUT_INVALID. `alike`: as the drop-in, which has perf_analyzer's rule unless told otherwise. `recorded`: when the requests are
+ * due by themselves, where the user asks for no load.
+ */
+export async function planProfile(
+  spec: ProfileSpec,
+  alike: boolean,
+  recorded: TimedRequests | null = null,
+): Promise<ProfilePlan> {
+  const asksForLoad = checkOneLoad(spec);
+  const timed = (await timedRequestsOf(spec)) ?? (asksForLoad ? null : recorded);
   const mode = timed || spec.requestRateRange ? 'request-rate' : 'concurrency';
   const range = timed ? only(timed.perSecond) : (spec.requestRateRange ?? spec.concurrencyRange ?? only(1));
   const sweep: SweepPlan = {
@@ -94,9 +101,11 @@ const loads = {
   scenario: '--scenario',
 } as const;
 
-function checkOneLoad(spec: ProfileSpec): void {
+/** True where the user asks for a load. */
+function checkOneLoad(spec: ProfileSpec): boolean {
   const given = (Object.keys(loads) as (keyof typeof loads)[]).filter((key) => spec[key] !== undefined);
   if (given.length > 1) throw usage(`${given.map((key) => loads[key]).join(' and ')} exclude each other`, 'give one');
+  return given.length === 1;
 }
 
 function checkSweep({ range, order }: SweepPlan, { latencyThreshold, requestCount }: ProfileSpec): void {

@@ -9,7 +9,10 @@ export interface PromptTraffic {
 }
 
 /** Prompts of a constant length, all different. */
-export async function promptsOf(_: object, { model, seed }: { model: string; seed: number }): Promise<PromptTraffic> {
+export async function promptsOf(
+  _: object,
+  { model, seed }: { model: string; seed: number; traceSpeed?: number },
+): Promise<PromptTraffic> {
   const requests = Array.from({ length: 64 }, (__, number): InferRequest => {
     const content = Array.from({ length: 128 }, (___, word) => (word === 0 ? `${seed * 64 + number}` : 'word')).join(
       ' ',
