@@ -84,6 +84,8 @@ export interface ClientFigures {
    * watched.
    */
   readonly tailShiftMs?: number;
+  /** The same of a language model's inter-token latency. */
+  readonly itlShiftMs?: number;
   /** The longest that the event loop kept a due timer waiting, in milliseconds. */
   readonly eventLoopDelayMs: number;
   /** The client was the limit, not the server, for the reason given: the figures say nothing about the server. */

@@ -16,6 +16,8 @@ const FALLING = 0.95;
 /** Figures of the last round of the warm-up; zeros when no request succeeded. */
 export interface Warmth {
   readonly meanLatencyNs: number;
+  /** Between pieces of streamed replies; absent where there are none. */
+  readonly meanGapNs?: number;
   readonly requestsPerSecond: number;
 }
 
@@ -107,5 +109,9 @@ function isEven(rounds: readonly Batch[]): boolean {
 
 function warmthOf(round: Batch): Warmth {
   const seconds = (round.endNs - round.startNs) / NS_PER_S;
-  return { meanLatencyNs: round.latencies.meanNs, requestsPerSecond: seconds > 0 ? round.succeeded / seconds : 0 };
+  return {
+    meanLatencyNs: round.latencies.meanNs,
+    ...(round.tokens && round.tokens.itl.count > 0 && { meanGapNs: round.tokens.itl.meanNs }),
+    requestsPerSecond: seconds > 0 ? round.succeeded / seconds : 0,
+  };
 }

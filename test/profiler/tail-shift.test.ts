@@ -1,6 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { Batch } from '../../src/loadgen/recorder.ts';
+import { TokenCount } from '../../src/loadgen/token-tally.ts';
 import { tailShiftNs } from '../../src/profiler/windows/tail-shift.ts';
+import { gapShiftNs } from '../../src/profiler/windows/void-windows.ts';
 import { LatencyHistogram } from '../../src/stats/histogram.ts';
 
 const MS = 1e6;
@@ -86,5 +89,42 @@ describe('how far pauses can have moved a percentile', () => {
       ),
       { numRuns: 300 },
     );
+  });
+});
+
+describe('how far pauses can have moved the gaps of streamed replies', () => {
+  /** Ten replies of a hundred gaps in ten seconds, of which `slow` gaps took 60 ms and the others 10. */
+  const batchOf = (slow: number, pausesMs: readonly number[] | null): Batch => {
+    const tokens = new TokenCount();
+    for (let reply = 0; reply < 10; reply++) {
+      const gapsNs = Array.from({ length: 100 }, (_, gap) => (reply * 100 + gap < slow ? 60 * MS : 10 * MS));
+      const told = { firstNs: MS, gapsNs, inputTokens: 1, outputTokens: 101, countedBy: 'usage' as const };
+      tokens.add(told, 1e9, undefined, undefined);
+    }
+    const pauses = pausesMs?.map((ms) => ({ startNs: 0, lengthNs: ms * MS, gcNs: 0 }));
+    return {
+      ...{ startNs: 0, endNs: 1e10, succeeded: 10, failed: 0, responses: 0, sequences: 0, tokens },
+      latencies: of([1000]),
+      ...(pauses && { heldUp: { pauses, runQueueNs: null, threads: 1 } }),
+    };
+  };
+  const shiftMs = (batch: Batch, value = 4): number | null => {
+    const ns = gapShiftNs([batch], { level: { mode: 'concurrency', value }, percentile: 99 });
+    return ns === null ? null : ns / MS;
+  };
+
+  it('is no more than the pause, of as many gaps as replies are under way', () => {
+    expect(shiftMs(batchOf(12, [50]))).toBeCloseTo(50, 0);
+    expect(shiftMs(batchOf(11, [5]))).toBeCloseTo(5, 0);
+    // Four of sixteen slow gaps can have been ours, and of the others enough are left.
+    expect(shiftMs(batchOf(16, [50]))).toBe(0);
+    expect(shiftMs(batchOf(16, [50]), 8)).toBeCloseTo(50, 0);
+    expect(shiftMs(batchOf(12, []))).toBe(0);
+  });
+
+  it('is not known where nobody watched, or nothing was streamed', () => {
+    expect(shiftMs(batchOf(12, null))).toBeNull();
+    const { tokens: _, ...plain } = batchOf(12, [5]);
+    expect(shiftMs(plain)).toBeNull();
   });
 });

@@ -25,16 +25,16 @@ export interface ProfilePlan {
 }
 
 /**
- * Errors: USAGE, INPUT_INVALID. `alike`: as the drop-in, which has perf_analyzer's rule unless told otherwise. `recorded`: when the requests
- * were sent that are sent again; a load that the user gives goes before it.
+ * Errors: USAGE, INPUT_INVALID. `alike`: as the drop-in, which has perf_analyzer's rule unless told otherwise. `recorded`: when the requests are
+ * due by themselves, where the user asks for no load.
  */
 export async function planProfile(
   spec: ProfileSpec,
   alike: boolean,
   recorded: TimedRequests | null = null,
 ): Promise<ProfilePlan> {
-  checkOneLoad(spec);
-  const timed = (await timedRequestsOf(spec)) ?? (loadsGiven(spec).length === 0 ? recorded : null);
+  const asksForLoad = checkOneLoad(spec);
+  const timed = (await timedRequestsOf(spec)) ?? (asksForLoad ? null : recorded);
   const mode = timed || spec.requestRateRange ? 'request-rate' : 'concurrency';
   const range = timed ? only(timed.perSecond) : (spec.requestRateRange ?? spec.concurrencyRange ?? only(1));
   const sweep: SweepPlan = {
@@ -101,12 +101,11 @@ const loads = {
   scenario: '--scenario',
 } as const;
 
-const loadsGiven = (spec: ProfileSpec): (keyof typeof loads)[] =>
-  (Object.keys(loads) as (keyof typeof loads)[]).filter((key) => spec[key] !== undefined);
-
-function checkOneLoad(spec: ProfileSpec): void {
-  const given = loadsGiven(spec);
+/** True where the user asks for a load. */
+function checkOneLoad(spec: ProfileSpec): boolean {
+  const given = (Object.keys(loads) as (keyof typeof loads)[]).filter((key) => spec[key] !== undefined);
   if (given.length > 1) throw usage(`${given.map((key) => loads[key]).join(' and ')} exclude each other`, 'give one');
+  return given.length === 1;
 }
 
 function checkSweep({ range, order }: SweepPlan, { latencyThreshold, requestCount }: ProfileSpec): void {

@@ -1,6 +1,6 @@
 import { formatFigure, formatMs } from '../../base/format.ts';
 import type { LevelReport } from '../../profiler/level-report.ts';
-import type { LatencySummary } from '../../profiler/measurement.ts';
+import type { LatencySummary, Measurement } from '../../profiler/measurement.ts';
 import type { LengthSummary, TokenFigures } from '../../profiler/token-figures.ts';
 import type { Interval } from '../../stats/interval.ts';
 
@@ -31,10 +31,14 @@ export function tokenLines({ measurement }: LevelReport): readonly string[] {
     ...(tokens.goodput ? [`    Goodput: ${intervalText(tokens.goodput)} requests/s within all limits`] : []),
     `    Lengths: ${lengthText(tokens.inputTokens)} in, ${lengthText(tokens.outputTokens)} out${cachedText(tokens)}`,
     ...(tokens.cutOff > 0 ? [`    Cut off: ${tokens.cutOff} replies, which count as failed`] : []),
-    `    Client: ${formatFigure(client.cpuUsPerRequest / Math.max(tokens.outputTokens.mean, 1))} usec of CPU a token`,
+    `    Client: ${formatFigure(client.cpuUsPerRequest / Math.max(tokens.outputTokens.mean, 1))} usec of CPU a token${pausesText(measurement)}`,
     '',
   ];
 }
+
+/** How far the load generator's own pauses bent the tail. */
+const pausesText = ({ client: { itlShiftMs }, budgetLatencyMs: { percentile } }: Measurement): string =>
+  itlShiftMs === undefined ? '' : `; what held it up moved ITL p${percentile} by ${formatMs(itlShiftMs)} at most`;
 
 const summaryText = ({ avg, p50, p90 }: LatencySummary): string =>
   `avg ${formatMs(avg)}, p50 ${formatMs(p50)}, p90 ${formatMs(p90)}`;

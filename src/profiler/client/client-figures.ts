@@ -3,7 +3,7 @@ import type { ClientUse } from '../../loadgen/client/cost.ts';
 import type { FrontResult } from '../fronts/measure-front.ts';
 import type { LevelOptions } from '../level-options.ts';
 import type { ClientFigures } from '../measurement.ts';
-import { type TailEvidence, tailEvidence } from '../windows/void-windows.ts';
+import { gapShiftNs, type TailEvidence, tailEvidence } from '../windows/void-windows.ts';
 import { type ClientEvidence, type ClientLimit, clientLimit, needsCeiling } from './client-verdict.ts';
 
 /** Requests that were answered while the client was watched, in one front. */
@@ -21,6 +21,7 @@ export async function clientFigures(use: ClientUse, fronts: readonly FrontResult
   }, 0);
   const tails = fronts.map(({ figures, options }) => tailEvidence(figures, options));
   const seen = tails.filter((tail) => tail !== null);
+  const gapShifts = fronts.flatMap(({ figures, options }) => gapShiftNs(figures.batches, options) ?? []);
   const limits: ClientLimit[] = [];
   for (const [index, front] of fronts.entries()) {
     const limit = await limitOf(use, front, tails[index] ?? null);
@@ -35,6 +36,7 @@ export async function clientFigures(use: ClientUse, fronts: readonly FrontResult
       gcMs: nsToMs(seen.flatMap(({ heldUp }) => heldUp.pauses).reduce((total, { gcNs }) => total + gcNs, 0)),
       tailShiftMs: nsToMs(Math.max(...seen.map(({ shiftNs }) => shiftNs))),
     }),
+    ...(gapShifts.length > 0 && { itlShiftMs: nsToMs(Math.max(...gapShifts)) }),
     bound: limits.length > 0,
     ...(first && { reason: first.reason }),
     // What does not pass for one front does not pass.

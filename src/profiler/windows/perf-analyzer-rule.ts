@@ -83,7 +83,7 @@ export async function measureByPerfAnalyzerRule(
 }
 
 function openLog(traffic: Traffic, options: LevelOptions, rule: PerfAnalyzerRule, warmth: Warmth): WindowLog {
-  const watchEveryNs = watchPeriodNs(warmth.meanLatencyNs);
+  const watchEveryNs = watchPeriodNs(warmth.meanGapNs ?? warmth.meanLatencyNs);
   if (rule.mode === 'time_windows') {
     const windowNs = msToNs(rule.windowMs);
     const batch = { lengthNs: windowNs / BATCHES_PER_WINDOW, minRequests: 1, watchEveryNs };

@@ -1,6 +1,7 @@
 import { NS_PER_MS, nsToMs } from '../../base/units.ts';
 import { allHeldUp, type HeldUp } from '../../loadgen/client/held-up.ts';
 import type { Batch } from '../../loadgen/recorder.ts';
+import { allTokens } from '../../loadgen/token-tally.ts';
 import type { LevelOptions } from '../level-options.ts';
 import type { LatencySums, WindowedFigures } from './figures.ts';
 import { tailShiftNs } from './tail-shift.ts';
@@ -43,6 +44,29 @@ export interface TailEvidence {
  */
 export const watchPeriodNs = (meanLatencyNs: number): number =>
   Math.min(Math.max(WATCH_SHARE * meanLatencyNs, SHORTEST_WATCH_NS), LONGEST_WATCH_NS);
+
+/**
+ * Returns the most by which the sending threads' pauses can have moved the percentile of the gaps between pieces of streamed replies, in
+ * nanoseconds; null where nobody watched, or there are none. A pause lengthens at most one gap of each reply that is under way.
+ */
+export function gapShiftNs(batches: readonly Batch[], { level, percentile }: Asked): number | null {
+  const told = batches.flatMap(({ heldUp }) => heldUp ?? []);
+  const gaps = allTokens(batches)?.itl;
+  const lengthNs = batches.reduce((total, { startNs, endNs }) => total + endNs - startNs, 0);
+  if (told.length === 0 || gaps === undefined || gaps.count === 0 || lengthNs <= 0) return null;
+  const heldUp = allHeldUp(told);
+  const perNs = gaps.count / lengthNs / heldUp.threads;
+  const underWay = level.mode === 'concurrency' ? Math.ceil(level.value / heldUp.threads) : Number.POSITIVE_INFINITY;
+  return tailShiftNs(
+    heldUp.pauses.map((pause) => pause.lengthNs),
+    gaps,
+    {
+      percentile: percentile / 100,
+      hitsOf: (pauseNs) => Math.min(perNs * pauseNs + 1, underWay),
+      pausesPerRequest: 1,
+    },
+  );
+}
 
 /** Null where nobody watched, or nothing succeeded. */
 export function tailEvidence({ batches, sums }: Counted, { level, percentile }: Asked): TailEvidence | null {

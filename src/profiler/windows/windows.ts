@@ -56,7 +56,7 @@ async function measureUntilPrecise(
   const windowNs = windowLengthNs(warmth, rule);
   const settling = settlingAfterLoad(options, rule);
   let deadlineNs = options.clock.nowNs() + PATIENCE * rule.maxWindows * windowNs;
-  const watchEveryNs = watchPeriodNs(warmth.meanLatencyNs);
+  const watchEveryNs = watchPeriodNs(warmth.meanGapNs ?? warmth.meanLatencyNs);
   const batchRule = { lengthNs: windowNs / BATCHES_PER_WINDOW, minRequests: 1, watchEveryNs };
   const isWhole = (batches: readonly Batch[]): boolean => batches.length === BATCHES_PER_WINDOW;
   const log = new WindowLog(traffic, options, { rule: batchRule, isWhole, asksFrom: LEAST_WINDOWS_TO_MISS });

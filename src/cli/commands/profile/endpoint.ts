@@ -31,6 +31,8 @@ export type EndpointOptions = ProfileOptions & EndpointSpec & PromptSpec;
 export async function runEndpoint(given: EndpointOptions, terminal: Terminal): Promise<number> {
   const { options, maxInFlight } = loadOf({ ...given, ...withoutAliases(given) });
   const { asked, path } = askedOf(options);
+  // What is wrong with the options is told before anybody is asked.
+  const asFarAsKnown = await planProfile(options, false);
   warnIfInsecure(options, terminal);
   const where = await serverOf(options);
   const timeoutMs = options.requestTimeout * MS_PER_S;
@@ -45,7 +47,7 @@ export async function runEndpoint(given: EndpointOptions, terminal: Terminal): P
   });
   const { endpoint, model } = found;
   const prompts = await promptsOf(options, { model, seed: options.seed, traceSpeed: options.traceSpeed });
-  const plan = await planProfile(options, false, prompts.schedule);
+  const plan = prompts.schedule ? await planProfile(options, false, prompts.schedule) : asFarAsKnown;
   const protocol = endpoint.kind === 'triton-grpc' ? 'grpc' : 'http';
   const spec = { ...options, protocol } as const;
   const server = { ...found.server, url: where.address, emulated: null };
