@@ -1,4 +1,6 @@
+import type { LoadLevel } from '../../loadgen/types.ts';
 import type { Measurement, ServerBreakdown } from '../../profiler/measurement.ts';
+import type { TokenFigures } from '../../profiler/token-figures.ts';
 import type { Interval } from '../../stats/interval.ts';
 
 /** Speeds within this difference of logarithms count as equal: figures are not known better. */
@@ -12,12 +14,13 @@ export function atSpeed(measurement: Measurement, own: Interval, speed: number):
   const factor = own.value / speed;
   if (Math.abs(Math.log(factor)) < ALIKE) return measurement;
   const logHalfWidth = Math.log(own.high / own.low) / 2;
-  const { server, composing, fronts, latencyPercentilesMs, clientTimes } = measurement;
+  const { server, composing, fronts, latencyPercentilesMs, clientTimes, tokens } = measurement;
   return {
     ...measurement,
     ...seenAt(measurement, factor, logHalfWidth),
     ...(latencyPercentilesMs && { latencyPercentilesMs: mapped(latencyPercentilesMs, factor) }),
     ...(clientTimes && { clientTimes: { ...mapped(clientTimes, factor), requests: clientTimes.requests } }),
+    ...(tokens && { tokens: tokensAt(tokens, measurement.level, factor, logHalfWidth) }),
     server: server && served(server, factor),
     ...(composing && { composing: composing.map((each) => served(each, factor)) }),
     ...(fronts && {
@@ -39,6 +42,26 @@ function seenAt({ level, throughput, latencyMs, budgetLatencyMs }: Seen, factor:
     throughput: level.mode === 'concurrency' ? scaled(throughput, 1 / factor, logHalfWidth) : throughput,
     latencyMs: mapped(latencyMs, factor),
     budgetLatencyMs: { ...budgetLatencyMs, ...scaled(budgetLatencyMs, factor, logHalfWidth) },
+  };
+}
+
+/** What the tokens of a language model would have done; at a rate users get as many as they ask for, though each at another speed. */
+function tokensAt(tokens: TokenFigures, { mode }: LoadLevel, factor: number, logHalfWidth: number): TokenFigures {
+  const { ttftMs, scheduledTtftMs, itlMs, tpotMs, budget, goodput } = tokens;
+  const rate = (interval: Interval): Interval =>
+    mode === 'concurrency' ? scaled(interval, 1 / factor, logHalfWidth) : interval;
+  const time = (interval: Interval): Interval => scaled(interval, factor, logHalfWidth);
+  return {
+    ...tokens,
+    ttftMs: mapped(ttftMs, factor),
+    ...(scheduledTtftMs && { scheduledTtftMs: mapped(scheduledTtftMs, factor) }),
+    itlMs: mapped(itlMs, factor),
+    tpotMs: mapped(tpotMs, factor),
+    budget: { ttftMs: time(budget.ttftMs), itlMs: time(budget.itlMs), tpotMs: time(budget.tpotMs) },
+    outputTokensPerSecond: rate(tokens.outputTokensPerSecond),
+    totalTokensPerSecond: rate(tokens.totalTokensPerSecond),
+    outputTokensPerSecondPerUser: tokens.outputTokensPerSecondPerUser / factor,
+    ...(goodput && { goodput: rate(goodput) }),
   };
 }
 

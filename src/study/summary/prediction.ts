@@ -1,4 +1,5 @@
 import type { LoadLevel } from '../../loadgen/types.ts';
+import { enginePredictorOf } from '../../perfmodel/continuous/engine-predictor.ts';
 import { type Predicted, predictorOf } from '../../perfmodel/predictor.ts';
 import type { FitQuality } from '../../queueing/calibration/fit-quality.ts';
 import { representative } from '../final/final.ts';
@@ -21,6 +22,8 @@ export interface Prediction {
 }
 
 const SIMULATED_REQUESTS = 4000;
+/** The same of an engine, whose requests take many steps. */
+const ENGINE_REQUESTS = 600;
 /** The seed of simulations for reports; constant, so that the same journal gives the same report. */
 const REPORT_SEED = 1;
 
@@ -45,7 +48,7 @@ export function predictBest(state: StudyState): Prediction | null {
 
 /**
  * A held-out prediction by the model that chose: service laws and corrections are fitted to the measurements of all other trials, never to the
- * target's own, and the target's batcher is simulated at that level. null where it cannot say: at a request rate, for models
+ * target's own, and the target's batcher or engine is simulated at that level. null where it cannot say: for a batcher at a request rate, for models
  * without the dynamic batcher's scheduling (sequences, ensembles, decoupled), and when no other trial has statistics by
  * batch size. Configs that differ in more than instances and batching are variants of the model: each has a level of its
  * own, unknown for a variant that no other trial has; it is then taken to be like the others.
@@ -58,7 +61,10 @@ export function predictTrial(
   percentile = 99,
 ): Prediction | null {
   const others = trials.filter((trial) => trial.number !== target.number);
-  const predictor = predictorOf(others, { seed, percentile, requests: SIMULATED_REQUESTS }, [target.candidate]);
+  const draw = { seed, percentile, requests: SIMULATED_REQUESTS };
+  const predictor = target.candidate.shape.continuous
+    ? enginePredictorOf(others, { ...draw, requests: ENGINE_REQUESTS }, [target.candidate])
+    : predictorOf(others, draw, [target.candidate]);
   const predicted = predictor?.predict(target.candidate, level);
   if (!predictor || !predicted) return null;
   const { throughput, budgetLatency, latencyMs, extrapolates } = predicted;

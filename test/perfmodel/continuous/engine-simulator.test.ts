@@ -8,6 +8,7 @@ import { engineAt } from '../../../src/benchmark/engines/engines.ts';
 import { measurementOf } from '../../../src/benchmark/measurement-of.ts';
 import type { TestProblem } from '../../../src/benchmark/problem.ts';
 import { pick, randomFor } from '../../../src/benchmark/random-for.ts';
+import { enginePredictorOf } from '../../../src/perfmodel/continuous/engine-predictor.ts';
 import { type EngineSimulator, engineSimulatorOf } from '../../../src/perfmodel/continuous/engine-simulator.ts';
 import { correctedFigure } from '../../../src/perfmodel/correction.ts';
 import { choiceOf } from '../../../src/perfmodel/modelled-config.ts';
@@ -133,6 +134,24 @@ describe('an engine whose steps have the form of the law', () => {
       const goodput = readTokenFigure('goodput', exact)?.value ?? Number.NaN;
       expect(Math.abs(Number(simulated?.goodput) / goodput - 1)).toBeLessThan(0.15);
     }
+  });
+
+  it('is predicted for reports, which say what no measurement had', () => {
+    const measurements = ({ choice, measurements }: Measured) => ({ candidate: choice.candidate, measurements });
+    const draw = { seed: 1, percentile: 99, requests: 200 };
+    const asked = at({ max_num_seqs: 128, kv_cache_dtype: 'fp8' });
+    const predictor = enginePredictorOf(all.map(measurements), draw, [asked]);
+    const predicted = predictor?.predict(problem.baseline, { mode: 'concurrency', value: 8 });
+    const [exact] = measured(problem, problem.baseline, [8]).measurements as [Measurement];
+    expect(predictor?.from).toBe(5);
+    expect(Number(predicted?.throughput.value) / exact.throughput.value).toBeCloseTo(1, 1);
+    expect(Number(predicted?.latencyMs(50)) / exact.latencyMs.p50).toBeCloseTo(1, 1);
+    expect(predicted?.extrapolates).toEqual([]);
+    expect(predictor?.predict(asked, { mode: 'concurrency', value: 8 })?.extrapolates).toEqual([
+      'batch size',
+      'variant',
+    ]);
+    expect(predictor?.predict(problem.baseline, { mode: 'request-rate', value: 8 })).toBeNull();
   });
 
   it('is less sure of settings that nobody has measured, and of more sequences at once', () => {
