@@ -1,5 +1,6 @@
 import { modelAnalyzer } from '../bench/analyzer.ts';
 import { perfAnalyzer, pythonClients } from '../bench/peers.ts';
+import { llamaLibrary, smolModel } from '../test/support/language/packages.ts';
 import { openvinoPackages } from '../test/support/openvino.ts';
 import { realTriton } from '../test/support/real-triton.ts';
 
@@ -9,3 +10,5 @@ await perfAnalyzer(install);
 await pythonClients(install);
 await modelAnalyzer(install);
 await openvinoPackages(install);
+await smolModel();
+await llamaLibrary();
