@@ -51,6 +51,17 @@ async function playProblem(plan: SuitePlan, problem: BudgetedProblem): Promise<R
   return results;
 }
 
+/** Returns the shares of the optimum within so many starts of a server, the original's among them. Needs one result at least. */
+export function sharesByStarts(
+  results: readonly Result[],
+  starts: number,
+): Pick<Summary, 'median' | 'worstTenth' | 'worst'> {
+  const shares = results
+    .map(({ outcome }) => outcome.standings.findLast(({ reloads }) => reloads < starts)?.share ?? 0)
+    .sort((a, b) => a - b);
+  return { median: quantileSorted(shares, 0.5), worstTenth: quantileSorted(shares, 0.1), worst: shares[0] as number };
+}
+
 /** Summarises the results of one sampler after this many measurements. Needs one result at least. */
 export function summaryOf(results: readonly Result[], measurements: number): Summary {
   const standings = results.map(({ outcome }) => outcome.standings[measurements - 1] as Standing);

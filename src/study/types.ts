@@ -127,6 +127,8 @@ export interface PredictedPoint {
   readonly throughput: number;
   /** Milliseconds, at the goal's percentile. */
   readonly latencyMs: number;
+  /** Of a language model: output tokens per second, of all and as one user sees them. The front is one of these two then. */
+  readonly tokens?: { readonly perSecond: number; readonly perUser: number };
 }
 
 /** What holds the best trial so far back, where models are tuned together: by the performance model, before anything is tried. */
@@ -150,7 +152,7 @@ export type Proposal = {
   readonly expectedGain?: number;
   /** The chance that its first measurement meets the goal, 0 to 1; where the sampler has a notion. */
   readonly chance?: number;
-  /** Where it has a notion: the throughput/latency front of what is left, by rising throughput. */
+  /** Where it has a notion: the throughput/latency front of what is left, of a language model that of tokens, by rising throughput. */
   readonly foreseen?: readonly PredictedPoint[];
   /** Values of settings that no trial has shown, as `name=value`; where the sampler looks for them. */
   readonly unseen?: readonly string[];

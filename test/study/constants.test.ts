@@ -3,7 +3,13 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 
 const root = join(import.meta.dirname, '../..');
-const rooms = ['src/perfmodel', 'src/perfmodel/network', 'src/study/search/queueing'];
+const rooms = [
+  'src/perfmodel',
+  'src/perfmodel/continuous',
+  'src/perfmodel/memory',
+  'src/perfmodel/network',
+  'src/study/search/queueing',
+];
 const files = rooms
   .flatMap((room) => readdirSync(join(root, room)).map((name) => `${room}/${name}`))
   .filter((name) => name.endsWith('.ts'))

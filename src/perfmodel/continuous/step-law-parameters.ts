@@ -27,10 +27,8 @@ export interface LawFactors {
   readonly steps: number;
 }
 
-export const NO_FACTORS: LawFactors = { prompts: 0, steps: 0 };
-
 /** Returns the law of parameters, with the factors of some settings on its times. */
-export function lawOf(parameters: readonly number[], { prompts, steps }: LawFactors = NO_FACTORS): EngineLaw {
+export function lawOf(parameters: readonly number[], { prompts, steps }: LawFactors): EngineLaw {
   const figure = (name: (typeof lawFigures)[number], factor = 0): number =>
     Math.exp((parameters[lawFigures.indexOf(name)] as number) + factor);
   return {

@@ -1,3 +1,4 @@
+import { ALL_ENGINES } from '../../../benchmark/engines/engines.ts';
 import { type SpeedKind, speedKinds } from '../../../benchmark/machine-speed.ts';
 import { ALL_PIPELINES } from '../../../benchmark/pipelines/pipelines.ts';
 import { mechanisms } from '../../../study/search/queueing/mechanisms.ts';
@@ -12,6 +13,8 @@ export interface BenchSearchOptions {
   readonly otherServers?: number;
   /** Made-up pipelines in place of all else. */
   readonly pipelines?: number;
+  /** Made-up engines of language models in place of all else. */
+  readonly engines?: number;
   readonly measurements?: number;
   readonly samplers: string;
   readonly statistics: boolean;
@@ -39,8 +42,8 @@ export const QUICK_OTHER_SERVERS = 1;
 /** A list of one's own is no search. */
 export const contestants: readonly SamplerName[] = samplerNames.filter((name) => name !== 'manual');
 
-/** Searches of pipelines are longer than those of one model. */
-export const USUAL_MEASUREMENTS = { one: 16, pipeline: 20 };
+/** Searches of pipelines are longer than those of one model; what counts for engines are starts, with several measurements each. */
+export const USUAL_MEASUREMENTS = { one: 16, pipeline: 20, engine: 60 };
 /** What a pipeline can be searched by for comparison. */
 export const ONE_BY_ONE = 'one-by-one';
 
@@ -61,9 +64,14 @@ export const benchSearchOptionTable: OptionTable<BenchSearchOptions> = {
     help: `play this many made-up pipelines (${ALL_PIPELINES} at most) instead of the other problems; the sampler \`${ONE_BY_ONE}\` tunes one model after the other`,
     parse: positiveWhole,
   },
+  engines: {
+    flags: '--engines <n>',
+    help: `play this many made-up engines of language models (${ALL_ENGINES} at most) instead of the other problems, and count starts`,
+    parse: positiveWhole,
+  },
   measurements: {
     flags: '--measurements <n>',
-    help: 'the length of each search, the original config among them (default: 16; 20 for pipelines)',
+    help: 'the length of each search, the original config among them (default: 16; 20 for pipelines, 60 for engines)',
     parse: positiveWhole,
   },
   samplers: { flags: '--samplers <names>', help: 'separated by commas', default: contestants.join(',') },

@@ -18,6 +18,7 @@ import {
   QUICK_SCENARIOS,
   USUAL_MEASUREMENTS,
 } from './options.ts';
+import { runBenchEngines } from './run-engines.ts';
 import { runBenchPipelines } from './run-pipelines.ts';
 import { refuseStudyOptions, runBenchStudies } from './run-studies.ts';
 import { printShares, tellChances } from './tables.ts';
@@ -32,9 +33,11 @@ export async function runBenchSearch(options: BenchSearchOptions, terminal: Term
     throw new TrituneError('USAGE', `there is no sampler '${unknown}' to compare`, `give some of ${known.join(',')}`);
   }
   const without = leftOut(options);
-  const measurements = options.measurements ?? USUAL_MEASUREMENTS[isOfPipelines ? 'pipeline' : 'one'];
+  const kind = isOfPipelines ? 'pipeline' : options.engines === undefined ? 'one' : 'engine';
+  const measurements = options.measurements ?? USUAL_MEASUREMENTS[kind];
   const samplers = Object.fromEntries(names.map((name) => [name, makeOf(name, measurements, without)]));
   if (isOfPipelines) return runBenchPipelines({ samplers, measurements }, options, terminal);
+  if (kind === 'engine') return runBenchEngines({ samplers, measurements }, options, terminal);
   const count = options.scenarios ?? (options.quick ? QUICK_SCENARIOS : ALL_SCENARIOS);
   const grids = options.grid?.map(gridOf) ?? recordedGrids();
   const made = scenarios(count);

@@ -1,4 +1,4 @@
-import { chancesOf, type Result, stopsOf, summaryOf } from '../../../benchmark/suite.ts';
+import { chancesOf, type Result, sharesByStarts, stopsOf, summaryOf } from '../../../benchmark/suite.ts';
 import type { Terminal } from '../../terminal.ts';
 
 const WIDEST_CELL = '  100 / 100 / 100'.length;
@@ -32,6 +32,32 @@ export function printShares(
       : 'none';
     terminal.print(
       `${name.padEnd(12)}${cells.map((cell) => cell.padStart(WIDEST_CELL)).join('')}   ${at.reloads.toFixed(1).padStart(7)}  ${at.seconds.toFixed(0).padStart(7)}  ${at.levels.toFixed(1).padStart(6)}  ${stopped}`,
+    );
+  }
+}
+
+const STARTS = [2, 4, 6, 8, 10];
+
+/** Shares of the optimum after some starts of a server, the original's among them, in per cent: median, worst tenth and worst. */
+export function printStarts(
+  title: string,
+  results: readonly Result[],
+  names: readonly string[],
+  terminal: Terminal,
+): void {
+  if (results.length === 0) return;
+  terminal.print('');
+  terminal.print(`${title}: % of the optimum, median / worst tenth / worst, by number of starts`);
+  const head = STARTS.map((count) => `${count}`.padStart(WIDEST_CELL)).join('');
+  terminal.print(`${''.padEnd(12)}${head}   searches`);
+  for (const name of names) {
+    const own = results.filter(({ sampler }) => sampler === name);
+    const cells = STARTS.map((starts) => {
+      const { median, worstTenth, worst } = sharesByStarts(own, starts);
+      return [median, worstTenth, worst].map(percent).join(' / ');
+    });
+    terminal.print(
+      `${name.padEnd(12)}${cells.map((cell) => cell.padStart(WIDEST_CELL)).join('')}   ${`${own.length}`.padStart(8)}`,
     );
   }
 }

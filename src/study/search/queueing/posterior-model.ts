@@ -4,6 +4,8 @@ import type { Choice } from '../../../perfmodel/modelled-config.ts';
 import { type Place, placeOf } from '../../../perfmodel/places.ts';
 import { type FigureName, figureNamed, isTokenFigure } from '../../../perfmodel/simulated.ts';
 import type { Measured, Simulator } from '../../../perfmodel/simulator.ts';
+import type { Measurement } from '../../../profiler/measurement.ts';
+import type { Candidate } from '../../../space/types.ts';
 import { type Normal, type Posterior, posteriorOf, type Reading } from '../../../stats/gaussian-process.ts';
 import { constraintsOf } from '../../goal/goal.ts';
 import { type Metrics, metricsOf } from '../../goal/metrics/registry.ts';
@@ -79,10 +81,15 @@ export function posteriorModelOf(
   return {
     placeOf: place,
     predictedPoint(choice, level) {
-      const [throughput, latency] = ['throughput', 'latency'].map((name) => modelFor(name)(choice, level));
-      return throughput && latency
-        ? { throughput: Math.exp(throughput.mean), latencyMs: Math.exp(latency.mean) }
-        : null;
+      const medians = (names: readonly string[]): (number | undefined)[] =>
+        names.map((name) => modelFor(name)(choice, level)).map((figure) => figure?.mean && Math.exp(figure.mean));
+      const [throughput, latencyMs] = medians(['throughput', 'latency']);
+      if (throughput === undefined || latencyMs === undefined) return null;
+      const [perSecond, perUser] = simulator.tokens
+        ? medians(['output-token-throughput', 'output-tokens-per-user'])
+        : [];
+      const tokens = perSecond !== undefined && perUser !== undefined ? { tokens: { perSecond, perUser } } : {};
+      return { throughput, latencyMs, ...tokens };
     },
     predict,
   };
@@ -122,6 +129,8 @@ function metricModelOf(
   if (name === 'instances') return ({ policy }) => exactly(policy.instances);
   if (name === 'max-batch-size') return ({ policy }) => exactly(Math.max(1, policy.maxBatchSize));
   if (name === 'gpu-memory') return gpuMemoryModel(measured);
+  if (name === PER_GPU && simulator.tokens)
+    return perGpuModel(simulator, measured, { place, longestDelayUs, without, metrics });
   return isSimulated(name, simulator)
     ? correctedFigure(name, simulator, measured, { longestDelayUs, without })
     : learnedModel(name, measured, place, metrics);
@@ -154,11 +163,36 @@ const UNKNOWN: Figure = { mean: 0, sd: 5, shared: 0 };
 
 const learnedHypotheses = hypothesesOf([0.1, 0.3, 0.6], 0.3, { common: 0.5, locals: [0.05], perDoublings: [0] });
 
+const PER_GPU = 'output-tokens-per-gpu';
+const OF_ALL_GPUS = 'output-token-throughput';
+
+/** Predicts the output tokens of each GPU: those of all, which are simulated, over the number of GPUs that candidates like it had. */
+function perGpuModel(simulator: Simulator, measured: readonly Measured[], correction: Correction): MetricModel {
+  const { longestDelayUs, without, metrics, place } = correction;
+  const ofAll = correctedFigure(OF_ALL_GPUS, simulator, measured, { longestDelayUs, without });
+  const share = regressed(measured, place, (measurement, candidate) => {
+    const [own, all] = [PER_GPU, OF_ALL_GPUS].map((name) => metrics.read(name, measurement, candidate));
+    return own !== undefined && all !== undefined && all > 0 ? own / all : undefined;
+  });
+  return (choice, level) => {
+    const [all, ratio] = [ofAll(choice, level), share(choice, level)];
+    return all && ratio && { mean: all.mean + ratio.mean, sd: Math.hypot(all.sd, ratio.sd), shared: all.shared };
+  };
+}
+
 /** Regresses a metric that the simulator does not predict on its readings: a Gaussian process around their mean. */
-function learnedModel(name: string, measured: readonly Measured[], place: PlaceOf, metrics: Metrics): MetricModel {
+const learnedModel = (name: string, measured: readonly Measured[], place: PlaceOf, metrics: Metrics): MetricModel =>
+  regressed(measured, place, (measurement, candidate) => metrics.read(name, measurement, candidate));
+
+/** Regresses a figure on what is read of the measurements. */
+function regressed(
+  measured: readonly Measured[],
+  place: PlaceOf,
+  read: (measurement: Measurement, candidate: Candidate) => number | undefined,
+): MetricModel {
   const readings = measured.flatMap(({ choice, measurements }) =>
     measurements.flatMap((measurement): Reading<Place>[] => {
-      const value = metrics.read(name, measurement, choice.candidate);
+      const value = read(measurement, choice.candidate);
       const at = place(choice, measurement.level.value);
       return value !== undefined && value > 0 ? [{ place: at, value: Math.log(value), noiseVariance: 0.02 ** 2 }] : [];
     }),

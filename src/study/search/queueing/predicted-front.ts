@@ -5,15 +5,18 @@ import type { PosteriorModel } from './posterior-model.ts';
 
 /**
  * Returns the Pareto front of predicted throughput (infer/s) and predicted latency (ms) over everything that could be measured next, by rising
- * throughput. Candidates with equal predictions appear once.
+ * throughput; of a language model that of output tokens per second, of all and as one user sees them. Candidates with equal predictions appear once.
  */
 export function predictedFront(
   points: readonly AcquisitionPoint[],
   posterior: PosteriorModel,
 ): readonly PredictedPoint[] {
   const predicted = points.flatMap(({ choice, level }) => posterior.predictedPoint(choice, level) ?? []);
-  return paretoFront(predicted.map(({ throughput, latencyMs }) => [-throughput, latencyMs]))
+  return paretoFront(predicted.map(costsOf))
     .map((index) => predicted[index] as PredictedPoint)
     .sort((a, b) => a.throughput - b.throughput)
     .filter(({ throughput }, index, front) => throughput !== front[index - 1]?.throughput);
 }
+
+const costsOf = ({ throughput, latencyMs, tokens }: PredictedPoint): [number, number] =>
+  tokens ? [-tokens.perSecond, -tokens.perUser] : [-throughput, latencyMs];

@@ -1,0 +1,164 @@
+import { median } from 'simple-statistics';
+import { describe, expect, it } from 'vitest';
+import { type Random, standardNormal } from '../../../src/base/random.ts';
+import type { Engine, EngineSettings } from '../../../src/benchmark/engines/engine.ts';
+import { engineProblem } from '../../../src/benchmark/engines/engine-problem.ts';
+import { engineCandidate, settingsOf } from '../../../src/benchmark/engines/engine-space.ts';
+import { engineAt } from '../../../src/benchmark/engines/engines.ts';
+import { measurementOf } from '../../../src/benchmark/measurement-of.ts';
+import type { TestProblem } from '../../../src/benchmark/problem.ts';
+import { pick, randomFor } from '../../../src/benchmark/random-for.ts';
+import { type EngineSimulator, engineSimulatorOf } from '../../../src/perfmodel/continuous/engine-simulator.ts';
+import { correctedFigure } from '../../../src/perfmodel/correction.ts';
+import { choiceOf } from '../../../src/perfmodel/modelled-config.ts';
+import type { Measured } from '../../../src/perfmodel/simulator.ts';
+import { readTokenFigure } from '../../../src/perfmodel/token-figures.ts';
+import type { Measurement } from '../../../src/profiler/measurement.ts';
+import type { StepLaw } from '../../../src/queueing/continuous/step-law.ts';
+import type { Candidate } from '../../../src/space/types.ts';
+
+const EXACTLY = { rate: 1, latency: 1, rateWidth: 0.02, latencyWidth: 0.05 };
+const LEVELS = [2, 4, 8, 16, 24, 32, 48];
+
+const candidatesOf = ({ space, refusal }: TestProblem): Candidate[] =>
+  [...space.assignments()]
+    .flatMap((assignment) => {
+      const outcome = space.build(assignment);
+      return outcome.legal ? [outcome.candidate] : [];
+    })
+    .filter((candidate) => refusal(candidate) === null);
+
+function measured(
+  { truth, noise }: TestProblem,
+  candidate: Candidate,
+  levels: readonly number[],
+  random?: Random,
+): Measured {
+  const of = (sd: number): number => (random ? Math.exp(sd * standardNormal(random)) : 1);
+  const measurements = levels.map((value): Measurement => {
+    const disturbance = { ...EXACTLY, rate: of(noise.throughput), latency: of(noise.latency) };
+    return measurementOf(truth(candidate, value), { mode: 'concurrency', value }, disturbance);
+  });
+  return { choice: choiceOf(candidate), measurements };
+}
+
+const simulatorFor = (problem: TestProblem, all: readonly Measured[]): EngineSimulator =>
+  engineSimulatorOf(all, {
+    ...{ mode: 'concurrency', percentile: 99, seed: 1 },
+    all: candidatesOf(problem).map(choiceOf),
+  }) as EngineSimulator;
+
+/** What is known where nothing was measured: some candidates at some levels. */
+function heldOutPoints(problem: TestProblem, all: readonly Measured[]) {
+  const seen = new Set(all.map(({ choice }) => choice.key));
+  const others = candidatesOf(problem).filter((candidate) => !seen.has(choiceOf(candidate).key));
+  return others
+    .filter((_, index) => index % 9 === 0)
+    .flatMap((candidate) =>
+      [6, 24].map((level) => {
+        const [exact] = measured(problem, candidate, [level]).measurements as [Measurement];
+        return { choice: choiceOf(candidate), level, exact };
+      }),
+    );
+}
+
+describe('an engine whose steps have another form than the law', () => {
+  // On a GPU with too little KV cache, and on cores with a number of threads to choose.
+  for (const index of [2, 3]) {
+    const problem = engineProblem(engineAt(index));
+    const random = randomFor(`held out ${index}`);
+    // Every number of threads is measured, but with few of the other settings.
+    const { threads } = engineAt(index).axes;
+    const others = Array.from({ length: 5 }, (_, place) => {
+      const wanted = threads[place % threads.length];
+      return pick(
+        candidatesOf(problem).filter((candidate) => settingsOf(candidate).threads === wanted),
+        random,
+      );
+    });
+    const all = [
+      measured(problem, problem.baseline, [1, 16], random),
+      ...others.map((candidate) => measured(problem, candidate, [pick(LEVELS, random), pick(LEVELS, random)], random)),
+    ];
+    it(`is predicted within 15 % in the median where nothing was measured, and the model knows how sure it is: ${problem.name}`, () => {
+      const simulator = simulatorFor(problem, all);
+      const points = heldOutPoints(problem, all);
+      expect(points.length).toBeGreaterThan(10);
+      for (const name of FIGURES) {
+        const figure = correctedFigure(name, simulator, all, { longestDelayUs: 0 });
+        const misses = points.flatMap(({ choice, level, exact }) => {
+          const [predicted, truth] = [figure(choice, level), readTokenFigure(name, exact)?.value];
+          if (!predicted || !truth) return [];
+          const log = predicted.mean - Math.log(truth);
+          return [{ share: Math.abs(Math.expm1(log)), deviations: Math.abs(log) / predicted.sd }];
+        });
+        // Tails of a queue are the hardest.
+        expect(median(misses.map(({ share }) => share)), name).toBeLessThan(name === 'ttft-p99' ? 0.25 : 0.15);
+        expect(misses.filter(({ deviations }) => deviations < 2.5).length / misses.length, name).toBeGreaterThan(0.7);
+      }
+    }, 120_000);
+  }
+});
+
+const FIGURES = ['output-token-throughput', 'tpot-avg', 'itl-p50', 'itl-p99', 'ttft-p50', 'ttft-p99'] as const;
+
+describe('an engine whose steps have the form of the law', () => {
+  const law: StepLaw = {
+    ...{ baseNs: 2e6, floorNs: 7e6, perPrefillTokenNs: 35e3, perDecodingNs: 90e3 },
+    ...{ perContextTokenNs: 40, perPrefillPairNs: 6, cv: 0 },
+  };
+  const engine: Engine = { ...engineAt(0), times: () => stepTimes(law), noise: { throughput: 0, latency: 0 } };
+  const problem = engineProblem(engine);
+  const at = (changes: Partial<EngineSettings>): Candidate =>
+    engineCandidate(engine, { ...engine.original, ...changes });
+  const all = [
+    measured(problem, problem.baseline, [1, 4, 16]),
+    measured(problem, at({ max_num_seqs: 64, max_num_batched_tokens: 512 }), [24, 64]),
+  ];
+  const simulator = simulatorFor(problem, all);
+
+  it('is predicted within 5 % for other settings', () => {
+    for (const candidate of [
+      at({ max_num_seqs: 32, max_num_batched_tokens: 0 }),
+      at({ max_num_seqs: 128, max_num_batched_tokens: 1024 }),
+    ]) {
+      const [exact] = measured(problem, candidate, [32]).measurements as [Measurement];
+      const simulated = simulator.predict(choiceOf(candidate), 32)?.tokens;
+      for (const name of ['output-token-throughput', 'tpot-avg', 'itl-p50', 'ttft-p50'] as const) {
+        const truth = readTokenFigure(name, exact)?.value ?? Number.NaN;
+        const miss = Math.abs(Number(simulated?.[name]) / truth - 1);
+        expect(miss, name).toBeLessThan(name === 'ttft-p50' ? 0.1 : 0.05);
+      }
+      // Requests near a limit are neither good nor bad to the model.
+      const goodput = readTokenFigure('goodput', exact)?.value ?? Number.NaN;
+      expect(Math.abs(Number(simulated?.goodput) / goodput - 1)).toBeLessThan(0.15);
+    }
+  });
+
+  it('is less sure of settings that nobody has measured, and of more sequences at once', () => {
+    const sure = (candidate: Candidate, level: number): number => simulator.uncertainty(choiceOf(candidate), level);
+    expect(sure(at({ kv_cache_dtype: 'fp8' }), 16)).toBeGreaterThan(3 * sure(problem.baseline, 16));
+    expect(sure(at({ max_num_seqs: 128 }), 128)).toBeGreaterThan(sure(at({ max_num_seqs: 64 }), 32));
+  });
+
+  it('says of a KV cache without place for the longest request that it cannot serve', () => {
+    expect(simulator.predict(choiceOf(engineCandidate({ ...engine, kvTokens: 500 }, engine.original)), 4)).toBeNull();
+  });
+
+  it('has nothing to say without figures of tokens', () => {
+    const blind = all.map(({ choice, measurements }) => ({
+      choice,
+      measurements: measurements.map(({ tokens: _, ...rest }) => rest),
+    }));
+    expect(engineSimulatorOf(blind, { mode: 'concurrency', percentile: 99, seed: 1, all: [] })).toBeNull();
+  });
+});
+
+const stepTimes = (law: StepLaw): ReturnType<Engine['times']> => ({
+  cv: 0,
+  stepNs: ({ prefillTokens, prefillPairs, decoding, contextTokens }) =>
+    law.baseNs +
+    Math.max(law.floorNs, law.perPrefillTokenNs * prefillTokens + law.perDecodingNs * decoding) +
+    law.perContextTokenNs * contextTokens +
+    law.perPrefillPairNs * prefillPairs,
+});
