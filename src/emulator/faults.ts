@@ -25,6 +25,8 @@ export interface Faults {
   disturbInfer?: (call: FaultyCall) => Disturbance | null;
   /** Time before this infer call is looked at, in milliseconds. */
   delayInferMs?: (call: FaultyCall) => number;
+  /** Tokens of an answer in a stream after which its connection is cut; null lets it go on to its end. */
+  cutAnswerAfter?: (call: FaultyCall) => number | null;
   /** What befalls this reading of a model's statistics; null lets it through. */
   disturbStatistics?: (call: FaultyCall) => 'forget' | 'fail' | null;
   /** What befalls this reading of the metrics page; null lets it through. */
@@ -74,6 +76,7 @@ export function bothFaults(first: Faults, second: Faults): Faults {
     dropConnection: (call) => first.dropConnection?.(call) || second.dropConnection?.(call) || false,
     disturbInfer: (call) => first.disturbInfer?.(call) ?? second.disturbInfer?.(call) ?? null,
     delayInferMs: (call) => (first.delayInferMs?.(call) ?? 0) + (second.delayInferMs?.(call) ?? 0),
+    cutAnswerAfter: (call) => first.cutAnswerAfter?.(call) ?? second.cutAnswerAfter?.(call) ?? null,
     disturbStatistics: (call) => first.disturbStatistics?.(call) ?? second.disturbStatistics?.(call) ?? null,
     disturbMetrics: () => first.disturbMetrics?.() ?? second.disturbMetrics?.() ?? null,
     failInfer: (call) => first.failInfer?.(call) ?? second.failInfer?.(call) ?? null,

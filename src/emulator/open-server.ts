@@ -11,7 +11,7 @@ import { profileFaults } from './profile/faults.ts';
 import { withComposingModels } from './profile/parts.ts';
 import { readStoredConfig } from './profile/posted-config.ts';
 import type { Profile } from './profile/schema.ts';
-import { ensembleSimulator, modelSimulatorOf } from './profile/simulators.ts';
+import { ensembleSimulator, languageSimulatorOf, modelSimulatorOf } from './profile/simulators.ts';
 import { Device } from './scheduling/device.ts';
 import { Processor } from './scheduling/processor.ts';
 import type { WakeUps } from './scheduling/wake-ups.ts';
@@ -89,14 +89,23 @@ function entriesOf(profile: Profile, random: Random, faults: Faults, gpus: numbe
   const entryOf = (
     config: Profile['ensembles' | 'models'][number]['config'],
     simulator: EntryOptions['modelSimulatorOf'],
-  ): ModelEntry =>
-    new ModelEntry(
-      { name: config.name, stored: readStoredConfig(config), gpus, modelSimulatorOf: simulator, faults, servingOf },
+    isLanguageModel = false,
+  ): ModelEntry => {
+    const stored = readStoredConfig(config);
+    return new ModelEntry(
+      { name: config.name, isLanguageModel, stored, gpus, modelSimulatorOf: simulator, faults, servingOf },
       around,
     );
-  const models = profile.models.map((model) =>
-    entryOf(model.config, (config, files) => modelSimulatorOf(model, config, random, elapsedNs, files)),
-  );
+  };
+  const models = profile.models.map((model) => {
+    const { language } = model;
+    if (!language) {
+      return entryOf(model.config, (config, files) => modelSimulatorOf(model, config, random, elapsedNs, files));
+    }
+    const simulatorOf: EntryOptions['modelSimulatorOf'] = (config, files) =>
+      languageSimulatorOf({ ...model, language }, profile.device.memory_mib, config, files, random);
+    return entryOf(model.config, simulatorOf, true);
+  });
   const ensembles = profile.ensembles.map((one) => entryOf(one.config, () => ensembleSimulator(one)));
   const entries: ReadonlyMap<string, ModelEntry> = new Map(
     [...models, ...ensembles].map((entry) => [entry.name, entry] as const),

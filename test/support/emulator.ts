@@ -95,3 +95,40 @@ export function everyKindProfile(change: { sequence_batching?: object; instances
     ],
   });
 }
+
+/** A profile with the language model `talk` on a GPU of 1000 MiB; parts of its `language` can be replaced. */
+export function languageProfile(
+  change: { step?: object; engine?: object; language?: object; model?: object; config?: object } = {},
+): Profile {
+  return profileSchema.parse({
+    name: 'language',
+    description: 'for tests',
+    source: 'synthetic',
+    device: { kind: 'gpu', name: 'GPU', memory_mib: 1000, power_w: { idle: 1, busy: 2 } },
+    models: [
+      {
+        config: {
+          name: 'talk',
+          backend: 'vllm',
+          model_transaction_policy: { decoupled: true },
+          input: [
+            { name: 'text_input', data_type: 'TYPE_STRING', dims: [1] },
+            { name: 'stream', data_type: 'TYPE_BOOL', dims: [1], optional: true },
+            { name: 'sampling_parameters', data_type: 'TYPE_STRING', dims: [1], optional: true },
+          ],
+          output: [{ name: 'text_output', data_type: 'TYPE_STRING', dims: [-1] }],
+          instance_group: [{ count: 1, kind: 'KIND_MODEL' }],
+          ...change.config,
+        },
+        language: {
+          step: { floor_ms: 4, per_prefill_token_us: 50, per_sequence_us: 100, ...change.step },
+          memory: { model_mib: 100, kv_bytes_per_token: 1024 },
+          engine: { max_num_seqs: 8, max_model_len: 2048, ...change.engine },
+          ...change.language,
+        },
+        load: { full_s: 0.02, add_s: 0.01, remove_s: 0.01 },
+        ...change.model,
+      },
+    ],
+  });
+}

@@ -1,7 +1,8 @@
 import protobuf from 'protobufjs';
 import { sequenceIn } from '../scheduling/sequence-mark.ts';
-import { type InferCall, type InferInput, placeIn } from '../wire/infer-call.ts';
+import { type InferCall, type InferInput, placeIn, type TextCall } from '../wire/infer-call.ts';
 import type { TensorPlace } from '../wire/shared-memory.ts';
+import { inputValues, textCallOf } from '../wire/text-call.ts';
 
 /**
  * The infer path's own reader and writer of ModelInferRequest and ModelInferResponse: tensors are measured, not
@@ -14,7 +15,7 @@ export function readInferRequest(bytes: Uint8Array): InferCall {
   let id = '';
   const inputs: ReadInput[] = [];
   const outputs: ReadOutput[] = [];
-  const rawSizes: number[] = [];
+  const raws: Uint8Array[] = [];
   const parameters: Record<string, unknown> = {};
   while (reader.pos < reader.len) {
     const tag = reader.uint32();
@@ -24,7 +25,7 @@ export function readInferRequest(bytes: Uint8Array): InferCall {
     else if (tag === tagOf(4)) readParameter(reader, parameters);
     else if (tag === tagOf(5)) inputs.push(readInput(reader));
     else if (tag === tagOf(6)) outputs.push(readOutput(reader));
-    else if (tag === tagOf(7)) rawSizes.push(skipBytes(reader));
+    else if (tag === tagOf(7)) raws.push(bytesIn(reader));
     else skipField(reader, tag);
   }
   checkEnd(reader, reader.len);
@@ -41,11 +42,34 @@ export function readInferRequest(bytes: Uint8Array): InferCall {
       const place = placeIn(parameters);
       if (place) return { ...input, size: { place } };
       if (elements !== null) return { ...input, size: { elements } };
-      const bytesGiven = rawSizes[raw] ?? 0;
+      const bytes = raws[raw]?.length ?? 0;
       raw += 1;
-      return { ...input, size: { bytes: bytesGiven } };
+      return { ...input, size: { bytes } };
     }),
+    text: textIn(inputs, raws, parameters),
   };
+}
+
+/** What a language model is asked: only then are values looked at. */
+function textIn(
+  inputs: readonly ReadInput[],
+  raws: readonly Uint8Array[],
+  parameters: Record<string, unknown>,
+): TextCall | undefined {
+  if (!inputs.some(({ datatype }) => datatype === 'BYTES')) return undefined;
+  let raw = 0;
+  const valued = inputs.map((input) => {
+    const travels = input.elements === null && !placeIn(input.parameters);
+    const bytes = travels ? raws[raw++] : undefined;
+    return { ...input, ...(bytes && { raw: bytes }) };
+  });
+  return textCallOf(inputValues(valued), parameters);
+}
+
+/** A view of the bytes of a field. */
+function bytesIn(reader: protobuf.Reader): Uint8Array {
+  const length = skipBytes(reader);
+  return reader.buf.subarray(reader.pos - length, reader.pos);
 }
 
 interface ReadInput {

@@ -56,11 +56,13 @@ export function streamInferMethod(context: ServerContext): (call: GrpcCall) => C
         const request = parsed(bytes, (failure) => call.fail(failure));
         if (!request) return;
         inFlight++;
-        const respond = (served: Servable, batch: number, isFinal: boolean): void =>
-          call.send(streamResponse(encodedAnswer(served, batch, request), request.id, isFinal));
+        const respond = (served: Servable, batch: number, isFinal: boolean, text?: string): void => {
+          const answer = text === undefined ? encodedAnswer(served, batch, request) : textAnswer(served, request, text);
+          call.send(streamResponse(answer, request.id, isFinal));
+        };
         runInfer(context, request, {
           oneAnswerOnly: null,
-          respond: (served, batch) => respond(served, batch, false),
+          respond: (served, batch, text) => respond(served, batch, false, text),
           done: (outcome) => {
             if (outcome.kind === 'answered') respond(outcome.served, outcome.batch, true);
             else if (outcome.kind === 'failed') fail(outcome.failure, request.id);
@@ -91,6 +93,9 @@ function parsed(bytes: Buffer, fail: (failure: ProtocolFailure) => void): InferC
 function disturb(call: GrpcCall, outcome: InferOutcome): void {
   if (outcome.kind === 'disturbed' && outcome.how !== 'hang') call.break(outcome.how);
 }
+
+const textAnswer = ({ signature, version }: Servable, { outputs, outputPlaces }: InferCall, text: string): Buffer =>
+  writeInferResponse(signature, version, 1, outputs, outputPlaces, text);
 
 function encodedAnswer(served: Servable, batch: number, { outputs, outputPlaces }: InferCall): Buffer {
   const key =

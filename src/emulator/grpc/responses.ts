@@ -6,13 +6,14 @@ import { zeroTensor } from '../wire/tensors.ts';
 /** The tag of a length-delimited field. */
 const tagOf = (field: number): number => (field << 3) | 2;
 
-/** A ModelInferResponse with zero tensors, without the request's id. */
+/** A ModelInferResponse with zero tensors, or with the `text` in those of bytes, without the request's id. */
 export function writeInferResponse(
   signature: ModelSignature,
   version: string,
   batch: number,
   outputNames: readonly string[],
   outputPlaces: ReadonlyMap<string, TensorPlace>,
+  text?: string,
 ): Buffer {
   const writer = protobuf.Writer.create();
   writer.uint32(tagOf(1)).string(signature.model).uint32(tagOf(2)).string(version);
@@ -25,10 +26,21 @@ export function writeInferResponse(
     writer.ldelim().ldelim();
   }
   // The real server gives empty bytes for what it wrote into shared memory.
-  for (const { name, datatype, shape } of outputs)
-    writer.uint32(tagOf(6)).bytes(outputPlaces.has(name) ? Buffer.alloc(0) : zeroTensor(datatype, shape));
+  for (const { name, datatype, shape } of outputs) {
+    const values = text !== undefined && datatype === 'BYTES' ? textTensor(text) : zeroTensor(datatype, shape);
+    writer.uint32(tagOf(6)).bytes(outputPlaces.has(name) ? Buffer.alloc(0) : values);
+  }
   const { buffer, byteOffset, length } = writer.finish();
   return Buffer.from(buffer, byteOffset, length);
+}
+
+/** One element of BYTES: its length in four bytes, little-endian, and the text. */
+function textTensor(text: string): Buffer {
+  const bytes = Buffer.from(text);
+  const tensor = Buffer.alloc(4 + bytes.length);
+  tensor.writeUInt32LE(bytes.length);
+  bytes.copy(tensor, 4);
+  return tensor;
 }
 
 /** The same response with the request's id: protobuf takes fields in any order. */

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { answersOpenAi } from '../language/openai/front.ts';
 import type { EncodedAnswer } from '../models/answer-cache.ts';
 import type { Servable } from '../models/servable.ts';
 import { type Front, listen, type ServerContext } from '../server-context.ts';
@@ -25,7 +26,8 @@ export function httpListener(context: ServerContext): RequestListener {
     const target = TARGET.exec(pathOf(request));
     readBody(request, (body) => {
       if (target && request.method === 'POST') run(context, target, body, request, response);
-      else void answer(context, body, request, response);
+      else if (!answersOpenAi(context, pathOf(request), body, request, response))
+        void answer(context, body, request, response);
     });
   };
 }

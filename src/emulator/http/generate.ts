@@ -7,6 +7,7 @@ import { breakConnection } from '../wire/broken-connection.ts';
 import { type InferOutcome, runInfer } from '../wire/infer.ts';
 import { chosenOutputs, type InferCall, type ModelSignature } from '../wire/infer-call.ts';
 import { elementCount } from '../wire/tensors.ts';
+import { textCallOf } from '../wire/text-call.ts';
 import { zeroValues } from './infer-codec.ts';
 import { sendFailure, sendJson } from './reply.ts';
 import { jsonOf } from './request.ts';
@@ -26,8 +27,8 @@ const NOT_ONE =
 export function generate(context: ServerContext, request: GenerateRequest, response: ServerResponse): void {
   const call = readGenerate(request, context.repository.serving(request.model, request.version).signature);
   const replies: Json[] = [];
-  const respond = (served: Servable, batch: number): void => {
-    const reply = flatReply(served, batch);
+  const respond = (served: Servable, batch: number, text?: string): void => {
+    const reply = flatReply(served, batch, text);
     replies.push(reply);
     if (request.isStream) sendEvent(response, reply);
   };
@@ -62,6 +63,7 @@ function readGenerate({ model, version, body }: GenerateRequest, signature: Mode
       }),
     ...{ outputs: [], outputPlaces: new Map(), wantsEmptyFinal: false },
     sequence: sequenceIn(Object.fromEntries(parameters)),
+    text: textCallOf(json),
   };
 }
 
@@ -72,8 +74,9 @@ function shapeFor(elements: number, shape: readonly number[], hasBatch: boolean)
   return shape.map((size, index) => (size >= 0 ? size : index === open ? Math.floor(elements / fixed) : 1));
 }
 
-function flatReply({ signature, version }: Servable, batch: number): Json {
+function flatReply({ signature, version }: Servable, batch: number, text?: string): Json {
   const outputs = chosenOutputs(signature, batch, []).map(({ name, datatype, shape }) => {
+    if (text !== undefined && datatype === 'BYTES') return [name, text] as const;
     const values = zeroValues({ datatype, shape });
     return [name, values.length === 1 ? (values[0] as Json) : values] as const;
   });

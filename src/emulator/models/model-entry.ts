@@ -3,6 +3,7 @@ import { BYTES_PER_MIB, MS_PER_S } from '../../base/units.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import type { ModelIndexEntry, ModelStatistics } from '../../triton/types.ts';
 import type { Faults } from '../faults.ts';
+import { LanguageVersion } from '../language/language-version.ts';
 import { admit } from '../scheduling/admission.ts';
 import type { ModelSimulator } from '../scheduling/model-simulator.ts';
 import { type Placement, place } from '../scheduling/placement.ts';
@@ -17,6 +18,7 @@ import { VersionStatistics } from './version-statistics.ts';
 
 export interface EntryOptions {
   readonly name: string;
+  readonly isLanguageModel?: boolean;
   /** What a load without a config loads: the profile's config, with defaults. */
   readonly stored: ModelConfig;
   readonly gpus: number;
@@ -67,6 +69,10 @@ export class ModelEntry {
 
   get stored(): ModelConfig {
     return this.#options.stored;
+  }
+
+  get isLanguageModel(): boolean {
+    return this.#options.isLanguageModel === true;
   }
 
   get isRemoved(): boolean {
@@ -278,9 +284,15 @@ export class ModelEntry {
     const { config } = placement;
     const { servingOf } = this.#options;
     const { clock } = this.#around;
-    this.#serving = config.ensemble_scheduling
-      ? new EnsembleVersion({ model, version, config, lifetime, clock, serving: servingOf })
-      : new ServedVersion({ model, version, placement, lifetime, simulator, warmUp, servingOf }, this.#around);
+    const { language } = simulator;
+    if (config.ensemble_scheduling) {
+      this.#serving = new EnsembleVersion({ model, version, config, lifetime, clock, serving: servingOf });
+    } else if (language) {
+      this.#serving = new LanguageVersion({ model, version, config, language, lifetime }, this.#around);
+    } else {
+      const options = { model, version, placement, lifetime, simulator, warmUp, servingOf };
+      this.#serving = new ServedVersion(options, this.#around);
+    }
     if (this.#version !== version) this.#former.add(this.#version);
     this.#former.delete(version);
     this.#version = version;

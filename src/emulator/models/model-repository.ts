@@ -31,6 +31,11 @@ export class ModelRepository {
     return [...this.#entries.values()];
   }
 
+  /** Whether any of the models is a language model, loaded or not. */
+  get hasLanguageModels(): boolean {
+    return this.models.some((entry) => entry.isLanguageModel);
+  }
+
   /** Triton's strict readiness, over all models. */
   get isReady(): boolean {
     return this.models.every((entry) => entry.isSettled);

@@ -3,7 +3,7 @@ import type { ModelConfig } from '../../triton/config/model-config.ts';
 import type { Placement } from '../scheduling/placement.ts';
 import type { SequenceMark } from '../scheduling/sequence-mark.ts';
 import type { WarmUp } from '../scheduling/warm-up.ts';
-import type { ModelSignature } from '../wire/infer-call.ts';
+import type { ModelSignature, TextCall } from '../wire/infer-call.ts';
 import type { ProtocolFailure } from '../wire/protocol-failure.ts';
 import type { AnswerCache } from './answer-cache.ts';
 import type { VersionStatistics } from './version-statistics.ts';
@@ -14,8 +14,10 @@ export interface Job {
   readonly id: string;
   readonly samples: number;
   readonly sequence: SequenceMark | null;
-  /** A decoupled model has one of its responses. */
-  respond?(): void;
+  /** For a language model: what it is to answer. */
+  readonly text?: TextCall | undefined;
+  /** A decoupled model has one of its responses; a language model's holds a text. */
+  respond?(text?: string): void;
   /** No more will come. `compute`: the execution that served it, when there was one. */
   done(failure: ProtocolFailure | null, compute: ExecutionSplit | null): void;
 }

@@ -34,11 +34,15 @@ export function profileFaults(profile: Profile, random: Random): Faults {
     // The first question about a request: it counts it.
     disturbInfer: (call) => {
       const fault = models.get(call.model)?.nextRequest();
-      return !fault || fault.what === 'fail' || fault.what === 'delay' ? null : fault.what;
+      return !fault || fault.what === 'fail' || fault.what === 'delay' || fault.what === 'cut' ? null : fault.what;
     },
     delayInferMs: (call) => {
       const fault = models.get(call.model)?.request;
       return fault?.what === 'delay' ? fault.delay_ms : 0;
+    },
+    cutAnswerAfter: (call) => {
+      const fault = models.get(call.model)?.request;
+      return fault?.what === 'cut' ? fault.after_tokens : null;
     },
     disturbStatistics: (call) => models.get(call.model)?.nextReading()?.what ?? null,
     disturbMetrics: () => profile.faults.metrics ?? null,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Json } from '../../base/json.ts';
+import { languageSchema } from '../language/language-schema.ts';
 
 const positive = z.number().positive();
 const atLeastZero = z.number().min(0);
@@ -87,7 +88,7 @@ const loadFault = z.strictObject({
 
 const inferFault = z.strictObject({
   what: z.enum([
-    ...['fail', 'delay', 'hang', 'crash', 'unload', 'reload', 'remove'],
+    ...['fail', 'delay', 'hang', 'crash', 'unload', 'reload', 'remove', 'cut'],
     ...['close', 'half-close', 'reset', 'garbage', 'reset-stream', 'go-away'],
   ] as const),
   /** Requests that succeed first. */
@@ -103,6 +104,8 @@ const inferFault = z.strictObject({
   message: z.string().min(1).default('failed, as the profile says'),
   /** For `delay`. */
   delay_ms: atLeastZero.default(0),
+  /** For `cut`, of a language model's stream: tokens that still come. */
+  after_tokens: z.int().min(1).default(1),
 });
 
 const statisticsFault = z.strictObject({
@@ -131,7 +134,10 @@ const bls = z.strictObject({
 
 const tensor = z.looseObject({ name: z.string().min(1), data_type: z.string(), dims: z.array(z.int()) });
 
-const model = z.strictObject({
+/** What a language model has in the place of a law: its engine executes no batches. */
+const NO_LAW = law.parse({ execution_ms: [[1, 1]] });
+
+const modelFields = z.strictObject({
   /** A whole model config, in the field names of config.pbtxt; read like one that a client posts. */
   config: z.looseObject({
     name: z.string().min(1),
@@ -139,7 +145,9 @@ const model = z.strictObject({
     input: z.array(tensor).min(1),
     output: z.array(tensor).min(1),
   }),
-  law,
+  law: law.optional(),
+  /** In the place of a law: a language model, whose engine batches continuously. */
+  language: languageSchema.optional(),
   /** The models that it calls from its code (business logic scripting), after the work of its law; its instance waits for them. */
   bls: bls.optional(),
   arms: z.array(arm).default([]),
@@ -173,6 +181,12 @@ const model = z.strictObject({
   /** Network time between server and clients, both ways together. */
   network_ms: atLeastZero.default(0),
 });
+
+const model = modelFields
+  .refine((fields) => (fields.law === undefined) !== (fields.language === undefined), {
+    error: 'a model has either a law or language',
+  })
+  .transform((fields) => ({ ...fields, law: fields.law ?? NO_LAW }));
 
 const ensemble = z.strictObject({
   /** A whole config of an ensemble, whose steps name models of the profile. */

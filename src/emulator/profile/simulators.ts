@@ -2,9 +2,12 @@ import type { Random } from '../../base/random.ts';
 import { MS_PER_S, msToNs } from '../../base/units.ts';
 import { executionNs, type ServiceLaw, spreadOf } from '../../queueing/service-law.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
+import { languageModelOf } from '../language/language-model.ts';
+import type { LanguageProfile } from '../language/language-schema.ts';
 import { holdsText, NO_FILES, type UploadedFiles } from '../models/uploaded-files.ts';
 import type { BlsPlan } from '../scheduling/bls-plan.ts';
 import type { ModelSimulator } from '../scheduling/model-simulator.ts';
+import { asProtocolFailure } from '../wire/protocol-failure.ts';
 import { configMeets } from './config-paths.ts';
 import type { Arm, ModelProfile, Profile } from './schema.ts';
 
@@ -26,6 +29,7 @@ export function modelSimulatorOf(
   const memoryScale = arms.reduce((product, arm) => product * arm.memory_scale, 1);
   const samples = Math.max(1, config.max_batch_size ?? 0);
   return {
+    language: null,
     executionNs: (batchSize, busy) =>
       executionNs(law, batchSize, busy) * spread() * driftFactor(profile.drift, elapsedNs),
     deviceShare: profile.law.device_share,
@@ -47,6 +51,25 @@ export function modelSimulatorOf(
       removeSeconds: profile.load.remove_s,
     },
   };
+}
+
+/**
+ * Returns the simulator of a profile's language model, with the settings of an uploaded `model.json`; settings that its engine would not
+ * start with are its refusal.
+ */
+export function languageSimulatorOf(
+  profile: ModelProfile & { readonly language: LanguageProfile },
+  deviceMib: number,
+  config: ModelConfig,
+  files: UploadedFiles,
+  random: Random,
+): ModelSimulator {
+  const plain = modelSimulatorOf(profile, config, random, () => 0, files);
+  try {
+    return { ...plain, language: languageModelOf(profile.language, deviceMib, files, random) };
+  } catch (error) {
+    return { ...plain, refusal: asProtocolFailure(error).message };
+  }
 }
 
 function blsPlanOf({ bls }: ModelProfile): BlsPlan | null {
@@ -91,6 +114,7 @@ function driftFactor(drift: ModelProfile['drift'], elapsedNs: () => number): num
 /** An ensemble has no instances, no memory and no executions of its own. */
 export function ensembleSimulator({ load }: Profile['ensembles'][number]): ModelSimulator {
   return {
+    language: null,
     executionNs: () => 0,
     deviceShare: 0,
     bls: null,

@@ -16,8 +16,22 @@ export interface InferCall {
   /** By the name of an output: where in shared memory it shall be written. */
   readonly outputPlaces: ReadonlyMap<string, TensorPlace>;
   readonly sequence: SequenceMark | null;
+  /** For a language model: what it is to answer. Undefined where the inputs hold no text. */
+  readonly text?: TextCall | undefined;
   /** True on a stream whose client wants a final response without outputs from a decoupled model, which says that there are no more. */
   readonly wantsEmptyFinal: boolean;
+}
+
+/** A text to answer, as Triton's backends of language models take it. */
+export interface TextCall {
+  readonly texts: readonly string[];
+  /** null: as long as the model likes. */
+  readonly maxTokens: number | null;
+  readonly minTokens: number;
+  readonly ignoresEnd: boolean;
+  readonly stops: readonly string[];
+  /** A response for each token, else one for all. */
+  readonly isStream: boolean;
 }
 
 export interface InferInput {

@@ -1,4 +1,4 @@
-import type { Disturbance, Meddling } from '../faults.ts';
+import type { Disturbance, FaultyCall, Meddling } from '../faults.ts';
 import type { Servable } from '../models/servable.ts';
 import type { ServerContext } from '../server-context.ts';
 import type { Breakage } from './broken-connection.ts';
@@ -17,8 +17,8 @@ export type InferOutcome =
 export interface InferListener {
   /** What a decoupled model is refused with; null where any number of responses can be given. */
   readonly oneAnswerOnly: string | null;
-  /** One response of a decoupled model. */
-  respond?(served: Servable, batch: number): void;
+  /** One response of a decoupled model; `text` is a language model's. */
+  respond?(served: Servable, batch: number, text?: string): void;
   /** Called once, possibly before `runInfer` returns; again with the failure when it throws. */
   done(outcome: InferOutcome): void;
 }
@@ -26,8 +26,16 @@ export interface InferListener {
 type InferContext = Pick<ServerContext, 'repository' | 'faults' | 'sharedMemory' | 'crash'>;
 
 /** Checks a call and runs it through its model. */
-export function runInfer(context: InferContext, call: InferCall, listener: InferListener): void {
-  const { faults, repository, crash } = context;
+export const runInfer = (context: InferContext, call: InferCall, listener: InferListener): void =>
+  throughFaults(context, call, listener, () => admit(context, call, listener));
+
+/** Lets befall a call what the faults say, or lets it through. */
+export function throughFaults(
+  { faults, repository, crash }: Pick<ServerContext, 'repository' | 'faults' | 'crash'>,
+  call: FaultyCall,
+  listener: Pick<InferListener, 'done'>,
+  run: () => void,
+): void {
   const disturbance = faults.dropConnection?.(call) ? 'close' : (faults.disturbInfer?.(call) ?? null);
   const failure = faults.failInfer?.(call) ?? null;
   const delayMs = faults.delayInferMs?.(call) ?? 0;
@@ -35,8 +43,8 @@ export function runInfer(context: InferContext, call: InferCall, listener: Infer
   if (disturbance === 'crash') crash();
   else if (isBroken(disturbance)) listener.done({ kind: 'disturbed', how: disturbance });
   else if (failure) listener.done({ kind: 'failed', failure: new ProtocolFailure(failure.status, failure.message) });
-  else if (delayMs > 0) setTimeout(() => admit(context, call, listener), delayMs).unref();
-  else admit(context, call, listener);
+  else if (delayMs > 0) setTimeout(run, delayMs).unref();
+  else run();
 }
 
 const isBroken = (disturbance: Disturbance | null): disturbance is 'hang' | Breakage =>
@@ -78,9 +86,10 @@ function submit(
     id: call.id,
     samples: batch,
     sequence: call.sequence,
-    respond: () => {
+    text: call.text,
+    respond: (text) => {
       const failure = writeOutputs(sharedMemory, served, batch, call);
-      unanswered ??= failure ?? attempt(() => listener.respond?.(served, batch));
+      unanswered ??= failure ?? attempt(() => listener.respond?.(served, batch, text));
     },
     done: (ended) => {
       const failure = ended ?? (served.isDecoupled ? unanswered : writeOutputs(sharedMemory, served, batch, call));

@@ -1,18 +1,23 @@
 import { Command } from 'commander';
+import { realClock } from '../../../base/clock.ts';
 import { TrituneError } from '../../../base/errors.ts';
+import { MS_PER_S } from '../../../base/units.ts';
 import { loadProfile, profileNames } from '../../../emulator/profile/profiles.ts';
 import type { Profile } from '../../../emulator/profile/schema.ts';
 import { addOptions, type OptionTable } from '../../options/option-table.ts';
-import { wholeNumber } from '../../options/option-values.ts';
+import { durationSeconds, wholeNumber } from '../../options/option-values.ts';
 import type { Terminal } from '../../terminal.ts';
+import { addEngineSwitches, type EngineOptions, engineOptionTable, engineSettingsOf } from './engine-options.ts';
 
-interface EmulateOptions {
+interface EmulateOptions extends EngineOptions {
   readonly profile?: string;
   readonly from?: string;
   readonly writeProfile?: string;
   readonly host: string;
   readonly grpcPort: number;
   readonly httpPort: number;
+  readonly port?: number;
+  readonly startDelay?: number;
   readonly metricsPort: number;
   readonly controlMode: 'explicit' | 'none' | 'poll';
   readonly seed: number;
@@ -40,6 +45,12 @@ const table: OptionTable<EmulateOptions> = {
   host: { flags: '--host <address>', help: 'where to listen', default: '127.0.0.1' },
   grpcPort: port('grpc', 8001),
   httpPort: port('http', 8000),
+  port: { flags: '--port <port>', help: 'as --http-port', parse: wholeNumber },
+  startDelay: {
+    flags: '--start-delay <duration>',
+    help: 'listen after so long, as an engine that reads its weights first',
+    parse: durationSeconds,
+  },
   metricsPort: port('metrics', 8002),
   controlMode: {
     flags: '--control-mode <mode>',
@@ -48,16 +59,23 @@ const table: OptionTable<EmulateOptions> = {
     default: 'explicit',
   },
   seed: { flags: '--seed <n>', help: 'seed of the noise', parse: wholeNumber, default: 1 },
+  ...engineOptionTable,
 };
 
 /** `tritune emulate`: serves until it is interrupted. */
 export function emulateCommand(terminal: Terminal): Command {
   const command = new Command('emulate').description(
-    "serve a profile's models as a Triton would: same protocols, emulated compute",
+    "serve a profile's models as a Triton would: same protocols, emulated compute; language models over OpenAI's API too",
   );
-  return addOptions(command, table).action(async ({ profile, from, writeProfile, ...options }: EmulateOptions) => {
+  addOptions(command, table);
+  addEngineSwitches(command);
+  return command.action(async (options: EmulateOptions) => {
     const { startEmulator } = await import('../../../emulator/start-emulator.ts');
-    const emulator = await startEmulator({ profile: await profileOf({ profile, from, writeProfile }), ...options });
+    const { withEngineSettings } = await import('../../../emulator/language/language-model.ts');
+    const profile = withEngineSettings(await profileOf(options), engineSettingsOf(options));
+    const { httpPort, port = httpPort, startDelay = 0 } = options;
+    await realClock.sleep(startDelay * MS_PER_S);
+    const emulator = await startEmulator({ ...options, profile, httpPort: port });
     terminal.print(emulator.startupLine);
     const interrupted = new Promise<void>((resolve) => {
       for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => resolve());

@@ -1,0 +1,79 @@
+import { NS_PER_S } from '../../base/units.ts';
+import type { StepWork } from '../../queueing/continuous/step-law.ts';
+
+/** Why a generation ended, in vLLM's words. */
+export type FinishReason = 'stop' | 'length' | 'abort';
+
+/** Bounds of the buckets of times in seconds: from a millisecond to minutes, as the engines' pages have them. */
+const SECONDS = [
+  0.001, 0.0025, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80, 160,
+];
+const TOKENS = [1, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384];
+
+/** A histogram as Prometheus has them: each bucket holds what is no more than its bound. */
+export class BucketCounts {
+  readonly bounds: readonly number[];
+  readonly #counts: number[];
+  sum = 0;
+  count = 0;
+
+  constructor(bounds: readonly number[]) {
+    this.bounds = bounds;
+    this.#counts = bounds.map(() => 0);
+  }
+
+  add(value: number): void {
+    this.sum += value;
+    this.count++;
+    const bucket = this.bounds.findIndex((bound) => value <= bound);
+    if (bucket >= 0) this.#counts[bucket] = (this.#counts[bucket] as number) + 1;
+  }
+
+  /** How many values each bound is not below. */
+  get cumulative(): readonly number[] {
+    let sum = 0;
+    return this.#counts.map((count) => {
+      sum += count;
+      return sum;
+    });
+  }
+}
+
+/** What an engine has done since its start. */
+export class EngineFigures {
+  promptTokens = 0;
+  generationTokens = 0;
+  cachedTokens = 0;
+  readonly finishedBy = new Map<FinishReason, number>([
+    ['stop', 0],
+    ['length', 0],
+    ['abort', 0],
+  ]);
+  readonly ttftS = new BucketCounts(SECONDS);
+  readonly interTokenS = new BucketCounts(SECONDS);
+  readonly endToEndS = new BucketCounts(SECONDS);
+  readonly queueS = new BucketCounts(SECONDS);
+  readonly stepTokens = new BucketCounts(TOKENS);
+
+  admitted(promptTokens: number, cachedTokens: number, queueNs: number): void {
+    this.promptTokens += promptTokens;
+    this.cachedTokens += cachedTokens;
+    this.queueS.add(queueNs / NS_PER_S);
+  }
+
+  stepped({ prefillTokens, decoding }: StepWork): void {
+    this.stepTokens.add(prefillTokens + decoding);
+  }
+
+  /** A token came; `firstNs` is the time to it where it was the first, `gapNs` that since the one before. */
+  emitted(firstNs: number | null, gapNs: number): void {
+    this.generationTokens++;
+    if (firstNs === null) this.interTokenS.add(gapNs / NS_PER_S);
+    else this.ttftS.add(firstNs / NS_PER_S);
+  }
+
+  finished(reason: FinishReason, endToEndNs: number): void {
+    this.finishedBy.set(reason, (this.finishedBy.get(reason) ?? 0) + 1);
+    if (reason !== 'abort') this.endToEndS.add(endToEndNs / NS_PER_S);
+  }
+}

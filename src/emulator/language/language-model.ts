@@ -1,0 +1,81 @@
+import { messageOf, TrituneError } from '../../base/errors.ts';
+import type { Random } from '../../base/random.ts';
+import { NS_PER_MS, NS_PER_US } from '../../base/units.ts';
+import type { ContinuousPolicy } from '../../queueing/continuous/policy.ts';
+import type { StepLaw } from '../../queueing/continuous/step-law.ts';
+import { spreadOf } from '../../queueing/service-law.ts';
+import type { UploadedFiles } from '../models/uploaded-files.ts';
+import type { Profile } from '../profile/schema.ts';
+import { Answerer } from './answer.ts';
+import { changedSettings, type EngineSettings, policyOf, uploadedSettings } from './engine-settings.ts';
+import type { LanguageProfile } from './language-schema.ts';
+
+/** A language model with the settings that it is loaded with. */
+export interface LanguageModel {
+  readonly policy: ContinuousPolicy;
+  readonly law: StepLaw;
+  /** Draws a factor on each step's time. */
+  readonly spread: () => number;
+  readonly answerer: Answerer;
+  /** Tokens of a prompt and its answer together, at most. */
+  readonly mostTokens: number;
+}
+
+/** Returns the profile with these settings of all its engines in place of its own. Errors: USAGE where it has none, or for a wrong value. */
+export function withEngineSettings(profile: Profile, changes: Partial<EngineSettings>): Profile {
+  if (Object.keys(changes).length === 0) return profile;
+  if (!profile.models.some(({ language }) => language)) {
+    throw new TrituneError(
+      'USAGE',
+      `profile '${profile.name}' has no language model`,
+      "leave out the engine's options",
+    );
+  }
+  try {
+    const models = profile.models.map((model) => {
+      const { language } = model;
+      return language
+        ? { ...model, language: { ...language, engine: changedSettings(language.engine, changes) } }
+        : model;
+    });
+    return { ...profile, models };
+  } catch (error) {
+    throw new TrituneError('USAGE', messageOf(error), "see vLLM's own list of engine arguments");
+  }
+}
+
+/** The time of a profile's steps. */
+export function stepLawOf({ step }: LanguageProfile): StepLaw {
+  return {
+    baseNs: step.base_ms * NS_PER_MS,
+    floorNs: step.floor_ms * NS_PER_MS,
+    perPrefillTokenNs: step.per_prefill_token_us * NS_PER_US,
+    perDecodingNs: step.per_sequence_us * NS_PER_US,
+    perContextTokenNs: step.per_context_token_ns,
+    perPrefillPairNs: step.per_prefill_pair_ns,
+    cv: step.cv,
+  };
+}
+
+/**
+ * Returns a profile's language model, with the settings of an uploaded `model.json` in place of its own. Throws INVALID_ARGUMENT for
+ * settings that its engine would not start with.
+ */
+export function languageModelOf(
+  profile: LanguageProfile,
+  deviceMib: number,
+  files: UploadedFiles,
+  random: Random,
+): LanguageModel {
+  const settings = uploadedSettings(profile.engine, files);
+  const { model_mib: modelMib, kv_bytes_per_token: kvBytesPerToken } = profile.memory;
+  const law = stepLawOf(profile);
+  const { mean, std } = profile.answer_tokens;
+  return {
+    policy: policyOf(settings, { deviceMib, modelMib, kvBytesPerToken }),
+    law,
+    spread: spreadOf(law.cv, random),
+    answerer: new Answerer({ kind: 'log-normal', mean, std }, random),
+    mostTokens: settings.max_model_len,
+  };
+}

@@ -1,0 +1,81 @@
+import type { ServerResponse } from 'node:http';
+import { sendJson } from '../../http/reply.ts';
+import type { TextAnswer } from '../language-version.ts';
+
+/** The two endpoints differ in their words alone. */
+export type OpenAiKind = 'chat' | 'completion';
+
+export interface ReplyHead {
+  readonly kind: OpenAiKind;
+  readonly id: string;
+  readonly model: string;
+  /** Seconds since 1970. */
+  readonly created: number;
+}
+
+const usageOf = ({ promptTokens, outputTokens, submitted }: TextAnswer) => ({
+  prompt_tokens: promptTokens,
+  total_tokens: promptTokens + outputTokens,
+  completion_tokens: outputTokens,
+  prompt_tokens_details: { cached_tokens: submitted.cachedTokens },
+});
+
+/** The whole answer as one JSON object. */
+export function sendAnswer(response: ServerResponse, { kind, ...head }: ReplyHead, answer: TextAnswer): void {
+  const content = kind === 'chat' ? { message: { role: 'assistant', content: answer.text } } : { text: answer.text };
+  sendJson(response, 200, {
+    ...head,
+    object: kind === 'chat' ? 'chat.completion' : 'text_completion',
+    choices: [{ index: 0, ...content, logprobs: null, finish_reason: answer.finish }],
+    usage: usageOf(answer),
+  });
+}
+
+/** An answer as server-sent events, a chunk for each token, as vLLM writes them. */
+export class AnswerStream {
+  readonly #response: ServerResponse;
+  readonly #kind: OpenAiKind;
+  /** What every chunk begins with, as JSON without its closing brace. */
+  readonly #head: string;
+
+  constructor(response: ServerResponse, { kind, id, model, created }: ReplyHead) {
+    this.#response = response;
+    this.#kind = kind;
+    const object = kind === 'chat' ? 'chat.completion.chunk' : 'text_completion';
+    this.#head = JSON.stringify({ id, object, created, model }).slice(0, -1);
+  }
+
+  /** The status and the head of the reply go before the first token, as soon as the request is taken. */
+  open(): void {
+    this.#response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' });
+    this.#response.flushHeaders();
+  }
+
+  token(text: string, isFirst: boolean, finish: string | null): void {
+    if (this.#kind === 'completion') this.#choice({ text }, finish);
+    else {
+      const role = isFirst ? this.#chunk([{ ...choice, delta: { role: 'assistant', content: '' } }]) : '';
+      this.#write(role + this.#chunk([{ ...choice, delta: { content: text }, finish_reason: finish }]));
+    }
+  }
+
+  end(usage: TextAnswer | null): void {
+    const last = usage ? this.#chunk([], usageOf(usage)) : '';
+    this.#response.end(`${last}data: [DONE]\n\n`);
+  }
+
+  #choice(content: object, finish: string | null): void {
+    this.#write(this.#chunk([{ ...choice, ...content, finish_reason: finish }]));
+  }
+
+  #chunk(choices: readonly object[], usage?: object): string {
+    const rest = usage ? `,"usage":${JSON.stringify(usage)}` : '';
+    return `data: ${this.#head},"choices":${JSON.stringify(choices)}${rest}}\n\n`;
+  }
+
+  #write(text: string): void {
+    this.#response.write(text);
+  }
+}
+
+const choice = { index: 0, logprobs: null, finish_reason: null };

@@ -1,0 +1,90 @@
+import { z } from 'zod';
+import type { TextRequest } from '../language-version.ts';
+import { OpenAiFailure } from './failure.ts';
+
+/** What a client asks of one of OpenAI's endpoints. */
+export interface OpenAiRequest extends TextRequest {
+  /** undefined: the only one that there is. */
+  readonly model: string | undefined;
+  readonly isStream: boolean;
+  readonly includesUsage: boolean;
+}
+
+const count = z.int().min(1).nullish();
+
+const common = {
+  model: z.string().nullish(),
+  max_tokens: count,
+  min_tokens: z.int().min(0).nullish(),
+  ignore_eos: z.boolean().nullish(),
+  stop: z.union([z.string(), z.array(z.string())]).nullish(),
+  stream: z.boolean().nullish(),
+  stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
+  n: z.literal(1, { error: 'only one answer is given to a request' }).nullish(),
+};
+
+const part = z.looseObject({ type: z.literal('text', { error: 'only texts are understood' }), text: z.string() });
+const chat = z.looseObject({
+  ...common,
+  max_completion_tokens: count,
+  messages: z
+    .array(z.looseObject({ role: z.string(), content: z.union([z.string(), z.array(part)]).nullish() }))
+    .min(1),
+});
+
+const completion = z.looseObject({
+  ...common,
+  prompt: z.union([z.string(), z.array(z.int().min(0)), z.tuple([z.string()]), z.tuple([z.array(z.int().min(0))])]),
+});
+
+/** vLLM's and OpenAI's own for completions. */
+const USUAL_COMPLETION_TOKENS = 16;
+
+/** Reads a body of `/v1/chat/completions`. Throws an OpenAiFailure. */
+export function readChat(body: Buffer): OpenAiRequest {
+  const given = checked(chat, body);
+  const texts = given.messages.map(({ content }) =>
+    Array.isArray(content) ? content.map(({ text }) => text).join('') : (content ?? ''),
+  );
+  return { texts, ...wishOf(given), maxTokens: given.max_completion_tokens ?? given.max_tokens ?? null };
+}
+
+/** Reads a body of `/v1/completions`. Throws an OpenAiFailure. */
+export function readCompletion(body: Buffer): OpenAiRequest {
+  const given = checked(completion, body);
+  const prompt = given.prompt;
+  const texts =
+    typeof prompt === 'string'
+      ? [prompt]
+      : prompt.flat().map((each) => (typeof each === 'string' ? each : tokenWord(each)));
+  return { texts, ...wishOf(given), maxTokens: given.max_tokens ?? USUAL_COMPLETION_TOKENS };
+}
+
+/** A prompt may come as the numbers of its tokens: one word stands for each. */
+const tokenWord = (id: number): string => String(id).replace(/\d/g, (digit) => 'abcdefghij'[Number(digit)] as string);
+
+function wishOf(given: z.infer<typeof chat> | z.infer<typeof completion>): Omit<OpenAiRequest, 'texts' | 'maxTokens'> {
+  const { stop, model, stream_options: options } = given;
+  return {
+    model: model ?? undefined,
+    minTokens: given.min_tokens ?? 0,
+    ignoresEnd: given.ignore_eos === true,
+    stops: (typeof stop === 'string' ? [stop] : (stop ?? [])).filter((text) => text !== ''),
+    isStream: given.stream === true,
+    includesUsage: options?.include_usage === true,
+  };
+}
+
+function checked<T>(schema: z.ZodType<T>, body: Buffer): T {
+  let json: unknown;
+  try {
+    json = JSON.parse(body.toString('utf8'));
+  } catch {
+    throw new OpenAiFailure(400, 'BadRequestError', 'the body is no JSON');
+  }
+  const result = schema.safeParse(json);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const param = issue?.path.join('.') || null;
+  throw new OpenAiFailure(400, 'BadRequestError', `${param ?? 'the body'}: ${issue?.message ?? 'is wrong'}`, param);
+}
