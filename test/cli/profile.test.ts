@@ -145,7 +145,8 @@ describe('tritune profile', () => {
     [['--binary-search', '--concurrency-range', '1:8'], /--binary-search needs/],
     [['--concurrency-range', '1:8', '--request-count', '10'], /single load level/],
     [['--enable-mpi'], /not offered/],
-    [['--service-kind', 'openai'], /no service kind/],
+    [['--service-kind', 'torchserve'], /no service kind/],
+    [['--service-kind', 'openai', '-i', 'grpc'], /goes over HTTP/],
     [['--shared-memory', 'cuda'], /CUDA/],
     [['-x', '9'], /not served in version 9/],
   ])('refuses %j', async (args, words) => {

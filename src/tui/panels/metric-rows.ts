@@ -9,8 +9,11 @@ import { goalMetrics, measuredMetrics } from '../../study/goal/metrics/shown.ts'
 import type { Goal } from '../../study/types.ts';
 import { foreign, type Row, row, type Span, span, widthOf } from '../rows.ts';
 
-/** Metrics that the panel of a trial shows elsewhere: its levels, the bars of the mean latency, the config. */
-const TOLD_OTHERWISE = ['throughput', 'latency', 'queue-time', 'compute-time', 'instances', 'max-batch-size'];
+/** Metrics that the panel of a trial shows elsewhere: its levels, the tokens by level, the bars of the mean latency, the config. */
+const TOLD_OTHERWISE = [
+  ...['throughput', 'latency', 'queue-time', 'compute-time', 'instances', 'max-batch-size'],
+  ...['ttft', 'itl', 'tpot', 'output-token-throughput', 'output-tokens-per-user'],
+];
 
 /** What clients see of each front of a mix, which has a row of its own. */
 const toldOfFronts = ({ fronts = [] }: Measurement): readonly string[] =>

@@ -29,13 +29,15 @@ export type EndpointOptions = ProfileOptions & EndpointSpec;
  */
 export async function runEndpoint(given: EndpointOptions, terminal: Terminal): Promise<number> {
   const { options, maxInFlight } = loadOf({ ...given, ...withoutAliases(given) });
+  const { asked, path } = askedOf(options);
   const plan = await planProfile(options, false);
   warnIfInsecure(options, terminal);
   const where = await serverOf(options);
   const timeoutMs = options.requestTimeout * MS_PER_S;
   const found = await findEndpoint({
     ...where,
-    ...askedOf(options),
+    asked,
+    path,
     model: options.model,
     modelVersion: options.modelVersion ?? '',
     timeoutMs,
@@ -88,12 +90,14 @@ const kinds: readonly AskedEndpoint[] = [
   ...(['triton-generate', 'triton-grpc'] as const),
 ];
 
-/** A path is of an OpenAI call, whose end says which. */
-function askedOf({ endpoint = 'openai' }: EndpointSpec): {
+/** A path is of an OpenAI call, whose end says which. perf_analyzer's -i only says what the endpoint says better. */
+function askedOf({ endpoint = 'openai', protocol }: EndpointOptions): {
   readonly asked: AskedEndpoint;
   readonly path: string | undefined;
 } {
   const kind = kinds.find((each) => each === endpoint);
+  if (protocol === 'grpc' && kind === 'auto') return { asked: 'triton-grpc', path: undefined };
+  if (protocol === 'grpc' && kind !== 'triton-grpc') throw usage('this endpoint goes over HTTP', 'leave out -i');
   if (kind) return { asked: kind, path: undefined };
   if (!endpoint.includes('/')) throw usage(`there is no endpoint '${endpoint}'`, `use ${kinds.join(', ')}, or a path`);
   const path = `/${endpoint.replace(/^\//, '')}`;

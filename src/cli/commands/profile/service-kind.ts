@@ -30,7 +30,7 @@ const notOfLanguage: ReadonlySet<string> = new Set([
   ...['sequenceLength', 'sequenceLengthVariation', 'sequenceIds', 'fixedSchedule', 'scenario', 'batchSizes'],
   ...['concurrencies', 'output', 'label', 'profileExportFile', 'compression', 'tensorFormat', 'sharedMemory'],
   ...['outputSharedMemorySize', 'launch', 'modelRepository', 'tritonserver', 'dockerImage', 'dockerGpus', 'dockerArg'],
-  ...['serverArg', 'serverCpus', 'protocol', 'blsComposingModels', 'traceLevel', 'traceRate', 'traceCount'],
+  ...['serverArg', 'serverCpus', 'blsComposingModels', 'traceLevel', 'traceRate', 'traceCount'],
   ...['logFrequency', 'zeroInput', 'dataDirectory', 'inputTensorFormat', 'outputTensorFormat', 'sequenceIdRange'],
   ...['numOfSequences', 'serialSequences', 'grpcCompressionAlgorithm'],
 ]);
