@@ -50,33 +50,27 @@ parameters: { max_num_seqs: [2] }
   const starts = async (): Promise<readonly number[]> =>
     [...(await readFile(server.logFile, 'utf8')).matchAll(/serves (\d+) sequences at once/g)].map(([, n]) => Number(n));
 
-  it('is tuned by uploads of its settings, over HTTP and over decoupled gRPC, and ends as it was', async () => {
-    for (const [endpoint, url] of [
-      ['triton-generate', server.httpUrl],
-      ['triton-grpc', server.grpcUrl],
-    ] as const) {
-      const output = await freshDirectory();
-      const before = (await starts()).length;
-      const control = endpoint === 'triton-generate' ? ['--control-url', server.grpcUrl] : [];
-      const run = await runCli([...asked, '--endpoint', endpoint, '-u', url, ...control, '-o', output]);
-      expect(run.stderr).toBe('');
-      expect(run.code).toBe(0);
-      expect(await failuresIn(output)).toEqual([]);
-      const measured = (await recordsOf(output)).filter((record) => record.type === 'trial-measured');
-      expect(measured.map(({ measurement }) => measurement.tokens?.outputTokens.mean)).toEqual(measured.map(() => 4));
-      expect((await starts()).slice(before)).toContain(2);
-      expect((await starts()).at(-1)).toBe(1);
-      expect(await client.modelConfig('smollm2')).toEqual(original);
-      const { best } = await summaryOf(output);
-      if (Object.keys(best?.assignment ?? {}).length === 0) continue;
-      const emitted = JSON.parse(await readFile(join(output, 'best/smollm2/1/model.json'), 'utf8')) as object;
-      expect(emitted).toEqual({ ...(JSON.parse(await readFile(modelJson, 'utf8')) as object), max_num_seqs: 2 });
-    }
+  it('is tuned by uploads of its settings, over decoupled gRPC, and ends as it was', { timeout: 300_000 }, async () => {
+    const output = await freshDirectory();
+    const run = await runCli([...asked, '--endpoint', 'triton-grpc', '-u', server.grpcUrl, '-o', output]);
+    expect(run.stderr).toBe('');
+    expect(run.code).toBe(0);
+    expect(await failuresIn(output)).toEqual([]);
+    const measured = (await recordsOf(output)).filter((record) => record.type === 'trial-measured');
+    expect(measured.map(({ measurement }) => measurement.tokens?.outputTokens.mean)).toEqual(measured.map(() => 4));
+    expect(await starts()).toContain(2);
+    expect((await starts()).at(-1)).toBe(1);
+    expect(await client.modelConfig('smollm2')).toEqual(original);
+    const { best } = await summaryOf(output);
+    if (Object.keys(best?.assignment ?? {}).length === 0) return;
+    const emitted = JSON.parse(await readFile(join(output, 'best/smollm2/1/model.json'), 'utf8')) as object;
+    expect(emitted).toEqual({ ...(JSON.parse(await readFile(modelJson, 'utf8')) as object), max_num_seqs: 2 });
   });
 
-  it('is put back after a run that was killed', async () => {
+  it('is asked over HTTP too, and put back after a run that was killed', { timeout: 300_000 }, async () => {
     const output = await freshDirectory();
-    const run = startCli([...asked, '--endpoint', 'triton-grpc', '-u', server.grpcUrl, '-o', output]);
+    const where = ['--endpoint', 'triton-generate', '-u', server.httpUrl, '--control-url', server.grpcUrl];
+    const run = startCli([...asked, ...where, '-o', output]);
     await untilRecorded(output, run, (record) => record.type === 'trial-applied' && record.trial === 1);
     run.child.kill('SIGKILL');
     await run.ended;
@@ -89,7 +83,7 @@ parameters: { max_num_seqs: [2] }
 });
 
 describe('a language model behind an OpenAI server that takes its settings at its start', () => {
-  it('is tuned by one start for each candidate', async () => {
+  it('is tuned by one start for each candidate', { timeout: 300_000 }, async () => {
     const [library, model, output] = [await nodeLlama(), await smolModel(), await freshDirectory()];
     const script = resolve(import.meta.dirname, '../support/language/llama-server.ts');
     const server = commandLine([process.execPath, script, '--library', library, '--model', model, '--ctx-size', '512']);

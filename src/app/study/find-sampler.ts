@@ -10,11 +10,11 @@ import {
 } from '../../study/search/samplers/registry.ts';
 import { hasFunctions, isModulePath, loadExport } from './load-module.ts';
 
-/** What the performance model of the queueing sampler knows is Triton; for other servers a sampler that asks for no model. */
-const usual = { triton: 'queueing', other: 'tpe' } as const;
+/** What the performance model of the queueing sampler knows is Triton, and engines of language models; for other servers a sampler that asks for no model. */
+const usual = { triton: 'queueing', engine: 'queueing', other: 'tpe' } as const;
 
 /**
- * The sampler of a study on a Triton, or on another kind of server: the one that its spec names, by a built-in name or by
+ * The sampler of a study on a Triton, on an engine of a language model, or on another kind of server: the one that its spec names, by a built-in name or by
  * the path of a module that exports it as `sampler` or by default. Errors: USAGE for a name that is neither,
  * INPUT_INVALID for a module that cannot be loaded or exports no sampler.
  */

@@ -84,10 +84,12 @@ type Parts = Pick<OpenStudy, 'sampler' | 'adapter' | 'metrics'>;
 /** The parts of a study that may be a stranger's. Errors: USAGE, INPUT_INVALID. */
 async function partsOf(spec: StudySpec, given: Given, started: StudyStarted | null): Promise<Parts> {
   const named = spec.adapter === undefined ? null : await findAdapter(spec.adapter);
-  const adapter = given.adapter ?? named ?? engineOfStudy(spec, started);
+  const engine = engineOfStudy(spec, started);
+  const adapter = given.adapter ?? named ?? engine;
+  const kind = adapter === null ? 'triton' : adapter === engine ? 'engine' : 'other';
   return {
     adapter,
-    sampler: given.sampler ? kindOf(given.sampler) : await findSampler(spec, adapter ? 'other' : 'triton'),
+    sampler: given.sampler ? kindOf(given.sampler) : await findSampler(spec, kind),
     metrics: metricsWith(given),
   };
 }

@@ -1,0 +1,67 @@
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { commandLine } from '../src/adapter/engine/command-words.ts';
+import { nodeLlama, smolModel } from '../test/support/language/packages.ts';
+import { languageRepository } from '../test/support/language/triton-language.ts';
+import { startRealTriton } from '../test/support/real-triton.ts';
+
+/** A real language model with 24 candidates, and a goal that rules some of them out. */
+export interface LanguageSubject {
+  readonly name: string;
+  /** Options of `tune` about the server, the space, the goal and the traffic. `close` ends what was started for them. */
+  open(): Promise<{ readonly options: readonly string[]; close(): Promise<void> }>;
+}
+
+/** Eight users at once, whatever serves them: how long they wait is what the candidates differ in. */
+const asked = [
+  ...['-m', 'smollm2', '--concurrency', '8:8', '--input-tokens', '32', '--output-tokens', '12', '--prompts', '64'],
+  ...['--precision', '10', '--objective', 'output-token-throughput'],
+];
+const limits = ['--constraint', 'ttft<=4s', '--constraint', 'itl<=400ms'];
+
+async function spaceFile(text: string): Promise<string> {
+  const file = join(await mkdtemp(join(tmpdir(), 'tritune-bench-language-')), 'space.yaml');
+  await writeFile(file, text);
+  return file;
+}
+
+const openai: LanguageSubject = {
+  name: 'openai',
+  open: async () => {
+    const [library, model] = [await nodeLlama(), await smolModel()];
+    const script = resolve(import.meta.dirname, '../test/support/language/llama-server.ts');
+    const server = [process.execPath, script, '--library', library, '--model', model, '--ctx-size', '1024'];
+    const space = await spaceFile(`extends: engines/llama-cpp
+drop: [ubatch_size, flash_attn, cache_type_k, cache_type_v, speculative, ubatch-fits-batch, values-need-flash-attention]
+limits: { cores: 2 }
+parameters:
+  parallel: [1, 2, 4, 8]
+  batch_size: [16, 64, 256]
+  threads: [1, 2]
+`);
+    const launch = `${commandLine(server)} --parallel 1 --port {port} {flags}`;
+    const options = ['--endpoint', 'openai', '--launch-command', launch, '--space', space, ...asked, ...limits];
+    return { options, close: async () => undefined };
+  },
+};
+
+const triton: LanguageSubject = {
+  name: 'triton',
+  open: async () => {
+    const { repository, serverArgs } = await languageRepository({ max_num_seqs: 1, max_num_batched_tokens: 256 });
+    const server = await startRealTriton(repository, { loadModels: ['smollm2'], extraArgs: serverArgs });
+    const space = await spaceFile(`extends: engines/vllm
+drop: [enable_prefix_caching, gpu_memory_utilization, kv_cache_dtype, speculative, enable_chunked_prefill, step-holds-prompt]
+parameters:
+  max_num_seqs: [1, 2, 4, 8]
+  max_num_batched_tokens: [16, 64, 256]
+  threads: [1, 2]
+`);
+    const where = ['--endpoint', 'triton-grpc', '-u', server.grpcUrl, '--metrics-url', server.metricsUrl];
+    const settings = ['--engine-settings', join(repository, 'smollm2', '1', 'model.json'), '--space', space];
+    return { options: [...where, ...settings, ...asked, ...limits], close: () => server.stop() };
+  },
+};
+
+export const languageSubjects: readonly LanguageSubject[] = [openai, triton];

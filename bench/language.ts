@@ -1,0 +1,109 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { assess } from '../src/study/goal/goal.ts';
+import { chosenOf } from '../src/study/goal/ranking.ts';
+import { foldStudy } from '../src/study/records/fold.ts';
+import { readJournal } from '../src/study/records/journal.ts';
+import type { StudyState } from '../src/study/records/state.ts';
+import { type LanguageSubject, languageSubjects } from './language-subjects.ts';
+
+/**
+ * Tunes real language models with at most ten starts, and compares what is picked with a search through all candidates. Works in pieces of so many
+ * seconds, `TRITUNE_BENCH_PIECE` (270), and goes on where it was when it is run again with the same folder:
+ * `node bench/language.ts FOLDER [openai|triton]`.
+ */
+const STARTS = 10;
+const pieceMs = Number(process.env.TRITUNE_BENCH_PIECE ?? 270) * 1e3;
+const main = resolve(import.meta.dirname, '../src/cli/main.ts');
+const [folder = 'language-bench', only] = process.argv.slice(2);
+
+await mkdir(folder, { recursive: true });
+const endMs = performance.now() + pieceMs;
+for (const subject of languageSubjects.filter(({ name }) => only === undefined || name === only)) {
+  if (!(await study(subject))) {
+    console.log('this piece is over: run it again to go on');
+    break;
+  }
+}
+
+/** Runs what is left of both searches of a subject, and prints how they compare. Returns false where time ran out. */
+async function study(subject: LanguageSubject): Promise<boolean> {
+  const directories = ['grid', 'search'].map((name) => resolve(folder, `${subject.name}-${name}`)) as [string, string];
+  const [grid, search] = directories;
+  const opened = await subject.open();
+  try {
+    const exhaustive = ['--sampler', 'grid', '--max-trials', '24'];
+    const isDone =
+      (await tuned(grid, [...opened.options, ...exhaustive])) &&
+      (await tuned(search, [...opened.options, '--max-trials', String(STARTS - 1), '--seed', '7']));
+    if (!isDone) return false;
+  } finally {
+    await opened.close();
+  }
+  console.log(`\n${subject.name}`);
+  report(await stateIn(grid), await stateIn(search));
+  return true;
+}
+
+const stateIn = async (directory: string): Promise<StudyState> =>
+  foldStudy(await readJournal(join(directory, 'journal.jsonl')));
+
+/** Starts a study, or goes on with it. Returns true when it has ended by itself. */
+async function tuned(directory: string, options: readonly string[]): Promise<boolean> {
+  if (existsSync(join(directory, 'done'))) return true;
+  const isThere = existsSync(join(directory, 'journal.jsonl'));
+  if (endMs - performance.now() < 20_000) return false;
+  const where = isThere ? ['--resume', directory, ...addressIn(options)] : [...options, '-o', directory];
+  const child = spawn(process.execPath, [main, 'tune', ...where, '--ui', 'lines'], { stdio: 'inherit' });
+  const timer = setTimeout(() => child.kill('SIGINT'), endMs - performance.now());
+  const [code] = (await once(child, 'exit')) as [number | null];
+  clearTimeout(timer);
+  if (code !== 0 && code !== 3) return false;
+  await mkdir(join(directory, 'done'));
+  return true;
+}
+
+/** A server of the subject's own may be at another address now. */
+function addressIn(options: readonly string[]): readonly string[] {
+  const named = (name: string): readonly string[] => {
+    const at = options.indexOf(name);
+    return at < 0 ? [] : options.slice(at, at + 2);
+  };
+  return [...named('-u'), ...named('--metrics-url')];
+}
+
+function report(grid: StudyState, search: StudyState): void {
+  const { goal } = grid;
+  const judged = grid.trials.flatMap((trial) => {
+    const chosen = chosenOf(trial);
+    return chosen ? [{ trial, ...assess(chosen, trial.candidate, goal) }] : [];
+  });
+  const feasible = judged.filter((each) => each.feasible).sort((a, b) => a.cost - b.cost);
+  const [best] = feasible;
+  console.log(`${judged.length} candidates measured by the exhaustive search, ${feasible.length} of them feasible`);
+  for (const { trial, cost, feasible: isFeasible } of [...judged].sort((a, b) => a.cost - b.cost).slice(0, 5))
+    console.log(
+      `  ${JSON.stringify(trial.candidate.assignment)}: ${Math.exp(-cost).toFixed(1)} tokens/s${isFeasible ? '' : ', misses'}`,
+    );
+  const pick = search.best;
+  if (!best || !pick) {
+    console.log('nothing to compare');
+    return;
+  }
+  const same = judged.find(({ trial }) => trial.candidate.fingerprint === pick.candidate.fingerprint);
+  const starts = search.trials.filter(({ applied }) => applied?.change === 'full').length;
+  console.log(`picked after ${starts} starts: ${JSON.stringify(pick.candidate.assignment)}`);
+  if (search.gain?.gain) {
+    const { value, low, high } = search.gain.gain;
+    console.log(`gain over the original: ${value.toFixed(2)} (95 %: ${low.toFixed(2)} to ${high.toFixed(2)})`);
+  }
+  if (same) {
+    const share = Math.exp(best.cost - same.cost);
+    console.log(
+      `share of the optimum: ${(100 * share).toFixed(1)} %${same.feasible ? '' : ', but the exhaustive search has it miss the goal'}`,
+    );
+  }
+}
