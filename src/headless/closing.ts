@@ -8,6 +8,7 @@ import {
   describeRecommendation,
   describeSpeed,
   describeThroughput,
+  describeTokens,
 } from '../study/summary/describe.ts';
 import { describeNoise, noiseSentence } from '../study/summary/noise-words.ts';
 import type { Summary, SummaryPoint } from '../study/summary/summary.ts';
@@ -78,8 +79,9 @@ function speed({ speed: { usual, lowest, highest, corrected } }: Summary): strin
   ];
 }
 
-function figures({ throughput, load, budgetLatencyMs, latencyMs }: SummaryPoint): string {
+function figures({ throughput, load, budgetLatencyMs, latencyMs, tokens }: SummaryPoint): string {
   const { percentile, value } = budgetLatencyMs;
+  if (tokens) return describeTokens(tokens, percentile, ` at ${describeLevel(load)}`);
   const median = percentile === 50 ? '' : `, p50 ${formatMs(latencyMs.p50 ?? Number.NaN)}`;
   const latency = `p${percentile} ${formatMs(value ?? Number.NaN)}${median}`;
   return `${describeThroughput(throughput)} at ${describeLevel(load)}, ${latency}`;

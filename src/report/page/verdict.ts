@@ -1,7 +1,7 @@
 import { formatMs, formatRate, formatRatio } from '../../base/format.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { hasUncheckedVariants } from '../../study/summary/accuracy-words.ts';
-import { describeGainIn, describeRecommendation } from '../../study/summary/describe.ts';
+import { describeGainIn, describeRecommendation, describeTokens } from '../../study/summary/describe.ts';
 import { describeNoise, noiseSentence } from '../../study/summary/noise-words.ts';
 import type { Summary } from '../../study/summary/summary.ts';
 import { type Html, html } from '../html.ts';
@@ -11,8 +11,11 @@ export function verdict(summary: Summary): string {
   const { best, baseline, budget, feasible } = summary;
   const gained = gainText(summary);
   if (!best) return 'Nothing could be measured.';
-  const { throughput, budgetLatencyMs } = best;
-  const what = `${rate(throughput.value)} at p${budgetLatencyMs.percentile} ${formatMs(budgetLatencyMs.value ?? Number.NaN)}`;
+  const { throughput, budgetLatencyMs, tokens } = best;
+  const { percentile, value } = budgetLatencyMs;
+  const what = tokens
+    ? describeTokens(tokens, percentile)
+    : `${rate(throughput.value)} at p${percentile} ${formatMs(value ?? Number.NaN)}`;
   const within = budget ? ` within the budget of ${formatMs(budget.latencyMs)}` : '';
   if (!feasible) return `No configuration met the constraints; the nearest gives ${what}.`;
   if (best.trial === baseline?.trial) return `The original config is the best found: ${what}${within}.`;

@@ -6,6 +6,7 @@ import { metricText } from '../goal/metrics/format.ts';
 import { builtInMetrics, type Metrics } from '../goal/metrics/registry.ts';
 import type { Recommendation } from '../level/recommendation.ts';
 import type { Bottleneck, Constraint, LatencyBudget, Objective } from '../types.ts';
+import type { TokenPoint } from './point-parts.ts';
 import type { Prediction } from './prediction.ts';
 
 /** Letters of a model's part of an assignment that is shown on one line. */
@@ -144,6 +145,15 @@ const unseen: Readonly<Record<Prediction['extrapolates'][number], string>> = {
 export function describeThroughput({ value, low, high }: Record<'value' | 'low' | 'high', number | null>): string {
   const interval = `${formatFigure(low ?? Number.NaN)} to ${formatFigure(high ?? Number.NaN)}`;
   return `${formatRate(value ?? Number.NaN)} (95 %: ${interval})`;
+}
+
+/** `66.6 tokens/s (95 %: 60.1 to 73.1), p99 TTFT 63.9 ms, p99 ITL 57.9 ms`; `at`: the level, behind the rate. */
+export function describeTokens({ outputTokensPerSecond, budget }: TokenPoint, percentile: number, at = ''): string {
+  const [value, low, high] = [outputTokensPerSecond.value, outputTokensPerSecond.low, outputTokensPerSecond.high].map(
+    (each) => formatFigure(each ?? Number.NaN),
+  );
+  const [ttft, itl] = [budget.ttftMs, budget.itlMs].map(({ value: ms }) => formatMs(ms ?? Number.NaN));
+  return `${value} tokens/s (95 %: ${low} to ${high})${at}, p${percentile} TTFT ${ttft}, p${percentile} ITL ${itl}`;
 }
 
 /** `76 % (95 %: 72 % to 80 %)`. */
