@@ -36,8 +36,10 @@ export interface FoundEndpoint {
   readonly server: Pick<ServerIdentity, 'name' | 'version'>;
 }
 
-/** A server says within this time what it is. */
+/** A server says within this time what it is, … */
 const ASK_MS = 10 * MS_PER_S;
+/** … and gives two tokens, even the first that it ever gives. */
+const TRY_MS = 120 * MS_PER_S;
 
 /**
  * Finds how the server is to be asked: by its page of models, a call of one or two tokens to learn what it takes, and for a Triton the model's
@@ -126,7 +128,8 @@ const shortPrompt: Prompt = {
 };
 
 async function tryOut(options: FindOptions, model: string, endpoint: OpenAiEndpoint): Promise<SendOutcome> {
-  const transport = openEndpoint({ ...options, model, endpoint });
+  const timeoutMs = Math.min(options.timeoutMs, TRY_MS);
+  const transport = openEndpoint({ ...options, model, endpoint, timeoutMs });
   try {
     const prepared = transport.prepare({ model, version: '', inputs: [], batch: 1, prompt: shortPrompt });
     return await new Promise<SendOutcome>((resolve) => transport.send(prepared, resolve));
@@ -141,7 +144,7 @@ function ofFailure({ address, timeoutMs }: FindOptions, { kind, status, message 
   if (kind === 'timeout') {
     return new TrituneError(
       'SERVER_TIMEOUT',
-      `${address} gave no reply within ${timeoutMs} ms`,
+      `${address} gave no reply within ${Math.min(timeoutMs, TRY_MS)} ms`,
       'see whether it serves',
     );
   }

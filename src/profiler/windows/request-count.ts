@@ -1,4 +1,5 @@
 import type { Batch } from '../../loadgen/recorder.ts';
+import type { LoadLevel } from '../../loadgen/types.ts';
 import type { LevelOptions, RequestCountRule } from '../level-options.ts';
 import type { Traffic } from '../traffic.ts';
 import { WindowLog } from './log.ts';
@@ -6,6 +7,8 @@ import type { OnWindow, WindowsOutcome } from './outcome.ts';
 import { watchPeriodNs } from './void-windows.ts';
 
 const MOST_BATCHES = 20;
+/** Fewer say little of how far batches differ. */
+const LEAST_BATCHES = 5;
 
 /**
  * One window of all the requests that this traffic sends, from the first one's sending to the last one's reply; starts the
@@ -17,7 +20,7 @@ export async function countRequests(
   { requests }: RequestCountRule,
   onWindow: OnWindow,
 ): Promise<WindowsOutcome> {
-  const batches = batchesOf(requests);
+  const batches = batchesOf(requests, options.level);
   const watchEveryNs = watchPeriodNs(0);
   const rule = { lengthNs: 0, minRequests: requests / batches, watchEveryNs };
   const isWhole = (ended: readonly Batch[]): boolean => ended.length === batches;
@@ -46,8 +49,13 @@ async function endShort(traffic: Traffic, log: WindowLog): Promise<void> {
   log.closeWindow();
 }
 
-/** Returns the number of batches that divide the requests evenly, so that the last batch ends with the last reply. */
-function batchesOf(requests: number): number {
-  for (let batches = MOST_BATCHES; batches > 1; batches--) if (requests % batches === 0) return batches;
+/**
+ * Returns the number of batches that divide the requests evenly, so that the last batch ends with the last reply. Each holds as many as are in
+ * flight, if there are enough: replies that all began at once end at once, and a batch of some of them would have no length.
+ */
+function batchesOf(requests: number, { mode, value }: LoadLevel): number {
+  const rounds = mode === 'concurrency' ? Math.floor(requests / value) : MOST_BATCHES;
+  const most = Math.min(MOST_BATCHES, Math.max(LEAST_BATCHES, rounds));
+  for (let batches = most; batches > 1; batches--) if (requests % batches === 0) return batches;
   return 1;
 }
