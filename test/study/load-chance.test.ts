@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Candidate } from '../../src/space/types.ts';
 import { loadChance } from '../../src/study/search/load-chance.ts';
 import { candidateOf, configOf, failedTrial, trialOf } from './builders.ts';
 
@@ -46,5 +47,25 @@ describe('the chance to load', () => {
     const trials = [loaded(0, 4, 8), refused(1, 4, 8), refused(2, 3, 8)];
     expect(loadChance(at(5, 8), trials)).toBeLessThan(0.2);
     expect(loadChance(at(1, 8), trials)).toBe(1);
+  });
+});
+
+describe('the chance that an engine of a language model starts', () => {
+  const engine = (maxSequences: number, maxStepTokens: number, kvCacheTokens: number): Candidate => {
+    const { shape, ...candidate } = at(1, 0, {
+      parameters: { of: { string_value: `${maxSequences} ${maxStepTokens}` } },
+    });
+    const policy = { maxSequences, maxStepTokens, kvCacheTokens, chunksPrefill: true, cachesPrefixes: false };
+    return { ...candidate, shape: { ...shape, scheduling: 'continuous', continuous: policy } };
+  };
+  const trials = [
+    { ...loaded(0, 1, 8), candidate: engine(32, 2048, 50_000) },
+    { ...refused(1, 1, 8), candidate: engine(64, 4096, 60_000) },
+  ];
+
+  it('is whole with no more of anything than one that started, and small with as much of everything as one that did not', () => {
+    expect(loadChance(engine(32, 1024, 40_000), trials)).toBe(1);
+    expect(loadChance(engine(64, 8192, 60_000), trials)).toBeLessThan(0.2);
+    expect(loadChance(engine(128, 2048, 50_000), trials)).toBe(1);
   });
 });

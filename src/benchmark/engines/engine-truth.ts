@@ -1,5 +1,5 @@
 import { NS_PER_S, nsToMs } from '../../base/units.ts';
-import type { RequestLimits } from '../../queueing/continuous/request-limits.ts';
+import { limitRatios, type RequestLimits } from '../../queueing/continuous/request-limits.ts';
 import { simulateContinuous } from '../../queueing/continuous/simulate-continuous.ts';
 import type { TokenSimulation } from '../../queueing/continuous/token-tally.ts';
 import type { Traffic } from '../../queueing/traffic.ts';
@@ -79,15 +79,6 @@ function summaryOf(timesNs: readonly number[]): Truth['latencyMs'] {
 }
 
 function goodShare(found: TokenSimulation, limits: RequestLimits): number {
-  const { ttftNs, itlNs, tpotNs, e2eNs } = limits;
-  const isKept = (limit: number | undefined, ns: number | undefined): boolean =>
-    limit === undefined || !(Number(ns) > limit);
-  const good = found.ttftNs.filter(
-    (ns, request) =>
-      isKept(ttftNs, ns) &&
-      isKept(itlNs, found.longestGapNs[request]) &&
-      isKept(tpotNs, found.tpotNs[request]) &&
-      isKept(e2eNs, found.endToEndNs[request]),
-  );
-  return good.length / found.ttftNs.length;
+  const ratios = limitRatios(found, limits);
+  return ratios.filter((ratio) => ratio <= 1).length / ratios.length;
 }

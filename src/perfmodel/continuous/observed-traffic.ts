@@ -1,8 +1,11 @@
+import type { Measurement } from '../../profiler/measurement.ts';
 import type { LengthSummary } from '../../profiler/token-figures.ts';
 import type { SequenceLengths, TokenLengths } from '../../queueing/continuous/lengths.ts';
 import { isUsable } from '../observations.ts';
 import type { Measured } from '../simulator.ts';
-import type { TokenMeasurement } from './token-measurement.ts';
+
+/** A measurement with figures of tokens. */
+type TokenMeasurement = Measurement & Required<Pick<Measurement, 'tokens'>>;
 
 /** A choice of an engine with a measurement that says what its tokens did. */
 export interface TokenObservation extends Pick<Measured, 'choice'> {

@@ -1,5 +1,5 @@
 import { NS_PER_S, nsToMs } from '../../base/units.ts';
-import type { RequestLimits } from '../../queueing/continuous/request-limits.ts';
+import { limitRatios, type RequestLimits } from '../../queueing/continuous/request-limits.ts';
 import type { TokenSimulation } from '../../queueing/continuous/token-tally.ts';
 import { chanceBelow } from '../../stats/normal.ts';
 import type { SimulatedFigures } from '../simulated.ts';
@@ -81,19 +81,5 @@ function meanOf(values: ArrayLike<number>): number {
 }
 
 /** Returns the expected share of requests within all limits; 1 without any. */
-function goodShare(found: TokenSimulation, limits: RequestLimits | undefined): number {
-  if (!limits) return 1;
-  const { ttftNs, itlNs, tpotNs, e2eNs } = limits;
-  const kept = (limitNs: number | undefined, ns: number | undefined): number =>
-    limitNs === undefined || !(Number(ns) > 0) ? 1 : chanceBelow(Math.log(limitNs / Number(ns)) / AROUND_LIMIT);
-  return meanOf(
-    found.ttftNs.map((_, request) =>
-      Math.min(
-        kept(ttftNs, found.ttftNs[request]),
-        kept(itlNs, found.longestGapNs[request]),
-        kept(tpotNs, found.tpotNs[request]),
-        kept(e2eNs, found.endToEndNs[request]),
-      ),
-    ),
-  );
-}
+const goodShare = (found: TokenSimulation, limits: RequestLimits | undefined): number =>
+  limits ? meanOf(limitRatios(found, limits).map((ratio) => chanceBelow(-Math.log(ratio) / AROUND_LIMIT))) : 1;

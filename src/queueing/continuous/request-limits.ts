@@ -1,3 +1,5 @@
+import type { TokenSimulation } from './token-tally.ts';
+
 /** What each request must keep to count as good, in nanoseconds; a limit that is absent is none. `itlNs`: no gap of it is longer. */
 export interface RequestLimits {
   readonly ttftNs?: number;
@@ -5,3 +7,20 @@ export interface RequestLimits {
   readonly tpotNs?: number;
   readonly e2eNs?: number;
 }
+
+/** Returns for each request of a simulation the largest ratio of a time of it to its limit: up to 1 it is good. 0 without limits. */
+export const limitRatios = (
+  found: Pick<TokenSimulation, 'ttftNs' | 'longestGapNs' | 'tpotNs' | 'endToEndNs'>,
+  { ttftNs, itlNs, tpotNs, e2eNs }: RequestLimits,
+): number[] => {
+  const ratio = (ns: number | undefined, limitNs: number | undefined): number =>
+    limitNs === undefined || ns === undefined || Number.isNaN(ns) ? 0 : ns / limitNs;
+  return found.ttftNs.map((ns, request) =>
+    Math.max(
+      ratio(ns, ttftNs),
+      ratio(found.longestGapNs[request], itlNs),
+      ratio(found.tpotNs[request], tpotNs),
+      ratio(found.endToEndNs[request], e2eNs),
+    ),
+  );
+};

@@ -1,5 +1,6 @@
 import { settingsKeyOf } from '../../perfmodel/settings-key.ts';
 import type { BatcherPolicy } from '../../queueing/batcher-policy.ts';
+import type { ContinuousPolicy } from '../../queueing/continuous/policy.ts';
 import type { Candidate } from '../../space/types.ts';
 import type { FailureKind, Trial } from '../types.ts';
 import { jointLoadChance } from './joint-load-chance.ts';
@@ -15,12 +16,14 @@ const telling: ReadonlySet<FailureKind> = new Set(['out-of-memory', 'init-failed
  * Returns the chance, 0 to 1, that the candidate loads, given the loads that succeeded and failed. An instance needs memory (or whatever
  * ran out) for itself and for each place of its batch, in an unknown ratio. For every ratio that is consistent with the loads of its kind,
  * the limit is uniform between the largest need that loaded and the smallest that was refused; the chances are averaged over the ratios. A
- * refused config of another kind with no more instances and no larger batch multiplies the chance by 0.4.
+ * refused config of another kind with no more instances and no larger batch multiplies the chance by 0.4. Of engines of language models see
+ * `engineChance`.
  */
 export function loadChance({ shape }: Candidate, trials: readonly Trial[]): number {
   const failed = trials.filter(({ failure }) => failure !== null && telling.has(failure.kind));
   if (failed.length === 0) return 1;
   if (shape.members) return jointLoadChance(shape.members, trials) ?? jointChance(shape, failed);
+  if (shape.continuous) return engineChance(shape.continuous, failed, trials);
   const { policy } = shape;
   const key = settingsKeyOf(shape);
   const isOwn = ({ candidate }: Trial): boolean => settingsKeyOf(candidate.shape) === key;
@@ -45,6 +48,29 @@ function jointChance({ members = {} }: Candidate['shape'], failed: readonly Tria
     ),
   );
   return AFTER_A_REFUSAL ** below.length;
+}
+
+/**
+ * Returns the chance that an engine starts: it needs memory for sequences, for the tokens of a step and for the KV cache. 1 with no more of any than an engine
+ * that started; each refused one with no more of any takes as much off as two of another kind.
+ */
+function engineChance(asked: ContinuousPolicy, failed: readonly Trial[], trials: readonly Trial[]): number {
+  const policiesOf = (among: readonly Trial[]): ContinuousPolicy[] =>
+    among.flatMap(({ candidate }) => candidate.shape.continuous ?? []);
+  const started = policiesOf(trials.filter(({ measurements }) => measurements.length > 0));
+  if (started.some((each) => asksForAsMuch(each, asked))) return 1;
+  const below = policiesOf(failed).filter((each) => asksForAsMuch(asked, each));
+  return AFTER_A_REFUSAL ** (2 * below.length);
+}
+
+/** Tells whether an engine asks for at least as much of everything as another; no limit is more than any. */
+function asksForAsMuch(one: ContinuousPolicy, other: ContinuousPolicy): boolean {
+  const limit = (tokens: number | null): number => tokens ?? Number.POSITIVE_INFINITY;
+  return (
+    one.maxSequences >= other.maxSequences &&
+    limit(one.maxStepTokens) >= limit(other.maxStepTokens) &&
+    limit(one.kvCacheTokens) >= limit(other.kvCacheTokens)
+  );
 }
 
 const policyIn = ({ candidate }: Trial): BatcherPolicy => candidate.shape.policy;

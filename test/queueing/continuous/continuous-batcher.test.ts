@@ -180,7 +180,7 @@ describe('whatever the policy and the sequences', () => {
         }
         for (let left = 5000; check(batcher, naive, changes.kvCacheTokens); left--) expect(left).toBeGreaterThan(0);
       }),
-      { numRuns: 300 },
+      { numRuns: 120 },
     );
   });
 
@@ -215,7 +215,7 @@ describe('whatever the policy and the sequences', () => {
           if (!one) break;
         }
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     );
   });
 });

@@ -51,7 +51,8 @@ const MOST_LEVELS = 4;
  * averaging: Hoeting and others, 1999); kernel-smoothed residual corrections for cliffs and steps; and a factor for categorical settings,
  * which a Gaussian process carries over to unseen combinations.
  * 3. **Simulation** (`perfmodel/simulator.ts`): every candidate's batcher in virtual time, with common random numbers; several models as one
- * network (`perfmodel/network/network-simulator.ts`).
+ * network (`perfmodel/network/network-simulator.ts`). An engine of a language model has continuous batching and a law of its steps in place of 2 and
+ * 3 (`perfmodel/continuous/engine-simulator.ts`).
  * 4. **Correction** (`perfmodel/correction.ts`): for each figure a Gaussian process on the logarithm of measured over simulated (Rasmussen
  * and Williams, 2006, algorithm 2.1), with the kernel of the highest evidence among several hypotheses.
  * 5. **Levels** (`candidate-levels.ts`): each candidate at coarse levels, up to where they become infeasible; the best at finer levels too.

@@ -5,6 +5,7 @@ import { type Measured, measuredChoices, type Simulator, simulatorOf } from '../
 import type { Topology } from '../../../space/topology.ts';
 import type { Candidate } from '../../../space/types.ts';
 import { isFeasible } from '../../goal/goal.ts';
+import { metricsOf } from '../../goal/metrics/registry.ts';
 import { inFlightOf } from '../../level/line.ts';
 import type { Goal, LevelRange, RunningTrial, Trial } from '../../types.ts';
 import { pruneReason } from '../pruning.ts';
@@ -204,10 +205,17 @@ function knownPlaces(
   return new Set(places.filter(([, own]) => own.length > 1 || !own[0]?.isMissed).map(([key]) => key));
 }
 
+/** Metrics that are counts per second of what requests bring: a request in flight brings so many at most. */
+const RATES: ReadonlySet<string> = new Set([
+  'throughput',
+  'goodput',
+  'output-token-throughput',
+  'total-token-throughput',
+]);
+
 /**
- * Returns a test for levels at which a choice cannot serve half of the incumbent's throughput, by the model and by the most that any
- * measurement served per request in flight. It saves most simulations of a search for throughput; for other objectives it is constantly
- * false.
+ * Returns a test for levels at which a choice cannot have half of the incumbent's rate, by the model and by the most that any measurement had per request
+ * in flight. It saves most simulations of a search for throughput, goodput or tokens; for other objectives it is constantly false.
  */
 function tooLow(
   simulator: Simulator,
@@ -216,14 +224,21 @@ function tooLow(
   best: number | null,
 ): AcquisitionContext['isTooLow'] {
   const [only, ...others] = goal.objectives;
-  if (only?.metric !== 'throughput' || others.length > 0 || best === null) return () => false;
+  if (!only || !RATES.has(only.metric) || others.length > 0 || best === null) return () => false;
   const least = LEAST_OF_BEST * Math.exp(-best);
-  const seen = measured.flatMap(({ measurements }) =>
-    measurements.map((each) => each.throughput.value / inFlightOf(each.level)),
+  const seen = measured.flatMap(({ choice, measurements }) =>
+    measurements.map((each) => {
+      const rate = metricsOf(goal).read(only.metric, each, choice.candidate) ?? 0;
+      return {
+        ofOne: rate / inFlightOf(each.level),
+        perInference: rate / Math.max(Number.MIN_VALUE, each.throughput.value),
+      };
+    }),
   );
-  const mostOfOne = Math.max(0, ...seen);
+  const mostOfOne = Math.max(0, ...seen.map(({ ofOne }) => ofOne));
+  const perInference = Math.max(0, ...seen.map((each) => each.perInference));
   return (choice, level) => {
-    const predicted = simulator.mostThroughput(choice, level);
+    const predicted = perInference * simulator.mostThroughput(choice, level);
     return Math.max(predicted, mostOfOne * samplesInFlight({ choice, level })) < least;
   };
 }
