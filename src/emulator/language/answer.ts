@@ -1,34 +1,20 @@
 import { commonWords } from '../../base/common-words.ts';
 import type { Random } from '../../base/random.ts';
-import { tokenPieces } from '../../base/tokens.ts';
-import type { Distribution } from '../../stats/distribution.ts';
-import { wholeNumbers } from '../../stats/distribution.ts';
+import { type Distribution, wholeNumbers } from '../../stats/distribution.ts';
+import type { TextCall } from '../wire/infer-call.ts';
 import type { FinishReason } from './engine-figures.ts';
 
 /** What a request says of the answer that it wants. */
-export interface AnswerWish {
-  /** null: as long as there is place for. */
-  readonly maxTokens: number | null;
-  readonly minTokens: number;
-  readonly ignoresEnd: boolean;
-  /** Texts with which the answer ends, which are not in it. */
-  readonly stops: readonly string[];
-}
+type AnswerWish = Pick<TextCall, 'maxTokens' | 'minTokens' | 'ignoresEnd' | 'stops'>;
 
-/** An answer, token by token; all of a text together is its text. */
+/** An answer. */
 export interface Answer {
+  /** As they are written one behind the other. */
   readonly tokens: readonly string[];
-  readonly finish: Extract<FinishReason, 'stop' | 'length'>;
-  /** The stop that ended it was cut off: the text is shorter than its tokens. */
+  /** All tokens together, without the stop that ended them. */
   readonly text: string;
+  readonly finish: Extract<FinishReason, 'stop' | 'length'>;
 }
-
-/** Returns the tokens of a text as the emulator counts them: a piece of more than 8 bytes is several. */
-export const tokensOf = (text: string): readonly string[] =>
-  tokenPieces(text).flatMap((piece) => {
-    const count = Math.ceil(Buffer.byteLength(piece) / 8);
-    return count === 1 ? piece : Array.from({ length: count }, (_, index) => `${piece}#${index}`);
-  });
 
 /** Answers with random words of one token each, which end by themselves after a length of the model's own. */
 export class Answerer {

@@ -1,12 +1,13 @@
+import { estimatedWords } from '../../base/tokens.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import { AnswerCache } from '../models/answer-cache.ts';
 import { isDecoupledConfig, type Job, type Servable } from '../models/servable.ts';
 import type { Surroundings } from '../models/surroundings.ts';
 import { VersionStatistics } from '../models/version-statistics.ts';
 import type { Placement } from '../scheduling/placement.ts';
-import { type ModelSignature, signatureOf } from '../wire/infer-call.ts';
+import { type ModelSignature, signatureOf, type TextCall } from '../wire/infer-call.ts';
 import { ProtocolFailure } from '../wire/protocol-failure.ts';
-import { type Answer, type AnswerWish, tokensOf } from './answer.ts';
+import type { Answer } from './answer.ts';
 import { LanguageEngine, type Submitted } from './engine.ts';
 import type { LanguageModel } from './language-model.ts';
 
@@ -17,12 +18,6 @@ export interface LanguageVersionOptions {
   readonly language: LanguageModel;
   /** The model's counters for the metrics endpoint, which outlive the version. */
   readonly lifetime: VersionStatistics;
-}
-
-/** A text that somebody wants answered. */
-export interface TextRequest extends AnswerWish {
-  /** What was said, in order. */
-  readonly texts: readonly string[];
 }
 
 export interface TextListener {
@@ -89,8 +84,8 @@ export class LanguageVersion implements Servable {
   }
 
   /** Begins to answer. Throws INVALID_ARGUMENT for a prompt that leaves no place for an answer. */
-  generate(request: TextRequest, listener: TextListener): TextAnswer {
-    const prompt = request.texts.flatMap(tokensOf);
+  generate(request: Omit<TextCall, 'isStream'>, listener: TextListener): TextAnswer {
+    const prompt = request.texts.flatMap(estimatedWords);
     if (prompt.length === 0) throw new ProtocolFailure('INVALID_ARGUMENT', 'The decoder prompt cannot be empty');
     const place = this.mostTokens - prompt.length;
     if (place < Math.max(1, request.maxTokens ?? 1)) throw tooLong(this.mostTokens, prompt.length, request.maxTokens);

@@ -22,13 +22,16 @@ export interface InferCall {
   readonly wantsEmptyFinal: boolean;
 }
 
-/** A text to answer, as Triton's backends of language models take it. */
+/** A text to answer, whichever protocol it comes over. */
 export interface TextCall {
+  /** What was said, in order. */
   readonly texts: readonly string[];
-  /** null: as long as the model likes. */
+  /** null: as long as there is place for. */
   readonly maxTokens: number | null;
   readonly minTokens: number;
+  /** The answer goes on to `maxTokens` whatever the model says. */
   readonly ignoresEnd: boolean;
+  /** Texts with which the answer ends, which are not in it. */
   readonly stops: readonly string[];
   /** A response for each token, else one for all. */
   readonly isStream: boolean;

@@ -5,7 +5,7 @@ import { MS_PER_S } from '../../../base/units.ts';
 import { sendJson } from '../../http/reply.ts';
 import type { ServerContext } from '../../server-context.ts';
 import { breakConnection } from '../../wire/broken-connection.ts';
-import { throughFaults } from '../../wire/infer.ts';
+import { type InferOutcome, throughFaults } from '../../wire/infer.ts';
 import { asProtocolFailure } from '../../wire/protocol-failure.ts';
 import { engineMetrics } from '../engine-metrics.ts';
 import { LanguageVersion } from '../language-version.ts';
@@ -73,7 +73,7 @@ function generate(context: ServerContext, kind: OpenAiKind, request: OpenAiReque
       fail(openAiFailureOf(asProtocolFailure(error)));
     }
   };
-  const done = (outcome: Parameters<Parameters<typeof throughFaults>[2]['done']>[0]): void => {
+  const done = (outcome: InferOutcome): void => {
     if (outcome.kind === 'failed') fail(openAiFailureOf(outcome.failure));
     else if (outcome.kind === 'disturbed' && outcome.how !== 'hang' && response.socket)
       breakConnection(response.socket, outcome.how);

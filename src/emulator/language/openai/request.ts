@@ -1,12 +1,11 @@
 import { z } from 'zod';
-import type { TextRequest } from '../language-version.ts';
+import type { TextCall } from '../../wire/infer-call.ts';
 import { OpenAiFailure } from './failure.ts';
 
 /** What a client asks of one of OpenAI's endpoints. */
-export interface OpenAiRequest extends TextRequest {
+export interface OpenAiRequest extends TextCall {
   /** undefined: the only one that there is. */
   readonly model: string | undefined;
-  readonly isStream: boolean;
   readonly includesUsage: boolean;
 }
 
