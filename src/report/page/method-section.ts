@@ -5,7 +5,7 @@ import { spaceOf } from '../../study/analysis/settings.ts';
 import { constraintsOf } from '../../study/goal/goal.ts';
 import { metricsOf } from '../../study/goal/metrics/registry.ts';
 import type { StudyState } from '../../study/records/state.ts';
-import { describeConstraint, describeObjectives } from '../../study/summary/describe.ts';
+import { describeConstraint, describeObjectives, describeServer } from '../../study/summary/describe.ts';
 import { noiseFloorOf } from '../../study/summary/noise-floor.ts';
 import { describeNoise, noiseSentence } from '../../study/summary/noise-words.ts';
 import { type Html, html } from '../html.ts';
@@ -41,7 +41,7 @@ function what({ started, server }: StudyState): readonly Fact[] {
     ['began', started.at],
     [
       'server',
-      `${server.name} ${server.version}, ${server.protocol} at ${server.url}, control over ${server.controlProtocol} at ${server.controlUrl}`,
+      `${describeServer(server)}, ${server.protocol} at ${server.url}, control over ${server.controlProtocol} at ${server.controlUrl}`,
     ],
   ];
 }
