@@ -11,6 +11,7 @@ import {
   describeConstraint,
   describeLevel,
   describeObjectives,
+  describeServer,
   describeSpeedChange,
 } from '../study/summary/describe.ts';
 import type { NoiseFloor } from '../study/summary/noise-floor.ts';
