@@ -2,9 +2,9 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { commandLine } from '../src/adapter/engine/command-words.ts';
-import { nodeLlama, smolModel } from '../test/support/language/packages.ts';
+import { dynamoPackages, nodeLlama, smolModel } from '../test/support/language/packages.ts';
 import { languageRepository } from '../test/support/language/triton-language.ts';
-import { startRealTriton } from '../test/support/real-triton.ts';
+import { realTriton, startRealTriton } from '../test/support/real-triton.ts';
 
 /** A real language model with 24 candidates, and a goal that rules some of them out. */
 export interface LanguageSubject {
@@ -64,4 +64,26 @@ parameters:
   },
 };
 
-export const languageSubjects: readonly LanguageSubject[] = [openai, triton];
+/** A scheduler that nobody here wrote, whose steps take the time that a GPU would. */
+const dynamo: LanguageSubject = {
+  name: 'dynamo',
+  open: async () => {
+    const [packages, { binDirectory }] = [await dynamoPackages(), await realTriton()];
+    const script = resolve(import.meta.dirname, '../test/support/language/dynamo_server.py');
+    const server = [join(binDirectory, 'python'), script, '--packages', packages, '--num-gpu-blocks-override', '1024'];
+    const space = await spaceFile(`extends: engines/vllm
+drop: [gpu_memory_utilization, kv_cache_dtype, speculative, enable_prefix_caching, step-holds-prompt]
+parameters:
+  max_num_seqs: [4, 8, 16, 64]
+  max_num_batched_tokens: [128, 512, 2048]
+  enable_chunked_prefill: [true, false]
+`);
+    const launch = `${commandLine(server)} --max-num-seqs 4 --port {port} {flags}`;
+    const traffic = ['--concurrency', '32:32', '--input-tokens', '256', '--output-tokens', '32', '--prompts', '512'];
+    const goal = ['--objective', 'output-token-throughput', '--constraint', 'ttft<=400ms', '--constraint', 'itl<=60ms'];
+    const options = ['-m', 'mock', '--endpoint', 'openai', '--launch-command', launch, '--space', space];
+    return { options: [...options, ...traffic, ...goal, '--precision', '10'], close: async () => undefined };
+  },
+};
+
+export const languageSubjects: readonly LanguageSubject[] = [openai, triton, dynamo];

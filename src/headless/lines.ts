@@ -11,6 +11,7 @@ import {
   describeConstraint,
   describeLevel,
   describeObjectives,
+  describeServer,
   describeSpeedChange,
 } from '../study/summary/describe.ts';
 import type { NoiseFloor } from '../study/summary/noise-floor.ts';
@@ -57,7 +58,7 @@ export function createLines(write: Print, earlier: readonly StudyRecord[] = []):
         for (const line of opening(event)) print(line);
         return;
       case 'study-resumed':
-        print(`resuming on ${event.server.name} ${event.server.version} at ${event.server.url}`);
+        print(`resuming on ${describeServer(event.server)} at ${event.server.url}`);
         return;
       case 'trial-started':
         print(`trial ${event.trial}: ${describeAssignment(event.candidate.assignment)}`);
@@ -121,7 +122,7 @@ function opening(event: Extract<TunerEvent, { type: 'study-started' }>): string[
     server.controlUrl === server.url ? '' : `, control at ${server.controlUrl} (${server.controlProtocol})`;
   return [
     ...emulated,
-    `model ${event.model} on ${server.name} ${server.version} at ${server.url} (${server.protocol})${control}`,
+    `model ${event.model} on ${describeServer(server)} at ${server.url} (${server.protocol})${control}`,
     `goal: ${describeGoal(goal)}; sampler ${event.sampler}, seed ${event.seed}`,
   ];
 }

@@ -49,8 +49,11 @@ export async function startEngine(command: EngineCommand, signal: AbortSignal): 
   const words = [...onCpus(command.cpus), ...command.words];
   const { hasEnded, stop } = await startSupervised({ words, env: command.env, logFile });
   try {
-    const url = `http://${address}${command.health}`;
-    await waitUntilLive(() => isHealthy(url), hasEnded, { timeoutMs: readyTimeoutMs, signal });
+    const isReady = async (): Promise<boolean | null> =>
+      (await answers(`http://${address}${command.health}`)) && (await hasModels(`http://${address}/v1/models`))
+        ? true
+        : null;
+    await waitUntilLive(isReady, hasEnded, { timeoutMs: readyTimeoutMs, signal });
     return { address, logFile, hasEnded, stop };
   } catch (error) {
     await stop();
@@ -66,13 +69,26 @@ function notUp({ logFile, readyTimeoutMs }: EngineCommand, { message, isLate }: 
   return new EngineNotUp(kind, `${[message, words].filter(Boolean).join(': ')} (log: ${logFile})`);
 }
 
-async function isHealthy(url: string): Promise<boolean | null> {
+/** While it loads a server may say that it is unavailable. */
+const answers = async (url: string): Promise<boolean> => (await ask(url))?.ok ?? false;
+
+/** False where the server lists its models, and there is none yet: a frontend may be healthy before its engine has come. */
+async function hasModels(url: string): Promise<boolean> {
+  const response = await ask(url);
+  if (!response?.ok) return true;
+  return !response.text.replaceAll(/\s/g, '').includes('"data":[]');
+}
+
+interface Answer {
+  readonly ok: boolean;
+  readonly text: string;
+}
+
+async function ask(url: string): Promise<Answer | null> {
   try {
     const headers = { connection: 'close' };
     const response = await fetch(url, { headers, signal: AbortSignal.timeout(ASK_TIMEOUT_MS) });
-    await response.body?.cancel();
-    // While it loads a server may say that it is unavailable.
-    return response.ok ? true : null;
+    return { ok: response.ok, text: await response.text() };
   } catch {
     return null;
   }

@@ -23,7 +23,7 @@ beforeAll(async () => {
   asked = [
     ...['tune', '-m', 'quick', '--endpoint', 'openai', '--launch-command', launch, '--space', space],
     ...['--goodput', 'ttft<=1s itl<=500ms', '--input-tokens', '8', '--output-tokens', '4', '--prompts', '8'],
-    ...['--concurrency', '4:4', '--precision', '50', '--ui', 'lines', '--seed', '3'],
+    ...['--concurrency', '4:4', '--precision', '50', '--ui', 'lines', '--sampler', 'grid'],
   ];
 });
 

@@ -1,10 +1,14 @@
 import { join } from 'node:path';
+import { ENGINE } from '../../adapter/engine/adapter.ts';
+import { engineDocuments } from '../../adapter/engine/documents.ts';
+import { readLaunchCommand } from '../../adapter/engine/launch-command.ts';
 import { settingsDocuments } from '../../adapter/settings/documents.ts';
 import { configDocuments } from '../../adapter/triton/documents.ts';
 import { TrituneError } from '../../base/errors.ts';
 import { writePlots } from '../../report/write-plots.ts';
 import { type WrittenRun, writeEmitted, writeRun } from '../../report/write-run.ts';
 import { TRITON } from '../../space/model-configs.ts';
+import { spaceFromJson } from '../../space/source/load.ts';
 import type { Candidate } from '../../space/types.ts';
 import type { Metrics } from '../../study/goal/metrics/registry.ts';
 import { foldStudy } from '../../study/records/fold.ts';
@@ -37,8 +41,14 @@ export async function writeDocuments(directory: string, beside: Beside = {}): Pr
   return writeRun(state, directory, beside.documentsOf ?? documentsFor(state.started));
 }
 
-const documentsFor = ({ adapter, model }: StudyStarted): DocumentsOf =>
-  adapter === TRITON ? (candidate) => configDocuments(candidate, model, safeName) : settingsDocuments;
+function documentsFor({ adapter, model, spec, space }: StudyStarted): DocumentsOf {
+  if (adapter === TRITON) return (candidate) => configDocuments(candidate, model, safeName);
+  const { launchCommand } = spec.server;
+  const { engine } = adapter === ENGINE ? spaceFromJson(space) : { engine: null };
+  if (launchCommand === undefined || engine === null) return settingsDocuments;
+  const command = readLaunchCommand(launchCommand);
+  return (candidate) => engineDocuments(candidate, command, engine);
+}
 
 /** `writeDocuments` for the study in a directory, or for each of a series and for the series itself. Errors: as there. */
 export async function writeAllDocuments(directory: string, exitCodeOf: ExitCodeOf): Promise<readonly WrittenRun[]> {

@@ -41,9 +41,9 @@ export async function restoreRun(directory: string, options: RestoreRequest): Pr
     const state = foldStudy(records);
     if (isBack(state) && !isTracing(state) && !options.force) return `nothing to do: ${state.restored?.detail}`;
     const { started } = state;
-    checkAdapter(started);
-    if (started.spec.server.launch !== undefined)
-      return 'nothing to do: its server was started for the run and ended with it';
+    const { launch, launchCommand } = started.spec.server;
+    if (launch === undefined && launchCommand === undefined) checkAdapter(started);
+    else return 'nothing to do: its server was started for the run and ended with it';
     const originals = originalsOf(started);
     const models = originals.map(({ model }) => model);
     checkNames(models, options);

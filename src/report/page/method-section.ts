@@ -7,7 +7,7 @@ import { constraintsOf } from '../../study/goal/goal.ts';
 import { metricsOf } from '../../study/goal/metrics/registry.ts';
 import type { StudyStarted } from '../../study/records/records.ts';
 import type { StudyState } from '../../study/records/state.ts';
-import { describeConstraint, describeObjectives } from '../../study/summary/describe.ts';
+import { describeConstraint, describeObjectives, describeServer } from '../../study/summary/describe.ts';
 import { noiseFloorOf } from '../../study/summary/noise-floor.ts';
 import { describeNoise, noiseSentence } from '../../study/summary/noise-words.ts';
 import { type Html, html } from '../html.ts';
@@ -43,7 +43,7 @@ function what({ started, server }: StudyState): readonly Fact[] {
     ['began', started.at],
     [
       'server',
-      `${server.name} ${server.version}, ${server.protocol} at ${server.url}, control over ${server.controlProtocol} at ${server.controlUrl}`,
+      `${describeServer(server)}, ${server.protocol} at ${server.url}, control over ${server.controlProtocol} at ${server.controlUrl}`,
     ],
   ];
 }

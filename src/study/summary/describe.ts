@@ -176,3 +176,7 @@ export function describeBottleneck({ stage, utilization, gain, device }: Omit<Bo
 }
 
 const formatChange = (ratio: number): string => `+${formatFigure(100 * (ratio - 1))} %`;
+
+/** A server's name, with its version where it tells one. */
+export const describeServer = ({ name, version }: { readonly name: string; readonly version: string }): string =>
+  version === '' ? name : `${name} ${version}`;

@@ -2,7 +2,7 @@ import { formatMs } from '../../base/format.ts';
 import { metricText } from '../../study/goal/metrics/format.ts';
 import { metricsOf } from '../../study/goal/metrics/registry.ts';
 import type { StudyState } from '../../study/records/state.ts';
-import { describeConstraint, describeObjectives } from '../../study/summary/describe.ts';
+import { describeConstraint, describeObjectives, describeServer } from '../../study/summary/describe.ts';
 import { foreign, type Row, row, span, spread } from '../rows.ts';
 import type { ViewState } from '../state.ts';
 
@@ -12,7 +12,7 @@ export function titleRows({ study }: ViewState, width: number): readonly Row[] {
   const { started, server, goal } = study;
   const emulated = server.emulated === null ? [] : [span('  EMULATOR ', 'warning'), span(foreign(server.emulated))];
   const name: Row = [span('tritune ', 'muted'), span(foreign(started.model, 40), 'strong'), ...emulated];
-  const where = `${server.name} ${server.version} · ${server.url} (${server.protocol})`;
+  const where = `${describeServer(server)} · ${server.url} (${server.protocol})`;
   const budget: Row = goal.budget
     ? [span('budget ', 'muted'), span(`p${goal.budget.percentile} ≤ ${formatMs(goal.budget.latencyMs)}`, 'strong')]
     : [span('no latency budget', 'muted')];

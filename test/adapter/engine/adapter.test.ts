@@ -91,15 +91,16 @@ describe('an adapter of a server that takes its settings at its start', { timeou
   });
 
   it('tells the kinds of starts that fail apart, with the words of the log', async () => {
-    const opened = await open(1_000);
+    const opened = await open();
     const { adapter, close } = opened;
     await expect(adapter.apply(candidateIn(opened, { kv_cache_dtype: 'fp8' }), signal())).rejects.toMatchObject({
       kind: 'out-of-memory',
       serverMessage: expect.stringMatching(/CUDA out of memory.*start-1\.log/),
     });
-    await expect(adapter.apply(candidateIn(opened, { enforce_eager: true }), signal())).rejects.toMatchObject({
-      code: 'SERVER_TIMEOUT',
-    });
+    const impatient = await open(500);
+    const never = candidateIn(impatient, { enforce_eager: true });
+    await expect(impatient.adapter.apply(never, signal())).rejects.toMatchObject({ code: 'SERVER_TIMEOUT' });
+    await impatient.close();
     const unknown = engineAdapter({ command: `${command} --no-such-flag 1`, space }, async () => ({
       measure: () => Promise.reject(new Error('nothing is measured')),
       close: async () => undefined,

