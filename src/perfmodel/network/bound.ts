@@ -20,17 +20,27 @@ interface Need {
   readonly timeNs: (batch: number) => number;
 }
 
+/** Returns the bound of a choice; a choice is asked for at every proposal, and stages alike take as long. */
+export type BoundOf = (choice: Choice, limits: BoundLimits) => number;
+
+/** Returns `networkBound` of a fitted network, memoized. */
+export function networkBounds(fitted: FittedNetwork, surroundings: Surroundings): BoundOf {
+  const timesNs = timesOf(fitted, surroundings);
+  const visits = visitsOf(fitted);
+  const known = new Map<string, number>();
+  return (choice, limits) => {
+    const key = `${choice.key} ${limits.limitNs}`;
+    const bound = known.get(key) ?? networkBound(needsOf(choice, visits, timesNs), fitted, limits);
+    known.set(key, bound);
+    return bound;
+  };
+}
+
 /**
  * Returns a rough upper bound on the throughput of a network, in samples per nanosecond: every stage executes batches that are filled alike, all its
  * instances are busy, and devices are shared as they were seen to be. Above the limit on latency it is a thousandth.
  */
-export function networkBound(
-  choice: Choice,
-  fitted: FittedNetwork,
-  surroundings: Surroundings,
-  { limitNs }: BoundLimits,
-): number {
-  const needs = needsOf(choice, fitted, surroundings);
+function networkBound(needs: readonly Need[], fitted: FittedNetwork, { limitNs }: BoundLimits): number {
   let best = 0;
   for (const fill of FILLS) {
     const batchOf = ({ choice: own }: Need): number => Math.max(1, Math.floor(fill * own.largestBatch));
@@ -44,22 +54,40 @@ export function networkBound(
   return best;
 }
 
-/** Returns the stages with the samples that each executes for one sample of the mix, and their times one standard deviation below the mean. */
-function needsOf({ members }: Choice, fitted: FittedNetwork, surroundings: Surroundings): readonly Need[] {
-  const visits = visitsOf(fitted);
-  return [...(members ?? [])].map(([stage, choice]) => {
-    const law = stageLaw(fitted, stage, choice, surroundings);
-    const { instances } = choice.policy;
-    return {
-      stage,
-      choice,
-      samples: visits.get(stage) ?? 1,
-      timeNs: (batch) => {
-        const uncertainty = fitted.laws.get(stage)?.uncertainty(choice, batch, instances) ?? 0;
-        return executionNs(law, batch, instances) * Math.exp(-uncertainty);
-      },
-    };
-  });
+/** Returns the time of a stage's execution of a batch, one standard deviation below the mean. */
+type TimesOf = (stage: string, choice: Choice) => (batch: number) => number;
+
+/** Returns the times of stages, memoized: many joint choices share the config of a model. */
+function timesOf(fitted: FittedNetwork, surroundings: Surroundings): TimesOf {
+  const known = new Map<string, (batch: number) => number>();
+  return (stage, choice) => {
+    const key = `${stage} ${choice.key}`;
+    const times = known.get(key) ?? timesOfOne(stage, choice, fitted, surroundings);
+    known.set(key, times);
+    return times;
+  };
+}
+
+function timesOfOne(stage: string, choice: Choice, fitted: FittedNetwork, surroundings: Surroundings) {
+  const law = stageLaw(fitted, stage, choice, surroundings);
+  const { instances } = choice.policy;
+  const known = new Map<number, number>();
+  return (batch: number): number => {
+    const uncertainty = (): number => fitted.laws.get(stage)?.uncertainty(choice, batch, instances) ?? 0;
+    const ns = known.get(batch) ?? executionNs(law, batch, instances) * Math.exp(-uncertainty());
+    known.set(batch, ns);
+    return ns;
+  };
+}
+
+/** Returns the stages with the samples that each executes for one sample of the mix. */
+function needsOf({ members }: Choice, visits: ReadonlyMap<string, number>, timesNs: TimesOf): readonly Need[] {
+  return [...(members ?? [])].map(([stage, choice]) => ({
+    stage,
+    choice,
+    samples: visits.get(stage) ?? 1,
+    timeNs: timesNs(stage, choice),
+  }));
 }
 
 /** Returns the highest rate at which no stage needs more instances than it has, by bisection: executions on a full device take longer. */
@@ -69,17 +97,11 @@ function rateWith(needs: readonly Need[], batchOf: (need: Need) => number, { sha
     const { name } = deviceOf(need.choice);
     return { ...need, device: name, workNs: (need.timeNs(batch) * need.samples) / batch };
   });
+  const onDevices = Map.groupBy(works, ({ device }) => device);
   const fits = (rate: number): boolean =>
     works.every(({ workNs, choice, device, stage }) => {
       const likeliest = sharing.get(device)?.likeliest;
-      const stretch = likeliest
-        ? stretchAt(
-            likeliest,
-            works.filter((each) => each.device === device),
-            stage,
-            rate,
-          )
-        : 1;
+      const stretch = likeliest ? stretchAt(likeliest, onDevices.get(device) ?? [], stage, rate) : 1;
       return rate * workNs * stretch <= choice.policy.instances;
     });
   const most = Math.min(...works.map(({ workNs, choice }) => choice.policy.instances / workNs));

@@ -14,7 +14,7 @@ import {
   type SimulatedRun,
 } from '../simulated.ts';
 import type { Measured, Simulator, SimulatorOptions, StageBottleneck } from '../simulator.ts';
-import { networkBound } from './bound.ts';
+import { networkBounds } from './bound.ts';
 import { deviceOf, type Running } from './device-sharing.ts';
 import { type FittedNetwork, fitNetwork } from './fit-network.ts';
 import { fitSurroundings } from './fit-surroundings.ts';
@@ -87,7 +87,7 @@ export function networkSimulatorOf(
         return sum + (inFlight * samplesPerRequest * NS_PER_S) / ns;
       }, 0);
     },
-    bound: (choice, limits) => networkBound(choice, fitted, surroundings, limits),
+    bound: networkBounds(fitted, surroundings),
     stageShares: stageSharesOf(fitted),
     bottleneck: (choice, level) =>
       takesRequests(choice, topology, samplesOf(choice)) ? bottleneckAt(networkOf(choice, level), extent(level)) : null,
