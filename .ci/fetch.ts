@@ -1,6 +1,6 @@
 import { modelAnalyzer } from '../bench/analyzer.ts';
 import { perfAnalyzer, pythonClients } from '../bench/peers.ts';
-import { llamaLibrary, smolModel } from '../test/support/language/packages.ts';
+import { dynamoPackages, llamaLibrary, smolModel } from '../test/support/language/packages.ts';
 import { openvinoPackages } from '../test/support/openvino.ts';
 import { realTriton } from '../test/support/real-triton.ts';
 
@@ -12,3 +12,4 @@ await modelAnalyzer(install);
 await openvinoPackages(install);
 await smolModel();
 await llamaLibrary();
+await dynamoPackages();

@@ -4,13 +4,15 @@ import type { ReadOnly } from './read-only.ts';
 const text = z.string().min(1);
 const limitNs = z.number().positive().optional();
 
+/** What `--endpoint` takes; `openai` and `auto` find out the rest. */
+export const languageEndpoints = [
+  ...(['auto', 'openai', 'openai-chat', 'openai-completions'] as const),
+  ...(['triton-generate', 'triton-grpc'] as const),
+] as const;
+
 /** How a language model is served and asked. */
 export const languageServerSpec = z.strictObject({
-  endpoint: text
-    .optional()
-    .describe(
-      'The model is a language model, asked so: auto, openai, openai-chat, openai-completions, triton-generate, triton-grpc',
-    ),
+  endpoint: z.enum(languageEndpoints).optional().describe('The model is a language model, and how it is asked'),
   launchCommand: text
     .optional()
     .describe('Starts a server of the language model, with {port} and {flags}; each candidate is a start of it'),

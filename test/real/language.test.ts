@@ -7,9 +7,9 @@ import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 import { connectGrpc } from '../../src/triton/control/connect.ts';
 import type { TritonClient } from '../../src/triton/types.ts';
 import { failuresIn, freshDirectory, recordsOf, runCli, startCli, summaryOf, untilRecorded } from '../support/cli.ts';
-import { nodeLlama, smolModel } from '../support/language/packages.ts';
+import { dynamoPackages, nodeLlama, smolModel } from '../support/language/packages.ts';
 import { languageRepository } from '../support/language/triton-language.ts';
-import { startRealTriton } from '../support/real-triton.ts';
+import { realTriton, startRealTriton } from '../support/real-triton.ts';
 
 /** Short replies, and few of them: a token takes some 20 ms here. */
 const traffic = [
@@ -104,5 +104,28 @@ parameters: { parallel: [2] }
     expect(measured[0]?.measurement.tokens).toMatchObject({ countedBy: 'usage', outputTokens: { mean: 4 } });
     expect(measured[0]?.measurement.engine?.runningSequences).toBeGreaterThan(0);
     expect(run.stdout).toMatch(/the server that was started for the run has ended\n$/);
+  });
+});
+
+describe("Dynamo's mocker, whose scheduler has vLLM's knobs", () => {
+  it('serves more with more sequences at once', { timeout: 300_000 }, async () => {
+    const [packages, { binDirectory }, output] = [await dynamoPackages(), await realTriton(), await freshDirectory()];
+    const script = resolve(import.meta.dirname, '../support/language/dynamo_server.py');
+    const server = commandLine([join(binDirectory, 'python'), script, '--packages', packages]);
+    const space = join(await freshDirectory(), 'space.yaml');
+    await writeFile(
+      space,
+      `extends: engines/vllm
+drop: [max_num_batched_tokens, enable_chunked_prefill, enable_prefix_caching, gpu_memory_utilization, kv_cache_dtype, speculative, step-holds-prompt]
+parameters: { max_num_seqs: [16] }
+`,
+    );
+    const launch = ['--launch-command', `${server} --max-num-seqs 2 --port {port} {flags}`, '--endpoint', 'openai'];
+    const level = ['--concurrency', '16:16', '--input-tokens', '64'];
+    const run = await runCli(['tune', '-m', 'mock', ...launch, '--space', space, ...traffic, ...level, '-o', output]);
+    expect(run.code).toBe(0);
+    const { best, gain } = await summaryOf(output);
+    expect(best?.assignment).toEqual({ max_num_seqs: 16 });
+    expect(gain?.ratio).toBeGreaterThan(2);
   });
 });

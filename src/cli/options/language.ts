@@ -1,4 +1,4 @@
-import type { GoodputSpec, LanguageServerSpec } from '../../spec/language-spec.ts';
+import { type GoodputSpec, type LanguageServerSpec, languageEndpoints } from '../../spec/language-spec.ts';
 import { goodputLimits } from './goodput.ts';
 import type { OptionTable } from './option-table.ts';
 
@@ -7,7 +7,7 @@ export const languageOptionTable: OptionTable<LanguageServerSpec & { readonly go
   endpoint: {
     flags: '--endpoint <kind>',
     help: 'the model is a language model, measured by its tokens: openai (with --launch-command), triton-generate or triton-grpc (a decoupled model of a Triton)',
-    offers: ['auto', 'openai', 'openai-chat', 'openai-completions', 'triton-generate', 'triton-grpc'],
+    choices: languageEndpoints,
   },
   launchCommand: {
     flags: '--launch-command <line>',

@@ -11,7 +11,7 @@ import type { TlsOptions } from '../../../triton/wire/tls.ts';
 import type { MeasurePurpose } from '../../../tuner/adapter.ts';
 import { languageWindows } from '../../profile/language-windows.ts';
 import { devicesOf } from '../../server/devices.ts';
-import { type AskedEndpoint, type FoundEndpoint, findEndpoint } from '../../server/find-endpoint.ts';
+import { type FoundEndpoint, findEndpoint } from '../../server/find-endpoint.ts';
 import { type LanguageTraffic, openLanguageTraffic } from '../../traffic/open-language.ts';
 import { promptsOf } from '../../traffic/prompts.ts';
 import { rateSchedule } from '../../traffic/schedule.ts';
@@ -60,7 +60,7 @@ export async function languageProfile(
   serving: () => LanguageServer,
 ): Promise<EngineProfile> {
   const prompts = await promptsOf(promptSpec, { model, seed });
-  const asked = (server.endpoint ?? 'openai') as AskedEndpoint;
+  const asked = server.endpoint ?? 'openai';
   let found: FoundEndpoint | null = null;
   let asking: Asking | null = null;
 
