@@ -272,7 +272,7 @@ describe('the page of metrics', () => {
     );
     const body = { prompt: words(10), max_tokens: 50, ignore_eos: true, stream: true };
     const running = Promise.all(Array.from({ length: 5 }, () => events('/v1/completions', body)));
-    await expect.poll(() => metric('num_requests_waiting'), { interval: 2 }).toBe(3);
+    await expect.poll(() => metric('num_requests_waiting'), { interval: 2, timeout: 10_000 }).toBe(3);
     expect(await metric('num_requests_running')).toBe(2);
     expect(await metric('kv_cache_usage_perc')).toBeGreaterThan(0);
     await running;

@@ -19,6 +19,7 @@ export function goalOf(
     budget: latencyBudgetMs === undefined ? null : { percentile, latencyMs: latencyBudgetMs },
     constraints: [...constraints, ...budgets].map(constraintParser(metrics)),
     objectives: objectives.map(objectiveParser(metrics)),
+    ...(goal.goodput && { goodput: goal.goodput }),
     ...(metrics !== builtInMetrics && { metrics }),
   };
 }
