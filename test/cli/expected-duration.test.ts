@@ -17,6 +17,7 @@ import { makeSampler, samplerKind } from '../../src/study/search/samplers/regist
 import { viewSpace } from '../../src/study/search/samplers/space-view.ts';
 import type { Profile } from '../../src/tuner/adapter.ts';
 import { goalOf, studyStarted } from '../study/builders.ts';
+import { isNightly } from '../support/fuzz.ts';
 import { VirtualServer } from '../support/virtual-server.ts';
 import { play } from '../tuner/world.ts';
 
@@ -113,6 +114,12 @@ async function taken(asked: Asked, expectedSeconds: number, seed = 1): Promise<n
   return server.clock.nowNs() / NS_PER_S;
 }
 
+/** Studies that take long to play. */
+const long: readonly Asked[] = [
+  { profile: 'tft-t4-pytorch', sampler: 'queueing', budgetMs: 69, maxTrials: Number.POSITIVE_INFINITY, seeds: [1, 2] },
+  { profile: 'tft-a30', sampler: 'queueing', budgetMs: 18, maxTrials: Number.POSITIVE_INFINITY, seeds: [1, 2] },
+];
+
 describe('the expected duration', { timeout: 120_000 }, () => {
   it.each<Asked>([
     { profile: 'harmful-delay', sampler: 'queueing', budgetMs: 80, maxTrials: 4 },
@@ -124,20 +131,13 @@ describe('the expected duration', { timeout: 120_000 }, () => {
     // It stops by itself, and aims at what was expected.
     { profile: 'oom', sampler: 'queueing', budgetMs: 43, maxTrials: Number.POSITIVE_INFINITY },
     { profile: 'yolov7-rtx4090', sampler: 'queueing', budgetMs: 45, maxTrials: Number.POSITIVE_INFINITY },
-    {
-      profile: 'tft-t4-pytorch',
-      sampler: 'queueing',
-      budgetMs: 69,
-      maxTrials: Number.POSITIVE_INFINITY,
-      seeds: [1, 2],
-    },
     { profile: 'sleeper', sampler: 'queueing', budgetMs: 10, maxTrials: Number.POSITIVE_INFINITY },
     { profile: 'demo', sampler: 'queueing', budgetMs: 69, maxTrials: Number.POSITIVE_INFINITY },
-    { profile: 'tft-a30', sampler: 'queueing', budgetMs: 18, maxTrials: Number.POSITIVE_INFINITY, seeds: [1, 2] },
     { profile: 'cliff', sampler: 'grid', budgetMs: 200, maxTrials: 5 },
     { profile: 'demo', sampler: 'random', budgetMs: 80, maxTrials: 10, loadSeconds: 12 },
     { profile: 'cliff', sampler: 'random', budgetMs: 60, maxTrials: 10, seeds: [1, 2, 3, 4] },
     { profile: 'cliff', sampler: 'hill-climb', budgetMs: 60, maxTrials: 10 },
+    ...(isNightly ? long : []),
   ])('is within 30 % of what $sampler takes: $profile, $maxTrials trials', async (asked) => {
     const { sampler, budgetMs, maxTrials: trials } = asked;
     const prospect = {
