@@ -57,9 +57,14 @@ export function fitNetwork(
     const fit = sharing.get(deviceOf(stage.choice).name);
     return fit ? stretchOf(fit.likeliest, fit.own.get(stage.stage), sharedPoints(network, stage)) : 1;
   };
-  const shared = new Set([...sharing.values()].flatMap(({ own }) => [...own.keys()]));
+  const onGpu = new Set(
+    observations.flatMap(({ stages }) =>
+      [...stages.values()].filter(({ choice }) => deviceOf(choice).kind === 'gpu').map(({ stage }) => stage),
+    ),
+  );
+  const shared = new Set([...sharing.values()].flatMap(({ own }) => [...own.keys()]).filter((each) => onGpu.has(each)));
   const withoutPresence: WithoutParts = { has: (part) => part === 'presence' || without.has(part) };
-  // What instances do to each other on a shared device is as much as they run: idle ones take nothing of it.
+  // What instances do to each other on a shared GPU is as much as they run: idle ones take nothing of it. On cores they poll and hold threads.
   const laws = lawsOf(
     topology.stages,
     observations,
@@ -90,7 +95,12 @@ function lawsOf(
         return [
           {
             choice: own.choice,
-            points: points.map((point) => ({ ...point, executionNs: point.executionNs / stretch })),
+            points: points.map((point) => ({
+              ...point,
+              executionNs: point.executionNs / stretch,
+              // The relative error of what is left after the calls is that of the whole over this share; weights are inverse variances.
+              weight: point.weight * own.ownShare ** 2,
+            })),
           },
         ];
       });
