@@ -30,9 +30,9 @@ describe('the simulator of a pipeline', () => {
       candidate({ 'a/max_batch_size': 8, 'b/instances': 3 }),
     ].map((each) => choiceOf(each).members?.get('a'));
     expect(one).toBe(other);
-    const law = one && laws.get('a')?.of(one);
+    const fitted = one && laws.get('a')?.of(one);
     for (const batch of [2, 4, 8])
-      expect(ratio(law && executionNs(law, batch, 1), (2 + batch) * 1e6)).toBeLessThan(0.1);
+      expect(ratio(fitted && executionNs(fitted, batch, 1), (2 + batch) * 1e6)).toBeLessThan(0.1);
   });
 
   it('takes the longest of parallel branches, and nested ensembles as one', () => {
@@ -87,9 +87,24 @@ describe('the simulator of a pipeline', () => {
     }));
     const { laws } = fitNetwork([measured({}, 1, 2), { ...many, measurements: longer }], topology);
     const own = choiceOf(candidate({ 'front/instances': 8, 'find/instances': 8 })).members?.get('front');
-    const law = own && laws.get('front')?.of(own);
+    const fitted = own && laws.get('front')?.of(own);
     // Its executions take 0.5 of 8.5 ms themselves, and are read as 1 of 9.
-    expect(law && executionNs(law, 1, 8)).toBeLessThan(2.5e6);
+    expect(fitted && executionNs(fitted, 1, 8)).toBeLessThan(2.5e6);
+  });
+
+  it('takes callers whose calls come back in one batch for busy at once', () => {
+    const models = [
+      model('front', 1, 0, { presence: 2, calls: [{ model: 'find', inParallel: false }], instances: [1, 8] }),
+      model('find', 6, 0, { batches: [1, 8], delaysUs: [8000] }),
+    ];
+    const { topology, measured, candidate } = without(
+      pipeline(models, { fronts: [{ model: 'front', steps: [{ stage: 'front' }] }] }),
+    );
+    const told = [measured({}, 1, 2), measured({ 'front/instances': 8, 'find/max_batch_size': 8, 'find/queue_delay_us': 8000 }, 8)];
+    const own = choiceOf(candidate({ 'front/instances': 8 })).members?.get('front');
+    const found = own && fitNetwork(told, topology).laws.get('front')?.of(own);
+    // Eight of them take 4 ms each, however many execute.
+    expect(found && executionNs(found, 1, 8)).toBeLessThan(7.4e6);
   });
 
   it('tells idle instances on cores that stages share from busy ones', () => {
@@ -97,9 +112,9 @@ describe('the simulator of a pipeline', () => {
     const { topology, measured, candidate } = without(pipeline(models));
     const { laws } = fitNetwork([measured({}, 1, 4), measured({ 'a/instances': 4 }, 1, 4, 8)], topology);
     const own = choiceOf(candidate({ 'a/instances': 3 })).members?.get('a');
-    const law = own && laws.get('a')?.of(own);
+    const fitted = own && laws.get('a')?.of(own);
     // Three of them take 1.5 times as long each, however many execute.
-    for (const busy of [1, 3]) expect(ratio(law && executionNs(law, 1, busy), 6e6)).toBeLessThan(0.2);
+    for (const busy of [1, 3]) expect(ratio(fitted && executionNs(fitted, 1, busy), 6e6)).toBeLessThan(0.2);
   });
 
   it('finds how stages on one GPU slow each other, and predicts by it what more instances do', () => {
