@@ -52,7 +52,10 @@ export function correctedFigure(
 ): PredictFigure {
   const { figure, front } = figureNamed(name) as NonNullable<ReturnType<typeof figureNamed>>;
   const place = (choice: Choice, level: number): Place => ({
-    ...placeOf(choice, level, longestDelayUs, simulator.stageShares),
+    ...placeOf(choice, level, longestDelayUs, {
+      shares: simulator.stageShares,
+      loads: simulator.stageLoads?.(choice, level) ?? null,
+    }),
     batchDoublings: Math.log2(simulator.meanBatch(choice, level)),
   });
   const readings = measured.flatMap(({ choice, measurements }) =>

@@ -2,6 +2,7 @@ import type { ContinuousPolicy } from '../queueing/continuous/policy.ts';
 import { matern52 } from '../stats/gaussian-process.ts';
 import type { Choice } from './modelled-config.ts';
 import { differingCount, type Settings } from './setting-effects.ts';
+import type { StageLoad } from './simulated.ts';
 
 /** The coordinates of a measurement in the residual's kernel; at a distance of 1 two residuals are rather unlike. */
 export interface Place {
@@ -11,17 +12,25 @@ export interface Place {
   readonly batchDoublings?: number;
 }
 
+/** How a network is used, where a simulator tells. */
+export interface NetworkUse {
+  /** How much of a request's time each model is, 0 to 1. */
+  readonly shares: ReadonlyMap<string, number> | null;
+  /** By model; null to go by configs alone. */
+  readonly loads?: ReadonlyMap<string, StageLoad> | null;
+}
+
 /**
- * Returns the coordinates of a choice at a level. `stageShares`: how much of a request's time each model of a network is. Instances and batch size count only as far as requests in flight can fill them. Queue
+ * Returns the coordinates of a choice at a level. Instances and batch size count only as far as requests in flight can fill them. Queue
  * delays are scaled by the longest of the space. The last coordinate is how far below the largest batch a preferred one is sent on.
  */
 export function placeOf(
   choice: Choice,
   level: number,
   longestDelayUs: number,
-  stageShares: ReadonlyMap<string, number> | null = null,
+  use: NetworkUse = { shares: null },
 ): Place {
-  if (choice.members) return placeInNetwork(choice, choice.members, level, longestDelayUs, stageShares);
+  if (choice.members) return placeInNetwork(choice, choice.members, level, longestDelayUs, use);
   return choice.continuous
     ? placeOfEngine(choice, choice.continuous, level)
     : placeOfOne(choice, level, longestDelayUs);
@@ -30,24 +39,29 @@ export function placeOf(
 /** The least weight of a stage's coordinates, and of any where nothing tells how much of a request's time it is. */
 const LEAST_WEIGHT = 0.2;
 
+/** The least number of busy instances that tells two choices apart. */
+const LEAST_BUSY = 0.25;
+
 /**
  * Returns the coordinates of a joint choice: the level, and instances, batch size and delay of each stage, scaled by the square root of its share
- * of a request's time over that of the largest. Where a stage hardly counts, two choices that differ in it are much alike.
+ * of a request's time over that of the largest. Where a stage hardly counts, two choices that differ in it are much alike. By `loads` busy instances and
+ * mean batches take the place of what configs allow: choices that the same happens in have the same residuals.
  */
 function placeInNetwork(
   { settings, clientBatch }: Choice,
   members: ReadonlyMap<string, Choice>,
   level: number,
   longestDelayUs: number,
-  stageShares: ReadonlyMap<string, number> | null,
+  { shares, loads }: NetworkUse,
 ): Place {
-  const largest = Math.max(0, ...(stageShares?.values() ?? []));
+  const largest = Math.max(0, ...(shares?.values() ?? []));
   const inFlight = level * (clientBatch ?? 1);
   const ofStages = [...members].flatMap(([stage, { policy, largestBatch, delayUs }]) => {
-    const weight = largest > 0 ? Math.max(LEAST_WEIGHT, Math.sqrt((stageShares?.get(stage) ?? 0) / largest)) : 1;
+    const weight = largest > 0 ? Math.max(LEAST_WEIGHT, Math.sqrt((shares?.get(stage) ?? 0) / largest)) : 1;
+    const load = loads?.get(stage);
     return [
-      (weight * Math.log2(policy.instances)) / 1.5,
-      (weight * Math.log2(Math.min(largestBatch, inFlight))) / 2,
+      (weight * Math.log2(load ? Math.max(LEAST_BUSY, load.busyInstances) : policy.instances)) / 1.5,
+      (weight * Math.log2(load?.meanBatch ?? Math.min(largestBatch, inFlight))) / 2,
       largestBatch > 1 && longestDelayUs > 0 ? weight * Math.sqrt(delayUs / longestDelayUs) : 0,
       (weight * Math.log2(largestBatch / Math.min(largestBatch, ...policy.preferredBatchSizes))) / 2,
     ];

@@ -72,6 +72,12 @@ export interface SimulatedRun {
   readonly largestBatch: number;
 }
 
+/** How a model of a network is used. */
+export interface StageLoad {
+  readonly meanBatch: number;
+  readonly busyInstances: number;
+}
+
 /** What `Simulator` says of one run. */
 interface RunFigures {
   predict(choice: Choice, level: number): Simulated | null;

@@ -12,7 +12,14 @@ import type { Observation } from './observation.ts';
 import { isModelled, observationsOf } from './observations.ts';
 import type { WithoutParts } from './parts.ts';
 import { type ServiceTimes, serviceTimesOf } from './service-times.ts';
-import { figuresOf, meanUncertainty, memoizedRuns, type Simulated, type SimulatedRun } from './simulated.ts';
+import {
+  figuresOf,
+  meanUncertainty,
+  memoizedRuns,
+  type Simulated,
+  type SimulatedRun,
+  type StageLoad,
+} from './simulated.ts';
 
 /** A choice with its measurements. */
 export interface Measured {
@@ -49,6 +56,8 @@ export interface Simulator {
   bound(choice: Choice, limits: BoundLimits): number;
   /** How much of a request's time each model is, 0 to 1; null for one model alone. */
   readonly stageShares: ReadonlyMap<string, number> | null;
+  /** How each model of a network is used at that level; null where the choice cannot serve such requests. Absent for one model alone. */
+  stageLoads?(choice: Choice, level: number): ReadonlyMap<string, StageLoad> | null;
   /** It simulates figures of tokens as well (`Simulated.tokens`). */
   readonly tokens?: true;
   /** Says what holds a network back, and what one more instance would do; null for one model alone. */

@@ -2,6 +2,7 @@ import type { Measurement } from '../../profiler/measurement.ts';
 import type { Topology } from '../../space/topology.ts';
 import { type ExecutionLaws, executionLawsOf, pointsOf, type Timed } from '../execution-laws.ts';
 import type { Choice } from '../modelled-config.ts';
+import { seenExecutions } from '../observation.ts';
 import { WHOLE, type WithoutParts } from '../parts.ts';
 import type { Measured, SimulatorOptions } from '../simulator.ts';
 import {
@@ -57,14 +58,20 @@ export function fitNetwork(
     const fit = sharing.get(deviceOf(stage.choice).name);
     return fit ? stretchOf(fit.likeliest, fit.own.get(stage.stage), sharedPoints(network, stage)) : 1;
   };
-  const shared = new Set([...sharing.values()].flatMap(({ own }) => [...own.keys()]));
+  const onGpu = new Set(
+    observations.flatMap(({ stages }) =>
+      [...stages.values()].filter(({ choice }) => deviceOf(choice).kind === 'gpu').map(({ stage }) => stage),
+    ),
+  );
+  const shared = new Set([...sharing.values()].flatMap(({ own }) => [...own.keys()]).filter((each) => onGpu.has(each)));
   const withoutPresence: WithoutParts = { has: (part) => part === 'presence' || without.has(part) };
-  // What instances do to each other on a shared device is as much as they run: idle ones take nothing of it.
+  // What instances do to each other on a shared GPU is as much as they run: idle ones take nothing of it. On cores they poll and hold threads.
   const laws = lawsOf(
     topology.stages,
     observations,
     lengthened,
     (stage) => (shared.has(stage) ? withoutPresence : without),
+    calls,
     (stage) => expectedTime && ((candidate) => expectedTime(candidate, stage)),
   );
   return { topology, calls, observations, laws, sharing, samplesPerRequest: samplesOf(observations, topology) };
@@ -78,6 +85,7 @@ function lawsOf(
   observations: readonly NetworkObservation[],
   lengthened: Lengthened,
   withoutOf: (stage: string) => WithoutParts,
+  calls: ObservedCalls,
   expectedOf: (stage: string) => SimulatorOptions['expectedTime'],
 ): ReadonlyMap<string, ExecutionLaws> {
   return new Map(
@@ -90,7 +98,13 @@ function lawsOf(
         return [
           {
             choice: own.choice,
-            points: points.map((point) => ({ ...point, executionNs: point.executionNs / stretch })),
+            points: points.map((point) => ({
+              ...point,
+              busyInstances: Math.max(point.busyInstances, goOnTogether(own, network, calls)),
+              executionNs: point.executionNs / stretch,
+              // The relative error of what is left after the calls is that of the whole over this share; weights are inverse variances.
+              weight: point.weight * own.ownShare ** 2,
+            })),
           },
         ];
       });
@@ -98,6 +112,26 @@ function lawsOf(
       return laws ? [[stage, laws] as const] : [];
     }),
   );
+}
+
+/**
+ * Returns the mean number of instances of a caller that execute when one of them does, as far as the batches tell in which their calls come back: those that
+ * a batch lets go on end and begin anew together, one after the other. 1 for a stage that calls nothing.
+ */
+function goOnTogether(
+  { stage, choice }: StageObservation,
+  { stages }: NetworkObservation,
+  calls: ObservedCalls,
+): number {
+  const caller = calls.get(stage);
+  const released = (caller?.counts ?? []).flatMap(({ model, perRequest, samplesPerCall }) => {
+    const called = stages.get(model);
+    const seen = called && seenExecutions(called.observation);
+    if (!seen || perRequest === 0) return [];
+    return [seen.meanBatch / samplesPerCall / (caller?.inParallel ? Math.max(1, perRequest) : 1)];
+  });
+  if (released.length === 0) return 1;
+  return (1 + Math.min(choice.policy.instances, Math.max(1, Math.min(...released)))) / 2;
 }
 
 /** Fits each device on which some config has two stages or more. */

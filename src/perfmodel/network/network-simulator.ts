@@ -12,6 +12,7 @@ import {
   type Simulated,
   type SimulatedFigures,
   type SimulatedRun,
+  type StageLoad,
 } from '../simulated.ts';
 import type { Measured, Simulator, SimulatorOptions, StageBottleneck } from '../simulator.ts';
 import { networkBounds } from './bound.ts';
@@ -33,6 +34,7 @@ interface Run extends SimulatedRun {
   readonly uncertainties: ReadonlyMap<string, number>;
   /** By front: the standard deviation of its mean latency's logarithm. */
   readonly ofFronts: ReadonlyMap<string, number>;
+  readonly loads: ReadonlyMap<string, StageLoad>;
 }
 
 /**
@@ -89,6 +91,7 @@ export function networkSimulatorOf(
     },
     bound: networkBounds(fitted, surroundings),
     stageShares: stageSharesOf(fitted),
+    stageLoads: (choice, level) => runs.at(choice, level)?.loads ?? null,
     bottleneck: (choice, level) =>
       takesRequests(choice, topology, samplesOf(choice)) ? bottleneckAt(networkOf(choice, level), extent(level)) : null,
   };
@@ -156,6 +159,12 @@ function runOf(
     predicted,
     uncertainties,
     ofFronts,
+    loads: new Map(
+      found.stages.map(({ name, meanBatchSize, busyInstances }) => [
+        name,
+        { meanBatch: Math.max(1, meanBatchSize), busyInstances },
+      ]),
+    ),
     uncertainty: found.fronts.reduce(
       (sum, { name, requestsPerSecond }) => sum + (requestsPerSecond / requests) * (ofFronts.get(name) ?? 0),
       0,

@@ -15,6 +15,8 @@ export interface StageObservation {
   readonly observation: Observation;
   /** Mean number of instances that execute; those that wait for calls do not. */
   readonly running: number;
+  /** The part of its executions' time that is not spent in calls, 0 to 1: what is known of the whole is known of that part so much worse. */
+  readonly ownShare: number;
 }
 
 /** What one measurement says of the network. */
@@ -62,11 +64,16 @@ function stageObservation(
   }));
   const samples = batches.reduce((sum, { batchSize, executions }) => sum + batchSize * executions, 0);
   const busyNs = batches.reduce((sum, { executions, meanExecutionNs }) => sum + executions * meanExecutionNs, 0);
+  const wholeNs = server.batches.reduce(
+    (sum, { executions, meanExecutionUs }) => sum + executions * meanExecutionUs * NS_PER_US,
+    0,
+  );
   const running = samples > 0 ? (requestsPerSecond * samplesPerRequest * busyNs) / samples / NS_PER_S : 0;
   return {
     stage,
     choice,
     running,
+    ownShare: wholeNs > 0 ? Math.min(1, busyNs / wholeNs) : 1,
     observation: {
       ...{ settingsKey, policy, samplesPerRequest, requestsPerSecond, batches },
       concurrency: Math.max(1, (requestsPerSecond * meanNs) / NS_PER_S),

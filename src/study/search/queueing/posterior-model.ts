@@ -44,7 +44,8 @@ export function posteriorModelOf(
   longestDelayUs: number,
   without: Without = NOTHING,
 ): PosteriorModel {
-  const place = (choice: Choice, level: number): Place => placeOf(choice, level, longestDelayUs, simulator.stageShares);
+  const place = (choice: Choice, level: number): Place =>
+    placeOf(choice, level, longestDelayUs, { shares: simulator.stageShares });
   const constraints = constraintsOf(goal).filter(({ metric }) => metric !== 'error-rate');
   const names = new Set([...goal.objectives.map(({ metric }) => metric), ...constraints.map(({ metric }) => metric)]);
   const models = new Map<string, MetricModel>();
