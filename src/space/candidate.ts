@@ -32,7 +32,7 @@ export function buildBound(bound: BoundSpace, assignment: Assignment): Candidate
 function candidateIn(bound: BoundSpace, { config, artifact }: Legal, assignment: Assignment): Candidate {
   const { space, base } = bound;
   const candidate = space.engine
-    ? engineCandidate(base, config, assignment, artifact)
+    ? engineCandidate(base, config, assignment, artifact, space.engine)
     : candidateOf(config, assignment, artifact);
   return space.law ? withPolicy(candidate, space.law, sceneOf(bound, assignment, config)) : candidate;
 }

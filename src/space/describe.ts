@@ -9,8 +9,10 @@ import type { Candidate, Parameter, ParameterCase, SearchSpace } from './types.t
 export function describeSpace(space: SearchSpace, base?: Candidate): string {
   const backend = space.backend === null ? '' : ` (backend ${space.backend})`;
   const lines = [`${space.name}${backend}${space.description === '' ? '' : `: ${space.description.trim()}`}`];
-  if (base !== undefined)
-    lines.push(`${sizeText(spaceSize(space, base))} on model '${modelConfigOf(base).name ?? ''}'`);
+  if (base !== undefined) {
+    const { name } = modelConfigOf(base);
+    lines.push(`${sizeText(spaceSize(space, base))}${name === undefined || name === '' ? '' : ` on model '${name}'`}`);
+  }
   lines.push('parameters, the slowest to change first:', ...space.parameters.flatMap((one) => parameterLines(one)));
   if (base !== undefined) lines.push(...obstacleLines(space, base));
   return [...lines, ...describeRules('rules:', space)].join('\n');

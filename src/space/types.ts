@@ -191,6 +191,8 @@ export interface EngineTraits {
   readonly health: string;
   readonly metrics: string | null;
   readonly defaults: JsonObject;
+  /** Names of defaults that are not the same everywhere, so that saying one may change something. */
+  readonly varying: readonly string[];
 }
 
 /** Which settings are which field of a ContinuousPolicy; null for what the engine has no setting for. */

@@ -83,7 +83,7 @@ describe('tune with a launch command', { timeout: 240_000 }, () => {
     await untilNoneIsLeft(output);
   });
 
-  it('says what to type where there is nothing to set, or no plan on paper', async () => {
+  it('says what to type where there is nothing to set, or no way to start it', async () => {
     const attach = await runCli(['tune', '-m', 'm', '--endpoint', 'openai', '-u', 'localhost:8000']);
     expect(attach.code).toBe(2);
     expect(attach.stderr).toMatch(/nothing to tune.*tritune profile --endpoint openai -u localhost:8000 -m m/s);
@@ -93,8 +93,30 @@ describe('tune with a launch command', { timeout: 240_000 }, () => {
     const portless = await runCli(['tune', '-m', 'm', '--launch-command', 'vllm serve m']);
     expect(portless.code).toBe(2);
     expect(portless.stderr).toMatch(/\{port\}/);
-    const plan = await runCli(['tune', '-m', 'm', '--launch-command', 'vllm serve m --port {port}', '--dry-run']);
-    expect(plan.code).toBe(2);
-    expect(plan.stderr).toMatch(/--launch-command goes with one model, and no --dry-run/);
+    const two = await runCli(['tune', '-m', 'a,b', '--launch-command', 'vllm serve m --port {port}', '--dry-run']);
+    expect(two.code).toBe(2);
+    expect(two.stderr).toMatch(/--launch-command goes with one model/);
+  });
+
+  it('says what it would try, and starts nothing', async () => {
+    const launched = join(await freshDirectory(), 'launched');
+    const command = commandLine(['touch', launched, '--port', '{port}', '{flags}']);
+    const options = [
+      '--launch-command',
+      command,
+      '--endpoint',
+      'openai',
+      '--space',
+      'engines/vllm',
+      '--max-trials',
+      '5',
+    ];
+    const { code, stderr, stdout } = await runCli(['tune', '-m', 'm', ...options, '--dry-run']);
+    expect(stderr).toBe('');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/max_num_seqs/);
+    expect(stdout).toMatch(/sampler queueing: up to 5 trials/);
+    expect(stdout).toMatch(/nothing was started\n$/);
+    await expect(readFile(launched)).rejects.toThrow('ENOENT');
   });
 });

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { createLines } from '../../src/headless/lines.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
-import type { TokenFigures } from '../../src/profiler/token-figures.ts';
 import { decideGate } from '../../src/report/gate/decide.ts';
 import { readGateDocument } from '../../src/report/gate/readings.ts';
 import { reportHtml } from '../../src/report/report-html.ts';
@@ -17,36 +16,7 @@ import { initialInteraction } from '../../src/tui/interaction.ts';
 import { trialPanel } from '../../src/tui/panels/trial.ts';
 import { ViewFold } from '../../src/tui/state.ts';
 import { candidateOf, configOf, goalOf, measured, originalConfig, studyStarted } from '../study/builders.ts';
-
-const interval = (value: number) => ({ value, low: value * 0.95, high: value * 1.05 });
-const times = (ms: number) => ({
-  avg: ms,
-  p50: ms * 0.8,
-  p90: ms,
-  p95: ms,
-  p99: ms * 2,
-  max: ms * 2,
-  min: ms / 2,
-  std: 1,
-});
-const lengths = (mean: number) => ({ mean, std: 0, min: mean, max: mean });
-
-/** The tokens of a model that gives every one of so many users a token each `itlMs`. */
-const tokensOf = (users: number, itlMs: number): TokenFigures => ({
-  ttftMs: times(10 * users),
-  itlMs: times(itlMs),
-  tpotMs: times(itlMs),
-  budget: { ttftMs: interval(20 * users), itlMs: interval(2 * itlMs), tpotMs: interval(2 * itlMs) },
-  outputTokensPerSecond: interval((users * 1000) / itlMs),
-  totalTokensPerSecond: interval((3 * users * 1000) / itlMs),
-  outputTokensPerSecondPerUser: 1000 / itlMs,
-  goodput: interval(users / 10),
-  inputTokens: lengths(256),
-  outputTokens: lengths(128),
-  cachedShare: 0.25,
-  countedBy: 'usage',
-  cutOff: 3,
-});
+import { tokensOf } from '../study/token-figures.ts';
 
 const at = '2026-01-01T00:00:01.000Z';
 const levels = [1, 2, 4, 8, 16];

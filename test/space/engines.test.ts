@@ -73,6 +73,22 @@ describe('presets of engines', () => {
     expect(mostPlaces(llama, base)).toBe(32);
   });
 
+  it('take a setting that the engine has anyway for no change, unless it depends on the machine or the command says another', () => {
+    const vllm = loadSpace('engines/vllm');
+    const base = launchedCandidate({});
+    const fingerprint = (assignment: Assignment, of = base) => built(vllm, of, assignment).fingerprint;
+    expect(fingerprint({ kv_cache_dtype: 'auto', enable_prefix_caching: true })).toBe(base.fingerprint);
+    expect(fingerprint({ kv_cache_dtype: 'fp8', enable_prefix_caching: true })).toBe(
+      fingerprint({ kv_cache_dtype: 'fp8' }),
+    );
+    expect(fingerprint({ max_num_seqs: 256 })).not.toBe(base.fingerprint);
+    const fp8 = launchedCandidate({ engine: { kv_cache_dtype: 'fp8' } });
+    expect(fingerprint({ kv_cache_dtype: 'auto' }, fp8)).not.toBe(fp8.fingerprint);
+    expect(built(vllm, fp8, { kv_cache_dtype: 'auto' }).value.engineSettings).toEqual({
+      engine: { kv_cache_dtype: 'auto' },
+    });
+  });
+
   it('leave out of the categorical settings what the policy says', () => {
     const vllm = loadSpace('engines/vllm');
     const base = launchedCandidate({});

@@ -1,11 +1,12 @@
-import type { AdapterDefinition, AdapterSpace, OpenedAdapter } from '../../adapter/definition.ts';
+import type { AdapterDefinition, AdapterSpace, MeasuringRule, OpenedAdapter } from '../../adapter/definition.ts';
 import { combinationCount, viewSettings } from '../../adapter/settings/space-view.ts';
 import { whileHeld } from '../../adapter/triton/hold-model.ts';
 import { realClock } from '../../base/clock.ts';
+import type { StudySpec } from '../../spec/study-spec.ts';
 import type { ServerAdapter } from '../../tuner/adapter.ts';
 import { levelsOf } from './goal.ts';
 import type { OpenStudy } from './open-study.ts';
-import { type PlannedRun, planRun } from './plan-study.ts';
+import { type PlannedFrom, type PlannedRun, planRun } from './plan-study.ts';
 import { tuneAndWrite } from './tune-and-write.ts';
 import type { StudyOutcome, StudyWatch } from './watch.ts';
 
@@ -16,22 +17,16 @@ export async function tuneByAdapter(
   watch: StudyWatch,
   signal: AbortSignal,
 ): Promise<StudyOutcome> {
-  const { goal, measurement, model } = study.spec;
-  const levels = levelsOf(study.spec);
-  const rule = {
-    percentile: goal.percentile,
-    precision: measurement.precisionPercent / 100,
-    ...(levels.mode === 'concurrency' && { maxInFlight: levels.high }),
-  };
-  const opened = await definition.open(rule, study.started?.original, study.directory);
+  const { spec, started, directory } = study;
+  const opened = await definition.open(ruleOf(spec), started?.original, directory);
   const { adapter, isOwn } = opened;
   const held = (work: () => Promise<StudyOutcome>): Promise<StudyOutcome> =>
-    isOwn ? work() : whileHeld([model], adapter.identity, work);
+    isOwn ? work() : whileHeld([spec.model], adapter.identity, work);
   try {
     return await held(() => {
-      const { plan, ...samplers } = planOf(study, opened);
+      const { plan, sampler, samplerFor } = planByAdapter(study, opened);
       const { journal } = study;
-      const parts = { adapter, journal, clock: realClock, ...samplers };
+      const parts = { adapter, journal, clock: realClock, sampler, samplerFor };
       const documentsOf = adapter.documents;
       return tuneAndWrite(study, plan, parts, watch, signal, () => Promise.resolve(), documentsOf);
     });
@@ -40,12 +35,23 @@ export async function tuneByAdapter(
   }
 }
 
-function planOf(
-  study: OpenStudy,
+/** Returns how a study measures a server that an adapter opens. */
+export function ruleOf(spec: StudySpec): MeasuringRule {
+  const levels = levelsOf(spec);
+  return {
+    percentile: spec.goal.percentile,
+    precision: spec.measurement.precisionPercent / 100,
+    ...(levels.mode === 'concurrency' && { maxInFlight: levels.high }),
+  };
+}
+
+/** Returns what a study on an opened adapter will do. Errors: USAGE, INPUT_INVALID. */
+export function planByAdapter(
+  study: PlannedFrom,
   { adapter, settings, space = spaceOf(settings, adapter) }: OpenedAdapter,
-): Pick<PlannedRun, 'plan' | 'sampler' | 'samplerFor'> {
+): PlannedRun {
   const { started } = study;
-  const { plan, sampler, samplerFor, usual } = planRun(study, {
+  const { plan, usual, ...others } = planRun(study, {
     ...{ adapter: adapter.name, server: adapter.identity },
     original: started?.original ?? adapter.original,
     wasLoaded: true,
@@ -56,7 +62,7 @@ function planOf(
   });
   // No request was sent, and no load seen, before the study.
   const nothing = { requestMs: null, loadSeconds: null };
-  return { plan: { ...plan, ...(usual && { usual: usual(nothing) }) }, sampler, samplerFor };
+  return { ...others, plan: { ...plan, ...(usual && { usual: usual(nothing) }) } };
 }
 
 const spaceOf = (settings: OpenedAdapter['settings'], adapter: ServerAdapter): AdapterSpace => ({

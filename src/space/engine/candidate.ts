@@ -4,8 +4,8 @@ import type { ModelConfig } from '../../triton/config/model-config.ts';
 import { type Artifact, MARK, markOf } from '../artifact.ts';
 import { candidateOf } from '../model-configs.ts';
 import { plainShape } from '../shape.ts';
-import type { Assignment, Candidate, CandidateShape } from '../types.ts';
-import { type EngineSettings, splitSettings } from './engine.ts';
+import type { Assignment, Candidate, CandidateShape, EngineTraits } from '../types.ts';
+import { type EngineSettings, splitSettings, withoutDefaults } from './engine.ts';
 
 /** Where Triton's vLLM backend, and others like it, read the engine's settings. */
 const SETTINGS_FILE = 'model.json';
@@ -33,17 +33,21 @@ export function launchedCandidate(settings: EngineSettings, assignment: Assignme
 
 /**
  * Returns the candidate of a model config with settings beside it, over a base of the same kind. An engine in Triton reads its settings from a
- * file of the model, which goes with the load call as a variant's files do; with the base's settings nothing is uploaded.
+ * file of the model, which goes with the load call as a variant's files do; with the base's settings nothing is uploaded. Settings that the engine has
+ * anyway are left out: the candidate is the original then.
  */
 export function engineCandidate(
   base: ModelConfig,
   built: ModelConfig,
   assignment: Assignment,
   artifact: Artifact | undefined,
+  traits: EngineTraits,
 ): Candidate {
-  const { config, settings } = splitSettings(built);
+  const { settings: own } = splitSettings(base);
+  const { config, settings: said } = splitSettings(built);
+  const settings = withoutDefaults(said, own, traits);
   if (config.backend === undefined && config.platform === undefined) return launchedCandidate(settings, assignment);
-  const isAsServed = canonicalJson(settings as Json) === canonicalJson(splitSettings(base).settings as Json);
+  const isAsServed = canonicalJson(settings as Json) === canonicalJson(own as Json);
   const uploaded = isAsServed ? artifact : withSettingsFile(artifact, settings);
   const marked = isAsServed || !uploaded ? config : withMark(config, uploaded);
   const candidate = candidateOf(marked, assignment, uploaded);

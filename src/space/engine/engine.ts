@@ -1,7 +1,7 @@
-import type { Json, JsonObject } from '../../base/json.ts';
+import { canonicalJson, type Json, type JsonObject } from '../../base/json.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import { readPath } from '../edits/config-path.ts';
-import type { ConfigPath } from '../types.ts';
+import type { ConfigPath, EngineTraits } from '../types.ts';
 
 /**
  * Settings of a language model's engine stand beside the fields of a model config while a candidate is built, under names that no field of
@@ -35,6 +35,23 @@ export function splitSettings(config: ModelConfig): {
     config: Object.fromEntries(both.filter((each) => !isSetting(each))) as ModelConfig,
     settings: Object.fromEntries(settings) as EngineSettings,
   };
+}
+
+/** Returns settings without those of the engine that say what it has anyway and of which the base says nothing: both start the same server. */
+export function withoutDefaults(
+  settings: EngineSettings,
+  base: EngineSettings,
+  { defaults, varying }: Pick<EngineTraits, 'defaults' | 'varying'>,
+): EngineSettings {
+  const { engine, ...others } = settings;
+  if (engine === undefined) return settings;
+  const isSure = (name: string): boolean => Object.hasOwn(defaults, name) && !varying.includes(name);
+  const isIdle = ([name, value]: readonly [string, unknown]): boolean =>
+    isSure(name) &&
+    base.engine?.[name] === undefined &&
+    canonicalJson(value as Json) === canonicalJson(defaults[name] as Json);
+  const left = Object.entries(engine).filter((each) => !isIdle(each));
+  return left.length === 0 && base.engine === undefined ? others : { ...others, engine: Object.fromEntries(left) };
 }
 
 /** Returns the value at a path of a model config with settings; of an engine's setting that nobody gave, what the engine has then. */

@@ -21,6 +21,12 @@ export const engineFile = z.strictObject({
     .record(z.string(), z.union([z.boolean(), z.number(), z.string()]))
     .default({})
     .describe('what the engine has where nothing is said, for rules and for the law'),
+  varying: z
+    .array(z.string())
+    .default([])
+    .describe(
+      'defaults that depend on the machine, the model or the release: a candidate that says one is no original',
+    ),
 });
 
 const field = z.union([z.boolean(), z.number(), z.string().min(1).max(500), z.null()]);

@@ -208,7 +208,7 @@ const knob = z.strictObject({
 });
 const limit = z.strictObject({
   kind: z.enum([
-    ...(['client', 'cpu', 'compute', 'queue-delay', 'outside'] as const),
+    ...(['client', 'cpu', 'compute', 'kv-cache', 'sequences', 'queue-delay', 'outside'] as const),
     ...(['latency-budget', 'constraint', 'level-range', 'unseen', 'none'] as const),
   ]),
   busyShare: figure,
@@ -219,6 +219,9 @@ const limit = z.strictObject({
   queueShare: figure,
   outsideShare: figure,
   queueDelayMs: finite,
+  engine: z
+    .strictObject({ running: figure, waiting: figure, most: figure, kvCacheShare: figure, preemptionsPerSecond: figure })
+    .optional(),
   missed: constraint.nullable(),
   higher: z
     .strictObject({

@@ -1,7 +1,9 @@
 """An OpenAI server that is Dynamo's frontend with one mocker: `python dynamo_server.py --packages DIR --port N [flags of the mocker]`.
 
 The mocker's scheduler is vLLM's, with its knobs, and its steps take the time that a GPU would need; tokens are made up. Both parts find each other
-by files, and listen on the loopback interface alone. The tokenizer is made up too: a word is a token.
+by files, and listen on the loopback interface alone: what they would publish about their cache goes to a broker that is not there, as without one
+the mocker listens for subscribers on all interfaces, whatever DYN_EVENT_PLANE_HOST says (Dynamo 1.6.1, by `ss -ltnp`). Routing does without it.
+The tokenizer is made up too: a word is a token.
 """
 
 import json
@@ -66,8 +68,10 @@ def main():
     model = os.path.join(folder, "model")
     os.mkdir(model)
     write_model(model)
-    loopback = {name: "127.0.0.1" for name in ["DYN_TCP_RPC_HOST", "DYN_TCP_RESPONSE_STREAM_HOST", "DYN_EVENT_PLANE_HOST"]}
-    environment = {**os.environ, **loopback, "PYTHONPATH": packages, "DYN_FILE_KV": os.path.join(folder, "store")}
+    loopback = {name: "127.0.0.1" for name in ["DYN_TCP_RPC_HOST", "DYN_TCP_RESPONSE_STREAM_HOST"]}
+    # Ports that nothing listens on, so that ZeroMQ drops what is published.
+    events = {"DYN_ZMQ_BROKER_URL": "xsub=tcp://127.0.0.1:1 , xpub=tcp://127.0.0.1:2"}
+    environment = {**os.environ, **loopback, **events, "PYTHONPATH": packages, "DYN_FILE_KV": os.path.join(folder, "store")}
     planes = ["--discovery-backend", "file", "--request-plane", "tcp"]
     run = [sys.executable, "-m"]
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))

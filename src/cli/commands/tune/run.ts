@@ -20,6 +20,7 @@ import { listenForInterrupts } from '../../interrupts.ts';
 import { withAnalyzerFile } from '../../model-analyzer/apply.ts';
 import type { Terminal } from '../../terminal.ts';
 import { dryRun } from './dry-run.ts';
+import { dryRunOfEngine } from './dry-run-engine.ts';
 import { runSeries } from './run-series.ts';
 import { openScreen, type Screen } from './screen.ts';
 import type { SeriesFlags } from './series-options.ts';
@@ -33,12 +34,15 @@ export async function runTune(flags: SeriesFlags, named: Named, terminal: Termin
   const asked = askedBy(withAnalyzerFile(flags, named, terminal), named);
   const studies = isSeriesSpec(asked) ? asked.studies : [asked];
   for (const { server, model } of studies) checkNames([model], server);
-  if (flags.dryRun || studies.length > 1) checkTriton(studies);
+  checkOnePlan(studies, flags.dryRun);
   if (flags.printSpec) {
     terminal.print(printSpec(asked));
     return exitCodes.done;
   }
-  if (flags.dryRun) return dryRun(asked, terminal);
+  if (flags.dryRun)
+    return !isSeriesSpec(asked) && asked.server.launchCommand !== undefined
+      ? dryRunOfEngine(asked, terminal)
+      : dryRun(asked, terminal);
   const commandLine = process.argv.slice(2);
   const wallMs = realClock.wallMs();
   return isSeriesSpec(asked)
@@ -46,14 +50,19 @@ export async function runTune(flags: SeriesFlags, named: Named, terminal: Termin
     : runStudy(() => openStudy(asked, { commandLine }, wallMs), flags, terminal);
 }
 
-/** Errors: USAGE for studies by an adapter or a launch command, which are run one by one and have no plan on paper. */
-function checkTriton(studies: readonly StudySpec[]): void {
-  const named = studies.flatMap(({ adapter, server: { launchCommand } }) => [
-    ...(adapter === undefined ? [] : ['--adapter']),
-    ...(launchCommand === undefined ? [] : ['--launch-command']),
-  ]);
-  if (named.length === 0) return;
-  throw new TrituneError('USAGE', `${named[0]} goes with one model, and no --dry-run`, 'tune one model after another');
+/** Errors: USAGE for several studies of which one is by an adapter or a launch command, and for the plan of one by an adapter. */
+function checkOnePlan(studies: readonly StudySpec[], isDryRun: boolean): void {
+  const byAdapter = studies.some(({ adapter }) => adapter !== undefined);
+  if (isDryRun && byAdapter)
+    throw new TrituneError(
+      'USAGE',
+      '--adapter goes with no --dry-run',
+      'an adapter may change its server when it is opened',
+    );
+  const byCommand = studies.some(({ server: { launchCommand } }) => launchCommand !== undefined);
+  if (studies.length === 1 || !(byAdapter || byCommand)) return;
+  const named = byAdapter ? '--adapter' : '--launch-command';
+  throw new TrituneError('USAGE', `${named} goes with one model`, 'tune one model after another');
 }
 
 /** The study or the series that the options, or a file with the options before it, describe. Errors: USAGE, INPUT_INVALID. */

@@ -40,6 +40,8 @@ export function adviceOf(
       return [
         `load levels above ${describeLevel(stands.level)} (--${stands.level.mode}${stands.level.batch === undefined ? '' : ' or --batch-size'})`,
       ];
+    case 'kv-cache':
+    case 'sequences':
     case 'constraint':
     case 'unseen':
     case 'none':

@@ -6,6 +6,7 @@ import { missedConstraints } from '../../goal/goal.ts';
 import { inFlightOf, isHighest } from '../../level/line.ts';
 import type { StudyState } from '../../records/state.ts';
 import type { Constraint, Trial } from '../../types.ts';
+import { type EngineLoad, engineLoadOf, isCacheFull, isOutOfSequences } from './engine-load.ts';
 import type { TimeSplit } from './time-split.ts';
 
 /** What keeps the best from serving more. */
@@ -13,6 +14,8 @@ export type LimitKind =
   | 'client' // the load generator itself
   | 'cpu' // the server's machine has no CPU time left
   | 'compute' // every instance always executes, with batches as large as they get
+  | 'kv-cache' // the KV cache of a language model's engine is full, and requests wait for a place in it
+  | 'sequences' // a language model's engine runs as many sequences at once as it may, and others wait
   | 'queue-delay' // requests wait for larger batches while instances are idle
   | 'outside' // most time goes outside the server's queue and compute
   | 'latency-budget' // it is missed, or would be with more load
@@ -36,6 +39,8 @@ export interface Limit {
   readonly queueShare: number | null;
   readonly outsideShare: number | null;
   readonly queueDelayMs: number;
+  /** What the engine of a language model does; absent where its figures are not known. */
+  readonly engine?: EngineLoad;
   /** The first constraint that the best misses; null when it meets all. */
   readonly missed: Constraint | null;
   /** The measurement of the best at a higher level and why it is no better; null without one. */
@@ -72,10 +77,12 @@ export function limitOf(state: StudyState, best: Trial, stands: Measurement, spl
 type Facts = Omit<Limit, 'kind'>;
 
 function kindOf(state: StudyState, facts: Facts, stands: Measurement, { parts }: TimeSplit): LimitKind {
-  const { busyShare, cpuShare, gpuShare, queueShare, outsideShare, queueDelayMs, higher } = facts;
+  const { busyShare, cpuShare, gpuShare, queueShare, outsideShare, queueDelayMs, engine, higher } = facts;
   if (stands.client.bound || higher?.clientReason) return 'client';
   if (cpuShare !== null && cpuShare >= CPU_FULL) return 'cpu';
   if (facts.missed) return kindOfMissed(facts.missed);
+  if (engine && isCacheFull(engine)) return 'kv-cache';
+  if (engine && isOutOfSequences(engine)) return 'sequences';
   const isBusy = busyShare !== null && busyShare >= BUSY;
   const gainsNothing = higher !== null && higher.throughput <= NO_MORE * stands.throughput.value;
   if (isBusy && (isFull(facts) || gainsNothing)) return 'compute';
@@ -102,6 +109,7 @@ function isNearBudget({ goal: { budget } }: StudyState, { budgetLatencyMs }: Mea
 function factsOf(state: StudyState, best: Trial, stands: Measurement, { totalMs, parts, execution }: TimeSplit): Facts {
   const { shape } = best.candidate;
   const { instances, dynamicBatching, maxBatchSize, maxQueueDelayNs } = shape.policy;
+  const engine = engineLoadOf(stands, shape);
   const most = dynamicBatching ? maxBatchSize : 0;
   return {
     busyShare: busyShareOf(stands, shape),
@@ -113,6 +121,7 @@ function factsOf(state: StudyState, best: Trial, stands: Measurement, { totalMs,
     queueShare: parts && parts.queueMs / totalMs,
     outsideShare: parts && parts.outsideMs / totalMs,
     queueDelayMs: nsToMs(maxQueueDelayNs),
+    ...(engine && { engine }),
     missed: missedConstraints(stands, best.candidate, state.goal)[0] ?? null,
     higher: higherOf(state, best, stands),
   };

@@ -4,6 +4,7 @@ import { metricsOf } from '../../goal/metrics/registry.ts';
 import { describeAssignment, describeConstraint, describeLevel } from '../../summary/describe.ts';
 import type { Goal } from '../../types.ts';
 import type { Credit, ParameterCredit } from './credit.ts';
+import { engineWords, tokenTimeSentence } from './engine-load.ts';
 import { type Limit, NO_MORE } from './limit.ts';
 import type { TimeSplit } from './time-split.ts';
 
@@ -20,7 +21,7 @@ export function splitSentences(before: Told | null, after: Told): readonly strin
     ...(before ? [`${timeWords(first, before, 'took')}.`] : []),
     `${timeWords(second, after, 'takes')}.`,
     ...(before ? executionSentence(before.split, after.split) : []),
-    ...(after.split.parts ? [] : [unsplit(after.measurement)]),
+    ...(after.split.parts ? [] : [tokenTimeSentence(after.measurement) ?? unsplit(after.measurement)]),
   ];
 }
 
@@ -118,9 +119,10 @@ export function limitSentence(limit: Limit, stands: Measurement, goal: Goal): st
   const rate = higher ? formatRate(higher.throughput) : '';
   const { percentile, value } = stands.budgetLatencyMs;
   const own = Number.isFinite(value) ? `, with p${percentile} ${formatMs(value)}` : '';
-  const busy = busyWords(limit);
+  const busy = limit.engine ? engineWords(limit.engine) : busyWords(limit);
   const more =
     higher && higher.throughput <= NO_MORE * stands.throughput.value ? `${next} served no more (${rate})` : '';
+  const beyond = higher?.missed ? `; ${constraintWords(limit, goal, '', next)}` : '';
   switch (kind) {
     case 'client':
       return `The limit now is the load generator, not the server: ${stands.client.bound ? (stands.client.reason ?? 'it could not keep up') : `at ${next} ${higher?.clientReason}`}.`;
@@ -128,6 +130,10 @@ export function limitSentence(limit: Limit, stands: Measurement, goal: Goal): st
       return `The limit now is the CPU of the server's machine, ${percent(cpuShare ?? 0)} busy with all that runs there${lead(busy)}.`;
     case 'compute':
       return `The limit now is compute: ${[busy, gpuWords(limit), more].filter((words) => words !== '').join(', ')}.`;
+    case 'kv-cache':
+      return `The limit now is the KV cache, for which requests wait: ${busy}${beyond}.`;
+    case 'sequences':
+      return `The limit now is the number of sequences at once, ${limit.engine?.most}: ${busy}${beyond}.`;
     case 'queue-delay':
       return `The limit now is the batching delay of ${formatMs(queueDelayMs)}: requests spend ${percent(queueShare ?? 0)} of their time in the queue${lead(busy)}.`;
     case 'outside':

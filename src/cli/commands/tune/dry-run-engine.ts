@@ -1,0 +1,47 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { AdapterDefinition, AdapterSpace } from '../../../adapter/definition.ts';
+import { engineOfStudy } from '../../../app/study/engine/engine-of-study.ts';
+import { findSampler } from '../../../app/study/find-sampler.ts';
+import { checkSpec } from '../../../app/study/open-study.ts';
+import { spaceOfOne } from '../../../app/study/pipeline/tuned-space.ts';
+import { planByAdapter, ruleOf } from '../../../app/study/tune-by-adapter.ts';
+import { plainLine } from '../../../base/format.ts';
+import { spaceFromJson } from '../../../space/source/load.ts';
+import type { StudySpec } from '../../../spec/study-spec.ts';
+import { exitCodes } from '../../exit-codes.ts';
+import type { Terminal } from '../../terminal.ts';
+
+/**
+ * `--dry-run` with a launch command: says what would be tried. No server is started, so that how long a start and a request take, and with them
+ * the whole study, is not known. Errors: USAGE, SPACE_INVALID, INPUT_INVALID.
+ */
+export async function dryRunOfEngine(spec: StudySpec, terminal: Terminal): Promise<number> {
+  checkSpec(spec);
+  const definition = engineOfStudy(spec, null) as AdapterDefinition;
+  const sampler = await findSampler(spec, 'engine');
+  const logs = await mkdtemp(join(tmpdir(), 'tritune-plan-'));
+  const opened = await definition.open(ruleOf(spec), undefined, logs);
+  try {
+    const { original } = opened.adapter;
+    const { definition: space } = opened.space as AdapterSpace;
+    const study = { spec, sampler, earlier: [], started: null, commandLine: [] };
+    const { expected } = planByAdapter(study, opened);
+    terminal.print(spaceOfOne(spaceFromJson(space), original).describe());
+    const { trials, measurements } = expected({ requestMs: null, loadSeconds: null });
+    const most = Number.isFinite(trials) ? `up to ${trials}` : 'any number of';
+    terminal.print(`sampler ${sampler.name}: ${most} trials and about ${measurements} measurements`);
+    terminal.print(plainLine(`each trial is a start of: ${spec.server.launchCommand}`, MOST_SHOWN));
+    terminal.print(
+      'how long it takes depends on how long a start takes, which is seen once one was; nothing was started',
+    );
+    return exitCodes.done;
+  } finally {
+    await opened.close();
+    await rm(logs, { recursive: true, force: true });
+  }
+}
+
+/** Characters of a launch command. */
+const MOST_SHOWN = 1000;

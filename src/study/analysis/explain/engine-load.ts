@@ -1,0 +1,65 @@
+import { formatFigure, formatMs } from '../../../base/format.ts';
+import type { Measurement } from '../../../profiler/measurement.ts';
+import type { CandidateShape } from '../../../space/types.ts';
+
+/** Means over a measurement of what a language model's engine does; null for what its metrics page does not say. */
+export interface EngineLoad {
+  readonly running: number | null;
+  readonly waiting: number | null;
+  /** The most sequences that it runs at once. */
+  readonly most: number | null;
+  /** Share of the KV cache in use, 0 to 1. */
+  readonly kvCacheShare: number | null;
+  readonly preemptionsPerSecond: number | null;
+}
+
+/** Returns the load of a candidate's engine; null for a measurement without its figures. */
+export function engineLoadOf({ engine }: Measurement, { continuous }: CandidateShape): EngineLoad | null {
+  if (!engine || Object.keys(engine).length === 0) return null;
+  return {
+    running: engine.runningSequences ?? null,
+    waiting: engine.waitingSequences ?? null,
+    most: continuous?.maxSequences ?? null,
+    kvCacheShare: engine.kvCacheShare ?? null,
+    preemptionsPerSecond: engine.preemptionsPerSecond ?? null,
+  };
+}
+
+/** At least this share of the KV cache in use counts as full: an engine admits no prompt for which there is no place. */
+const FULL_CACHE = 0.9;
+/** Sequences that wait in the mean: below that a prompt that has just come explains them. */
+const SOME_WAIT = 1;
+/** Means over windows stay below the limit, as a sequence that ends is replaced a step later. */
+const NEARLY_ALL = 0.9;
+
+/** Tells whether sequences wait, or lost their place, for want of KV cache. */
+export const isCacheFull = ({ kvCacheShare, waiting, preemptionsPerSecond }: EngineLoad): boolean =>
+  (kvCacheShare ?? 0) >= FULL_CACHE && ((waiting ?? 0) >= SOME_WAIT || (preemptionsPerSecond ?? 0) > 0);
+
+/** Tells whether sequences wait because as many run as may. */
+export const isOutOfSequences = ({ running, waiting, most }: EngineLoad): boolean =>
+  most !== null && (running ?? 0) >= NEARLY_ALL * most && (waiting ?? 0) >= SOME_WAIT;
+
+/** Returns the figures as part of a sentence; '' without any. */
+export function engineWords({ running, waiting, kvCacheShare, preemptionsPerSecond }: EngineLoad): string {
+  const sequences = [
+    ...(running === null ? [] : [`${formatFigure(running)} sequences run`]),
+    ...(waiting === null ? [] : [`${formatFigure(waiting)} wait`]),
+  ];
+  return [
+    ...(sequences.length === 0 ? [] : [`${sequences.join(' and ')} in the mean`]),
+    ...(kvCacheShare === null ? [] : [`${Math.round(kvCacheShare * 100)} % of the KV cache is in use`]),
+    ...(preemptionsPerSecond
+      ? [`${formatFigure(preemptionsPerSecond)} sequences a second lose their place in it`]
+      : []),
+  ].join(', ');
+}
+
+/** Returns where the time of a request to a language model goes: until its first token, and from token to token; null without figures of tokens. */
+export function tokenTimeSentence({ tokens }: Measurement): string | null {
+  if (!tokens || !(tokens.ttftMs.avg > 0)) return null;
+  const { ttftMs, itlMs, outputTokens } = tokens;
+  const first = `The first token comes after ${formatMs(ttftMs.avg)} in the mean (p99 ${formatMs(ttftMs.p99)})`;
+  if (!(itlMs.avg > 0)) return `${first}.`;
+  return `${first}, each of the others ${formatMs(itlMs.avg)} after the one before (p99 ${formatMs(itlMs.p99)}); a reply has ${formatFigure(outputTokens.mean)}.`;
+}
