@@ -220,7 +220,13 @@ const limit = z.strictObject({
   outsideShare: figure,
   queueDelayMs: finite,
   engine: z
-    .strictObject({ running: figure, waiting: figure, most: figure, kvCacheShare: figure, preemptionsPerSecond: figure })
+    .strictObject({
+      running: figure,
+      waiting: figure,
+      most: figure,
+      kvCacheShare: figure,
+      preemptionsPerSecond: figure,
+    })
     .optional(),
   missed: constraint.nullable(),
   higher: z
