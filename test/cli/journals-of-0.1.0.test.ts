@@ -30,6 +30,12 @@ async function serverOfKilled() {
   return { url: emulator.grpcUrl, client, original: await client.modelConfig('a') };
 }
 
+/** Sums may be in another order than they were: the last digits are nobody's. */
+const rounded = <T>(value: T): T =>
+  JSON.parse(JSON.stringify(value), (_, each: unknown) =>
+    typeof each === 'number' ? Number(each.toPrecision(12)) : each,
+  ) as T;
+
 describe('a journal of 0.1.0', { timeout: 120_000 }, () => {
   it.each(studies)('has the candidates that its space has now: %s', async (name) => {
     const records = await readJournal(join(fixtures, name, 'journal.jsonl'));
@@ -51,7 +57,7 @@ describe('a journal of 0.1.0', { timeout: 120_000 }, () => {
     const before = await summaryOf(directory);
     expect(await callCli(['report', directory])).toMatchObject({ code: 0 });
     // A later version may say more.
-    expect(await summaryOf(directory)).toMatchObject(before);
+    expect(rounded(await summaryOf(directory))).toMatchObject(rounded(before));
     expect((await stat(join(directory, 'best', before.model, 'config.pbtxt'))).size).toBeGreaterThan(0);
   });
 

@@ -55,7 +55,8 @@ function profileOf(names: readonly string[]): Profile {
 /** The arguments of a run of some ten seconds: the original config, two others, and a final. */
 export const shortRun = (model: string, url: string, output: string, ...more: string[]): string[] => [
   ...['tune', '-m', model, '-u', url, '-o', output, '--sampler', 'manual', '--candidates', candidatesFile()],
-  ...['--concurrency', '4:4', '--precision', '25', ...more],
+  // Studies of two models of one server run side by side: the requests of one are not to be taken for calls of the other.
+  ...['--concurrency', '4:4', '--precision', '25', '--bls-composing', 'none', ...more],
 ];
 
 const directory = mkdtempSync(join(tmpdir(), 'tritune-own-'));

@@ -4,7 +4,7 @@ import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { withDeadline } from '../../base/abort.ts';
 import { isTrituneError, TrituneError } from '../../base/errors.ts';
-import { takeLock } from '../../study/records/journal-lock.ts';
+import { isLockedByOther, takeLock } from '../../study/records/journal-lock.ts';
 import type { ServerIdentity } from '../../study/records/records.ts';
 
 /**
@@ -30,6 +30,15 @@ export async function holdModels(
     letGo();
     throw error;
   }
+}
+
+/** Returns those of the models that other runs of tritune on this machine hold. */
+export async function heldByOthers(
+  models: readonly string[],
+  { url, controlUrl }: Pick<ServerIdentity, 'url' | 'controlUrl'>,
+): Promise<ReadonlySet<string>> {
+  const places = await Promise.all([url, controlUrl].map(placeOf));
+  return new Set(models.filter((model) => places.some((place) => isLockedByOther(lockFile(model, place)))));
 }
 
 /** The work on models that are held meanwhile. Errors: MODEL_LOCKED; the work's own. */

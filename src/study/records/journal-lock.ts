@@ -37,6 +37,12 @@ export function takeLock(path: string, refusal: Refusal = outputLocked): () => v
   };
 }
 
+/** Tells whether another process that runs holds the lock file. */
+export function isLockedByOther(path: string): boolean {
+  const holder = readHolder(path);
+  return holder !== null && holder.pid !== process.pid && isAlive(holder);
+}
+
 /** One at a time, guarded by a second file: else two processes could each remove the other's new lock. */
 function takeOver(path: string, holder: Holder, locked: (present: Holder | null) => TrituneError): void {
   const guard = `${path}.takeover`;

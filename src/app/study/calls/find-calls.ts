@@ -1,3 +1,4 @@
+import { heldByOthers } from '../../../adapter/triton/hold-model.ts';
 import { hasVariants } from '../../../adapter/triton/variants/known-builds.ts';
 import { isTrituneError } from '../../../base/errors.ts';
 import { plainLine } from '../../../base/format.ts';
@@ -96,7 +97,10 @@ async function askFront(
     const traffic = trafficTo(spec, front);
     const sent = { spec: traffic, config: original.config, inputs: await requestsOf(traffic, original) };
     const asked = await whileTraced(opened, REQUESTS_SENT, () => askModel(opened, sent, Object.keys(configs)));
-    if (!('refusal' in asked.result)) return { front, ...asked.result, traced: asked.calls, configs };
+    if (!('refusal' in asked.result)) {
+      const answer = await withoutHeld(opened, asked.result);
+      return { front, ...answer, traced: asked.calls, configs };
+    }
     const [, missing = ''] = NOT_LOADED.exec(asked.result.refusal) ?? [];
     const isThere = index.some(({ name, state }) => name === missing && state !== 'READY');
     if (!isThere || spent.has(missing)) return null;
@@ -114,11 +118,17 @@ async function askOther({ spec, opened }: Search, model: string, configs: ModelC
     const config = configs[model] ?? {};
     const inputs = await requestsOf(traffic, { config, metadata: await opened.client.modelMetadata(model) });
     const answer = await askModel(opened, { spec: traffic, config, inputs }, Object.keys(configs));
-    return 'refusal' in answer ? null : answer.rates;
+    return 'refusal' in answer ? null : (await withoutHeld(opened, answer)).rates;
   } catch (error) {
     if (isTrituneError(error, 'INPUT_INVALID', 'UNSUPPORTED', 'USAGE')) return null;
     throw error;
   }
+}
+
+/** What a model gets whose study another run has begun may be that run's: it asks in the same proportion. */
+async function withoutHeld({ server }: OpenServer, { rates, unclear }: Answer): Promise<Answer> {
+  const held = await heldByOthers([...rates.keys()], server);
+  return { rates: new Map([...rates].filter(([name]) => !held.has(name))), unclear: [...unclear, ...held] };
 }
 
 /** Reads the configs of models of which most are none of the study's: one that cannot be read is empty. */
