@@ -100,7 +100,10 @@ describe('the simulator of a pipeline', () => {
     const { topology, measured, candidate } = without(
       pipeline(models, { fronts: [{ model: 'front', steps: [{ stage: 'front' }] }] }),
     );
-    const told = [measured({}, 1, 2), measured({ 'front/instances': 8, 'find/max_batch_size': 8, 'find/queue_delay_us': 8000 }, 8)];
+    const told = [
+      measured({}, 1, 2),
+      measured({ 'front/instances': 8, 'find/max_batch_size': 8, 'find/queue_delay_us': 8000 }, 8),
+    ];
     const own = choiceOf(candidate({ 'front/instances': 8 })).members?.get('front');
     const found = own && fitNetwork(told, topology).laws.get('front')?.of(own);
     // Eight of them take 4 ms each, however many execute.
