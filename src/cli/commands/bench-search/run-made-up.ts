@@ -1,0 +1,57 @@
+import { TrituneError } from '../../../base/errors.ts';
+import type { MakeSampler } from '../../../benchmark/contest.ts';
+import type { BudgetedProblem } from '../../../benchmark/problem.ts';
+import { type Result, runSuite, type SuitePlan } from '../../../benchmark/suite.ts';
+import type { Terminal } from '../../terminal.ts';
+import type { BenchSearchOptions } from './options.ts';
+
+/** Who searches, and for how many measurements. */
+export interface MadeUpContest {
+  readonly samplers: Readonly<Record<string, MakeSampler>>;
+  readonly measurements: number;
+}
+
+/** Made-up problems of one kind, in their order. */
+export interface MadeUp {
+  /** `pipelines` */
+  readonly kind: string;
+  readonly asked: number;
+  /** How many there are. */
+  readonly most: number;
+  /** The first so many are those by which constants were chosen. */
+  readonly chosenBy: number;
+  readonly problemAt: (index: number) => SuitePlan['testProblems'][number];
+  /** Names a problem while it is searched. */
+  readonly nameOf: (problem: BudgetedProblem) => string;
+}
+
+/** What came of the searches: of all problems, of those by which constants were chosen, and of the others, with a title each. */
+export type MadeUpResults = readonly (readonly [title: string, results: readonly Result[]])[];
+
+/** Lets the samplers search made-up problems, with `--seeds` seeds from `--seed` on. Errors: USAGE. */
+export async function runMadeUp(
+  { kind, asked, most, chosenBy, problemAt, nameOf }: MadeUp,
+  { samplers, measurements }: MadeUpContest,
+  { seed, seeds = 1, statistics, studies }: BenchSearchOptions,
+  terminal: Terminal,
+): Promise<MadeUpResults> {
+  if (asked > most) throw new TrituneError('USAGE', `there are ${most} made-up ${kind}`, `give --${kind} no more`);
+  if (studies) throw new TrituneError('USAGE', `${kind} are searched, not studied`, 'leave --studies out');
+  const testProblems = Array.from({ length: asked }, (_, index) => problemAt(index));
+  const results: Result[] = [];
+  for (let each = seed; each < seed + seeds; each++) {
+    const plan = { samplers, testProblems, measurements, seed: each, statistics };
+    const told = await runSuite(plan, ({ sampler, outcome: { problem } }) =>
+      terminal.status(`${nameOf(problem)}, seed ${each}: ${sampler}`),
+    );
+    results.push(...told);
+  }
+  terminal.status(null);
+  const judged = new Set(testProblems.slice(chosenBy).map(({ name }) => name));
+  const isJudged = ({ outcome }: Result): boolean => judged.has(outcome.problem.testProblem.name);
+  return [
+    [`${asked} made-up ${kind}`, results],
+    ['those by which constants were chosen', results.filter((result) => !isJudged(result))],
+    ['those by which nothing was chosen', results.filter(isJudged)],
+  ];
+}
