@@ -3,11 +3,12 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { median } from 'simple-statistics';
 import { withDeadline } from '../src/base/abort.ts';
 import { TrituneError } from '../src/base/errors.ts';
 import type { Measurement } from '../src/profiler/measurement.ts';
+import { AIPERF, aiperfOptions, writeTokenizer } from './aiperf.ts';
 
 /**
  * The load generator's own CPU for each token of a streamed reply, beside AIPerf's, on a server that does next to nothing:
@@ -17,9 +18,9 @@ import type { Measurement } from '../src/profiler/measurement.ts';
  * `TRITUNE_BENCH_ROUNDS` (3) sets the number of rounds, of about a minute each.
  */
 const ROUNDS = Number(process.env.TRITUNE_BENCH_ROUNDS ?? 3);
-const AIPERF = process.env.TRITUNE_BENCH_AIPERF;
 const TICK_MS = 20;
-const TOKENS = 64;
+/** Tokens of a prompt and of its reply. */
+const [INPUT, TOKENS] = [100, 64];
 const CONCURRENCY = 64;
 const [FEW, MANY] = [2 * CONCURRENCY, 12 * CONCURRENCY];
 const STREAMS = 1000;
@@ -34,40 +35,22 @@ interface Client {
   readonly command: (url: string, requests: number, directory: string) => readonly string[];
 }
 
+const ask = (url: string, concurrency: number, requests: number, json: string): readonly string[] => [
+  ...[process.execPath, main, 'profile', '--endpoint', 'openai-chat', '-u', url, '-m', 'm', '--json', json],
+  ...['--input-tokens', `${INPUT}`, '--output-tokens', `${TOKENS}`],
+  ...['--concurrency-range', `${concurrency}`, '--request-count', `${requests}`],
+];
+
 const ours: Client = {
   name: 'tritune',
-  command: (url, requests, directory) => [
-    ...[process.execPath, main, 'profile', '--endpoint', 'openai-chat', '-u', url, '-m', 'm'],
-    ...[
-      '--concurrency-range',
-      `${CONCURRENCY}`,
-      '--request-count',
-      `${requests}`,
-      '--json',
-      join(directory, 'out.json'),
-    ],
-  ],
+  command: (url, requests, directory) => ask(url, CONCURRENCY, requests, join(directory, 'out.json')),
 };
-
-/** A tokenizer of bytes, which AIPerf makes its prompts with: its own one is fetched from a network. */
-const TOKENIZER = `
-import sys
-from tokenizers import Tokenizer, models, pre_tokenizers, decoders
-from transformers import PreTrainedTokenizerFast
-letters = sorted(pre_tokenizers.ByteLevel.alphabet())
-tokenizer = Tokenizer(models.BPE(vocab={letter: number for number, letter in enumerate(letters)}, merges=[]))
-tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-tokenizer.decoder = decoders.ByteLevel()
-PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token=letters[0]).save_pretrained(sys.argv[1])
-`;
 
 const aiperf = (command: string, tokenizer: string): Client => ({
   name: 'aiperf',
   command: (url, requests, directory) => [
-    ...[command, 'profile', '-m', 'm', '-u', url, '--endpoint-type', 'chat', '--streaming', '--tokenizer', tokenizer],
-    ...['--concurrency', `${CONCURRENCY}`, '--request-count', `${requests}`, '--isl', '100', '--osl', `${TOKENS}`],
-    ...['--use-server-token-count', '--use-legacy-max-tokens', '--num-dataset-entries', '64', '--no-server-metrics'],
-    ...['--no-gpu-telemetry', '--ui', 'none', '--output-artifact-dir', directory],
+    ...[command, ...aiperfOptions(url, 'm', tokenizer, directory), '--num-dataset-entries', '64'],
+    ...['--concurrency', `${CONCURRENCY}`, '--request-count', `${requests}`, '--isl', `${INPUT}`, '--osl', `${TOKENS}`],
   ],
 });
 
@@ -123,10 +106,7 @@ async function thousandStreams(url: string): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'tritune-streams-'));
   const json = join(directory, 'out.json');
   try {
-    await run([
-      ...[process.execPath, main, 'profile', '--endpoint', 'openai-chat', '-u', url, '-m', 'm'],
-      ...['--concurrency-range', `${STREAMS}`, '--request-count', `${8 * STREAMS}`, '--json', json],
-    ]);
+    await run(ask(url, STREAMS, 8 * STREAMS, json));
     const { levels } = JSON.parse(await readFile(json, 'utf8')) as { levels: [Measurement] };
     const [{ tokens, client, errorRate, durationMs }] = levels;
     const rate = tokens?.outputTokensPerSecond.value ?? 0;
@@ -144,7 +124,7 @@ async function thousandStreams(url: string): Promise<void> {
 const { url, server } = await startServer();
 const scratch = await mkdtemp(join(tmpdir(), 'tritune-tokenizer-'));
 try {
-  if (AIPERF !== undefined) await run([join(dirname(AIPERF), 'python'), '-c', TOKENIZER, scratch]);
+  if (AIPERF !== undefined) await writeTokenizer(AIPERF, scratch);
   const clients = [ours, ...(AIPERF === undefined ? [] : [aiperf(AIPERF, scratch)])];
   const figures = clients.map((): number[] => []);
   for (let round = 0; round < ROUNDS; round++) {
