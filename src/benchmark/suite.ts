@@ -51,7 +51,7 @@ async function playProblem(plan: SuitePlan, problem: BudgetedProblem): Promise<R
   return results;
 }
 
-/** Returns the shares of the optimum within so many starts of a server, the original's among them. Needs one result at least. */
+/** Summarises the shares of the optimum that were reached within a number of server starts; the original's start counts. Needs one result at least. */
 export function sharesByStarts(
   results: readonly Result[],
   starts: number,

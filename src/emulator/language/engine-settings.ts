@@ -66,7 +66,7 @@ export interface LanguageMemory {
   readonly deviceMib: number;
   /** Weights and activations. */
   readonly modelMib: number;
-  /** Of the KV cache, at 16 bits. */
+  /** Bytes that one token takes in the KV cache, at 16 bits. */
   readonly kvBytesPerToken: number;
 }
 

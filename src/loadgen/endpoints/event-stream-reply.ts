@@ -10,9 +10,9 @@ import type { EventFormat, StreamEvent } from './stream-event.ts';
 /** What ends a stream of OpenAI's. */
 const DONE = Buffer.from('[DONE]', 'latin1');
 const LF = '\n';
-/** A template that no event has matched is not worth its proof: after so many in a row events are only parsed, … */
+/** A template costs a proof. When this many in a row match no event, events are only parsed for a while. */
 const MOST_USELESS = 4;
-/** … and after so many of them it is tried again. */
+/** After this many parsed events a template is tried again. */
 const TRIED_AGAIN = 256;
 /** Errors within a stream come without a status code. */
 const STREAM_ERROR = 'STREAM_ERROR';

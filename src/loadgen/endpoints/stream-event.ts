@@ -9,7 +9,7 @@ export interface StreamEvent {
   /** The model has said that it is done. */
   readonly isEnd: boolean;
   readonly inputTokens?: number;
-  /** Of the whole reply; of this event alone where the format `addsTokens`. */
+  /** Output tokens of the whole reply, or of this event alone where the format `addsTokens`. */
   readonly outputTokens?: number;
   readonly cachedTokens?: number;
   /** The server gave up; its own words. */

@@ -11,7 +11,7 @@ export interface FoundAtFront {
   /** Requests that each other model got for each of the front's. */
   readonly rates: Rates;
   readonly traced: TracedCalls;
-  /** Of all models that are loaded. */
+  /** The configs of all loaded models. */
   readonly configs: ModelConfigs;
 }
 
