@@ -45,7 +45,8 @@ export async function openEndpointTarget(
     serviceKind: endpoint.kind.startsWith('triton') ? 'TRITON' : 'OPENAI',
     isDecoupled: endpoint.kind.startsWith('triton'),
     assumptions: prompts.notes,
-    measure: async (level, listener) => {
+    hostWorkUs: devices.hostWorkUs,
+    measure: async (level, listener, change) => {
       const measurement = await measureLevel({
         ...traffic.threads,
         requests: prompts.requests,
@@ -62,6 +63,7 @@ export async function openEndpointTarget(
         alarm: traffic.alarm,
         maxErrors: spec.maxErrors,
         ...(maxInFlight !== undefined && { openLoop: { maxInFlight } }),
+        ...change,
       });
       checkServed(measurement, address);
       return reported(measurement, plan, endpoint.kind.startsWith('triton'));

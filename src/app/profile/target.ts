@@ -52,7 +52,8 @@ export async function openProfileTarget(
     serviceKind: 'TRITON',
     isDecoupled,
     assumptions: assumptionsOf(inputs),
-    measure: async (level, listener) => {
+    hostWorkUs: devices.hostWorkUs,
+    measure: async (level, listener, change) => {
       listening = listener;
       const measurement = await measureLevel({
         transport: traffic.transport,
@@ -70,6 +71,7 @@ export async function openProfileTarget(
         ...traffic.threads,
         maxErrors: spec.maxErrors,
         ...(traffic.clientCeiling && { clientCeiling: traffic.clientCeiling }),
+        ...change,
       });
       return reported(measurement, plan, isDecoupled);
     },

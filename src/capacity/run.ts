@@ -1,0 +1,132 @@
+import { NS_PER_S } from '../base/units.ts';
+import type { Measurement } from '../profiler/measurement.ts';
+import { bisectRate } from './bisect.ts';
+import { findBurstRate } from './burst.ts';
+import type { CapacityMeans } from './means.ts';
+import { type CapacityPosterior, capacityPosterior } from './posterior.ts';
+import { CLIFF_FACTORS, type CapacityQuestion } from './question.ts';
+import { isKept } from './reading.ts';
+import { priorOf, scout } from './scout.ts';
+import { type CapacityState, readingsOf } from './state.ts';
+
+/** A measurement that the load generator bent is tried again so often where others had its CPU. */
+const TRIES = 4;
+const MOST_READINGS = 30;
+/** Seconds of a load beyond the capacity: so many budgets, within bounds. */
+const CLIFF_BUDGETS = 20;
+const CLIFF_SECONDS = { least: 5, most: 30 } as const;
+
+class ClientLimited extends Error {}
+
+/**
+ * Finds the highest request rate within the limit, measures there and beyond it, and plays the burst that is asked about. What is seen goes
+ * into `state` at once, and is there after an error too. Errors: those of the loads.
+ */
+export async function runCapacity(question: CapacityQuestion, state: CapacityState, means: CapacityMeans): Promise<void> {
+  const { limit, batch } = question;
+  const { loads, onEvent } = means;
+  const closedLoop = async (concurrency: number): Promise<Measurement> => {
+    const measurement = await loads.closed(concurrency);
+    state.closed.push(measurement);
+    onEvent({ type: 'closed-loop', measurement });
+    return measurement;
+  };
+  state.scouted = await scout(closedLoop, limit, batch);
+  try {
+    await findCapacity(question, state, means);
+    if (state.ending === 'infeasible') return;
+    await measureAnswer(question, state, means);
+    await measureCliff(question, state, means);
+    if (question.burst) await findBurstRate(question, question.burst, state, means);
+  } catch (error) {
+    if (!(error instanceof ClientLimited)) throw error;
+    state.ending ??= 'client';
+  }
+}
+
+async function findCapacity(question: CapacityQuestion, state: CapacityState, means: CapacityMeans): Promise<void> {
+  const { onEvent, clock } = means;
+  if (!state.scouted) return;
+  const endNs = clock.nowNs() + question.mostSeconds * NS_PER_S;
+  const rule = {
+    precision: question.precision,
+    mostReadings: MOST_READINGS,
+    isOver: () => clock.nowNs() >= endNs,
+  };
+  const prior = priorOf(state.scouted, question.followsHost);
+  const outcome = await bisectRate(prior, rule, async (perSecond, { interval }) => {
+    onEvent({ type: 'trying', perSecond, interval });
+    const measurement = await unbent(perSecond, state, means, () => means.loads.atRate(perSecond));
+    return addProbe(measurement, question, state, means);
+  });
+  state.posterior = outcome.posterior;
+  state.ending = outcome.ending;
+}
+
+function addProbe(
+  measurement: Measurement,
+  question: CapacityQuestion,
+  state: CapacityState,
+  { onEvent }: CapacityMeans,
+): ReturnType<typeof readingsOf> {
+  state.probes.push(measurement);
+  const readings = readingsOf(state, question);
+  state.posterior = posteriorOf(question, state);
+  const last = readings.at(-1);
+  const interval = readings.length > 1 ? (state.posterior?.interval ?? null) : null;
+  onEvent({ type: 'tried', measurement, isKept: last !== undefined && isKept(last), interval });
+  return readings;
+}
+
+/** What all probes so far say; null before anything is known. */
+function posteriorOf(question: CapacityQuestion, state: CapacityState): CapacityPosterior | null {
+  if (!state.scouted) return null;
+  return capacityPosterior(readingsOf(state, question), priorOf(state.scouted, question.followsHost));
+}
+
+/** A measurement that says something of the server. Errors: ClientLimited after several that do not. */
+async function unbent(
+  perSecond: number,
+  state: CapacityState,
+  { onEvent }: CapacityMeans,
+  measure: () => Promise<Measurement>,
+): Promise<Measurement> {
+  for (let tries = 1; ; tries++) {
+    const measurement = await measure();
+    const { bound, starved, reason = '' } = measurement.client;
+    if (!bound) return measurement;
+    const again = starved === true && tries < TRIES;
+    onEvent({ type: 'client-limit', perSecond, reason, again });
+    if (again) continue;
+    state.clientLimit = { perSecond, reason };
+    throw new ClientLimited(reason);
+  }
+}
+
+/** The rate that is held with a chance of 97.5 % is measured to the end, and counts for the capacity too. */
+async function measureAnswer(question: CapacityQuestion, state: CapacityState, means: CapacityMeans): Promise<void> {
+  if (!state.posterior) return;
+  const perSecond = rounded(state.posterior.interval.low);
+  means.onEvent({ type: 'at-capacity', perSecond });
+  state.answer = await unbent(perSecond, state, means, () => means.loads.atLength(perSecond));
+  addProbe(state.answer, question, state, means);
+}
+
+async function measureCliff(
+  { limit }: CapacityQuestion,
+  state: CapacityState,
+  { loads, onEvent }: CapacityMeans,
+): Promise<void> {
+  if (!state.posterior) return;
+  const capacity = state.posterior.interval.value;
+  const wanted = limit.kind === 'latency' ? (CLIFF_BUDGETS * limit.budgetMs) / 1e3 : CLIFF_SECONDS.least;
+  const seconds = Math.min(Math.max(wanted, CLIFF_SECONDS.least), CLIFF_SECONDS.most);
+  for (const factor of CLIFF_FACTORS) {
+    const perSecond = rounded(factor * capacity);
+    onEvent({ type: 'beyond', factor, perSecond, seconds });
+    const load = await loads.forSeconds(perSecond, seconds);
+    state.cliff.push({ ...load, factor, perSecond, seconds });
+  }
+}
+
+const rounded = (perSecond: number): number => Number(perSecond.toPrecision(4));
