@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { messageOf, TrituneError } from '../../../base/errors.ts';
+import { messageOf, TrituneError } from './errors.ts';
 
 /** A record of a file: a line, or an element of a JSON array. */
 export interface FileRecord {
@@ -8,7 +8,17 @@ export interface FileRecord {
   readonly line: number;
 }
 
-/** A prompt of millions of tokens is far below it. */
+/** What is wrong with a record, for a person. */
+export class BadRecord extends Error {
+  readonly hint: string;
+
+  constructor(message: string, hint: string) {
+    super(message);
+    this.hint = hint;
+  }
+}
+
+/** A prompt of millions of tokens, and a line of any log, is far below it. */
 const MOST_RECORD_BYTES = 64 * 2 ** 20;
 const CHUNK_BYTES = 2 ** 20;
 
@@ -59,7 +69,7 @@ abstract class Cutter {
   protected keep(part: Buffer): void {
     this.#bytes += part.length;
     if (this.#bytes > MOST_RECORD_BYTES) {
-      throw invalidAt(this.path, this.line, 'it is longer than 64 MiB', 'write one prompt a line');
+      throw invalidAt(this.path, this.line, 'it is longer than 64 MiB', 'write one record a line');
     }
     this.#parts.push(part);
   }
