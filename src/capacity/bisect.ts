@@ -1,6 +1,6 @@
 import { relativeHalfWidth } from '../stats/precision.ts';
 import { type CapacityPosterior, type CapacityPrior, capacityPosterior } from './posterior.ts';
-import { isKept, type RateReading } from './reading.ts';
+import type { RateReading } from './reading.ts';
 
 /** When a search over rates has an answer, and when it is given up. */
 export interface BisectRule {
@@ -25,22 +25,28 @@ export interface BisectOutcome {
 const LEAST_READINGS = 4;
 /** Where all readings so far are on one side, the other side is looked for at this chance of the posterior. */
 const OTHER_SIDE = 0.9;
+/**
+ * Where the next rate is asked about, as a chance of the posterior: at the median, and now and then near an end of its interval, because readings
+ * at one rate alone say little of how steeply latency rises.
+ */
+const ASKED = [0.5, 0.5, 0.05, 0.5, 0.5, 0.95] as const;
 /** The lowest rate that is considered, over the prior's lowest, and how sure it must be that the capacity is below. */
 const LOWEST = 1.5;
 const SURE = 0.95;
 
 /**
  * Looks for the highest rate that keeps the budget: measures where the answer is most uncertain, at the posterior's median (probabilistic
- * bisection: Horstein, 1963; Waeber, Frazier and Henderson, 2013), until the 95 % interval is narrow enough and both sides were seen.
- * `measure` takes one more reading at a rate and gives all so far, none of which need be of that rate.
+ * bisection: Horstein, 1963; Waeber, Frazier and Henderson, 2013), now and then near the ends of its interval, until the 95 % interval is narrow enough and both sides were seen.
+ * `measure` takes one more reading at a rate and gives all so far; `known` are those taken before.
  */
 export async function bisectRate(
   prior: CapacityPrior,
   rule: BisectRule,
   measure: (perSecond: number, posterior: CapacityPosterior) => Promise<readonly RateReading[]>,
+  known: readonly RateReading[] = [],
 ): Promise<BisectOutcome> {
-  let posterior = capacityPosterior([], prior);
-  let readings: readonly RateReading[] = [];
+  let posterior = capacityPosterior(known, prior);
+  let readings = known;
   for (;;) {
     const ending = endingOf(posterior, readings, prior, rule);
     if (ending !== null) return { ending, posterior };
@@ -52,21 +58,23 @@ export async function bisectRate(
 function endingOf(
   posterior: CapacityPosterior,
   readings: readonly RateReading[],
-  { low }: CapacityPrior,
+  { low, allowed }: CapacityPrior,
   { precision, mostReadings, isOver }: BisectRule,
 ): BisectEnding | null {
   const lowest = LOWEST * low;
-  const isMissedAtLowest = readings.some((reading) => reading.perSecond <= lowest && !isKept(reading));
+  const isMissedAtLowest = readings.some((reading) => reading.perSecond <= lowest && isMissed(reading, allowed));
   if (isMissedAtLowest && 1 - posterior.chance(lowest) > SURE) return 'infeasible';
   const isPrecise = relativeHalfWidth(posterior.interval) <= precision;
-  if (isPrecise && readings.length >= LEAST_READINGS && sidesOf(readings) === 'both') return 'precise';
+  if (isPrecise && readings.length >= LEAST_READINGS && sidesOf(readings, allowed) === 'both') return 'precise';
   return readings.length >= mostReadings || isOver() ? 'limit' : null;
 }
 
 type Sides = 'none' | 'kept' | 'missed' | 'both';
 
-function sidesOf(readings: readonly RateReading[]): Sides {
-  const kept = readings.filter(isKept).length;
+const isMissed = ({ bad, isUnsustained }: RateReading, allowed: number): boolean => isUnsustained || bad.mean > allowed;
+
+function sidesOf(readings: readonly RateReading[], allowed: number): Sides {
+  const kept = readings.filter((reading) => !isMissed(reading, allowed)).length;
   if (readings.length === 0) return 'none';
   return kept === 0 ? 'missed' : kept === readings.length ? 'kept' : 'both';
 }
@@ -75,11 +83,16 @@ function sidesOf(readings: readonly RateReading[]): Sides {
 function nextRate(
   posterior: CapacityPosterior,
   readings: readonly RateReading[],
-  { low }: CapacityPrior,
+  { low, allowed }: CapacityPrior,
   { precision }: BisectRule,
 ): number {
-  const sides = sidesOf(readings);
+  const sides = sidesOf(readings, allowed);
   const isPrecise = relativeHalfWidth(posterior.interval) <= precision;
-  const chance = isPrecise && sides === 'kept' ? OTHER_SIDE : isPrecise && sides === 'missed' ? 1 - OTHER_SIDE : 0.5;
+  const chance =
+    isPrecise && sides === 'kept'
+      ? OTHER_SIDE
+      : isPrecise && sides === 'missed'
+        ? 1 - OTHER_SIDE
+        : (ASKED[readings.length % ASKED.length] as number);
   return Number(Math.max(posterior.quantile(chance), LOWEST * low).toPrecision(4));
 }

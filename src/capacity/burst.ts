@@ -3,7 +3,7 @@ import type { CourseWindow, PlayedLoad } from './loads.ts';
 import type { CapacityMeans } from './means.ts';
 import type { CapacityPrior } from './posterior.ts';
 import type { BurstQuestion, CapacityQuestion } from './question.ts';
-import { type CapacityLimit, isKept, type RateReading, readingOf } from './reading.ts';
+import { allowedShare, type CapacityLimit, isKept, type RateReading, readingOf } from './reading.ts';
 import { type CapacityState, usualHostWorkUs } from './state.ts';
 
 /** A burst takes long to play: fewer are, to a wider interval. */
@@ -15,8 +15,6 @@ const ABOVE_CAPACITY = 1.3;
 /** Seconds at the base rate after the burst, or after the time to recover: so many budgets, and so many at least. */
 const AFTER_BUDGETS = 4;
 const LEAST_AFTER_SECONDS = 2;
-/** The error of a percentile over a few windows, as a logarithm. */
-const WINDOWS_SD = 0.15;
 
 /** Finds the highest base rate at which the burst keeps the budget, or recovers in time, by playing it at rates by bisection. */
 export async function findBurstRate(
@@ -38,7 +36,7 @@ export async function findBurstRate(
     const load = await loads.burst(perSecond, burst, afterSeconds(burst, question.limit));
     const reading = burstReading(load, burst, question, state);
     state.bursts.push({ ...load, perSecond, reading });
-    onEvent({ type: 'burst-played', perSecond, isKept: isKept(reading), load });
+    onEvent({ type: 'burst-played', perSecond, isKept: isKept(reading, question.limit), load });
     return state.bursts.map((play) => play.reading);
   });
   state.burst = outcome.posterior;
@@ -58,7 +56,15 @@ export function burstPrior(
   const recovering =
     recoverSeconds === null ? 0 : (capacity * (seconds + recoverSeconds)) / (factor * seconds + recoverSeconds);
   const likely = Math.min(capacity, Math.max(keeping, recovering));
-  return { low: likely / BELOW_GUESS, high: ABOVE_CAPACITY * capacity, likely, mostServed: null, followsHost };
+  return {
+    allowed: allowedShare(limit),
+    low: likely / BELOW_GUESS,
+    high: ABOVE_CAPACITY * capacity,
+    likely,
+    mostServed: null,
+    idle: null,
+    followsHost,
+  };
 }
 
 function afterSeconds({ recoverSeconds }: BurstQuestion, limit: CapacityLimit): number {
@@ -76,18 +82,14 @@ function burstReading(
   const reading = readingOf(measurement, { limit, batch, usualHostWorkUs: usualHostWorkUs(state) });
   if (recoverSeconds === null || limit.kind !== 'latency') return reading;
   const after = windows.filter(({ endSeconds, perSecond }) => perSecond > 0 && endSeconds > seconds + recoverSeconds);
-  const requests = after.reduce((sum, { perSecond }) => sum + perSecond, 0);
-  const percentileMs = after.reduce((sum, each) => sum + each.percentileMs * each.perSecond, 0) / requests;
-  const mean = requests > 0 ? Math.log(percentileMs / limit.budgetMs) : Number.POSITIVE_INFINITY;
-  return { ...reading, excess: { mean, sd: WINDOWS_SD } };
+  const late = after.filter(({ percentileMs }) => percentileMs > limit.budgetMs);
+  // A window over the budget has more bad requests than are allowed, and one within it fewer.
+  const mean = after.length === 0 ? 1 : (2 * allowedShare(limit) * late.length) / after.length;
+  return { ...reading, bad: { mean, sd: mean }, requests: Math.round(after.length / allowedShare(limit)) };
 }
 
 /** Seconds after the burst's end from which on every window kept the budget; null where the last ones did not. */
-export function recoveredAfter(
-  windows: readonly CourseWindow[],
-  seconds: number,
-  budgetMs: number,
-): number | null {
+export function recoveredAfter(windows: readonly CourseWindow[], seconds: number, budgetMs: number): number | null {
   const over = windows.findLastIndex(({ percentileMs }) => percentileMs > budgetMs);
   if (over < 0) return 0;
   if (over === windows.length - 1) return null;

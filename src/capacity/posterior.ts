@@ -7,10 +7,14 @@ export interface CapacityPrior {
   /** Requests per second that the capacity is certainly above and below. */
   readonly low: number;
   readonly high: number;
+  /** The share of requests that may be bad. */
+  readonly allowed: number;
   /** A first guess, which may be far off; null for none. */
   readonly likely: number | null;
   /** The most that the server was seen to serve, which no capacity can be far above; null where nothing was seen. */
   readonly mostServed: number | null;
+  /** The percentile of an idle server over the budget, near enough; null where it is not known. */
+  readonly idle: number | null;
   /** A server on this host's CPU is as fast as the host; of any other the host's speed says nothing. */
   readonly followsHost: boolean;
 }
@@ -34,21 +38,30 @@ export interface CapacityPoint {
 
 /**
  * The shapes of latency over rate that are considered: L(λ) = F + (B − F) · g / (1 + g − λ/c), the law of a queue with the capacity c at which
- * latency L is the budget B, the saturation rate c(1 + g) and the latency F of an idle server.
+ * the percentile L is the budget B, the saturation rate c(1 + g) and the percentile F of an idle server. With an exponential tail a share
+ * a^(B/L) of the requests is then over the budget, where a is what the percentile leaves.
  */
 const GAPS = [0.005, 0.013, 0.033, 0.08, 0.2, 0.5, 1.3, 3.5] as const;
 const FLOORS = [0.1, 0.4, 0.7, 0.9] as const;
-/** Scatter of repeated readings beyond their own error, as a logarithm of the latency, and as one of the rate that the server can take. */
-const LATENCY_SCATTERS = [0.03, 0.08, 0.16, 0.3] as const;
+/** Batches make an idle server's latency rise before it queues: the log prior falls by this much for each budget that F lies above it. */
+const FLOOR_PRIOR = 6;
+/** Bad requests come in clusters: so many times the variance of independent ones, relative to what the readings' own batches say. */
+const CLUSTERS = [0.5, 1, 2, 4] as const;
+/** The variance before any reading says anything of it (simulated queues near saturation: 5 to 40), and how many bad requests that counts for. */
+const USUAL_CLUSTER = 20;
+const USUAL_WEIGHT = 30;
+/** Batches of readings with up to so many times the allowed share say something of it; in an overload all are bad. */
+const NEAR_ALLOWED = 5;
+/** Scatter of the rate that the server can take from reading to reading, as a logarithm. */
 const RATE_SCATTERS = [0.002, 0.006, 0.02, 0.06] as const;
-/** The index of the usual scatter; the log prior falls by `SCATTER_PRIOR` per step from it. */
+/** The index of the usual scatter of both; the log prior falls by `SCATTER_PRIOR` per step from it. */
 const USUAL_SCATTER = 1;
 const SCATTER_PRIOR = 0.5;
-/** Readings over the budget by more than this factor say no more than that it was missed, and those far under it that it was kept. */
-const MOST_EXCESS = Math.log(3);
-const LEAST_EXCESS = Math.log(0.02);
-/** The errors of readings have tails as Student's t with so many degrees of freedom: a stall is no proof. */
-const DEGREES = 5;
+/** Shares of bad requests that are expected lie within these: no shape is right far from the capacity. */
+const LEAST_BAD = 1e-7;
+const MOST_BAD = 0.9;
+/** A reading weighs no more than this many deviations: a stall is no proof. */
+const MOST_DEVIANCE = 25;
 /** What a server was seen to serve, it may serve more of by about this share at another moment. */
 const SERVED_SD = 0.03;
 const SATURATION_SD = 0.12;
@@ -56,26 +69,30 @@ const SATURATION_SD = 0.12;
 const GUESS_SCALE = 0.25;
 /** The host's own work scatters by this much as a logarithm (see study/speed). */
 const HOST_SD = 0.03;
+/** A rate's scatter moves the share of bad requests by this many times it, at most, as logarithms. */
+const MOST_STEEPNESS = 30;
 /** Prior log odds that a server on this host's CPU is as fast as the host. */
 const HOST_LOG_ODDS = 2;
-/** Points of each grid over the logarithm of the capacity, grids inside each other, and the mass that the next one leaves out. */
-const POINTS = 97;
+/** Points of each grid over the logarithm of the capacity, grids inside each other, and the mass that the next one leaves out on each side. */
+const POINTS = 65;
 const GRIDS = 3;
-const LEFT_OUT = 1e-6;
+const LEFT_OUT = 1e-3;
 
 /**
  * Returns the posterior of the capacity: a Bayesian threshold estimate as QUEST makes of psychometric functions (Watson and Pelli, 1983), with
- * the figures of the readings in place of yes and no. Sums over shapes and scatters on a grid. Without readings it is the prior.
+ * shares of bad requests in place of yes and no. Their likelihood is the extended quasi-likelihood of clustered counts (Nelder and Pregibon,
+ * 1987). Sums over shapes and scatters on a grid. Without readings it is the prior.
  */
-export function capacityPosterior(readings: readonly RateReading[], prior: CapacityPrior): CapacityPosterior {
+export function capacityPosterior(all: readonly RateReading[], prior: CapacityPrior): CapacityPosterior {
+  const cluster = clusterOf(all, prior.allowed);
+  const readings = all.map((reading) => ({ reading, cluster }));
   let [low, high] = [Math.log(prior.low), Math.log(prior.high)];
   let grid = gridOver(low, high, readings, prior);
   for (let finer = 1; finer < GRIDS; finer++) {
-    const kept = grid.weights.map((weight, index) => ({ weight, index })).filter(({ weight }) => weight > LEFT_OUT);
+    const { quantile } = posteriorOn(grid);
     const step = (high - low) / (POINTS - 1);
-    const [first, last] = [(kept[0]?.index ?? 0) - 1, (kept.at(-1)?.index ?? POINTS - 1) + 1];
-    if (last - first > POINTS / 2) break;
-    [low, high] = [Math.max(low, low + first * step), Math.min(high, low + last * step)];
+    low = Math.max(low, Math.log(quantile(LEFT_OUT)) - step);
+    high = Math.min(high, Math.log(quantile(1 - LEFT_OUT)) + step);
     grid = gridOver(low, high, readings, prior);
   }
   return posteriorOn(grid);
@@ -87,7 +104,7 @@ interface Grid {
   readonly weights: readonly number[];
 }
 
-function gridOver(low: number, high: number, readings: readonly RateReading[], prior: CapacityPrior): Grid {
+function gridOver(low: number, high: number, readings: readonly Clustered[], prior: CapacityPrior): Grid {
   const logs = Array.from({ length: POINTS }, (_, at) => low + ((high - low) * at) / (POINTS - 1));
   const likelihoods = logs.map((log) => logPriorAt(log, prior) + logLikelihood(log, readings, prior));
   const most = Math.max(...likelihoods);
@@ -107,18 +124,21 @@ const logChanceAbove = (log: number, mean: number, sd: number): number =>
   Math.log(1e-9 + chanceBelow((mean - log) / sd));
 
 /** The log likelihood of the readings where the capacity's logarithm is `log`, over all shapes, scatters and hosts. */
-function logLikelihood(log: number, readings: readonly RateReading[], prior: CapacityPrior): number {
-  const { followsHost, mostServed } = prior;
-  const knowsSpeed = followsHost && readings.some(({ logSpeed }) => logSpeed !== null);
+function logLikelihood(log: number, readings: readonly Clustered[], prior: CapacityPrior): number {
+  const { followsHost, mostServed, allowed, idle } = prior;
+  const knowsSpeed = followsHost && readings.some(({ reading }) => reading.logSpeed !== null);
   const along = knowsSpeed ? Math.log(1 / (1 + Math.exp(-HOST_LOG_ODDS))) : 0;
   const parts: number[] = [];
   for (const follows of knowsSpeed ? [true, false] : [false]) {
     const logOdds = follows || !knowsSpeed ? along : along - HOST_LOG_ODDS;
-    const fixed = readings.reduce((sum, reading) => sum + overloadLikelihood(log, reading, follows), logOdds);
+    const fixed = readings.reduce((sum, { reading }) => sum + overloadLikelihood(log, reading, follows), logOdds);
     for (const gap of GAPS) {
       const saturation = log + Math.log(1 + gap);
       const atMost = mostServed === null ? 0 : logChanceAbove(saturation, Math.log(mostServed), SATURATION_SD);
-      for (const floor of FLOORS) shapeLikelihoods(parts, fixed + atMost, readings, { log, gap, floor, follows });
+      for (const floor of FLOORS) {
+        const above = idle === null ? 0 : Math.max(0, floor - Math.max(idle, FLOORS[0]));
+        shapeLikelihoods(parts, fixed + atMost - FLOOR_PRIOR * above, readings, { log, gap, floor, follows, allowed });
+      }
     }
   }
   return logSum(parts);
@@ -137,19 +157,20 @@ interface Shape {
   readonly gap: number;
   readonly floor: number;
   readonly follows: boolean;
+  /** The share of requests that may be bad. */
+  readonly allowed: number;
 }
 
 /** Adds the log likelihood under one shape, for each pair of scatters. */
-function shapeLikelihoods(parts: number[], fixed: number, readings: readonly RateReading[], shape: Shape): void {
+function shapeLikelihoods(parts: number[], fixed: number, readings: readonly Clustered[], shape: Shape): void {
   const expected = readings.map((reading) => expectedAt(reading, shape));
-  for (const [i, latencyScatter] of LATENCY_SCATTERS.entries()) {
+  for (const [i, cluster] of CLUSTERS.entries()) {
     for (const [j, rateScatter] of RATE_SCATTERS.entries()) {
       let sum = fixed - SCATTER_PRIOR * (Math.abs(i - USUAL_SCATTER) + Math.abs(j - USUAL_SCATTER));
-      for (const { residual, slope, variance } of expected) {
-        const shifted = Math.min(1, slope * rateScatter);
-        const all = variance + latencyScatter ** 2 + shifted * shifted;
-        // Student's t, but for a constant.
-        sum += (DEGREES / 2) * Math.log(all) - ((DEGREES + 1) / 2) * Math.log(DEGREES * all + residual * residual);
+      for (const { deviance, variance, shift } of expected) {
+        // Of the variance of independent requests, so many times.
+        const times = variance * cluster + shift * rateScatter * rateScatter;
+        sum -= (Math.log(times) + Math.min(deviance / times, MOST_DEVIANCE)) / 2;
       }
       parts.push(sum);
     }
@@ -157,26 +178,55 @@ function shapeLikelihoods(parts: number[], fixed: number, readings: readonly Rat
 }
 
 interface Expected {
-  /** Seen less expected. */
-  readonly residual: number;
-  /** Of the logarithm of latency over that of the rate. */
-  readonly slope: number;
+  /** Of the binomial distribution. */
+  readonly deviance: number;
+  /** Over that of independent requests. */
   readonly variance: number;
+  /** What a scatter of the rate adds to it, for a standard deviation of 1 of the rate's logarithm. */
+  readonly shift: number;
 }
 
-function expectedAt({ perSecond, excess, isUnsustained, logSpeed }: RateReading, shape: Shape): Expected {
-  const { log, gap, floor, follows } = shape;
+function expectedAt({ reading, cluster }: Clustered, shape: Shape): Expected {
+  const { log, gap, floor, follows, allowed } = shape;
+  const { perSecond, requests, bad, logSpeed } = reading;
   // A host twice as fast takes twice the rate, and all times are half as long.
   const speed = follows ? (logSpeed ?? 0) : 0;
   const share = Math.exp(Math.log(perSecond) - speed - log);
   const left = 1 + gap - share;
-  const ratio = left > 0 ? floor + ((1 - floor) * gap) / left : Number.POSITIVE_INFINITY;
-  const isCapped = Math.log(ratio) - speed >= MOST_EXCESS;
-  const mean = isCapped ? MOST_EXCESS : Math.log(ratio) - speed;
-  const slope = isCapped ? 0 : ((1 - floor) * gap * share) / (left * left * ratio);
-  const seen = isUnsustained ? MOST_EXCESS : Math.min(Math.max(excess.mean, LEAST_EXCESS), MOST_EXCESS);
-  const hostVariance = speed === 0 ? 0 : (HOST_SD * (1 + slope)) ** 2;
-  return { residual: seen - mean, slope, variance: Math.min(excess.sd, 1) ** 2 + Math.min(1, hostVariance) };
+  const ratio = left > 0 ? (floor + ((1 - floor) * gap) / left) * Math.exp(-speed) : Number.POSITIVE_INFINITY;
+  const tail = Math.log(allowed) / ratio;
+  const expected = Math.min(Math.max(Math.exp(tail), LEAST_BAD), MOST_BAD);
+  const steepness = left > 0 ? (-tail * (1 - floor) * gap * share * Math.exp(-speed)) / (left * left * ratio) : 0;
+  const sum = (logRate: number): number => (requests * expected * logRate * logRate) / (1 - expected);
+  return {
+    deviance: devianceOf(bad.mean, expected, requests),
+    variance: cluster,
+    shift: sum(Math.min(steepness, MOST_STEEPNESS)) + (speed === 0 ? 0 : sum(HOST_SD * (1 + steepness))),
+  };
+}
+
+/** Twice the log likelihood ratio of a share that was seen and one that is expected. */
+function devianceOf(seen: number, expected: number, requests: number): number {
+  const part = (share: number, of: number): number => (share > 0 ? share * Math.log(share / of) : 0);
+  return 2 * requests * (part(seen, expected) + part(1 - seen, 1 - expected));
+}
+
+interface Clustered {
+  readonly reading: RateReading;
+  /** The variance of its bad requests over that of independent ones, by all readings. */
+  readonly cluster: number;
+}
+
+/** How much more bad requests vary than independent ones, by the batches of all readings: each counts by its bad requests. */
+function clusterOf(readings: readonly RateReading[], allowed: number): number {
+  let [weights, sum] = [USUAL_WEIGHT, USUAL_WEIGHT * USUAL_CLUSTER];
+  for (const { bad, requests } of readings) {
+    const weight = requests * bad.mean;
+    if (!(weight > 1) || bad.mean > Math.min(NEAR_ALLOWED * allowed, 0.5)) continue;
+    weights += weight;
+    sum += weight * ((bad.sd * bad.sd * requests) / (bad.mean * (1 - bad.mean)));
+  }
+  return Math.max(1, sum / weights);
 }
 
 function logSum(parts: readonly number[]): number {

@@ -18,11 +18,14 @@ export interface Estimate {
 export interface RateReading {
   /** The rate that was asked for. */
   readonly perSecond: number;
+  /** Requests that were answered. */
+  readonly requests: number;
   /**
-   * The logarithm of the limited percentile over its budget: at 0 or below, the rate keeps the budget. For limits on each request, of the ratio
-   * that the same share of bad requests would mean for latencies with an exponential tail.
+   * The share of them that was over the budget, missed a limit or failed, and its standard error by batch means. The percentile is within the
+   * budget where this share is no more than the percentile leaves. Unlike the percentile of a short time it is right on average: late requests
+   * come in rare clusters.
    */
-  readonly excess: Estimate;
+  readonly bad: Estimate;
   /** The share of the due requests that were served in the same time. */
   readonly served: Estimate;
   /** The backlog grew, or more requests failed than the percentile allows: the rate is not kept, whatever the latency was so far. */
@@ -40,54 +43,32 @@ export interface ReadingContext {
   readonly usualHostWorkUs: number | null;
 }
 
-/** No two readings are more alike than this. */
-const LEAST_SD = 0.01;
 /** A backlog grows where this share of the due requests is surely not served. */
 const BACKLOG = 0.01;
 
-/** Reads a measurement of an open loop. */
+/** The share of requests that may be bad. */
+export const allowedShare = ({ percentile }: CapacityLimit): number => 1 - percentile / 100;
+
+/** Reads a measurement of an open loop whose bad requests were counted. */
 export function readingOf(measurement: Measurement, context: ReadingContext): RateReading {
-  const { level, throughput, errorRate, hostWorkUs } = measurement;
+  const { level, throughput, errorRate, hostWorkUs, badShare, requests } = measurement;
   const { limit, batch, usualHostWorkUs } = context;
-  const allowed = 1 - limit.percentile / 100;
   const served = estimateOf(throughput, level.value * batch);
   return {
     perSecond: level.value,
-    excess: limit.kind === 'latency' ? latencyExcess(measurement, limit.budgetMs) : goodputExcess(measurement, allowed),
+    requests,
+    bad: badShare && requests > 0 ? estimateOf(badShare, 1) : { mean: 1, sd: 1 },
     served,
-    isUnsustained: errorRate > allowed || served.mean + 2 * served.sd < 1 - BACKLOG,
+    isUnsustained: errorRate > allowedShare(limit) || served.mean + 2 * served.sd < 1 - BACKLOG,
     logSpeed: usualHostWorkUs === null || hostWorkUs === undefined ? null : Math.log(usualHostWorkUs / hostWorkUs),
   };
 }
 
-/** Tells whether the reading by itself is within the budget. */
-export const isKept = ({ excess, isUnsustained }: Pick<RateReading, 'excess' | 'isUnsustained'>): boolean =>
-  !isUnsustained && excess.mean <= 0;
+/** Tells whether the reading by itself is within the limit. */
+export const isKept = ({ bad, isUnsustained }: RateReading, limit: CapacityLimit): boolean =>
+  !isUnsustained && bad.mean <= allowedShare(limit);
 
-function estimateOf({ value, low, high }: Interval, unit: number): Estimate {
-  return { mean: value / unit, sd: Math.max((high - low) / (2 * DEVIATIONS_AT_95_PERCENT * unit), LEAST_SD / 10) };
-}
-
-function latencyExcess({ budgetLatencyMs, requests }: Measurement, budgetMs: number): Estimate {
-  const { value, low, high } = budgetLatencyMs;
-  if (requests === 0 || !(value > 0)) return { mean: Number.POSITIVE_INFINITY, sd: 1 };
-  const half = low > 0 ? Math.log(high / low) / 2 : Math.log(high / value);
-  return { mean: Math.log(value / budgetMs), sd: Math.max(half / DEVIATIONS_AT_95_PERCENT, LEAST_SD) };
-}
-
-/**
- * With an exponential tail of mean θ, a share r of requests is over the limit B where B = θ ln(1/r), and the percentile that leaves out a share
- * a is θ ln(1/a): their ratio is ln(1/a) / ln(1/r).
- */
-function goodputExcess({ tokens, level, requests }: Measurement, allowed: number): Estimate {
-  const goodput = tokens?.goodput;
-  if (!goodput || requests === 0) return { mean: Number.POSITIVE_INFINITY, sd: 1 };
-  const good = estimateOf(goodput, level.value);
-  const least = 0.5 / requests;
-  const bad = Math.min(Math.max(1 - good.mean, least), 1 - least);
-  const sd = Math.hypot(good.sd, Math.sqrt((bad * (1 - bad)) / requests));
-  return {
-    mean: Math.log(Math.log(1 / allowed) / Math.log(1 / bad)),
-    sd: Math.max(sd / (bad * Math.log(1 / bad)), LEAST_SD),
-  };
-}
+const estimateOf = ({ value, low, high }: Interval, unit: number): Estimate => ({
+  mean: value / unit,
+  sd: (high - low) / (2 * DEVIATIONS_AT_95_PERCENT * unit),
+});

@@ -4,7 +4,7 @@ import type { CapacityPosterior } from './posterior.ts';
 /** The rate that is to be served by several replicas. */
 export interface ReplicasRule {
   readonly perSecond: number;
-  /** Added to the rate, as a share of it. */
+  /** The share of each capacity that is kept free, 0 to less than 1. */
   readonly headroom: number;
   /** The chance that all replicas keep the budget. */
   readonly chance: number;
@@ -40,7 +40,7 @@ const AFTER = 2;
  * that of one replica. All replicas share what is unknown of it; how they differ is independent.
  */
 export function replicasFor(capacity: Capacity, rule: ReplicasRule): ReplicasNeeded {
-  const rate = rule.perSecond * (1 + rule.headroom);
+  const rate = rule.perSecond / (1 - rule.headroom);
   const row = (replicas: number): ReplicasRow => {
     const perReplica = rate / replicas;
     return { replicas, perReplica, chance: chanceAllHold(capacity, perReplica, replicas, rule.spread) };
@@ -52,12 +52,7 @@ export function replicasFor(capacity: Capacity, rule: ReplicasRule): ReplicasNee
   return { ...rule, replicas, table };
 }
 
-function chanceAllHold(
-  { chance, points }: Capacity,
-  perReplica: number,
-  replicas: number,
-  spread: number,
-): number {
+function chanceAllHold({ chance, points }: Capacity, perReplica: number, replicas: number, spread: number): number {
   if (spread === 0) return chance(perReplica);
   return points.reduce(
     (sum, { perSecond, weight }) => sum + weight * chanceBelow(Math.log(perSecond / perReplica) / spread) ** replicas,

@@ -1,10 +1,11 @@
 import { NS_PER_S } from '../base/units.ts';
 import type { Measurement } from '../profiler/measurement.ts';
+import { relativeHalfWidth } from '../stats/precision.ts';
 import { bisectRate } from './bisect.ts';
 import { findBurstRate } from './burst.ts';
 import type { CapacityMeans } from './means.ts';
 import { type CapacityPosterior, capacityPosterior } from './posterior.ts';
-import { CLIFF_FACTORS, type CapacityQuestion } from './question.ts';
+import { type CapacityQuestion, CLIFF_FACTORS } from './question.ts';
 import { isKept } from './reading.ts';
 import { priorOf, scout } from './scout.ts';
 import { type CapacityState, readingsOf } from './state.ts';
@@ -22,9 +23,13 @@ class ClientLimited extends Error {}
  * Finds the highest request rate within the limit, measures there and beyond it, and plays the burst that is asked about. What is seen goes
  * into `state` at once, and is there after an error too. Errors: those of the loads.
  */
-export async function runCapacity(question: CapacityQuestion, state: CapacityState, means: CapacityMeans): Promise<void> {
+export async function runCapacity(
+  question: CapacityQuestion,
+  state: CapacityState,
+  means: CapacityMeans,
+): Promise<void> {
   const { limit, batch } = question;
-  const { loads, onEvent } = means;
+  const { loads, clock, onEvent } = means;
   const closedLoop = async (concurrency: number): Promise<Measurement> => {
     const measurement = await loads.closed(concurrency);
     state.closed.push(measurement);
@@ -33,9 +38,13 @@ export async function runCapacity(question: CapacityQuestion, state: CapacitySta
   };
   state.scouted = await scout(closedLoop, limit, batch);
   try {
-    await findCapacity(question, state, means);
-    if (state.ending === 'infeasible') return;
-    await measureAnswer(question, state, means);
+    const endNs = clock.nowNs() + question.mostSeconds * NS_PER_S;
+    // The reading at the answer may contradict those before it.
+    do {
+      await findCapacity(question, state, means, endNs);
+      if (state.ending === 'infeasible') return;
+      await measureAnswer(question, state, means);
+    } while (state.ending === 'precise' && !isPreciseNow(question, state) && clock.nowNs() < endNs);
     await measureCliff(question, state, means);
     if (question.burst) await findBurstRate(question, question.burst, state, means);
   } catch (error) {
@@ -44,21 +53,29 @@ export async function runCapacity(question: CapacityQuestion, state: CapacitySta
   }
 }
 
-async function findCapacity(question: CapacityQuestion, state: CapacityState, means: CapacityMeans): Promise<void> {
+const isPreciseNow = ({ precision }: CapacityQuestion, { posterior }: CapacityState): boolean =>
+  posterior !== null && relativeHalfWidth(posterior.interval) <= precision;
+
+async function findCapacity(
+  question: CapacityQuestion,
+  state: CapacityState,
+  means: CapacityMeans,
+  endNs: number,
+): Promise<void> {
   const { onEvent, clock } = means;
   if (!state.scouted) return;
-  const endNs = clock.nowNs() + question.mostSeconds * NS_PER_S;
   const rule = {
     precision: question.precision,
     mostReadings: MOST_READINGS,
     isOver: () => clock.nowNs() >= endNs,
   };
-  const prior = priorOf(state.scouted, question.followsHost);
-  const outcome = await bisectRate(prior, rule, async (perSecond, { interval }) => {
+  const prior = priorOf(state.scouted, question.limit, question.followsHost);
+  const measure: Parameters<typeof bisectRate>[2] = async (perSecond, { interval }) => {
     onEvent({ type: 'trying', perSecond, interval });
     const measurement = await unbent(perSecond, state, means, () => means.loads.atRate(perSecond));
     return addProbe(measurement, question, state, means);
-  });
+  };
+  const outcome = await bisectRate(prior, rule, measure, readingsOf(state, question));
   state.posterior = outcome.posterior;
   state.ending = outcome.ending;
 }
@@ -74,14 +91,14 @@ function addProbe(
   state.posterior = posteriorOf(question, state);
   const last = readings.at(-1);
   const interval = readings.length > 1 ? (state.posterior?.interval ?? null) : null;
-  onEvent({ type: 'tried', measurement, isKept: last !== undefined && isKept(last), interval });
+  onEvent({ type: 'tried', measurement, isKept: last !== undefined && isKept(last, question.limit), interval });
   return readings;
 }
 
 /** What all probes so far say; null before anything is known. */
 function posteriorOf(question: CapacityQuestion, state: CapacityState): CapacityPosterior | null {
   if (!state.scouted) return null;
-  return capacityPosterior(readingsOf(state, question), priorOf(state.scouted, question.followsHost));
+  return capacityPosterior(readingsOf(state, question), priorOf(state.scouted, question.limit, question.followsHost));
 }
 
 /** A measurement that says something of the server. Errors: ClientLimited after several that do not. */

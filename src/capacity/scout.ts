@@ -1,6 +1,6 @@
 import type { Measurement } from '../profiler/measurement.ts';
 import type { CapacityPrior } from './posterior.ts';
-import type { CapacityLimit } from './reading.ts';
+import { allowedShare, type CapacityLimit } from './reading.ts';
 
 /** What closed loops of rising concurrency say before any rate is tried. */
 export interface Scouted {
@@ -10,6 +10,8 @@ export interface Scouted {
   readonly isSaturated: boolean;
   /** Requests per second in the closed loop at about the budget. */
   readonly atBudget: number;
+  /** The limited percentile of a single request in flight over its budget; null without a budget. */
+  readonly idle: number | null;
 }
 
 /** Requests in flight grow by this factor, up to the most, until they add less than this share or are far over the budget. */
@@ -47,21 +49,29 @@ const excessOf = ({ budgetLatencyMs }: Measurement, limit: CapacityLimit): numbe
 function scouted(seen: readonly Measurement[], isSaturated: boolean, limit: CapacityLimit, batch: number): Scouted {
   const rateOf = ({ throughput }: Measurement): number => throughput.value / batch;
   const mostServed = Math.max(...seen.map(rateOf));
+  const [first] = seen;
+  const idle = first && limit.kind === 'latency' ? excessOf(first, limit) : null;
   const last = seen.findLast((each) => excessOf(each, limit) <= 1);
   const next = last && seen[seen.indexOf(last) + 1];
-  if (!last) return { mostServed, isSaturated, atBudget: Math.min(...seen.map(rateOf)) };
-  if (!next) return { mostServed, isSaturated, atBudget: rateOf(last) };
+  if (!last) return { mostServed, isSaturated, idle, atBudget: Math.min(...seen.map(rateOf)) };
+  if (!next) return { mostServed, isSaturated, idle, atBudget: rateOf(last) };
   // Between two levels throughput grows with the logarithm of latency, near enough for a guess.
   const [from, to] = [Math.log(excessOf(last, limit)), Math.log(excessOf(next, limit))];
   const part = to > from ? Math.min(1, -from / (to - from)) : 0;
-  return { mostServed, isSaturated, atBudget: rateOf(last) + part * Math.max(0, rateOf(next) - rateOf(last)) };
+  return { mostServed, isSaturated, idle, atBudget: rateOf(last) + part * Math.max(0, rateOf(next) - rateOf(last)) };
 }
 
 /** Returns what scouting says of the capacity. */
-export const priorOf = ({ mostServed, isSaturated, atBudget }: Scouted, followsHost: boolean): CapacityPrior => ({
+export const priorOf = (
+  { mostServed, isSaturated, atBudget, idle }: Scouted,
+  limit: CapacityLimit,
+  followsHost: boolean,
+): CapacityPrior => ({
+  allowed: allowedShare(limit),
   low: mostServed * LOWEST_SHARE,
   high: mostServed * HIGHEST_SHARE * (isSaturated ? 1 : GROWTH),
   likely: Math.max(OPEN_LOOP_SHARE * atBudget, mostServed * LOWEST_SHARE * 2),
   mostServed: isSaturated ? mostServed : null,
+  idle,
   followsHost,
 });

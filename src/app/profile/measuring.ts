@@ -48,6 +48,7 @@ export type MeasuringChange = Partial<
     | 'openLoop'
     | 'drainMs'
     | 'hostWorkUs'
+    | 'limits'
   >
 >;
 

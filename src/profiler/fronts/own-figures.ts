@@ -2,7 +2,7 @@ import { NS_PER_S, NS_PER_US, nsToMs } from '../../base/units.ts';
 import type { ClientTimeSums } from '../../loadgen/client-times.ts';
 import type { SendTally } from '../../loadgen/pacing/open-loop.ts';
 import { timesInterval } from '../../stats/interval.ts';
-import { classFiguresOf, goodRateOf } from '../class-figures.ts';
+import { badShareOf, classFiguresOf, goodRateOf } from '../class-figures.ts';
 import { httpReplies } from '../http-replies.ts';
 import { latencyPercentiles, latencySummary } from '../latency-summary.ts';
 import type { LevelOptions } from '../level-options.ts';
@@ -36,12 +36,14 @@ export function ownFigures(
   const dropped = paced?.droppedSends ?? 0;
   const windowPercentilesMs = percentileRangeMs(figures.ofEach, options.percentile);
   const goodput = goodRateOf(figures, options);
+  const badShare = badShareOf(figures);
   const classes = classFiguresOf(figures, options, tally);
   const tokens = tokensOf(figures, options, { failures, ...(goodput && { goodput }) });
   return {
     level: options.level,
     throughput: timesInterval(figures.rate, options.requests.batch),
     ...(goodput && { goodput }),
+    ...(badShare && { badShare }),
     ...(classes && { classes }),
     latencyMs: latencySummary(figures.latencies),
     ...(options.percentiles && { latencyPercentilesMs: latencyPercentiles(figures.latencies, options.percentiles) }),
