@@ -2,6 +2,7 @@ import { median } from 'simple-statistics';
 import { NS_PER_MS, NS_PER_S } from '../base/units.ts';
 import type { LoadLevel } from '../loadgen/types.ts';
 import type { Measurement } from '../profiler/measurement.ts';
+import type { RequestLimits } from '../queueing/continuous/request-limits.ts';
 import { affineLaw, executionNs, type ServiceLaw } from '../queueing/service-law.ts';
 import { enoughRequests, simulate } from '../queueing/simulate.ts';
 import type { Traffic } from '../queueing/traffic.ts';
@@ -58,6 +59,8 @@ export interface Simulator {
   readonly stageShares: ReadonlyMap<string, number> | null;
   /** How each model of a network is used at that level; null where the choice cannot serve such requests. Absent for one model alone. */
   stageLoads?(choice: Choice, level: number): ReadonlyMap<string, StageLoad> | null;
+  /** It simulates goodput, since it knows limits. */
+  readonly goodput?: true;
   /** It simulates figures of tokens as well (`Simulated.tokens`). */
   readonly tokens?: true;
   /** Says what holds a network back, and what one more instance would do; null for one model alone. */
@@ -95,6 +98,8 @@ export interface SimulatorOptions {
   /** The percentile of `latency`. */
   readonly percentile: number;
   readonly seed: number;
+  /** What a good request keeps; absent: no goodput is simulated but that of an engine, where every request is good. */
+  readonly limits?: RequestLimits | undefined;
   /** Requests of one simulation; with fewer the tail is less certain. */
   readonly requests?: number | undefined;
   readonly without?: WithoutParts | undefined;
@@ -174,7 +179,7 @@ function simulated(
   uncertaintyOf: ServiceTimes['uncertainty'],
   usualSamples: number,
   roundTripNs: number,
-  { mode, percentile, seed, requests: most = REQUESTS }: SimulatorOptions,
+  { mode, percentile, seed, limits, requests: most = REQUESTS }: SimulatorOptions,
 ): ModelSimulator {
   const run = (choice: Choice, level: number): SimulatedRun | null => {
     const samplesPerRequest = choice.clientBatch ?? usualSamples;
@@ -186,7 +191,7 @@ function simulated(
     const requests = isClosed ? enoughRequests(most, level) : most;
     const found = simulate(choice.policy, law, traffic, { warmUpRequests, requests, seed });
     return {
-      predicted: figuresOf(found, samplesPerRequest, percentile),
+      predicted: figuresOf(found, samplesPerRequest, { percentile, limits }),
       meanBatch: found.meanBatchSize,
       largestBatch: found.executions.findLastIndex((count) => count > 0),
       uncertainty: meanUncertainty(found, law, (batch) => uncertaintyOf(choice, batch, found.busyInstances)),
@@ -195,6 +200,7 @@ function simulated(
   const runs = memoizedRuns(run);
   return {
     ...runs.figures,
+    ...(limits && { goodput: true as const }),
     uncertainty: (choice, level) => runs.at(choice, level)?.uncertainty ?? 0,
     lawOf: lawFor,
     stageShares: null,

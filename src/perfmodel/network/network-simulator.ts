@@ -47,7 +47,7 @@ export function networkSimulatorOf(
   topology: Topology,
   options: SimulatorOptions,
 ): Simulator {
-  const { mode, percentile, seed, without, requests: most = REQUESTS } = options;
+  const { mode, percentile, seed, limits, without, requests: most = REQUESTS } = options;
   const fitted = fitNetwork(measured, topology, without, options.expectedTime);
   const surroundings = fitSurroundings(fitted, measured, options);
   const samplesOf = (choice: Choice) => (front: string) =>
@@ -67,11 +67,15 @@ export function networkSimulatorOf(
   const run = (choice: Choice, level: number): Run | null => {
     if (!takesRequests(choice, topology, samplesOf(choice))) return null;
     const found = simulateNetwork(networkOf(choice, level), extent(level));
-    return runOf(found, choice, fitted, surroundings, { percentile, samplesOf: samplesOf(choice), inFlight: level });
+    return runOf(found, choice, fitted, surroundings, {
+      ...{ percentile, limits },
+      ...{ samplesOf: samplesOf(choice), inFlight: level },
+    });
   };
   const runs = memoizedRuns(run);
   return {
     ...runs.figures,
+    ...(limits && { goodput: true as const }),
     uncertainty(choice, level, front = null) {
       const found = runs.at(choice, level);
       return (front === null ? found?.uncertainty : (found?.ofFronts.get(front) ?? found?.uncertainty)) ?? 0;
@@ -137,7 +141,15 @@ function runOf(
   choice: Choice,
   fitted: FittedNetwork,
   surroundings: Surroundings,
-  { percentile, samplesOf, inFlight }: { percentile: number; samplesOf: (front: string) => number; inFlight: number },
+  {
+    percentile,
+    limits,
+    samplesOf,
+    inFlight,
+  }: Pick<SimulatorOptions, 'percentile' | 'limits'> & {
+    samplesOf: (front: string) => number;
+    inFlight: number;
+  },
 ): Run {
   const uncertainties = stageUncertainties(found, choice, fitted, surroundings, inFlight);
   const ofFronts = new Map(
@@ -147,7 +159,7 @@ function runOf(
     ]),
   );
   const figures = found.fronts.map(
-    (front) => [front.name, figuresOf(front, samplesOf(front.name), percentile)] as const,
+    (front) => [front.name, figuresOf(front, samplesOf(front.name), { percentile, limits })] as const,
   );
   const predicted: Simulated =
     figures.length === 1
@@ -189,6 +201,9 @@ function together(
   const at = (share: number): number => nsToMs(all.quantileNs(share));
   return {
     throughput: figures.reduce((sum, [, { throughput }]) => sum + throughput, 0),
+    ...(figures.some(([, { goodput }]) => goodput !== undefined) && {
+      goodput: figures.reduce((sum, [, { goodput = 0 }]) => sum + goodput, 0),
+    }),
     latency: at(percentile / 100),
     'latency-avg': nsToMs(all.meanNs),
     'latency-p50': at(0.5),

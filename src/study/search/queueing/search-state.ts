@@ -85,10 +85,11 @@ export function fitModels(
   { goal, levels, seed, topology, without }: QueueingOptions,
   expectedTime: ExpectedTime,
 ): FittedModels {
-  const options = { mode: levels.mode, percentile: goal.budget?.percentile ?? 99, seed, without, expectedTime };
+  const percentile = goal.budget?.percentile ?? 99;
+  const options = { mode: levels.mode, percentile, limits: goal.goodput, seed, without, expectedTime };
   const simulator = topology
     ? networkSimulatorOf(measured, topology, options)
-    : (engineSimulatorOf(measured, { ...options, all, limits: goal.goodput }) ?? simulatorOf(measured, options));
+    : (engineSimulatorOf(measured, { ...options, all }) ?? simulatorOf(measured, options));
   const longestDelayUs = Math.max(0, ...all.map(({ delayUs }) => delayUs));
   return { simulator, posterior: posteriorModelOf(simulator, measured, goal, longestDelayUs, without) };
 }
