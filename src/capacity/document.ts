@@ -102,11 +102,11 @@ function pointOf(measurement: Measurement, batch: number): PlainPoint {
 
 /** The most that was served in any load, and whether a closed loop showed that there is no more. */
 function saturationOf({ scouted, probes, cliff }: CapacityState, batch: number): CapacityDocument['saturation'] {
-  if (!scouted) return null;
+  if (probes.length === 0) return null;
   const open = [...probes, ...cliff.map(({ measurement }) => measurement)].map(
     ({ throughput }) => throughput.value / batch,
   );
-  return { perSecond: Math.max(scouted.mostServed, ...open), isReached: scouted.isSaturated };
+  return { perSecond: Math.max(scouted?.mostServed ?? 0, ...open), isReached: scouted?.isSaturated ?? false };
 }
 
 /** The slope of mean latency over time by least squares, in milliseconds per second. */

@@ -25,8 +25,10 @@ export interface BurstShape {
 
 /** What can be asked of a server: each ends with nothing of it in flight. Errors: INTERRUPTED, SERVER_*. */
 export interface CapacityLoads {
-  /** A closed loop, measured roughly. */
-  closed(concurrency: number): Promise<Measurement>;
+  /** A closed loop, measured roughly; or the rate to begin at, where requests come by a workload and have no closed loop. */
+  readonly scouting:
+    | { readonly kind: 'closed-loops'; readonly measure: (concurrency: number) => Promise<Measurement> }
+    | { readonly kind: 'rate'; readonly perSecond: number };
   /** A request rate until its verdict is clear. */
   atRate(perSecond: number): Promise<Measurement>;
   /** A request rate until its figures are precise, whatever the verdict. */

@@ -11,6 +11,8 @@ export interface CapacityPrior {
   readonly allowed: number;
   /** A first guess, which may be far off; null for none. */
   readonly likely: number | null;
+  /** Half of all capacities are within about this of the guess, as a logarithm; a quarter if absent. */
+  readonly guessScale?: number;
   /** The most that the server was seen to serve, which no capacity can be far above; null where nothing was seen. */
   readonly mostServed: number | null;
   /** The percentile of an idle server over the budget, near enough; null where it is not known. */
@@ -113,9 +115,9 @@ function gridOver(low: number, high: number, readings: readonly Clustered[], pri
   return { logs, weights: weights.map((weight) => weight / sum) };
 }
 
-function logPriorAt(log: number, { likely }: CapacityPrior): number {
+function logPriorAt(log: number, { likely, guessScale = GUESS_SCALE }: CapacityPrior): number {
   // Cauchy: readings soon outweigh a wrong guess.
-  const guess = likely === null ? 0 : -Math.log(1 + ((log - Math.log(likely)) / GUESS_SCALE) ** 2);
+  const guess = likely === null ? 0 : -Math.log(1 + ((log - Math.log(likely)) / guessScale) ** 2);
   return guess;
 }
 

@@ -7,7 +7,7 @@ import type { CapacityMeans } from './means.ts';
 import { type CapacityPosterior, capacityPosterior } from './posterior.ts';
 import { type CapacityQuestion, CLIFF_FACTORS } from './question.ts';
 import { isKept } from './reading.ts';
-import { priorOf, scout } from './scout.ts';
+import { priorAround, priorOf, scout } from './scout.ts';
 import { type CapacityState, readingsOf } from './state.ts';
 
 /** A measurement that the load generator bent is tried again so often where others had its CPU. */
@@ -28,15 +28,8 @@ export async function runCapacity(
   state: CapacityState,
   means: CapacityMeans,
 ): Promise<void> {
-  const { limit, batch } = question;
-  const { loads, clock, onEvent } = means;
-  const closedLoop = async (concurrency: number): Promise<Measurement> => {
-    const measurement = await loads.closed(concurrency);
-    state.closed.push(measurement);
-    onEvent({ type: 'closed-loop', measurement });
-    return measurement;
-  };
-  state.scouted = await scout(closedLoop, limit, batch);
+  const { clock } = means;
+  await findPrior(question, state, means);
   try {
     const endNs = clock.nowNs() + question.mostSeconds * NS_PER_S;
     // The reading at the answer may contradict those before it.
@@ -53,6 +46,23 @@ export async function runCapacity(
   }
 }
 
+async function findPrior(question: CapacityQuestion, state: CapacityState, means: CapacityMeans): Promise<void> {
+  const { limit, batch, followsHost } = question;
+  const { scouting } = means.loads;
+  if (scouting.kind === 'rate') {
+    state.prior = priorAround(scouting.perSecond, limit, followsHost);
+    return;
+  }
+  const closedLoop = async (concurrency: number): Promise<Measurement> => {
+    const measurement = await scouting.measure(concurrency);
+    state.closed.push(measurement);
+    means.onEvent({ type: 'closed-loop', measurement });
+    return measurement;
+  };
+  state.scouted = await scout(closedLoop, limit, batch);
+  state.prior = priorOf(state.scouted, limit, followsHost);
+}
+
 const isPreciseNow = ({ precision }: CapacityQuestion, { posterior }: CapacityState): boolean =>
   posterior !== null && relativeHalfWidth(posterior.interval) <= precision;
 
@@ -63,19 +73,18 @@ async function findCapacity(
   endNs: number,
 ): Promise<void> {
   const { onEvent, clock } = means;
-  if (!state.scouted) return;
+  if (!state.prior) return;
   const rule = {
     precision: question.precision,
     mostReadings: MOST_READINGS,
     isOver: () => clock.nowNs() >= endNs,
   };
-  const prior = priorOf(state.scouted, question.limit, question.followsHost);
   const measure: Parameters<typeof bisectRate>[2] = async (perSecond, { interval }) => {
     onEvent({ type: 'trying', perSecond, interval });
     const measurement = await unbent(perSecond, state, means, () => means.loads.atRate(perSecond));
     return addProbe(measurement, question, state, means);
   };
-  const outcome = await bisectRate(prior, rule, measure, readingsOf(state, question));
+  const outcome = await bisectRate(state.prior, rule, measure, readingsOf(state, question));
   state.posterior = outcome.posterior;
   state.ending = outcome.ending;
 }
@@ -97,8 +106,7 @@ function addProbe(
 
 /** What all probes so far say; null before anything is known. */
 function posteriorOf(question: CapacityQuestion, state: CapacityState): CapacityPosterior | null {
-  if (!state.scouted) return null;
-  return capacityPosterior(readingsOf(state, question), priorOf(state.scouted, question.limit, question.followsHost));
+  return state.prior && capacityPosterior(readingsOf(state, question), state.prior);
 }
 
 /** A measurement that says something of the server. Errors: ClientLimited after several that do not. */

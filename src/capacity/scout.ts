@@ -61,6 +61,22 @@ function scouted(seen: readonly Measurement[], isSaturated: boolean, limit: Capa
   return { mostServed, isSaturated, idle, atBudget: rateOf(last) + part * Math.max(0, rateOf(next) - rateOf(last)) };
 }
 
+/** A workload's own rate says little of what the server can do: within these factors of it, at most, and half the time within e to this. */
+const RATE_SPAN = 1000;
+const RATE_SCALE = 1.5;
+
+/** Returns the prior where all that is known is a rate to begin at. */
+export const priorAround = (perSecond: number, limit: CapacityLimit, followsHost: boolean): CapacityPrior => ({
+  allowed: allowedShare(limit),
+  low: perSecond / RATE_SPAN,
+  high: perSecond * RATE_SPAN,
+  likely: perSecond,
+  guessScale: RATE_SCALE,
+  mostServed: null,
+  idle: null,
+  followsHost,
+});
+
 /** Returns what scouting says of the capacity. */
 export const priorOf = (
   { mostServed, isSaturated, atBudget, idle }: Scouted,

@@ -1,7 +1,7 @@
 import type { Measurement } from '../profiler/measurement.ts';
 import type { BisectEnding } from './bisect.ts';
 import type { PlayedLoad } from './loads.ts';
-import type { CapacityPosterior } from './posterior.ts';
+import type { CapacityPosterior, CapacityPrior } from './posterior.ts';
 import { type CapacityLimit, type RateReading, readingOf } from './reading.ts';
 import type { Scouted } from './scout.ts';
 
@@ -31,6 +31,7 @@ export interface ClientLimit {
 export interface CapacityState {
   readonly closed: Measurement[];
   scouted: Scouted | null;
+  prior: CapacityPrior | null;
   /** In the order of time; at the end, those at the answer's rate. */
   readonly probes: Measurement[];
   ending: BisectEnding | 'client' | null;
@@ -47,6 +48,7 @@ export interface CapacityState {
 export const freshState = (): CapacityState => ({
   closed: [],
   scouted: null,
+  prior: null,
   probes: [],
   ending: null,
   clientLimit: null,

@@ -18,8 +18,8 @@ export interface PlayingRule {
   readonly windows: WindowRule;
   /** Request rates: arrivals of a seed that no two measurements share, so that they do not share their luck. */
   readonly scheduleAt: (perSecond: number, seed: number) => Schedule;
-  /** The arrivals of a workload are played pass by pass, which then are the windows. */
-  readonly isWorkload: boolean;
+  /** The mean rate of the workload that is played pass by pass; null for plain rates. */
+  readonly workloadPerSecond: number | null;
   readonly distribution: 'constant' | 'poisson';
   readonly onProgress?: (progress: ProfileProgress) => void;
 }
@@ -91,7 +91,13 @@ export function loadsOn(target: LevelTarget, rule: PlayingRule): CapacityLoads {
     return { measurement, windows };
   };
   return {
-    closed: (concurrency) => measure({ mode: 'concurrency', value: concurrency }, SCOUTING),
+    scouting:
+      rule.workloadPerSecond === null
+        ? {
+            kind: 'closed-loops',
+            measure: (concurrency) => measure({ mode: 'concurrency', value: concurrency }, SCOUTING),
+          }
+        : { kind: 'rate', perSecond: rule.workloadPerSecond },
     atRate: (perSecond) =>
       measure(atRate(perSecond), {
         windows: { ...verdictWindows(rule), ...VERDICT_WINDOWS },
