@@ -29,13 +29,6 @@ export interface CapacityPosterior {
   quantile(chance: number): number;
   /** The median with the 95 % interval. */
   readonly interval: Interval;
-  /** Rates with their chances, for sums over the distribution. */
-  readonly points: readonly CapacityPoint[];
-}
-
-export interface CapacityPoint {
-  readonly perSecond: number;
-  readonly weight: number;
 }
 
 /**
@@ -62,8 +55,14 @@ const SCATTER_PRIOR = 0.5;
 /** Shares of bad requests that are expected lie within these: no shape is right far from the capacity. */
 const LEAST_BAD = 1e-7;
 const MOST_BAD = 0.9;
-/** A reading weighs no more than this many deviations: a stall is no proof. */
-const MOST_DEVIANCE = 25;
+/**
+ * More bad requests than expected weigh no more than so many squared deviations: a stall of the machine makes as many at any rate. Nothing makes
+ * fewer.
+ */
+const MOST_ABOVE = 9;
+const MOST_BELOW = 50;
+/** The chance that a server which did not keep up was held up, and says nothing of its capacity. */
+const HELD_UP = 0.02;
 /** What a server was seen to serve, it may serve more of by about this share at another moment. */
 const SERVED_SD = 0.03;
 const SATURATION_SD = 0.12;
@@ -99,6 +98,15 @@ export function capacityPosterior(all: readonly RateReading[], prior: CapacityPr
   }
   return posteriorOn(grid);
 }
+
+/**
+ * The error of the model on simulated queues beyond its own uncertainty, as a standard deviation of the capacity's logarithm: near saturation a
+ * queue needs longer than a measurement to fill.
+ */
+const MODEL_SD = 0.01;
+/** Deviations beyond the grid in which quantiles are looked for, and halvings of that. */
+const ENDS = 4;
+const HALVINGS = 30;
 
 interface Grid {
   readonly logs: readonly number[];
@@ -151,7 +159,8 @@ function overloadLikelihood(log: number, reading: RateReading, follows: boolean)
   const { perSecond, served, isUnsustained, logSpeed } = reading;
   if (!isUnsustained || served.mean <= 0) return 0;
   const speed = follows ? (logSpeed ?? 0) : 0;
-  return logChanceAbove(log, Math.log(perSecond * served.mean) - speed, Math.hypot(SERVED_SD, served.sd));
+  const chance = chanceBelow((Math.log(perSecond * served.mean) - speed - log) / Math.hypot(SERVED_SD, served.sd));
+  return Math.log(HELD_UP + (1 - HELD_UP) * chance);
 }
 
 interface Shape {
@@ -169,10 +178,10 @@ function shapeLikelihoods(parts: number[], fixed: number, readings: readonly Clu
   for (const [i, cluster] of CLUSTERS.entries()) {
     for (const [j, rateScatter] of RATE_SCATTERS.entries()) {
       let sum = fixed - SCATTER_PRIOR * (Math.abs(i - USUAL_SCATTER) + Math.abs(j - USUAL_SCATTER));
-      for (const { deviance, variance, shift } of expected) {
+      for (const { deviance, most, variance, shift } of expected) {
         // Of the variance of independent requests, so many times.
         const times = variance * cluster + shift * rateScatter * rateScatter;
-        sum -= (Math.log(times) + Math.min(deviance / times, MOST_DEVIANCE)) / 2;
+        sum -= (Math.log(times) + Math.min(deviance / times, most)) / 2;
       }
       parts.push(sum);
     }
@@ -182,6 +191,8 @@ function shapeLikelihoods(parts: number[], fixed: number, readings: readonly Clu
 interface Expected {
   /** Of the binomial distribution. */
   readonly deviance: number;
+  /** In squared deviations, the most that it may weigh. */
+  readonly most: number;
   /** Over that of independent requests. */
   readonly variance: number;
   /** What a scatter of the rate adds to it, for a standard deviation of 1 of the rate's logarithm. */
@@ -202,6 +213,7 @@ function expectedAt({ reading, cluster }: Clustered, shape: Shape): Expected {
   const sum = (logRate: number): number => (requests * expected * logRate * logRate) / (1 - expected);
   return {
     deviance: devianceOf(bad.mean, expected, requests),
+    most: bad.mean > expected ? MOST_ABOVE : MOST_BELOW,
     variance: cluster,
     shift: sum(Math.min(steepness, MOST_STEEPNESS)) + (speed === 0 ? 0 : sum(HOST_SD * (1 + steepness))),
   };
@@ -241,30 +253,21 @@ function logSum(parts: readonly number[]): number {
 
 function posteriorOn({ logs, weights }: Grid): CapacityPosterior {
   const step = (logs[1] as number) - (logs[0] as number);
-  // Each weight is spread evenly over the cell around its point.
-  const ends: number[] = [];
-  let total = 0;
-  for (const weight of weights) {
-    total += weight;
-    ends.push(total);
-  }
-  const below = (log: number): number => {
-    const at = (log - (logs[0] as number)) / step + 0.5;
-    const cell = Math.floor(at);
-    if (cell < 0) return 0;
-    if (cell >= weights.length) return 1;
-    return (ends[cell - 1] ?? 0) + (weights[cell] as number) * (at - cell);
-  };
+  const sd = Math.max(MODEL_SD, step / 2);
+  const chanceAt = (log: number): number =>
+    logs.reduce((sum, at, index) => sum + (weights[index] as number) * chanceBelow((at - log) / sd), 0);
   const quantile = (chance: number): number => {
-    const found = ends.findIndex((end) => end >= chance);
-    const cell = found < 0 ? ends.length - 1 : found;
-    const inside = (chance - (ends[cell - 1] ?? 0)) / Math.max(weights[cell] as number, 1e-300);
-    return Math.exp((logs[0] as number) + (cell - 0.5 + Math.min(Math.max(inside, 0), 1)) * step);
+    let [low, high] = [(logs[0] as number) - ENDS * sd, (logs.at(-1) as number) + ENDS * sd];
+    for (let halving = 0; halving < HALVINGS; halving++) {
+      const middle = (low + high) / 2;
+      if (1 - chanceAt(middle) < chance) low = middle;
+      else high = middle;
+    }
+    return Math.exp((low + high) / 2);
   };
   return {
-    chance: (perSecond) => 1 - below(Math.log(perSecond)),
+    chance: (perSecond) => chanceAt(Math.log(perSecond)),
     quantile,
     interval: { value: quantile(0.5), low: quantile(0.025), high: quantile(0.975) },
-    points: logs.map((log, index) => ({ perSecond: Math.exp(log), weight: weights[index] as number })),
   };
 }

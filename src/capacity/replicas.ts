@@ -27,8 +27,9 @@ export interface ReplicasNeeded extends ReplicasRule {
   readonly table: readonly ReplicasRow[];
 }
 
-type Capacity = Pick<CapacityPosterior, 'chance' | 'quantile' | 'points'>;
+type Capacity = Pick<CapacityPosterior, 'chance' | 'quantile'>;
 
+const POINTS = 100;
 const MOST_REPLICAS = 100_000;
 /** Rows of the table before the needed number and after it. */
 const BEFORE = 3;
@@ -41,9 +42,11 @@ const AFTER = 2;
  */
 export function replicasFor(capacity: Capacity, rule: ReplicasRule): ReplicasNeeded {
   const rate = rule.perSecond / (1 - rule.headroom);
+  // Equally likely capacities of one replica.
+  const points = Array.from({ length: POINTS }, (_, at) => capacity.quantile((at + 0.5) / POINTS));
   const row = (replicas: number): ReplicasRow => {
     const perReplica = rate / replicas;
-    return { replicas, perReplica, chance: chanceAllHold(capacity, perReplica, replicas, rule.spread) };
+    return { replicas, perReplica, chance: chanceAllHold(points, capacity, perReplica, replicas, rule.spread) };
   };
   const replicas = fewest((count) => row(count).chance >= rule.chance);
   const middle = replicas ?? Math.ceil(rate / capacity.quantile(0.5));
@@ -52,12 +55,16 @@ export function replicasFor(capacity: Capacity, rule: ReplicasRule): ReplicasNee
   return { ...rule, replicas, table };
 }
 
-function chanceAllHold({ chance, points }: Capacity, perReplica: number, replicas: number, spread: number): number {
+function chanceAllHold(
+  points: readonly number[],
+  { chance }: Capacity,
+  perReplica: number,
+  replicas: number,
+  spread: number,
+): number {
   if (spread === 0) return chance(perReplica);
-  return points.reduce(
-    (sum, { perSecond, weight }) => sum + weight * chanceBelow(Math.log(perSecond / perReplica) / spread) ** replicas,
-    0,
-  );
+  const all = points.map((perSecond) => chanceBelow(Math.log(perSecond / perReplica) / spread) ** replicas);
+  return all.reduce((sum, each) => sum + each, 0) / points.length;
 }
 
 /** The smallest number of which the test holds, by doubling and then halving; null for none. */

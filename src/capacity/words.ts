@@ -60,7 +60,12 @@ export function burstText(burst: NonNullable<CapacityDocument['burst']>): string
 }
 
 /** Returns how many replicas are needed in words. */
-export function replicasText({ perSecond, headroom, chance, replicas }: NonNullable<CapacityDocument['replicas']>): string {
+export function replicasText({
+  perSecond,
+  headroom,
+  chance,
+  replicas,
+}: NonNullable<CapacityDocument['replicas']>): string {
   const free = headroom > 0 ? ` with ${shareText(headroom)} kept free` : '';
   return replicas === null
     ? `no number of replicas holds ${rateText(perSecond)}${free} with a chance of ${shareText(chance)}`

@@ -5,11 +5,11 @@ import type { CapacityLimit } from '../capacity/reading.ts';
 import {
   burstText,
   cliffText,
+  shareText as percent,
   pointText,
   rangeText,
-  replicasText,
-  shareText as percent,
   rateText as rate,
+  replicasText,
   verdictText,
 } from '../capacity/words.ts';
 import type { Measurement } from '../profiler/measurement.ts';
@@ -66,7 +66,6 @@ function triedLine(measurement: Measurement, isKept: boolean, interval: Interval
   return `${rate(level.value)}: ${figure}, ${verdict}${narrowed}`;
 }
 
-
 /** Returns what was found, as lines. */
 export function capacityLines(document: CapacityDocument): string[] {
   const { at, saturation, cliff, burst, replicas } = document;
@@ -94,4 +93,5 @@ function replicasLines(replicas: NonNullable<CapacityDocument['replicas']>): str
 }
 
 /** Returns what a person must know of the figures. */
-export const capacityNotes = ({ notes }: CapacityDocument): readonly string[] => notes.map((note) => plainLine(note, 300));
+export const capacityNotes = ({ notes }: CapacityDocument): readonly string[] =>
+  notes.map((note) => plainLine(note, 300));

@@ -49,7 +49,9 @@ export function capacityChart({ limit, probes, cliff, capacity }: CapacityDocume
             symbol,
             symbolSize: 10,
             itemStyle: { color },
-            data: points.flatMap(({ perSecond, percentileMs }) => (percentileMs ? [[perSecond, percentileMs.value]] : [])),
+            data: points.flatMap(({ perSecond, percentileMs }) =>
+              percentileMs ? [[perSecond, percentileMs.value]] : [],
+            ),
             ...(index === 0 && marksOf(limit.budgetMs, capacity, paper.ink)),
           })),
           ...sets.flatMap(({ color, points }) => points.flatMap((point) => whiskersOf(point, color))),

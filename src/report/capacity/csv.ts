@@ -1,7 +1,10 @@
 import type { CapacityDocument } from '../../capacity/document-schema.ts';
 import { type Cell, csvText } from '../csv.ts';
 
-type Point = CapacityDocument['probes'][number] | CapacityDocument['cliff'][number] | NonNullable<CapacityDocument['at']>;
+type Point =
+  | CapacityDocument['probes'][number]
+  | CapacityDocument['cliff'][number]
+  | NonNullable<CapacityDocument['at']>;
 
 /** Returns every measurement at a rate as a table: those of the search in the order of time, then those beyond the capacity, then bursts. */
 export function capacityCsv({ limit, probes, cliff, burst }: CapacityDocument): string {

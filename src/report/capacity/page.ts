@@ -44,10 +44,16 @@ function factsSection({ capacity, at, saturation, limit, speed }: CapacityDocume
     ]);
   }
   if (saturation)
-    rows.push(['saturation', `${saturation.isReached ? '' : 'at least '}${rateText(saturation.perSecond)}, whatever the latency`]);
+    rows.push([
+      'saturation',
+      `${saturation.isReached ? '' : 'at least '}${rateText(saturation.perSecond)}, whatever the latency`,
+    ]);
   if (speed) {
     const corrected = speed.isCorrected ? '; figures are at its usual speed' : '';
-    rows.push(['speed of the host', `${speed.lowest.toFixed(2)} to ${speed.highest.toFixed(2)} times its usual one${corrected}`]);
+    rows.push([
+      'speed of the host',
+      `${speed.lowest.toFixed(2)} to ${speed.highest.toFixed(2)} times its usual one${corrected}`,
+    ]);
   }
   return rows.length === 0
     ? none

@@ -15,8 +15,7 @@ export function capacityCommand(terminal: Terminal): Command {
   return addOptions(command, capacityOptionTable).action(async (options: CapacityOptions) => {
     const kind = serviceKindOf(options);
     const given = command.options.filter(
-      (option) =>
-        command.getOptionValueSource(option.attributeName()) === 'cli' && !ofAll.has(option.attributeName()),
+      (option) => command.getOptionValueSource(option.attributeName()) === 'cli' && !ofAll.has(option.attributeName()),
     );
     refuseOthers(
       kind,

@@ -129,7 +129,11 @@ export const capacityOptionTable: OptionTable<CapacityOptions> = {
 function burst(text: string): BurstShape {
   const [, factor, duration] = /^(\d+(?:\.\d+)?)x?:(.+)$/i.exec(text) ?? [];
   if (factor === undefined || duration === undefined || !(Number(factor) > 1)) {
-    throw new TrituneError('USAGE', `'${text}' is no burst`, 'write FACTOR:DURATION, such as 2x:30s, with a factor above 1');
+    throw new TrituneError(
+      'USAGE',
+      `'${text}' is no burst`,
+      'write FACTOR:DURATION, such as 2x:30s, with a factor above 1',
+    );
   }
   return { factor: Number(factor), seconds: durationSeconds(duration) };
 }

@@ -1,14 +1,18 @@
 import { TrituneError } from '../../../base/errors.ts';
+import { formatMs } from '../../../base/format.ts';
+import { nsToMs } from '../../../base/units.ts';
 import type { CapacityQuestion } from '../../../capacity/question.ts';
 import type { CapacityLimit } from '../../../capacity/reading.ts';
-import { nsToMs } from '../../../base/units.ts';
-import { formatMs } from '../../../base/format.ts';
 import type { CapacityOptions } from './options.ts';
 
 /** What the options ask. `hasLimits`: the classes of the workload have limits of their own. Errors: USAGE. */
 export function questionOf(
   options: CapacityOptions,
-  { batch, followsHost, hasLimits }: { readonly batch: number; readonly followsHost: boolean; readonly hasLimits: boolean },
+  {
+    batch,
+    followsHost,
+    hasLimits,
+  }: { readonly batch: number; readonly followsHost: boolean; readonly hasLimits: boolean },
 ): CapacityQuestion {
   const { burst, recoverWithin, forRate, chance, headroom, replicaSpread, workload } = options;
   if (recoverWithin !== undefined && !burst) throw usage('--recover-within is about a burst', 'add --burst');
@@ -37,7 +41,9 @@ function limitOf({ latencyBudget, goodput, percentile }: CapacityOptions, hasLim
   if (!goodput && !hasLimits) {
     throw usage('within which budget?', "give --latency-budget MS, or --goodput 'ttft<=200ms tpot<=15ms'");
   }
-  const limits = Object.entries(goodput ?? {}).map(([name, ns]) => `${name.replace(/Ns$/, '')} ${formatMs(nsToMs(ns))}`);
+  const limits = Object.entries(goodput ?? {}).map(
+    ([name, ns]) => `${name.replace(/Ns$/, '')} ${formatMs(nsToMs(ns))}`,
+  );
   return { kind: 'goodput', percentile, limits: limits.join(', ') || 'those of the workload' };
 }
 
