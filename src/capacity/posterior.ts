@@ -37,18 +37,18 @@ export interface CapacityPosterior {
  * a^(B/L) of the requests is then over the budget, where a is what the percentile leaves.
  */
 const GAPS = [0.005, 0.013, 0.033, 0.08, 0.2, 0.5, 1.3, 3.5] as const;
-const FLOORS = [0.1, 0.4, 0.7, 0.9] as const;
+const FLOORS = [0.1, 0.5, 0.9] as const;
 /** Batches make an idle server's latency rise before it queues: the log prior falls by this much for each budget that F lies above it. */
 const FLOOR_PRIOR = 6;
 /** Bad requests come in clusters: so many times the variance of independent ones, relative to what the readings' own batches say. */
-const CLUSTERS = [0.5, 1, 2, 4] as const;
+const CLUSTERS = [0.5, 1, 2.5] as const;
 /** The variance before any reading says anything of it (simulated queues near saturation: 5 to 40), and how many bad requests that counts for. */
 const USUAL_CLUSTER = 20;
 const USUAL_WEIGHT = 30;
 /** Batches of readings with up to so many times the allowed share say something of it; in an overload all are bad. */
 const NEAR_ALLOWED = 5;
 /** Scatter of the rate that the server can take from reading to reading, as a logarithm. */
-const RATE_SCATTERS = [0.002, 0.006, 0.02, 0.06] as const;
+const RATE_SCATTERS = [0.002, 0.007, 0.03] as const;
 /** The index of the usual scatter of both; the log prior falls by `SCATTER_PRIOR` per step from it. */
 const USUAL_SCATTER = 1;
 const SCATTER_PRIOR = 0.5;
@@ -103,7 +103,7 @@ export function capacityPosterior(all: readonly RateReading[], prior: CapacityPr
  * The error of the model on simulated queues beyond its own uncertainty, as a standard deviation of the capacity's logarithm: near saturation a
  * queue needs longer than a measurement to fill.
  */
-const MODEL_SD = 0.01;
+const MODEL_SD = 0.012;
 /** Deviations beyond the grid in which quantiles are looked for, and halvings of that. */
 const ENDS = 4;
 const HALVINGS = 30;
@@ -178,15 +178,24 @@ function shapeLikelihoods(parts: number[], fixed: number, readings: readonly Clu
   for (const [i, cluster] of CLUSTERS.entries()) {
     for (const [j, rateScatter] of RATE_SCATTERS.entries()) {
       let sum = fixed - SCATTER_PRIOR * (Math.abs(i - USUAL_SCATTER) + Math.abs(j - USUAL_SCATTER));
+      let product = 1;
       for (const { deviance, most, variance, shift } of expected) {
         // Of the variance of independent requests, so many times.
         const times = variance * cluster + shift * rateScatter * rateScatter;
-        sum -= (Math.log(times) + Math.min(deviance / times, most)) / 2;
+        sum -= Math.min(deviance / times, most) / 2;
+        product *= times;
+        if (product > LARGE) {
+          sum -= Math.log(product) / 2;
+          product = 1;
+        }
       }
-      parts.push(sum);
+      parts.push(sum - Math.log(product) / 2);
     }
   }
 }
+
+/** One logarithm of a product costs less than one of each factor, as long as it can be held. */
+const LARGE = 1e200;
 
 interface Expected {
   /** Of the binomial distribution. */

@@ -23,7 +23,9 @@ describe('the document of a capacity', () => {
   it('is told in lines', () => {
     const text = capacityLines(aCapacity()).join('\n');
     expect(text).toContain('capacity 1,000 requests/s (980 to 1,020) with p99 within 50 ms');
-    expect(text).toContain('1.25× (1,250 requests/s): p50 400 ms, p99 900 ms, 92 % over the limit in 5 s, growing by 180 ms');
+    expect(text).toContain(
+      '1.25× (1,250 requests/s): p50 400 ms, p99 900 ms, 92 % over the limit in 5 s, growing by 180 ms',
+    );
     expect(text).toContain('a burst of 2× for 30 s is kept on a base rate of up to 510 requests/s (490 to 530)');
     expect(text).toContain('2,000 requests/s with 20 % kept free need 3 replicas (chance 95 %)');
     const infeasible = capacityLines(aCapacity({ outcome: 'infeasible', capacity: null, at: null, cliff: [] }));
@@ -50,8 +52,11 @@ describe('the document of a capacity', () => {
     const page = capacityHtml(aCapacity({ model: '<script>x</script>', notes: ['<b>note</b>'] }));
     expect(page).not.toContain('<script>x');
     expect(page).not.toContain('<b>note');
-    for (const part of ['Beyond the capacity', 'Burst', 'Replicas', 'Measurements', '<svg']) expect(page).toContain(part);
-    expect(capacityHtml(aCapacity({ capacity: null, probes: [], cliff: [], outcome: 'interrupted' }))).toContain('nothing is known');
+    for (const part of ['Beyond the capacity', 'Burst', 'Replicas', 'Measurements', '<svg'])
+      expect(page).toContain(part);
+    expect(capacityHtml(aCapacity({ capacity: null, probes: [], cliff: [], outcome: 'interrupted' }))).toContain(
+      'nothing is known',
+    );
   });
 
   it('is gated by its interval, and only against the same limit', () => {
