@@ -30,6 +30,11 @@ const OTHER_SIDE = 0.9;
  * at one rate alone say little of how steeply latency rises.
  */
 const ASKED = [0.5, 0.5, 0.05, 0.5, 0.5, 0.95] as const;
+/** Where no reading is on the other side yet, it is looked for in strides of this factor, up to this chance of the posterior. */
+const STRIDE = 1.6;
+const FARTHER = 0.85;
+/** A single request in flight this far over the budget leaves little hope. */
+const FAR_OVER = 1.25;
 /** The lowest rate that is considered, over the prior's lowest, and how sure it must be that the capacity is below. */
 const LOWEST = 1.5;
 const SURE = 0.95;
@@ -79,20 +84,31 @@ function sidesOf(readings: readonly RateReading[], allowed: number): Sides {
   return kept === 0 ? 'missed' : kept === readings.length ? 'kept' : 'both';
 }
 
-/** The median, unless all is precise and one side was never seen. */
+/** Where the next rate is measured: near the posterior's median, or farther on where all readings so far are on one side. */
 function nextRate(
   posterior: CapacityPosterior,
   readings: readonly RateReading[],
-  { low, allowed }: CapacityPrior,
+  { low, allowed, idle }: CapacityPrior,
   { precision }: BisectRule,
 ): number {
-  const sides = sidesOf(readings, allowed);
+  const lowest = LOWEST * low;
+  // Where an idle server is far over the budget, only the lowest rate is left to try.
+  if (readings.length === 0 && idle !== null && idle > FAR_OVER) return rounded(lowest);
+  const rates = readings.map(({ perSecond }) => perSecond);
+  const median = posterior.quantile(0.5);
   const isPrecise = relativeHalfWidth(posterior.interval) <= precision;
-  const chance =
-    isPrecise && sides === 'kept'
-      ? OTHER_SIDE
-      : isPrecise && sides === 'missed'
-        ? 1 - OTHER_SIDE
-        : (ASKED[readings.length % ASKED.length] as number);
-  return Number(Math.max(posterior.quantile(chance), LOWEST * low).toPrecision(4));
+  switch (sidesOf(readings, allowed)) {
+    case 'kept':
+      if (isPrecise) return rounded(posterior.quantile(OTHER_SIDE));
+      return rounded(Math.max(median, Math.min(posterior.quantile(FARTHER), STRIDE * Math.max(...rates))));
+    case 'missed':
+      if (isPrecise) return rounded(Math.max(lowest, posterior.quantile(1 - OTHER_SIDE)));
+      return rounded(
+        Math.max(lowest, Math.min(median, Math.max(posterior.quantile(1 - FARTHER), Math.min(...rates) / STRIDE))),
+      );
+    default:
+      return rounded(Math.max(lowest, posterior.quantile(ASKED[readings.length % ASKED.length] as number)));
+  }
 }
+
+const rounded = (perSecond: number): number => Number(perSecond.toPrecision(4));

@@ -11,7 +11,7 @@ import { priorAround, priorOf, scout } from './scout.ts';
 import { type CapacityState, readingsOf } from './state.ts';
 
 /** A measurement that the load generator bent is tried again so often where others had its CPU. */
-const TRIES = 4;
+const TRIES = 10;
 const MOST_READINGS = 30;
 /** Seconds of a load beyond the capacity: so many budgets, within bounds. */
 const CLIFF_BUDGETS = 20;

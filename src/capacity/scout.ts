@@ -21,8 +21,8 @@ const LEAST_GAIN = 0.08;
 const FAR_OVER = 3;
 /** Random arrivals need room: a first guess of the capacity, as a share of what a closed loop serves within the budget. */
 const OPEN_LOOP_SHARE = 0.85;
-/** Capacities that are considered: down to a hundredth of what is served, and up to what a machine that got faster could. */
-const LOWEST_SHARE = 0.01;
+/** Capacities that are considered: down to a part of what is served, and up to what a machine that got faster could. */
+const LOWEST_SHARE = 0.02;
 const HIGHEST_SHARE = 2;
 
 /** Measures closed loops of rising concurrency; `seen` are those measured so far, to which each is added. */
