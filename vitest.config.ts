@@ -34,7 +34,7 @@ const unit = {
   globalSetup: [ownFolder],
   // More than two cores have: many tests wait for a process that they started.
   maxWorkers: 4,
-  testTimeout: 20_000,
+  testTimeout: 60_000,
 };
 
 export default defineConfig({
