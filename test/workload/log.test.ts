@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { recordedWorkload } from '../../src/app/workload/from-log.ts';
 import { NS_PER_S } from '../../src/base/units.ts';
 import { classOfTarget } from '../../src/workload/log/class-of.ts';
-import type { LogRule } from '../../src/workload/log/read-log.ts';
+import type { LogRule } from '../../src/workload/log/log-tally.ts';
 import type { Phase, TraceArrivals } from '../../src/workload/workload.ts';
 import { freshDirectory } from '../support/cli.ts';
 

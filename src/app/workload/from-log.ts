@@ -2,7 +2,8 @@ import { createReadStream } from 'node:fs';
 import { messageOf, TrituneError } from '../../base/errors.ts';
 import { NS_PER_US } from '../../base/units.ts';
 import { type CounterSeries, workloadOfCounters } from '../../workload/log/counters.ts';
-import { type LogRule, LogTally, type RecordedWorkload, readLog } from '../../workload/log/read-log.ts';
+import { type LogRule, LogTally, type RecordedWorkload } from '../../workload/log/log-tally.ts';
+import { readLog } from '../../workload/log/read-log.ts';
 import { readTraceFiles } from '../study/read-traces.ts';
 import { rangeCounters, scrapedCounters } from './counter-files.ts';
 

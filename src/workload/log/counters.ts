@@ -1,6 +1,6 @@
 import { TrituneError } from '../../base/errors.ts';
 import type { Phase, RequestClass } from '../workload.ts';
-import type { RecordedWorkload } from './read-log.ts';
+import type { RecordedWorkload } from './log-tally.ts';
 
 /** A counter that was read from time to time. */
 export interface CounterSeries {
