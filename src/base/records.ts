@@ -1,5 +1,7 @@
 import { createReadStream } from 'node:fs';
-import { messageOf, TrituneError } from '../../../base/errors.ts';
+import type { Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { messageOf, TrituneError } from './errors.ts';
 
 /** A record of a file: a line, or an element of a JSON array. */
 export interface FileRecord {
@@ -8,7 +10,17 @@ export interface FileRecord {
   readonly line: number;
 }
 
-/** A prompt of millions of tokens is far below it. */
+/** What is wrong with a record, for a person. */
+export class BadRecord extends Error {
+  readonly hint: string;
+
+  constructor(message: string, hint: string) {
+    super(message);
+    this.hint = hint;
+  }
+}
+
+/** A prompt of millions of tokens, and a line of any log, is far below it. */
 const MOST_RECORD_BYTES = 64 * 2 ** 20;
 const CHUNK_BYTES = 2 ** 20;
 
@@ -21,21 +33,35 @@ export const invalidAt = (path: string, line: number, what: string, hint: string
 
 /**
  * Reads the records of a file one after the other, however long it is: the elements of a JSON array, or the lines of any other file that
- * are not empty. Errors: INPUT_INVALID.
+ * are not empty, of a file compressed by gzip too. Errors: INPUT_INVALID.
  */
 export async function* recordsOf(path: string): AsyncGenerator<FileRecord, void, void> {
+  for await (const records of recordBatchesOf(path)) yield* records;
+}
+
+/** The same, as many at once as a piece of the file holds: for millions of short ones. */
+export async function* recordBatchesOf(path: string): AsyncGenerator<readonly FileRecord[], void, void> {
   let cutter: Cutter | null = null;
   try {
-    for await (const chunk of createReadStream(path, { highWaterMark: CHUNK_BYTES })) {
+    for await (const chunk of bytesOf(path)) {
       const bytes = chunk as Buffer;
       cutter ??= firstSign(bytes) === OPEN_LIST ? new ElementCutter(path) : new LineCutter(path);
-      yield* cutter.cut(bytes);
+      yield [...cutter.cut(bytes)];
     }
   } catch (error) {
     if (error instanceof TrituneError) throw error;
     throw new TrituneError('INPUT_INVALID', `cannot read '${path}': ${messageOf(error)}`, 'give the path of a file');
   }
-  if (cutter) yield* cutter.end();
+  if (cutter) yield [...cutter.end()];
+}
+
+/** The bytes of a file; those that it was before it was compressed where its name ends in `.gz`. */
+function bytesOf(path: string): Readable {
+  const file = createReadStream(path, { highWaterMark: CHUNK_BYTES });
+  if (!path.endsWith('.gz')) return file;
+  const inflated = createGunzip({ chunkSize: CHUNK_BYTES });
+  file.on('error', (error) => inflated.destroy(error));
+  return file.pipe(inflated);
 }
 
 /** The first byte that is no white space and no byte order mark. */
@@ -59,7 +85,7 @@ abstract class Cutter {
   protected keep(part: Buffer): void {
     this.#bytes += part.length;
     if (this.#bytes > MOST_RECORD_BYTES) {
-      throw invalidAt(this.path, this.line, 'it is longer than 64 MiB', 'write one prompt a line');
+      throw invalidAt(this.path, this.line, 'it is longer than 64 MiB', 'write one record a line');
     }
     this.#parts.push(part);
   }
