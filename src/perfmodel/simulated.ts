@@ -13,6 +13,8 @@ export interface Simulated extends SimulatedFigures {
 /** Figures of all requests, or of those to one model. */
 export interface SimulatedFigures {
   readonly throughput: number;
+  /** Requests per second that kept the limits of their class; absent where none has limits. */
+  readonly goodput?: number;
   readonly latency: number;
   readonly 'latency-avg': number;
   readonly 'latency-p50': number;
@@ -60,7 +62,8 @@ export function simulatedFigure(simulated: Simulated, name: string): number | un
     named.front === null
       ? simulated
       : (simulated.fronts?.get(named.front) ?? (simulated.fronts ? undefined : simulated));
-  return isTokenFigure(named.figure) ? figures?.tokens?.[named.figure] : figures?.[named.figure];
+  if (!isTokenFigure(named.figure)) return figures?.[named.figure];
+  return named.figure === 'goodput' && !figures?.tokens ? figures?.goodput : figures?.tokens?.[named.figure];
 }
 
 /** The result of one simulation. */

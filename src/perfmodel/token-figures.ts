@@ -36,11 +36,14 @@ export function timeOf(name: Exclude<TokenFigureName, TokenRate>): {
 const LEAST_GOOD = 0.005;
 
 /** What figures are read from. */
-export type TokensRead = Pick<Measurement, 'tokens' | 'throughput'>;
+export type TokensRead = Pick<Measurement, 'tokens' | 'throughput' | 'goodput'>;
 
 /** Returns a measured figure with its 95 % interval; without one where the measurement has none of it. undefined where it lacks the figure. */
-export function readTokenFigure(name: TokenFigureName, { tokens, throughput }: TokensRead): Interval | undefined {
-  if (!tokens) return undefined;
+export function readTokenFigure(
+  name: TokenFigureName,
+  { tokens, throughput, goodput }: TokensRead,
+): Interval | undefined {
+  if (!tokens) return name === 'goodput' ? goodput && atLeast(goodput, LEAST_GOOD * throughput.value) : undefined;
   switch (name) {
     case 'output-token-throughput':
       return tokens.outputTokensPerSecond;

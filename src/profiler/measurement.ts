@@ -120,6 +120,8 @@ export interface Measurement {
    * that were due, times the rate asked for, so that the luck of random arrivals is not in it.
    */
   readonly throughput: Interval;
+  /** Requests per second that kept all limits of their class; absent where there are no limits, and of a language model (`tokens`). */
+  readonly goodput?: Interval;
   readonly latencyMs: LatencySummary;
   /** The percentiles that were asked for besides, by number, from the sending. */
   readonly latencyPercentilesMs?: Readonly<Record<string, number>>;
@@ -192,6 +194,18 @@ export interface Measurement {
   readonly tokens?: TokenFigures;
   /** Present where the metrics page of a language model's engine was read. */
   readonly engine?: EngineFigures;
+  /**
+   * The figures under each workload, in the study's order, where the study has several: those above are what its rule makes of them
+   * (`workloads/robust-measurement.ts`).
+   */
+  readonly workloads?: readonly WorkloadMeasurement[];
+}
+
+/** The figures under one workload; its level is its own mean rate. */
+export interface WorkloadMeasurement extends Omit<Measurement, 'workloads'> {
+  readonly workload: string;
+  /** How much it counts among the others, above 0. */
+  readonly weight: number;
 }
 
 /** The figures of one model of a mix, at its part of the level. */

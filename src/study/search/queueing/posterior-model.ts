@@ -137,9 +137,10 @@ function metricModelOf(
     : learnedModel(name, measured, place, metrics);
 }
 
-/** Tells whether the simulator gives the figure: those of tokens are given by that of an engine alone. */
+/** Tells whether the simulator gives the figure: those of tokens are given by that of an engine alone, goodput also under workloads with limits. */
 function isSimulated(name: string, simulator: Simulator): name is FigureName {
   const named = figureNamed(name);
+  if (named?.figure === 'goodput' && simulator.goodput) return true;
   return named !== null && (!isTokenFigure(named.figure) || simulator.tokens === true);
 }
 

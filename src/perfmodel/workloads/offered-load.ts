@@ -1,0 +1,33 @@
+import type { Traffic } from '../../queueing/traffic.ts';
+import type { ArrivalPlan } from '../../workload/arrival-plan.ts';
+import { excerptOf } from '../../workload/excerpt.ts';
+import type { StudyWorkload, StudyWorkloads } from '../../workload/study-workloads.ts';
+
+/** What arrives at one front at one level of a study, under one of its workloads. */
+export interface OfferedLoad {
+  readonly workload: StudyWorkload;
+  /** A pass, or an excerpt of it. */
+  readonly plan: ArrivalPlan;
+}
+
+/** Returns what arrives under each workload at a level of the study; of a long pass an excerpt of about `requests` requests. */
+export const loadsAt = ({ workloads }: StudyWorkloads, level: number, requests: number): OfferedLoad[] =>
+  workloads.map((workload) => ({
+    workload,
+    plan: excerptOf(workload.planAt(level * workload.perLevel), requests),
+  }));
+
+/** What requests are like beside their times. */
+interface RequestKind {
+  readonly roundTripNs: number;
+  readonly samplesPerRequest: number;
+}
+
+/** Returns the load as traffic to simulate. */
+export function trafficUnder(
+  { workload: { limitsNs }, plan: { arrivalsNs, classOf } }: OfferedLoad,
+  kind: RequestKind,
+): Extract<Traffic, { readonly kind: 'open' }> {
+  const limits = limitsNs && { limitsNs: Float64Array.from(classOf, (of) => limitsNs[of] as number) };
+  return { kind: 'open', arrivalsNs, ...limits, ...kind };
+}
