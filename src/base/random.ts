@@ -15,6 +15,23 @@ export function standardNormal(random: Pick<Random, 'float'>): number {
   return Math.sqrt(-2 * Math.log(1 - random.float())) * Math.cos(2 * Math.PI * random.float());
 }
 
+/** Returns a generator of the gamma distribution with this shape and scale 1 (Marsaglia and Tsang, 2000). */
+export function gammaFrom(shape: number, random: Random): () => number {
+  if (shape < 1) {
+    const larger = gammaFrom(shape + 1, random);
+    return () => larger() * random.float() ** (1 / shape);
+  }
+  const d = shape - 1 / 3;
+  const c = 1 / Math.sqrt(9 * d);
+  return () => {
+    for (;;) {
+      const x = standardNormal(random);
+      const v = (1 + c * x) ** 3;
+      if (v > 0 && Math.log(1 - random.float()) < (x * x) / 2 + d - d * v + d * Math.log(v)) return d * v;
+    }
+  };
+}
+
 export function seededRandom(seed: number): Random {
   const generator = xoroshiro128plus(seed);
   return {

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { TrituneError } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
+import type { ReadOnly } from '../base/read-only.ts';
+import { promptSpec } from '../workload/prompt-spec.ts';
 import { goodputSpec } from './language-spec.ts';
-import { promptSpec } from './prompt-spec.ts';
-import type { ReadOnly } from './read-only.ts';
 import { serverSpec } from './server-spec.ts';
 import { togetherSpec } from './together-spec.ts';
 import { trafficSpec } from './traffic-spec.ts';

@@ -2,8 +2,9 @@ import type { TokenLimits } from '../../loadgen/token-tally.ts';
 import type { SweepRange } from '../../profiler/sweep.ts';
 import type { HeaderSpec, LaunchSpec, Protocol, TlsSpec } from '../../spec/server-spec.ts';
 import type { RequestDistribution } from '../../spec/study-spec.ts';
-import type { ClientSpec, RequestSpec, TransportSpec } from '../../spec/traffic-spec.ts';
+import type { ClientSpec, TransportSpec } from '../../spec/traffic-spec.ts';
 import type { NumberRange } from '../../spec/tune-options.ts';
+import type { RequestSpec } from '../../workload/request-spec.ts';
 
 export interface RateRamp {
   readonly fromPerSecond: number;

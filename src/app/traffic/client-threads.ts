@@ -1,7 +1,8 @@
 import type { OpenOptions } from '../../loadgen/transports/open.ts';
 import type { OnObserved } from '../../loadgen/workers/observed-requests.ts';
 import { openWorkers, type Workers } from '../../loadgen/workers/open-workers.ts';
-import type { ClientSpec, RequestSpec } from '../../spec/traffic-spec.ts';
+import type { ClientSpec } from '../../spec/traffic-spec.ts';
+import type { RequestSpec } from '../../workload/request-spec.ts';
 
 /**
  * The threads that send, each over a transport of these options. This thread never does while something is measured: what else it

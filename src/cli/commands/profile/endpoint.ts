@@ -12,7 +12,7 @@ import { TrituneError } from '../../../base/errors.ts';
 import { MS_PER_S } from '../../../base/units.ts';
 import { plainHttpUrl } from '../../../loadgen/plain-http/url.ts';
 import { sweep } from '../../../profiler/sweep.ts';
-import type { PromptSpec } from '../../../spec/prompt-spec.ts';
+import type { PromptSpec } from '../../../workload/prompt-spec.ts';
 import { exitCodes } from '../../exit-codes.ts';
 import type { Terminal } from '../../terminal.ts';
 import { measureLevels } from './levels.ts';

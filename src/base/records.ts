@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { messageOf, TrituneError } from '../../../base/errors.ts';
+import { messageOf, TrituneError } from './errors.ts';
 
 /** A record of a file: a line, or an element of a JSON array. */
 export interface FileRecord {
@@ -59,7 +59,7 @@ abstract class Cutter {
   protected keep(part: Buffer): void {
     this.#bytes += part.length;
     if (this.#bytes > MOST_RECORD_BYTES) {
-      throw invalidAt(this.path, this.line, 'it is longer than 64 MiB', 'write one prompt a line');
+      throw invalidAt(this.path, this.line, 'it is longer than 64 MiB', 'write one record a line');
     }
     this.#parts.push(part);
   }

@@ -1,4 +1,4 @@
-import { type Random, standardNormal } from '../base/random.ts';
+import { type Random, standardNormal } from './random.ts';
 
 /** A distribution of numbers above 0: token counts, turns, milliseconds. Mean and deviation are those of the numbers themselves, before the limits. */
 export type Distribution =
