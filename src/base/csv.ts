@@ -6,6 +6,12 @@ export function csvRows(text: string): Record<string, string>[] {
   );
 }
 
+/** The cells of one line, without the blanks around them. */
+export function csvCells(line: string): readonly string[] {
+  const cells = line.includes('"') ? (cellsOf(line)[0] as string[]) : line.split(',');
+  return cells.map((cell) => cell.trim());
+}
+
 /** From one delimiter to the next: every character is looked at once, whatever is quoted or left open. */
 function cellsOf(text: string): string[][] {
   const rows: string[][] = [[]];

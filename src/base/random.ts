@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
@@ -39,3 +40,13 @@ export function seededRandom(seed: number): Random {
     int: (low, high) => uniformInt(generator, low, high),
   };
 }
+
+/** Returns a random generator seeded by a hash of the text. The first draws of neighbouring seeds are alike; those of hashes are not. */
+export const randomFor = (text: string): Random =>
+  seededRandom(createHash('sha256').update(text).digest().readInt32LE(0));
+
+/** Draws one of the values. */
+export const pick = <T>(values: readonly T[], random: Random): T => values[random.int(0, values.length - 1)] as T;
+
+/** Draws log-uniformly between the two. */
+export const between = (low: number, high: number, random: Random): number => low * (high / low) ** random.float();

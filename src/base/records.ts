@@ -8,7 +8,17 @@ export interface FileRecord {
   readonly line: number;
 }
 
-/** A prompt of millions of tokens is far below it. */
+/** What is wrong with a record, for a person. */
+export class BadRecord extends Error {
+  readonly hint: string;
+
+  constructor(message: string, hint: string) {
+    super(message);
+    this.hint = hint;
+  }
+}
+
+/** A prompt of millions of tokens, and a line of any log, is far below it. */
 const MOST_RECORD_BYTES = 64 * 2 ** 20;
 const CHUNK_BYTES = 2 ** 20;
 

@@ -1,5 +1,5 @@
 import { VirtualClock } from '../base/clock.ts';
-import { standardNormal } from '../base/random.ts';
+import { randomFor, standardNormal } from '../base/random.ts';
 import { BYTES_PER_MIB, MS_PER_S, NS_PER_S } from '../base/units.ts';
 import type { LoadLevel } from '../loadgen/types.ts';
 import type { GpuMemory } from '../perfmodel/memory/gpu-memory.ts';
@@ -14,7 +14,6 @@ import type { MachineSpeed } from './machine-speed.ts';
 import { measurementOf, WINDOWS_MS } from './measurement-of.ts';
 import { pipelineMeasurement } from './pipelines/pipeline-measurement.ts';
 import type { TestProblem } from './problem.ts';
-import { randomFor } from './random-for.ts';
 import { atSpeed } from './truth.ts';
 
 /** Durations of a usual tuning run, in milliseconds. */

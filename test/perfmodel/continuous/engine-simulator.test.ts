@@ -1,13 +1,12 @@
 import { median } from 'simple-statistics';
 import { describe, expect, it } from 'vitest';
-import { type Random, standardNormal } from '../../../src/base/random.ts';
+import { pick, type Random, randomFor, standardNormal } from '../../../src/base/random.ts';
 import type { Engine, EngineSettings } from '../../../src/benchmark/engines/engine.ts';
 import { engineProblem } from '../../../src/benchmark/engines/engine-problem.ts';
 import { engineCandidate, settingsOf } from '../../../src/benchmark/engines/engine-space.ts';
 import { engineAt } from '../../../src/benchmark/engines/engines.ts';
 import { measurementOf } from '../../../src/benchmark/measurement-of.ts';
 import type { TestProblem } from '../../../src/benchmark/problem.ts';
-import { pick, randomFor } from '../../../src/benchmark/random-for.ts';
 import { enginePredictorOf } from '../../../src/perfmodel/continuous/engine-predictor.ts';
 import { type EngineSimulator, engineSimulatorOf } from '../../../src/perfmodel/continuous/engine-simulator.ts';
 import { correctedFigure } from '../../../src/perfmodel/correction.ts';
