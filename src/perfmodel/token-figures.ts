@@ -1,3 +1,4 @@
+import { goodputOf } from '../profiler/class-figures.ts';
 import type { LatencySummary, Measurement } from '../profiler/measurement.ts';
 import type { Interval } from '../stats/interval.ts';
 
@@ -43,7 +44,11 @@ export function readTokenFigure(
   name: TokenFigureName,
   { tokens, throughput, goodput }: TokensRead,
 ): Interval | undefined {
-  if (!tokens) return name === 'goodput' ? goodput && atLeast(goodput, LEAST_GOOD * throughput.value) : undefined;
+  if (name === 'goodput') {
+    const good = goodputOf({ goodput, tokens });
+    return good && atLeast(good, LEAST_GOOD * throughput.value);
+  }
+  if (!tokens) return undefined;
   switch (name) {
     case 'output-token-throughput':
       return tokens.outputTokensPerSecond;
@@ -51,8 +56,6 @@ export function readTokenFigure(
       return tokens.totalTokensPerSecond;
     case 'output-tokens-per-user':
       return exactly(tokens.outputTokensPerSecondPerUser);
-    case 'goodput':
-      return tokens.goodput && atLeast(tokens.goodput, LEAST_GOOD * throughput.value);
   }
   const { time, statistic } = timeOf(name);
   if (statistic === null) return tokens.budget[budgets[time]];

@@ -71,6 +71,25 @@ export interface OpenLoopFigures {
   readonly achievedRate: number;
 }
 
+/** What the requests of one class saw. */
+export interface ClassFigures {
+  readonly name: string;
+  /** Where the classes of several models were measured together. */
+  readonly model?: string;
+  /** Requests that ended, failed ones too. */
+  readonly requests: number;
+  /** Dropped ones among them. */
+  readonly failures: number;
+  /** Successful requests per second. */
+  readonly throughput: Interval;
+  /** Requests per second within all limits of the class; absent where it has none. */
+  readonly goodput?: Interval;
+  /** In an open loop from the time that each request was due. */
+  readonly latencyMs: LatencySummary;
+  /** The percentile that the budget is about; absent where none succeeded. */
+  readonly budgetLatencyMs?: Interval & { readonly percentile: number };
+}
+
 /** Resources that the load generator used. */
 export interface ClientFigures {
   /** CPU microseconds per request: what sending costs, or the whole process's where no thread's own is known (before Node 23.9). */
@@ -120,8 +139,10 @@ export interface Measurement {
    * that were due, times the rate asked for, so that the luck of random arrivals is not in it.
    */
   readonly throughput: Interval;
-  /** Requests per second that kept all limits of their class; absent where there are no limits, and of a language model (`tokens`). */
+  /** Requests per second that met all limits of their class; absent where there are no limits. */
   readonly goodput?: Interval;
+  /** What each request class saw; absent where there are no classes. */
+  readonly classes?: readonly ClassFigures[];
   readonly latencyMs: LatencySummary;
   /** The percentiles that were asked for besides, by number, from the sending. */
   readonly latencyPercentilesMs?: Readonly<Record<string, number>>;
@@ -214,6 +235,7 @@ export interface FrontMeasurement
     Measurement,
     | 'level'
     | 'throughput'
+    | 'goodput'
     | 'latencyMs'
     | 'budgetLatencyMs'
     | 'stable'

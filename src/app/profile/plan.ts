@@ -84,6 +84,7 @@ export function settingsOf(
 function measuringOf(rule: StabilityRule, precisionPercent: number): MeasuringSettings {
   if (rule.kind === 'interval') return { kind: 'interval', precisionPercent };
   if (rule.kind === 'request-count') return { kind: 'request-count', requests: rule.requests };
+  if (rule.kind === 'passes') return { kind: 'passes', passes: rule.passes ?? null };
   const { mode, maxTrials, windowMs, requestCount } = rule;
   return mode === 'count_windows'
     ? { kind: 'count-windows', requests: requestCount, maxTrials }

@@ -1,5 +1,5 @@
-import type { TokenLimits } from '../../loadgen/token-tally.ts';
 import type { SweepRange } from '../../profiler/sweep.ts';
+import type { RequestLimits } from '../../queueing/continuous/request-limits.ts';
 import type { HeaderSpec, LaunchSpec, Protocol, TlsSpec } from '../../spec/server-spec.ts';
 import type { RequestDistribution } from '../../spec/study-spec.ts';
 import type { ClientSpec, TransportSpec } from '../../spec/traffic-spec.ts';
@@ -71,7 +71,7 @@ export interface ProfileOutputs {
 export interface EndpointSpec {
   /** A kind of endpoint, `openai`, `auto`, or the path of an OpenAI call. */
   readonly endpoint?: string;
-  readonly goodput?: TokenLimits;
+  readonly goodput?: RequestLimits;
   /** Fields of every request, by name. */
   readonly extraInputs?: Readonly<Record<string, unknown>>;
 }

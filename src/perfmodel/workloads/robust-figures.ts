@@ -3,6 +3,7 @@ import type { ClientFigures } from '../../queueing/tally.ts';
 import { type RobustRule, robustFigure } from '../../workload/robust-rule.ts';
 import type { StudyWorkload, StudyWorkloads } from '../../workload/study-workloads.ts';
 import { figuresOf, type Simulated, type SimulatedFigures, type SimulatedRun } from '../simulated.ts';
+import { leastGoodput } from '../token-figures.ts';
 import type { OfferedLoad } from './offered-load.ts';
 
 /**
@@ -20,7 +21,7 @@ export function figuresUnder(
   return {
     ...figures,
     throughput: (found.requests * samplesPerRequest) / spanS,
-    ...(limitsNs && { goodput: found.goodRequests / spanS }),
+    ...(limitsNs && { goodput: Math.max(leastGoodput(found.requests / spanS), found.goodRequests / spanS) }),
   };
 }
 

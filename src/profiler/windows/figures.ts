@@ -108,7 +108,7 @@ export function rateOf(
   countOf: (batch: CountedBatch) => number,
   { level, stability }: RateAsked,
 ): Interval {
-  const isInterval = stability === undefined || stability.kind === 'interval';
+  const isInterval = stability === undefined || stability.kind === 'interval' || stability.kind === 'passes';
   const paced = isInterval ? batches.flatMap((batch) => inPace(batch, countOf)) : [];
   if (paced.length > 0) return writable(pacedRate(paced, level.value));
   return writable(
