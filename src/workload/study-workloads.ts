@@ -10,16 +10,18 @@ export interface StudyWorkload {
   readonly perLevel: number;
   /** What arrives at this mean number of requests per second; the same every time. */
   planAt(perSecond: number): ArrivalPlan;
-  /** What a good request of each class of the plans keeps from the time it is due, in nanoseconds; Infinity for no limit. Absent: no class has one. */
-  readonly limitsNs?: readonly number[];
+  /** By class: from when it is due, what a good request keeps, in nanoseconds. A class that is not in it has no limit. Absent: nothing has one. */
+  readonly limitsNs?: ReadonlyMap<string, number>;
+  /** By class, the model that its requests are for, where that is not the study's own. */
+  readonly models?: ReadonlyMap<string, string>;
 }
-
-/** Tells whether some class of each workload has a limit, so that goodput is known under all of them. */
-export const hasLimits = ({ workloads }: StudyWorkloads): boolean =>
-  workloads.every(({ limitsNs }) => limitsNs !== undefined);
 
 /** The workloads of a study, and how figures under them become one. */
 export interface StudyWorkloads {
   readonly rule: RobustRule;
   readonly workloads: readonly [StudyWorkload, ...StudyWorkload[]];
 }
+
+/** Tells whether some class of each workload has a limit, so that goodput is known under all of them. */
+export const hasLimits = ({ workloads }: StudyWorkloads): boolean =>
+  workloads.every(({ limitsNs }) => limitsNs !== undefined);

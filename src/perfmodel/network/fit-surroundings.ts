@@ -45,8 +45,8 @@ export function fitSurroundings(
     const { roundTripNs } = surroundings;
     const under = workloads && studyOf(workloads, measurement);
     if (under && level.mode === 'request-rate') {
-      const lengths = { roundTripNs, requests: REQUESTS };
-      const [{ fronts }] = frontsUnder(under, fitted.topology, level.value, samplesOf, lengths) as [FrontsUnder];
+      const lengths = { roundTripNs, samplesOf, requests: REQUESTS };
+      const [{ fronts }] = frontsUnder(under, fitted.topology, level.value, lengths) as [FrontsUnder];
       return simulateNetwork(
         { ...stagesOf(fitted, choice, surroundings), fronts },
         { warmUpRequests: 0, requests: 1, seed },

@@ -1,42 +1,53 @@
 import type { Front } from '../../queueing/network/types.ts';
-import { frontLevels, type Topology } from '../../space/topology.ts';
+import type { Topology } from '../../space/topology.ts';
+import type { ArrivalPlan } from '../../workload/arrival-plan.ts';
+import { partOfPlan } from '../../workload/plan/part-of-plan.ts';
 import type { StudyWorkloads } from '../../workload/study-workloads.ts';
 import { loadsAt, type OfferedLoad, trafficUnder } from '../workloads/offered-load.ts';
-import { frontsAt } from './network-of.ts';
 
-/** The fronts under one workload, with what arrives at each; null at a front whose rate is fixed, whatever the workload is. */
+/** The fronts under one workload, with what arrives at each. */
 export interface FrontsUnder {
   readonly fronts: readonly Front[];
-  readonly loads: readonly (OfferedLoad | null)[];
+  readonly loads: readonly OfferedLoad[];
 }
 
-/**
- * Returns the fronts under each workload at a level of the study. Each front with a share gets the workload at its part of the level; of long passes
- * there are excerpts of about `requests` requests for all fronts together.
- */
-export function frontsUnder(
-  workloads: StudyWorkloads,
-  topology: Topology,
-  perSecond: number,
-  samplesOf: (front: string) => number,
-  { roundTripNs, requests }: { readonly roundTripNs: ReadonlyMap<string, number>; readonly requests: number },
-): FrontsUnder[] {
-  const level = { mode: 'request-rate', value: perSecond } as const;
-  const own = frontLevels(topology, level).map(({ value }, index) =>
-    topology.fronts[index]?.requestsPerSecond === undefined
-      ? loadsAt(workloads, value, (requests * value) / perSecond)
-      : null,
-  );
-  const plain = frontsAt(topology, level, samplesOf, roundTripNs);
-  return workloads.workloads.map((_, index) => {
-    const loads = own.map((each) => each?.[index] ?? null);
+/** How the fronts' requests are simulated. */
+interface Lengths {
+  /** By front. */
+  readonly roundTripNs: ReadonlyMap<string, number>;
+  readonly samplesOf: (front: string) => number;
+  /** Of a long pass there is an excerpt of about so many, of all fronts together. */
+  readonly requests: number;
+}
+
+/** Returns the fronts under each workload at a level of the study. Each gets the classes that are for its model, and the first all that name none. */
+export const frontsUnder = (
+  studied: StudyWorkloads,
+  { fronts }: Topology,
+  level: number,
+  { roundTripNs, samplesOf, requests }: Lengths,
+): FrontsUnder[] =>
+  loadsAt(studied, level, requests).map((load) => {
+    const loads = fronts.map(({ model }, place) => partFor(load, model, place === 0));
     return {
       loads,
-      fronts: plain.map((front, place) => {
-        const load = loads[place];
-        const kind = { roundTripNs: roundTripNs.get(front.name) ?? 0, samplesPerRequest: samplesOf(front.name) };
-        return load ? { ...front, traffic: trafficUnder(load, kind) } : front;
+      fronts: fronts.map(({ model, steps }, place): Front => {
+        const kind = { roundTripNs: roundTripNs.get(model) ?? 0, samplesPerRequest: samplesOf(model) };
+        return { name: model, steps, traffic: trafficUnder(loads[place] as OfferedLoad, kind) };
       }),
     };
   });
+
+function partFor({ workload, plan }: OfferedLoad, model: string, isFirst: boolean): OfferedLoad {
+  const own = [...plan.classes.keys()].filter((index) => {
+    const asked = workload.models?.get(plan.classes[index] as string);
+    return asked === undefined ? isFirst : asked === model;
+  });
+  return { workload, plan: withRequest(partOfPlan(plan, own)) };
 }
+
+/** A simulation needs a request of every front: one that an excerpt has none of gets one at its start. */
+const withRequest = (plan: ArrivalPlan): ArrivalPlan =>
+  plan.arrivalsNs.length > 0
+    ? plan
+    : { ...plan, arrivalsNs: new Float64Array(1), classOf: new Uint16Array(1), classes: ['', ...plan.classes] };

@@ -80,9 +80,12 @@ export function networkSimulatorOf(
     const asked = { percentile, samplesOf: samplesOf(choice), inFlight: level };
     if (!workloads)
       return runOf(simulateNetwork(networkOf(choice, level), extent(level)), choice, fitted, surroundings, asked);
-    const lengths = { roundTripNs: surroundings.roundTripNs, requests: MOST_ARRIVALS };
-    const runs = frontsUnder(workloads, topology, level, samplesOf(choice), lengths).map(({ fronts, loads }) =>
-      // What has no end of its own ends with the rest.
+    const lengths = {
+      roundTripNs: surroundings.roundTripNs,
+      samplesOf: samplesOf(choice),
+      requests: MOST_ARRIVALS,
+    };
+    const runs = frontsUnder(workloads, topology, level, lengths).map(({ fronts, loads }) =>
       runOf(
         simulateNetwork({ ...baseOf(choice), fronts }, { warmUpRequests: 0, requests: 1, seed }),
         choice,

@@ -25,9 +25,15 @@ interface RequestKind {
 
 /** Returns the load as traffic to simulate. */
 export function trafficUnder(
-  { workload: { limitsNs }, plan: { arrivalsNs, classOf } }: OfferedLoad,
+  { workload: { limitsNs }, plan: { arrivalsNs, classOf, classes } }: OfferedLoad,
   kind: RequestKind,
 ): Extract<Traffic, { readonly kind: 'open' }> {
-  const limits = limitsNs && { limitsNs: Float64Array.from(classOf, (of) => limitsNs[of] as number) };
-  return { kind: 'open', arrivalsNs, ...limits, ...kind };
+  if (!limitsNs) return { kind: 'open', arrivalsNs, ...kind };
+  const byClass = classes.map((name) => limitsNs.get(name) ?? Number.POSITIVE_INFINITY);
+  return {
+    kind: 'open',
+    arrivalsNs,
+    limitsNs: Float64Array.from(classOf, (index) => byClass[index] as number),
+    ...kind,
+  };
 }
