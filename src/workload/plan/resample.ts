@@ -1,6 +1,6 @@
 import type { Random } from '../../base/random.ts';
 import { NS_PER_S } from '../../base/units.ts';
-import { type Events, inOrder, together } from './events.ts';
+import { type Events, emptyEvents, inOrder, together } from './events.ts';
 
 /**
  * Returns exactly `count` arrivals with the shape of the recorded ones, within [0, durationNs).
@@ -10,8 +10,8 @@ import { type Events, inOrder, together } from './events.ts';
  *
  * More: superposition (Cox and Isham, Point Processes, 1980, section 4.5). All recorded arrivals as they are, and further copies of them, of
  * which the last is thinned. Each copy is moved by a displacement of its own, at most `MOST_MOVE_S`, that drifts slowly along the
- * trace: gaps within a copy hardly change, copies do not meet, and rates over a second or more keep their shape. The copies are as good
- * as independent below that, as further users of the same kind are.
+ * trace: gaps within a copy hardly change, and rates over a second or more keep their shape. Well below that the copies are as good as
+ * independent, as further users of the same kind are.
  */
 export function resampled(recorded: Events, durationNs: number, count: number, random: Random): Events {
   const known = recorded.timesNs.length;
@@ -26,7 +26,7 @@ export function resampled(recorded: Events, durationNs: number, count: number, r
 
 /** Chooses one after the other, each with the chance that is left (Knuth, The Art of Computer Programming 2, 3.4.2, algorithm S). */
 function thinned({ timesNs, classOf }: Events, count: number, random: Random): Events {
-  const kept = { timesNs: new Float64Array(count), classOf: new Uint16Array(count) };
+  const kept = emptyEvents(count);
   let at = 0;
   for (let index = 0; at < count; index++) {
     if ((timesNs.length - index) * random.float() >= count - at) continue;

@@ -2,7 +2,7 @@ import { wholeNumbers } from '../../base/distribution.ts';
 import { type Random, seededRandom } from '../../base/random.ts';
 import { NS_PER_MS } from '../../base/units.ts';
 import type { Sessions } from '../workload.ts';
-import { type Events, inOrder } from './events.ts';
+import { type Events, emptyEvents, inOrder } from './events.ts';
 
 /** Draws that a mean is taken of where no formula gives it: whole numbers within limits have none. */
 const DRAWS = 65_536;
@@ -37,7 +37,7 @@ export function withTurns(
 ): Events {
   const thinkMs = wholeNumbers(thinkTimeMs, random, 0);
   const count = lengths.reduce((sum, length) => sum + length, 0);
-  const all = { timesNs: new Float64Array(count), classOf: new Uint16Array(count) };
+  const all = emptyEvents(count);
   let at = 0;
   for (const [session, length] of lengths.entries()) {
     let timeNs = starts.timesNs[session] as number;

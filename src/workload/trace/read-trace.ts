@@ -1,5 +1,5 @@
 import { didYouMean } from '../../base/nearest.ts';
-import { BadRecord, invalidAt, recordsOf } from '../../base/records.ts';
+import { BadRecord, invalidAt, recordBatchesOf } from '../../base/records.ts';
 import { inOrder } from '../plan/events.ts';
 import { GrowingArrivals } from './growing.ts';
 import { type TraceColumns, type TraceReader, traceReaderOf } from './trace-reader.ts';
@@ -19,16 +19,20 @@ export async function readTrace(path: string, columns: TraceColumns, classes: re
   const indexes = new Map(classes.map((name, index) => [name, index]));
   const arrivals = new GrowingArrivals();
   let reader: TraceReader | null = null;
-  for await (const { text, line } of recordsOf(path)) {
-    if (text.startsWith('#')) continue;
-    try {
-      const isFirst = reader === null;
-      reader ??= traceReaderOf(text, columns);
-      if (isFirst && !reader.takesFirst) continue;
-      const { timeNs, className } = reader.read(text);
-      arrivals.add(timeNs, className === null ? 0 : indexOf(className, indexes));
-    } catch (error) {
-      throw error instanceof BadRecord ? invalidAt(path, line, error.message, error.hint) : error;
+  const take = (text: string): void => {
+    const isFirst = reader === null;
+    reader ??= traceReaderOf(text, columns);
+    if (isFirst && !reader.takesFirst) return;
+    const { timeNs, className } = reader.read(text);
+    arrivals.add(timeNs, className === null ? 0 : indexOf(className, indexes));
+  };
+  for await (const records of recordBatchesOf(path)) {
+    for (const { text, line } of records) {
+      try {
+        if (!text.startsWith('#')) take(text);
+      } catch (error) {
+        throw error instanceof BadRecord ? invalidAt(path, line, error.message, error.hint) : error;
+      }
     }
   }
   if (arrivals.length === 0) throw invalidAt(path, 1, 'there is no arrival in it', 'give a file with times');
