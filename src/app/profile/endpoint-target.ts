@@ -10,13 +10,14 @@ import type { PromptTraffic } from '../traffic/prompts.ts';
 import { languageWindows } from './language-windows.ts';
 import { type LevelTarget, measuringOf, reported } from './measuring.ts';
 import type { ProfilePlan } from './plan.ts';
-import type { EndpointSpec, LevelSpec, MeasuringSpec, ProfileOutputs } from './profile-spec.ts';
+import type { EndpointSpec, GoodputLimits, LevelSpec, MeasuringSpec, ProfileOutputs } from './profile-spec.ts';
 
 /** How levels are measured on a language model. */
 export type EndpointLevelSpec = LevelSpec &
   MeasuringSpec &
   ClientSpec &
   EndpointSpec &
+  GoodputLimits &
   Pick<ProfileOutputs, 'collectMetrics' | 'metricsUrl'>;
 
 /** What is measured, and with what. */

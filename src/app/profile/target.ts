@@ -1,23 +1,38 @@
 import { TrituneError } from '../../base/errors.ts';
-import { MS_PER_S } from '../../base/units.ts';
-import type { RequestSet } from '../../loadgen/types.ts';
+import { watchTogether } from '../../loadgen/client/cost.ts';
+import type { LoadLevel } from '../../loadgen/types.ts';
+import type { LevelOptions } from '../../profiler/level-options.ts';
 import { measureLevel } from '../../profiler/measure-level.ts';
-import type { LevelRange } from '../../study/types.ts';
-import { composingModels } from '../../triton/config/ensemble-rules.ts';
-import { instancesOf } from '../../triton/config/instances.ts';
+import { measureMix } from '../../profiler/measure-mix.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
-import type { TritonClient } from '../../triton/types.ts';
 import { devicesOf } from '../server/devices.ts';
-import { type OpenServer, type OriginalModel, readOriginal } from '../server/open-server.ts';
-import { openTraffic } from '../traffic/open-traffic.ts';
-import { assumptionsOf, requestsOf } from '../traffic/requests.ts';
+import type { OpenServer } from '../server/open-server.ts';
+import { checkEndOnly } from '../traffic/limits.ts';
+import { requestsOf } from '../traffic/requests.ts';
+import { classInputsOf, frontsOf, hasClasses, limitsOf, type WorkloadFront } from '../traffic/workload.ts';
 import { type LevelListener, type LevelTarget, measuringOf, reported } from './measuring.ts';
+import { type FrontAsked, type OpenFront, openFront } from './open-front.ts';
 import type { ProfilePlan } from './plan.ts';
 import type { ProfileSpec } from './profile-spec.ts';
 
 /** The model that is profiled, with what is sent to it. */
 export interface ProfileTarget extends LevelTarget {
+  /** Of the first model, where there are several. */
   readonly config: ModelConfig;
+}
+
+/** Models that are sent to, each with its part of a workload where there is one. */
+type Asked = FrontAsked & { readonly part?: WorkloadFront };
+
+/** Returns the models that the profile sends to. Errors: USAGE where none is named. */
+export function modelsOf(
+  spec: Pick<ProfileSpec, 'model'>,
+  { workload }: Pick<ProfilePlan, 'workload'>,
+): readonly [string, ...string[]] {
+  const models = workload ? frontsOf(workload, spec.model).map(({ model }) => model) : [spec.model];
+  const [first, ...others] = models.filter((model) => model !== undefined);
+  if (first === undefined) throw new TrituneError('USAGE', 'there is no model to send to', 'give it with -m');
+  return [first, ...others];
 }
 
 /** Errors: MODEL_UNKNOWN, MODEL_UNREADY, USAGE, INPUT_INVALID, SERVER_*. */
@@ -28,95 +43,97 @@ export async function openProfileTarget(
   plan: ProfilePlan,
   signal: AbortSignal,
 ): Promise<ProfileTarget> {
-  const { config, metadata } = await modelOf(opened.client, model, spec);
-  const inputs = await requestsOf(spec, { config, metadata });
   let listening: LevelListener | undefined;
   const observes = spec.profileExportFile !== undefined;
   if (observes && (spec.clientThreads ?? 1) > 1) {
     throw new TrituneError('USAGE', 'every request is kept by one thread only', 'leave out --client-threads');
   }
-  const traffic = await openTraffic(opened, {
-    spec,
-    config,
-    inputs,
-    levels: levelRangeOf(plan),
-    timeoutMs: spec.requestTimeout * MS_PER_S,
-    ...(observes && { onObserved: (observed, outputs) => listening?.onRequest(observed, outputs) }),
-  });
-  const requests = ofVersion(traffic.requestsFor(config), spec.modelVersion ?? '');
-  const composing = await composingOf(opened.client, config, spec);
-  const devices = devicesOf(opened, model);
-  const isDecoupled = config.model_transaction_policy?.decoupled === true;
+  const asked = askedOf(model, spec, plan).map((each) => ({
+    ...each,
+    ...(observes && {
+      onObserved: ((observed, outputs) => listening?.onRequest(observed, outputs)) satisfies FrontAsked['onObserved'],
+    }),
+  }));
+  const fronts = await openAll(opened, asked, spec, plan);
+  const [first] = fronts;
+  const devices = devicesOf(opened, modelsOf({ model }, plan)[0]);
+  const watches = fronts.map(({ options }) => options.watchClient);
+  const isDecoupled = fronts.some((front) => front.isDecoupled);
+  const limits = limitsOfAll(spec, plan);
   return {
-    config,
+    config: first.config,
     serviceKind: 'TRITON',
     isDecoupled,
-    assumptions: assumptionsOf(inputs),
+    assumptions: fronts.flatMap(({ assumptions }) => assumptions),
     measure: async (level, listener) => {
       listening = listener;
-      const measurement = await measureLevel({
-        transport: traffic.transport,
-        requests,
-        sequences: traffic.sequences,
+      const common = {
         level,
-        stats: opened.client,
-        composing,
         signal,
         ...measuringOf(spec, plan),
-        instances: instancesOf(config),
         onProgress: (progress) => listener.onProgress(progress),
         deviceProbe: devices.probe,
-        alarm: traffic.alarm,
-        ...traffic.threads,
-        maxErrors: spec.maxErrors,
-        ...(traffic.clientCeiling && { clientCeiling: traffic.clientCeiling }),
+        watchClient: watches.length === 1 ? watches[0] : () => watchTogether(watches.map((watch) => watch())),
+      } satisfies Partial<LevelOptions>;
+      const sent = fronts.flatMap(({ options }, index) => {
+        const share = shareAt(asked[index]?.part, level, plan);
+        return share === null ? [] : [{ ...common, ...options, ...limits, ...share }];
       });
+      const [only] = sent as [LevelOptions];
+      const measurement = sent.length === 1 ? await measureLevel({ ...only, level }) : await measureMix(common, sent);
       return reported(measurement, plan, isDecoupled);
     },
     close: async () => {
       await devices.close();
-      await traffic.close();
+      for (const front of fronts) await front.close();
     },
   };
 }
 
-/** A server that was started for the run may not have loaded the model yet; nobody else's is told to load anything. */
-async function modelOf(
-  client: TritonClient,
-  model: string,
+function askedOf(model: string, spec: ProfileSpec, { workload }: ProfilePlan): readonly Asked[] {
+  checkEndOnly(spec.goodput, '--goodput');
+  for (const { name, limits } of workload?.workload.classes ?? []) checkEndOnly(limits, `class '${name}'`);
+  if (!workload) return [{ model, inputsOf: (original) => requestsOf(spec, original) }];
+  return frontsOf(workload, model).map((part) => ({
+    model: part.model,
+    part,
+    inputsOf: (original) => classInputsOf(part, spec, original, workload),
+  }));
+}
+
+async function openAll(
+  opened: OpenServer,
+  asked: readonly Asked[],
   spec: ProfileSpec,
-): Promise<Pick<OriginalModel, 'config' | 'metadata'>> {
-  if (spec.launch !== undefined) return readOriginal(client, model);
-  const [config, metadata] = await Promise.all([client.modelConfig(model), client.modelMetadata(model)]);
-  const version = spec.modelVersion;
-  if (version !== undefined && !metadata.versions.includes(version)) {
-    const served = metadata.versions.join(', ');
-    throw new TrituneError('MODEL_UNKNOWN', `'${model}' is not served in version ${version}`, `it is in ${served}`);
+  plan: ProfilePlan,
+): Promise<readonly [OpenFront, ...OpenFront[]]> {
+  const fronts: OpenFront[] = [];
+  try {
+    for (const each of asked) fronts.push(await openFront(opened, each, spec, plan));
+  } catch (error) {
+    for (const front of fronts) await front.close();
+    throw error;
   }
-  return { config, metadata };
+  return fronts as [OpenFront, ...OpenFront[]];
 }
 
-function levelRangeOf({ mode, sweep: { range } }: ProfilePlan): LevelRange {
-  const NO_END = 1024;
-  return { mode, low: range.start, high: range.end === 0 ? Math.max(range.start, NO_END) : range.end };
+/** What a front plays of a level; null where none of its requests is due at so low a rate. */
+function shareAt(
+  part: WorkloadFront | undefined,
+  level: LoadLevel,
+  { workload }: ProfilePlan,
+): Pick<LevelOptions, 'level' | 'scheduleAt'> | null {
+  if (!part || !workload) return { level };
+  const own = part.partAt(level.value);
+  const requests = own.arrivalsNs.length;
+  if (requests === 0) return null;
+  const share = requests / workload.planAt(level.value).arrivalsNs.length;
+  return { level: { ...level, value: level.value * share }, scheduleAt: () => ({ kind: 'arrivals', plan: own }) };
 }
 
-const ofVersion = (set: RequestSet, version: string): RequestSet =>
-  version === '' ? set : { ...set, version, requests: set.requests.map((request) => ({ ...request, version })) };
-
-/** The models that an ensemble is made of, those of ensembles inside after them, and those that the user says the model calls. */
-async function composingOf(
-  client: TritonClient,
-  config: ModelConfig,
-  { blsComposingModels }: ProfileSpec,
-): Promise<readonly string[]> {
-  const found = new Set<string>();
-  const add = async (parts: readonly string[]): Promise<void> => {
-    const added = parts.filter((name) => !found.has(name));
-    for (const name of added) found.add(name);
-    for (const name of added) await add(composingModels(await client.modelConfig(name)));
-  };
-  await add(composingModels(config));
-  const called = (blsComposingModels ?? '').split(',').map((name) => name.replace(/:.*/, '').trim());
-  return [...new Set([...found, ...called.filter((name) => name !== '')])];
+/** What requests are held to where their class says nothing. */
+function limitsOfAll({ goodput }: ProfileSpec, { workload }: ProfilePlan): Pick<LevelOptions, 'limits'> {
+  const [only] = workload && !hasClasses(workload.workload) ? workload.workload.classes : [];
+  const limits = (only && limitsOf(only)) ?? goodput;
+  return limits ? { limits } : {};
 }
