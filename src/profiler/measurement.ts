@@ -254,7 +254,10 @@ export interface FrontMeasurement
 }
 
 /** The profiler's progress, for observers. */
-export type ProfileProgress = { readonly phase: 'warm-up' } | WindowProgress | VoidProgress;
+export type ProfileProgress = ({ readonly phase: 'warm-up' } | WindowProgress | VoidProgress) & {
+  /** Under which workload, where a level is measured under several in turn. */
+  readonly workload?: string;
+};
 
 /** A window was dropped because something held the load generator up in it; `voidWindows` counts those so far. */
 export interface VoidProgress {

@@ -23,9 +23,11 @@ const under = (
   workload: string,
   weight: number,
   rate: number,
-  { throughput, latencyMs, ...more }: { throughput: number; latencyMs: number } & Partial<
-    Omit<Measurement, "throughput" | "latencyMs">
-  >,
+  {
+    throughput,
+    latencyMs,
+    ...more
+  }: { throughput: number; latencyMs: number } & Partial<Omit<Measurement, 'throughput' | 'latencyMs'>>,
 ): WorkloadMeasurement => ({
   ...measured(rate, throughput, latencyMs, { level: { mode: 'request-rate', value: rate }, ...more }),
   workload,
@@ -111,8 +113,8 @@ describe('robustMeasurement', () => {
   it('puts the figures of each front together', () => {
     const frontOf = (part: WorkloadMeasurement) => ({ ...part, fronts: [{ ...part, model: 'm' }] });
     const { fronts } = robustMeasurement({ kind: 'worst' }, level, [frontOf(steady), frontOf(burst)]);
-    expect(fronts?.map(({ model, throughput, budgetLatencyMs }) => [model, throughput.value, budgetLatencyMs.value])).toEqual([
-      ['m', 75, 50],
-    ]);
+    expect(
+      fronts?.map(({ model, throughput, budgetLatencyMs }) => [model, throughput.value, budgetLatencyMs.value]),
+    ).toEqual([['m', 75, 50]]);
   });
 });

@@ -26,7 +26,10 @@ describe('robustFigure', () => {
   });
 
   it('is the worst at a quantile of 1, and never better than the mean at the worst', () => {
-    const weighted = fc.record({ value: fc.double({ min: 0.01, max: 1e6, noNaN: true }), weight: fc.integer({ min: 1, max: 9 }) });
+    const weighted = fc.record({
+      value: fc.double({ min: 0.01, max: 1e6, noNaN: true }),
+      weight: fc.integer({ min: 1, max: 9 }),
+    });
     fc.assert(
       fc.property(fc.array(weighted, { minLength: 1, maxLength: 6 }), (all) => {
         const worst = robustFigure({ kind: 'worst' }, 'lower', all);
@@ -49,7 +52,10 @@ describe('robustRuleOf', () => {
     ]);
   });
 
-  it.each(['best', 'quantile', 'quantile:0', 'quantile:1.2', 'quantile:-0.1', 'quantile:x', ''])('refuses %o', (text) => {
-    expect(() => robustRuleOf(text)).toThrow(expect.objectContaining({ code: 'USAGE' }));
-  });
+  it.each(['best', 'quantile', 'quantile:0', 'quantile:1.2', 'quantile:-0.1', 'quantile:x', ''])(
+    'refuses %o',
+    (text) => {
+      expect(() => robustRuleOf(text)).toThrow(expect.objectContaining({ code: 'USAGE' }));
+    },
+  );
 });

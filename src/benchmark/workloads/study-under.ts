@@ -18,7 +18,11 @@ export async function playUnder(testProblem: TestProblem, budgetMs: number, seed
   const kind = samplerKind('queueing');
   const usual = { seconds: world.usualSeconds(kind.usualTrials ?? 0), isAim: true, loads: 0, loadSeconds: 0 };
   return tune(
-    { ...planOf({ testProblem, tightness: 'middle', budgetMs, optimum: 0 }, goal, seed), usual, finalRounds: FINAL_ROUNDS },
+    {
+      ...planOf({ testProblem, tightness: 'middle', budgetMs, optimum: 0 }, goal, seed),
+      usual,
+      finalRounds: FINAL_ROUNDS,
+    },
     {
       adapter: world.adapter,
       sampler: createSampler(kind, space, { seed, goal, levels, workloads: under?.workloads }),

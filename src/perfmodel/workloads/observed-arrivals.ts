@@ -1,8 +1,8 @@
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { ArrivalPlan } from '../../workload/arrival-plan.ts';
-import { excerptOf } from '../../workload/excerpt.ts';
 import type { StudyWorkloads } from '../../workload/study-workloads.ts';
 import type { Measured } from '../simulator.ts';
+import { excerptAt } from './offered-load.ts';
 
 /** Arrivals of an observation that are simulated again. */
 const MOST_ARRIVALS = 600;
@@ -23,7 +23,7 @@ export const separated = (measured: readonly Measured[]): readonly Measured[] =>
 export function arrivalsIn(studied: StudyWorkloads | undefined, measurement: UnderOne): ArrivalPlan | undefined {
   const { mode, value } = measurement.level;
   const under = studied && mode === 'request-rate' ? studyOf(studied, measurement) : undefined;
-  return under && excerptOf(under.workloads[0].planAt(value), MOST_ARRIVALS);
+  return under && excerptAt(under.workloads[0], value, MOST_ARRIVALS);
 }
 
 /** Returns a study of the one workload that a measurement was under, whose level is that workload's own rate; undefined for an unknown one. */

@@ -14,8 +14,20 @@ export interface OfferedLoad {
 export const loadsAt = ({ workloads }: StudyWorkloads, level: number, requests: number): OfferedLoad[] =>
   workloads.map((workload) => ({
     workload,
-    plan: excerptOf(workload.planAt(level * workload.perLevel), requests),
+    plan: excerptAt(workload, level * workload.perLevel, requests),
   }));
+
+const known = new WeakMap<StudyWorkload['planAt'], Map<string, ArrivalPlan>>();
+
+/** Returns what arrives at a rate, or an excerpt of about `requests` requests; made once, since many choices are simulated under it. */
+export function excerptAt({ planAt }: StudyWorkload, perSecond: number, requests: number): ArrivalPlan {
+  const made = known.get(planAt) ?? new Map<string, ArrivalPlan>();
+  known.set(planAt, made);
+  const key = `${perSecond} ${requests}`;
+  const plan = made.get(key) ?? excerptOf(planAt(perSecond), requests);
+  made.set(key, plan);
+  return plan;
+}
 
 /** What requests are like beside their times. */
 interface RequestKind {

@@ -55,11 +55,7 @@ export function robustSeen(rule: RobustRule, level: LoadLevel, parts: readonly S
 }
 
 /** Returns a rate in relation to what each workload asks for, times the level of the study: shares are compared, not rates. */
-const robustRate = (
-  rule: RobustRule,
-  parts: readonly SeenUnder[],
-  of: (seen: SeenFigures) => Interval,
-): Interval =>
+const robustRate = (rule: RobustRule, parts: readonly SeenUnder[], of: (seen: SeenFigures) => Interval): Interval =>
   robustInterval(
     rule,
     'higher',

@@ -82,7 +82,7 @@ const engine = z.looseObject({
   preemptionsPerSecond: figure.optional(),
 });
 
-const measurement = seen.extend({
+const measuredOnce = seen.extend({
   tokens: tokens.optional(),
   engine: engine.optional(),
   windowPercentilesMs: z.looseObject({ low: figure, high: figure }).optional(),
@@ -100,6 +100,13 @@ const measurement = seen.extend({
     })
     .optional(),
   client: z.looseObject({ cpuUsPerRequest: figure, eventLoopDelayMs: figure, bound: z.boolean().default(false) }),
+});
+
+const measurement = measuredOnce.extend({
+  workloads: z
+    .array(measuredOnce.extend({ workload: text, weight: z.number().positive() }))
+    .min(1)
+    .optional(),
 });
 
 const ownShape = z.looseObject({
@@ -183,6 +190,20 @@ const record = z.discriminatedUnion('type', [
       ...{ mode: z.enum(['concurrency', 'request-rate']), low: z.number(), high: z.number() },
       batch: z.looseObject({ low: count, high: count }).optional(),
     }),
+    workloads: z
+      .looseObject({
+        rule: text,
+        holdout: z.number().optional(),
+        of: z
+          .array(
+            z.looseObject({
+              ...{ name: text, file: text, weight: z.number().positive(), perLevel: z.number().positive() },
+              ...{ passSeconds: z.number(), digest: text },
+            }),
+          )
+          .min(1),
+      })
+      .optional(),
     sampler: text,
     seed: z.number(),
     space: json,
