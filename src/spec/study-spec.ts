@@ -7,6 +7,7 @@ import { goodputSpec } from './language-spec.ts';
 import { serverSpec } from './server-spec.ts';
 import { togetherSpec } from './together-spec.ts';
 import { trafficSpec } from './traffic-spec.ts';
+import { workloadsSpec } from './workloads-spec.ts';
 
 const text = z.string().min(1);
 const positive = z.number().positive();
@@ -118,6 +119,7 @@ export const studySpec = z.strictObject({
     .optional()
     .describe("A search space: a preset, a file, or its definition; the preset of the model's backend if not given"),
   levels: levelsSpec.prefault({}).describe('Load levels to search'),
+  workloads: workloadsSpec.optional().describe('Workloads to tune for, in place of an even rate'),
   prompts: promptSpec.optional().describe('What a language model is sent'),
   traffic: trafficSpec.prefault({}).describe('What is sent, and how'),
   sampler: samplerSpec.prefault({}).describe('How candidates are chosen'),

@@ -90,7 +90,7 @@ const requestClass = z.looseObject({
   budgetLatencyMs: interval.extend({ percentile: z.number() }).optional(),
 });
 
-const measurement = seen.extend({
+const measuredOnce = seen.extend({
   classes: z.array(requestClass).optional(),
   tokens: tokens.optional(),
   engine: engine.optional(),
@@ -109,6 +109,13 @@ const measurement = seen.extend({
     })
     .optional(),
   client: z.looseObject({ cpuUsPerRequest: figure, eventLoopDelayMs: figure, bound: z.boolean().default(false) }),
+});
+
+const measurement = measuredOnce.extend({
+  workloads: z
+    .array(measuredOnce.extend({ workload: text, weight: z.number().positive() }))
+    .min(1)
+    .optional(),
 });
 
 const ownShape = z.looseObject({
@@ -192,6 +199,20 @@ const record = z.discriminatedUnion('type', [
       ...{ mode: z.enum(['concurrency', 'request-rate']), low: z.number(), high: z.number() },
       batch: z.looseObject({ low: count, high: count }).optional(),
     }),
+    workloads: z
+      .looseObject({
+        rule: text,
+        holdout: z.number().optional(),
+        of: z
+          .array(
+            z.looseObject({
+              ...{ name: text, file: text, weight: z.number().positive(), perLevel: z.number().positive() },
+              ...{ passSeconds: z.number(), digest: text },
+            }),
+          )
+          .min(1),
+      })
+      .optional(),
     sampler: text,
     seed: z.number(),
     space: json,

@@ -1,7 +1,7 @@
 import type { LoadLevel } from '../../loadgen/types.ts';
-import { goodputOf } from '../../profiler/class-figures.ts';
 import type { ClassFigures, Measurement } from '../../profiler/measurement.ts';
 import type { TokenFigures } from '../../profiler/token-figures.ts';
+import { goodputOf } from '../../profiler/windows/class-figures.ts';
 import type { Topology } from '../../space/topology.ts';
 import type { CandidateShape } from '../../space/types.ts';
 import type { Interval } from '../../stats/interval.ts';

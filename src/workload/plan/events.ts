@@ -11,7 +11,7 @@ export interface Events {
 export function inOrder(events: Events): Events {
   let ends = runEnds(events.timesNs);
   if (ends.length <= 1) return events;
-  let [from, to] = [
+  let [from, to]: [Events, Events] = [
     { timesNs: events.timesNs.slice(), classOf: events.classOf.slice() },
     emptyEvents(events.timesNs.length),
   ];
