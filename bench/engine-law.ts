@@ -5,7 +5,7 @@ import { correctedFigure } from '../src/perfmodel/correction.ts';
 import { choiceOf } from '../src/perfmodel/modelled-config.ts';
 import { simulatedFigure } from '../src/perfmodel/simulated.ts';
 import { type Measured, measuredChoices } from '../src/perfmodel/simulator.ts';
-import { readTokenFigure } from '../src/perfmodel/token-figures.ts';
+import { readTokenFigure } from '../src/perfmodel/continuous/token-figures.ts';
 import type { Candidate } from '../src/space/types.ts';
 import type { StudyRecord } from '../src/study/records/records.ts';
 

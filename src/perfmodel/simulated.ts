@@ -1,8 +1,10 @@
 import { nsToMs } from '../base/units.ts';
+import type { RequestLimits } from '../queueing/continuous/request-limits.ts';
 import { executionNs, type ServiceLaw } from '../queueing/service-law.ts';
 import type { ClientFigures, ModelFigures } from '../queueing/tally.ts';
+import { type TokenFigureName, tokenFigureNames } from './continuous/token-figures.ts';
+import { chanceWithin, leastGoodput } from './goodput.ts';
 import type { Choice } from './modelled-config.ts';
-import { type TokenFigureName, tokenFigureNames } from './token-figures.ts';
 
 /** Simulated figures, by the names of the study's metrics: infer/s and milliseconds. */
 export interface Simulated extends SimulatedFigures {
@@ -13,14 +15,14 @@ export interface Simulated extends SimulatedFigures {
 /** Figures of all requests, or of those to one model. */
 export interface SimulatedFigures {
   readonly throughput: number;
-  /** Requests per second that kept the limits of their class; absent where none has limits. */
-  readonly goodput?: number;
   readonly latency: number;
   readonly 'latency-avg': number;
   readonly 'latency-p50': number;
   readonly 'latency-p90': number;
   readonly 'latency-p95': number;
   readonly 'latency-p99': number;
+  /** Requests per second within all limits; absent where none are known. */
+  readonly goodput?: number;
   /** Of an engine of a language model; its requests are what `throughput` counts. */
   readonly tokens?: Readonly<Record<TokenFigureName, number>>;
 }
@@ -42,6 +44,7 @@ export function figureNamed(name: string): { readonly figure: PlainFigureName; r
 const figureNames: ReadonlySet<string> = new Set([
   ...tokenFigureNames,
   'throughput',
+  'goodput',
   'latency',
   'latency-avg',
   'latency-p50',
@@ -62,8 +65,7 @@ export function simulatedFigure(simulated: Simulated, name: string): number | un
     named.front === null
       ? simulated
       : (simulated.fronts?.get(named.front) ?? (simulated.fronts ? undefined : simulated));
-  if (!isTokenFigure(named.figure)) return figures?.[named.figure];
-  return named.figure === 'goodput' && !figures?.tokens ? figures?.goodput : figures?.tokens?.[named.figure];
+  return isTokenFigure(named.figure) ? figures?.tokens?.[named.figure] : figures?.[named.figure];
 }
 
 /** The result of one simulation. */
@@ -111,15 +113,16 @@ export function memoizedRuns<R extends SimulatedRun>(
   };
 }
 
-/** Returns the figures of a simulation in the units of metrics. */
+/** Returns the figures of a simulation in the units of metrics. `limits`: of requests that count as good. */
 export function figuresOf(
   { latencyNs, latenciesNs, requestsPerSecond }: ClientFigures,
   samplesPerRequest: number,
-  percentile: number,
+  { percentile, limits }: { readonly percentile: number; readonly limits?: RequestLimits | undefined },
 ): SimulatedFigures {
   const rank = Math.max(0, Math.ceil((percentile / 100) * latenciesNs.length) - 1);
   return {
     throughput: requestsPerSecond * samplesPerRequest,
+    ...(limits && { goodput: goodRateOf(latenciesNs, requestsPerSecond, limits) }),
     latency: nsToMs(latenciesNs[rank] as number),
     'latency-avg': nsToMs(latencyNs.mean),
     'latency-p50': nsToMs(latencyNs.p50),
@@ -127,6 +130,13 @@ export function figuresOf(
     'latency-p95': nsToMs(latencyNs.p95),
     'latency-p99': nsToMs(latencyNs.p99),
   };
+}
+
+/** Requests of tensors have no time but that to their end. */
+function goodRateOf(latenciesNs: Float64Array, requestsPerSecond: number, { e2eNs }: RequestLimits): number {
+  if (e2eNs === undefined) return requestsPerSecond;
+  const good = latenciesNs.reduce((sum, ns) => sum + chanceWithin(ns / e2eNs), 0) / Math.max(1, latenciesNs.length);
+  return Math.max(leastGoodput(requestsPerSecond), requestsPerSecond * good);
 }
 
 /** Returns the mean uncertainty over batch sizes, weighted by the time that their executions take. */

@@ -2,6 +2,7 @@ import { median } from 'simple-statistics';
 import { NS_PER_MS, NS_PER_S } from '../base/units.ts';
 import type { LoadLevel } from '../loadgen/types.ts';
 import type { Measurement } from '../profiler/measurement.ts';
+import type { RequestLimits } from '../queueing/continuous/request-limits.ts';
 import { affineLaw, executionNs, type ServiceLaw } from '../queueing/service-law.ts';
 import { enoughRequests, type SimulationOptions, simulate } from '../queueing/simulate.ts';
 import type { Simulation } from '../queueing/tally.ts';
@@ -103,6 +104,8 @@ export interface SimulatorOptions {
   /** The percentile of `latency`. */
   readonly percentile: number;
   readonly seed: number;
+  /** What a good request keeps; absent: no goodput is simulated but that of an engine, where every request is good. */
+  readonly limits?: RequestLimits | undefined;
   /** Requests of one simulation; with fewer the tail is less certain. */
   readonly requests?: number | undefined;
   readonly without?: WithoutParts | undefined;
@@ -198,7 +201,7 @@ function simulated(
   uncertaintyOf: ServiceTimes['uncertainty'],
   usualSamples: number,
   roundTripNs: number,
-  { mode, percentile, seed, requests: most = REQUESTS, workloads }: SimulatorOptions,
+  { mode, percentile, seed, limits, requests: most = REQUESTS, workloads }: SimulatorOptions,
 ): ModelSimulator {
   const simulateUnder = (
     choice: Choice,
@@ -235,12 +238,13 @@ function simulated(
       requests: isClosed ? enoughRequests(most, level) : most,
     };
     return simulateUnder(choice, trafficOf(mode, level, { ...kind, requests: most }), extent, (found) =>
-      figuresOf(found, samplesPerRequest, percentile),
+      figuresOf(found, samplesPerRequest, { percentile, limits }),
     );
   };
   const runs = memoizedRuns(run);
   return {
     ...runs.figures,
+    ...(limits && { goodput: true as const }),
     uncertainty: (choice, level) => runs.at(choice, level)?.uncertainty ?? 0,
     lawOf: lawFor,
     stageShares: null,

@@ -5,7 +5,7 @@ import { quantileInterval } from '../stats/quantile-interval.ts';
 import { latencySummary } from './latency-summary.ts';
 import type { LevelOptions } from './level-options.ts';
 import type { ClassFigures, Measurement } from './measurement.ts';
-import { inMs, rateOf } from './windows/figures.ts';
+import { inMs, partRateOf } from './windows/figures.ts';
 import type { WindowsOutcome } from './windows/outcome.ts';
 
 type ClassesAsked = Pick<LevelOptions, 'level' | 'stability' | 'percentile' | 'limits' | 'requests'>;
@@ -14,7 +14,7 @@ type Counted = Pick<WindowsOutcome, 'batches'>;
 /** Returns the requests per second that met all limits of their class; undefined where there are no limits. */
 export function goodRateOf({ batches }: Counted, options: ClassesAsked): Interval | undefined {
   if (batches.every(({ good }) => good === undefined)) return undefined;
-  return rateOf(batches, ({ good = 0 }) => good, options);
+  return partRateOf(batches, ({ good = 0 }) => good, options);
 }
 
 /**
@@ -38,8 +38,8 @@ export function classFiguresOf(
       name,
       requests: latencies.count + failed,
       failures: failed + dropped,
-      throughput: rateOf(batches, (batch) => ofBatch(batch)?.latencies.count ?? 0, options),
-      ...(limits && { goodput: rateOf(batches, (batch) => ofBatch(batch)?.good ?? 0, options) }),
+      throughput: partRateOf(batches, (batch) => ofBatch(batch)?.latencies.count ?? 0, options),
+      ...(limits && { goodput: partRateOf(batches, (batch) => ofBatch(batch)?.good ?? 0, options) }),
       latencyMs: latencySummary(latencies),
       ...(latencies.count > 0 && {
         budgetLatencyMs: {

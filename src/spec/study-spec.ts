@@ -24,7 +24,9 @@ const goalSpec = z.strictObject({
     .record(text, positive)
     .optional()
     .describe('Budgets of models that are tuned together, each on the percentile of its own requests'),
-  goodput: goodputSpec.optional().describe('What a reply of a language model must keep to be a good one'),
+  goodput: goodputSpec
+    .optional()
+    .describe('What a request must keep to be a good one; of a model of tensors e2eNs alone'),
   objectives: z
     .array(text)
     .min(1)

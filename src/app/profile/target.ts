@@ -13,7 +13,7 @@ import { classInputsOf, frontsOf, hasClasses, limitsOf, type WorkloadFront } fro
 import { type LevelListener, type LevelTarget, measuringOf, reported } from './measuring.ts';
 import { type FrontAsked, type OpenFront, openFront } from './open-front.ts';
 import type { ProfilePlan } from './plan.ts';
-import type { ProfileSpec } from './profile-spec.ts';
+import type { GoodputLimits, ProfileSpec } from './profile-spec.ts';
 
 /** The model that is profiled, with what is sent to it. */
 export interface ProfileTarget extends LevelTarget {
@@ -23,6 +23,12 @@ export interface ProfileTarget extends LevelTarget {
 
 /** Models that are sent to, each with its part of a workload where there is one. */
 type Asked = FrontAsked & { readonly part?: WorkloadFront };
+
+/** Errors: USAGE for limits on tokens, of which a model of tensors has none. */
+export function checkLimits({ goodput }: GoodputLimits, { workload }: Pick<ProfilePlan, 'workload'>): void {
+  checkEndOnly(goodput, '--goodput');
+  for (const { name, limits } of workload?.workload.classes ?? []) checkEndOnly(limits, `class '${name}'`);
+}
 
 /** Returns the models that the profile sends to. Errors: USAGE where none is named. */
 export function modelsOf(
@@ -91,8 +97,6 @@ export async function openProfileTarget(
 }
 
 function askedOf(model: string, spec: ProfileSpec, { workload }: ProfilePlan): readonly Asked[] {
-  checkEndOnly(spec.goodput, '--goodput');
-  for (const { name, limits } of workload?.workload.classes ?? []) checkEndOnly(limits, `class '${name}'`);
   if (!workload) return [{ model, inputsOf: (original) => requestsOf(spec, original) }];
   return frontsOf(workload, model).map((part) => ({
     model: part.model,

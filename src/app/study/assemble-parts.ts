@@ -72,6 +72,7 @@ export async function assembleParts(
     hostWorkUs: devices.hostWorkUs,
     maxErrors: spec.traffic.maxErrors,
     ...(goal.latencyBudgetMs !== undefined && { budgetMs: goal.latencyBudgetMs }),
+    ...(goal.goodput && { limits: goal.goodput }),
   });
   const control = controlOfStudy(spec, plan, opened, onBuild);
   const rule = spec.accuracy ?? EXACT;

@@ -2,6 +2,7 @@ import { createTracing } from '../../adapter/triton/tracing.ts';
 import { checkControllable, type OpenServer, openServer, serverOf } from '../server/open-server.ts';
 import { expectsOutputs } from '../traffic/compare-outputs.ts';
 import { lookFirst } from '../traffic/first-requests.ts';
+import { checkEndOnly } from '../traffic/limits.ts';
 import { assumptionsOf } from '../traffic/requests.ts';
 import { assembleParts } from './assemble-parts.ts';
 import { callsFinder } from './calls/find-calls.ts';
@@ -81,6 +82,7 @@ async function prepare(study: OpenStudy, opened: OpenServer, models: StudyModels
     const { parts, close } = await assembleLanguageParts(study, planned, opened, tellBuild(watch));
     return { plan: planned.plan, parts, close };
   }
+  checkEndOnly(study.spec.goal.goodput, '--goodput');
   const underWorkloads = study.workloads ? await inputsOfWorkloads(study.spec, models, study.workloads) : [];
   const [{ inputs }, ...otherFronts] = await inputsOfFronts(study.spec, models, underWorkloads[0]);
   for (const each of [inputs, ...otherFronts.map((front) => front.inputs), ...underWorkloads.slice(1).flat()])

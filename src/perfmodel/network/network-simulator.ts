@@ -53,7 +53,7 @@ export function networkSimulatorOf(
   topology: Topology,
   options: SimulatorOptions,
 ): Simulator {
-  const { mode, percentile, seed, without, requests: most = REQUESTS, workloads } = options;
+  const { mode, percentile, seed, limits, without, requests: most = REQUESTS, workloads } = options;
   const apart = separated(measured);
   const fitted = fitNetwork(apart, topology, without, options.expectedTime);
   const surroundings = fitSurroundings(fitted, apart, options);
@@ -77,7 +77,7 @@ export function networkSimulatorOf(
   };
   const run = (choice: Choice, level: number): Run | null => {
     if (!takesRequests(choice, topology, samplesOf(choice))) return null;
-    const asked = { percentile, samplesOf: samplesOf(choice), inFlight: level };
+    const asked = { percentile, limits, samplesOf: samplesOf(choice), inFlight: level };
     if (!workloads)
       return runOf(simulateNetwork(networkOf(choice, level), extent(level)), choice, fitted, surroundings, asked);
     const lengths = {
@@ -99,6 +99,7 @@ export function networkSimulatorOf(
   const runs = memoizedRuns(run);
   return {
     ...runs.figures,
+    ...(limits && { goodput: true as const }),
     uncertainty(choice, level, front = null) {
       const found = runs.at(choice, level);
       return (front === null ? found?.uncertainty : (found?.ofFronts.get(front) ?? found?.uncertainty)) ?? 0;
@@ -161,8 +162,7 @@ function stageSharesOf({ observations }: FittedNetwork): ReadonlyMap<string, num
 }
 
 /** What is asked of a simulation. */
-interface Asked {
-  readonly percentile: number;
+interface Asked extends Pick<SimulatorOptions, 'percentile' | 'limits'> {
   readonly samplesOf: (front: string) => number;
   readonly inFlight: number;
   /** What arrived at each front under a workload; absent without one. */
@@ -196,7 +196,7 @@ function runOf(
   choice: Choice,
   fitted: FittedNetwork,
   surroundings: Surroundings,
-  { percentile, samplesOf, inFlight, loads = [] }: Asked,
+  { percentile, limits, samplesOf, inFlight, loads = [] }: Asked,
 ): Run {
   const uncertainties = stageUncertainties(found, choice, fitted, surroundings, inFlight);
   const ofFronts = new Map(
@@ -208,7 +208,9 @@ function runOf(
   const figures = found.fronts.map((front, place) => {
     const load = loads[place];
     const samples = samplesOf(front.name);
-    const own = load ? figuresUnder(load, front, samples, percentile) : figuresOf(front, samples, percentile);
+    const own = load
+      ? figuresUnder(load, front, samples, percentile)
+      : figuresOf(front, samples, { percentile, limits });
     return [front.name, own] as const;
   });
   const predicted: Simulated =
@@ -249,10 +251,11 @@ function together(
 ): SimulatedFigures {
   const all = allFronts(fronts);
   const at = (share: number): number => nsToMs(all.quantileNs(share));
-  const hasGoodput = figures.every(([, { goodput }]) => goodput !== undefined);
   return {
     throughput: figures.reduce((sum, [, { throughput }]) => sum + throughput, 0),
-    ...(hasGoodput && { goodput: figures.reduce((sum, [, { goodput = 0 }]) => sum + goodput, 0) }),
+    ...(figures.some(([, { goodput }]) => goodput !== undefined) && {
+      goodput: figures.reduce((sum, [, { goodput = 0 }]) => sum + goodput, 0),
+    }),
     latency: at(percentile / 100),
     'latency-avg': nsToMs(all.meanNs),
     'latency-p50': at(0.5),

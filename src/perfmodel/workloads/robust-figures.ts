@@ -3,7 +3,7 @@ import type { ClientFigures } from '../../queueing/tally.ts';
 import { type RobustRule, robustFigure } from '../../workload/robust-rule.ts';
 import type { StudyWorkload, StudyWorkloads } from '../../workload/study-workloads.ts';
 import { figuresOf, type Simulated, type SimulatedFigures, type SimulatedRun } from '../simulated.ts';
-import { leastGoodput } from '../token-figures.ts';
+import { leastGoodput } from '../goodput.ts';
 import type { OfferedLoad } from './offered-load.ts';
 
 /**
@@ -16,7 +16,7 @@ export function figuresUnder(
   samplesPerRequest: number,
   percentile: number,
 ): SimulatedFigures {
-  const figures = figuresOf(found, samplesPerRequest, percentile);
+  const figures = figuresOf(found, samplesPerRequest, { percentile });
   const spanS = Math.max(durationNs / NS_PER_S, found.requests / found.requestsPerSecond);
   return {
     ...figures,

@@ -49,6 +49,7 @@ const seen = z.looseObject({
   errorRate: figure,
   server: z.nullable(json),
   composing: z.array(z.looseObject({ model: text, version: text })).optional(),
+  goodput: interval.optional(),
 });
 
 const latencySummary = z.looseObject({
@@ -82,7 +83,15 @@ const engine = z.looseObject({
   preemptionsPerSecond: figure.optional(),
 });
 
+/** What the requests of one class saw. */
+const requestClass = z.looseObject({
+  ...{ name: text, model: text.optional(), requests: count, failures: count },
+  ...{ throughput: interval, goodput: interval.optional(), latencyMs: latencySummary },
+  budgetLatencyMs: interval.extend({ percentile: z.number() }).optional(),
+});
+
 const measuredOnce = seen.extend({
+  classes: z.array(requestClass).optional(),
   tokens: tokens.optional(),
   engine: engine.optional(),
   windowPercentilesMs: z.looseObject({ low: figure, high: figure }).optional(),

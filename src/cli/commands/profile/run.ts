@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { openProfileDocuments } from '../../../app/profile/documents.ts';
 import { profileHead } from '../../../app/profile/head.ts';
 import { planProfile } from '../../../app/profile/plan.ts';
-import { modelsOf } from '../../../app/profile/target.ts';
+import { checkLimits, modelsOf } from '../../../app/profile/target.ts';
 import { traced } from '../../../app/profile/traced.ts';
 import { openServer } from '../../../app/server/open-server.ts';
 import { warnIfInsecure } from '../../../app/server/tls.ts';
@@ -32,6 +32,7 @@ export interface ProfileOutcome {
 export async function runProfile(given: ProfileOptions, terminal: Terminal, alike: boolean): Promise<ProfileOutcome> {
   const options = withoutAliases(given);
   const plan = await planProfile(options, alike);
+  checkLimits(options, plan);
   const models = modelsOf(options, plan);
   const [model] = models;
   warnIfInsecure(options, terminal);

@@ -89,10 +89,10 @@ export function fitModels(
   expectedTime: ExpectedTime,
 ): FittedModels {
   const percentile = goal.budget?.percentile ?? 99;
-  const options = { mode: levels.mode, percentile, seed, workloads, without, expectedTime };
+  const options = { mode: levels.mode, percentile, limits: goal.goodput, seed, workloads, without, expectedTime };
   const simulator = topology
     ? networkSimulatorOf(measured, topology, options)
-    : (engineSimulatorOf(measured, { ...options, all, limits: goal.goodput }) ?? simulatorOf(measured, options));
+    : (engineSimulatorOf(measured, { ...options, all }) ?? simulatorOf(measured, options));
   const longestDelayUs = Math.max(0, ...all.map(({ delayUs }) => delayUs));
   return { simulator, posterior: posteriorModelOf(simulator, measured, goal, longestDelayUs, without) };
 }
