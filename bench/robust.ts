@@ -42,14 +42,20 @@ const all = [...plain.space.assignments()].flatMap((assignment) => {
   const [atSteady = 0, atBurst = 0] = capacities(outcome.candidate);
   return [{ candidate: outcome.candidate, atSteady, atBurst }];
 });
-const best = (of: (each: (typeof all)[number]) => number) => all.reduce((most, each) => (of(each) > of(most) ? each : most));
+const best = (of: (each: (typeof all)[number]) => number) =>
+  all.reduce((most, each) => (of(each) > of(most) ? each : most));
 const bestSteady = best(({ atSteady }) => atSteady);
 const bestWorst = best(({ atSteady, atBurst }) => Math.min(atSteady, atBurst));
 console.log(`requests/s with p99 within ${ENCODER_BUDGET_MS} ms, of ${all.length} configs`);
-for (const [words, { candidate, atSteady, atBurst }] of [['best at the even rate', bestSteady], ['best at the worst', bestWorst]] as const)
+for (const [words, { candidate, atSteady, atBurst }] of [
+  ['best at the even rate', bestSteady],
+  ['best at the worst', bestWorst],
+] as const)
   console.log(`${words}: ${wordsOf(candidate)}: steady ${atSteady}, burst ${atBurst}`);
 
-console.log('\nstudies             seed  pick                                                   steady  burst  measurements');
+console.log(
+  '\nstudies             seed  pick                                                   steady  burst  measurements',
+);
 for (const [name, made] of [
   ['steady alone', plain],
   ['both, by the mean', problem({ kind: 'mean' }, steady, burst)],
@@ -60,5 +66,9 @@ for (const [name, made] of [
     if (!state.best) continue;
     const [atSteady, atBurst] = capacities(state.best.candidate);
     const cells = [name.padEnd(19), `${seed}`.padStart(4), ` ${wordsOf(state.best.candidate).padEnd(54)}`];
-    console.log([...cells, `${atSteady}`.padStart(6), `${atBurst}`.padStart(6), `${state.counts.measurements}`.padStart(8)].join(' '));
+    console.log(
+      [...cells, `${atSteady}`.padStart(6), `${atBurst}`.padStart(6), `${state.counts.measurements}`.padStart(8)].join(
+        ' ',
+      ),
+    );
   }

@@ -30,9 +30,9 @@ export function describeWorkloads(
   measurement: Measurement,
   goal: Goal | undefined,
   candidate: Candidate | undefined,
-  { rule }: StartedWorkloads,
+  studied: StartedWorkloads,
 ): readonly string[] {
-  const deciding = goal && candidate ? decidingWorkload(measurement, candidate, goal, robustRuleOf(rule)) : null;
+  const deciding = goal && candidate ? decidingWorkload(measurement, candidate, goal, studied) : null;
   return (measurement.workloads ?? []).map((each) => {
     const mark = each === deciding ? ' ← decides' : '';
     return `${plainLine(each.workload, 40)}: ${describeMeasurement(each, goal, candidate)}${mark}`;

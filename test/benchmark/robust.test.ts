@@ -7,7 +7,7 @@ import { planOf } from '../../src/workload/plan/plan-of.ts';
 import { readWorkload } from '../../src/workload/read-workload.ts';
 import type { StudyWorkload } from '../../src/workload/study-workloads.ts';
 
-const [steady, burst] = await Promise.all(
+const [steady, burst] = (await Promise.all(
   ['steady', 'burst'].map(async (name): Promise<StudyWorkload> => {
     const workload = await readWorkload(`examples/robust/${name}.yaml`);
     const plans = new Map<number, ArrivalPlan>();
@@ -18,7 +18,7 @@ const [steady, burst] = await Promise.all(
     };
     return { name, weight: 1, perLevel: 1, planAt };
   }),
-) as [StudyWorkload, StudyWorkload];
+)) as [StudyWorkload, StudyWorkload];
 
 const problem = (...workloads: [StudyWorkload, ...StudyWorkload[]]) =>
   problemUnder(encoder, { rule: { kind: 'worst' }, workloads });

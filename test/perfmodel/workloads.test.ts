@@ -28,7 +28,10 @@ const inGroupsOf =
   (perSecond: number): ArrivalPlan => {
     const count = perSecond * SECONDS;
     return {
-      arrivalsNs: Float64Array.from({ length: count }, (_, index) => (Math.floor(index / size) * size * 1e9) / perSecond),
+      arrivalsNs: Float64Array.from(
+        { length: count },
+        (_, index) => (Math.floor(index / size) * size * 1e9) / perSecond,
+      ),
       classOf: Uint16Array.from({ length: count }, (_, index) => index % 2),
       classes: ['short', 'long'],
       durationNs: SECONDS * 1e9,
@@ -58,14 +61,21 @@ function measuredUnder(config: ReturnType<typeof configOf>, { planAt }: StudyWor
   const { mean, p50, p90, p95, p99 } = found.latencyNs;
   return measured(perSecond, found.requestsPerSecond, ms(p99), {
     level: { mode: 'request-rate', value: perSecond },
-    latencyMs: { ...{ avg: ms(mean), p50: ms(p50), p90: ms(p90) }, ...{ p95: ms(p95), p99: ms(p99), max: ms(p99), min: 0, std: 0 } },
+    latencyMs: {
+      ...{ avg: ms(mean), p50: ms(p50), p90: ms(p90) },
+      ...{ p95: ms(p95), p99: ms(p99), max: ms(p99), min: 0, std: 0 },
+    },
     server: {
       ...{ queueUs: found.queueNs / 1e3, computeInputUs: 0, computeInferUs: found.computeNs / 1e3 },
       ...{ computeOutputUs: 0, overheadUs: 0, requestUs: 0 },
       ...{ successCount: found.requests, inferenceCount: found.requests, executionCount: 1, failCount: 0 },
       cache: { hitCount: 0, hitUs: 0, missCount: 0, missUs: 0 },
       batches: [...found.executions]
-        .map((executions, size) => ({ size, executions, meanExecutionUs: executionNs(law, Math.max(1, size), 1) / 1e3 }))
+        .map((executions, size) => ({
+          size,
+          executions,
+          meanExecutionUs: executionNs(law, Math.max(1, size), 1) / 1e3,
+        }))
         .filter(({ executions }) => executions > 0),
     },
   });
@@ -103,7 +113,10 @@ describe('a simulator under workloads', () => {
     const choice = choiceOf(candidateOf(other));
     const worst = fitted({ kind: 'worst' }, [steady, groups]).predict(choice, 360);
     const mean = fitted({ kind: 'mean' }, [steady, { ...groups, weight: 3 }]).predict(choice, 360);
-    const [even, grouped] = [steady, groups].map((each) => measuredUnder(other, each, 360).latencyMs.p99) as [number, number];
+    const [even, grouped] = [steady, groups].map((each) => measuredUnder(other, each, 360).latencyMs.p99) as [
+      number,
+      number,
+    ];
     expect(grouped).toBeGreaterThan(1.2 * even);
     expect((worst?.latency ?? 0) / grouped).toBeCloseTo(1, 1);
     expect((mean?.latency ?? 0) / (0.25 * even + 0.75 * grouped)).toBeCloseTo(1, 1);

@@ -2,8 +2,8 @@ import { NS_PER_S } from '../../base/units.ts';
 import type { ClientFigures } from '../../queueing/tally.ts';
 import { type RobustRule, robustFigure } from '../../workload/robust-rule.ts';
 import type { StudyWorkload, StudyWorkloads } from '../../workload/study-workloads.ts';
-import { figuresOf, type Simulated, type SimulatedFigures, type SimulatedRun } from '../simulated.ts';
 import { leastGoodput } from '../goodput.ts';
+import { figuresOf, type Simulated, type SimulatedFigures, type SimulatedRun } from '../simulated.ts';
 import type { OfferedLoad } from './offered-load.ts';
 
 /**

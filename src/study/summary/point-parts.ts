@@ -1,5 +1,5 @@
 import type { LoadLevel } from '../../loadgen/types.ts';
-import type { Measurement } from '../../profiler/measurement.ts';
+import type { Measurement, WorkloadMeasurement } from '../../profiler/measurement.ts';
 import type { TokenFigures } from '../../profiler/token-figures.ts';
 import type { Topology } from '../../space/topology.ts';
 import type { CandidateShape } from '../../space/types.ts';
@@ -40,8 +40,20 @@ type Told<T> = T extends number ? Figure : T extends string ? T : { readonly [K 
 /** The times and rates of a language model's tokens, as the measurement has them. */
 export type TokenPoint = Told<TokenFigures>;
 
-/** The parts of a point by model, absent for one model alone, and those of tokens, absent for other than language models. */
+/** What was measured under one of several workloads, at its own rate. */
+export interface WorkloadPoint extends FrontPoint {
+  /** Requests per second within all limits; absent without limits. */
+  readonly goodput?: Figure;
+  /** Whether the rule of the study takes its figure: of the budgeted percentile, or of the first objective. */
+  readonly decides: boolean;
+}
+
+/**
+ * The parts of a point by model, absent for one model alone, those of tokens, absent for other than language models, and those by workload, absent where a
+ * study has not several.
+ */
 export interface PointParts {
+  readonly workloads?: { readonly [workload: string]: WorkloadPoint };
   readonly tokens?: TokenPoint;
   readonly fronts?: { readonly [model: string]: FrontPoint };
   readonly stages?: { readonly [model: string]: StagePoint };
@@ -73,6 +85,23 @@ export function partsOfPoint(
     ...(fronts.length > 0 && { fronts: Object.fromEntries(fronts) }),
     ...(stages.length > 0 && { stages: Object.fromEntries(stages) }),
   };
+}
+
+/** Returns what was measured under each of several workloads; `deciding` is the one whose figure the rule takes. */
+export function workloadPoints(
+  { workloads }: Measurement,
+  deciding: WorkloadMeasurement | null,
+): Pick<PointParts, 'workloads'> {
+  if (!workloads) return {};
+  const points = workloads.map((each): [string, WorkloadPoint] => [
+    each.workload,
+    {
+      ...frontPoint(each),
+      ...(each.goodput && { goodput: figure(each.goodput.value) }),
+      decides: each === deciding,
+    },
+  ]);
+  return { workloads: Object.fromEntries(points) };
 }
 
 const told = (value: unknown): unknown => {
