@@ -65,10 +65,10 @@ export interface Simulator {
   readonly stageShares: ReadonlyMap<string, number> | null;
   /** How each model of a network is used at that level; null where the choice cannot serve such requests. Absent for one model alone. */
   stageLoads?(choice: Choice, level: number): ReadonlyMap<string, StageLoad> | null;
+  /** It simulates the requests that keep their limits (`Simulated.goodput`). */
+  readonly goodput?: true;
   /** It simulates figures of tokens as well (`Simulated.tokens`). */
   readonly tokens?: true;
-  /** It simulates the requests that keep the limits of their class (`Simulated.goodput`). */
-  readonly goodput?: true;
   /** Says what holds a network back, and what one more instance would do; null for one model alone. */
   bottleneck?(choice: Choice, level: number): StageBottleneck | null;
 }
@@ -228,7 +228,7 @@ function simulated(
         loadsAt(workloads, level, MOST_ARRIVALS).map((load) => {
           const extent = { warmUpRequests: 0, requests: load.plan.arrivalsNs.length };
           return simulateUnder(choice, trafficUnder(load, kind), extent, (found) =>
-            figuresUnder(load, found, samplesPerRequest, percentile),
+            figuresUnder(load, found, samplesPerRequest, { percentile, limits }),
           );
         }),
       );
@@ -244,11 +244,10 @@ function simulated(
   const runs = memoizedRuns(run);
   return {
     ...runs.figures,
-    ...(limits && { goodput: true as const }),
     uncertainty: (choice, level) => runs.at(choice, level)?.uncertainty ?? 0,
     lawOf: lawFor,
     stageShares: null,
-    ...(workloads && hasLimits(workloads) && { goodput: true }),
+    ...((limits || (workloads && hasLimits(workloads))) && { goodput: true as const }),
     mostThroughput: (choice, level) => {
       if (mode !== 'concurrency') return Number.POSITIVE_INFINITY;
       const samplesPerRequest = choice.clientBatch ?? usualSamples;

@@ -4,6 +4,7 @@ import type { Chart } from './charts/svg.ts';
 import { type Html, html, none } from './html.ts';
 import { headAssets, pageScript } from './page/assets.ts';
 import { type ChartName, MOST_LINES, studyCharts } from './page/charts.ts';
+import { classesSection } from './page/classes-section.ts';
 import { comparison } from './page/comparison.ts';
 import { figure } from './page/figure.ts';
 import { importanceSection } from './page/importance-section.ts';
@@ -44,6 +45,7 @@ ${workloadsSection(state)}
 ${stagesSection(state)}
 ${chartsSection(state, charts)}
 ${tokensSection(state, charts)}
+${classesSection(state)}
 ${speedSection(state, summary.speed)}
 ${importanceSection(state)}
 ${whatIfSection(state)}

@@ -1,15 +1,12 @@
 import { TrituneError } from '../../base/errors.ts';
-import { watchTogether } from '../../loadgen/client/cost.ts';
-import type { LoadLevel } from '../../loadgen/types.ts';
 import type { LevelOptions } from '../../profiler/level-options.ts';
-import { measureLevel } from '../../profiler/measure-level.ts';
-import { measureMix } from '../../profiler/measure-mix.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import { devicesOf } from '../server/devices.ts';
 import type { OpenServer } from '../server/open-server.ts';
 import { checkEndOnly } from '../traffic/limits.ts';
 import { requestsOf } from '../traffic/requests.ts';
-import { classInputsOf, frontsOf, hasClasses, limitsOf, type WorkloadFront } from '../traffic/workload.ts';
+import { classInputsOf, frontsOf, type WorkloadFront } from '../traffic/workload.ts';
+import { limitsOfAll, measureFronts } from './front-share.ts';
 import { type LevelListener, type LevelTarget, measuringOf, reported } from './measuring.ts';
 import { type FrontAsked, type OpenFront, openFront } from './open-front.ts';
 import type { ProfilePlan } from './plan.ts';
@@ -63,7 +60,6 @@ export async function openProfileTarget(
   const fronts = await openAll(opened, asked, spec, plan);
   const [first] = fronts;
   const devices = devicesOf(opened, modelsOf({ model }, plan)[0]);
-  const watches = fronts.map(({ options }) => options.watchClient);
   const isDecoupled = fronts.some((front) => front.isDecoupled);
   const limits = limitsOfAll(spec, plan);
   return {
@@ -79,14 +75,12 @@ export async function openProfileTarget(
         ...measuringOf(spec, plan),
         onProgress: (progress) => listener.onProgress(progress),
         deviceProbe: devices.probe,
-        watchClient: watches.length === 1 ? watches[0] : () => watchTogether(watches.map((watch) => watch())),
       } satisfies Partial<LevelOptions>;
-      const sent = fronts.flatMap(({ options }, index) => {
-        const share = shareAt(asked[index]?.part, level, plan);
-        return share === null ? [] : [{ ...common, ...options, ...limits, ...share }];
-      });
-      const [only] = sent as [LevelOptions];
-      const measurement = sent.length === 1 ? await measureLevel({ ...only, level }) : await measureMix(common, sent);
+      const measurement = await measureFronts(
+        common,
+        fronts.map(({ options }, index) => ({ ...options, ...limits, part: asked[index]?.part })),
+        plan,
+      );
       return reported(measurement, plan, isDecoupled);
     },
     close: async () => {
@@ -119,25 +113,4 @@ async function openAll(
     throw error;
   }
   return fronts as [OpenFront, ...OpenFront[]];
-}
-
-/** What a front plays of a level; null where none of its requests is due at so low a rate. */
-function shareAt(
-  part: WorkloadFront | undefined,
-  level: LoadLevel,
-  { workload }: ProfilePlan,
-): Pick<LevelOptions, 'level' | 'scheduleAt'> | null {
-  if (!part || !workload) return { level };
-  const own = part.partAt(level.value);
-  const requests = own.arrivalsNs.length;
-  if (requests === 0) return null;
-  const share = requests / workload.planAt(level.value).arrivalsNs.length;
-  return { level: { ...level, value: level.value * share }, scheduleAt: () => ({ kind: 'arrivals', plan: own }) };
-}
-
-/** What requests are held to where their class says nothing. */
-function limitsOfAll({ goodput }: ProfileSpec, { workload }: ProfilePlan): Pick<LevelOptions, 'limits'> {
-  const [only] = workload && !hasClasses(workload.workload) ? workload.workload.classes : [];
-  const limits = (only && limitsOf(only)) ?? goodput;
-  return limits ? { limits } : {};
 }

@@ -1,5 +1,5 @@
 import { TrituneError } from '../../base/errors.ts';
-import { classedSet } from '../../loadgen/classed-set.ts';
+import { type ClassRequests, classedSet } from '../../loadgen/classed-set.ts';
 import type { PreparedInputs } from '../../loadgen/inputs.ts';
 import type { RequestSet } from '../../loadgen/types.ts';
 import type { RequestLimits } from '../../queueing/continuous/request-limits.ts';
@@ -71,6 +71,10 @@ export function frontsOf({ workload, planAt }: PlayedWorkload, model: string | u
   });
 }
 
+/** Returns how many requests of each of its classes a front gets in a pass, at a rate of the whole workload. */
+export const classShares = (front: WorkloadFront, perSecond: number): readonly number[] =>
+  classCounts(front.partAt(perSecond));
+
 /** Returns a class's limits; undefined where it has none, so that those of the command count. */
 export const limitsOf = ({ limits }: Pick<RequestClass, 'limits'>): RequestLimits | undefined =>
   Object.keys(limits).length > 0 ? limits : undefined;
@@ -95,16 +99,16 @@ export async function classInputsOf(
   for (const { requests } of front.classes) inputs.push(await requestsOf({ ...options, ...requests }, original));
   const [only] = inputs;
   if (only && !hasClasses(workload)) return only;
-  const shares = classCounts(front.partAt(perSecond));
+  const shares = classShares(front, perSecond);
   const known: { readonly sets: readonly RequestSet[]; readonly joint: RequestSet }[] = [];
   const jointOf = (sets: readonly RequestSet[]): RequestSet => {
     const before = known.find((each) => each.sets.every((set, index) => set === sets[index]));
     if (before) return before.joint;
     const joint = classedSet(
-      sets.map((set, index) => {
+      sets.map((set, index): ClassRequests => {
         const each = front.classes[index] as RequestClass;
         return { name: each.name, limits: limitsOf(each), set, share: shares[index] as number };
-      }) as [Parameters<typeof classedSet>[0][0]],
+      }) as [ClassRequests, ...ClassRequests[]],
     );
     known.push({ sets, joint });
     return joint;

@@ -7,6 +7,7 @@ import type { Topology } from '../../space/topology.ts';
 import { hasLimits, type StudyWorkloads } from '../../workload/study-workloads.ts';
 import { type Choice, largestRequest } from '../modelled-config.ts';
 import {
+  type FigureOptions,
   figuresOf,
   meanUncertainty,
   memoizedRuns,
@@ -99,7 +100,6 @@ export function networkSimulatorOf(
   const runs = memoizedRuns(run);
   return {
     ...runs.figures,
-    ...(limits && { goodput: true as const }),
     uncertainty(choice, level, front = null) {
       const found = runs.at(choice, level);
       return (front === null ? found?.uncertainty : (found?.ofFronts.get(front) ?? found?.uncertainty)) ?? 0;
@@ -118,7 +118,7 @@ export function networkSimulatorOf(
       }, 0);
     },
     bound: networkBounds(fitted, surroundings),
-    ...(workloads && hasLimits(workloads) && { goodput: true }),
+    ...((limits || (workloads && hasLimits(workloads))) && { goodput: true as const }),
     stageShares: stageSharesOf(fitted),
     stageLoads: (choice, level) => runs.at(choice, level)?.loads ?? null,
     bottleneck: (choice, level) =>
@@ -162,7 +162,7 @@ function stageSharesOf({ observations }: FittedNetwork): ReadonlyMap<string, num
 }
 
 /** What is asked of a simulation. */
-interface Asked extends Pick<SimulatorOptions, 'percentile' | 'limits'> {
+interface Asked extends FigureOptions {
   readonly samplesOf: (front: string) => number;
   readonly inFlight: number;
   /** What arrived at each front under a workload; absent without one. */
@@ -209,7 +209,7 @@ function runOf(
     const load = loads[place];
     const samples = samplesOf(front.name);
     const own = load
-      ? figuresUnder(load, front, samples, percentile)
+      ? figuresUnder(load, front, samples, { percentile, limits })
       : figuresOf(front, samples, { percentile, limits });
     return [front.name, own] as const;
   });
@@ -251,11 +251,10 @@ function together(
 ): SimulatedFigures {
   const all = allFronts(fronts);
   const at = (share: number): number => nsToMs(all.quantileNs(share));
+  const hasGoodput = figures.every(([, { goodput }]) => goodput !== undefined);
   return {
     throughput: figures.reduce((sum, [, { throughput }]) => sum + throughput, 0),
-    ...(figures.some(([, { goodput }]) => goodput !== undefined) && {
-      goodput: figures.reduce((sum, [, { goodput = 0 }]) => sum + goodput, 0),
-    }),
+    ...(hasGoodput && { goodput: figures.reduce((sum, [, { goodput = 0 }]) => sum + goodput, 0) }),
     latency: at(percentile / 100),
     'latency-avg': nsToMs(all.meanNs),
     'latency-p50': at(0.5),

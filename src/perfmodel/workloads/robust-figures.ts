@@ -2,8 +2,14 @@ import { NS_PER_S } from '../../base/units.ts';
 import type { ClientFigures } from '../../queueing/tally.ts';
 import { type RobustRule, robustFigure } from '../../workload/robust-rule.ts';
 import type { StudyWorkload, StudyWorkloads } from '../../workload/study-workloads.ts';
-import { leastGoodput } from '../goodput.ts';
-import { figuresOf, type Simulated, type SimulatedFigures, type SimulatedRun } from '../simulated.ts';
+import {
+  type FigureOptions,
+  figuresOf,
+  type Simulated,
+  type SimulatedFigures,
+  type SimulatedRun,
+} from '../simulated.ts';
+import { leastGoodput } from './goodput.ts';
 import type { OfferedLoad } from './offered-load.ts';
 
 /**
@@ -14,13 +20,16 @@ export function figuresUnder(
   { workload: { limitsNs }, plan: { durationNs } }: OfferedLoad,
   found: ClientFigures,
   samplesPerRequest: number,
-  percentile: number,
+  options: FigureOptions,
 ): SimulatedFigures {
-  const figures = figuresOf(found, samplesPerRequest, { percentile });
+  const figures = figuresOf(found, samplesPerRequest, options);
   const spanS = Math.max(durationNs / NS_PER_S, found.requests / found.requestsPerSecond);
   return {
     ...figures,
     throughput: (found.requests * samplesPerRequest) / spanS,
+    ...(figures.goodput !== undefined && {
+      goodput: (figures.goodput * found.requests) / found.requestsPerSecond / spanS,
+    }),
     ...(limitsNs && { goodput: Math.max(leastGoodput(found.requests / spanS), found.goodRequests / spanS) }),
   };
 }

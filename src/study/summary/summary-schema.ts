@@ -5,7 +5,7 @@ import type { Topology } from '../../space/topology.ts';
 import type { Explanation } from '../analysis/explain/explain.ts';
 import type { SpeedSummary } from '../speed/summary.ts';
 import type { NoiseFloor } from './noise-floor.ts';
-import type { FrontPoint, StagePoint, TokenPoint, WorkloadPoint } from './point-parts.ts';
+import type { ClassPoint, FrontPoint, StagePoint, TokenPoint, WorkloadPoint } from './point-parts.ts';
 import type { Prediction } from './prediction.ts';
 import type { RankedModel, SeriesEntry, SeriesSummary } from './series-summary.ts';
 import type { StandingPoint, Summary, SummaryPoint } from './summary.ts';
@@ -117,6 +117,19 @@ const tokenPoint: z.ZodType<TokenPoint> = z
   })
   .meta({ id: 'tokens', description: 'the times and rates of tokens' });
 
+const classPoint: z.ZodType<ClassPoint> = z
+  .strictObject({
+    name: text,
+    model: text.optional().describe('where the classes of several models were measured together'),
+    requests: figure,
+    failures: figure.describe('those that were due and not sent too'),
+    throughput: tokenInterval.describe('successful requests per second'),
+    goodput: tokenInterval.optional().describe('requests per second within all limits of the class'),
+    latencyMs: tokenTimes.describe('at a request rate from the time due'),
+    budgetLatencyMs: z.strictObject({ percentile: figure, ...intervalFields }).optional(),
+  })
+  .meta({ id: 'requestClass', description: 'what the requests of one class saw' });
+
 const pointFields = {
   trial: count,
   fingerprint: text,
@@ -135,6 +148,10 @@ const pointFields = {
   stable: z.boolean(),
   openLoop: openLoop.optional().describe('at a request rate only'),
   tokens: tokenPoint.optional().describe('of a language model only'),
+  goodput: tokenInterval
+    .optional()
+    .describe('requests per second that keep all limits of their class; absent without limits'),
+  classes: z.array(classPoint).readonly().optional().describe('by request class, where there are several'),
   fronts: z
     .record(text, frontPoint)
     .optional()
