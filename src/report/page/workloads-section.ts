@@ -40,7 +40,7 @@ function introduction({ rule, holdout, of }: StartedWorkloads): string {
   const held =
     holdout === undefined
       ? ''
-      : ` The search saw the first ${formatFigure(100 * (1 - holdout))} % of each trace, the final the rest; what is made up was drawn anew.`;
+      : ` The search did not see ${formatFigure(100 * holdout)} % of each trace, by which the final judges; what is made up was drawn anew.`;
   return `Tuned for ${names}. Levels are mean requests per second${of.length > 1 ? ` of ${of[0]?.name}` : ''}.${several}${held}`;
 }
 
