@@ -20,7 +20,7 @@ import type { Doubted, Goal, TrialFailure } from '../study/types.ts';
 import type { TunerEvent } from '../tuner/seams.ts';
 import { describeMeasurement } from './measurement-line.ts';
 import { describeParts } from './part-lines.ts';
-import { describeWorkloads, workloadLines } from './workload-lines.ts';
+import { describeWorkloads, workloadLines } from './studied-workloads.ts';
 
 /** Writes one line of text. */
 export type Print = (line: string) => void;

@@ -11,8 +11,6 @@ import type { Candidate } from '../space/types.ts';
 import { hasLimits, type StudyWorkloads } from '../workload/study-workloads.ts';
 import { USUAL_PER_SAMPLE } from './affine-line.ts';
 import { atClientBatch, type Choice, choiceOf, largestRequest } from './modelled-config.ts';
-import type { Observation } from './observation.ts';
-import { isModelled, observationsOf } from './observations.ts';
 import type { WithoutParts } from './parts.ts';
 import { type ServiceTimes, serviceTimesOf } from './service-times.ts';
 import {
@@ -24,7 +22,7 @@ import {
   type SimulatedRun,
   type StageLoad,
 } from './simulated.ts';
-import { arrivalsIn, underEach } from './workloads/observed-arrivals.ts';
+import { observe } from './workloads/observe.ts';
 import { loadsAt, trafficUnder } from './workloads/offered-load.ts';
 import { figuresUnder, robustRun } from './workloads/robust-figures.ts';
 
@@ -131,30 +129,6 @@ export function simulatorOf(measured: readonly Measured[], options: SimulatorOpt
   if (!serviceTimes) return guessed(measured, options);
   const samples = median(observed.flatMap(({ observations }) => observations.map((each) => each.samplesPerRequest)));
   return simulated(serviceTimes.of, serviceTimes.uncertainty, samples, serviceTimes.roundTripNs, options);
-}
-
-/**
- * Returns the observations of a choice, one for each workload that was measured. An open loop counts as the closed loop with as many requests in
- * flight, by Little's law; under a workload its arrivals are known.
- */
-function observe(
-  choice: Choice,
-  measurements: readonly Measurement[],
-  workloads: StudyWorkloads | undefined,
-): Observation[] {
-  if (!isModelled(choice.candidate.shape)) return [];
-  return measurements.flatMap(underEach).flatMap((measurement) => {
-    const closed = asClosedLoop(measurement);
-    const observed = observationsOf({ candidate: choice.candidate, measurements: [closed] });
-    const plan = arrivalsIn(workloads, measurement);
-    return observed.map((observation) => ({ ...observation, ...(plan && { arrivalsNs: plan.arrivalsNs }) }));
-  });
-}
-
-function asClosedLoop(measurement: Measurement): Measurement {
-  if (measurement.level.mode === 'concurrency') return measurement;
-  const inFlight = Math.max(1, Math.round((measurement.throughput.value * measurement.latencyMs.avg) / 1e3));
-  return { ...measurement, level: { mode: 'concurrency', value: inFlight } };
 }
 
 function slowed(law: ServiceLaw, factor: number): ServiceLaw {

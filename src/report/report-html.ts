@@ -16,6 +16,7 @@ import { tokensSection } from './page/tokens-section.ts';
 import { failuresSection, trialsSection } from './page/trials-section.ts';
 import { levelText, notices, verdict } from './page/verdict.ts';
 import { whatIfSection } from './page/what-if-section.ts';
+import { workloadsSection } from './page/workloads-section.ts';
 
 /**
  * The study as one self-contained page, finished or not: it loads nothing, suits light, dark and paper, and can be read
@@ -40,6 +41,7 @@ ${notices(state, summary)}
 ${level === '' ? none : html`<p>${level}</p>`}
 ${summary.explanation ? html`<p>${summary.explanation.text}</p>` : none}
 ${comparison(state, summary)}
+${workloadsSection(state)}
 ${stagesSection(state)}
 ${chartsSection(state, charts)}
 ${tokensSection(state, charts)}

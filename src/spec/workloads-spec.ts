@@ -32,7 +32,7 @@ export const workloadsSpec = z
       .gt(0)
       .lt(1)
       .optional()
-      .describe('The last share of each trace is for the final, which judges the pick; the search does not see it'),
+      .describe('The share of each trace that the search does not see: the final judges the pick by it'),
   })
   .refine(
     ({ files, weights }) => weights === undefined || weights.length === files.length,

@@ -82,13 +82,20 @@ describe('a workload file', () => {
       "classOf.0: there is no class 'x'",
       'thumb',
     ],
-    ['fromPerSecond: 50, toPerSecond: 400', 'fromPerSecond: 0, toPerSecond: 0', 8, 'no request ever comes', 'above 0'],
   ])('with %s as %s is refused at its line with what to write', async (from, to, line, what, hint) => {
     const error = await refusal(evening.replace(from, to));
     expect(error).toMatchObject({ code: 'INPUT_INVALID' });
     expect(String(error)).toContain(`/data/evening.yaml, line ${line}: `);
     expect(String(error)).toContain(what);
     expect((error as { hint: string }).hint).toContain(hint);
+  });
+
+  it('in which no request ever comes is refused', async () => {
+    const phases = ['process: poisson, perSecond: 0', 'process: ramp, fromPerSecond: 0, toPerSecond: 0'];
+    const text = phases.map((phase) => `  - { durationS: 5, arrivals: { ${phase} } }`).join('\n');
+    expect(String(await refusal(`workloadVersion: 1\nphases:\n${text}\n`))).toContain(
+      'line 2: phases: no request ever',
+    );
   });
 
   it.each(['', '[]', 'a: [', '{workloadVersion: 1, phases: []}'])('that says %j is refused', async (text) => {

@@ -17,7 +17,7 @@ import {
   type StageLoad,
 } from '../simulated.ts';
 import type { Measured, Simulator, SimulatorOptions, StageBottleneck } from '../simulator.ts';
-import { separated } from '../workloads/observed-arrivals.ts';
+import { underEach } from '../workloads/observed-arrivals.ts';
 import { figuresUnder, meanOver, robustRun } from '../workloads/robust-figures.ts';
 import { networkBounds } from './bound.ts';
 import { deviceOf, type Running } from './device-sharing.ts';
@@ -55,7 +55,7 @@ export function networkSimulatorOf(
   options: SimulatorOptions,
 ): Simulator {
   const { mode, percentile, seed, limits, without, requests: most = REQUESTS, workloads } = options;
-  const apart = separated(measured);
+  const apart = measured.map((each) => ({ ...each, measurements: each.measurements.flatMap(underEach) }));
   const fitted = fitNetwork(apart, topology, without, options.expectedTime);
   const surroundings = fitSurroundings(fitted, apart, options);
   const samplesOf = (choice: Choice) => (front: string) =>

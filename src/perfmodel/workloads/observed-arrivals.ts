@@ -1,7 +1,6 @@
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { ArrivalPlan } from '../../workload/arrival-plan.ts';
 import type { StudyWorkloads } from '../../workload/study-workloads.ts';
-import type { Measured } from '../simulator.ts';
 import { excerptAt } from './offered-load.ts';
 
 /** Arrivals of an observation that are simulated again. */
@@ -14,10 +13,6 @@ export interface UnderOne extends Measurement {
 
 /** Returns what a measurement says of each workload: itself where it does not tell them apart. */
 export const underEach = (measurement: Measurement): readonly UnderOne[] => measurement.workloads ?? [measurement];
-
-/** Returns the choices with what was measured under each workload in place of what a rule made of that. */
-export const separated = (measured: readonly Measured[]): readonly Measured[] =>
-  measured.map((each) => ({ ...each, measurements: each.measurements.flatMap(underEach) }));
 
 /** Returns what arrived during a measurement under one workload, or an excerpt; undefined without workloads. */
 export function arrivalsIn(studied: StudyWorkloads | undefined, measurement: UnderOne): ArrivalPlan | undefined {

@@ -1,6 +1,7 @@
 import type { Measurement, WorkloadMeasurement } from '../../profiler/measurement.ts';
 import type { Candidate } from '../../space/types.ts';
-import { decidingIndex, type RobustRule } from '../../workload/robust-rule.ts';
+import { decidingIndex, robustRuleOf } from '../../workload/robust-rule.ts';
+import type { StartedWorkloads } from '../records/records.ts';
 import type { Goal } from '../types.ts';
 import { metricsOf } from './metrics/registry.ts';
 
@@ -12,9 +13,11 @@ export function decidingWorkload(
   { workloads, level }: Measurement,
   candidate: Candidate,
   goal: Goal,
-  rule: RobustRule,
+  studied: Pick<StartedWorkloads, 'rule'> | undefined,
 ): WorkloadMeasurement | null {
-  if (!workloads || rule.kind === 'mean') return null;
+  if (!workloads || !studied) return null;
+  const rule = robustRuleOf(studied.rule);
+  if (rule.kind === 'mean') return null;
   const read = goal.budget
     ? ({ budgetLatencyMs }: WorkloadMeasurement) => budgetLatencyMs.value
     : objectiveOf(candidate, goal, level.value);

@@ -79,7 +79,7 @@ export interface StudyStarted extends Stamped {
 export interface StartedWorkloads {
   /** How figures under several become one: `worst`, `mean` or `quantile:SHARE`. */
   readonly rule: string;
-  /** The share of each trace that only the final sees. Absent: nothing is held out. */
+  /** The share of each trace that only the final sees, in blocks of time. Absent: nothing is held out. */
   readonly holdout?: number;
   /** In their order; the level of the study is the mean requests per second of the first. */
   readonly of: readonly StartedWorkload[];

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { TrituneError } from '../../../base/errors.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
 import type { StartedWorkloads } from '../../../study/records/records.ts';
-import { heldOut } from '../../../workload/hold-out.ts';
 import { meanRateOf } from '../../../workload/plan/plan-of.ts';
 import { readWorkload } from '../../../workload/read-workload.ts';
 import { robustRuleOf } from '../../../workload/robust-rule.ts';
+import { type SplitWorkload, splitWorkload } from '../../../workload/split.ts';
 import type { StudyWorkloads } from '../../../workload/study-workloads.ts';
 import type { Workload } from '../../../workload/workload.ts';
 import { durationOf } from '../../../workload/workload.ts';
@@ -57,9 +57,9 @@ export async function readWorkloads(spec: StudySpec): Promise<StudiedWorkloads |
   const parts = whole.map((workload, place) => {
     const search = (part: Workload): StudiedWorkload => as(part, place, seedOf(spec, place));
     if (holdout === undefined) return { search: search(workload), final: search(workload) };
-    const held = heldOut(workload, holdout);
+    const { train, holdout: rest } = splitOf(workload, holdout, spec.seed);
     // Other draws of what is made up.
-    return { search: search(held.search), final: as(held.final, place, seedOf(spec, place + whole.length)) };
+    return { search: search(train), final: as(rest, place, seedOf(spec, place + whole.length)) };
   });
   const all = parts.map(({ search }) => search) as [StudiedWorkload, ...StudiedWorkload[]];
   return {
@@ -79,6 +79,15 @@ export async function readWorkloads(spec: StudySpec): Promise<StudiedWorkloads |
       })),
     },
   };
+}
+
+/** Parts of one name. What has no trace is whole in both: the final draws it anew. */
+function splitOf(workload: Workload, holdoutShare: number, seed: number): SplitWorkload {
+  const hasTrace = workload.phases.some(({ arrivals }) => arrivals.process === 'trace');
+  if (!hasTrace) return { train: workload, holdout: workload };
+  const { train, holdout } = splitWorkload(workload, { holdoutShare, seed });
+  const { name } = workload;
+  return { train: { ...train, name }, holdout: { ...holdout, name } };
 }
 
 /** Workloads of one seed would have their bursts at the same moments. */

@@ -17,7 +17,7 @@ import { type FirstRequests, lookFirst } from '../../../app/traffic/first-reques
 import { assumptionsOf } from '../../../app/traffic/requests.ts';
 import { formatDuration, formatMs, plainLine } from '../../../base/format.ts';
 import { MS_PER_S } from '../../../base/units.ts';
-import { workloadLines } from '../../../headless/workload-lines.ts';
+import { workloadLines } from '../../../headless/studied-workloads.ts';
 import type { SeriesSpec } from '../../../spec/series-spec.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
 import { exitCodes } from '../../exit-codes.ts';

@@ -150,7 +150,7 @@ export const tuneOptionTable: OptionTable<Omit<TuneFlags, 'modelAnalyzer'>> = {
   },
   workloadHoldout: {
     flags: '--workload-holdout <share>',
-    help: 'the search sees the first part of each trace of a --workload, and the final judges the pick by the last share of it, such as 0.3; what is made up is drawn anew',
+    help: 'the share of each trace of a --workload that the search does not see, such as 0.3: the final judges the pick by it; what is made up is drawn anew',
     parse: share,
   },
   atol: {
