@@ -24,10 +24,10 @@ it('replays a published trace at 0.5, 1 and 2 times its rate, in virtual time', 
     expect(requests / (2 ** (index - 1) * TRACE_RATE * TRACE_S)).toBeCloseTo(1, 2);
   }
   const shares = replays.map(({ goodput, level }) => (goodput?.value ?? 0) / level.value);
-  // The mean rate alone would be served in time at each; the bursts are not.
+  // The mean rate alone would be served in time at each; at twice the rate the bursts are not.
   expect(shares[0]).toBeGreaterThan(0.99);
-  expect(shares[1]).toBeGreaterThan(0.85);
+  expect(shares[1]).toBeGreaterThan(0.99);
   expect(shares[2]).toBeLessThan(0.8);
-  const p99 = replays.map(({ budgetLatencyMs }) => budgetLatencyMs.value);
-  expect(p99).toEqual(p99.toSorted((a, b) => a - b));
+  const [, once, twice] = replays.map(({ budgetLatencyMs }) => budgetLatencyMs.value);
+  expect([once, Number(twice) > 5 * Number(once)]).toEqual([expect.closeTo(100, 6), true]);
 });
