@@ -85,6 +85,16 @@ export interface TuneOptions
   readonly batchSize?: NumberRange;
   readonly requestRate?: NumberRange;
   readonly requestDistribution: RequestDistribution;
+  /** Workload files. */
+  readonly workload?: readonly string[];
+  /** In the order of the files. */
+  readonly workloadWeights?: readonly number[];
+  /** How figures under several workloads become one: worst, mean, or quantile:SHARE. */
+  readonly robust?: string;
+  /** Durations of the workloads times this. */
+  readonly timeScale?: number;
+  /** The share of each trace that only the final sees. */
+  readonly workloadHoldout?: number;
   /** Per cent. */
   readonly precision: number;
   readonly stability: StabilityName;

@@ -1,9 +1,9 @@
-import type { LatencySummary, Measurement } from '../profiler/measurement.ts';
-import type { Interval } from '../stats/interval.ts';
+import type { LatencySummary, Measurement } from '../../profiler/measurement.ts';
+import type { Interval } from '../../stats/interval.ts';
 
 const times = ['ttft', 'itl', 'tpot'] as const;
 const statistics = ['avg', 'p50', 'p90', 'p95', 'p99'] as const;
-const rates = ['output-token-throughput', 'total-token-throughput', 'output-tokens-per-user', 'goodput'] as const;
+const rates = ['output-token-throughput', 'total-token-throughput', 'output-tokens-per-user'] as const;
 
 type TokenTime = (typeof times)[number];
 type Statistic = (typeof statistics)[number];
@@ -32,14 +32,11 @@ export function timeOf(name: Exclude<TokenFigureName, TokenRate>): {
   return { time, statistic: statistic ?? null };
 }
 
-/** Goodput below this share of the requests counts as this: a logarithm must exist, and nothing is lost below. */
-const LEAST_GOOD = 0.005;
-
 /** What figures are read from. */
-export type TokensRead = Pick<Measurement, 'tokens' | 'throughput'>;
+export type TokensRead = Pick<Measurement, 'tokens'>;
 
 /** Returns a measured figure with its 95 % interval; without one where the measurement has none of it. undefined where it lacks the figure. */
-export function readTokenFigure(name: TokenFigureName, { tokens, throughput }: TokensRead): Interval | undefined {
+export function readTokenFigure(name: TokenFigureName, { tokens }: TokensRead): Interval | undefined {
   if (!tokens) return undefined;
   switch (name) {
     case 'output-token-throughput':
@@ -48,8 +45,6 @@ export function readTokenFigure(name: TokenFigureName, { tokens, throughput }: T
       return tokens.totalTokensPerSecond;
     case 'output-tokens-per-user':
       return exactly(tokens.outputTokensPerSecondPerUser);
-    case 'goodput':
-      return tokens.goodput && atLeast(tokens.goodput, LEAST_GOOD * throughput.value);
   }
   const { time, statistic } = timeOf(name);
   if (statistic === null) return tokens.budget[budgets[time]];
@@ -64,13 +59,4 @@ function summaryOf(tokens: NonNullable<Measurement['tokens']>, time: TokenTime):
   return time === 'itl' ? tokens.itlMs : tokens.tpotMs;
 }
 
-/** Returns the least goodput that counts, of so many requests per second. */
-export const leastGoodput = (requestsPerSecond: number): number => LEAST_GOOD * requestsPerSecond;
-
 const exactly = (value: number): Interval => ({ value, low: value, high: value });
-
-const atLeast = ({ value, low, high }: Interval, least: number): Interval => ({
-  value: Math.max(value, least),
-  low: Math.max(low, least),
-  high: Math.max(high, least),
-});
