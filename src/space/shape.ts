@@ -43,6 +43,7 @@ function groupShape({ count = 1, name: _, ...place }: InstanceGroup): InstanceGr
     device: devices[place.kind ?? 'KIND_AUTO'],
     count: Math.max(1, count) * Math.max(1, place.gpus?.length ?? 1),
     place: canonicalJson(place),
+    ...((place.gpus?.length ?? 0) > 0 && { gpus: place.gpus }),
   };
 }
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { TrituneError } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
 import { goodputSpec } from './language-spec.ts';
+import { costSpec, priceList } from './price-spec.ts';
 import { promptSpec } from './prompt-spec.ts';
 import type { ReadOnly } from './read-only.ts';
 import { serverSpec } from './server-spec.ts';
@@ -111,6 +112,11 @@ export const studySpec = z.strictObject({
   adapter: text.optional().describe('A module with an adapter, for a server that is no Triton'),
   server: serverSpec.prefault({}).describe('Where the model is served'),
   goal: goalSpec.prefault({}).describe('What makes a config good enough, and what makes it better'),
+  prices: z
+    .union([text, priceList])
+    .optional()
+    .describe('What GPUs and instance types cost: a file, or what stands in it'),
+  cost: costSpec.optional().describe('Which of the prices count, and the rate that is to be served'),
   space: z
     .union([text, z.record(z.string(), z.json())])
     .optional()

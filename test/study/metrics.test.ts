@@ -18,6 +18,9 @@ const needWords: Readonly<Record<MetricNeed, string>> = {
   'host-metrics': 'CPU metrics',
   tokens: 'a language model',
   candidate: 'the config',
+  'gpu-count': 'the number of GPUs',
+  prices: 'prices',
+  rate: 'a rate',
 };
 
 /** A row of the table in docs/metrics.md. */

@@ -12,6 +12,7 @@ import { checkAdapter } from '../server/check-adapter.ts';
 import { commandLineWithoutValues, headersOf, withoutHeaderValues } from '../server/headers.ts';
 import { engineOfStudy } from './engine/engine-of-study.ts';
 import { findAdapter } from './find-adapter.ts';
+import { withPrices } from './cost-terms.ts';
 import { findSampler } from './find-sampler.ts';
 import { goalOf, levelsOf } from './goal.ts';
 
@@ -104,5 +105,8 @@ export function checkSpec(spec: StudySpec, metrics?: Metrics): void {
   headersOf(spec.server);
 }
 
-/** The spec as the journal keeps it: without the values of headers. */
-export const recordedSpec = (spec: StudySpec): StudySpec => ({ ...spec, server: withoutHeaderValues(spec.server) });
+/** The spec as the journal keeps it: without the values of headers, and with its prices instead of their file. */
+export const recordedSpec = (spec: StudySpec): StudySpec => ({
+  ...withPrices(spec),
+  server: withoutHeaderValues(spec.server),
+});

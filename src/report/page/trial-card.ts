@@ -70,7 +70,7 @@ function columnsFor(state: StudyState): readonly Column[] {
     head: metricHead(metric),
     cell: (measurement, { candidate }) => {
       const value = metricCell(metric, metrics.read(metric.name, measurement, candidate));
-      const interval = metric.interval?.of(measurement);
+      const interval = metric.interval?.of(measurement, candidate);
       return interval ? `${value} (${metricCell(metric, interval.low)} – ${metricCell(metric, interval.high)})` : value;
     },
   });

@@ -1,5 +1,6 @@
 import { candidateMetrics } from './candidate-metrics.ts';
 import { errorRate, loadMetrics } from './load-metrics.ts';
+import { gpuAndCostMetrics } from './cost-metrics.ts';
 import type { Metric } from './metric.ts';
 import { deviceMetrics, serverMetrics } from './server-metrics.ts';
 import { tokenMetrics } from './token-metrics.ts';
@@ -12,4 +13,5 @@ export const builtInEntries: readonly Metric[] = [
   errorRate,
   ...candidateMetrics,
   ...tokenMetrics,
+  ...gpuAndCostMetrics,
 ];

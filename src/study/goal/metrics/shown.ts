@@ -26,8 +26,11 @@ export function measuredMetrics(goal: Goal, placed: readonly string[], among: re
   );
 }
 
-/** Returns the metrics that tables of these measurements have columns for: all, but those of language models where none was measured. */
+/** Returns the metrics that tables of these measurements have columns for: all, but those of language models where none was measured, and those of
+ * cost without prices. */
 export function tableMetrics(metrics: Metrics, among: readonly Measurement[]): readonly Metric[] {
   const hasTokens = among.some(({ tokens }) => tokens !== undefined);
-  return metrics.all.filter(({ needs }) => hasTokens || !needs.includes('tokens'));
+  return metrics.all.filter(
+    ({ needs }) => (hasTokens || !needs.includes('tokens')) && !needs.includes('prices') && !needs.includes('rate'),
+  );
 }

@@ -4,7 +4,7 @@ import type { Measured } from '../../../perfmodel/simulator.ts';
 import type { Trial } from '../../types.ts';
 import { loadChance } from '../load-chance.ts';
 import { NOTHING, type Without } from './mechanisms.ts';
-import type { PosteriorModel } from './posterior-model.ts';
+import type { PosteriorModel } from './posterior/posterior-model.ts';
 
 /** Returns the model with feasibility and expected improvement multiplied by the chance that the choice loads at all. */
 export function withLoadFeasibility(

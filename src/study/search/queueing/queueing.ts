@@ -15,7 +15,7 @@ import { neighboursIn } from './joint-candidates.ts';
 import { NOTHING, type Without } from './mechanisms.ts';
 import { memoizeLast } from './memoize.ts';
 import { ownLevel, worthStaying } from './own-levels.ts';
-import type { PosteriorModel } from './posterior-model.ts';
+import type { PosteriorModel } from './posterior/posterior-model.ts';
 import { predictedFront } from './predicted-front.ts';
 import {
   fitModels,

@@ -61,7 +61,7 @@ function trialsWithoutGain(trials: readonly Trial[], goal: Goal): number {
     if (trial.failure !== null && trial.measurements.length === 0) continue;
     const measurement = trial.feasible ? chosenOf(trial) : undefined;
     const cost = measurement ? assess(measurement, trial.candidate, goal).cost : Number.POSITIVE_INFINITY;
-    const uncertainty = measurement ? costHalfWidth(measurement, goal) : 0;
+    const uncertainty = measurement ? costHalfWidth(measurement, trial.candidate, goal) : 0;
     count = cost < best - Math.max(Math.log1p(LEAST_GAIN), uncertainty) ? 0 : count + 1;
     best = Math.min(best, cost);
   }
