@@ -108,6 +108,7 @@ const ownShape = z.looseObject({
     preferredBatchSizes: z.array(z.number()),
     maxQueueDelayNs: z.number(),
     instances: z.number(),
+    devices: z.number().optional(),
     dynamicBatching: z.boolean(),
     prefetch: z.boolean().optional(),
   }),
