@@ -5,6 +5,7 @@ import { type Html, html, none } from './html.ts';
 import { headAssets, pageScript } from './page/assets.ts';
 import { type ChartName, MOST_LINES, studyCharts } from './page/charts.ts';
 import { comparison } from './page/comparison.ts';
+import { costSection } from './page/cost-section.ts';
 import { figure } from './page/figure.ts';
 import { importanceSection } from './page/importance-section.ts';
 import { methodSection } from './page/method-section.ts';
@@ -44,6 +45,7 @@ ${chartsSection(state, charts)}
 ${tokensSection(state, charts)}
 ${speedSection(state, summary.speed)}
 ${importanceSection(state)}
+${costSection(state)}
 ${whatIfSection(state)}
 ${trialsSection(state)}
 ${failuresSection(state)}

@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest';
+import { parseProfile } from '../../src/emulator/profile/profiles.ts';
+import type { Profile } from '../../src/emulator/profile/schema.ts';
+import { modelConfigOf, originalOf } from '../../src/space/model-configs.ts';
+import { spaceFromJson } from '../../src/space/source/load.ts';
+import { metricsOf } from '../../src/study/goal/metrics/registry.ts';
+import { representative } from '../../src/study/final/final.ts';
+import { viewSpace } from '../../src/study/search/samplers/space-view.ts';
+import type { CostTerms, Goal, LevelRange } from '../../src/study/types.ts';
+import { VirtualServer } from '../support/virtual-server.ts';
+import { searchVirtually } from '../support/virtual-study.ts';
+
+/** A made-up server of four GPUs; how its time depends on batches and instances differs. */
+const server = (law: string): Profile =>
+  parseProfile(
+    `
+name: made-up
+description: d
+source: made up
+device: { kind: gpu, name: g, count: 4, memory_mib: 24000, power_w: { idle: 20, busy: 100 } }
+models:
+  - config:
+      name: m
+      backend: onnxruntime
+      max_batch_size: 16
+      input: [{ name: X, data_type: TYPE_FP32, dims: [8] }]
+      output: [{ name: Y, data_type: TYPE_FP32, dims: [8] }]
+      instance_group: [{ count: 1, kind: KIND_GPU, gpus: [0, 1, 2, 3] }]
+      dynamic_batching: {}
+    law: { ${law}, cv: 0.03 }
+    memory: { model_mib: 100, instance_mib: 1000, sample_mib: 10 }
+    load: { full_s: 1, add_s: 0.2, remove_s: 0.1 }
+`,
+    'made-up.yaml',
+  );
+
+const servers = {
+  'one whose batches pay': server('execution_ms: [[1, 3.2], [4, 7.6], [16, 27.9]], interference: { per_instance: 0.5 }'),
+  'one whose instances pay': server('execution_ms: [[1, 4], [16, 60]], interference: { per_instance: 0.1 }'),
+  'one with a large fixed time': server('execution_ms: [[1, 9], [16, 12]], interference: { per_instance: 0.8 }'),
+};
+
+const space = spaceFromJson({
+  name: 'gpus',
+  parameters: {
+    gpu_count: [1, 2, 4],
+    instances: [1, 2, 3],
+    max_batch_size: [1, 4, 8, 16],
+    dynamic_batching: ['on'],
+    queue_delay_us: [0, 1000],
+  },
+});
+
+const BUDGET_MS = 50;
+const terms = (forRate: number, more: Partial<CostTerms> = {}): CostTerms => ({
+  ...{ currency: 'USD', name: 'L4', per: 'gpu', perHour: 0.8, headroom: 0.1, chance: 0.95 },
+  ...{ forRate, ...more },
+});
+const goalFor = (cost: CostTerms): Partial<Goal> => ({ cost, objectives: [{ metric: 'cost-per-hour', weight: 1 }] });
+
+/** Returns the least cost of an hour over every candidate at many levels, and what each candidate costs. */
+function exhaustive(profile: Profile, cost: CostTerms, levels: LevelRange) {
+  const own = new VirtualServer(profile, 77);
+  const view = viewSpace(space, originalOf(own.original));
+  const goal: Goal = { budget: { percentile: 99, latencyMs: BUDGET_MS }, constraints: [], objectives: [], cost };
+  const grid: number[] = [];
+  for (let at = levels.low; at <= levels.high; at *= 1.1) grid.push(levels.mode === 'concurrency' ? Math.round(at) : at);
+  const costs = [...view.assignments()].map((assignment) => {
+    const outcome = view.build(assignment);
+    if (!outcome.legal) return Number.POSITIVE_INFINITY;
+    const { candidate } = outcome;
+    let best = Number.POSITIVE_INFINITY;
+    for (const level of new Set(grid)) {
+      const config = modelConfigOf(candidate);
+      const seen = levels.mode === 'concurrency' ? own.measure(config, level) : own.measureAtRate(config, level);
+      if (seen.budgetLatencyMs.value > BUDGET_MS) continue;
+      best = Math.min(best, metricsOf(goal).read('cost-per-hour', seen, candidate) ?? Number.POSITIVE_INFINITY);
+    }
+    return best;
+  });
+  return { least: Math.min(...costs), sorted: costs.filter(Number.isFinite).sort((a, b) => a - b) };
+}
+
+describe('the least cost for a rate', () => {
+  for (const [name, profile] of Object.entries(servers))
+    for (const rate of [300, 2000, 7000])
+      for (const mode of ['concurrency', 'request-rate'] as const)
+        it(`${name}, ${rate}/s, ${mode}`, { timeout: 300_000 }, async () => {
+          const levels: LevelRange = mode === 'concurrency' ? { mode, low: 1, high: 256 } : { mode, low: 50, high: 6000 };
+          const cost = terms(rate);
+          const known = exhaustive(profile, cost, levels);
+          const { state } = await searchVirtually(profile, space, BUDGET_MS, { levels, more: goalFor(cost) });
+          const { best, goal } = state;
+          const stands = best && representative(state, best);
+          const found = best && stands ? metricsOf(goal).read('cost-per-hour', stands.measurement, best.candidate) : NaN;
+          console.log(name, rate, mode, 'least', known.least, 'found', found, 'trials', state.trials.length, 'measurements', state.counts.measurements, JSON.stringify(best?.candidate.assignment), known.sorted.slice(0, 6).join(' '), 'gain', JSON.stringify(state.gain?.gain), stands?.feasible);
+          expect(stands?.feasible).toBe(true);
+        });
+});
