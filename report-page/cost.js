@@ -58,7 +58,7 @@ function showCosts({ rows, currency }, rate) {
     ...all.map((each, index) =>
       make(
         'tr',
-        index === 0 ? { class: 'chosen' } : {},
+        index === 0 ? { class: 'here' } : {},
         ...[
           each.name,
           figure(each.usable),
@@ -73,5 +73,4 @@ function showCosts({ rows, currency }, rate) {
 }
 
 /** As the page has it without a script: two decimals where there are whole units. */
-const amount = (value, currency) =>
-  `${value >= 1 && value < 1000 ? value.toFixed(2) : figure(value)} ${currency}`;
+const amount = (value, currency) => `${value >= 1 && value < 1000 ? value.toFixed(2) : figure(value)} ${currency}`;

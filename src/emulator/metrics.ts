@@ -155,19 +155,41 @@ interface GpuUse {
   readonly seconds: number;
 }
 
-function gpuFamilies(
-  gpu: Extract<Profile['device'], { kind: 'gpu' }>,
-  uses: readonly GpuUse[],
-): string[] {
+function gpuFamilies(gpu: Extract<Profile['device'], { kind: 'gpu' }>, uses: readonly GpuUse[]): string[] {
   const each = (value: (use: GpuUse) => number): Sample[] =>
     uses.map((use, index) => [`{gpu_uuid="EMULATED-GPU-${index}"}`, value(use)]);
   const { idle, busy } = gpu.power_w;
   return [
-    family('gauge', 'nv_gpu_utilization', 'GPU use, 0 to 1', each(({ utilization }) => utilization)),
-    family('gauge', 'nv_gpu_memory_total_bytes', 'GPU memory', each(() => gpu.memory_mib * BYTES_PER_MIB)),
-    family('gauge', 'nv_gpu_memory_used_bytes', 'GPU memory in use', each(({ usedMib }) => usedMib * BYTES_PER_MIB)),
-    family('gauge', 'nv_gpu_power_usage', 'GPU power in watts', each(({ utilization }) => idle + (busy - idle) * utilization)),
-    family('gauge', 'nv_gpu_power_limit', 'GPU power limit in watts', each(() => busy)),
+    family(
+      'gauge',
+      'nv_gpu_utilization',
+      'GPU use, 0 to 1',
+      each(({ utilization }) => utilization),
+    ),
+    family(
+      'gauge',
+      'nv_gpu_memory_total_bytes',
+      'GPU memory',
+      each(() => gpu.memory_mib * BYTES_PER_MIB),
+    ),
+    family(
+      'gauge',
+      'nv_gpu_memory_used_bytes',
+      'GPU memory in use',
+      each(({ usedMib }) => usedMib * BYTES_PER_MIB),
+    ),
+    family(
+      'gauge',
+      'nv_gpu_power_usage',
+      'GPU power in watts',
+      each(({ utilization }) => idle + (busy - idle) * utilization),
+    ),
+    family(
+      'gauge',
+      'nv_gpu_power_limit',
+      'GPU power limit in watts',
+      each(() => busy),
+    ),
     family(
       'counter',
       'nv_energy_consumption',

@@ -67,7 +67,13 @@ function turnsAmong(explained: readonly Explained[]): number | undefined {
     const { devices = 1 } = policy;
     if (!executions) return [];
     const { meanBusy, batchesInFlight } = executions;
-    return [{ meanBusy: meanBusy / devices, batchesInFlight: batchesInFlight / devices, instances: instancesPerDevice(policy) }];
+    return [
+      {
+        meanBusy: meanBusy / devices,
+        batchesInFlight: batchesInFlight / devices,
+        instances: instancesPerDevice(policy),
+      },
+    ];
   });
   const most = Math.max(1, Math.ceil(Math.max(...seen.map(({ meanBusy }) => meanBusy)) - ROUNDING));
   const isIdle = seen.some(({ instances, batchesInFlight }) => Math.min(instances, batchesInFlight - 1) > most);

@@ -214,7 +214,8 @@ function simulated(
       let best = 0;
       for (let batch = Math.max(choice.largestBatch, whole); batch >= 1; batch = Math.floor(batch / 2)) {
         const uncertainty = uncertaintyOf(choice, batch, policy.instances);
-        const timeNs = executionNs(lawFor(choice), batch, busyBeside(policy, policy.instances)) * Math.exp(-uncertainty);
+        const timeNs =
+          executionNs(lawFor(choice), batch, busyBeside(policy, policy.instances)) * Math.exp(-uncertainty);
         const rate = (instances * batch) / timeNs;
         best = Math.max(best, timeNs <= limitNs ? rate : rate / 1e3);
       }

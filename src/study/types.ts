@@ -3,6 +3,7 @@ import type { LoadLevel } from '../loadgen/types.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import type { RequestLimits } from '../queueing/continuous/request-limits.ts';
 import type { Assignment, Candidate } from '../space/types.ts';
+import type { CostTerms } from './goal/cost-terms.ts';
 import type { Metrics } from './goal/metrics/registry.ts';
 
 /** The budget on one latency percentile. */
@@ -21,25 +22,6 @@ export interface Constraint {
 export interface Objective {
   readonly metric: string;
   readonly weight: number;
-}
-
-/** What a server costs, and what it is to serve. Amounts are in `currency`. */
-export interface CostTerms {
-  readonly currency: string;
-  /** What is paid for: `L4`, `A100-80GB/1g.10gb`, or an instance type. */
-  readonly name: string;
-  /** `gpu`: each GPU or slice that a candidate uses; `server`: the whole server, whatever it uses. */
-  readonly per: 'gpu' | 'server';
-  /** The price of an hour of one. */
-  readonly perHour: number;
-  /** GPUs of the server; absent: as many as its metrics show. */
-  readonly serverGpus?: number;
-  /** Inferences per second to be served, of all or by model; absent where no rate is asked for. */
-  readonly forRate?: number | { readonly [model: string]: number };
-  /** The share of a server's capacity that is kept free, from 0 to less than 1. */
-  readonly headroom: number;
-  /** The chance to hold the rate, above 0 and below 1. */
-  readonly chance: number;
 }
 
 /** What is asked of the study: the objective, and what a measurement must satisfy to be feasible. */

@@ -87,8 +87,7 @@ describe('the values of settings', () => {
 
 describe('a refusal for memory', () => {
   const sure: PosteriorModel = {
-    predict: () => ({ smoothCost: 0,
-        cost: { mean: 0, sd: 1 }, feasibleChance: () => 1, expectedImprovement: () => 1 }),
+    predict: () => ({ smoothCost: 0, cost: { mean: 0, sd: 1 }, feasibleChance: () => 1, expectedImprovement: () => 1 }),
     predictedPoint: () => null,
     placeOf: () => ({ coordinates: [], settings: new Map() }),
   };

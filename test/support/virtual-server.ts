@@ -1,7 +1,7 @@
 import { VirtualClock } from '../../src/base/clock.ts';
 import { canonicalJson } from '../../src/base/json.ts';
 import { seededRandom } from '../../src/base/random.ts';
-import { MS_PER_S, NS_PER_S, NS_PER_MS, NS_PER_US, nsToMs } from '../../src/base/units.ts';
+import { MS_PER_S, NS_PER_MS, NS_PER_S, NS_PER_US, nsToMs } from '../../src/base/units.ts';
 import type { ModelProfile, Profile } from '../../src/emulator/profile/schema.ts';
 import { armsOf, lawOf, modelSimulatorOf } from '../../src/emulator/profile/simulators.ts';
 import { place } from '../../src/emulator/scheduling/placement.ts';
@@ -80,7 +80,12 @@ export class VirtualServer {
   measureAtRate(config: ModelConfig, perSecond: number): Measurement {
     const arrivalsNs = Float64Array.from({ length: REQUESTS + 200 }, (_, index) => (index * NS_PER_S) / perSecond);
     const traffic = { kind: 'open', arrivalsNs, roundTripNs: this.#model.network_ms * NS_PER_MS } as const;
-    return this.#measure(config, traffic, { warmUpRequests: 200, requests: REQUESTS }, { mode: 'request-rate', value: perSecond });
+    return this.#measure(
+      config,
+      traffic,
+      { warmUpRequests: 200, requests: REQUESTS },
+      { mode: 'request-rate', value: perSecond },
+    );
   }
 
   #measure(
@@ -122,7 +127,9 @@ export class VirtualServer {
   }
 
   #instancesOf(config: ModelConfig): number {
-    return place(this.#model.config.name, config, { gpus: this.#profile.device.kind === 'gpu' ? this.#profile.device.count : 0 }).instances;
+    return place(this.#model.config.name, config, {
+      gpus: this.#profile.device.kind === 'gpu' ? this.#profile.device.count : 0,
+    }).instances;
   }
 
   /** As the emulator's own admission. */

@@ -34,7 +34,12 @@ export const searchVirtually = (
     seed = 1,
     levels = { mode: 'concurrency', low: 1, high },
     more = {},
-  }: { readonly high?: number; readonly seed?: number; readonly levels?: LevelRange; readonly more?: Partial<Goal> } = {},
+  }: {
+    readonly high?: number;
+    readonly seed?: number;
+    readonly levels?: LevelRange;
+    readonly more?: Partial<Goal>;
+  } = {},
 ): Promise<VirtualStudy> => {
   const sampler = (view: SpaceView, goal: Goal): Sampler => queueingSampler(view, { seed, goal, levels });
   return playVirtually(profile, space, goalOf(budgetMs, more), sampler, levels);

@@ -4,7 +4,7 @@ import { constraintParser, objectiveParser } from '../../study/goal/goal-text.ts
 import { describeUnmet } from '../../study/goal/metrics/needs.ts';
 import { builtInMetrics, type Metrics, metricsOf } from '../../study/goal/metrics/registry.ts';
 import type { Goal, LevelRange } from '../../study/types.ts';
-import { costTermsOf } from './cost-terms.ts';
+import { costTermsOf } from './cost/cost-terms.ts';
 
 /**
  * Returns the goal of a study; `metrics` says what its names mean. Errors: USAGE for a metric that does not exist, or a

@@ -10,9 +10,9 @@ import { prepareOutput, studyFiles } from '../output/directory.ts';
 import { isSeries, occupied } from '../series/directory.ts';
 import { checkAdapter } from '../server/check-adapter.ts';
 import { commandLineWithoutValues, headersOf, withoutHeaderValues } from '../server/headers.ts';
+import { withPrices } from './cost/cost-terms.ts';
 import { engineOfStudy } from './engine/engine-of-study.ts';
 import { findAdapter } from './find-adapter.ts';
-import { withPrices } from './cost-terms.ts';
 import { findSampler } from './find-sampler.ts';
 import { goalOf, levelsOf } from './goal.ts';
 

@@ -15,7 +15,9 @@ export function costSection(state: StudyState): Html {
   const rows = costRowsOf(state);
   if (!cost || rows.length === 0) return none;
   const rate = typeof cost.forRate === 'number' ? cost.forRate : Math.max(...rows.map(({ usable }) => usable));
-  const table = rows.map((row) => ({ row, ...atRate(row, rate) })).toSorted((a, b) => a.cost - b.cost || a.load - b.load);
+  const table = rows
+    .map((row) => ({ row, ...atRate(row, rate) }))
+    .toSorted((a, b) => a.cost - b.cost || a.load - b.load);
   const block = jsonBlock('cost-rows', {
     rate,
     currency: cost.currency,
@@ -33,7 +35,7 @@ ${block}
 <div class="scroll"><table id="cost-table"><thead><tr><th>config</th><th>one serves, infer/s</th><th>replicas</th><th>load of each</th><th>an hour, ${cost.currency}</th><th>a million, ${cost.currency}</th></tr></thead>
 <tbody>${table.map(
     ({ row, replicas, load, cost: hourly }, index) =>
-      html`<tr${index === 0 ? html` class="chosen"` : none}><td>${nameOf(row)}</td><td>${formatFigure(row.usable)}</td><td>${formatFigure(replicas)}</td><td>${Math.round(100 * load)} %</td><td>${formatFigure(hourly)}</td><td>${formatFigure((hourly / (rate * 3600)) * 1e6)}</td></tr>\n`,
+      html`<tr${index === 0 ? html` class="here"` : none}><td>${nameOf(row)}</td><td>${formatFigure(row.usable)}</td><td>${formatFigure(replicas)}</td><td>${Math.round(100 * load)} %</td><td>${formatFigure(hourly)}</td><td>${formatFigure((hourly / (rate * 3600)) * 1e6)}</td></tr>\n`,
   )}</tbody></table></div>
 <p class="soft">A million inferences at this rate, headroom and idle replicas included. Predicted configs were not measured: the queueing model expects that of them at the levels of <a href="#what-if">What if</a>, and their intervals are not counted.</p>`;
 }
@@ -61,8 +63,6 @@ function cheapestWords(
 }
 
 const nameOf = ({ trial, predicted }: Pick<CostRow, 'trial' | 'predicted'>): string =>
-  trial
-    ? `trial ${trial.number}: ${describeAssignment(trial.candidate.assignment)}`
-    : `predicted: ${predicted ?? ''}`;
+  trial ? `trial ${trial.number}: ${describeAssignment(trial.candidate.assignment)}` : `predicted: ${predicted ?? ''}`;
 
 const fourDigits = (value: number): number => Number(value.toPrecision(4));

@@ -19,7 +19,8 @@ export function verdict(summary: Summary): string {
     : `${rate(throughput.value)} at p${percentile} ${formatMs(value ?? Number.NaN)}`;
   const within = budget ? ` within the budget of ${formatMs(budget.latencyMs)}` : '';
   if (!feasible) return `No configuration met the constraints; the nearest gives ${what}.`;
-  if (best.trial === baseline?.trial) return `The original config is the best found: ${what}${within}.${costText(summary)}`;
+  if (best.trial === baseline?.trial)
+    return `The original config is the best found: ${what}${within}.${costText(summary)}`;
   return `Trial ${best.trial} serves ${what}${within}${gained ? `, ${gained}` : ''}.${costText(summary)}`;
 }
 

@@ -17,9 +17,11 @@ export function firstGpus(value: Json): Json {
  */
 export function instanceGroups(value: Json): Json {
   const told = typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.entries(value) : [];
-  if (told.length === 0) throw new FieldFault(`placement takes instances by GPU, such as {0: 2, 1: 2}, not ${JSON.stringify(value)}`);
+  if (told.length === 0)
+    throw new FieldFault(`placement takes instances by GPU, such as {0: 2, 1: 2}, not ${JSON.stringify(value)}`);
   const placed = told.map(([where, count]) => {
-    if (where !== CPU && !/^\d+$/.test(where)) throw new FieldFault(`placement knows GPUs by their numbers, and cpu, not '${where}'`);
+    if (where !== CPU && !/^\d+$/.test(where))
+      throw new FieldFault(`placement knows GPUs by their numbers, and cpu, not '${where}'`);
     if (typeof count !== 'number' || !Number.isInteger(count) || count < 1)
       throw new FieldFault(`placement takes 1 instance or more on ${where}, not ${JSON.stringify(count)}`);
     return { where, count };

@@ -4,7 +4,8 @@ import { usableRate } from '../../stats/replicas.ts';
 import { isFeasible } from '../goal/goal.ts';
 import { metricsOf } from '../goal/metrics/registry.ts';
 import type { StudyState } from '../records/state.ts';
-import type { CostTerms, Goal, Trial } from '../types.ts';
+import type { CostTerms } from '../goal/cost-terms.ts';
+import type { Goal, Trial } from '../types.ts';
 import { type WhatIf, whatIf } from './what-if/what-if.ts';
 
 /** A config with what one server of it serves within the goal, and what such a server costs. */
@@ -84,7 +85,10 @@ function predictedRows(state: StudyState, goal: Goal, measured: readonly CostRow
     const words = settingsWords(told, settings);
     const usable = throughput * (1 - cost.headroom);
     return [
-      { ...{ trial: null, predicted: words, usable, throughput, perHour }, gpus: gpus?.of([], candidate, device ?? {}) ?? null },
+      {
+        ...{ trial: null, predicted: words, usable, throughput, perHour },
+        gpus: gpus?.of([], candidate, device ?? {}) ?? null,
+      },
     ];
   });
   return rows.toSorted((a, b) => a.perHour / a.usable - b.perHour / b.usable).slice(0, MOST_PREDICTED);

@@ -69,9 +69,7 @@ export function goalOfLevels(goal: Goal): Goal {
   if (known) return known;
   const objectives = goal.objectives.flatMap((objective) => {
     const { from = [] } = metricsOf(goal).named(objective.metric).follows ?? {};
-    return from.length === 0
-      ? [objective]
-      : from.map((metric) => ({ metric, weight: objective.weight / from.length }));
+    return from.length === 0 ? [objective] : from.map((metric) => ({ metric, weight: objective.weight / from.length }));
   });
   const isSame = objectives.every(({ metric }, index) => metric === goal.objectives[index]?.metric);
   const own = isSame ? goal : { ...goal, objectives };

@@ -4,7 +4,15 @@ import type { ConstrainedPoint } from '../../stats/crowded-sort.ts';
 import { type Costs, lowerIsBetter, paretoFront } from '../../stats/front.ts';
 import { inFlightOf } from '../level/line.ts';
 import type { Doubted, Goal, Trial } from '../types.ts';
-import { type Assessment, assess, compareAssessments, constraintsOf, goalOfLevels, isFeasible, missingMetrics } from './goal.ts';
+import {
+  type Assessment,
+  assess,
+  compareAssessments,
+  constraintsOf,
+  goalOfLevels,
+  isFeasible,
+  missingMetrics,
+} from './goal.ts';
 import { chooseLevel } from './levels.ts';
 import { metricsOf } from './metrics/registry.ts';
 

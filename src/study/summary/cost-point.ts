@@ -3,7 +3,8 @@ import type { Measurement } from '../../profiler/measurement.ts';
 import type { Candidate } from '../../space/types.ts';
 import { chanceToHold } from '../../stats/replicas.ts';
 import { metricsOf } from '../goal/metrics/registry.ts';
-import type { CostTerms, Goal, Objective } from '../types.ts';
+import type { CostTerms } from '../goal/cost-terms.ts';
+import type { Goal, Objective } from '../types.ts';
 
 type Figure = number | null;
 interface Figures {
@@ -96,7 +97,10 @@ export function describeCost({ currency, gpus, name, per, perHour, ...more }: Co
       ? ` for ${of}`
       : ` for ${describeRate(forRate)}: ${many === null ? 'no number of replicas holds it' : `${many} replica${many === 1 ? '' : 's'} of ${of}${used}`}`;
   const [each, what] = perMillionTokens ? [perMillionTokens, 'output tokens'] : [perMillion, 'inferences'];
-  const range = each.low !== each.high ? ` (95 %: ${formatFigure(each.low ?? Number.NaN)} to ${formatFigure(each.high ?? Number.NaN)})` : '';
+  const range =
+    each.low !== each.high
+      ? ` (95 %: ${formatFigure(each.low ?? Number.NaN)} to ${formatFigure(each.high ?? Number.NaN)})`
+      : '';
   return `${describeAmount(perHour.value, currency)} an hour${servers}; ${describeAmount(each.value, currency)} for a million ${what}${range}`;
 }
 

@@ -151,7 +151,10 @@ const cost: z.ZodType<CostPoint> = z
     perHour: amount.describe('of all replicas where a rate is asked for, else of one server'),
     perMillion: amount.describe('of a million inferences'),
     perMillionTokens: amount.optional().describe('of a million output tokens; of a language model only'),
-    forRate: z.union([z.number(), z.record(text, z.number())]).optional().describe('infer/s that were asked for'),
+    forRate: z
+      .union([z.number(), z.record(text, z.number())])
+      .optional()
+      .describe('infer/s that were asked for'),
     replicas: amount.optional(),
     load: figure.optional().describe('how much of what a replica is counted with the rate takes, 0 to 1'),
     chance: figure.optional().describe('that the replicas hold the rate with the headroom left, 0 to 1'),

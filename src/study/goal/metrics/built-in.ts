@@ -1,6 +1,6 @@
 import { candidateMetrics } from './candidate-metrics.ts';
-import { errorRate, loadMetrics } from './load-metrics.ts';
 import { gpuAndCostMetrics } from './cost-metrics.ts';
+import { errorRate, loadMetrics } from './load-metrics.ts';
 import type { Metric } from './metric.ts';
 import { deviceMetrics, serverMetrics } from './server-metrics.ts';
 import { tokenMetrics } from './token-metrics.ts';

@@ -3,7 +3,7 @@ import { gpusOf } from '../../../space/gpus.ts';
 import type { Candidate } from '../../../space/types.ts';
 import type { Interval } from '../../../stats/interval.ts';
 import { replicasFor, usableRate } from '../../../stats/replicas.ts';
-import type { CostTerms } from '../../types.ts';
+import type { CostTerms } from '../cost-terms.ts';
 import type { Derivation, Metric, MetricColumn, MetricNeed } from './metric.ts';
 import { nameOfModel, partOf } from './of-model.ts';
 
@@ -54,7 +54,10 @@ function pricedMetrics(terms: CostTerms | null): readonly Metric[] {
       description: 'of a million inferences, at the throughput that was measured, of one server',
       ...money,
       needs: prices,
-      ...derived('cost-per-million', perMillion('throughput', ({ throughput }) => throughput, hourly)),
+      ...derived(
+        'cost-per-million',
+        perMillion('throughput', ({ throughput }) => throughput, hourly),
+      ),
     },
     {
       label: 'cost per million tokens',

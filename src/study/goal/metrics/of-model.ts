@@ -39,8 +39,10 @@ export function metricOfModel(metric: Metric, model: string): Metric {
     name: nameOfModel(metric.name, model),
     label: `${model} ${metric.label}`,
     description: `${metric.description}, of ${model}`,
-    interval: interval && { ...interval, 
-      of: (measurement, candidate) => interval.of(partOf(measurement, model) ?? measurement, ownCandidate(candidate, model)),
+    interval: interval && {
+      ...interval,
+      of: (measurement, candidate) =>
+        interval.of(partOf(measurement, model) ?? measurement, ownCandidate(candidate, model)),
     },
     read: ownOf((part, own) => metric.read(part, own)),
     ...(columns && {

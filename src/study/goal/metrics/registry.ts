@@ -1,7 +1,7 @@
 import { TrituneError } from '../../../base/errors.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
 import type { Candidate } from '../../../space/types.ts';
-import type { CostTerms, Goal } from '../../types.ts';
+import type { CostTerms } from '../cost-terms.ts';
 import { builtInEntries } from './built-in.ts';
 import { columnsOf } from './columns.ts';
 import { metricsByPrices } from './cost-metrics.ts';
@@ -91,7 +91,13 @@ export class Metrics {
 export const builtInMetrics = new Metrics(builtInEntries);
 
 /** Returns the registry that says what a goal's names mean, by its prices where it has some. */
-export function metricsOf({ metrics = builtInMetrics, cost }: Pick<Goal, 'metrics' | 'cost'>): Metrics {
+export function metricsOf({
+  metrics = builtInMetrics,
+  cost,
+}: {
+  readonly metrics?: Metrics | undefined;
+  readonly cost?: CostTerms | undefined;
+}): Metrics {
   if (!cost) return metrics;
   const byTerms = priced.get(metrics) ?? new WeakMap<CostTerms, Metrics>();
   const known = byTerms.get(cost) ?? metrics.replacing(metricsByPrices(cost));

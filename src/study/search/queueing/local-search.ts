@@ -43,7 +43,10 @@ export function climbed(
     let now = start;
     for (let step = 0; step < MOST_STEPS; step++) {
       const next = search.neighboursOf(now.choice).filter((each) => !seen.has(each.key) && search.isOpen(each));
-      const tried = byBound(next, search.simulator, search.goal, search.levels, search.device).slice(0, MOST_NEIGHBOURS);
+      const tried = byBound(next, search.simulator, search.goal, search.levels, search.device).slice(
+        0,
+        MOST_NEIGHBOURS,
+      );
       for (const each of tried) seen.add(each.key);
       const { level } = now;
       const found = tried.flatMap((each) => pointsAt(each, levelsBeside(level, context.range), context));

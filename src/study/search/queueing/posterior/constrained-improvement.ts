@@ -61,12 +61,7 @@ export const feasibleChance = (limits: readonly Limit[], inflation: number): num
  * product is integrated over it: where executions are faster than predicted, throughput is higher and latency is lower at once. The product
  * of the two marginals would be far lower.
  */
-export function constrainedImprovement(
-  cost: Cost,
-  limits: readonly Limit[],
-  best: number,
-  inflation: number,
-): number {
+export function constrainedImprovement(cost: Cost, limits: readonly Limit[], best: number, inflation: number): number {
   return SHARED.reduce((sum, { deviations, chance }) => {
     const known = (figure: Figure): Normal => given(figure, deviations, inflation);
     return sum + chance * chanceOfAll(limits, known) * improvementOf(cost, known, best);
@@ -88,8 +83,7 @@ function improvementOf(cost: Cost, at: (figure: Figure) => Normal, best: number)
   const linear = at(cost.linear);
   if (cost.stepped.length === 0) return expectedImprovement(linear, best);
   return OWN.reduce(
-    (sum, { deviations, chance }) =>
-      sum + chance * expectedImprovement(linear, best - steppedAt(cost, at, deviations)),
+    (sum, { deviations, chance }) => sum + chance * expectedImprovement(linear, best - steppedAt(cost, at, deviations)),
     0,
   );
 }

@@ -11,9 +11,16 @@ import { constraintsOf } from '../../../goal/goal.ts';
 import type { Derivation } from '../../../goal/metrics/metric.ts';
 import { type Metrics, metricsOf } from '../../../goal/metrics/registry.ts';
 import type { Goal, PredictedPoint } from '../../../types.ts';
-import { type Cost, constrainedImprovement, feasibleChance, type Limit, momentsOf, weighted } from './constrained-improvement.ts';
-import { countedShifts, deviceIn, followed, type Predicted } from './followed.ts';
 import { NOTHING, type Without } from '../mechanisms.ts';
+import {
+  type Cost,
+  constrainedImprovement,
+  feasibleChance,
+  type Limit,
+  momentsOf,
+  weighted,
+} from './constrained-improvement.ts';
+import { countedShifts, deviceIn, followed, type Predicted } from './followed.ts';
 
 /** The posterior prediction for a choice at a level, in terms of the goal. */
 export interface PosteriorPrediction {

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { messageOf, TrituneError } from '../../base/errors.ts';
-import { readYaml } from '../../base/yaml.ts';
-import { didYouMean } from '../../space/nearest.ts';
-import { type PriceList, priceList } from '../../spec/price-spec.ts';
-import type { StudySpec } from '../../spec/study-spec.ts';
-import type { CostTerms } from '../../study/types.ts';
+import { messageOf, TrituneError } from '../../../base/errors.ts';
+import { readYaml } from '../../../base/yaml.ts';
+import { didYouMean } from '../../../space/nearest.ts';
+import { type PriceList, priceList } from '../../../spec/price-spec.ts';
+import type { StudySpec } from '../../../spec/study-spec.ts';
+import type { CostTerms } from '../../../study/goal/cost-terms.ts';
 
 /** Returns the prices in a YAML or JSON file. Errors: INPUT_INVALID with the place of the fault. */
 export function readPrices(file: string): PriceList {
@@ -24,7 +24,11 @@ function contentOf(file: string): unknown {
 }
 
 const invalid = (what: string): TrituneError =>
-  new TrituneError('INPUT_INVALID', what, 'docs/prices.schema.json says what may stand there, examples/prices.yaml is one');
+  new TrituneError(
+    'INPUT_INVALID',
+    what,
+    'docs/prices.schema.json says what may stand there, examples/prices.yaml is one',
+  );
 
 /** Returns the spec with what stands in its file of prices in place of the file's name. Errors: INPUT_INVALID. */
 export const withPrices = (spec: StudySpec): StudySpec =>
@@ -52,7 +56,10 @@ export function costTermsOf(spec: Pick<StudySpec, 'prices' | 'cost'>): CostTerms
 
 type PaidFor = Pick<CostTerms, 'name' | 'per' | 'perHour' | 'serverGpus'>;
 
-function paidFor(prices: PriceList, { gpu, instanceType, serverGpus }: Partial<NonNullable<StudySpec['cost']>>): PaidFor {
+function paidFor(
+  prices: PriceList,
+  { gpu, instanceType, serverGpus }: Partial<NonNullable<StudySpec['cost']>>,
+): PaidFor {
   if (gpu !== undefined && instanceType !== undefined)
     throw usage('either GPUs are paid for or whole servers', 'give --gpu or --instance-type, not both');
   if (instanceType !== undefined) {
@@ -67,7 +74,10 @@ function paidFor(prices: PriceList, { gpu, instanceType, serverGpus }: Partial<N
 function onlyGpu({ gpus, instanceTypes }: PriceList): string {
   const [only, ...others] = Object.keys(gpus);
   if (only !== undefined && others.length === 0) return only;
-  const all = [...Object.keys(gpus).map((name) => `--gpu ${name}`), ...Object.keys(instanceTypes).map((name) => `--instance-type ${name}`)];
+  const all = [
+    ...Object.keys(gpus).map((name) => `--gpu ${name}`),
+    ...Object.keys(instanceTypes).map((name) => `--instance-type ${name}`),
+  ];
   throw usage('there are several prices, and nothing says which of them counts', `give ${all.join(', ')}`);
 }
 
