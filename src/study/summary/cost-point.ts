@@ -2,8 +2,8 @@ import { formatFigure } from '../../base/format.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { Candidate } from '../../space/types.ts';
 import { chanceToHold } from '../../stats/replicas.ts';
-import { metricsOf } from '../goal/metrics/registry.ts';
 import type { CostTerms } from '../goal/cost-terms.ts';
+import { metricsOf } from '../goal/metrics/registry.ts';
 import type { Goal, Objective } from '../types.ts';
 
 type Figure = number | null;
