@@ -5,12 +5,12 @@ import { type Interval, timesInterval } from '../stats/interval.ts';
 import { DEVIATIONS_AT_95_PERCENT } from '../stats/normal.ts';
 import { relativeHalfWidth } from '../stats/precision.ts';
 import { isTokenRate, readTokenFigure, type TokensRead } from './continuous/token-figures.ts';
-import { readGoodput } from './goodput.ts';
 import type { Choice } from './modelled-config.ts';
 import { type ModelPart, WHOLE } from './parts.ts';
 import { kernelOf, type Place, placeOf, SETTING_DISTANCES } from './places.ts';
 import { type FigureName, figureNamed, isTokenFigure, type PlainFigureName, simulatedFigure } from './simulated.ts';
 import type { Measured, Simulator } from './simulator.ts';
+import { readGoodput } from './workloads/goodput.ts';
 
 /**
  * A figure as a logarithm, or a weighted sum of such. `shared` is the signed part of its standard deviation that is due to uncertain

@@ -3,8 +3,8 @@ import type { RequestLimits } from '../queueing/continuous/request-limits.ts';
 import { executionNs, type ServiceLaw } from '../queueing/service-law.ts';
 import type { ClientFigures, ModelFigures } from '../queueing/tally.ts';
 import { type TokenFigureName, tokenFigureNames } from './continuous/token-figures.ts';
-import { chanceWithin, leastGoodput } from './goodput.ts';
 import type { Choice } from './modelled-config.ts';
+import { chanceWithin, leastGoodput } from './workloads/goodput.ts';
 
 /** Simulated figures, by the names of the study's metrics: infer/s and milliseconds. */
 export interface Simulated extends SimulatedFigures {
@@ -15,14 +15,14 @@ export interface Simulated extends SimulatedFigures {
 /** Figures of all requests, or of those to one model. */
 export interface SimulatedFigures {
   readonly throughput: number;
+  /** Requests per second that keep all limits of their class; absent where none are known. */
+  readonly goodput?: number;
   readonly latency: number;
   readonly 'latency-avg': number;
   readonly 'latency-p50': number;
   readonly 'latency-p90': number;
   readonly 'latency-p95': number;
   readonly 'latency-p99': number;
-  /** Requests per second within all limits; absent where none are known. */
-  readonly goodput?: number;
   /** Of an engine of a language model; its requests are what `throughput` counts. */
   readonly tokens?: Readonly<Record<TokenFigureName, number>>;
 }
@@ -113,11 +113,17 @@ export function memoizedRuns<R extends SimulatedRun>(
   };
 }
 
+/** What figures of a simulation are taken for. */
+export interface FigureOptions {
+  readonly percentile: number;
+  readonly limits?: RequestLimits | undefined;
+}
+
 /** Returns the figures of a simulation in the units of metrics. `limits`: of requests that count as good. */
 export function figuresOf(
   { latencyNs, latenciesNs, requestsPerSecond }: ClientFigures,
   samplesPerRequest: number,
-  { percentile, limits }: { readonly percentile: number; readonly limits?: RequestLimits | undefined },
+  { percentile, limits }: FigureOptions,
 ): SimulatedFigures {
   const rank = Math.max(0, Math.ceil((percentile / 100) * latenciesNs.length) - 1);
   return {

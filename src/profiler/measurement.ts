@@ -217,6 +217,18 @@ export interface Measurement {
   readonly tokens?: TokenFigures;
   /** Present where the metrics page of a language model's engine was read. */
   readonly engine?: EngineFigures;
+  /**
+   * The figures under each workload, in the study's order, where the study has several: those above are what its rule makes of them
+   * (`workloads/robust-measurement.ts`).
+   */
+  readonly workloads?: readonly WorkloadMeasurement[];
+}
+
+/** The figures under one workload; its level is its own mean rate. */
+export interface WorkloadMeasurement extends Omit<Measurement, 'workloads'> {
+  readonly workload: string;
+  /** How much it counts among the others, above 0. */
+  readonly weight: number;
 }
 
 /** The figures of one model of a mix, at its part of the level. */
@@ -244,7 +256,10 @@ export interface FrontMeasurement
 }
 
 /** The profiler's progress, for observers. */
-export type ProfileProgress = { readonly phase: 'warm-up' } | WindowProgress | VoidProgress;
+export type ProfileProgress = ({ readonly phase: 'warm-up' } | WindowProgress | VoidProgress) & {
+  /** Under which workload, where a level is measured under several in turn. */
+  readonly workload?: string;
+};
 
 /** A window was dropped because something held the load generator up in it; `voidWindows` counts those so far. */
 export interface VoidProgress {

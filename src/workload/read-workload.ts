@@ -7,6 +7,7 @@ import { type CheckedPhase, checkWorkload } from './file/check.ts';
 import { type WorkloadPlace, workloadFault } from './file/fault.ts';
 import type { TraceFileArrivals } from './file/schema.ts';
 import { inOrder } from './plan/events.ts';
+import { naturalCount } from './plan/rate-curve.ts';
 import { type ReadTrace, readTrace } from './trace/read-trace.ts';
 import type { Phase, RequestClass, TraceArrivals, Workload } from './workload.ts';
 
@@ -36,8 +37,9 @@ export async function parseWorkload(text: string, path: string): Promise<Workloa
   const folder = dirname(resolve(path));
   const read: Phase[] = [];
   for (const [index, phase] of phases.entries()) read.push(await phaseOf(phase, index, { classes, folder, place }));
-  if (read.every(({ arrivals }) => arrivals.process === 'trace' && arrivals.timesNs.length === 0)) {
-    throw workloadFault(place, ['phases'], 'no request ever comes', 'let the slices of traces hold requests');
+  if (!read.some((phase) => naturalCount(phase) > 0)) {
+    const hint = 'let one of the rates be above 0, or the slice of a trace hold requests';
+    throw workloadFault(place, ['phases'], 'no request ever comes', hint);
   }
   return {
     name: file.name ?? basename(path, extname(path)),

@@ -8,16 +8,16 @@ import { durationOf, type Workload } from '../../src/workload/workload.ts';
 import { coefficientOfVariation, correlation, countsIn, gapsOf, workloadOf } from './workloads.ts';
 
 const seed = fc.integer({ min: 0, max: 2 ** 31 - 1 });
-const rate = fc.double({ min: 0.5, max: 2000, noNaN: true });
+const rate = fc.double({ min: 0.5, max: 200, noNaN: true });
 
 /** Phases of every process, in seconds short enough to be drawn often. */
 const phase = fc
   .record({
-    durationS: fc.double({ min: 1, max: 40, noNaN: true }),
+    durationS: fc.double({ min: 1, max: 20, noNaN: true }),
     arrivals: fc.oneof(
       fc.record({ process: fc.constantFrom('constant', 'poisson'), perSecond: rate }),
       fc.record({ process: fc.constant('gamma'), perSecond: rate, cv: fc.double({ min: 0.2, max: 5, noNaN: true }) }),
-      fc.record({ process: fc.constant('ramp'), fromPerSecond: rate, toPerSecond: fc.constantFrom(0, 10, 500) }),
+      fc.record({ process: fc.constant('ramp'), fromPerSecond: rate, toPerSecond: fc.constantFrom(0, 10, 300) }),
       fc.record({
         process: fc.constant('diurnal'),
         ...{ perSecond: rate, peakRatio: fc.double({ min: 1, max: 20, noNaN: true }) },

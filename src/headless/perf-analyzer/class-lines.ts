@@ -1,7 +1,7 @@
 import { formatFigure, formatMs, plainLine } from '../../base/format.ts';
-import { goodputOf } from '../../profiler/class-figures.ts';
 import type { LevelReport } from '../../profiler/level-report.ts';
 import type { ClassFigures } from '../../profiler/measurement.ts';
+import { goodputOf } from '../../profiler/windows/class-figures.ts';
 
 /** What a level says of the requests that kept their limits, and of each request class; no lines where there is neither. */
 export function classLines({ measurement }: LevelReport): readonly string[] {

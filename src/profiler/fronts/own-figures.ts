@@ -2,12 +2,12 @@ import { NS_PER_S, NS_PER_US, nsToMs } from '../../base/units.ts';
 import type { ClientTimeSums } from '../../loadgen/client-times.ts';
 import type { SendTally } from '../../loadgen/pacing/open-loop.ts';
 import { timesInterval } from '../../stats/interval.ts';
-import { badShareOf, classFiguresOf, goodRateOf } from '../class-figures.ts';
 import { httpReplies } from '../http-replies.ts';
 import { latencyPercentiles, latencySummary } from '../latency-summary.ts';
 import type { LevelOptions } from '../level-options.ts';
 import type { ClientTimesUs, Measurement, OpenLoopFigures } from '../measurement.ts';
 import { tokensOf } from '../tokens-of.ts';
+import { badShareOf, classFiguresOf, goodRateOf } from '../windows/class-figures.ts';
 import { percentileRangeMs, type WindowedFigures } from '../windows/figures.ts';
 import type { WindowsOutcome } from '../windows/outcome.ts';
 

@@ -22,10 +22,15 @@ export function classesSection(state: StudyState): Html {
 
 function rowsOf(state: StudyState, trial: Trial | null, name: string): readonly Html[] {
   const measurement = trial && representative(state, trial)?.measurement;
-  return (measurement?.classes ?? []).map((each) => row(name, each, measurement as Measurement));
+  if (!measurement) return [];
+  const own = (measurement.classes ?? []).map((each) => row(name, each, measurement));
+  const underEach = (measurement.workloads ?? []).flatMap((under) =>
+    (under.classes ?? []).map((each) => row(`${name} under ${under.workload}`, each, under)),
+  );
+  return [...own, ...underEach];
 }
 
-function row(of: string, each: ClassFigures, { level }: Measurement): Html {
+function row(of: string, each: ClassFigures, { level }: Pick<Measurement, 'level'>): Html {
   const { name, model, requests, failures, throughput, goodput, latencyMs, budgetLatencyMs } = each;
   const tail = budgetLatencyMs ? `p${budgetLatencyMs.percentile} ${withInterval(budgetLatencyMs)}` : '–';
   return html`<tr><th scope="row">${of}</th><td>${model === undefined ? name : `${name} (${model})`}</td><td>${describeLevel(level)}</td><td>${formatFigure(requests)}</td><td>${formatFigure(failures)}</td><td>${formatFigure(throughput.value)}</td><td>${goodput ? withInterval(goodput) : '–'}</td><td>${formatFigure(latencyMs.avg)}</td><td>${formatFigure(latencyMs.p50)}</td><td>${tail}</td></tr>

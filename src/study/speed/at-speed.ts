@@ -14,7 +14,7 @@ export function atSpeed(measurement: Measurement, own: Interval, speed: number):
   const factor = own.value / speed;
   if (Math.abs(Math.log(factor)) < ALIKE) return measurement;
   const logHalfWidth = Math.log(own.high / own.low) / 2;
-  const { server, composing, fronts, latencyPercentilesMs, clientTimes, tokens, classes } = measurement;
+  const { server, composing, fronts, latencyPercentilesMs, clientTimes, tokens, classes, workloads } = measurement;
   return {
     ...measurement,
     ...seenAt(measurement, factor, logHalfWidth),
@@ -22,6 +22,7 @@ export function atSpeed(measurement: Measurement, own: Interval, speed: number):
     ...(latencyPercentilesMs && { latencyPercentilesMs: mapped(latencyPercentilesMs, factor) }),
     ...(clientTimes && { clientTimes: { ...mapped(clientTimes, factor), requests: clientTimes.requests } }),
     ...(tokens && { tokens: tokensAt(tokens, measurement.level, factor, logHalfWidth) }),
+    ...(workloads && { workloads: workloads.map((each) => ({ ...each, ...atSpeed(each, own, speed) })) }),
     server: server && served(server, factor),
     ...(composing && { composing: composing.map((each) => served(each, factor)) }),
     ...(fronts && {

@@ -1,7 +1,7 @@
 import type { LoadLevel } from '../../loadgen/types.ts';
-import { goodputOf } from '../../profiler/class-figures.ts';
-import type { ClassFigures, Measurement } from '../../profiler/measurement.ts';
+import type { ClassFigures, Measurement, WorkloadMeasurement } from '../../profiler/measurement.ts';
 import type { TokenFigures } from '../../profiler/token-figures.ts';
+import { goodputOf } from '../../profiler/windows/class-figures.ts';
 import type { Topology } from '../../space/topology.ts';
 import type { CandidateShape } from '../../space/types.ts';
 import type { Interval } from '../../stats/interval.ts';
@@ -45,13 +45,22 @@ export type TokenPoint = Told<TokenFigures>;
 /** What the requests of one class saw, as the measurement has it. */
 export type ClassPoint = Told<ClassFigures>;
 
+/** What was measured under one of several workloads, at its own rate. */
+export interface WorkloadPoint extends FrontPoint {
+  /** Requests per second within all limits; absent without limits. */
+  readonly goodput?: Figure;
+  /** Whether the rule of the study takes its figure: of the budgeted percentile, or of the first objective. */
+  readonly decides: boolean;
+}
+
 /**
- * The parts of a point by model, absent for one model alone; those of tokens, absent for other than language models; goodput, absent without limits; and those
- * by request class, absent without classes.
+ * The parts of a point by model, absent for one model alone; those of tokens, absent for other than language models; goodput, absent without limits; those
+ * by request class, absent without classes; and those by workload, absent where a study has not several.
  */
 export interface PointParts {
   readonly goodput?: Told<Interval>;
   readonly classes?: readonly ClassPoint[];
+  readonly workloads?: { readonly [workload: string]: WorkloadPoint };
   readonly tokens?: TokenPoint;
   readonly fronts?: { readonly [model: string]: FrontPoint };
   readonly stages?: { readonly [model: string]: StagePoint };
@@ -95,6 +104,23 @@ function partsByModel(
     ...(fronts.length > 0 && { fronts: Object.fromEntries(fronts) }),
     ...(stages.length > 0 && { stages: Object.fromEntries(stages) }),
   };
+}
+
+/** Returns what was measured under each of several workloads; `deciding` is the one whose figure the rule takes. */
+export function workloadPoints(
+  { workloads }: Measurement,
+  deciding: WorkloadMeasurement | null,
+): Pick<PointParts, 'workloads'> {
+  if (!workloads) return {};
+  const points = workloads.map((each): [string, WorkloadPoint] => [
+    each.workload,
+    {
+      ...frontPoint(each),
+      ...(each.goodput && { goodput: figure(each.goodput.value) }),
+      decides: each === deciding,
+    },
+  ]);
+  return { workloads: Object.fromEntries(points) };
 }
 
 function told<T>(value: T): Told<T> {

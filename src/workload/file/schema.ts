@@ -10,7 +10,7 @@ const text = z.string().min(1);
 const positive = z.number().positive();
 /** A year: nobody waits for longer, and in nanoseconds it is still a figure like any other. */
 const seconds = positive.max(366 * 24 * 3600);
-const perSecond = positive.max(1e7);
+const perSecond = z.number().nonnegative().max(1e7);
 /** The largest index of a class in a plan is that of 16 bits; nobody reads a table of more classes than this. */
 const MOST_CLASSES = 1000;
 const MOST_PHASES = 100_000;
@@ -82,8 +82,8 @@ const arrivals = z
     z.strictObject({ process: z.literal('gamma'), perSecond, cv }),
     z.strictObject({
       process: z.literal('ramp'),
-      fromPerSecond: z.number().nonnegative().max(1e7),
-      toPerSecond: z.number().nonnegative().max(1e7),
+      fromPerSecond: perSecond,
+      toPerSecond: perSecond,
       cv: cv.default(1),
     }),
     z.strictObject({

@@ -11,10 +11,8 @@ export interface Events {
 export function inOrder(events: Events): Events {
   let ends = runEnds(events.timesNs);
   if (ends.length <= 1) return events;
-  let [from, to] = [
-    { timesNs: events.timesNs.slice(), classOf: events.classOf.slice() },
-    emptyEvents(events.timesNs.length),
-  ];
+  let from: Events = { timesNs: events.timesNs.slice(), classOf: events.classOf.slice() };
+  let to: Events = emptyEvents(events.timesNs.length);
   while (ends.length > 1) {
     const merged: number[] = [];
     for (let run = 0; run < ends.length; run += 2) {

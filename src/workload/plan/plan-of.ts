@@ -5,7 +5,7 @@ import type { ArrivalPlan } from '../arrival-plan.ts';
 import { durationOf, type Phase, type Workload } from '../workload.ts';
 import { drawClasses } from './draw-classes.ts';
 import { type Events, together } from './events.ts';
-import { alongCurve, rateCurve } from './rate-curve.ts';
+import { alongCurve, naturalCount, rateCurve } from './rate-curve.ts';
 import { resampled, spread } from './resample.ts';
 import { drawTurns, meanTurns, withTurns } from './sessions.ts';
 import { placeOnCircle } from './unit-gaps.ts';
@@ -65,10 +65,6 @@ export function meanRateOf(workload: Workload): number {
 function timeScaleOf(naturalS: number, asked = 1, mostSeconds = Number.POSITIVE_INFINITY): number {
   return Math.min(asked, mostSeconds / naturalS);
 }
-
-/** Arrivals of the phase as it is written, on average. */
-const naturalCount = ({ arrivals, durationS }: Phase): number =>
-  arrivals.process === 'trace' ? arrivals.timesNs.length : rateCurve(arrivals, durationS).until(durationS);
 
 /** The arrivals of all phases, `count` together; each phase gets its part of them, and what rounding left of those before it. */
 function startsOf(

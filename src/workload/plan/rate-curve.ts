@@ -1,4 +1,4 @@
-import type { RateArrivals } from '../workload.ts';
+import type { Phase, RateArrivals } from '../workload.ts';
 
 /** A rate over the time of a phase, in requests per second and seconds. */
 export interface RateCurve {
@@ -29,6 +29,10 @@ export function rateCurve(arrivals: RateArrivals, durationS: number, scale = 1):
     until: (second) => perSecond * (second + swing * perRadian * (Math.sin(angle(second)) - start)),
   };
 }
+
+/** Arrivals of the phase as it is written, on average. */
+export const naturalCount = ({ arrivals, durationS }: Phase): number =>
+  arrivals.process === 'trace' ? arrivals.timesNs.length : rateCurve(arrivals, durationS).until(durationS);
 
 const MOST_STEPS = 60;
 

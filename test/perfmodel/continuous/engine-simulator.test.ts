@@ -11,9 +11,9 @@ import { enginePredictorOf } from '../../../src/perfmodel/continuous/engine-pred
 import { type EngineSimulator, engineSimulatorOf } from '../../../src/perfmodel/continuous/engine-simulator.ts';
 import { readTokenFigure } from '../../../src/perfmodel/continuous/token-figures.ts';
 import { correctedFigure } from '../../../src/perfmodel/correction.ts';
-import { readGoodput } from '../../../src/perfmodel/goodput.ts';
 import { choiceOf } from '../../../src/perfmodel/modelled-config.ts';
 import type { Measured } from '../../../src/perfmodel/simulator.ts';
+import { readGoodput } from '../../../src/perfmodel/workloads/goodput.ts';
 import type { Measurement } from '../../../src/profiler/measurement.ts';
 import type { StepLaw } from '../../../src/queueing/continuous/step-law.ts';
 import type { Candidate } from '../../../src/space/types.ts';

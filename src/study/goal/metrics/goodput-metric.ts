@@ -1,5 +1,5 @@
-import { goodputOf } from '../../../profiler/class-figures.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
+import { goodputOf } from '../../../profiler/windows/class-figures.ts';
 import type { Interval } from '../../../stats/interval.ts';
 import type { Metric } from './metric.ts';
 

@@ -1,7 +1,7 @@
-import { goodputOf } from '../profiler/class-figures.ts';
-import type { Measurement } from '../profiler/measurement.ts';
-import type { Interval } from '../stats/interval.ts';
-import { chanceBelow } from '../stats/normal.ts';
+import type { Measurement } from '../../profiler/measurement.ts';
+import { goodputOf } from '../../profiler/windows/class-figures.ts';
+import type { Interval } from '../../stats/interval.ts';
+import { chanceBelow } from '../../stats/normal.ts';
 
 /** Goodput below this share of the throughput counts as this: a logarithm must exist, and nothing is lost below. */
 const LEAST_GOOD = 0.005;

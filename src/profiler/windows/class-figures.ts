@@ -1,13 +1,13 @@
-import { allClasses, type ClassTally } from '../loadgen/class-tally.ts';
-import type { SendTally } from '../loadgen/pacing/open-loop.ts';
-import { meanInterval } from '../stats/batch-means.ts';
-import type { Interval } from '../stats/interval.ts';
-import { quantileInterval } from '../stats/quantile-interval.ts';
-import { latencySummary } from './latency-summary.ts';
-import type { LevelOptions } from './level-options.ts';
-import type { ClassFigures, Measurement } from './measurement.ts';
-import { inMs, partRateOf, writable } from './windows/figures.ts';
-import type { WindowsOutcome } from './windows/outcome.ts';
+import { allClasses, type ClassTally } from '../../loadgen/class-tally.ts';
+import type { SendTally } from '../../loadgen/pacing/open-loop.ts';
+import { meanInterval } from '../../stats/batch-means.ts';
+import type { Interval } from '../../stats/interval.ts';
+import { quantileInterval } from '../../stats/quantile-interval.ts';
+import { latencySummary } from '../latency-summary.ts';
+import type { LevelOptions } from '../level-options.ts';
+import type { ClassFigures, Measurement } from '../measurement.ts';
+import { inMs, partRateOf, writable } from './figures.ts';
+import type { WindowsOutcome } from './outcome.ts';
 
 type ClassesAsked = Pick<LevelOptions, 'level' | 'stability' | 'percentile' | 'limits' | 'requests'>;
 type Counted = Pick<WindowsOutcome, 'batches'>;
