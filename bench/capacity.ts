@@ -39,8 +39,8 @@ interface Subject {
 }
 
 const subjects: readonly Subject[] = [
-  { server: 'emulator', model: 'sleeper', budgetMs: 30 },
-  { server: 'emulator', model: 'sleeper', budgetMs: 100 },
+  { server: 'emulator', model: 'net', budgetMs: 50 },
+  { server: 'emulator', model: 'net', budgetMs: 120 },
   { server: 'triton', model: 'sleeper', budgetMs: 60 },
   { server: 'triton', model: 'mlp_onnx', budgetMs: 20 },
 ];
@@ -163,7 +163,7 @@ async function judged(launched: LaunchedServer, { server, model, budgetMs }: Sub
 
 if (ONLY !== 'triton') {
   const launched = await launchEmulator({
-    profile: 'sleeper',
+    profile: 'slow-precision',
     script: resolve(import.meta.dirname, '../src/cli/main.ts'),
     logDirectory: await mkdtemp(join(tmpdir(), 'tritune-bench-')),
   });

@@ -25,6 +25,11 @@ type PlainPoint = Omit<Point, 'factor' | 'growthMsPerSecond'>;
 /** A host whose speed moved by more than this share is told of. */
 const TOLD = 1.15;
 
+/** A rate that was kept at this multiple of one that was missed: chance alone does not explain it, but something beside the server does. */
+const CONTRADICTORY = 1.2;
+const DISTURBED =
+  'some rates were missed that lie far below others that were kept: something else disturbed the machine; measure again when it is quiet';
+
 /** Returns the document of a run, finished or not. */
 export function capacityDocument(
   head: CapacityHead,
@@ -35,7 +40,9 @@ export function capacityDocument(
   const { limit, batch, precision } = question;
   const readings = readingsOf(state, question);
   const kept = readings.filter((reading) => isKept(reading, limit)).map(({ perSecond }) => perSecond);
-  const outcome = outcomeOf(state, end);
+  const missed = readings.filter((reading) => !isKept(reading, limit)).map(({ perSecond }) => perSecond);
+  const isContradictory = Math.max(0, ...kept) > CONTRADICTORY * Math.min(...missed, Number.POSITIVE_INFINITY);
+  const outcome = outcomeOf(state, end, isContradictory);
   const isKnown = outcome !== 'infeasible' && outcome !== 'client-limited' && readings.length > 1;
   const capacity = isKnown ? (state.posterior?.interval ?? null) : null;
   const speed = speedOf(readings, question);
@@ -62,7 +69,7 @@ export function capacityDocument(
     burst: burstOf(question, state),
     replicas: question.replicas && capacity && state.posterior ? replicasFor(state.posterior, question.replicas) : null,
     speed,
-    notes: notesOf(state, speed),
+    notes: [...notesOf(state, speed), ...(isContradictory ? [DISTURBED] : [])],
     probes: readings.map((reading, index) => ({
       ...pointOf(state.probes[index] as Measurement, batch),
       isKept: isKept(reading, limit),
@@ -77,11 +84,15 @@ export function capacityDocument(
   };
 }
 
-function outcomeOf({ ending, probes }: CapacityState, { wasInterrupted }: CapacityRunEnd): CapacityDocument['outcome'] {
+function outcomeOf(
+  { ending }: CapacityState,
+  { wasInterrupted }: CapacityRunEnd,
+  isContradictory: boolean,
+): CapacityDocument['outcome'] {
   if (ending === 'infeasible') return 'infeasible';
   if (ending === 'client') return 'client-limited';
-  if (ending === null || (wasInterrupted && probes.length === 0)) return 'interrupted';
-  return ending === 'precise' ? 'found' : 'imprecise';
+  if (ending === null || wasInterrupted) return 'interrupted';
+  return ending === 'precise' && !isContradictory ? 'found' : 'imprecise';
 }
 
 function pointOf(measurement: Measurement, batch: number): PlainPoint {

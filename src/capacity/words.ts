@@ -25,7 +25,7 @@ export function verdictText(document: CapacityDocument): string {
     default: {
       if (!capacity) return 'nothing is known of the capacity';
       const text = `capacity ${formatFigure(capacity.value)} requests/s (${rangeText(capacity)}) with ${kept}`;
-      const end = outcome === 'interrupted' ? 'the run was interrupted' : `not within ±${shareText(precision)}`;
+      const end = outcome === 'interrupted' ? 'the run was interrupted' : `not surely within ±${shareText(precision)}`;
       return outcome === 'found' ? text : `${text}; ${end}`;
     }
   }
