@@ -110,6 +110,7 @@ function playedLoad(
   const throughput = { value: share * perSecond, low: (share - 0.01) * perSecond, high: (share + 0.01) * perSecond };
   const measurement: Measurement = {
     ...figures,
+    latencyMs: { ...figures.latencyMs, p50: sorted[sorted.length >> 1] ?? 0, p99 },
     level: { mode: 'request-rate', value: perSecond },
     throughput,
     requests: arrivalsNs.length,
