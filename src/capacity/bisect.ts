@@ -38,6 +38,8 @@ const FAR_OVER = 1.25;
 /** The lowest rate that is considered, over the prior's lowest, and how sure it must be that the capacity is below. */
 const LOWEST = 1.5;
 const SURE = 0.95;
+/** Misses at the lowest rate that are enough where no rate was kept. */
+const MISSES = 2;
 
 /**
  * Looks for the highest rate that keeps the budget: measures where the answer is most uncertain, at the posterior's median (probabilistic
@@ -67,8 +69,11 @@ function endingOf(
   { precision, mostReadings, isOver }: BisectRule,
 ): BisectEnding | null {
   const lowest = LOWEST * low;
-  const isMissedAtLowest = readings.some((reading) => reading.perSecond <= lowest && isMissed(reading, allowed));
-  if (isMissedAtLowest && 1 - posterior.chance(lowest) > SURE) return 'infeasible';
+  const missedAtLowest = readings.filter(
+    (reading) => reading.perSecond <= 1.01 * lowest && isMissed(reading, allowed),
+  ).length;
+  const isHopeless = sidesOf(readings, allowed) === 'missed' && missedAtLowest >= MISSES;
+  if (isHopeless || (missedAtLowest > 0 && 1 - posterior.chance(lowest) > SURE)) return 'infeasible';
   const isPrecise = relativeHalfWidth(posterior.interval) <= precision;
   if (isPrecise && readings.length >= LEAST_READINGS && sidesOf(readings, allowed) === 'both') return 'precise';
   return readings.length >= mostReadings || isOver() ? 'limit' : null;

@@ -36,7 +36,7 @@ export async function runCapacity(
     do {
       await findCapacity(question, state, means, endNs);
       if (state.ending === 'infeasible') return;
-      await measureAnswer(question, state, means);
+      await measureAnswer(question, state, means, endNs);
     } while (state.ending === 'precise' && !isPreciseNow(question, state) && clock.nowNs() < endNs);
     await measureCliff(question, state, means);
     if (question.burst) await findBurstRate(question, question.burst, state, means);
@@ -81,7 +81,7 @@ async function findCapacity(
   };
   const measure: Parameters<typeof bisectRate>[2] = async (perSecond, { interval }) => {
     onEvent({ type: 'trying', perSecond, interval });
-    const measurement = await unbent(perSecond, state, means, () => means.loads.atRate(perSecond));
+    const measurement = await unbent(perSecond, state, means, endNs, () => means.loads.atRate(perSecond));
     return addProbe(measurement, question, state, means);
   };
   const outcome = await bisectRate(state.prior, rule, measure, readingsOf(state, question));
@@ -113,14 +113,15 @@ function posteriorOf(question: CapacityQuestion, state: CapacityState): Capacity
 async function unbent(
   perSecond: number,
   state: CapacityState,
-  { onEvent }: CapacityMeans,
+  { onEvent, clock }: CapacityMeans,
+  endNs: number,
   measure: () => Promise<Measurement>,
 ): Promise<Measurement> {
   for (let tries = 1; ; tries++) {
     const measurement = await measure();
     const { bound, starved, reason = '' } = measurement.client;
     if (!bound) return measurement;
-    const again = starved === true && tries < TRIES;
+    const again = starved === true && tries < TRIES && clock.nowNs() < endNs;
     onEvent({ type: 'client-limit', perSecond, reason, again });
     if (again) continue;
     state.clientLimit = { perSecond, reason };
@@ -129,11 +130,16 @@ async function unbent(
 }
 
 /** The rate that is held with a chance of 97.5 % is measured to the end, and counts for the capacity too. */
-async function measureAnswer(question: CapacityQuestion, state: CapacityState, means: CapacityMeans): Promise<void> {
+async function measureAnswer(
+  question: CapacityQuestion,
+  state: CapacityState,
+  means: CapacityMeans,
+  endNs: number,
+): Promise<void> {
   if (!state.posterior) return;
   const perSecond = rounded(state.posterior.interval.low);
   means.onEvent({ type: 'at-capacity', perSecond });
-  state.answer = await unbent(perSecond, state, means, () => means.loads.atLength(perSecond));
+  state.answer = await unbent(perSecond, state, means, endNs, () => means.loads.atLength(perSecond));
   addProbe(state.answer, question, state, means);
 }
 

@@ -24,6 +24,9 @@ const OPEN_LOOP_SHARE = 0.85;
 /** Capacities that are considered: down to a part of what is served, and up to what a machine that got faster could. */
 const LOWEST_SHARE = 0.02;
 const HIGHEST_SHARE = 2;
+/** Where a single request is over the budget by this factor, lower rates than this part are of no use. */
+const HOPELESS = 1.25;
+const LOWEST_SHARE_THEN = 0.1;
 
 /** Measures closed loops of rising concurrency; `seen` are those measured so far, to which each is added. */
 export async function scout(
@@ -84,9 +87,9 @@ export const priorOf = (
   followsHost: boolean,
 ): CapacityPrior => ({
   allowed: allowedShare(limit),
-  low: mostServed * LOWEST_SHARE,
+  low: mostServed * (idle !== null && idle > HOPELESS ? LOWEST_SHARE_THEN : LOWEST_SHARE),
   high: mostServed * HIGHEST_SHARE * (isSaturated ? 1 : GROWTH),
-  likely: Math.max(OPEN_LOOP_SHARE * atBudget, mostServed * LOWEST_SHARE * 2),
+  likely: Math.max(OPEN_LOOP_SHARE * atBudget, mostServed * LOWEST_SHARE_THEN),
   mostServed: isSaturated ? mostServed : null,
   idle,
   followsHost,

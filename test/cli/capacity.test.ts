@@ -27,7 +27,7 @@ describe('tritune capacity', () => {
     const gate = await callCli(['compare', directory, directory]);
     expect(gate.code).toBe(0);
     expect(gate.stdout).toContain('capacity');
-  }, 120_000);
+  }, 240_000);
 
   it('exits with 3 where no rate keeps the budget', async () => {
     const emulator = await emulatorForTest({ profile: smallProfile({ a: 20, b: 0.1 }) });
@@ -37,7 +37,7 @@ describe('tritune capacity', () => {
     ]);
     expect(code).toBe(3);
     expect(stdout).toContain('no rate keeps p99 within 5 ms');
-  }, 120_000);
+  }, 240_000);
 
   it('refuses what cannot be asked', async () => {
     const faultOf = async (...args: string[]) => (await callCli(['capacity', '-m', 'm', ...args])).stderr;
