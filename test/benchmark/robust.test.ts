@@ -8,6 +8,7 @@ import { planOf } from '../../src/workload/plan/plan-of.ts';
 import { readWorkload } from '../../src/workload/read-workload.ts';
 import { type RobustRule, robustRuleOf } from '../../src/workload/robust-rule.ts';
 import type { StudyWorkload } from '../../src/workload/study-workloads.ts';
+import { isNightly } from '../support/fuzz.ts';
 
 const [steady, burst] = await Promise.all(
   ['steady', 'burst'].map(async (name): Promise<StudyWorkload> => {
@@ -58,7 +59,8 @@ describe('a model that serves most at an even rate without waiting for batches',
     expect(byWorst.steady).toBeGreaterThan(0.95 * bySteady.steady);
   }, 300_000);
 
-  it('is tuned for bursts where the study has them', async () => {
+  // Two whole searches take half a minute of a core.
+  it.runIf(isNightly)('is tuned for bursts where the study has them', async () => {
     const alone = await playUnder(forSteady, ENCODER_BUDGET_MS, 1);
     const robust = await playUnder(forBoth, ENCODER_BUDGET_MS, 1);
     const [pick, robustPick] = [alone, robust].map(({ best }) => capacities(best?.candidate as Candidate)) as [
