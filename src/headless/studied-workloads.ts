@@ -11,7 +11,10 @@ import { describeMeasurement } from './measurement-line.ts';
 /** Returns what a study is tuned for: a line for each workload, under one that says how figures become one. */
 export function workloadLines({ rule, holdout, of }: StartedWorkloads): readonly string[] {
   const [only, ...others] = of;
-  const held = holdout === undefined ? '' : `; the final judges by ${formatFigure(100 * holdout)} % of each trace, which the search does not see`;
+  const held =
+    holdout === undefined
+      ? ''
+      : `; the final judges by ${formatFigure(100 * holdout)} % of each trace, which the search does not see`;
   if (only && others.length === 0)
     return [plainLine(`for the workload ${only.name}, in passes of ${formatDuration(only.passSeconds)}${held}`)];
   const total = of.reduce((sum, { weight }) => sum + weight, 0);

@@ -10,7 +10,7 @@ import { type RobustRule, robustRuleOf } from '../../src/workload/robust-rule.ts
 import type { StudyWorkload } from '../../src/workload/study-workloads.ts';
 import { isNightly } from '../support/fuzz.ts';
 
-const [steady, burst] = await Promise.all(
+const [steady, burst] = (await Promise.all(
   ['steady', 'burst'].map(async (name): Promise<StudyWorkload> => {
     const workload = await readWorkload(`examples/robust/${name}.yaml`);
     const plans = new Map<number, ArrivalPlan>();
@@ -21,7 +21,7 @@ const [steady, burst] = await Promise.all(
     };
     return { name, weight: 1, perLevel: 1, planAt };
   }),
-) as [StudyWorkload, StudyWorkload];
+)) as [StudyWorkload, StudyWorkload];
 
 const problem = (rule: RobustRule, ...workloads: [StudyWorkload, ...StudyWorkload[]]) =>
   problemUnder(encoder, { rule, workloads });
@@ -60,17 +60,21 @@ describe('a model that serves most at an even rate without waiting for batches',
   }, 300_000);
 
   // Two whole searches take half a minute of a core.
-  it.runIf(isNightly)('is tuned for bursts where the study has them', async () => {
-    const alone = await playUnder(forSteady, ENCODER_BUDGET_MS, 1);
-    const robust = await playUnder(forBoth, ENCODER_BUDGET_MS, 1);
-    const [pick, robustPick] = [alone, robust].map(({ best }) => capacities(best?.candidate as Candidate)) as [
-      ReturnType<typeof capacities>,
-      ReturnType<typeof capacities>,
-    ];
-    expect(robust.best?.feasible).toBe(true);
-    expect(pick.burst).toBeLessThan(0.8 * robustPick.burst);
-    expect(robustPick.steady).toBeGreaterThan(0.8 * pick.steady);
-    const under = robust.best?.measurements[robust.best.chosen ?? 0]?.workloads;
-    expect(under?.map(({ workload }) => workload)).toEqual(['steady', 'burst']);
-  }, 300_000);
+  it.runIf(isNightly)(
+    'is tuned for bursts where the study has them',
+    async () => {
+      const alone = await playUnder(forSteady, ENCODER_BUDGET_MS, 1);
+      const robust = await playUnder(forBoth, ENCODER_BUDGET_MS, 1);
+      const [pick, robustPick] = [alone, robust].map(({ best }) => capacities(best?.candidate as Candidate)) as [
+        ReturnType<typeof capacities>,
+        ReturnType<typeof capacities>,
+      ];
+      expect(robust.best?.feasible).toBe(true);
+      expect(pick.burst).toBeLessThan(0.8 * robustPick.burst);
+      expect(robustPick.steady).toBeGreaterThan(0.8 * pick.steady);
+      const under = robust.best?.measurements[robust.best.chosen ?? 0]?.workloads;
+      expect(under?.map(({ workload }) => workload)).toEqual(['steady', 'burst']);
+    },
+    300_000,
+  );
 });

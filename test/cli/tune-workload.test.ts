@@ -21,7 +21,8 @@ const workloadOf = (name: string, perSecond: number, arrivals: object, limitMs?:
 async function written(...workloads: readonly { readonly name: string }[]) {
   const directory = await freshDirectory();
   const files = workloads.map(({ name }) => join(directory, `${name}.yaml`));
-  for (const [index, workload] of workloads.entries()) await writeFile(files[index] as string, JSON.stringify(workload));
+  for (const [index, workload] of workloads.entries())
+    await writeFile(files[index] as string, JSON.stringify(workload));
   const spaceFile = join(directory, 'space.yaml');
   await writeFile(spaceFile, space);
   return { directory, files, space: spaceFile };
@@ -30,7 +31,9 @@ async function written(...workloads: readonly { readonly name: string }[]) {
 const emulator = () => emulatorForTest({ profile: smallProfile({ a: 2, b: 0.5, config: { dynamic_batching: {} } }) });
 
 describe('tune --workload', () => {
-  it('measures each level under each file in turn, keeps their figures, and goes on from them', { timeout: 240_000 }, async () => {
+  it('measures each level under each file in turn, keeps their figures, and goes on from them', {
+    timeout: 240_000,
+  }, async () => {
     const { directory, files, space } = await written(
       workloadOf('even', 40, { process: 'constant' }, 200),
       workloadOf('bursts', 20, { process: 'gamma', cv: 4 }, 200),
@@ -39,7 +42,16 @@ describe('tune --workload', () => {
     const output = join(directory, 'run');
     const at = ['-u', grpcUrl, '--metrics-url', metricsUrl];
     const under = files.flatMap((file) => ['--workload', file]);
-    const study = ['--robust', 'quantile:0.9', '--workload-weights', '3,1', '--request-rate', '40:40', '--space', space];
+    const study = [
+      '--robust',
+      'quantile:0.9',
+      '--workload-weights',
+      '3,1',
+      '--request-rate',
+      '40:40',
+      '--space',
+      space,
+    ];
     const search = ['--sampler', 'grid', '--max-trials', '1', '--percentile', '50', '--latency-budget', '500'];
     const goal = [...search, '--constraint', 'goodput>=1'];
     const outcome = await runCli(['tune', '-m', 'm', ...at, ...under, ...study, ...goal, '-o', output]);
@@ -74,7 +86,9 @@ describe('tune --workload', () => {
     }
     const { best } = await summaryOf(output);
     expect(Object.keys(best?.workloads ?? {})).toEqual(['even', 'bursts']);
-    expect(await readFile(join(output, 'workloads.csv'), 'utf8')).toMatch(/^trial,final_round,level,workload,.*goodput/);
+    expect(await readFile(join(output, 'workloads.csv'), 'utf8')).toMatch(
+      /^trial,final_round,level,workload,.*goodput/,
+    );
 
     expect(await callCli(['tune', '--resume', output, ...at])).toMatchObject({ code: 0 });
     await writeFile(files[1] as string, JSON.stringify(workloadOf('bursts', 30, { process: 'poisson' })));
@@ -98,15 +112,17 @@ describe('tune --workload', () => {
   });
 
   it('says what does not go with it', { timeout: 60_000 }, async () => {
-    const { directory, files } = await written(
-      workloadOf('one', 40, { process: 'constant' }),
-      { ...workloadOf('two', 40, { process: 'constant' }), classes: { other: { model: 'elsewhere' } } } as never,
-    );
+    const { directory, files } = await written(workloadOf('one', 40, { process: 'constant' }), {
+      ...workloadOf('two', 40, { process: 'constant' }),
+      classes: { other: { model: 'elsewhere' } },
+    } as never);
     const [one = '', two = ''] = files;
     const { grpcUrl } = await emulator();
     const refused = async (...more: string[]): Promise<string> =>
       (await callCli(['tune', '-m', 'm', '-u', grpcUrl, ...more, '-o', join(directory, 'run')])).stderr;
-    expect(await refused('--workload', one, '--concurrency', '1:4')).toContain('--workload does not go with --concurrency');
+    expect(await refused('--workload', one, '--concurrency', '1:4')).toContain(
+      '--workload does not go with --concurrency',
+    );
     expect(await refused('--workload', one, '--batch-size', '1:4')).toContain('does not go with --batch-size');
     expect(await refused('--workload', one, '--shared-memory', 'system')).toContain('does not go with --shared-memory');
     expect(await refused('--workload', one, '--robust', 'best')).toContain("'best' is no rule");

@@ -67,9 +67,14 @@ describe('a study over two workloads', () => {
   it('has a row for each on the screen: under the best, and in the panel of a trial', () => {
     const view = new ViewFold(workloadRecords()).view();
     const textOf = (rows: ReturnType<typeof workloadRows>): string[] =>
-      rows.map((spans) => spans.map(({ text }) => text).join('').trimEnd());
+      rows.map((spans) =>
+        spans
+          .map(({ text }) => text)
+          .join('')
+          .trimEnd(),
+      );
     expect(textOf(workloadRows(view, 80))).toEqual([
-      '          steady    200/s     200     30 ms  180/s good',
+      'workloads steady    200/s     200     30 ms  180/s good',
       '          burst     100/s     100     50 ms  90/s good ← decides',
     ]);
     const panel = textOf(trialPanel(view, initialInteraction, { columns: 60, rows: 40 }));
