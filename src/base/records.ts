@@ -1,4 +1,6 @@
 import { createReadStream } from 'node:fs';
+import type { Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
 import { messageOf, TrituneError } from './errors.ts';
 
 /** A record of a file: a line, or an element of a JSON array. */
@@ -31,7 +33,7 @@ export const invalidAt = (path: string, line: number, what: string, hint: string
 
 /**
  * Reads the records of a file one after the other, however long it is: the elements of a JSON array, or the lines of any other file that
- * are not empty. Errors: INPUT_INVALID.
+ * are not empty, of a file compressed by gzip too. Errors: INPUT_INVALID.
  */
 export async function* recordsOf(path: string): AsyncGenerator<FileRecord, void, void> {
   for await (const records of recordBatchesOf(path)) yield* records;
@@ -41,7 +43,7 @@ export async function* recordsOf(path: string): AsyncGenerator<FileRecord, void,
 export async function* recordBatchesOf(path: string): AsyncGenerator<readonly FileRecord[], void, void> {
   let cutter: Cutter | null = null;
   try {
-    for await (const chunk of createReadStream(path, { highWaterMark: CHUNK_BYTES })) {
+    for await (const chunk of bytesOf(path)) {
       const bytes = chunk as Buffer;
       cutter ??= firstSign(bytes) === OPEN_LIST ? new ElementCutter(path) : new LineCutter(path);
       yield [...cutter.cut(bytes)];
@@ -51,6 +53,15 @@ export async function* recordBatchesOf(path: string): AsyncGenerator<readonly Fi
     throw new TrituneError('INPUT_INVALID', `cannot read '${path}': ${messageOf(error)}`, 'give the path of a file');
   }
   if (cutter) yield [...cutter.end()];
+}
+
+/** The bytes of a file; those that it was before it was compressed where its name ends in `.gz`. */
+function bytesOf(path: string): Readable {
+  const file = createReadStream(path, { highWaterMark: CHUNK_BYTES });
+  if (!path.endsWith('.gz')) return file;
+  const inflated = createGunzip({ chunkSize: CHUNK_BYTES });
+  file.on('error', (error) => inflated.destroy(error));
+  return file.pipe(inflated);
 }
 
 /** The first byte that is no white space and no byte order mark. */

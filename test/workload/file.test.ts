@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { NS_PER_S } from '../../src/base/units.ts';
 import { workloadJsonSchema } from '../../src/workload/file/schema.ts';
@@ -108,7 +109,7 @@ describe('a workload file', () => {
   });
 });
 
-const tracePhase = async (content: string, arrivals: object, name = 'trace.csv', more: object = {}) => {
+const tracePhase = async (content: string | Buffer, arrivals: object, name = 'trace.csv', more: object = {}) => {
   const folder = await freshDirectory();
   const path = join(folder, 'deep', 'workload.yaml');
   await mkdir(dirname(path));
@@ -146,6 +147,14 @@ describe('a trace of a file', () => {
     ['a slice', '0\n3\n100\n100.5\n102\n103\n', { slice: { fromS: 100, toS: 103 } }],
   ])('may have %s', async (_, content, arrivals) => {
     expect(secondsOf(await tracePhase(content, arrivals))).toEqual([0, 0.5, 2]);
+  });
+
+  it('may be compressed, and is refused where it is damaged or missing', async () => {
+    const zipped = gzipSync('0\n0.5\n2\n');
+    expect(secondsOf(await tracePhase(zipped, {}, 'trace.csv.gz'))).toEqual([0, 0.5, 2]);
+    const damaged = tracePhase(zipped.subarray(0, 15), {}, 'trace.csv.gz');
+    await expect(damaged).rejects.toMatchObject({ code: 'INPUT_INVALID' });
+    await expect(tracePhase('0\n', { file: 'none.csv.gz' })).rejects.toMatchObject({ code: 'INPUT_INVALID' });
   });
 
   it('lasts a mean gap longer than its span, or as long as its slice or its phase', async () => {

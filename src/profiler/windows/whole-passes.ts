@@ -18,6 +18,9 @@ const SETTLING_MS = 2500;
 /** A stalled server has the last word when it has been silent for so long at the end of the passes. */
 const PATIENCE_MS = 10_000;
 
+/** The ends of batches that several threads made together are exact to a share of a slice. */
+const ROUNDING = 0.01;
+
 /** A plan, and what its passes are counted by. */
 export interface PassesAsked {
   readonly plan: ArrivalPlan;
@@ -58,12 +61,15 @@ export async function measurePasses(
   const sliceNs = durationNs / slices;
   const originNs = clock.nowNs();
   const leadIn = Math.max(1, Math.ceil((isFresh ? msToNs(SETTLING_MS) : 0) / sliceNs));
-  // The end of the next window, in slices after the origin.
+  // The end of the next window, in slices after the origin; the first is wherever requests complete after the lead-in.
   let ends = leadIn;
+  let isLeadIn = true;
   const isWhole = (batches: readonly Batch[]): boolean => {
-    const isOver = (batches.at(-1)?.endNs ?? 0) >= originNs + ends * sliceNs;
-    if (isOver) ends += slices;
-    return isOver;
+    const passed = ((batches.at(-1)?.endNs ?? 0) - originNs) / sliceNs + ROUNDING;
+    if (passed < ends) return false;
+    ends = (isLeadIn ? Math.floor(passed) : ends) + slices;
+    isLeadIn = false;
+    return true;
   };
   const watchEveryNs = watchPeriodNs(warmth.meanGapNs ?? warmth.meanLatencyNs);
   const batchRule = { lengthNs: sliceNs, minRequests: 1, inStepWithNs: originNs, watchEveryNs };

@@ -23,7 +23,7 @@ export interface LogReader {
 }
 
 /** The start of a line in the Common and the Combined Log Format, as Apache and nginx write it: host, identity, user, time, request. */
-const ACCESS = /^\S+ \S+ .*?\[([^\]]+)\] "(?:[A-Z]+ )?(\S*)/;
+const ACCESS = /^\S+ \S+ .*?\[([^\]]{1,40})\] "(?:[A-Z]+ )?(\S*)/;
 
 /** Fields of JSON logs, and columns of CSV, that say which model was asked, or what; in the order in which they are looked for. */
 const MODEL_NAMES = ['model', 'model_name'];

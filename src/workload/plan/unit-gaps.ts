@@ -4,7 +4,7 @@ import { gammaFrom, type Random } from '../../base/random.ts';
  * Returns a source of gaps with mean 1 and this coefficient of variation: equal ones for 0, exponential ones for 1 (a Poisson process,
  * by inverse transform sampling), else those of a gamma distribution with shape 1/cv².
  */
-export function unitGaps(cv: number, random: Random): () => number {
+function unitGaps(cv: number, random: Random): () => number {
   if (cv === 0) return () => 1;
   if (cv === 1) return () => -Math.log(1 - random.float());
   const shape = 1 / (cv * cv);

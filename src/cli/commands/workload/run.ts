@@ -4,7 +4,7 @@ import { saveWorkload } from '../../../app/workload/save-workload.ts';
 import { shownWorkload } from '../../../app/workload/show.ts';
 import { TrituneError } from '../../../base/errors.ts';
 import { formatDuration, formatFigure, inertJson } from '../../../base/format.ts';
-import { CHART_COLUMNS, workloadLines } from '../../../headless/workload-lines.ts';
+import { CHART_COLUMNS, drawnWorkloadLines } from '../../../headless/drawn-workload.ts';
 import { ratesOf } from '../../../workload/figures.ts';
 import { workloadJsonSchema } from '../../../workload/file/schema.ts';
 import { meanRateOf } from '../../../workload/plan/plan-of.ts';
@@ -24,7 +24,7 @@ export async function showWorkload(
   const { workload, plan, figures, naturalS } = shown;
   const rates = ratesOf(plan, CHART_COLUMNS);
   if (!json) {
-    for (const line of workloadLines({ ...workload, figures, rates, naturalS })) terminal.print(line);
+    for (const line of drawnWorkloadLines({ ...workload, figures, rates, naturalS })) terminal.print(line);
     return;
   }
   const drawn = Object.fromEntries(rates.map((own, index) => [plan.classes[index] as string, [...own]]));

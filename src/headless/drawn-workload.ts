@@ -22,7 +22,7 @@ const BARS = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const MOST_CLASSES = 20;
 
 /** A workload for people: its figures, its rate over time, and each class with a row of its own on the same axis. */
-export function workloadLines({ name, classes, figures, rates, naturalS }: DrawnWorkload): readonly string[] {
+export function drawnWorkloadLines({ name, classes, figures, rates, naturalS }: DrawnWorkload): readonly string[] {
   const { requests, durationS } = figures;
   const shortened =
     Math.abs(durationS / naturalS - 1) > 1e-6 ? ` (of ${formatDuration(naturalS)}, rates as they are)` : '';
