@@ -32,9 +32,7 @@ const shared = [
 ].map((room) => `test/${room}/**/*.test.ts`);
 const unit = {
   globalSetup: [ownFolder],
-  // More than two cores have: many tests wait for a process that they started.
-  maxWorkers: 4,
-  testTimeout: 20_000,
+  testTimeout: 60_000,
 };
 
 export default defineConfig({
@@ -45,10 +43,22 @@ export default defineConfig({
           name: 'unit',
           include: ['test/**/*.test.ts'],
           exclude: ['test/real/**', 'test/report/browser/**', 'test/package/**', ...shared],
+          // More than two cores have: many tests wait for a process that they started.
+          maxWorkers: 4,
           ...unit,
         },
       },
-      { test: { name: 'unit-shared', include: shared, exclude: ['test/report/browser/**'], isolate: false, ...unit } },
+      {
+        test: {
+          name: 'unit-shared',
+          include: shared,
+          exclude: ['test/report/browser/**'],
+          isolate: false,
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
+          ...unit,
+        },
+      },
       { test: { name: 'triton-runs', include: runs, ...onTriton } },
       { test: { name: 'triton-parts', include: ['test/real/**/*.test.ts'], exclude: runs, ...onTriton } },
       {

@@ -18,7 +18,7 @@ const asked = [
   ...['-m', 'smollm2', '--concurrency', '4:4', '--input-tokens', '24', '--output-tokens', '6', '--prompts', '64'],
   ...['--precision', '10', '--objective', 'output-token-throughput'],
 ];
-/** One thread each: a second one waits for the client, and for whoever else uses the machine, at every layer of the model. */
+/** For a machine that does nothing else: two threads of llama.cpp wait for each other at every layer, and for whoever else runs. */
 const limits = ['--constraint', 'ttft<=700ms', '--constraint', 'itl<=400ms'];
 
 async function spaceFile(text: string): Promise<string> {
@@ -37,9 +37,9 @@ const openai: LanguageSubject = {
 drop: [ubatch_size, flash_attn, cache_type_k, cache_type_v, speculative, ubatch-fits-batch, values-need-flash-attention]
 limits: { cores: 2 }
 parameters:
-  parallel: [1, 2, 3, 4]
-  batch_size: [16, 24, 32, 64, 128, 256]
-  threads: [1]
+  parallel: [1, 2, 4]
+  batch_size: [32, 64, 128, 256]
+  threads: [1, 2]
 `);
     const launch = `${commandLine(server)} --parallel 1 --port {port} {flags}`;
     const options = ['--endpoint', 'openai', '--launch-command', launch, '--space', space, ...asked, ...limits];
@@ -55,9 +55,9 @@ const triton: LanguageSubject = {
     const space = await spaceFile(`extends: engines/vllm
 drop: [enable_prefix_caching, gpu_memory_utilization, kv_cache_dtype, speculative, enable_chunked_prefill, step-holds-prompt]
 parameters:
-  max_num_seqs: [1, 2, 3, 4]
-  max_num_batched_tokens: [16, 24, 32, 64, 128, 256]
-  threads: [1]
+  max_num_seqs: [1, 2, 4]
+  max_num_batched_tokens: [32, 64, 128, 256]
+  threads: [1, 2]
 `);
     const where = ['--endpoint', 'triton-grpc', '-u', server.grpcUrl, '--metrics-url', server.metricsUrl];
     const settings = ['--engine-settings', join(repository, 'smollm2', '1', 'model.json'), '--space', space];
@@ -75,9 +75,14 @@ const dynamo: LanguageSubject = {
     const space = await spaceFile(`extends: engines/vllm
 drop: [gpu_memory_utilization, kv_cache_dtype, speculative, enable_prefix_caching, step-holds-prompt]
 parameters:
-  max_num_seqs: [4, 8, 16, 64]
+  max_num_seqs: [4, 8, 16, 32, 64]
   max_num_batched_tokens: [128, 512, 2048]
   enable_chunked_prefill: [true, false]
+rules:
+  - name: step-holds-these-prompts
+    when: { enable_chunked_prefill: false }
+    require: config.engine.max_num_batched_tokens >= 256
+    message: a prompt of 256 tokens must fit into a step
 `);
     const launch = `${commandLine(server)} --max-num-seqs 4 --port {port} {flags}`;
     const traffic = ['--concurrency', '32:32', '--input-tokens', '256', '--output-tokens', '32', '--prompts', '512'];

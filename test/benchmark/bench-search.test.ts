@@ -25,13 +25,13 @@ const meanShare = (results: readonly Result[], measurements: number): number =>
 
 describe('the figures of docs/search.md for the first three recorded grids', () => {
   const AFTER = 12;
-  const SEEDS = isNightly ? 16 : 2;
-  /** 16 seeds reach 100 %, 89 % in the worst tenth and 96 % on average; two of them are a small sample of that. */
+  const SEEDS = isNightly ? 16 : 1;
+  /** 16 seeds reach 100 %, 89 % in the worst tenth and 96 % on average; one of them is a small sample of that. */
   const least = isNightly
     ? { median: 0.97, worstTenth: 0.87, mean: 0.95, ahead: 1.2 }
     : { median: 0.97, worstTenth: 0.75, mean: 0.92, ahead: 1.2 };
 
-  it(`are reached: ${SEEDS} seeds, ${3 * 3 * SEEDS} problems`, async () => {
+  it(`are reached: ${SEEDS === 1 ? 'one seed' : `${SEEDS} seeds`}, ${3 * 3 * SEEDS} problems`, async () => {
     const results: Result[] = [];
     for (let seed = 1; seed <= SEEDS; seed++) {
       const plan = {
@@ -94,7 +94,7 @@ describe('the offline comparison of samplers', () => {
   });
 
   const kinds = [
-    { speedKind: 'heating', numbers: [0, 1], reached: 0.95, ahead: 0.02 },
+    { speedKind: 'heating', numbers: isNightly ? [0, 1] : [1], reached: 0.95, ahead: 0.02 },
     { speedKind: 'two-states', numbers: [0, 1, 2, 3], reached: 0.88, ahead: 0.02 },
   ] as const;
   it.each(isNightly ? kinds : kinds.slice(0, 1))(

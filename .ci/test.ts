@@ -1,0 +1,30 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+
+/**
+ * The README's test command: both halves of the unit tests side by side, as one mostly waits for processes that it started and the other
+ * mostly computes. Each one's output comes whole; arguments go to both.
+ */
+const projects = ['unit', 'unit-shared'];
+const asked = process.argv.slice(2);
+
+async function run(project: string): Promise<{ readonly code: number; readonly output: string }> {
+  const args = ['run', '--project', project, '--passWithNoTests', ...asked];
+  const child = spawn(process.execPath, ['node_modules/vitest/vitest.mjs', ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code: code ?? 1, output };
+}
+
+const runs = projects.map(async (project) => {
+  const { code, output } = await run(project);
+  process.stdout.write(output);
+  return code;
+});
+process.exitCode = Math.max(...(await Promise.all(runs)));
