@@ -1,6 +1,7 @@
 import type { OpenOptions } from '../../loadgen/transports/open.ts';
 import type { OnObserved } from '../../loadgen/workers/observed-requests.ts';
-import { openWorkers, type Workers } from '../../loadgen/workers/open-workers.ts';
+import { openWorkers } from '../../loadgen/workers/open-workers.ts';
+import type { Workers } from '../../loadgen/workers/workers.ts';
 import type { ClientSpec, RequestSpec } from '../../spec/traffic-spec.ts';
 
 /**

@@ -144,14 +144,26 @@ export const packTally = ({ sent, late, dropped, lateness }: SendTally): PackedT
   lateness: lateness.pack(),
 });
 
-/** The tallies of all threads as one. */
-export function mergeTallies(tallies: readonly PackedTally[]): SendTally {
+/** The tallies of all threads as one, and those of each agent's threads. */
+export function mergeTallies(
+  tallies: readonly { readonly agent: string | null; readonly tally: PackedTally }[],
+): SendTally {
   const whole = new SendTally();
-  for (const { sent, late, dropped, lateness } of tallies) {
-    whole.sent += sent;
-    whole.late += late;
-    whole.dropped += dropped;
-    whole.lateness.merge(LatencyHistogram.unpack(lateness));
+  const byAgent = new Map<string, SendTally>();
+  for (const { agent, tally } of tallies) {
+    addTally(whole, tally);
+    if (agent === null) continue;
+    const own = byAgent.get(agent) ?? new SendTally();
+    byAgent.set(agent, own);
+    addTally(own, tally);
   }
+  if (byAgent.size > 0) whole.byAgent = byAgent;
   return whole;
+}
+
+function addTally(to: SendTally, { sent, late, dropped, lateness }: PackedTally): void {
+  to.sent += sent;
+  to.late += late;
+  to.dropped += dropped;
+  to.lateness.merge(LatencyHistogram.unpack(lateness));
 }
