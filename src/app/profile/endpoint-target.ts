@@ -38,7 +38,7 @@ export async function openEndpointTarget(
   if (spec.collectMetrics && spec.metricsUrl === undefined && !isOfThisMachine(address)) {
     throw new TrituneError('USAGE', 'there is no address of metrics', 'give the page with --metrics-url');
   }
-  const traffic = await openLanguageTraffic(options, prompts.requests, spec.clientThreads);
+  const traffic = await openLanguageTraffic(options, prompts.requests, spec);
   const metrics = spec.metricsUrl !== undefined && { metricsUrl: spec.metricsUrl };
   const devices = devicesOf({ server: { url: address, emulated: null }, ...metrics }, options.model);
   return {

@@ -32,8 +32,12 @@ export async function openProfileTarget(
   const inputs = await requestsOf(spec, { config, metadata });
   let listening: LevelListener | undefined;
   const observes = spec.profileExportFile !== undefined;
-  if (observes && (spec.clientThreads ?? 1) > 1) {
-    throw new TrituneError('USAGE', 'every request is kept by one thread only', 'leave out --client-threads');
+  if (observes && ((spec.clientThreads ?? 1) > 1 || spec.agents)) {
+    throw new TrituneError(
+      'USAGE',
+      'every request is kept by one thread of this machine only',
+      'leave out --client-threads and --agents',
+    );
   }
   const traffic = await openTraffic(opened, {
     spec,

@@ -45,6 +45,12 @@ export type AgentQuestion = ToAgent extends infer M
     : never
   : never;
 
+/** Threads to be started on the agent. */
+export interface AskedThreads {
+  readonly transport: WorkerTransport;
+  readonly count: number;
+}
+
 interface Waiting {
   readonly resolve: (value: unknown) => void;
   readonly reject: (fault: TrituneError) => void;
@@ -74,11 +80,11 @@ export class AgentConnection {
   #isClosed = false;
   #onProbe: () => void = () => undefined;
 
-  /** `patienceMs`: for an agent that is not there. `onReport` is told what a thread says, with times of the agent's clock. */
+  /** `threads`: null for a look at the agent only. `patienceMs`: for an agent that is not there. `onReport` is told what a thread says, with times of the agent's clock. */
   constructor(
     address: string,
     access: AgentAccess,
-    threads: { readonly transport: WorkerTransport; readonly count: number },
+    threads: AskedThreads | null,
     patienceMs: number,
     onReport: (thread: number, report: Report) => void,
   ) {
@@ -186,10 +192,7 @@ export class AgentConnection {
     clearTimeout(limit);
   }
 
-  async #open(
-    { transport, count }: { readonly transport: WorkerTransport; readonly count: number },
-    patienceMs: number,
-  ): Promise<void> {
+  async #open(threads: AskedThreads | null, patienceMs: number): Promise<void> {
     const greeted = new Promise<void>((resolve) => {
       this.#onProbe = resolve;
     });
@@ -206,7 +209,7 @@ export class AgentConnection {
     }
     this.#timers.push(setInterval(() => this.#probe(), PROBE_EVERY_MS));
     this.checkClock(this.ahead);
-    await this.ask({ type: 'open', transport, threads: count });
+    if (threads) await this.ask({ type: 'open', transport: threads.transport, threads: threads.count });
     const waiting = this.#queue ?? [];
     this.#queue = null;
     for (const work of waiting) this.#guard(work);

@@ -39,7 +39,7 @@ export function allowedTargets(texts: readonly string[]): readonly AllowedTarget
 }
 
 /** HOST:PORT of where the threads would send. */
-const targetOf = ({ options }: WorkerTransport): string => ('url' in options ? options.url : options.address);
+export const targetOf = ({ options }: WorkerTransport): string => ('url' in options ? options.url : options.address);
 
 /** Errors: USAGE for a server that is not among the targets. */
 export function checkTarget(transport: WorkerTransport, { targets }: AgentLimits): void {

@@ -1,0 +1,16 @@
+import { formatFigure, formatMs, plainLine } from '../base/format.ts';
+import type { AgentFigures } from '../profiler/measurement.ts';
+
+/** A line for each agent that sent: its threads, how well its clock is known, its sends, and whether it was the limit. */
+export const agentLines = (agents: readonly AgentFigures[] = []): readonly string[] =>
+  agents.map((agent) => {
+    const { address, threads, clock, sends, lateSends = 0, droppedSends = 0, bound, reason = '' } = agent;
+    const offset = `clock ${signed(clock.offsetMs)} ± ${formatMs(clock.uncertaintyMs)}`;
+    const drift = `drift ${signed(clock.driftMs)} ± ${formatMs(clock.driftUncertaintyMs)}`;
+    const sent =
+      sends === undefined ? '' : `, ${formatFigure(sends)} sends, ${lateSends} late, ${droppedSends} not sent`;
+    const limit = bound ? `IT WAS THE LIMIT: ${plainLine(reason)}` : 'not the limit';
+    return `agent ${plainLine(address)}: ${threads} ${threads === 1 ? 'thread' : 'threads'}, ${offset}, ${drift}${sent}; ${limit}`;
+  });
+
+const signed = (ms: number): string => `${ms < 0 ? '' : '+'}${formatMs(ms)}`;
