@@ -24,8 +24,8 @@ export async function clientThreadsOf(client: ClientSpec, transport: WorkerTrans
   const { clientThreads: threadsEach = 1 } = client;
   const [first, ...others] = client.agents ?? [];
   if (first === undefined) return openWorkers(threadsEach, transport);
-  checkServerSeen(client.agents ?? [], transport);
   const access = await agentAccess(client);
+  checkServerSeen(client.agents ?? [], transport);
   return openAgents({ ...access, addresses: [first, ...others], threadsEach }, transport);
 }
 

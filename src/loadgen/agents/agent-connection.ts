@@ -130,7 +130,7 @@ export class AgentConnection {
     throw this.#named(
       fault(
         `its clock is known to ± ${formatMs(nsToMs(uncertaintyNs))} only, and ± ${formatMs(nsToMs(this.#access.clockLimitNs))} is needed`,
-        'run tritune nearer to the agents, on a quieter network, or allow more with --agent-clock-limit',
+        'run tritune nearer to the agents, on a quieter network, or allow more with --agent-clock-limit-ms',
       ),
     );
   }

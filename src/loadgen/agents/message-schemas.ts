@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { BUCKETS } from '../../stats/histogram.ts';
 
 /**
  * The parts of messages between a controller and its agents, as far as either side acts on them itself. Whatever else is in them goes to
@@ -61,17 +62,11 @@ export const commandOrQuestion = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('drain'), ask, flow, limitMs: count }),
 ]);
 
-/** Buckets of the widest histogram, with room to spare. */
-const MOST_BUCKETS = 2 ** 16;
-
 const histogram = z.strictObject({
   cells: z
     .instanceof(Uint32Array)
-    .refine(
-      (cells) => cells.length % 2 === 0 && cells.length <= 2 * MOST_BUCKETS,
-      'expected pairs of buckets and counts',
-    )
-    .refine((cells) => cells.every((cell, at) => at % 2 === 1 || cell < MOST_BUCKETS), 'there is no such bucket'),
+    .refine((cells) => cells.length % 2 === 0 && cells.length <= 2 * BUCKETS, 'expected pairs of buckets and counts')
+    .refine((cells) => cells.every((cell, at) => at % 2 === 1 || cell < BUCKETS), 'there is no such bucket'),
   sumNs: figure,
   minNs: figure,
   maxNs: figure,

@@ -27,8 +27,10 @@ export class ServedSession {
   #nullServer: NullServer | null = null;
   #incoming: IncomingSet | null = null;
   readonly #sets = new Map<string, RequestSet>();
-  /** Flows that are not drained, by thread and number, with what each has sent. */
-  readonly #running = new Map<string, { sent: number; readonly isCounted: boolean }>();
+  /** Flows that are not drained, by thread and number. */
+  readonly #running = new Set<string>();
+  /** The flow that each thread began last; what comes late from those before nobody waits for. */
+  readonly #heard = new Map<number, number>();
   #isClosed = false;
 
   /** `say` sends to the controller; `onFault` is told when nothing more will be done for it. */
@@ -133,13 +135,16 @@ export class ServedSession {
     const isCounted = nullServer === undefined;
     const perSecond = plannedRate(about);
     if (isCounted) this.#usage.planRate(this, `${index}/${flow}`, perSecond);
-    const running = { sent: 0, isCounted };
-    this.#running.set(`${index}/${flow}`, running);
+    this.#running.add(`${index}/${flow}`);
+    const before = this.#heard.get(index);
+    if (before !== undefined && !this.#running.has(`${index}/${before}`)) thread.ignore(before);
+    this.#heard.set(index, flow);
+    let counted = 0;
     thread.listen(flow, (report) => {
       this.#say({ type: 'thread', thread: index, report });
       if (report.type !== 'batch' || !isCounted) return;
-      const sent = report.batch.sent - running.sent;
-      running.sent = report.batch.sent;
+      const sent = report.batch.sent - counted;
+      counted = report.batch.sent;
       this.#guard(() => this.#usage.sent(sent, this.#clock.nowNs()));
     });
   }
@@ -151,7 +156,6 @@ export class ServedSession {
 
   async #drained(answer: Promise<unknown>, index: number, flow: number): Promise<unknown> {
     const value = await answer;
-    this.#threads[index]?.ignore(flow);
     this.#running.delete(`${index}/${flow}`);
     this.#usage.planRate(this, `${index}/${flow}`, 0);
     return value;

@@ -155,10 +155,16 @@ export class WorkerFlow implements Flow {
 
   async drain(limitMs: number): Promise<number> {
     this.#ended = true;
-    await this.#begun;
-    this.#drained = await Promise.all(
+    const [begun] = await Promise.allSettled([this.#begun]);
+    // Where one thread is lost the others end what they send all the same.
+    const drained = await Promise.allSettled(
       this.#threads.map((thread) => thread.ask('drain', { flow: this.#flow, limitMs }, limitMs)),
     );
+    if (begun.status === 'rejected') throw begun.reason;
+    this.#drained = drained.map((each) => {
+      if (each.status === 'rejected') throw each.reason;
+      return each.value;
+    });
     return this.#drained.reduce((sum, { left }) => sum + left, 0);
   }
 
