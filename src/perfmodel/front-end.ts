@@ -1,7 +1,8 @@
 import type { ServiceLaw } from '../queueing/service-law.ts';
-import { enoughRequests, simulate } from '../queueing/simulate.ts';
+import { simulate } from '../queueing/simulate.ts';
 import { type Observation, seenExecutions } from './observation.ts';
 import { WHOLE, type WithoutParts } from './parts.ts';
+import { playedAgain } from './played-again.ts';
 
 /** An observation with the service law of its choice. */
 export interface Explained {
@@ -97,14 +98,14 @@ function fitWith(
 }
 
 function miss({ observation, law }: Explained, { frontEndNs, roundTripNs, atOnce }: FrontEnd): number {
-  const { policy, concurrency, samplesPerRequest, requestsPerSecond, latencyNs } = observation;
-  const traffic = { kind: 'closed', concurrency, samplesPerRequest, roundTripNs } as const;
-  const extent = {
-    warmUpRequests: Math.min(MOST_WARM_UP, 2 * concurrency),
-    requests: enoughRequests(REQUESTS, concurrency),
-    seed: 1,
-  };
-  const found = simulate(policy, { ...law, cv: 0.05, frontEndNs, ...(atOnce && { atOnce }) }, traffic, extent);
+  const { policy, requestsPerSecond, latencyNs } = observation;
+  const again = playedAgain(observation, roundTripNs, { mostWarmUp: MOST_WARM_UP, requests: REQUESTS, seed: 1 });
+  const found = simulate(
+    policy,
+    { ...law, cv: 0.05, frontEndNs, ...(atOnce && { atOnce }) },
+    again.traffic,
+    again.extent,
+  );
   const rate = Math.log(found.requestsPerSecond / requestsPerSecond);
   const middle = Math.log(found.latencyNs.p50 / latencyNs.p50);
   const batch = Math.log(found.meanBatchSize / (seenExecutions(observation)?.meanBatch ?? found.meanBatchSize));

@@ -7,6 +7,8 @@ export type Observation = {
   readonly settingsKey: string;
   readonly policy: BatcherPolicy;
   readonly concurrency: number;
+  /** What arrived, where it was no closed loop and is known, or an excerpt of that. */
+  readonly arrivalsNs?: Float64Array;
   readonly samplesPerRequest: number;
   readonly requestsPerSecond: number;
   /** Latency as clients measured it. */

@@ -118,6 +118,11 @@ describe('bytes of a hostile agent or controller', () => {
   );
 });
 
+it('what has no form of its own is not sent as something else', () => {
+  for (const row of [Int32Array.of(1), Float32Array.of(1), new DataView(new ArrayBuffer(1)), [BigInt64Array.of(1n)]])
+    expect(() => encodeMessage(row)).toThrow(/have no form here/);
+});
+
 it('what is sent comes as it was', () => {
   const data = fc.letrec((tie) => ({
     value: fc.oneof(
@@ -127,6 +132,8 @@ it('what is sent comes as it was', () => {
       fc.double({ noNaN: true }).map((value) => value + 0),
       fc.uint8Array().map((bytes) => new Uint8Array(bytes)),
       fc.array(fc.nat()).map((values) => Uint32Array.from(values)),
+      fc.array(fc.nat(65_535)).map((values) => Uint16Array.from(values)),
+      fc.array(fc.double({ noNaN: true })).map((values) => Float64Array.from(values)),
       fc.array(fc.tuple(fc.nat(), fc.nat()), { maxLength: 4 }).map((pairs) => new Map(pairs)),
       fc.array(tie('value'), { maxLength: 4 }),
       fc.dictionary(

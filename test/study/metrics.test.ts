@@ -17,6 +17,7 @@ const needWords: Readonly<Record<MetricNeed, string>> = {
   'gpu-metrics': 'GPU metrics',
   'host-metrics': 'CPU metrics',
   tokens: 'a language model',
+  limits: 'limits',
   candidate: 'the config',
 };
 
@@ -120,8 +121,9 @@ describe('what metrics need', () => {
       ),
       "cpu-utilization needs CPU metrics, which this server's page lacks",
       ...builtInMetrics.names
-        .filter((name) => /^(ttft|itl|tpot|goodput|.*-token-|output-tokens)/.test(name))
+        .filter((name) => /^(ttft|itl|tpot|.*-token-|output-tokens)/.test(name))
         .map((name) => `${name} is about the tokens of a language model, and this one is asked with tensors`),
+      'goodput has no limits to be counted by (--goodput)',
     ]);
     expect(unmetNeeds([named('latency-p99')], new Set())).toEqual([]);
   });

@@ -45,8 +45,8 @@ export interface TrafficAsked {
 export interface LocalTraffic {
   readonly transport: Transport;
   readonly sequences: SequenceRule | undefined;
-  /** The requests as they are sent to a config of the model, of `batch` samples where that is given. */
-  requestsFor(config: ModelConfig, batch?: number): RequestSet;
+  /** The requests as they are sent to a config of the model, of `batch` samples where that is given; `from`: other ones than it was opened for. */
+  requestsFor(config: ModelConfig, batch?: number, from?: PreparedInputs): RequestSet;
   /** Lets go of sockets and shared memory. */
   close(): Promise<void>;
 }
@@ -116,7 +116,7 @@ async function prepared(
     client,
     { requests, config, maxInFlight },
   );
-  const requestsFor = (candidate: ModelConfig, batch?: number): RequestSet =>
-    traffic.placed(inputs.forConfig(candidate, batch));
+  const requestsFor = (candidate: ModelConfig, batch?: number, from = inputs): RequestSet =>
+    traffic.placed(from.forConfig(candidate, batch));
   return { traffic, sequences, requests, requestsFor };
 }

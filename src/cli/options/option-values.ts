@@ -88,3 +88,6 @@ export const collect = (text: string, previous: readonly string[] | undefined): 
   ...(previous ?? []),
   text,
 ];
+
+/** Numbers above 0, separated by commas. */
+export const positiveNumbers = (text: string): readonly number[] => text.split(',').map(positiveNumber);

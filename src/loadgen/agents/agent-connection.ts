@@ -13,6 +13,7 @@ import { encodeMessage } from './codec.ts';
 import { type AgentAccess, dial } from './dial.ts';
 import {
   AGENT_PROTOCOL,
+  MOST_MESSAGE_BYTES,
   PIECE_BYTES,
   PROBE_EVERY_MS,
   readToController,
@@ -144,7 +145,10 @@ export class AgentConnection {
 
   /** To be called when it is open. */
   say(message: ToAgent): void {
-    if (this.#fault === null) this.#socket?.send(encodeMessage(message), () => undefined);
+    if (this.#fault !== null) return;
+    const bytes = encodeMessage(message);
+    if (bytes.length <= MOST_MESSAGE_BYTES) this.#socket?.send(bytes, () => undefined);
+    else this.#fail(this.#named(tooLong(bytes.length)));
   }
 
   /** The agent's answer, to be called when it is open. Errors: AGENT_FAILED, and those of the work. */
@@ -316,6 +320,13 @@ export class AgentConnection {
 const codeOf = (text: string): ErrorCode => codesOfThreads.find((code) => code === text) ?? 'AGENT_FAILED';
 
 const fault = (message: string, hint: string): TrituneError => new TrituneError('AGENT_FAILED', message, hint);
+
+const tooLong = (bytes: number): TrituneError =>
+  new TrituneError(
+    'UNSUPPORTED',
+    `a schedule of ${Math.round(bytes / 2 ** 20)} MiB is too long to be sent to it`,
+    'play a shorter part of the trace or the workload',
+  );
 
 const lost = (why: string): TrituneError =>
   fault(

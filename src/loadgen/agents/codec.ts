@@ -1,31 +1,43 @@
 import { Decoder, Encoder, ExtensionCodec } from '@msgpack/msgpack';
-import { messageOf, TrituneError } from '../../base/errors.ts';
+import { internalError, messageOf, TrituneError } from '../../base/errors.ts';
 
 /** A message has fewer levels of arrays and maps in each other. */
 const MOST_LEVELS = 24;
 
 /** Types of what MessagePack has no form of its own for. */
-const UINT32_ARRAY = 1;
-const MAP = 2;
+const MAP = 1;
+/** Rows of numbers by their kind, little-endian. */
+const rows = [
+  { type: 2, of: Uint16Array, put: 'setUint16', get: 'getUint16' },
+  { type: 3, of: Uint32Array, put: 'setUint32', get: 'getUint32' },
+  { type: 4, of: Float64Array, put: 'setFloat64', get: 'getFloat64' },
+] as const;
 
 const extensionCodec = new ExtensionCodec();
 const codec = { extensionCodec, ignoreUndefined: true };
 const decoder = new Decoder({ extensionCodec });
 
-extensionCodec.register({
-  type: UINT32_ARRAY,
-  encode: (value) => (value instanceof Uint32Array ? littleEndian(value) : null),
-  decode: (bytes) => uint32Array(bytes),
-});
+for (const row of rows) {
+  extensionCodec.register({
+    type: row.type,
+    encode: (value) => (value instanceof row.of ? littleEndian(value, row) : null),
+    decode: (bytes) => rowOf(bytes, row),
+  });
+}
 extensionCodec.register({
   type: MAP,
-  encode: (value) => (value instanceof Map ? encodeMessage([...value]) : null),
+  encode: (value) => {
+    // The library would send any other view as mere bytes.
+    if (ArrayBuffer.isView(value) && !(value instanceof Uint8Array) && !rows.some(({ of }) => value instanceof of))
+      throw internalError(`rows of ${value.constructor.name} have no form here`);
+    return value instanceof Map ? encodeMessage([...value]) : null;
+  },
   decode: (bytes) => mapOf(bytes),
 });
 
 /**
- * Returns the bytes of plain data: numbers, texts, arrays, objects, bytes, `Uint32Array` and `Map` (MessagePack, with two extension
- * types). Fields that are undefined are left out.
+ * Returns the bytes of plain data: numbers, texts, arrays, objects, bytes, rows of numbers and `Map` (MessagePack, with extension types for the
+ * last two). Fields that are undefined are left out.
  */
 export const encodeMessage = (value: unknown): Uint8Array => new Encoder(codec).encode(value);
 
@@ -112,17 +124,20 @@ function lengthBytesOf(type: number): 1 | 2 | 4 {
   throw malformed('it has a type that there is none of');
 }
 
-function littleEndian(values: Uint32Array): Uint8Array {
+type Row = (typeof rows)[number];
+
+function littleEndian(values: Uint16Array | Uint32Array | Float64Array, { of, put }: Row): Uint8Array {
   const view = new DataView(new ArrayBuffer(values.byteLength));
-  for (const [index, value] of values.entries()) view.setUint32(4 * index, value, true);
+  for (let index = 0; index < values.length; index++)
+    view[put](of.BYTES_PER_ELEMENT * index, values[index] as number, true);
   return new Uint8Array(view.buffer);
 }
 
-function uint32Array(bytes: Uint8Array): Uint32Array<ArrayBuffer> {
-  if (bytes.length % 4 !== 0) throw malformed('a row of whole numbers has bytes left over');
+function rowOf(bytes: Uint8Array, { of, get }: Row): InstanceType<Row['of']> {
+  if (bytes.length % of.BYTES_PER_ELEMENT !== 0) throw malformed('a row of numbers has bytes left over');
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const values = new Uint32Array(bytes.length / 4);
-  for (let index = 0; index < values.length; index++) values[index] = view.getUint32(4 * index, true);
+  const values = new of(bytes.length / of.BYTES_PER_ELEMENT);
+  for (let index = 0; index < values.length; index++) values[index] = view[get](of.BYTES_PER_ELEMENT * index, true);
   return values;
 }
 

@@ -110,7 +110,16 @@ export const answerOfThread = {
   begin: z.null(),
   'leave-null-server': z.null(),
   'close-batch': z.null(),
-  'take-tally': z.strictObject({ sent: count, late: count, dropped: count, lateness: histogram }).nullable(),
+  'take-tally': z
+    .strictObject({
+      sent: count,
+      late: count,
+      dropped: count,
+      // By class; of those that dropped none there may be nothing.
+      droppedOf: z.array(count.nullable().transform((dropped) => dropped ?? 0)),
+      lateness: histogram,
+    })
+    .nullable(),
   drain: z.strictObject({ left: count, sent: count, mostInFlight: count }),
 } as const;
 

@@ -14,8 +14,8 @@ export const HEALTH_PATH = '/healthz';
 export const PROTOCOL_HEADER = 'tritune-agent-protocol';
 export const CONTROLLER_HEADER = 'tritune-controller';
 
-/** No message is longer; requests go in pieces. */
-export const MOST_MESSAGE_BYTES = 8 * 2 ** 20;
+/** No message is longer; requests go in pieces. The longest are those with the arrivals of a trace, of 10 bytes a request. */
+export const MOST_MESSAGE_BYTES = 64 * 2 ** 20;
 export const PIECE_BYTES = 2 ** 20;
 /** Clock probes go so often, and tell that the other side is there. */
 export const PROBE_EVERY_MS = 250;

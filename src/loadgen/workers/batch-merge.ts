@@ -1,4 +1,5 @@
 import { LatencyHistogram } from '../../stats/histogram.ts';
+import { allClasses, unpackClasses } from '../class-tally.ts';
 import { allHeldUp } from '../client/held-up.ts';
 import { allClientTimes } from '../client-times.ts';
 import { allReplies } from '../plain-http/tally.ts';
@@ -116,6 +117,8 @@ export class BatchMerge {
     const clientTimes = allClientTimes(batches);
     const replies = allReplies(batches);
     const tokens = allTokens(batches.map((each) => (each.tokens ? { tokens: unpackTokens(each.tokens) } : {})));
+    const classes = allClasses(batches.map((each) => (each.classes ? { classes: unpackClasses(each.classes) } : {})));
+    const good = batches.flatMap((each) => each.good ?? []);
     const heldUp = batches.flatMap((batch) => batch.heldUp ?? []);
     const batch: Batch = {
       startNs,
@@ -129,6 +132,8 @@ export class BatchMerge {
       ...(clientTimes && { clientTimes }),
       ...(replies && { replies }),
       ...(tokens && { tokens }),
+      ...(good.length > 0 && { good: sumOf(good) }),
+      ...(classes && { classes }),
       ...(heldUp.length > 0 && { heldUp: allHeldUp(heldUp, this.#pending.length) }),
     };
     const said = this.#last.filter((last) => last !== undefined);

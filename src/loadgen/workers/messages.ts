@@ -1,5 +1,6 @@
 import type { PackedHistogram } from '../../stats/histogram.ts';
 import { LatencyHistogram } from '../../stats/histogram.ts';
+import { type PackedClassTally, packClasses } from '../class-tally.ts';
 import type { ClientUse } from '../client/cost.ts';
 import type { EndpointOptions } from '../endpoints/endpoint.ts';
 import type { Unserved } from '../flow.ts';
@@ -114,10 +115,11 @@ export type Report =
   | { readonly type: 'observed'; readonly requests: readonly PackedObserved[] }
   | { readonly type: 'failed'; readonly code: string; readonly message: string; readonly hint: string };
 
-export interface PackedBatch extends PartState, Omit<Batch, 'latencies' | 'fromDue' | 'tokens'> {
+export interface PackedBatch extends PartState, Omit<Batch, 'latencies' | 'fromDue' | 'tokens' | 'classes'> {
   readonly latencies: PackedHistogram;
   readonly fromDue: PackedHistogram | null;
   readonly tokens?: PackedTokenTally;
+  readonly classes?: readonly PackedClassTally[];
   /** Requests sent until its end, since the flow's start. */
   readonly sent: number;
   readonly failures: readonly FailureTally[];
@@ -127,20 +129,23 @@ export interface PackedTally {
   readonly sent: number;
   readonly late: number;
   readonly dropped: number;
+  readonly droppedOf: readonly number[];
   readonly lateness: PackedHistogram;
 }
 
-export const packBatch = ({ latencies, fromDue, tokens, ...batch }: Batch) => ({
+export const packBatch = ({ latencies, fromDue, tokens, classes, ...batch }: Batch) => ({
   ...batch,
   latencies: latencies.pack(),
   fromDue: fromDue?.pack() ?? null,
   ...(tokens && { tokens: packTokens(tokens) }),
+  ...(classes && { classes: packClasses(classes) }),
 });
 
-export const packTally = ({ sent, late, dropped, lateness }: SendTally): PackedTally => ({
+export const packTally = ({ sent, late, dropped, droppedOf, lateness }: SendTally): PackedTally => ({
   sent,
   late,
   dropped,
+  droppedOf,
   lateness: lateness.pack(),
 });
 
@@ -161,9 +166,12 @@ export function mergeTallies(
   return whole;
 }
 
-function addTally(to: SendTally, { sent, late, dropped, lateness }: PackedTally): void {
+function addTally(to: SendTally, { sent, late, dropped, droppedOf, lateness }: PackedTally): void {
   to.sent += sent;
   to.late += late;
   to.dropped += dropped;
+  droppedOf.forEach((count, index) => {
+    to.droppedOf[index] = (to.droppedOf[index] ?? 0) + count;
+  });
   to.lateness.merge(LatencyHistogram.unpack(lateness));
 }

@@ -6,7 +6,7 @@ import { defaultWindowRule, type LevelOptions } from '../level-options.ts';
 import type { Measurement } from '../measurement.ts';
 import { composingSide, type Reading, readStatistics, serverSide } from '../server-side.ts';
 import { Traffic } from '../traffic.ts';
-import { startWarm, warmUp } from '../warm-up.ts';
+import { startWarm, warmApart, warmUp } from '../warm-up.ts';
 import type { OnWindow, WindowsOutcome } from '../windows/outcome.ts';
 import { measureWindows } from '../windows/windows.ts';
 import type { Gate } from './gate.ts';
@@ -16,6 +16,8 @@ import { type OwnFigures, ownFigures, pacedFigures } from './own-figures.ts';
 export interface Gates {
   /** The server's statistics are read, and nothing has been sent. */
   readonly atRest: Gate;
+  /** Nothing is in flight, and each begins to send. */
+  readonly woken: Gate;
   /** Each is warm by itself. */
   readonly started: Gate;
   /** All are warm together: counting begins. */
@@ -47,7 +49,10 @@ export async function measureFront(options: LevelOptions, gates: Gates, onWindow
   try {
     const before = await readAtRest(options);
     await gates.atRest.pass(options.signal);
-    const { sentApart, ...alone } = await startWarm(traffic, options, rule);
+    const apart = await warmApart(options, rule);
+    // Plans that are played together begin together.
+    await gates.woken.pass(options.signal);
+    const { sentApart, ...alone } = await startWarm(traffic, options, rule, apart);
     await gates.started.passWith(traffic);
     const warmth = gates.started.isShared ? await warmUp(traffic, options, rule) : alone;
     await gates.warm.passWith(traffic);
@@ -74,7 +79,7 @@ export async function measureFront(options: LevelOptions, gates: Gates, onWindow
       options,
       figures,
       own: {
-        ...ownFigures(options, figures, paced, failures),
+        ...ownFigures(options, figures, { paced, tally, failures }),
         ...(traffic.tooManyErrors && { tooManyErrors: true }),
         ...server,
         ...(composing.length > 0 && { composing }),

@@ -47,6 +47,7 @@ const summary = z.looseObject({
       throughput: interval,
       budgetLatencyMs: interval.extend({ percentile: z.number() }),
       tokens,
+      goodput: interval.optional(),
     }),
   ),
   constraints: z.array(z.unknown()).optional(),
@@ -62,6 +63,7 @@ const profile = z.looseObject({
       throughput: interval,
       budgetLatencyMs: interval.extend({ percentile: z.number() }),
       tokens,
+      goodput: interval.optional(),
       stable: z.boolean(),
       client: z.looseObject({ bound: z.boolean() }),
     }),
@@ -98,12 +100,13 @@ function tuneDocument({ model, emulated, budget, feasible, best, ...more }: z.in
   const isLimited = budget !== null || (more.constraints ?? []).length > 0;
   const latency = best && budget === null ? [latencyOf('best', best.budgetLatencyMs)] : [];
   const ofTokens = best ? tokenReadings('best', best.tokens, best.budgetLatencyMs.percentile, !isLimited) : [];
+  const goodput = best ? goodputReadings('best', best) : [];
   return {
     kind: 'tune',
     model,
     isEmulated: emulated !== null,
     flaw,
-    readings: throughput ? [throughput, ...latency, ...ofTokens] : [],
+    readings: throughput ? [throughput, ...latency, ...ofTokens, ...goodput] : [],
   };
 }
 
@@ -118,6 +121,7 @@ function profileDocument({ model, server, levels }: z.infer<typeof profile>): Ga
       throughputOf(nameOf(each.level), each.throughput),
       latencyOf(nameOf(each.level), each.budgetLatencyMs),
       ...tokenReadings(nameOf(each.level), each.tokens, each.budgetLatencyMs.percentile, true),
+      ...goodputReadings(nameOf(each.level), each),
     ]),
   };
 }
@@ -154,7 +158,7 @@ function tokenReadings(
   withTimes: boolean,
 ): readonly Reading[] {
   if (!told) return [];
-  const { budget, outputTokensPerSecond, goodput } = told;
+  const { budget, outputTokensPerSecond } = told;
   const reading = (metric: string, figures: Interval, name = metric): Reading => ({
     ...{ subject, metric: name, ...unitOf(metric), interval: figures },
   });
@@ -162,9 +166,17 @@ function tokenReadings(
     reading(metric, budget[`${metric}Ms`], `p${percentile} ${metric.toUpperCase()}`);
   return [
     reading('output-token-throughput', outputTokensPerSecond),
-    ...(goodput ? [reading('goodput', goodput)] : []),
     ...(withTimes ? [timeOf('ttft'), timeOf('itl'), timeOf('tpot')] : []),
   ].filter((each) => each.interval.low > 0);
+}
+
+/** Documents of earlier versions have goodput among the tokens. */
+function goodputReadings(
+  subject: string,
+  { goodput, tokens: told }: { readonly goodput?: Interval | undefined; readonly tokens?: z.infer<typeof tokens> },
+): readonly Reading[] {
+  const interval = goodput ?? told?.goodput;
+  return interval && interval.low > 0 ? [{ subject, metric: 'goodput', ...unitOf('goodput'), interval }] : [];
 }
 
 const invalid = (path: string, what: string): TrituneError =>

@@ -49,6 +49,7 @@ const seen = z.looseObject({
   errorRate: figure,
   server: z.nullable(json),
   composing: z.array(z.looseObject({ model: text, version: text })).optional(),
+  goodput: interval.optional(),
 });
 
 const latencySummary = z.looseObject({
@@ -82,7 +83,15 @@ const engine = z.looseObject({
   preemptionsPerSecond: figure.optional(),
 });
 
-const measurement = seen.extend({
+/** What the requests of one class saw. */
+const requestClass = z.looseObject({
+  ...{ name: text, model: text.optional(), requests: count, failures: count },
+  ...{ throughput: interval, goodput: interval.optional(), latencyMs: latencySummary },
+  budgetLatencyMs: interval.extend({ percentile: z.number() }).optional(),
+});
+
+const measuredOnce = seen.extend({
+  classes: z.array(requestClass).optional(),
   tokens: tokens.optional(),
   engine: engine.optional(),
   windowPercentilesMs: z.looseObject({ low: figure, high: figure }).optional(),
@@ -100,6 +109,13 @@ const measurement = seen.extend({
     })
     .optional(),
   client: z.looseObject({ cpuUsPerRequest: figure, eventLoopDelayMs: figure, bound: z.boolean().default(false) }),
+});
+
+const measurement = measuredOnce.extend({
+  workloads: z
+    .array(measuredOnce.extend({ workload: text, weight: z.number().positive() }))
+    .min(1)
+    .optional(),
 });
 
 const ownShape = z.looseObject({
@@ -183,6 +199,20 @@ const record = z.discriminatedUnion('type', [
       ...{ mode: z.enum(['concurrency', 'request-rate']), low: z.number(), high: z.number() },
       batch: z.looseObject({ low: count, high: count }).optional(),
     }),
+    workloads: z
+      .looseObject({
+        rule: text,
+        holdout: z.number().optional(),
+        of: z
+          .array(
+            z.looseObject({
+              ...{ name: text, file: text, weight: z.number().positive(), perLevel: z.number().positive() },
+              ...{ passSeconds: z.number(), digest: text },
+            }),
+          )
+          .min(1),
+      })
+      .optional(),
     sampler: text,
     seed: z.number(),
     space: json,

@@ -7,6 +7,7 @@ import type { Assignment, Candidate } from '../../space/types.ts';
 import type { Interval } from '../../stats/interval.ts';
 import { type Explanation, explainBest } from '../analysis/explain/explain.ts';
 import { representative } from '../final/final.ts';
+import { decidingWorkload } from '../goal/deciding-workload.ts';
 import { type Recommendation, recommendationOf } from '../level/recommendation.ts';
 import type { StudyStarted } from '../records/records.ts';
 import type { Counts, StudyState } from '../records/state.ts';
@@ -14,7 +15,7 @@ import { comparedOf } from '../speed/changes.ts';
 import { type SpeedSummary, summarizeSpeed } from '../speed/summary.ts';
 import type { Constraint, Objective, Trial } from '../types.ts';
 import { type NoiseFloor, noiseFloorOf } from './noise-floor.ts';
-import { type PointParts, partsOfPoint } from './point-parts.ts';
+import { type PointParts, partsOfPoint, workloadPoints } from './point-parts.ts';
 import { type Prediction, predictBest } from './prediction.ts';
 
 /** A figure of the summary; null where there is no finite one, never a zero in its place. */
@@ -67,6 +68,8 @@ export interface Summary {
   readonly model: string;
   /** The models that were tuned together, and the way of requests through them. Absent for one model alone. */
   readonly topology?: Topology;
+  /** What it was tuned for, in place of an even rate. Absent where that is not so. */
+  readonly workloads?: StudyStarted['workloads'];
   readonly server: { readonly name: string; readonly version: string };
   /** The profile when the figures are of the embedded emulator, else null. */
   readonly emulated: string | null;
@@ -111,6 +114,7 @@ export function summarize(state: StudyState, journal: string): Summary {
     schemaVersion: 1,
     model: started.model,
     ...(started.topology && { topology: started.topology }),
+    ...(started.workloads && { workloads: started.workloads }),
     server: { name: state.server.name, version: state.server.version },
     emulated: state.server.emulated,
     budget: goal.budget,
@@ -125,7 +129,7 @@ export function summarize(state: StudyState, journal: string): Summary {
     clientBound: clientBoundOf(state),
     explanation: explainBest(state),
     speed: summarizeSpeed(state.speeds, countedOf(state)),
-    pareto: state.front.map(({ trial, measurement, feasible }) => pointOf(started, trial, measurement, feasible)),
+    pareto: state.front.map(({ trial, measurement, feasible }) => pointOf(state, trial, measurement, feasible)),
     counts: state.counts,
     wallSeconds: figure(state.elapsedSeconds),
     stopReason: finished?.stopReason ?? 'the run did not end by itself',
@@ -145,7 +149,7 @@ function finalPoint(state: StudyState, trial: Trial): StandingPoint | null {
   const { measurement, feasible } = stands;
   const compared = comparedOf(state.speeds, measurement);
   return {
-    ...pointOf(state.started, trial, measurement, feasible),
+    ...pointOf(state, trial, measurement, feasible),
     recommended: recommendationOf(state, trial),
     compared: compared && {
       throughput: intervalFigures(compared.throughput),
@@ -155,7 +159,7 @@ function finalPoint(state: StudyState, trial: Trial): StandingPoint | null {
 }
 
 function pointOf(
-  { topology }: StudyStarted,
+  { started: { topology, workloads }, goal }: StudyState,
   { number, candidate }: Trial,
   measurement: Measurement,
   feasible: boolean,
@@ -176,6 +180,7 @@ function pointOf(
     stable: measurement.stable,
     ...(measurement.openLoop && { openLoop: measurement.openLoop }),
     ...partsOfPoint(measurement, topology, candidate.shape),
+    ...workloadPoints(measurement, decidingWorkload(measurement, candidate, goal, workloads)),
   };
 }
 

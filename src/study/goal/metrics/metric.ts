@@ -45,6 +45,8 @@ export type MetricNeed =
   | 'host-metrics'
   /** Streamed replies of a language model. */
   | 'tokens'
+  /** Limits that requests are held to, by which some are good. */
+  | 'limits'
   /** The candidate itself: always there. */
   | 'candidate';
 

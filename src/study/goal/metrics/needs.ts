@@ -1,4 +1,5 @@
 import type { Measurement } from '../../../profiler/measurement.ts';
+import { goodputOf } from '../../../profiler/windows/class-figures.ts';
 import type { Metric, MetricNeed } from './metric.ts';
 import { partsOfName } from './of-model.ts';
 
@@ -16,7 +17,8 @@ export function needsMetBy({
   server,
   device,
   tokens,
-}: Pick<Measurement, 'server' | 'device' | 'tokens'>): ReadonlySet<MetricNeed> {
+  goodput,
+}: Pick<Measurement, 'server' | 'device' | 'tokens' | 'goodput'>): ReadonlySet<MetricNeed> {
   const { gpuMemoryMiB, gpuUtilizationPercent, gpuPowerW, cpuUtilizationPercent } = device;
   const hasGpu = [gpuMemoryMiB, gpuUtilizationPercent, gpuPowerW].some((figure) => figure !== undefined);
   return new Set<MetricNeed>([
@@ -25,6 +27,7 @@ export function needsMetBy({
     ...(hasGpu ? (['gpu-metrics'] as const) : []),
     ...(cpuUtilizationPercent === undefined ? [] : (['host-metrics'] as const)),
     ...(tokens === undefined ? [] : (['tokens'] as const)),
+    ...(goodputOf({ ...(tokens && { tokens }), ...(goodput && { goodput }) }) ? (['limits'] as const) : []),
   ]);
 }
 
@@ -41,6 +44,7 @@ const lacks: Readonly<Record<MetricNeed, string>> = {
   'gpu-metrics': "needs GPU metrics, which this server's page lacks",
   'host-metrics': "needs CPU metrics, which this server's page lacks",
   tokens: 'is about the tokens of a language model, and this one is asked with tensors',
+  limits: 'has no limits to be counted by (--goodput)',
   candidate: 'is not told by this config',
 };
 
@@ -50,7 +54,6 @@ export const describeUnmet = ({ metric, need }: UnmetNeed): string => `${metric.
 /** Returns why this measurement has no value of the metric, by the first thing that it needs and the server does not give. */
 export function describeMissing(metric: Metric, measurement: Measurement): string {
   const met = needsMetBy(measurement);
-  if (metric.name === 'goodput' && met.has('tokens')) return 'goodput has no limits to be counted by (--goodput)';
   const need = metric.needs.find((each) => !met.has(each)) ?? metric.needs[0];
   if (need !== undefined) return describeUnmet({ metric, need });
   const { base, model } = partsOfName(metric.name);

@@ -26,8 +26,14 @@ export function measuredMetrics(goal: Goal, placed: readonly string[], among: re
   );
 }
 
-/** Returns the metrics that tables of these measurements have columns for: all, but those of language models where none was measured. */
+/**
+ * Returns the metrics that tables of these measurements have columns for: all, but those of language models where none was measured, and goodput where
+ * no request was held to limits. Tables of language models have its columns in any case, as those of earlier versions.
+ */
 export function tableMetrics(metrics: Metrics, among: readonly Measurement[]): readonly Metric[] {
   const hasTokens = among.some(({ tokens }) => tokens !== undefined);
-  return metrics.all.filter(({ needs }) => hasTokens || !needs.includes('tokens'));
+  const hasGoodput = hasTokens || among.some(({ goodput }) => goodput !== undefined);
+  return metrics.all.filter(
+    ({ needs }) => (hasTokens || !needs.includes('tokens')) && (hasGoodput || !needs.includes('limits')),
+  );
 }

@@ -137,10 +137,12 @@ function metricModelOf(
     : learnedModel(name, measured, place, metrics);
 }
 
-/** Tells whether the simulator gives the figure: those of tokens are given by that of an engine alone. */
+/** Tells whether the simulator gives the figure: those of tokens are given by that of an engine alone, goodput by one that knows limits. */
 function isSimulated(name: string, simulator: Simulator): name is FigureName {
   const named = figureNamed(name);
-  return named !== null && (!isTokenFigure(named.figure) || simulator.tokens === true);
+  if (named === null) return false;
+  if (named.figure === 'goodput') return simulator.tokens === true || simulator.goodput === true;
+  return !isTokenFigure(named.figure) || simulator.tokens === true;
 }
 
 /** Returns an exactly known figure. Its standard deviation only keeps the arithmetic finite. */

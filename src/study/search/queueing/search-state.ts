@@ -4,6 +4,7 @@ import { networkSimulatorOf } from '../../../perfmodel/network/network-simulator
 import { type Measured, measuredChoices, type Simulator, simulatorOf } from '../../../perfmodel/simulator.ts';
 import type { Topology } from '../../../space/topology.ts';
 import type { Candidate } from '../../../space/types.ts';
+import type { StudyWorkloads } from '../../../workload/study-workloads.ts';
 import { isFeasible } from '../../goal/goal.ts';
 import { metricsOf } from '../../goal/metrics/registry.ts';
 import { inFlightOf } from '../../level/line.ts';
@@ -44,6 +45,8 @@ export interface QueueingOptions {
   readonly leastGain?: number | undefined;
   /** What models that are tuned together are to each other; absent for one model alone. */
   readonly topology?: Topology | undefined;
+  /** What arrives at each level, where that is no even rate. */
+  readonly workloads?: StudyWorkloads | undefined;
   /** Mechanisms to leave out, to see what they are worth. */
   readonly without?: Without | undefined;
 }
@@ -82,13 +85,14 @@ export interface FittedModels {
 export function fitModels(
   all: readonly Choice[],
   measured: readonly Measured[],
-  { goal, levels, seed, topology, without }: QueueingOptions,
+  { goal, levels, seed, topology, workloads, without }: QueueingOptions,
   expectedTime: ExpectedTime,
 ): FittedModels {
-  const options = { mode: levels.mode, percentile: goal.budget?.percentile ?? 99, seed, without, expectedTime };
+  const percentile = goal.budget?.percentile ?? 99;
+  const options = { mode: levels.mode, percentile, limits: goal.goodput, seed, workloads, without, expectedTime };
   const simulator = topology
     ? networkSimulatorOf(measured, topology, options)
-    : (engineSimulatorOf(measured, { ...options, all, limits: goal.goodput }) ?? simulatorOf(measured, options));
+    : (engineSimulatorOf(measured, { ...options, all }) ?? simulatorOf(measured, options));
   const longestDelayUs = Math.max(0, ...all.map(({ delayUs }) => delayUs));
   return { simulator, posterior: posteriorModelOf(simulator, measured, goal, longestDelayUs, without) };
 }
