@@ -13,4 +13,15 @@ export const agentLines = (agents: readonly AgentFigures[] = []): readonly strin
     return `agent ${plainLine(address)}: ${threads} ${threads === 1 ? 'thread' : 'threads'}, ${offset}, ${drift}${sent}; ${limit}`;
   });
 
+/** All agents in one line, for a list of measurements; none where no agent sent. */
+export function agentsLine(agents: readonly AgentFigures[] = []): readonly string[] {
+  if (agents.length === 0) return [];
+  const leastSure = Math.max(...agents.map(({ clock }) => clock.uncertaintyMs));
+  const drift = Math.max(...agents.map(({ clock }) => Math.abs(clock.driftMs)));
+  const limits = agents.filter(({ bound }) => bound).length;
+  const verdict = limits === 0 ? 'none was the limit' : `${limits} of them the limit`;
+  const clocks = `clocks known to ± ${formatMs(leastSure)} or better, drift up to ${formatMs(drift)}`;
+  return [`from ${agents.length} ${agents.length === 1 ? 'agent' : 'agents'}: ${clocks}; ${verdict}`];
+}
+
 const signed = (ms: number): string => `${ms < 0 ? '' : '+'}${formatMs(ms)}`;

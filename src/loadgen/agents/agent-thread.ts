@@ -18,13 +18,13 @@ export class AgentThread implements LoadThread {
   readonly #aheadNs = new Map<number, number>();
 
   constructor(connection: AgentConnection, index: number) {
-    this.agent = connection.address;
+    this.agent = connection.link.address;
     this.#connection = connection;
     this.#index = index;
   }
 
   get fault(): TrituneError | null {
-    return this.#connection.fault;
+    return this.#connection.link.fault;
   }
 
   get reachNs(): number {
@@ -44,15 +44,16 @@ export class AgentThread implements LoadThread {
     // Sets of requests and the watch are the agent's, not the thread's.
     if (command.type === 'requests' || command.type === 'restart-watch') return;
     this.#connection.whenOpen(() => {
-      this.#say(commandAhead(command, this.#aheadNs.get(command.flow) ?? 0) as ThreadMessage);
+      const ahead = commandAhead(command, this.#aheadNs.get(command.flow) ?? 0);
+      this.#connection.link.say(this.#message(ahead as ThreadMessage));
     });
   }
 
   async ask<K extends keyof Answers>(type: K, about: Answers[K], extraMs = 0): Promise<AnswerOf[K]> {
     await this.#connection.opened;
     if (type === 'begin') this.#fixClock((about as Answers['begin']).flow);
-    const answer = await this.#connection.askWith(
-      (ask) => this.#say({ ...about, type, ask } as ThreadMessage),
+    const answer = await this.#connection.link.ask(
+      (ask) => this.#message({ ...about, type, ask } as ThreadMessage),
       extraMs,
     );
     return this.#checked(type, answer) as AnswerOf[K];
@@ -70,8 +71,8 @@ export class AgentThread implements LoadThread {
     this.#aheadNs.set(flow, ahead.offsetNs);
   }
 
-  #say(message: ThreadMessage): void {
-    this.#connection.say({ type: 'thread', thread: this.#index, message });
+  #message(message: ThreadMessage): ToAgent {
+    return { type: 'thread', thread: this.#index, message };
   }
 
   #checked(type: keyof Answers, answer: unknown): unknown {

@@ -88,6 +88,7 @@ const batch = z.looseObject({
   latencies: histogram,
   fromDue: histogram.nullable(),
   tokens: tokenTimes.optional(),
+  classes: z.array(z.strictObject({ failed: count, good: count, latencies: histogram })).optional(),
   sent: count,
   failures,
   heldUp: z

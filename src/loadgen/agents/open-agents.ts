@@ -61,7 +61,7 @@ class AgentGroup implements ThreadGroup {
   }
 
   threads(): readonly AgentThread[] {
-    if (this.#connection.fault !== null) this.#connection = this.#connect(LATER_PATIENCE_MS);
+    if (this.#connection.link.fault !== null) this.#connection = this.#connect(LATER_PATIENCE_MS);
     return this.#threads;
   }
 
@@ -76,7 +76,7 @@ class AgentGroup implements ThreadGroup {
     return {
       restart: () => {
         started = this.#connection.ahead;
-        this.#connection.whenOpen(() => this.#connection.say({ type: 'restart-watch' }));
+        this.#connection.whenOpen(() => this.#connection.link.say({ type: 'restart-watch' }));
       },
       read: () => this.#readWatch(started),
       stop: () => undefined,
@@ -85,12 +85,13 @@ class AgentGroup implements ThreadGroup {
 
   async startNullServer(protocol: Parameters<ThreadGroup['startNullServer']>[0]) {
     await this.#connection.opened;
-    await this.#connection.ask({ type: 'null-server', protocol });
+    await this.#connection.link.ask((ask) => ({ type: 'null-server', ask, protocol }));
     return {
       // Each agent has one of its own, at an address that only it knows.
       url: this.#address,
       stop: async () => {
-        if (this.#connection.fault === null) await this.#connection.ask({ type: 'null-server', protocol: null });
+        const { link } = this.#connection;
+        if (link.fault === null) await link.ask((ask) => ({ type: 'null-server', ask, protocol: null }));
       },
     };
   }
@@ -118,7 +119,7 @@ class AgentGroup implements ThreadGroup {
   async #readWatch(started: ClockEstimate): Promise<ClientUse> {
     const connection = this.#connection;
     await connection.opened;
-    const read = clientUse.safeParse(await connection.ask({ type: 'read-watch' }));
+    const read = clientUse.safeParse(await connection.link.ask((ask) => ({ type: 'read-watch', ask })));
     if (!read.success) throw unsure(this.#address, 'what it tells of its CPU makes no sense', SAME_VERSION);
     const use = read.data as Omit<ClientUse, 'agents'>;
     const now = connection.ahead;

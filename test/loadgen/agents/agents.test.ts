@@ -148,6 +148,34 @@ describe('the traffic that agents can send', () => {
     expect(server.calls[0]?.asked).toMatchObject({ messages: [{ role: 'user', content: 'ü' }] });
   });
 
+  it('is a workload of request classes', async () => {
+    const server = await serverForTest();
+    const workers = await agentsForTest([await agentForTest(), await agentForTest()], to(server));
+    const arrivalsNs = Float64Array.from({ length: 60 }, (_, index) => index * 4e6);
+    const plan = {
+      ...{ arrivalsNs, classOf: Uint16Array.from(arrivalsNs, (_, index) => (index % 3 === 0 ? 1 : 0)) },
+      ...{ classes: ['chat', 'batch'], durationNs: 240e6 },
+    };
+    const set: RequestSet = {
+      ...setOf(requestOf(1), requestOf(2)),
+      classes: [
+        { name: 'chat', requests: 1, limits: { e2eNs: 1 } },
+        { name: 'batch', requests: 1 },
+      ],
+    };
+    const flow = workers.openFlow({
+      ...{ requests: set, level: { mode: 'request-rate', value: 250 }, mostRequests: 60 },
+      schedule: { kind: 'arrivals', plan },
+    });
+    const batches = await countedOf(flow, () => server.received.length >= 60);
+    const ofClass = (index: number) => batches.flatMap(({ classes }) => classes?.[index] ?? []);
+    const totals = [0, 1].map((index) => ofClass(index).reduce((sum, { latencies }) => sum + latencies.count, 0));
+    expect(totals).toEqual([40, 20]);
+    // No reply comes within a nanosecond; a class without limits has good ones only.
+    expect([0, 1].map((index) => ofClass(index).reduce((sum, { good }) => sum + good, 0))).toEqual([0, 20]);
+    expect(server.received.filter(({ tensors }) => tensors[0] === 2)).toHaveLength(20);
+  });
+
   it('is checked against expected outputs there', async () => {
     const { url } = await httpEcho(1);
     const request = requestOf(1);
