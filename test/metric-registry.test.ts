@@ -106,7 +106,7 @@ describe('one more entry of the registry', () => {
     expect(assess(other, candidate, limited).feasible).toBe(true);
     const frugal: Goal = { ...silent, objectives: [{ metric: 'energy-per-request', weight: 1 }] };
     expect(assess(one, candidate, frugal).cost - assess(other, candidate, frugal).cost).toBeCloseTo(Math.log(2.5), 12);
-    expect(costHalfWidth(one, frugal)).toBeCloseTo(0.1, 2);
+    expect(costHalfWidth(one, candidateOf(originalConfig), frugal)).toBeCloseTo(0.1, 2);
     expect(foldStudy(recordsOf(limited)).best?.number).toBe(1);
   });
 

@@ -1,3 +1,4 @@
+import { instancesPerDevice } from '../queueing/batcher-policy.ts';
 import type { ServiceLaw } from '../queueing/service-law.ts';
 import { simulate } from '../queueing/simulate.ts';
 import { type Observation, seenExecutions } from './observation.ts';
@@ -57,13 +58,23 @@ export function fitFrontEnd(
 }
 
 /**
- * Returns the largest mean number of busy instances, where others were idle although requests for a further batch were waiting; undefined
+ * Returns the largest mean number of busy instances of one device, where others were idle although requests for a further batch were waiting; undefined
  * otherwise.
  */
 function turnsAmong(explained: readonly Explained[]): number | undefined {
   const seen = explained.flatMap(({ observation }) => {
     const executions = seenExecutions(observation);
-    return executions ? [{ ...executions, instances: observation.policy.instances }] : [];
+    const { policy } = observation;
+    const { devices = 1 } = policy;
+    if (!executions) return [];
+    const { meanBusy, batchesInFlight } = executions;
+    return [
+      {
+        meanBusy: meanBusy / devices,
+        batchesInFlight: batchesInFlight / devices,
+        instances: instancesPerDevice(policy),
+      },
+    ];
   });
   const most = Math.max(1, Math.ceil(Math.max(...seen.map(({ meanBusy }) => meanBusy)) - ROUNDING));
   const isIdle = seen.some(({ instances, batchesInFlight }) => Math.min(instances, batchesInFlight - 1) > most);

@@ -2,6 +2,7 @@ import { median } from 'simple-statistics';
 import { NS_PER_MS, NS_PER_S } from '../base/units.ts';
 import type { LoadLevel } from '../loadgen/types.ts';
 import type { Measurement } from '../profiler/measurement.ts';
+import { busyBeside } from '../queueing/batcher-policy.ts';
 import type { RequestLimits } from '../queueing/continuous/request-limits.ts';
 import { affineLaw, executionNs, type ServiceLaw } from '../queueing/service-law.ts';
 import { enoughRequests, type SimulationOptions, simulate } from '../queueing/simulate.ts';
@@ -237,7 +238,8 @@ function simulated(
       let best = 0;
       for (let batch = Math.max(choice.largestBatch, whole); batch >= 1; batch = Math.floor(batch / 2)) {
         const uncertainty = uncertaintyOf(choice, batch, policy.instances);
-        const timeNs = executionNs(lawFor(choice), batch, policy.instances) * Math.exp(-uncertainty);
+        const timeNs =
+          executionNs(lawFor(choice), batch, busyBeside(policy, policy.instances)) * Math.exp(-uncertainty);
         const rate = (instances * batch) / timeNs;
         best = Math.max(best, timeNs <= limitNs ? rate : rate / 1e3);
       }

@@ -6,6 +6,7 @@ import { headAssets, pageScript } from './page/assets.ts';
 import { type ChartName, MOST_LINES, studyCharts } from './page/charts.ts';
 import { classesSection } from './page/classes-section.ts';
 import { comparison } from './page/comparison.ts';
+import { costSection } from './page/cost-section.ts';
 import { figure } from './page/figure.ts';
 import { importanceSection } from './page/importance-section.ts';
 import { methodSection } from './page/method-section.ts';
@@ -48,6 +49,7 @@ ${tokensSection(state, charts)}
 ${classesSection(state)}
 ${speedSection(state, summary.speed)}
 ${importanceSection(state)}
+${costSection(state)}
 ${whatIfSection(state)}
 ${trialsSection(state)}
 ${failuresSection(state)}

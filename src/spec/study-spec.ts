@@ -4,6 +4,7 @@ import type { JsonObject } from '../base/json.ts';
 import type { ReadOnly } from '../base/read-only.ts';
 import { promptSpec } from '../workload/prompt-spec.ts';
 import { goodputSpec } from './language-spec.ts';
+import { costSpec, priceList } from './price-spec.ts';
 import { serverSpec } from './server-spec.ts';
 import { togetherSpec } from './together-spec.ts';
 import { trafficSpec } from './traffic-spec.ts';
@@ -114,6 +115,11 @@ export const studySpec = z.strictObject({
   adapter: text.optional().describe('A module with an adapter, for a server that is no Triton'),
   server: serverSpec.prefault({}).describe('Where the model is served'),
   goal: goalSpec.prefault({}).describe('What makes a config good enough, and what makes it better'),
+  prices: z
+    .union([text, priceList])
+    .optional()
+    .describe('What GPUs and instance types cost: a file, or what stands in it'),
+  cost: costSpec.optional().describe('Which of the prices count, and the rate that is to be served'),
   space: z
     .union([text, z.record(z.string(), z.json())])
     .optional()

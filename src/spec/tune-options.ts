@@ -2,6 +2,7 @@ import type { JsonObject } from '../base/json.ts';
 import type { PromptSpec } from '../workload/prompt-spec.ts';
 import type { RequestSpec } from '../workload/request-spec.ts';
 import type { GoodputSpec, LanguageServerSpec } from './language-spec.ts';
+import type { CostSpec, PriceList } from './price-spec.ts';
 import type { AddressSpec, HeaderSpec, LaunchSpec, ProtectSpec, TlsSpec } from './server-spec.ts';
 import type { RequestDistribution, StabilityName } from './study-spec.ts';
 import type { TogetherSpec } from './together-spec.ts';
@@ -71,6 +72,19 @@ export interface TuneOptions
   readonly percentile: number;
   readonly constraint?: readonly string[];
   readonly objective?: readonly string[];
+  /** A file with prices, or what stands in it. */
+  readonly prices?: string | PriceList;
+  /** A GPU of the prices, or GPU/SLICE. */
+  readonly gpu?: string;
+  readonly serverGpus?: number;
+  /** An instance type of the prices. */
+  readonly instanceType?: string;
+  /** Inferences per second: of all, or by model. */
+  readonly forRate?: CostSpec['forRate'];
+  /** Per cent. */
+  readonly headroom?: number;
+  /** Per cent. */
+  readonly holdChance?: number;
   readonly sampler?: string;
   /** A file with a list of assignments, for the manual sampler. */
   readonly candidates?: string;

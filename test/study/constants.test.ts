@@ -9,6 +9,7 @@ const rooms = [
   'src/perfmodel/memory',
   'src/perfmodel/network',
   'src/study/search/queueing',
+  'src/study/search/queueing/posterior',
 ];
 const files = rooms
   .flatMap((room) => readdirSync(join(root, room)).map((name) => `${room}/${name}`))

@@ -10,6 +10,7 @@ import { prepareOutput, studyFiles } from '../output/directory.ts';
 import { isSeries, occupied } from '../series/directory.ts';
 import { checkAdapter } from '../server/check-adapter.ts';
 import { commandLineWithoutValues, headersOf, withoutHeaderValues } from '../server/headers.ts';
+import { withPrices } from './cost/cost-terms.ts';
 import { engineOfStudy } from './engine/engine-of-study.ts';
 import { findAdapter } from './find-adapter.ts';
 import { findSampler } from './find-sampler.ts';
@@ -112,5 +113,8 @@ export function checkSpec(spec: StudySpec, metrics?: Metrics): void {
   checkWorkloads(spec);
 }
 
-/** The spec as the journal keeps it: without the values of headers. */
-export const recordedSpec = (spec: StudySpec): StudySpec => ({ ...spec, server: withoutHeaderValues(spec.server) });
+/** The spec as the journal keeps it: without the values of headers, and with its prices instead of their file. */
+export const recordedSpec = (spec: StudySpec): StudySpec => ({
+  ...withPrices(spec),
+  server: withoutHeaderValues(spec.server),
+});

@@ -33,6 +33,16 @@ export function share(text: string): number {
   return value;
 }
 
+/** Returns the parser of a percentage within these bounds. */
+export const percent =
+  (low: number, high: number) =>
+  (text: string): number => {
+    const value = Number(text.replace(/ *%$/, ''));
+    if (text.trim() === '' || !(value >= low && value <= high))
+      throw usage(`'${text}' is no percentage here`, `give ${low} to ${high}`);
+    return value;
+  };
+
 /** A percentile between 1 and 99.99. */
 export function percentile(text: string): number {
   const value = positiveNumber(text.replace(/^p/, ''));

@@ -124,14 +124,21 @@ const ownShape = z.looseObject({
     preferredBatchSizes: z.array(z.number()),
     maxQueueDelayNs: z.number(),
     instances: z.number(),
+    devices: z.number().optional(),
     dynamicBatching: z.boolean(),
     prefetch: z.boolean().optional(),
   }),
   scheduling: z.enum(['batcher', 'sequence', 'ensemble', 'decoupled', 'network', 'continuous', 'unknown']),
-  groups: z.array(z.looseObject({ device: z.enum(['auto', 'cpu', 'gpu', 'model']), count: z.number(), place: text })),
+  groups: z.array(
+    z.looseObject({
+      ...{ device: z.enum(['auto', 'cpu', 'gpu', 'model']), count: z.number(), place: text },
+      gpus: z.array(z.number()).optional(),
+    }),
+  ),
   batching: text,
   rest: text,
   settings: z.record(text, text),
+  parallelGpus: z.number().positive().optional(),
 });
 
 const shape = ownShape.extend({ members: z.record(text, ownShape).optional() });
@@ -171,6 +178,15 @@ const goal = z.looseObject({
   budget: z.nullable(z.looseObject({ percentile: z.number(), latencyMs: z.number() })),
   constraints: z.array(z.looseObject({ metric: text, relation: z.enum(['<=', '>=']), value: z.number() })),
   objectives: z.array(z.looseObject({ metric: text, weight: z.number().positive() })).min(1),
+  cost: z
+    .looseObject({
+      ...{ currency: text, name: text, per: z.enum(['gpu', 'server']), perHour: z.number().positive() },
+      serverGpus: z.number().int().positive().optional(),
+      forRate: z.union([z.number().positive(), z.record(text, z.number().positive())]).optional(),
+      headroom: z.number().min(0).lt(1),
+      chance: z.number().gt(0).lt(1),
+    })
+    .optional(),
 });
 
 const levels = z.discriminatedUnion('kind', [

@@ -4,6 +4,7 @@ import type { Step } from '../../queueing/network/types.ts';
 import type { Topology } from '../../space/topology.ts';
 import type { Explanation } from '../analysis/explain/explain.ts';
 import type { SpeedSummary } from '../speed/summary.ts';
+import type { CostPoint } from './cost-point.ts';
 import type { NoiseFloor } from './noise-floor.ts';
 import type { ClassPoint, FrontPoint, StagePoint, TokenPoint, WorkloadPoint } from './point-parts.ts';
 import type { Prediction } from './prediction.ts';
@@ -167,6 +168,26 @@ const pointFields = {
 };
 const point: z.ZodType<SummaryPoint> = z.strictObject(pointFields).meta({ id: 'point' });
 
+const amount = z.strictObject(intervalFields).meta({ id: 'amount', description: 'with its 95 % interval' });
+const cost: z.ZodType<CostPoint> = z
+  .strictObject({
+    currency: text,
+    name: text.describe('what is paid for'),
+    per: z.enum(['gpu', 'server']),
+    gpus: figure.describe('different GPUs, or slices, that one server uses'),
+    perHour: amount.describe('of all replicas where a rate is asked for, else of one server'),
+    perMillion: amount.describe('of a million inferences'),
+    perMillionTokens: amount.optional().describe('of a million output tokens; of a language model only'),
+    forRate: z
+      .union([z.number(), z.record(text, z.number())])
+      .optional()
+      .describe('infer/s that were asked for'),
+    replicas: amount.optional(),
+    load: figure.optional().describe('how much of what a replica is counted with the rate takes, 0 to 1'),
+    chance: figure.optional().describe('that the replicas hold the rate with the headroom left, 0 to 1'),
+  })
+  .meta({ id: 'cost' });
+
 const standingFields = {
   ...pointFields,
   recommended: z
@@ -183,6 +204,7 @@ const standingFields = {
     id: 'compared',
     description: "the figures at the machine's usual speed; null where they were measured at it",
   }),
+  cost: cost.optional().describe('where the study has prices'),
 };
 const standing: z.ZodType<StandingPoint> = z.strictObject(standingFields).meta({ id: 'standing' });
 

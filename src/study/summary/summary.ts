@@ -14,6 +14,7 @@ import type { Counts, StudyState } from '../records/state.ts';
 import { comparedOf } from '../speed/changes.ts';
 import { type SpeedSummary, summarizeSpeed } from '../speed/summary.ts';
 import type { Constraint, Objective, Trial } from '../types.ts';
+import { type CostPoint, costPointOf } from './cost-point.ts';
 import { type NoiseFloor, noiseFloorOf } from './noise-floor.ts';
 import { type PointParts, partsOfPoint, workloadPoints } from './point-parts.ts';
 import { type Prediction, predictBest } from './prediction.ts';
@@ -52,6 +53,8 @@ export interface StandingPoint extends SummaryPoint {
     readonly throughput: IntervalFigures;
     readonly budgetLatencyMs: IntervalFigures & { readonly percentile: number };
   } | null;
+  /** What it costs, where the study has prices. */
+  readonly cost?: CostPoint;
 }
 
 interface BestPoint extends StandingPoint {
@@ -148,6 +151,7 @@ function finalPoint(state: StudyState, trial: Trial): StandingPoint | null {
   if (!stands) return null;
   const { measurement, feasible } = stands;
   const compared = comparedOf(state.speeds, measurement);
+  const cost = costPointOf(state.goal, measurement, trial.candidate);
   return {
     ...pointOf(state, trial, measurement, feasible),
     recommended: recommendationOf(state, trial),
@@ -155,6 +159,7 @@ function finalPoint(state: StudyState, trial: Trial): StandingPoint | null {
       throughput: intervalFigures(compared.throughput),
       budgetLatencyMs: percentileFigures(compared.budgetLatencyMs),
     },
+    ...(cost && { cost }),
   };
 }
 

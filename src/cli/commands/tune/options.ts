@@ -7,6 +7,7 @@ import { builtInMetrics } from '../../../study/goal/metrics/registry.ts';
 import { samplerNames } from '../../../study/search/samplers/registry.ts';
 import { robustRuleOf } from '../../../workload/robust-rule.ts';
 import { clientOptionTable } from '../../options/client.ts';
+import { costOptionTable } from '../../options/cost.ts';
 import { languageOptionTable } from '../../options/language.ts';
 import { launchOptionTable } from '../../options/launch.ts';
 import type { OptionTable } from '../../options/option-table.ts';
@@ -89,9 +90,10 @@ export const tuneOptionTable: OptionTable<Omit<TuneFlags, 'modelAnalyzer'>> = {
   },
   objective: {
     flags: '--objective <name[:weight]>',
-    help: 'what to improve, a metric as in --constraint (default: throughput); repeatable',
+    help: 'what to improve, a metric as in --constraint, or cost: the least for --for-rate, without it for a million inferences or tokens (default: throughput; with --for-rate cost); repeatable',
     parse: collect,
   },
+  ...costOptionTable,
   sampler: {
     flags: '--sampler <name|file>',
     help: `how candidates are chosen: ${samplerNames.join(', ')}, or a module with a sampler of your own (docs/extending.md); queueing, the default, simulates Triton's batcher and stops by itself; tpe is the default with --adapter; manual takes a list`,

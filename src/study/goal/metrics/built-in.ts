@@ -1,4 +1,5 @@
 import { candidateMetrics } from './candidate-metrics.ts';
+import { gpuAndCostMetrics } from './cost-metrics.ts';
 import { goodput } from './goodput-metric.ts';
 import { errorRate, loadMetrics } from './load-metrics.ts';
 import type { Metric } from './metric.ts';
@@ -14,4 +15,5 @@ export const builtInEntries: readonly Metric[] = [
   ...candidateMetrics,
   ...tokenMetrics,
   goodput,
+  ...gpuAndCostMetrics,
 ];

@@ -23,6 +23,8 @@ export function needsMetBy({
   const hasGpu = [gpuMemoryMiB, gpuUtilizationPercent, gpuPowerW].some((figure) => figure !== undefined);
   return new Set<MetricNeed>([
     'candidate',
+    // Where the config names its GPUs, nothing else need tell how many there are.
+    'gpu-count',
     ...(server === null ? [] : (['server-statistics'] as const)),
     ...(hasGpu ? (['gpu-metrics'] as const) : []),
     ...(cpuUtilizationPercent === undefined ? [] : (['host-metrics'] as const)),
@@ -46,6 +48,9 @@ const lacks: Readonly<Record<MetricNeed, string>> = {
   tokens: 'is about the tokens of a language model, and this one is asked with tensors',
   limits: 'has no limits to be counted by (--goodput)',
   candidate: 'is not told by this config',
+  'gpu-count': 'needs to know how many GPUs the server has, which neither the config nor the metrics tell',
+  prices: 'needs prices (--prices), and which of them count (--gpu or --instance-type)',
+  rate: 'needs the rate that is to be served (--for-rate)',
 };
 
 /** Returns why the metric cannot be read: `gpu-power needs GPU metrics, which this server's page lacks`. */
@@ -64,6 +69,7 @@ export function describeMissing(metric: Metric, measurement: Measurement): strin
 
 /** Returns what to do about it. */
 export function remedyFor(metrics: readonly Metric[]): string {
+  if (metrics.some(({ needs }) => needs.includes('gpu-count'))) return 'say how many GPUs it has with --server-gpus';
   const isOfPage = metrics.some(({ needs }) => needs.includes('gpu-metrics') || needs.includes('host-metrics'));
   const other = 'ask for another objective or constraint';
   return isOfPage ? `check --metrics-url and that the server runs with metrics on, or ${other}` : other;

@@ -2,6 +2,7 @@ import { engineSimulatorOf } from '../../../perfmodel/continuous/engine-simulato
 import { type Choice, choiceOf } from '../../../perfmodel/modelled-config.ts';
 import { networkSimulatorOf } from '../../../perfmodel/network/network-simulator.ts';
 import { type Measured, measuredChoices, type Simulator, simulatorOf } from '../../../perfmodel/simulator.ts';
+import type { DeviceMetrics } from '../../../profiler/measurement.ts';
 import type { Topology } from '../../../space/topology.ts';
 import type { Candidate } from '../../../space/types.ts';
 import type { StudyWorkloads } from '../../../workload/study-workloads.ts';
@@ -27,7 +28,8 @@ import { jointCandidates, type NeighboursOf } from './joint-candidates.ts';
 import { withLoadFeasibility } from './load-feasibility.ts';
 import { climbed } from './local-search.ts';
 import { NOTHING, type Without } from './mechanisms.ts';
-import { type PosteriorModel, posteriorModelOf } from './posterior-model.ts';
+import { deviceIn } from './posterior/followed.ts';
+import { type PosteriorModel, posteriorModelOf } from './posterior/posterior-model.ts';
 import { levelsWithinReach, withinReach } from './reach.ts';
 import { screened } from './screen.ts';
 import { trainingSubset } from './training-subset.ts';
@@ -112,6 +114,7 @@ export function searchStateOf(
   const tried = running ? [...trials, running] : trials;
   const measured = measuredOf(tried);
   const training = trainingSubset(measured, goal);
+  const device = deviceIn(measured);
   const { simulator, posterior } = fitTo(training);
   const trialCost = trialCostOf(trials);
   const served = tried.at(-1)?.candidate ?? null;
@@ -132,8 +135,8 @@ export function searchStateOf(
   const again = running || without.has('returning') ? [] : worthReturning(all, trials);
   const distinct = [...new Map([...left, ...again].map((choice) => [choice.key, choice])).values()];
   const points = topology
-    ? jointPoints({ distinct, trials, tried, simulator, neighboursOf, context, best }, { goal, levels, seed })
-    : acquisitionPointsOf(screened(distinct, simulator, goal, { seed, levels }), context, best);
+    ? jointPoints({ distinct, trials, tried, simulator, neighboursOf, context, best, device }, { goal, levels, seed })
+    : acquisitionPointsOf(screened(distinct, simulator, goal, { seed, levels, device }), context, best);
   return {
     simulator,
     posterior,
@@ -157,6 +160,7 @@ interface JointState {
   readonly neighboursOf: NeighboursOf;
   readonly context: AcquisitionContext;
   readonly best: number | null;
+  readonly device: DeviceMetrics;
 }
 
 /** Joint choices whose fine levels are simulated too. */
@@ -164,7 +168,7 @@ const JOINT_LOOKED_AT_CLOSELY = 5;
 
 /** Returns the points of a joint space: of candidates that its sample and the best trials suggest, and of those that climbs from the best lead to. */
 function jointPoints(
-  { distinct, trials, tried, simulator, neighboursOf, context, best }: JointState,
+  { distinct, trials, tried, simulator, neighboursOf, context, best, device }: JointState,
   { goal, levels, seed }: Pick<QueueingOptions, 'goal' | 'levels' | 'seed'>,
 ): readonly AcquisitionPoint[] {
   const gone = new Set(tried.map(({ candidate }) => candidate.fingerprint));
@@ -174,9 +178,9 @@ function jointPoints(
     (!gone.has(choice.candidate.fingerprint) && pruneReason(choice.candidate, trials) === null);
   const { without } = context;
   const around = without.has('coordinate-moves') ? NO_NEIGHBOURS : neighboursOf;
-  const candidates = jointCandidates(distinct, trials, simulator, around, { seed, goal, levels, isOpen });
+  const candidates = jointCandidates(distinct, trials, simulator, around, { seed, goal, levels, isOpen, device });
   const coarse = coarsePoints(candidates, context);
-  const search = { neighboursOf, isOpen, simulator, goal, levels };
+  const search = { neighboursOf, isOpen, simulator, goal, levels, device };
   const all = without.has('local-search') ? coarse : climbed(coarse, context, best, search);
   return [...all, ...finePoints(all, context, best, JOINT_LOOKED_AT_CLOSELY)];
 }
@@ -228,14 +232,24 @@ function tooLow(
   best: number | null,
 ): AcquisitionContext['isTooLow'] {
   const [only, ...others] = goal.objectives;
-  if (!only || !RATES.has(only.metric) || others.length > 0 || best === null) return () => false;
+  if (!only || others.length > 0 || best === null) return () => false;
+  const { follows } = metricsOf(goal).named(only.metric);
+  const [rate, ...more] = follows?.from ?? [only.metric];
+  if (rate === undefined || !RATES.has(rate) || more.length > 0) return () => false;
   const least = LEAST_OF_BEST * Math.exp(-best);
+  const device = deviceIn(measured);
+  // What a rate is worth: itself, or one over the cost that follows from it.
+  const worthOf = (value: number, candidate: Candidate): number => {
+    if (!follows) return value;
+    const cost = follows.of([value], candidate, device);
+    return cost === undefined ? 0 : 1 / cost;
+  };
   const seen = measured.flatMap(({ choice, measurements }) =>
     measurements.map((each) => {
-      const rate = metricsOf(goal).read(only.metric, each, choice.candidate) ?? 0;
+      const seenRate = metricsOf(goal).read(rate, each, choice.candidate) ?? 0;
       return {
-        ofOne: rate / inFlightOf(each.level),
-        perInference: rate / Math.max(Number.MIN_VALUE, each.throughput.value),
+        ofOne: seenRate / inFlightOf(each.level),
+        perInference: seenRate / Math.max(Number.MIN_VALUE, each.throughput.value),
       };
     }),
   );
@@ -243,7 +257,7 @@ function tooLow(
   const perInference = Math.max(0, ...seen.map((each) => each.perInference));
   return (choice, level) => {
     const predicted = perInference * simulator.mostThroughput(choice, level);
-    return Math.max(predicted, mostOfOne * samplesInFlight({ choice, level })) < least;
+    return worthOf(Math.max(predicted, mostOfOne * samplesInFlight({ choice, level })), choice.candidate) < least;
   };
 }
 

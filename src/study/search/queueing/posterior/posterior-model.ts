@@ -1,22 +1,33 @@
-import { correctedFigure, type Figure, hypothesesOf, type PredictFigure } from '../../../perfmodel/correction.ts';
-import { gpuMemoryNeed } from '../../../perfmodel/memory/gpu-memory-need.ts';
-import type { Choice } from '../../../perfmodel/modelled-config.ts';
-import { type Place, placeOf } from '../../../perfmodel/places.ts';
-import { type FigureName, figureNamed, isTokenFigure } from '../../../perfmodel/simulated.ts';
-import type { Measured, Simulator } from '../../../perfmodel/simulator.ts';
-import type { Measurement } from '../../../profiler/measurement.ts';
-import type { Candidate } from '../../../space/types.ts';
-import { type Normal, type Posterior, posteriorOf, type Reading } from '../../../stats/gaussian-process.ts';
-import { constraintsOf } from '../../goal/goal.ts';
-import { type Metrics, metricsOf } from '../../goal/metrics/registry.ts';
-import type { Goal, PredictedPoint } from '../../types.ts';
-import { constrainedImprovement, feasibleChance, type Limit, weighted } from './constrained-improvement.ts';
-import { NOTHING, type Without } from './mechanisms.ts';
+import { correctedFigure, type Figure, hypothesesOf, type PredictFigure } from '../../../../perfmodel/correction.ts';
+import { gpuMemoryNeed } from '../../../../perfmodel/memory/gpu-memory-need.ts';
+import type { Choice } from '../../../../perfmodel/modelled-config.ts';
+import { type Place, placeOf } from '../../../../perfmodel/places.ts';
+import { type FigureName, figureNamed, isTokenFigure } from '../../../../perfmodel/simulated.ts';
+import type { Measured, Simulator } from '../../../../perfmodel/simulator.ts';
+import type { Measurement } from '../../../../profiler/measurement.ts';
+import type { Candidate } from '../../../../space/types.ts';
+import { type Normal, type Posterior, posteriorOf, type Reading } from '../../../../stats/gaussian-process.ts';
+import { constraintsOf } from '../../../goal/goal.ts';
+import type { Derivation } from '../../../goal/metrics/metric.ts';
+import { type Metrics, metricsOf } from '../../../goal/metrics/registry.ts';
+import type { Goal, PredictedPoint } from '../../../types.ts';
+import { NOTHING, type Without } from '../mechanisms.ts';
+import {
+  type Cost,
+  constrainedImprovement,
+  feasibleChance,
+  type Limit,
+  momentsOf,
+  weighted,
+} from './constrained-improvement.ts';
+import { countedShifts, deviceIn, followed, type Predicted } from './followed.ts';
 
 /** The posterior prediction for a choice at a level, in terms of the goal. */
 export interface PosteriorPrediction {
   /** As `Assessment.cost`: a weighted mean of logarithms, lower is better. */
   readonly cost: Normal;
+  /** The mean of the cost without the steps that a whole number of replicas brings: what tells levels of one choice apart. */
+  readonly smoothCost: number;
   /** The probability that every constraint is met, with every standard deviation multiplied by `inflation`. */
   feasibleChance(inflation: number): number;
   /** The expected improvement over the cost `best` where every constraint is met, inflated likewise. */
@@ -48,6 +59,7 @@ export function posteriorModelOf(
     placeOf(choice, level, longestDelayUs, { shares: simulator.stageShares });
   const constraints = constraintsOf(goal).filter(({ metric }) => metric !== 'error-rate');
   const names = new Set([...goal.objectives.map(({ metric }) => metric), ...constraints.map(({ metric }) => metric)]);
+  const device = deviceIn(measured);
   const models = new Map<string, MetricModel>();
   const modelFor = (name: string): MetricModel => {
     const correction = { place, longestDelayUs, without, metrics: metricsOf(goal) };
@@ -56,25 +68,37 @@ export function posteriorModelOf(
     return model;
   };
   const total = goal.objectives.reduce((sum, { weight }) => sum + weight, 0);
+  const shifts = new Map<string, readonly number[]>();
+  const shiftsOf = (name: string, follows: Derivation): readonly number[] => {
+    const own = shifts.get(name) ?? countedShifts(follows, measured, metricsOf(goal));
+    shifts.set(name, own);
+    return own;
+  };
 
   const predict = (choice: Choice, level: number): PosteriorPrediction | null => {
-    const at = new Map<string, Figure>();
+    const at = new Map<string, Predicted>();
     for (const name of names) {
-      const figure = modelFor(name)(choice, level);
-      if (figure === null) return null;
-      at.set(name, figure);
+      const { follows } = metricsOf(goal).named(name);
+      const predicted = follows
+        ? followed(follows, shiftsOf(name, follows), modelFor, choice, level, device)
+        : modelFor(name)(choice, level);
+      if (predicted === null) return null;
+      at.set(name, 'figure' in predicted ? predicted : { figure: predicted });
     }
-    const cost = weighted(
-      goal.objectives.map(({ metric, weight }) => {
-        const sign = metricsOf(goal).named(metric).better === 'higher' ? -1 : 1;
-        return { figure: at.get(metric) as Figure, weight: (sign * weight) / total };
-      }),
-    );
-    const limits = constraints.map(
-      ({ metric, relation, value }): Limit => ({ figure: at.get(metric) as Figure, value: Math.log(value), relation }),
-    );
+    const parts = goal.objectives.map(({ metric, weight }) => {
+      const sign = metricsOf(goal).named(metric).better === 'higher' ? -1 : 1;
+      return { ...(at.get(metric) as Predicted), weight: (sign * weight) / total };
+    });
+    const linear = weighted(parts.filter(({ of }) => !of));
+    const stepped = parts.flatMap(({ of, ...part }) => (of ? [{ ...part, of }] : []));
+    const cost: Cost = { linear, stepped };
+    const limits = constraints.map(({ metric, relation, value }): Limit => {
+      const { figure, of } = at.get(metric) as Predicted;
+      return { figure, of, value: Math.log(value), relation };
+    });
     return {
-      cost,
+      cost: momentsOf(cost),
+      smoothCost: stepped.reduce((sum, { smooth, weight }) => sum + weight * (smooth ?? 0), linear.mean),
       feasibleChance: (inflation) => feasibleChance(limits, inflation),
       expectedImprovement: (best, inflation) => constrainedImprovement(cost, limits, best, inflation),
     };
