@@ -37,6 +37,8 @@ const keptTo: Readonly<Record<string, readonly string[]>> = {
   'node:child_process': ['launch'],
   execa: ['launch'],
   koffi: ['loadgen'],
+  ws: ['loadgen'],
+  '@msgpack/msgpack': ['loadgen'],
   commander: ['cli'],
   '@resvg/resvg-js': ['report'],
   echarts: ['report'],

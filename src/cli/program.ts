@@ -8,6 +8,7 @@ import { completionCommand } from './commands/completion/command.ts';
 import { configCommand } from './commands/config/command.ts';
 import { doctorCommand } from './commands/doctor/command.ts';
 import { emulateCommand } from './commands/emulate/command.ts';
+import { fleetCommand } from './commands/fleet/command.ts';
 import { installCommand } from './commands/install-triton/command.ts';
 import { profileCommand } from './commands/profile/command.ts';
 import { recordCommand } from './commands/record/command.ts';
@@ -38,6 +39,7 @@ export function createProgram(terminal: Terminal): Command {
     workloadCommand,
     calibrateCommand,
     emulateCommand,
+    fleetCommand,
     installCommand,
     recordCommand,
     benchSearchCommand,

@@ -18,6 +18,7 @@ import type { NoiseFloor } from '../study/summary/noise-floor.ts';
 import { describeNoise, noiseSentence } from '../study/summary/noise-words.ts';
 import type { Doubted, Goal, TrialFailure } from '../study/types.ts';
 import type { TunerEvent } from '../tuner/seams.ts';
+import { agentsLine } from './agent-lines.ts';
 import { describeMeasurement } from './measurement-line.ts';
 import { describeParts } from './part-lines.ts';
 import { describeWorkloads, workloadLines } from './studied-workloads.ts';
@@ -70,7 +71,7 @@ export function createLines(write: Print, earlier: readonly StudyRecord[] = []):
         return;
       case 'trial-measured':
         print(`    ${measured(event)}`);
-        for (const line of parts(event)) print(`        ${line}`);
+        for (const line of [...parts(event), ...agentsLine(event.measurement.client.agents)]) print(`        ${line}`);
         return;
       case 'noise-floor':
         for (const line of noiseLines(event, goal)) print(line);

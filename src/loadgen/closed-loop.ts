@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import { nsToMs } from '../base/units.ts';
 import type { Recorder } from './recorder.ts';
 import type { RequestTurns } from './request-turns.ts';
 import { Rest } from './rest.ts';
@@ -7,6 +8,8 @@ import type { RequestSender, SendOutcome } from './types.ts';
 /** Pause of a slot after its first failure in a row; it doubles with each further one, so that errors do not spin. */
 const FIRST_PAUSE_MS = 1;
 const LONGEST_PAUSE_MS = 256;
+/** A start that is nearer is now: timers are no better. */
+const SHORTEST_WAIT_MS = 1;
 
 /** One place for a request in flight. */
 interface Slot {
@@ -58,6 +61,19 @@ export class ClosedLoop<P> {
   /** Requests sent since the start. */
   get sent(): number {
     return this.#sent;
+  }
+
+  /** Begins at `startNs`, or now when that has passed. */
+  startAt(startNs: number, concurrency: number): void {
+    const waitMs = nsToMs(startNs - this.#clock.nowNs());
+    if (waitMs < SHORTEST_WAIT_MS) {
+      this.setConcurrency(concurrency);
+      return;
+    }
+    this.#clock.sleep(waitMs, this.#pauses.signal).then(
+      () => this.setConcurrency(concurrency),
+      () => undefined,
+    );
   }
 
   /** Changes the level, on the same connections: new slots send at once, surplus ones end with their request. */

@@ -104,7 +104,7 @@ function closedLoop(order: SendOrder, { transport, clock }: SendMeans, recorder:
   const loop = new ClosedLoop(transport, requestTurns(transport, requests, part), recorder, clock, most);
   const concurrency = shareOf(level.value, part);
   return {
-    start: () => loop.setConcurrency(concurrency),
+    start: (startNs = clock.nowNs()) => loop.startAt(startNs, concurrency),
     get sent() {
       return loop.sent;
     },

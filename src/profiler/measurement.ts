@@ -112,6 +112,42 @@ export interface ClientFigures {
   readonly reason?: string;
   /** True where others had the CPU that the client lacked, which may pass. */
   readonly starved?: boolean;
+  /** Each agent by itself, where agents on other machines sent. One of them that was the limit makes `bound` true. */
+  readonly agents?: readonly AgentFigures[];
+}
+
+/** One agent that sent its part of the requests. */
+export interface AgentFigures {
+  /** HOST:PORT */
+  readonly address: string;
+  /** Of tritune. */
+  readonly version: string;
+  /** Cores that it may use, and threads that sent. */
+  readonly cores: number;
+  readonly threads: number;
+  /**
+   * How far its time of day was ahead of this machine's when the windows began, how far it went further ahead until they ended, and how far
+   * either may be off.
+   */
+  readonly clock: {
+    readonly offsetMs: number;
+    readonly uncertaintyMs: number;
+    readonly driftMs: number;
+    readonly driftUncertaintyMs: number;
+  };
+  /** CPU of its busiest thread: 1 is one core. */
+  readonly cpuShare: number;
+  /** The longest that an event loop of its threads kept a due timer waiting, in milliseconds. */
+  readonly eventLoopDelayMs: number;
+  /** What became of the requests that it was to send, as in `openLoop`; absent in a closed loop. */
+  readonly sends?: number;
+  readonly lateSends?: number;
+  readonly droppedSends?: number;
+  readonly sendLatenessP50Us?: number;
+  /** As of the whole client. */
+  readonly bound: boolean;
+  readonly reason?: string;
+  readonly starved?: boolean;
 }
 
 /**

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { isTrituneError } from '../base/errors.ts';
-import type { ReadOnly } from '../base/read-only.ts';
 import { robustRuleOf } from '../workload/robust-rule.ts';
 
 const text = z.string().min(1);
@@ -38,8 +37,6 @@ export const workloadsSpec = z
     ({ files, weights }) => weights === undefined || weights.length === files.length,
     'there must be as many weights as files',
   );
-
-export type WorkloadsSpec = ReadOnly<z.infer<typeof workloadsSpec>>;
 
 function faultIn(text: string): string | null {
   try {

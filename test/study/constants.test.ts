@@ -8,6 +8,7 @@ const rooms = [
   'src/perfmodel/continuous',
   'src/perfmodel/memory',
   'src/perfmodel/network',
+  'src/perfmodel/workloads',
   'src/study/search/queueing',
   'src/study/search/queueing/posterior',
 ];

@@ -50,7 +50,7 @@ export async function openEndpointTarget(
   }
   const traffics: LanguageTraffic[] = [];
   for (const { model, prompts } of fronts) {
-    traffics.push(await openLanguageTraffic({ ...options, model }, prompts.requests, spec.clientThreads));
+    traffics.push(await openLanguageTraffic({ ...options, model }, prompts.requests, spec));
   }
   const limits = limitsOfAll(spec, plan);
   const metrics = spec.metricsUrl !== undefined && { metricsUrl: spec.metricsUrl };

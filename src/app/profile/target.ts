@@ -48,8 +48,12 @@ export async function openProfileTarget(
 ): Promise<ProfileTarget> {
   let listening: LevelListener | undefined;
   const observes = spec.profileExportFile !== undefined;
-  if (observes && (spec.clientThreads ?? 1) > 1) {
-    throw new TrituneError('USAGE', 'every request is kept by one thread only', 'leave out --client-threads');
+  if (observes && ((spec.clientThreads ?? 1) > 1 || spec.agents)) {
+    throw new TrituneError(
+      'USAGE',
+      'every request is kept by one thread of this machine only',
+      'leave out --client-threads and --agents',
+    );
   }
   const asked = askedOf(model, spec, plan).map((each) => ({
     ...each,

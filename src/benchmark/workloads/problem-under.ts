@@ -4,6 +4,7 @@ import { simulate } from '../../queueing/simulate.ts';
 import type { Simulation } from '../../queueing/tally.ts';
 import type { Candidate } from '../../space/types.ts';
 import type { ArrivalPlan } from '../../workload/arrival-plan.ts';
+import { robustFigure } from '../../workload/robust-rule.ts';
 import type { StudyWorkloads } from '../../workload/study-workloads.ts';
 import { candidateOver, type GridAxes, type GridPoint } from '../grid-space.ts';
 import type { TestProblem } from '../problem.ts';
@@ -69,15 +70,20 @@ const batchesOf = ({ executions, executionNs: times }: Simulation, law: ServiceL
 /** Steps of the search for a capacity: within 2 %. */
 const STEPS = 9;
 
-/** Returns the highest mean rate at which the candidate truly keeps the budget on p99 under the workload, in requests per second; 0 for none. */
-export function capacityUnder(
-  { under, levels }: TestProblem,
-  candidate: Candidate,
-  planAt: (perSecond: number) => ArrivalPlan,
-  budgetMs: number,
-): number {
-  const keeps = (rate: number): boolean =>
-    (under?.truth(candidate, planAt(rate)).latencyMs.p99 ?? Number.POSITIVE_INFINITY) <= budgetMs;
+/**
+ * Returns the highest level at which the candidate truly keeps the budget on p99, by the rule of the problem's workloads, in mean requests per second of
+ * the first; 0 for none.
+ */
+export function trueCapacity({ under, levels }: TestProblem, candidate: Candidate, budgetMs: number): number {
+  if (!under) return 0;
+  const { rule, workloads } = under.workloads;
+  const keeps = (level: number): boolean => {
+    const latencies = workloads.map(({ weight, perLevel, planAt }) => ({
+      weight,
+      value: under.truth(candidate, planAt(level * perLevel)).latencyMs.p99,
+    }));
+    return robustFigure(rule, 'lower', latencies) <= budgetMs;
+  };
   let { low, high } = levels;
   if (!keeps(low)) return 0;
   if (keeps(high)) return high;

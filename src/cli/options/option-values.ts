@@ -87,6 +87,12 @@ function rangeOf(text: string, parse: (part: string) => number, example: string)
   return range;
 }
 
+/** For repeatable options that take a list: the names so far and those between commas. */
+export const collectListed = (text: string, previous: readonly string[] | undefined): readonly string[] => [
+  ...(previous ?? []),
+  ...text.split(',').flatMap((name) => name.trim() || []),
+];
+
 /** For repeatable options: the values so far and this one. */
 export const collect = (text: string, previous: readonly string[] | undefined): readonly string[] => [
   ...(previous ?? []),

@@ -30,6 +30,8 @@ export class SendTally {
   readonly droppedOf: number[] = [];
   /** From due to sent, of the sent ones. */
   readonly lateness = new LatencyHistogram();
+  /** The same of each agent, by its address; absent where none sends. */
+  byAgent?: ReadonlyMap<string, SendTally>;
 }
 
 interface Slot {

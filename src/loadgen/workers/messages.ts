@@ -149,17 +149,29 @@ export const packTally = ({ sent, late, dropped, droppedOf, lateness }: SendTall
   lateness: lateness.pack(),
 });
 
-/** The tallies of all threads as one. */
-export function mergeTallies(tallies: readonly PackedTally[]): SendTally {
+/** The tallies of all threads as one, and those of each agent's threads. */
+export function mergeTallies(
+  tallies: readonly { readonly agent: string | null; readonly tally: PackedTally }[],
+): SendTally {
   const whole = new SendTally();
-  for (const { sent, late, dropped, droppedOf, lateness } of tallies) {
-    whole.sent += sent;
-    whole.late += late;
-    whole.dropped += dropped;
-    droppedOf.forEach((count, index) => {
-      whole.droppedOf[index] = (whole.droppedOf[index] ?? 0) + count;
-    });
-    whole.lateness.merge(LatencyHistogram.unpack(lateness));
+  const byAgent = new Map<string, SendTally>();
+  for (const { agent, tally } of tallies) {
+    addTally(whole, tally);
+    if (agent === null) continue;
+    const own = byAgent.get(agent) ?? new SendTally();
+    byAgent.set(agent, own);
+    addTally(own, tally);
   }
+  if (byAgent.size > 0) whole.byAgent = byAgent;
   return whole;
+}
+
+function addTally(to: SendTally, { sent, late, dropped, droppedOf, lateness }: PackedTally): void {
+  to.sent += sent;
+  to.late += late;
+  to.dropped += dropped;
+  droppedOf.forEach((count, index) => {
+    to.droppedOf[index] = (to.droppedOf[index] ?? 0) + count;
+  });
+  to.lateness.merge(LatencyHistogram.unpack(lateness));
 }

@@ -1,5 +1,6 @@
 import { TrituneError } from '../../base/errors.ts';
 import { NS_PER_S } from '../../base/units.ts';
+import type { SendTally } from '../../loadgen/pacing/open-loop.ts';
 import type { AtRest } from '../foreign-traffic.ts';
 import { defaultWindowRule, type LevelOptions } from '../level-options.ts';
 import type { Measurement } from '../measurement.ts';
@@ -33,6 +34,8 @@ export interface FrontResult {
   readonly figures: WindowsOutcome;
   readonly own: OwnFigures & Pick<Measurement, 'server' | 'serverNote' | 'composing'>;
   readonly atRest: readonly AtRest[];
+  /** What became of the sends of each agent, by its address; absent where none sent by a schedule. */
+  readonly sendsByAgent?: SendTally['byAgent'];
 }
 
 /**
@@ -81,6 +84,7 @@ export async function measureFront(options: LevelOptions, gates: Gates, onWindow
         ...server,
         ...(composing.length > 0 && { composing }),
       },
+      ...(tally?.byAgent && { sendsByAgent: tally.byAgent }),
       atRest: atRestOf(options, before, after, { sent: sentApart + traffic.sent, mostInFlight }),
     };
   } finally {

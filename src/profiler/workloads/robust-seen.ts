@@ -48,7 +48,7 @@ export function robustSeen(rule: RobustRule, level: LoadLevel, parts: readonly S
     sendRate: overTime(seen, durationMs, ({ sendRate }) => sendRate),
     failures: mergedFailures(seen),
     errorRate: times(({ errorRate }) => errorRate),
-    ...mergedServer(seen),
+    ...mergedServer(rule, parts),
     ...countOf(seen, 'foreignRequests'),
     ...(openLoop && { openLoop }),
   };

@@ -14,7 +14,9 @@ const MARGIN = 10;
 export function workloadRows({ study }: ViewState, width: number): readonly Row[] {
   const measurement = study?.best && figuresOf(study, study.best);
   if (!study?.best || !measurement) return [];
-  return rowsOf(study, study.best.candidate, measurement, MARGIN).map((line) => fitted(line, width));
+  return rowsOf(study, study.best.candidate, measurement).map((line, index) =>
+    fitted([span((index === 0 ? 'workloads' : '').padEnd(MARGIN), 'muted'), ...line], width),
+  );
 }
 
 /** The same for any trial, under a head. */
@@ -24,7 +26,7 @@ export function workloadSection(
   measurement: Measurement,
   width: number,
 ): readonly Row[] {
-  const rows = rowsOf(study, candidate, measurement, 2);
+  const rows = rowsOf(study, candidate, measurement).map((line): Row => [span('  '), ...line]);
   if (rows.length === 0) return [];
   const { percentile } = measurement.budgetLatencyMs;
   return [row(`  by workload: requests/s, infer/s, p${percentile}`, 'muted'), ...rows].map((line) =>
@@ -32,19 +34,14 @@ export function workloadSection(
   );
 }
 
-function rowsOf(
-  { goal, started }: StudyState,
-  candidate: Candidate,
-  measurement: Measurement,
-  margin: number,
-): readonly Row[] {
+function rowsOf({ goal, started }: StudyState, candidate: Candidate, measurement: Measurement): readonly Row[] {
   const { workloads = [] } = measurement;
   const deciding = decidingWorkload(measurement, candidate, goal, started.workloads);
   const nameWidth = Math.min(MOST_NAME, Math.max(0, ...workloads.map(({ workload }) => foreign(workload).length))) + 1;
   return workloads.map((each): Row => {
     const isLate = goal.budget !== null && each.budgetLatencyMs.value > goal.budget.latencyMs;
     return [
-      span(`${' '.repeat(margin)}${left(foreign(each.workload), nameWidth)}`, 'muted'),
+      span(left(foreign(each.workload), nameWidth), 'muted'),
       span(`${right(`${formatFigure(each.level.value)}/s`, 8)}${right(formatFigure(each.throughput.value), 8)}`),
       span(right(formatMs(each.budgetLatencyMs.value), 10), isLate ? 'bad' : undefined),
       span(goodText(each), 'muted'),

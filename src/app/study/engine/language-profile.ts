@@ -50,16 +50,7 @@ interface Asking {
  * had; of its `measure`: SERVER_*, MODEL_UNKNOWN, INTERRUPTED.
  */
 export async function languageProfile(
-  {
-    model,
-    seed,
-    prompts: promptSpec = {},
-    server,
-    goal,
-    levels,
-    measurement,
-    traffic: { clientThreads, maxErrors },
-  }: StudySpec,
+  { model, seed, prompts: promptSpec = {}, server, goal, levels, measurement, traffic: client }: StudySpec,
   serving: () => LanguageServer,
 ): Promise<EngineProfile> {
   const prompts = await promptsOf(promptSpec, { model, seed });
@@ -89,11 +80,7 @@ export async function languageProfile(
       extra: undefined,
     });
     const { endpoint } = found;
-    const traffic = await openLanguageTraffic(
-      { ...where, model, endpoint, timeoutMs },
-      prompts.requests,
-      clientThreads,
-    );
+    const traffic = await openLanguageTraffic({ ...where, model, endpoint, timeoutMs }, prompts.requests, client);
     asking = { address, timeoutMs, traffic };
     return asking;
   }
@@ -107,7 +94,7 @@ export async function languageProfile(
         const measured = await measureLevel({
           ...traffic.threads,
           ...{ alarm: traffic.alarm, requests: prompts.requests, level, stats: null },
-          ...{ clock: realClock, signal, onProgress, maxErrors },
+          ...{ clock: realClock, signal, onProgress, maxErrors: client.maxErrors },
           ...{ percentile: goal.percentile, precision: measurement.precisionPercent / 100 },
           ...(budgetMs !== undefined && { budgetMs }),
           limits: goal.goodput,
